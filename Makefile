@@ -1,0 +1,72 @@
+# Everything from a clean clone: `make demo`, `make test`. The build itself is CMake's; see CMakePresets.json.
+JOBS ?= $(shell nproc)
+DEMO ?= run gemm_bf16 --m 512 --n 512 --k 512
+FUZZ_SECONDS ?= 60
+BENCH_ARGS ?=
+MAKEFLAGS += --no-print-directory
+
+# Asked when a recipe runs, not when make starts: the bootstrap may just have installed ninja.
+CONFIGURE = CMAKE_GENERATOR="$${CMAKE_GENERATOR:-$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')}" cmake --preset
+BUILD = cmake --build
+# The report is for scripts/skipped, which looks for SKIPPED lines in the output of tests that passed.
+CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ctest.xml \
+  --test-output-size-passed 100000000 --test-dir
+# True in a build folder that was configured with everything that the tests need.
+HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
+
+.PHONY: help demo test build configure debug clang bench fuzz install-deps clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build/.bootstrap-demo ## build the command and run a GEMM: built, verified, assembled, simulated, compared
+	@test -f build/cmake_install.cmake || $(CONFIGURE) release -DKILN_BUILD_TESTS=OFF
+	@$(BUILD) build --target kiln -j $(JOBS)
+	build/kiln $(DEMO)
+
+test: build ## build everything and run every test
+	$(CTEST) build
+	@scripts/skipped build
+
+build: configure ## build everything
+	$(BUILD) build -j $(JOBS)
+
+configure: build/.bootstrap-test
+	@$(HAS_TESTS) || $(CONFIGURE) release -DKILN_BUILD_TESTS=ON -DKILN_BUILD_BENCH=ON
+
+debug: build/.bootstrap-test ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@test -f build-debug/cmake_install.cmake || $(CONFIGURE) debug
+	$(BUILD) build-debug -j $(JOBS)
+	$(CTEST) build-debug
+	@scripts/skipped build-debug
+
+clang: build/.bootstrap-test ## the tests with the second compiler
+	@test -f build-clang/cmake_install.cmake || $(CONFIGURE) clang
+	$(BUILD) build-clang -j $(JOBS)
+	$(CTEST) build-clang
+	@scripts/skipped build-clang
+
+bench: build ## run the benchmarks
+	@set -e; for program in build/bench/bench_*; do [ -x "$$program" ] || continue; "$$program" $(BENCH_ARGS); done
+
+fuzz: build/.bootstrap-fuzz ## run each fuzz target for FUZZ_SECONDS (60)
+	@test -f build-fuzz/cmake_install.cmake || $(CONFIGURE) fuzz
+	$(BUILD) build-fuzz -j $(JOBS)
+	@set -e; for program in build-fuzz/fuzz/fuzz_*; do [ -x "$$program" ] || continue; \
+	  name=$${program##*/fuzz_}; seeds=tests/fuzz/seeds/$$name; corpus=build-fuzz/corpus/$$name; \
+	  mkdir -p "$$corpus"; [ -d "$$seeds" ] || seeds=; \
+	  echo "== $$name"; "$$program" -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build-fuzz/ "$$corpus" $$seeds; done
+
+install-deps: ## install the Debian packages and find or fetch ptxas
+	@scripts/bootstrap test
+	@mkdir -p build && touch build/.bootstrap-demo build/.bootstrap-test
+
+clean: ## remove every build folder
+	rm -rf build build-debug build-clang build-fuzz
+
+# One stamp per mode: with nothing missing, a second `make demo` does not ask dpkg again.
+build/.bootstrap-%: scripts/bootstrap
+	@scripts/bootstrap $*
+	@mkdir -p build && touch $@
+.PRECIOUS: build/.bootstrap-%

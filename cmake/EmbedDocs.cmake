@@ -1,0 +1,51 @@
+# kiln_embed_docs(<target> <folder>): compiles every .md of the folder into the target, which reads them with
+# kiln::command::rule_page(name). As a script (cmake -D folder=... -D output=... -P) it writes that .cpp.
+function(kiln_embed_docs target folder)
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    return()
+  endif()
+  file(GLOB pages CONFIGURE_DEPENDS ${folder}/*.md)
+  set(output ${PROJECT_BINARY_DIR}/${target}_pages.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedDocs.cmake)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D output=${output} -P ${script}
+    DEPENDS ${pages} ${script} COMMENT "Embedding ${folder}" VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
+
+if(NOT CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  return()
+endif()
+
+# Not file(READ): square brackets and semicolons of the text would become a list.
+function(kiln_page_bytes path result)
+  file(READ ${path} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n  " bytes "${bytes}")
+  set(${result} "${bytes}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB pages ${folder}/*.md)
+set(arrays "")
+set(rows "")
+set(index 0)
+foreach(page IN LISTS pages)
+  cmake_path(GET page STEM LAST_ONLY name)
+  kiln_page_bytes(${page} bytes)
+  string(APPEND arrays "const unsigned char page_${index}[] = {\n  ${bytes}0};  // ${name}\n")
+  string(APPEND rows "  if (name == \"${name}\") return {reinterpret_cast<const char*>(page_${index}), sizeof page_${index} - 1};\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+file(WRITE ${output}.new "// Generated from the pages of docs/rules.
+#include \"tools/command/rule_pages.hpp\"
+
+namespace {
+${arrays}}  // namespace
+
+std::string_view kiln::command::rule_page([[maybe_unused]] std::string_view name) {
+${rows}  return {};
+}
+")
+file(COPY_FILE ${output}.new ${output})
+file(REMOVE ${output}.new)

@@ -1,0 +1,12 @@
+# kiln_add_kernels(<target> <file>...)
+#
+# Makes <target> the whole `kiln` command over the kernels in these files. One of the files defines the table:
+#
+#   std::span<const kiln::kernels::Entry> kiln::kernels::table();
+function(kiln_add_kernels target)
+  if(NOT ARGN)
+    message(FATAL_ERROR "kiln_add_kernels(${target}): name at least one file of kernels")
+  endif()
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE kiln::main kiln::dsl kiln::launch)
+endfunction()

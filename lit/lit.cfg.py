@@ -1,0 +1,53 @@
+"""The text tests of Kiln. Run through ctest, or one file at a time: lit -v build/lit/verify/<file>.ptx
+
+  %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
+  %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
+                                              %clangxx     clang++, the same
+  REQUIRES: ptxas | gpu | clang
+"""
+import os
+
+import lit.formats
+
+if not hasattr(config, "kiln_source_dir"):
+    lit_config.fatal("run lit on the build tree: lit -v build/lit/<suite>/<file>")
+
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".cpp"] if config.name == "compile_fail" else [".ptx", ".test"]
+config.excludes = ["Inputs"]
+
+# FileCheck's own folder comes along: the unversioned FileCheck, not, split-file and count live there.
+llvm_bin = os.path.dirname(os.path.realpath(config.kiln_filecheck))
+config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
+config.environment["LC_ALL"] = "C.UTF-8"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "CCACHE_DIR"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# A run must not depend on what the machine calls ptxas: the one that CMake found, or the one that the user names.
+ptxas = os.environ.get("KILN_PTXAS", config.kiln_ptxas)
+if ptxas:
+    config.environment["KILN_PTXAS"] = ptxas
+    config.available_features.add("ptxas")
+if os.path.exists("/dev/nvidia0"):
+    config.available_features.add("gpu")
+if config.kiln_clangxx:
+    config.available_features.add("clang")
+
+
+def syntax_check(compiler):
+    """A command that compiles a file against Kiln's headers as a user would, without writing anything."""
+    words = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", f"-I{config.kiln_source_dir}"]
+    for folder in dict.fromkeys(config.kiln_include_dirs.split(";")):
+        if folder and folder not in (config.kiln_source_dir, "/usr/include"):
+            words += ["-isystem", folder]
+    return " ".join(words)
+
+
+config.substitutions += [
+    ("%kiln", config.kiln_command),
+    ("%ptxas", ptxas or "ptxas-not-found"),
+    ("%FileCheck", config.kiln_filecheck),
+    ("%gxx", syntax_check(config.kiln_gxx)),
+    ("%clangxx", syntax_check(config.kiln_clangxx or "clang++-not-found")),
+]

@@ -1,0 +1,19 @@
+# Installs Kiln from build_dir, builds this folder against it in work_dir, and asks the result what kernels it has.
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${work_dir})
+run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/prefix)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work_dir}/build -G ${generator}
+  -DCMAKE_PREFIX_PATH=${work_dir}/prefix -DCMAKE_CXX_COMPILER=${cxx} -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher})
+run(${CMAKE_COMMAND} --build ${work_dir}/build)
+
+execute_process(COMMAND ${work_dir}/build/my_kernels list OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+message("${listed}")
+if(NOT listed MATCHES "my_copy")
+  message(FATAL_ERROR "`my_kernels list` does not name the project's kernel my_copy")
+endif()
+run(${work_dir}/prefix/bin/kiln --help)
