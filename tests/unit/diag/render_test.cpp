@@ -1,0 +1,100 @@
+// One finding, three forms.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ptx/diag/render.hpp"
+
+using namespace kiln::diag;
+
+namespace {
+
+Sink one_finding() {
+  auto source = std::make_shared<const Source>("gemm.ptx", "first;\n\tadd.u32 %r1, 48;\nlast;\n");
+  Sink sink;
+  Diagnostic& d = sink.error(source, {22, 24}, "the count must be a power of two; got 48", "tcgen05-alloc-columns");
+  d.fixits.push_back({{22, 24}, "64"});
+  d.where.file = "gemm.cpp";
+  d.where.line = 12;
+  d.notes.push_back({"allocated here", Where::at(source, {0, 5})});
+  return sink;
+}
+
+}  // namespace
+
+TEST_CASE("text has place, slug, caret under the range, fix-it, source line and notes") {
+  CHECK(render_text(one_finding()) ==
+        "gemm.ptx:2:16: error: the count must be a power of two; got 48 [tcgen05-alloc-columns]\n"
+        "\tadd.u32 %r1, 48;\n"
+        "\t              ^~\n"
+        "\t              64\n"
+        "gemm.cpp:12: note: the line behind this instruction\n"
+        "gemm.ptx:1:1: note: allocated here\n"
+        "first;\n"
+        "^~~~~\n");
+}
+
+TEST_CASE("a finding at a line of C++ alone names that line") {
+  Sink sink;
+  Diagnostic d;
+  d.message = "no";
+  d.where.file = "k.cpp";
+  d.where.line = 3;
+  sink.report(d);
+  CHECK(render_text(sink) == "k.cpp:3: error: no\n");
+}
+
+TEST_CASE("JSON has one object per finding and the counts") {
+  const auto j = nlohmann::json::parse(render_json(one_finding()));
+  CHECK(j["diagnostics"][0]["line"] == 2);
+  CHECK(j["diagnostics"][0]["column"] == 16);
+  CHECK(j["diagnostics"][0]["behind"]["line"] == 12);
+  CHECK(j["diagnostics"][0]["fixits"][0]["text"] == "64");
+  CHECK(j["counts"]["error"] == 1);
+}
+
+TEST_CASE("SARIF has the rule, the region, the fix and the related place") {
+  const auto j = nlohmann::json::parse(render_sarif(one_finding()));
+  const auto& r = j["runs"][0]["results"][0];
+  CHECK(j["version"] == "2.1.0");
+  CHECK(r["ruleId"] == "tcgen05-alloc-columns");
+  CHECK(r["locations"][0]["physicalLocation"]["region"]["startColumn"] == 16);
+  CHECK(r["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"] == "64");
+  CHECK(r["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 1);
+}
+
+TEST_CASE("names that are not UTF-8 do not break JSON") {
+  Sink sink;
+  sink.error(std::make_shared<const Source>("a\xff.ptx", "x"), {0, 1}, "bad \xfe text");
+  CHECK(nlohmann::json::accept(render_json(sink)));
+}
+
+TEST_CASE("the summary counts by severity and says clean when there is nothing") {
+  CHECK(summary(one_finding()) == "1 error");
+  CHECK(summary(Sink{}) == "clean");
+}
+
+TEST_CASE("an error outranks incomplete in the exit code, and portability counts only when strict") {
+  Sink sink;
+  CHECK(exit_code(sink) == 0);
+  Diagnostic d;
+  d.severity = Severity::portability;
+  sink.report(d);
+  CHECK(exit_code(sink) == 0);
+  CHECK(exit_code(sink, true) == 1);
+  d.severity = Severity::incomplete;
+  sink.report(d);
+  CHECK(exit_code(sink) == 3);
+  d.severity = Severity::error;
+  sink.report(d);
+  CHECK(exit_code(sink) == 1);
+}
+
+TEST_CASE("positions are 1-based and the last line needs no line break") {
+  const Source s("a", "ab\ncd");
+  CHECK(s.position(0).line == 1);
+  CHECK(s.position(4).line == 2);
+  CHECK(s.position(4).column == 2);
+  CHECK(s.line(2) == "cd");
+  CHECK(s.line(3) == "");
+}
