@@ -1,0 +1,100 @@
+// The 64-bit shared-memory matrix descriptor of tcgen05.mma and tcgen05.cp, and the address function it stands for.
+// PTX ISA "Shared memory descriptor", "Matrix Layout in Shared Memory".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/swizzle.hpp"
+
+namespace kiln::isa {
+
+/// The descriptor's fields in bytes, where the word holds them divided by 16. `swizzle_code` stays a code because some
+/// codes mean nothing.
+struct SharedDescriptorFields {
+  std::uint32_t start = 0;          // [0:14) << 4
+  std::uint32_t leading = 0;        // LBO, [16:30) << 4
+  std::uint32_t stride = 0;         // SBO, [32:46) << 4
+  std::uint8_t version = 1;         // [46:49), always 1 on Blackwell
+  std::uint8_t base_offset = 0;     // [49:52)
+  bool leading_is_absolute = false; // bit 52
+  std::uint8_t swizzle_code = 0;    // [61:64)
+  std::uint64_t reserved = 0;       // the reserved bits that are set, in place
+
+  constexpr bool operator==(const SharedDescriptorFields&) const = default;
+};
+
+/// Addresses above this do not fit the descriptor (14 bits of 16-byte units).
+inline constexpr std::uint32_t descriptor_address_mask = 0x3FFFF;
+inline constexpr int descriptor_unit_bytes = 16;
+inline constexpr std::uint8_t descriptor_version = 1;
+
+constexpr std::uint64_t pack(const SharedDescriptorFields& f) {
+  const auto units = [](std::uint32_t bytes) { return std::uint64_t(bytes & descriptor_address_mask) >> 4; };
+  return units(f.start) | units(f.leading) << 16 | units(f.stride) << 32 | std::uint64_t(f.version) << 46 |
+         std::uint64_t(f.base_offset) << 49 | std::uint64_t(f.leading_is_absolute) << 52 |
+         std::uint64_t(f.swizzle_code) << 61 | f.reserved;
+}
+
+inline constexpr std::uint64_t descriptor_reserved_bits =
+    std::uint64_t{3} << 14 | std::uint64_t{3} << 30 | std::uint64_t{0xFF} << 53;
+
+constexpr SharedDescriptorFields unpack_shared(std::uint64_t word) {
+  const auto bytes = [word](int at) { return std::uint32_t(word >> at & 0x3FFF) << 4; };
+  SharedDescriptorFields f;
+  f.start = bytes(0);
+  f.leading = bytes(16);
+  f.stride = bytes(32);
+  f.version = std::uint8_t(word >> 46 & 7);
+  f.base_offset = std::uint8_t(word >> 49 & 7);
+  f.leading_is_absolute = (word >> 52 & 1) != 0;
+  f.swizzle_code = std::uint8_t(word >> 61 & 7);
+  f.reserved = word & descriptor_reserved_bits;
+  return f;
+}
+
+/// The descriptor's number for a swizzle (TMA numbers them differently).
+constexpr std::uint8_t descriptor_code(Swizzle s) {
+  switch (s) {
+    case Swizzle::none: return 0;
+    case Swizzle::b128_atom32: return 1;
+    case Swizzle::b128: return 2;
+    case Swizzle::b64: return 4;
+    case Swizzle::b32: return 6;
+  }
+  return 0;
+}
+
+constexpr std::optional<Swizzle> descriptor_swizzle(std::uint8_t code) {
+  for (Swizzle s : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32})
+    if (descriptor_code(s) == code) return s;
+  return std::nullopt;
+}
+
+/// The shared address of byte `k_byte` of row `mn` of a K-major operand, within one MMA. `k_byte` counts stored bytes
+/// along K from the start of the instruction's K extent.
+constexpr std::uint32_t k_major_address(const SharedDescriptorFields& d, Swizzle s, int mn, int k_byte) {
+  const auto row = std::uint32_t(mn), byte = std::uint32_t(k_byte);
+  std::uint32_t linear = d.start + row / 8 * d.stride;
+  if (s == Swizzle::none) linear += row % 8 * 16 + byte / 16 * d.leading + byte % 16;
+  else linear += row % 8 * std::uint32_t(span_bytes(s)) + byte;
+  return swizzled(s, linear, d.base_offset);
+}
+
+/// The shared address of element (mn, k) of an MN-major operand of `element_bytes` (1, 2 or 4), within one MMA.
+constexpr std::uint32_t mn_major_address(const SharedDescriptorFields& d, Swizzle s, int element_bytes, int mn, int k) {
+  const auto row = std::uint32_t(mn), kk = std::uint32_t(k), es = std::uint32_t(element_bytes);
+  std::uint32_t linear = d.start;
+  if (s == Swizzle::none) {
+    const std::uint32_t t = 16 / es;
+    linear += row % t * es + row / t * d.stride + kk % 8 * 16 + kk / 8 * d.leading;
+  } else {
+    const auto span = std::uint32_t(span_bytes(s)), per_atom = span / es;
+    const std::uint32_t k_rows = s == Swizzle::b128_atom32 ? 4 : 8;
+    linear += row % per_atom * es + row / per_atom * d.leading + kk % k_rows * span + kk / k_rows * d.stride;
+  }
+  return swizzled(s, linear, d.base_offset);
+}
+
+}  // namespace kiln::isa

@@ -1,0 +1,67 @@
+// Shared-memory swizzles. The same XOR serves TMA, tcgen05 and wgmma: it keys on absolute address bits, so a tile is read
+// correctly wherever it lies as long as everybody uses the same mode. TMA and the matrix descriptor number the modes
+// differently.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace kiln::isa {
+
+/// The modes that both TMA and the tcgen05 matrix descriptor know. PTX ISA "Swizzling Modes".
+enum class Swizzle : std::uint8_t { none, b32, b64, b128, b128_atom32 };
+
+constexpr std::string_view spelling(Swizzle s) {
+  switch (s) {
+    case Swizzle::none: return "none";
+    case Swizzle::b32: return "32B";
+    case Swizzle::b64: return "64B";
+    case Swizzle::b128: return "128B";
+    case Swizzle::b128_atom32: return "128B_atom_32B";
+  }
+  return "";
+}
+
+/// Bytes of a row that one swizzle atom spans; 16 without a swizzle (the core matrix row).
+constexpr int span_bytes(Swizzle s) {
+  switch (s) {
+    case Swizzle::none: return 16;
+    case Swizzle::b32: return 32;
+    case Swizzle::b64: return 64;
+    case Swizzle::b128: case Swizzle::b128_atom32: return 128;
+  }
+  return 0;
+}
+
+/// Bytes after which the pattern repeats; a tile placed at a multiple needs no base offset.
+constexpr int period_bytes(Swizzle s) {
+  switch (s) {
+    case Swizzle::none: return 16;
+    case Swizzle::b32: return 256;
+    case Swizzle::b64: return 512;
+    case Swizzle::b128: return 1024;
+    case Swizzle::b128_atom32: return 512;
+  }
+  return 0;
+}
+
+/// The bits that the mode exchanges, as a function of the absolute shared address. `base_offset` is the descriptor's
+/// field; TMA always uses 0. Measured on Hopper for 128B: the key is ((address >> 7) - base_offset) & 7.
+constexpr std::uint32_t swizzle_key(Swizzle s, std::uint32_t address, std::uint32_t base_offset = 0) {
+  const std::uint32_t row = (address >> 7) - base_offset;
+  switch (s) {
+    case Swizzle::none: return 0;
+    case Swizzle::b32: return (row & 1) << 4;
+    case Swizzle::b64: return (row & 3) << 4;
+    case Swizzle::b128: return (row & 7) << 4;
+    case Swizzle::b128_atom32: return (row & 3) << 5;
+  }
+  return 0;
+}
+
+/// Where the byte that would lie at `address` without a swizzle really lies. An involution for base offset 0.
+constexpr std::uint32_t swizzled(Swizzle s, std::uint32_t address, std::uint32_t base_offset = 0) {
+  return address ^ swizzle_key(s, address, base_offset);
+}
+
+}  // namespace kiln::isa

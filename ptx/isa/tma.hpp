@@ -1,0 +1,51 @@
+// Tensor maps and tensor copies: limits and element types. PTX ISA "Tensors"; CUDA driver API "Tensor Map Object
+// Management".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/types.hpp"
+
+namespace kiln::isa {
+
+inline constexpr int tma_max_rank = 5;
+inline constexpr int tma_max_box = 256;              // elements, each dimension
+inline constexpr int tma_inner_bytes_multiple = 16;  // inner box extent, strides, inner start coordinate
+inline constexpr int tma_global_alignment = 16;
+inline constexpr int tma_shared_alignment = 128;
+inline constexpr int tma_max_element_stride = 8;
+inline constexpr int tensor_map_bytes = 128;
+inline constexpr int tensor_map_alignment = 64;
+
+/// The driver's CUtensorMapDataType numbers.
+enum class TensorMapType : std::uint8_t {
+  uint8 = 0, uint16 = 1, uint32 = 2, int32 = 3, uint64 = 4, int64 = 5, float16 = 6, float32 = 7, float64 = 8,
+  bfloat16 = 9, float32_ftz = 10, tfloat32 = 11, tfloat32_ftz = 12, u4_align8 = 13, u4_align16 = 14, u6_align16 = 15
+};
+
+/// The driver's CUtensorMapSwizzle number.
+constexpr int tensor_map_code(Swizzle s) { return int(s); }
+
+/// The driver's type for elements of a PTX type; sub-byte types have several and are chosen by name elsewhere.
+constexpr std::optional<TensorMapType> tensor_map_type(ScalarType t) {
+  switch (t) {
+    case ScalarType::u8: case ScalarType::s8: case ScalarType::b8: case ScalarType::e4m3: case ScalarType::e5m2:
+      return TensorMapType::uint8;
+    case ScalarType::u16: case ScalarType::s16: case ScalarType::b16: return TensorMapType::uint16;
+    case ScalarType::u32: case ScalarType::b32: return TensorMapType::uint32;
+    case ScalarType::s32: return TensorMapType::int32;
+    case ScalarType::u64: case ScalarType::b64: return TensorMapType::uint64;
+    case ScalarType::s64: return TensorMapType::int64;
+    case ScalarType::f16: return TensorMapType::float16;
+    case ScalarType::bf16: return TensorMapType::bfloat16;
+    case ScalarType::f32: return TensorMapType::float32;
+    case ScalarType::f64: return TensorMapType::float64;
+    case ScalarType::tf32: return TensorMapType::tfloat32;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace kiln::isa

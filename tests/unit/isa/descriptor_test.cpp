@@ -1,0 +1,142 @@
+// Encodings and layouts against points sampled from what CUTLASS computes on the host.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/isa/targets.hpp"
+#include "ptx/isa/tcgen05.hpp"
+#include "ptx/isa/tmem.hpp"
+
+using namespace kiln::isa;
+
+namespace {
+
+nlohmann::json golden() {
+  std::ifstream in(KILN_TEST_DATA "/isa/golden_vectors.json");
+  REQUIRE(in);
+  return nlohmann::json::parse(in);
+}
+
+ScalarType element(const std::string& cutlass) {
+  static const std::map<std::string, ScalarType> names{
+      {"half_t", ScalarType::f16},        {"bfloat16_t", ScalarType::bf16},  {"float", ScalarType::f32},
+      {"tfloat32_t", ScalarType::tf32},   {"int8_t", ScalarType::s8},        {"uint8_t", ScalarType::u8},
+      {"int32_t", ScalarType::s32},       {"float_e4m3_t", ScalarType::e4m3}, {"float_e5m2_t", ScalarType::e5m2},
+      {"e2m1u", ScalarType::e2m1},         {"e2m3u", ScalarType::e2m3},       {"e3m2u", ScalarType::e3m2}};
+  return names.at(cutlass);
+}
+
+}  // namespace
+
+TEST_CASE("a matrix descriptor leads every sampled element to its byte") {
+  int points = 0;
+  const nlohmann::json vectors = golden()["smem_desc_to_byte"];
+  for (const auto& v : vectors) {
+    const auto d = unpack_shared(std::stoull(v["desc"].get<std::string>(), nullptr, 16));
+    const auto s = descriptor_swizzle(d.swizzle_code);
+    REQUIRE(s);
+    const int bits = v["elem_bits"], mn = v["mn"], k = v["k_in_mma"];
+    const std::uint32_t byte = v["byte"];
+    if (v["major"] == "K") CHECK(k_major_address(d, *s, mn, k * bits / 8) == byte);
+    else CHECK(mn_major_address(d, *s, bits / 8, mn, k) == byte);
+    ++points;
+  }
+  CHECK(points == 624);
+}
+
+TEST_CASE("descriptors pack to what they were unpacked from") {
+  const nlohmann::json vectors = golden()["smem_desc_to_byte"];
+  for (const auto& v : vectors) {
+    const auto word = std::stoull(v["desc"].get<std::string>(), nullptr, 16);
+    CHECK(pack(unpack_shared(word)) == word);
+  }
+  for (std::uint32_t word : {0x08200490u, 0x10418490u, 0x08210410u})
+    CHECK(pack(unpack(word, MmaKind::f16), MmaKind::f16) == word);
+  for (std::uint32_t word : {0x08A00400u, 0x10C10280u}) CHECK(pack(unpack(word, MmaKind::mxf8f6f4), MmaKind::mxf8f6f4) == word);
+}
+
+TEST_CASE("instruction descriptors equal CUTLASS's") {
+  int compared = 0;
+  const nlohmann::json vectors = golden()["idesc"];
+  for (const auto& v : vectors) {
+    const std::string name = v[0];
+    const MmaKind kind = name == "f16" ? MmaKind::f16 : name == "tf32" ? MmaKind::tf32 : name == "f8f6f4" ? MmaKind::f8f6f4
+                         : name == "i8" ? MmaKind::i8 : MmaKind::none;
+    if (kind == MmaKind::none) continue;  // the block-scaled ones give a scale type where the others give D
+    ++compared;
+    InstructionDescriptorFields f;
+    f.a_type = operand_type_code(kind, element(v[1])).value();
+    f.b_type = operand_type_code(kind, element(v[2])).value();
+    f.d_type = d_type_code(element(v[3])).value();
+    f.m = std::stoi(v[4].get<std::string>());
+    f.n = std::stoi(v[5].get<std::string>());
+    f.a_major = v[6] == "K" ? Major::K : Major::MN;
+    f.b_major = v[7] == "K" ? Major::K : Major::MN;
+    f.sparse = v[8] == "1";
+    CHECK(pack(f, kind) == std::stoul(v[9].get<std::string>(), nullptr, 16));
+  }
+  CHECK(compared == 10);
+}
+
+TEST_CASE("registers of a tcgen05.ld come from the cells that CUTLASS says") {
+  const std::map<std::string, DataShape> shapes{{"16dp64b", DataShape::s16x64b}, {"16dp128b", DataShape::s16x128b},
+                                                {"16dp256b", DataShape::s16x256b}, {"32dp32b", DataShape::s32x32b}};
+  int points = 0;
+  const auto loads = golden()["tcgen05_ld"];
+  for (const auto& [name, cells] : loads.items())
+    for (const auto& [text, shape] : shapes) {
+      // SM100_TMEM_LOAD_16dp64b1x; packed loads and 16dp32b (16x32bx2) have names of their own.
+      if (name.find("_" + text) == std::string::npos || name.find("16b") != name.rfind("16b") ||
+          name.ends_with("_16b"))
+        continue;
+      for (const auto& c : cells) {
+        const TmemAddress at = fragment_cell(shape, c["thread"], c["reg"]);
+        if (c["reg_bit"] != c["col_bit"]) continue;
+        const TmemAddress sampled{c["row"], c["column"]};
+        CHECK_MESSAGE(at == sampled, name);
+        ++points;
+      }
+    }
+  CHECK(points > 100);
+}
+
+TEST_CASE("the accumulator of M = 128 has a lane per row, of M = 64 sixteen rows in each quarter") {
+  const AccumulatorCell row77{0, 77, 5}, row17{0, 33, 3}, row130{1, 2, 3};
+  CHECK(accumulator_cell(data_path(128, CtaGroup::one, false, false), 77, 5, 256) == row77);
+  CHECK(accumulator_cell(data_path(64, CtaGroup::one, false, false), 17, 3, 64) == row17);
+  CHECK(accumulator_cell(data_path(256, CtaGroup::two, false, false), 130, 3, 64) == row130);
+}
+
+TEST_CASE("the longest opcode wins and the rest are modifiers") {
+  CHECK(match_opcode("tcgen05.mma.ws.sp.cta_group::1").opcode == Opcode::tcgen05_mma_ws_sp);
+  CHECK(match_opcode("tcgen05.wait::ld.sync.aligned").opcode == Opcode::tcgen05_wait_ld);
+  CHECK(match_opcode("cp.async.bulk.tensor.2d").opcode == Opcode::cp_async_bulk_tensor);
+  CHECK(match_opcode("add.u32").length == 3);
+  CHECK(match_opcode("frobnicate.u32").opcode == Opcode::unknown);
+}
+
+TEST_CASE("modifiers decode into their fields, and what nobody knows is kept") {
+  const std::vector<std::string> written{"rn", "satfinite", "bf16x2", "f32", "frob", "rz"};
+  const Modifiers m = decode_modifiers(written);
+  CHECK(m.rounding == Rounding::rn);
+  CHECK(m.satfinite);
+  CHECK(m.types[0] == ScalarType::bf16x2);
+  CHECK(m.types[1] == ScalarType::f32);
+  CHECK(m.others == std::vector<std::string>{"frob"});
+  CHECK(m.repeated == std::vector<std::string>{"rz"});
+}
+
+TEST_CASE("targets parse and print, and tcgen05 needs a suffix") {
+  CHECK(parse_target("sm_100a") == sm_100a);
+  CHECK(spelling(sm_103f) == "sm_103f");
+  CHECK_FALSE(parse_target("sm_100x"));
+  CHECK_FALSE(parse_target("compute_90"));
+  CHECK(has_tcgen05(sm_110f));
+  CHECK_FALSE(has_tcgen05(Target{100}));
+  CHECK_FALSE(has_tcgen05(sm_120a));
+}
