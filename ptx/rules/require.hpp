@@ -1,0 +1,38 @@
+// The compile-time consumer of verdicts. A broken rule fails a static_assert that carries its catalogue text; the
+// template arguments make both compilers print the value the user wrote and the nearest legal one.
+#pragma once
+#pragma GCC system_header  // keeps the table's macro expansions out of the user's errors
+
+#include "ptx/rules/verdict.hpp"
+
+namespace kiln::rules {
+
+/// Carriers that give the two numbers in a message their names.
+template <std::int64_t value> struct given {};
+template <std::int64_t value> struct nearest {};
+
+template <class...> inline constexpr bool holds = false;
+
+/// Instantiated with a broken rule, fails to compile with that rule's text. Rule::none has nothing to say.
+template <Rule broken, class Given, class Nearest, class... Context> struct Require {};
+
+#define RULE(id, slug, severity, seen, must, reference)                        \
+  template <class Given, class Nearest, class... Context>                      \
+  struct Require<Rule::id, Given, Nearest, Context...> {                       \
+    static_assert(holds<Given, Nearest, Context...>, must " [" slug "]");      \
+  };
+#include "ptx/rules/rules.def"
+#undef RULE
+
+/// Asks a verdict at compile time: `require<rule(...)>();` where the operands are template arguments.
+template <Verdict v>
+constexpr void require() {
+  (void)Require<v.ok() ? Rule::none : v.rule, given<v.given>, nearest<v.nearest>>{};
+}
+
+/// Fails with a rule's text whenever it is instantiated: for overloads that exist only to explain. At least one of
+/// `Context` must depend on the caller's template parameters, or the overload fails where it is written.
+template <Rule r, class... Context>
+using refuse = Require<is_switched_off(r) ? Rule::none : r, given<0>, nearest<0>, Context...>;
+
+}  // namespace kiln::rules

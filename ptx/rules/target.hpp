@@ -1,0 +1,24 @@
+// Targets and versions: what may be written for which.
+#pragma once
+
+#include "ptx/isa/features.hpp"
+#include "ptx/isa/targets.hpp"
+#include "ptx/rules/verdict.hpp"
+
+namespace kiln::rules {
+
+constexpr Verdict target_tcgen05(isa::Target t) {
+  return isa::has_tcgen05(t) ? legal : breaks(Rule::target_tcgen05, t.sm, 100);
+}
+
+constexpr Verdict target_version(isa::Target t, isa::PtxVersion v) {
+  const isa::PtxVersion low = isa::lowest_version(t);
+  return v >= low ? legal : breaks(Rule::target_version, v.major * 10 + v.minor, low.major * 10 + low.minor);
+}
+
+/// A feature of the tcgen05 family on a target that has the family.
+constexpr Verdict target_feature(isa::Feature f, isa::Target t, isa::PtxVersion v) {
+  return isa::has(f, t) && v >= isa::lowest_version(f) ? legal : breaks(Rule::target_feature, int(f));
+}
+
+}  // namespace kiln::rules

@@ -1,0 +1,68 @@
+// Tensor-memory allocation: how many columns, and in which order alloc, relinquish and dealloc may come.
+#pragma once
+
+#include <bit>
+
+#include "ptx/isa/tmem.hpp"
+#include "ptx/rules/verdict.hpp"
+
+namespace kiln::rules {
+
+/// The column count of tcgen05.alloc and tcgen05.dealloc.
+constexpr Verdict alloc_columns(std::int64_t n) {
+  using namespace isa;
+  if (n >= tmem_min_allocation && n <= tmem_columns && std::has_single_bit(std::uint64_t(n))) return legal;
+  const std::int64_t near = n < tmem_min_allocation ? tmem_min_allocation
+                            : n > tmem_columns      ? tmem_columns
+                                                    : std::int64_t(std::bit_ceil(std::uint64_t(n)));
+  return breaks(Rule::alloc_columns, n, near);
+}
+
+/// `columns` columns from `first` inside an allocation of `allocated`, all relative to its start.
+constexpr Verdict tmem_range(std::int64_t first, std::int64_t columns, std::int64_t allocated) {
+  if (first >= 0 && first + columns <= allocated) return legal;
+  return breaks(Rule::tmem_range, first < 0 ? first : first + columns, allocated);
+}
+
+/// The sum of a kernel's tensor-memory handles.
+constexpr Verdict tmem_budget(std::int64_t columns) {
+  return columns <= isa::tmem_columns ? legal : breaks(Rule::tmem_budget, columns, isa::tmem_columns);
+}
+
+/// A dealloc of `columns` where the allocation to free has `allocated`; 0: there is none.
+constexpr Verdict dealloc_size(std::int64_t columns, std::int64_t allocated) {
+  return columns == allocated ? legal : breaks(Rule::dealloc_size, columns, allocated);
+}
+
+/// What a CTA holds of tensor memory along one path. Joined over paths by the verifier, walked along one by the simulator.
+struct AllocState {
+  std::int64_t live = 0;  // columns
+  bool relinquished = false;
+  constexpr bool operator==(const AllocState&) const = default;
+};
+
+enum class AllocEvent : std::uint8_t { alloc, dealloc, relinquish, exit };
+
+struct AllocStep {
+  AllocState next;
+  Verdict verdict;
+};
+
+/// One event on the state; `columns` is the operand of alloc and dealloc.
+constexpr AllocStep step(AllocState s, AllocEvent e, std::int64_t columns = 0) {
+  switch (e) {
+    case AllocEvent::alloc:
+      if (s.relinquished) return {s, breaks(Rule::alloc_relinquished, columns)};
+      if (s.live + columns > isa::tmem_columns)
+        return {s, breaks(Rule::alloc_budget, s.live + columns, isa::tmem_columns)};
+      return {{s.live + columns, false}, legal};
+    case AllocEvent::dealloc:
+      if (columns > s.live) return {{0, s.relinquished}, breaks(Rule::dealloc_size, columns, s.live)};
+      return {{s.live - columns, s.relinquished}, legal};
+    case AllocEvent::relinquish: return {{s.live, true}, legal};
+    case AllocEvent::exit: return {s, s.live == 0 ? legal : breaks(Rule::alloc_leak, s.live, 0)};
+  }
+  return {s, legal};
+}
+
+}  // namespace kiln::rules
