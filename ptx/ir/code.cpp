@@ -1,0 +1,105 @@
+#include "ptx/ir/code.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace kiln::ir {
+namespace {
+
+using Kind = Argument::Kind;
+
+void collect(const Code& code, const Argument& a, std::vector<RegisterId>& out) {
+  if (a.kind == Kind::reg) out.push_back(a.id);
+  else
+    for (const Argument& c : code.components(a)) collect(code, c, out);
+}
+
+bool has_results(const Operation& op) { return op.arguments[0].kind != Kind::address; }
+
+// How many leading arguments hold results.
+std::size_t results(const Operation& op) {
+  const std::size_t n = op.arguments.size();
+  // call (results), f, (arguments): the first list is results only when the callee stands behind it.
+  if (op.opcode == isa::Opcode::call) return n > 1 && op.arguments[0].kind == Kind::list ? 1 : 0;
+  switch (isa::writes(op.opcode)) {
+    case isa::Writes::none: return 0;
+    case isa::Writes::first: return std::min<std::size_t>(1, n);
+    case isa::Writes::two: return std::min<std::size_t>(2, n);
+    case isa::Writes::maybe: return n > 0 && has_results(op) ? 1 : 0;
+  }
+  return 0;
+}
+
+// wgmma accumulates in place: D is an operand too.
+bool reads_results(isa::Opcode op) {
+  return op == isa::Opcode::wgmma_mma_async || op == isa::Opcode::wgmma_mma_async_sp;
+}
+
+}  // namespace
+
+const Argument& Operation::arg(std::size_t i) const {
+  static const Argument nothing;
+  return i < arguments.size() ? arguments[i] : nothing;
+}
+
+std::span<const Argument> Code::components(const Argument& a) const {
+  switch (a.kind) {
+    case Kind::vector: case Kind::list: case Kind::pair: case Kind::address:
+      return std::span(arguments).subspan(a.id, a.count);
+    default: return {};
+  }
+}
+
+std::vector<RegisterId> Code::written(const Operation& op) const {
+  std::vector<RegisterId> out;
+  for (std::size_t i = 0; i < results(op); ++i) collect(*this, op.arguments[i], out);
+  return out;
+}
+
+std::vector<RegisterId> Code::read(const Operation& op) const {
+  std::vector<RegisterId> out;
+  if (op.guard) out.push_back(*op.guard);
+  for (std::size_t i = reads_results(op.opcode) ? 0 : results(op); i < op.arguments.size(); ++i)
+    collect(*this, op.arguments[i], out);
+  return out;
+}
+
+std::string_view Code::label_before(std::uint32_t position, std::string_view prefix) const {
+  auto at = std::upper_bound(labels.begin(), labels.end(), position,
+                             [](std::uint32_t p, const auto& label) { return p < label.first; });
+  while (at != labels.begin())
+    if (--at; at->second.starts_with(prefix)) return at->second;
+  return {};
+}
+
+diag::Where Code::where(const Operation& op) const {
+  diag::Where w = diag::Where::at(module->source, op.instruction->mnemonic);
+  if (w.place.empty()) w.place = op.instruction->at;
+  if (op.loc) {
+    w.file = file_name(*module, op.loc->file);
+    w.line = unsigned(op.loc->line);
+  }
+  return w;
+}
+
+diag::Where Code::where(const Operation& op, const Operand& operand) const {
+  diag::Where w = where(op);
+  if (!operand.at.empty()) w.place = operand.at;
+  return w;
+}
+
+std::string file_name(const Module& module, int number) {
+  for (const Item& item : module.items) {
+    const auto* directive = std::get_if<Directive>(&item);
+    if (!directive || !directive->text.starts_with(".file")) continue;
+    const std::string& text = directive->text;
+    const std::size_t digits = text.find_first_of("0123456789"), quote = text.find('"');
+    if (digits == text.npos || quote == text.npos || quote < digits) continue;
+    int n = 0;
+    std::from_chars(text.data() + digits, text.data() + quote, n);
+    if (n == number) return text.substr(quote + 1, text.find('"', quote + 1) - quote - 1);
+  }
+  return {};
+}
+
+}  // namespace kiln::ir
