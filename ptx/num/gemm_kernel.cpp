@@ -1,0 +1,167 @@
+#include "ptx/num/gemm_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ptx/num/gemm_panel.hpp"
+
+namespace kiln::num {
+namespace {
+
+VectorUnit best_unit(VectorUnit wanted) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (wanted == VectorUnit::avx512 || wanted == VectorUnit::automatic)
+    if (avx512) return VectorUnit::avx512;
+  if (wanted == VectorUnit::avx2 || wanted == VectorUnit::automatic)
+    if (avx2) return VectorUnit::avx2;
+#endif
+  (void)wanted;
+  return VectorUnit::portable;
+}
+
+SmallFormat tabulate(ScalarType type) {
+  SmallFormat table{};
+  for (std::size_t word = 0; word < 256; ++word) {
+    const Number n = decode(type, word);
+    table.value[word] = static_cast<float>(to_double(type, word));
+    table.exponent[word] = n.m == 0 ? -1000 : n.e;
+    table.special[word] = n.kind != NumberClass::finite;
+  }
+  return table;
+}
+
+std::span<const std::uint8_t> scales_of(const GemmOperand& operand, int row, int step, int count) {
+  if (count == 0) return {};
+  const auto first = static_cast<std::size_t>(row) * operand.scale_stride + static_cast<std::size_t>(step * count);
+  return {operand.scales + first, static_cast<std::size_t>(count)};
+}
+
+std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step, int stored_k) {
+  if (!task.spec.sparse) return {};
+  // Every kind spends one nibble on each chunk of 1 (tf32), 2 or 4 (fp4) stored elements, so an instruction fills whole
+  // words.
+  const int kept = task.spec.kind == MmaKind::tf32 ? 1 : dense_k(task.spec.kind) == 64 ? 4 : 2;
+  const auto words = static_cast<std::size_t>(stored_k / kept / 8);
+  const std::size_t first =
+      static_cast<std::size_t>(row) * task.metadata_stride + static_cast<std::size_t>(step) * words;
+  return {task.metadata + first, words};
+}
+
+template <class T>
+void widen(const GemmOperand& operand, int row, int first, int k, std::uint32_t* words) {
+  const T* from = static_cast<const T*>(operand.elements) + static_cast<std::size_t>(row) * operand.stride +
+                  static_cast<std::size_t>(first);
+  for (int i = 0; i < k; ++i) words[i] = from[i];
+}
+
+void load_words(const GemmOperand& operand, ScalarType type, int row, int first, int k, std::uint32_t* words) {
+  switch (isa::bits(type)) {
+    case 32: widen<std::uint32_t>(operand, row, first, k, words); break;
+    case 16: widen<std::uint16_t>(operand, row, first, k, words); break;
+    default: widen<std::uint8_t>(operand, row, first, k, words); break;
+  }
+}
+
+void run_by_element(GemmJob& job, int steps) {
+  const GemmTask& task = *job.task;
+  for (int step = 0; step < steps; ++step)
+    for (int row = 0; row < task.m; ++row)
+      for (int column = 0; column < task.n; ++column) {
+        std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
+        d = redo_element(job, row, column, step, d);
+      }
+  job.counters.redone +=
+      static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
+}
+
+}  // namespace
+
+void Panel::resize(int rows, int step_count, int strip_k, bool wide) {
+  blocks = (rows + panel_block - 1) / panel_block;
+  steps = step_count;
+  k = strip_k;
+  const std::size_t units = static_cast<std::size_t>(blocks) * static_cast<std::size_t>(steps);
+  const std::size_t elements = units * static_cast<std::size_t>(panel_block * k);
+  lines.resize(elements / 16);
+  (wide ? wide_codes.resize(elements) : codes.resize(elements));
+  tops.resize(units * panel_block);
+  scales.resize(units * panel_block);
+  specials.resize(units * panel_block);
+  summaries.resize(units);
+}
+
+const SmallFormat& small_format(ScalarType type) {
+  static const SmallFormat tables[] = {tabulate(ScalarType::e4m3), tabulate(ScalarType::e5m2),
+                                       tabulate(ScalarType::e3m2), tabulate(ScalarType::e2m3),
+                                       tabulate(ScalarType::e2m1)};
+  switch (type) {
+    case ScalarType::e4m3: return tables[0];
+    case ScalarType::e5m2: return tables[1];
+    case ScalarType::e3m2: return tables[2];
+    case ScalarType::e2m3: return tables[3];
+    default: return tables[4];
+  }
+}
+
+std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, std::uint32_t c) {
+  const GemmTask& task = *job.task;
+  const DotSpec& spec = task.spec;
+  const int stored = dense_k(spec.kind), logical = spec.sparse ? 2 * stored : stored;
+  if (has_vector_path(spec) && task.arithmetic == Arithmetic::exact) {
+    const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||
+                     job.b.specials[job.b.strip(column, step)] == StripSpecial::nan;
+    if (nan) return static_cast<std::uint32_t>(canonical_nan(spec.d));
+  }
+  std::array<std::uint32_t, 64> a;
+  std::array<std::uint32_t, 128> b;
+  load_words(task.a, spec.a, row, step * stored, stored, a.data());
+  load_words(task.b, spec.b, column, step * logical, logical, b.data());
+  const DotSides sides{scales_of(task.a, row, step, spec.scale_vector),
+                       scales_of(task.b, column, step, spec.scale_vector), metadata_of(task, row, step, stored)};
+  return dot(spec, std::span(a).first(static_cast<std::size_t>(stored)),
+             std::span(b).first(static_cast<std::size_t>(logical)), c, sides);
+}
+
+bool has_vector_path(const DotSpec& spec) {
+  const bool windowed = spec.kind == MmaKind::tf32 || spec.kind == MmaKind::f16 || spec.kind == MmaKind::f8f6f4 ||
+                        spec.kind == MmaKind::mxf8f6f4;
+  return windowed && spec.d == ScalarType::f32 && !spec.sparse && spec.window == blackwell_window &&
+         spec.cut_d_bits == 0;
+}
+
+struct GemmKernel::State {
+  GemmJob job;
+};
+
+GemmKernel::GemmKernel(VectorUnit unit) : unit_(best_unit(unit)), state_(std::make_unique<State>()) {}
+GemmKernel::~GemmKernel() = default;
+GemmKernel::GemmKernel(GemmKernel&&) noexcept = default;
+GemmKernel& GemmKernel::operator=(GemmKernel&&) noexcept = default;
+
+const GemmCounters& GemmKernel::counters() const { return state_->job.counters; }
+
+void GemmKernel::run(const GemmTask& task) {
+  GemmJob& job = state_->job;
+  job.task = &task;
+  const int k = dense_k(task.spec.kind);
+  const int steps = task.k / (task.spec.sparse ? 2 * k : k);
+  job.counters.elements +=
+      static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
+  if (!has_vector_path(task.spec)) return run_by_element(job, steps);
+  job.a.resize(task.m, steps, k, true);
+  job.b.resize(task.n, steps, k, false);
+  switch (unit_) {
+#if defined(__x86_64__)
+    case VectorUnit::avx512: return avx512::multiply(job);
+    case VectorUnit::avx2: return avx2::multiply(job);
+#endif
+    default: return portable::multiply(job);
+  }
+}
+
+}  // namespace kiln::num

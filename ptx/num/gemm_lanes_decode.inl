@@ -1,0 +1,200 @@
+// Decoding operands into panels. Part of gemm_lanes.inl.
+
+// Values (unscaled), encoded exponents and the special flag of a strip, from its raw words.
+struct Decoded {
+  Floats value;
+  Ints exponent, special;
+};
+
+KILN_INLINE Decoded decode_f32_like(Ints word) {
+  const Ints magnitude = word & 0x7FFFFFFF;
+  const Ints exponent = larger(magnitude >> 23, Ints{} + 1) - 127;
+  return {floats(word), choose(magnitude == 0, Ints{} + no_exponent, exponent), magnitude >= 0x7F800000};
+}
+
+KILN_INLINE Decoded decode_f16(Ints word) {
+  const Ints magnitude = word & 0x7FFF;
+  const Ints field = magnitude >> 10;
+  const Ints normal = (magnitude << 13) + (112 << 23);
+  const Ints subnormal = bits(to_floats(magnitude) * 0x1p-24f);
+  const Ints special = magnitude >= 0x7C00;
+  const Ints value =
+      choose(special, normal + (112 << 23), choose(field == 0, subnormal, normal)) | ((word & 0x8000) << 16);
+  const Ints exponent = larger(field, Ints{} + 1) - 15;
+  return {floats(value), choose(magnitude == 0, Ints{} + no_exponent, exponent), special};
+}
+
+KILN_INLINE Decoded decode_small(ScalarType type, Ints word) {
+  const SmallFormat& table = small_format(type);
+  Decoded d;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const auto code = static_cast<std::size_t>(word[lane] & 0xFF);
+    d.value[lane] = table.value[code];
+    d.exponent[lane] = table.exponent[code];
+    d.special[lane] = table.special[code] ? -1 : 0;
+  }
+  return d;
+}
+
+KILN_INLINE Decoded decode_words(ScalarType type, Ints word) {
+  switch (type) {
+    case ScalarType::bf16: return decode_f32_like(word << 16);
+    case ScalarType::tf32: return decode_f32_like(word & ~0x1FFF);
+    case ScalarType::f16: return decode_f16(word);
+    default: return decode_small(type, word);
+  }
+}
+
+KILN_INLINE int highest_lane(Ints x) {
+  int best = x[0];
+  for (int lane = 1; lane < lanes; ++lane) best = x[lane] > best ? x[lane] : best;
+  return best;
+}
+
+// Exponent of the lowest set bit of each value; one too low for f32 subnormals, which errs to the safe side.
+KILN_INLINE Ints lowest_bit(Floats value) {
+  const Ints word = bits(value);
+  const Ints mantissa = (word & 0x7FFFFF) | 0x800000;
+  const Ints position = (bits(to_floats(mantissa & -mantissa)) >> 23) - 127;
+  return ((word & 0x7FFFFFFF) >> 23) - (127 + 23) + position;
+}
+
+// One block and step of an operand while it is decoded: raw words, then exponents, with k outside and rows inside, so
+// that every reduction over k is between whole vectors.
+struct Scratch {
+  alignas(64) std::int32_t words[32][panel_block];
+  alignas(64) std::int32_t scale[panel_block];  // exponent of each row's ue8m0 scale; NaN is special_top
+};
+
+template <class T, int K>
+void gather_words(const GemmOperand& operand, int first_row, int rows, int first_k, Scratch& s) {
+  const T* from = static_cast<const T*>(operand.elements) + static_cast<std::size_t>(first_row) * operand.stride +
+                  static_cast<std::size_t>(first_k);
+  for (int row = 0; row < rows; ++row, from += operand.stride)
+    for (int k = 0; k < K; ++k) s.words[k][row] = static_cast<std::int32_t>(from[k]);
+  for (int row = rows; row < panel_block; ++row)
+    for (int k = 0; k < K; ++k) s.words[k][row] = 0;
+}
+
+// `scales` points at the first row's scale byte of this step, or is null.
+KILN_INLINE void gather_scales(const std::uint8_t* scales, std::size_t stride, int rows, Scratch& s) {
+  for (int row = 0; row < panel_block; ++row) {
+    const int byte = scales && row < rows ? scales[static_cast<std::size_t>(row) * stride] : 127;
+    s.scale[row] = byte == 0xFF ? special_top : byte - 127;
+  }
+}
+
+// What a column of strips gathers over k.
+struct Gathered {
+  Ints top, special, nan, unit, max_abs;
+};
+
+template <int K>
+KILN_INLINE Gathered decode_column(ScalarType type, bool negate, int row, Scratch& s, float* values) {
+  Gathered g{Ints{} + no_exponent, Ints{}, Ints{}, Ints{} + 1000, Ints{}};
+  const Ints sign = Ints{} + (negate ? static_cast<std::int32_t>(0x80000000u) : 0);
+  for (int k = 0; k < K; ++k) {
+    const Decoded d = decode_words(type, load(&s.words[k][row]));
+    store(values + k * panel_block + row, floats(bits(d.value) ^ sign));
+    *reinterpret_cast<AliasInts*>(&s.words[k][row]) = d.exponent;
+    const Ints magnitude = bits(d.value) & 0x7FFFFFFF;
+    g.top = larger(g.top, d.exponent);
+    g.special |= d.special;
+    g.nan |= magnitude > 0x7F800000;
+    g.max_abs = larger(g.max_abs, magnitude);
+    g.unit = smaller(g.unit, choose(magnitude == 0, Ints{} + 1000, lowest_bit(d.value)));
+  }
+  return g;
+}
+
+// Exponents become codes. Special strips get codes that send every result to `dot`.
+template <int K>
+KILN_INLINE void encode_column(int row, Ints top, Ints special, Scratch& s) {
+  for (int k = 0; k < K; ++k) {
+    const Ints exponent = load(&s.words[k][row]);
+    const Ints live = larger(exponent - top, Ints{} + lowest_live_code);
+    const Ints code = choose(exponent == no_exponent, Ints{} + dead_code, live);
+    *reinterpret_cast<AliasInts*>(&s.words[k][row]) = choose(special, Ints{} + special_code, code);
+  }
+}
+
+// Fast arithmetic takes scales into the values; 2^127 at most, so in two steps.
+template <int K>
+KILN_INLINE void scale_column(int row, Ints scale, float* values) {
+  const Ints nan = scale == special_top, half = ~nan & scale >> 1;
+  const Floats first = power(half), second = power((~nan & scale) - half);
+  for (int k = 0; k < K; ++k) {
+    float* at = values + k * panel_block + row;
+    store(at, floats(bits(load(at) * first * second) | (nan & 0x7FFFFFFF)));
+  }
+}
+
+template <int K>
+KILN_INLINE void write_codes(Panel& panel, std::size_t element, const Scratch& s) {
+  for (int k = 0; k < K; ++k)
+    for (int row = 0; row < panel_block; row += lanes) {
+      const Ints code = load(&s.words[k][row]);
+      const std::size_t at = element + static_cast<std::size_t>(k * panel_block + row);
+      if (panel.wide_codes.empty()) {
+        *reinterpret_cast<AliasLaneCodes*>(panel.codes.data() + at) = __builtin_convertvector(code, LaneCodes);
+      } else {
+        const Ints pair = (code & 0xFF) | (code << 8 & 0xFF00);
+        *reinterpret_cast<AliasInts*>(panel.wide_codes.data() + at) = pair | pair << 16;
+      }
+    }
+}
+
+// Decodes the words in `s` into block `index` of the panel.
+template <int K>
+void decode_block(ScalarType type, bool negate, bool fast, Panel& panel, std::size_t index, Scratch& s) {
+  float* values = panel.values() + index * static_cast<std::size_t>(panel_block * K);
+  Ints top = Ints{} + no_exponent, unit = Ints{} + 1000, rough = {}, max_abs = {};
+  for (int row = 0; row < panel_block; row += lanes) {
+    const Gathered g = decode_column<K>(type, negate, row, s, values);
+    const Ints scale = load(&s.scale[row]);
+    const Ints special = g.special | (scale == special_top);
+    encode_column<K>(row, g.top, special, s);
+    if (fast && lane_mask(scale != 0)) scale_column<K>(row, scale, values);
+    const std::size_t strip = index * panel_block + static_cast<std::size_t>(row);
+    *reinterpret_cast<AliasInts*>(panel.tops.data() + strip) = choose(special, Ints{} + special_top, g.top + scale);
+    *reinterpret_cast<AliasInts*>(panel.scales.data() + strip) = ~special & scale;
+    for (int lane = 0; lane < lanes; ++lane)
+      panel.specials[strip + static_cast<std::size_t>(lane)] = !special[lane] ? StripSpecial::none
+                                                               : g.nan[lane] || s.scale[row + lane] == special_top
+                                                                   ? StripSpecial::nan
+                                                                   : StripSpecial::infinite;
+    top = larger(top, g.top);
+    unit = smaller(unit, g.unit);
+    max_abs = larger(max_abs, g.max_abs);
+    rough |= special | (scale != 0);
+  }
+  write_codes<K>(panel, index * static_cast<std::size_t>(panel_block * K), s);
+  panel.summaries[index] = {__builtin_bit_cast(float, highest_lane(max_abs)), -highest_lane(-unit), highest_lane(top),
+                            lane_mask(rough) == 0};
+}
+
+template <int K>
+void decode_panel(const GemmOperand& operand, ScalarType type, bool negate, int rows, const GemmTask& task,
+                  Panel& panel) {
+  Scratch s;
+  const bool fast = task.arithmetic == Arithmetic::fast;
+  for (int block = 0; block < panel.blocks; ++block)
+    for (int step = 0; step < panel.steps; ++step) {
+      const int first = block * panel_block, here = rows - first < panel_block ? rows - first : panel_block;
+      switch (isa::bits(type)) {
+        case 32: gather_words<std::uint32_t, K>(operand, first, here, step * K, s); break;
+        case 16: gather_words<std::uint16_t, K>(operand, first, here, step * K, s); break;
+        default: gather_words<std::uint8_t, K>(operand, first, here, step * K, s); break;
+      }
+      const std::size_t scale = static_cast<std::size_t>(first) * operand.scale_stride + static_cast<std::size_t>(step);
+      gather_scales(task.spec.scale_vector ? operand.scales + scale : nullptr, operand.scale_stride, here, s);
+      decode_block<K>(type, negate, fast, panel, panel.index(first, step), s);
+    }
+}
+
+template <int K>
+void decode_panels(GemmJob& job) {
+  const GemmTask& task = *job.task;
+  decode_panel<K>(task.a, task.spec.a, task.spec.negate_a, task.m, task, job.a);
+  decode_panel<K>(task.b, task.spec.b, task.spec.negate_b, task.n, task, job.b);
+}

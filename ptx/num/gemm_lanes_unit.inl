@@ -1,0 +1,51 @@
+// The few operations that compiler vectors cannot say, one version per vector unit. Part of gemm_lanes.inl.
+
+#if KILN_LANES == 16
+
+// GCC 12 warns about the undefined vectors inside the unmasked forms of some intrinsics, hence "maskz" with every lane
+// on.
+KILN_INLINE unsigned lane_mask(Ints mask) { return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask)); }
+KILN_INLINE Floats multiply_add(Floats a, Floats b, Floats c) {
+  return reinterpret_cast<Floats>(_mm512_fmadd_ps(a, b, c));
+}
+KILN_INLINE Ints widen(LaneCodes x) {
+  return reinterpret_cast<Ints>(_mm512_maskz_cvtepi8_epi32(0xFFFF, reinterpret_cast<__m128i>(x)));
+}
+// To f32 toward zero.
+KILN_INLINE Floats truncate_to_floats(Ints n) {
+  return reinterpret_cast<Floats>(
+      _mm512_maskz_cvt_roundepi32_ps(0xFFFF, reinterpret_cast<__m512i>(n), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+}
+
+#else
+
+#if KILN_LANES == 8
+KILN_INLINE unsigned lane_mask(Ints mask) {
+  return static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+}
+KILN_INLINE Floats multiply_add(Floats a, Floats b, Floats c) {
+  return reinterpret_cast<Floats>(_mm256_fmadd_ps(a, b, c));
+}
+KILN_INLINE Ints widen(LaneCodes x) {
+  return reinterpret_cast<Ints>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(__builtin_bit_cast(long long, x))));
+}
+#else
+KILN_INLINE unsigned lane_mask(Ints mask) {
+  unsigned found = 0;
+  for (int lane = 0; lane < lanes; ++lane) found |= (mask[lane] ? 1u : 0u) << lane;
+  return found;
+}
+KILN_INLINE Floats multiply_add(Floats a, Floats b, Floats c) { return a * b + c; }
+KILN_INLINE Ints widen(LaneCodes x) { return __builtin_convertvector(x, Ints); }
+#endif
+
+// To f32 toward zero: where rounding to nearest went up, step back one unit in the last place. |n| is below 2^31 - 64.
+KILN_INLINE Floats truncate_to_floats(Ints n) {
+  const Floats nearest = to_floats(n);
+  const Ints sign = n >> 31;
+  const Ints wanted = reinterpret_cast<Ints>(reinterpret_cast<Sums>(n ^ sign) - reinterpret_cast<Sums>(sign));
+  const Ints got = truncate(floats(bits(nearest) & 0x7FFFFFFF));
+  return floats(bits(nearest) + (got > wanted));
+}
+
+#endif
