@@ -1,0 +1,35 @@
+#include "launch/contract.hpp"
+
+#include <algorithm>
+
+namespace kiln::launch {
+
+std::uint64_t Buffer::elements() const {
+  std::uint64_t n = 1;
+  for (std::uint64_t extent : shape) n *= extent;
+  return n;
+}
+
+std::uint64_t Buffer::size() const { return (elements() * std::uint64_t(isa::bits(dtype)) + 7) / 8; }
+
+Buffer* Contract::find(const std::string& buffer) {
+  const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& b) { return b.name == buffer; });
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+const Buffer* Contract::find(const std::string& buffer) const { return const_cast<Contract*>(this)->find(buffer); }
+
+std::uint64_t TensorMap::box_bytes() const {
+  std::uint64_t elements = 1;
+  for (int i = 0; i < rank; ++i)
+    elements *= (box[std::size_t(i)] + element_strides[std::size_t(i)] - 1) / element_strides[std::size_t(i)];
+  return elements * std::uint64_t(isa::bits(dtype)) / 8;
+}
+
+std::uint32_t TensorMap::shared_row_bytes() const {
+  const std::uint32_t inner = box[0] * std::uint32_t(isa::bits(dtype)) / 8;
+  const auto span = std::uint32_t(isa::span_bytes(swizzle));
+  return swizzle != isa::Swizzle::none && inner < span ? span : inner;
+}
+
+}  // namespace kiln::launch

@@ -1,0 +1,36 @@
+// A tensor map as data: what cuTensorMapEncodeTiled is told, and what the simulator encodes in its own 128 bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/tma.hpp"
+#include "ptx/isa/types.hpp"
+
+namespace kiln::launch {
+
+enum class OutOfBounds : std::uint8_t { zero, nan };
+
+/// A tiled tensor map. Dimension 0 is the fastest; extents beyond `rank` are ignored.
+struct TensorMap {
+  std::string buffer{};
+  std::uint64_t offset = 0;  // bytes from the buffer's start to the tensor's first element
+  isa::ScalarType dtype = isa::ScalarType::bf16;
+  int rank = 2;
+  std::array<std::uint64_t, isa::tma_max_rank> dims{};     // elements
+  std::array<std::uint64_t, isa::tma_max_rank> strides{};  // bytes; strides[i] is that of dimension i; [0] is unused
+  std::array<std::uint32_t, isa::tma_max_rank> box{1, 1, 1, 1, 1};              // elements
+  std::array<std::uint32_t, isa::tma_max_rank> element_strides{1, 1, 1, 1, 1};
+  isa::Swizzle swizzle = isa::Swizzle::none;
+  OutOfBounds oob = OutOfBounds::zero;
+
+  /// Bytes of one whole box in global memory: what one copy adds to an mbarrier's transaction count.
+  std::uint64_t box_bytes() const;
+  /// Bytes from one box row to the next in shared memory: the swizzle span when the inner extent is narrower (measured
+  /// on Hopper), the inner extent itself otherwise.
+  std::uint32_t shared_row_bytes() const;
+};
+
+}  // namespace kiln::launch
