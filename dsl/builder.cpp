@@ -1,0 +1,318 @@
+#include "dsl/builder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "dsl/dead_code.hpp"
+#include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/target.hpp"
+
+namespace kiln::dsl {
+
+using ir::Operand;
+
+namespace {
+
+constexpr Here nowhere = Here::nowhere();
+constexpr const char* dynamic_symbol = "kiln_shared";
+constexpr const char* tmem_slot = "kiln_tmem";
+
+Operand lanes_mask() { return Operand::unsigned_number(0xffffffffu); }
+
+ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
+  ir::Variable v;
+  v.space = isa::Space::shared;
+  v.type = type;
+  v.align = align;
+  v.name = std::move(name);
+  if (count > 1) v.dims.push_back(std::uint64_t(count));
+  return v;
+}
+
+}  // namespace
+
+KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, Here at)
+    : ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
+      nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
+      name_(std::move(name)), target_(target), warps_(warps.count), made_at_(at) {
+  thread_ = special("%tid.x").operand();
+  const Operand index = rec_.pure(ScalarType::b32, "shr.u32", {thread_, Operand::number(5)}, nowhere);
+  // A shuffle tells ptxas, and every reader, that the index is the same in all lanes.
+  warp_ = rec_.fresh(ScalarType::b32);
+  rec_.emit("shfl.sync.idx.b32", {warp_, index, Operand::number(0), Operand::number(31), lanes_mask()}, nowhere);
+}
+
+U32 KernelBuilder::special(const char* name) {
+  return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
+}
+
+// Parameters -----------------------------------------------------------------------------------------------------------
+
+Operand KernelBuilder::tensor_map_parameter(ParameterInfo p) {
+  const Operand symbol = Operand::named(parameter_symbol(p.name));
+  parameters_.push_back(std::move(p));
+  const Operand address = rec_.pure(ScalarType::b64, "mov.b64", {symbol}, nowhere);
+  return rec_.pure(ScalarType::b64, "cvta.param.u64", {address}, nowhere);
+}
+
+Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
+  const bool pointer = p.is_pointer;
+  const ScalarType type = pointer ? ScalarType::u64 : p.type;
+  const Operand symbol = Operand::address(Operand::named(parameter_symbol(p.name)));
+  parameters_.push_back(std::move(p));
+  const Operand value = rec_.pure(type, "ld.param." + std::string(isa::spelling(type)), {symbol}, nowhere);
+  return pointer ? rec_.pure(ScalarType::b64, "cvta.to.global.u64", {value}, nowhere) : value;
+}
+
+// Shared memory --------------------------------------------------------------------------------------------------------
+
+U32 KernelBuilder::shared_bytes(int bytes, Here at) {
+  const int offset = dynamic_bytes_;
+  dynamic_bytes_ += (bytes + tile_placement - 1) / tile_placement * tile_placement;
+  rec_.require(rules::shared_budget(target_, dynamic_bytes_), at);
+  const Operand base = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(dynamic_symbol)}, nowhere);
+  return apply("add", U32(rec_, base), offset, nowhere);
+}
+
+U32 KernelBuilder::barrier_array(const std::string& name, int count, int arrivals, Here) {
+  const Operand address = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere);
+  barriers_.push_back({name, count, arrivals, address});
+  return {rec_, address};
+}
+
+RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at) {
+  RingState& ring = rings_.emplace_back();
+  ring.name = name;
+  ring.stages = stages;
+  ring.slot_bytes = slot_bytes;
+  ring.made_at = at;
+  ring.tiles = shared_bytes(stages * slot_bytes, at).operand();
+  if (barriers) {
+    ring.full = barrier_array(name + "_full", stages, 1, at).operand();
+    ring.empty = barrier_array(name + "_empty", stages, 1, at).operand();
+  }
+  return ring;
+}
+
+// Tensor memory --------------------------------------------------------------------------------------------------------
+
+const Operand& KernelBuilder::tmem_base() {
+  if (tmem_columns_ == 0 && tmem_base_.text.empty()) tmem_base_ = rec_.fresh(ScalarType::b32);
+  return tmem_base_;
+}
+
+int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
+  const int first = tmem_columns_;
+  tmem_columns_ += columns;
+  tmem_at_ = at;
+  rec_.require(rules::target_tcgen05(target_), at, "the target is " + isa::spelling(target_));
+  rec_.require(rules::tmem_budget(tmem_columns_), at,
+               "'" + name + "' brings the sum to " + std::to_string(tmem_columns_));
+  return first;
+}
+
+// Roles ----------------------------------------------------------------------------------------------------------------
+
+void KernelBuilder::add_role(const std::string& name, int first_warp, int warps, bool elected,
+                             const std::function<void(RoleContext&)>& record, Here at) {
+  rec_.require(rules::role_warps(first_warp + warps - 1, warps_), at,
+               "role '" + name + "' wants warp " + std::to_string(first_warp + warps - 1) + " of " +
+                   std::to_string(warps_));
+  Role& role = roles_.emplace_back();
+  role.first_warp = first_warp;
+  role.warps = warps;
+  role.elected = elected;
+  role.context.name = name;
+  role.context.warp = warp_;
+  role.context.thread = thread_;
+  role.context.threads = elected ? 1 : warps * isa::threads_per_warp;
+  role.context.named_barrier = 1 + first_warp / 4;
+  rec_.enter(role.body, role.entry);
+  rec_.open_scope();
+  record(role.context);
+  for (const auto& last_words : role.context.at_exit) last_words();
+  if (role.context.used_tcgen05) rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
+  rec_.close_scope();
+  rec_.leave();
+}
+
+Statements KernelBuilder::role_code(Role& role) {
+  Statements out;
+  rec_.enter(out, out);
+  const std::string end = "end_" + role.context.name, join = "join_" + role.context.name;
+  rec_.label("role_" + role.context.name);
+  const Operand other = rec_.fresh(ScalarType::pred);
+  if (role.warps == 1) {
+    rec_.emit("setp.ne.u32", {other, warp_, Operand::number(role.first_warp)}, nowhere);
+  } else {
+    const Operand group = rec_.fresh(ScalarType::b32);
+    rec_.emit("shr.u32", {group, warp_, Operand::number(2)}, nowhere);
+    rec_.emit("setp.ne.u32", {other, group, Operand::number(role.first_warp / 4)}, nowhere);
+  }
+  rec_.emit_if(other, false, "bra", {Operand::named(end)}, nowhere);
+  if (role.elected) {
+    const Operand leader = rec_.fresh(ScalarType::pred);
+    Operand pair;
+    pair.kind = Operand::Kind::pair;
+    pair.items.resize(2);
+    pair.items[0].kind = Operand::Kind::sink;
+    pair.items[1] = leader;
+    rec_.emit("elect.sync", {pair, lanes_mask()}, nowhere);
+    rec_.emit_if(leader, true, "bra", {Operand::named(join)}, nowhere);
+  }
+  std::move(role.entry.begin(), role.entry.end(), std::back_inserter(out));
+  std::move(role.body.begin(), role.body.end(), std::back_inserter(out));
+  if (role.elected) {
+    rec_.label(join);
+    rec_.emit("bar.warp.sync", {lanes_mask()}, nowhere);
+  }
+  rec_.label(end);
+  rec_.leave();
+  return out;
+}
+
+// Set-up and clean-up --------------------------------------------------------------------------------------------------
+
+void KernelBuilder::initialise_barriers() {
+  const Operand other = rec_.fresh(ScalarType::pred), leader = rec_.fresh(ScalarType::pred);
+  rec_.emit("setp.ne.u32", {other, warp_, Operand::number(0)}, nowhere);
+  rec_.emit_if(other, false, "bra", {Operand::named("setup_barriers_end")}, nowhere);
+  Operand pair;
+  pair.kind = Operand::Kind::pair;
+  pair.items.resize(2);
+  pair.items[0].kind = Operand::Kind::sink;
+  pair.items[1] = leader;
+  rec_.emit("elect.sync", {pair, lanes_mask()}, nowhere);
+  rec_.emit_if(leader, true, "bra", {Operand::named("setup_barriers_join")}, nowhere);
+  for (const Barriers& b : barriers_)
+    for (int i = 0; i < b.count; ++i)
+      rec_.emit("mbarrier.init.shared::cta.b64",
+                {Operand::address(b.address, i * isa::mbarrier_bytes), Operand::number(b.arrivals)}, nowhere);
+  rec_.emit("fence.mbarrier_init.release.cluster", {}, nowhere);
+  rec_.label("setup_barriers_join");
+  rec_.emit("bar.warp.sync", {lanes_mask()}, nowhere);
+  rec_.label("setup_barriers_end");
+}
+
+Statements KernelBuilder::setup() {
+  Statements out;
+  rec_.enter(out, out);
+  const bool tensor_memory = tmem_columns_ > 0;
+  if (!barriers_.empty()) initialise_barriers();
+  if (tensor_memory) {
+    // The allocating warp is not the one that initialises barriers, where there are two.
+    is_allocator_ = rec_.fresh(ScalarType::pred);
+    rec_.emit("setp.eq.u32", {is_allocator_, warp_, Operand::number(warps_ > 1 ? 1 : 0)}, nowhere);
+    rec_.emit_if(is_allocator_, true, "bra", {Operand::named("setup_tmem_end")}, nowhere);
+    rec_.emit("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+              {Operand::address(Operand::named(tmem_slot)), Operand::number(std::max(32, int(std::bit_ceil(unsigned(tmem_columns_)))))},
+              tmem_at_);
+    rec_.emit("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {}, nowhere);
+    rec_.label("setup_tmem_end");
+    rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
+  }
+  if (tensor_memory || !barriers_.empty()) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+  if (tensor_memory) {
+    rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
+    rec_.emit("ld.shared.b32", {tmem_base_, Operand::address(Operand::named(tmem_slot))}, nowhere);
+  }
+  rec_.leave();
+  return out;
+}
+
+Statements KernelBuilder::cleanup() {
+  Statements out;
+  rec_.enter(out, out);
+  rec_.label("role_cleanup");
+  if (tmem_columns_ > 0) {
+    rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+    rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
+    rec_.emit_if(is_allocator_, true, "bra", {Operand::named("cleanup_end")}, nowhere);
+    rec_.emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32",
+              {tmem_base_, Operand::number(std::max(32, int(std::bit_ceil(unsigned(tmem_columns_)))))}, tmem_at_);
+    rec_.label("cleanup_end");
+  }
+  rec_.emit("ret", {}, nowhere);
+  rec_.leave();
+  return out;
+}
+
+// The whole ------------------------------------------------------------------------------------------------------------
+
+void KernelBuilder::check(Here at) {
+  for (const RingState& ring : rings_) {
+    const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
+    rec_.require(rules::ring_roles(producers, consumers), ring.made_at,
+                 "ring '" + ring.name + "' has " + std::to_string(producers) + " producers and " +
+                     std::to_string(consumers) + " consumers");
+    if (consumers > 0)
+      rec_.require(rules::ring_release(ring.released), ring.made_at, "nothing arrives on '" + ring.name + "_empty'");
+  }
+  if (!rec_.findings().all().empty())
+    throw diag::Rejected("kernel '" + name_ + "' breaks a rule", rec_.findings());
+  (void)at;
+}
+
+ir::Function KernelBuilder::function() {
+  ir::Function f;
+  f.linkage = ir::Linkage::visible;
+  f.entry = true;
+  f.name = name_;
+  for (const ParameterInfo& p : parameters_) {
+    ir::Variable v;
+    v.space = isa::Space::param;
+    v.name = parameter_symbol(p.name);
+    v.type = p.is_tensor_map ? ScalarType::b8 : p.is_pointer ? ScalarType::u64 : p.type;
+    if (p.is_tensor_map) {
+      v.align = isa::tensor_map_alignment;
+      v.dims.push_back(std::uint64_t(isa::tensor_map_bytes));
+    }
+    f.parameters.push_back(std::move(v));
+  }
+  ir::Performance threads;
+  threads.name = "reqntid";
+  threads.values = {warps_ * isa::threads_per_warp, 1, 1};
+  f.performance.push_back(std::move(threads));
+
+  Statements code = std::move(rec_.prologue());
+  code.insert(code.begin(), {ir::Label{"role_setup", {}}});
+  const auto append = [&code](Statements more) { std::move(more.begin(), more.end(), std::back_inserter(code)); };
+  append(setup());
+  for (Role& role : roles_) append(role_code(role));
+  append(cleanup());
+  drop_unused_results(code);
+
+  ir::Block body;
+  body.statements = rec_.declarations();
+  for (const Barriers& b : barriers_)
+    body.statements.push_back({shared_variable(b.name, ScalarType::b64, b.count, isa::mbarrier_bytes)});
+  if (tmem_columns_ > 0) body.statements.push_back({shared_variable(tmem_slot, ScalarType::b32, 1, 4)});
+  std::move(code.begin(), code.end(), std::back_inserter(body.statements));
+  f.body = std::move(body);
+  return f;
+}
+
+Kernel KernelBuilder::build(Here at) {
+  check(at);
+  Kernel k;
+  k.name = name_;
+  k.target = target_;
+  k.block = {std::uint32_t(warps_ * isa::threads_per_warp), 1, 1};
+  k.dynamic_smem = std::uint32_t(dynamic_bytes_);
+  k.module.version = std::max(isa::lowest_version(target_), isa::PtxVersion{8, 6});
+  k.module.targets = {isa::spelling(target_)};
+  if (dynamic_bytes_ > 0) {
+    ir::Variable v = shared_variable(dynamic_symbol, ScalarType::b8, 1, tile_placement);
+    v.linkage = ir::Linkage::external;
+    v.dims.push_back(std::nullopt);
+    k.module.items.push_back(std::move(v));
+  }
+  ir::Function f = function();
+  for (std::size_t i = 0; i < rec_.files().size(); ++i)
+    k.module.items.push_back(ir::Directive{".file " + std::to_string(i + 1) + " \"" + rec_.files()[i] + "\"", {}});
+  k.module.items.push_back(std::move(f));
+  k.parameters = parameters_;
+  return k;
+}
+
+}  // namespace kiln::dsl

@@ -1,0 +1,179 @@
+// The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one module.
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "dsl/kernel.hpp"
+#include "dsl/ring.hpp"
+#include "dsl/scope.hpp"
+
+namespace kiln::dsl {
+
+/// One thread of warp `index`.
+struct ElectedWarp { int index; };
+/// The 32 lanes of warp `index`.
+struct WholeWarp {
+  int index;
+  constexpr ElectedWarp elect() const { return {index}; }
+};
+/// Warps 4 * index ... 4 * index + 3.
+struct WholeWarpgroup { int index; };
+/// How many warps a CTA has.
+struct WarpCount { int count; };
+
+template <int index> inline constexpr WholeWarp warp{index};
+template <int index> inline constexpr WholeWarpgroup warpgroup{index};
+template <int count> inline constexpr WarpCount warps{count};
+
+/// Where the builder's parts write; a base so that it is there before every member.
+class Recording {
+ protected:
+  Recorder rec_;
+};
+
+/// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
+class KernelBuilder : private Recording {
+ public:
+  KernelBuilder(std::string name, Target target, WarpCount warps, Here at = {});
+  KernelBuilder(const KernelBuilder&) = delete;
+
+  /// Index of this CTA in the grid.
+  struct Index { U32 x, y, z; };
+  Index ctaid;
+  /// Extents of the grid, in CTAs.
+  Index nctaid;
+
+  /// The next kernel parameter: a TensorMap<Tile>, a Pointer<T>, or an integer element type (u32, u64).
+  template <class T>
+  auto param(const std::string& name) { return declare(name, static_cast<T*>(nullptr)); }
+
+  /// A tile of its own in shared memory.
+  template <class Tile>
+  Shared<Tile> shared(Here at = {}) { return {shared_bytes(Tile::bytes, at)}; }
+  /// `stages` slots, each with these tiles and two mbarriers: NAME_full and NAME_empty.
+  template <int stages, class... Tiles>
+  Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {
+    return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::slot_bytes, true, at));
+  }
+  template <int stages, class Tile>
+  StoreRing<stages, Tile> store_ring(const std::string& name = "store", Here at = {}) {
+    return StoreRing<stages, Tile>(add_ring(name, stages, TilePack<Tile>::slot_bytes, false, at));
+  }
+  /// An mbarrier whose phase completes after `arrivals` arrivals.
+  template <int arrivals = 1>
+  Mbarrier mbarrier(const std::string& name, Here at = {}) {
+    rules::require<rules::mbarrier_count(arrivals)>();
+    return {barrier_array(name, 1, arrivals, at), name, nullptr};
+  }
+  /// An M x N block of tensor memory: N columns, freed after every role has ended.
+  template <class T, int M, int N>
+  Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
+    rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
+    return {&rec_, tmem_base(), tmem_columns(N, name, at)};
+  }
+
+  template <class Body>
+  void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
+    require_void_body<decltype(body(std::declval<Thread>()))>();
+    add_role(name, who.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
+  }
+  template <class Body>
+  void role(const std::string& name, WholeWarp who, Body body, Here at = {}) {
+    require_void_body<decltype(body(std::declval<Warp>()))>();
+    add_role(name, who.index, 1, false, [&](RoleContext& c) { body(Warp(rec_, c)); }, at);
+  }
+  template <class Body>
+  void role(const std::string& name, WholeWarpgroup who, Body body, Here at = {}) {
+    require_void_body<decltype(body(std::declval<Warpgroup&>()))>();
+    add_role(name, 4 * who.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
+  }
+
+  /// A constant as a device value.
+  U32 constant(std::uint32_t value) { return {rec_, ir::Operand::number(value)}; }
+  /// ceil(a / b), for b a constant.
+  U32 ceil_div(const U32& a, std::uint32_t b, Here at = {}) {
+    return apply("div", apply("add", a, b - 1, at), b, at);
+  }
+
+  /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with all
+  /// findings when the kernel breaks a rule.
+  Kernel build(Here at = {});
+
+ private:
+  struct Role {
+    RoleContext context{};
+    int first_warp = 0, warps = 1;
+    bool elected = false;
+    Statements entry{}, body{};
+  };
+  struct Barriers {
+    std::string name;
+    int count = 1, arrivals = 1;
+    ir::Operand address{};
+  };
+
+  template <class Tile>
+  TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
+    ParameterInfo p;
+    p.name = name;
+    p.type = Tile::element::scalar;
+    p.is_tensor_map = true;
+    p.map.dtype = Tile::element::scalar;
+    p.map.rank = 2;
+    p.map.box = {Tile::box_inner, Tile::box_outer, 1, 1, 1};
+    p.map.swizzle = Tile::swizzle;
+    return {rec_, tensor_map_parameter(std::move(p))};
+  }
+  template <class T>
+  Pointer<T> declare(const std::string& name, Pointer<T>*) {
+    ParameterInfo p;
+    p.name = name;
+    p.type = T::scalar;
+    p.is_pointer = true;
+    return {rec_, scalar_parameter(std::move(p))};
+  }
+  template <ScalarType type>
+  Integer<type> declare(const std::string& name, Element<type>*) {
+    ParameterInfo p;
+    p.name = name;
+    p.type = type;
+    return {rec_, scalar_parameter(std::move(p))};
+  }
+
+  ir::Operand tensor_map_parameter(ParameterInfo p);
+  ir::Operand scalar_parameter(ParameterInfo p);
+  U32 shared_bytes(int bytes, Here at);
+  U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
+  RingState& add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at);
+  const ir::Operand& tmem_base();
+  int tmem_columns(int columns, const std::string& name, Here at);
+  void add_role(const std::string& name, int first_warp, int warps, bool elected,
+                const std::function<void(RoleContext&)>& record, Here at);
+
+  U32 special(const char* name);
+  std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
+  void check(Here at);
+  Statements setup();
+  void initialise_barriers();
+  Statements role_code(Role& role);
+  Statements cleanup();
+  ir::Function function();
+
+  std::string name_;
+  Target target_;
+  int warps_;
+  Here made_at_;
+  ir::Operand thread_{}, warp_{}, is_allocator_{};
+  std::vector<ParameterInfo> parameters_;
+  std::vector<Barriers> barriers_;
+  std::list<RingState> rings_;
+  std::list<Role> roles_;
+  ir::Operand tmem_base_{};
+  int tmem_columns_ = 0;
+  Here tmem_at_{};
+  int dynamic_bytes_ = 0;
+};
+
+}  // namespace kiln::dsl

@@ -1,0 +1,10 @@
+// The front door: include this, and nothing else, to write a kernel.
+#pragma once
+
+#include "dsl/builder.hpp"
+#include "dsl/entry.hpp"
+#include "dsl/kernel.hpp"
+#include "dsl/launch.hpp"
+#include "dsl/ring.hpp"
+#include "dsl/scope.hpp"
+#include "dsl/types.hpp"

@@ -1,0 +1,174 @@
+// Handles: small copyable names for what the kernel builder owns. None of them frees anything.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/tile.hpp"
+#include "dsl/value.hpp"
+#include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
+#include "ptx/rules/tcgen05_ld.hpp"
+
+namespace kiln::dsl {
+
+using rules::LdEvent, rules::LdState;
+
+/// A slice of a shared tile along K: one operand of one MMA.
+template <class Tile>
+struct KSlice {
+  using tile = Tile;
+  U32 address;  // of the tile
+  int offset;   // bytes to the slice's first element
+};
+
+/// A tile in shared memory.
+template <class Tile>
+struct Shared {
+  using tile = Tile;
+  static constexpr int extent = isa::mma_k_bytes * 8 / Tile::element::bits;  // K of one instruction
+  U32 address;  // shared::cta, bytes; a multiple of Tile::alignment
+
+  /// The slice that begins at element `k` along K; the instruction's K decides how far it reaches.
+  KSlice<Tile> k_slice(int k, Here at = {}) const {
+    rules::require<rules::tile_layout(Tile::form != Layout::packed)>();
+    address.recorder().require(rules::tile_slice(Tile::cols, k, extent), at);
+    return {address, Tile::slice_offset(k)};
+  }
+  /// The same, checked while compiling.
+  template <int k>
+  KSlice<Tile> k_slice() const {
+    rules::require<rules::first(rules::tile_layout(Tile::form != Layout::packed),
+                                rules::tile_slice(Tile::cols, k, extent))>();
+    return {address, Tile::slice_offset(k)};
+  }
+};
+
+/// Where a box lies in a global tensor: what TensorMap::at returns.
+template <class Tile>
+struct Box {
+  ir::Operand map;  // generic address of the tensor map
+  U32 inner, outer; // start coordinates, elements
+};
+
+/// A kernel parameter that describes a global tensor cut into boxes of one tile.
+template <class Tile>
+class TensorMap {
+ public:
+  using tile = Tile;
+  TensorMap(Recorder& r, ir::Operand address) : rec_(&r), address_(std::move(address)) {}
+
+  /// The box whose first element is (mn, k): row and column for a K-major tensor.
+  Box<Tile> at(OperandOf<U32> mn, OperandOf<U32> k) const {
+    const bool k_inner = Tile::order == Major::K;
+    return {address_, coordinate(k_inner ? k : mn), coordinate(k_inner ? mn : k)};
+  }
+
+ private:
+  U32 coordinate(const OperandOf<U32>& v) const { return {*rec_, use(*rec_, v.input())}; }
+  Recorder* rec_;
+  ir::Operand address_;
+};
+
+/// A kernel parameter that points to global memory.
+template <class T>
+class Pointer {
+ public:
+  using element = T;
+  Pointer(Recorder& r, ir::Operand address) : address_(r, std::move(address)) {}
+
+  /// The address of element `index`.
+  U64 at(const U64& index, Here at = {}) const { return apply("add", address_, apply("mul.lo", index, T::bits / 8, at), at); }
+  const U64& address() const { return address_; }
+
+ private:
+  U64 address_;
+};
+
+/// An mbarrier object in shared memory; `name` is what diagnostics call it.
+struct Mbarrier {
+  U32 address;
+  std::string name;
+  bool* released = nullptr;  // set when something arrives on it: rings check that their slots are given back
+};
+
+/// The parity that a wait asks for: the phase with this parity has completed.
+struct Phase {
+  Phase(int parity) : constant(parity) {}
+  Phase(U32 parity) : value(std::move(parity)) {}
+  int constant = 0;
+  std::optional<U32> value{};
+};
+
+/// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
+template <class T, int M, int N>
+struct Tmem {
+  using element = T;
+  static constexpr int lanes = M, columns_held = N;
+  Recorder* rec;
+  ir::Operand base;  // the register that holds the allocation's address
+  int first = 0;     // columns from the allocation's start
+
+  /// `Width` columns from `at`.
+  template <int Width>
+  Tmem<T, M, Width> columns(int at, Here here = {}) const {
+    rec->require(rules::tmem_range(at, Width, N), here);
+    return {rec, base, first + at};
+  }
+  /// The address of the first cell; `lane` in the upper half.
+  U32 address(Here here = {}) const { return {*rec, offset(base, first, here)}; }
+
+ private:
+  ir::Operand offset(const ir::Operand& from, int by, Here here) const {
+    if (by == 0) return from;
+    return rec->pure(ScalarType::b32, "add.u32", {from, ir::Operand::number(by)}, here);
+  }
+};
+
+/// N values of T that a thread holds: one row's worth of a tcgen05.ld. Loads are asynchronous, so a vector knows whether it
+/// may be read yet.
+template <class T, int N, LdState state = LdState::ready>
+class [[nodiscard]] Registers {
+ public:
+  static constexpr int count = N * T::bits / 32;  // 32-bit registers
+
+  Registers(Recorder& r, std::vector<ir::Operand> regs) : rec_(&r), regs_(std::move(regs)) {}
+
+  Recorder& recorder() const { return *rec_; }
+  const std::vector<ir::Operand>& operands() const { return regs_; }
+
+  /// Element i as a value (f32 vectors).
+  F32 operator[](int i) const {
+    rules::require<rules::step(state, LdEvent::read).verdict>();
+    static_assert(T::scalar == ScalarType::f32, "only f32 registers hold one element each");
+    const ir::Operand as_float =
+        rec_->pure(ScalarType::f32, "mov.b32", {regs_[std::size_t(i)]}, Here::nowhere());
+    return {*rec_, as_float};
+  }
+
+ private:
+  Recorder* rec_;
+  std::vector<ir::Operand> regs_;
+};
+
+/// N registers whose element i is `value(i)`.
+template <int N, class Value>
+Registers<f32, N> make_registers(Recorder& r, Value value) {
+  std::vector<ir::Operand> regs;
+  for (int i = 0; i < N; ++i) regs.push_back(F32(value(i)).operand());
+  return {r, std::move(regs)};
+}
+
+/// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.
+std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);
+
+template <class To, int N, LdState state>
+Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
+  rules::require<rules::step(state, LdEvent::read).verdict>();
+  static_assert(To::bits == 16 && N % 2 == 0, "cvt packs pairs of f32 into 16-bit floats");
+  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
+}
+
+}  // namespace kiln::dsl

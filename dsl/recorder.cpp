@@ -1,0 +1,171 @@
+#include "dsl/recorder.hpp"
+
+#include <algorithm>
+
+#include "ptx/diag/error.hpp"
+#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/dsl.hpp"
+
+namespace kiln::dsl {
+namespace {
+
+struct RegisterClass {
+  ScalarType type;
+  const char* prefix;
+};
+
+constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b16, "%h"}, {ScalarType::b32, "%r"},
+                                     {ScalarType::b64, "%rd"}, {ScalarType::f32, "%f"}, {ScalarType::f64, "%fd"}};
+
+const char* prefix_of(ScalarType cls) {
+  for (const RegisterClass& c : classes)
+    if (c.type == cls) return c.prefix;
+  throw diag::InternalError("no register class for ." + std::string(isa::spelling(cls)));
+}
+
+ir::Instruction instruction(std::string_view mnemonic, std::vector<ir::Operand> operands) {
+  ir::Instruction i;
+  const isa::OpcodeMatch match = isa::match_opcode(mnemonic);
+  i.opcode = match.opcode;
+  if (match.opcode == Opcode::unknown) i.unknown_name = mnemonic.substr(0, match.length);
+  for (std::size_t at = match.length; at < mnemonic.size();) {
+    const std::size_t end = std::min(mnemonic.find('.', at + 1), mnemonic.size());
+    i.modifiers.emplace_back(mnemonic.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  i.operands = std::move(operands);
+  return i;
+}
+
+void append_key(std::string& key, const ir::Operand& o) {
+  key += char('A' + int(o.kind));
+  key += o.negated ? '!' : ' ';
+  key += o.text + '+' + std::to_string(o.value) + ',';
+  for (const ir::Operand& item : o.items) append_key(key, item);
+}
+
+}  // namespace
+
+ScalarType register_class(ScalarType t) {
+  if (t == ScalarType::pred || t == ScalarType::f32 || t == ScalarType::f64) return t;
+  switch (isa::bits(t)) {
+    case 64: return ScalarType::b64;
+    case 32: return ScalarType::b32;
+    default: return ScalarType::b16;
+  }
+}
+
+Recorder::Recorder() {
+  current_ = {&prologue_, &prologue_};
+  open_scope();
+}
+
+void Recorder::locate(Here at) {
+  if (at.line == 0) return;
+  auto file = std::find(files_.begin(), files_.end(), at.file);
+  if (file == files_.end()) file = files_.insert(files_.end(), at.file);
+  const int number = int(file - files_.begin()) + 1;
+  auto& last = last_line_[current_.body];
+  if (last == std::pair{number, at.line}) return;
+  last = {number, at.line};
+  ir::Loc loc;
+  loc.file = number;
+  loc.line = int(at.line);
+  current_.body->push_back({std::move(loc)});
+}
+
+void Recorder::emit(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at) {
+  locate(at);
+  current_.body->push_back({instruction(mnemonic, std::move(operands))});
+}
+
+void Recorder::emit_if(const ir::Operand& predicate, bool negated, std::string_view mnemonic,
+                       std::vector<ir::Operand> operands, Here at) {
+  locate(at);
+  ir::Instruction i = instruction(mnemonic, std::move(operands));
+  i.guard = ir::Guard{predicate.text, negated != predicate.negated, {}};
+  current_.body->push_back({std::move(i)});
+}
+
+ir::Operand Recorder::pure(ScalarType type, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at) {
+  std::string key(mnemonic);
+  for (const ir::Operand& o : operands) append_key(key, o);
+  for (Open& scope : open_results_)
+    if (const auto known = scope.known.find(key); known != scope.known.end()) return known->second;
+  ir::Operand result = fresh(type);
+  operands.insert(operands.begin(), result);
+  emit(mnemonic, std::move(operands), at);
+  open_results_.back().known.emplace(std::move(key), result);
+  return result;
+}
+
+ir::Operand Recorder::fresh(ScalarType type) {
+  const ScalarType cls = register_class(type);
+  return ir::Operand::named(prefix_of(cls) + std::to_string(registers_[cls]++));
+}
+
+void Recorder::label(const std::string& name) { current_.body->push_back({ir::Label{name, {}}}); }
+
+std::string Recorder::fresh_label(const std::string& stem) {
+  const int n = labels_[stem]++;
+  return n == 0 ? stem : stem + "_" + std::to_string(n);
+}
+
+void Recorder::enter(Statements& body, Statements& role_entry) {
+  suspended_.push_back(current_);
+  current_ = {&body, &role_entry};
+}
+
+void Recorder::leave() {
+  current_ = suspended_.back();
+  suspended_.pop_back();
+}
+
+ScopeId Recorder::open_scope() {
+  const auto id = ScopeId(is_open_.size());
+  is_open_.push_back(true);
+  open_.push_back(id);
+  open_results_.emplace_back();
+  return id;
+}
+
+void Recorder::close_scope() {
+  is_open_[std::size_t(open_.back())] = false;
+  open_.pop_back();
+  open_results_.pop_back();
+}
+
+void Recorder::check_use(const Recorder* owner, ScopeId scope, Here at) {
+  const bool visible = owner == this && is_open_[std::size_t(scope)];
+  require(rules::value_scope(visible), at,
+          owner != this ? "this value belongs to another kernel" : "this value was made in a block that has ended");
+}
+
+void Recorder::require(rules::Verdict verdict, Here at, const std::string& found) {
+  if (verdict.ok()) return;
+  const rules::RuleInfo& rule = rules::info(verdict.rule);
+  diag::Diagnostic d;
+  d.severity = rule.severity;
+  d.slug = rule.slug;
+  d.message = std::string(rule.must) + "; ";
+  if (!found.empty()) d.message += found;
+  else d.message += "got " + std::to_string(verdict.given);
+  if (verdict.has_nearest && found.empty()) d.message += ", the nearest legal value is " + std::to_string(verdict.nearest);
+  d.where = diag::Where::at(at);
+  d.reference = rule.reference;
+  findings_.report(std::move(d));
+}
+
+Statements Recorder::declarations() const {
+  Statements out;
+  for (const auto& [type, count] : registers_) {
+    ir::Variable v;
+    v.type = type;
+    v.name = prefix_of(type);
+    v.count = std::uint32_t(count);
+    out.push_back({std::move(v)});
+  }
+  return out;
+}
+
+}  // namespace kiln::dsl

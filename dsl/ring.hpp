@@ -1,0 +1,175 @@
+// Rings: shared-memory slots that one role fills and another empties. Stage index, phase bit, barrier addresses and
+// transaction bytes are the ring's business; who acquires, waits and releases is the kernel's.
+#pragma once
+
+#include <boost/hana/at.hpp>
+#include <boost/hana/fold_left.hpp>
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/integral_constant.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/type.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "dsl/scope.hpp"
+
+namespace kiln::dsl {
+
+/// What one role knows of where it stands in a ring. Registers that live as long as the role.
+struct RingPosition {
+  ir::Operand stage, phase;
+};
+
+/// The parts of a ring that do not depend on its tiles. Owned by the builder.
+struct RingState {
+  std::string name;
+  int stages = 0;
+  int slot_bytes = 0;
+  ir::Operand tiles, full, empty;  // registers: shared addresses of slot 0 and of the two barrier arrays
+  std::set<const void*> producers{}, consumers{};  // role keys
+  std::map<const void*, RingPosition> positions{};
+  bool released = false;
+  bool drains = false;  // a store ring whose role waits for its copies before it ends
+  Here made_at{};
+};
+
+/// A slot's place, before its tiles have types: shared address of the slot, its barriers.
+struct SlotPlace {
+  U32 tiles;
+  Mbarrier full, empty;
+  U32 phase;  // parity of the use before this one for a producer, of this one for a consumer
+};
+
+/// Takes the next slot of the calling role: copies stage and phase, then advances them.
+SlotPlace next_slot(Recorder& r, RingState& ring, Here at);
+
+/// Tiles are placed at multiples of the longest swizzle period, so no descriptor needs a base offset.
+inline constexpr int tile_placement = isa::period_bytes(isa::Swizzle::b128);
+
+/// The tiles of a slot as a compile-time pack: bytes of all, and where each begins.
+template <class... Tiles>
+struct TilePack {
+  static constexpr auto types = boost::hana::tuple_t<Tiles...>;
+  static constexpr int align(int bytes) { return (bytes + tile_placement - 1) / tile_placement * tile_placement; }
+  static constexpr int slot_bytes =
+      boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + align(decltype(t)::type::bytes); });
+  static constexpr int transaction_bytes =
+      boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + decltype(t)::type::transaction_bytes; });
+
+  template <int index>
+  using tile = typename std::decay_t<decltype(boost::hana::at_c<index>(types))>::type;
+  template <int index>
+  static constexpr int offset() {
+    int sum = 0, i = 0;
+    boost::hana::for_each(types, [&](auto t) { sum += i++ < index ? align(decltype(t)::type::bytes) : 0; });
+    return sum;
+  }
+  template <class Tile>
+  static constexpr int count = boost::hana::fold_left(
+      types, 0, [](int n, auto t) { return n + int(std::is_same_v<typename decltype(t)::type, Tile>); });
+  template <class Tile>
+  static constexpr int index_of() {
+    int found = -1, i = 0;
+    boost::hana::for_each(types, [&](auto t) {
+      if (found < 0 && std::is_same_v<typename decltype(t)::type, Tile>) found = i;
+      ++i;
+    });
+    return found;
+  }
+};
+
+/// One slot, held between acquire (or wait) and its commit or arrive.
+template <class... Tiles>
+class Slot {
+ public:
+  using Pack = TilePack<Tiles...>;
+  explicit Slot(SlotPlace place)
+      : full(std::move(place.full)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
+
+  /// The slot's tile of this type; there must be exactly one.
+  template <class Tile>
+  Shared<Tile> get(Here at = {}) const {
+    static_assert(Pack::template count<Tile> == 1, "the slot has no such tile, or several: use get<index>()");
+    return get<Pack::template index_of<Tile>()>(at);
+  }
+  template <int index>
+  auto get(Here at = {}) const -> Shared<typename Pack::template tile<index>> {
+    return {apply("add", tiles_, Pack::template offset<index>(), at)};
+  }
+
+  Mbarrier full;   // completes when the slot's bytes have arrived
+  Mbarrier empty;  // completes when the slot may be filled again
+
+ private:
+  U32 tiles_;
+};
+
+/// A ring of `stages` slots. Copies share it.
+template <int stages, class... Tiles>
+class Ring {
+ public:
+  static_assert(stages >= 1);
+  using Pack = TilePack<Tiles...>;
+  explicit Ring(RingState& state) : state_(&state) {}
+
+  /// The next slot to fill: waits until it is empty and announces its bytes on `full`.
+  [[nodiscard]] Slot<Tiles...> acquire(Thread t, Here at = {}) {
+    rules::require<rules::mbarrier_tx(Pack::transaction_bytes)>();
+    state_->producers.insert(t.recorder().role_key());
+    SlotPlace place = next_slot(t.recorder(), *state_, at);
+    t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), at);
+    t.expect_tx(place.full, Pack::transaction_bytes, at);
+    return Slot<Tiles...>(std::move(place));
+  }
+  /// The next slot to read: waits until it is full.
+  template <class S>
+  [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
+    state_->consumers.insert(scope.recorder().role_key());
+    SlotPlace place = next_slot(scope.recorder(), *state_, at);
+    scope.wait(place.full, Phase(place.phase), at);
+    return Slot<Tiles...>(std::move(place));
+  }
+
+ private:
+  RingState* state_;
+};
+
+/// Tiles on their way out: acquire one, store to it, publish it to a box of a global tensor.
+template <int stages, class Tile>
+class StoreRing {
+ public:
+  explicit StoreRing(RingState& state) : state_(&state) {}
+
+  /// The next tile to write: waits until the copy that last read it has done so.
+  [[nodiscard]] Shared<Tile> acquire(Warpgroup& g, Here at = {}) {
+    state_->producers.insert(g.recorder().role_key());
+    state_->consumers.insert(g.recorder().role_key());
+    state_->released = true;
+    SlotPlace place = next_slot(g.recorder(), *state_, at);
+    g.elect([&](Thread t) { t.wait_stores_read(stages - 1, at); }, at);
+    g.sync(at);
+    return {place.tiles};
+  }
+  /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.
+  void publish(Warpgroup& g, const Shared<Tile>& from, const Box<Tile>& to, Here at = {}) {
+    g.fence_proxy_async(at);
+    g.sync(at);
+    g.elect([&](Thread t) {
+      t.tma_store(to, from, at);
+      t.commit_stores(at);
+    }, at);
+    drain_at_exit(g, at);
+  }
+
+ private:
+  // Shared memory must outlive the copies that read it: the role ends when none is left.
+  void drain_at_exit(Warpgroup& g, Here at) {
+    if (std::exchange(state_->drains, true)) return;
+    g.role().at_exit.push_back([g, at]() mutable { g.elect([&](Thread t) { t.wait_stores_read(0, at); }, at); });
+  }
+  RingState* state_;
+};
+
+}  // namespace kiln::dsl

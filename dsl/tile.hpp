@@ -1,0 +1,75 @@
+// Shared-memory tiles as types: how many bytes, where each piece lies, which TMA boxes fill it, and the constant part of the
+// matrix descriptor that reads it. All of it follows from element type, extents, major and layout.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dsl/types.hpp"
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/isa/tma.hpp"
+#include "ptx/rules/require.hpp"
+#include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tma.hpp"
+
+namespace kiln::dsl {
+
+/// An MN x K tile of T. K_major: K is contiguous. A row longer than the swizzle span is cut into blocks of one span, each
+/// block holding all rows; TMA fills a block with one copy (or more, when it has over 256 rows).
+template <class T, int MN, int K, Major major, Layout layout>
+struct SharedTile {
+  using element = T;
+  static constexpr int rows = MN;
+  static constexpr int cols = K;
+  static constexpr Major order = major;
+  static constexpr Layout form = layout;
+  static constexpr isa::Swizzle swizzle = swizzle_of(layout);
+
+  static constexpr int inner = major == Major::K ? K : MN;  // elements along the contiguous dimension
+  static constexpr int outer = major == Major::K ? MN : K;
+  static constexpr int inner_bytes = inner * T::bits / 8;
+  static constexpr int span = layout == Layout::packed ? inner_bytes : isa::span_bytes(swizzle);
+  static constexpr int blocks = inner_bytes <= span ? 1 : inner_bytes / span;
+  static constexpr int row_pitch = span;  // of a block; a narrower row still takes a whole span (measured on Hopper)
+  static constexpr int block_bytes = outer * row_pitch;
+  static constexpr int bytes = blocks * block_bytes;
+  /// What the copies of one tile add to an mbarrier's transaction count: the elements, without padding.
+  static constexpr int transaction_bytes = outer * inner_bytes;
+  static constexpr int alignment = std::max(isa::tma_shared_alignment, isa::period_bytes(swizzle));
+
+  // The TMA box: one block, or a part of its rows.
+  static constexpr int box_inner = inner / blocks;
+  static constexpr int box_rows_pieces = (outer + isa::tma_max_box - 1) / isa::tma_max_box;
+  static constexpr int box_outer = outer / box_rows_pieces;
+
+  static constexpr rules::Verdict check() {
+    using namespace rules;
+    const Verdict span_rule = layout == Layout::packed ? legal : tile_span(swizzle, inner_bytes);
+    return first(span_rule, tma_inner_bytes(std::int64_t(box_inner) * T::bits / 8), tma_box(box_inner),
+                 tma_box(outer % box_rows_pieces == 0 ? box_outer : outer),
+                 tma_inner_span(swizzle, std::int64_t(box_inner) * T::bits / 8));
+  }
+  static_assert((rules::require<check()>(), true));
+
+  /// The matrix descriptor without its start address.
+  static constexpr std::uint64_t descriptor() {
+    isa::SharedDescriptorFields d;
+    d.swizzle_code = isa::descriptor_code(swizzle);
+    const bool columns = swizzle == isa::Swizzle::none;
+    const std::uint32_t eight_rows = 8u * std::uint32_t(row_pitch);
+    const bool across_in_leading = columns == (major == Major::K);
+    d.leading = across_in_leading ? std::uint32_t(block_bytes) : columns ? eight_rows : std::uint32_t(block_bytes);
+    d.stride = columns && major == Major::MN ? std::uint32_t(block_bytes) : eight_rows;
+    if (!columns && major == Major::K) d.leading = 0;  // not read
+    return isa::pack(d);
+  }
+
+  /// Bytes from the tile's start to element 0 of the slice that begins at `k`.
+  static constexpr int slice_offset(int k) {
+    if (major == Major::MN) return k * row_pitch;
+    const int byte = k * T::bits / 8;
+    return byte / span * block_bytes + byte % span;
+  }
+};
+
+}  // namespace kiln::dsl

@@ -1,0 +1,46 @@
+// The words that a kernel author writes for element types, majors, swizzles and targets.
+#pragma once
+
+#include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/targets.hpp"
+#include "ptx/isa/types.hpp"
+
+namespace kiln::dsl {
+
+using isa::ScalarType;
+
+/// An element type as a type: what tiles and registers hold.
+template <ScalarType type>
+struct Element {
+  static constexpr ScalarType scalar = type;
+  static constexpr int bits = isa::bits(type);
+};
+
+using bf16 = Element<ScalarType::bf16>;
+using f16 = Element<ScalarType::f16>;
+using f32 = Element<ScalarType::f32>;
+using u8 = Element<ScalarType::u8>;
+using u16 = Element<ScalarType::u16>;
+using u32 = Element<ScalarType::u32>;
+using u64 = Element<ScalarType::u64>;
+using s32 = Element<ScalarType::s32>;
+
+using isa::Major;
+inline constexpr Major K_major = Major::K, MN_major = Major::MN;
+
+/// How a tile lies in shared memory. `packed`: rows one after the other, as one TMA box without a swizzle is written; no
+/// tensor core reads it. `none`: columns of 16 bytes, each of 8-row core matrices. The rest: rows of one swizzle span.
+enum class Layout : unsigned char { packed, none, b32, b64, b128, b128_atom32 };
+inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, swizzle_32B = Layout::b32,
+                        swizzle_64B = Layout::b64, swizzle_128B = Layout::b128,
+                        swizzle_128B_atom_32B = Layout::b128_atom32;
+
+constexpr isa::Swizzle swizzle_of(Layout l) {
+  return l == Layout::packed ? isa::Swizzle::none : isa::Swizzle(int(l) - 1);
+}
+
+using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f;
+using isa::Target;
+
+}  // namespace kiln::dsl

@@ -1,0 +1,163 @@
+#include "dsl/value.hpp"
+
+#include <bit>
+
+#include "ptx/diag/error.hpp"
+
+namespace kiln::dsl {
+namespace {
+
+using ir::Operand;
+
+bool is_zero(const Input& in) { return in.value ? in.value->operand().is_integer() && in.value->operand().value == 0 : in.constant == 0; }
+bool is_one(const Input& in) { return !in.value && in.constant == 1; }
+
+// What x op constant is without an instruction, if anything.
+const Input* identity(std::string_view operation, const Input& a, const Input& b) {
+  if (operation == "add" || operation == "or" || operation == "xor") {
+    if (is_zero(b)) return &a;
+    if (is_zero(a)) return &b;
+  }
+  if ((operation == "sub" || operation == "shl" || operation == "shr") && is_zero(b)) return &a;
+  if (operation == "mul.lo" && is_one(b)) return &a;
+  if (operation == "mul.lo" && is_one(a)) return &b;
+  if (operation == "div" && is_one(b)) return &a;
+  return nullptr;
+}
+
+// "add.u32"; logic and left shifts are untyped in PTX.
+std::string mnemonic(std::string_view operation, ScalarType type) {
+  const bool untyped = operation == "and" || operation == "or" || operation == "xor" || operation == "shl";
+  const bool wide = isa::bits(type) == 64;
+  return std::string(operation) + '.' + (untyped ? (wide ? "b64" : "b32") : std::string(isa::spelling(type)));
+}
+
+Here line(const Input& a, const Input& b) { return a.at.line ? a.at : b.at; }
+
+}  // namespace
+
+Recorder& recorder_of(const Input& a, const Input& b) {
+  if (a.value) return a.value->recorder();
+  if (b.value) return b.value->recorder();
+  throw diag::InternalError("an operator without a device operand");
+}
+
+Operand use(Recorder& r, const Value& v, Here at) {
+  r.check_use(&v.recorder(), v.scope(), at);
+  return v.operand();
+}
+
+Operand use(Recorder& r, const Input& in) {
+  return in.value ? use(r, *in.value, in.at) : Operand::number(in.constant);
+}
+
+Operand arithmetic(ScalarType type, std::string_view operation, const Input& a, const Input& b) {
+  Recorder& r = recorder_of(a, b);
+  if (const Input* same = identity(operation, a, b)) return use(r, *same);
+  const bool commutes = operation == "add" || operation == "mul.lo" || operation == "and" || operation == "or" || operation == "xor";
+  const bool swap = commutes && !a.value;  // PTX wants the register first
+  std::string_view op = operation;
+  Operand left = use(r, swap ? b : a), right = use(r, swap ? a : b);
+  if (right.is_integer() && right.value > 0 && std::has_single_bit(std::uint64_t(right.value))) {
+    const bool is_unsigned = !isa::is_signed(type);
+    const auto log2 = std::countr_zero(std::uint64_t(right.value));
+    if (operation == "mul.lo") op = "shl", right = Operand::number(log2);
+    else if (operation == "div" && is_unsigned) op = "shr", right = Operand::number(log2);
+    else if (operation == "rem" && is_unsigned) op = "and", right = Operand::number(right.value - 1);
+  }
+  return r.pure(type, mnemonic(op, type), {std::move(left), std::move(right)}, line(a, b));
+}
+
+Operand compare(ScalarType type, std::string_view relation, const Input& a, const Input& b) {
+  Recorder& r = recorder_of(a, b);
+  const std::string name = "setp." + std::string(relation) + '.' + std::string(isa::spelling(type));
+  return r.pure(ScalarType::pred, name, {use(r, a), use(r, b)}, line(a, b));
+}
+
+namespace {
+
+Operand real(Recorder& r, const F32::Operand& o) {
+  if (o.value) return use(r, *o.value, o.at);
+  return Operand::f32_bits(std::bit_cast<std::uint32_t>(o.constant));
+}
+
+Recorder& float_recorder(const F32::Operand& a, const F32::Operand& b) {
+  if (!a.value && !b.value) throw diag::InternalError("an operator without a device operand");
+  return (a.value ? a.value : b.value)->recorder();
+}
+
+}  // namespace
+
+F32 F32::binary(std::string_view name, const Operand& a, const Operand& b) {
+  Recorder& r = float_recorder(a, b);
+  return {r, r.pure(ScalarType::f32, name, {real(r, a), real(r, b)}, a.at)};
+}
+
+F32 fma(F32::Operand a, F32::Operand b, F32::Operand c) {
+  Recorder& r = a.value || b.value ? float_recorder(a, b) : float_recorder(c, c);
+  return {r, r.pure(ScalarType::f32, "fma.rn.f32", {real(r, a), real(r, b), real(r, c)}, a.at)};
+}
+
+Pred operator!(const Pred& p) {
+  if (p.is_constant()) return {p.recorder(), Operand::number(!p.constant())};
+  Operand o = p.operand();
+  o.negated = !o.negated;
+  return {p.recorder(), std::move(o)};
+}
+
+namespace {
+
+// A negated predicate has no register of its own; and/or need one.
+Operand plain(Recorder& r, const Pred& p) {
+  Operand o = use(r, p, Here::nowhere());
+  if (!o.negated) return o;
+  o.negated = false;
+  return r.pure(ScalarType::pred, "not.pred", {o}, Here::nowhere());
+}
+
+}  // namespace
+
+Pred operator&&(const Pred& a, bool b) { return b ? a : Pred(a.recorder(), Operand::number(0)); }
+Pred operator||(const Pred& a, bool b) { return b ? Pred(a.recorder(), Operand::number(1)) : a; }
+
+Pred operator&&(const Pred& a, const Pred& b) {
+  if (a.is_constant()) return b && a.constant();
+  if (b.is_constant()) return a && b.constant();
+  Recorder& r = a.recorder();
+  return {r, r.pure(ScalarType::pred, "and.pred", {plain(r, a), plain(r, b)}, Here::nowhere())};
+}
+
+Pred operator||(const Pred& a, const Pred& b) {
+  if (a.is_constant()) return b || a.constant();
+  if (b.is_constant()) return a || b.constant();
+  Recorder& r = a.recorder();
+  return {r, r.pure(ScalarType::pred, "or.pred", {plain(r, a), plain(r, b)}, Here::nowhere())};
+}
+
+U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b) {
+  Recorder& r = p.recorder();
+  if (p.is_constant()) return {r, use(r, p.constant() ? a.input() : b.input())};
+  const bool swap = p.operand().negated;
+  Operand condition = p.operand();
+  condition.negated = false;
+  r.check_use(&p.recorder(), p.scope(), a.at);
+  return {r, r.pure(ScalarType::u32, "selp.b32",
+                    {use(r, swap ? b.input() : a.input()), use(r, swap ? a.input() : b.input()), condition}, a.at)};
+}
+
+U64 widen(const U32& v, Here at) {
+  Recorder& r = v.recorder();
+  return {r, r.pure(ScalarType::u64, "cvt.u64.u32", {use(r, v, at)}, at)};
+}
+
+U32 narrow(const U64& v, Here at) {
+  Recorder& r = v.recorder();
+  return {r, r.pure(ScalarType::u32, "cvt.u32.u64", {use(r, v, at)}, at)};
+}
+
+U64 multiply_wide(const U32& a, OperandOf<U32> b) {
+  Recorder& r = a.recorder();
+  return {r, r.pure(ScalarType::u64, "mul.wide.u32", {use(r, a, b.at), use(r, b.input())}, b.at)};
+}
+
+}  // namespace kiln::dsl

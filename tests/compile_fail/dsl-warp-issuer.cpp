@@ -1,0 +1,19 @@
+// RUN: %gxx %s
+// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: %clangxx %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
+#include "dsl/scope.hpp"
+using namespace kiln;
+using namespace kiln::dsl;
+
+void body(Thread t, Warp w, U32 slot) {
+#ifdef BREAK
+  t.tcgen05_alloc(slot);
+#else
+  w.tcgen05_alloc<64>(slot);
+#endif
+  (void)t, (void)w, (void)slot;
+}
+
+// CHECK-DAG: error: {{.*}}elect, tcgen05.alloc and tcgen05.dealloc are executed by a whole warp; use a Warp scope [dsl-warp-issuer]
+// CHECK-DAG: dsl-warp-issuer.cpp:11:

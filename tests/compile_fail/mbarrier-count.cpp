@@ -1,0 +1,18 @@
+// RUN: %gxx %s
+// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: %clangxx %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
+#include "dsl/builder.hpp"
+using namespace kiln;
+using namespace kiln::dsl;
+
+#ifdef BREAK
+constexpr int arrivals = 0;
+#else
+constexpr int arrivals = 1;
+#endif
+auto body(KernelBuilder& k) { return k.mbarrier<arrivals>("done"); }
+
+// CHECK-DAG: error: {{.*}}the arrival count of an mbarrier must be in [1, 1048575] [mbarrier-count]
+// CHECK-DAG: mbarrier_count{{.*}}0{{.*}}1
+// CHECK-DAG: mbarrier-count.cpp:14:

@@ -1,0 +1,19 @@
+// RUN: %gxx %s
+// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: %clangxx %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
+#include "dsl/scope.hpp"
+using namespace kiln;
+using namespace kiln::dsl;
+
+void body(Thread t, Warpgroup g, Tmem<f32, 128, 64> acc) {
+#ifdef BREAK
+  t.load(acc);
+#else
+  (void)t;
+  (void)g.load(acc);
+#endif
+}
+
+// CHECK-DAG: error: {{.*}}tcgen05.ld and tcgen05.st are executed by whole warps; use a Warp or Warpgroup scope [tcgen05-ld-issuer]
+// CHECK-DAG: tcgen05-ld-issuer.cpp:11:

@@ -1,0 +1,22 @@
+// RUN: %gxx %s
+// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: %clangxx %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
+#include "dsl/scope.hpp"
+using namespace kiln;
+using namespace kiln::dsl;
+
+#ifdef BREAK
+constexpr int M = 96;
+#else
+constexpr int M = 64;
+#endif
+using ATile = SharedTile<bf16, M, 64, K_major, swizzle_128B>;
+using BTile = SharedTile<bf16, 64, 64, K_major, swizzle_128B>;
+void body(Thread t, Tmem<f32, M, 64> d, Shared<ATile> a, Shared<BTile> b) {
+  t.mma(d, a.k_slice(0), b.k_slice(0), accumulate(true));
+}
+
+// CHECK-DAG: error: {{.*}}M must be 64 or 128 for cta_group::1, 128 or 256 for cta_group::2; block-scaled 128, or 256 when sparse over two CTAs;  [tcgen05-mma-m]
+// CHECK-DAG: mma_m{{.*}}96{{.*}}128
+// CHECK-DAG: tcgen05-mma-m.cpp:17:

@@ -1,0 +1,19 @@
+// RUN: %gxx %s
+// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: %clangxx %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
+#include "dsl/scope.hpp"
+using namespace kiln;
+using namespace kiln::dsl;
+
+using Tile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
+void body(Warpgroup g, Shared<Tile> tile, Box<Tile> box, Mbarrier full) {
+#ifdef BREAK
+  g.tma_load(tile, box, full);
+#else
+  g.elect([&](Thread t) { t.tma_load(tile, box, full); });
+#endif
+}
+
+// CHECK-DAG: error: {{.*}}a TMA copy is issued by one thread; wrap it in elect(...) [tma-issuer]
+// CHECK-DAG: tma-issuer.cpp:12:
