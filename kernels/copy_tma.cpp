@@ -1,0 +1,151 @@
+// D = A, 64-row tiles: TMA brings a tile in, TMA takes it out. Before it leaves, the threads write its shared-memory bytes,
+// as they lie, to S: that is how TMA places a box, for every swizzle, at the tensor's edges, and when a row is narrower
+// than the swizzle span. Runs on sm_90a and later.
+#include "kernels/copy_tma.hpp"
+
+#include <array>
+
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int rows_per_tile = 64;
+constexpr std::uint32_t untouched = 0xCDCDCDCD;  // what bytes that TMA leaves alone show in S
+
+constexpr std::array options{
+    SizeOption{"rows", 200, "rows of A and D"},
+    SizeOption{"cols", 136, "columns of A and D (bf16); a multiple of 8"},
+    SizeOption{"swizzle", 128, "bytes of the TMA swizzle: 0 (none), 32, 64 or 128"},
+    SizeOption{"inner", 128, "bytes of a tile's row: 16, 32, 64 or 128, at most the swizzle"},
+    SizeOption{"shift", 0, "columns by which the first tile begins before the tensor; a multiple of 8"}};
+
+template <class Tile>
+constexpr auto parameter_list = parameters("A"_arg.is<TensorMap<Tile>>(), "D"_arg.is<TensorMap<Tile>>(),
+                                           "S"_arg.is<Pointer<u8>>(), "shift"_arg.is<u32>());
+
+template <class Tile>
+Kernel build(Target target) {
+  KernelBuilder copy("copy_tma", target, warps<4>);
+  const auto given = declare(copy, parameter_list<Tile>);
+  auto tile = copy.shared<Tile>();
+  auto loaded = copy.mbarrier("loaded");
+  const U32 row = copy.ctaid.y * rows_per_tile, col = copy.ctaid.x * Tile::cols - given["shift"_arg];
+  const U32 tile_index = copy.ctaid.y * copy.nctaid.x + copy.ctaid.x;
+
+  copy.role("copy", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 mark = copy.constant(untouched);
+    for (int at = 0; at < Tile::bytes; at += 128 * 16) {
+      const U32 mine = g.row() * 16 + at;
+      g.when(mine < Tile::bytes, [&] { g.st_shared_v4(tile.address + mine, {mark, mark, mark, mark}); });
+    }
+    g.fence_proxy_async();
+    g.sync();
+    g.elect([&](Thread t) {
+      t.expect_tx(loaded, Tile::transaction_bytes);
+      t.tma_load(tile, given["A"_arg].at(row, col), loaded);
+    });
+    g.wait(loaded, Phase{0});
+    for (int at = 0; at < Tile::bytes; at += 128 * 16) {
+      const U32 mine = g.row() * 16 + at;
+      const U64 to = given["S"_arg].at(multiply_wide(tile_index, Tile::bytes) + widen(mine));
+      g.when(mine < Tile::bytes, [&] { g.st_global_v4(to, g.ld_shared_v4(tile.address + mine)); });
+    }
+    g.elect([&](Thread t) {
+      t.tma_store(given["D"_arg].at(row, col), tile);
+      t.commit_stores();
+      t.wait_stores_read(0);
+    });
+  });
+  return copy.build();
+}
+
+template <class Tile>
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
+  const std::uint64_t rows = sizes.at("rows"), cols = sizes.at("cols"), shift = sizes.at("shift");
+  const auto tiles_x = std::uint32_t((cols + shift + Tile::cols - 1) / Tile::cols);
+  const auto tiles_y = std::uint32_t((rows + rows_per_tile - 1) / rows_per_tile);
+  launch::Contract c;
+  const auto buffer = [&](const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape, launch::Init init) {
+    launch::Buffer b;
+    b.name = name;
+    b.dtype = type;
+    b.shape = std::move(shape);
+    b.init = std::move(init);
+    c.buffers.push_back(std::move(b));
+  };
+  launch::Init normal;
+  normal.kind = launch::Init::Kind::normal;
+  buffer("A", isa::ScalarType::bf16, {rows, cols}, normal);
+  buffer("D", isa::ScalarType::bf16, {rows, cols}, {});
+  buffer("S", isa::ScalarType::u8, {std::uint64_t(tiles_y) * tiles_x, std::uint64_t(Tile::bytes)}, {});
+  launch_kernel(c, kernel, parameter_list<Tile>, {tiles_x, tiles_y, 1}, "A"_arg = GlobalTensor{"A", rows, cols},
+                "D"_arg = GlobalTensor{"D", rows, cols}, "S"_arg = std::string("S"), "shift"_arg = shift);
+  launch::Expectation same;
+  same.kind = launch::Expectation::Kind::copy;
+  same.output = "D";
+  same.a = "A";
+  c.expectations.push_back(same);
+  return c;
+}
+
+/// One swizzle and row width that the kernel is instantiated for.
+struct Variant {
+  std::uint64_t swizzle, inner;  // bytes
+  Kernel (*build)(Target);
+  launch::Contract (*problem)(const Kernel&, const Sizes&);
+};
+
+template <Layout layout, int inner_bytes>
+constexpr Variant variant(std::uint64_t swizzle) {
+  using Tile = SharedTile<bf16, rows_per_tile, inner_bytes / 2, K_major, layout>;
+  return {swizzle, inner_bytes, &build<Tile>, &problem<Tile>};
+}
+
+constexpr std::array variants{
+    variant<packed, 16>(0),         variant<packed, 32>(0),        variant<packed, 64>(0),
+    variant<packed, 128>(0),        variant<swizzle_32B, 16>(32),  variant<swizzle_32B, 32>(32),
+    variant<swizzle_64B, 16>(64),   variant<swizzle_64B, 32>(64),  variant<swizzle_64B, 64>(64),
+    variant<swizzle_128B, 16>(128), variant<swizzle_128B, 32>(128), variant<swizzle_128B, 64>(128),
+    variant<swizzle_128B, 128>(128)};
+
+const Variant& chosen(const Sizes& sizes) {
+  for (const Variant& v : variants)
+    if (v.swizzle == sizes.at("swizzle") && v.inner == sizes.at("inner")) return v;
+  std::string known;
+  for (const Variant& v : variants)
+    known += (known.empty() ? "" : ", ") + std::to_string(v.swizzle) + "/" + std::to_string(v.inner);
+  throw diag::InputError("--swizzle " + std::to_string(sizes.at("swizzle")) + " --inner " +
+                         std::to_string(sizes.at("inner")) + ": not instantiated; swizzle/inner may be " + known);
+}
+
+void check(const Sizes& sizes) {
+  for (const char* name : {"rows", "cols"})
+    if (sizes.at(name) == 0 || sizes.at(name) > 1u << 22)
+      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) + ": must be in [1, 4194304]");
+  for (const char* name : {"cols", "shift"})
+    if (sizes.at(name) % 8 != 0)
+      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) +
+                             ": must be a multiple of 8: TMA moves 16-byte units [" +
+                             (name == std::string_view("cols") ? "tma-stride]" : "tma-coordinate]"));
+  if (sizes.at("shift") > sizes.at("cols"))
+    throw diag::InputError("--shift " + std::to_string(sizes.at("shift")) + ": must be at most --cols");
+}
+
+}  // namespace
+
+std::span<const SizeOption> copy_tma_options() { return options; }
+
+Kernel copy_tma(Target target, const Sizes& sizes) {
+  check(sizes);
+  return chosen(sizes).build(target);
+}
+
+launch::Contract copy_tma_problem(const Kernel& kernel, const Sizes& sizes) {
+  check(sizes);
+  return chosen(sizes).problem(kernel, sizes);
+}
+
+}  // namespace kiln::kernels
