@@ -9,7 +9,8 @@ namespace {
 using Kind = Argument::Kind;
 
 void collect(const Code& code, const Argument& a, std::vector<RegisterId>& out) {
-  if (a.kind == Kind::reg) out.push_back(a.id);
+  if (a.kind == Kind::reg)
+    out.push_back(a.id);
   else
     for (const Argument& c : code.components(a)) collect(code, c, out);
 }
@@ -44,8 +45,10 @@ const Argument& Operation::arg(std::size_t i) const {
 
 std::span<const Argument> Code::components(const Argument& a) const {
   switch (a.kind) {
-    case Kind::vector: case Kind::list: case Kind::pair: case Kind::address:
-      return std::span(arguments).subspan(a.id, a.count);
+    case Kind::vector:
+    case Kind::list:
+    case Kind::pair:
+    case Kind::address: return std::span(arguments).subspan(a.id, a.count);
     default: return {};
   }
 }

@@ -35,7 +35,8 @@ std::string_view spelling(Special);
 /// Index into Code::registers.
 using RegisterId = std::uint32_t;
 
-/// An argument of an operation. Aggregates (vector, list, pair, address) own a range of Code::arguments.
+/// An argument of an operation. A register of a video instruction may be a part of one ("%r1.h0"): which part only the
+/// operand's text says. Aggregates (vector, list, pair, address) own a range of Code::arguments.
 struct Argument {
   enum class Kind : std::uint8_t {
     none, reg, immediate, real, symbol, label, special, function, vector, list, pair, address, sink, table, raw

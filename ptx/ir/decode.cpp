@@ -58,8 +58,7 @@ class Decoder {
   Code run() {
     ++depth_;
     for (const Variable& v : code_.function->returns) declare(v, -1);
-    for (std::size_t i = 0; i < code_.function->parameters.size(); ++i)
-      declare(code_.function->parameters[i], int(i));
+    for (std::size_t i = 0; i < code_.function->parameters.size(); ++i) declare(code_.function->parameters[i], int(i));
     if (code_.function->body) decode_block(*code_.function->body);
     resolve_labels();
     return std::move(code_);
@@ -72,14 +71,14 @@ class Decoder {
   // Declarations
 
   void duplicate(std::string_view name, diag::Place at) {
-    sink_.error(code_.module->source, at, "a name must be declared once in its scope; got '" + std::string(name) + "' again",
-                "duplicate-name");
+    sink_.error(code_.module->source, at,
+                "a name must be declared once in its scope; got '" + std::string(name) + "' again", "duplicate-name");
   }
 
   void undeclared(const std::string& name, diag::Place at, std::string_view what) {
     if (!reported_.insert(name).second) return;
-    sink_.error(code_.module->source, at,
-                std::string(what) + " must be declared before it is used; got '" + name + "'", "undeclared-name");
+    sink_.error(code_.module->source, at, std::string(what) + " must be declared before it is used; got '" + name + "'",
+                "undeclared-name");
   }
 
   std::uint32_t add_register(std::string name, isa::ScalarType type) {
@@ -179,6 +178,20 @@ class Decoder {
     return aggregate(kind, items);
   }
 
+  // A part of a register as video instructions name it: which part stays in the operand's text.
+  Argument subword(std::string_view name) {
+    Argument a;
+    const std::size_t dot = name.rfind('.');
+    if (dot == name.npos || name.size() != dot + 3) return a;
+    const std::string_view part = name.substr(dot + 1);
+    const bool known = (part[0] == 'b' && part[1] >= '0' && part[1] <= '3') || part == "h0" || part == "h1";
+    const Named* whole = known ? find(name.substr(0, dot)) : nullptr;
+    if (!whole || whole->what != Named::What::reg) return a;
+    a.kind = Kind::reg;
+    a.id = whole->id;
+    return a;
+  }
+
   Argument component(std::string_view name) {
     const int index = component_index(name);
     const Named* whole = index < 0 ? nullptr : find(name.substr(0, name.size() - 2));
@@ -230,6 +243,8 @@ class Decoder {
       return a;
     }
     if (a = component(o.text); a.kind != Kind::none) return a;
+    if (isa::unit(opcode) == isa::Unit::video) a = subword(o.text);
+    if (a.kind != Kind::none) return a;
     if (const auto* table = tables_.find(o.text)) {
       a.kind = Kind::table;
       a.id = table->value;
@@ -245,7 +260,10 @@ class Decoder {
     Argument a;
     switch (o.kind) {
       case Operand::Kind::name: a = decode_name(o, opcode); break;
-      case Operand::Kind::integer: a.kind = Kind::immediate; a.value = o.value; break;
+      case Operand::Kind::integer:
+        a.kind = Kind::immediate;
+        a.value = o.value;
+        break;
       case Operand::Kind::real:
         a.kind = Kind::real;
         a.value = o.value;
@@ -256,7 +274,8 @@ class Decoder {
       case Operand::Kind::list: a = decode_items(Kind::list, o, opcode); break;
       case Operand::Kind::pair: a = decode_items(Kind::pair, o, opcode); break;
       case Operand::Kind::sink: a.kind = Kind::sink; break;
-      case Operand::Kind::function: case Operand::Kind::raw: a.kind = Kind::raw; break;
+      case Operand::Kind::function:
+      case Operand::Kind::raw: a.kind = Kind::raw; break;
     }
     a.negated = o.negated;
     a.operand = &o;
@@ -267,8 +286,10 @@ class Decoder {
 
   void decode_guard(const Guard& guard, Operation& op) {
     op.guard_negated = guard.negated;
-    if (const Named* named = find(guard.predicate); named && named->what == Named::What::reg) op.guard = named->id;
-    else undeclared(guard.predicate, guard.at, "a predicate");
+    if (const Named* named = find(guard.predicate); named && named->what == Named::What::reg)
+      op.guard = named->id;
+    else
+      undeclared(guard.predicate, guard.at, "a predicate");
   }
 
   void decode_instruction(const Instruction& i) {
@@ -287,11 +308,15 @@ class Decoder {
   void declare_labels(const Block& block) {
     for (const Statement& s : block.statements) {
       if (const auto* label = std::get_if<Label>(&s.node)) {
-        if (!labels_.declare(label->name, depth_, std::uint32_t(positions_.size()))) duplicate(label->name, label->at);
-        else positions_.push_back(undefined);
+        if (!labels_.declare(label->name, depth_, std::uint32_t(positions_.size())))
+          duplicate(label->name, label->at);
+        else
+          positions_.push_back(undefined);
       } else if (const auto* table = std::get_if<Table>(&s.node)) {
-        if (!tables_.declare(table->name, depth_, std::uint32_t(code_.tables.size()))) duplicate(table->name, table->at);
-        else code_.tables.emplace_back();
+        if (!tables_.declare(table->name, depth_, std::uint32_t(code_.tables.size())))
+          duplicate(table->name, table->at);
+        else
+          code_.tables.emplace_back();
       }
     }
   }
@@ -308,8 +333,10 @@ class Decoder {
     if (!targets.empty()) return;
     for (const std::string& name : table.targets) {
       const auto* label = labels_.find(name);
-      if (label) targets.push_back(label->value);
-      else undeclared(name, table.at, "a label");
+      if (label)
+        targets.push_back(label->value);
+      else
+        undeclared(name, table.at, "a label");
     }
   }
 
@@ -317,6 +344,7 @@ class Decoder {
     ++depth_;
     const int outer_set = deepest_set_;
     declare_labels(block);
+    if (depth_ == 2) code_.operations.reserve(block.statements.size());
     for (const Statement& s : block.statements) decode_statement(s);
     labels_.leave(depth_);
     tables_.leave(depth_);
@@ -327,12 +355,18 @@ class Decoder {
   }
 
   void decode_statement(const Statement& s) {
-    if (const auto* i = std::get_if<Instruction>(&s.node)) decode_instruction(*i);
-    else if (const auto* v = std::get_if<Variable>(&s.node)) declare(*v);
-    else if (const auto* label = std::get_if<Label>(&s.node)) place_label(*label);
-    else if (const auto* loc = std::get_if<Loc>(&s.node)) loc_ = loc;
-    else if (const auto* table = std::get_if<Table>(&s.node)) fill_table(*table);
-    else if (const auto* block = std::get_if<Block>(&s.node)) decode_block(*block);
+    if (const auto* i = std::get_if<Instruction>(&s.node))
+      decode_instruction(*i);
+    else if (const auto* v = std::get_if<Variable>(&s.node))
+      declare(*v);
+    else if (const auto* label = std::get_if<Label>(&s.node))
+      place_label(*label);
+    else if (const auto* loc = std::get_if<Loc>(&s.node))
+      loc_ = loc;
+    else if (const auto* table = std::get_if<Table>(&s.node))
+      fill_table(*table);
+    else if (const auto* block = std::get_if<Block>(&s.node))
+      decode_block(*block);
   }
 
   // Until here a label argument holds the label's number.

@@ -25,6 +25,12 @@ Operand Operand::unsigned_number(std::uint64_t value) {
   return o;
 }
 
+Operand Operand::bits(std::uint64_t value) {
+  Operand o = unsigned_number(value);
+  o.radix.hexadecimal = true;
+  return o;
+}
+
 Operand Operand::f32_bits(std::uint32_t bits) {
   Operand o;
   o.kind = Kind::real;

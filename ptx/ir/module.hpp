@@ -25,6 +25,13 @@ struct At : diag::Place {
   constexpr bool operator==(const At&) const { return true; }
 };
 
+/// How an integer likes to be read: masks and descriptors in hexadecimal. Says nothing about its value, so it does not take
+/// part in comparisons.
+struct Radix {
+  bool hexadecimal = false;
+  constexpr bool operator==(const Radix&) const { return true; }
+};
+
 /// One operand, or one component of one.
 struct Operand {
   enum class Kind : std::uint8_t {
@@ -45,6 +52,7 @@ struct Operand {
   bool negated = false;     // !p
   bool is_unsigned = false; // an integer written or meant as unsigned: 64-bit values above 2^63 print right
   std::int64_t value = 0;
+  Radix radix{};
   std::string text{};
   std::vector<Operand> items{};
   At at{};
@@ -57,6 +65,8 @@ struct Operand {
   static Operand named(std::string name, std::int64_t offset = 0);
   static Operand number(std::int64_t value);
   static Operand unsigned_number(std::uint64_t value);
+  /// A mask, descriptor or other pattern of bits, printed in hexadecimal.
+  static Operand bits(std::uint64_t value);
   /// A float literal with exactly these bits: 0fXXXXXXXX.
   static Operand f32_bits(std::uint32_t bits);
   static Operand address(Operand base, std::int64_t offset = 0);
