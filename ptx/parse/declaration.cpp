@@ -1,0 +1,173 @@
+#include "ptx/parse/declaration.hpp"
+
+#include "ptx/parse/expression.hpp"
+#include "ptx/parse/operand.hpp"
+
+namespace kiln::parse {
+namespace {
+
+constexpr std::int64_t largest_alignment = 1 << 30, largest_count = 1 << 30;
+
+// What has been read of the directives in front of a name.
+struct Head {
+  ir::Variable variable{};
+  bool has_linkage = false, has_space = false, has_type = false;
+  std::uint32_t begin = 0;
+};
+
+bool parse_align(Tokens& t, Head& h) {
+  t.take();
+  const Token number = t.peek();
+  const auto bytes = parse_number(t, "alignment", 1, largest_alignment);
+  if (!bytes) return false;
+  if ((*bytes & (*bytes - 1)) != 0)
+    return t.error(number.place(), "the alignment must be a power of two; got " + std::to_string(*bytes));
+  (h.variable.is_pointer ? h.variable.pointer_align : h.variable.align) = int(*bytes);
+  return true;
+}
+
+bool set_space(Tokens& t, Head& h, isa::Space space) {
+  ir::Variable& v = h.variable;
+  bool& is_set = h.has_space;
+  if (v.is_pointer ? v.pointer_space != isa::Space::generic : is_set)
+    return t.error(t.peek().place(), "a variable has one state space; got " + describe(t, t.peek()) + " as well");
+  t.take();
+  if (v.is_pointer) {
+    v.pointer_space = space;
+  } else {
+    v.space = space;
+    is_set = true;
+  }
+  return true;
+}
+
+bool set_type(Tokens& t, Head& h, isa::ScalarType type) {
+  if (h.has_type)
+    return t.error(t.peek().place(), "a variable has one type; got " + describe(t, t.peek()) + " as well");
+  t.take();
+  h.variable.type = type;
+  return h.has_type = true;
+}
+
+bool set_linkage(Tokens& t, Head& h, ir::Linkage linkage) {
+  if (h.has_linkage)
+    return t.error(t.peek().place(), "a name has one linkage; got " + describe(t, t.peek()) + " as well");
+  t.take();
+  h.variable.linkage = linkage;
+  return h.has_linkage = true;
+}
+
+bool parse_qualifier(Tokens& t, Head& h) {
+  const std::string_view word = t.word(t.peek());
+  if (const auto linkage = parse_linkage(word)) return set_linkage(t, h, *linkage);
+  if (word == "align") return parse_align(t, h);
+  if (word == "attribute") {
+    t.take();
+    return parse_attributes(t, h.variable.attributes);
+  }
+  if (word == "v2" || word == "v4" || word == "v8") {
+    h.variable.vector = word[1] - '0';
+    t.take();
+    return true;
+  }
+  if (word == "ptr") {
+    h.variable.is_pointer = true;
+    t.take();
+    return true;
+  }
+  if (const auto space = isa::parse_space(word)) return set_space(t, h, *space);
+  if (const auto type = isa::parse_type(word)) return set_type(t, h, *type);
+  return t.error(t.peek().place(), "unknown type or directive " + describe(t, t.peek()) + " in a declaration");
+}
+
+bool parse_head(Tokens& t, Head& h) {
+  h.begin = t.peek().begin;
+  while (t.at(Token::Kind::dot_word))
+    if (!parse_qualifier(t, h)) return false;
+  if (!h.has_space) return t.expected("a state space such as '.reg' before the name");
+  return h.has_type || t.expected("a type such as '.u32' before the name");
+}
+
+bool parse_extents(Tokens& t, ir::Variable& v) {
+  while (t.accept('[')) {
+    if (t.accept(']')) {
+      v.dims.emplace_back();
+      continue;
+    }
+    const auto extent = parse_number(t, "extent of the array", 0, INT64_MAX);
+    if (!extent) return false;
+    v.dims.emplace_back(std::uint64_t(*extent));
+    if (!t.expect(']', "extent of the array")) return false;
+  }
+  return true;
+}
+
+// name, %r<100>, name[4][] = {...}
+bool parse_declarator(Tokens& t, Names names, std::uint32_t head_begin, ir::Variable& v) {
+  if (t.at(Token::Kind::identifier) || (names == Names::optional && t.at('_'))) {
+    v.at = t.peek().place();
+    v.name = std::string(t.text(t.take()));
+  } else if (names == Names::optional) {
+    v.at = t.since(head_begin);
+  } else {
+    return t.missing("a name");
+  }
+  if (t.accept('<')) {
+    const auto count = parse_number(t, "number of registers", 0, largest_count);
+    if (!count || !t.expect('>', "number of registers")) return false;
+    v.count = std::uint32_t(*count);
+  }
+  if (!parse_extents(t, v)) return false;
+  if (!t.accept('=')) return true;
+  v.initializer = parse_initializer(t);
+  return v.initializer.has_value();
+}
+
+}  // namespace
+
+std::optional<ir::Linkage> parse_linkage(std::string_view word) {
+  using ir::Linkage;
+  for (const Linkage l : {Linkage::visible, Linkage::external, Linkage::weak, Linkage::common})
+    if (word == ir::spelling(l)) return l;
+  return std::nullopt;
+}
+
+bool parse_variables(Tokens& t, std::vector<ir::Variable>& out) {
+  Head head;
+  if (!parse_head(t, head)) return false;
+  do {
+    ir::Variable v = head.variable;
+    if (!parse_declarator(t, Names::required, head.begin, v)) return false;
+    out.push_back(std::move(v));
+  } while (t.accept(','));
+  return t.expect(';', "declaration");
+}
+
+bool parse_parameters(Tokens& t, Names names, std::vector<ir::Variable>& out) {
+  if (!t.expect('(', "name")) return false;
+  if (t.accept(')')) return true;
+  do {
+    Head head;
+    if (!parse_head(t, head)) return false;
+    if (!parse_declarator(t, names, head.begin, head.variable)) return false;
+    out.push_back(std::move(head.variable));
+  } while (t.accept(','));
+  return t.expect(')', "parameters");
+}
+
+bool parse_attributes(Tokens& t, std::vector<std::string>& out) {
+  if (!t.expect('(', "word '.attribute'")) return false;
+  do {
+    const std::size_t first = t.index();
+    if (!t.at(Token::Kind::dot_word)) return t.expected("an attribute such as '.managed'");
+    t.take();
+    if (t.accept('(')) {
+      while (!t.ends_text() && !t.at(')')) t.take();
+      if (!t.expect(')', "values of the attribute")) return false;
+    }
+    out.push_back(t.collapsed(first));
+  } while (t.accept(','));
+  return t.expect(')', "attributes");
+}
+
+}  // namespace kiln::parse
