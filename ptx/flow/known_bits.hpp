@@ -1,0 +1,39 @@
+// Which bits of each register are the same on every path and in every thread.
+#pragma once
+
+#include <vector>
+
+#include "ptx/flow/bits.hpp"
+#include "ptx/flow/definitions.hpp"
+#include "ptx/ir/code.hpp"
+
+namespace kiln::flow {
+
+/// Known bits of registers, without a thought for paths: a register's bits are what all its definitions agree on, found
+/// as the greatest fixpoint. Addresses of shared variables have the zeros of their alignment.
+class KnownBits {
+ public:
+  KnownBits(const ir::Code&, const Definitions&);
+
+  Bits of(ir::RegisterId r) const { return bits_[r]; }
+  /// The bits of an operand of `width` bits; unknown for aggregates and floats.
+  Bits of(const ir::Argument&, int width) const;
+  std::optional<std::uint64_t> constant(const ir::Argument& a, int width) const { return of(a, width).value(); }
+
+ private:
+  void solve();
+  bool update(ir::RegisterId r, Bits value);
+  Bits address_of(const ir::Argument&) const;
+
+  const ir::Code& code_;
+  const Definitions& definitions_;
+  std::vector<Bits> bits_;
+};
+
+/// The bits of the results of one operation, in the order of Definitions::written, given those of its operands.
+std::vector<Bits> transfer(const ir::Code&, const ir::Operation&, const KnownBits&);
+
+/// The bits of an address that stay what they are in every view of shared memory: offsets within a CTA's window.
+inline constexpr std::uint64_t shared_window_mask = 0xFFFFFF;
+
+}  // namespace kiln::flow

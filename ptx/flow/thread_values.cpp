@@ -1,0 +1,231 @@
+// The half of Uniformity that evaluates: values and predicates that are functions of the thread index, for every
+// thread.
+#include <algorithm>
+
+#include "ptx/flow/uniformity.hpp"
+
+namespace kiln::flow {
+namespace {
+
+using ir::Special;
+using isa::Opcode;
+using Kind = ir::Argument::Kind;
+
+constexpr int deepest = 64;  // operations between the thread index and a condition
+
+std::int64_t as_signed(std::uint64_t v, int width) {
+  if (width <= 0 || width >= 64) return std::int64_t(v);
+  return std::int64_t(v << (64 - width)) >> (64 - width);
+}
+
+std::optional<bool> compare(const isa::Modifiers& m, std::uint64_t a, std::uint64_t b) {
+  const int width = isa::bits(m.type());
+  const bool is_signed = isa::is_signed(m.type());
+  const auto sa = as_signed(a, width), sb = as_signed(b, width);
+  const bool less = is_signed ? sa < sb : a < b;
+  if (m.half == isa::HalfSelect::lo) return a < b;
+  if (m.half == isa::HalfSelect::hi) return a > b;
+  switch (m.compare) {
+    case isa::Compare::eq: return a == b;
+    case isa::Compare::ne: return a != b;
+    case isa::Compare::lt: return less;
+    case isa::Compare::le: return less || a == b;
+    case isa::Compare::gt: return !less && a != b;
+    case isa::Compare::ge: return !less;
+    case isa::Compare::ls: return a <= b;
+    case isa::Compare::hs: return a >= b;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::uint64_t> apply(const ir::Operation& op, int width, std::uint64_t a, std::uint64_t b,
+                                   std::uint64_t c) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool is_signed = isa::is_signed(m.type()),
+             low = m.half == isa::HalfSelect::lo || m.half == isa::HalfSelect::none;
+  const std::int64_t sa = as_signed(a, width), sb = as_signed(b, width);
+  switch (op.opcode) {
+    case Opcode::mov: return a;
+    case Opcode::cvt: return isa::is_signed(m.types[1]) ? std::uint64_t(as_signed(a, isa::bits(m.types[1]))) : a;
+    case Opcode::add: return a + b;
+    case Opcode::sub: return a - b;
+    case Opcode::mul: return low || !is_signed ? a * b : std::uint64_t(sa * sb);
+    case Opcode::mad: return (low || !is_signed ? a * b : std::uint64_t(sa * sb)) + c;
+    case Opcode::and_: return a & b;
+    case Opcode::or_: return a | b;
+    case Opcode::xor_: return a ^ b;
+    case Opcode::not_: return ~a;
+    case Opcode::shl: return b >= 64 ? 0 : a << b;
+    case Opcode::shr: return is_signed ? std::uint64_t(sa >> std::min<std::uint64_t>(b, 63)) : b >= 64 ? 0 : a >> b;
+    case Opcode::div:
+      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
+      return is_signed ? std::uint64_t(sa / sb) : a / b;
+    case Opcode::rem:
+      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
+      return is_signed ? std::uint64_t(sa % sb) : a % b;
+    case Opcode::bfe: return is_signed ? std::nullopt : std::optional(b >= 64 ? 0 : a >> b & low_mask(int(c & 0xFF)));
+    case Opcode::min: return is_signed ? (sa < sb ? a : b) : std::min(a, b);
+    case Opcode::max: return is_signed ? (sa < sb ? b : a) : std::max(a, b);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool Uniformity::special(Special s, Values& out) const {
+  if (!shape_is_known_) return false;
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    switch (s) {
+      case Special::tid_x: out[t] = t % extent_x_; break;
+      case Special::tid_y: out[t] = t / extent_x_ % extent_y_; break;
+      case Special::tid_z: out[t] = t / extent_x_ / extent_y_; break;
+      case Special::laneid: out[t] = t % isa::threads_per_warp; break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// The values of an operand; false when they depend on more than the thread.
+bool Uniformity::operand(const ir::Argument& a, int width, int depth, Values& out) const {
+  out.assign(std::size_t(threads_), 0);
+  if (const auto constant = known_.constant(a, width)) {
+    std::fill(out.begin(), out.end(), *constant);
+    return true;
+  }
+  if (a.kind == Kind::special) return special(Special(a.id), out);
+  if (a.kind != Kind::reg || a.negated) return false;
+  const Values* v = values(a.id, depth + 1);
+  if (!v) return false;
+  for (std::size_t t = 0; t < out.size(); ++t) out[t] = (*v)[t] & low_mask(width);
+  return true;
+}
+
+std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op, int depth) const {
+  if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type()) || op.modifiers.sat ||
+      op.modifiers.half == isa::HalfSelect::hi)
+    return nullptr;
+  const int width = std::clamp(isa::bits(op.modifiers.type()), 1, 64);
+  Values in[3];
+  if (op.opcode == Opcode::shfl) {
+    const auto lane = known_.constant(op.arg(2), 32), clamp = known_.constant(op.arg(3), 32);
+    if (op.modifiers.shuffle != isa::ShuffleMode::idx || !lane || !clamp || *clamp != 31) return nullptr;
+    if (!operand(op.arg(1), 32, depth, in[0])) return nullptr;
+    auto out = std::make_unique<Values>(in[0].size());
+    for (std::size_t t = 0; t < out->size(); ++t)
+      (*out)[t] = in[0][std::min((t & ~std::size_t{31}) + (*lane & 31), t | 31)];
+    return out;
+  }
+  const std::size_t operands = op.arguments.size() - 1;
+  if (operands == 0 || operands > 3 || op.arg(0).kind != Kind::reg) return nullptr;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bool addend = op.opcode == Opcode::mad && i == 2;
+    const bool converted = op.opcode == Opcode::cvt;
+    const int bits = addend ? 64 : converted ? std::clamp(isa::bits(op.modifiers.types[1]), 1, 64) : width;
+    if (i >= operands)
+      in[i].assign(std::size_t(threads_), 0);
+    else if (!operand(op.arg(i + 1), bits, depth, in[i]))
+      return nullptr;
+  }
+  const int result = std::min(64, isa::bits(code_.registers[op.arg(0).id].type));
+  auto out = std::make_unique<Values>(in[0].size());
+  for (std::size_t t = 0; t < out->size(); ++t) {
+    const auto v = apply(op, width, in[0][t], in[1][t], in[2][t]);
+    if (!v) return nullptr;
+    (*out)[t] = *v & low_mask(op.modifiers.half == isa::HalfSelect::wide ? result : std::min(result, width));
+  }
+  return out;
+}
+
+const Uniformity::Values* Uniformity::values(ir::RegisterId r, int depth) const {
+  if (const auto found = values_.find(r); found != values_.end()) return found->second.get();
+  values_.emplace(r, nullptr);
+  const ir::Operation* writer = definitions_.only_writer(r);
+  if (!writer || writer->guard || depth > deepest) return nullptr;
+  if (isa::writes(writer->opcode) != isa::Writes::first || writer->opcode == Opcode::ld) return nullptr;
+  return (values_[r] = evaluate(*writer, depth)).get();
+}
+
+Truth Uniformity::argument_truth(const ir::Argument& a) const {
+  if (a.kind != Kind::reg) return unknown();
+  return a.negated ? opposite(truth(a.id)) : truth(a.id);
+}
+
+// Whether a number is not zero, where it is a predicate in disguise: selp r, 1, 0, p, or r = 0; @p r = 1, which is how
+// elect.sync leaves inline assembly.
+Truth Uniformity::of_number(const ir::Argument& a, int depth) const {
+  if (a.kind != Kind::reg || depth > deepest) return unknown();
+  Truth out{{}, all_, true, false};
+  int ones = 0;
+  for (std::uint32_t w : definitions_.writers(a.id)) {
+    const ir::Operation& op = code_.operations[w];
+    if (op.opcode == Opcode::selp && definitions_.writers(a.id).size() == 1 && !op.guard) {
+      const auto yes = known_.constant(op.arg(1), 32), no = known_.constant(op.arg(2), 32);
+      const Truth t = argument_truth(op.arg(3));
+      if (yes && no && *yes != 0 && *no == 0) return t;
+      if (yes && no && *yes == 0 && *no != 0) return opposite(t);
+      return unknown();
+    }
+    if (op.opcode != Opcode::mov) return unknown();
+    const auto value = known_.constant(op.arg(1), 32);
+    if (!value && definitions_.writers(a.id).size() == 1 && !op.guard) return of_number(op.arg(1), depth + 1);
+    if (!value) return unknown();
+    if (*value == 0) continue;
+    const Truth guard = op.guard ? truth(*op.guard) : unknown();
+    out.may_be_true |= guard.may_be(!op.guard_negated);
+    out.one_true &= op.guard && guard.one(!op.guard_negated);
+    ++ones;
+  }
+  out.one_true &= ones == 1;
+  return ones ? out : unknown();
+}
+
+Truth Uniformity::compared(const ir::Operation& op) const {
+  const isa::ScalarType type = op.modifiers.type();
+  if (isa::is_floating(type)) return unknown();
+  const int width = std::clamp(isa::bits(type), 1, 64);
+  Values a, b;
+  if (operand(op.arg(1), width, 0, a) && operand(op.arg(2), width, 0, b)) {
+    Truth out;
+    for (std::size_t t = 0; t < a.size(); ++t) {
+      const auto holds = compare(op.modifiers, a[t], b[t]);
+      if (!holds) return unknown();
+      (*holds ? out.may_be_true : out.may_be_false).set(t);
+    }
+    return out;
+  }
+  const auto zero = known_.constant(op.arg(2), width);
+  if (!zero || *zero != 0) return unknown();
+  const Truth number = of_number(op.arg(1), 0);
+  if (op.modifiers.compare == isa::Compare::ne) return number;
+  return op.modifiers.compare == isa::Compare::eq ? opposite(number) : unknown();
+}
+
+Truth Uniformity::combined(isa::Combine how, const Truth& a, const Truth& b) const {
+  if (how == isa::Combine::and_) return both(a, b);
+  return how == isa::Combine::or_ ? either(a, b) : unknown();
+}
+
+Truth Uniformity::decide(ir::RegisterId predicate) const {
+  const ir::Operation* op = definitions_.only_writer(predicate);
+  if (!op || op->guard) return unknown();
+  const ir::Argument& result = op->arg(0);
+  if (op->opcode == Opcode::elect_sync) {
+    Truth elected = unknown();
+    elected.one_true = true;
+    return elected;
+  }
+  if (result.kind != Kind::reg) return unknown();
+  switch (op->opcode) {
+    case Opcode::setp:
+      if (op->arguments.size() == 3) return compared(*op);
+      return combined(op->modifiers.combine, compared(*op), argument_truth(op->arg(3)));
+    case Opcode::mov: return argument_truth(op->arg(1));
+    case Opcode::not_: return opposite(argument_truth(op->arg(1)));
+    case Opcode::and_: return both(argument_truth(op->arg(1)), argument_truth(op->arg(2)));
+    case Opcode::or_: return either(argument_truth(op->arg(1)), argument_truth(op->arg(2)));
+    default: return unknown();
+  }
+}
+
+}  // namespace kiln::flow

@@ -1,0 +1,212 @@
+// What each instruction does to known bits. Instructions that are not here make nothing known.
+#include <algorithm>
+
+#include "ptx/flow/known_bits.hpp"
+
+namespace kiln::flow {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using Kind = ir::Argument::Kind;
+
+// One operation with its operand bits at hand.
+class Transfer {
+ public:
+  Transfer(const ir::Code& code, const ir::Operation& op, const KnownBits& known)
+      : code_(code), op_(op), known_(known), type_(op.modifiers.type()), width_(std::clamp(isa::bits(type_), 1, 64)) {}
+
+  std::vector<Bits> results() const {
+    if (op_.opcode == Opcode::mov && op_.arguments.size() == 2) return move();
+    if (isa::is_floating(type_) && op_.opcode != Opcode::ld && op_.opcode != Opcode::selp) return {};
+    for (std::size_t i = 1; i < op_.arguments.size(); ++i)
+      if (in(i).is_nothing()) return std::vector<Bits>(1, Bits::nothing());
+    const Bits value = result();
+    if (value.is_nothing() || value == Bits::unknown()) return {};
+    return {truncate(value, result_width())};
+  }
+
+ private:
+  Bits in(std::size_t i, int width) const { return known_.of(op_.arg(i), width); }
+  Bits in(std::size_t i) const { return in(i, width_); }
+  bool is_signed() const { return isa::is_signed(type_); }
+  bool is_wide() const { return op_.modifiers.half == isa::HalfSelect::wide; }
+  int result_width() const { return is_wide() ? 2 * width_ : op_.opcode == Opcode::cvta ? 64 : width_; }
+
+  // mov also packs and unpacks: {a, b} <- c and c <- {a, b}.
+  std::vector<Bits> move() const {
+    const ir::Argument &to = op_.arg(0), &from = op_.arg(1);
+    const auto parts = code_.components(to), sources = code_.components(from);
+    if (to.kind == Kind::vector && from.kind == Kind::vector) {
+      std::vector<Bits> out;
+      for (const ir::Argument& s : sources) out.push_back(known_.of(s, 64));
+      return out;
+    }
+    if (to.kind == Kind::vector) return unpack(parts, from);
+    if (from.kind != Kind::vector) return {in(1)};
+    Bits whole = Bits::constant(0);
+    const int each = width_ / std::max<int>(1, int(sources.size()));
+    for (std::size_t i = sources.size(); i-- > 0;) {
+      const Bits part = known_.of(sources[i], each);
+      if (part.is_nothing()) return {part};
+      whole = shift_left(whole, each) | part;
+    }
+    return {isa::bits(type_) > 64 ? Bits::unknown() : whole};
+  }
+
+  std::vector<Bits> unpack(std::span<const ir::Argument> parts, const ir::Argument& from) const {
+    const Bits whole = known_.of(from, width_);
+    std::vector<Bits> out;
+    const int each = width_ / std::max<int>(1, int(parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].kind != Kind::reg) continue;
+      if (isa::bits(type_) > 64)
+        out.push_back(Bits::unknown());
+      else
+        out.push_back(whole.is_nothing() ? whole : truncate(shift_right(whole, each * int(i)), each));
+    }
+    return out;
+  }
+
+  Bits convert() const {
+    if (op_.modifiers.types.count != 2) return Bits::unknown();
+    const ScalarType from = op_.modifiers.types[1];
+    if (isa::is_floating(from) || op_.modifiers.sat) return Bits::unknown(width_);
+    const int width = std::clamp(isa::bits(from), 1, 64);
+    const Bits value = in(1, width);
+    return isa::is_signed(from) ? sign_extend(value, width) : value;
+  }
+
+  // Only what lies in the CTA's window survives a change of view.
+  Bits same_window(Bits a) const { return {a.zero & shared_window_mask, a.one & shared_window_mask}; }
+
+  Bits product() const {
+    const auto half = op_.modifiers.half;
+    if (half == isa::HalfSelect::hi) {
+      if (is_signed() || width_ > 32) return Bits::unknown(width_);
+      return shift_right(multiply(in(1), in(2)), width_);
+    }
+    if (!is_wide()) return multiply(in(1), in(2));
+    if (!is_signed()) return multiply(in(1), in(2));
+    return multiply(sign_extend(in(1), width_), sign_extend(in(2), width_));
+  }
+
+  Bits addend() const { return in(3, result_width()); }
+
+  Bits shift() const {
+    const auto amount = in(2, 32).value();
+    const bool left = op_.opcode == Opcode::shl;
+    if (!amount) return left ? Bits{low_mask(in(1).trailing_zeros()), 0} : Bits::unknown(width_);
+    const int n = int(std::min<std::uint64_t>(*amount, 64));
+    if (left) return shift_left(in(1), n);
+    if (!is_signed()) return shift_right(in(1), n);
+    Bits a = sign_extend(in(1), width_);
+    const int steps = std::min(n, 63);
+    return {std::uint64_t(std::int64_t(a.zero) >> steps), std::uint64_t(std::int64_t(a.one) >> steps)};
+  }
+
+  // shf: the upper or lower word of a 64-bit shift of {b, a}.
+  Bits funnel() const {
+    const auto amount = in(3, 32).value();
+    if (!amount || op_.modifiers.shift_mode == isa::ShiftMode::none) return Bits::unknown(32);
+    const bool wrap = op_.modifiers.shift_mode == isa::ShiftMode::wrap;
+    const int n = int(wrap ? *amount & 31 : std::min<std::uint64_t>(*amount, 32));
+    const Bits both = shift_left(in(2, 32), 32) | in(1, 32);
+    if (op_.modifiers.direction == isa::Direction::left) return shift_right(shift_left(both, n), 32);
+    return truncate(shift_right(both, n), 32);
+  }
+
+  Bits extract() const {
+    const auto at = in(2, 8).value(), count = in(3, 8).value();
+    if (!at || !count || is_signed()) return Bits::unknown(width_);
+    return truncate(shift_right(in(1), int(*at)), int(*count));
+  }
+
+  Bits insert() const {
+    const auto at = in(3, 8).value(), count = in(4, 8).value();
+    if (!at || !count) return Bits::unknown(width_);
+    const Bits mask = shift_left(Bits::constant(low_mask(int(*count))), int(*at));
+    return (shift_left(in(1), int(*at)) & mask) | (in(2) & ~mask);
+  }
+
+  Bits permute() const {
+    const auto selector = in(3, 32).value();
+    if (!selector || op_.modifiers.prmt_mode != isa::PrmtMode::none) return Bits::unknown(32);
+    const Bits bytes = shift_left(in(2, 32), 32) | in(1, 32);
+    Bits out = Bits::constant(0);
+    for (int i = 0; i < 4; ++i) {
+      const int pick = int(*selector >> (4 * i) & 15);
+      Bits byte = truncate(shift_right(bytes, 8 * (pick & 7)), 8);
+      if (pick & 8) byte = truncate(Bits{byte.zero & 0x80 ? ~std::uint64_t{0} : 0, byte.one & 0x80 ? 0xFFu : 0}, 8);
+      out = out | shift_left(byte, 8 * i);
+    }
+    return out;
+  }
+
+  Bits quotient() const {
+    const auto divisor = in(2).value();
+    if (!divisor || *divisor == 0 || is_signed()) return Bits::unknown(width_);
+    if (const auto v = in(1).value()) return Bits::constant(op_.opcode == Opcode::div ? *v / *divisor : *v % *divisor);
+    const bool power = std::has_single_bit(*divisor);
+    if (op_.opcode == Opcode::rem) return power ? in(1) & Bits::constant(*divisor - 1) : at_most(*divisor - 1);
+    return power ? shift_right(in(1), std::countr_zero(*divisor)) : at_most(in(1).largest() / *divisor);
+  }
+
+  // A register may be wider than what is loaded into it: unsigned types fill up with zeros.
+  Bits load() const { return is_signed() || isa::is_floating(type_) ? Bits::unknown() : Bits::unknown(width_); }
+
+  Bits address_view() const {
+    if (op_.modifiers.space() == isa::Space::global) return in(1, 64);
+    return isa::is_shared(op_.modifiers.space()) ? same_window(in(1, 64)) : Bits::unknown();
+  }
+
+  Bits result() const {
+    switch (op_.opcode) {
+      case Opcode::add: return op_.modifiers.sat ? Bits::unknown() : add(in(1), in(2));
+      case Opcode::sub: return op_.modifiers.sat ? Bits::unknown() : subtract(in(1), in(2));
+      case Opcode::neg: return subtract(Bits::constant(0), in(1));
+      case Opcode::mul: return product();
+      case Opcode::mad: return op_.modifiers.sat ? Bits::unknown() : add(product(), addend());
+      case Opcode::and_: return in(1) & in(2);
+      case Opcode::or_: return in(1) | in(2);
+      case Opcode::xor_: return in(1) ^ in(2);
+      case Opcode::not_: return truncate(~in(1), width_);
+      case Opcode::shl:
+      case Opcode::shr: return shift();
+      case Opcode::shf: return funnel();
+      case Opcode::lop3: {
+        const auto table = in(4, 8).value();
+        return table ? lookup(in(1), in(2), in(3), unsigned(*table)) : Bits::unknown(width_);
+      }
+      case Opcode::selp: return join(in(1), in(2));
+      case Opcode::min:
+      case Opcode::max: return op_.arguments.size() == 3 ? join(in(1), in(2)) : Bits::unknown();
+      case Opcode::bfe: return extract();
+      case Opcode::bfi: return insert();
+      case Opcode::prmt: return permute();
+      case Opcode::div:
+      case Opcode::rem: return quotient();
+      case Opcode::cvt: return convert();
+      case Opcode::cvta: return address_view();
+      case Opcode::mapa: return same_window(in(1, 64));
+      case Opcode::popc:
+      case Opcode::clz: return at_most(64);
+      case Opcode::ld: return load();
+      default: return Bits::unknown();
+    }
+  }
+
+  const ir::Code& code_;
+  const ir::Operation& op_;
+  const KnownBits& known_;
+  ScalarType type_;
+  int width_;
+};
+
+}  // namespace
+
+std::vector<Bits> transfer(const ir::Code& code, const ir::Operation& op, const KnownBits& known) {
+  return Transfer(code, op, known).results();
+}
+
+}  // namespace kiln::flow

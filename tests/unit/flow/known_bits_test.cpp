@@ -1,0 +1,63 @@
+#include "tests/unit/flow/analysed.hpp"
+
+using kiln::test::Analysed;
+using namespace kiln;
+
+TEST_CASE("constants travel through arithmetic") {
+  const Analysed k(R"(mov.u32 %r1, 12; shl.b32 %r2, %r1, 2; add.s32 %r3, %r2, -1; mad.lo.s32 %r4, %r3, 2, 1;
+    mul.wide.s32 %rd1, %r3, -2; cvt.s64.s32 %rd2, -5; cvt.u64.u32 %rd3, %r3; sub.s64 %rd4, %rd3, 50;
+    lop3.b32 %r5, 0xF0, 0xCC, 0xAA, 0x96; bfe.u32 %r6, 0xABCD, 4, 8; bfi.b32 %r7, 0xF, 0, 8, 4;
+    shf.l.wrap.b32 %r9, 0x80000000, 1, 1; not.b32 %r10, 0;
+    div.u32 %r11, 100, 7; rem.u32 %r12, 100, 8; shr.s32 %r13, -8, 1; mul.hi.u32 %r14, 0x80000000, 6;
+    selp.u32 %r15, 7, 7, %p1;
+    xor.b32 %r16, %r1, 1; neg.s32 %r17, 5; mov.b64 %rd5, {%r1, %r2}; mov.b64 {%r18, %r19}, %rd5;)");
+  const auto is = [&](const char* name, std::uint64_t v) { CHECK_MESSAGE(k.bits(name).value() == v, name); };
+  is("%r2", 48), is("%r3", 47), is("%r4", 95), is("%rd1", std::uint64_t(-94)), is("%rd2", std::uint64_t(-5));
+  is("%rd3", 47), is("%rd4", std::uint64_t(-3)), is("%r5", 0xF0 ^ 0xCC ^ 0xAA), is("%r6", 0xBC), is("%r7", 0xF00);
+  is("%r9", 3), is("%r10", 0xFFFFFFFF), is("%r11", 14), is("%r12", 4), is("%r13", 0xFFFFFFFC), is("%r14", 3);
+  is("%r15", 7), is("%r16", 13), is("%r17", 0xFFFFFFFB), is("%rd5", 48ull << 32 | 12), is("%r18", 12), is("%r19", 48);
+}
+
+TEST_CASE("prmt picks bytes of both operands") {
+  const Analysed k("prmt.b32 %r1, 0x11223344, 0x55667788, 0x7610;");
+  CHECK(k.bits("%r1").value() == 0x55663344);
+}
+
+TEST_CASE("addresses of shared variables have the zeros of their alignment") {
+  const Analysed k(R"(mov.u32 %r1, tile; add.u32 %r2, %r1, 64; cvta.shared.u64 %rd1, tile; mov.u64 %rd2, tile;
+    mov.u32 %r3, bars; shr.u32 %r4, %r1, 4; and.b32 %r5, %r4, 0x3FFF;)");
+  CHECK(k.bits("%r1").trailing_zeros() == 7);
+  CHECK((k.bits("%r2").one & 64) == 64);
+  CHECK(k.bits("%rd1").trailing_zeros() == 7);
+  CHECK((k.bits("%rd1").zero >> 32) == 0);
+  CHECK(k.bits("%r3").trailing_zeros() == 3);
+  CHECK((k.bits("%r5").zero & 7) == 7);
+}
+
+TEST_CASE("a register that a loop changes keeps the bits that the loop does not") {
+  const Analysed k("mov.u32 %r1, 8; L: add.u32 %r1, %r1, 16; mov.u32 %r2, 4; @%p1 bra L; ret;");
+  CHECK((k.bits("%r1").zero & 15) == 7);
+  CHECK((k.bits("%r1").one & 15) == 8);
+  CHECK_FALSE(k.bits("%r1").is_constant());
+  CHECK(k.bits("%r2").value() == 4);
+}
+
+TEST_CASE("what is loaded, unknown or never written is unknown within its width") {
+  const Analysed k(
+      "ld.param.u32 %r1, [n]; ld.global.u8 %r2, [%rd9]; add.u32 %r3, %r4, 0; ld.global.s8 %r5, [%rd9]; cvt.rn.f32.u32 "
+      "%r6, %r1;");
+  CHECK(k.bits("%r1") == flow::Bits::unknown(32));
+  CHECK(k.bits("%r2") == flow::Bits::unknown(8));
+  CHECK(k.bits("%r3") == flow::Bits::unknown(32));
+  CHECK(k.bits("%r5") == flow::Bits::unknown(32));
+  CHECK(k.bits("%r6") == flow::Bits::unknown(32));
+}
+
+TEST_CASE("thread indices are as small as the launch directives say") {
+  const Analysed bounded("mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.y;", ".reqntid 192");
+  CHECK(bounded.bits("%r1") == flow::Bits::unknown(8));
+  CHECK(bounded.bits("%r2").value() == 192);
+  CHECK(bounded.bits("%r3").value() == 0);
+  const Analysed free("mov.u32 %r1, %tid.x;");
+  CHECK(free.bits("%r1") == flow::Bits::unknown(10));
+}
