@@ -9,15 +9,15 @@
 namespace kiln::isa {
 
 enum class Feature : std::uint8_t {
-  kind_i8,            // tcgen05.mma.kind::i8
-  scale_input_d,      // the scale-input-d operand
-  ld_red,             // tcgen05.ld.red
-  shift,              // tcgen05.shift
-  scale_vec,          // the spelling .scale_vec::1X, 2X, 4X
-  scale_vec_4x,       // .scale_vec::4X
-  sparse_mxf4,        // tcgen05.mma.sp with mxf4 and mxf4nvf4
-  mxf4nvf4,           // kind::mxf4nvf4
-  block_size          // .block16, .block32, and block scaling with no size written
+  kind_i8,        // tcgen05.mma.kind::i8
+  scale_input_d,  // the scale-input-d operand
+  ld_red,         // tcgen05.ld.red
+  shift,          // tcgen05.shift
+  scale_vec,      // the spelling .scale_vec::1X, 2X, 4X
+  scale_vec_4x,   // .scale_vec::4X
+  sparse_mxf4,    // tcgen05.mma.sp with mxf4 and mxf4nvf4
+  mxf4nvf4,       // kind::mxf4nvf4
+  block_size      // .block16, .block32, and block scaling with no size written
 };
 
 constexpr std::string_view spelling(Feature f) {
@@ -41,9 +41,12 @@ constexpr bool has(Feature f, Target t) {
     case Feature::kind_i8: return t.suffix == TargetSuffix::a && t.sm != 103;
     case Feature::scale_input_d: return t.sm == 100 || t.sm == 103;
     case Feature::ld_red: return t.sm != 100;
-    case Feature::shift: case Feature::scale_vec: case Feature::scale_vec_4x: case Feature::sparse_mxf4:
-      return t.suffix == TargetSuffix::a;
-    case Feature::mxf4nvf4: case Feature::block_size: return true;
+    case Feature::shift:
+    case Feature::scale_vec:
+    case Feature::scale_vec_4x:
+    case Feature::sparse_mxf4: return t.suffix == TargetSuffix::a;
+    case Feature::mxf4nvf4:
+    case Feature::block_size: return true;
   }
   return false;
 }
@@ -51,8 +54,10 @@ constexpr bool has(Feature f, Target t) {
 /// The lowest `.version` that knows the feature.
 constexpr PtxVersion lowest_version(Feature f) {
   switch (f) {
-    case Feature::mxf4nvf4: case Feature::scale_vec_4x: return {8, 7};
-    case Feature::block_size: case Feature::ld_red: return {8, 8};
+    case Feature::mxf4nvf4:
+    case Feature::scale_vec_4x: return {8, 7};
+    case Feature::block_size:
+    case Feature::ld_red: return {8, 8};
     default: return {8, 6};
   }
 }

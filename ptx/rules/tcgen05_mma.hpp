@@ -80,8 +80,8 @@ constexpr Verdict idesc_transpose(isa::MmaKind kind, isa::Major a, isa::Major b,
   return b == Major::MN && packed ? breaks(Rule::idesc_transpose, 1, 0) : legal;
 }
 
-/// Scale format, scale ids and the K bit of a block-scaled descriptor. `vector` as written; without one the kind's default
-/// holds, and mxf4nvf4 has none.
+/// Scale format, scale ids and the K bit of a block-scaled descriptor. `vector` as written; without one the kind's
+/// default holds, and mxf4nvf4 has none.
 constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const isa::InstructionDescriptorFields& f) {
   using isa::MmaKind, isa::ScaleVector;
   if (!isa::is_block_scaled(kind)) return legal;

@@ -43,6 +43,11 @@ constexpr Verdict tma_coordinate(std::int64_t coordinate, std::int64_t element_b
   return breaks(Rule::tma_coordinate, coordinate);
 }
 
+/// A start coordinate of a tensor store, any dimension. Loads may begin before the tensor; stores may not.
+constexpr Verdict tma_store_coordinate(std::int64_t coordinate) {
+  return coordinate >= 0 ? legal : breaks(Rule::tma_store_coordinate, coordinate, 0);
+}
+
 constexpr Verdict tma_alignment(std::uint32_t shared_address) {
   if (shared_address % isa::tma_shared_alignment == 0) return legal;
   return breaks(Rule::tma_alignment, shared_address, round_up(shared_address, isa::tma_shared_alignment));

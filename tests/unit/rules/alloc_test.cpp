@@ -1,0 +1,56 @@
+#include "tests/unit/rules/switch.hpp"
+
+#include "ptx/rules/tcgen05_alloc.hpp"
+
+using namespace kiln::rules;
+using kiln::test::is_broken;
+
+TEST_CASE("tcgen05-alloc-columns: powers of two from 32 to 512, and the next one up otherwise") {
+  for (int n : {32, 64, 128, 256, 512}) CHECK(alloc_columns(n).ok());
+  CHECK(is_broken(alloc_columns(0), Rule::alloc_columns, 32));
+  CHECK(is_broken(alloc_columns(-64), Rule::alloc_columns, 32));
+  CHECK(is_broken(alloc_columns(16), Rule::alloc_columns, 32));
+  CHECK(is_broken(alloc_columns(33), Rule::alloc_columns, 64));
+  CHECK(is_broken(alloc_columns(48), Rule::alloc_columns, 64));
+  CHECK(is_broken(alloc_columns(300), Rule::alloc_columns, 512));
+  CHECK(is_broken(alloc_columns(1024), Rule::alloc_columns, 512));
+}
+
+TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the allocation") {
+  CHECK(tmem_range(0, 64, 64).ok());
+  CHECK(tmem_range(32, 32, 64).ok());
+  CHECK(is_broken(tmem_range(33, 32, 64), Rule::tmem_range));
+  CHECK(is_broken(tmem_range(-1, 1, 64), Rule::tmem_range));
+}
+
+TEST_CASE("tcgen05-tmem-budget: handles fit 512 columns") {
+  CHECK(tmem_budget(512).ok());
+  CHECK(is_broken(tmem_budget(513), Rule::tmem_budget, 512));
+}
+
+TEST_CASE("tcgen05-dealloc-size: the size of the allocation, and of one that is there") {
+  CHECK(dealloc_size(64, 64).ok());
+  CHECK(is_broken(dealloc_size(32, 64), Rule::dealloc_size, 64));
+  CHECK(is_broken(dealloc_size(32, 0), Rule::dealloc_size));
+  CHECK(step({64, false}, AllocEvent::dealloc, 64).next == AllocState{0, false});
+  CHECK(step({128, true}, AllocEvent::dealloc, 64).next == AllocState{64, true});
+  CHECK(is_broken(step({0, false}, AllocEvent::dealloc, 64).verdict, Rule::dealloc_size));
+}
+
+TEST_CASE("tcgen05-alloc-budget: allocations add up to at most 512 columns") {
+  CHECK(step({}, AllocEvent::alloc, 512).next == AllocState{512, false});
+  CHECK(step({256, false}, AllocEvent::alloc, 256).verdict.ok());
+  CHECK(is_broken(step({256, false}, AllocEvent::alloc, 512).verdict, Rule::alloc_budget));
+}
+
+TEST_CASE("tcgen05-alloc-relinquished: no alloc behind the relinquish") {
+  const AllocState given_up = step({64, false}, AllocEvent::relinquish).next;
+  CHECK(given_up == AllocState{64, true});
+  CHECK(is_broken(step(given_up, AllocEvent::alloc, 32).verdict, Rule::alloc_relinquished));
+  CHECK(step(given_up, AllocEvent::dealloc, 64).verdict.ok());
+}
+
+TEST_CASE("tcgen05-alloc-leak: nothing is live at the end") {
+  CHECK(step({0, true}, AllocEvent::exit).verdict.ok());
+  CHECK(is_broken(step({64, true}, AllocEvent::exit).verdict, Rule::alloc_leak));
+}

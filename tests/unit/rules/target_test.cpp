@@ -1,0 +1,67 @@
+#include "tests/unit/rules/switch.hpp"
+
+#include "ptx/rules/dsl.hpp"
+#include "ptx/rules/forms.hpp"
+#include "ptx/rules/target.hpp"
+
+using namespace kiln;
+using namespace kiln::rules;
+using isa::CtaGroup, isa::Feature;
+using kiln::test::is_broken;
+
+TEST_CASE("target-tcgen05: suffixed members of the Blackwell data-centre families") {
+  for (isa::Target t : {isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_110f}) CHECK(target_tcgen05(t).ok());
+  for (isa::Target t : {isa::Target{100}, isa::sm_120a, isa::sm_90a})
+    CHECK(is_broken(target_tcgen05(t), Rule::target_tcgen05));
+}
+
+TEST_CASE("target-version: the .version that introduced the target") {
+  CHECK(target_version(isa::sm_100a, {8, 6}).ok());
+  CHECK(target_version(isa::sm_100f, {8, 8}).ok());
+  CHECK(is_broken(target_version(isa::sm_100f, {8, 7}), Rule::target_version, 88));
+  CHECK(is_broken(target_version(isa::sm_110a, {8, 8}), Rule::target_version, 90));
+}
+
+TEST_CASE("target-feature: what ptxas 13.0 takes where") {
+  const isa::PtxVersion v{9, 0};
+  const isa::Target targets[] = {isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f};
+  const auto row = [&](Feature f) {
+    std::string out;
+    for (isa::Target t : targets) out += target_feature(f, t, v).ok() ? '1' : '0';
+    return out;
+  };
+  CHECK(row(Feature::kind_i8) == "100010");
+  CHECK(row(Feature::scale_input_d) == "111100");
+  CHECK(row(Feature::ld_red) == "001111");
+  CHECK(row(Feature::shift) == "101010");
+  CHECK(row(Feature::scale_vec) == "101010");
+  CHECK(row(Feature::sparse_mxf4) == "101010");
+  CHECK(row(Feature::block_size) == "111111");
+  CHECK(is_broken(target_feature(Feature::mxf4nvf4, isa::sm_100a, {8, 6}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::block_size, isa::sm_100a, {8, 7}), Rule::target_feature));
+}
+
+TEST_CASE("form-modifier, form-operands, tcgen05-cta-group-mixed: asked with what was found") {
+  CHECK(form_modifier(true).ok());
+  CHECK(is_broken(form_modifier(false), Rule::form_modifier));
+  CHECK(form_operands(true).ok());
+  CHECK(is_broken(form_operands(false), Rule::form_operands));
+  CHECK(cta_group_mixed(CtaGroup::two, CtaGroup::two).ok());
+  CHECK(is_broken(cta_group_mixed(CtaGroup::one, CtaGroup::two), Rule::cta_group_mixed, 1));
+}
+
+TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-warps, dsl-launch-arguments") {
+  CHECK(body_result(true).ok());
+  CHECK(is_broken(body_result(false), Rule::body_result));
+  CHECK(value_scope(true).ok());
+  CHECK(is_broken(value_scope(false), Rule::value_scope));
+  CHECK(ring_roles(1, 1).ok());
+  CHECK(is_broken(ring_roles(2, 1), Rule::ring_roles, 1));
+  CHECK(is_broken(ring_roles(1, 0), Rule::ring_roles, 1));
+  CHECK(ring_release(true).ok());
+  CHECK(is_broken(ring_release(false), Rule::ring_release));
+  CHECK(role_warps(5, 6).ok());
+  CHECK(is_broken(role_warps(6, 6), Rule::role_warps, 5));
+  CHECK(launch_arguments(true).ok());
+  CHECK(is_broken(launch_arguments(false), Rule::launch_arguments));
+}

@@ -1,0 +1,60 @@
+#include "tests/unit/rules/switch.hpp"
+
+#include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/tma.hpp"
+
+using namespace kiln;
+using namespace kiln::rules;
+using isa::Swizzle;
+using kiln::test::is_broken;
+
+TEST_CASE("mbarrier-count, mbarrier-tx: twenty bits, and a count is not zero") {
+  CHECK(mbarrier_count(1).ok());
+  CHECK(mbarrier_count(1048575).ok());
+  CHECK(is_broken(mbarrier_count(0), Rule::mbarrier_count, 1));
+  CHECK(is_broken(mbarrier_count(1048576), Rule::mbarrier_count, 1048575));
+  CHECK(mbarrier_tx(0).ok());
+  CHECK(is_broken(mbarrier_tx(-1), Rule::mbarrier_tx, 0));
+  CHECK(is_broken(mbarrier_tx(1 << 20), Rule::mbarrier_tx, 1048575));
+}
+
+TEST_CASE("mbarrier-uninitialised: init comes first") {
+  CHECK(mbarrier_use(BarrierState::initialised).ok());
+  CHECK(is_broken(mbarrier_use(BarrierState::fresh), Rule::mbarrier_uninitialised));
+}
+
+TEST_CASE("tma-rank: a coordinate a dimension") {
+  CHECK(tma_rank(2, 2).ok());
+  CHECK(is_broken(tma_rank(3, 2), Rule::tma_rank, 3));
+}
+
+TEST_CASE("tma-box, tma-inner-bytes, tma-inner-span: the box") {
+  CHECK(tma_box(1).ok());
+  CHECK(tma_box(256).ok());
+  CHECK(is_broken(tma_box(0), Rule::tma_box, 1));
+  CHECK(is_broken(tma_box(257), Rule::tma_box, 256));
+  CHECK(tma_inner_bytes(128).ok());
+  CHECK(is_broken(tma_inner_bytes(100), Rule::tma_inner_bytes, 112));
+  CHECK(is_broken(tma_inner_bytes(0), Rule::tma_inner_bytes));
+  CHECK(tma_inner_span(Swizzle::b128, 128).ok());
+  CHECK(tma_inner_span(Swizzle::none, 512).ok());
+  CHECK(is_broken(tma_inner_span(Swizzle::b64, 128), Rule::tma_inner_span, 64));
+}
+
+TEST_CASE("tma-stride, tma-coordinate, tma-alignment, bulk-size: multiples") {
+  CHECK(tma_stride(1024).ok());
+  CHECK(is_broken(tma_stride(1000), Rule::tma_stride, 1008));
+  CHECK(tma_coordinate(-8, 16).ok());
+  CHECK(is_broken(tma_coordinate(-4, 16), Rule::tma_coordinate));
+  CHECK(is_broken(tma_coordinate(24, 4), Rule::tma_coordinate));
+  CHECK(tma_alignment(0x480).ok());
+  CHECK(is_broken(tma_alignment(0x410), Rule::tma_alignment, 0x480));
+  CHECK(bulk_size(0).ok());
+  CHECK(is_broken(bulk_size(100), Rule::bulk_size, 112));
+  CHECK(is_broken(bulk_size(-16), Rule::bulk_size, 0));
+}
+
+TEST_CASE("tma-store-coordinate: a store may begin anywhere but before the tensor") {
+  for (int c : {0, 1, 4096}) CHECK(tma_store_coordinate(c).ok());
+  CHECK(is_broken(tma_store_coordinate(-1), Rule::tma_store_coordinate, 0));
+}

@@ -1,0 +1,146 @@
+// The forms layer against what ptxas 13.0 says about the same instructions.
+#include <vector>
+
+#include "tests/unit/verifier/checked.hpp"
+#include "verifier/forms.hpp"
+#include "verifier/verify.hpp"
+
+using namespace kiln;
+
+namespace {
+
+// Front-coded lines: the number of characters shared with the line before, and the rest.
+std::vector<std::string> read_instructions(const std::string& name) {
+  std::istringstream in(test::read_data("forms/" + name + ".txt"));
+  std::vector<std::string> out;
+  std::string line, previous;
+  while (std::getline(in, line)) {
+    std::size_t used = 0;
+    const auto shared = std::size_t(std::stoi(line, &used));
+    previous = previous.substr(0, shared) + line.substr(used + 1);
+    out.push_back(previous);
+  }
+  return out;
+}
+
+const std::string head = test::preamble + R"(
+.shared .align 8 .b64 smbar;
+.shared .align 16 .b8 smem[1024];
+.global .align 8 .b64 gmem;
+.visible .entry k()
+{
+.reg .b32 r<300>; .reg .u32 u<10>; .reg .s32 s<10>; .reg .f32 f<10>; .reg .b64 d<10>; .reg .u64 ud<10>;
+.reg .s64 sd<10>; .reg .b16 h<10>; .reg .u16 uh<10>; .reg .s16 sh<10>; .reg .pred p<10>;
+)";
+
+// What the verifier says about each instruction of one big kernel, the kernel-wide rules left out.
+std::vector<std::string> verdicts(const std::vector<std::string>& instructions) {
+  std::string text = head;
+  for (const std::string& i : instructions) text += i + "\n";
+  const auto source = std::make_shared<diag::Source>("t.ptx", text + "ret;\n}\n");
+  const int first = source->position(std::uint32_t(head.size())).line;
+  diag::Sink sink;
+  const ir::Module module = parse::parse(source, sink);
+  verifier::check(module, sink);
+  std::vector<std::string> out(instructions.size());
+  for (const auto& d : sink.all()) {
+    const int line = source->position(d.where.place.begin).line - first;
+    const bool kernel_wide = d.slug == "tcgen05-cta-group-mixed" || d.slug == "tcgen05-alloc-leak";
+    if (!kernel_wide && line >= 0 && line < int(out.size())) out[std::size_t(line)] += d.slug + " ";
+  }
+  return out;
+}
+
+bool is_about_form(const std::string& slugs) {
+  for (const char* slug :
+       {"form-modifier", "form-operands", "target-", "tcgen05-ld-registers", "tcgen05-ld-repeat", "unmodelled"})
+    if (slugs.find(slug) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("every form that ptxas accepts has its form") {
+  const auto accepted = read_instructions("accepted");
+  REQUIRE(accepted.size() > 5000);
+  const auto found = verdicts(accepted);
+  for (std::size_t i = 0; i < accepted.size(); ++i)
+    if (is_about_form(found[i])) FAIL_CHECK(accepted[i] << "  " << found[i]);
+}
+
+TEST_CASE("every mutation that ptxas refuses is refused") {
+  const auto rejected = read_instructions("rejected");
+  REQUIRE(rejected.size() > 5000);
+  const auto found = verdicts(rejected);
+  int missed = 0;
+  for (std::size_t i = 0; i < rejected.size(); ++i) {
+    if (!found[i].empty()) continue;
+    MESSAGE("not refused: ", rejected[i]);
+    ++missed;
+  }
+  // alloc with .shared::cta and a 32-bit special register as its address
+  CHECK(missed <= 1);
+}
+
+TEST_CASE("instructions and modifiers that nobody knows are incomplete, once a spelling") {
+  const auto sink = test::check_text(test::preamble + R"(.visible .entry k() { .reg .b32 %r<4>; .reg .pred p;
+    tcgen06.mma %r1, %r2; tcgen06.mma %r1, %r2; add.novelty.u32 %r1, %r2, %r3; ret; })");
+  CHECK(test::slugs(sink) == "unmodelled unmodelled ");
+  CHECK(sink.all()[0].message == "kiln does not model the instruction 'tcgen06' and says nothing about it");
+  CHECK(sink.all()[1].message == "kiln does not model the modifier '.novelty' of 'add' and says nothing about it");
+  CHECK(diag::exit_code(sink) == 3);
+}
+
+TEST_CASE("a malformed instruction is judged no further") {
+  const auto sink =
+      test::check_text(test::preamble + R"(.visible .entry k() { .reg .b32 %r<4>; .reg .b64 %d<3>; .reg .pred p;
+    tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], 0, 0, 0xFFFFFFFF, p; ret; })");
+  CHECK(test::slugs(sink) == "form-modifier ");
+}
+
+TEST_CASE("bulk copies take the operands that their modifiers promise") {
+  const auto one = [](const std::string& instruction) {
+    return test::slugs(
+        test::check_text(test::preamble +
+                         ".shared .align 128 .b8 s[256]; .shared .b64 bar;\n.visible .entry k() { "
+                         ".reg .b32 %r<4>; .reg .b64 %d<3>; .reg .b16 %h; mbarrier.init.shared::cta.b64 [bar], 1;\n" +
+                         instruction + " ret; }"));
+  };
+  CHECK(one("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+            "[s], [%d1], 16, [bar], %h, %d2;")
+            .empty());
+  CHECK(one("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [s], [%d1], 16, "
+            "[bar];") == "form-operands ");
+  CHECK(one("cp.async.bulk.global.shared::cta.mbarrier::complete_tx::bytes [%d1], [s], 16, [bar];") ==
+        "form-modifier ");
+  CHECK(one("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [s], 16, [bar];").empty());
+  CHECK(one("cp.async.bulk.prefetch.L2.global [%d1], 16;").empty());
+  CHECK(one("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [s], [%d1, {%r1, %r1, "
+            "%r1}], [bar], {%h};")
+            .empty());
+  CHECK(one("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [s], [%d1, {%r1, "
+            "%r1}], [bar];")
+            .empty());
+  CHECK(one("cp.async.bulk.wait_group.read 0;").empty());
+  CHECK(one("cp.async.bulk.commit_group;").empty());
+}
+
+TEST_CASE("mbarrier instructions") {
+  const auto one = [](const std::string& instruction) {
+    return test::slugs(test::check_text(test::preamble +
+                                        ".shared .b64 bar;\n.visible .entry k() { .reg .b32 %r<4>; .reg .b64 %d<3>; "
+                                        ".reg .pred %p; mbarrier.init.shared::cta.b64 [bar], 1;\n" +
+                                        instruction + " ret; }"));
+  };
+  for (const char* good :
+       {"mbarrier.arrive.b64 %d1, [bar];", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1], 2;",
+        "mbarrier.arrive.expect_tx.relaxed.cta.shared::cta.b64 %d1, [bar], %r1;",
+        "mbarrier.arrive.noComplete.shared.b64 %d1, [bar], 1;", "mbarrier.inval.shared::cta.b64 [bar];",
+        "mbarrier.test_wait.shared::cta.b64 %p, [bar], %d1;", "mbarrier.pending_count.b64 %r1, %d1;",
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [bar], %r1, 1000;",
+        "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r1], 16;"})
+    CHECK_MESSAGE(one(good).empty(), good << "  " << one(good));
+  CHECK(one("mbarrier.init.shared::cta.b64 [bar];") == "form-operands ");
+  CHECK(one("mbarrier.init.shared::cluster.b64 [bar], 1;") == "form-modifier ");
+  CHECK(one("mbarrier.try_wait.release.shared::cta.b64 %p, [bar], %d1;") == "form-modifier ");
+}

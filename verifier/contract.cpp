@@ -1,0 +1,47 @@
+#include "verifier/contract.hpp"
+
+#include <algorithm>
+
+#include "ptx/rules/tma.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using launch::TensorMap;
+using rules::Verdict;
+
+class MapCheck {
+ public:
+  MapCheck(const std::string& name, const TensorMap& map, diag::Sink& sink) : name_(name), map_(map), sink_(sink) {}
+
+  void run() {
+    const auto rank = std::size_t(std::clamp(map_.rank, 0, isa::tma_max_rank));
+    for (std::size_t i = 0; i < rank; ++i) say(rules::tma_box(map_.box[i]), "box[" + std::to_string(i) + "]");
+    const std::int64_t inner = std::int64_t(map_.box[0]) * isa::bits(map_.dtype) / 8;
+    say(rules::tma_inner_bytes(inner), "the inner extent of the box in bytes");
+    say(rules::tma_inner_span(map_.swizzle, inner),
+        "the inner extent of the box in bytes, with the " + std::string(isa::spelling(map_.swizzle)) + " swizzle");
+    for (std::size_t i = 1; i < rank; ++i)
+      say(rules::tma_stride(std::int64_t(map_.strides[i])), "the stride of dimension " + std::to_string(i));
+    say(rules::tma_stride(std::int64_t(map_.offset)), "the offset into '" + map_.buffer + "'");
+  }
+
+ private:
+  void say(const Verdict& v, const std::string& what) {
+    if (v.broken())
+      broken(sink_, v, diag::Where{}, std::to_string(v.given) + " for " + what + " of tensor map '" + name_ + "'");
+  }
+
+  const std::string& name_;
+  const TensorMap& map_;
+  diag::Sink& sink_;
+};
+
+}  // namespace
+
+void check_contract(const launch::Contract& contract, diag::Sink& sink) {
+  for (const auto& [name, map] : contract.tensor_maps) MapCheck(name, map, sink).run();
+}
+
+}  // namespace kiln::verifier

@@ -1,0 +1,189 @@
+#include "verifier/descriptors.hpp"
+
+#include <cstdio>
+
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tcgen05_mma.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using flow::Bits;
+using isa::MmaKind;
+using isa::Opcode;
+using Kind = ir::Argument::Kind;
+
+constexpr std::uint64_t field(int from, int to) { return flow::low_mask(to) & ~flow::low_mask(from); }
+
+// The bits that a rule about the instruction descriptor looks at.
+constexpr std::uint64_t type_bits = field(7, 13), d_type_bits = field(4, 6), major_bits = field(15, 17);
+constexpr std::uint64_t scale_bits = field(4, 6) | field(23, 24) | field(29, 32) | field(2, 3);
+constexpr std::uint64_t sparse_bit = field(2, 3), n_bits = field(17, 23), m_bits = field(24, 29);
+
+std::string hex(std::uint64_t v) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+// One MMA with what is known of its instruction descriptor.
+class InstructionDescriptor {
+ public:
+  InstructionDescriptor(const Facts& facts, const ir::Operation& op, const MmaOperands& mma)
+      : facts_(facts),
+        op_(op),
+        mma_(mma),
+        kind_(op.modifiers.kind),
+        bits_(facts.known.of(mma.idesc, 32)),
+        f_(isa::unpack(std::uint32_t(bits_.one), kind_)) {}
+
+  // At most one finding for the operand, in the order in which a reader would ask.
+  void check() {
+    if (bits_.is_nothing()) return;
+    if (ask_reserved()) return;
+    if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.sparse))) return;
+    if (ask_types() || ask_transpose() || ask_scale()) return;
+    if (bits_.knows(m_bits) &&
+        ask_shape(mma_.ws ? rules::mma_ws_m(f_.m) : rules::mma_m(op_.modifiers.cta_group, f_.m, kind_, mma_.sparse),
+                  "M = "))
+      return;
+    if (mma_.ws && bits_.knows(n_bits)) ask_shape(rules::mma_ws_n(f_.n, mma_.sparse), "N = ");
+    if (mma_.ws) return;
+    const bool byte_b = isa::container_bits(kind_) == 8;
+    if (!bits_.knows(n_bits) || (byte_b && !bits_.knows(major_bits))) return;
+    ask_shape(rules::mma_n(kind_, op_.modifiers.cta_group, f_.n, byte_b && f_.b_major == isa::Major::MN), "N = ");
+  }
+
+ private:
+  bool say(const rules::Verdict& v, std::string got = {}) {
+    return judge(facts_.sink, v, {facts_.code, op_, mma_.idesc.operand, false}, std::move(got));
+  }
+
+  // The fix-it is the whole word with the field repaired.
+  bool ask_shape(const rules::Verdict& v, const std::string& name) {
+    if (!v.broken()) return false;
+    const bool m = v.rule == rules::Rule::mma_m;
+    diag::Diagnostic& d =
+        broken(facts_.sink, v, {facts_.code, op_, mma_.idesc.operand, false},
+               name + std::to_string(v.given) + " for " + std::string(isa::spelling(op_.modifiers.cta_group)) + ", " +
+                   std::string(isa::spelling(kind_)));
+    const ir::Operand* operand = mma_.idesc.operand;
+    if (!v.has_nearest || mma_.idesc.kind != Kind::immediate || !operand || operand->at.empty()) return true;
+    const std::uint64_t cleared = bits_.one & ~(m ? m_bits : n_bits);
+    const std::uint64_t repaired =
+        cleared | (m ? std::uint64_t(v.nearest) >> 4 << 24 : std::uint64_t(v.nearest) >> 3 << 17);
+    d.fixits.push_back({operand->at, hex(repaired)});
+    return true;
+  }
+
+  // A one in a reserved place is wrong whatever the unknown bits are.
+  bool ask_reserved() {
+    auto f = f_;
+    if (!bits_.knows(sparse_bit)) f.selector = 0;
+    return say(rules::idesc_reserved(kind_, f, mma_.ws));
+  }
+
+  bool ask_types() {
+    if (!bits_.knows(type_bits)) return false;
+    const auto a = isa::operand_type(kind_, f_.a_type), b = isa::operand_type(kind_, f_.b_type);
+    const auto name = [](isa::ScalarType t) {
+      return t == isa::ScalarType::none ? "?" : std::string(isa::spelling(t));
+    };
+    if (say(rules::mma_types(kind_, a, b), name(a) + " x " + name(b) + " for " + std::string(isa::spelling(kind_))))
+      return true;
+    if (isa::is_block_scaled(kind_) || !bits_.knows(d_type_bits)) return false;
+    return say(rules::mma_accumulator(kind_, a, isa::d_type(f_.d_type)),
+               name(isa::d_type(f_.d_type)) + " for " + name(a) + " operands of " + std::string(isa::spelling(kind_)));
+  }
+
+  bool ask_transpose() { return say(rules::idesc_transpose(kind_, f_.a_major, f_.b_major, mma_.a_in_tmem)); }
+
+  bool ask_scale() {
+    if (!isa::is_block_scaled(kind_) || !bits_.knows(scale_bits)) return false;
+    const rules::Verdict v = rules::idesc_scale(kind_, op_.modifiers.scale_vector, f_);
+    const bool format = v.has_nearest && v.nearest == 1;
+    return say(v, v.given == 96 ? "K = 96 on a sparse MMA"
+                  : format      ? "ue4m3 scales"
+                                : "scale id " + std::to_string(v.given));
+  }
+
+  const Facts& facts_;
+  const ir::Operation& op_;
+  const MmaOperands& mma_;
+  MmaKind kind_;
+  Bits bits_;
+  isa::InstructionDescriptorFields f_;
+};
+
+constexpr std::uint64_t swizzle_bits = field(61, 64), version_bits = field(46, 49), base_offset_bits = field(49, 52);
+
+// `major`: of the operand, when the instruction descriptor says it. One finding at most.
+void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argument& a, MmaKind kind,
+                  std::optional<isa::Major> major) {
+  const Bits bits = facts.known.of(a, 64);
+  if (bits.is_nothing()) return;
+  const Subject subject{facts.code, op, a.operand, false};
+  isa::SharedDescriptorFields f = isa::unpack_shared(bits.one);
+  if (!bits.knows(version_bits)) f.version = isa::descriptor_version;
+  if (judge(facts.sink, rules::sdesc_fixed(f), subject,
+            f.reserved ? "reserved bits " + hex(f.reserved) : "version " + std::to_string(f.version)))
+    return;
+  if (!bits.knows(swizzle_bits)) return;
+  if (judge(facts.sink, rules::sdesc_swizzle(f.swizzle_code), subject)) return;
+  const auto swizzle = isa::descriptor_swizzle(f.swizzle_code);
+  if (!swizzle) return;
+  if (major && judge(facts.sink, rules::sdesc_atom32(kind, *major, *swizzle), subject,
+                     "the " + std::string(isa::spelling(*swizzle)) + " swizzle on " +
+                         (*major == isa::Major::MN ? "an MN-major " : "a K-major ") + std::string(isa::spelling(kind)) +
+                         " operand"))
+    return;
+  const std::uint64_t in_pattern = std::uint64_t(isa::period_bytes(*swizzle) - 1) >> 4;  // of the encoded start address
+  if (bits.knows(in_pattern | base_offset_bits))
+    judge(facts.sink, rules::sdesc_alignment(*swizzle, f.start & std::uint32_t(in_pattern << 4), f.base_offset),
+          subject,
+          "offset " + std::to_string(f.start & std::uint32_t(in_pattern << 4)) + " in the " +
+              std::string(isa::spelling(*swizzle)) + " pattern");
+}
+
+void check_mma(const Facts& facts, const ir::Operation& op) {
+  const auto mma = mma_operands(op);
+  if (!mma || op.modifiers.kind == MmaKind::none || op.modifiers.cta_group == isa::CtaGroup::none) return;
+  InstructionDescriptor(facts, op, *mma).check();
+  const Bits idesc = facts.known.of(mma->idesc, 32);
+  const auto major = [&](int bit) -> std::optional<isa::Major> {
+    if (!idesc.knows(field(bit, bit + 1))) return std::nullopt;
+    return idesc.one >> bit & 1 ? isa::Major::MN : isa::Major::K;
+  };
+  if (!mma->a_in_tmem) check_shared(facts, op, mma->a, op.modifiers.kind, major(15));
+  check_shared(facts, op, mma->b, op.modifiers.kind, major(16));
+}
+
+}  // namespace
+
+std::optional<MmaOperands> mma_operands(const ir::Operation& op) {
+  const bool sparse = op.opcode == Opcode::tcgen05_mma_sp || op.opcode == Opcode::tcgen05_mma_ws_sp;
+  const bool ws = op.opcode == Opcode::tcgen05_mma_ws || op.opcode == Opcode::tcgen05_mma_ws_sp;
+  if (!sparse && !ws && op.opcode != Opcode::tcgen05_mma) return std::nullopt;
+  const std::size_t idesc = sparse ? 4 : 3;
+  if (op.arguments.size() <= idesc + 1) return std::nullopt;
+  return MmaOperands{op.arguments[0],
+                     op.arguments[1],
+                     op.arguments[2],
+                     op.arguments[idesc],
+                     sparse,
+                     ws,
+                     op.arguments[1].kind == Kind::address};
+}
+
+void check_descriptors(const Facts& facts) {
+  for (const ir::Operation& op : facts.code.operations) {
+    if (!facts.is_formed(op)) continue;
+    check_mma(facts, op);
+    if (op.opcode == Opcode::tcgen05_cp && op.arguments.size() == 2)
+      check_shared(facts, op, op.arguments[1], MmaKind::none, std::nullopt);
+  }
+}
+
+}  // namespace kiln::verifier

@@ -1,0 +1,49 @@
+// A function with everything that the layers of the verifier know about it.
+#pragma once
+
+#include <optional>
+
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/flow/cfg.hpp"
+#include "ptx/flow/definitions.hpp"
+#include "ptx/flow/known_bits.hpp"
+#include "ptx/flow/origins.hpp"
+#include "ptx/flow/uniformity.hpp"
+#include "ptx/ir/code.hpp"
+#include "ptx/isa/targets.hpp"
+
+namespace kiln::verifier {
+
+/// One decoded function and its analyses; made once, read by every layer.
+struct Facts {
+  Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s)
+      : module(m), function(f), sink(s), code(ir::decode(m, f, s)), target(m.target()) {}
+
+  const ir::Module& module;
+  const ir::Function& function;
+  diag::Sink& sink;
+  ir::Code code;
+  std::optional<isa::Target> target;
+  flow::Cfg cfg{code};
+  flow::Definitions definitions{code};
+  flow::KnownBits known{code, definitions};
+  flow::Origins origins{code, definitions, known};
+  flow::Uniformity uniformity{code, cfg, definitions, known};
+
+  std::vector<bool> malformed{};  // by operation; filled by the forms layer
+
+  /// The operation has its form, so that its operands are what they should be.
+  bool is_formed(const ir::Operation& op) const {
+    const auto i = std::size_t(&op - code.operations.data());
+    return i >= malformed.size() || !malformed[i];
+  }
+
+  /// A 64-bit or narrower operand whose value is the same whenever it is executed.
+  std::optional<std::int64_t> constant(const ir::Argument& a, int width) const {
+    const auto bits = known.constant(a, width);
+    if (!bits) return std::nullopt;
+    return width < 64 ? std::int64_t(*bits << (64 - width)) >> (64 - width) : std::int64_t(*bits);
+  }
+};
+
+}  // namespace kiln::verifier

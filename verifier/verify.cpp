@@ -1,0 +1,52 @@
+#include "verifier/verify.hpp"
+
+#include "verifier/allocation.hpp"
+#include "verifier/barriers.hpp"
+#include "verifier/descriptors.hpp"
+#include "verifier/facts.hpp"
+#include "verifier/forms.hpp"
+#include "verifier/targets.hpp"
+#include "verifier/tensor_memory.hpp"
+
+namespace kiln::verifier {
+
+/// The only maker of Verified.
+class Stamp {
+ public:
+  static ir::Verified<ir::Module> approve(ir::Module module) { return ir::Verified<ir::Module>(std::move(module)); }
+};
+
+namespace {
+
+void check_function(const ir::Module& module, const ir::Function& function, diag::Sink& sink) {
+  Facts facts(module, function, sink);
+  facts.malformed = check_forms(facts.code, sink);
+  check_targets(facts);
+  check_descriptors(facts);
+  check_allocation(facts);
+  check_tensor_memory(facts);
+  check_load_waits(facts);
+  check_mbarriers(facts);
+  check_copies(facts);
+}
+
+}  // namespace
+
+void check(const ir::Module& module, diag::Sink& sink) {
+  check_module_target(module, sink);
+  for (const ir::Item& item : module.items)
+    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, sink);
+  sink.sort();
+}
+
+std::optional<ir::Verified<ir::Module>> verify(ir::Module module, diag::Sink& sink) {
+  diag::Sink found;
+  check(module, found);
+  const bool passed = !found.has_errors() && !found.incomplete();
+  sink.append(std::move(found));
+  sink.sort();
+  if (!passed) return std::nullopt;
+  return Stamp::approve(std::move(module));
+}
+
+}  // namespace kiln::verifier

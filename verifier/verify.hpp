@@ -1,0 +1,20 @@
+// The waist in, findings out; and the only maker of the proof that emit asks for.
+#pragma once
+
+#include <optional>
+
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/ir/module.hpp"
+#include "ptx/ir/verified.hpp"
+
+namespace kiln::verifier {
+
+/// Checks every function of the module: forms, descriptors, tensor-memory lifetime, lanes and columns, mbarrier use.
+/// Findings are sorted by place. What the verifier does not model is reported as `incomplete`.
+void check(const ir::Module&, diag::Sink&);
+
+/// Checks, and hands the module back with the proof when there are no errors (incomplete is not an error, but no proof
+/// either: an emitter must not print what nobody judged).
+std::optional<ir::Verified<ir::Module>> verify(ir::Module, diag::Sink&);
+
+}  // namespace kiln::verifier
