@@ -1,0 +1,24 @@
+// Where things lie in a thread's address space. A generic address names every space; parameter, constant, local and
+// global addresses are generic addresses already, shared ones become so by adding the window's base.
+#pragma once
+
+#include <cstdint>
+
+namespace kiln::sim {
+
+inline constexpr std::uint64_t global_base = 0x0000'7000'0000'0000;  // buffers and module variables, upwards
+inline constexpr std::uint64_t local_base = 0x0000'7C00'0000'0000;   // one window per thread
+inline constexpr std::uint64_t parameter_base = 0x0000'7D00'0000'0000;
+inline constexpr std::uint64_t shared_base = 0x0000'7E00'0000'0000;  // 4 GiB: the 32-bit shared::cluster addresses
+inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
+
+/// A shared::cluster address is rank << 24 | offset. Measured on an H200.
+inline constexpr int cluster_rank_shift = 24;
+inline constexpr std::uint32_t shared_offset_mask = (1u << cluster_rank_shift) - 1;
+
+/// The first bytes of shared memory belong to the system on sm_90 and later.
+inline constexpr std::uint32_t reserved_shared_bytes = 1024;
+
+constexpr bool in_window(std::uint64_t address, std::uint64_t base) { return address - base < window_bytes; }
+
+}  // namespace kiln::sim

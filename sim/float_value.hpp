@@ -1,0 +1,71 @@
+// Floating-point values of any PTX type as doubles, and one rounding back. Every f32, f16 and bf16 value and every
+// product of two of them is exact in a double; a sum is rounded to odd there, after which one more rounding is as good
+// as exact.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "ptx/num/format.hpp"
+
+namespace kiln::sim {
+
+/// a + b with the last bit set when the sum is not exact, so that rounding it again never errs.
+inline double add_to_odd(double a, double b) {
+  const double sum = a + b;
+  const double from_b = sum - a;
+  const double error = (a - (sum - from_b)) + (b - from_b);
+  if (error == 0 || !std::isfinite(sum)) return sum;
+  auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (bits & 1) return sum;
+  // The true sum lies beyond `sum` away from zero when the error has its sign, else towards zero; both neighbours are
+  // odd.
+  bits = (error < 0) == (sum < 0) ? bits + 1 : bits - 1;
+  return std::bit_cast<double>(bits);
+}
+
+/// How an operation treats its values.
+struct FloatRules {
+  num::Rounding rounding = num::Rounding::rn;
+  bool ftz = false;
+  bool sat = false;
+  bool relu = false;
+};
+
+/// A value that has one rounding to go, as a word of `type`.
+inline std::uint64_t round_to(isa::ScalarType type, double v, const FloatRules& rules) {
+  if (std::isnan(v))
+    return rules.sat || rules.relu ? (rules.relu && !rules.sat ? num::canonical_nan(type) : 0)
+                                   : num::canonical_nan(type);
+  if (rules.sat) v = v < 0 ? 0 : v > 1 ? 1 : v;
+  if (rules.relu && v < 0) v = 0;
+  std::uint64_t word = num::encode(type, v, rules.rounding);
+  const num::Format f = num::format_of(type);
+  const std::uint64_t fraction = (std::uint64_t{1} << f.fraction_bits) - 1, sign = ~f.magnitude_mask();
+  const bool subnormal = (word & f.magnitude_mask() & ~fraction) == 0;
+  if (rules.ftz && subnormal) word &= sign & ((std::uint64_t{2} << (f.fraction_bits + f.exponent_bits)) - 1);
+  return word;
+}
+
+/// A source word as a double; subnormals become zeros under ftz.
+inline double value_of(isa::ScalarType type, std::uint64_t word, bool ftz) {
+  const double v = num::to_double(type, word);
+  if (!ftz) return v;
+  const num::Format f = num::format_of(type);
+  return (word & f.magnitude_mask()) >> f.fraction_bits ? v : std::copysign(0.0, v);
+}
+
+inline num::Rounding rounding_of(isa::Rounding r) {
+  switch (r) {
+    case isa::Rounding::rz:
+    case isa::Rounding::rzi: return num::Rounding::rz;
+    case isa::Rounding::rm:
+    case isa::Rounding::rmi: return num::Rounding::rm;
+    case isa::Rounding::rp:
+    case isa::Rounding::rpi: return num::Rounding::rp;
+    case isa::Rounding::rna: return num::Rounding::rna;
+    default: return num::Rounding::rn;
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,202 @@
+#include "sim/lowering.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "sim/machine.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::ScalarType;
+using Kind = ir::Argument::Kind;
+
+Status lacks(Context& c, const Inst& i, Mask) { unmodelled(c.grid->program.gaps[i.more]); }
+
+Status leave(Context& c, const Inst&, Mask lanes) {
+  exit_lanes(c, lanes);
+  return Status::jumped;
+}
+
+std::uint64_t real_bits(const ir::Argument& a, ScalarType type) {
+  const bool wants_double = type == ScalarType::f64 || isa::bits(type) == 64;
+  const auto bits = std::uint64_t(a.value);
+  if (a.is_single == !wants_double) return bits;
+  if (a.is_single) return std::bit_cast<std::uint64_t>(double(std::bit_cast<float>(std::uint32_t(bits))));
+  return std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
+}
+
+std::uint64_t narrow(std::uint64_t value, ScalarType type) {
+  const int bits = isa::bits(type);
+  return bits >= 64 || bits == 0 ? value : value & ((std::uint64_t{1} << bits) - 1);
+}
+
+bool is_dynamic(ir::Special s) {
+  using ir::Special;
+  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
+         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
+}
+
+}  // namespace
+
+std::uint8_t register_bytes(ScalarType type) {
+  const int bits = isa::bits(type);
+  return type == ScalarType::pred ? 0 : bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
+}
+
+Lowering::Lowering(const ir::Code& code, Layout layout) : code_(code) {
+  program_.code = &code;
+  program_.layout = std::move(layout);
+  for (const ir::RegisterInfo& r : code.registers) program_.registers.push_back(grow(register_bytes(r.type)));
+}
+
+std::uint32_t Lowering::grow(std::uint8_t bytes) {
+  const std::uint32_t at = program_.file_bytes;
+  program_.file_bytes += bytes == 0 ? 8u : std::uint32_t(bytes) * warp_lanes;
+  return at;
+}
+
+Slot Lowering::scratch(std::uint8_t bytes) { return {grow(bytes), bytes, false}; }
+
+Slot Lowering::make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind) {
+  const auto [found, fresh] = constants_.try_emplace({value, bytes, kind}, 0);
+  if (fresh) {
+    found->second = grow(bytes);
+    program_.constants.push_back({found->second, bytes, kind, value});
+  }
+  return {found->second, bytes, false};
+}
+
+Slot Lowering::constant(std::uint64_t value, std::uint8_t bytes) {
+  return make_constant(bytes == 4 ? value & 0xFFFFFFFFu : value, bytes, Constant::Kind::plain);
+}
+
+Slot Lowering::special(ir::Special s) {
+  if (is_dynamic(s)) throw Gap{"`" + std::string(ir::spelling(s)) + "` outside of mov"};
+  const auto [found, fresh] = specials_.try_emplace(s, 0);
+  if (fresh) {
+    found->second = grow(4);
+    program_.specials.push_back({found->second, s});
+  }
+  return {found->second, 4, false};
+}
+
+Slot Lowering::symbol(const ir::Argument& a, std::uint8_t bytes) {
+  const ir::Symbol& s = code_.symbols[a.id];
+  const std::uint64_t value = program_.layout.addresses[a.id] + std::uint64_t(a.value);
+  const bool shared = isa::is_shared(s.variable->space);
+  return make_constant(bytes == 4 ? value & 0xFFFFFFFFu : value, bytes,
+                       shared ? Constant::Kind::shared_address : Constant::Kind::plain);
+}
+
+Slot Lowering::reg(std::uint32_t id) const {
+  return {program_.registers[id], register_bytes(code_.registers[id].type), false};
+}
+
+Slot Lowering::any_width(const ir::Argument& a, ScalarType type) {
+  const std::uint8_t bytes = register_bytes(type);
+  switch (a.kind) {
+    case Kind::reg: {
+      Slot s = reg(a.id);
+      s.negated = a.negated;
+      return s;
+    }
+    case Kind::immediate: return constant(bytes == 0 ? a.value != 0 : narrow(std::uint64_t(a.value), type), bytes);
+    case Kind::real: return constant(real_bits(a, type), bytes);
+    case Kind::special: return special(ir::Special(a.id));
+    case Kind::symbol: return symbol(a, bytes == 8 ? 8 : 4);
+    default: throw Gap{"an operand of this kind: `" + (a.operand ? a.operand->text : std::string()) + "`"};
+  }
+}
+
+Slot Lowering::source(const ir::Argument& a, ScalarType type) {
+  const Slot s = any_width(a, type);
+  if (s.bytes != register_bytes(type) && a.kind != Kind::special)
+    throw Gap{"a register whose width is not that of ." + std::string(isa::spelling(type))};
+  return s;
+}
+
+Slot Lowering::any_result(const ir::Argument& a, ScalarType type) {
+  if (a.kind == Kind::sink || a.kind == Kind::none) return scratch(register_bytes(type));
+  if (a.kind != Kind::reg) throw Gap{"a result that is not a register"};
+  return reg(a.id);
+}
+
+Slot Lowering::result(const ir::Argument& a, ScalarType type) {
+  const Slot s = any_result(a, type);
+  if (s.bytes != register_bytes(type))
+    throw Gap{"a result register whose width is not that of ." + std::string(isa::spelling(type))};
+  return s;
+}
+
+Slot Lowering::predicate(const ir::Argument& a) { return source(a, ScalarType::pred); }
+
+std::pair<Slot, std::int64_t> Lowering::address(const ir::Argument& a) {
+  const auto items = code_.components(a);
+  if (a.kind != Kind::address || items.empty()) throw Gap{"an address of this form"};
+  const ir::Argument& base = items[0];
+  if (base.kind == Kind::reg) return {reg(base.id), base.value};
+  if (base.kind == Kind::symbol) {
+    ir::Argument whole = base;
+    whole.value = 0;
+    return {symbol(whole, 8), base.value};
+  }
+  if (base.kind == Kind::immediate) return {constant(std::uint64_t(base.value), 8), 0};
+  throw Gap{"an address of this form"};
+}
+
+void Lowering::address(Inst& inst, const ir::Argument& a) {
+  const auto [slot, offset] = address(a);
+  inst.a = slot.offset;
+  inst.wide = slot.bytes == 8;
+  inst.value = offset;
+}
+
+void Lowering::append(Inst& inst, Slot s) {
+  if (inst.more_count == 0) inst.more = std::uint32_t(program_.slots.size());
+  ++inst.more_count;
+  program_.slots.push_back(s);
+}
+
+void Lowering::append_all(Inst& inst, const ir::Argument& a, ScalarType type) {
+  if (a.kind != Kind::vector) return append(inst, any_width(a, type));
+  for (const ir::Argument& item : code_.components(a))
+    append(inst, item.kind == Kind::sink ? scratch(register_bytes(type)) : any_width(item, type));
+}
+
+Inst Lowering::lower(const ir::Operation& op) {
+  Inst inst;
+  inst.operation = &op;
+  inst.guard = op.guard ? reg(*op.guard).offset : constant(1, 0).offset;
+  inst.guard_flip = op.guard && op.guard_negated ? all_lanes : 0;
+  const Inst bare = inst;
+  std::string gap;
+  try {
+    const bool reads_others = op.opcode == isa::Opcode::clusterlaunchcontrol_query_cancel;
+    if (!op.modifiers.others.empty() && !reads_others) throw Gap{"the modifier ." + op.modifiers.others.front()};
+    for (const auto family :
+         {lower_integer, lower_bits, lower_float, lower_compare, lower_move, lower_convert, lower_memory, lower_atomic,
+          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_launch_control, lower_cp_async,
+          lower_bulk, lower_tensor_memory, lower_tensor_core})
+      if (family(*this, op, inst) && inst.run) return inst;
+    gap = "this instruction";
+  } catch (const Gap& g) {
+    gap = g.what;
+  }
+  inst = bare;
+  inst.run = lacks;
+  inst.more = std::uint32_t(program_.gaps.size());
+  program_.gaps.push_back("`" + ir::mnemonic(*op.instruction) + "`" + (gap == "this instruction" ? "" : ": " + gap));
+  return inst;
+}
+
+Program Lowering::run() {
+  for (const ir::Operation& op : code_.operations) program_.insts.push_back(lower(op));
+  Inst end;
+  end.run = leave;
+  end.guard = constant(1, 0).offset;
+  program_.insts.push_back(end);
+  return std::move(program_);
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,90 @@
+// From decoded operations to a Program: resolves operands and asks each family of instructions for its handler.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "ptx/ir/code.hpp"
+#include "sim/program.hpp"
+
+namespace kiln::sim {
+
+/// Thrown while an instruction is lowered: it has a form without a model. It faults only if it is executed.
+struct Gap {
+  std::string what;
+};
+
+/// Builds one Program. The families of instructions use its members to resolve operands.
+class Lowering {
+ public:
+  Lowering(const ir::Code& code, Layout layout);
+
+  Program run();
+
+  const ir::Code& code() const { return code_; }
+
+  /// A source operand of an instruction type: register, immediate, symbol address or special register. Gap when a
+  /// register's width is not that of the type.
+  Slot source(const ir::Argument& a, isa::ScalarType type);
+  /// A source whose register may be wider than the type (ld, st, cvt, addresses).
+  Slot any_width(const ir::Argument& a, isa::ScalarType type);
+  /// A result register; the sink `_` gets a register that nobody reads.
+  Slot result(const ir::Argument& a, isa::ScalarType type);
+  Slot any_result(const ir::Argument& a, isa::ScalarType type);
+  Slot predicate(const ir::Argument& a);
+
+  /// Splits [base + offset] into Inst::a, wide and value.
+  void address(Inst& inst, const ir::Argument& a);
+  /// The address operand as a slot and an offset.
+  std::pair<Slot, std::int64_t> address(const ir::Argument& a);
+
+  /// Appends slots to the instruction's list, which must be the last one growing.
+  void append(Inst& inst, Slot s);
+  /// Appends every component of a vector argument (or the argument itself).
+  void append_all(Inst& inst, const ir::Argument& a, isa::ScalarType type);
+
+  /// A constant with `bytes` bytes per lane; 0: a predicate.
+  Slot constant(std::uint64_t value, std::uint8_t bytes);
+  /// A fresh register nobody else uses.
+  Slot scratch(std::uint8_t bytes);
+
+ private:
+  Inst lower(const ir::Operation& op);
+  Slot reg(std::uint32_t id) const;
+  Slot special(ir::Special s);
+  Slot symbol(const ir::Argument& a, std::uint8_t bytes);
+  Slot make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind);
+  std::uint32_t grow(std::uint8_t bytes);
+
+  const ir::Code& code_;
+  Program program_;
+  std::map<std::tuple<std::uint64_t, std::uint8_t, Constant::Kind>, std::uint32_t> constants_;
+  std::map<ir::Special, std::uint32_t> specials_;
+};
+
+/// Bytes per lane of a register that holds a value of this type; 0 for predicates.
+std::uint8_t register_bytes(isa::ScalarType type);
+
+// One family each: sets run and the operand fields of `inst`, or returns false when the opcode is not of this family.
+bool lower_integer(Lowering&, const ir::Operation&, Inst&);
+bool lower_bits(Lowering&, const ir::Operation&, Inst&);
+bool lower_float(Lowering&, const ir::Operation&, Inst&);
+bool lower_compare(Lowering&, const ir::Operation&, Inst&);
+bool lower_move(Lowering&, const ir::Operation&, Inst&);
+bool lower_convert(Lowering&, const ir::Operation&, Inst&);
+bool lower_memory(Lowering&, const ir::Operation&, Inst&);
+bool lower_atomic(Lowering&, const ir::Operation&, Inst&);
+bool lower_control(Lowering&, const ir::Operation&, Inst&);
+bool lower_warp(Lowering&, const ir::Operation&, Inst&);
+bool lower_barrier(Lowering&, const ir::Operation&, Inst&);
+bool lower_mbarrier(Lowering&, const ir::Operation&, Inst&);
+bool lower_matrix(Lowering&, const ir::Operation&, Inst&);
+bool lower_launch_control(Lowering&, const ir::Operation&, Inst&);
+bool lower_cp_async(Lowering&, const ir::Operation&, Inst&);
+bool lower_bulk(Lowering&, const ir::Operation&, Inst&);
+bool lower_tensor_memory(Lowering&, const ir::Operation&, Inst&);
+bool lower_tensor_core(Lowering&, const ir::Operation&, Inst&);
+
+}  // namespace kiln::sim

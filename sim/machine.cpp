@@ -1,0 +1,24 @@
+#include "sim/machine.hpp"
+
+namespace kiln::sim {
+
+std::uint32_t Cta::live_threads() const {
+  std::uint32_t n = 0;
+  for (const Warp& w : warps) n += std::uint32_t(count(w.live));
+  return n;
+}
+
+void Cta::wake(WaitKind kind) {
+  for (Warp& w : warps) w.wake(kind);
+}
+
+void Cluster::wake(WaitKind kind) {
+  for (Cta& cta : ctas) cta.wake(kind);
+}
+
+void Cluster::later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation,
+                    std::function<void()> action) {
+  events.add(now + least + random.below(spread), operation, std::move(action));
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,245 @@
+// The simulated machine: a grid of clusters, a cluster of CTAs, a CTA with its memories, barriers, units and warps.
+//
+// Clusters share global memory and nothing else, so they run one after the other; inside a cluster everything
+// interleaves under one clock, one event queue and one generator.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/num/gemm_kernel.hpp"
+#include "sim/address_map.hpp"
+#include "sim/events.hpp"
+#include "sim/fault.hpp"
+#include "sim/global_memory.hpp"
+#include "sim/mbarrier.hpp"
+#include "sim/observer.hpp"
+#include "sim/program.hpp"
+#include "sim/random.hpp"
+#include "sim/simulate.hpp"
+#include "sim/storage.hpp"
+#include "sim/tensor_memory.hpp"
+#include "sim/warp.hpp"
+
+namespace kiln::sim {
+
+struct Cta;
+struct Cluster;
+
+/// One launch while it runs.
+struct Grid {
+  const Program& program;
+  GlobalMemory& memory;
+  const launch::Launch& launch;
+  const Options& options;
+  diag::Sink& sink;
+  Observer* observer = nullptr;
+  std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
+  launch::Dim3 cluster_shape{};
+  Statistics statistics{};
+  AsyncId last_async = 0;
+  num::GemmKernel gemm{};
+  std::set<std::pair<const ir::Operation*, std::string>> reported{};
+
+  /// Reports a finding of an instruction; the same slug is reported once per instruction.
+  void report(const ir::Operation* operation, diag::Severity severity, const std::string& slug, std::string message);
+};
+
+/// Bulk copies of one thread between two commits.
+struct BulkGroup {
+  int reads_left = 0;   // sources not read yet
+  int writes_left = 0;  // not complete
+};
+
+/// A thread's bulk async-groups: the open one and those committed.
+struct BulkGroups {
+  std::shared_ptr<BulkGroup> open{};
+  std::deque<std::shared_ptr<BulkGroup>> committed{};
+};
+
+/// An arrival on an mbarrier that waits for cp.async copies.
+struct CopyArrival {
+  std::uint32_t address = 0;
+  std::vector<std::shared_ptr<BulkGroup>> groups{};
+};
+
+/// One of the sixteen barriers of `bar` and `barrier`.
+struct NamedBarrier {
+  std::uint32_t arrived = 0;   // threads
+  std::uint32_t expected = 0;  // threads; 0: everybody in the CTA
+  std::uint64_t generation = 0;
+  bool everybody = false;
+  std::uint32_t population = 0;  // bar.red: threads with the predicate
+  std::uint32_t result = 0;      // of the generation before
+};
+
+/// One tcgen05 operation in its CTA's queue.
+struct TensorOp {
+  const ir::Operation* operation = nullptr;
+  AsyncId id = 0;
+  std::uint32_t thread = 0;
+  std::function<void()> action{};
+};
+
+/// The tensor core's queue: in order, one at a time. A commit waits for what its own thread issued before.
+struct TensorQueue {
+  struct Commit {
+    std::uint64_t after = 0;  // sequence number of the last operation it tracks
+    const ir::Operation* operation = nullptr;
+    std::function<void()> action{};
+  };
+  std::deque<TensorOp> waiting{};
+  std::uint64_t issued = 0, completed = 0;
+  bool busy = false;
+  std::vector<std::uint64_t> last_of_thread{};  // sequence number, by thread
+  std::vector<Commit> commits{};
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  std::uint32_t rank = 0;   // in the cluster
+  std::uint32_t index = 0;  // in the grid
+  launch::Dim3 id{0, 0, 0};
+  std::uint32_t threads = 0;
+  std::uint64_t steps = 0;  // warp instructions
+  Storage shared{};
+  Storage local{};  // local_bytes per thread
+  MbarrierTable mbarriers{};
+  TensorMemory tmem{};
+  bool tmem_touched = false;
+  std::array<NamedBarrier, isa::named_barriers> barriers{};
+  std::vector<BulkGroups> bulk{};    // cp.async.bulk, by thread
+  std::vector<BulkGroups> copies{};  // cp.async, by thread
+  std::vector<CopyArrival> copy_arrivals{};
+  TensorQueue tensor{};
+  std::vector<Warp> warps{};
+  bool exited = false;
+
+  std::uint32_t live_threads() const;
+  void wake(WaitKind kind);
+};
+
+struct Cluster {
+  Grid& grid;
+  std::uint32_t index = 0;
+  launch::Dim3 id{0, 0, 0};
+  Random random;
+  std::uint64_t now = 0;
+  EventQueue events{};
+  std::vector<Cta> ctas{};
+  // barrier.cluster: threads that arrived in this generation
+  std::uint32_t barrier_arrived = 0;
+  std::uint64_t barrier_generation = 0;
+  std::uint64_t stamp = 0;  // grows with everything that a waiting thread could notice
+
+  void wake(WaitKind kind);
+  /// Something a blocked thread of this kind may wait for has changed.
+  void changed(WaitKind kind) { ++stamp, wake(kind); }
+  /// Runs `action` a seeded while from now, at least `least` and less than `least + spread` ticks.
+  void later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation, std::function<void()> action);
+};
+
+/// What a handler sees: the thread group that executes and everything around it.
+struct Context {
+  std::byte* r = nullptr;  // the warp's registers
+  Warp* warp = nullptr;
+  Fragment* fragment = nullptr;
+  Cta* cta = nullptr;
+  Cluster* cluster = nullptr;
+  Grid* grid = nullptr;
+
+  template <class W>
+  W* lanes(std::uint32_t offset) const {
+    return reinterpret_cast<W*>(r + offset);
+  }
+  Mask& mask(std::uint32_t offset) const { return *lanes<Mask>(offset); }
+  const Slot& slot(const Inst& i, unsigned k) const { return grid->program.slots[i.more + k]; }
+
+  std::uint64_t read(Slot s, int lane) const;
+  void write(Slot s, int lane, std::uint64_t value) const;
+  bool read_predicate(Slot s, int lane) const { return ((mask(s.offset) >> lane & 1) != 0) != s.negated; }
+  Mask read_mask(Slot s) const { return s.negated ? ~mask(s.offset) : mask(s.offset); }
+  std::uint64_t address(const Inst& i, int lane) const;
+
+  std::uint32_t thread(int lane) const { return warp->index * warp_lanes + std::uint32_t(lane); }
+  Agent agent(Mask lanes) const { return {cta->index, warp->index, lanes}; }
+  Status block(Wait wait) const {
+    fragment->wait = wait;
+    return Status::blocked;
+  }
+};
+
+inline std::uint64_t Context::read(Slot s, int lane) const {
+  if (s.bytes == 4) return lanes<std::uint32_t>(s.offset)[lane];
+  if (s.bytes == 0) return mask(s.offset) >> lane & 1;
+  return lanes<std::uint64_t>(s.offset)[lane];
+}
+
+inline void Context::write(Slot s, int lane, std::uint64_t value) const {
+  if (s.bytes == 4)
+    lanes<std::uint32_t>(s.offset)[lane] = std::uint32_t(value);
+  else if (s.bytes == 0)
+    mask(s.offset) = (mask(s.offset) & ~(1u << lane)) | std::uint32_t(value & 1) << lane;
+  else
+    lanes<std::uint64_t>(s.offset)[lane] = value;
+}
+
+inline std::uint64_t Context::address(const Inst& i, int lane) const {
+  const std::uint64_t base = i.wide ? lanes<std::uint64_t>(i.a)[lane] : lanes<std::uint32_t>(i.a)[lane];
+  return base + std::uint64_t(i.value);
+}
+
+// Memory as instructions see it (memory_access.cpp).
+
+/// What a thread's access reaches.
+struct Place {
+  View view{};
+  isa::Space space = isa::Space::global;  // resolved: global, shared_cta, local, param
+  Cta* owner = nullptr;                   // of shared memory
+  std::uint64_t address = 0;              // shared: offset in the owner
+};
+
+/// Finds `bytes` bytes at a thread's address in a space; faults for what lies outside, is not aligned to `alignment`,
+/// or is a remote address under shared::cta.
+Place locate(Context& c, isa::Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
+             int lane);
+/// The offset in the CTA's own shared memory of an address that must be there: .shared::cta or generic.
+Place locate_shared(Context& c, isa::Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
+                    int lane);
+/// Reports a read of bytes that nobody wrote, once per instruction.
+void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes);
+/// Tells the observer, which must be there, about a generic access.
+void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind);
+inline void observe(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {
+  if (c.grid->observer) tell_access(c, i, lane, place, bytes, kind);
+}
+
+/// Waits until the lanes of `required` that live are all here. True when the instruction may go on.
+bool converged(Context& c, Mask lanes, Mask required);
+
+/// Leaves: the lanes are done.
+void exit_lanes(Context& c, Mask lanes);
+
+/// Copies the mbarrier's state into the eight bytes that shared memory shows.
+void mirror_mbarrier(Cta& cta, std::uint32_t address);
+/// Completes `bytes` (or an arrival when `arrivals` is not 0) on an mbarrier and wakes who waits for it.
+void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes);
+
+// The asynchronous units.
+void issue_tensor_op(Cta& cta, TensorOp op);
+void start_tensor_op(Cta& cta);
+void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action);
+
+/// Runs one fragment of a warp (or several in turn) for at most `budget` instructions.
+void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, const ir::Operation*& current);
+/// Runs a cluster to its end.
+Outcome run_cluster(Cluster& cluster);
+/// Reports what every blocked thread waits for.
+void report_deadlock(Cluster& cluster);
+
+}  // namespace kiln::sim

@@ -1,0 +1,70 @@
+#include "sim/mbarrier.hpp"
+
+#include <fmt/format.h>
+
+#include "ptx/rules/mbarrier.hpp"
+#include "sim/fault.hpp"
+
+namespace kiln::sim {
+
+Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
+  if (address % isa::mbarrier_bytes)
+    fault("sim-misaligned",
+          fmt::format("an mbarrier lies at a multiple of 8 bytes; got shared address {:#x}", address));
+  require(rules::mbarrier_count(count));
+  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0};
+}
+
+void MbarrierTable::invalidate(std::uint32_t address) {
+  at(address);
+  objects_.erase(address);
+}
+
+Mbarrier& MbarrierTable::at(std::uint32_t address) {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) require(rules::mbarrier_use(rules::BarrierState::fresh));
+  if (found == objects_.end()) fault("mbarrier-uninitialised", "no mbarrier here");  // only with the rule switched off
+  return found->second;
+}
+
+const Mbarrier* MbarrierTable::find(std::uint32_t address) const {
+  const auto found = objects_.find(address);
+  return found == objects_.end() ? nullptr : &found->second;
+}
+
+bool MbarrierTable::try_flip(Mbarrier& b) {
+  if (b.pending != 0 || b.tx != 0) return false;
+  ++b.phase;
+  b.pending = b.expected;
+  return true;
+}
+
+bool MbarrierTable::arrive(std::uint32_t address, std::int64_t n, bool drop, bool no_complete) {
+  Mbarrier& b = at(address);
+  require(rules::mbarrier_count(n));
+  if (n > std::int64_t(b.pending))
+    fault("mbarrier-arrivals",
+          fmt::format("{} arrivals at an mbarrier whose phase {} waits for only {}", n, b.phase, b.pending));
+  b.pending -= std::uint32_t(n);
+  if (drop) b.expected -= std::uint32_t(n);
+  if (no_complete && b.pending == 0)
+    fault("mbarrier-arrivals", fmt::format("an arrival marked .noComplete completes phase {}", b.phase));
+  return try_flip(b);
+}
+
+void MbarrierTable::expect(std::uint32_t address, std::int64_t bytes) {
+  Mbarrier& b = at(address);
+  require(rules::mbarrier_tx(bytes));
+  b.tx += bytes;
+  if (b.tx > isa::mbarrier_max_tx) require(rules::mbarrier_tx(b.tx));
+}
+
+bool MbarrierTable::complete(std::uint32_t address, std::int64_t bytes) {
+  Mbarrier& b = at(address);
+  require(rules::mbarrier_tx(bytes));
+  b.tx -= bytes;
+  if (b.tx < -isa::mbarrier_max_tx) require(rules::mbarrier_tx(b.tx));
+  return try_flip(b);
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,56 @@
+// mbarrier objects of one CTA: a state machine per 8-byte object in shared memory. PTX ISA "mbarrier".
+//
+// The table is the truth; the eight bytes in shared memory mirror it so that a kernel may read or copy them, and a
+// mirror that no longer agrees tells that somebody stored over a live barrier.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace kiln::sim {
+
+/// One object. Pending arrivals and pending transaction bytes are those of the current phase.
+struct Mbarrier {
+  std::uint64_t phase = 0;     // completed phases since init
+  std::uint32_t expected = 0;  // arrivals per phase
+  std::uint32_t pending = 0;   // arrivals that the current phase still needs
+  std::int64_t tx = 0;         // bytes expected and not yet delivered
+
+  /// The word that shared memory shows, and that arrive returns as the state: phase << 40 | pending << 20 | expected.
+  std::uint64_t word() const {
+    return phase << 40 | std::uint64_t(pending & 0xFFFFF) << 20 | std::uint64_t(expected & 0xFFFFF);
+  }
+};
+
+/// Phase and pending count that a state word carries.
+constexpr std::uint64_t phase_of_state(std::uint64_t state) { return state >> 40; }
+constexpr std::uint32_t pending_of_state(std::uint64_t state) { return std::uint32_t(state >> 20 & 0xFFFFF); }
+
+/// The mbarrier objects of a CTA by shared-memory offset. Every misuse faults with the rule's slug.
+class MbarrierTable {
+ public:
+  void clear() { objects_.clear(); }
+
+  /// Starts (or restarts) an object in phase 0 with `count` arrivals per phase.
+  Mbarrier& init(std::uint32_t address, std::int64_t count);
+  void invalidate(std::uint32_t address);
+  /// The object at an address; faults when there is none.
+  Mbarrier& at(std::uint32_t address);
+  const Mbarrier* find(std::uint32_t address) const;
+
+  /// `n` arrivals. `drop` also lowers the expected count of later phases. True when the phase completed.
+  bool arrive(std::uint32_t address, std::int64_t n, bool drop = false, bool no_complete = false);
+  /// More bytes to wait for in the current phase.
+  void expect(std::uint32_t address, std::int64_t bytes);
+  /// Bytes delivered. True when the phase completed.
+  bool complete(std::uint32_t address, std::int64_t bytes);
+
+  /// Whether the phase with this parity has completed, as test_wait.parity answers.
+  static bool completed(const Mbarrier& b, bool parity) { return (b.phase & 1) != std::uint64_t(parity); }
+
+ private:
+  static bool try_flip(Mbarrier& b);
+  std::map<std::uint32_t, Mbarrier> objects_;
+};
+
+}  // namespace kiln::sim

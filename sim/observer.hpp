@@ -1,0 +1,87 @@
+// What a race detector, a tracer or a coverage tool may watch. The simulator calls it at issue time, in program order
+// per thread; without an observer every call site is one null test. README.md says how the ordering model's agents map
+// to it.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/ir/code.hpp"
+#include "ptx/isa/spaces.hpp"
+
+namespace kiln::sim {
+
+/// One asynchronous operation: unique in a run, 0 is none.
+using AsyncId = std::uint64_t;
+
+/// The lanes of a warp that execute an operation.
+struct Agent {
+  std::uint32_t cta = 0;   // index in the grid
+  std::uint32_t warp = 0;  // index in the CTA
+  std::uint32_t lanes = 0;
+};
+
+enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
+enum class AccessKind : std::uint8_t { read, write, atomic };
+
+/// Bytes that an access touches. For tensor memory `address` is lane << 16 | column, `bytes` counts 4 per column, and
+/// `rows` lanes follow each other; elsewhere `rows` is 1.
+struct Range {
+  isa::Space space = isa::Space::global;  // shared_cta, global; reg stands for tensor memory
+  std::uint32_t cta = 0;                  // the CTA that owns shared or tensor memory
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t rows = 1;
+};
+
+/// Events that order others. `object` is a shared offset, a barrier number or a group index, as the kind has it.
+enum class SyncKind : std::uint8_t {
+  mbarrier_init,
+  mbarrier_inval,
+  mbarrier_arrive,
+  mbarrier_expect,
+  mbarrier_complete,
+  mbarrier_observe,
+  barrier_arrive,
+  barrier_leave,
+  warp_sync,
+  cluster_arrive,
+  cluster_leave,
+  fence,
+  fence_proxy,
+  fence_mbarrier_init,
+  bulk_commit,
+  bulk_wait,
+  bulk_wait_read,
+  tcgen05_commit,
+  tcgen05_wait_ld,
+  tcgen05_wait_st,
+  tcgen05_fence_before,
+  tcgen05_fence_after,
+  tmem_alloc,
+  tmem_dealloc,
+  tmem_relinquish,
+  cta_start,
+  cta_exit
+};
+
+struct Sync {
+  SyncKind kind = SyncKind::fence;
+  std::uint32_t cta = 0;  // owner of the object
+  std::uint64_t object = 0;
+  std::uint64_t value = 0;  // phase, count or bytes
+  AsyncId by = 0;           // the asynchronous operation that caused it, if one did
+};
+
+/// Receives everything; every default does nothing. `operation` is null for events that no instruction caused.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// An asynchronous operation enters flight; its accesses follow with its id, all at issue.
+  virtual void issue(AsyncId, const Agent&, const ir::Operation&) {}
+  /// The asynchronous operation has done everything.
+  virtual void complete(AsyncId) {}
+  virtual void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) {}
+  virtual void sync(const Agent&, const ir::Operation*, const Sync&) {}
+};
+
+}  // namespace kiln::sim

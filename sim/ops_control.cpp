@@ -1,0 +1,99 @@
+// Branches and ends. PTX ISA "Control Flow Instructions".
+#include <fmt/format.h>
+
+#include "sim/alu.hpp"
+
+namespace kiln::sim {
+
+bool converged(Context& c, Mask lanes, Mask required) {
+  const Mask missing = required & c.warp->live & ~lanes;
+  if (missing == 0) return true;
+  Wait w;
+  w.kind = WaitKind::convergence;
+  w.lanes = missing;
+  c.block(w);
+  return false;
+}
+
+void exit_lanes(Context& c, Mask lanes) {
+  c.fragment->lanes &= ~lanes;
+  ++c.fragment->pc;
+  c.warp->live &= ~lanes;
+  c.warp->wake_all();
+  // Barriers for everybody do not wait for threads that are gone.
+  c.cluster->changed(WaitKind::barrier);
+  c.cluster->changed(WaitKind::cluster_barrier);
+}
+
+namespace {
+
+using isa::Opcode;
+
+Status branch(Context& c, const Inst& i, Mask lanes) {
+  Fragment& f = *c.fragment;
+  const Mask stay = f.lanes & ~lanes;
+  if (stay) c.warp->split(f.pc + 1, stay);
+  f.lanes = lanes;
+  f.pc = i.target;
+  return Status::jumped;
+}
+
+Status branch_always(Context& c, const Inst& i, Mask) {
+  c.fragment->pc = i.target;
+  return Status::jumped;
+}
+
+// more[0]: the index; value: which table.
+Status branch_table(Context& c, const Inst& i, Mask lanes) {
+  const auto& table = c.grid->program.code->tables[std::size_t(i.value)];
+  Fragment& f = *c.fragment;
+  const int l = first_lane(lanes);
+  const std::uint64_t index = c.read(c.slot(i, 0), l);
+  if (index >= table.size())
+    fault("sim-branch-index", fmt::format("brx.idx takes an index below {}; got {}", table.size(), index));
+  const Mask alike = lanes_where(lanes, [&](int k) { return c.read(c.slot(i, 0), k) == index; });
+  if (f.lanes & ~lanes) c.warp->split(f.pc + 1, f.lanes & ~lanes);
+  if (lanes & ~alike) c.warp->split(f.pc, lanes & ~alike);
+  f.lanes = alike;
+  f.pc = table[std::size_t(index)];
+  return Status::jumped;
+}
+
+Status leave(Context& c, const Inst&, Mask lanes) {
+  exit_lanes(c, lanes);
+  return Status::jumped;
+}
+
+Status trap(Context&, const Inst&, Mask) { fault("sim-trap", "the kernel executes a trap"); }
+
+Status nothing(Context&, const Inst&, Mask) { return Status::next; }
+
+}  // namespace
+
+bool lower_control(Lowering& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::bra:
+      if (op.arg(0).kind != ir::Argument::Kind::label) throw Gap{"a branch without a known target"};
+      inst.target = op.arg(0).id;
+      inst.run = op.guard ? branch : branch_always;
+      return true;
+    case Opcode::brx_idx:
+      if (op.arg(1).kind != ir::Argument::Kind::table) throw Gap{"a branch table of this form"};
+      l.append(inst, l.any_width(op.arg(0), isa::ScalarType::u32));
+      inst.value = op.arg(1).id;
+      inst.run = branch_table;
+      return true;
+    case Opcode::ret:
+    case Opcode::exit: inst.run = leave; return true;
+    case Opcode::trap: inst.run = trap; return true;
+    // Hints: time and register budgets are not modelled. A lone grid has no grid before it.
+    case Opcode::nanosleep:
+    case Opcode::pmevent:
+    case Opcode::brkpt:
+    case Opcode::setmaxnreg:
+    case Opcode::griddepcontrol: inst.run = nothing; return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

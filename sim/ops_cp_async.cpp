@@ -1,0 +1,174 @@
+// cp.async: copies of 4 to 16 bytes that each thread tracks in groups. PTX ISA "cp.async".
+#include <cstring>
+
+#include "ptx/isa/mbarrier.hpp"
+#include "sim/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr u32 copy_least = 10, copy_spread = 300;  // ticks
+
+// One thread's copy, and the group that waits for it.
+struct Copy {
+  View to, from;
+  u32 bytes = 0, source_bytes = 0;  // the rest is zeros
+  std::shared_ptr<BulkGroup> group{};
+};
+
+std::shared_ptr<BulkGroup> open_group(Context& c, int lane) {
+  BulkGroups& g = c.cta->copies[c.thread(lane)];
+  if (!g.open) g.open = std::make_shared<BulkGroup>();
+  ++g.open->writes_left;
+  return g.open;
+}
+
+bool idle(const std::vector<std::shared_ptr<BulkGroup>>& groups) {
+  for (const auto& g : groups)
+    if (g->writes_left) return false;
+  return true;
+}
+
+// Arrivals whose copies are all done.
+void arrive_if_done(Cta& cta) {
+  for (std::size_t k = 0; k < cta.copy_arrivals.size();) {
+    if (!idle(cta.copy_arrivals[k].groups)) {
+      ++k;
+      continue;
+    }
+    const u32 address = cta.copy_arrivals[k].address;
+    cta.copy_arrivals.erase(cta.copy_arrivals.begin() + std::ptrdiff_t(k));
+    signal_mbarrier(cta, address, 1, 0);
+  }
+}
+
+// a, value: destination; more: source, its offset, source bytes; width: bytes.
+Status copy(Context& c, const Inst& i, Mask lanes) {
+  std::vector<Copy> copies;
+  const AsyncId id = ++c.grid->last_async;
+  if (c.grid->observer) c.grid->observer->issue(id, c.agent(lanes), *i.operation);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    Copy x;
+    x.bytes = i.width;
+    x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
+    const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
+    observe(c, i, l, to, x.bytes, AccessKind::write);
+    x.to = to.view;
+    if (x.source_bytes) {
+      const Place from =
+          locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
+      check_written(*c.grid, i.operation, from, x.source_bytes);
+      observe(c, i, l, from, x.source_bytes, AccessKind::read);
+      x.from = from.view;
+    }
+    x.group = open_group(c, l);
+    copies.push_back(std::move(x));
+  }
+  Cta* cta = c.cta;
+  c.cluster->later(copy_least, copy_spread, i.operation, [cta, id, copies = std::move(copies)] {
+    for (const Copy& x : copies) {
+      if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
+      std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
+      x.to.mark(x.bytes);
+      --x.group->writes_left;
+    }
+    if (cta->cluster->grid.observer) cta->cluster->grid.observer->complete(id);
+    arrive_if_done(*cta);
+    cta->cluster->changed(WaitKind::bulk_group);
+  });
+  return Status::next;
+}
+
+Status commit(Context& c, const Inst&, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
+    g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
+    g.open = nullptr;
+    while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
+  }
+  return Status::next;
+}
+
+// value: how many of the most recent groups may still be in flight; flags: uncommitted copies count too.
+Status wait(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
+    bool busy = i.flags && g.open && g.open->writes_left;
+    for (std::size_t k = 0; k + std::size_t(i.value) < g.committed.size(); ++k)
+      busy |= g.committed[k]->writes_left != 0;
+    if (!busy) continue;
+    Wait w;
+    w.kind = WaitKind::bulk_group;
+    w.address = u64(i.value);
+    return c.block(w);
+  }
+  return Status::next;
+}
+
+// flags: .noinc. Without it the arrival is one that the barrier's count does not include yet.
+Status arrive(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Place p = locate_shared(c, Space(i.space), c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
+    const auto address = u32(p.address);
+    Mbarrier& b = c.cta->mbarriers.at(address);
+    if (!i.flags) ++b.pending;
+    mirror_mbarrier(*c.cta, address);
+    const BulkGroups& g = c.cta->copies[c.thread(l)];
+    CopyArrival arrival{address, {g.committed.begin(), g.committed.end()}};
+    if (g.open) arrival.groups.push_back(g.open);
+    c.cta->copy_arrivals.push_back(std::move(arrival));
+  }
+  arrive_if_done(*c.cta);
+  return Status::next;
+}
+
+bool lower_copy(Lowering& l, const ir::Operation& op, Inst& inst) {
+  l.address(inst, op.arg(0));
+  const auto from = l.address(op.arg(1));
+  inst.width = std::uint8_t(op.arg(2).value);
+  inst.space = std::uint8_t(op.modifiers.space());
+  const std::size_t rest = op.arguments.size() - 3 - op.modifiers.cache_hint;
+  if (rest > 1) throw Gap{"this form of cp.async"};
+  if (rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
+      l.code().registers[op.arg(3).id].type == ScalarType::pred)
+    throw Gap{"cp.async with ignore-src"};
+  l.append(inst, from.first);
+  l.append(inst, l.constant(u64(from.second), 8));
+  l.append(inst, rest == 1 ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  inst.run = copy;
+  return true;
+}
+
+}  // namespace
+
+bool lower_cp_async(Lowering& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::cp_async: return lower_copy(l, op, inst);
+    case Opcode::cp_async_commit_group: inst.run = commit; return true;
+    case Opcode::cp_async_wait_group:
+      inst.value = op.arg(0).value;
+      inst.run = wait;
+      return true;
+    case Opcode::cp_async_wait_all:
+      inst.flags = 1;
+      inst.run = wait;
+      return true;
+    case Opcode::cp_async_mbarrier_arrive:
+      l.address(inst, op.arg(0));
+      inst.space = std::uint8_t(op.modifiers.space());
+      inst.flags = op.modifiers.noinc;
+      inst.run = arrive;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

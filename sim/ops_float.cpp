@@ -1,0 +1,294 @@
+// Floating-point arithmetic. PTX ISA "Floating Point Instructions", "Half Precision Floating Point Instructions".
+//
+// add, sub, mul, fma, rcp.rn, div.rn and sqrt.rn round once and are exact. The .approx and .full functions are computed
+// in double precision and rounded once: closer to the true value than the hardware, so not bit for bit the same.
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+#include "sim/alu.hpp"
+#include "sim/float_value.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// What hardware returns for any NaN in f32.
+inline float quiet(float v) { return v == v ? v : std::bit_cast<float>(0x7FFFFFFFu); }
+
+// The plain f32 and f64 forms, which vectorise.
+struct FAdd {
+  static float apply(float a, float b) { return quiet(a + b); }
+  static double apply(double a, double b) { return a + b; }
+};
+struct FSub {
+  static float apply(float a, float b) { return quiet(a - b); }
+  static double apply(double a, double b) { return a - b; }
+};
+struct FMul {
+  static float apply(float a, float b) { return quiet(a * b); }
+  static double apply(double a, double b) { return a * b; }
+};
+struct FFma {
+  static float apply(float a, float b, float c) { return quiet(std::fma(a, b, c)); }
+  static double apply(double a, double b, double c) { return std::fma(a, b, c); }
+};
+// min and max: a NaN loses against a number, -0 is less than +0.
+template <bool is_max>
+struct FExtremum {
+  template <class T>
+  static T apply(T a, T b) {
+    const bool a_wins = is_max ? (a > b || (a == b && !std::signbit(a))) : (a < b || (a == b && std::signbit(a)));
+    const T r = a_wins || b != b ? a : b;
+    if constexpr (sizeof(T) == 4)
+      return quiet(r);
+    else
+      return r;
+  }
+};
+struct FNeg {
+  template <class T>
+  static T apply(T a) {
+    return -a;
+  }
+};
+struct FAbs {
+  template <class T>
+  static T apply(T a) {
+    return std::fabs(a);
+  }
+};
+
+// The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
+enum : std::uint8_t { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_nan = 8, flag_xorsign = 16, flag_abs = 32 };
+
+FloatRules rules_of(const Inst& i) {
+  return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
+}
+
+double extremum(bool is_max, double a, double b, bool propagate) {
+  if (std::isnan(a) || std::isnan(b)) {
+    if (propagate || (std::isnan(a) && std::isnan(b))) return std::numeric_limits<double>::quiet_NaN();
+    return std::isnan(a) ? b : a;
+  }
+  if (a == b) return std::signbit(a) == is_max ? b : a;  // -0 is less than +0
+  return (a < b) == is_max ? b : a;
+}
+
+double extremum_of(const Inst& i, bool is_max, double a, double b) {
+  const bool propagate = (i.flags & flag_nan) != 0;
+  if (!(i.flags & (flag_xorsign | flag_abs))) return extremum(is_max, a, b, propagate);
+  const double r = extremum(is_max, std::fabs(a), std::fabs(b), propagate);
+  return i.flags & flag_xorsign ? std::copysign(r, std::signbit(a) != std::signbit(b) ? -1.0 : 1.0) : r;
+}
+
+// Directed rounding of f64 has no wider type to hide in.
+template <class F>
+double f64_rounded(num::Rounding r, F f) {
+  const int mode = r == num::Rounding::rz   ? FE_TOWARDZERO
+                   : r == num::Rounding::rm ? FE_DOWNWARD
+                   : r == num::Rounding::rp ? FE_UPWARD
+                                            : FE_TONEAREST;
+  const int before = std::fegetround();
+  std::fesetround(mode);
+  volatile double v = f();
+  std::fesetround(before);
+  return v;
+}
+
+double combine(Opcode op, const Inst& i, ScalarType t, double a, double b, double e) {
+  const bool wide = t == ScalarType::f64;
+  volatile double x = a, y = b, z = e;
+  const num::Rounding r = num::Rounding(i.mode & 7);
+  switch (op) {
+    case Opcode::add: return wide ? f64_rounded(r, [&] { return x + y; }) : add_to_odd(a, b);
+    case Opcode::sub: return wide ? f64_rounded(r, [&] { return x - y; }) : add_to_odd(a, -b);
+    case Opcode::mul: return wide ? f64_rounded(r, [&] { return x * y; }) : a * b;
+    case Opcode::fma:
+    case Opcode::mad: return wide ? f64_rounded(r, [&] { return std::fma(x, y, z); }) : add_to_odd(a * b, e);
+    case Opcode::min:
+    case Opcode::max: return extremum_of(i, op == Opcode::max, a, b);
+    case Opcode::neg: return -a;
+    case Opcode::abs: return std::fabs(a);
+    case Opcode::div: return wide ? f64_rounded(r, [&] { return x / y; }) : a / b;
+    case Opcode::rcp: return wide ? f64_rounded(r, [&] { return 1.0 / x; }) : 1.0 / a;
+    case Opcode::sqrt: return wide ? f64_rounded(r, [&] { return std::sqrt(x); }) : std::sqrt(a);
+    case Opcode::rsqrt: return 1.0 / std::sqrt(a);
+    case Opcode::ex2: return std::exp2(a);
+    case Opcode::lg2: return std::log2(a);
+    case Opcode::sin: return std::sin(a);
+    case Opcode::cos: return std::cos(a);
+    case Opcode::tanh: return std::tanh(a);
+    default: return a;
+  }
+}
+
+u64 element(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
+  const Opcode op = i.operation->opcode;
+  if (op == Opcode::neg || op == Opcode::abs) {  // sign bit only; NaN payloads stay
+    const u64 sign = u64{1} << (isa::bits(t) - 1);
+    return op == Opcode::neg ? a ^ sign : a & ~sign;
+  }
+  const FloatRules rules = rules_of(i);
+  const double v = combine(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
+  if (t == ScalarType::f64 && std::isnan(v)) return std::bit_cast<u64>(v);
+  return round_to(t, v, rules);
+}
+
+template <class W>
+Status general(Context& c, const Inst& i, Mask lanes) {
+  const auto t = ScalarType(i.width);
+  const unsigned bits = unsigned(isa::bits(t));
+  const u64 part = bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
+  auto *d = c.lanes<W>(i.d), *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b), *e = c.lanes<W>(i.c);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    u64 r = 0;
+    for (unsigned k = 0; k < i.count; ++k)
+      r |= (element(i, t, u64(a[l]) >> k * bits & part, u64(b[l]) >> k * bits & part, u64(e[l]) >> k * bits & part) &
+            part)
+           << k * bits;
+    d[l] = W(r);
+  }
+  return Status::next;
+}
+
+ScalarType element_type(ScalarType t) {
+  switch (t) {
+    case ScalarType::f16x2: return ScalarType::f16;
+    case ScalarType::bf16x2: return ScalarType::bf16;
+    case ScalarType::f32x2: return ScalarType::f32;
+    default: return t;
+  }
+}
+
+bool is_mine(ScalarType t) {
+  const ScalarType e = element_type(t);
+  return e == ScalarType::f16 || e == ScalarType::bf16 || e == ScalarType::f32 || e == ScalarType::f64;
+}
+
+// For f32 and f64 without modifiers there is a loop.
+template <class T>
+Handler plain(Opcode op) {
+  switch (op) {
+    case Opcode::add: return binary<FAdd, T>;
+    case Opcode::sub: return binary<FSub, T>;
+    case Opcode::mul: return binary<FMul, T>;
+    case Opcode::fma:
+    case Opcode::mad: return ternary<FFma, T>;
+    case Opcode::min: return binary<FExtremum<false>, T>;
+    case Opcode::max: return binary<FExtremum<true>, T>;
+    case Opcode::neg: return unary<FNeg, T>;
+    case Opcode::abs: return unary<FAbs, T>;
+    default: return nullptr;
+  }
+}
+
+int source_count(Opcode op) {
+  switch (op) {
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul:
+    case Opcode::div:
+    case Opcode::min:
+    case Opcode::max: return 2;
+    case Opcode::fma:
+    case Opcode::mad: return 3;
+    case Opcode::neg:
+    case Opcode::abs:
+    case Opcode::rcp:
+    case Opcode::sqrt:
+    case Opcode::rsqrt:
+    case Opcode::ex2:
+    case Opcode::lg2:
+    case Opcode::sin:
+    case Opcode::cos:
+    case Opcode::tanh: return 1;
+    default: return 0;
+  }
+}
+
+template <class T>
+Status copy_sign(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<T>(i.d), *a = c.lanes<T>(i.a), *b = c.lanes<T>(i.b);
+  constexpr T sign = T(1) << (8 * sizeof(T) - 1);
+  for_lanes(lanes, [=](int l) { d[l] = (a[l] & sign) | (b[l] & ~sign); });
+  return Status::next;
+}
+
+bool test(isa::TestpOp op, double v, bool subnormal) {
+  using isa::TestpOp;
+  switch (op) {
+    case TestpOp::finite: return std::isfinite(v);
+    case TestpOp::infinite: return std::isinf(v);
+    case TestpOp::number: return !std::isnan(v);
+    case TestpOp::notanumber: return std::isnan(v);
+    case TestpOp::normal: return std::isfinite(v) && v != 0 && !subnormal;
+    default: return subnormal;
+  }
+}
+Status testp(Context& c, const Inst& i, Mask lanes) {
+  const auto t = ScalarType(i.width);
+  const Slot a = c.slot(i, 0);
+  const Mask r = lanes_where(lanes, [&](int l) {
+    const double v = num::to_double(t, c.read(a, l));
+    const double least =
+        t == ScalarType::f64 ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+    return test(isa::TestpOp(i.mode), v, v != 0 && std::fabs(v) < least);
+  });
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  return Status::next;
+}
+
+std::uint8_t flags_of(const isa::Modifiers& m) {
+  return std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
+                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.absolute ? flag_abs : 0));
+}
+
+bool lower_special(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  if (op.opcode == Opcode::copysign) {
+    operands(l, op, inst, t, 2);
+    inst.run = isa::bits(t) == 64 ? copy_sign<u64> : copy_sign<u32>;
+    return true;
+  }
+  inst.d = l.result(op.arg(0), ScalarType::pred).offset;
+  l.append(inst, l.source(op.arg(1), t));
+  inst.width = std::uint8_t(t);
+  inst.mode = std::uint8_t(op.modifiers.testp);
+  inst.run = testp;
+  return true;
+}
+
+}  // namespace
+
+bool lower_float(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const ScalarType t = m.type();
+  if (isa::unit(op.opcode) != isa::Unit::alu || !is_mine(t)) return false;
+  if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return lower_special(l, op, inst);
+  const int sources = source_count(op.opcode);
+  if (sources == 0) return false;
+  if (m.types.count > 1) throw Gap{"mixed-precision arithmetic"};
+  operands(l, op, inst, t, sources);
+  if (sources < 2) inst.b = inst.a;
+  if (sources < 3) inst.c = inst.a;
+  inst.width = std::uint8_t(element_type(t));
+  inst.count = std::uint8_t(isa::bits(t) / isa::bits(element_type(t)));
+  inst.mode = std::uint8_t(rounding_of(m.rounding));
+  inst.flags = flags_of(m);
+  inst.run = register_bytes(t) == 8 ? general<u64> : general<u32>;
+  if (inst.flags == 0 && num::Rounding(inst.mode) == num::Rounding::rn) {
+    const Handler fast = t == ScalarType::f32   ? plain<float>(op.opcode)
+                         : t == ScalarType::f64 ? plain<double>(op.opcode)
+                                                : nullptr;
+    if (fast) inst.run = fast;
+  }
+  return true;
+}
+
+}  // namespace kiln::sim

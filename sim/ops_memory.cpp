@@ -1,0 +1,212 @@
+// Loads, stores, prefetches and fences. PTX ISA "ld", "st", "prefetch", "fence", "membar".
+#include <cstring>
+
+#include "sim/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+enum : std::uint8_t { flag_signed = 1 };
+
+// One element of `width` bytes between memory and a register.
+template <int width>
+void load_element(Context& c, Slot to, int lane, const std::uint8_t* from, bool is_signed) {
+  if constexpr (width == 16) {
+    auto* words = c.lanes<u64>(to.offset);
+    std::memcpy(words + lane, from, 8);
+    std::memcpy(words + warp_lanes + lane, from + 8, 8);
+  } else {
+    using U =
+        std::conditional_t<width == 1, std::uint8_t,
+                           std::conditional_t<width == 2, std::uint16_t, std::conditional_t<width == 4, u32, u64>>>;
+    U v;
+    std::memcpy(&v, from, width);
+    c.write(to, lane, is_signed ? u64(std::int64_t(std::make_signed_t<U>(v))) : u64(v));
+  }
+}
+
+template <int width>
+void store_element(Context& c, Slot s, int lane, std::uint8_t* to) {
+  if constexpr (width == 16) {
+    const auto* words = c.lanes<u64>(s.offset);
+    std::memcpy(to, words + lane, 8);
+    std::memcpy(to + 8, words + warp_lanes + lane, 8);
+  } else {
+    const u64 v = c.read(s, lane);
+    std::memcpy(to, &v, width);
+  }
+}
+
+// The common cases without a call: own shared memory, and the buffer of the access before. Nobody may be watching.
+inline bool nearby(const Context& c, Space space, u64 address, u32 bytes, View& view) {
+  if (address & (bytes - 1)) return false;
+  if (space == Space::global) return c.grid->memory.again(address, bytes, view);
+  if (!isa::is_shared(space)) return false;
+  const u32 offset = u32(address) - (c.cta->rank << cluster_rank_shift);
+  const auto size = u32(c.cta->shared.size());
+  if (offset < reserved_shared_bytes || offset >= size || size - offset < bytes) return false;
+  view = c.cta->shared.view(offset);
+  return true;
+}
+
+template <int width>
+Status load(Context& c, const Inst& i, Mask lanes) {
+  const u32 bytes = u32(width) * i.more_count;
+  const auto space = Space(i.space);
+  const bool is_signed = (i.flags & flag_signed) != 0;
+  const Slot* slots = &c.slot(i, 0);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const u64 address = c.address(i, l);
+    View view;
+    if (c.grid->observer || !nearby(c, space, address, bytes, view) || !view.all_written(bytes)) {
+      const Place p = locate(c, space, address, bytes, bytes, l);
+      check_written(*c.grid, i.operation, p, bytes);
+      observe(c, i, l, p, bytes, AccessKind::read);
+      view = p.view;
+    }
+    for (unsigned k = 0; k < i.more_count; ++k) load_element<width>(c, slots[k], l, view.data + k * width, is_signed);
+  }
+  return Status::next;
+}
+
+template <int width>
+Status store(Context& c, const Inst& i, Mask lanes) {
+  const u32 bytes = u32(width) * i.more_count;
+  const auto space = Space(i.space);
+  const Slot* slots = &c.slot(i, 0);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const u64 address = c.address(i, l);
+    View view;
+    if (c.grid->observer || !nearby(c, space, address, bytes, view)) {
+      const Place p = locate(c, space, address, bytes, bytes, l);
+      if (p.space == Space::param) fault("sim-read-only", "kernel parameters cannot be written");
+      observe(c, i, l, p, bytes, AccessKind::write);
+      view = p.view;
+    }
+    for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], l, view.data + k * width);
+    view.mark(bytes);
+  }
+  return Status::next;
+}
+
+template <bool loads>
+Handler of_width(int width) {
+  switch (width) {
+    case 1: return loads ? load<1> : store<1>;
+    case 2: return loads ? load<2> : store<2>;
+    case 4: return loads ? load<4> : store<4>;
+    case 8: return loads ? load<8> : store<8>;
+    case 16: return loads ? load<16> : store<16>;
+    default: return nullptr;
+  }
+}
+
+// The .param of a device function's arguments is memory of its own, which is not modelled.
+void check_parameter_space(Lowering& l, const ir::Argument& address, bool loads) {
+  const auto items = l.code().components(address);
+  if (items.empty() || items[0].kind != ir::Argument::Kind::symbol) return;
+  const ir::Symbol& s = l.code().symbols[items[0].id];
+  if (s.variable->space == Space::param && (!s.is_parameter || !loads)) throw Gap{"parameters of device functions"};
+}
+
+bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) {
+  const isa::Modifiers& m = op.modifiers;
+  const ScalarType t = m.type();
+  const ir::Argument& address = op.arg(loads ? 1 : 0);
+  const ir::Argument& value = op.arg(loads ? 0 : 1);
+  check_parameter_space(l, address, loads);
+  l.address(inst, address);
+  inst.space = std::uint8_t(m.space());
+  inst.flags = loads && isa::is_signed(t) ? flag_signed : 0;
+  inst.width = std::uint8_t((isa::bits(t) + 7) / 8);
+  if (loads && value.kind == ir::Argument::Kind::sink)
+    l.append(inst, l.scratch(register_bytes(t)));
+  else
+    l.append_all(inst, value, t);
+  inst.run = loads ? of_width<true>(inst.width) : of_width<false>(inst.width);
+  return true;
+}
+
+Status nothing(Context&, const Inst&, Mask) { return Status::next; }
+
+// Fences move no data here: memory is one copy. A detector learns of them.
+Status fence(Context& c, const Inst& i, Mask lanes) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind(i.mode), c.cta->index, 0, 0, 0});
+  return Status::next;
+}
+
+Status check_address(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) locate(c, Space(i.space), c.address(i, first_lane(m)), 1, 1, first_lane(m));
+  return Status::next;
+}
+
+// st.bulk writes zeros. more[0]: the size.
+Status store_bulk(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto bytes = u32(c.read(c.slot(i, 0), l));
+    if (bytes == 0) continue;
+    const Place p = locate_shared(c, Space(i.space), c.address(i, l), bytes, 8, l);
+    observe(c, i, l, p, bytes, AccessKind::write);
+    std::memset(p.view.data, 0, bytes);
+    p.view.mark(bytes);
+  }
+  return Status::next;
+}
+
+bool lower_fence(Inst& inst, SyncKind kind) {
+  inst.mode = std::uint8_t(kind);
+  inst.run = fence;
+  return true;
+}
+
+bool lower_policy(Lowering& l, const ir::Operation& op, Inst& inst) {
+  inst.d = l.result(op.arg(0), ScalarType::b64).offset;  // the policy is a hint: its bits stay what they were
+  inst.run = nothing;
+  return true;
+}
+
+}  // namespace
+
+bool lower_memory(Lowering& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::ld:
+    case Opcode::ldu: return lower_access(l, op, inst, true);
+    case Opcode::st: return lower_access(l, op, inst, false);
+    case Opcode::st_bulk:
+      l.address(inst, op.arg(0));
+      inst.space = std::uint8_t(op.modifiers.space());
+      l.append(inst, l.any_width(op.arg(1), ScalarType::u64));
+      inst.run = store_bulk;
+      return true;
+    case Opcode::createpolicy: return lower_policy(l, op, inst);
+    case Opcode::fence:
+    case Opcode::membar: return lower_fence(inst, SyncKind::fence);
+    case Opcode::fence_proxy:
+    case Opcode::membar_proxy: return lower_fence(inst, SyncKind::fence_proxy);
+    case Opcode::fence_mbarrier_init: return lower_fence(inst, SyncKind::fence_mbarrier_init);
+    case Opcode::prefetch:
+    case Opcode::prefetchu:
+      if (op.modifiers.spaces.count == 0 || op.modifiers.space() == Space::param) {
+        inst.run = nothing;
+        return true;
+      }
+      l.address(inst, op.arg(0));
+      inst.space = std::uint8_t(op.modifiers.space());
+      inst.run = check_address;
+      return true;
+    case Opcode::discard:
+    case Opcode::applypriority: inst.run = nothing; return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,237 @@
+// Tensor memory seen by warps: alloc, dealloc, ld, st and their waits. PTX ISA "tcgen05 Memory Allocation and
+// Management", "tcgen05.ld", "tcgen05.st".
+//
+// cta_group::2: each CTA of a pair allocates for itself; as both do the same, both get the same columns.
+// Loads and stores take effect when they are issued; what their waits order is the race detector's business.
+#include <fmt/format.h>
+
+#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/tcgen05_ld.hpp"
+#include "sim/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::DataShape;
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+
+enum : std::uint8_t { flag_packed = 1 };
+
+// These are .sync.aligned: all lanes of the warp at once. Lanes that have exited make it an error on the hardware.
+bool whole_warp(Context& c, const Inst& i, Mask lanes) {
+  if (!converged(c, lanes, all_lanes)) return false;
+  if (lanes != all_lanes)
+    c.grid->report(
+        i.operation, diag::Severity::error, "sim-aligned",
+        fmt::format("an .aligned instruction must be executed by all 32 threads of a warp; got {}", count(lanes)));
+  return true;
+}
+
+// The value that all lanes must agree on.
+u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
+  const auto v = u32(c.read(s, first_lane(lanes)));
+  for (Mask m = lanes; m; m &= m - 1)
+    if (u32(c.read(s, first_lane(m))) != v)
+      fault("sim-not-uniform", fmt::format("all threads of the warp must pass the same {}; got {:#x} and {:#x}", what,
+                                           v, c.read(s, first_lane(m))));
+  return v;
+}
+
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, std::uint64_t object, std::uint64_t value) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, object, value, 0});
+}
+
+// a, value: where the address goes; more[0]: columns.
+Status allocate(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32 columns = uniform(c, c.slot(i, 0), lanes, "column count");
+  const int l = first_lane(lanes);
+  const Place to = locate_shared(c, isa::Space(i.space), c.address(i, l), 4, 4, l);
+  const auto at = c.cta->tmem.allocate(columns);
+  if (!at) {
+    Wait w;
+    w.kind = WaitKind::tmem_columns;
+    w.address = columns;
+    return c.block(w);
+  }
+  c.cta->tmem_touched = true;
+  const u32 word = isa::pack(isa::TmemAddress{0, int(*at)});
+  to.owner->shared.write(u32(to.address), &word, sizeof word);
+  tell(c, i, lanes, SyncKind::tmem_alloc, *at, columns);
+  observe(c, i, l, to, 4, AccessKind::write);
+  return Status::next;
+}
+
+// more: address, columns.
+Status release(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32 address = uniform(c, c.slot(i, 0), lanes, "address");
+  const u32 columns = uniform(c, c.slot(i, 1), lanes, "column count");
+  c.cta->tmem.release(address & 0xFFFF, columns);
+  tell(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
+  c.cluster->changed(WaitKind::tmem_columns);
+  return Status::next;
+}
+
+Status relinquish(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  c.cta->tmem.relinquish();
+  tell(c, i, lanes, SyncKind::tmem_relinquish, 0, 0);
+  return Status::next;
+}
+
+// Where a warp's load or store starts. The hardware keeps a warp in its own quarter whatever the address says.
+struct Window {
+  int quarter = 0;  // first lane of the warp's quarter
+  int lane = 0;     // start inside it
+  int column = 0;
+};
+
+Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
+  const Slot base{i.a, std::uint8_t(i.wide ? 8 : 4), false};
+  const u32 address = uniform(c, base, lanes, "tensor-memory address") + u32(i.value);
+  const int lane = int(address >> 16), warp = int(c.warp->index);
+  const rules::Verdict v = rules::ld_quarter(shape, lane, warp);
+  if (v.broken())
+    c.grid->report(i.operation, diag::Severity::portability, std::string(rules::info(v.rule).slug), rule_text(v));
+  return {isa::tmem_lanes_per_warp * (warp % 4), lane % isa::tmem_lanes_per_warp, int(address & 0xFFFF)};
+}
+
+// Calls f(register index, lane of the warp, TMEM lane, first TMEM column) for every register.
+template <class F>
+void for_cells(const Inst& i, const Window& w, F f) {
+  const auto shape = DataShape(i.mode);
+  const bool packed = (i.flags & flag_packed) != 0;
+  const int split = int(i.target);
+  for (int k = 0; k < int(i.more_count); ++k)
+    for (int t = 0; t < warp_lanes; ++t) {
+      isa::TmemAddress cell = isa::fragment_cell(shape, t, k, 0);
+      if (packed) cell.column *= 2;
+      if (shape == DataShape::s16x32bx2 && t >= 16) cell.column += split;
+      f(k, t, w.quarter + (w.lane + cell.lane) % isa::tmem_lanes_per_warp, w.column + cell.column);
+    }
+}
+
+void check_footprint(Context& c, const Inst& i, const Window& w, const char* what) {
+  const auto shape = DataShape(i.mode);
+  const isa::LoadShape s = isa::load_shape(shape);
+  const int columns = int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1);
+  c.cta->tmem.check_columns(w.column, columns, what);
+  if (shape == DataShape::s16x32bx2) c.cta->tmem.check_columns(w.column + int(i.target), columns, what);
+}
+
+void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
+  if (!c.grid->observer) return;
+  const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
+  const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1));
+  const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, w.column}));
+  c.grid->observer->access(c.agent(lanes), *i.operation, {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)},
+                           kind, Proxy::tensor_memory, 0);
+}
+
+// more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
+Status load(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const Window w = window(c, i, lanes, DataShape(i.mode));
+  check_footprint(c, i, w, "tcgen05.ld");
+  watch(c, i, lanes, w, AccessKind::read);
+  TensorMemory& tmem = c.cta->tmem;
+  const bool packed = (i.flags & flag_packed) != 0;
+  bool poison = false;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u32* cell = tmem.cell(lane, column);
+    const std::uint8_t* written = tmem.written(lane, column);
+    poison |= !written[0] || (packed && !written[1]);
+    c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
+  });
+  if (poison)
+    c.grid->report(
+        i.operation, diag::Severity::error, "sim-uninitialised-read",
+        fmt::format("memory must be written before it is read; got tensor-memory cells from column {}", w.column));
+  return Status::next;
+}
+
+Status store(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const Window w = window(c, i, lanes, DataShape(i.mode));
+  check_footprint(c, i, w, "tcgen05.st");
+  watch(c, i, lanes, w, AccessKind::write);
+  TensorMemory& tmem = c.cta->tmem;
+  const bool packed = (i.flags & flag_packed) != 0;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u32 v = c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t];
+    u32* cell = tmem.cell(lane, column);
+    std::uint8_t* written = tmem.written(lane, column);
+    cell[0] = packed ? v & 0xFFFF : v;
+    written[0] = 1;
+    if (packed) cell[1] = v >> 16, written[1] = 1;
+  });
+  return Status::next;
+}
+
+Status order(Context& c, const Inst& i, Mask lanes) {
+  const auto kind = SyncKind(i.mode);
+  const bool waits = kind == SyncKind::tcgen05_wait_ld || kind == SyncKind::tcgen05_wait_st;
+  if (waits && !whole_warp(c, i, lanes)) return Status::blocked;
+  tell(c, i, lanes, kind, 0, 0);
+  return Status::next;
+}
+
+bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) {
+  const isa::Modifiers& m = op.modifiers;
+  const std::size_t registers = loads ? 0 : op.arguments.size() - 1, address = loads ? 1 : 0;
+  const isa::LoadShape shape = isa::load_shape(m.shape);
+  if (shape.registers == 0) throw Gap{"this shape"};
+  l.address(inst, op.arg(address));
+  l.append_all(inst, op.arg(registers), ScalarType::b32);
+  const rules::Verdict v = rules::ld_registers(m.shape, isa::repeat_count(m.repeat), inst.more_count);
+  if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
+  inst.mode = std::uint8_t(m.shape);
+  inst.flags = m.pack_16b || m.unpack_16b ? flag_packed : 0;
+  if (m.shape == DataShape::s16x32bx2) inst.target = u32(op.arg(loads ? 2 : 1).value);
+  inst.run = loads ? load : store;
+  return true;
+}
+
+bool lower_order(Inst& inst, SyncKind kind) {
+  inst.mode = std::uint8_t(kind);
+  inst.run = order;
+  return true;
+}
+
+bool lower_allocation(Lowering& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::tcgen05_alloc) {
+    l.address(inst, op.arg(0));
+    inst.space = std::uint8_t(op.modifiers.space());
+    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
+    inst.run = allocate;
+  } else if (op.opcode == Opcode::tcgen05_dealloc) {
+    l.append(inst, l.any_width(op.arg(0), ScalarType::b32));
+    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
+    inst.run = release;
+  } else {
+    inst.run = relinquish;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool lower_tensor_memory(Lowering& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::tcgen05_alloc:
+    case Opcode::tcgen05_dealloc:
+    case Opcode::tcgen05_relinquish_alloc_permit: return lower_allocation(l, op, inst);
+    case Opcode::tcgen05_ld: return lower_access(l, op, inst, true);
+    case Opcode::tcgen05_st: return lower_access(l, op, inst, false);
+    case Opcode::tcgen05_wait_ld: return lower_order(inst, SyncKind::tcgen05_wait_ld);
+    case Opcode::tcgen05_wait_st: return lower_order(inst, SyncKind::tcgen05_wait_st);
+    case Opcode::tcgen05_fence_before: return lower_order(inst, SyncKind::tcgen05_fence_before);
+    case Opcode::tcgen05_fence_after: return lower_order(inst, SyncKind::tcgen05_fence_after);
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

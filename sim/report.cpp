@@ -1,0 +1,129 @@
+#include "sim/report.hpp"
+
+#include <fmt/format.h>
+
+namespace kiln::sim {
+namespace {
+
+std::string lanes_name(Mask lanes) {
+  if (lanes == all_lanes) return "all lanes";
+  if (count(lanes) == 1) return fmt::format("lane {}", first_lane(lanes));
+  return fmt::format("lanes {:#x}", lanes);
+}
+
+std::string cta_name(const Cta& cta) { return fmt::format("CTA ({}, {}, {})", cta.id.x, cta.id.y, cta.id.z); }
+
+std::string mbarrier_wait(const Cluster& cluster, const Wait& w) {
+  const Cta& owner = cluster.ctas[w.cta_rank];
+  const Mbarrier* b = owner.mbarriers.find(std::uint32_t(w.address));
+  const std::string name = shared_name(cluster.grid.program, std::uint32_t(w.address), 8);
+  if (!b) return fmt::format("mbarrier `{}`, which is gone", name);
+  std::string text = fmt::format("mbarrier `{}`, phase {} (parity {}): {} of {} arrivals pending", name, w.phase,
+                                 w.phase & 1, b->pending, b->expected);
+  if (b->tx > 0) text += fmt::format(", {} bytes outstanding", b->tx);
+  if (b->tx < 0) text += fmt::format(", {} bytes more delivered than expected", -b->tx);
+  return text;
+}
+
+std::string barrier_wait(const Cta& cta, const Wait& w) {
+  const NamedBarrier& b = cta.barriers[std::size_t(w.address)];
+  const std::uint32_t wanted = b.everybody ? cta.live_threads() : b.expected;
+  return fmt::format("barrier {}: {} of {} threads arrived", w.address, b.arrived, wanted);
+}
+
+std::string reason(const Cluster& cluster, const Cta& cta, const Fragment& f) {
+  const Wait& w = f.wait;
+  switch (w.kind) {
+    case WaitKind::convergence: return fmt::format("{} of its warp to reach the same instruction", lanes_name(w.lanes));
+    case WaitKind::warp_barrier: return fmt::format("{} of its warp to reach bar.warp.sync", lanes_name(w.lanes));
+    case WaitKind::barrier: return barrier_wait(cta, w);
+    case WaitKind::cluster_barrier:
+      return fmt::format("the cluster barrier: {} threads arrived", cluster.barrier_arrived);
+    case WaitKind::mbarrier: return mbarrier_wait(cluster, w);
+    case WaitKind::bulk_group: return fmt::format("its bulk copies, all but {} groups", w.address);
+    case WaitKind::tmem_columns:
+      return fmt::format("{} free columns of tensor memory; {} are allocated", w.address, cta.tmem.allocated());
+    case WaitKind::tensor_ops: return "its tcgen05 operations";
+    case WaitKind::none: break;
+  }
+  return "something";
+}
+
+// Where threads stand, as notes of a finding.
+void add_waits(const Cluster& cluster, diag::Diagnostic& d) {
+  const Program& program = cluster.grid.program;
+  for (const Cta& cta : cluster.ctas)
+    for (const Warp& w : cta.warps)
+      for (int k = 0; k < w.fragment_count; ++k) {
+        const Fragment& f = w.fragments[std::size_t(k)];
+        const ir::Operation* operation = program.insts[f.pc].operation;
+        if (!f.blocked) continue;
+        if (d.where.place.empty()) d.where = place_of(program, operation);
+        d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f.pc, f.lanes), reason(cluster, cta, f)),
+                           place_of(program, operation)});
+      }
+}
+
+}  // namespace
+
+std::string shared_name(const Program& program, std::uint32_t offset, std::uint32_t element_bytes) {
+  for (const Layout::SharedSymbol& s : program.layout.shared) {
+    if (offset - s.offset >= s.bytes) continue;
+    if (s.bytes <= element_bytes) return s.name;
+    if ((offset - s.offset) % element_bytes == 0)
+      return fmt::format("{}[{}]", s.name, (offset - s.offset) / element_bytes);
+    return fmt::format("{}+{}", s.name, offset - s.offset);
+  }
+  return fmt::format("shared {:#x}", offset);
+}
+
+std::string thread_name(const Cta& cta, const Warp& warp, std::uint32_t pc, Mask lanes) {
+  std::string_view role = cta.cluster->grid.program.code->label_before(pc, "role_");
+  std::string text;
+  if (!role.empty()) text = fmt::format("role `{}`, ", role.substr(5));
+  return text + fmt::format("warp {}, {} of {}", warp.index, lanes_name(lanes), cta_name(cta));
+}
+
+diag::Where place_of(const Program& program, const ir::Operation* operation) {
+  if (operation) return program.code->where(*operation);
+  return diag::Where::at(program.code->module->source, program.code->function->at);
+}
+
+void Grid::report(const ir::Operation* operation, diag::Severity severity, const std::string& slug,
+                  std::string message) {
+  if (!reported.insert({operation, slug}).second) return;
+  diag::Diagnostic d;
+  d.severity = severity;
+  d.slug = slug;
+  d.message = std::move(message);
+  d.where = place_of(program, operation);
+  sink.report(std::move(d));
+}
+
+void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault& fault) {
+  Grid& grid = cluster.grid;
+  diag::Diagnostic d;
+  d.severity = fault.outcome == Outcome::incomplete ? diag::Severity::incomplete : diag::Severity::error;
+  d.slug = fault.slug;
+  d.message = fault.message;
+  d.where = place_of(grid.program, operation);
+  for (const Cta& cta : cluster.ctas)
+    for (const Warp& w : cta.warps)
+      for (int k = 0; k < w.fragment_count && d.notes.empty(); ++k) {
+        const Fragment& f = w.fragments[std::size_t(k)];
+        if (operation && grid.program.insts[f.pc].operation == operation && !f.blocked)
+          d.notes.push_back({"executed by " + thread_name(cta, w, f.pc, f.lanes), {}});
+      }
+  if (fault.outcome == Outcome::step_limit) add_waits(cluster, d);
+  grid.sink.report(std::move(d));
+}
+
+void report_deadlock(Cluster& cluster) {
+  diag::Diagnostic d;
+  d.slug = "sim-deadlock";
+  d.message = "deadlock: no thread can go on and no asynchronous operation is in flight";
+  add_waits(cluster, d);
+  cluster.grid.sink.report(std::move(d));
+}
+
+}  // namespace kiln::sim

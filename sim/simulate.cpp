@@ -1,0 +1,251 @@
+#include "sim/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/diag/error.hpp"
+#include "sim/layout.hpp"
+#include "sim/lowering.hpp"
+#include "sim/machine.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using diag::InputError;
+using ir::Special;
+using launch::Dim3;
+
+const ir::Function& find_entry(const ir::Module& module, const std::string& name) {
+  const ir::Function* found = nullptr;
+  for (const ir::Item& item : module.items) {
+    const auto* f = std::get_if<ir::Function>(&item);
+    if (!f || !f->entry || !f->body || f->name.find(name) == std::string::npos) continue;
+    if (f->name == name) return *f;
+    if (found)
+      throw InputError(fmt::format("more than one kernel matches `{}`: `{}` and `{}`", name, found->name, f->name));
+    found = f;
+  }
+  if (!found)
+    throw InputError(name.empty() ? std::string("the module has no kernel")
+                                  : fmt::format("no kernel matches `{}`", name));
+  return *found;
+}
+
+std::string text(Dim3 d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
+
+// The cluster shape that the kernel or the launch asks for; they must not contradict each other.
+Dim3 cluster_shape(const ir::Function& f, const launch::Launch& launch) {
+  const ir::Performance* written = f.find("reqnctapercluster");
+  if (!written) return launch.cluster;
+  Dim3 shape;
+  if (!written->values.empty()) shape.x = std::uint32_t(written->values[0]);
+  if (written->values.size() > 1) shape.y = std::uint32_t(written->values[1]);
+  if (written->values.size() > 2) shape.z = std::uint32_t(written->values[2]);
+  if (launch.cluster.volume() > 1 && !(launch.cluster == shape))
+    throw InputError(fmt::format("kernel `{}` requires clusters of {}; the contract says {}", f.name, text(shape),
+                                 text(launch.cluster)));
+  return shape;
+}
+
+void check_launch(const ir::Function& f, const launch::Launch& launch, Dim3 cluster) {
+  if (launch.grid.volume() == 0 || launch.block.volume() == 0) throw InputError("grid and block must not be empty");
+  if (launch.block.volume() > std::uint64_t(isa::max_threads_per_cta))
+    throw InputError(fmt::format("a CTA has at most {} threads; the contract says {}", isa::max_threads_per_cta,
+                                 text(launch.block)));
+  if (launch.grid.x % cluster.x || launch.grid.y % cluster.y || launch.grid.z % cluster.z)
+    throw InputError(fmt::format("a grid of {} does not divide into clusters of {}", text(launch.grid), text(cluster)));
+  if (const ir::Performance* required = f.find("reqntid")) {
+    std::array<std::uint32_t, 3> want{1, 1, 1};
+    for (std::size_t k = 0; k < std::min<std::size_t>(3, required->values.size()); ++k)
+      want[k] = std::uint32_t(required->values[k]);
+    if (!(Dim3{want[0], want[1], want[2]} == launch.block))
+      throw InputError(fmt::format("kernel `{}` requires blocks of {}x{}x{}; the contract says {}", f.name, want[0],
+                                   want[1], want[2], text(launch.block)));
+  }
+}
+
+Dim3 unflatten(std::uint64_t index, Dim3 shape) {
+  return {std::uint32_t(index % shape.x), std::uint32_t(index / shape.x % shape.y),
+          std::uint32_t(index / shape.x / shape.y)};
+}
+
+// Special registers that are the same for all threads of a CTA.
+std::uint32_t of_cta(Special s, const Cta& cta) {
+  const Grid& grid = cta.cluster->grid;
+  const Dim3 g = grid.launch.grid, b = grid.launch.block, k = grid.cluster_shape, id = cta.id;
+  const Layout& layout = grid.program.layout;
+  switch (s) {
+    case Special::ntid_x: return b.x;
+    case Special::ntid_y: return b.y;
+    case Special::ntid_z: return b.z;
+    case Special::nwarpid: return std::uint32_t(cta.warps.size());
+    case Special::ctaid_x: return id.x;
+    case Special::ctaid_y: return id.y;
+    case Special::ctaid_z: return id.z;
+    case Special::nctaid_x: return g.x;
+    case Special::nctaid_y: return g.y;
+    case Special::nctaid_z: return g.z;
+    case Special::nsmid: return 1;
+    case Special::is_explicit_cluster: return k.volume() > 1;
+    case Special::clusterid_x: return id.x / k.x;
+    case Special::clusterid_y: return id.y / k.y;
+    case Special::clusterid_z: return id.z / k.z;
+    case Special::nclusterid_x: return g.x / k.x;
+    case Special::nclusterid_y: return g.y / k.y;
+    case Special::nclusterid_z: return g.z / k.z;
+    case Special::cluster_ctaid_x: return id.x % k.x;
+    case Special::cluster_ctaid_y: return id.y % k.y;
+    case Special::cluster_ctaid_z: return id.z % k.z;
+    case Special::cluster_nctaid_x: return k.x;
+    case Special::cluster_nctaid_y: return k.y;
+    case Special::cluster_nctaid_z: return k.z;
+    case Special::cluster_ctarank: return cta.rank;
+    case Special::cluster_nctarank: return std::uint32_t(k.volume());
+    case Special::total_smem_size:
+    case Special::aggr_smem_size: return layout.shared_bytes;
+    case Special::dynamic_smem_size: return grid.launch.dynamic_smem;
+    case Special::reserved_smem: return reserved_shared_bytes;
+    case Special::warp_size: return warp_lanes;
+    default: return 0;
+  }
+}
+
+std::uint32_t of_thread(Special s, const Cta& cta, const Warp& warp, int lane) {
+  const Dim3 tid = unflatten(warp.index * warp_lanes + std::uint32_t(lane), cta.cluster->grid.launch.block);
+  const std::uint32_t self = 1u << lane;
+  switch (s) {
+    case Special::tid_x: return tid.x;
+    case Special::tid_y: return tid.y;
+    case Special::tid_z: return tid.z;
+    case Special::laneid: return std::uint32_t(lane);
+    case Special::warpid: return warp.index;
+    case Special::lanemask_eq: return self;
+    case Special::lanemask_lt: return self - 1;
+    case Special::lanemask_le: return self | (self - 1);
+    case Special::lanemask_gt: return ~(self | (self - 1));
+    case Special::lanemask_ge: return ~(self - 1);
+    default: return of_cta(s, cta);
+  }
+}
+
+void start_warp(Cta& cta, Warp& warp, std::uint32_t index) {
+  const Program& program = cta.cluster->grid.program;
+  const std::uint32_t first = index * warp_lanes, left = cta.threads - first;
+  warp.start(program, index, left >= warp_lanes ? all_lanes : (1u << left) - 1);
+  for (const Constant& c : program.constants) {
+    if (c.kind != Constant::Kind::shared_address || cta.rank == 0) continue;
+    const std::uint64_t v = c.value + (std::uint64_t(cta.rank) << cluster_rank_shift);
+    for (int l = 0; l < warp_lanes; ++l) std::memcpy(warp.registers + c.offset + l * c.bytes, &v, c.bytes);
+  }
+  for (const SpecialSlot& s : program.specials)
+    for (int l = 0; l < warp_lanes; ++l) {
+      const std::uint32_t v = of_thread(s.special, cta, warp, l);
+      std::memcpy(warp.registers + s.offset + l * 4, &v, 4);
+    }
+}
+
+void start_cta(Cluster& cluster, Cta& cta, std::uint32_t rank) {
+  Grid& grid = cluster.grid;
+  const Dim3 in = unflatten(rank, grid.cluster_shape), k = grid.cluster_shape, g = grid.launch.grid;
+  const bool keep_tmem = !cta.tmem_touched;
+  TensorMemory tmem = std::move(cta.tmem);
+  if (!keep_tmem) tmem.reset();
+  Storage shared = std::move(cta.shared);
+  std::vector<Warp> warps = std::move(cta.warps);
+  cta = Cta{};
+  cta.tmem = std::move(tmem);
+  cta.shared = std::move(shared);
+  cta.warps = std::move(warps);
+  cta.cluster = &cluster;
+  cta.rank = rank;
+  cta.id = {cluster.id.x * k.x + in.x, cluster.id.y * k.y + in.y, cluster.id.z * k.z + in.z};
+  cta.index = cta.id.x + g.x * (cta.id.y + g.y * cta.id.z);
+  cta.threads = std::uint32_t(grid.launch.block.volume());
+  cta.shared.reset(grid.program.layout.shared_bytes);
+  cta.local.reset(std::size_t(grid.program.layout.local_bytes) * ((cta.threads + 31) / 32 * 32));
+  cta.bulk.resize((cta.threads + 31) / 32 * 32);
+  cta.copies.resize(cta.bulk.size());
+  cta.tensor.last_of_thread.assign(cta.bulk.size(), 0);
+  cta.warps.resize((cta.threads + warp_lanes - 1) / warp_lanes);
+  for (std::uint32_t w = 0; w < cta.warps.size(); ++w) start_warp(cta, cta.warps[w], w);
+  if (grid.observer) grid.observer->sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_start, cta.index, 0, 0, 0});
+}
+
+Outcome run_grid(Grid& grid) {
+  const Dim3 g = grid.launch.grid, k = grid.cluster_shape;
+  const Dim3 clusters{g.x / k.x, g.y / k.y, g.z / k.z};
+  Cluster cluster{grid, 0, {}, Random(0)};
+  cluster.ctas.resize(k.volume());
+  for (std::uint64_t n = 0; n < clusters.volume(); ++n) {
+    cluster.index = std::uint32_t(n);
+    cluster.id = unflatten(n, clusters);
+    cluster.random = Random(Random(grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
+    cluster.now = 0;
+    cluster.events = {};
+    cluster.barrier_arrived = 0;
+    cluster.barrier_generation = cluster.stamp = 0;
+    for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
+    grid.statistics.ctas += cluster.ctas.size();
+    if (const Outcome o = run_cluster(cluster); o != Outcome::finished) return o;
+  }
+  return Outcome::finished;
+}
+
+void add(Statistics& sum, const Statistics& s) {
+  sum.ctas += s.ctas;
+  sum.warp_instructions += s.warp_instructions;
+  sum.thread_instructions += s.thread_instructions;
+  sum.mma_instructions += s.mma_instructions;
+  sum.mma_flops += s.mma_flops;
+  sum.tma_bytes += s.tma_bytes;
+}
+
+Outcome run_launch(const ir::Module& module, const launch::Contract& contract, const launch::Launch& launch,
+                   GlobalMemory& memory, const Options& options, diag::Sink& sink, Observer* observer,
+                   Statistics& statistics) {
+  const ir::Function& f = find_entry(module, launch.entry);
+  const Dim3 cluster = cluster_shape(f, launch);
+  check_launch(f, launch, cluster);
+  const ir::Code code = ir::decode(module, f, sink);
+  if (sink.has_errors()) return Outcome::fault;
+  const Program program = Lowering(code, make_layout(code, launch, memory)).run();
+  Grid grid{program, memory, launch, options, sink, observer};
+  grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
+  grid.cluster_shape = cluster;
+  const Outcome o = run_grid(grid);
+  add(statistics, grid.statistics);
+  return o;
+}
+
+}  // namespace
+
+std::string_view spelling(Outcome o) {
+  switch (o) {
+    case Outcome::finished: return "finished";
+    case Outcome::fault: return "fault";
+    case Outcome::deadlock: return "deadlock";
+    case Outcome::step_limit: return "step limit";
+    case Outcome::incomplete: return "incomplete";
+  }
+  return "";
+}
+
+Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink) {
+  return simulate(module, contract, options, sink, nullptr);
+}
+
+Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
+                Observer* observer) {
+  GlobalMemory memory;
+  for (launch::Buffer& b : contract.buffers) memory.add(b);
+  Result result;
+  for (const launch::Launch& l : contract.launches) {
+    result.outcome = run_launch(module, contract, l, memory, options, sink, observer, result.statistics);
+    if (result.outcome != Outcome::finished) break;
+  }
+  return result;
+}
+
+}  // namespace kiln::sim

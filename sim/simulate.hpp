@@ -1,0 +1,51 @@
+// Runs PTX on the CPU, exactly and deterministically.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/ir/module.hpp"
+
+namespace kiln::sim {
+
+class Observer;  // sim/observer.hpp
+
+/// `exact` computes each MMA bit for bit as measured; `fast` uses plain f32 arithmetic, and the result says so.
+enum class Arithmetic : std::uint8_t { exact, fast };
+
+struct Options {
+  std::uint64_t seed = 1;  // schedule: which warp next, when an asynchronous operation completes
+  Arithmetic arithmetic = Arithmetic::exact;
+  std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
+};
+
+/// What a run did.
+struct Statistics {
+  std::uint64_t ctas = 0;
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t thread_instructions = 0;
+  std::uint64_t mma_instructions = 0;
+  std::uint64_t mma_flops = 0;
+  std::uint64_t tma_bytes = 0;
+};
+
+enum class Outcome : std::uint8_t { finished, fault, deadlock, step_limit, incomplete };
+std::string_view spelling(Outcome);
+
+struct Result {
+  Outcome outcome = Outcome::finished;
+  Statistics statistics{};
+};
+
+/// Runs every launch of the contract in order on `module`; buffers of the contract hold the results afterwards. Faults,
+/// deadlocks (as wait-for lists), reads of poison and unmodelled instructions are reported to `sink`. A contract that
+/// does not fit the module (wrong entry, parameter sizes, limits) is an InputError.
+Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink);
+/// The same, watched by `observer`, which may be null.
+Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink,
+                Observer* observer);
+
+}  // namespace kiln::sim

@@ -1,0 +1,61 @@
+#include "sim/tensor_map.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "ptx/diag/error.hpp"
+#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/tma.hpp"
+#include "sim/fault.hpp"
+
+namespace kiln::sim {
+namespace {
+
+constexpr std::array<char, 8> our_mark{'k', 'i', 'l', 'n', 't', 'm', '0', '1'};
+
+rules::Verdict judge(const launch::TensorMap& map, std::uint64_t address) {
+  const int bits = isa::bits(map.dtype);
+  rules::Verdict v = rules::first(rules::tma_stride(std::int64_t(address)),
+                                  rules::tma_inner_bytes(std::int64_t(map.box[0]) * bits / 8),
+                                  rules::tma_inner_span(map.swizzle, std::int64_t(map.box[0]) * bits / 8));
+  for (int i = 0; i < map.rank; ++i) {
+    v = rules::first(v, rules::tma_box(map.box[std::size_t(i)]));
+    if (i > 0) v = rules::first(v, rules::tma_stride(std::int64_t(map.strides[std::size_t(i)])));
+  }
+  return v;
+}
+
+}  // namespace
+
+TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address) {
+  const std::uint64_t address = buffer_address + map.offset;
+  if (const rules::Verdict v = judge(map, address); v.broken())
+    throw diag::InputError(
+        fmt::format("tensor map of buffer `{}`: {} [{}]", map.buffer, rule_text(v), rules::info(v.rule).slug));
+  TensorMapImage image;
+  image.mark = our_mark;
+  image.address = address;
+  image.rank = std::uint8_t(map.rank);
+  image.dtype = std::uint8_t(map.dtype);
+  image.swizzle = std::uint8_t(map.swizzle);
+  image.oob = std::uint8_t(map.oob);
+  for (std::size_t i = 0; i < std::size_t(map.rank); ++i) {
+    image.dims[i] = map.dims[i];
+    if (i > 0) image.strides[i - 1] = map.strides[i];
+    image.box[i] = std::uint16_t(map.box[i]);
+    image.element_strides[i] = std::uint8_t(map.element_strides[i]);
+  }
+  return std::bit_cast<TensorMapBytes>(image);
+}
+
+TensorMapImage decode_tensor_map(const std::uint8_t* bytes) {
+  TensorMapImage image;
+  std::memcpy(&image, bytes, sizeof image);
+  if (image.mark != our_mark || image.rank < 1 || image.rank > isa::tma_max_rank)
+    fault("sim-tensor-map", "the address does not hold a tensor map that the launch contract encoded");
+  return image;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,38 @@
+// The simulator's own encoding of a tensor map: 128 bytes that a kernel may copy, keep in any memory and edit with
+// tensormap.replace. What the driver would have written there is opaque, so bytes without our mark are refused.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "launch/tensor_map.hpp"
+#include "ptx/isa/tma.hpp"
+
+namespace kiln::sim {
+
+using TensorMapBytes = std::array<std::uint8_t, isa::tensor_map_bytes>;
+
+/// The 128 bytes as fields. tensormap.replace edits these.
+struct TensorMapImage {
+  std::array<char, 8> mark{};
+  std::uint64_t address = 0;                                   // of the tensor's first element
+  std::array<std::uint64_t, isa::tma_max_rank> dims{};         // elements
+  std::array<std::uint64_t, isa::tma_max_rank - 1> strides{};  // bytes, of dimensions 1 and up
+  std::array<std::uint16_t, isa::tma_max_rank> box{};          // elements
+  std::array<std::uint8_t, isa::tma_max_rank> element_strides{};
+  std::uint8_t rank = 0;
+  std::uint8_t dtype = 0;    // isa::ScalarType
+  std::uint8_t swizzle = 0;  // isa::Swizzle
+  std::uint8_t oob = 0;      // launch::OutOfBounds
+  std::array<std::uint8_t, 21> zero{};
+};
+static_assert(sizeof(TensorMapImage) == isa::tensor_map_bytes);
+
+/// Encodes a tensor map whose buffer starts at `buffer_address`. InputError, with the rule's slug, for a map that the
+/// driver would refuse.
+TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address);
+
+/// The fields of an encoded map. Faults [sim-tensor-map] for bytes that `encode` did not write.
+TensorMapImage decode_tensor_map(const std::uint8_t* bytes);
+
+}  // namespace kiln::sim

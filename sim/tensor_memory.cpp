@@ -1,0 +1,79 @@
+#include "sim/tensor_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/fault.hpp"
+
+namespace kiln::sim {
+namespace {
+constexpr std::uint32_t poison_cell = 0xFFFFFFFFu;
+}
+
+TensorMemory::TensorMemory() { reset(); }
+
+void TensorMemory::reset() {
+  constexpr auto cells = std::size_t(isa::tmem_lanes) * isa::tmem_columns;
+  cells_.assign(cells, poison_cell);
+  written_.assign(cells, 0);
+  owner_.fill(-1);
+  live_.clear();
+  state_ = {};
+}
+
+std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
+  require(rules::alloc_columns(columns));
+  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::alloc, columns);
+  if (next.verdict.broken() && next.verdict.rule == rules::Rule::alloc_budget) return std::nullopt;
+  require(next.verdict);
+  // Blocks start at a multiple of their size, which first fit keeps by itself while sizes do not grow.
+  for (std::int64_t first = 0; first + columns <= isa::tmem_columns; first += columns) {
+    const auto begin = owner_.begin() + first;
+    if (std::any_of(begin, begin + columns, [](std::int16_t o) { return o >= 0; })) continue;
+    std::fill(begin, begin + columns, std::int16_t(first));
+    live_.emplace_back(std::uint32_t(first), columns);
+    state_ = next.next;
+    return std::uint32_t(first);
+  }
+  return std::nullopt;
+}
+
+void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
+  const auto found = std::find(live_.begin(), live_.end(), std::pair{column, columns});
+  if (found == live_.end()) {
+    std::string held;
+    for (const auto& [at, n] : live_) held += fmt::format("{}{} at column {}", held.empty() ? "" : ", ", n, at);
+    fault(
+        "tcgen05-dealloc-size",
+        fmt::format("tcgen05.dealloc must free a live allocation, with its size; got {} columns at column {}, live: {}",
+                    columns, column, held.empty() ? "none" : held));
+  }
+  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::dealloc, columns);
+  require(next.verdict);
+  state_ = next.next;
+  live_.erase(found);
+  for (int c = int(column); c < int(column) + int(columns); ++c) {
+    owner_[std::size_t(c)] = -1;
+    for (int lane = 0; lane < isa::tmem_lanes; ++lane) *cell(lane, c) = poison_cell, *written(lane, c) = 0;
+  }
+}
+
+void TensorMemory::relinquish() {
+  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::relinquish);
+  require(next.verdict);
+  state_ = next.next;
+}
+
+void TensorMemory::check_columns(int first, int n, const char* what) const {
+  if (first < 0 || first + n > isa::tmem_columns)
+    fault("tcgen05-tmem-range",
+          fmt::format("{} covers tensor-memory columns {} to {}; there are 512", what, first, first + n - 1));
+  for (int c = first; c < first + n; ++c) {
+    if (owner_[std::size_t(c)] >= 0) continue;
+    fault("tcgen05-tmem-range", fmt::format("{} covers tensor-memory columns {} to {}; column {} is not allocated",
+                                            what, first, first + n - 1, c));
+  }
+}
+
+}  // namespace kiln::sim

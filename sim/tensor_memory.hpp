@@ -1,0 +1,51 @@
+// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, who has allocated which columns, and which cells
+// were ever written. PTX ISA "Tensor Memory".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptx/isa/tmem.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
+
+namespace kiln::sim {
+
+/// The cells, the allocation map and the state that the allocation rules walk.
+class TensorMemory {
+ public:
+  TensorMemory();
+
+  /// Everything free, nothing written.
+  void reset();
+
+  /// The first column of a new allocation; nothing when no gap is large enough (the instruction then waits). Faults for
+  /// a column count that the rules forbid and for an allocation after relinquish.
+  std::optional<std::uint32_t> allocate(std::int64_t columns);
+  /// Frees a live allocation; faults when there is none at that column with that size.
+  void release(std::uint32_t column, std::int64_t columns);
+  void relinquish();
+  /// The verdict on leaving the CTA now.
+  rules::Verdict leave() const { return rules::step(state_, rules::AllocEvent::exit).verdict; }
+  std::int64_t allocated() const { return state_.live; }
+
+  /// Faults unless every column of [first, first + n) is allocated; `what` names the access.
+  void check_columns(int first, int n, const char* what) const;
+
+  /// Cells are row-major by lane: cell(lane, column)[1] is the next column.
+  std::uint32_t* cell(int lane, int column) { return cells_.data() + index(lane, column); }
+  std::uint8_t* written(int lane, int column) { return written_.data() + index(lane, column); }
+  static constexpr int lane_stride = isa::tmem_columns;
+
+ private:
+  static std::size_t index(int lane, int column) { return std::size_t(lane) * lane_stride + std::size_t(column); }
+
+  std::vector<std::uint32_t> cells_;
+  std::vector<std::uint8_t> written_;
+  std::array<std::int16_t, isa::tmem_columns> owner_{};  // first column of the allocation, -1: free
+  rules::AllocState state_{};
+  std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
+};
+
+}  // namespace kiln::sim

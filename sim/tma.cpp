@@ -1,0 +1,149 @@
+#include "sim/tma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/num/format.hpp"
+#include "ptx/rules/tma.hpp"
+#include "sim/atomics.hpp"
+
+namespace kiln::sim {
+namespace {
+
+constexpr std::uint32_t chunk = 16;  // a swizzle moves 16-byte pieces whole
+
+// A row of the box: its first byte inside the tensor, in the row and in global memory, and how many there are.
+struct Row {
+  std::uint32_t first = 0;
+  std::uint32_t bytes = 0;
+  std::uint64_t address = 0;
+};
+
+Row row_of(const Box& box, std::uint32_t index) {
+  const TensorMapImage& m = box.map;
+  Row row;
+  std::uint64_t address = m.address;
+  for (int d = 1; d < m.rank; ++d) {
+    const std::uint32_t extent = box.extent(d);
+    const std::int64_t x = box.at[std::size_t(d)] + std::int64_t(index % extent) * m.element_strides[std::size_t(d)];
+    index /= extent;
+    if (x < 0 || x >= std::int64_t(m.dims[std::size_t(d)])) return row;
+    address += std::uint64_t(x) * m.strides[std::size_t(d - 1)];
+  }
+  const std::int64_t low = std::max<std::int64_t>(0, -box.at[0]);
+  const std::int64_t high = std::min<std::int64_t>(m.box[0], std::int64_t(m.dims[0]) - box.at[0]);
+  if (high <= low) return row;
+  const int bits = box.element_bits();
+  row.first = std::uint32_t(low * bits / 8);
+  row.bytes = std::uint32_t((high - low) * bits / 8);
+  row.address = address + std::uint64_t((box.at[0] + low) * bits / 8);
+  return row;
+}
+
+// What fills a row outside the tensor.
+void fill(const Box& box, std::uint8_t* row) {
+  const auto type = isa::ScalarType(box.map.dtype);
+  if (launch::OutOfBounds(box.map.oob) == launch::OutOfBounds::zero || !isa::is_floating(type)) {
+    std::memset(row, 0, box.row_bytes());
+    return;
+  }
+  const std::uint64_t nan = num::canonical_nan(type);
+  const std::size_t size = std::size_t(box.element_bits()) / 8;
+  for (std::size_t at = 0; at < box.row_bytes(); at += size) std::memcpy(row + at, &nan, size);
+}
+
+// Calls f(shared offset, offset in row, bytes) for each piece of a row.
+template <class F>
+void for_chunks(const Box& box, std::uint32_t shared_address, std::uint32_t row, F f) {
+  const std::uint32_t base = shared_address + row * box.row_pitch(), bytes = box.row_bytes();
+  for (std::uint32_t at = 0; at < bytes; at += chunk)
+    f(isa::swizzled(box.swizzle(), base + at), at, std::min(chunk, bytes - at));
+}
+
+}  // namespace
+
+std::uint32_t Box::extent(int dimension) const {
+  const auto d = std::size_t(dimension);
+  if (dimension == 0) return map.box[0];
+  const std::uint32_t step = std::max<std::uint32_t>(1, map.element_strides[d]);
+  return (map.box[d] + step - 1) / step;
+}
+
+std::uint32_t Box::rows() const {
+  std::uint32_t n = 1;
+  for (int d = 1; d < map.rank; ++d) n *= extent(d);
+  return n;
+}
+
+std::uint32_t Box::row_pitch() const {
+  const auto span = std::uint32_t(isa::span_bytes(swizzle()));
+  return swizzle() != isa::Swizzle::none && row_bytes() < span ? span : row_bytes();
+}
+
+void check_box(const Box& box, std::uint32_t shared_address) {
+  if (box.element_bits() == 6) unmodelled("tensor maps with 6-bit elements");
+  require(rules::tma_coordinate(box.at[0], box.element_bits()));
+  require(rules::tma_alignment(shared_address));
+}
+
+std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> out;
+  for (std::uint32_t r = 0; r < box.rows(); ++r)
+    if (const Row row = row_of(box, r); row.bytes) out.emplace_back(row.address, row.bytes);
+  return out;
+}
+
+void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta, std::uint32_t shared_address) {
+  std::vector<std::uint8_t> bytes(box.row_bytes());
+  const std::uint32_t rows = box.rows();
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const Row row = row_of(box, r);
+    if (row.bytes < box.row_bytes()) fill(box, bytes.data());
+    if (row.bytes) {
+      const View from = grid.memory.at(row.address, row.bytes);
+      check_written(grid, operation, {from, isa::Space::global, nullptr, row.address}, row.bytes);
+      std::memcpy(bytes.data() + row.first, from.data, row.bytes);
+    }
+    for_chunks(box, shared_address, r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
+      cta.shared.write(to, bytes.data() + at, n);
+    });
+  }
+}
+
+std::vector<std::uint8_t> gather_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta,
+                                     std::uint32_t shared_address) {
+  std::vector<std::uint8_t> bytes(box.bytes());
+  const std::uint32_t rows = box.rows();
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const Row row = row_of(box, r);
+    for_chunks(box, shared_address, r, [&](std::uint32_t from, std::uint32_t at, std::uint32_t n) {
+      const View v = cta.shared.view(from);
+      // What is not stored may be poison.
+      const bool stored = at < row.first + row.bytes && at + n > row.first;
+      if (stored)
+        check_written(grid, operation, {v, isa::Space::shared_cta, &cta, from},
+                      std::min(n, row.first + row.bytes - at));
+      std::memcpy(bytes.data() + r * box.row_bytes() + at, v.data, n);
+    });
+  }
+  return bytes;
+}
+
+void store_box(Grid& grid, const Box& box, const std::vector<std::uint8_t>& bytes, isa::Combine how) {
+  const std::uint32_t rows = box.rows();
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const Row row = row_of(box, r);
+    if (!row.bytes) continue;
+    const View to = grid.memory.at(row.address, row.bytes);
+    const std::uint8_t* from = bytes.data() + r * box.row_bytes() + row.first;
+    if (how == isa::Combine::none)
+      std::memcpy(to.data, from, row.bytes);
+    else
+      combine_bytes(how, isa::ScalarType(box.map.dtype), to.data, from, row.bytes);
+    to.mark(row.bytes);
+  }
+}
+
+}  // namespace kiln::sim

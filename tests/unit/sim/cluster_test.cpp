@@ -1,0 +1,185 @@
+// CTAs of one cluster: addresses, barriers, remote arrivals, multicast. And the copies that threads track themselves.
+#include <doctest/doctest.h>
+
+#include "tests/unit/sim/run.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+
+namespace {
+
+Run run_cluster(const std::string& body, u32 ctas, u32 cluster, u32 threads, std::size_t bytes,
+                std::uint64_t seed = 1) {
+  launch::Contract c;
+  c.buffers = {buffer("out", bytes)};
+  launch::Launch l;
+  l.grid = {ctas, 1, 1};
+  l.cluster = {cluster, 1, 1};
+  l.block = {threads, 1, 1};
+  l.params = {pointer("out")};
+  c.launches = {l};
+  sim::Options o;
+  o.seed = seed;
+  return run(kernel(body), c, o);
+}
+
+}  // namespace
+
+TEST_CASE("CTAs know their place") {
+  const Run r = run_cluster(R"(
+    mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 16; add.u64 %rd1, %rd1, %out;
+    mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, %nctaid.x; mov.u32 %r4, %clusterid.x; mov.u32 %r5, %cluster_nctarank;
+    st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5};)",
+                            6, 2, 1, 96);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  const auto out = r.read<u32>("out");
+  CHECK(out[4 * 5 + 0] == 1);
+  CHECK(out[4 * 5 + 1] == 6);
+  CHECK(out[4 * 5 + 2] == 2);
+  CHECK(out[4 * 5 + 3] == 2);
+  CHECK(r.result.statistics.ctas == 6);
+}
+
+TEST_CASE("a CTA reads its neighbour's shared memory and arrives on its mbarrier") {
+  const std::string text = R"(
+    .shared .align 8 .b64 bar; .shared .align 4 .u32 value;
+    mov.u32 %r1, bar; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
+    mbarrier.init.shared::cta.b64 [%r1], 32; fence.mbarrier_init.release.cluster;
+    add.u32 %r5, %r3, 70; st.shared.u32 [%r2], %r5;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+    mapa.shared::cluster.u32 %r6, %r1, %r4; mapa.shared::cluster.u32 %r7, %r2, %r4;
+    ld.shared::cluster.u32 %r8, [%r7];
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];
+  W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra W;
+    mul.wide.u32 %rd1, %r3, 4; add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r8;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;)";
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    const Run r = run_cluster(text, 2, 2, 32, 8, seed);
+    REQUIRE_MESSAGE(r.clean(), r.findings());
+    CHECK(r.read<u32>("out") == std::vector<u32>{71, 70});
+  }
+}
+
+TEST_CASE("a remote address under shared::cta is found") {
+  const Run r = run_cluster(R"(
+    .shared .align 4 .u32 value; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
+    mapa.shared::cluster.u32 %r7, %r2, %r4; st.shared::cta.u32 [%r7], 1;)",
+                            2, 2, 32, 8);
+  CHECK(r.has("[sim-remote-address]"));
+}
+
+TEST_CASE("a multicast copy reaches every CTA of its mask") {
+  launch::Contract c;
+  std::vector<u16> data(512);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = u16(i);
+  c.buffers = {filled("T", data), buffer("out", 8)};
+  launch::TensorMap m;
+  m.buffer = "T";
+  m.rank = 1;
+  m.dims = {512};
+  m.box = {64, 1, 1, 1, 1};
+  c.tensor_maps = {{"T", m}};
+  launch::Launch l;
+  l.grid = l.cluster = {2, 1, 1};
+  l.params = {map("T"), pointer("out")};
+  c.launches = {l};
+  const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 T[128], .param .u64 out) {
+    .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>; .reg .b16 %h<2>;
+    .shared .align 128 .b8 s[128]; .shared .align 8 .b64 bar;
+    mov.b64 %rd1, T; ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, %cluster_ctarank;
+    mbarrier.init.shared::cta.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+    setp.ne.u32 %p1, %r3, 0; @%p1 bra W; mov.u16 %h1, 3;
+    cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+      [%r1], [%rd1, {64}], [%r2], %h1;
+  W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra W;
+    ld.shared.u32 %r4, [%r1+4]; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd3, %rd3, %rd2; st.global.u32 [%rd3], %r4;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret; })",
+                    c);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<u32>("out") == std::vector<u32>{66 | 67 << 16, 66 | 67 << 16});
+}
+
+TEST_CASE("cp.async groups complete in their thread, and arrive on an mbarrier") {
+  const Run r = run_kernel(kernel(R"(
+    .shared .align 16 .b8 s[1024]; .shared .align 8 .b64 bar;
+    mov.u32 %r1, s; mov.u32 %r0, %tid.x; mov.u32 %r5, bar;
+    setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [%r5], 32; bar.sync 0;
+    mul.wide.u32 %rd1, %r0, 4; add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r0;
+    shl.b32 %r2, %r0, 2; add.u32 %r2, %r1, %r2;
+    cp.async.ca.shared.global [%r2], [%rd1], 4; cp.async.commit_group;
+    cp.async.ca.shared.global [%r2+256], [%rd1], 4, 2; cp.async.commit_group;
+    cp.async.wait_group 1; ld.shared.u32 %r3, [%r2];
+    cp.async.mbarrier.arrive.noinc.shared.b64 [%r5];
+  W: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra W;
+    xor.b32 %r6, %r0, 31; shl.b32 %r6, %r6, 2; add.u32 %r6, %r1, %r6; ld.shared.u32 %r4, [%r6+256];
+    shl.b32 %r4, %r4, 8; or.b32 %r3, %r3, %r4; st.global.u32 [%rd1], %r3;)"),
+                           32);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  for (u32 t = 0; t < 32; ++t) CHECK(r.read<u32>("out")[t] == (t | (31 - t) << 8));
+}
+
+TEST_CASE("bulk reductions add to what is there") {
+  launch::Contract c;
+  c.buffers = {filled("D", std::vector<float>(64, 2.5f))};
+  launch::TensorMap m;
+  m.buffer = "D";
+  m.dtype = isa::ScalarType::f32;
+  m.dims = {32, 2};
+  m.strides = {0, 128};
+  m.box = {32, 1, 1, 1, 1};
+  c.tensor_maps = {{"D", m}};
+  launch::Launch l;
+  l.block = {32, 1, 1};
+  l.params = {map("D"), pointer("D")};
+  c.launches = {l};
+  const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 D[128], .param .u64 out) {
+    .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p<2>;
+    .shared .align 128 .b8 s[128];
+    mov.b64 %rd1, D; ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, %tid.x; shl.b32 %r3, %r2, 2;
+    add.u32 %r3, %r3, %r1;
+    cvt.rn.f32.u32 %f1, %r2; st.shared.f32 [%r3], %f1; fence.proxy.async.shared::cta; bar.warp.sync 0xffffffff;
+    setp.ne.u32 %p1, %r2, 0; @%p1 bra OUT;
+    cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {0, 1}], [%r1];
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd2], [%r1], 64;
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+  OUT: ret; })",
+                    c);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  const auto d = r.read<float>("D");
+  CHECK(d[5] == 7.5f);
+  CHECK(d[16] == 2.5f);
+  CHECK(d[32 + 31] == 33.5f);
+}
+
+TEST_CASE("stmatrix and ldmatrix are each other's inverse, and .trans transposes") {
+  const Run r = run_kernel(kernel(R"(
+    .shared .align 16 .b8 s[512];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, s; shl.b32 %r2, %r0, 4; add.u32 %r2, %r2, %r1;
+    mul.lo.u32 %r10, %r0, 0x00020002; add.u32 %r10, %r10, 0x00010000; add.u32 %r11, %r10, 0x01000100;
+    add.u32 %r12, %r10, 0x02000200; add.u32 %r13, %r10, 0x03000300;
+    stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r2], {%r10, %r11, %r12, %r13}; bar.warp.sync 0xffffffff;
+    ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r20, %r21, %r22, %r23}, [%r2];
+    ld.shared.u32 %r24, [%r1+144];
+    mul.wide.u32 %rd1, %r0, 8; add.u64 %rd1, %rd1, %out; st.global.v2.u32 [%rd1], {%r21, %r24};)"),
+                           32, 64);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  // Element (row, column) of matrix 1 is 256 + 8 * row + column. Thread 6 gets column 1, rows 4 and 5.
+  CHECK(r.read<u32>("out")[2 * 6] == ((256 + 8 * 4 + 1) | u32(256 + 8 * 5 + 1) << 16));
+  CHECK(r.read<u32>("out")[1] == ((256 + 8) | u32(256 + 9) << 16));
+}
+
+TEST_CASE("no cluster launch is ever cancelled") {
+  const Run r = run_kernel(kernel(R"(
+    .shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar; .reg .b128 %q;
+    mov.u32 %r1, answer; mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 16;
+    clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
+  W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;
+    ld.shared.b128 %q, [%r1]; clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q;
+    selp.u32 %r3, 1, 2, %p2; st.global.u32 [%out], %r3;)"));
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<u32>("out")[0] == 2);
+}

@@ -1,0 +1,124 @@
+// What a run reports, in which words.
+#include <doctest/doctest.h>
+
+#include "tests/unit/sim/run.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+using sim::Outcome;
+
+TEST_CASE("a store behind a buffer names it") {
+  const Run r = run_kernel(kernel("st.global.u32 [%out+256], 1;"));
+  CHECK(r.result.outcome == Outcome::fault);
+  CHECK(r.has("4 bytes at offset 256 of `out` reach past its end at 256 [sim-out-of-bounds]"));
+}
+
+TEST_CASE("misaligned accesses fault") {
+  CHECK(run_kernel(kernel("st.global.u32 [%out+2], 1;")).has("must be a multiple of 4"));
+  CHECK(run_kernel(kernel("st.global.v4.u32 [%out+8], {%r1, %r1, %r1, %r1};")).has("[sim-misaligned]"));
+}
+
+TEST_CASE("memory that nobody wrote is found once per instruction") {
+  const Run r = run_kernel(kernel(".shared .align 4 .b8 box[128]; mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 2; mov.u32 "
+                                  "%r2, box; add.u32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1];"),
+                           32);
+  CHECK(r.result.outcome == Outcome::finished);
+  CHECK(r.sink.all().size() == 1);
+  CHECK(r.has("memory must be written before it is read; got 4 bytes at offset 0 of `box` [sim-uninitialised-read]"));
+}
+
+TEST_CASE("what is not modelled is named where it stands") {
+  const Run r = run_kernel(kernel("mov.u32 %r1, 0;\nvadd.s32.s32.s32 %r1, %r1, %r1, %r1;"));
+  CHECK(r.result.outcome == Outcome::incomplete);
+  CHECK(r.sink.incomplete());
+  CHECK(r.has("the simulator does not model `vadd.s32.s32.s32`"));
+  CHECK(run_kernel(kernel("bra END; vadd.s32.s32.s32 %r1, %r1, %r1, %r1; END:")).clean());
+}
+
+TEST_CASE("a deadlock lists who waits for what") {
+  const Run r = run_kernel(head + R"(
+.visible .entry k(.param .u64 out) {
+  .reg .pred %p<4>; .reg .b32 %r<9>;
+  .shared .align 8 .b64 in_full[3];
+  mov.u32 %r0, %tid.x; mov.u32 %r1, in_full;
+  setp.ne.u32 %p0, %r0, 0; @%p0 bra SET;
+  mbarrier.init.shared.b64 [%r1+16], 2;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r1+16], 512;
+SET: bar.sync 0;
+  setp.ge.u32 %p1, %r0, 32; @%p1 bra role_store;
+role_mma:
+WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r1+16], 0; @!%p2 bra WAIT;
+role_store:
+  bar.sync 1;
+  ret;
+})",
+                           64);
+  CHECK(r.result.outcome == Outcome::deadlock);
+  CHECK(r.has("deadlock: no thread can go on and no asynchronous operation is in flight [sim-deadlock]"));
+  CHECK(
+      r.has("role `mma`, warp 0, all lanes of CTA (0, 0, 0) waits for mbarrier `in_full[2]`, phase 0 (parity 0): 1 of "
+            "2 arrivals pending, 512 bytes outstanding"));
+  CHECK(r.has("role `store`, warp 1, all lanes of CTA (0, 0, 0) waits for barrier 1: 32 of 64 threads arrived"));
+}
+
+TEST_CASE("a program may give up waiting") {
+  const Run r = run_kernel(kernel(R"(
+    .shared .align 8 .b64 bar;
+    mov.u32 %r1, bar; mbarrier.init.shared.b64 [%r1], 1; mov.u32 %r2, 0;
+  WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 10;
+  @%p2 bra WAIT;
+    st.global.u32 [%out], %r2;)"));
+  CHECK_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<std::uint32_t>("out")[0] == 10);
+}
+
+TEST_CASE("an endless loop comes to the step limit") {
+  sim::Options options;
+  options.max_steps = 1000;
+  const Run r = run_kernel(kernel("L: bra L;"), 32, 64, options);
+  CHECK(r.result.outcome == Outcome::step_limit);
+  CHECK(r.has("[sim-step-limit]"));
+}
+
+TEST_CASE("mbarrier misuse is found") {
+  const auto with = [](const std::string& text) {
+    return run_kernel(kernel(".shared .align 8 .b64 bar; mov.u32 %r1, bar;" + text));
+  };
+  CHECK(with("mbarrier.arrive.shared.b64 _, [%r1];").has("[mbarrier-uninitialised]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 0;").has("[mbarrier-count]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1+4], 1;").has("[sim-misaligned]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.arrive.shared.b64 _, [%r1], 2;").has("[mbarrier-arrivals]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 1; st.shared.u32 [%r1], 0; mbarrier.arrive.shared.b64 _, [%r1];")
+            .has("[mbarrier-overwritten]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;")
+            .has("[mbarrier-tx]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];")
+            .has("[mbarrier-uninitialised]"));
+}
+
+TEST_CASE("mbarrier phases follow arrivals, counts and bytes") {
+  const Run r = run_kernel(kernel(R"(
+    .shared .align 8 .b64 bar;
+    mov.u32 %r1, bar; mbarrier.init.shared.b64 [%r1], 2;
+    mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1; selp.u32 %r2, 1, 0, %p1; st.global.u32 [%out], %r2;
+    mbarrier.arrive.shared.b64 %rd1, [%r1];
+    mbarrier.pending_count.b64 %r3, %rd1; st.global.u32 [%out+4], %r3;
+    mbarrier.arrive.expect_tx.shared.b64 %rd2, [%r1], 64;
+    mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1; selp.u32 %r2, 1, 0, %p1; st.global.u32 [%out+8], %r2;
+    mbarrier.complete_tx.relaxed.cta.shared.b64 [%r1], 64;
+    mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1; selp.u32 %r2, 1, 0, %p1; st.global.u32 [%out+12], %r2;
+    mbarrier.arrive_drop.shared.b64 _, [%r1]; mbarrier.arrive.shared.b64 _, [%r1];
+    mbarrier.arrive.shared.b64 _, [%r1];
+    mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0; selp.u32 %r2, 1, 0, %p1; st.global.u32 [%out+16], %r2;)"));
+  CHECK_MESSAGE(r.clean(), r.findings());
+  const auto out = r.read<std::uint32_t>("out");
+  CHECK(out[0] == 1);
+  CHECK(out[1] == 2);
+  CHECK(out[2] == 0);
+  CHECK(out[3] == 1);
+  CHECK(out[4] == 1);
+}
+
+TEST_CASE("threads outside the member mask are found") {
+  CHECK(run_kernel(kernel("shfl.sync.idx.b32 %r1, %r1, 0, 31, 1;"), 32).has("[sim-member-mask]"));
+}
