@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include "harness/contract_json.hpp"
+#include "harness/contract_reader.hpp"
+#include "ptx/diag/source.hpp"
+#include "ptx/isa/targets.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using launch::Contract;
+using launch::Dim3;
+using launch::Expectation;
+
+constexpr std::uint64_t max_grid_x = 0x7FFFFFFF, max_grid_yz = 65535, max_cta_z = 64, max_cluster = 16;
+constexpr std::uint64_t max_dynamic_shared = 227 * 1024;
+
+void refuse_later_features(const JsonNode& node) {
+  for (const char* key : {"symbols", "pdl", "preferred_cluster"})
+    node.when(key, [key](const JsonNode& v) { v.fail(fmt::format("\"{}\" is not supported yet", key)); });
+}
+
+Dim3 read_extents(const JsonNode& node, std::uint64_t most_x, std::uint64_t most_y, std::uint64_t most_z) {
+  Dim3 d;
+  node.each_element(1, 3, [&](std::size_t i, const JsonNode& extent) {
+    const std::uint64_t most = i == 0 ? most_x : i == 1 ? most_y : most_z;
+    (i == 0 ? d.x : i == 1 ? d.y : d.z) = std::uint32_t(extent.whole(1, most));
+  });
+  return d;
+}
+
+launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
+  launch::Launch l;
+  node.when("entry", [&](const JsonNode& v) { l.entry = v.text(); });
+  node.when("grid", [&](const JsonNode& v) { l.grid = read_extents(v, max_grid_x, max_grid_yz, max_grid_yz); });
+  const JsonNode block = node.at("block");
+  const auto threads = std::uint64_t(isa::max_threads_per_cta);
+  l.block = read_extents(block, threads, threads, max_cta_z);
+  if (l.block.volume() > threads) block.fail(fmt::format("a CTA has at most {} threads; got {}", threads, l.block.volume()));
+  node.when("cluster", [&](const JsonNode& v) {
+    l.cluster = read_extents(v, max_cluster, max_cluster, max_cluster);
+    if (l.cluster.volume() > max_cluster)
+      v.fail(fmt::format("a cluster has at most {} CTAs; got {}", max_cluster, l.cluster.volume()));
+    if (l.grid.x % l.cluster.x || l.grid.y % l.cluster.y || l.grid.z % l.cluster.z)
+      v.fail("each extent of the grid must be a multiple of the cluster's");
+  });
+  node.when("dynamic_smem", [&](const JsonNode& v) { l.dynamic_smem = std::uint32_t(v.whole(0, max_dynamic_shared)); });
+  node.when("params", [&](const JsonNode& v) {
+    v.each_element(0, 1024, [&](std::size_t, const JsonNode& p) { l.params.push_back(read_param(p, contract)); });
+  });
+  return l;
+}
+
+// One launch stands at the top of the document; several stand in "launches", and then none at the top.
+void read_launches(const JsonNode& root, Contract& contract) {
+  if (!root.has("launches")) {
+    contract.launches.push_back(read_launch(root, contract));
+    return;
+  }
+  for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem", "params"})
+    root.when(key, [](const JsonNode& v) { v.fail("stands in each of \"launches\" when there are several"); });
+  root.at("launches").each_element(1, 1 << 16, [&](std::size_t, const JsonNode& node) {
+    refuse_later_features(node);
+    node.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "params"});
+    contract.launches.push_back(read_launch(node, contract));
+  });
+}
+
+const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& contract) {
+  const launch::Buffer* buffer = contract.find(node.text());
+  if (!buffer) node.fail(fmt::format("there is no buffer {}", node.shown()));
+  return *buffer;
+}
+
+void check_product(const JsonNode& node, const launch::Buffer& a, const launch::Buffer& b, const launch::Buffer& d) {
+  const bool flat = a.shape.size() == 2 && b.shape.size() == 2 && d.shape.size() == 2;
+  if (!flat) node.fail("A, B and D of a gemm must have two extents each");
+  if (a.shape[1] != b.shape[1]) node.fail(fmt::format("A has K = {}, B has K = {}", a.shape[1], b.shape[1]));
+  if (d.shape[0] != a.shape[0] || d.shape[1] != b.shape[0])
+    node.fail(fmt::format("D must be {} x {}; it is {} x {}", a.shape[0], b.shape[0], d.shape[0], d.shape[1]));
+}
+
+Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
+  node.expect_object({"gemm", "copy", "rtol"});
+  const launch::Buffer* d = contract.find(output);
+  if (!d) node.fail(fmt::format("there is no buffer \"{}\"", output));
+  if (node.has("gemm") == node.has("copy")) node.fail(fmt::format("must have one of gemm, copy; got {}", node.shown()));
+  Expectation e;
+  e.output = output;
+  node.when("copy", [&](const JsonNode& v) {
+    e.kind = Expectation::Kind::copy;
+    const launch::Buffer& from = read_buffer_name(v, contract);
+    if (from.size() != d->size()) v.fail(fmt::format("has {} bytes, {} has {}", from.size(), output, d->size()));
+    e.a = from.name;
+  });
+  node.when("gemm", [&](const JsonNode& v) {
+    v.expect_object({"a", "b"});
+    const launch::Buffer &a = read_buffer_name(v.at("a"), contract), &b = read_buffer_name(v.at("b"), contract);
+    check_product(v, a, b, *d);
+    e.a = a.name, e.b = b.name;
+  });
+  node.when("rtol", [&](const JsonNode& v) {
+    e.rtol = v.number();
+    if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));
+    if (e.kind == Expectation::Kind::copy) v.fail("a copy is compared byte for byte");
+  });
+  return e;
+}
+
+}  // namespace
+
+Contract read_contract(std::string_view text, const std::string& name) {
+  const Json json = parse_json(text, name);
+  const JsonNode root(json, name);
+  root.expect_object();
+  refuse_later_features(root);
+  root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "params", "buffers", "tensor_maps", "launches",
+                      "expect"});
+  Contract contract;
+  root.when("buffers", [&](const JsonNode& v) {
+    v.each_member([&](const std::string& key, const JsonNode& b) { contract.buffers.push_back(read_buffer(key, b)); });
+  });
+  root.when("tensor_maps", [&](const JsonNode& v) {
+    v.each_member([&](const std::string& key, const JsonNode& m) {
+      contract.tensor_maps[key] = read_tensor_map(m, contract);
+    });
+  });
+  read_launches(root, contract);
+  root.when("expect", [&](const JsonNode& v) {
+    v.each_member([&](const std::string& key, const JsonNode& e) {
+      contract.expectations.push_back(read_expectation(key, e, contract));
+    });
+  });
+  return contract;
+}
+
+Contract read_contract_file(const std::string& path) {
+  return read_contract(diag::Source::read(path)->text(), path);
+}
+
+}  // namespace kiln::harness

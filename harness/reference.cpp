@@ -1,0 +1,125 @@
+// The product is a panel-packed, register-blocked loop; vector types of the compiler stand in for intrinsics, and on x86
+// the same code is compiled once more for AVX2.
+#include "harness/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "harness/fill.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/num/format.hpp"
+
+namespace kiln::harness {
+namespace {
+
+constexpr std::size_t block_rows = 4, block_columns = 8;
+constexpr std::size_t max_threads = 16;
+
+typedef double Lanes __attribute__((vector_size(32)));
+constexpr std::size_t lane_count = sizeof(Lanes) / sizeof(double);
+constexpr std::size_t vectors = block_columns / lane_count;
+
+// Rows of a packed panel: for each k, one element of each of `width` matrix rows; missing rows are zero.
+std::vector<double> pack(const Matrix& m, std::size_t width) {
+  const std::size_t panels = (m.rows + width - 1) / width;
+  std::vector<double> out(panels * width * m.columns, 0.0);
+  for (std::size_t r = 0; r < m.rows; ++r)
+    for (std::size_t k = 0; k < m.columns; ++k)
+      out[(r / width * m.columns + k) * width + r % width] = m.at[r * m.columns + k];
+  return out;
+}
+
+__attribute__((always_inline)) inline void multiply_block(const double* a, const double* b, std::size_t depth,
+                                                          double* out) {
+  Lanes sums[block_rows][vectors] = {};
+  for (std::size_t k = 0; k < depth; ++k, a += block_rows, b += block_columns) {
+    Lanes column[vectors];
+    std::memcpy(column, b, sizeof column);
+    for (std::size_t r = 0; r < block_rows; ++r)
+      for (std::size_t v = 0; v < vectors; ++v) sums[r][v] += a[r] * column[v];
+  }
+  std::memcpy(out, sums, sizeof sums);
+}
+
+using Block = void (*)(const double*, const double*, std::size_t, double*);
+
+void block_portable(const double* a, const double* b, std::size_t depth, double* out) {
+  multiply_block(a, b, depth, out);
+}
+
+#if defined(__x86_64__)
+// No fma here: results must not depend on the processor.
+__attribute__((target("avx2"))) void block_avx2(const double* a, const double* b, std::size_t depth, double* out) {
+  multiply_block(a, b, depth, out);
+}
+Block best_block() { return __builtin_cpu_supports("avx2") ? block_avx2 : block_portable; }
+#else
+Block best_block() { return block_portable; }
+#endif
+
+struct Work {
+  const std::vector<double>&a, &b;
+  std::size_t depth;
+  Matrix& out;
+};
+
+void multiply_panel(const Work& w, Block block, std::size_t row) {
+  double sums[block_rows * block_columns];
+  const std::size_t rows = std::min(block_rows, w.out.rows - row);
+  for (std::size_t column = 0; column < w.out.columns; column += block_columns) {
+    block(&w.a[row * w.depth], &w.b[column * w.depth], w.depth, sums);
+    const std::size_t columns = std::min(block_columns, w.out.columns - column);
+    for (std::size_t r = 0; r < rows; ++r)
+      std::copy_n(&sums[r * block_columns], columns, &w.out.at[(row + r) * w.out.columns + column]);
+  }
+}
+
+void check_matrix(const launch::Buffer& b) {
+  if (b.shape.size() != 2)
+    throw diag::InputError(fmt::format("buffer {}: a matrix has 2 extents, this has {}", b.name, b.shape.size()));
+  if (!is_addressable(b.dtype) || isa::type_class(b.dtype) == isa::TypeClass::untyped)
+    throw diag::InputError(fmt::format("buffer {}: {} is no type of numbers", b.name, isa::spelling(b.dtype)));
+}
+
+template <class Map>
+Matrix read_matrix(const launch::Buffer& b, Map map) {
+  check_matrix(b);
+  Matrix m{b.shape[0], b.shape[1], std::vector<double>(b.elements())};
+  for (std::uint64_t i = 0; i < m.at.size(); ++i) m.at[i] = map(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));
+  return m;
+}
+
+}  // namespace
+
+Matrix values(const launch::Buffer& b) {
+  return read_matrix(b, [](double x) { return x; });
+}
+
+Matrix magnitudes(const launch::Buffer& b) {
+  const double least = isa::is_floating(b.dtype) ? std::ldexp(1, num::format_of(b.dtype).emin()) : 0;
+  return read_matrix(b, [least](double x) { return x == 0 ? 0 : std::max(std::abs(x), least); });
+}
+
+Matrix multiply_transposed(const Matrix& a, const Matrix& b) {
+  Matrix out{a.rows, b.rows, std::vector<double>(a.rows * b.rows, 0.0)};
+  if (out.at.empty() || a.columns == 0) return out;
+  const std::vector<double> rows = pack(a, block_rows), columns = pack(b, block_columns);
+  const Work work{rows, columns, a.columns, out};
+  const std::size_t panels = (a.rows + block_rows - 1) / block_rows;
+  const std::size_t count = std::min({panels, max_threads, std::size_t(std::max(1u, std::thread::hardware_concurrency()))});
+  const Block block = best_block();
+  const auto run = [&](std::size_t first) {
+    for (std::size_t p = first; p < panels; p += count) multiply_panel(work, block, p * block_rows);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t < count; ++t) threads.emplace_back(run, t);
+  run(0);
+  for (std::thread& t : threads) t.join();
+  return out;
+}
+
+}  // namespace kiln::harness

@@ -1,0 +1,193 @@
+#include "harness/run.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "emit/emit.hpp"
+#include "harness/contract_json.hpp"
+#include "harness/entry.hpp"
+#include "harness/files.hpp"
+#include "harness/fill.hpp"
+#include "harness/npy.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/diag/render.hpp"
+#include "ptx/parse/parse.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using launch::Contract;
+
+/// One run: the report as it grows, and the clock.
+class Run {
+ public:
+  Run(Contract& contract, const RunOptions& options) : contract_(contract), options_(options) {}
+
+  /// Does one step under its name; what it throws leaves the step out of the report.
+  template <class Step>
+  auto stage(const char* name, Step step) {
+    options_.on_stage(name);
+    const auto start = Clock::now();
+    struct Record {
+      RunReport& report;
+      const char* name;
+      Clock::time_point start;
+      ~Record() { report.stages.push_back({name, std::chrono::duration<double>(Clock::now() - start).count()}); }
+    } record{report, name, start};
+    return step();
+  }
+
+  void keep(const char* suffix, std::span<const std::uint8_t> bytes) const {
+    if (!options_.keep.empty()) write_file(options_.keep + "/" + name + suffix, bytes);
+  }
+  void keep(const char* suffix, std::string_view text) const {
+    keep(suffix, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  }
+
+  void fill_inputs() {
+    stage("inputs", [&] { fill(contract_, options_.folder); });
+  }
+
+  // False when ptxas has found errors or is needed and failed.
+  bool assemble_text(isa::Target target) {
+    const Ptxas ptxas = find_ptxas();
+    if (!ptxas.found() && options_.backend == Backend::cuda) throw diag::InputError(ptxas.missing);
+    report.assembly = stage("assemble", [&] { return assemble(ptxas, report.ptx, target, report.findings); });
+    if (report.assembly->status == Assembly::Status::assembled) keep(".cubin", report.assembly->cubin);
+    if (report.assembly->status == Assembly::Status::failed) {
+      diag::Diagnostic d;
+      d.message = report.assembly->reason;
+      report.findings.report(std::move(d));
+    }
+    return !report.findings.has_errors();
+  }
+
+  // False when the contract is wrong in itself; throws when it does not fit the module.
+  bool contract_is_right(const ir::Module& module) {
+    check_contract(contract_, options_.contract, report.findings);
+    check_fits(module, contract_);
+    return !report.findings.has_errors();
+  }
+
+  void simulate(const ir::Module& module) {
+    report.simulation =
+        stage("simulate", [&] { return sim::simulate(module, contract_, options_.simulation, report.findings); });
+  }
+
+  void run_on_gpu(const ir::Module& module, isa::Target target) {
+    CudaJob job{report.assembly->cubin, target, entry_names(module, contract_), options_.gpu_timeout};
+    report.cuda = stage("gpu", [&] { return cuda_run(job, contract_); });
+    if (report.cuda->outcome == CudaResult::Outcome::finished) return;
+    diag::Diagnostic d;
+    d.message = report.cuda->reason;
+    report.findings.report(std::move(d));
+  }
+
+  void finish() {
+    if (!report.finished()) return;
+    for (const launch::Buffer& b : contract_.buffers) {
+      if (b.out.empty()) continue;
+      report.written.push_back(path_from(options_.folder, b.out));
+      save_npy(report.written.back(), b);
+    }
+    const bool fast = options_.backend == Backend::sim && options_.simulation.arithmetic == sim::Arithmetic::fast;
+    const Accumulation accumulation = fast ? Accumulation::f32_chain : Accumulation::tensor_core;
+    if (contract_.expectations.empty()) return;
+    stage("compare", [&] {
+      for (const launch::Expectation& e : contract_.expectations)
+        report.comparisons.push_back(compare(contract_, e, accumulation));
+    });
+  }
+
+  RunReport report{};
+  std::string name{};
+
+ private:
+  Contract& contract_;
+  const RunOptions& options_;
+};
+
+void make_folder(const std::string& path) {
+  std::error_code status;
+  std::filesystem::create_directories(path, status);
+  if (!std::filesystem::is_directory(path))
+    throw diag::InputError(fmt::format("{}: cannot be made a folder: {}", path, status.message()));
+}
+
+// Our own text must parse; if it does not, that is nobody's mistake but ours.
+ir::Module parse_back(const diag::SourcePtr& ptx) {
+  diag::Sink sink;
+  ir::Module module = parse::parse(ptx, sink);
+  for (const diag::Diagnostic& d : sink.all()) {
+    if (d.severity != diag::Severity::error) continue;
+    const auto at = ptx->position(d.where.place.begin);
+    throw diag::InternalError(fmt::format("the emitted PTX does not parse: line {}: {}", at.line, d.message));
+  }
+  return module;
+}
+
+}  // namespace
+
+bool RunReport::finished() const {
+  if (simulation) return simulation->outcome == sim::Outcome::finished;
+  return cuda && cuda->outcome == CudaResult::Outcome::finished;
+}
+
+int RunReport::exit_code() const {
+  for (const Comparison& c : comparisons)
+    if (!c.pass) return 1;
+  const int found = diag::exit_code(findings);
+  if (found == 1 || !simulation) return found;
+  switch (simulation->outcome) {
+    case sim::Outcome::finished: return found;
+    case sim::Outcome::fault: case sim::Outcome::deadlock: return 1;
+    case sim::Outcome::step_limit: case sim::Outcome::incomplete: return 3;
+  }
+  return found;
+}
+
+diag::SourcePtr emit_verified(ir::Module module, const std::string& source_name, diag::Sink& sink) {
+  const auto verified = verifier::verify(std::move(module), sink);
+  if (!verified) return nullptr;
+  return std::make_shared<const diag::Source>(source_name, emit::emit(*verified));
+}
+
+RunReport run_module(ir::Module built, const std::string& name, Contract& contract, const RunOptions& options) {
+  if (!options.keep.empty()) make_folder(options.keep);
+  Run run(contract, options);
+  run.name = name;
+  run.keep(".json", write_contract(contract));
+  const std::optional<isa::Target> target = built.target();
+  if (!target) throw diag::InternalError("the built module has no target");
+  run.fill_inputs();
+  const std::string source_name = options.keep.empty() ? name + ".ptx" : options.keep + "/" + name + ".ptx";
+  run.report.ptx =
+      run.stage("verify", [&] { return emit_verified(std::move(built), source_name, run.report.findings); });
+  run.report.verified = diag::summary(run.report.findings);
+  if (!run.report.ptx) return std::move(run.report);
+  run.keep(".ptx", run.report.ptx->text());
+  if (!run.assemble_text(*target)) return std::move(run.report);
+  const ir::Module module = run.stage("parse", [&] { return parse_back(run.report.ptx); });
+  if (!run.contract_is_right(module)) return std::move(run.report);
+  if (options.backend == Backend::sim) run.simulate(module);
+  else run.run_on_gpu(module, *target);
+  run.finish();
+  return std::move(run.report);
+}
+
+RunReport run_text(const diag::SourcePtr& source, Contract& contract, const RunOptions& options) {
+  Run run(contract, options);
+  run.report.ptx = source;
+  const ir::Module module = run.stage("parse", [&] { return parse::parse(source, run.report.findings); });
+  if (run.report.findings.has_errors()) return std::move(run.report);
+  if (!run.contract_is_right(module)) return std::move(run.report);
+  run.fill_inputs();
+  run.simulate(module);
+  run.finish();
+  return std::move(run.report);
+}
+
+}  // namespace kiln::harness

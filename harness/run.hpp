@@ -1,0 +1,68 @@
+// The pipeline behind `kiln run` and `kiln sim`: what is done in which order, and everything that came of it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/compare.hpp"
+#include "harness/cuda_driver.hpp"
+#include "harness/ptxas.hpp"
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/ir/module.hpp"
+#include "sim/simulate.hpp"
+
+namespace kiln::harness {
+
+enum class Backend : std::uint8_t { sim, cuda };
+
+struct RunOptions {
+  Backend backend = Backend::sim;
+  sim::Options simulation{};
+  std::chrono::milliseconds gpu_timeout = std::chrono::seconds(60);
+  std::string contract{};  // the contract's file, for findings about it; may be empty
+  std::string folder{};    // where relative .npy paths of the contract start; empty: the working directory
+  std::string keep{};      // a folder for the PTX, the cubin and the contract; empty: nothing is kept
+  std::function<void(std::string_view stage)> on_stage = [](std::string_view) {};
+};
+
+/// One step and how long it took.
+struct Stage {
+  std::string name{};
+  double seconds = 0;
+};
+
+/// Everything that is known after a run, however far it came.
+struct RunReport {
+  std::vector<Stage> stages{};
+  diag::Sink findings{};
+  std::string verified{};                  // the verifier's findings in one line: "clean"
+  diag::SourcePtr ptx{};                   // the text that was assembled and run; null when nothing was emitted
+  std::optional<Assembly> assembly{};
+  std::optional<sim::Result> simulation{};
+  std::optional<CudaResult> cuda{};
+  std::vector<Comparison> comparisons{};   // of the contract's expectations, in order
+  std::vector<std::string> written{};      // output files
+
+  /// The launches ran to their end.
+  bool finished() const;
+  /// 0 clean, 1 findings that are errors, wrong results, a GPU that faulted or hung; 3 incomplete.
+  int exit_code() const;
+};
+
+/// Fills the inputs, verifies a built module, emits it, assembles the text, parses it back, runs that on the simulator or a
+/// GPU, writes the outputs and compares them. Stops at the first stage that fails. Without ptxas a simulation goes on and
+/// `assembly` says so. Throws InputError for inputs, contracts and environments that cannot be used.
+RunReport run_module(ir::Module, const std::string& name, launch::Contract&, const RunOptions&);
+
+/// Parses a PTX text, fills the inputs, simulates every launch, writes the outputs and compares them.
+RunReport run_text(const diag::SourcePtr&, launch::Contract&, const RunOptions&);
+
+/// Verifies and emits: null, and findings in the sink, when the verifier gives no proof.
+diag::SourcePtr emit_verified(ir::Module, const std::string& source_name, diag::Sink&);
+
+}  // namespace kiln::harness

@@ -1,0 +1,112 @@
+#include "harness/fill.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "harness/random.hpp"
+#include "tests/unit/harness/temporary.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using isa::ScalarType;
+using launch::Buffer;
+using launch::Init;
+using test::contains;
+using test::error_of;
+
+Buffer filled(ScalarType type, std::uint64_t count, Init init, const char* name = "A") {
+  Buffer b;
+  b.name = name;
+  b.dtype = type;
+  b.shape = {count};
+  b.init = std::move(init);
+  fill(b);
+  return b;
+}
+
+Init init(Init::Kind kind, double low = 0, double high = 1, std::uint64_t seed = 1) { return {kind, low, high, seed, {}}; }
+
+double value(const Buffer& b, std::uint64_t i) { return element_value(b.dtype, load_element(b.bytes, b.dtype, i)); }
+
+TEST_CASE("the first numbers of a stream never change") {
+  const RandomStream random(1, "A");
+  CHECK(random.word(0) == 0xF989E926006A42B3);
+  CHECK(random.word(1) == 0x4D3F77A15624219B);
+  CHECK(random.normal(0) == -0x1.c2cp-2);
+  CHECK(random.unit(0) == 0x1.f313d24c00d48p-1);
+}
+
+TEST_CASE("the first elements of each fill never change") {
+  const Buffer normal = filled(ScalarType::bf16, 4, init(Init::Kind::normal));
+  CHECK(load_element(normal.bytes, normal.dtype, 0) == 0xBEE1);
+  CHECK(load_element(normal.bytes, normal.dtype, 3) == 0xBE4F);
+  const Buffer uniform = filled(ScalarType::f32, 2, init(Init::Kind::uniform, -1, 1));
+  CHECK(load_element(uniform.bytes, uniform.dtype, 0) == 0x3F7313D2);
+  const Buffer integers = filled(ScalarType::s8, 2, init(Init::Kind::integers, -5, 5));
+  CHECK(value(integers, 0) == 5);
+}
+
+TEST_CASE("seed and name choose the numbers, nothing else does") {
+  const auto bytes = [](std::uint64_t seed, const char* name) {
+    return filled(ScalarType::bf16, 64, init(Init::Kind::normal, 0, 1, seed), name).bytes;
+  };
+  CHECK(bytes(1, "A") == bytes(1, "A"));
+  CHECK(bytes(1, "A") != bytes(2, "A"));
+  CHECK(bytes(1, "A") != bytes(1, "B"));
+}
+
+TEST_CASE("normal numbers have the mean and deviation asked for") {
+  const Buffer b = filled(ScalarType::f32, 20000, init(Init::Kind::normal, 0, 2));
+  double sum = 0, squares = 0;
+  for (std::uint64_t i = 0; i < 20000; ++i) sum += value(b, i), squares += value(b, i) * value(b, i);
+  CHECK(std::abs(sum / 20000) < 0.05);
+  CHECK(std::abs(std::sqrt(squares / 20000) - 2) < 0.05);
+}
+
+TEST_CASE("integers reach both ends and no further") {
+  const Buffer b = filled(ScalarType::s32, 1000, init(Init::Kind::integers, -2, 3));
+  std::set<double> seen;
+  for (std::uint64_t i = 0; i < 1000; ++i) seen.insert(value(b, i));
+  CHECK(seen == std::set<double>{-2, -1, 0, 1, 2, 3});
+}
+
+TEST_CASE("two fp4 elements share a byte, the even one low") {
+  std::vector<std::uint8_t> bytes(1, 0);
+  store_element(bytes, ScalarType::e2m1, 0, 0x2);
+  store_element(bytes, ScalarType::e2m1, 1, 0x7);
+  CHECK(bytes[0] == 0x72);
+  CHECK(load_element(bytes, ScalarType::e2m1, 1) == 0x7);
+}
+
+TEST_CASE("numbers are rounded once, to nearest even, and stay finite") {
+  CHECK(quantise(ScalarType::bf16, 1.00390625) == 0x3F80);          // a tie goes to even
+  CHECK(quantise(ScalarType::bf16, 1.00390625 + 0x1p-40) == 0x3F81);  // not through f32, where this is a tie
+  CHECK(quantise(ScalarType::bf16, 1e39) == 0x7F7F);
+  CHECK(quantise(ScalarType::e4m3, 1e9) == 0x7E);
+  CHECK(quantise(ScalarType::s8, -1000) == 0xFFFFFFFFFFFFFF80);
+  CHECK(quantise(ScalarType::u8, 1000) == 0xFF);
+  CHECK(quantise(ScalarType::ue8m0, 3.0) == 129);  // powers of two, rounded up
+}
+
+TEST_CASE("poison is NaN, zeros are zero, hex is as written") {
+  CHECK(std::isnan(value(filled(ScalarType::bf16, 4, init(Init::Kind::poison)), 3)));
+  CHECK(value(filled(ScalarType::bf16, 4, init(Init::Kind::zeros)), 3) == 0);
+  Init hex = init(Init::Kind::hex);
+  hex.text = "01020aFF";
+  CHECK(filled(ScalarType::u16, 2, hex).bytes == std::vector<std::uint8_t>{1, 2, 10, 255});
+  CHECK(error_of([&] { filled(ScalarType::u16, 3, hex); }) == "buffer A: hex has 8 digits, 6 bytes need 12");
+}
+
+TEST_CASE("a type is not asked for what it cannot hold") {
+  CHECK(contains(error_of([] { filled(ScalarType::u8, 1, init(Init::Kind::integers, -1, 1)); }),
+                 "u8 cannot hold all integers from -1 to 1"));
+  CHECK(contains(error_of([] { filled(ScalarType::b32, 1, init(Init::Kind::normal)); }), "b32 holds bits, not numbers"));
+  CHECK(contains(error_of([] { filled(ScalarType::e3m2, 4, init(Init::Kind::normal)); }), "no element-wise fill"));
+}
+
+}  // namespace
+}  // namespace kiln::harness
