@@ -26,6 +26,9 @@ macro(kiln_compiler_settings)
     add_compile_options(-fdiagnostics-color=auto)
   endif()
 
+  # The PTX names the C++ line behind an instruction: from the project's root, not from this machine's.
+  add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
   if(KILN_SANITIZE)
     add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${KILN_SANITIZE})

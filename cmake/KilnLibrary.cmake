@@ -45,3 +45,11 @@ function(kiln_definitions target)
     target_compile_definitions(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
+
+# kiln_precompile(<target> <header>...): a precompiled header; nothing while the folder has no .cpp.
+function(kiln_precompile target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()

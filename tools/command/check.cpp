@@ -1,0 +1,95 @@
+// kiln check: PTX texts, read and judged.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "harness/contract_json.hpp"
+#include "harness/entry.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/parse.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/read_source.hpp"
+#include "tools/command/subcommands.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* examples =
+    "  kiln check kernel.ptx                  findings to stderr, in the layout of clang\n"
+    "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
+    "  kiln check kernel.ptx --format sarif   for a code review\n"
+    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel?";
+
+struct Arguments {
+  std::vector<std::string> files{};
+  std::string format = "text", launch{};
+  bool strict = false, json = false;
+};
+
+void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
+  diag::Diagnostic d;
+  d.message = fmt::format("{}: {}", launch, why);
+  d.where = diag::Where::at(source, {});
+  sink.report(std::move(d));
+}
+
+diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+  diag::Sink sink;
+  const ir::Module module = parse::parse(read_source(path), sink);
+  // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
+  if (sink.has_errors()) return sink;
+  verifier::check(module, sink);
+  if (a.launch.empty()) return sink;
+  try {
+    harness::check_fits(module, contract);
+  } catch (const diag::InputError& error) {
+    report_misfit(module.source, a.launch, error.what(), sink);
+  }
+  return sink;
+}
+
+int check(const Arguments& a) {
+  const launch::Contract contract =
+      a.launch.empty() ? launch::Contract{} : harness::read_contract(read_source(a.launch)->text(), a.launch);
+  diag::Sink all;
+  harness::check_contract(contract, a.launch, all);
+  bool unreadable = false;
+  {
+    Progress progress;
+    for (const std::string& file : a.files) {
+      progress.stage(file);
+      try {
+        all.append(check_file(file, a, contract));
+      } catch (const diag::InputError& error) {  // the other files still get their answer
+        complain(fmt::format("error: {}\n", error.what()));
+        unreadable = true;
+      }
+    }
+  }
+  if (a.format == "json") print(diag::render_json(all));
+  else if (a.format == "sarif") print(diag::render_sarif(all));
+  else print_findings(all);
+  if (!unreadable || !all.all().empty()) complain(fmt::format("{}\n", diag::summary(all)));
+  return unreadable ? int(Exit::unusable) : diag::exit_code(all, a.strict);
+}
+
+}  // namespace
+
+void add_check(const Builder& builder) {
+  CLI::App* sub = builder.add("check", "Find what is wrong with PTX files", examples);
+  auto a = std::make_shared<Arguments>();
+  sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
+  sub->add_flag("--strict", a->strict, "count portability findings as errors");
+  sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
+  sub->add_option("--format", a->format, "text to stderr; json or sarif to stdout [text]")
+      ->check(one_of({"text", "json", "sarif"}))
+      ->type_name("text|json|sarif");
+  sub->add_flag("--json", a->json, "the same as --format json");
+  sub->callback([a, &action = builder.action] {
+    if (a->json) a->format = "json";
+    action = [a] { return check(*a); };
+  });
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,109 @@
+// kiln emit: a kernel of the table as PTX, as a cubin, or its launch contract. kiln emit-raw: a text, taken apart and put
+// together again, for tests of the emitter.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "emit/emit.hpp"
+#include "harness/contract_json.hpp"
+#include "harness/files.hpp"
+#include "harness/ptxas.hpp"
+#include "harness/run.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/parse.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/kernel_arguments.hpp"
+#include "tools/command/read_source.hpp"
+#include "tools/command/subcommands.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* examples =
+    "  kiln emit gemm_bf16                          PTX to the terminal\n"
+    "  kiln emit gemm_bf16 --format cubin -o gemm.cubin\n"
+    "  kiln emit gemm_bf16 --m 1024 --format json   the launch contract of that problem";
+
+struct Arguments {
+  KernelArguments kernel{};
+  std::string format = "ptx", output{};
+  bool json = false;
+};
+
+void deliver(const std::string& path, std::string_view content, bool binary) {
+  if (!path.empty() && path != "-") return harness::write_file(path, content);
+  if (binary && ::isatty(1)) throw diag::InputError("a cubin is no text for a terminal; name a file with -o");
+  print(content);
+}
+
+int deliver_cubin(const Arguments& a, const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
+  const harness::Assembly assembly = harness::assemble(harness::find_ptxas(), ptx, target, sink);
+  print_findings(sink);
+  if (assembly.status == harness::Assembly::Status::unavailable) throw diag::InputError(assembly.reason);
+  if (assembly.status != harness::Assembly::Status::assembled) {
+    if (!assembly.reason.empty()) complain(fmt::format("error: {}\n", assembly.reason));
+    return Exit::errors;
+  }
+  deliver(a.output, {reinterpret_cast<const char*>(assembly.cubin.data()), assembly.cubin.size()}, true);
+  return diag::exit_code(sink);
+}
+
+int emit_kernel(const Arguments& a) {
+  const dsl::Entry& entry = a.kernel.entry();
+  const isa::Target target = a.kernel.chosen_target();
+  const dsl::Sizes sizes = a.kernel.chosen_sizes();
+  Progress progress;
+  dsl::Kernel kernel = entry.build(target, sizes);
+  if (a.format == "json") {
+    deliver(a.output, harness::write_contract(entry.problem(kernel, sizes)), false);
+    return Exit::clean;
+  }
+  diag::Sink sink;
+  const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink);
+  if (ptx && a.format == "cubin") return deliver_cubin(a, ptx, target, sink);
+  print_findings(sink);
+  if (!ptx) {
+    complain(fmt::format("{}\n", diag::summary(sink)));
+    return diag::exit_code(sink);
+  }
+  deliver(a.output, ptx->text(), false);
+  return diag::exit_code(sink);
+}
+
+int emit_raw(const std::string& path) {
+  diag::Sink sink;
+  const ir::Module module = parse::parse(read_source(path), sink);
+  print_findings(sink);
+  if (sink.has_errors()) return Exit::errors;
+  print(emit::emit_unverified(module));
+  return diag::exit_code(sink);
+}
+
+}  // namespace
+
+void add_emit(const Builder& builder) {
+  CLI::App* sub = builder.add("emit", "Write a kernel as verified PTX, as a cubin, or its launch contract", examples);
+  auto a = std::make_shared<Arguments>();
+  add_kernel_arguments(*sub, a->kernel, builder.words, false);
+  sub->add_option("--format", a->format, "ptx, cubin (needs ptxas) or json (the launch contract) [ptx]")
+      ->check(one_of({"ptx", "cubin", "json"}))
+      ->type_name("ptx|cubin|json");
+  sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
+  sub->add_flag("--json", a->json, "the same as --format json");
+  sub->callback([a, &action = builder.action] {
+    if (a->json) a->format = "json";
+    action = [a] { return emit_kernel(*a); };
+  });
+}
+
+void add_emit_raw(const Builder& builder) {
+  CLI::App* sub = builder.add("emit-raw", "Parse a PTX file and write it back, unverified: for tests of the emitter",
+                              "  kiln emit-raw kernel.ptx");
+  sub->group("");  // not in the list of commands
+  auto path = std::make_shared<std::string>();
+  sub->add_option("FILE", *path, "a PTX file; - reads stdin")->required();
+  sub->callback([path, &action = builder.action] { action = [path] { return emit_raw(*path); }; });
+}
+
+}  // namespace kiln::command

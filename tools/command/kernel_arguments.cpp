@@ -1,0 +1,139 @@
+#include "tools/command/kernel_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/diag/error.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/numbers.hpp"
+
+namespace kiln::command {
+namespace {
+
+const dsl::Entry* find_entry(std::string_view name) {
+  const auto table = dsl::kernel_table();
+  const auto found = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+const dsl::Entry* named_among(std::span<const std::string> words) {
+  for (const std::string& word : words)
+    if (const dsl::Entry* e = find_entry(word)) return e;
+  return nullptr;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return text;
+}
+
+dsl::Sizes standard_sizes(const dsl::Entry& entry) {
+  dsl::Sizes sizes;
+  for (const dsl::SizeOption& s : entry.sizes) sizes[std::string(s.name)] = s.standard;
+  return sizes;
+}
+
+// Which buffers there are is known only from a contract, so the standard problem is set up for the sake of its names. If
+// that fails there are no such options, and what the user asked for will say why.
+std::vector<std::string> buffer_names(const dsl::Entry& entry) {
+  try {
+    const dsl::Sizes sizes = standard_sizes(entry);
+    return input_buffers(entry.problem(entry.build(entry.targets.front(), sizes), sizes));
+  } catch (const diag::InputError&) {
+    return {};
+  } catch (const diag::Rejected&) {
+    return {};
+  }
+}
+
+void add_inputs(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entry) {
+  for (const std::string& buffer : buffer_names(entry)) {
+    const std::string option = "--" + lower(buffer);
+    if (sub.get_option_no_throw(option)) continue;
+    sub.add_option_function<std::string>(
+           option, [&arguments, buffer](const std::string& path) { arguments.inputs[buffer] = path; },
+           "content of buffer " + buffer)
+        ->type_name("FILE.npy")
+        ->group("Inputs");
+  }
+}
+
+void add_sizes(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entry) {
+  for (const dsl::SizeOption& s : entry.sizes)
+    sub.add_option_function<std::string>(
+           "--" + std::string(s.name),
+           [&arguments, name = std::string(s.name)](const std::string& text) { arguments.sizes[name] = text; },
+           fmt::format("{} [{}]", s.help, s.standard))
+        ->type_name("N")
+        ->group("Sizes");
+}
+
+}  // namespace
+
+const dsl::Entry& KernelArguments::entry() const {
+  if (const dsl::Entry* e = find_entry(name)) return *e;
+  std::vector<std::string_view> names;
+  for (const dsl::Entry& e : dsl::kernel_table()) names.push_back(e.name);
+  const std::string_view near = nearest(name, names);
+  throw diag::InputError(fmt::format("no kernel is named '{}'{}; `kiln list` shows those there are", name,
+                                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+}
+
+isa::Target KernelArguments::chosen_target() const {
+  const auto targets = entry().targets;
+  if (target.empty()) return targets.front();
+  const auto wanted = isa::parse_target(target);
+  if (!wanted) throw diag::InputError(fmt::format("--target: must be a target such as sm_100a; got '{}'", target));
+  if (std::find(targets.begin(), targets.end(), *wanted) != targets.end()) return *wanted;
+  std::vector<std::string> names;
+  for (isa::Target t : targets) names.push_back(isa::spelling(t));
+  throw diag::InputError(fmt::format("--target: {} is written for {}; got {}", name, fmt::join(names, ", "), target));
+}
+
+dsl::Sizes KernelArguments::chosen_sizes() const {
+  dsl::Sizes out = standard_sizes(entry());
+  for (const auto& [option, text] : sizes) out[option] = whole_number(text, "--" + option);
+  return out;
+}
+
+void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<const std::string> words, bool inputs) {
+  sub.add_option("KERNEL", arguments.name, "the kernel, as `kiln list` names it")->required();
+  sub.add_option("--target", arguments.target, "architecture to build for [the kernel's first]")->type_name("sm_NNN");
+  const dsl::Entry* entry = named_among(words);
+  if (!entry) {
+    sub.allow_extras();  // an unknown kernel is a better complaint than its unknown options
+    sub.footer(sub.get_footer() + "\n`" + sub.get_name() + " KERNEL --help` adds the sizes and inputs of that kernel.");
+    return;
+  }
+  add_sizes(sub, arguments, *entry);
+  if (inputs) add_inputs(sub, arguments, *entry);
+}
+
+std::string shown(const dsl::Sizes& sizes, const dsl::Entry& entry) {
+  std::string out;
+  for (const dsl::SizeOption& s : entry.sizes)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, sizes.find(s.name)->second);
+  return out;
+}
+
+std::vector<std::string> input_buffers(const launch::Contract& contract) {
+  std::vector<std::string> names;
+  for (const launch::Buffer& b : contract.buffers)
+    if (b.init.kind != launch::Init::Kind::poison) names.push_back(b.name);
+  return names;
+}
+
+std::vector<std::string> output_buffers(const launch::Contract& contract) {
+  std::vector<std::string> names;
+  for (const launch::Expectation& e : contract.expectations) names.push_back(e.output);
+  if (!names.empty()) return names;
+  for (const launch::Buffer& b : contract.buffers)
+    if (b.init.kind == launch::Init::Kind::poison) names.push_back(b.name);
+  return names;
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,58 @@
+// kiln list: the kernels that this program has.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "dsl/entry.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/subcommands.hpp"
+
+namespace kiln::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> targets(const dsl::Entry& e) {
+  std::vector<std::string> names;
+  for (isa::Target t : e.targets) names.push_back(isa::spelling(t));
+  return names;
+}
+
+std::string text() {
+  std::size_t width = 0;
+  for (const dsl::Entry& e : dsl::kernel_table()) width = std::max(width, e.name.size());
+  std::string out;
+  for (const dsl::Entry& e : dsl::kernel_table()) {
+    out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width, fmt::join(targets(e), ", "));
+    for (const dsl::SizeOption& s : e.sizes) out += fmt::format(", --{} {}", s.name, s.standard);
+    out += '\n';
+  }
+  return out.empty() ? "this program has no kernels\n" : out;
+}
+
+std::string json() {
+  Json kernels = Json::array();
+  for (const dsl::Entry& e : dsl::kernel_table()) {
+    Json sizes = Json::array();
+    for (const dsl::SizeOption& s : e.sizes)
+      sizes.push_back({{"name", s.name}, {"standard", s.standard}, {"help", s.help}});
+    kernels.push_back({{"name", e.name}, {"summary", e.summary}, {"targets", targets(e)}, {"sizes", sizes}});
+  }
+  return Json{{"kernels", kernels}}.dump(2) + "\n";
+}
+
+}  // namespace
+
+void add_list(const Builder& builder) {
+  CLI::App* sub = builder.add("list", "List the kernels", "  kiln list\n  kiln list --json");
+  auto as_json = std::make_shared<bool>(false);
+  sub->add_flag("--json", *as_json, "print them as JSON");
+  sub->callback([as_json, &action = builder.action] {
+    action = [as_json] { return print(*as_json ? json() : text()), int(Exit::clean); };
+  });
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,138 @@
+// kiln run: a kernel of the table, from C++ to a compared result.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "harness/run.hpp"
+#include "ptx/diag/error.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/kernel_arguments.hpp"
+#include "tools/command/numbers.hpp"
+#include "tools/command/subcommands.hpp"
+#include "tools/command/summary.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* examples =
+    "  kiln run gemm_bf16 --m 512 --n 512 --k 512      built, verified, assembled, simulated, compared\n"
+    "  kiln run gemm_bf16 --a a.npy --b b.npy --out d.npy\n"
+    "  kiln run copy_tma --target sm_90a --backend cuda\n"
+    "  kiln run gemm_bf16 --keep build/gemm --json     keep the PTX, the cubin and the launch contract";
+
+struct Arguments {
+  KernelArguments kernel{};
+  std::string backend = "sim", arithmetic = "exact", seed = "1", timeout = "60", keep{};
+  std::vector<std::string> outputs{};
+  bool json = false;
+};
+
+// Where --out puts which buffer: "FILE" for the only output, "D=FILE" for one of several.
+void set_outputs(const std::vector<std::string>& outputs, launch::Contract& contract) {
+  const std::vector<std::string> names = output_buffers(contract);
+  for (const std::string& out : outputs) {
+    const std::size_t equals = out.find('=');
+    launch::Buffer* buffer = equals == std::string::npos ? nullptr : contract.find(out.substr(0, equals));
+    if (buffer) {
+      buffer->out = out.substr(equals + 1);
+    } else if (names.size() == 1) {
+      contract.find(names[0])->out = out;
+    } else {
+      throw diag::InputError(fmt::format("--out: say which buffer, as in {}={}; there are {}",
+                                         names.empty() ? "D" : names[0], out, fmt::join(names, ", ")));
+    }
+  }
+}
+
+launch::Contract prepare(const Arguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
+  launch::Contract contract = entry.problem(kernel, sizes);
+  const std::uint64_t seed = whole_number(a.seed, "--seed");
+  for (launch::Buffer& b : contract.buffers) b.init.seed += seed - 1;
+  for (const auto& [buffer, path] : a.kernel.inputs) {
+    launch::Init& init = contract.find(buffer)->init;
+    init = {};
+    init.kind = launch::Init::Kind::npy;
+    init.text = path;
+  }
+  set_outputs(a.outputs, contract);
+  return contract;
+}
+
+RunFacts read_facts(const Arguments& a, Progress& progress) {
+  RunFacts facts;
+  facts.name = a.kernel.name;
+  facts.target = isa::spelling(a.kernel.chosen_target());
+  facts.numbers = {};
+  for (const auto& [name, value] : a.kernel.chosen_sizes()) facts.numbers[name] = value;
+  facts.sizes = shown(a.kernel.chosen_sizes(), a.kernel.entry());
+  harness::RunOptions& o = facts.options;
+  o.backend = a.backend == "cuda" ? harness::Backend::cuda : harness::Backend::sim;
+  o.simulation.seed = whole_number(a.seed, "--seed");
+  o.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
+  o.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
+  o.keep = a.keep;
+  o.on_stage = [&progress](std::string_view stage) { progress.stage(stage); };
+  return facts;
+}
+
+harness::RunReport execute(const Arguments& a, const RunFacts& facts) {
+  const dsl::Entry& entry = a.kernel.entry();
+  const dsl::Sizes sizes = a.kernel.chosen_sizes();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    dsl::Kernel kernel = entry.build(a.kernel.chosen_target(), sizes);
+    launch::Contract contract = prepare(a, entry, kernel, sizes);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    harness::RunReport report = harness::run_module(std::move(kernel.module), a.kernel.name, contract, facts.options);
+    report.stages.insert(report.stages.begin(), {"build", seconds});
+    return report;
+  } catch (const diag::Rejected& rejected) {
+    harness::RunReport report;
+    report.findings = rejected.findings();
+    return report;
+  }
+}
+
+int run(const Arguments& a) {
+  harness::RunReport report;
+  RunFacts facts;
+  {
+    Progress progress;
+    facts = read_facts(a, progress);
+    report = execute(a, facts);
+  }
+  print_findings(report.findings);
+  print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
+  const bool hangs = report.cuda && report.cuda->outcome == harness::CudaResult::Outcome::hang;
+  if (hangs) std::_Exit(report.exit_code());  // the driver's own exit handlers would wait for the kernel
+  return report.exit_code();
+}
+
+}  // namespace
+
+void add_run(const Builder& builder) {
+  CLI::App* sub = builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", examples);
+  auto a = std::make_shared<Arguments>();
+  add_kernel_arguments(*sub, a->kernel, builder.words, true);
+  sub->add_option("--backend", a->backend, "sim: on this CPU; cuda: on a GPU [sim]")
+      ->check(one_of({"sim", "cuda"}))
+      ->type_name("sim|cuda");
+  sub->add_option("--out", a->outputs, "write an output; with several outputs, NAME=FILE")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE.npy");
+  sub->add_option("--seed", a->seed, "of the generated inputs and of the simulator's schedule [1]")->type_name("N");
+  sub->add_option("--arith", a->arithmetic, "exact: bit for bit the hardware's; fast: plain f32 [exact]")
+      ->check(one_of({"exact", "fast"}))
+      ->type_name("exact|fast");
+  sub->add_option("--timeout", a->timeout, "for each launch on a GPU [60]")->type_name("SECONDS");
+  sub->add_option("--keep", a->keep, "keep the PTX, the cubin and the launch contract")->type_name("DIR");
+  sub->add_flag("--json", a->json, "print the summary as JSON");
+  sub->callback([a, &action = builder.action] { action = [a] { return run(*a); }; });
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,64 @@
+// kiln sim: any PTX file on the CPU, with the launches that a contract describes.
+#include <memory>
+
+#include "harness/contract_json.hpp"
+#include "harness/run.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/numbers.hpp"
+#include "tools/command/read_source.hpp"
+#include "tools/command/subcommands.hpp"
+#include "tools/command/summary.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* examples =
+    "  kiln sim kernel.ptx --launch l.json\n"
+    "  kiln sim kernel.ptx --launch l.json --seed 7     another schedule, the same inputs\n"
+    "  kiln sim kernel.ptx --launch l.json --json       everything as JSON\n\n"
+    "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.";
+
+struct Arguments {
+  std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0";
+  bool json = false;
+};
+
+int simulate(const Arguments& a) {
+  const diag::SourcePtr source = read_source(a.file);
+  launch::Contract contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
+  RunFacts facts;
+  facts.name = a.file;
+  facts.options.contract = a.launch;
+  facts.options.folder = folder_of(a.launch);
+  facts.options.simulation.seed = whole_number(a.seed, "--seed");
+  facts.options.simulation.max_steps = whole_number(a.max_steps, "--max-steps");
+  facts.options.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
+  harness::RunReport report;
+  {
+    Progress progress;
+    facts.options.on_stage = [&progress](std::string_view stage) { progress.stage(stage); };
+    report = harness::run_text(source, contract, facts.options);
+  }
+  print_findings(report.findings);
+  print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
+  return report.exit_code();
+}
+
+}  // namespace
+
+void add_sim(const Builder& builder) {
+  CLI::App* sub = builder.add("sim", "Run a PTX file on the CPU and compare its result", examples);
+  auto a = std::make_shared<Arguments>();
+  sub->add_option("FILE", a->file, "a PTX file; - reads stdin")->required();
+  sub->add_option("--launch", a->launch, "the launch contract")->required()->type_name("L.json");
+  sub->add_option("--seed", a->seed, "of the schedule [1]")->type_name("N");
+  sub->add_option("--arith", a->arithmetic, "exact: bit for bit the hardware's; fast: plain f32 [exact]")
+      ->check(one_of({"exact", "fast"}))
+      ->type_name("exact|fast");
+  sub->add_option("--max-steps", a->max_steps, "warp instructions of a CTA before giving up; 0: a generous limit [0]")
+      ->type_name("N");
+  sub->add_flag("--json", a->json, "print the summary as JSON");
+  sub->callback([a, &action = builder.action] { action = [a] { return simulate(*a); }; });
+}
+
+}  // namespace kiln::command

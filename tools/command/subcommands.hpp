@@ -1,0 +1,45 @@
+// The subcommands: each adds itself to the application and, when the command line names it, sets what is to be done.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln::command {
+
+/// What the command line asks for; returns the exit code.
+using Action = std::function<int()>;
+
+/// The application under construction. `words` are the raw arguments: the options of `run` and `emit` depend on the
+/// kernel among them.
+struct Builder {
+  CLI::App& app;
+  Action& action;
+  std::span<const std::string> words;
+
+  /// A subcommand with its help text and examples.
+  CLI::App* add(const char* name, const char* help, const char* examples) const {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->footer(std::string("Examples:\n") + examples);
+    return sub;
+  }
+};
+
+/// Accepts these words and no others; the help text is left to the option's type name.
+inline CLI::Validator one_of(std::vector<std::string> words) {
+  CLI::Validator v = CLI::IsMember(std::move(words));
+  return v.description("");
+}
+
+void add_run(const Builder&);
+void add_emit(const Builder&);
+void add_emit_raw(const Builder&);
+void add_check(const Builder&);
+void add_sim(const Builder&);
+void add_list(const Builder&);
+void add_explain(const Builder&);
+void add_decode(const Builder&);
+
+}  // namespace kiln::command

@@ -1,0 +1,29 @@
+// What `kiln run` and `kiln sim` say at the end, for a person and for a program.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "harness/run.hpp"
+
+namespace kiln::command {
+
+/// What was asked for, next to what came of it.
+struct RunFacts {
+  std::string name{};                             // kernel or file
+  std::string target{};
+  std::string sizes{};                            // "m=512 n=512 k=512"
+  std::map<std::string, std::uint64_t> numbers{}; // the same for JSON
+  harness::RunOptions options{};
+};
+
+/// A paragraph with one line per stage; the last line says what the result is worth.
+std::string summary_text(const RunFacts&, const harness::RunReport&, diag::Colour);
+
+/// One JSON document: everything of the text and every figure behind it, the findings included.
+std::string summary_json(const RunFacts&, const harness::RunReport&);
+
+/// "pass", "fail", "incomplete" or, when nothing was expected of the result, "finished".
+std::string verdict(const harness::RunReport&);
+
+}  // namespace kiln::command

@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "tools/command/console.hpp"
+#include "tools/command/summary.hpp"
+
+namespace kiln::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using harness::RunReport;
+
+std::string_view spelling(harness::Assembly::Status s) {
+  switch (s) {
+    case harness::Assembly::Status::assembled: return "assembled";
+    case harness::Assembly::Status::rejected: return "rejected";
+    case harness::Assembly::Status::unavailable: return "unavailable";
+    case harness::Assembly::Status::failed: return "failed";
+  }
+  return "";
+}
+
+std::string_view spelling(harness::CudaResult::Outcome o) {
+  switch (o) {
+    case harness::CudaResult::Outcome::finished: return "finished";
+    case harness::CudaResult::Outcome::fault: return "fault";
+    case harness::CudaResult::Outcome::hang: return "hang";
+  }
+  return "";
+}
+
+Json assembly_json(const harness::Assembly& a) {
+  Json j = {{"status", spelling(a.status)}, {"version", a.version}, {"cubin_bytes", a.cubin.size()}};
+  if (!a.reason.empty()) j["reason"] = a.reason;
+  j["entries"] = Json::array();
+  for (const harness::EntryResources& e : a.entries)
+    j["entries"].push_back({{"name", e.name},
+                            {"registers", e.registers},
+                            {"stack_bytes", e.stack_bytes},
+                            {"spill_store_bytes", e.spill_store_bytes},
+                            {"spill_load_bytes", e.spill_load_bytes},
+                            {"shared_bytes", e.shared_bytes}});
+  return j;
+}
+
+Json simulation_json(const sim::Result& r, const sim::Options& options) {
+  const sim::Statistics& s = r.statistics;
+  return {{"outcome", sim::spelling(r.outcome)},
+          {"arithmetic", options.arithmetic == sim::Arithmetic::exact ? "exact" : "fast"},
+          {"seed", options.seed},
+          {"ctas", s.ctas},
+          {"warp_instructions", s.warp_instructions},
+          {"thread_instructions", s.thread_instructions},
+          {"mma_instructions", s.mma_instructions},
+          {"mma_flops", s.mma_flops},
+          {"tma_bytes", s.tma_bytes}};
+}
+
+Json comparison_json(const harness::Comparison& c) {
+  const launch::Expectation& e = c.expectation;
+  Json j = {{"output", e.output}};
+  if (e.kind == launch::Expectation::Kind::copy) j["copy"] = e.a;
+  else j["gemm"] = {{"a", e.a}, {"b", e.b}};
+  j.update({{"pass", c.pass},
+            {"elements", c.elements},
+            {"wrong", c.wrong},
+            {"max_error", c.max_error},
+            {"max_scaled_error", c.max_scaled_error},
+            {"argument", c.argument}});
+  if (!c.worst.empty())
+    j["worst"] = {{"index", c.worst}, {"got", c.got}, {"want", c.want}, {"error", c.error}, {"bound", c.bound}};
+  return j;
+}
+
+}  // namespace
+
+std::string summary_json(const RunFacts& facts, const RunReport& report) {
+  Json j = {{"name", facts.name}};
+  if (!facts.target.empty()) j["target"] = facts.target;
+  if (!facts.numbers.empty()) j["sizes"] = facts.numbers;
+  j["backend"] = facts.options.backend == harness::Backend::sim ? "sim" : "cuda";
+  j["verdict"] = verdict(report);
+  j["exit_code"] = report.exit_code();
+  j["stages"] = Json::array();
+  for (const harness::Stage& s : report.stages) j["stages"].push_back({{"name", s.name}, {"seconds", s.seconds}});
+  if (report.assembly) j["ptxas"] = assembly_json(*report.assembly);
+  if (report.simulation) j["simulation"] = simulation_json(*report.simulation, facts.options.simulation);
+  if (report.cuda)
+    j["gpu"] = {{"outcome", spelling(report.cuda->outcome)},
+                {"device", report.cuda->device},
+                {"architecture", report.cuda->architecture},
+                {"milliseconds", report.cuda->milliseconds}};
+  j["comparisons"] = Json::array();
+  for (const harness::Comparison& c : report.comparisons) j["comparisons"].push_back(comparison_json(c));
+  j["outputs"] = report.written;
+  j.update(Json::parse(diag::render_json(report.findings)));
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tools/command/console.hpp"
+#include "tools/command/summary.hpp"
+
+namespace kiln::command {
+namespace {
+
+using harness::Assembly;
+using harness::Backend;
+using harness::RunReport;
+
+std::string stage_line(const RunReport& report, std::string_view stage, std::string_view label, std::string_view text) {
+  double seconds = 0;
+  for (const harness::Stage& s : report.stages)
+    if (s.name == stage) seconds = s.seconds;
+  return fmt::format("  {:<9}{:>8}  {}\n", label, duration(seconds), text);
+}
+
+std::string assembly_text(const Assembly& a) {
+  switch (a.status) {
+    case Assembly::Status::unavailable: return "not done: " + a.reason;
+    case Assembly::Status::failed: return "failed: " + a.reason;
+    case Assembly::Status::rejected: return fmt::format("ptxas {} rejects it", a.version);
+    case Assembly::Status::assembled: break;
+  }
+  std::string out = fmt::format("ptxas {}", a.version);
+  for (const harness::EntryResources& e : a.entries) {
+    out += a.entries.size() > 1 ? fmt::format("; {}: ", e.name) : ": ";
+    out += fmt::format("{} registers", e.registers);
+    out += e.spills() ? fmt::format(", spills {} stored and {} loaded", byte_size(e.spill_store_bytes),
+                                    byte_size(e.spill_load_bytes))
+                      : ", no spills";
+    if (e.stack_bytes) out += fmt::format(", {} of stack", byte_size(e.stack_bytes));
+    if (e.shared_bytes) out += fmt::format(", {} of static shared memory", byte_size(e.shared_bytes));
+  }
+  return out;
+}
+
+std::string simulation_text(const sim::Result& r, const sim::Options& options) {
+  const sim::Statistics& s = r.statistics;
+  std::string out = fmt::format("{} CTA{}, {} warp instructions", grouped(s.ctas), s.ctas == 1 ? "" : "s",
+                                grouped(s.warp_instructions));
+  if (s.mma_instructions)
+    out += fmt::format(", {} MMAs ({:.3g} GFLOP)", grouped(s.mma_instructions), double(s.mma_flops) * 1e-9);
+  if (s.tma_bytes) out += fmt::format(", {} by TMA", byte_size(s.tma_bytes));
+  out += options.arithmetic == sim::Arithmetic::exact ? "; exact arithmetic" : "; FAST arithmetic, not the hardware's";
+  out += fmt::format(", seed {}", options.seed);
+  if (r.outcome != sim::Outcome::finished) out = fmt::format("{}: {}", sim::spelling(r.outcome), out);
+  return out;
+}
+
+std::string gpu_text(const harness::CudaResult& r) {
+  std::string out = fmt::format("{} ({})", r.device, r.architecture);
+  for (std::size_t i = 0; i < r.milliseconds.size(); ++i)
+    out += fmt::format(", {}{}", r.milliseconds.size() > 1 ? fmt::format("launch {}: ", i + 1) : "",
+                       duration(r.milliseconds[i] * 1e-3));
+  if (r.outcome == harness::CudaResult::Outcome::fault) out += ": the kernel died";
+  if (r.outcome == harness::CudaResult::Outcome::hang) out += ": the kernel hangs";
+  return out;
+}
+
+std::string comparison_text(const harness::Comparison& c) {
+  const launch::Expectation& e = c.expectation;
+  const bool copy = e.kind == launch::Expectation::Kind::copy;
+  std::string out = copy ? fmt::format("{} = {}", e.output, e.a) : fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
+  if (c.pass) out += fmt::format(": all {} elements are right", grouped(c.elements));
+  else out += fmt::format(": {} of {} elements are wrong", grouped(c.wrong), grouped(c.elements));
+  if (copy && c.pass) return out + ", byte for byte";
+  if (c.worst.empty()) return out;
+  const std::string indent(21, ' ');
+  out += fmt::format("\n{}{} [{}]: got {:.9g}, want {:.9g}", indent, copy ? "first" : "worst", fmt::join(c.worst, ", "),
+                     c.got, c.want);
+  if (copy) return out;
+  return out + fmt::format(", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
+                           "{}allowed: {}", c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument);
+}
+
+std::string last_line(const RunFacts& facts, const RunReport& report, diag::Colour colour) {
+  const std::string word = verdict(report);
+  const bool good = word == "pass" || word == "finished";
+  const std::string paint = good ? "\033[1;32m" : word == "fail" ? "\033[1;31m" : "\033[1;33m";
+  std::string out = colour == diag::Colour::on ? paint + word + "\033[0m" : word;
+  if (report.simulation) out += ": simulated on the CPU, not run on a GPU";
+  else if (report.cuda) out += ": run on " + report.cuda->device;
+  else out += facts.options.backend == Backend::sim ? ": not simulated" : ": not run";
+  if (word == "finished") out += "; nothing was expected of the result";
+  if (!report.findings.all().empty()) out += "; " + diag::summary(report.findings);
+  double total = 0;
+  for (const harness::Stage& s : report.stages) total += s.seconds;
+  return fmt::format("{}; {}\n", out, duration(total));
+}
+
+}  // namespace
+
+std::string verdict(const RunReport& report) {
+  const int code = report.exit_code();
+  if (code == Exit::errors) return "fail";
+  if (code == Exit::incomplete || !report.finished()) return "incomplete";
+  return report.comparisons.empty() ? "finished" : "pass";
+}
+
+std::string summary_text(const RunFacts& facts, const RunReport& report, diag::Colour colour) {
+  std::string out = facts.name;
+  if (!facts.target.empty()) out += "  " + facts.target;
+  if (!facts.sizes.empty()) out += "  " + facts.sizes;
+  out += '\n';
+  const auto line = [&](std::string_view stage, std::string_view label, const std::string& text) {
+    const bool ran = std::any_of(report.stages.begin(), report.stages.end(), [&](const auto& s) { return s.name == stage; });
+    if (ran) out += stage_line(report, stage, label, text);
+  };
+  line("build", "build", "C++ to PTX as data");
+  line("verify", "verify", report.verified);
+  if (report.assembly) line("assemble", "assemble", assembly_text(*report.assembly));
+  line("parse", "parse", fmt::format("{} lines of PTX", grouped(report.ptx ? unsigned(report.ptx->line_count()) : 0u)));
+  line("inputs", "inputs", "buffers filled");
+  if (report.simulation) line("simulate", "simulate", simulation_text(*report.simulation, facts.options.simulation));
+  if (report.cuda) line("gpu", "gpu", gpu_text(*report.cuda));
+  for (const harness::Comparison& c : report.comparisons) line("compare", "compare", comparison_text(c));
+  for (const std::string& path : report.written) out += fmt::format("  wrote {}\n", path);
+  return out + last_line(facts, report, colour);
+}
+
+}  // namespace kiln::command
