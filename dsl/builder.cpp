@@ -17,7 +17,7 @@ constexpr Here nowhere = Here::nowhere();
 constexpr const char* dynamic_symbol = "kiln_shared";
 constexpr const char* tmem_slot = "kiln_tmem";
 
-Operand lanes_mask() { return Operand::unsigned_number(0xffffffffu); }
+Operand lanes_mask() { return Operand::bits(0xffffffffu); }
 
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
   ir::Variable v;

@@ -8,7 +8,7 @@ using ir::Operand;
 
 namespace {
 
-Operand mask() { return Operand::unsigned_number(0xffffffffu); }
+Operand mask() { return Operand::bits(0xffffffffu); }
 
 Operand address_of(Recorder& r, const U32& v, Here at) { return Operand::address(use(r, v, at)); }
 
@@ -188,10 +188,10 @@ void Thread::commit(const Mbarrier& b, Here at) {
 
 U64 Thread::descriptor(const U32& address, std::uint64_t constant, int offset, Here at) {
   const Operand units = rec_->pure(ScalarType::b32, "shr.u32", {use(*rec_, address, at), Operand::number(4)}, at);
-  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::number(0x3fff)}, at);
+  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::bits(0x3fff)}, at);
   const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
   const Operand base =
-      rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::unsigned_number(constant)}, at);
+      rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(constant)}, at);
   if (offset == 0) return {*rec_, base};
   return {*rec_, rec_->pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};
 }
@@ -200,8 +200,23 @@ void Thread::tcgen05_mma_f16(const U32& d, const U64& a, const U64& b, std::uint
                              Here at) {
   before_tcgen05(at);
   rec_->emit("tcgen05.mma.cta_group::1.kind::f16",
-             {address_of(*rec_, d, at), use(*rec_, a, at), use(*rec_, b, at), Operand::number(idesc), p.operand}, at);
+             {address_of(*rec_, d, at), use(*rec_, a, at), use(*rec_, b, at), Operand::bits(idesc), p.operand}, at);
 }
+
+// Whole warps ----------------------------------------------------------------------------------------------------------
+
+std::vector<U32> WholeWarps::load_registers(isa::DataShape shape, int repeat, const U32& address, Here at) {
+  before_tcgen05(at);
+  std::vector<Operand> regs;
+  for (int i = 0; i < isa::load_shape(shape).registers * repeat; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
+  rec_->emit("tcgen05.ld.sync.aligned." + std::string(isa::spelling(shape)) + ".x" + std::to_string(repeat) + ".b32",
+             {Operand::vector(regs), address_of(*rec_, address, at)}, at);
+  std::vector<U32> out;
+  for (const Operand& r : regs) out.emplace_back(*rec_, r);
+  return out;
+}
+
+void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
 
 // Warp -----------------------------------------------------------------------------------------------------------------
 
@@ -255,19 +270,14 @@ U32 Warpgroup::row(Here at) const {
 }
 
 std::vector<Operand> Warpgroup::load_rows(const U32& address, int columns, Here at) {
-  before_tcgen05(at);
   // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
-  const Operand quarter = rec_->pure(ScalarType::b32, "and.b32", {role_->warp, Operand::number(3)}, at);
-  const Operand lanes = rec_->pure(ScalarType::b32, "shl.b32", {quarter, Operand::number(21)}, at);
-  const Operand from = rec_->pure(ScalarType::b32, "add.u32", {lanes, use(*rec_, address, at)}, at);
+  const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
+  const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
   std::vector<Operand> regs;
-  for (int i = 0; i < columns; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
-  rec_->emit("tcgen05.ld.sync.aligned.32x32b.x" + std::to_string(columns) + ".b32",
-             {Operand::vector(regs), Operand::address(from)}, at);
+  for (const U32& r : load_registers(isa::DataShape::s32x32b, columns, apply("add", lanes, address, at), at))
+    regs.push_back(r.operand());
   return regs;
 }
-
-void Warpgroup::wait_loads(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
 
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.
 U32 Warpgroup::row_key(isa::Swizzle s, int row_pitch, Here at) const {

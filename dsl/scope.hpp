@@ -195,10 +195,28 @@ class Thread : public Scope {
   void tensor_store(const TensorCopy& c, Here at);
 };
 
-/// The 32 lanes of one warp, converged.
-class Warp : public Scope {
+/// What whole warps alone execute: the bare forms of tcgen05.ld and its wait.
+class WholeWarps : public Scope {
  public:
-  Warp(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
+  WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
+
+  /// tcgen05.ld of a shape with .xN: the registers that this thread receives, in the order of the ISA's fragment pictures.
+  /// `address` carries the lane in its upper half. Not readable before tcgen05_wait_ld().
+  template <isa::DataShape shape, int repeat>
+  std::vector<U32> tcgen05_ld(const U32& address, Here at = {}) {
+    rules::require<rules::ld_repeat(shape, repeat)>();
+    return load_registers(shape, repeat, address, at);
+  }
+  void tcgen05_wait_ld(Here at = {});
+
+ protected:
+  std::vector<U32> load_registers(isa::DataShape shape, int repeat, const U32& address, Here at);
+};
+
+/// The 32 lanes of one warp, converged.
+class Warp : public WholeWarps {
+ public:
+  using WholeWarps::WholeWarps;
 
   /// Executes the body in one lane; the others wait for it.
   template <class Body>
@@ -234,21 +252,22 @@ class Warp : public Scope {
 };
 
 /// Four warps whose first index is a multiple of four: the readers of tensor memory, one lane quarter each.
-class Warpgroup : public Scope {
+class Warpgroup : public WholeWarps {
  public:
-  Warpgroup(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
+  using WholeWarps::WholeWarps;
   using Scope::wait;
 
   /// This thread's row of an accumulator: lane 32 * (warp % 4) + lane of the warp, all columns.
   template <class T, int M, int N>
   Registers<T, N, LdState::pending> load(const Tmem<T, M, N>& from, Here at = {}) {
+    static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
     rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(N)) ? N : 0)>();
     return {*rec_, load_rows(from.address(at), N, at)};
   }
   /// tcgen05.wait::ld: the loaded registers may be read.
   template <class T, int N, LdState s>
   Registers<T, N, rules::step(s, LdEvent::wait).next> wait(const Registers<T, N, s>& loaded, Here at = {}) {
-    wait_loads(at);
+    tcgen05_wait_ld(at);
     return {*rec_, loaded.operands()};
   }
 
@@ -289,7 +308,6 @@ class Warpgroup : public Scope {
  private:
   template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
   std::vector<ir::Operand> load_rows(const U32& address, int columns, Here at);
-  void wait_loads(Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
                  Here at);
