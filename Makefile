@@ -50,7 +50,7 @@ clang: build/.bootstrap-test ## the tests with the second compiler
 bench: build ## run the benchmarks
 	@set -e; for program in build/bench/bench_*; do [ -x "$$program" ] || continue; "$$program" $(BENCH_ARGS); done
 
-fuzz: build/.bootstrap-fuzz ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz: build/.bootstrap-test ## run each fuzz target for FUZZ_SECONDS (60)
 	@test -f build-fuzz/cmake_install.cmake || $(CONFIGURE) fuzz
 	$(BUILD) build-fuzz -j $(JOBS)
 	@set -e; for program in build-fuzz/fuzz/fuzz_*; do [ -x "$$program" ] || continue; \
