@@ -26,10 +26,13 @@ void read_hex(const JsonNode& node, Init& init) {
 
 Init read_named(const JsonNode& node) {
   Init init;
-  if (node.text() == "poison") init.kind = Init::Kind::poison;
-  else if (node.text() == "zeros") init.kind = Init::Kind::zeros;
-  else node.fail(fmt::format("must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy or hex; got {}",
-                             node.shown()));
+  if (node.text() == "poison")
+    init.kind = Init::Kind::poison;
+  else if (node.text() == "zeros")
+    init.kind = Init::Kind::zeros;
+  else
+    node.fail(fmt::format(
+        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy or hex; got {}", node.shown()));
   return init;
 }
 
@@ -67,7 +70,8 @@ Init read_init(const JsonNode& node) {
 isa::ScalarType read_dtype(const JsonNode& node) {
   const auto type = isa::parse_type(node.text());
   const auto kind = type ? isa::type_class(*type) : isa::TypeClass::opaque;
-  const bool plain = kind != isa::TypeClass::opaque && kind != isa::TypeClass::packed && kind != isa::TypeClass::predicate;
+  const bool plain =
+      kind != isa::TypeClass::opaque && kind != isa::TypeClass::packed && kind != isa::TypeClass::predicate;
   if (!type || !plain || isa::bits(*type) > 64 || isa::bits(*type) < 4)
     node.fail(fmt::format("must be a PTX type of 4 to 64 bits, such as bf16, f32, e4m3 or u32; got {}", node.shown()));
   return *type;

@@ -98,8 +98,9 @@ Comparison compare_product(const Contract& contract, const Expectation& e, Accum
   Comparison c;
   c.expectation = e;
   c.elements = d.elements();
-  c.argument = e.rtol > 0 ? fmt::format("rtol {} of the larger of |D| and the root mean square of D, {:.4g}", e.rtol, typical)
-                          : derived.argument;
+  c.argument = e.rtol > 0
+                   ? fmt::format("rtol {} of the larger of |D| and the root mean square of D, {:.4g}", e.rtol, typical)
+                   : derived.argument;
   double worst = 0;
   for (std::uint64_t i = 0; i < c.elements; ++i) {
     const double want = expected.value.at[i], scale = expected.scale.at[i];
@@ -113,20 +114,29 @@ Comparison compare_product(const Contract& contract, const Expectation& e, Accum
   return c;
 }
 
+// The bytes that a copy must leave: a's rows, each behind its zeros.
+std::vector<std::uint8_t> expected_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
+  if (zeros_before == 0) return from.bytes;
+  const std::uint64_t rows = from.shape.front(), row = from.size() / rows, out_row = to.size() / rows;
+  std::vector<std::uint8_t> want(to.size());
+  for (std::uint64_t r = 0; r < rows; ++r)
+    std::copy_n(from.bytes.begin() + long(r * row), row, want.begin() + long((r + 1) * out_row - row));
+  return want;
+}
+
 Comparison compare_copy(const Contract& contract, const Expectation& e) {
   const Buffer &from = find(contract, e.a), &to = find(contract, e.output);
-  if (from.bytes.size() != to.bytes.size())
-    throw diag::InputError(fmt::format("{} has {} bytes, {} has {}: they cannot be equal", to.name, to.bytes.size(),
-                                       from.name, from.bytes.size()));
+  kiln::harness::check_copy(from, to, e.zeros_before);
+  const std::vector<std::uint8_t> wanted = expected_copy(from, to, e.zeros_before);
   Comparison c;
   c.expectation = e;
   c.argument = "byte for byte";
   const bool whole = is_addressable(to.dtype) && from.dtype == to.dtype;
   const ScalarType type = whole ? to.dtype : ScalarType::u8;
   c.elements = whole ? to.elements() : to.bytes.size();
-  if (from.bytes != to.bytes)
+  if (wanted != to.bytes)
     for (std::uint64_t i = 0; i < c.elements; ++i) {
-      const std::uint64_t got = load_element(to.bytes, type, i), want = load_element(from.bytes, type, i);
+      const std::uint64_t got = load_element(to.bytes, type, i), want = load_element(wanted, type, i);
       if (got == want || c.wrong++ != 0) continue;
       c.got = element_value(type, got), c.want = element_value(type, want);
       c.error = c.max_error = std::abs(c.got - c.want);
@@ -137,6 +147,21 @@ Comparison compare_copy(const Contract& contract, const Expectation& e) {
 }
 
 }  // namespace
+
+void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
+  const auto refuse = [&](const std::string& why) {
+    throw diag::InputError(fmt::format("{} cannot be a copy of {}: {}", to.name, from.name, why));
+  };
+  if (zeros_before == 0) {
+    if (from.size() != to.size()) refuse(fmt::format("{} bytes against {}", to.size(), from.size()));
+    return;
+  }
+  const bool matrices = from.shape.size() == 2 && to.shape.size() == 2 && from.dtype == to.dtype;
+  if (!matrices || from.shape[0] != to.shape[0] || from.shape[1] + zeros_before != to.shape[1] || from.shape[0] == 0 ||
+      isa::bits(from.dtype) % 8 != 0)
+    refuse(fmt::format("with {} zeros before each row it needs the same rows and type and {} more columns",
+                       zeros_before, zeros_before));
+}
 
 double Tolerance::bound(double want, double scale) const {
   const double sum = of_scale * scale + absolute;
@@ -150,14 +175,17 @@ Tolerance derive_tolerance(ScalarType input, ScalarType output, std::uint64_t k,
   if (accumulation == Accumulation::f32_chain || step == 0) {
     t.of_scale = slack * double(k) * 0x1p-24;
     t.absolute = double(k) * 0x1p-150;
-    t.argument = fmt::format("{} f32 multiply-adds rounded to nearest: {} * 2^-24 = {:.2g} of sum |a||b|", k, k, t.of_scale);
+    t.argument =
+        fmt::format("{} f32 multiply-adds rounded to nearest: {} * 2^-24 = {:.2g} of sum |a||b|", k, k, t.of_scale);
   } else {
     const std::uint64_t count = (k + std::uint64_t(step) - 1) / std::uint64_t(step);
     const double each = 4 + step + 1;  // in units of 2^-25
     t.of_scale = slack * double(count) * each * 0x1p-25;
     t.absolute = double(count) * 0x1p-148;
-    t.argument = fmt::format("{} MMAs of K={}, each cutting {} terms at 2^-25 and the sum at 2^-23: {} * {} * 2^-25 = {:.2g} "
-                             "of sum |a||b|", count, step, step + 1, count, each, t.of_scale);
+    t.argument = fmt::format(
+        "{} MMAs of K={}, each cutting {} terms at 2^-25 and the sum at 2^-23: {} * {} * 2^-25 = {:.2g} "
+        "of sum |a||b|",
+        count, step, step + 1, count, each, t.of_scale);
   }
   if (!isa::is_floating(output) || isa::bits(output) >= 32) return t;
   const num::Format f = num::format_of(output);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "harness/compare.hpp"
 #include "harness/contract_json.hpp"
 #include "harness/contract_reader.hpp"
 #include "ptx/diag/source.hpp"
@@ -36,7 +37,8 @@ launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
   const JsonNode block = node.at("block");
   const auto threads = std::uint64_t(isa::max_threads_per_cta);
   l.block = read_extents(block, threads, threads, max_cta_z);
-  if (l.block.volume() > threads) block.fail(fmt::format("a CTA has at most {} threads; got {}", threads, l.block.volume()));
+  if (l.block.volume() > threads)
+    block.fail(fmt::format("a CTA has at most {} threads; got {}", threads, l.block.volume()));
   node.when("cluster", [&](const JsonNode& v) {
     l.cluster = read_extents(v, max_cluster, max_cluster, max_cluster);
     if (l.cluster.volume() > max_cluster)
@@ -81,7 +83,7 @@ void check_product(const JsonNode& node, const launch::Buffer& a, const launch::
 }
 
 Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
-  node.expect_object({"gemm", "copy", "rtol"});
+  node.expect_object({"gemm", "copy", "zeros_before", "rtol"});
   const launch::Buffer* d = contract.find(output);
   if (!d) node.fail(fmt::format("there is no buffer \"{}\"", output));
   if (node.has("gemm") == node.has("copy")) node.fail(fmt::format("must have one of gemm, copy; got {}", node.shown()));
@@ -90,8 +92,13 @@ Expectation read_expectation(const std::string& output, const JsonNode& node, co
   node.when("copy", [&](const JsonNode& v) {
     e.kind = Expectation::Kind::copy;
     const launch::Buffer& from = read_buffer_name(v, contract);
-    if (from.size() != d->size()) v.fail(fmt::format("has {} bytes, {} has {}", from.size(), output, d->size()));
     e.a = from.name;
+    node.when("zeros_before", [&](const JsonNode& z) { e.zeros_before = z.whole(); });
+    try {
+      check_copy(from, *d, e.zeros_before);
+    } catch (const diag::InputError& wrong) {
+      v.fail(wrong.what());
+    }
   });
   node.when("gemm", [&](const JsonNode& v) {
     v.expect_object({"a", "b"});
@@ -114,16 +121,15 @@ Contract read_contract(std::string_view text, const std::string& name) {
   const JsonNode root(json, name);
   root.expect_object();
   refuse_later_features(root);
-  root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "params", "buffers", "tensor_maps", "launches",
-                      "expect"});
+  root.expect_object(
+      {"entry", "grid", "block", "cluster", "dynamic_smem", "params", "buffers", "tensor_maps", "launches", "expect"});
   Contract contract;
   root.when("buffers", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& b) { contract.buffers.push_back(read_buffer(key, b)); });
   });
   root.when("tensor_maps", [&](const JsonNode& v) {
-    v.each_member([&](const std::string& key, const JsonNode& m) {
-      contract.tensor_maps[key] = read_tensor_map(m, contract);
-    });
+    v.each_member(
+        [&](const std::string& key, const JsonNode& m) { contract.tensor_maps[key] = read_tensor_map(m, contract); });
   });
   read_launches(root, contract);
   root.when("expect", [&](const JsonNode& v) {
@@ -134,8 +140,6 @@ Contract read_contract(std::string_view text, const std::string& name) {
   return contract;
 }
 
-Contract read_contract_file(const std::string& path) {
-  return read_contract(diag::Source::read(path)->text(), path);
-}
+Contract read_contract_file(const std::string& path) { return read_contract(diag::Source::read(path)->text(), path); }
 
 }  // namespace kiln::harness

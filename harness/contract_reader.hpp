@@ -12,7 +12,8 @@ launch::Buffer read_buffer(const std::string& name, const JsonNode&);
 /// `"A_map": {"buffer", "dtype", "dims", ...}`; the buffers must have been read.
 launch::TensorMap read_tensor_map(const JsonNode&, const launch::Contract&);
 
-/// `{"u32": 8}`, `{"tensor_map": "A_map"}`, `{"buffer": "A", "offset": 16}`, `{"hex": "..."}`, `{"struct": [...], "size"}`.
+/// `{"u32": 8}`, `{"tensor_map": "A_map"}`, `{"buffer": "A", "offset": 16}`, `{"hex": "..."}`, `{"struct": [...],
+/// "size"}`.
 launch::Param read_param(const JsonNode&, const launch::Contract&, int depth = 0);
 
 /// The type that a "dtype" names.

@@ -106,8 +106,11 @@ Json launch_json(const launch::Launch& l) {
 
 Json expectation_json(const launch::Expectation& e) {
   Json j;
-  if (e.kind == launch::Expectation::Kind::copy) j["copy"] = e.a;
-  else j["gemm"] = {{"a", e.a}, {"b", e.b}};
+  if (e.kind == launch::Expectation::Kind::copy)
+    j["copy"] = e.a;
+  else
+    j["gemm"] = {{"a", e.a}, {"b", e.b}};
+  if (e.zeros_before > 0) j["zeros_before"] = e.zeros_before;
   if (e.rtol > 0) j["rtol"] = e.rtol;
   return j;
 }
@@ -118,9 +121,12 @@ std::string spaced(const std::string& json) {
   bool quoted = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
     out += json[i];
-    if (json[i] == '\\') out += json[++i];
-    else if (json[i] == '"') quoted = !quoted;
-    else if (!quoted && (json[i] == ',' || json[i] == ':')) out += ' ';
+    if (json[i] == '\\')
+      out += json[++i];
+    else if (json[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && (json[i] == ',' || json[i] == ':'))
+      out += ' ';
   }
   return out;
 }
@@ -129,7 +135,8 @@ std::string spaced(const std::string& json) {
 std::string pretty(const Json& j, std::size_t indent) {
   constexpr std::size_t width = 110;
   std::string line = j.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (!j.is_structured() || j.empty() || (line.size() + indent <= width && (indent > 2 || j.is_array()))) return spaced(line);
+  if (!j.is_structured() || j.empty() || (line.size() + indent <= width && (indent > 2 || j.is_array())))
+    return spaced(line);
   const std::string margin(indent + 2, ' ');
   std::string out = j.is_object() ? "{\n" : "[\n";
   std::size_t left = j.size();

@@ -1,5 +1,5 @@
-// The CUDA driver's interface, as much of it as Kiln calls, declared here so that building needs no CUDA and running needs
-// none until a GPU is asked for. The names carry the version suffixes that cuda.h hides behind macros.
+// The CUDA driver's interface, as much of it as Kiln calls, declared here so that building needs no CUDA and running
+// needs none until a GPU is asked for. The names carry the version suffixes that cuda.h hides behind macros.
 #pragma once
 
 #include <cstddef>
@@ -68,8 +68,8 @@ struct Api {
   Status (*cuMemFree_v2)(Address);
   Status (*cuMemcpyHtoD_v2)(Address, const void*, std::size_t bytes);
   Status (*cuMemcpyDtoH_v2)(void*, Address, std::size_t bytes);
-  Status (*cuTensorMapEncodeTiled)(TensorMapWords*, int type, std::uint32_t rank, void* address, const std::uint64_t* dims,
-                                   const std::uint64_t* strides, const std::uint32_t* box,
+  Status (*cuTensorMapEncodeTiled)(TensorMapWords*, int type, std::uint32_t rank, void* address,
+                                   const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
                                    const std::uint32_t* element_strides, int interleave, int swizzle, int l2, int oob);
   Status (*cuLaunchKernelEx)(const LaunchConfig*, Function, void** parameters, void** extra);
   Status (*cuEventCreate)(Event*, unsigned flags);

@@ -125,13 +125,13 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
                                                        const std::string& name, const launch::TensorMap& m) {
   const auto type = isa::tensor_map_type(m.dtype);
   if (!type)
-    throw diag::InputError(fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name,
-                                       isa::spelling(m.dtype)));
+    throw diag::InputError(
+        fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
   cuda::TensorMapWords words{};
   const cuda::Status status = gpu.api().cuTensorMapEncodeTiled(
       &words, int(*type), std::uint32_t(m.rank), reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset),
-      m.dims.data(), m.strides.data() + 1, m.box.data(), m.element_strides.data(), 0, isa::tensor_map_code(m.swizzle), 0,
-      m.oob == launch::OutOfBounds::nan);
+      m.dims.data(), m.strides.data() + 1, m.box.data(), m.element_strides.data(), 0, isa::tensor_map_code(m.swizzle),
+      0, m.oob == launch::OutOfBounds::nan);
   if (status != cuda::success)
     throw diag::InputError(fmt::format("/tensor_maps/{}: the driver refuses it: {}", name, gpu.api().explain(status)));
   std::array<std::uint8_t, isa::tensor_map_bytes> bytes;
@@ -192,14 +192,14 @@ void start_launch(const Gpu& gpu, cuda::Function function, const launch::Launch&
   cluster.id = cuda::launch_attribute_cluster;
   cluster.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
   const bool clustered = l.cluster.volume() > 1;  // one CTA: what the PTX says, if it says anything
-  const cuda::LaunchConfig config{l.grid.x,  l.grid.y,  l.grid.z,       l.block.x, l.block.y,
-                                  l.block.z, l.dynamic_smem, nullptr, &cluster, clustered ? 1u : 0u};
+  const cuda::LaunchConfig config{l.grid.x,  l.grid.y,       l.grid.z, l.block.x, l.block.y,
+                                  l.block.z, l.dynamic_smem, nullptr,  &cluster,  clustered ? 1u : 0u};
   api.check(api.cuLaunchKernelEx(&config, function, parameters.data(), nullptr), "the GPU refuses the launch");
 }
 
 std::string shown(const launch::Launch& l) {
-  return fmt::format("{}x{}x{} CTAs of {} threads, clusters of {}, {} bytes of dynamic shared memory", l.grid.x, l.grid.y,
-                     l.grid.z, l.block.volume(), l.cluster.volume(), l.dynamic_smem);
+  return fmt::format("{}x{}x{} CTAs of {} threads, clusters of {}, {} bytes of dynamic shared memory", l.grid.x,
+                     l.grid.y, l.grid.z, l.block.volume(), l.cluster.volume(), l.dynamic_smem);
 }
 
 // Runs one launch; false when it did not finish, with the reason in `result`.
@@ -244,8 +244,8 @@ CudaResult cuda_run(const CudaJob& job, Contract& contract) {
   result.device = gpu.name();
   result.architecture = gpu.architecture();
   if (!gpu.runs(job.target))
-    throw diag::InputError(fmt::format("the cubin is for {}, the device {} is {}", isa::spelling(job.target), gpu.name(),
-                                       gpu.architecture()));
+    throw diag::InputError(fmt::format("the cubin is for {}, the device {} is {}", isa::spelling(job.target),
+                                       gpu.name(), gpu.architecture()));
   const DeviceModule module(gpu, job.cubin);
   const DeviceBuffers buffers(gpu, contract);
   const ParameterContext context{

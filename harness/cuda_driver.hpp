@@ -23,9 +23,9 @@ struct CudaJob {
 struct CudaResult {
   enum class Outcome : std::uint8_t { finished, fault, hang };
   Outcome outcome = Outcome::finished;
-  std::string device{};             // "NVIDIA H200"
-  std::string architecture{};       // "sm_90"
-  std::string reason{};             // fault, hang: one line
+  std::string device{};                // "NVIDIA H200"
+  std::string architecture{};          // "sm_90"
+  std::string reason{};                // fault, hang: one line
   std::vector<double> milliseconds{};  // of each launch that finished, by the GPU's events
 };
 

@@ -30,9 +30,7 @@ std::string names(const std::vector<const ir::Function*>& functions) {
 }
 
 Dim3 extents(const ir::Performance& directive) {
-  const auto at = [&](std::size_t i) {
-    return i < directive.values.size() ? std::uint32_t(directive.values[i]) : 1u;
-  };
+  const auto at = [&](std::size_t i) { return i < directive.values.size() ? std::uint32_t(directive.values[i]) : 1u; };
   return {at(0), at(1), at(2)};
 }
 
@@ -47,8 +45,8 @@ void check_shapes(const ir::Function& f, const launch::Launch& l, const std::str
                                     extents(*d).volume()));
   // A cluster of one CTA is what a contract says that says nothing.
   if (const auto* d = f.find("reqnctapercluster"); d && l.cluster.volume() > 1 && extents(*d) != l.cluster)
-    fail(at + "/cluster", fmt::format("{} is launched with clusters of {}; its PTX requires {}", f.name, shown(l.cluster),
-                                      shown(extents(*d))));
+    fail(at + "/cluster", fmt::format("{} is launched with clusters of {}; its PTX requires {}", f.name,
+                                      shown(l.cluster), shown(extents(*d))));
 }
 
 void check_parameters(const ir::Function& f, const launch::Launch& l, const std::string& at) {
@@ -74,9 +72,8 @@ const ir::Function& find_entry(const ir::Module& module, const std::string& part
   if (found.size() == 1) return *found[0];
   if (all.empty()) throw diag::InputError("the module has no entry function");
   if (part.empty()) throw diag::InputError(fmt::format("the module has several entries, name one: {}", names(all)));
-  throw diag::InputError(found.empty()
-                             ? fmt::format("no entry's name contains \"{}\"; there are {}", part, names(all))
-                             : fmt::format("several entries' names contain \"{}\": {}", part, names(found)));
+  throw diag::InputError(found.empty() ? fmt::format("no entry's name contains \"{}\"; there are {}", part, names(all))
+                                       : fmt::format("several entries' names contain \"{}\": {}", part, names(found)));
 }
 
 void check_fits(const ir::Module& module, const launch::Contract& contract) {

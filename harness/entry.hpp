@@ -10,12 +10,13 @@
 
 namespace kiln::harness {
 
-/// The one entry function whose name contains `part`, or is it. Throws InputError naming the entries there are when none
-/// or several do.
+/// The one entry function whose name contains `part`, or is it. Throws InputError naming the entries there are when
+/// none or several do.
 const ir::Function& find_entry(const ir::Module&, const std::string& part);
 
 /// Throws InputError when a launch of the contract does not fit the module: its entry, the number and sizes of its
-/// parameters, the CTA and cluster shapes that the PTX fixes. The message starts with the JSON pointer of what is wrong.
+/// parameters, the CTA and cluster shapes that the PTX fixes. The message starts with the JSON pointer of what is
+/// wrong.
 void check_fits(const ir::Module&, const launch::Contract&);
 
 /// Reports what the verifier finds wrong with the contract itself, as findings in the file `name`; with an empty name,

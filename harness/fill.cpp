@@ -146,9 +146,13 @@ void fill(Buffer& b, const std::string& folder) {
   if (b.init.kind == Kind::npy) return load_npy(path_from(folder, b.init.text), b);
   b.bytes.assign(b.size(), b.init.kind == Kind::poison ? 0xFF : 0);
   switch (b.init.kind) {
-    case Kind::zeros: case Kind::poison: case Kind::npy: break;
+    case Kind::zeros:
+    case Kind::poison:
+    case Kind::npy: break;
     case Kind::hex: fill_hex(b); break;
-    case Kind::normal: case Kind::uniform: case Kind::integers: fill_random(b); break;
+    case Kind::normal:
+    case Kind::uniform:
+    case Kind::integers: fill_random(b); break;
   }
 }
 

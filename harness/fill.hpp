@@ -22,9 +22,9 @@ std::uint64_t quantise(isa::ScalarType, double value);
 /// The number that a word of this type stands for.
 double element_value(isa::ScalarType, std::uint64_t word);
 
-/// Fills a buffer as its `init` says: the same seed, name, type and shape give the same bytes everywhere. Poison is 0xFF
-/// in every byte: NaN in each floating-point type that has one. `folder` is where relative .npy paths start. Throws
-/// InputError for fills that the type cannot hold and files that do not fit.
+/// Fills a buffer as its `init` says: the same seed, name, type and shape give the same bytes everywhere. Poison is
+/// 0xFF in every byte: NaN in each floating-point type that has one. `folder` is where relative .npy paths start.
+/// Throws InputError for fills that the type cannot hold and files that do not fit.
 void fill(launch::Buffer&, const std::string& folder = {});
 void fill(launch::Contract&, const std::string& folder = {});
 

@@ -37,10 +37,14 @@ class HeaderReader {
     while (!take('}')) {
       const std::string key = quoted();
       expect(':');
-      if (key == "descr") array.dtype = dtype(), has_descr = true;
-      else if (key == "fortran_order") order(), has_order = true;
-      else if (key == "shape") array.shape = shape(), has_shape = true;
-      else fail(path_, fmt::format("unknown key '{}' in the .npy header", key));
+      if (key == "descr")
+        array.dtype = dtype(), has_descr = true;
+      else if (key == "fortran_order")
+        order(), has_order = true;
+      else if (key == "shape")
+        array.shape = shape(), has_shape = true;
+      else
+        fail(path_, fmt::format("unknown key '{}' in the .npy header", key));
       if (!take(',')) {
         expect('}');
         break;
@@ -192,8 +196,8 @@ NpyArray read_npy(const std::string& path) {
   const std::optional<std::uint64_t> wanted = byte_count(array);
   const std::uint64_t found = file.size() - begin - header_size;
   if (!wanted || *wanted != found)
-    fail(path, fmt::format("holds {} bytes of data, but its header says {}{}", found, describe(array.dtype, array.shape),
-                           wanted ? fmt::format(", which is {}", *wanted) : ""));
+    fail(path, fmt::format("holds {} bytes of data, but its header says {}{}", found,
+                           describe(array.dtype, array.shape), wanted ? fmt::format(", which is {}", *wanted) : ""));
   file.erase(file.begin(), file.begin() + std::ptrdiff_t(begin + header_size));
   array.bytes = std::move(file);
   return array;
@@ -209,7 +213,8 @@ void write_npy(const std::string& path, const NpyArray& array) {
   header.append((header_alignment - unpadded % header_alignment) % header_alignment, ' ');
   header += '\n';
   std::string file(magic);
-  for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, header.size() & 0xFF, header.size() >> 8}) file += char(byte);
+  for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, header.size() & 0xFF, header.size() >> 8})
+    file += char(byte);
   file += header;
   file.append(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
   write_file(path, std::string_view(file));
@@ -217,8 +222,8 @@ void write_npy(const std::string& path, const NpyArray& array) {
 
 std::string npy_dtype(ScalarType type) {
   const int bytes = std::max(1, isa::bits(type) / 8);
-  const bool has_float = type == ScalarType::f16 || type == ScalarType::f32 || type == ScalarType::tf32 ||
-                         type == ScalarType::f64;
+  const bool has_float =
+      type == ScalarType::f16 || type == ScalarType::f32 || type == ScalarType::tf32 || type == ScalarType::f64;
   const char kind = has_float ? 'f' : isa::is_signed(type) && isa::bits(type) >= 8 ? 'i' : 'u';
   return fmt::format("{}{}", kind, bytes);
 }

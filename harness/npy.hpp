@@ -1,5 +1,5 @@
-// NumPy's .npy files, formats 1 to 3. Types that NumPy does not have travel as raw unsigned words: bf16 as u2, fp8 as u1,
-// fp4 as u1 with two elements to a byte (the even index in the low nibble), so that the last extent counts bytes.
+// NumPy's .npy files, formats 1 to 3. Types that NumPy does not have travel as raw unsigned words: bf16 as u2, fp8 as
+// u1, fp4 as u1 with two elements to a byte (the even index in the low nibble), so that the last extent counts bytes.
 #pragma once
 
 #include <cstdint>

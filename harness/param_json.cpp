@@ -16,8 +16,8 @@ using launch::Param;
 constexpr std::uint64_t max_param_bytes = 32764;
 constexpr int max_struct_depth = 8;
 
-constexpr ScalarType scalar_types[] = {ScalarType::u8,  ScalarType::u16, ScalarType::u32, ScalarType::u64,
-                                       ScalarType::s8,  ScalarType::s16, ScalarType::s32, ScalarType::s64,
+constexpr ScalarType scalar_types[] = {ScalarType::u8,  ScalarType::u16,  ScalarType::u32, ScalarType::u64,
+                                       ScalarType::s8,  ScalarType::s16,  ScalarType::s32, ScalarType::s64,
                                        ScalarType::f16, ScalarType::bf16, ScalarType::f32, ScalarType::f64};
 
 std::uint64_t read_bits(const JsonNode& node, ScalarType type) {
@@ -39,7 +39,8 @@ launch::BytesParam read_hex(const JsonNode& node) {
   launch::BytesParam out;
   const std::string& text = node.text();
   if (text.empty() || text.size() % 2 != 0) node.fail(fmt::format("must be pairs of hex digits; got {}", node.shown()));
-  if (text.size() / 2 > max_param_bytes) node.fail(fmt::format("has {} bytes, more than {}", text.size() / 2, max_param_bytes));
+  if (text.size() / 2 > max_param_bytes)
+    node.fail(fmt::format("has {} bytes, more than {}", text.size() / 2, max_param_bytes));
   for (std::size_t i = 0; i < text.size(); i += 2) {
     const std::string pair = text.substr(i, 2);
     if (pair.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
@@ -57,7 +58,8 @@ launch::PointerParam read_pointer(const JsonNode& buffer, const JsonNode& node, 
   return p;
 }
 
-launch::StructParam read_struct(const JsonNode& fields, const JsonNode& node, const launch::Contract& contract, int depth) {
+launch::StructParam read_struct(const JsonNode& fields, const JsonNode& node, const launch::Contract& contract,
+                                int depth) {
   if (depth >= max_struct_depth) fields.fail(fmt::format("structs nest deeper than {} levels", max_struct_depth));
   launch::StructParam s;
   s.size = std::uint32_t(node.at("size").whole(1, max_param_bytes));
@@ -77,9 +79,12 @@ std::string kind_of(const JsonNode& node) {
   node.each_member([&](const std::string& key, const JsonNode& value) {
     if (key == "at" || key == "size" || key == "offset") return;
     const auto type = isa::parse_type(key);
-    const bool scalar = type && std::find(std::begin(scalar_types), std::end(scalar_types), *type) != std::end(scalar_types);
+    const bool scalar =
+        type && std::find(std::begin(scalar_types), std::end(scalar_types), *type) != std::end(scalar_types);
     if (!scalar && key != "tensor_map" && key != "buffer" && key != "hex" && key != "struct")
-      value.fail("unknown kind of parameter; known are tensor_map, buffer, hex, struct, u8...u64, s8...s64, f16, bf16, f32, f64");
+      value.fail(
+          "unknown kind of parameter; known are tensor_map, buffer, hex, struct, u8...u64, s8...s64, f16, bf16, f32, "
+          "f64");
     if (!kind.empty()) node.fail(fmt::format("a parameter is one thing; got both {} and {}", kind, key));
     kind = key;
   });

@@ -16,8 +16,8 @@ struct ProcessResult {
   double seconds = 0;
 };
 
-/// Runs a program and waits for it; past the timeout it and its children are killed. The first argument is the program's
-/// path. Throws InputError when it cannot be started.
+/// Runs a program and waits for it; past the timeout it and its children are killed. The first argument is the
+/// program's path. Throws InputError when it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout);
 
 /// The executable that `name` means in $PATH; empty when there is none.

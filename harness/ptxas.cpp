@@ -46,8 +46,8 @@ Ptxas inspect(const std::string& path) {
   if (rest.starts_with('.')) rest.remove_prefix(1);
   const auto minor = take_number(rest);
   if (!major || !minor || std::pair(*major, *minor) < std::pair(ptxas_major, ptxas_minor))
-    return refuse(fmt::format("is of release {}.{}, not {}.{} or later", major.value_or(0), minor.value_or(0), ptxas_major,
-                              ptxas_minor));
+    return refuse(fmt::format("is of release {}.{}, not {}.{} or later", major.value_or(0), minor.value_or(0),
+                              ptxas_major, ptxas_minor));
   const std::size_t v = said.find(", V", at);
   p.version = v == std::string::npos ? fmt::format("{}.{}", *major, *minor)
                                      : said.substr(v + 3, said.find_first_of(" \n", v + 3) - v - 3);
@@ -79,8 +79,9 @@ Ptxas find_ptxas() {
     if (::access(path.c_str(), F_OK) == 0) why += (why.empty() ? "" : "; ") + p.missing;
   }
   Ptxas none;
-  none.missing = fmt::format("no ptxas of CUDA {}.{} or later in $KILN_PTXAS, $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin{}",
-                             ptxas_major, ptxas_minor, why.empty() ? "" : " (" + why + ")");
+  none.missing =
+      fmt::format("no ptxas of CUDA {}.{} or later in $KILN_PTXAS, $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin{}",
+                  ptxas_major, ptxas_minor, why.empty() ? "" : " (" + why + ")");
   return none;
 }
 

@@ -25,8 +25,8 @@ struct Ptxas {
 /// The oldest CUDA release whose ptxas Kiln talks to.
 inline constexpr int ptxas_major = 13, ptxas_minor = 0;
 
-/// Looks for ptxas of CUDA 13.0 or later: $KILN_PTXAS (and then nowhere else), $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin,
-/// and the one that CMake found. Never throws: no ptxas is an answer.
+/// Looks for ptxas of CUDA 13.0 or later: $KILN_PTXAS (and then nowhere else), $PATH, $CUDA_HOME/bin,
+/// /usr/local/cuda/bin, and the one that CMake found. Never throws: no ptxas is an answer.
 Ptxas find_ptxas();
 
 /// What ptxas -v says about one entry function.
@@ -48,8 +48,8 @@ struct Assembly {
   double seconds = 0;
 };
 
-/// Assembles a PTX text for a target. What ptxas finds is reported to `sink`, located in `source`. No ptxas and a crash of
-/// ptxas are states of the result, not exceptions.
+/// Assembles a PTX text for a target. What ptxas finds is reported to `sink`, located in `source`. No ptxas and a crash
+/// of ptxas are states of the result, not exceptions.
 Assembly assemble(const Ptxas&, const diag::SourcePtr& source, isa::Target, diag::Sink& sink,
                   std::chrono::milliseconds timeout = std::chrono::minutes(5));
 

@@ -37,7 +37,8 @@ std::optional<Message> read_message(std::string_view line) {
     // After "ptxas " or "line 8; ", and nowhere else: a file's name may well contain "error :".
     for (std::size_t at = line.find(severity); at != std::string_view::npos; at = line.find(severity, at + 1)) {
       const std::size_t colon = line.find_first_not_of(' ', at + severity.size());
-      if ((at != 6 && line.substr(at - 2, 2) != "; ") || colon == std::string_view::npos || line[colon] != ':') continue;
+      if ((at != 6 && line.substr(at - 2, 2) != "; ") || colon == std::string_view::npos || line[colon] != ':')
+        continue;
       Message m{severity, trimmed(line.substr(colon + 1)), 0};
       const std::string_view head = line.substr(0, at);
       if (const std::size_t where = head.rfind(", line "); where != std::string_view::npos)

@@ -1,5 +1,5 @@
-// The product is a panel-packed, register-blocked loop; vector types of the compiler stand in for intrinsics, and on x86
-// the same code is compiled once more for AVX2.
+// The product is a panel-packed, register-blocked loop; vector types of the compiler stand in for intrinsics, and on
+// x86 the same code is compiled once more for AVX2.
 #include "harness/reference.hpp"
 
 #include <fmt/format.h>
@@ -89,7 +89,8 @@ template <class Map>
 Matrix read_matrix(const launch::Buffer& b, Map map) {
   check_matrix(b);
   Matrix m{b.shape[0], b.shape[1], std::vector<double>(b.elements())};
-  for (std::uint64_t i = 0; i < m.at.size(); ++i) m.at[i] = map(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));
+  for (std::uint64_t i = 0; i < m.at.size(); ++i)
+    m.at[i] = map(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));
   return m;
 }
 
@@ -110,7 +111,8 @@ Matrix multiply_transposed(const Matrix& a, const Matrix& b) {
   const std::vector<double> rows = pack(a, block_rows), columns = pack(b, block_columns);
   const Work work{rows, columns, a.columns, out};
   const std::size_t panels = (a.rows + block_rows - 1) / block_rows;
-  const std::size_t count = std::min({panels, max_threads, std::size_t(std::max(1u, std::thread::hardware_concurrency()))});
+  const std::size_t count =
+      std::min({panels, max_threads, std::size_t(std::max(1u, std::thread::hardware_concurrency()))});
   const Block block = best_block();
   const auto run = [&](std::size_t first) {
     for (std::size_t p = first; p < panels; p += count) multiply_panel(work, block, p * block_rows);

@@ -143,8 +143,10 @@ int RunReport::exit_code() const {
   if (found == 1 || !simulation) return found;
   switch (simulation->outcome) {
     case sim::Outcome::finished: return found;
-    case sim::Outcome::fault: case sim::Outcome::deadlock: return 1;
-    case sim::Outcome::step_limit: case sim::Outcome::incomplete: return 3;
+    case sim::Outcome::fault:
+    case sim::Outcome::deadlock: return 1;
+    case sim::Outcome::step_limit:
+    case sim::Outcome::incomplete: return 3;
   }
   return found;
 }
@@ -172,8 +174,10 @@ RunReport run_module(ir::Module built, const std::string& name, Contract& contra
   if (!run.assemble_text(*target)) return std::move(run.report);
   const ir::Module module = run.stage("parse", [&] { return parse_back(run.report.ptx); });
   if (!run.contract_is_right(module)) return std::move(run.report);
-  if (options.backend == Backend::sim) run.simulate(module);
-  else run.run_on_gpu(module, *target);
+  if (options.backend == Backend::sim)
+    run.simulate(module);
+  else
+    run.run_on_gpu(module, *target);
   run.finish();
   return std::move(run.report);
 }

@@ -40,13 +40,13 @@ struct Stage {
 struct RunReport {
   std::vector<Stage> stages{};
   diag::Sink findings{};
-  std::string verified{};                  // the verifier's findings in one line: "clean"
-  diag::SourcePtr ptx{};                   // the text that was assembled and run; null when nothing was emitted
+  std::string verified{};  // the verifier's findings in one line: "clean"
+  diag::SourcePtr ptx{};   // the text that was assembled and run; null when nothing was emitted
   std::optional<Assembly> assembly{};
   std::optional<sim::Result> simulation{};
   std::optional<CudaResult> cuda{};
-  std::vector<Comparison> comparisons{};   // of the contract's expectations, in order
-  std::vector<std::string> written{};      // output files
+  std::vector<Comparison> comparisons{};  // of the contract's expectations, in order
+  std::vector<std::string> written{};     // output files
 
   /// The launches ran to their end.
   bool finished() const;
@@ -54,9 +54,9 @@ struct RunReport {
   int exit_code() const;
 };
 
-/// Fills the inputs, verifies a built module, emits it, assembles the text, parses it back, runs that on the simulator or a
-/// GPU, writes the outputs and compares them. Stops at the first stage that fails. Without ptxas a simulation goes on and
-/// `assembly` says so. Throws InputError for inputs, contracts and environments that cannot be used.
+/// Fills the inputs, verifies a built module, emits it, assembles the text, parses it back, runs that on the simulator
+/// or a GPU, writes the outputs and compares them. Stops at the first stage that fails. Without ptxas a simulation goes
+/// on and `assembly` says so. Throws InputError for inputs, contracts and environments that cannot be used.
 RunReport run_module(ir::Module, const std::string& name, launch::Contract&, const RunOptions&);
 
 /// Parses a PTX text, fills the inputs, simulates every launch, writes the outputs and compares them.

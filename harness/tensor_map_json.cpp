@@ -50,16 +50,14 @@ void read_strides(const JsonNode& node, TensorMap& map) {
     for (std::size_t i = 1; i <= count; ++i) map.strides[i] = packed_stride(map, i);
     return;
   }
-  node.at("strides").each_element(count, count, [&](std::size_t i, const JsonNode& stride) {
-    map.strides[i + 1] = stride.whole(0, max_stride);
-  });
+  node.at("strides").each_element(
+      count, count, [&](std::size_t i, const JsonNode& stride) { map.strides[i + 1] = stride.whole(0, max_stride); });
 }
 
 void read_box(const JsonNode& node, TensorMap& map) {
   const auto rank = std::size_t(map.rank);
-  node.each_element(rank, rank, [&](std::size_t i, const JsonNode& extent) {
-    map.box[i] = std::uint32_t(extent.whole(0, max_box));
-  });
+  node.each_element(
+      rank, rank, [&](std::size_t i, const JsonNode& extent) { map.box[i] = std::uint32_t(extent.whole(0, max_box)); });
 }
 
 isa::Swizzle read_swizzle(const JsonNode& node) {
@@ -89,8 +87,8 @@ void check_reach(const JsonNode& node, const launch::Buffer& buffer, const Tenso
 
 TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract) {
   refuse_later_features(node);
-  node.expect_object({"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob",
-                      "offset"});
+  node.expect_object(
+      {"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob", "offset"});
   TensorMap map;
   const launch::Buffer& buffer = read_target(node.at("buffer"), contract);
   map.buffer = buffer.name;

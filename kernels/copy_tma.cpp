@@ -1,6 +1,9 @@
 // D = A, 64-row tiles: TMA brings a tile in, TMA takes it out. Before it leaves, the threads write its shared-memory bytes,
 // as they lie, to S: that is how TMA places a box, for every swizzle, at the tensor's edges, and when a row is narrower
 // than the swizzle span. Runs on sm_90a and later.
+//
+// With --shift s the first tile begins s columns before A, where a load reads zeros. A store may not begin before its
+// tensor (the launch dies), so D then has s columns more than A.
 #include "kernels/copy_tma.hpp"
 
 #include <array>
@@ -20,19 +23,18 @@ constexpr std::array options{
     SizeOption{"cols", 136, "columns of A and D (bf16); a multiple of 8"},
     SizeOption{"swizzle", 128, "bytes of the TMA swizzle: 0 (none), 32, 64 or 128"},
     SizeOption{"inner", 128, "bytes of a tile's row: 16, 32, 64 or 128, at most the swizzle"},
-    SizeOption{"shift", 0, "columns by which the first tile begins before the tensor; a multiple of 8"}};
-
-template <class Tile>
-constexpr auto parameter_list = parameters("A"_arg.is<TensorMap<Tile>>(), "D"_arg.is<TensorMap<Tile>>(),
-                                           "S"_arg.is<Pointer<u8>>(), "shift"_arg.is<u32>());
+    SizeOption{"shift", 0, "columns by which the first tile begins before A; a multiple of 8"}};
 
 template <class Tile>
 Kernel build(Target target) {
   KernelBuilder copy("copy_tma", target, warps<4>);
-  const auto given = declare(copy, parameter_list<Tile>);
+  const auto A = copy.param<TensorMap<Tile>>("A");
+  const auto D = copy.param<TensorMap<Tile>>("D");
+  const auto S = copy.param<Pointer<u8>>("S");
+  const U32 shift = copy.param<u32>("shift");
   auto tile = copy.shared<Tile>();
   auto loaded = copy.mbarrier("loaded");
-  const U32 row = copy.ctaid.y * rows_per_tile, col = copy.ctaid.x * Tile::cols - given["shift"_arg];
+  const U32 row = copy.ctaid.y * rows_per_tile, to_col = copy.ctaid.x * Tile::cols, col = to_col - shift;
   const U32 tile_index = copy.ctaid.y * copy.nctaid.x + copy.ctaid.x;
 
   copy.role("copy", warpgroup<0>, [&](Warpgroup& g) {
@@ -45,16 +47,16 @@ Kernel build(Target target) {
     g.sync();
     g.elect([&](Thread t) {
       t.expect_tx(loaded, Tile::transaction_bytes);
-      t.tma_load(tile, given["A"_arg].at(row, col), loaded);
+      t.tma_load(tile, A.at(row, col), loaded);
     });
     g.wait(loaded, Phase{0});
     for (int at = 0; at < Tile::bytes; at += 128 * 16) {
       const U32 mine = g.row() * 16 + at;
-      const U64 to = given["S"_arg].at(multiply_wide(tile_index, Tile::bytes) + widen(mine));
+      const U64 to = S.at(multiply_wide(tile_index, Tile::bytes) + widen(mine));
       g.when(mine < Tile::bytes, [&] { g.st_global_v4(to, g.ld_shared_v4(tile.address + mine)); });
     }
     g.elect([&](Thread t) {
-      t.tma_store(given["D"_arg].at(row, col), tile);
+      t.tma_store(D.at(row, to_col), tile);
       t.commit_stores();
       t.wait_stores_read(0);
     });
@@ -62,11 +64,19 @@ Kernel build(Target target) {
   return copy.build();
 }
 
-template <class Tile>
-launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
+/// What the host must know of a tile.
+struct TileShape {
+  std::uint64_t cols, bytes;
+  launch::TensorMap (*map)(const GlobalTensor&);
+};
+
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const TileShape& tile) {
   const std::uint64_t rows = sizes.at("rows"), cols = sizes.at("cols"), shift = sizes.at("shift");
-  const auto tiles_x = std::uint32_t((cols + shift + Tile::cols - 1) / Tile::cols);
-  const auto tiles_y = std::uint32_t((rows + rows_per_tile - 1) / rows_per_tile);
+  const std::uint64_t tiles_x = (cols + shift + tile.cols - 1) / tile.cols;
+  const std::uint64_t tiles_y = (rows + rows_per_tile - 1) / rows_per_tile;
+  if (tiles_y > 65535)
+    throw diag::InputError("--rows " + std::to_string(rows) + ": needs " + std::to_string(tiles_y) +
+                           " tiles along y; a grid has at most 65535");
   launch::Contract c;
   const auto buffer = [&](const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape, launch::Init init) {
     launch::Buffer b;
@@ -79,14 +89,23 @@ launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   launch::Init normal;
   normal.kind = launch::Init::Kind::normal;
   buffer("A", isa::ScalarType::bf16, {rows, cols}, normal);
-  buffer("D", isa::ScalarType::bf16, {rows, cols}, {});
-  buffer("S", isa::ScalarType::u8, {std::uint64_t(tiles_y) * tiles_x, std::uint64_t(Tile::bytes)}, {});
-  launch_kernel(c, kernel, parameter_list<Tile>, {tiles_x, tiles_y, 1}, "A"_arg = GlobalTensor{"A", rows, cols},
-                "D"_arg = GlobalTensor{"D", rows, cols}, "S"_arg = std::string("S"), "shift"_arg = shift);
+  buffer("D", isa::ScalarType::bf16, {rows, cols + shift}, {});
+  buffer("S", isa::ScalarType::u8, {tiles_y * tiles_x, tile.bytes}, {});
+  c.tensor_maps["A"] = tile.map({"A", rows, cols});
+  c.tensor_maps["D"] = tile.map({"D", rows, cols + shift});
+  launch::Launch l;
+  l.entry = kernel.name;
+  l.grid = {std::uint32_t(tiles_x), std::uint32_t(tiles_y), 1};
+  l.block = kernel.block;
+  l.dynamic_smem = kernel.dynamic_smem;
+  l.params = {{launch::TensorMapParam{"A"}}, {launch::TensorMapParam{"D"}}, {launch::PointerParam{"S", 0}},
+              {launch::ScalarParam{isa::ScalarType::u32, shift}}};
+  c.launches.push_back(std::move(l));
   launch::Expectation same;
   same.kind = launch::Expectation::Kind::copy;
   same.output = "D";
   same.a = "A";
+  same.zeros_before = shift;
   c.expectations.push_back(same);
   return c;
 }
@@ -95,13 +114,13 @@ launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
 struct Variant {
   std::uint64_t swizzle, inner;  // bytes
   Kernel (*build)(Target);
-  launch::Contract (*problem)(const Kernel&, const Sizes&);
+  TileShape tile;
 };
 
 template <Layout layout, int inner_bytes>
 constexpr Variant variant(std::uint64_t swizzle) {
   using Tile = SharedTile<bf16, rows_per_tile, inner_bytes / 2, K_major, layout>;
-  return {swizzle, inner_bytes, &build<Tile>, &problem<Tile>};
+  return {swizzle, inner_bytes, &build<Tile>, {Tile::cols, Tile::bytes, &tensor_map<Tile>}};
 }
 
 constexpr std::array variants{
@@ -145,7 +164,7 @@ Kernel copy_tma(Target target, const Sizes& sizes) {
 
 launch::Contract copy_tma_problem(const Kernel& kernel, const Sizes& sizes) {
   check(sizes);
-  return chosen(sizes).problem(kernel, sizes);
+  return problem(kernel, sizes, chosen(sizes).tile);
 }
 
 }  // namespace kiln::kernels

@@ -93,6 +93,7 @@ struct Expectation {
   Kind kind = Kind::gemm;
   std::string output{};      // gemm: D[M,N] = A[M,K] * B[N,K]^T
   std::string a{}, b{};      // copy: output equals a, byte for byte
+  std::uint64_t zeros_before = 0;  // copy: elements of zero that each row of the output has before a's row
   double rtol = 0;           // 0: the harness derives the tolerance from K and the types
 };
 
