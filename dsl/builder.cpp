@@ -101,6 +101,11 @@ const Operand& KernelBuilder::tmem_base() {
   return tmem_base_;
 }
 
+// What the handles need, as tcgen05.alloc wants it.
+Operand KernelBuilder::allocation() const {
+  return Operand::number(std::max(isa::tmem_min_allocation, int(std::bit_ceil(unsigned(tmem_columns_)))));
+}
+
 int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
   const int first = tmem_columns_;
   tmem_columns_ += columns;
@@ -151,14 +156,7 @@ Statements KernelBuilder::role_code(Role& role) {
   }
   rec_.emit_if(other, false, "bra", {Operand::named(end)}, nowhere);
   if (role.elected) {
-    const Operand leader = rec_.fresh(ScalarType::pred);
-    Operand pair;
-    pair.kind = Operand::Kind::pair;
-    pair.items.resize(2);
-    pair.items[0].kind = Operand::Kind::sink;
-    pair.items[1] = leader;
-    rec_.emit("elect.sync", {pair, lanes_mask()}, nowhere);
-    rec_.emit_if(leader, true, "bra", {Operand::named(join)}, nowhere);
+    rec_.emit_if(elect_leader(rec_, nowhere), true, "bra", {Operand::named(join)}, nowhere);
   }
   std::move(role.entry.begin(), role.entry.end(), std::back_inserter(out));
   std::move(role.body.begin(), role.body.end(), std::back_inserter(out));
@@ -174,16 +172,10 @@ Statements KernelBuilder::role_code(Role& role) {
 // Set-up and clean-up --------------------------------------------------------------------------------------------------
 
 void KernelBuilder::initialise_barriers() {
-  const Operand other = rec_.fresh(ScalarType::pred), leader = rec_.fresh(ScalarType::pred);
+  const Operand other = rec_.fresh(ScalarType::pred);
   rec_.emit("setp.ne.u32", {other, warp_, Operand::number(0)}, nowhere);
   rec_.emit_if(other, false, "bra", {Operand::named("setup_barriers_end")}, nowhere);
-  Operand pair;
-  pair.kind = Operand::Kind::pair;
-  pair.items.resize(2);
-  pair.items[0].kind = Operand::Kind::sink;
-  pair.items[1] = leader;
-  rec_.emit("elect.sync", {pair, lanes_mask()}, nowhere);
-  rec_.emit_if(leader, true, "bra", {Operand::named("setup_barriers_join")}, nowhere);
+  rec_.emit_if(elect_leader(rec_, nowhere), true, "bra", {Operand::named("setup_barriers_join")}, nowhere);
   for (const Barriers& b : barriers_)
     for (int i = 0; i < b.count; ++i)
       rec_.emit("mbarrier.init.shared::cta.b64",
@@ -205,8 +197,7 @@ Statements KernelBuilder::setup() {
     rec_.emit("setp.eq.u32", {is_allocator_, warp_, Operand::number(warps_ > 1 ? 1 : 0)}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("setup_tmem_end")}, nowhere);
     rec_.emit("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
-              {Operand::address(Operand::named(tmem_slot)), Operand::number(std::max(32, int(std::bit_ceil(unsigned(tmem_columns_)))))},
-              tmem_at_);
+              {Operand::address(Operand::named(tmem_slot)), allocation()}, tmem_at_);
     rec_.emit("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {}, nowhere);
     rec_.label("setup_tmem_end");
     rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
@@ -229,7 +220,7 @@ Statements KernelBuilder::cleanup() {
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("cleanup_end")}, nowhere);
     rec_.emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32",
-              {tmem_base_, Operand::number(std::max(32, int(std::bit_ceil(unsigned(tmem_columns_)))))}, tmem_at_);
+              {tmem_base_, allocation()}, tmem_at_);
     rec_.label("cleanup_end");
   }
   rec_.emit("ret", {}, nowhere);

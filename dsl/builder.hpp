@@ -149,6 +149,7 @@ class KernelBuilder : private Recording {
   RingState& add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at);
   const ir::Operand& tmem_base();
   int tmem_columns(int columns, const std::string& name, Here at);
+  ir::Operand allocation() const;
   void add_role(const std::string& name, int first_warp, int warps, bool elected,
                 const std::function<void(RoleContext&)>& record, Here at);
 

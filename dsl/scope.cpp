@@ -220,8 +220,6 @@ void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.al
 
 // Warp -----------------------------------------------------------------------------------------------------------------
 
-namespace {
-
 Operand elect_leader(Recorder& r, Here at) {
   const Operand leader = r.fresh(ScalarType::pred);
   Operand pair;
@@ -230,6 +228,8 @@ Operand elect_leader(Recorder& r, Here at) {
   r.emit("elect.sync", {pair, mask()}, at);
   return leader;
 }
+
+namespace {
 
 void execute_in_one(Recorder& r, RoleContext& role, const Operand& chosen, const std::function<void(Thread)>& body,
                     Here at) {

@@ -51,6 +51,9 @@ struct TensorCopy {
   ir::Operand shared, map, inner, outer;
 };
 
+/// elect.sync in a converged warp: the predicate that holds in the elected lane.
+ir::Operand elect_leader(Recorder& r, Here at);
+
 /// What every scope can do: control flow, state, waiting, and bare PTX.
 class Scope {
  public:
@@ -108,6 +111,8 @@ class Scope {
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
+  /// What a member that exists only to explain does: fails with the rule's text.
+  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
 
   Recorder* rec_;
   RoleContext* role_;
@@ -178,8 +183,6 @@ class Thread : public Scope {
   template <class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
 
  private:
-  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
-
   template <class Tile, class Issue>
   void for_each_copy(const U32& shared, const Box<Tile>& box, Here at, Issue issue) {
     for (int block = 0; block < Tile::blocks; ++block)
@@ -195,7 +198,7 @@ class Thread : public Scope {
   void tensor_store(const TensorCopy& c, Here at);
 };
 
-/// What whole warps alone execute: the bare forms of tcgen05.ld and its wait.
+/// What whole warps execute together: the bare forms of tcgen05.ld and its wait, and one thread out of them.
 class WholeWarps : public Scope {
  public:
   WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
@@ -208,6 +211,12 @@ class WholeWarps : public Scope {
     return load_registers(shape, repeat, address, at);
   }
   void tcgen05_wait_ld(Here at = {});
+
+  // Here only to say who issues them: one thread, inside elect(...).
+  template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
+  template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
+  template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+  template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
 
  protected:
   std::vector<U32> load_registers(isa::DataShape shape, int repeat, const U32& address, Here at);
@@ -239,13 +248,7 @@ class Warp : public WholeWarps {
   }
   void tcgen05_relinquish_alloc_permit(Here at = {});
 
-  template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-
  private:
-  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
   void elect_one(const std::function<void(Thread)>& body, Here at);
   void alloc(const U32& slot, int columns, Here at);
   void dealloc(const U32& address, int columns, Here at);
@@ -300,13 +303,7 @@ class Warpgroup : public WholeWarps {
   /// Index of this thread in the warpgroup: its row.
   U32 row(Here at = {}) const;
 
-  template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-
  private:
-  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
   std::vector<ir::Operand> load_rows(const U32& address, int columns, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
