@@ -20,7 +20,8 @@ macro(kiln_compiler_settings)
 
   add_compile_options(-Wall -Wextra $<$<BOOL:${KILN_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    add_compile_options(-Wno-restrict)  # GCC PR 105651: cries wolf on std::string + char*
+    # Both cry wolf: the first on std::string + char* (GCC PR 105651), the second on moved variants at -O3.
+    add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fdiagnostics-color=auto)

@@ -1,6 +1,7 @@
 #include "ptx/diag/diagnostic.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::diag {
 
@@ -31,10 +32,15 @@ std::size_t Sink::count(Severity s) const {
   return std::size_t(std::count_if(all_.begin(), all_.end(), [s](const Diagnostic& d) { return d.severity == s; }));
 }
 
+// Not std::stable_sort: its temporary buffer is deprecated in C++17's library and newer compilers say so.
 void Sink::sort() {
-  std::stable_sort(all_.begin(), all_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.where.place.begin < b.where.place.begin;
-  });
+  std::vector<std::pair<std::uint32_t, std::size_t>> order;
+  for (std::size_t i = 0; i < all_.size(); ++i) order.emplace_back(all_[i].where.place.begin, i);
+  std::sort(order.begin(), order.end());
+  std::vector<Diagnostic> sorted;
+  sorted.reserve(all_.size());
+  for (const auto& [begin, index] : order) sorted.push_back(std::move(all_[index]));
+  all_ = std::move(sorted);
 }
 
 void Sink::append(Sink other) {
