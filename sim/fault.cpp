@@ -1,23 +1,13 @@
 #include "sim/fault.hpp"
 
-#include <fmt/format.h>
-
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/finding.hpp"
 
 namespace kiln::sim {
 
-void fault(std::string slug, std::string message) { throw Fault{Outcome::fault, std::move(slug), std::move(message)}; }
+void fault(rules::Rule rule, const std::string& got) { throw Fault{Outcome::fault, rules::finding(rule, got)}; }
 
-void unmodelled(std::string what) {
-  throw Fault{Outcome::incomplete, "sim-unmodelled", "the simulator does not model " + std::move(what)};
-}
-
-std::string rule_text(const rules::Verdict& verdict) {
-  return fmt::format("{}; got {}", rules::info(verdict.rule).must, verdict.given);
-}
-
-void require(const rules::Verdict& verdict) {
-  if (verdict.broken()) fault(std::string(rules::info(verdict.rule).slug), rule_text(verdict));
+void unmodelled(const std::string& what) {
+  throw Fault{Outcome::incomplete, rules::finding(rules::Limit::unmodelled, what)};
 }
 
 }  // namespace kiln::sim

@@ -2,30 +2,37 @@
 // whatever executes an instruction; the scheduler adds the place and ends the run.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
-#include "ptx/rules/verdict.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/rules/catalogue.hpp"
 #include "sim/simulate.hpp"
 
 namespace kiln::sim {
 
-/// Why execution cannot go on. `outcome` is fault or incomplete.
+/// Why execution cannot go on. `outcome` is fault, step_limit or incomplete; the finding has no place yet.
 struct Fault {
   Outcome outcome = Outcome::fault;
-  std::string slug{};
-  std::string message{};
+  diag::Diagnostic finding{};
 };
 
-/// The program did something wrong: `message` is one sentence with the offending value.
-[[noreturn]] void fault(std::string slug, std::string message);
+/// The program breaks a rule: "<what must hold>; got <got>".
+[[noreturn]] void fault(rules::Rule rule, const std::string& got);
 
 /// The simulator has no model of `what`; the run ends as incomplete.
-[[noreturn]] void unmodelled(std::string what);
+[[noreturn]] void unmodelled(const std::string& what);
 
-/// The catalogue's sentence for a broken rule, with the value given: "...; got 48".
-std::string rule_text(const rules::Verdict& verdict);
+/// Faults when the verdict is broken, with the value that it carries.
+inline void require(const rules::Verdict& verdict) {
+  if (verdict.broken()) fault(verdict.rule, std::to_string(verdict.given));
+}
 
-/// Faults with the rule's slug and text when the verdict is broken.
-void require(const rules::Verdict& verdict);
+/// The same with other words for what was found. They are put together only when the verdict is broken.
+template <class... Args>
+void require(const rules::Verdict& verdict, fmt::format_string<Args...> got, Args&&... args) {
+  if (verdict.broken()) fault(verdict.rule, fmt::format(got, std::forward<Args>(args)...));
+}
 
 }  // namespace kiln::sim

@@ -112,12 +112,13 @@ void GlobalMemory::out_of_bounds(std::uint64_t address, std::uint64_t bytes) con
     if (gap < best) best = gap, nearest = &r;
   }
   if (!nearest || best > guard_bytes)
-    fault("sim-out-of-bounds", fmt::format("{} bytes at global address {:#x} belong to no buffer", bytes, address));
+    fault(rules::Rule::memory_bounds,
+          fmt::format("{} bytes at global address {:#x}, which is in no buffer", bytes, address));
   if (address < nearest->base)
-    fault("sim-out-of-bounds", fmt::format("{} bytes at global address {:#x} lie {} bytes before `{}`", bytes, address,
-                                           nearest->base - address, nearest->name));
-  fault("sim-out-of-bounds", fmt::format("{} bytes at offset {} of `{}` reach past its end at {}", bytes,
-                                         address - nearest->base, nearest->name, nearest->bytes));
+    fault(rules::Rule::memory_bounds, fmt::format("{} bytes at global address {:#x}, which is {} bytes before `{}`",
+                                                  bytes, address, nearest->base - address, nearest->name));
+  fault(rules::Rule::memory_bounds, fmt::format("{} bytes at offset {} of `{}`, which has {}", bytes,
+                                                address - nearest->base, nearest->name, nearest->bytes));
 }
 
 }  // namespace kiln::sim

@@ -1,5 +1,7 @@
 #include "sim/machine.hpp"
 
+#include "ptx/rules/execution.hpp"
+
 namespace kiln::sim {
 
 std::uint32_t Cta::live_threads() const {
@@ -19,6 +21,11 @@ void Cluster::wake(WaitKind kind) {
 void Cluster::later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation,
                     std::function<void()> action) {
   events.add(now + least + random.below(spread), operation, std::move(action));
+}
+
+void check_cta_mask(const Context& c, std::uint32_t mask) {
+  const std::size_t ctas = c.cluster->ctas.size();
+  require(rules::cluster_mask(mask, std::int64_t(ctas)), "the mask {:#x} in a cluster of {}", mask, ctas);
 }
 
 }  // namespace kiln::sim

@@ -44,10 +44,10 @@ struct Grid {
   Statistics statistics{};
   AsyncId last_async = 0;
   num::GemmKernel gemm{};
-  std::set<std::pair<const ir::Operation*, std::string>> reported{};
+  std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
 
-  /// Reports a finding of an instruction; the same slug is reported once per instruction.
-  void report(const ir::Operation* operation, diag::Severity severity, const std::string& slug, std::string message);
+  /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.
+  void report(const ir::Operation* operation, rules::Rule rule, const std::string& got);
 };
 
 /// Bulk copies of one thread between two commits.
@@ -218,6 +218,9 @@ void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::u
 inline void observe(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {
   if (c.grid->observer) tell_access(c, i, lane, place, bytes, kind);
 }
+
+/// Faults when a CTA mask names a CTA beyond the cluster.
+void check_cta_mask(const Context& c, std::uint32_t mask);
 
 /// Waits until the lanes of `required` that live are all here. True when the instruction may go on.
 bool converged(Context& c, Mask lanes, Mask required);

@@ -1,16 +1,13 @@
 #include "sim/mbarrier.hpp"
 
-#include <fmt/format.h>
-
 #include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/memory.hpp"
 #include "sim/fault.hpp"
 
 namespace kiln::sim {
 
 Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
-  if (address % isa::mbarrier_bytes)
-    fault("sim-misaligned",
-          fmt::format("an mbarrier lies at a multiple of 8 bytes; got shared address {:#x}", address));
+  require(rules::memory_alignment(address, isa::mbarrier_bytes), "an mbarrier at shared address {:#x}", address);
   require(rules::mbarrier_count(count));
   return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0};
 }
@@ -22,8 +19,7 @@ void MbarrierTable::invalidate(std::uint32_t address) {
 
 Mbarrier& MbarrierTable::at(std::uint32_t address) {
   const auto found = objects_.find(address);
-  if (found == objects_.end()) require(rules::mbarrier_use(rules::BarrierState::fresh));
-  if (found == objects_.end()) fault("mbarrier-uninitialised", "no mbarrier here");  // only with the rule switched off
+  if (found == objects_.end()) fault(rules::Rule::mbarrier_uninitialised, fmt::format("shared address {:#x}", address));
   return found->second;
 }
 
@@ -42,13 +38,10 @@ bool MbarrierTable::try_flip(Mbarrier& b) {
 bool MbarrierTable::arrive(std::uint32_t address, std::int64_t n, bool drop, bool no_complete) {
   Mbarrier& b = at(address);
   require(rules::mbarrier_count(n));
-  if (n > std::int64_t(b.pending))
-    fault("mbarrier-arrivals",
-          fmt::format("{} arrivals at an mbarrier whose phase {} waits for only {}", n, b.phase, b.pending));
+  require(rules::mbarrier_arrivals(b.pending, n, no_complete), "{} arrivals{}; phase {} waits for {}", n,
+          no_complete ? " with .noComplete" : "", b.phase, b.pending);
   b.pending -= std::uint32_t(n);
   if (drop) b.expected -= std::uint32_t(n);
-  if (no_complete && b.pending == 0)
-    fault("mbarrier-arrivals", fmt::format("an arrival marked .noComplete completes phase {}", b.phase));
   return try_flip(b);
 }
 

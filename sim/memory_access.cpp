@@ -1,6 +1,7 @@
 // Where an address leads: windows, bounds, alignment, poison.
 #include <fmt/format.h>
 
+#include "ptx/rules/memory.hpp"
 #include "sim/machine.hpp"
 
 namespace kiln::sim {
@@ -8,47 +9,40 @@ namespace {
 
 using isa::Space;
 
-[[noreturn]] void misaligned(std::uint64_t address, std::uint32_t alignment) {
-  fault("sim-misaligned", fmt::format("the address must be a multiple of {}; got {:#x}", alignment, address));
-}
-
 Place locate_in_cluster(Context& c, Space space, std::uint32_t address, std::uint32_t bytes) {
   const std::uint32_t rank = address >> cluster_rank_shift, offset = address & shared_offset_mask;
   if (rank >= c.cluster->ctas.size())
-    fault("sim-out-of-bounds",
-          fmt::format("shared address {:#x} names CTA {} of a cluster of {}", address, rank, c.cluster->ctas.size()));
-  if (rank != c.cta->rank && space != Space::shared_cluster && space != Space::generic)
-    fault("sim-remote-address",
-          fmt::format("a .shared::cta access must stay in its own CTA; address {:#x} is in CTA {}", address, rank));
+    fault(rules::Rule::memory_bounds, fmt::format("shared address {:#x}, which names CTA {} of a cluster of {}",
+                                                  address, rank, c.cluster->ctas.size()));
+  if (space != Space::shared_cluster && space != Space::generic)
+    require(rules::shared_remote(rank, c.cta->rank), "shared address {:#x}, which is in CTA {} of the cluster", address,
+            rank);
   Cta& owner = c.cluster->ctas[rank];
   const std::uint32_t least = std::min<std::uint32_t>(reserved_shared_bytes, std::uint32_t(owner.shared.size()));
-  if (offset < least || offset + bytes > owner.shared.size())
-    fault("sim-out-of-bounds",
-          fmt::format("{} bytes at shared address {:#x} lie outside the CTA's shared memory, {:#x} to {:#x}", bytes,
-                      offset, least, owner.shared.size()));
+  require(rules::memory_bounds(offset, bytes, least, owner.shared.size()),
+          "{} bytes at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", bytes, offset, least,
+          owner.shared.size());
   return {owner.shared.view(offset), Space::shared_cta, &owner, offset};
 }
 
 Place locate_local(Context& c, std::uint64_t offset, std::uint32_t bytes, int lane) {
   const std::uint64_t size = c.grid->program.layout.local_bytes;
-  if (offset + bytes > size)
-    fault("sim-out-of-bounds",
-          fmt::format("{} bytes at offset {} of the thread's {} bytes of local memory", bytes, offset, size));
+  require(rules::memory_bounds(offset, bytes, 0, size),
+          "{} bytes at offset {} of the thread's {} bytes of local memory", bytes, offset, size);
   return {c.cta->local.view(c.thread(lane) * size + offset), Space::local, c.cta, offset};
 }
 
 Place locate_parameter(Context& c, std::uint64_t offset, std::uint32_t bytes) {
   std::vector<std::uint8_t>& block = c.grid->parameters;
-  if (offset + bytes > block.size())
-    fault("sim-out-of-bounds",
-          fmt::format("{} bytes at offset {} of {} bytes of kernel parameters", bytes, offset, block.size()));
+  require(rules::memory_bounds(offset, bytes, 0, block.size()),
+          "{} bytes at offset {} of {} bytes of kernel parameters", bytes, offset, block.size());
   return {{block.data() + offset, nullptr}, Space::param, nullptr, offset};
 }
 
 }  // namespace
 
 Place locate(Context& c, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment, int lane) {
-  if (address & (alignment - 1)) misaligned(address, alignment);  // always a power of two
+  require(rules::memory_alignment(address, alignment), "address {:#x}, not a multiple of {}", address, alignment);
   if (isa::is_shared(space)) return locate_in_cluster(c, space, std::uint32_t(address), bytes);
   if (address < global_base + (std::uint64_t{1} << 43))
     return {c.grid->memory.at(address, bytes), Space::global, nullptr, address};
@@ -61,7 +55,7 @@ Place locate(Context& c, Space space, std::uint64_t address, std::uint32_t bytes
 Place locate_shared(Context& c, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
                     int lane) {
   if (!isa::is_shared(space) && !in_window(address, shared_base))
-    fault("sim-out-of-bounds", fmt::format("a generic address here must point into shared memory; got {:#x}", address));
+    fault(rules::Rule::memory_bounds, fmt::format("address {:#x}, which is not in shared memory", address));
   return locate(c, space, address, bytes, alignment, lane);
 }
 
@@ -74,8 +68,7 @@ void check_written(Grid& grid, const ir::Operation* operation, const Place& plac
   for (const auto& s : grid.program.layout.shared)
     if (place.space == Space::shared_cta && place.address - s.offset < s.bytes)
       where = fmt::format("offset {} of `{}`", place.address - s.offset, s.name);
-  grid.report(operation, diag::Severity::error, "sim-uninitialised-read",
-              fmt::format("memory must be written before it is read; got {} bytes at {}", bytes, where));
+  grid.report(operation, rules::Rule::memory_uninitialised, fmt::format("{} bytes at {}", bytes, where));
 }
 
 void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {

@@ -2,8 +2,7 @@
 //
 // An arrival counts once; a fragment that has arrived keeps the generation it waits for in its token and tries again
 // until that generation is over.
-#include <fmt/format.h>
-
+#include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
 
 namespace kiln::sim {
@@ -34,17 +33,14 @@ void complete_if_all(Context& c, NamedBarrier& b) {
 void arrive(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
   const bool everybody = !(i.flags & flag_counted);
   const u32 expected = everybody ? 0 : u32(c.read(c.slot(i, 1), first_lane(lanes)));
-  if (!everybody && (expected == 0 || expected % warp_lanes))
-    fault("sim-barrier-count", fmt::format("the thread count of a barrier must be a multiple of 32; got {}", expected));
-  if (b.arrived != 0 && (b.everybody != everybody || b.expected != expected))
-    fault("sim-barrier-count",
-          fmt::format("barrier {} must have one thread count at a time; got {} after {}", id, expected, b.expected));
+  const u32 threads = arrivals(c, i, lanes);
+  if (!everybody) require(rules::barrier_count(expected));
+  require(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads),
+          "{} threads at barrier {} with count {}, after {} threads with count {}", threads, id, expected, b.arrived,
+          b.expected);
   b.everybody = everybody;
   b.expected = expected;
-  b.arrived += arrivals(c, i, lanes);
-  if (!everybody && b.arrived > expected)
-    fault("sim-barrier-count",
-          fmt::format("{} threads arrived at barrier {}, which waits for {}", b.arrived, id, expected));
+  b.arrived += threads;
   if (i.flags & flag_reduce) b.population += u32(count(c.read_mask(c.slot(i, 2)) & lanes));
   if (c.grid->observer)
     c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::barrier_arrive, c.cta->index, id, b.generation, 0});
@@ -65,8 +61,7 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
   Fragment& f = *c.fragment;
   if (i.flags & flag_aligned && !f.arrived && !converged(c, lanes, all_lanes)) return Status::blocked;
   const auto id = u32(c.read(c.slot(i, 0), first_lane(lanes)));
-  if (id >= u32(isa::named_barriers))
-    fault("sim-barrier-number", fmt::format("a barrier number must be below 16; got {}", id));
+  require(rules::barrier_number(id));
   NamedBarrier& b = c.cta->barriers[id];
   if (!f.arrived) {
     const std::uint64_t generation = b.generation;

@@ -85,7 +85,7 @@ Box box_of(Context& c, const Inst& i, int lane) {
   Box box;
   const Place p = locate(c, Space::generic, c.address(i, lane), isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
   box.map = decode_tensor_map(p.view.data);
-  if (const auto v = rules::tma_rank(box.map.rank, i.count); v.broken()) require(v);
+  require(rules::tma_rank(box.map.rank, i.count));
   for (unsigned d = 0; d < i.count; ++d) box.at[d] = std::int32_t(u32(value(c, i, slot_coordinates + d, lane)));
   return box;
 }
@@ -128,9 +128,7 @@ Status tensor_load(Context& c, const Inst& i, Mask lanes) {
       continue;
     }
     const auto mask = u32(value(c, i, slot_mask, l)) & 0xFFFF;
-    if (mask >> c.cluster->ctas.size())
-      fault("sim-cluster-rank",
-            fmt::format("the CTA mask {:#x} names CTAs beyond the cluster's {}", mask, c.cluster->ctas.size()));
+    check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
   }
@@ -143,8 +141,9 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
     const Box box = box_of(c, i, l);
     const u64 address = value(c, i, slot_shared, l) + value(c, i, slot_offsets, l);
     check_box(box, u32(address));
+    check_store(box);
     const isa::Combine how = i.operation->modifiers.combine;
-    if (how != isa::Combine::none && !can_combine(how, ScalarType(box.map.dtype))) unmodelled("this reduction");
+    if (how != isa::Combine::none && !can_combine(how, ScalarType(box.map.dtype))) unmodelled("this reduction of a tensor");
     const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
     const AsyncId id = announce(c, i, l);
     touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);

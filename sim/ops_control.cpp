@@ -1,6 +1,5 @@
 // Branches and ends. PTX ISA "Control Flow Instructions".
-#include <fmt/format.h>
-
+#include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
 
 namespace kiln::sim {
@@ -49,8 +48,7 @@ Status branch_table(Context& c, const Inst& i, Mask lanes) {
   Fragment& f = *c.fragment;
   const int l = first_lane(lanes);
   const std::uint64_t index = c.read(c.slot(i, 0), l);
-  if (index >= table.size())
-    fault("sim-branch-index", fmt::format("brx.idx takes an index below {}; got {}", table.size(), index));
+  require(rules::branch_index(index, table.size()), "{} of {} targets", index, table.size());
   const Mask alike = lanes_where(lanes, [&](int k) { return c.read(c.slot(i, 0), k) == index; });
   if (f.lanes & ~lanes) c.warp->split(f.pc + 1, f.lanes & ~lanes);
   if (lanes & ~alike) c.warp->split(f.pc, lanes & ~alike);
@@ -64,7 +62,7 @@ Status leave(Context& c, const Inst&, Mask lanes) {
   return Status::jumped;
 }
 
-Status trap(Context&, const Inst&, Mask) { fault("sim-trap", "the kernel executes a trap"); }
+Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {}); }
 
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 

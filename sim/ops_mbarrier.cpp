@@ -3,11 +3,11 @@
 // A failed try_wait or test_wait suspends its lanes until the barrier changes; only when nothing else can happen does
 // it answer false, so that a loop around it costs nothing and a program that does other things meanwhile still runs
 // right.
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/memory.hpp"
 #include "sim/alu.hpp"
 
 namespace kiln::sim {
@@ -48,10 +48,8 @@ Object object(Context& c, const Inst& i, int lane, bool fresh = false) {
   const auto address = u32(p.address);
   if (fresh) return {p.owner, address};
   const u64 word = p.owner->mbarriers.at(address).word();
-  if (std::memcmp(&word, p.view.data, sizeof word) != 0)
-    fault("mbarrier-overwritten",
-          fmt::format("nobody may store over an mbarrier before mbarrier.inval; the one at shared address {:#x} was",
-                      address));
+  require(rules::mbarrier_overwritten(std::memcmp(&word, p.view.data, sizeof word) == 0), "shared address {:#x}",
+          address);
   return {p.owner, address};
 }
 
@@ -145,7 +143,8 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Object o = object(c, i, l);
-    if (o.owner != c.cta) fault("mbarrier-remote-wait", "a thread may wait only on an mbarrier of its own CTA");
+    require(rules::shared_remote(o.owner->rank, c.cta->rank), "a wait on an mbarrier of CTA {} of the cluster",
+            o.owner->rank);
     const Mbarrier& b = o.owner->mbarriers.at(o.address);
     if (phase_done(c, i, b, l)) {
       done |= 1u << l;

@@ -1,6 +1,7 @@
 // Loads, stores, prefetches and fences. PTX ISA "ld", "st", "prefetch", "fence", "membar".
 #include <cstring>
 
+#include "ptx/rules/memory.hpp"
 #include "sim/alu.hpp"
 
 namespace kiln::sim {
@@ -87,7 +88,7 @@ Status store(Context& c, const Inst& i, Mask lanes) {
     View view;
     if (c.grid->observer || !nearby(c, space, address, bytes, view)) {
       const Place p = locate(c, space, address, bytes, bytes, l);
-      if (p.space == Space::param) fault("sim-read-only", "kernel parameters cannot be written");
+      require(rules::param_read_only(p.space == Space::param), "a store to their offset {}", p.address);
       observe(c, i, l, p, bytes, AccessKind::write);
       view = p.view;
     }

@@ -1,4 +1,5 @@
 // Moves, packing, address conversion. PTX ISA "Data Movement and Conversion Instructions": mov, cvta, isspacep, mapa.
+#include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
 
 namespace kiln::sim {
@@ -175,9 +176,8 @@ Status map_address(Context& c, const Inst& i, Mask lanes) {
   const auto* rank = c.lanes<u32>(i.b);
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
-    if (rank[l] >= c.cluster->ctas.size())
-      fault("sim-cluster-rank",
-            "mapa names CTA " + std::to_string(rank[l]) + " of a cluster of " + std::to_string(c.cluster->ctas.size()));
+    const std::size_t ctas = c.cluster->ctas.size();
+    require(rules::cluster_rank(rank[l], std::int64_t(ctas)), "CTA {} of a cluster of {}", rank[l], ctas);
     const u32 offset = u32(a[l]) & shared_offset_mask;
     d[l] = W((i.flags & 1 ? shared_base : 0) + (rank[l] << cluster_rank_shift | offset));
   }

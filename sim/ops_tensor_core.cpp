@@ -5,7 +5,7 @@
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/tcgen05.hpp"
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/execution.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "sim/alu.hpp"
@@ -66,9 +66,8 @@ enum : std::uint8_t { flag_a_tmem = 1, flag_lanes = 2, flag_shift_a = 4 };
 
 void judge(Context& c, const Inst& i, const rules::Verdict& v) {
   if (!v.broken()) return;
-  const rules::RuleInfo& rule = rules::info(v.rule);
-  if (rule.severity == diag::Severity::error) fault(std::string(rule.slug), rule_text(v));
-  c.grid->report(i.operation, rule.severity, std::string(rule.slug), rule_text(v));
+  if (rules::info(v.rule).severity == diag::Severity::error) require(v);
+  c.grid->report(i.operation, v.rule, std::to_string(v.given));
 }
 
 isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescriptorFields& d) {
@@ -88,9 +87,8 @@ int scales_per_row(const isa::Modifiers& m) {
 
 // cta_group::2 is for the two CTAs of a pair: ranks that differ in the last bit.
 void check_pair(const Context& c, isa::CtaGroup group) {
-  if (group == isa::CtaGroup::two && c.cluster->ctas.size() % 2)
-    fault("sim-cta-pair",
-          fmt::format("cta_group::2 needs a cluster of CTA pairs; got a cluster of {}", c.cluster->ctas.size()));
+  const std::size_t ctas = c.cluster->ctas.size();
+  if (group == isa::CtaGroup::two) require(rules::cta_pair(std::int64_t(ctas)), "a cluster of {}", ctas);
 }
 
 // The CTAs that an instruction works on.
@@ -230,8 +228,7 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
         locate_shared(c, isa::Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
     const u32 mask = i.flags ? u32(c.read(c.slot(i, 0), l)) & 0xFFFF : 1u << p.owner->rank;
-    if (mask >> c.cluster->ctas.size())
-      fault("sim-cluster-rank", fmt::format("the CTA mask {:#x} names CTAs beyond the cluster", mask));
+    check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) cta.mbarriers.at(address);
     if (c.grid->observer)

@@ -5,7 +5,7 @@
 // Loads and stores take effect when they are issued; what their waits order is the race detector's business.
 #include <fmt/format.h>
 
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "sim/alu.hpp"
 
@@ -22,10 +22,8 @@ enum : std::uint8_t { flag_packed = 1 };
 // These are .sync.aligned: all lanes of the warp at once. Lanes that have exited make it an error on the hardware.
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return false;
-  if (lanes != all_lanes)
-    c.grid->report(
-        i.operation, diag::Severity::error, "sim-aligned",
-        fmt::format("an .aligned instruction must be executed by all 32 threads of a warp; got {}", count(lanes)));
+  if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken())
+    c.grid->report(i.operation, v.rule, std::to_string(v.given));
   return true;
 }
 
@@ -33,9 +31,8 @@ bool whole_warp(Context& c, const Inst& i, Mask lanes) {
 u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
   const auto v = u32(c.read(s, first_lane(lanes)));
   for (Mask m = lanes; m; m &= m - 1)
-    if (u32(c.read(s, first_lane(m))) != v)
-      fault("sim-not-uniform", fmt::format("all threads of the warp must pass the same {}; got {:#x} and {:#x}", what,
-                                           v, c.read(s, first_lane(m))));
+    require(rules::warp_uniform(u32(c.read(s, first_lane(m))), v), "the {} {:#x} in lane {} and {:#x} in lane {}", what,
+            v, first_lane(lanes), u32(c.read(s, first_lane(m))), first_lane(m));
   return v;
 }
 
@@ -94,8 +91,7 @@ Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
   const u32 address = uniform(c, base, lanes, "tensor-memory address") + u32(i.value);
   const int lane = int(address >> 16), warp = int(c.warp->index);
   const rules::Verdict v = rules::ld_quarter(shape, lane, warp);
-  if (v.broken())
-    c.grid->report(i.operation, diag::Severity::portability, std::string(rules::info(v.rule).slug), rule_text(v));
+  if (v.broken()) c.grid->report(i.operation, v.rule, fmt::format("lane {}", lane));
   return {isa::tmem_lanes_per_warp * (warp % 4), lane % isa::tmem_lanes_per_warp, int(address & 0xFFFF)};
 }
 
@@ -147,9 +143,8 @@ Status load(Context& c, const Inst& i, Mask lanes) {
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
   });
   if (poison)
-    c.grid->report(
-        i.operation, diag::Severity::error, "sim-uninitialised-read",
-        fmt::format("memory must be written before it is read; got tensor-memory cells from column {}", w.column));
+    c.grid->report(i.operation, rules::Rule::memory_uninitialised,
+                   fmt::format("tensor-memory cells from column {}", w.column));
   return Status::next;
 }
 

@@ -1,9 +1,8 @@
 // Instructions that look across a warp. PTX ISA "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync",
 // "activemask", "bar.warp.sync". Each waits for the lanes of its member mask.
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
 #include "sim/float_value.hpp"
 
@@ -16,12 +15,15 @@ using isa::ScalarType;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
+void check_members(Mask mask, Mask lanes) {
+  const rules::Verdict v = rules::warp_member_mask(mask, lanes);
+  require(v, "lane {} and the mask {:#x}", v.given, mask);
+}
+
 // True when the lanes named by the mask in `slot` are here; faults when an executing lane is not among them.
 bool members(Context& c, Mask lanes, Slot slot, Mask& mask) {
   mask = Mask(c.read(slot, first_lane(lanes)));
-  if (const Mask stray = lanes & ~mask)
-    fault("sim-member-mask", fmt::format("every executing lane must be in the member mask {:#x}; lane {} is not", mask,
-                                         first_lane(stray)));
+  check_members(mask, lanes);
   return converged(c, lanes, mask);
 }
 
@@ -169,8 +171,7 @@ Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
     return Status::next;
   }
   const Mask mask = Mask(c.read(c.slot(i, 0), first_lane(lanes)));
-  if (lanes & ~mask)
-    fault("sim-member-mask", fmt::format("every executing lane must be in the member mask {:#x}", mask));
+  check_members(mask, lanes);
   Mask here = lanes;
   for (int k = 0; k < c.warp->fragment_count; ++k) {
     const Fragment& other = c.warp->fragments[std::size_t(k)];

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ptx/rules/finding.hpp"
+
 namespace kiln::sim {
 namespace {
 
@@ -89,23 +91,16 @@ diag::Where place_of(const Program& program, const ir::Operation* operation) {
   return diag::Where::at(program.code->module->source, program.code->function->at);
 }
 
-void Grid::report(const ir::Operation* operation, diag::Severity severity, const std::string& slug,
-                  std::string message) {
-  if (!reported.insert({operation, slug}).second) return;
-  diag::Diagnostic d;
-  d.severity = severity;
-  d.slug = slug;
-  d.message = std::move(message);
+void Grid::report(const ir::Operation* operation, rules::Rule rule, const std::string& got) {
+  if (!reported.insert({operation, rule}).second) return;
+  diag::Diagnostic d = rules::finding(rule, got);
   d.where = place_of(program, operation);
   sink.report(std::move(d));
 }
 
 void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault& fault) {
   Grid& grid = cluster.grid;
-  diag::Diagnostic d;
-  d.severity = fault.outcome == Outcome::incomplete ? diag::Severity::incomplete : diag::Severity::error;
-  d.slug = fault.slug;
-  d.message = fault.message;
+  diag::Diagnostic d = fault.finding;
   d.where = place_of(grid.program, operation);
   for (const Cta& cta : cluster.ctas)
     for (const Warp& w : cta.warps)
@@ -119,9 +114,7 @@ void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault&
 }
 
 void report_deadlock(Cluster& cluster) {
-  diag::Diagnostic d;
-  d.slug = "sim-deadlock";
-  d.message = "deadlock: no thread can go on and no asynchronous operation is in flight";
+  diag::Diagnostic d = rules::finding(rules::Rule::deadlock, {});
   add_waits(cluster, d);
   cluster.grid.sink.report(std::move(d));
 }

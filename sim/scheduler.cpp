@@ -3,7 +3,7 @@
 // when that changes nothing either, it is a deadlock.
 #include <fmt/format.h>
 
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/finding.hpp"
 #include "sim/machine.hpp"
 #include "sim/report.hpp"
 
@@ -70,8 +70,7 @@ void leave_cta(Cta& cta) {
   if (const rules::Verdict v = cta.tmem.leave(); v.broken()) {
     const ir::Code& code = *cta.cluster->grid.program.code;
     const ir::Operation* last = code.operations.empty() ? nullptr : &code.operations.back();
-    cta.cluster->grid.report(last, diag::Severity::error, std::string(rules::info(v.rule).slug),
-                             rule_text(v) + " live columns");
+    cta.cluster->grid.report(last, v.rule, fmt::format("{} columns that are still allocated", v.given));
   }
 }
 
@@ -90,9 +89,8 @@ void run_one(Cluster& cluster, const std::vector<Runnable>& runnable, std::uint6
   if (next.warp->done() && !next.cta->exited && next.cta->live_threads() == 0) leave_cta(*next.cta);
   while (!cluster.events.empty() && cluster.events.next_time() <= cluster.now) run_event(cluster, current);
   if (next.cta->steps > max_steps)
-    throw Fault{
-        Outcome::step_limit, "sim-step-limit",
-        fmt::format("CTA {} has executed {} warp instructions without coming to an end", next.cta->index, max_steps)};
+    throw Fault{Outcome::step_limit,
+                rules::finding(rules::Limit::step_limit, fmt::format("{} in CTA {}", max_steps, next.cta->index))};
 }
 
 Outcome run_to_end(Cluster& cluster, const ir::Operation*& current) {

@@ -1,9 +1,8 @@
 // tcgen05.cp and tcgen05.shift as the unit executes them.
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/memory.hpp"
 #include "sim/tensor_operands.hpp"
 
 namespace kiln::sim {
@@ -47,9 +46,9 @@ void check_copy(const CopyTask& t, Cta& cta) {
   for (int row = 0; row < s.rows; ++row)
     for (int at = 0; at < s.bytes; at += int(piece)) {
       const u32 from = isa::k_major_address(t.from, t.swizzle, row, at);
-      if (from < reserved_shared_bytes || from + piece > cta.shared.size())
-        fault("sim-out-of-bounds",
-              fmt::format("row {} of tcgen05.cp lies at shared address {:#x}, outside the CTA's", row, from));
+      require(rules::memory_bounds(from, piece, reserved_shared_bytes, cta.shared.size()),
+              "row {} of tcgen05.cp at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, from,
+              reserved_shared_bytes, cta.shared.size());
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/execution.hpp"
 #include "sim/tensor_operands.hpp"
 
 namespace kiln::sim {
@@ -15,9 +16,8 @@ using isa::ScalarType;
 using u32 = std::uint32_t;
 
 void report_poison(Grid& grid, const MmaTask& task, const char* what, int column) {
-  grid.report(
-      task.operation, diag::Severity::error, "sim-uninitialised-read",
-      fmt::format("memory must be written before it is read; got {} in tensor memory from column {}", what, column));
+  grid.report(task.operation, rules::Rule::memory_uninitialised,
+              fmt::format("{} in tensor memory from column {}", what, column));
 }
 
 // A part of one CTA's share of the product that lies in consecutive columns: its rows against some columns of B.
@@ -177,7 +177,7 @@ void check_mma(const MmaTask& t, Cta& issuer) {
   const int bits = isa::container_bits(t.kind), rows = t.shape.m / t.members();
   for (int k = 0; k < t.members(); ++k) {
     Cta& cta = member(t, issuer, k);
-    if (cta.exited) fault("sim-peer-exited", "the peer CTA of a cta_group::2 instruction has exited");
+    require(rules::peer_exited(cta.exited), "CTA {} of the cluster, which has exited", cta.rank);
     cta.tmem.check_columns(int(t.d & 0xFFFF), isa::accumulator_columns(t.path(), t.shape.n), "the accumulator");
     if (t.a_in_tmem)
       cta.tmem.check_columns(int(t.a_tmem & 0xFFFF), isa::mma_k_bytes / 4, "operand A");

@@ -32,8 +32,8 @@ rules::Verdict judge(const launch::TensorMap& map, std::uint64_t address) {
 TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address) {
   const std::uint64_t address = buffer_address + map.offset;
   if (const rules::Verdict v = judge(map, address); v.broken())
-    throw diag::InputError(
-        fmt::format("tensor map of buffer `{}`: {} [{}]", map.buffer, rule_text(v), rules::info(v.rule).slug));
+    throw diag::InputError(fmt::format("tensor map of buffer `{}`: {}; got {} [{}]", map.buffer,
+                                       rules::info(v.rule).must, v.given, rules::info(v.rule).slug));
   TensorMapImage image;
   image.mark = our_mark;
   image.address = address;
@@ -53,8 +53,8 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
 TensorMapImage decode_tensor_map(const std::uint8_t* bytes) {
   TensorMapImage image;
   std::memcpy(&image, bytes, sizeof image);
-  if (image.mark != our_mark || image.rank < 1 || image.rank > isa::tma_max_rank)
-    fault("sim-tensor-map", "the address does not hold a tensor map that the launch contract encoded");
+  const bool encoded = image.mark == our_mark && image.rank >= 1 && image.rank <= isa::tma_max_rank;
+  require(rules::tma_map(encoded), "an address that holds none");
   return image;
 }
 

@@ -32,7 +32,7 @@ static_assert(sizeof(TensorMapImage) == isa::tensor_map_bytes);
 /// driver would refuse.
 TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address);
 
-/// The fields of an encoded map. Faults [sim-tensor-map] for bytes that `encode` did not write.
+/// The fields of an encoded map. Faults [tma-map] for bytes that `encode` did not write.
 TensorMapImage decode_tensor_map(const std::uint8_t* bytes);
 
 }  // namespace kiln::sim

@@ -44,10 +44,8 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
   if (found == live_.end()) {
     std::string held;
     for (const auto& [at, n] : live_) held += fmt::format("{}{} at column {}", held.empty() ? "" : ", ", n, at);
-    fault(
-        "tcgen05-dealloc-size",
-        fmt::format("tcgen05.dealloc must free a live allocation, with its size; got {} columns at column {}, live: {}",
-                    columns, column, held.empty() ? "none" : held));
+    fault(rules::Rule::dealloc_size,
+          fmt::format("{} columns at column {}, live: {}", columns, column, held.empty() ? "none" : held));
   }
   const rules::AllocStep next = rules::step(state_, rules::AllocEvent::dealloc, columns);
   require(next.verdict);
@@ -66,13 +64,12 @@ void TensorMemory::relinquish() {
 }
 
 void TensorMemory::check_columns(int first, int n, const char* what) const {
-  if (first < 0 || first + n > isa::tmem_columns)
-    fault("tcgen05-tmem-range",
-          fmt::format("{} covers tensor-memory columns {} to {}; there are 512", what, first, first + n - 1));
+  require(rules::tmem_range(first, n, isa::tmem_columns), "{} in columns {} to {} of {}", what, first, first + n - 1,
+          isa::tmem_columns);
   for (int c = first; c < first + n; ++c) {
     if (owner_[std::size_t(c)] >= 0) continue;
-    fault("tcgen05-tmem-range", fmt::format("{} covers tensor-memory columns {} to {}; column {} is not allocated",
-                                            what, first, first + n - 1, c));
+    fault(rules::Rule::tmem_range,
+          fmt::format("{} in columns {} to {}, of which {} is not allocated", what, first, first + n - 1, c));
   }
 }
 

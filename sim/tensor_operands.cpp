@@ -1,10 +1,9 @@
 #include "sim/tensor_operands.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/memory.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -80,10 +79,9 @@ void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
       const u32 at = o.major == Major::K
                          ? isa::k_major_address(o.descriptor, o.swizzle, mn, k)
                          : isa::mn_major_address(o.descriptor, o.swizzle, element, mn, k / element) & ~(piece - 1);
-      if (at >= reserved_shared_bytes && at + piece <= size) continue;
-      fault("sim-out-of-bounds",
-            fmt::format("row {} of operand {} lies at shared address {:#x}; the CTA has {:#x} to {:#x}", mn, what, at,
-                        reserved_shared_bytes, size));
+      require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
+              "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", mn, what, at,
+              reserved_shared_bytes, size);
     }
 }
 

@@ -88,6 +88,10 @@ void check_box(const Box& box, std::uint32_t shared_address) {
   require(rules::tma_alignment(shared_address));
 }
 
+void check_store(const Box& box) {
+  for (int d = 0; d < box.map.rank; ++d) require(rules::tma_store_coordinate(box.at[std::size_t(d)]));
+}
+
 std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> out;
   for (std::uint32_t r = 0; r < box.rows(); ++r)

@@ -31,6 +31,8 @@ struct Box {
 
 /// Faults unless the copy may be issued: inner coordinate, shared alignment, a modelled element type.
 void check_box(const Box& box, std::uint32_t shared_address);
+/// Faults unless a store may begin where the box does.
+void check_store(const Box& box);
 
 /// The contiguous ranges of global memory that a box covers: address and bytes, one for each row inside the tensor.
 std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box);

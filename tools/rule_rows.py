@@ -1,17 +1,19 @@
-"""The rule catalogue, ptx/rules/rules.def, for the tools that read it: check_rules, rule_book, break_rules."""
+"""ptx/rules/rules.def and limits.def for the tools that read them: check_rules, rule_book, break_rules."""
 import re
 
 CATALOGUE = "ptx/rules/rules.def"
 MACRO = "RULE"
 COLUMNS = ["id", "slug", "severity", "seen", "must", "reference"]
+LIMITS = "ptx/rules/limits.def"
+LIMIT_MACRO = "LIMIT"
+LIMIT_COLUMNS = ["id", "slug", "severity", "says"]
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|[(){},]|[^\s(){},"]+', re.S)
-ROW = re.compile(r"^[ \t]*" + MACRO + r"\s*\(", re.M)
 
 
-def rows(text):
-    """(line number, cells) of each RULE(...) row; strings come without quotes, adjacent strings joined."""
-    for start in ROW.finditer(text):
+def rows(text, macro=MACRO):
+    """(line number, cells) of each row of a macro; strings come without quotes, adjacent strings joined."""
+    for start in re.finditer(r"^[ \t]*" + macro + r"\s*\(", text, re.M):
         cells, cell, depth = [], [], 0
         for token in TOKEN.finditer(text, start.end() - 1):
             word = token[0]
@@ -33,3 +35,8 @@ def rows(text):
 def read(root):
     """The catalogue's rows as dictionaries by COLUMNS, in its order."""
     return [dict(zip(COLUMNS, cells)) for _, cells in rows((root / CATALOGUE).read_text())]
+
+
+def read_limits(root):
+    """The rows of limits.def as dictionaries by LIMIT_COLUMNS, in its order."""
+    return [dict(zip(LIMIT_COLUMNS, cells)) for _, cells in rows((root / LIMITS).read_text(), LIMIT_MACRO)]

@@ -4,6 +4,7 @@
 
 #include "ptx/isa/swizzle.hpp"
 #include "ptx/isa/types.hpp"
+#include "ptx/rules/finding.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -57,16 +58,9 @@ std::string origin(std::string_view reference) {
 }  // namespace
 
 diag::Diagnostic& broken(diag::Sink& sink, const rules::Verdict& v, diag::Where where, std::string got) {
-  const rules::RuleInfo& rule = rules::info(v.rule);
-  diag::Diagnostic d;
-  d.severity = rule.severity;
-  d.slug = rule.slug;
-  d.message = rule.must;
-  if (got.empty()) got = print(v);
-  if (!got.empty()) d.message += "; got " + got;
+  diag::Diagnostic d = rules::finding(v.rule, got.empty() ? print(v) : got);
   d.where = std::move(where);
-  d.reference = rule.reference;
-  d.notes.push_back({"see " + origin(rule.reference), {}});
+  d.notes.push_back({"see " + origin(d.reference), {}});
   return sink.report(std::move(d));
 }
 
@@ -86,10 +80,7 @@ bool judge(diag::Sink& sink, const rules::Verdict& v, const Subject& subject, st
 }
 
 diag::Diagnostic& incomplete(diag::Sink& sink, diag::Where where, const std::string& what) {
-  diag::Diagnostic d;
-  d.severity = diag::Severity::incomplete;
-  d.slug = "unmodelled";
-  d.message = "kiln does not model " + what + " and says nothing about it";
+  diag::Diagnostic d = rules::finding(rules::Limit::unmodelled, what);
   d.where = std::move(where);
   return sink.report(std::move(d));
 }

@@ -89,7 +89,7 @@ class Code {
   std::vector<RegisterInfo> registers{};
   std::vector<Symbol> symbols{};
   std::vector<Argument> arguments{};                       // components of aggregates
-  std::vector<std::pair<std::uint32_t, std::string>> labels{};  // position (may equal operations.size()) and name, in order
+  std::vector<std::pair<std::uint32_t, std::string>> labels{};  // position (up to operations.size()) and name
   std::vector<std::vector<std::uint32_t>> tables{};        // .branchtargets: label positions
 
   std::span<const Argument> components(const Argument& aggregate) const;

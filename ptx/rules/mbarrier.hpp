@@ -26,4 +26,13 @@ constexpr Verdict mbarrier_use(BarrierState s) {
   return s == BarrierState::initialised ? legal : breaks(Rule::mbarrier_uninitialised);
 }
 
+/// `n` arrivals at a phase that still waits for `pending`.
+constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool no_complete) {
+  const std::int64_t most = no_complete ? pending - 1 : pending;
+  return n <= most ? legal : breaks(Rule::mbarrier_arrivals, n, most);
+}
+
+/// `intact`: the object's bytes are those that its last instruction left.
+constexpr Verdict mbarrier_overwritten(bool intact) { return intact ? legal : breaks(Rule::mbarrier_overwritten); }
+
 }  // namespace kiln::rules

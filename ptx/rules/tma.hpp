@@ -53,6 +53,9 @@ constexpr Verdict tma_alignment(std::uint32_t shared_address) {
   return breaks(Rule::tma_alignment, shared_address, round_up(shared_address, isa::tma_shared_alignment));
 }
 
+/// `encoded`: the bytes at the map's address are one of the launch's tensor maps.
+constexpr Verdict tma_map(bool encoded) { return encoded ? legal : breaks(Rule::tma_map); }
+
 constexpr Verdict bulk_size(std::int64_t bytes) {
   if (bytes >= 0 && bytes % 16 == 0) return legal;
   return breaks(Rule::bulk_size, bytes, bytes < 0 ? 0 : round_up(bytes, 16));

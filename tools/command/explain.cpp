@@ -32,6 +32,7 @@ std::string_view spelling(rules::Seen seen) {
     case rules::Seen::build: return "the kernel builder";
     case rules::Seen::launch: return "`kiln check --launch`, `kiln sim` and the DSL's types";
     case rules::Seen::contract: return "`kiln check --launch` and `kiln sim`";
+    case rules::Seen::run: return "the simulator, on the path that it executes";
   }
   return "";
 }
@@ -43,20 +44,25 @@ std::string rule_text(const rules::RuleInfo& rule) {
 }
 
 std::string rule_json(const rules::RuleInfo& rule) {
-  const Json j = {{"slug", rule.slug},
-                  {"severity", diag::spelling(rule.severity)},
-                  {"must", rule.must},
-                  {"found_by", spelling(rule.seen)},
-                  {"reference", rule.reference},
-                  {"page", rule_page(rule.slug)}};
+  const Json j = {{"slug", rule.slug},           {"severity", diag::spelling(rule.severity)},
+                  {"must", rule.must},           {"found_by", spelling(rule.seen)},
+                  {"reference", rule.reference}, {"page", rule_page(rule.slug)}};
   return j.dump(2) + "\n";
+}
+
+std::string limit_text(const rules::LimitInfo& limit) {
+  return fmt::format("{} ({})\n  {}\n  a limit of Kiln, not a rule: nothing is known to be wrong\n", limit.slug,
+                     diag::spelling(limit.severity), limit.says);
+}
+
+Json limit_json(const rules::LimitInfo& limit) {
+  return {{"slug", limit.slug}, {"severity", diag::spelling(limit.severity)}, {"says", limit.says}};
 }
 
 // One instruction needs a module around it; names in it need not be declared for parsing.
 ir::Instruction parse_instruction(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == ';')) text.pop_back();
-  const std::string module_text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n" + text + ";\n}\n";
+  const std::string module_text = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n" + text + ";\n}\n";
   const auto source = std::make_shared<const diag::Source>("instruction", module_text);
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
@@ -103,7 +109,7 @@ std::string_view spelling(isa::Writes w) {
 
 std::string instruction_text(const ir::Instruction& i) {
   if (i.opcode == isa::Opcode::unknown)
-    throw diag::InputError(fmt::format("'{}' is neither a rule nor an instruction that Kiln knows", i.unknown_name));
+    throw diag::InputError(fmt::format("'{}' is neither a rule nor an instruction that Kiln knows", ir::mnemonic(i)));
   const isa::Modifiers m = isa::decode_modifiers(i.modifiers);
   std::string out = fmt::format("{}\n  opcode      {}\n  writes      {}\n  operands    {}\n", ir::mnemonic(i),
                                 isa::spelling(i.opcode), spelling(isa::writes(i.opcode)), i.operands.size());
@@ -126,6 +132,7 @@ std::string instruction_json(const ir::Instruction& i) {
 [[noreturn]] void unknown_slug(const std::string& word) {
   std::vector<std::string_view> slugs;
   for (const rules::RuleInfo& r : rules::catalogue) slugs.push_back(r.slug);
+  for (const rules::LimitInfo& l : rules::limits) slugs.push_back(l.slug);
   const std::string_view near = nearest(word, slugs);
   throw diag::InputError(fmt::format("no rule is named '{}'{}; `kiln explain` lists them", word,
                                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
@@ -138,13 +145,24 @@ std::string all_rules(bool json) {
     list.push_back({{"slug", r.slug}, {"severity", diag::spelling(r.severity)}, {"must", r.must}});
     text += fmt::format("{:<28} {}\n", r.slug, r.must);
   }
-  return json ? Json{{"rules", list}}.dump(2) + "\n" : text;
+  Json limits = Json::array();
+  text += "\nNot rules: limits of Kiln\n";
+  for (const rules::LimitInfo& l : rules::limits) {
+    limits.push_back(limit_json(l));
+    text += fmt::format("{:<28} {}\n", l.slug, l.says);
+  }
+  return json ? Json{{"rules", list}, {"limits", limits}}.dump(2) + "\n" : text;
 }
 
 int explain(const std::string& subject, bool json) {
   if (subject.empty()) return print(all_rules(json)), Exit::clean;
   if (const auto rule = rules::find_rule(subject)) {
     print(json ? rule_json(rules::info(*rule)) : rule_text(rules::info(*rule)));
+    return Exit::clean;
+  }
+  if (const auto limit = rules::find_limit(subject)) {
+    const rules::LimitInfo& l = rules::info(*limit);
+    print(json ? limit_json(l).dump(2) + "\n" : limit_text(l));
     return Exit::clean;
   }
   // Slugs have hyphens and no dots; a bare "mov" or "ret" is an instruction all the same.

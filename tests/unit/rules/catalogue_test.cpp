@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/finding.hpp"
 
 using namespace kiln::rules;
 
@@ -38,6 +38,24 @@ TEST_CASE("slugs are unique and find their rule") {
     CHECK(&info(i.rule) == &i);
   }
   CHECK_FALSE(find_rule("no-such-rule"));
+}
+
+TEST_CASE("limits are no rules, and are found by their slug") {
+  for (const LimitInfo& i : limits) {
+    CHECK_FALSE(find_rule(i.slug));
+    CHECK(find_limit(i.slug) == i.limit);
+    CHECK(&info(i.limit) == &i);
+  }
+  CHECK_FALSE(find_limit("memory-bounds"));
+}
+
+TEST_CASE("a finding is the sentence, what was found, the severity and the source") {
+  const auto d = finding(Rule::bulk_size, "100");
+  CHECK(d.message == std::string(info(Rule::bulk_size).must) + "; got 100");
+  CHECK(d.slug == "bulk-size");
+  CHECK(d.reference == info(Rule::bulk_size).reference);
+  CHECK(finding(Rule::trap_reached, {}).message == info(Rule::trap_reached).must);
+  CHECK(finding(Limit::unmodelled, "this").severity == kiln::diag::Severity::incomplete);
 }
 
 TEST_CASE("what must hold is one sentence without a full stop") {

@@ -23,6 +23,20 @@ TEST_CASE("mbarrier-uninitialised: init comes first") {
   CHECK(is_broken(mbarrier_use(BarrierState::fresh), Rule::mbarrier_uninitialised));
 }
 
+TEST_CASE("mbarrier-arrivals: what the phase waits for, one fewer with .noComplete") {
+  CHECK(mbarrier_arrivals(2, 2, false).ok());
+  CHECK(is_broken(mbarrier_arrivals(2, 3, false), Rule::mbarrier_arrivals, 2));
+  CHECK(mbarrier_arrivals(2, 1, true).ok());
+  CHECK(is_broken(mbarrier_arrivals(2, 2, true), Rule::mbarrier_arrivals, 1));
+}
+
+TEST_CASE("mbarrier-overwritten, tma-map: what the unit finds is what was put there") {
+  CHECK(mbarrier_overwritten(true).ok());
+  CHECK(is_broken(mbarrier_overwritten(false), Rule::mbarrier_overwritten));
+  CHECK(tma_map(true).ok());
+  CHECK(is_broken(tma_map(false), Rule::tma_map));
+}
+
 TEST_CASE("tma-rank: a coordinate a dimension") {
   CHECK(tma_rank(2, 2).ok());
   CHECK(is_broken(tma_rank(3, 2), Rule::tma_rank, 3));

@@ -67,7 +67,23 @@ TEST_CASE("a remote address under shared::cta is found") {
     .shared .align 4 .u32 value; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
     mapa.shared::cluster.u32 %r7, %r2, %r4; st.shared::cta.u32 [%r7], 1;)",
                             2, 2, 32, 8);
-  CHECK(r.has("[sim-remote-address]"));
+  CHECK(r.has("[shared-remote]"));
+}
+
+TEST_CASE("a thread waits on an mbarrier of its own CTA") {
+  const Run r = run_cluster(R"(
+    .shared .align 8 .b64 bar; mov.u32 %r1, bar; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
+    mbarrier.init.shared::cta.b64 [%r1], 1; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+    cvta.shared.u64 %rd1, bar; mapa.u64 %rd2, %rd1, %r4;
+    mbarrier.test_wait.parity.b64 %p1, [%rd2], 0;)",
+                            2, 2, 1, 8);
+  CHECK(r.has("got a wait on an mbarrier of CTA "));
+  CHECK(r.has("[shared-remote]"));
+}
+
+TEST_CASE("mapa names a CTA of the cluster") {
+  CHECK(run_cluster("mov.u32 %r1, 0; mapa.shared::cluster.u32 %r2, %r1, 2;", 2, 2, 1, 8)
+            .has("got CTA 2 of a cluster of 2 [cluster-rank]"));
 }
 
 TEST_CASE("a multicast copy reaches every CTA of its mask") {

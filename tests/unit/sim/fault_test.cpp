@@ -1,6 +1,7 @@
 // What a run reports, in which words.
 #include <doctest/doctest.h>
 
+#include "ptx/rules/catalogue.hpp"
 #include "tests/unit/sim/run.hpp"
 
 using namespace kiln;
@@ -10,12 +11,12 @@ using sim::Outcome;
 TEST_CASE("a store behind a buffer names it") {
   const Run r = run_kernel(kernel("st.global.u32 [%out+256], 1;"));
   CHECK(r.result.outcome == Outcome::fault);
-  CHECK(r.has("4 bytes at offset 256 of `out` reach past its end at 256 [sim-out-of-bounds]"));
+  CHECK(r.has("got 4 bytes at offset 256 of `out`, which has 256 [memory-bounds]"));
 }
 
 TEST_CASE("misaligned accesses fault") {
-  CHECK(run_kernel(kernel("st.global.u32 [%out+2], 1;")).has("must be a multiple of 4"));
-  CHECK(run_kernel(kernel("st.global.v4.u32 [%out+8], {%r1, %r1, %r1, %r1};")).has("[sim-misaligned]"));
+  CHECK(run_kernel(kernel("st.global.u32 [%out+2], 1;")).has(", not a multiple of 4 [memory-alignment]"));
+  CHECK(run_kernel(kernel("st.global.v4.u32 [%out+8], {%r1, %r1, %r1, %r1};")).has("[memory-alignment]"));
 }
 
 TEST_CASE("memory that nobody wrote is found once per instruction") {
@@ -24,14 +25,14 @@ TEST_CASE("memory that nobody wrote is found once per instruction") {
                            32);
   CHECK(r.result.outcome == Outcome::finished);
   CHECK(r.sink.all().size() == 1);
-  CHECK(r.has("memory must be written before it is read; got 4 bytes at offset 0 of `box` [sim-uninitialised-read]"));
+  CHECK(r.has("memory must be written before it is read; got 4 bytes at offset 0 of `box` [memory-uninitialised]"));
 }
 
 TEST_CASE("what is not modelled is named where it stands") {
   const Run r = run_kernel(kernel("mov.u32 %r1, 0;\nvadd.s32.s32.s32 %r1, %r1, %r1, %r1;"));
   CHECK(r.result.outcome == Outcome::incomplete);
   CHECK(r.sink.incomplete());
-  CHECK(r.has("the simulator does not model `vadd.s32.s32.s32`"));
+  CHECK(r.has("Kiln does not model this and says nothing about it; got `vadd.s32.s32.s32`"));
   CHECK(run_kernel(kernel("bra END; vadd.s32.s32.s32 %r1, %r1, %r1, %r1; END:")).clean());
 }
 
@@ -54,7 +55,8 @@ role_store:
 })",
                            64);
   CHECK(r.result.outcome == Outcome::deadlock);
-  CHECK(r.has("deadlock: no thread can go on and no asynchronous operation is in flight [sim-deadlock]"));
+  CHECK(r.has(
+      "nobody may wait for what cannot come: all threads wait and no asynchronous operation is in flight [deadlock]"));
   CHECK(
       r.has("role `mma`, warp 0, all lanes of CTA (0, 0, 0) waits for mbarrier `in_full[2]`, phase 0 (parity 0): 1 of "
             "2 arrivals pending, 512 bytes outstanding"));
@@ -77,7 +79,7 @@ TEST_CASE("an endless loop comes to the step limit") {
   options.max_steps = 1000;
   const Run r = run_kernel(kernel("L: bra L;"), 32, 64, options);
   CHECK(r.result.outcome == Outcome::step_limit);
-  CHECK(r.has("[sim-step-limit]"));
+  CHECK(r.has("[step-limit]"));
 }
 
 TEST_CASE("mbarrier misuse is found") {
@@ -86,10 +88,12 @@ TEST_CASE("mbarrier misuse is found") {
   };
   CHECK(with("mbarrier.arrive.shared.b64 _, [%r1];").has("[mbarrier-uninitialised]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 0;").has("[mbarrier-count]"));
-  CHECK(with("mbarrier.init.shared.b64 [%r1+4], 1;").has("[sim-misaligned]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1+4], 1;").has("[memory-alignment]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.arrive.shared.b64 _, [%r1], 2;").has("[mbarrier-arrivals]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; st.shared.u32 [%r1], 0; mbarrier.arrive.shared.b64 _, [%r1];")
             .has("[mbarrier-overwritten]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 2; mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 2;")
+            .has("got 2 arrivals with .noComplete; phase 0 waits for 2 [mbarrier-arrivals]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;")
             .has("[mbarrier-tx]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];")
@@ -120,5 +124,40 @@ TEST_CASE("mbarrier phases follow arrivals, counts and bytes") {
 }
 
 TEST_CASE("threads outside the member mask are found") {
-  CHECK(run_kernel(kernel("shfl.sync.idx.b32 %r1, %r1, 0, 31, 1;"), 32).has("[sim-member-mask]"));
+  CHECK(run_kernel(kernel("shfl.sync.idx.b32 %r1, %r1, 0, 31, 1;"), 32)
+            .has("got lane 1 and the mask 0x1 [warp-member-mask]"));
+  CHECK(
+      run_kernel(kernel("bar.warp.sync 0xfffffff7;"), 32).has("got lane 3 and the mask 0xfffffff7 [warp-member-mask]"));
+}
+
+TEST_CASE("barriers have a number, and one count that is a number of warps") {
+  const auto with = [](const std::string& text) { return run_kernel(kernel("mov.u32 %r0, %tid.x; " + text), 64); };
+  CHECK(with("mov.u32 %r1, 16; bar.sync %r1;").has("got 16 [barrier-number]"));
+  CHECK(with("mov.u32 %r1, 48; bar.sync 1, %r1;").has("got 48 [barrier-count]"));
+  CHECK(with("mov.u32 %r1, 0; bar.sync 1, %r1;").has("got 0 [barrier-count]"));
+  CHECK(with("setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1, 64; bra E; A: bar.sync 1, 96; E:")
+            .has("[barrier-mismatch]"));
+  CHECK(
+      with("setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1; bra E; A: bar.sync 1, 64; E:").has("[barrier-mismatch]"));
+}
+
+TEST_CASE("a trap ends the run, and brx.idx has no target beyond its list") {
+  const Run r = run_kernel(kernel("trap;"));
+  CHECK(r.result.outcome == Outcome::fault);
+  CHECK(r.has("no thread may reach a trap [trap-reached]"));
+  CHECK(run_kernel(kernel("mov.u32 %r1, 2; ts: .branchtargets A, B; brx.idx %r1, ts; A: B:"))
+            .has("got 2 of 2 targets [branch-index]"));
+}
+
+TEST_CASE("parameters are read, not written") {
+  CHECK(run_kernel(kernel("mov.b64 %rd1, out; cvta.param.u64 %rd1, %rd1; st.u32 [%rd1], 0;"))
+            .has("got a store to their offset 0 [param-read-only]"));
+}
+
+TEST_CASE("what is found has the rule's severity and its source") {
+  const Run r = run_kernel(kernel("trap;"));
+  REQUIRE(r.sink.all().size() == 1);
+  const rules::RuleInfo& rule = rules::info(rules::Rule::trap_reached);
+  CHECK(r.sink.all()[0].severity == rule.severity);
+  CHECK(r.sink.all()[0].reference == rule.reference);
 }

@@ -207,7 +207,7 @@ TEST_CASE("disabled lanes keep their accumulator") {
   Run r = run_mma(t);
   t.extra = "{%r0, 4, 0, 0}, ";  // lane 34
   r = run_mma(t);
-  CHECK(r.has("[sim-uninitialised-read]"));  // the dump of lane 34, which nobody wrote
+  CHECK(r.has("[memory-uninitialised]"));  // the dump of lane 34, which nobody wrote
   CHECK(cell(r.read<u32>("out"), 33, 1) == 2 * product(a, b, 33, 1, 16));
   CHECK(r.read<u32>("out")[1 * 128 + 34] == 0xFFFFFFFF);
 }
@@ -225,7 +225,7 @@ TEST_CASE("descriptors are judged where the instruction stands") {
   t.a = descriptor(16, 1024, 2) & ~fixed;
   CHECK(run_mma(t).has("[tcgen05-sdesc-fixed]"));
   t.a = descriptor(16, 16384 - 16, 2);
-  CHECK(run_mma(t).has("[sim-out-of-bounds]"));
+  CHECK(run_mma(t).has("[memory-bounds]"));
 }
 
 TEST_CASE("A may come from tensor memory, scales from there too") {

@@ -144,5 +144,26 @@ TEST_CASE("the weight-stationary form folds M = 64 and M = 32") {
 TEST_CASE("cta_group::2 without a pair is found") {
   const Problem p(64, 64, 1);
   CHECK(p.run("tcgen05.mma.cta_group::2.kind::f16 [%r2], %rd5, %rd6, " + idesc(128, 64) + ", 0;", "2")
-            .has("[sim-cta-pair]"));
+            .has("[tcgen05-cta-pair]"));
+}
+
+TEST_CASE("cta_group::2 with a peer that has exited is found") {
+  // CTA 1 ends at once; CTA 0 counts to 2000 before it issues.
+  const std::string text = head + R"(.visible .entry k() .reqnctapercluster 2, 1, 1 {
+    .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+    .shared .align 1024 .b8 tile[16384]; .shared .align 4 .b32 slot;
+    mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 1; @%p1 exit;
+    mov.u32 %r2, slot; tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r2], 64; ld.shared.u32 %r3, [%r2];
+    mov.u32 %r4, 0;
+  L: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 2000; @%p2 bra L;
+    mov.u32 %r5, tile; shr.u32 %r5, %r5, 4; cvt.u64.u32 %rd1, %r5; add.u64 %rd1, %rd1, 0x4000404000010000;
+    mov.u32 %r6, %tid.x; setp.ne.u32 %p3, %r6, 0; @%p3 exit;
+    tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd1, %rd1, )" +
+                           idesc(128, 64) + ", 0; ret; }\n";
+  launch::Contract c;
+  launch::Launch l;
+  l.grid = {2, 1, 1};
+  l.block = {32, 1, 1};
+  c.launches = {l};
+  CHECK(test::run(text, c).has("got CTA 1 of the cluster, which has exited [tcgen05-peer-exited]"));
 }

@@ -62,13 +62,13 @@ TEST_CASE("tensor memory is checked") {
     return run_tensor(tensor_kernel(body, 32), std::vector<u8>(16), 512);
   };
   CHECK(with("add.u32 %r7, %r6, 30; tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r10, %r11, %r12, %r13}, [%r7];")
-            .has("column 32 is not allocated [tcgen05-tmem-range]"));
+            .has("of which 32 is not allocated [tcgen05-tmem-range]"));
   CHECK(with("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r6];")
-            .has("got tensor-memory cells from column 0 [sim-uninitialised-read]"));
+            .has("got tensor-memory cells from column 0 [memory-uninitialised]"));
   CHECK(with("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};").has("[tcgen05-ld-quarter]"));
   CHECK(with("setp.lt.u32 %p1, %r0, 9; @%p1 exit; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r6], {%r0};")
-            .has("[sim-aligned]"));
-  CHECK(with("add.u32 %r7, %r6, %r0; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r7], {%r0};").has("[sim-not-uniform]"));
+            .has("[warp-aligned]"));
+  CHECK(with("add.u32 %r7, %r6, %r0; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r7], {%r0};").has("[warp-uniform]"));
   CHECK(with("@%p8 bra N; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r5], 48; N:")
             .has("[tcgen05-alloc-columns]"));
   CHECK(with("@%p8 bra N; tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; "
@@ -86,7 +86,7 @@ TEST_CASE("an uncommitted MMA is not waited for") {
   W: mbarrier.try_wait.parity.shared.b64 %p3, [%r4], 0; @!%p3 bra W;
     tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r6];)"),
                            std::vector<u8>(16), 512);
-  CHECK(r.has("[sim-uninitialised-read]"));
+  CHECK(r.has("[memory-uninitialised]"));
 }
 
 TEST_CASE("cp spreads shared rows over lanes, shift moves them up") {

@@ -163,7 +163,7 @@ TEST_CASE("copies that the hardware kills are named") {
   CHECK(load(matrix(256, 64, 64, 8, isa::Swizzle::b128), data, "4, 0", 1024).has("[tma-coordinate]"));
   CHECK(load(matrix(256, 64, 64, 8, isa::Swizzle::b128), data, "-4, 0", 1024).has("[tma-coordinate]"));
   CHECK(load(matrix(256, 64, 64, 8, isa::Swizzle::b128), data, "0, 0", 1024, 64).has("[tma-alignment]"));
-  CHECK(load(matrix(256, 64, 64, 8, isa::Swizzle::b128), data, "0, 0", 1024, area - 512).has("[sim-out-of-bounds]"));
+  CHECK(load(matrix(256, 64, 64, 8, isa::Swizzle::b128), data, "0, 0", 1024, area - 512).has("[memory-bounds]"));
   launch::TensorMap three = matrix(256, 64, 64, 8, isa::Swizzle::b128);
   three.rank = 3;
   CHECK_THROWS_AS(load(matrix(256, 64, 128, 8, isa::Swizzle::b128), data, "0, 0", 1024), diag::InputError);
@@ -191,7 +191,7 @@ TEST_CASE("a tensor map must be one that the contract encoded") {
                       c.launches = {l};
                       return c;
                     }());
-  CHECK(r.has("[sim-tensor-map]"));
+  CHECK(r.has("[tma-map]"));
 }
 
 TEST_CASE("a store writes only what lies inside the tensor") {

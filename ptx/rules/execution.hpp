@@ -1,0 +1,77 @@
+// Execution: what threads that go together must agree on, and how a run may end.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/targets.hpp"
+#include "ptx/rules/verdict.hpp"
+
+namespace kiln::rules {
+
+/// `progress`: a thread can go on, or an asynchronous operation is in flight.
+constexpr Verdict deadlock(bool progress) { return progress ? legal : breaks(Rule::deadlock); }
+
+constexpr Verdict trap_reached() { return breaks(Rule::trap_reached); }
+
+constexpr Verdict branch_index(std::uint64_t index, std::uint64_t targets) {
+  if (index < targets) return legal;
+  return breaks(Rule::branch_index, std::int64_t(index), std::int64_t(targets) - 1);
+}
+
+/// `lanes`: who executes the instruction, a bit per thread of the warp.
+constexpr Verdict warp_aligned(std::uint32_t lanes) {
+  return lanes == 0xFFFFFFFF ? legal : breaks(Rule::warp_aligned, std::popcount(lanes), isa::threads_per_warp);
+}
+
+/// The value of one thread against that of the first.
+constexpr Verdict warp_uniform(std::uint64_t value, std::uint64_t first) {
+  return value == first ? legal : breaks(Rule::warp_uniform, std::int64_t(value), std::int64_t(first));
+}
+
+/// `lanes` execute an instruction with this member mask; the verdict carries the first that is not in it.
+constexpr Verdict warp_member_mask(std::uint32_t mask, std::uint32_t lanes) {
+  const std::uint32_t stray = lanes & ~mask;
+  return stray == 0 ? legal : breaks(Rule::warp_member_mask, std::countr_zero(stray));
+}
+
+constexpr Verdict barrier_number(std::int64_t number) {
+  if (number >= 0 && number < isa::named_barriers) return legal;
+  return breaks(Rule::barrier_number, number, std::clamp<std::int64_t>(number, 0, isa::named_barriers - 1));
+}
+
+constexpr Verdict barrier_count(std::int64_t threads) {
+  if (threads > 0 && threads % isa::threads_per_warp == 0) return legal;
+  constexpr int step = isa::threads_per_warp;
+  return breaks(Rule::barrier_count, threads, threads <= 0 ? step : (threads + step - 1) / step * step);
+}
+
+/// What a barrier waits for, and who is there. A count of 0: all threads of the CTA.
+struct BarrierArrivals {
+  std::int64_t count = 0, arrived = 0;
+};
+
+/// Further arrivals of `threads` threads that give the thread count `count`.
+constexpr Verdict barrier_mismatch(BarrierArrivals b, std::int64_t count, std::int64_t threads) {
+  if (b.arrived != 0 && count != b.count) return breaks(Rule::barrier_mismatch, count, b.count);
+  if (count != 0 && b.arrived + threads > count) return breaks(Rule::barrier_mismatch, b.arrived + threads, count);
+  return legal;
+}
+
+constexpr Verdict cluster_rank(std::int64_t rank, std::int64_t ctas) {
+  return rank >= 0 && rank < ctas ? legal : breaks(Rule::cluster_rank, rank, ctas - 1);
+}
+
+/// The CTA mask of a multicast: the highest rank in it counts.
+constexpr Verdict cluster_mask(std::uint32_t mask, std::int64_t ctas) {
+  return mask == 0 ? legal : cluster_rank(std::bit_width(mask) - 1, ctas);
+}
+
+/// cta_group::2 in a cluster of `ctas` CTAs.
+constexpr Verdict cta_pair(std::int64_t ctas) {
+  return ctas > 0 && ctas % 2 == 0 ? legal : breaks(Rule::cta_pair, ctas, ctas + 1);
+}
+
+constexpr Verdict peer_exited(bool exited) { return exited ? breaks(Rule::peer_exited) : legal; }
+
+}  // namespace kiln::rules

@@ -1,0 +1,61 @@
+#include "tests/unit/rules/switch.hpp"
+
+#include "ptx/rules/execution.hpp"
+
+using namespace kiln::rules;
+using kiln::test::is_broken;
+
+TEST_CASE("deadlock, trap-reached: how a run may not end") {
+  CHECK(deadlock(true).ok());
+  CHECK(is_broken(deadlock(false), Rule::deadlock));
+  CHECK(is_broken(trap_reached(), Rule::trap_reached));
+}
+
+TEST_CASE("branch-index: one of the targets") {
+  CHECK(branch_index(0, 1).ok());
+  CHECK(branch_index(3, 4).ok());
+  CHECK(is_broken(branch_index(4, 4), Rule::branch_index, 3));
+}
+
+TEST_CASE("warp-aligned, warp-uniform, warp-member-mask: the threads of a warp together") {
+  CHECK(warp_aligned(0xFFFFFFFF).ok());
+  CHECK(is_broken(warp_aligned(0x7FFFFFFF), Rule::warp_aligned, 32));
+  CHECK(warp_uniform(5, 5).ok());
+  CHECK(is_broken(warp_uniform(6, 5), Rule::warp_uniform, 5));
+  CHECK(warp_member_mask(0xF, 0x3).ok());
+  CHECK(is_broken(warp_member_mask(0x3, 0xC), Rule::warp_member_mask));
+  CHECK(warp_member_mask(0x3, 0xF).given == (warp_member_mask(0x3, 0xF).broken() ? 2 : 0));
+}
+
+TEST_CASE("barrier-number, barrier-count: sixteen barriers, whole warps") {
+  for (int n : {0, 15}) CHECK(barrier_number(n).ok());
+  CHECK(is_broken(barrier_number(16), Rule::barrier_number, 15));
+  CHECK(is_broken(barrier_number(-1), Rule::barrier_number, 0));
+  for (int n : {32, 96, 1024}) CHECK(barrier_count(n).ok());
+  CHECK(is_broken(barrier_count(0), Rule::barrier_count, 32));
+  CHECK(is_broken(barrier_count(48), Rule::barrier_count, 64));
+}
+
+TEST_CASE("barrier-mismatch: one count at a time, and nobody beyond it") {
+  CHECK(barrier_mismatch({64, 32}, 64, 32).ok());
+  CHECK(barrier_mismatch({96, 0}, 64, 32).ok());  // the barrier is empty: the count is new
+  CHECK(barrier_mismatch({0, 64}, 0, 32).ok());   // all threads of the CTA
+  CHECK(is_broken(barrier_mismatch({64, 32}, 96, 32), Rule::barrier_mismatch, 64));
+  CHECK(is_broken(barrier_mismatch({0, 32}, 64, 32), Rule::barrier_mismatch, 0));
+  CHECK(is_broken(barrier_mismatch({64, 48}, 64, 32), Rule::barrier_mismatch, 64));
+}
+
+TEST_CASE("cluster-rank: a CTA of the cluster, by number or in a mask") {
+  CHECK(cluster_rank(1, 2).ok());
+  CHECK(is_broken(cluster_rank(2, 2), Rule::cluster_rank, 1));
+  CHECK(cluster_mask(0, 2).ok());
+  CHECK(cluster_mask(3, 2).ok());
+  CHECK(is_broken(cluster_mask(5, 2), Rule::cluster_rank, 1));
+}
+
+TEST_CASE("tcgen05-cta-pair, tcgen05-peer-exited: two CTAs, both there") {
+  for (int n : {2, 4, 16}) CHECK(cta_pair(n).ok());
+  for (int n : {1, 3}) CHECK(is_broken(cta_pair(n), Rule::cta_pair, n + 1));
+  CHECK(peer_exited(false).ok());
+  CHECK(is_broken(peer_exited(true), Rule::peer_exited));
+}

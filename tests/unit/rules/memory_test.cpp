@@ -1,0 +1,35 @@
+#include "tests/unit/rules/switch.hpp"
+
+#include <initializer_list>
+#include <utility>
+
+#include "ptx/rules/memory.hpp"
+
+using namespace kiln::rules;
+using kiln::test::is_broken;
+
+TEST_CASE("memory-bounds: all bytes, from the first to the last") {
+  CHECK(memory_bounds(1024, 16, 1024, 1040).ok());
+  CHECK(memory_bounds(1040, 0, 1024, 1040).ok());
+  for (auto [at, bytes] : {std::pair{1023u, 16u}, {1025u, 16u}, {1041u, 0u}, {0u, 4u}})
+    CHECK(is_broken(memory_bounds(at, bytes, 1024, 1040), Rule::memory_bounds));
+  CHECK(is_broken(memory_bounds(~std::uint64_t{0}, 2, 0, 64), Rule::memory_bounds));  // the sum would wrap
+}
+
+TEST_CASE("memory-alignment: a power of two") {
+  for (std::uint64_t n : {1, 2, 4, 8, 16, 64}) CHECK(memory_alignment(0x40, n).ok());
+  CHECK(memory_alignment(7, 1).ok());
+  CHECK(is_broken(memory_alignment(0x42, 4), Rule::memory_alignment, 0x44));
+}
+
+TEST_CASE("memory-uninitialised, param-read-only: written before read, unless nobody may") {
+  CHECK(memory_uninitialised(true).ok());
+  CHECK(is_broken(memory_uninitialised(false), Rule::memory_uninitialised));
+  CHECK(param_read_only(false).ok());
+  CHECK(is_broken(param_read_only(true), Rule::param_read_only));
+}
+
+TEST_CASE("shared-remote: .shared::cta is the CTA's own") {
+  CHECK(shared_remote(3, 3).ok());
+  CHECK(is_broken(shared_remote(1, 0), Rule::shared_remote, 0));
+}
