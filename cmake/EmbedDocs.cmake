@@ -22,7 +22,8 @@ endif()
 function(kiln_page_bytes path result)
   file(READ ${path} hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n  " bytes "${bytes}")
+  string(REPEAT "0x..," 20 line)
+  string(REGEX REPLACE "(${line})" "\\1\n  " bytes "${bytes}")
   set(${result} "${bytes}" PARENT_SCOPE)
 endfunction()
 
@@ -34,14 +35,21 @@ foreach(page IN LISTS pages)
   cmake_path(GET page STEM LAST_ONLY name)
   kiln_page_bytes(${page} bytes)
   string(APPEND arrays "const unsigned char page_${index}[] = {\n  ${bytes}0};  // ${name}\n")
-  string(APPEND rows "  if (name == \"${name}\") return {reinterpret_cast<const char*>(page_${index}), sizeof page_${index} - 1};\n")
+  string(APPEND rows "  if (name == \"${name}\") return text(page_${index}, sizeof page_${index} - 1);\n")
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE ${output}.new "// Generated from the pages of docs/rules.
+#include <cstddef>
+
 #include \"tools/command/rule_pages.hpp\"
 
 namespace {
-${arrays}}  // namespace
+${arrays}
+[[maybe_unused]] std::string_view text(const unsigned char* page, std::size_t size) {
+  return {reinterpret_cast<const char*>(page), size};
+}
+
+}  // namespace
 
 std::string_view kiln::command::rule_page([[maybe_unused]] std::string_view name) {
 ${rows}  return {};

@@ -1,4 +1,4 @@
-// Launch contracts as JSON: DESIGN's grammar, read strictly and written back.
+// Launch contracts as JSON (docs/launch-contract.md), read strictly and written back.
 #pragma once
 
 #include <string>

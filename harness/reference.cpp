@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <thread>
 
 #include "harness/fill.hpp"
@@ -20,6 +19,7 @@ constexpr std::size_t block_rows = 4, block_columns = 8;
 constexpr std::size_t max_threads = 16;
 
 typedef double Lanes __attribute__((vector_size(32)));
+typedef double LooseLanes __attribute__((vector_size(32), aligned(8), may_alias));  // anywhere in an array of doubles
 constexpr std::size_t lane_count = sizeof(Lanes) / sizeof(double);
 constexpr std::size_t vectors = block_columns / lane_count;
 
@@ -33,16 +33,22 @@ std::vector<double> pack(const Matrix& m, std::size_t width) {
   return out;
 }
 
+// The sums are variables of their own: as an array g++ keeps them in memory.
 __attribute__((always_inline)) inline void multiply_block(const double* a, const double* b, std::size_t depth,
                                                           double* out) {
-  Lanes sums[block_rows][vectors] = {};
+  static_assert(block_rows == 4 && vectors == 2);
+  Lanes s00{}, s01{}, s10{}, s11{}, s20{}, s21{}, s30{}, s31{};
   for (std::size_t k = 0; k < depth; ++k, a += block_rows, b += block_columns) {
-    Lanes column[vectors];
-    std::memcpy(column, b, sizeof column);
-    for (std::size_t r = 0; r < block_rows; ++r)
-      for (std::size_t v = 0; v < vectors; ++v) sums[r][v] += a[r] * column[v];
+    const Lanes left = *reinterpret_cast<const LooseLanes*>(b);
+    const Lanes right = *reinterpret_cast<const LooseLanes*>(b + lane_count);
+    s00 += a[0] * left, s01 += a[0] * right;
+    s10 += a[1] * left, s11 += a[1] * right;
+    s20 += a[2] * left, s21 += a[2] * right;
+    s30 += a[3] * left, s31 += a[3] * right;
   }
-  std::memcpy(out, sums, sizeof sums);
+  LooseLanes* to = reinterpret_cast<LooseLanes*>(out);  // spelled out: `auto` would lose the alignment
+  to[0] = s00, to[1] = s01, to[2] = s10, to[3] = s11;
+  to[4] = s20, to[5] = s21, to[6] = s30, to[7] = s31;
 }
 
 using Block = void (*)(const double*, const double*, std::size_t, double*);

@@ -67,9 +67,12 @@ int check(const Arguments& a) {
       }
     }
   }
-  if (a.format == "json") print(diag::render_json(all));
-  else if (a.format == "sarif") print(diag::render_sarif(all));
-  else print_findings(all);
+  if (a.format == "json")
+    print(diag::render_json(all));
+  else if (a.format == "sarif")
+    print(diag::render_sarif(all));
+  else
+    print_findings(all);
   if (!unreadable || !all.all().empty()) complain(fmt::format("{}\n", diag::summary(all)));
   return unreadable ? int(Exit::unusable) : diag::exit_code(all, a.strict);
 }

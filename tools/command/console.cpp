@@ -26,9 +26,7 @@ bool wants_colour() {
 
 }  // namespace
 
-diag::Colour colour_of(int stream) {
-  return ::isatty(stream) && wants_colour() ? diag::Colour::on : diag::Colour::off;
-}
+diag::Colour colour_of(int stream) { return ::isatty(stream) && wants_colour() ? diag::Colour::on : diag::Colour::off; }
 
 void print(std::string_view text) {
   errno = 0;
@@ -74,6 +72,7 @@ void Progress::watch() {
 }
 
 std::string duration(double seconds) {
+  if (seconds > 0 && seconds < 0.995e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 0.0995) return fmt::format("{:.1f} ms", seconds * 1e3);
   return seconds < 0.9995 ? fmt::format("{:.0f} ms", seconds * 1e3) : fmt::format("{:.1f} s", seconds);
 }

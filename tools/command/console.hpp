@@ -46,7 +46,7 @@ class Progress {
   std::thread thread_;  // last: it uses the rest
 };
 
-/// "0.8 ms", "1.3 s".
+/// "32 us", "0.8 ms", "1.3 s".
 std::string duration(double seconds);
 /// "64,512".
 std::string grouped(unsigned long long);

@@ -29,14 +29,16 @@ struct Arguments {
 };
 
 MmaKind parse_kind(const std::string& name) {
-  for (MmaKind k : {MmaKind::f16, MmaKind::tf32, MmaKind::f8f6f4, MmaKind::i8, MmaKind::mxf8f6f4, MmaKind::mxf4,
-                    MmaKind::mxf4nvf4})
+  for (MmaKind k :
+       {MmaKind::f16, MmaKind::tf32, MmaKind::f8f6f4, MmaKind::i8, MmaKind::mxf8f6f4, MmaKind::mxf4, MmaKind::mxf4nvf4})
     if (isa::spelling(k) == "kind::" + name) return k;
-  throw diag::InputError(fmt::format("--kind: must be f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4; got '{}'", name));
+  throw diag::InputError(
+      fmt::format("--kind: must be f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4; got '{}'", name));
 }
 
 std::string type_name(isa::ScalarType type, unsigned code) {
-  return type == isa::ScalarType::none ? fmt::format("code {}, no type of this kind", code) : std::string(spelling(type));
+  return type == isa::ScalarType::none ? fmt::format("code {}, no type of this kind", code)
+                                       : std::string(spelling(type));
 }
 
 std::string major_name(isa::Major major) { return major == isa::Major::K ? "K" : "MN"; }
@@ -101,8 +103,8 @@ int decode(const Arguments& a) {
   if (a.json) return print(j.dump(2) + "\n"), Exit::clean;
   std::string out;
   for (const auto& item : j.items())
-    out += fmt::format("{:<20} {}\n", item.key(), item.value().is_string() ? item.value().get<std::string>()
-                                                                           : item.value().dump());
+    out += fmt::format("{:<20} {}\n", item.key(),
+                       item.value().is_string() ? item.value().get<std::string>() : item.value().dump());
   print(out);
   return Exit::clean;
 }

@@ -37,8 +37,8 @@ dsl::Sizes standard_sizes(const dsl::Entry& entry) {
   return sizes;
 }
 
-// Which buffers there are is known only from a contract, so the standard problem is set up for the sake of its names. If
-// that fails there are no such options, and what the user asked for will say why.
+// Which buffers there are is known only from a contract, so the standard problem is set up for the sake of its names.
+// If that fails there are no such options, and what the user asked for will say why.
 std::vector<std::string> buffer_names(const dsl::Entry& entry) {
   try {
     const dsl::Sizes sizes = standard_sizes(entry);

@@ -48,7 +48,8 @@ std::vector<std::string> known_words(const CLI::App& app, const CLI::App* sub) {
 
 // What is unknown, and what was probably meant. CLI11 would list it last word first.
 std::string unknown_word(const CLI::App& app, const CLI::App* sub, std::span<const std::string> words) {
-  const std::vector<std::string> left = sub ? sub->remaining() : std::vector<std::string>(words.begin(), words.begin() + 1);
+  const std::vector<std::string> left =
+      sub ? sub->remaining() : std::vector<std::string>(words.begin(), words.begin() + 1);
   std::string word = left.empty() ? std::string() : left.front();
   for (const std::string& w : left)
     if (w.starts_with("-")) word = w;
@@ -56,8 +57,12 @@ std::string unknown_word(const CLI::App& app, const CLI::App* sub, std::span<con
   const std::vector<std::string> known = known_words(app, sub);
   const std::string_view near = command::nearest(word, known);
   const bool is_option = word.starts_with("-");
-  return fmt::format("{} '{}'{}", is_option ? "unknown option" : sub ? "unexpected argument" : "unknown command", word,
-                     near.empty() || (is_option != near.starts_with("-")) ? "" : fmt::format(" (did you mean {}?)", near));
+  return fmt::format(
+      "{} '{}'{}",
+      is_option ? "unknown option"
+      : sub     ? "unexpected argument"
+                : "unknown command",
+      word, near.empty() || (is_option != near.starts_with("-")) ? "" : fmt::format(" (did you mean {}?)", near));
 }
 
 int parse_failure(const CLI::App& app, const CLI::ParseError& error, std::span<const std::string> words) {
@@ -69,7 +74,8 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, std::span<c
   const auto named = app.get_subcommands();
   const CLI::App* sub = named.empty() ? nullptr : named.front();
   const bool unknown = !sub || dynamic_cast<const CLI::ExtrasError*>(&error);
-  command::complain(fmt::format("error: {}; see `{} --help`\n", unknown ? unknown_word(app, sub, words) : tidy(error.what()),
+  command::complain(fmt::format("error: {}; see `{} --help`\n",
+                                unknown ? unknown_word(app, sub, words) : tidy(error.what()),
                                 sub ? "kiln " + sub->get_name() : "kiln"));
   return Exit::unusable;
 }

@@ -1,4 +1,5 @@
-// The pages of docs/rules, compiled in (cmake/EmbedDocs.cmake), so that `kiln explain` needs no files beside the program.
+// The pages of docs/rules, compiled in (cmake/EmbedDocs.cmake), so that `kiln explain` needs no files beside the
+// program.
 #pragma once
 
 #include <string_view>

@@ -49,7 +49,8 @@ void set_outputs(const std::vector<std::string>& outputs, launch::Contract& cont
   }
 }
 
-launch::Contract prepare(const Arguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
+launch::Contract prepare(const Arguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel,
+                         const dsl::Sizes& sizes) {
   launch::Contract contract = entry.problem(kernel, sizes);
   const std::uint64_t seed = whole_number(a.seed, "--seed");
   for (launch::Buffer& b : contract.buffers) b.init.seed += seed - 1;
@@ -116,7 +117,8 @@ int run(const Arguments& a) {
 }  // namespace
 
 void add_run(const Builder& builder) {
-  CLI::App* sub = builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", examples);
+  CLI::App* sub =
+      builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", examples);
   auto a = std::make_shared<Arguments>();
   add_kernel_arguments(*sub, a->kernel, builder.words, true);
   sub->add_option("--backend", a->backend, "sim: on this CPU; cuda: on a GPU [sim]")

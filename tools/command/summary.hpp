@@ -10,10 +10,10 @@ namespace kiln::command {
 
 /// What was asked for, next to what came of it.
 struct RunFacts {
-  std::string name{};                             // kernel or file
+  std::string name{};  // kernel or file
   std::string target{};
-  std::string sizes{};                            // "m=512 n=512 k=512"
-  std::map<std::string, std::uint64_t> numbers{}; // the same for JSON
+  std::string sizes{};                             // "m=512 n=512 k=512"
+  std::map<std::string, std::uint64_t> numbers{};  // the same for JSON
   harness::RunOptions options{};
 };
 

@@ -58,8 +58,10 @@ Json simulation_json(const sim::Result& r, const sim::Options& options) {
 Json comparison_json(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   Json j = {{"output", e.output}};
-  if (e.kind == launch::Expectation::Kind::copy) j["copy"] = e.a;
-  else j["gemm"] = {{"a", e.a}, {"b", e.b}};
+  if (e.kind == launch::Expectation::Kind::copy)
+    j["copy"] = e.a;
+  else
+    j["gemm"] = {{"a", e.a}, {"b", e.b}};
   j.update({{"pass", c.pass},
             {"elements", c.elements},
             {"wrong", c.wrong},

@@ -67,16 +67,20 @@ std::string comparison_text(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   const bool copy = e.kind == launch::Expectation::Kind::copy;
   std::string out = copy ? fmt::format("{} = {}", e.output, e.a) : fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
-  if (c.pass) out += fmt::format(": all {} elements are right", grouped(c.elements));
-  else out += fmt::format(": {} of {} elements are wrong", grouped(c.wrong), grouped(c.elements));
+  if (c.pass)
+    out += fmt::format(": all {} elements are right", grouped(c.elements));
+  else
+    out += fmt::format(": {} of {} elements are wrong", grouped(c.wrong), grouped(c.elements));
   if (copy && c.pass) return out + ", byte for byte";
   if (c.worst.empty()) return out;
   const std::string indent(21, ' ');
   out += fmt::format("\n{}{} [{}]: got {:.9g}, want {:.9g}", indent, copy ? "first" : "worst", fmt::join(c.worst, ", "),
                      c.got, c.want);
   if (copy) return out;
-  return out + fmt::format(", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
-                           "{}allowed: {}", c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument);
+  return out + fmt::format(
+                   ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
+                   "{}allowed: {}",
+                   c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument);
 }
 
 std::string last_line(const RunFacts& facts, const RunReport& report, diag::Colour colour) {
@@ -84,9 +88,12 @@ std::string last_line(const RunFacts& facts, const RunReport& report, diag::Colo
   const bool good = word == "pass" || word == "finished";
   const std::string paint = good ? "\033[1;32m" : word == "fail" ? "\033[1;31m" : "\033[1;33m";
   std::string out = colour == diag::Colour::on ? paint + word + "\033[0m" : word;
-  if (report.simulation) out += ": simulated on the CPU, not run on a GPU";
-  else if (report.cuda) out += ": run on " + report.cuda->device;
-  else out += facts.options.backend == Backend::sim ? ": not simulated" : ": not run";
+  if (report.simulation)
+    out += ": simulated on the CPU, not run on a GPU";
+  else if (report.cuda)
+    out += ": run on " + report.cuda->device;
+  else
+    out += facts.options.backend == Backend::sim ? ": not simulated" : ": not run";
   if (word == "finished") out += "; nothing was expected of the result";
   if (!report.findings.all().empty()) out += "; " + diag::summary(report.findings);
   double total = 0;
@@ -109,7 +116,8 @@ std::string summary_text(const RunFacts& facts, const RunReport& report, diag::C
   if (!facts.sizes.empty()) out += "  " + facts.sizes;
   out += '\n';
   const auto line = [&](std::string_view stage, std::string_view label, const std::string& text) {
-    const bool ran = std::any_of(report.stages.begin(), report.stages.end(), [&](const auto& s) { return s.name == stage; });
+    const bool ran =
+        std::any_of(report.stages.begin(), report.stages.end(), [&](const auto& s) { return s.name == stage; });
     if (ran) out += stage_line(report, stage, label, text);
   };
   line("build", "build", "C++ to PTX as data");

@@ -134,7 +134,8 @@ TEST_CASE("a lost MMA fails") {
   Contract c = problem(ScalarType::bf16, ScalarType::bf16, 8, 8, 512);
   Contract shorter = c;
   for (std::uint64_t row = 0; row < 8; ++row)
-    for (std::uint64_t k = 496; k < 512; ++k) store_element(shorter.find("A")->bytes, ScalarType::bf16, row * 512 + k, 0);
+    for (std::uint64_t k = 496; k < 512; ++k)
+      store_element(shorter.find("A")->bytes, ScalarType::bf16, row * 512 + k, 0);
   const Matrix lost = multiply_transposed(values(*shorter.find("A")), values(*shorter.find("B")));
   for (std::uint64_t i = 0; i < 64; ++i) set(c, i, lost.at[i]);
   const Comparison result = compared(c);
@@ -226,7 +227,7 @@ TEST_CASE("512 x 512 x 512 takes well under a second") {
   const Matrix c = multiply_transposed(a, a);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CHECK(c.at[12345] == 512);
-  MESSAGE("512^3 in " << seconds << " s");
+  WARN(seconds < 0.5);
 }
 
 }  // namespace

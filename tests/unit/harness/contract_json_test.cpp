@@ -14,14 +14,15 @@ using launch::Contract;
 using test::contains;
 using test::error_of;
 
-// The example of the design.
+// The example of docs/launch-contract.md, and more.
 constexpr const char* full = R"({ "entry": "gemm", "grid": [4, 2, 1], "block": [192, 1, 1], "cluster": [1, 1, 1],
   "dynamic_smem": 229376,
   "buffers": { "A": {"dtype": "bf16", "shape": [512, 512], "init": {"normal": 1.0, "seed": 1}},
                "B": {"dtype": "bf16", "shape": [512, 512], "init": {"npy": "b.npy"}},
                "D": {"dtype": "bf16", "shape": [512, 512], "init": "poison", "out": "d.npy"} },
   "tensor_maps": { "A_map": {"buffer": "A", "dtype": "bf16", "dims": [512, 512], "strides": [1024], "box": [64, 128],
-                             "element_strides": [1, 1], "swizzle": "128B", "interleave": "none", "oob": "zero", "offset": 0},
+                             "element_strides": [1, 1], "swizzle": "128B", "interleave": "none", "oob": "zero",
+                             "offset": 0},
                    "B_map": {"buffer": "B", "dims": [512, 512], "strides": [1024], "box": [64, 256], "swizzle": "128B"},
                    "D_map": {"buffer": "D", "box": [64, 128], "oob": "nan"} },
   "params": [ {"tensor_map": "A_map"}, {"tensor_map": "B_map"}, {"tensor_map": "D_map"}, {"u32": 8} ],
@@ -41,7 +42,7 @@ std::string with_map(const std::string& map) {
   return R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [64, 64]}}, "tensor_maps": {"M": )" + map + "}}";
 }
 
-TEST_CASE("the example of the design is read in full") {
+TEST_CASE("the example of the documentation is read in full") {
   const Contract c = read(full);
   REQUIRE(c.launches.size() == 1);
   CHECK(c.launches[0].entry == "gemm");
@@ -83,7 +84,7 @@ TEST_CASE("several launches share buffers") {
 
 TEST_CASE("bad JSON is located by line and column") {
   CHECK(contains(error_for("{\n  \"grid\": [1,\n}"), "l.json:3:1: "));
-  CHECK(error_for("") .starts_with("l.json:1:1: "));
+  CHECK(error_for("").starts_with("l.json:1:1: "));
   CHECK(contains(error_for("[1]"), "l.json: /: must be an object; got [1]"));
   CHECK(contains(error_for(R"({"block": [1], "block": [2]})"), "the key \"block\" is there twice"));
   CHECK(contains(error_for(std::string(200, '[')), "nested deeper than 64"));
@@ -99,17 +100,20 @@ TEST_CASE("every complaint is located by JSON pointer") {
   CHECK(error_for(R"({"block": [1.5]})") == "l.json: /block/0: must be a whole number from 1 to 1024; got 1.5");
   CHECK(error_for(R"({"block": [1], "grid": [3], "cluster": [2]})") ==
         "l.json: /cluster: each extent of the grid must be a multiple of the cluster's");
-  CHECK(error_for(R"({"block": [1], "dynamic_smem": -1})").starts_with("l.json: /dynamic_smem: must be a whole number"));
+  CHECK(
+      error_for(R"({"block": [1], "dynamic_smem": -1})").starts_with("l.json: /dynamic_smem: must be a whole number"));
   CHECK(error_for(R"({"block": [1], "entry": 5})") == "l.json: /entry: must be a string; got 5");
 }
 
 TEST_CASE("buffers") {
   CHECK(error_for(with_buffer(R"({"shape": [1]})")) == "l.json: /buffers/A: \"dtype\" is missing");
   CHECK(contains(error_for(with_buffer(R"({"dtype": "bf17", "shape": [1]})")), "/buffers/A/dtype: must be a PTX type"));
-  CHECK(contains(error_for(with_buffer(R"({"dtype": "bf16x2", "shape": [1]})")), "/buffers/A/dtype: must be a PTX type"));
+  CHECK(
+      contains(error_for(with_buffer(R"({"dtype": "bf16x2", "shape": [1]})")), "/buffers/A/dtype: must be a PTX type"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "e2m1", "shape": [3]})")), "must fill whole bytes; got 12 bits"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [4294967296, 4294967296]})")), "/buffers/A/shape"));
-  CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": "ones"})")), "/buffers/A/init: must be"));
+  CHECK(
+      contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": "ones"})")), "/buffers/A/init: must be"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"seed": 1}})")), "must have one of"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"npy": "a", "hex": "00"}})")),
                  "must have one of"));
@@ -123,7 +127,8 @@ TEST_CASE("buffers") {
 TEST_CASE("tensor maps") {
   CHECK(error_for(with_map(R"({"buffer": "X", "box": [8, 8]})")) ==
         "l.json: /tensor_maps/M/buffer: there is no buffer \"X\"");
-  CHECK(error_for(with_map(R"({"buffer": "A", "box": [8]})")) == "l.json: /tensor_maps/M/box: must have 2 elements; got 1");
+  CHECK(error_for(with_map(R"({"buffer": "A", "box": [8]})")) ==
+        "l.json: /tensor_maps/M/box: must have 2 elements; got 1");
   CHECK(error_for(with_map(R"({"buffer": "A", "box": [8, -8]})"))
             .starts_with("l.json: /tensor_maps/M/box/1: must be a whole number"));
   CHECK(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "swizzle": "256B"})"))
@@ -137,20 +142,26 @@ TEST_CASE("tensor maps") {
 }
 
 TEST_CASE("features of later versions are refused by name") {
-  CHECK(contains(error_for(with_map(R"({"buffer": "A", "im2col": {}})")), "/tensor_maps/M/im2col: im2col tensor maps are not"));
+  CHECK(contains(error_for(with_map(R"({"buffer": "A", "im2col": {}})")),
+                 "/tensor_maps/M/im2col: im2col tensor maps are not"));
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "place": "A"})")), "placed in a buffer are not"));
-  CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "interleave": "16B"})")), "interleaved layouts are not"));
+  CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "interleave": "16B"})")),
+                 "interleaved layouts are not"));
   CHECK(error_for(R"({"block": [1], "symbols": {}})") == "l.json: /symbols: \"symbols\" is not supported yet");
-  CHECK(contains(error_for(R"({"launches": [{"block": [1], "pdl": true}]})"), "/launches/0/pdl: \"pdl\" is not supported"));
-  CHECK(contains(error_for(R"({"launches": [{"block": [1], "preferred_cluster": [2]}]})"), "/launches/0/preferred_cluster"));
+  CHECK(contains(error_for(R"({"launches": [{"block": [1], "pdl": true}]})"),
+                 "/launches/0/pdl: \"pdl\" is not supported"));
+  CHECK(contains(error_for(R"({"launches": [{"block": [1], "preferred_cluster": [2]}]})"),
+                 "/launches/0/preferred_cluster"));
 }
 
 TEST_CASE("parameters") {
   CHECK(error_for(with_params("[{}]")) == "l.json: /params/0: names no value; got {}");
   CHECK(contains(error_for(with_params(R"([{"u33": 1}])")), "/params/0/u33: unknown kind of parameter"));
   CHECK(contains(error_for(with_params(R"([{"u8": 1, "u16": 2}])")), "one thing; got both u8 and u16"));
-  CHECK(error_for(with_params(R"([{"u8": 256}])")) == "l.json: /params/0/u8: must be a whole number from 0 to 255; got 256");
-  CHECK(error_for(with_params(R"([{"s8": -129}])")) == "l.json: /params/0/s8: must be an integer from -128 to 127; got -129");
+  CHECK(error_for(with_params(R"([{"u8": 256}])")) ==
+        "l.json: /params/0/u8: must be a whole number from 0 to 255; got 256");
+  CHECK(error_for(with_params(R"([{"s8": -129}])")) ==
+        "l.json: /params/0/s8: must be an integer from -128 to 127; got -129");
   CHECK(contains(error_for(with_params(R"([{"f16": 1e6}])")), "/params/0/f16: is beyond the range of f16"));
   CHECK(contains(error_for(with_params(R"([{"tensor_map": "M"}])")), "there is no tensor map \"M\""));
   CHECK(contains(error_for(with_params(R"([{"buffer": "A", "offset": 65}])")), "/params/0/offset: "));
@@ -165,18 +176,20 @@ TEST_CASE("parameters") {
 TEST_CASE("expectations") {
   const auto with = [](const std::string& e) {
     return R"({"block": [1], "buffers": {"A": {"dtype": "u8", "shape": [4, 8]}, "B": {"dtype": "u8", "shape": [6, 8]},
-             "D": {"dtype": "f32", "shape": [4, 6]}}, "expect": {"D": )" + e + "}}";
+             "D": {"dtype": "f32", "shape": [4, 6]}}, "expect": {"D": )" +
+           e + "}}";
   };
   CHECK(read(with(R"({"gemm": {"a": "A", "b": "B"}})")).expectations[0].rtol == 0);
   CHECK(contains(error_for(with(R"({"gemm": {"a": "B", "b": "A"}})")), "/expect/D/gemm: D must be 6 x 4; it is 4 x 6"));
   CHECK(contains(error_for(with(R"({"gemm": {"a": "A", "b": "X"}})")), "/expect/D/gemm/b: there is no buffer \"X\""));
-  CHECK(contains(error_for(with(R"({"copy": "A"})")), "/expect/D/copy: has 32 bytes, D has 96"));
+  CHECK(contains(error_for(with(R"({"copy": "A"})")), "/expect/D/copy: D cannot be a copy of A: 96 bytes against 32"));
   CHECK(contains(error_for(with("{}")), "/expect/D: must have one of gemm, copy"));
   CHECK(contains(error_for(with(R"({"gemm": {"a": "A", "b": "B"}, "rtol": 0})")), "/expect/D/rtol: must be above 0"));
 }
 
 TEST_CASE("a struct parameter is laid out field by field") {
-  const Contract c = read(with_params(R"([{"struct": [{"at": 1, "u8": 7}, {"at": 8, "buffer": "A", "offset": 4}], "size": 17}])"));
+  const Contract c =
+      read(with_params(R"([{"struct": [{"at": 1, "u8": 7}, {"at": 8, "buffer": "A", "offset": 4}], "size": 17}])"));
   const ParameterContext context{[](const std::string&) { return std::uint64_t{0x1000}; }, {}};
   const std::vector<std::uint8_t> want{0, 7, 0, 0, 0, 0, 0, 0, 4, 0x10, 0, 0, 0, 0, 0, 0, 0};
   CHECK(parameter_image(c.launches[0].params[0], context) == want);

@@ -28,7 +28,9 @@ Buffer filled(ScalarType type, std::uint64_t count, Init init, const char* name 
   return b;
 }
 
-Init init(Init::Kind kind, double low = 0, double high = 1, std::uint64_t seed = 1) { return {kind, low, high, seed, {}}; }
+Init init(Init::Kind kind, double low = 0, double high = 1, std::uint64_t seed = 1) {
+  return {kind, low, high, seed, {}};
+}
 
 double value(const Buffer& b, std::uint64_t i) { return element_value(b.dtype, load_element(b.bytes, b.dtype, i)); }
 
@@ -83,7 +85,7 @@ TEST_CASE("two fp4 elements share a byte, the even one low") {
 }
 
 TEST_CASE("numbers are rounded once, to nearest even, and stay finite") {
-  CHECK(quantise(ScalarType::bf16, 1.00390625) == 0x3F80);          // a tie goes to even
+  CHECK(quantise(ScalarType::bf16, 1.00390625) == 0x3F80);            // a tie goes to even
   CHECK(quantise(ScalarType::bf16, 1.00390625 + 0x1p-40) == 0x3F81);  // not through f32, where this is a tie
   CHECK(quantise(ScalarType::bf16, 1e39) == 0x7F7F);
   CHECK(quantise(ScalarType::e4m3, 1e9) == 0x7E);
@@ -104,7 +106,8 @@ TEST_CASE("poison is NaN, zeros are zero, hex is as written") {
 TEST_CASE("a type is not asked for what it cannot hold") {
   CHECK(contains(error_of([] { filled(ScalarType::u8, 1, init(Init::Kind::integers, -1, 1)); }),
                  "u8 cannot hold all integers from -1 to 1"));
-  CHECK(contains(error_of([] { filled(ScalarType::b32, 1, init(Init::Kind::normal)); }), "b32 holds bits, not numbers"));
+  CHECK(
+      contains(error_of([] { filled(ScalarType::b32, 1, init(Init::Kind::normal)); }), "b32 holds bits, not numbers"));
   CHECK(contains(error_of([] { filled(ScalarType::e3m2, 4, init(Init::Kind::normal)); }), "no element-wise fill"));
 }
 

@@ -83,11 +83,13 @@ TEST_CASE("bad files are refused by name and reason") {
   CHECK(contains(error_for(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8)), "records"));
   CHECK(contains(error_for(file_of("{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", 8)), "type 'O'"));
   CHECK(contains(error_for(file_of("{'descr': '<f4', 'shape': (2,)}", 8)), "lacks descr, fortran_order or shape"));
-  CHECK(contains(error_for(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8)), "expected an extent"));
+  CHECK(contains(error_for(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8)),
+                 "expected an extent"));
   CHECK(contains(error_for(file_of("{'descr': '<f8', 'fortran_order': False, 'shape': (46116860184273879040, 8)}", 8)),
                  "absurd extent"));
-  CHECK(contains(error_for(file_of("{'descr': '<f8', 'fortran_order': False, 'shape': (1073741824, 1073741824, 64)}", 8)),
-                 "holds 8 bytes of data, but its header says"));
+  CHECK(
+      contains(error_for(file_of("{'descr': '<f8', 'fortran_order': False, 'shape': (1073741824, 1073741824, 64)}", 8)),
+               "holds 8 bytes of data, but its header says"));
   CHECK(contains(error_of([] { read_npy("/nonexistent/a.npy"); }), "/nonexistent/a.npy: No such file"));
   CHECK(contains(error_of([] { read_npy("/"); }), "/: is a directory"));
 }
@@ -140,7 +142,8 @@ TEST_CASE("a file is replaced as a whole or not at all") {
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++files;
   CHECK(files == 1);
-  CHECK(contains(error_of([&] { write_file(folder.file("no/such/a.npy"), std::string_view("x")); }), "cannot be written"));
+  CHECK(contains(error_of([&] { write_file(folder.file("no/such/a.npy"), std::string_view("x")); }),
+                 "cannot be written"));
   CHECK(contains(error_of([&] { write_file(folder.path(), std::string_view("x")); }), "is a directory"));
   write_file("/dev/null", std::string_view("x"));
   CHECK(std::filesystem::is_character_file("/dev/null"));

@@ -26,12 +26,16 @@ class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
     if (const char* old = std::getenv(name)) old_ = old, had_ = true;
-    if (value) ::setenv(name, value, 1);
-    else ::unsetenv(name);
+    if (value)
+      ::setenv(name, value, 1);
+    else
+      ::unsetenv(name);
   }
   ~Environment() {
-    if (had_) ::setenv(name_, old_.c_str(), 1);
-    else ::unsetenv(name_);
+    if (had_)
+      ::setenv(name_, old_.c_str(), 1);
+    else
+      ::unsetenv(name_);
   }
 
  private:
@@ -98,8 +102,9 @@ TEST_CASE("figures are read for each entry, not for functions between them") {
 TEST_CASE("odd output is survived") {
   std::vector<EntryResources> entries;
   diag::Sink sink;
-  read_ptxas_output("ptxas \nptxas error\nptxas info : Used registers\nptxas a, line x; error : Bad\n\n    bytes stack frame",
-                    source(""), entries, sink);
+  read_ptxas_output(
+      "ptxas \nptxas error\nptxas info : Used registers\nptxas a, line x; error : Bad\n\n    bytes stack frame",
+      source(""), entries, sink);
   CHECK(sink.count(diag::Severity::error) == 1);
 }
 
@@ -161,14 +166,16 @@ TEST_CASE("the real ptxas assembles and rejects") {
 }
 
 TEST_CASE("a child's streams and exit code are kept, however much it says") {
-  const ProcessResult r = run_process(
-      {"/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done; "
-                        "echo bad >&2; exit 7"},
-      std::chrono::seconds(30));
+  const ProcessResult r =
+      run_process({"/bin/sh", "-c",
+                   "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done; "
+                   "echo bad >&2; exit 7"},
+                  std::chrono::seconds(30));
   CHECK(r.exit_code == 7);
   CHECK(r.out.size() == 3000 * 41);
   CHECK(r.err == "bad\n");
-  CHECK(contains(error_of([] { run_process({"/nonexistent/x"}, std::chrono::seconds(1)); }), "cannot be started: No such file"));
+  CHECK(contains(error_of([] { run_process({"/nonexistent/x"}, std::chrono::seconds(1)); }),
+                 "cannot be started: No such file"));
 }
 
 }  // namespace
