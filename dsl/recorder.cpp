@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ptx/diag/error.hpp"
-#include "ptx/rules/catalogue.hpp"
 #include "ptx/rules/dsl.hpp"
+#include "ptx/rules/finding.hpp"
 
 namespace kiln::dsl {
 namespace {
@@ -143,16 +143,10 @@ void Recorder::check_use(const Recorder* owner, ScopeId scope, Here at) {
 
 void Recorder::require(rules::Verdict verdict, Here at, const std::string& found) {
   if (verdict.ok()) return;
-  const rules::RuleInfo& rule = rules::info(verdict.rule);
-  diag::Diagnostic d;
-  d.severity = rule.severity;
-  d.slug = rule.slug;
-  d.message = std::string(rule.must) + "; ";
-  if (!found.empty()) d.message += found;
-  else d.message += "got " + std::to_string(verdict.given);
-  if (verdict.has_nearest && found.empty()) d.message += ", the nearest legal value is " + std::to_string(verdict.nearest);
+  std::string got = found.empty() ? std::to_string(verdict.given) : found;
+  if (verdict.has_nearest && found.empty()) got += ", the nearest legal value is " + std::to_string(verdict.nearest);
+  diag::Diagnostic d = rules::finding(verdict.rule, got);
   d.where = diag::Where::at(at);
-  d.reference = rule.reference;
   findings_.report(std::move(d));
 }
 
