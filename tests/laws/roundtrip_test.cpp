@@ -66,7 +66,8 @@ bool check_same_program(const std::string& ptxas, const std::string& path) {
     REQUIRE(ours);
     for (const auto& [name, bytes] : theirs->code_and_data()) {
       const bool same = ours->code_and_data()[name] == bytes;
-      CHECK_MESSAGE(same, name);
+      const std::string& section = name;  // clang 14 does not let a lambda see a structured binding
+      CHECK_MESSAGE(same, section);
     }
     CHECK(ours->code_and_data().size() == theirs->code_and_data().size());
     return true;
