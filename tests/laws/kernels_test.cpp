@@ -1,0 +1,64 @@
+// What holds for every kernel of the table, on every target that it names.
+#include <doctest/doctest.h>
+
+#include "dsl/entry.hpp"
+#include "emit/emit.hpp"
+#include "harness/ptxas.hpp"
+#include "ptx/diag/render.hpp"
+#include "ptx/parse/parse.hpp"
+#include "tests/skip.hpp"
+#include "verifier/verify.hpp"
+
+namespace {
+
+using namespace kiln;
+
+dsl::Sizes standard_sizes(const dsl::Entry& e) {
+  dsl::Sizes s;
+  for (const dsl::SizeOption& o : e.sizes) s[std::string(o.name)] = o.standard;
+  return s;
+}
+
+// Calls `law` with each kernel, its target and its text.
+template <class Law>
+void for_each_kernel(Law law) {
+  for (const dsl::Entry& e : dsl::kernel_table())
+    for (const isa::Target target : e.targets) {
+      CAPTURE(std::string(e.name));
+      CAPTURE(isa::spelling(target));
+      const dsl::Kernel kernel = e.build(target, standard_sizes(e));
+      diag::Sink sink;
+      const auto verified = verifier::verify(kernel.module, sink);
+      INFO(diag::render_text(sink));
+      REQUIRE(verified);
+      CHECK(sink.all().empty());
+      law(kernel, std::make_shared<const diag::Source>(std::string(e.name) + ".ptx", emit::emit(*verified)));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every kernel is clean, and reading its text gives the same module and the same verdict") {
+  for_each_kernel([](const dsl::Kernel& kernel, const diag::SourcePtr& text) {
+    diag::Sink sink;
+    const ir::Module read = parse::parse(text, sink);
+    CHECK(read == kernel.module);
+    verifier::check(read, sink);
+    INFO(diag::render_text(sink));
+    CHECK(sink.all().empty());
+  });
+}
+
+TEST_CASE("ptxas assembles every kernel without spills and without a stack") {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return test::skip("no ptxas: " + ptxas.missing);
+  for_each_kernel([&](const dsl::Kernel& kernel, const diag::SourcePtr& text) {
+    diag::Sink sink;
+    const harness::Assembly a = harness::assemble(ptxas, text, kernel.target, sink);
+    INFO(diag::render_text(sink));
+    REQUIRE(a.status == harness::Assembly::Status::assembled);
+    REQUIRE(a.entries.size() == 1);
+    CHECK_FALSE(a.entries[0].spills());
+    CHECK(a.entries[0].stack_bytes == 0);
+  });
+}
