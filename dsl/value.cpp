@@ -74,6 +74,25 @@ Operand compare(ScalarType type, std::string_view relation, const Input& a, cons
   return r.pure(ScalarType::pred, name, {use(r, a), use(r, b)}, line(a, b));
 }
 
+template <ScalarType type>
+Integer<type> Integer<type>::binary(std::string_view operation, const OperandOf<Integer>& a,
+                                    const OperandOf<Integer>& b) {
+  const Input left = a.input(), right = b.input();
+  return {recorder_of(left, right), arithmetic(type, operation, left, right)};
+}
+template U32 U32::binary(std::string_view, const OperandOf<U32>&, const OperandOf<U32>&);
+template S32 S32::binary(std::string_view, const OperandOf<S32>&, const OperandOf<S32>&);
+template U64 U64::binary(std::string_view, const OperandOf<U64>&, const OperandOf<U64>&);
+
+template <ScalarType t>
+Pred related(std::string_view relation, const Integer<t>& a, const OperandOf<Integer<t>>& b) {
+  const Input left{&a, 0, b.at}, right = b.input();
+  return {recorder_of(left, right), compare(t, relation, left, right)};
+}
+template Pred related(std::string_view, const U32&, const OperandOf<U32>&);
+template Pred related(std::string_view, const S32&, const OperandOf<S32>&);
+template Pred related(std::string_view, const U64&, const OperandOf<U64>&);
+
 namespace {
 
 Operand real(Recorder& r, const F32::Operand& o) {

@@ -80,10 +80,8 @@ class Integer : public Value {
   template <class T> Integer& operator-=(T&&) { return refuse_assignment<T>(), *this; }
   template <class T = int> Integer& operator++() { return refuse_assignment<T>(), *this; }
 
-#define KILN_BINARY(op, name)                                                             \
-  friend Integer operator op(Operand a, Operand b) {                                      \
-    return {recorder_of(a.input(), b.input()), arithmetic(type, name, a.input(), b.input())};     \
-  }
+#define KILN_BINARY(op, name) \
+  friend Integer operator op(const Operand& a, const Operand& b) { return binary(name, a, b); }
   KILN_BINARY(+, "add")
   KILN_BINARY(-, "sub")
   KILN_BINARY(*, "mul.lo")
@@ -95,6 +93,10 @@ class Integer : public Value {
   KILN_BINARY(<<, "shl")
   KILN_BINARY(>>, "shr")
 #undef KILN_BINARY
+
+ private:
+  // Out of line for the types below; the operators stay one call.
+  static Integer binary(std::string_view operation, const Operand& a, const Operand& b);
 };
 
 using U32 = Integer<ScalarType::u32>;
@@ -155,12 +157,15 @@ class Pred : public Value {
   friend Pred operator||(bool a, const Pred& b) { return b || a; }
 };
 
+/// The predicate `a relation b`; what the comparison operators call.
+template <ScalarType t>
+Pred related(std::string_view relation, const Integer<t>& a, const OperandOf<Integer<t>>& b);
+
 /// Comparisons of integers of one type, or of one with a host integer.
-#define KILN_COMPARE(op, name)                                                                                 \
-  template <ScalarType t>                                                                                      \
-  Pred operator op(const Integer<t>& a, std::type_identity_t<OperandOf<Integer<t>>> b) {                       \
-    const Input left{&a, 0, b.at};                                                                       \
-    return {recorder_of(left, b.input()), compare(t, name, left, b.input())};                                      \
+#define KILN_COMPARE(op, name)                                                                \
+  template <ScalarType t>                                                                     \
+  Pred operator op(const Integer<t>& a, const std::type_identity_t<OperandOf<Integer<t>>>& b) { \
+    return related<t>(name, a, b);                                                            \
   }
 KILN_COMPARE(==, "eq")
 KILN_COMPARE(!=, "ne")

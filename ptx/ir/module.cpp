@@ -5,6 +5,13 @@
 
 namespace kiln::ir {
 
+Operand::Operand() = default;
+Operand::Operand(const Operand&) = default;
+Operand::Operand(Operand&&) noexcept = default;
+Operand& Operand::operator=(const Operand&) = default;
+Operand& Operand::operator=(Operand&&) noexcept = default;
+Operand::~Operand() = default;
+
 Operand Operand::named(std::string name, std::int64_t offset) {
   Operand o;
   o.text = std::move(name);

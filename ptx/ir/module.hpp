@@ -57,6 +57,14 @@ struct Operand {
   std::vector<Operand> items{};
   At at{};
 
+  // Out of line: every expression of the DSL makes and drops some, and inlined they would be most of a kernel's code.
+  Operand();
+  Operand(const Operand&);
+  Operand(Operand&&) noexcept;
+  Operand& operator=(const Operand&);
+  Operand& operator=(Operand&&) noexcept;
+  ~Operand();
+
   bool operator==(const Operand&) const = default;
 
   bool is_name() const { return kind == Kind::name; }
