@@ -42,19 +42,40 @@ std::string indent_like(std::string_view line, std::size_t columns) {
   return out;
 }
 
+// The part of a line that is shown: all of it, or a window around the caret when a register vector makes it very long.
+struct Window {
+  std::string text;
+  std::size_t first = 0;  // column of the line that stands behind `lead`
+  std::size_t lead = 0;   // characters put before it
+};
+
+Window window_of(std::string_view line, std::size_t at) {
+  constexpr std::size_t widest = 160, before = 60;
+  constexpr std::string_view cut = "...";
+  if (line.size() <= widest) return {std::string(line), 0, 0};
+  const std::size_t first = at > widest - before ? at - before : 0;
+  Window w{std::string(line.substr(first, widest)), first, first ? cut.size() : 0};
+  if (first) w.text.insert(0, cut);
+  if (first + widest < line.size()) w.text += cut;
+  return w;
+}
+
 std::string snippet(const Where& w, const std::vector<FixIt>& fixits, Colour colour) {
   if (!w.source || (w.place.empty() && w.place.begin == 0)) return {};
   const auto [line_number, column] = w.source->position(w.place.begin);
   const std::string_view line = w.source->line(line_number);
   const auto at = std::size_t(column - 1);
-  const std::size_t room = line.size() > at ? line.size() - at : 1;
+  const Window shown = window_of(line, at);
+  const std::size_t indent_columns = at - shown.first + shown.lead;
+  const std::size_t room = shown.text.size() > indent_columns ? shown.text.size() - indent_columns : 1;
   const std::size_t width = std::clamp<std::size_t>(w.place.size(), 1, room);
-  const std::string indent = indent_like(line, at);
-  std::string out = fmt::format("{}\n{}{}\n", line, indent, paint("^" + std::string(width - 1, '~'), green, colour));
+  const std::string caret = paint("^" + std::string(width - 1, '~'), green, colour);
+  std::string out = fmt::format("{}\n{}{}\n", shown.text, indent_like(shown.text, indent_columns), caret);
   for (const FixIt& f : fixits) {
     const auto p = w.source->position(f.place.begin);
-    if (p.line != line_number || f.text.find('\n') != std::string::npos) continue;
-    out += fmt::format("{}{}\n", indent_like(line, std::size_t(p.column - 1)), paint(f.text, green, colour));
+    const auto to = std::size_t(p.column - 1);
+    if (p.line != line_number || to < shown.first || f.text.find('\n') != std::string::npos) continue;
+    out += fmt::format("{}{}\n", indent_like(shown.text, to - shown.first + shown.lead), paint(f.text, green, colour));
   }
   return out;
 }

@@ -34,6 +34,17 @@ TEST_CASE("text has place, slug, caret under the range, fix-it, source line and 
         "^~~~~\n");
 }
 
+TEST_CASE("of a very long line only what is around the caret is shown") {
+  const std::string line = std::string(300, 'a') + "X" + std::string(300, 'b');
+  Sink sink;
+  sink.error(std::make_shared<const Source>("f", line), {300, 301}, "here");
+  CHECK(render_text(sink) == "f:1:301: error: here\n..." + std::string(60, 'a') + "X" + std::string(99, 'b') + "...\n" +
+                                 std::string(63, ' ') + "^\n");
+  Sink start;
+  start.error(std::make_shared<const Source>("f", line), {2, 3}, "here");
+  CHECK(render_text(start) == "f:1:3: error: here\n" + std::string(160, 'a') + "...\n  ^\n");
+}
+
 TEST_CASE("a finding at a line of C++ alone names that line") {
   Sink sink;
   Diagnostic d;
