@@ -6,7 +6,7 @@
 namespace kiln::verifier {
 
 /// Checks constant arrival and transaction counts, and that every mbarrier whose address is known is initialised
-/// somewhere in the kernel. Nothing is said of addresses that are not followed, nor when some init has such an address.
+/// somewhere in the kernel and, if it is waited on, arrived on. Nothing is said of addresses that are not followed, nor when some init has such an address.
 void check_mbarriers(const Facts&);
 
 /// Checks bulk and tensor copies: coordinates against dimensions, shared alignment, size.

@@ -42,6 +42,7 @@ class Mbarriers {
     }
     for (const ir::Operation& op : code_.operations)
       if (const ir::Argument* used = facts_.is_formed(op) ? barrier_of(op) : nullptr) check_use(op, *used);
+    check_waits();
   }
 
  private:
@@ -104,6 +105,38 @@ class Mbarriers {
       name += "+" + std::to_string(std::int64_t(object->offset.one));
     if (judge(facts_.sink, v, {code_, op, used.operand}, name + "', which no mbarrier.init names"))
       reported_.push_back(*object);
+  }
+
+  static bool arrives(const ir::Operation& op) {
+    return op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop ||
+           op.opcode == Opcode::tcgen05_commit || op.opcode == Opcode::cp_async_mbarrier_arrive;
+  }
+
+  // A wait on a barrier that nothing in the kernel arrives on never ends, unless it asks for parity 1 of a fresh one.
+  // Arrivals at addresses that are not followed, another CTA's among them, may be any barrier's: then nothing is said.
+  void check_waits() {
+    std::vector<Object> signalled, reported;
+    for (const ir::Operation& op : code_.operations) {
+      if (op.opcode == Opcode::mapa) return;
+      if (!arrives(op)) continue;
+      const ir::Argument* at = facts_.is_formed(op) ? barrier_of(op) : nullptr;
+      const auto object = at ? find(*at) : std::nullopt;
+      if (!object) return;
+      signalled.push_back(*object);
+    }
+    for (const ir::Operation& op : code_.operations) {
+      if (op.opcode != Opcode::mbarrier_try_wait && op.opcode != Opcode::mbarrier_test_wait) continue;
+      if (!op.modifiers.parity || !facts_.is_formed(op) || op.arguments.size() < 3) continue;
+      const auto object = find(op.arguments[1]);
+      const auto parity = facts_.constant(op.arguments[2], 32);
+      if (!object || (parity && *parity % 2 != 0)) continue;
+      const auto same = [&](const Object& o) { return o.may_be(*object); };
+      if (std::any_of(reported.begin(), reported.end(), same)) continue;
+      const bool ok = std::any_of(signalled.begin(), signalled.end(), same);
+      const std::string name = "'" + code_.symbols[object->symbol].variable->name + "', on which nothing arrives";
+      if (judge(facts_.sink, rules::mbarrier_wait(ok), {code_, op, op.arguments[1].operand}, name))
+        reported.push_back(*object);
+    }
   }
 
   const Facts& facts_;

@@ -26,6 +26,9 @@ constexpr Verdict mbarrier_use(BarrierState s) {
   return s == BarrierState::initialised ? legal : breaks(Rule::mbarrier_uninitialised);
 }
 
+/// A barrier that some thread waits on. `signalled`: an arrive or a commit may name it.
+constexpr Verdict mbarrier_wait(bool signalled) { return signalled ? legal : breaks(Rule::mbarrier_unsignalled); }
+
 /// `n` arrivals at a phase that still waits for `pending`.
 constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool no_complete) {
   const std::int64_t most = no_complete ? pending - 1 : pending;

@@ -23,6 +23,11 @@ TEST_CASE("mbarrier-uninitialised: init comes first") {
   CHECK(is_broken(mbarrier_use(BarrierState::fresh), Rule::mbarrier_uninitialised));
 }
 
+TEST_CASE("mbarrier-unsignalled: a wait needs an arrival") {
+  CHECK(mbarrier_wait(true).ok());
+  CHECK(is_broken(mbarrier_wait(false), Rule::mbarrier_unsignalled));
+}
+
 TEST_CASE("mbarrier-arrivals: what the phase waits for, one fewer with .noComplete") {
   CHECK(mbarrier_arrivals(2, 2, false).ok());
   CHECK(is_broken(mbarrier_arrivals(2, 3, false), Rule::mbarrier_arrivals, 2));

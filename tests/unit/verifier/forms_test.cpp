@@ -131,7 +131,8 @@ TEST_CASE("mbarrier instructions") {
   const auto one = [](const std::string& instruction) {
     return test::slugs(test::check_text(test::preamble +
                                         ".shared .b64 bar;\n.visible .entry k() { .reg .b32 %r<4>; .reg .b64 %d<3>; "
-                                        ".reg .pred %p; mbarrier.init.shared::cta.b64 [bar], 1;\n" +
+                                        ".reg .pred %p; mbarrier.init.shared::cta.b64 [bar], 1; "
+                                        "mbarrier.arrive.b64 %d2, [bar];\n" +
                                         instruction + " ret; }"));
   };
   for (const char* good :
