@@ -48,7 +48,16 @@ U32 KernelBuilder::special(const char* name) {
 
 // Parameters -----------------------------------------------------------------------------------------------------------
 
-Operand KernelBuilder::tensor_map_parameter(ParameterInfo p) {
+Operand KernelBuilder::tensor_map_parameter(const std::string& name, ScalarType type, int box_inner, int box_outer,
+                                            isa::Swizzle swizzle) {
+  ParameterInfo p;
+  p.name = name;
+  p.type = type;
+  p.is_tensor_map = true;
+  p.map.dtype = type;
+  p.map.rank = 2;
+  p.map.box = {std::uint32_t(box_inner), std::uint32_t(box_outer), 1, 1, 1};
+  p.map.swizzle = swizzle;
   const Operand symbol = Operand::named(parameter_symbol(p.name));
   parameters_.push_back(std::move(p));
   const Operand address = rec_.pure(ScalarType::b64, "mov.b64", {symbol}, nowhere);

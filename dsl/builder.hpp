@@ -116,15 +116,7 @@ class KernelBuilder : private Recording {
 
   template <class Tile>
   TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
-    ParameterInfo p;
-    p.name = name;
-    p.type = Tile::element::scalar;
-    p.is_tensor_map = true;
-    p.map.dtype = Tile::element::scalar;
-    p.map.rank = 2;
-    p.map.box = {Tile::box_inner, Tile::box_outer, 1, 1, 1};
-    p.map.swizzle = Tile::swizzle;
-    return {rec_, tensor_map_parameter(std::move(p))};
+    return {rec_, tensor_map_parameter(name, Tile::element::scalar, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
   }
   template <class T>
   Pointer<T> declare(const std::string& name, Pointer<T>*) {
@@ -142,7 +134,8 @@ class KernelBuilder : private Recording {
     return {rec_, scalar_parameter(std::move(p))};
   }
 
-  ir::Operand tensor_map_parameter(ParameterInfo p);
+  ir::Operand tensor_map_parameter(const std::string& name, ScalarType type, int box_inner, int box_outer,
+                                   isa::Swizzle swizzle);
   ir::Operand scalar_parameter(ParameterInfo p);
   U32 shared_bytes(int bytes, Here at);
   U32 barrier_array(const std::string& name, int count, int arrivals, Here at);

@@ -118,18 +118,13 @@ auto declare(KernelBuilder& builder, const List& list) {
   });
 }
 
-/// One tensor map for a tile type over a global tensor.
+/// A tensor map over a global tensor, with a box of the given extents.
+launch::TensorMap tensor_map(const GlobalTensor& t, ScalarType type, bool k_inner, int box_inner, int box_outer,
+                             isa::Swizzle swizzle);
+/// The same for a tile type.
 template <class Tile>
 launch::TensorMap tensor_map(const GlobalTensor& t) {
-  launch::TensorMap m;
-  const bool k_inner = Tile::order == Major::K;
-  m.buffer = t.buffer;
-  m.dtype = Tile::element::scalar;
-  m.dims = {k_inner ? t.k : t.mn, k_inner ? t.mn : t.k, 1, 1, 1};
-  m.strides[1] = m.dims[0] * std::uint64_t(Tile::element::bits) / 8;
-  m.box = {Tile::box_inner, Tile::box_outer, 1, 1, 1};
-  m.swizzle = Tile::swizzle;
-  return m;
+  return tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
 }
 
 namespace detail {

@@ -136,30 +136,21 @@ void Scope::before_tcgen05(Here at) {
 
 // Thread ---------------------------------------------------------------------------------------------------------------
 
-TensorCopy Thread::piece_of(const U32& shared, int offset, const Operand& map, const U32& inner, int inner_by,
-                            const U32& outer, int outer_by, Here at) {
+void Thread::copy_boxes(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
+                        const U32& outer, const Mbarrier* full, Here at) {
   const auto plus = [&](const U32& v, int by) { return use(*rec_, apply("add", v, by, at), at); };
-  return {plus(shared, offset), map, plus(inner, inner_by), plus(outer, outer_by)};
-}
-
-namespace {
-
-Operand tensor_address(const TensorCopy& c) {
-  Operand address = Operand::address(c.map);
-  address.items.push_back(Operand::vector({c.inner, c.outer}));
-  return address;
-}
-
-}  // namespace
-
-void Thread::tensor_load(const TensorCopy& c, const Mbarrier& full, Here at) {
-  rec_->emit("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-             {Operand::address(c.shared), tensor_address(c), address_of(*rec_, full.address, at)}, at);
-}
-
-void Thread::tensor_store(const TensorCopy& c, Here at) {
-  rec_->emit("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
-             {tensor_address(c), Operand::address(c.shared)}, at);
+  for (int block = 0; block < pieces.blocks; ++block)
+    for (int piece = 0; piece < pieces.row_pieces; ++piece) {
+      const Operand box = Operand::address(plus(shared, block * pieces.block_bytes + piece * pieces.piece_bytes));
+      Operand tensor = Operand::address(map);
+      tensor.items.push_back(Operand::vector(
+          {plus(inner, block * pieces.box_inner), plus(outer, piece * pieces.box_outer)}));
+      if (full)
+        rec_->emit("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                   {box, tensor, address_of(*rec_, full->address, at)}, at);
+      else
+        rec_->emit("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group", {tensor, box}, at);
+    }
 }
 
 void Thread::commit_stores(Here at) { rec_->emit("cp.async.bulk.commit_group", {}, at); }

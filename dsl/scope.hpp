@@ -46,10 +46,15 @@ inline EnableInputD accumulate(const Pred& p) {
   return {p.operand()};
 }
 
-/// One tensor copy: a box, its piece of the tile, its coordinates.
-struct TensorCopy {
-  ir::Operand shared, map, inner, outer;
+/// How TMA boxes make up a tile.
+struct TilePieces {
+  int blocks, row_pieces;       // boxes along and across the contiguous dimension
+  int block_bytes, piece_bytes; // from one to the next in shared memory
+  int box_inner, box_outer;     // and in the tensor, elements
 };
+template <class Tile>
+inline constexpr TilePieces pieces_of{Tile::blocks,    Tile::box_rows_pieces, Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
+                                      Tile::box_inner, Tile::box_outer};
 
 /// elect.sync in a converged warp: the predicate that holds in the elected lane.
 ir::Operand elect_leader(Recorder& r, Here at);
@@ -127,12 +132,12 @@ class Thread : public Scope {
   /// Copies a tile from a global tensor; its bytes count on `full` when they have arrived.
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const Mbarrier& full, Here at = {}) {
-    for_each_copy<Tile>(to.address, from, at, [&](const TensorCopy& c) { tensor_load(c, full, at); });
+    copy_boxes(pieces_of<Tile>, to.address, from.map, from.inner, from.outer, &full, at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {
-    for_each_copy<Tile>(from.address, to, at, [&](const TensorCopy& c) { tensor_store(c, at); });
+    copy_boxes(pieces_of<Tile>, from.address, to.map, to.inner, to.outer, nullptr, at);
   }
   void commit_stores(Here at = {});
   /// Until at most `pending` groups may still read their shared source.
@@ -183,19 +188,9 @@ class Thread : public Scope {
   template <class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
 
  private:
-  template <class Tile, class Issue>
-  void for_each_copy(const U32& shared, const Box<Tile>& box, Here at, Issue issue) {
-    for (int block = 0; block < Tile::blocks; ++block)
-      for (int piece = 0; piece < Tile::box_rows_pieces; ++piece) {
-        const int offset = block * Tile::block_bytes + piece * Tile::box_outer * Tile::row_pitch;
-        issue(piece_of(shared, offset, box.map, box.inner, block * Tile::box_inner, box.outer,
-                       piece * Tile::box_outer, at));
-      }
-  }
-  TensorCopy piece_of(const U32& shared, int offset, const ir::Operand& map, const U32& inner, int inner_by,
-                      const U32& outer, int outer_by, Here at);
-  void tensor_load(const TensorCopy& c, const Mbarrier& full, Here at);
-  void tensor_store(const TensorCopy& c, Here at);
+  // One copy for each box: loads that complete on `full`, stores where it is null.
+  void copy_boxes(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
+                  const U32& outer, const Mbarrier* full, Here at);
 };
 
 /// What whole warps execute together: the bare forms of tcgen05.ld and its wait, and one thread out of them.

@@ -25,6 +25,28 @@ constexpr std::array options{
     SizeOption{"inner", 128, "bytes of a tile's row: 16, 32, 64 or 128, at most the swizzle"},
     SizeOption{"shift", 0, "columns by which the first tile begins before A; a multiple of 8"}};
 
+// Every 16 bytes of a tile, one thread each.
+template <class Body>
+void for_each_chunk(Warpgroup& g, int bytes, Body body) {
+  for (int at = 0; at < bytes; at += 128 * 16) {
+    const U32 mine = g.row() * 16 + at;
+    g.when(mine < bytes, [&] { body(mine); });
+  }
+}
+
+void mark_untouched(Warpgroup& g, const U32& tile, int bytes, const U32& mark) {
+  for_each_chunk(g, bytes, [&](const U32& mine) { g.st_shared_v4(tile + mine, {mark, mark, mark, mark}); });
+  g.fence_proxy_async();
+  g.sync();
+}
+
+void dump(Warpgroup& g, const U32& tile, int bytes, const Pointer<u8>& to, const U32& tile_index) {
+  const U64 start = multiply_wide(tile_index, bytes);
+  for_each_chunk(g, bytes, [&](const U32& mine) {
+    g.st_global_v4(to.at(start + widen(mine)), g.ld_shared_v4(tile + mine));
+  });
+}
+
 template <class Tile>
 Kernel build(Target target) {
   KernelBuilder copy("copy_tma", target, warps<4>);
@@ -38,23 +60,13 @@ Kernel build(Target target) {
   const U32 tile_index = copy.ctaid.y * copy.nctaid.x + copy.ctaid.x;
 
   copy.role("copy", warpgroup<0>, [&](Warpgroup& g) {
-    const U32 mark = copy.constant(untouched);
-    for (int at = 0; at < Tile::bytes; at += 128 * 16) {
-      const U32 mine = g.row() * 16 + at;
-      g.when(mine < Tile::bytes, [&] { g.st_shared_v4(tile.address + mine, {mark, mark, mark, mark}); });
-    }
-    g.fence_proxy_async();
-    g.sync();
+    mark_untouched(g, tile.address, Tile::bytes, copy.constant(untouched));
     g.elect([&](Thread t) {
       t.expect_tx(loaded, Tile::transaction_bytes);
       t.tma_load(tile, A.at(row, col), loaded);
     });
     g.wait(loaded, Phase{0});
-    for (int at = 0; at < Tile::bytes; at += 128 * 16) {
-      const U32 mine = g.row() * 16 + at;
-      const U64 to = S.at(multiply_wide(tile_index, Tile::bytes) + widen(mine));
-      g.when(mine < Tile::bytes, [&] { g.st_global_v4(to, g.ld_shared_v4(tile.address + mine)); });
-    }
+    dump(g, tile.address, Tile::bytes, S, tile_index);
     g.elect([&](Thread t) {
       t.tma_store(D.at(row, to_col), tile);
       t.commit_stores();
