@@ -15,7 +15,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows_per_tile = 64;
+constexpr int rows_per_tile = copy_tma_rows;
 constexpr std::uint32_t untouched = 0xCDCDCDCD;  // what bytes that TMA leaves alone show in S
 
 constexpr std::array options{
@@ -76,57 +76,11 @@ Kernel build(Target target) {
   return copy.build();
 }
 
-/// What the host must know of a tile.
-struct TileShape {
-  std::uint64_t cols, bytes;
-  launch::TensorMap (*map)(const GlobalTensor&);
-};
-
-launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const TileShape& tile) {
-  const std::uint64_t rows = sizes.at("rows"), cols = sizes.at("cols"), shift = sizes.at("shift");
-  const std::uint64_t tiles_x = (cols + shift + tile.cols - 1) / tile.cols;
-  const std::uint64_t tiles_y = (rows + rows_per_tile - 1) / rows_per_tile;
-  if (tiles_y > 65535)
-    throw diag::InputError("--rows " + std::to_string(rows) + ": needs " + std::to_string(tiles_y) +
-                           " tiles along y; a grid has at most 65535");
-  launch::Contract c;
-  const auto buffer = [&](const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape, launch::Init init) {
-    launch::Buffer b;
-    b.name = name;
-    b.dtype = type;
-    b.shape = std::move(shape);
-    b.init = std::move(init);
-    c.buffers.push_back(std::move(b));
-  };
-  launch::Init normal;
-  normal.kind = launch::Init::Kind::normal;
-  buffer("A", isa::ScalarType::bf16, {rows, cols}, normal);
-  buffer("D", isa::ScalarType::bf16, {rows, cols + shift}, {});
-  buffer("S", isa::ScalarType::u8, {tiles_y * tiles_x, tile.bytes}, {});
-  c.tensor_maps["A"] = tile.map({"A", rows, cols});
-  c.tensor_maps["D"] = tile.map({"D", rows, cols + shift});
-  launch::Launch l;
-  l.entry = kernel.name;
-  l.grid = {std::uint32_t(tiles_x), std::uint32_t(tiles_y), 1};
-  l.block = kernel.block;
-  l.dynamic_smem = kernel.dynamic_smem;
-  l.params = {{launch::TensorMapParam{"A"}}, {launch::TensorMapParam{"D"}}, {launch::PointerParam{"S", 0}},
-              {launch::ScalarParam{isa::ScalarType::u32, shift}}};
-  c.launches.push_back(std::move(l));
-  launch::Expectation same;
-  same.kind = launch::Expectation::Kind::copy;
-  same.output = "D";
-  same.a = "A";
-  same.zeros_before = shift;
-  c.expectations.push_back(same);
-  return c;
-}
-
 /// One swizzle and row width that the kernel is instantiated for.
 struct Variant {
   std::uint64_t swizzle, inner;  // bytes
   Kernel (*build)(Target);
-  TileShape tile;
+  CopyTile tile;
 };
 
 template <Layout layout, int inner_bytes>
@@ -136,9 +90,9 @@ constexpr Variant variant(std::uint64_t swizzle) {
 }
 
 constexpr std::array variants{
-    variant<packed, 16>(0),         variant<packed, 32>(0),        variant<packed, 64>(0),
-    variant<packed, 128>(0),        variant<swizzle_32B, 16>(32),  variant<swizzle_32B, 32>(32),
-    variant<swizzle_64B, 16>(64),   variant<swizzle_64B, 32>(64),  variant<swizzle_64B, 64>(64),
+    variant<packed, 16>(0),         variant<packed, 128>(0),
+    variant<swizzle_32B, 16>(32),   variant<swizzle_32B, 32>(32),
+    variant<swizzle_64B, 16>(64),   variant<swizzle_64B, 32>(64),   variant<swizzle_64B, 64>(64),
     variant<swizzle_128B, 16>(128), variant<swizzle_128B, 32>(128), variant<swizzle_128B, 64>(128),
     variant<swizzle_128B, 128>(128)};
 
@@ -152,31 +106,15 @@ const Variant& chosen(const Sizes& sizes) {
                          std::to_string(sizes.at("inner")) + ": not instantiated; swizzle/inner may be " + known);
 }
 
-void check(const Sizes& sizes) {
-  for (const char* name : {"rows", "cols"})
-    if (sizes.at(name) == 0 || sizes.at(name) > 1u << 22)
-      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) + ": must be in [1, 4194304]");
-  for (const char* name : {"cols", "shift"})
-    if (sizes.at(name) % 8 != 0)
-      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) +
-                             ": must be a multiple of 8: TMA moves 16-byte units [" +
-                             (name == std::string_view("cols") ? "tma-stride]" : "tma-coordinate]"));
-  if (sizes.at("shift") > sizes.at("cols"))
-    throw diag::InputError("--shift " + std::to_string(sizes.at("shift")) + ": must be at most --cols");
-}
-
 }  // namespace
 
 std::span<const SizeOption> copy_tma_options() { return options; }
 
 Kernel copy_tma(Target target, const Sizes& sizes) {
-  check(sizes);
+  check_copy_tma(sizes);
   return chosen(sizes).build(target);
 }
 
-launch::Contract copy_tma_problem(const Kernel& kernel, const Sizes& sizes) {
-  check(sizes);
-  return problem(kernel, sizes, chosen(sizes).tile);
-}
+CopyTile copy_tma_tile(const Sizes& sizes) { return chosen(sizes).tile; }
 
 }  // namespace kiln::kernels
