@@ -31,10 +31,10 @@ ir::Variable shared_variable(std::string name, ScalarType type, int count, int a
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, Here at)
+KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps)
     : ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
       nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
-      name_(std::move(name)), target_(target), warps_(warps.count), made_at_(at) {
+      name_(std::move(name)), target_(target), warps_(warps.count) {
   thread_ = special("%tid.x").operand();
   const Operand index = rec_.pure(ScalarType::b32, "shr.u32", {thread_, Operand::number(5)}, nowhere);
   // A shuffle tells ptxas, and every reader, that the index is the same in all lanes.
@@ -239,7 +239,7 @@ Statements KernelBuilder::cleanup() {
 
 // The whole ------------------------------------------------------------------------------------------------------------
 
-void KernelBuilder::check(Here at) {
+void KernelBuilder::check() {
   for (const RingState& ring : rings_) {
     const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
     rec_.require(rules::ring_roles(producers, consumers), ring.made_at,
@@ -250,7 +250,6 @@ void KernelBuilder::check(Here at) {
   }
   if (!rec_.findings().all().empty())
     throw diag::Rejected("kernel '" + name_ + "' breaks a rule", rec_.findings());
-  (void)at;
 }
 
 ir::Function KernelBuilder::function() {
@@ -292,8 +291,8 @@ ir::Function KernelBuilder::function() {
   return f;
 }
 
-Kernel KernelBuilder::build(Here at) {
-  check(at);
+Kernel KernelBuilder::build() {
+  check();
   Kernel k;
   k.name = name_;
   k.target = target_;

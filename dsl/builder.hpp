@@ -36,7 +36,7 @@ class Recording {
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
 class KernelBuilder : private Recording {
  public:
-  KernelBuilder(std::string name, Target target, WarpCount warps, Here at = {});
+  KernelBuilder(std::string name, Target target, WarpCount warps);
   KernelBuilder(const KernelBuilder&) = delete;
 
   /// Index of this CTA in the grid.
@@ -99,7 +99,7 @@ class KernelBuilder : private Recording {
 
   /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with all
   /// findings when the kernel breaks a rule.
-  Kernel build(Here at = {});
+  Kernel build();
 
  private:
   struct Role {
@@ -148,7 +148,7 @@ class KernelBuilder : private Recording {
 
   U32 special(const char* name);
   std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
-  void check(Here at);
+  void check();
   Statements setup();
   void initialise_barriers();
   Statements role_code(Role& role);
@@ -158,7 +158,6 @@ class KernelBuilder : private Recording {
   std::string name_;
   Target target_;
   int warps_;
-  Here made_at_;
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;
   std::vector<Barriers> barriers_;

@@ -24,6 +24,14 @@ void count_reads(const ir::Instruction& i, Uses& uses, int by) {
   for (std::size_t o = is_pure(i) ? 1 : 0; o < i.operands.size(); ++o) count(i.operands[o], uses, by);
 }
 
+// An empty directive marks a statement that is to go.
+void erase_marked(Statements& code) {
+  std::erase_if(code, [](const ir::Statement& s) {
+    const auto* d = std::get_if<ir::Directive>(&s.node);
+    return d && d->text.empty();
+  });
+}
+
 }  // namespace
 
 void drop_unused_results(Statements& code) {
@@ -37,18 +45,12 @@ void drop_unused_results(Statements& code) {
     count_reads(*i, uses, -1);
     s->node = ir::Directive{};
   }
-  std::erase_if(code, [](const ir::Statement& s) {
-    const auto* d = std::get_if<ir::Directive>(&s.node);
-    return d && d->text.empty();
-  });
+  erase_marked(code);
   // Of several .loc in a row only the last has an effect.
   for (std::size_t i = 0; i + 1 < code.size(); ++i)
     if (std::holds_alternative<ir::Loc>(code[i].node) && std::holds_alternative<ir::Loc>(code[i + 1].node))
       code[i].node = ir::Directive{};
-  std::erase_if(code, [](const ir::Statement& s) {
-    const auto* d = std::get_if<ir::Directive>(&s.node);
-    return d && d->text.empty();
-  });
+  erase_marked(code);
 }
 
 }  // namespace kiln::dsl
