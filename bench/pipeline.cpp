@@ -12,15 +12,9 @@ namespace {
 
 using namespace kiln;
 
-dsl::Sizes standard_sizes(const dsl::Entry& e) {
-  dsl::Sizes s;
-  for (const dsl::SizeOption& o : e.sizes) s[std::string(o.name)] = o.standard;
-  return s;
-}
-
 std::string emitted(const dsl::Entry& e) {
   diag::Sink sink;
-  return emit::emit(*verifier::verify(e.build(e.targets[0], standard_sizes(e)).module, sink));
+  return emit::emit(*verifier::verify(e.build(e.targets[0], dsl::standard_sizes(e)).module, sink));
 }
 
 void build_verify_emit(benchmark::State& state, const dsl::Entry& e) {
@@ -37,7 +31,7 @@ void parse(benchmark::State& state, const dsl::Entry& e) {
 }
 
 void simulate(benchmark::State& state, const dsl::Entry& e, sim::Arithmetic arithmetic) {
-  const dsl::Sizes sizes = standard_sizes(e);
+  const dsl::Sizes sizes = dsl::standard_sizes(e);
   const dsl::Kernel kernel = e.build(e.targets[0], sizes);
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>("kernel.ptx", emitted(e)), sink);

@@ -77,7 +77,7 @@ Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
 
 U32 KernelBuilder::shared_bytes(int bytes, Here at) {
   const int offset = dynamic_bytes_;
-  dynamic_bytes_ += (bytes + tile_placement - 1) / tile_placement * tile_placement;
+  dynamic_bytes_ += placed_bytes(bytes);
   rec_.require(rules::shared_budget(target_, dynamic_bytes_), at);
   const Operand base = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(dynamic_symbol)}, nowhere);
   return apply("add", U32(rec_, base), offset, nowhere);

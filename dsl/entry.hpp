@@ -39,6 +39,13 @@ struct Entry {
   launch::Contract (*problem)(const Kernel&, const Sizes&);
 };
 
+/// Every option of a kernel at its default.
+inline Sizes standard_sizes(const Entry& entry) {
+  Sizes sizes;
+  for (const SizeOption& option : entry.sizes) sizes[std::string(option.name)] = option.standard;
+  return sizes;
+}
+
 /// All kernels that the program offers, in the order in which `kiln list` prints them. Defined once per program.
 std::span<const Entry> kernel_table();
 

@@ -47,14 +47,15 @@ SlotPlace next_slot(Recorder& r, RingState& ring, Here at);
 
 /// Tiles are placed at multiples of the longest swizzle period, so no descriptor needs a base offset.
 inline constexpr int tile_placement = isa::period_bytes(isa::Swizzle::b128);
+/// The bytes that something takes when what follows is placed so.
+constexpr int placed_bytes(int bytes) { return (bytes + tile_placement - 1) / tile_placement * tile_placement; }
 
 /// The tiles of a slot as a compile-time pack: bytes of all, and where each begins.
 template <class... Tiles>
 struct TilePack {
   static constexpr auto types = boost::hana::tuple_t<Tiles...>;
-  static constexpr int align(int bytes) { return (bytes + tile_placement - 1) / tile_placement * tile_placement; }
   static constexpr int slot_bytes =
-      boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + align(decltype(t)::type::bytes); });
+      boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + placed_bytes(decltype(t)::type::bytes); });
   static constexpr int transaction_bytes =
       boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + decltype(t)::type::transaction_bytes; });
 
@@ -63,7 +64,7 @@ struct TilePack {
   template <int index>
   static constexpr int offset() {
     int sum = 0, i = 0;
-    boost::hana::for_each(types, [&](auto t) { sum += i++ < index ? align(decltype(t)::type::bytes) : 0; });
+    boost::hana::for_each(types, [&](auto t) { sum += i++ < index ? placed_bytes(decltype(t)::type::bytes) : 0; });
     return sum;
   }
   template <class Tile>

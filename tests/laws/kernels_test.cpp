@@ -13,12 +13,6 @@ namespace {
 
 using namespace kiln;
 
-dsl::Sizes standard_sizes(const dsl::Entry& e) {
-  dsl::Sizes s;
-  for (const dsl::SizeOption& o : e.sizes) s[std::string(o.name)] = o.standard;
-  return s;
-}
-
 // Calls `law` with each kernel, its target and its text.
 template <class Law>
 void for_each_kernel(Law law) {
@@ -26,7 +20,7 @@ void for_each_kernel(Law law) {
     for (const isa::Target target : e.targets) {
       CAPTURE(std::string(e.name));
       CAPTURE(isa::spelling(target));
-      const dsl::Kernel kernel = e.build(target, standard_sizes(e));
+      const dsl::Kernel kernel = e.build(target, dsl::standard_sizes(e));
       diag::Sink sink;
       const auto verified = verifier::verify(kernel.module, sink);
       INFO(diag::render_text(sink));

@@ -31,17 +31,11 @@ std::string lower(std::string text) {
   return text;
 }
 
-dsl::Sizes standard_sizes(const dsl::Entry& entry) {
-  dsl::Sizes sizes;
-  for (const dsl::SizeOption& s : entry.sizes) sizes[std::string(s.name)] = s.standard;
-  return sizes;
-}
-
 // Which buffers there are is known only from a contract, so the standard problem is set up for the sake of its names.
 // If that fails there are no such options, and what the user asked for will say why.
 std::vector<std::string> buffer_names(const dsl::Entry& entry) {
   try {
-    const dsl::Sizes sizes = standard_sizes(entry);
+    const dsl::Sizes sizes = dsl::standard_sizes(entry);
     return input_buffers(entry.problem(entry.build(entry.targets.front(), sizes), sizes));
   } catch (const diag::InputError&) {
     return {};
@@ -95,7 +89,7 @@ isa::Target KernelArguments::chosen_target() const {
 }
 
 dsl::Sizes KernelArguments::chosen_sizes() const {
-  dsl::Sizes out = standard_sizes(entry());
+  dsl::Sizes out = dsl::standard_sizes(entry());
   for (const auto& [option, text] : sizes) out[option] = whole_number(text, "--" + option);
   return out;
 }
