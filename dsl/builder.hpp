@@ -7,7 +7,7 @@
 
 #include "dsl/kernel.hpp"
 #include "dsl/ring.hpp"
-#include "dsl/scope.hpp"
+#include "dsl/warp.hpp"
 
 namespace kiln::dsl {
 

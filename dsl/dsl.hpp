@@ -6,5 +6,5 @@
 #include "dsl/kernel.hpp"
 #include "dsl/launch.hpp"
 #include "dsl/ring.hpp"
-#include "dsl/scope.hpp"
+#include "dsl/warp.hpp"
 #include "dsl/types.hpp"

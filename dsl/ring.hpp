@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "dsl/scope.hpp"
+#include "dsl/warp.hpp"
 
 namespace kiln::dsl {
 

@@ -2,7 +2,7 @@
 // RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
 // RUN: %clangxx %s
 // RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
-#include "dsl/scope.hpp"
+#include "dsl/warp.hpp"
 using namespace kiln;
 using namespace kiln::dsl;
 

@@ -1,0 +1,20 @@
+// One thread: the issuer of TMA, tcgen05.mma and tcgen05.commit.
+#pragma once
+
+#include "dsl/tensor_core.hpp"
+
+namespace kiln::dsl {
+
+/// One elected thread.
+class Thread : public TensorCore {
+ public:
+  Thread(Recorder& r, RoleContext& role) : TensorCore(r, role, false) {}
+
+  // Here only to say who executes them.
+  template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
+  template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+};
+
+}  // namespace kiln::dsl

@@ -1,0 +1,150 @@
+#include "dsl/warp.hpp"
+
+#include <algorithm>
+
+#include "dsl/operands.hpp"
+
+namespace kiln::dsl {
+
+using ir::Operand;
+
+std::vector<U32> WholeWarps::load_registers(isa::DataShape shape, int repeat, const U32& address, Here at) {
+  before_tcgen05(at);
+  std::vector<Operand> regs;
+  for (int i = 0; i < isa::load_shape(shape).registers * repeat; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
+  rec_->emit("tcgen05.ld.sync.aligned." + std::string(isa::spelling(shape)) + ".x" + std::to_string(repeat) + ".b32",
+             {Operand::vector(regs), address_of(*rec_, address, at)}, at);
+  std::vector<U32> out;
+  for (const Operand& r : regs) out.emplace_back(*rec_, r);
+  return out;
+}
+
+void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
+
+// Warp -----------------------------------------------------------------------------------------------------------------
+
+Operand elect_leader(Recorder& r, Here at) {
+  const Operand leader = r.fresh(ScalarType::pred);
+  Operand pair;
+  pair.kind = Operand::Kind::pair;
+  pair.items = {sink(), leader};
+  r.emit("elect.sync", {pair, whole_warp()}, at);
+  return leader;
+}
+
+namespace {
+
+void execute_in_one(Recorder& r, RoleContext& role, const Operand& chosen, const std::function<void(Thread)>& body,
+                    Here at) {
+  const std::string join = r.fresh_label("elected_" + role.name);
+  r.emit_if(chosen, true, "bra", {target(join)}, at);
+  r.open_scope();
+  body(Thread(r, role));
+  r.close_scope();
+  r.label(join);
+  r.emit("bar.warp.sync", {whole_warp()}, at);
+}
+
+}  // namespace
+
+void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
+  execute_in_one(*rec_, *role_, elect_leader(*rec_, at), body, at);
+}
+
+void Warp::alloc(const U32& slot, int columns, Here at) {
+  rec_->emit("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+             {address_of(*rec_, slot, at), Operand::number(columns)}, at);
+  role_->used_tcgen05 = true;
+}
+
+void Warp::dealloc(const U32& address, int columns, Here at) {
+  before_tcgen05(at);
+  rec_->emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32", {use(*rec_, address, at), Operand::number(columns)}, at);
+}
+
+void Warp::tcgen05_relinquish_alloc_permit(Here at) {
+  rec_->emit("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {}, at);
+}
+
+// Warpgroup ------------------------------------------------------------------------------------------------------------
+
+U32 Warpgroup::row(Here at) const {
+  return {*rec_, rec_->pure(ScalarType::b32, "and.b32", {role_->thread, Operand::number(127)}, at)};
+}
+
+std::vector<Operand> Warpgroup::load_rows(const U32& address, int columns, Here at) {
+  // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
+  const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
+  const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
+  std::vector<Operand> regs;
+  for (const U32& r : load_registers(isa::DataShape::s32x32b, columns, apply("add", lanes, address, at), at))
+    regs.push_back(r.operand());
+  return regs;
+}
+
+// The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.
+U32 Warpgroup::row_key(isa::Swizzle s, int row_pitch, Here at) const {
+  constexpr int line = 128, chunk = 16;  // the key counts lines of 128 bytes and moves chunks of 16
+  const U32 lines = apply("div", row(at), line / row_pitch, at);
+  return apply("mul.lo", apply("and", lines, isa::period_bytes(s) / line - 1, at), chunk, at);
+}
+
+void Warpgroup::store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes,
+                          const std::vector<Operand>& regs, Here at) {
+  // A row is one span, so all its 16-byte chunks share one key.
+  const U32 start = apply("add", tile, apply("mul.lo", row(at), row_pitch, at), at);
+  const bool swizzled = s != isa::Swizzle::none;
+  const U32 keyed = swizzled ? apply("or", start, row_key(s, row_pitch, at), at) : start;
+  const int chunks_per_block = std::max(1, row_pitch / 16);
+  for (std::size_t i = 0; i < regs.size(); i += 4) {
+    const int chunk = int(i / 4), block = chunk / chunks_per_block, within = chunk % chunks_per_block * 16;
+    const U32 at_chunk = apply(swizzled ? "xor" : "add", keyed, within, at);
+    rec_->emit("st.shared.v4.b32",
+               {Operand::address(use(*rec_, at_chunk, at), block * block_bytes),
+                Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4})},
+               at);
+  }
+}
+
+void Warpgroup::store_vectors(const U64& address, const std::vector<Operand>& regs, const U32& elements,
+                              int per_vector, Here at) {
+  const Operand to = use(*rec_, address, at), limit = use(*rec_, elements, at);
+  for (std::size_t i = 0; i < regs.size(); i += 4) {
+    const Operand inside = rec_->fresh(ScalarType::pred);
+    const auto last = std::int64_t(i / 4 + 1) * per_vector;
+    rec_->emit("setp.ge.u32", {inside, limit, Operand::number(last)}, at);
+    rec_->emit_if(inside, false, "st.global.v4.b32",
+                  {Operand::address(to, std::int64_t(i) * 4),
+                   Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4})},
+                  at);
+  }
+}
+
+void Warpgroup::sync(Here at) {
+  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+  rec_->emit("bar.sync", {Operand::number(role_->named_barrier), Operand::number(role_->threads)}, at);
+  role_->waited = role_->waited || role_->used_tcgen05;
+}
+
+// The same thread is chosen every time: it is the one that owns the bulk groups it commits.
+const Operand& Warpgroup::chosen_thread(Here at) {
+  if (role_->chosen) return *role_->chosen;
+  rec_->at_role_entry([&] {
+    const Operand quarter = rec_->pure(ScalarType::b32, "and.b32", {role_->warp, Operand::number(3)}, at);
+    const Operand first = rec_->pure(ScalarType::pred, "setp.eq.u32", {quarter, Operand::number(0)}, at);
+    const Operand leader = elect_leader(*rec_, at);
+    role_->chosen = rec_->pure(ScalarType::pred, "and.pred", {first, leader}, at);
+  });
+  return *role_->chosen;
+}
+
+void Warpgroup::elect_one(const std::function<void(Thread)>& body, Here at) {
+  execute_in_one(*rec_, *role_, chosen_thread(at), body, at);
+}
+
+void Warpgroup::arrive(const Mbarrier& b, Here at) {
+  sync(at);
+  elect_one([&](Thread t) { t.arrive(b, at); }, at);
+}
+
+}  // namespace kiln::dsl
