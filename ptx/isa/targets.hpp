@@ -16,6 +16,9 @@ struct PtxVersion {
   constexpr auto operator<=>(const PtxVersion&) const = default;
 };
 
+/// The newest that ptxas 13.0 knows.
+inline constexpr PtxVersion newest_version{9, 0};
+
 /// How portable a target's code is: `none` runs on later architectures, `f` within its family, `a` on itself alone.
 enum class TargetSuffix : char { none = 0, f = 'f', a = 'a' };
 

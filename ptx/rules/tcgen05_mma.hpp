@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/targets.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/verdict.hpp"
 
@@ -95,6 +96,13 @@ constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const 
   const int step = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
   if (f.sfa_id % step != 0) return breaks(Rule::idesc_scale, f.sfa_id, f.sfa_id / step * step);
   return f.sfb_id % step == 0 ? legal : breaks(Rule::idesc_scale, f.sfb_id, f.sfb_id / step * step);
+}
+
+/// K = 96: where it exists, and with which M.
+constexpr Verdict mma_k96(isa::Target target, isa::CtaGroup group, bool sparse, int m) {
+  if (sparse || target.sm != 103 || target.suffix != isa::TargetSuffix::a) return breaks(Rule::mma_k96, 96, 64);
+  const int want = group == isa::CtaGroup::two ? 256 : 128;
+  return m == want ? legal : breaks(Rule::mma_k96, m, want);
 }
 
 /// Every rule that one instruction descriptor can break, in the order in which a reader would ask.

@@ -1,0 +1,44 @@
+// Collector buffers: where the tensor core keeps an operand from one MMA to the next. Buffer a holds A of tcgen05.mma, b0
+// to b3 hold B of tcgen05.mma.ws. PTX ISA "Collector buffers".
+#pragma once
+
+#include "ptx/isa/modifiers.hpp"
+
+namespace kiln::isa {
+
+/// What an instruction does to its buffer. One that names none discards: a's, or b0's with .ws.
+enum class CollectorUse : std::uint8_t { fill, use, lastuse, discard };
+
+/// Buffers, in the order of the enumerators of Collector: a, b0, b1, b2, b3.
+inline constexpr int collector_buffers = 5;
+inline constexpr int collector_uses = 4;
+
+/// The modifier for a buffer (0: a, 1 to 4: b0 to b3) and a use.
+constexpr Collector collector(int buffer, CollectorUse use) {
+  return Collector(int(Collector::a_fill) + buffer * collector_uses + int(use));
+}
+
+constexpr CollectorUse collector_use(Collector c) {
+  return c == Collector::none ? CollectorUse::discard
+                              : CollectorUse((int(c) - int(Collector::a_fill)) % collector_uses);
+}
+
+/// The buffer that an instruction touches; `ws` decides for one that names none.
+constexpr int collector_buffer(Collector c, bool ws) {
+  return c == Collector::none ? int(ws) : (int(c) - int(Collector::a_fill)) / collector_uses;
+}
+
+static_assert(collector(0, CollectorUse::discard) == Collector::a_discard);
+static_assert(collector(4, CollectorUse::use) == Collector::b3_use);
+
+constexpr const char* spelling(CollectorUse u) {
+  switch (u) {
+    case CollectorUse::fill: return "fill";
+    case CollectorUse::use: return "use";
+    case CollectorUse::lastuse: return "lastuse";
+    case CollectorUse::discard: return "discard";
+  }
+  return "";
+}
+
+}  // namespace kiln::isa

@@ -1,0 +1,64 @@
+// Block scaling: how many scales a row has in one MMA, how many elements share one, of which types they are. PTX ISA
+// "Block Scaling for tcgen05.mma", "Valid combinations of .scale_vectorsize".
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/tcgen05.hpp"
+
+namespace kiln::isa {
+
+/// A legal way to scale: dense K of one MMA, elements that share a scale, and what a scale may be. In a sparse MMA both
+/// numbers double.
+struct BlockScaling {
+  MmaKind kind = MmaKind::none;
+  int k = 0;
+  int block = 0;
+  bool ue4m3 = false;  // beside ue8m0, which all have
+  constexpr int scales() const { return k / block; }
+  constexpr bool operator==(const BlockScaling&) const = default;
+};
+
+inline constexpr std::array<BlockScaling, 7> block_scalings{{
+    {MmaKind::mxf8f6f4, 32, 32, false},
+    {MmaKind::mxf4, 64, 32, false},
+    {MmaKind::mxf4nvf4, 64, 32, false},
+    {MmaKind::mxf4nvf4, 64, 16, true},
+    {MmaKind::mxf4, 96, 32, false},  // K = 96 is sm_103a's
+    {MmaKind::mxf4nvf4, 96, 32, false},
+    {MmaKind::mxf4nvf4, 96, 16, true},
+}};
+
+/// Elements that share a scale under a written scale vector, for K = 32 and 64; 0: the kind does not take this one. No
+/// vector written means block32, which mxf4nvf4 wants to see in writing.
+constexpr int scale_block(MmaKind kind, ScaleVector v) {
+  switch (v) {
+    case ScaleVector::none: return kind == MmaKind::mxf8f6f4 || kind == MmaKind::mxf4 ? 32 : 0;
+    case ScaleVector::x1: return kind == MmaKind::mxf8f6f4 ? 32 : 0;
+    case ScaleVector::x2: return kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4 ? 32 : 0;
+    case ScaleVector::x4: return kind == MmaKind::mxf4nvf4 ? 16 : 0;
+    case ScaleVector::block32: return is_block_scaled(kind) ? 32 : 0;
+    case ScaleVector::block16: return kind == MmaKind::mxf4nvf4 ? 16 : 0;
+  }
+  return 0;
+}
+
+/// The legal scaling of a kind with blocks of so many elements.
+constexpr std::optional<BlockScaling> block_scaling(MmaKind kind, int block, bool k96 = false) {
+  const int k = mma_k(kind, false, k96);
+  for (const BlockScaling& s : block_scalings)
+    if (s.kind == kind && s.k == k && s.block == block) return s;
+  return std::nullopt;
+}
+
+/// The descriptor's code of a scale type; nothing for other types.
+constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
+  if (t == ScalarType::ue4m3) return std::uint8_t{0};
+  if (t == ScalarType::ue8m0) return std::uint8_t{1};
+  return std::nullopt;
+}
+
+}  // namespace kiln::isa
