@@ -36,7 +36,8 @@ class Recording {
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
 class KernelBuilder : private Recording {
  public:
-  KernelBuilder(std::string name, Target target, WarpCount warps);
+  /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction of it speaks for a pair.
+  KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1);
   KernelBuilder(const KernelBuilder&) = delete;
 
   /// Index of this CTA in the grid.
@@ -72,6 +73,13 @@ class KernelBuilder : private Recording {
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
     return {&rec_, tmem_base(), tmem_columns(N, name, at)};
+  }
+
+  /// A block of tensor memory for something else: TmemA, SFA, SFB, SparseMetadata.
+  template <class Handle>
+  Handle tensor_memory(const std::string& name, Here at = {}) {
+    rules::require<rules::tmem_range(0, Handle::columns_held, isa::tmem_columns)>();
+    return {&rec_, tmem_base(), tmem_columns(Handle::columns_held, name, at)};
   }
 
   template <class Body>
@@ -153,10 +161,12 @@ class KernelBuilder : private Recording {
   void initialise_barriers();
   Statements role_code(Role& role);
   Statements cleanup();
+  void synchronise_ctas();
+  bool in_pairs() const { return context_.group == CtaGroup::two; }
   ir::Function function();
 
   std::string name_;
-  Target target_;
+  KernelContext context_;
   int warps_;
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;

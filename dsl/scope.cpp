@@ -1,5 +1,7 @@
 #include "dsl/scope.hpp"
 
+#include <algorithm>
+
 #include "dsl/operands.hpp"
 
 namespace kiln::dsl {
@@ -113,6 +115,13 @@ void Scope::before_tcgen05(Here at) {
   if (!role_->waited) return;
   tcgen05_fence_after_thread_sync(at);
   role_->waited = false;
+}
+
+void Scope::require_feature(isa::Feature f, Here at) {
+  KernelContext& k = *role_->kernel;
+  k.version = std::max(k.version, isa::lowest_version(f));
+  rec_->require(rules::target_feature(f, k.target, k.version), at,
+                std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
 }
 
 std::vector<Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<Operand>& from, Here at) {

@@ -12,11 +12,20 @@
 #include "dsl/memory.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/target.hpp"
 
 namespace kiln::dsl {
 
+/// What all roles of a kernel share while it is recorded. Owned by the builder.
+struct KernelContext {
+  Target target{};
+  isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
+  isa::PtxVersion version{};                 // the lowest that knows what was used so far
+};
+
 /// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
 struct RoleContext {
+  KernelContext* kernel = nullptr;
   std::string name{};
   ir::Operand warp{};           // index of the warp in the CTA
   ir::Operand thread{};         // index of the thread in the CTA
@@ -26,22 +35,11 @@ struct RoleContext {
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;
-  bool target_has_tcgen05 = false;
 };
 
 template <class Result>
 void require_void_body() {
   rules::require<rules::body_result(std::is_void_v<Result>)>();
-}
-
-/// enable-input-d: whether an MMA adds to D or overwrites it.
-struct EnableInputD {
-  ir::Operand operand;
-};
-inline EnableInputD accumulate(bool always) { return {ir::Operand::number(always)}; }
-inline EnableInputD accumulate(const Pred& p) {
-  p.recorder().check_use(&p.recorder(), p.scope(), Here::nowhere());
-  return {p.operand()};
 }
 
 /// elect.sync in a converged warp: the predicate that holds in the elected lane.
@@ -104,6 +102,9 @@ class Scope {
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
+  /// The kernel's target must have the feature; the module's version follows.
+  void require_feature(isa::Feature f, Here at);
+  isa::CtaGroup group() const { return role_->kernel->group; }
   /// What a member that exists only to explain does: fails with the rule's text.
   template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
 

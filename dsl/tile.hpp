@@ -34,7 +34,7 @@ struct SharedTile {
   static constexpr int block_bytes = outer * row_pitch;
   static constexpr int bytes = blocks * block_bytes;
   /// What the copies of one tile add to an mbarrier's transaction count: the elements, without padding.
-  static constexpr int transaction_bytes = outer * inner_bytes;
+  static constexpr int transaction_bytes = outer * inner * T::packed_bits / 8;
   static constexpr int alignment = std::max(isa::tma_shared_alignment, isa::period_bytes(swizzle));
 
   // The TMA box: one block, or a part of its rows.
@@ -52,16 +52,8 @@ struct SharedTile {
   static_assert((rules::require<check()>(), true));
 
   /// The matrix descriptor without its start address.
-  static constexpr std::uint64_t descriptor() {
-    isa::SharedDescriptorFields d;
-    d.swizzle_code = isa::descriptor_code(swizzle);
-    const bool columns = swizzle == isa::Swizzle::none;
-    const std::uint32_t eight_rows = 8u * std::uint32_t(row_pitch);
-    const bool across_in_leading = columns == (major == Major::K);
-    d.leading = across_in_leading ? std::uint32_t(block_bytes) : columns ? eight_rows : std::uint32_t(block_bytes);
-    d.stride = columns && major == Major::MN ? std::uint32_t(block_bytes) : eight_rows;
-    if (!columns && major == Major::K) d.leading = 0;  // not read
-    return isa::pack(d);
+  static constexpr isa::SharedDescriptor descriptor() {
+    return isa::SharedDescriptor::of({major, swizzle, std::uint32_t(row_pitch), std::uint32_t(block_bytes)});
   }
 
   /// Bytes from the tile's start to element 0 of the slice that begins at `k`.

@@ -52,18 +52,18 @@ void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
 }
 
 void Warp::alloc(const U32& slot, int columns, Here at) {
-  rec_->emit("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+  rec_->emit(cta_mnemonic("tcgen05.alloc", group()) + ".sync.aligned.shared::cta.b32",
              {address_of(*rec_, slot, at), Operand::number(columns)}, at);
   role_->used_tcgen05 = true;
 }
 
 void Warp::dealloc(const U32& address, int columns, Here at) {
   before_tcgen05(at);
-  rec_->emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32", {use(*rec_, address, at), Operand::number(columns)}, at);
+  rec_->emit(cta_mnemonic("tcgen05.dealloc", group()) + ".sync.aligned.b32", {use(*rec_, address, at), Operand::number(columns)}, at);
 }
 
 void Warp::tcgen05_relinquish_alloc_permit(Here at) {
-  rec_->emit("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {}, at);
+  rec_->emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", group()) + ".sync.aligned", {}, at);
 }
 
 // Warpgroup ------------------------------------------------------------------------------------------------------------

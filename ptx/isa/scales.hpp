@@ -61,4 +61,33 @@ constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   return std::nullopt;
 }
 
+/// Which operand's scales: A's belong to rows, B's to columns.
+enum class ScaleSide : std::uint8_t { A, B };
+
+/// Columns that the scales of one operand take for every four scales of a row (one 32-bit cell a row). 128 rows or columns
+/// fill the 32 lanes of four columns; a CTA that holds 64 rows of A has two columns, N above 128 eight.
+constexpr int scale_group_columns(ScaleSide side, int m, int n, CtaGroup group) {
+  if (side == ScaleSide::A) return group == CtaGroup::two && m == 128 ? 2 : 4;
+  if (group == CtaGroup::two && m == 128) return n / 64 > 0 ? (n + 63) / 64 : 1;
+  return n > 128 ? 8 : 4;
+}
+
+/// Where the scales of the `step`th MMA along K begin: columns from the first, and the byte of the cell (the descriptor's
+/// SFA_ID or SFB_ID). `scales` is how many one MMA reads a row.
+struct ScalePlace {
+  int column = 0;
+  int id = 0;
+  constexpr bool operator==(const ScalePlace&) const = default;
+};
+inline constexpr int scales_per_cell = 4;
+constexpr ScalePlace scale_place(int scales, int group_columns, int step) {
+  const int byte = scales * step;
+  return {byte / scales_per_cell * group_columns, byte % scales_per_cell};
+}
+
+/// Columns for the scales of `steps` MMAs.
+constexpr int scale_columns(int scales, int group_columns, int steps) {
+  return (scales * steps + scales_per_cell - 1) / scales_per_cell * group_columns;
+}
+
 }  // namespace kiln::isa

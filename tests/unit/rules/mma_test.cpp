@@ -163,10 +163,3 @@ TEST_CASE("a descriptor's first broken rule is the one a reader would ask first"
   CHECK(rule(0x02020490, true) == Rule::mma_n);
 }
 
-TEST_CASE("tcgen05-mma-operands: the tiles have the rows of the instruction and at least its K") {
-  CHECK(mma_operands(128, 64, 16, 128, 16, 64, 64).ok());
-  CHECK(is_broken(mma_operands(128, 64, 16, 64, 64, 64, 64), Rule::mma_operands, 128));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 64, 128, 64), Rule::mma_operands, 64));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 8, 64, 64), Rule::mma_operands, 16));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 64, 64, 8), Rule::mma_operands, 16));
-}
