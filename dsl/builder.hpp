@@ -1,6 +1,8 @@
 // The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one module.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <list>
 #include <string>
 #include <vector>
@@ -84,17 +86,17 @@ class KernelBuilder : private Recording {
 
   template <class Body>
   void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     add_role(name, who.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
   }
   template <class Body>
   void role(const std::string& name, WholeWarp who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Warp>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
     add_role(name, who.index, 1, false, [&](RoleContext& c) { body(Warp(rec_, c)); }, at);
   }
   template <class Body>
   void role(const std::string& name, WholeWarpgroup who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Warpgroup&>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Warpgroup&>()))>>();
     add_role(name, 4 * who.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
   }
 

@@ -1,5 +1,5 @@
-// tcgen05.mma as a type: element types, extents and options together, where every question about their legality is asked
-// once. What changes from one MMA of a chain to the next (collector use, masks, scales) is given to the call instead.
+// tcgen05.mma as a type: element types, extents and options together; its check() asks every question about their
+// legality. What changes from one MMA of a chain to the next (collector use, masks, scales) is given to the call instead.
 #pragma once
 
 #include <array>
@@ -114,7 +114,8 @@ struct tcgen05_mma {
       if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, spec.sfb, shape.k96); !v.ok()) return v;
     return mma_shape(form, shape);
   }
-  static_assert((rules::require<check()>(), true));
+  /// Asked by every use in an instruction. Where it is not, nothing more is asked: one mistake, one message.
+  static constexpr bool is_legal = check().ok();
 
   static constexpr MmaKind kind = kind_;
   static constexpr CtaGroup group = form.group;

@@ -122,12 +122,11 @@ class TensorCore : public Copies {
   /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...), instruction_descriptor(...). PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
-    rules::require<detail::check_call<Mma, A, B, Extras...>()>();
-    constexpr isa::MmaForm form = detail::form_of_call<Mma, A, Extras...>();
-    MmaOperands o{d_operand<Mma>(d, p.at), operand(a, p.at), operand(b, p.at),
-                  isa::InstructionDescriptor::of(form, detail::shape_of_call<Mma, A, B>()), p.operand};
-    (extras.put(o, p.at), ...);
-    tcgen05_mma(form, std::move(o), p.at);
+    rules::require<Mma::check()>();
+    if constexpr (Mma::is_legal) {
+      rules::require<detail::check_call<Mma, A, B, Extras...>()>();
+      issue<Mma>(d, a, b, p, extras...);
+    }
   }
 
   /// The same where the types say it all: dense, one CTA, and the kind that the element types have.
@@ -135,8 +134,12 @@ class TensorCore : public Copies {
     requires detail::OperandInfo<A>::known && detail::OperandInfo<B>::known
   void mma(const Tmem<D, M, N>& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     constexpr rules::MmaOperand x = detail::OperandInfo<A>::operand, y = detail::OperandInfo<B>::operand;
-    mma<dsl::tcgen05_mma<detail::kind_of(x.element, x.bits), Element<x.element>, Element<y.element>, D, M, N>>(
-        d.address(p.at), a, b, p, extras...);
+    using Mma = dsl::tcgen05_mma<detail::kind_of(x.element, x.bits), Element<x.element>, Element<y.element>, D, M, N>;
+    rules::require<Mma::check()>();
+    if constexpr (Mma::is_legal) {
+      rules::require<detail::check_call<Mma, A, B, Extras...>()>();
+      issue<Mma>(d.address(p.at), a, b, p, extras...);
+    }
   }
 
   /// Arrives on `b` once every earlier MMA, copy and shift of this thread has completed. PTX ISA "tcgen05.commit".
@@ -177,6 +180,15 @@ class TensorCore : public Copies {
   }
 
  private:
+  template <class Mma, class D, class A, class B, class... Extras>
+  void issue(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
+    constexpr isa::MmaForm form = detail::form_of_call<Mma, A, Extras...>();
+    MmaOperands o{d_operand<Mma>(d, p.at), operand(a, p.at), operand(b, p.at),
+                  isa::InstructionDescriptor::of(form, detail::shape_of_call<Mma, A, B>()), p.operand};
+    (extras.put(o, p.at), ...);
+    tcgen05_mma(form, std::move(o), p.at);
+  }
+
   template <class Mma, class T, int L, int C>
   ir::Operand d_operand(const Tmem<T, L, C>& d, Here at) {
     static_assert(std::is_same_v<T, typename Mma::D>, "the accumulator holds elements of the MMA's D type");

@@ -1,6 +1,8 @@
 // Whole warps: the readers of tensor memory, its allocators, and the electors of one thread.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <bit>
 
 #include "dsl/thread.hpp"
@@ -39,7 +41,7 @@ class Warp : public WholeWarps {
   /// Executes the body in one lane; the others wait for it.
   template <class Body>
   void elect(Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
 
@@ -106,7 +108,7 @@ class Warpgroup : public WholeWarps {
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
   void elect(Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
   /// Index of this thread in the warpgroup: its row.
