@@ -7,8 +7,8 @@
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/allocation.hpp"
-#include "verifier/descriptors.hpp"
 #include "verifier/finding.hpp"
+#include "verifier/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -90,12 +90,12 @@ class TensorMemory {
     const Bits idesc = facts_.known.of(mma->idesc, 32);
     if (constexpr std::uint64_t shape = 0x1F7E0000; idesc.knows(shape)) {
       const auto f = isa::unpack(std::uint32_t(idesc.one), op.modifiers.kind);
-      const auto path = isa::data_path(f.m, op.modifiers.cta_group, mma->sparse, mma->ws);
+      const auto path = isa::data_path(f.m, op.modifiers.cta_group, mma->form.sparse, mma->form.ws);
       out.push_back({&mma->d, isa::accumulator_columns(path, f.n)});
     } else {
       out.push_back({&mma->d, 1});
     }
-    if (mma->a_in_tmem) out.push_back({&mma->a, 8});
+    if (mma->form.a_in_tmem) out.push_back({&mma->a, 8});
     return out;
   }
 

@@ -2,6 +2,7 @@
 
 #include "verifier/allocation.hpp"
 #include "verifier/barriers.hpp"
+#include "verifier/collectors.hpp"
 #include "verifier/descriptors.hpp"
 #include "verifier/facts.hpp"
 #include "verifier/forms.hpp"
@@ -23,6 +24,7 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   facts.malformed = check_forms(facts.code, sink);
   check_targets(facts);
   check_descriptors(facts);
+  check_collectors(facts);
   check_allocation(facts);
   check_tensor_memory(facts);
   check_load_waits(facts);

@@ -83,7 +83,6 @@ constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const 
   const bool ue8m0 = f.scale_format == 1;
   if (!ue8m0 && (kind != MmaKind::mxf4nvf4 || (!fine && vector != ScaleVector::none)))
     return breaks(Rule::idesc_scale, f.scale_format, 1);
-  if (f.k96 && f.sparse) return breaks(Rule::idesc_scale, 96);
   // Scales are read from byte `id` on: one, two or four bytes must stay within a cell, except where K = 96 spills over.
   const int step = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
   if (f.sfa_id % step != 0) return breaks(Rule::idesc_scale, f.sfa_id, f.sfa_id / step * step);
