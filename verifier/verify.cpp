@@ -8,6 +8,7 @@
 #include "verifier/forms.hpp"
 #include "verifier/targets.hpp"
 #include "verifier/tensor_memory.hpp"
+#include "verifier/tileiras.hpp"
 
 namespace kiln::verifier {
 
@@ -19,8 +20,9 @@ class Stamp {
 
 namespace {
 
-void check_function(const ir::Module& module, const ir::Function& function, diag::Sink& sink) {
+void check_function(const ir::Module& module, const ir::Function& function, rules::Profile profile, diag::Sink& sink) {
   Facts facts(module, function, sink);
+  facts.profile = profile;
   facts.malformed = check_forms(facts.code, sink);
   check_targets(facts);
   check_descriptors(facts);
@@ -30,14 +32,15 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_load_waits(facts);
   check_mbarriers(facts);
   check_copies(facts);
+  if (profile == rules::Profile::tileiras) check_tileiras(facts);
 }
 
 }  // namespace
 
-void check(const ir::Module& module, diag::Sink& sink) {
+void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile) {
   check_module_target(module, sink);
   for (const ir::Item& item : module.items)
-    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, sink);
+    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, profile, sink);
   sink.sort();
 }
 
