@@ -17,6 +17,16 @@ inline EnableInputD accumulate(const Pred& p, Here at = {}) {
   return {p.operand(), at};
 }
 
+/// Shapes, multicasts and source formats of tcgen05.cp.
+inline constexpr isa::DataShape shape_128x256b = isa::DataShape::s128x256b, shape_4x256b = isa::DataShape::s4x256b,
+                                shape_128x128b = isa::DataShape::s128x128b, shape_64x128b = isa::DataShape::s64x128b,
+                                shape_32x128b = isa::DataShape::s32x128b;
+inline constexpr isa::CpMulticast no_multicast = isa::CpMulticast::none,
+                                  warpx2_02_13 = isa::CpMulticast::warpx2_02_13,
+                                  warpx2_01_23 = isa::CpMulticast::warpx2_01_23, warpx4 = isa::CpMulticast::warpx4;
+inline constexpr isa::CpSourceFormat b6x16_p32 = isa::CpSourceFormat::b6x16_p32,
+                                     b4x16_p64 = isa::CpSourceFormat::b4x16_p64;
+
 /// A shared-memory matrix descriptor in a register.
 struct SharedDescriptor {
   U64 word;

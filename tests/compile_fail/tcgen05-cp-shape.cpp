@@ -7,12 +7,12 @@ using namespace kiln;
 using namespace kiln::dsl;
 
 #ifdef BREAK
-constexpr auto multicast = isa::CpMulticast::none;
+constexpr auto multicast = no_multicast;
 #else
-constexpr auto multicast = isa::CpMulticast::warpx4;
+constexpr auto multicast = warpx4;
 #endif
 void body(Thread t, U32 to, SharedDescriptor from) {
-  t.tcgen05_cp<isa::DataShape::s32x128b, multicast>(to, from);
+  t.tcgen05_cp<shape_32x128b, multicast>(to, from);
 }
 
 // CHECK-DAG: error: {{.*}}tcgen05.cp multicasts 64x128b to .warpx2 and 32x128b to .warpx4, and no other shape; its two formats come together [tcgen05-cp-shape]
