@@ -26,7 +26,9 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_allocation(facts);
   check_tensor_memory(facts);
   check_load_waits(facts);
+  check_barrier_addresses(facts);
   check_mbarriers(facts);
+  check_phases(facts);
   check_copies(facts);
 }
 
