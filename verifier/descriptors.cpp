@@ -166,12 +166,19 @@ std::optional<MmaOperands> mma_operands(const ir::Operation& op) {
   const bool sparse = op.opcode == Opcode::tcgen05_mma_sp || op.opcode == Opcode::tcgen05_mma_ws_sp;
   const bool ws = op.opcode == Opcode::tcgen05_mma_ws || op.opcode == Opcode::tcgen05_mma_ws_sp;
   if (!sparse && !ws && op.opcode != Opcode::tcgen05_mma) return std::nullopt;
-  const std::size_t idesc = sparse ? 4 : 3;
-  if (op.arguments.size() <= idesc + 1) return std::nullopt;
+  const std::size_t idesc = sparse ? 4 : 3, n = op.arguments.size();
+  if (n <= idesc + 1) return std::nullopt;
+  const bool scaled = n > idesc + 3 && op.arguments[idesc + 1].kind == Kind::address &&
+                      op.arguments[idesc + 2].kind == Kind::address;
+  const bool masked = op.arguments[idesc + 1].kind == Kind::vector && n > idesc + 2;
   return MmaOperands{op.arguments[0],
                      op.arguments[1],
                      op.arguments[2],
                      op.arguments[idesc],
+                     sparse ? &op.arguments[3] : nullptr,
+                     scaled ? &op.arguments[idesc + 1] : nullptr,
+                     scaled ? &op.arguments[idesc + 2] : nullptr,
+                     op.arguments[idesc + (scaled ? 3 : masked ? 2 : 1)],
                      sparse,
                      ws,
                      op.arguments[1].kind == Kind::address};

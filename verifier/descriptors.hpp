@@ -8,12 +8,16 @@
 
 namespace kiln::verifier {
 
-/// The operands of one MMA by their role; an argument that the form does not have is none.
+/// The operands of one MMA by their role; one that the form does not have is null.
 struct MmaOperands {
   const ir::Argument& d;
   const ir::Argument& a;
   const ir::Argument& b;
   const ir::Argument& idesc;
+  const ir::Argument* metadata;  // of sparse forms
+  const ir::Argument* sfa;       // of block-scaled kinds
+  const ir::Argument* sfb;
+  const ir::Argument& accumulate;  // whether D is read: a predicate or a number
   bool sparse = false;
   bool ws = false;
   bool a_in_tmem = false;

@@ -26,9 +26,11 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_allocation(facts);
   check_tensor_memory(facts);
   check_load_waits(facts);
+  check_load_fences(facts);
   check_barrier_addresses(facts);
-  check_mbarriers(facts);
+  const bool waits_in_vain = check_mbarriers(facts);
   check_phases(facts);
+  if (!waits_in_vain) check_mma_order(facts);  // without the arrival that is missing, the same again
   check_copies(facts);
 }
 

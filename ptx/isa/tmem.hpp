@@ -98,4 +98,28 @@ constexpr int accumulator_columns(DataPath path, int n) {
   }
 }
 
+/// Whether an accumulator of this layout, and A beside it, fills 16 of each 32 lanes, so that another one fits in.
+constexpr bool fills_half_the_lanes(DataPath path) { return path == DataPath::C || path == DataPath::F; }
+
+/// Columns that an MMA reads of A in tensor memory: 32 bytes of each row, 48 for K = 96.
+constexpr int a_columns(bool k96) { return k96 ? 12 : 8; }
+
+/// Rows of A and columns of B whose scale factors one CTA reads. PTX ISA "Scale Factor A/B Layout".
+struct ScaledExtents {
+  int a = 0;
+  int b = 0;
+};
+
+constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
+  if (group == CtaGroup::one) return {m, n};
+  return {m / 2, m == 256 ? n : n / 2};  // M = 128: each half of N in half of the lanes
+}
+
+/// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
+/// to a column. Scales that run past the first cell (K = 96) lie behind a whole group of rows and are not counted.
+constexpr int scale_columns(int extent) { return (extent + 31) / 32; }
+
+/// Columns of sparsity metadata that an MMA reads: kinds with 16- and 32-bit elements fold two K halves into one.
+constexpr int metadata_columns(MmaKind kind) { return kind == MmaKind::f16 || kind == MmaKind::tf32 ? 1 : 2; }
+
 }  // namespace kiln::isa
