@@ -3,6 +3,7 @@
 #include "verifier/allocation.hpp"
 #include "verifier/barriers.hpp"
 #include "verifier/descriptors.hpp"
+#include "verifier/execution.hpp"
 #include "verifier/facts.hpp"
 #include "verifier/forms.hpp"
 #include "verifier/targets.hpp"
@@ -32,6 +33,8 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_phases(facts);
   if (!waits_in_vain) check_mma_order(facts);  // without the arrival that is missing, the same again
   check_copies(facts);
+  check_issuers(facts);
+  check_clusters(facts);
 }
 
 }  // namespace
