@@ -35,6 +35,7 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_copies(facts);
   check_issuers(facts);
   check_clusters(facts);
+  check_proxies(facts);
 }
 
 }  // namespace
