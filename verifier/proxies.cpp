@@ -49,7 +49,6 @@ std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int d
     case Opcode::mov:
     case Opcode::cvt: return described(facts, op->arg(1), depth + 1);
     case Opcode::shr:
-      return facts.known.constant(op->arg(2), 32) == 4 ? std::optional(facts.origins.of(op->arg(1))) : std::nullopt;
     case Opcode::bfe:
       return facts.known.constant(op->arg(2), 32) == 4 ? std::optional(facts.origins.of(op->arg(1))) : std::nullopt;
     case Opcode::and_:
@@ -60,7 +59,9 @@ std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int d
       auto base = described(facts, op->arg(swapped ? 2 : 1), depth + 1);
       if (!base || !number.knows(field)) return std::nullopt;
       const std::uint64_t low = number.one & field;
-      if (op->opcode == Opcode::and_) return low == field ? base : std::nullopt;
+      // A mask may leave out bits that are zero anyway, as compilers let it.
+      const std::uint64_t dropped = field & ~low & ~facts.known.of(op->arg(swapped ? 2 : 1), 64).zero;
+      if (op->opcode == Opcode::and_) return dropped == 0 ? base : std::nullopt;
       if (op->opcode == Opcode::or_ && low != 0) return std::nullopt;
       base->added = add(base->added, Bits::constant(low << 4));
       return base;

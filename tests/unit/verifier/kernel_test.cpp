@@ -50,7 +50,8 @@ TEST_CASE("a pair of CTAs, operands that threads write and block scales are clea
   const std::string text = test::read_data("ptx/tcgen05_patterns_sm_100a.ptx");
   const auto sink = check_text(text);
   CHECK_MESSAGE(sink.all().empty(), diag::render_text(sink));
-  CHECK(slugs(check_text(replaced(text, "fence.proxy.async.shared::cta;", ""))) == "proxy-fence ");
+  CHECK(slugs(check_text(replaced(text, "fence.proxy.async.shared::cta;", ""))) ==
+        "proxy-fence proxy-fence proxy-fence ");
   CHECK(slugs(check_text(replaced(text, ".reqnctapercluster 2", ".reqnctapercluster 3"))) == "tcgen05-cta-pair ");
   CHECK(slugs(check_text(replaced(text, "tcgen05.fence::after_thread_sync;", ""))) ==
         "tcgen05-fence-after tcgen05-fence-after tcgen05-fence-after ");
