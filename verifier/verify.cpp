@@ -4,6 +4,7 @@
 #include "verifier/barriers.hpp"
 #include "verifier/collectors.hpp"
 #include "verifier/descriptors.hpp"
+#include "verifier/execution.hpp"
 #include "verifier/facts.hpp"
 #include "verifier/forms.hpp"
 #include "verifier/targets.hpp"
@@ -30,8 +31,15 @@ void check_function(const ir::Module& module, const ir::Function& function, rule
   check_allocation(facts);
   check_tensor_memory(facts);
   check_load_waits(facts);
-  check_mbarriers(facts);
+  check_load_fences(facts);
+  check_barrier_addresses(facts);
+  const bool waits_in_vain = check_mbarriers(facts);
+  check_phases(facts);
+  if (!waits_in_vain) check_mma_order(facts);  // without the arrival that is missing, the same again
   check_copies(facts);
+  check_issuers(facts);
+  check_clusters(facts);
+  check_proxies(facts);
   if (profile == rules::Profile::tileiras) check_tileiras(facts);
 }
 
