@@ -46,6 +46,14 @@ constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
 }
 inline constexpr int mma_k_bytes = 32;
 
+/// Scales of a row that one block-scaled instruction reads, one for each 32 or 16 stored elements along K; 0 for kinds
+/// without. PTX ISA "tcgen05, Block Scaling".
+constexpr int scales_per_row(MmaKind kind, ScaleVector vector, bool k96 = false) {
+  if (!is_block_scaled(kind)) return 0;
+  const bool fine = vector == ScaleVector::x4 || vector == ScaleVector::block16;
+  return mma_k(kind, false, k96) / (fine ? 16 : 32);
+}
+
 /// Bits that one stored element takes in shared memory under a kind: sub-byte types of the mixed kinds live in bytes.
 constexpr int container_bits(MmaKind kind) {
   switch (kind) {

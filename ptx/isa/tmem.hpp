@@ -98,4 +98,19 @@ constexpr int accumulator_columns(DataPath path, int n) {
   }
 }
 
+/// Where scale `k` (0 to 3) of a row of A or of a column of B lies, relative to the scale address: 32 rows to a column of
+/// cells, the scales along K in the bytes of a cell. The hardware wants the same cells in every quarter of the lanes:
+/// `lane` is that of the first. PTX ISA "tcgen05, Layout of the Scale Factor".
+struct ScaleCell {
+  int lane = 0;
+  int column = 0;
+  int byte = 0;
+  constexpr bool operator==(const ScaleCell&) const = default;
+};
+
+constexpr ScaleCell scale_cell(int row, int k = 0) { return {row % 32, row / 32, k}; }
+
+/// Columns that the scales of so many rows cover.
+constexpr int scale_columns(int rows) { return (rows + 31) / 32; }
+
 }  // namespace kiln::isa
