@@ -20,7 +20,7 @@ TEST_CASE("S1-1, S1-6: one thread issues an MMA; no other takes part, whatever t
     add.u32 %r10, %r10, 160; setp.lt.u32 %p1, %r10, 320; @%p1 bra CP;
     fence.proxy.async.shared::cta; bar.sync 0;
     setp.eq.u32 %p1, %r0, 133; @!%p1 bra WAIT;
-    shr.u32 %r12, %r3, 4; cvt.u64.u32 %rd2, %r12; add.u64 %rd2, %rd2, 0x0000400800000000; add.u64 %rd2, %rd2, 0x10000;
+    shr.u32 %r12, %r3, 4; cvt.u64.u32 %rd2, %r12; add.u64 %rd2, %rd2, 0x0000400800800000;
     setp.ne.u32 %p2, %r0, 133;
     tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd2, %rd2, 0x08080490, %p2;
     tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r4];

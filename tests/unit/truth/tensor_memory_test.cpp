@@ -32,13 +32,16 @@ TEST_CASE("S2-6, S2-17: two CTAs hold different cells under one address, and eac
     return test::run(test::head + R"(.visible .entry k(.param .u64 out) .reqnctapercluster 2, 1, 1 {
       .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p; .shared .align 4 .b32 slot;
       ld.param.u64 %rd1, [out]; mov.u32 %r1, slot; mov.u32 %r3, %ctaid.x;
-      tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], )" + columns + R"(;
+      tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], )" +
+                         columns + R"(;
       ld.shared.u32 %r2, [%r1]; mul.wide.u32 %rd2, %r3, 8; add.u64 %rd2, %rd2, %rd1;
-      st.global.u32 [%rd2], %r2; add.u32 %r5, %r2, )" + at + R"(;
+      st.global.u32 [%rd2], %r2; add.u32 %r5, %r2, )" +
+                         at + R"(;
       tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r3}; tcgen05.wait::st.sync.aligned;
       barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
       tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r5]; tcgen05.wait::ld.sync.aligned; st.global.u32 [%rd2+4], %r4;
-      tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, )" + columns + "; ret; }",
+      tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, )" +
+                         columns + "; ret; }",
                      c);
   };
   const test::Run own = two("512", "0");
@@ -48,7 +51,8 @@ TEST_CASE("S2-6, S2-17: two CTAs hold different cells under one address, and eac
 }
 
 TEST_CASE("S2-17: rows 0 and 128 of an MMA over two CTAs are lane 0 of either, not two lanes of one memory") {
-  const auto low = isa::accumulator_cell(isa::DataPath::A, 0, 5, 64), high = isa::accumulator_cell(isa::DataPath::A, 128, 5, 64);
+  const auto low = isa::accumulator_cell(isa::DataPath::A, 0, 5, 64),
+             high = isa::accumulator_cell(isa::DataPath::A, 128, 5, 64);
   CHECK(low == isa::AccumulatorCell{0, 0, 5});
   CHECK(high == isa::AccumulatorCell{1, 0, 5});
 }
@@ -57,7 +61,8 @@ TEST_CASE("S2-8: an address is a lane and a column of sixteen bits each and know
   CHECK(isa::pack(isa::TmemAddress{96, 511}) == 0x0060'01FF);
   CHECK(isa::unpack_tmem(0x0060'01FF) == isa::TmemAddress{96, 511});
   const auto address = [](int columns) {
-    const auto r = test::run_tensor(test::tensor_kernel("st.global.u32 [%own], %r2;", columns), std::vector<std::uint8_t>(16), 512);
+    const auto r = test::run_tensor(test::tensor_kernel("st.global.u32 [%own], %r2;", columns),
+                                    std::vector<std::uint8_t>(16), 512);
     REQUIRE_MESSAGE(r.clean(), r.findings());
     return r.read<std::uint32_t>("out")[0];
   };
@@ -95,12 +100,14 @@ TEST_CASE("S2-12: an accumulator has N columns, whatever K is") {
 }
 
 TEST_CASE("S2-15: ld fills registers, st empties them, and neither knows shared memory") {
-  test::accepted({"tcgen05.ld.sync.aligned.32x32b.x1.b32 {r1}, [r0];", "tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {r1};"});
+  test::accepted(
+      {"tcgen05.ld.sync.aligned.32x32b.x1.b32 {r1}, [r0];", "tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], {r1};"});
   test::refused("tcgen05.ld.sync.aligned.32x32b.x1.b32 [smem], [r0];", "vector expected for argument 0");
   test::refused("tcgen05.st.sync.aligned.32x32b.x1.b32 [r0], [smem];", "vector expected for argument 1");
 }
 
-TEST_CASE("S2-21, S2-23: tensor memory has 512 columns of 128 lanes x 32 bit, 256 KiB; m64n128 in f32 takes 128 of them") {
+TEST_CASE(
+    "S2-21, S2-23: tensor memory has 512 columns of 128 lanes x 32 bit, 256 KiB; m64n128 in f32 takes 128 of them") {
   CHECK(isa::tmem_columns * isa::tmem_lanes * 4 == 256 * 1024);
   CHECK(rules::alloc_columns(512).ok());
   test::accepted({"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r0], 512;"});

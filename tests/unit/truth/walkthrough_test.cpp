@@ -34,7 +34,8 @@ std::vector<std::uint16_t> load_box(std::uint64_t columns, const std::string& k)
     .shared .align 1024 .b8 tile[1024]; .shared .align 8 .b64 bar;
     mov.b64 %rd1, T; ld.param.u64 %rd2, [out]; mov.u32 %r1, tile; mov.u32 %r2, bar;
     mbarrier.init.shared.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 1024;
-    cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {)" + k + R"(, 0}], [%r2];
+    cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {)" +
+                                    k + R"(, 0}], [%r2];
   W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;
     mov.u32 %r3, 0;
   D: add.u32 %r4, %r1, %r3; ld.shared.u32 %r5, [%r4]; cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd3, %rd2;
@@ -58,9 +59,9 @@ TEST_CASE("S0-27: a core matrix is 8 rows of 16 bytes; one MMA takes two of them
   isa::SharedDescriptorFields d;
   d.stride = 128, d.leading = 2048;
   const auto at = [&](int row, int byte) { return isa::k_major_address(d, isa::Swizzle::none, row, byte); };
-  CHECK(at(7, 15) == 127);                // the whole core matrix: 128 bytes in a run
-  CHECK(at(8, 0) == d.stride);            // the next eight rows are another one
-  CHECK(at(0, 16) == d.leading);          // and so are the next sixteen bytes of K
+  CHECK(at(7, 15) == 127);        // the whole core matrix: 128 bytes in a run
+  CHECK(at(8, 0) == d.stride);    // the next eight rows are another one
+  CHECK(at(0, 16) == d.leading);  // and so are the next sixteen bytes of K
   CHECK(isa::mma_k_bytes == 2 * 16);
 }
 
