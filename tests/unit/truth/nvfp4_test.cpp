@@ -2,6 +2,8 @@
 // scaling_test.cpp.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "harness/process.hpp"
 #include "ptx/flow/cfg.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
@@ -101,6 +103,13 @@ TEST_CASE("S4-83: the commit of a stage frees its buffers; the epilogue waits fo
   const std::uint32_t epilogue = p.wait_before(p.all(isa::Opcode::tcgen05_ld)[0]);
   CHECK(p.address(epilogue, 1) == p.address(commits[1], 0));
   CHECK(p.address(epilogue, 1) != p.address(commits[0], 0));
+}
+
+TEST_CASE("S0-74, S4-52: between the wait for the MMAs and the first load stands tcgen05.fence::after_thread_sync") {
+  const Pipeline p;
+  const std::uint32_t load = p.all(isa::Opcode::tcgen05_ld).at(0), wait = p.wait_before(load);
+  CHECK(std::ranges::any_of(p.all(isa::Opcode::tcgen05_fence_after),
+                            [&](std::uint32_t fence) { return wait < fence && fence < load; }));
 }
 
 TEST_CASE("S4-62: a backslash and an n are no line break in PTX") {

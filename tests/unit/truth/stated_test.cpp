@@ -1,6 +1,8 @@
 // What the five sources of docs/requirements.md have right about forms, encodings and sizes, and no other test asks.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "ptx/isa/instruction_descriptor.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tcgen05.hpp"
@@ -103,6 +105,13 @@ TEST_CASE("S1-8, S2-42, S2-51, S4-2, S4-5: A is a descriptor or in tensor memory
   }
 }
 
+TEST_CASE("S1-22: from lane 16 on, a second M = 64 accumulator takes the lanes that the first leaves") {
+  std::set<int> lanes;
+  for (const int base : {0, 16})
+    for (int m = 0; m < 64; ++m) lanes.insert(isa::accumulator_cell(isa::DataPath::F, m, 0, 32, base).lane);
+  CHECK(lanes.size() == std::size_t(isa::tmem_lanes));
+}
+
 TEST_CASE("S1-34, S2-47, S2-72: scales stand with block_scale and with nothing else") {
   test::accepted({mma + "mxf8f6f4.block_scale" + scaled, mma + "mxf4.block_scale" + scaled,
                   mma + "mxf4nvf4.block_scale.block32" + scaled});
@@ -180,6 +189,10 @@ TEST_CASE("S3-21, S3-22, S3-38, S3-39: 64 KiB of accumulator fit the 99 KiB of s
   };
   CHECK(with("65536").taken);
   CHECK(with("102400").error.find("too much shared data") != std::string::npos);
+}
+
+TEST_CASE("S3-23: registers are declared in ranges and zeroed with 0.0") {
+  test::accepted({".reg .f32 %rd<4>; mov.f32 %rd0, 0.0; mov.f32 %rd3, %rd0;"});
 }
 
 TEST_CASE("S3-36: m64n64 in f32 is 16 KiB, 32 registers of 128 threads") {
