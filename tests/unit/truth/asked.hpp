@@ -56,10 +56,10 @@ inline Answer ask_ptxas(const std::string& text, isa::Target t) {
 inline Answer ask_verifier(const std::string& text) {
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>("asked.ptx", text), sink);
-  const bool read = !sink.has_errors();
-  verifier::check(module, sink);
   Answer a;
-  a.taken = read;
+  a.taken = !sink.has_errors();
+  a.error = diag::render_text(sink);
+  verifier::check(module, sink);
   for (const diag::Diagnostic& d : sink.all())
     for (const char* about : {"form-", "target-", "unmodelled", "undeclared", "tcgen05-ld-re", "tcgen05-alloc-columns"})
       if (d.slug.starts_with(about)) a.taken = false, a.error += d.slug + ": " + d.message + "\n";

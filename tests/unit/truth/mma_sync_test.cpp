@@ -123,8 +123,14 @@ TEST_CASE("S3-61: tcgen05.ld of .16x256b gives the accumulator of mma.sync, regi
   CHECK(isa::fragment_cell(isa::DataShape::s32x32b, 5, 3) != isa::TmemAddress{9, 3});
 }
 
+TEST_CASE("S3-36: m64n64 in f32 is 16 KiB, 32 registers of 128 threads") {
+  const int registers = mma_sync_count(MmaKind::f16, 64, 64, 16) * 4 * 32;
+  CHECK(registers * 4 == 16 * 1024);
+  CHECK(registers / 128 == 32);
+}
+
 TEST_CASE("S3-37: 128 x 128 f32 fits the registers of 128 threads: 128 each, and nothing spills") {
-  CHECK(128 * 128 / 128 == 128);
+  CHECK(mma_sync_count(MmaKind::f16, 128, 128, 16) * 4 * 32 / 128 == 128);  // four registers of 32 lanes each
   if (!test::ptxas().found()) return;
   const test::Answer said = test::ask_ptxas(accumulators_in_registers(), isa::sm_120a);
   REQUIRE_MESSAGE(said.taken, said.error);

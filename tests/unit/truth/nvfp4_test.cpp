@@ -3,6 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <variant>
+#include <vector>
 
 #include "harness/process.hpp"
 #include "ptx/flow/cfg.hpp"
