@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/isa/scales.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/shared_memory.hpp"
@@ -79,12 +80,6 @@ isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescri
   return s;
 }
 
-int scales_per_row(const isa::Modifiers& m) {
-  if (!isa::is_block_scaled(m.kind)) return 0;
-  if (m.kind == isa::MmaKind::mxf8f6f4) return 1;
-  return m.scale_vector == isa::ScaleVector::x4 || m.scale_vector == isa::ScaleVector::block16 ? 4 : 2;
-}
-
 // cta_group::2 is for the two CTAs of a pair: ranks that differ in the last bit.
 void check_pair(const Context& c, isa::CtaGroup group) {
   const std::size_t ctas = c.cluster->ctas.size();
@@ -125,7 +120,7 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   judge(c, i, rules::sdesc_atom32(m.kind, t.shape.b_major, t.b_swizzle));
   t.accumulate = c.read_predicate(c.slot(i, at_enable), lane);
   t.scale_input_d = i.count;
-  t.scale_vector = scales_per_row(m);
+  t.scale_vector = isa::scales_per_row(m.kind, m.scale_vector);
   t.sfa = u32(word(at_sfa)), t.sfb = u32(word(at_sfb));
   if (i.flags & flag_lanes)
     for (unsigned k = 0; k < 4u * unsigned(t.members()); ++k) t.disabled[k] = u32(word(at_lanes + k));

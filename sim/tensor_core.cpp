@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ptx/isa/scales.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/execution.hpp"
 #include "sim/tensor_operands.hpp"
@@ -60,16 +61,17 @@ void gather_a_tmem(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, 
   if (poison) report_poison(grid, task, "A", column);
 }
 
-// Scale bytes of each row: byte `id` and up of the cell at (row % 32, base + row / 32).
+// Scale bytes of each row, from byte `id` of its cell on.
 std::vector<std::uint8_t> gather_scales(Grid& grid, const MmaTask& task, Cta& cta, u32 address, int id, int rows) {
   const int base = int(address & 0x1FF);
   std::vector<std::uint8_t> out(std::size_t(rows * task.scale_vector));
   bool poison = false;
   for (int row = 0; row < rows; ++row) {
-    const u32 cell = *cta.tmem.cell(row % 32, base + row / 32);
-    poison |= !*cta.tmem.written(row % 32, base + row / 32);
+    const auto [lane, column, first] = isa::scale_cell(row, id);
+    const u32 cell = *cta.tmem.cell(lane, base + column);
+    poison |= !*cta.tmem.written(lane, base + column);
     for (int k = 0; k < task.scale_vector; ++k)
-      out[std::size_t(row * task.scale_vector + k)] = std::uint8_t(cell >> 8 * (id + k));
+      out[std::size_t(row * task.scale_vector + k)] = std::uint8_t(cell >> 8 * (first + k));
   }
   if (poison) report_poison(grid, task, "scale factors", base);
   return out;
@@ -186,8 +188,8 @@ void check_mma(const MmaTask& t, Cta& issuer) {
     check_operand({t.b, t.b_swizzle, t.shape.b_major, t.shape.n / t.members(), bits}, cta, "B");
     if (!t.scale_vector) continue;
     if (t.path() == isa::DataPath::B) unmodelled("block scaling with M = 128 over two CTAs");
-    cta.tmem.check_columns(int(t.sfa & 0x1FF), (rows + 31) / 32, "the scale factors of A");
-    cta.tmem.check_columns(int(t.sfb & 0x1FF), (t.shape.n + 31) / 32, "the scale factors of B");
+    cta.tmem.check_columns(int(t.sfa & 0x1FF), isa::scale_columns(rows), "the scale factors of A");
+    cta.tmem.check_columns(int(t.sfb & 0x1FF), isa::scale_columns(t.shape.n), "the scale factors of B");
   }
 }
 

@@ -61,6 +61,24 @@ constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   return std::nullopt;
 }
 
+/// Scales of a row that one dense instruction reads; 0 where the kind has none.
+constexpr int scales_per_row(MmaKind kind, ScaleVector v, bool k96 = false) {
+  const int block = scale_block(kind, v);
+  return block ? mma_k(kind, false, k96) / block : 0;
+}
+
+/// Where scale `k` (0 to 3) of a row of A or of a column of B lies, relative to the scale address: 32 rows to a column of
+/// cells, the scales along K in the bytes of a cell. The hardware wants the same cells in every quarter of the lanes:
+/// `lane` is that of the first. PTX ISA "tcgen05, Layout of the Scale Factor".
+struct ScaleCell {
+  int lane = 0;
+  int column = 0;
+  int byte = 0;
+  constexpr bool operator==(const ScaleCell&) const = default;
+};
+
+constexpr ScaleCell scale_cell(int row, int k = 0) { return {row % 32, row / 32, k}; }
+
 /// Which operand's scales: A's belong to rows, B's to columns.
 enum class ScaleSide : std::uint8_t { A, B };
 
