@@ -12,9 +12,11 @@ class Thread : public TensorCore {
 
   // Here only to say who executes them.
   template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_st(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
 };
 
 }  // namespace kiln::dsl

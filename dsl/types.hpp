@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/isa/swizzle.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/types.hpp"
@@ -20,11 +22,15 @@ struct Element {
 using bf16 = Element<ScalarType::bf16>;
 using f16 = Element<ScalarType::f16>;
 using f32 = Element<ScalarType::f32>;
+using f64 = Element<ScalarType::f64>;
 using u8 = Element<ScalarType::u8>;
 using u16 = Element<ScalarType::u16>;
 using u32 = Element<ScalarType::u32>;
 using u64 = Element<ScalarType::u64>;
 using s32 = Element<ScalarType::s32>;
+using s64 = Element<ScalarType::s64>;
+using b32 = Element<ScalarType::b32>;
+using b64 = Element<ScalarType::b64>;
 
 using isa::Major;
 inline constexpr Major K_major = Major::K, MN_major = Major::MN;
@@ -39,6 +45,20 @@ inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, sw
 constexpr isa::Swizzle swizzle_of(Layout l) {
   return l == Layout::packed ? isa::Swizzle::none : isa::Swizzle(int(l) - 1);
 }
+
+/// State spaces, as template arguments; `any_space` where PTX writes none.
+inline constexpr isa::Space shared_cta = isa::Space::shared_cta, shared_cluster = isa::Space::shared_cluster,
+                            global = isa::Space::global, any_space = isa::Space::generic;
+
+inline constexpr isa::CtaGroup cta_group_1 = isa::CtaGroup::one, cta_group_2 = isa::CtaGroup::two;
+
+/// Shapes of tcgen05.ld and tcgen05.st: lanes, bits of a row in one register, column ranges.
+inline constexpr isa::DataShape shape_32x32b = isa::DataShape::s32x32b, shape_16x64b = isa::DataShape::s16x64b,
+                                shape_16x128b = isa::DataShape::s16x128b, shape_16x256b = isa::DataShape::s16x256b,
+                                shape_16x32bx2 = isa::DataShape::s16x32bx2;
+
+/// .redOp: what a reduction does.
+using RedOp = isa::Combine;
 
 using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f;
 using isa::Target;

@@ -3,6 +3,7 @@
   %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
                                               %clangxx     clang++, the same
+  %forms       the examples of tests/forms
   REQUIRES: ptxas | gpu | clang
 """
 import os
@@ -46,6 +47,7 @@ def syntax_check(compiler):
 
 config.substitutions += [
     ("%kiln", config.kiln_command),
+    ("%forms", config.kiln_forms),
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", syntax_check(config.kiln_gxx)),
