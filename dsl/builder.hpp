@@ -1,6 +1,8 @@
 // The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one module.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: compilers print the way to it in front of every broken rule
+
 #include <list>
 #include <string>
 #include <vector>

@@ -45,13 +45,12 @@ std::vector<Operand> WholeWarps::load_reduced(const TmemAccess& a, RedOp op, Sca
                                               const U32& address, Here at) {
   before_tcgen05(at);
   require_feature(isa::Feature::ld_red, at);
-  const bool abs = how == Comparison::abs || how == Comparison::abs_NaN, nan = how >= Comparison::NaN;
   std::vector<Operand> regs = fresh_registers(*rec_, a.repeat);
   const Operand reduced = rec_->fresh(ScalarType::b32);
   std::vector<Operand> operands{Operand::vector(regs), reduced, address_of(*rec_, address, at)};
   if (a.split) operands.push_back(Operand::number(*a.split));
   rec_->emit(access_name("tcgen05.ld.red", a) +
-                 dotted({"", spelling(op), abs ? "abs" : "", nan ? "NaN" : "", isa::spelling(type)}),
+                 dotted({"", spelling(op), compares_magnitudes(how) ? "abs" : "", keeps_nan(how) ? "NaN" : "", spelling(type)}),
              std::move(operands), at);
   regs.push_back(reduced);
   return regs;

@@ -1,6 +1,8 @@
 // Whole warps: the readers and writers of tensor memory, its allocators, and the electors of one thread.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: compilers print the way to it in front of every broken rule
+
 #include <bit>
 
 #include "dsl/thread.hpp"
@@ -16,6 +18,8 @@ inline constexpr Packing pack_16b = Packing::pack_16b;
 inline constexpr Unpacking unpack_16b = Unpacking::unpack_16b;
 /// What tcgen05.ld.red does to floats before it compares them.
 enum class Comparison : unsigned char { plain, abs, NaN, abs_NaN };
+constexpr bool compares_magnitudes(Comparison c) { return c == Comparison::abs || c == Comparison::abs_NaN; }
+constexpr bool keeps_nan(Comparison c) { return c == Comparison::NaN || c == Comparison::abs_NaN; }
 
 /// A form of tcgen05.ld or tcgen05.st, after its legality has been asked.
 struct TmemAccess {
@@ -25,9 +29,9 @@ struct TmemAccess {
   std::optional<int> split;  // of 16x32bx2: columns from the first range to the second
 };
 
-template <isa::DataShape shape, int repeat, bool split>
-constexpr void require_shape() {
-  rules::require<rules::first(rules::ld_repeat(shape, repeat), rules::ld_split(shape, split))>();
+/// Whether a load or store has this shape; its split is given or not.
+constexpr rules::Verdict ld_shape(isa::DataShape shape, int repeat, bool split) {
+  return rules::first(rules::ld_repeat(shape, repeat), rules::ld_split(shape, split));
 }
 /// Registers of a load or store.
 template <isa::DataShape shape, int repeat>
@@ -43,40 +47,36 @@ class WholeWarps : public Scope {
   /// `split` is the immediate of 16x32bx2. PTX ISA "tcgen05.ld".
   template <isa::DataShape shape, int repeat, Packing pack = Packing::none>
   Registers<b32, registers_of<shape, repeat>, LdState::pending> tcgen05_ld(const U32& address, Here at = {}) {
-    require_shape<shape, repeat, false>();
+    rules::require<ld_shape(shape, repeat, false)>();
     return {*rec_, load_tmem({shape, repeat, pack == pack_16b, {}}, address, at)};
   }
   template <isa::DataShape shape, int repeat, int split, Packing pack = Packing::none>
   Registers<b32, registers_of<shape, repeat>, LdState::pending> tcgen05_ld(const U32& address, Here at = {}) {
-    require_shape<shape, repeat, true>();
+    rules::require<ld_shape(shape, repeat, true)>();
     return {*rec_, load_tmem({shape, repeat, pack == pack_16b, split}, address, at)};
   }
 
   /// A load and the least or greatest of what this thread receives. PTX ISA "tcgen05.ld.red".
   template <isa::DataShape shape, int repeat, RedOp op, class T, Comparison how = Comparison::plain>
   Reduced<T, repeat, LdState::pending> tcgen05_ld_red(const U32& address, Here at = {}) {
-    require_shape<shape, repeat, false>();
-    require_reduction<shape, repeat, op, T, how>();
+    rules::require<rules::first(ld_shape(shape, repeat, false), reducible<op>(shape, repeat, T::scalar, how))>();
     return reduced<T, repeat>(load_reduced({shape, repeat, false, {}}, op, T::scalar, how, address, at));
   }
   template <isa::DataShape shape, int repeat, int split, RedOp op, class T, Comparison how = Comparison::plain>
   Reduced<T, repeat, LdState::pending> tcgen05_ld_red(const U32& address, Here at = {}) {
-    require_shape<shape, repeat, true>();
-    require_reduction<shape, repeat, op, T, how>();
+    rules::require<rules::first(ld_shape(shape, repeat, true), reducible<op>(shape, repeat, T::scalar, how))>();
     return reduced<T, repeat>(load_reduced({shape, repeat, false, split}, op, T::scalar, how, address, at));
   }
 
   /// Writes this thread's registers. PTX ISA "tcgen05.st".
   template <isa::DataShape shape, int repeat, Unpacking unpack = Unpacking::none, class T, int N, LdState s>
   void tcgen05_st(const U32& address, const Registers<T, N, s>& values, Here at = {}) {
-    require_shape<shape, repeat, false>();
-    require_values<shape, repeat, T, N, s>();
+    rules::require<rules::first(ld_shape(shape, repeat, false), storable<T, N, s>(shape, repeat))>();
     store_tmem({shape, repeat, unpack == unpack_16b, {}}, address, values.operands(), at);
   }
   template <isa::DataShape shape, int repeat, int split, Unpacking unpack = Unpacking::none, class T, int N, LdState s>
   void tcgen05_st(const U32& address, const Registers<T, N, s>& values, Here at = {}) {
-    require_shape<shape, repeat, true>();
-    require_values<shape, repeat, T, N, s>();
+    rules::require<rules::first(ld_shape(shape, repeat, true), storable<T, N, s>(shape, repeat))>();
     store_tmem({shape, repeat, unpack == unpack_16b, split}, address, values.operands(), at);
   }
 
@@ -139,16 +139,15 @@ class WholeWarps : public Scope {
   std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
 
  private:
-  template <isa::DataShape shape, int repeat, RedOp op, class T, Comparison how>
-  static constexpr void require_reduction() {
+  template <RedOp op>
+  static constexpr rules::Verdict reducible(isa::DataShape shape, int repeat, ScalarType type, Comparison how) {
     static_assert(op == RedOp::min || op == RedOp::max, "tcgen05.ld.red finds the min or the max");
-    constexpr bool abs = how == Comparison::abs || how == Comparison::abs_NaN, nan = how >= Comparison::NaN;
-    rules::require<rules::ld_reduction(shape, repeat, T::scalar, abs, nan)>();
+    return rules::ld_reduction(shape, repeat, type, compares_magnitudes(how), keeps_nan(how));
   }
-  template <isa::DataShape shape, int repeat, class T, int N, LdState s>
-  static constexpr void require_values() {
-    rules::require<rules::first(rules::step(s, LdEvent::read).verdict,
-                                rules::ld_registers(shape, repeat, Registers<T, N, s>::count))>();
+  template <class T, int N, LdState s>
+  static constexpr rules::Verdict storable(isa::DataShape shape, int repeat) {
+    return rules::first(rules::step(s, LdEvent::read).verdict,
+                        rules::ld_registers(shape, repeat, Registers<T, N, s>::count));
   }
   // The last register is the reduced value.
   template <class T, int N>

@@ -3,7 +3,7 @@
   %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
                                               %clangxx     clang++, the same
-  %forms       the examples of tests/forms
+  %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
   REQUIRES: ptxas | gpu | clang
 """
 import os
@@ -48,6 +48,7 @@ def syntax_check(compiler):
 config.substitutions += [
     ("%kiln", config.kiln_command),
     ("%forms", config.kiln_forms),
+    ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhp])[0-9]+/%\1/g'"),
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", syntax_check(config.kiln_gxx)),
