@@ -34,8 +34,8 @@ void Mbarriers::mbarrier_inval(const Mbarrier& b, Here at) {
 
 // Arrivals -------------------------------------------------------------------------------------------------------------
 
-Operand Mbarriers::arrive(std::string_view variant, const AnyMbarrier& b, const std::optional<Operand>& operand,
-                          const ArriveOrder& order, Here at) {
+Operand Mbarriers::arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<Operand>& operand,
+                           const ArriveOrder& order, Here at) {
   if (b.released) *b.released = true;
   const bool remote = b.space == isa::Space::shared_cluster;
   const Operand state = remote ? sink() : rec_->fresh(ScalarType::b64);
@@ -47,39 +47,39 @@ Operand Mbarriers::arrive(std::string_view variant, const AnyMbarrier& b, const 
 }
 
 MbarrierState Mbarriers::mbarrier_arrive(const Mbarrier& b, OperandOf<U32> n, ArriveOrder order, Here at) {
-  return state(arrive("arrive", b, count(n), order, at));
+  return state(arrival("arrive", b, count(n), order, at));
 }
 void Mbarriers::mbarrier_arrive(const RemoteMbarrier& b, OperandOf<U32> n, ArriveOrder order, Here at) {
-  arrive("arrive", b, count(n), order, at);
+  arrival("arrive", b, count(n), order, at);
 }
 MbarrierState Mbarriers::mbarrier_arrive_noComplete(const Mbarrier& b, OperandOf<U32> n, Here at) {
   count(n);
-  return state(arrive("arrive.noComplete", b, operand_of(n), {}, at));
+  return state(arrival("arrive.noComplete", b, operand_of(n), {}, at));
 }
 MbarrierState Mbarriers::mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order, Here at) {
-  return state(arrive("arrive.expect_tx", b, transaction(bytes), order, at));
+  return state(arrival("arrive.expect_tx", b, transaction(bytes), order, at));
 }
 void Mbarriers::mbarrier_arrive_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order, Here at) {
-  arrive("arrive.expect_tx", b, transaction(bytes), order, at);
+  arrival("arrive.expect_tx", b, transaction(bytes), order, at);
 }
 
 MbarrierState Mbarriers::mbarrier_arrive_drop(const Mbarrier& b, OperandOf<U32> n, ArriveOrder order, Here at) {
-  return state(arrive("arrive_drop", b, count(n), order, at));
+  return state(arrival("arrive_drop", b, count(n), order, at));
 }
 void Mbarriers::mbarrier_arrive_drop(const RemoteMbarrier& b, OperandOf<U32> n, ArriveOrder order, Here at) {
-  arrive("arrive_drop", b, count(n), order, at);
+  arrival("arrive_drop", b, count(n), order, at);
 }
 MbarrierState Mbarriers::mbarrier_arrive_drop_noComplete(const Mbarrier& b, OperandOf<U32> n, Here at) {
   count(n);
-  return state(arrive("arrive_drop.noComplete", b, operand_of(n), {}, at));
+  return state(arrival("arrive_drop.noComplete", b, operand_of(n), {}, at));
 }
 MbarrierState Mbarriers::mbarrier_arrive_drop_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order,
                                                         Here at) {
-  return state(arrive("arrive_drop.expect_tx", b, transaction(bytes), order, at));
+  return state(arrival("arrive_drop.expect_tx", b, transaction(bytes), order, at));
 }
 void Mbarriers::mbarrier_arrive_drop_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order,
                                                Here at) {
-  arrive("arrive_drop.expect_tx", b, transaction(bytes), order, at);
+  arrival("arrive_drop.expect_tx", b, transaction(bytes), order, at);
 }
 
 // Transactions ---------------------------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ class Mbarriers : public Issuer {
 
  private:
   // Writes `mbarrier.VARIANT` and answers the state, which another CTA's barrier does not give.
-  ir::Operand arrive(std::string_view variant, const AnyMbarrier& b, const std::optional<ir::Operand>& operand,
-                     const ArriveOrder& order, Here at);
+  ir::Operand arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<ir::Operand>& operand,
+                      const ArriveOrder& order, Here at);
   MbarrierState state(ir::Operand o) const { return {*rec_, std::move(o)}; }
   void change_tx(std::string_view name, const AnyMbarrier& b, const OperandOf<U32>& bytes, const TxOrder& order, Here at);
   Pred test(std::string_view name, const Mbarrier& b, const Phase& phase, const ExtraList& extras, Here at);

@@ -61,9 +61,8 @@ class TensorMapHandle {
     return box<isa::TensorMode::scatter4>(Coordinates<5>{column, rows[0], rows[1], rows[2], rows[3]});
   }
   /// Pixels of a convolution's window: where the window stands, and the offsets inside it. PTX ISA "im2col mode".
-  TensorBox<isa::TensorMode::im2col, rank> im2col(const Coordinates<rank>& at, const Coordinates<rank - 2>& offsets) const
-    requires(rank >= 3)
-  {
+  TensorBox<isa::TensorMode::im2col, rank> im2col(const Coordinates<rank>& at,
+                                                  const Coordinates<(rank > 2 ? rank - 2 : 1)>& offsets) const {
     return box<isa::TensorMode::im2col>(at, offsets);
   }
   /// The same along W: the halo's width and the offset. PTX ISA "im2col::w mode", "im2col::w::128 mode".
