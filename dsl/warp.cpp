@@ -41,8 +41,8 @@ std::vector<Operand> WholeWarps::load_tmem(const TmemAccess& a, const U32& addre
   return regs;
 }
 
-std::vector<Operand> WholeWarps::load_reduced(const TmemAccess& a, RedOp op, ScalarType type, Comparison how,
-                                              const U32& address, Here at) {
+std::vector<Operand> WholeWarps::load_reduced(const TmemReduction& a, RedOp op, ScalarType type, const U32& address,
+                                              Here at) {
   before_tcgen05(at);
   require_feature(isa::Feature::ld_red, at);
   std::vector<Operand> regs = fresh_registers(*rec_, a.repeat);
@@ -50,7 +50,8 @@ std::vector<Operand> WholeWarps::load_reduced(const TmemAccess& a, RedOp op, Sca
   std::vector<Operand> operands{Operand::vector(regs), reduced, address_of(*rec_, address, at)};
   if (a.split) operands.push_back(Operand::number(*a.split));
   rec_->emit(access_name("tcgen05.ld.red", a) +
-                 dotted({"", spelling(op), compares_magnitudes(how) ? "abs" : "", keeps_nan(how) ? "NaN" : "", spelling(type)}),
+                 dotted({"", spelling(op), compares_magnitudes(a.comparison) ? "abs" : "",
+                         keeps_nan(a.comparison) ? "NaN" : "", spelling(type)}),
              std::move(operands), at);
   regs.push_back(reduced);
   return regs;
@@ -134,7 +135,7 @@ std::vector<Operand> Warpgroup::load_rows(const U32& address, int columns, Here 
   // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
   const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
   const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
-  return load_tmem({isa::DataShape::s32x32b, columns, false, {}}, apply("add", lanes, address, at), at);
+  return load_tmem({isa::DataShape::s32x32b, columns}, apply("add", lanes, address, at), at);
 }
 
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.

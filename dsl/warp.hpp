@@ -21,17 +21,37 @@ enum class Comparison : unsigned char { plain, abs, NaN, abs_NaN };
 constexpr bool compares_magnitudes(Comparison c) { return c == Comparison::abs || c == Comparison::abs_NaN; }
 constexpr bool keeps_nan(Comparison c) { return c == Comparison::NaN || c == Comparison::abs_NaN; }
 
-/// A form of tcgen05.ld or tcgen05.st, after its legality has been asked.
+/// A form of tcgen05.ld or tcgen05.st: what stands behind the shape and the repeat count is taken in any order.
 struct TmemAccess {
   isa::DataShape shape;
   int repeat;
-  bool packed;
-  std::optional<int> split;  // of 16x32bx2: columns from the first range to the second
+  bool packed = false;
+  std::optional<int> split{};  // the immediate of 16x32bx2: columns from the first range to the second
+  constexpr void take(int columns) { split = columns; }
 };
+struct TmemLoad : TmemAccess {
+  using TmemAccess::take;
+  constexpr void take(Packing) { packed = true; }
+};
+struct TmemStore : TmemAccess {
+  using TmemAccess::take;
+  constexpr void take(Unpacking) { packed = true; }
+};
+struct TmemReduction : TmemAccess {
+  Comparison comparison = Comparison::plain;
+  using TmemAccess::take;
+  constexpr void take(Comparison c) { comparison = c; }
+};
+template <class Access, auto... how>
+constexpr Access tmem_access(isa::DataShape shape, int repeat) {
+  Access a{{shape, repeat}};
+  (a.take(how), ...);
+  return a;
+}
 
-/// Whether a load or store has this shape; its split is given or not.
-constexpr rules::Verdict ld_shape(isa::DataShape shape, int repeat, bool split) {
-  return rules::first(rules::ld_repeat(shape, repeat), rules::ld_split(shape, split));
+/// Whether a load or store has this shape.
+constexpr rules::Verdict tmem_shape(const TmemAccess& a) {
+  return rules::first(rules::ld_repeat(a.shape, a.repeat), rules::ld_split(a.shape, a.split.has_value()));
 }
 /// Registers of a load or store.
 template <isa::DataShape shape, int repeat>
@@ -44,40 +64,30 @@ class WholeWarps : public Scope {
   WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
 
   /// The registers that this thread receives, in the order of the ISA's fragment pictures; readable after wait(...).
-  /// `split` is the immediate of 16x32bx2. PTX ISA "tcgen05.ld".
-  template <isa::DataShape shape, int repeat, Packing pack = Packing::none>
+  /// `how`: pack_16b, and for 16x32bx2 the columns between its ranges. PTX ISA "tcgen05.ld".
+  template <isa::DataShape shape, int repeat, auto... how>
   Registers<b32, registers_of<shape, repeat>, LdState::pending> tcgen05_ld(const U32& address, Here at = {}) {
-    rules::require<ld_shape(shape, repeat, false)>();
-    return {*rec_, load_tmem({shape, repeat, pack == pack_16b, {}}, address, at)};
+    constexpr auto access = tmem_access<TmemLoad, how...>(shape, repeat);
+    rules::require<tmem_shape(access)>();
+    return {*rec_, load_tmem(access, address, at)};
   }
-  template <isa::DataShape shape, int repeat, int split, Packing pack = Packing::none>
-  Registers<b32, registers_of<shape, repeat>, LdState::pending> tcgen05_ld(const U32& address, Here at = {}) {
-    rules::require<ld_shape(shape, repeat, true)>();
-    return {*rec_, load_tmem({shape, repeat, pack == pack_16b, split}, address, at)};
-  }
-
-  /// A load and the least or greatest of what this thread receives. PTX ISA "tcgen05.ld.red".
-  template <isa::DataShape shape, int repeat, RedOp op, class T, Comparison how = Comparison::plain>
+  /// A load and the least or greatest of what this thread receives. `how`: a Comparison, and for 16x32bx2 the columns
+  /// between its ranges. PTX ISA "tcgen05.ld.red".
+  template <isa::DataShape shape, int repeat, RedOp op, class T, auto... how>
   Reduced<T, repeat, LdState::pending> tcgen05_ld_red(const U32& address, Here at = {}) {
-    rules::require<rules::first(ld_shape(shape, repeat, false), reducible<op>(shape, repeat, T::scalar, how))>();
-    return reduced<T, repeat>(load_reduced({shape, repeat, false, {}}, op, T::scalar, how, address, at));
+    static_assert(op == RedOp::min || op == RedOp::max, "tcgen05.ld.red finds the min or the max");
+    constexpr auto access = tmem_access<TmemReduction, how...>(shape, repeat);
+    rules::require<rules::first(tmem_shape(access), reducible(access, T::scalar))>();
+    return reduced<T, repeat>(load_reduced(access, op, T::scalar, address, at));
   }
-  template <isa::DataShape shape, int repeat, int split, RedOp op, class T, Comparison how = Comparison::plain>
-  Reduced<T, repeat, LdState::pending> tcgen05_ld_red(const U32& address, Here at = {}) {
-    rules::require<rules::first(ld_shape(shape, repeat, true), reducible<op>(shape, repeat, T::scalar, how))>();
-    return reduced<T, repeat>(load_reduced({shape, repeat, false, split}, op, T::scalar, how, address, at));
-  }
-
-  /// Writes this thread's registers. PTX ISA "tcgen05.st".
-  template <isa::DataShape shape, int repeat, Unpacking unpack = Unpacking::none, class T, int N, LdState s>
+  /// Writes this thread's registers. `how`: unpack_16b, and for 16x32bx2 the columns between its ranges.
+  /// PTX ISA "tcgen05.st".
+  template <isa::DataShape shape, int repeat, auto... how, class T, int N, LdState s>
   void tcgen05_st(const U32& address, const Registers<T, N, s>& values, Here at = {}) {
-    rules::require<rules::first(ld_shape(shape, repeat, false), storable<T, N, s>(shape, repeat))>();
-    store_tmem({shape, repeat, unpack == unpack_16b, {}}, address, values.operands(), at);
-  }
-  template <isa::DataShape shape, int repeat, int split, Unpacking unpack = Unpacking::none, class T, int N, LdState s>
-  void tcgen05_st(const U32& address, const Registers<T, N, s>& values, Here at = {}) {
-    rules::require<rules::first(ld_shape(shape, repeat, true), storable<T, N, s>(shape, repeat))>();
-    store_tmem({shape, repeat, unpack == unpack_16b, split}, address, values.operands(), at);
+    constexpr auto access = tmem_access<TmemStore, how...>(shape, repeat);
+    rules::require<rules::first(tmem_shape(access), rules::step(s, LdEvent::read).verdict,
+                                rules::ld_registers(shape, repeat, Registers<T, N, s>::count))>();
+    store_tmem(access, address, values.operands(), at);
   }
 
   /// Until this thread's loads have filled their registers, and until its stores are done. PTX ISA "tcgen05.wait".
@@ -132,22 +142,15 @@ class WholeWarps : public Scope {
   template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
   template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
   template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <class... Args> void cp_async_bulk(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <class... Args> void cp_async_bulk_tensor(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+  template <auto..., class... Args> void cp_async_bulk(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+  template <auto..., class... Args> void cp_async_bulk_tensor(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
 
  protected:
   std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
 
  private:
-  template <RedOp op>
-  static constexpr rules::Verdict reducible(isa::DataShape shape, int repeat, ScalarType type, Comparison how) {
-    static_assert(op == RedOp::min || op == RedOp::max, "tcgen05.ld.red finds the min or the max");
-    return rules::ld_reduction(shape, repeat, type, compares_magnitudes(how), keeps_nan(how));
-  }
-  template <class T, int N, LdState s>
-  static constexpr rules::Verdict storable(isa::DataShape shape, int repeat) {
-    return rules::first(rules::step(s, LdEvent::read).verdict,
-                        rules::ld_registers(shape, repeat, Registers<T, N, s>::count));
+  static constexpr rules::Verdict reducible(const TmemReduction& a, ScalarType type) {
+    return rules::ld_reduction(a.shape, a.repeat, type, compares_magnitudes(a.comparison), keeps_nan(a.comparison));
   }
   // The last register is the reduced value.
   template <class T, int N>
@@ -156,8 +159,7 @@ class WholeWarps : public Scope {
     regs.pop_back();
     return {{*rec_, std::move(regs)}, {*rec_, {last}}};
   }
-  std::vector<ir::Operand> load_reduced(const TmemAccess& access, RedOp op, ScalarType type, Comparison how,
-                                        const U32& address, Here at);
+  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address, Here at);
   void store_tmem(const TmemAccess& access, const U32& address, const std::vector<ir::Operand>& values, Here at);
   void setmaxnreg(std::string_view direction, int registers, Here at);
   void copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at);

@@ -28,7 +28,7 @@ Kernel store(std::string_view name, Target target) {
     w.tcgen05_st<shape_32x32b, 4>(cells, w.wait(w.tcgen05_ld<shape_32x32b, 4>(cells)));
     w.tcgen05_st<shape_16x64b, 1, unpack_16b>(cells, thread);
     w.tcgen05_st<shape_16x32bx2, 1, 16>(cells, thread);
-    w.tcgen05_st<shape_16x32bx2, 1, 16, unpack_16b>(cells, thread);
+    w.tcgen05_st<shape_16x32bx2, 1, unpack_16b, 16>(cells, thread);
     w.tcgen05_wait_st();
   });
 }
@@ -38,7 +38,7 @@ Kernel load_reduced(std::string_view name, Target target) {
   const U32 cells = k.tmem<f32, 128, 32>("cells").address();
   return in_warp(k, [&](Warp w) {
     const auto row = w.wait(w.tcgen05_ld_red<shape_32x32b, 2, RedOp::max, f32, Comparison::abs_NaN>(cells));
-    const auto words = w.wait(w.tcgen05_ld_red<shape_16x32bx2, 2, 16, RedOp::min, u32>(cells));
+    const auto words = w.wait(w.tcgen05_ld_red<shape_16x32bx2, 2, RedOp::min, u32, 16>(cells));
     const auto scaled = make_registers<1>(w.recorder(), [&](int) { return row.reduced[0] * row.values[1]; });
     w.tcgen05_st<shape_32x32b, 1>(cells, scaled);
     w.tcgen05_st<shape_32x32b, 1>(cells, words.reduced);
