@@ -45,8 +45,8 @@ void BulkCopies::cp_async_bulk(const U64& to, const U32& from, OperandOf<U32> by
 
 void BulkCopies::cp_async_bulk(const ClusterAddress& to, const U32& from, OperandOf<U32> bytes,
                                const RemoteMbarrier& full, Here at) {
-  bulk(dotted({"cp.async.bulk.shared::cluster.shared::cta", on_mbarrier}), to.value, from, bytes, &full.address.value, {},
-       at);
+  bulk(dotted({"cp.async.bulk.shared::cluster.shared::cta", on_mbarrier}), to.value, from, bytes, &full.address.value,
+       {}, at);
 }
 
 void BulkCopies::bulk_reduce(RedOp op, ScalarType type, const U64& to, const U32& from, const OperandOf<U32>& bytes,
@@ -57,8 +57,8 @@ void BulkCopies::bulk_reduce(RedOp op, ScalarType type, const U64& to, const U32
 
 void BulkCopies::bulk_reduce(RedOp op, ScalarType type, const ClusterAddress& to, const U32& from,
                              const OperandOf<U32>& bytes, const RemoteMbarrier& full, Here at) {
-  bulk(dotted({"cp.reduce.async.bulk.shared::cluster.shared::cta", on_mbarrier}) + combination(op, type), to.value, from,
-       bytes, &full.address.value, {}, at);
+  bulk(dotted({"cp.reduce.async.bulk.shared::cluster.shared::cta", on_mbarrier}) + combination(op, type), to.value,
+       from, bytes, &full.address.value, {}, at);
 }
 
 void BulkCopies::cp_async_bulk_prefetch_L2(const U64& from, OperandOf<U32> bytes, const Extras<CacheHint>& extras,

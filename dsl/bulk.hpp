@@ -48,7 +48,8 @@ class BulkCopies : public Scope {
   }
 
   /// Brings global memory into L2. PTX ISA "cp.async.bulk.prefetch".
-  void cp_async_bulk_prefetch_L2(const U64& from, OperandOf<U32> bytes, const Extras<CacheHint>& extras = {}, Here at = {});
+  void cp_async_bulk_prefetch_L2(const U64& from, OperandOf<U32> bytes, const Extras<CacheHint>& extras = {},
+                                 Here at = {});
 
   /// Closes a group of this thread's stores; waits until at most `pending` groups are not complete, or still read their
   /// source. PTX ISA "cp.async.bulk.commit_group", "cp.async.bulk.wait_group".

@@ -9,7 +9,8 @@ using ir::Operand;
 // Addresses ------------------------------------------------------------------------------------------------------------
 
 ClusterAddress ClusterMember::mapa(const U32& shared, OperandOf<U32> ctarank, Here at) {
-  return {{*rec_, rec_->pure(ScalarType::b32, "mapa.shared::cluster.u32", {use(*rec_, shared, at), operand_of(ctarank)}, at)}};
+  return {{*rec_,
+           rec_->pure(ScalarType::b32, "mapa.shared::cluster.u32", {use(*rec_, shared, at), operand_of(ctarank)}, at)}};
 }
 
 RemoteMbarrier ClusterMember::mapa(const Mbarrier& b, OperandOf<U32> ctarank, Here at) {
@@ -39,7 +40,9 @@ Pred ClusterMember::is_explicit_cluster(Here at) const {
 
 // The barrier ----------------------------------------------------------------------------------------------------------
 
-void ClusterMember::barrier_cluster_arrive(const Extras<ClusterArriveOrder>& extras, Here at) { cluster_arrive(extras, at); }
+void ClusterMember::barrier_cluster_arrive(const Extras<ClusterArriveOrder>& extras, Here at) {
+  cluster_arrive(extras, at);
+}
 void ClusterMember::barrier_cluster_wait(const Extras<ClusterWaitOrder>& extras, Here at) { cluster_wait(extras, at); }
 
 void ClusterMember::cluster_arrive(const ExtraList& extras, Here at) {
@@ -56,8 +59,9 @@ void ClusterMember::cluster_wait(const ExtraList& extras, Here at) {
 void ClusterMember::clusterlaunchcontrol_try_cancel(const U32& response, const Mbarrier& b,
                                                     const Extras<MulticastAll>& extras, Here at) {
   require_feature(extras.has<MulticastAll>() ? isa::Feature::launch_control_all : isa::Feature::launch_control, at);
-  rec_->emit("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes" + extras.modifiers() + ".b128",
-             {address_of(*rec_, response, at), address_of(*rec_, b.address, at)}, at);
+  rec_->emit(
+      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes" + extras.modifiers() + ".b128",
+      {address_of(*rec_, response, at), address_of(*rec_, b.address, at)}, at);
 }
 
 CancelResponse ClusterMember::ld_shared_b128(const U32& response, Here at) {
@@ -80,11 +84,14 @@ Index3 ClusterMember::clusterlaunchcontrol_query_cancel_get_first_ctaid(const Ca
 
 U32 ClusterMember::first_ctaid(Axis axis, const CancelResponse& r, Here at) {
   require_feature(isa::Feature::launch_control, at);
-  const std::string name = "clusterlaunchcontrol.query_cancel.get_first_ctaid::" + std::string(1, char(axis)) + ".b32.b128";
+  const std::string name =
+      "clusterlaunchcontrol.query_cancel.get_first_ctaid::" + std::string(1, char(axis)) + ".b32.b128";
   return {*rec_, rec_->pure(ScalarType::b32, name, {use(*rec_, r, at)}, at)};
 }
 
-void ClusterMember::griddepcontrol_launch_dependents(Here at) { rec_->emit("griddepcontrol.launch_dependents", {}, at); }
+void ClusterMember::griddepcontrol_launch_dependents(Here at) {
+  rec_->emit("griddepcontrol.launch_dependents", {}, at);
+}
 void ClusterMember::griddepcontrol_wait(Here at) { rec_->emit("griddepcontrol.wait", {}, at); }
 
 void ClusterMember::nanosleep(OperandOf<U32> nanoseconds, Here at) {

@@ -133,7 +133,8 @@ void Copies::replace_field(isa::TensorMapField field, const Value& map, isa::Spa
   std::vector<Operand> operands{address_of(*rec_, map, at)};
   if (isa::has_code(field) || isa::has_ordinal(field)) operands.push_back(Operand::number(number));
   if (value) operands.push_back(*value);
-  rec_->emit(dotted({"tensormap.replace.tile", spelling(field), spelling(space), "b1024", isa::is_wide(field) ? "b64" : "b32"}),
+  rec_->emit(dotted({"tensormap.replace.tile", spelling(field), spelling(space), "b1024",
+                     isa::is_wide(field) ? "b64" : "b32"}),
              std::move(operands), at);
 }
 

@@ -1,5 +1,5 @@
-// Tensor copies as one thread issues them: every form of cp.async.bulk.tensor, the short way for tiles, and edits of tensor
-// maps. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap.replace".
+// Tensor copies as one thread issues them: every form of cp.async.bulk.tensor, the short way for tiles, and edits of
+// tensor maps. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap.replace".
 #pragma once
 
 #include "dsl/bulk.hpp"

@@ -66,8 +66,10 @@ class ExtraList {
   std::vector<std::pair<int, Extra>> given_;
 };
 
-template <class Given, class... Allowed> inline constexpr bool is_one_of = (... || std::is_convertible_v<Given, Allowed>);
-template <class One, class... Given> inline constexpr int times_given = (0 + ... + int(std::is_convertible_v<Given, One>));
+template <class Given, class... Allowed>
+inline constexpr bool is_one_of = (... || std::is_convertible_v<Given, Allowed>);
+template <class One, class... Given>
+inline constexpr int times_given = (0 + ... + int(std::is_convertible_v<Given, One>));
 
 /// The extras of one kind of instruction.
 template <class... Allowed>

@@ -15,9 +15,7 @@ void Fences::fence_acquire_sync_restrict_shared_cluster_cluster(Here at) {
 void Fences::fence_release_sync_restrict_shared_cta_cluster(Here at) {
   rec_->emit("fence.release.sync_restrict::shared::cta.cluster", {}, at);
 }
-void Fences::fence_mbarrier_init_release_cluster(Here at) {
-  rec_->emit("fence.mbarrier_init.release.cluster", {}, at);
-}
+void Fences::fence_mbarrier_init_release_cluster(Here at) { rec_->emit("fence.mbarrier_init.release.cluster", {}, at); }
 
 void Fences::fence_proxy_alias(Here at) { rec_->emit("fence.proxy.alias", {}, at); }
 void Fences::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster(Here at) {
@@ -27,7 +25,9 @@ void Fences::fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster(
   rec_->emit("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", {}, at);
 }
 
-void Fences::proxy_async(isa::Space space, Here at) { rec_->emit(dotted({"fence.proxy.async", spelling(space)}), {}, at); }
+void Fences::proxy_async(isa::Space space, Here at) {
+  rec_->emit(dotted({"fence.proxy.async", spelling(space)}), {}, at);
+}
 
 void Fences::proxy_tensormap_release(isa::Scope scope, Here at) {
   rec_->emit(dotted({"fence.proxy.tensormap::generic.release", spelling(scope)}), {}, at);

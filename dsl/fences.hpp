@@ -28,7 +28,8 @@ class Fences : public Mbarriers {
   void fence_proxy_alias(Here at = {});
   void fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster(Here at = {});
   void fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster(Here at = {});
-  /// Between writing a tensor map and copying with it: release by the writer, acquire of the map's 128 bytes by the user.
+  /// Between writing a tensor map and copying with it: release by the writer, acquire of the map's 128 bytes by the
+  /// user.
   template <isa::Scope scope>
   void fence_proxy_tensormap_generic(Order<isa::Semantics::release, scope>, Here at = {}) {
     proxy_tensormap_release(scope, at);

@@ -56,7 +56,8 @@ MbarrierState Mbarriers::mbarrier_arrive_noComplete(const Mbarrier& b, OperandOf
   count(n);
   return state(arrival("arrive.noComplete", b, operand_of(n), {}, at));
 }
-MbarrierState Mbarriers::mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order, Here at) {
+MbarrierState Mbarriers::mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order,
+                                                   Here at) {
   return state(arrival("arrive.expect_tx", b, transaction(bytes), order, at));
 }
 void Mbarriers::mbarrier_arrive_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order, Here at) {

@@ -57,7 +57,8 @@ struct Phase {
 /// What a blocking test may carry.
 using TryWaitExtras = Extras<WaitOrder, SuspendTimeHint>;
 
-/// mbarrier.*, for every scope. Orders that are not given are those that PTX implies: release_cta, acquire_cta, relaxed_cta.
+/// mbarrier.*, for every scope. Orders that are not given are those that PTX implies: release_cta, acquire_cta,
+/// relaxed_cta.
 class Mbarriers : public Issuer {
  public:
   using Issuer::Issuer;
@@ -73,7 +74,8 @@ class Mbarriers : public Issuer {
   /// The same, where the caller knows that they do not complete the phase.
   MbarrierState mbarrier_arrive_noComplete(const Mbarrier& b, OperandOf<U32> count, Here at = {});
   /// Announces `bytes` of copies for the phase, then arrives once.
-  MbarrierState mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {}, Here at = {});
+  MbarrierState mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {},
+                                          Here at = {});
   void mbarrier_arrive_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {}, Here at = {});
 
   /// Arrives and lowers the count of later phases by as much. PTX ISA "mbarrier.arrive_drop".
@@ -85,11 +87,13 @@ class Mbarriers : public Issuer {
   void mbarrier_arrive_drop_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {},
                                       Here at = {});
 
-  /// Changes the bytes that the phase waits for, without an arrival. PTX ISA "mbarrier.expect_tx", "mbarrier.complete_tx".
+  /// Changes the bytes that the phase waits for, without an arrival. PTX ISA "mbarrier.expect_tx",
+  /// "mbarrier.complete_tx".
   void mbarrier_expect_tx(const AnyMbarrier& b, OperandOf<U32> bytes, TxOrder order = {}, Here at = {});
   void mbarrier_complete_tx(const AnyMbarrier& b, OperandOf<U32> bytes, TxOrder order = {}, Here at = {});
 
-  /// Whether the phase has completed; try_wait may sleep until it has. PTX ISA "mbarrier.test_wait", "mbarrier.try_wait".
+  /// Whether the phase has completed; try_wait may sleep until it has. PTX ISA "mbarrier.test_wait",
+  /// "mbarrier.try_wait".
   Pred mbarrier_test_wait(const Mbarrier& b, const Phase& phase, WaitOrder order = {}, Here at = {});
   Pred mbarrier_try_wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras = {}, Here at = {});
   /// Arrivals that the phase of a state still waited for. PTX ISA "mbarrier.pending_count".
@@ -104,7 +108,8 @@ class Mbarriers : public Issuer {
   ir::Operand arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<ir::Operand>& operand,
                       const ArriveOrder& order, Here at);
   MbarrierState state(ir::Operand o) const { return {*rec_, std::move(o)}; }
-  void change_tx(std::string_view name, const AnyMbarrier& b, const OperandOf<U32>& bytes, const TxOrder& order, Here at);
+  void change_tx(std::string_view name, const AnyMbarrier& b, const OperandOf<U32>& bytes, const TxOrder& order,
+                 Here at);
   Pred test(std::string_view name, const Mbarrier& b, const Phase& phase, const ExtraList& extras, Here at);
   // Checks what is a number: counts and bytes have ranges.
   std::optional<ir::Operand> count(const OperandOf<U32>& arrivals) const;

@@ -1,5 +1,5 @@
-// Global tensors behind tensor maps, bare: a map's address with its rank as a type, and the places in the tensor where a
-// copy may begin. PTX ISA "Tensors".
+// Global tensors behind tensor maps, bare: a map's address with its rank as a type, and the places in the tensor where
+// a copy may begin. PTX ISA "Tensors".
 #pragma once
 
 #include <array>
@@ -84,7 +84,8 @@ class TensorMapHandle {
     return {{address_, mode, rank, coordinates_of(address_, at.data(), int(n))}};
   }
   template <isa::TensorMode mode, std::size_t n, std::size_t m>
-  TensorBox<mode, rank> box(const std::array<OperandOf<U32>, n>& at, const std::array<OperandOf<U32>, m>& offsets) const {
+  TensorBox<mode, rank> box(const std::array<OperandOf<U32>, n>& at,
+                            const std::array<OperandOf<U32>, m>& offsets) const {
     return {{address_, mode, rank, coordinates_of(address_, at.data(), int(n)), offsets_of(offsets.data(), int(m))}};
   }
 

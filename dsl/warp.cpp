@@ -75,7 +75,8 @@ void WholeWarps::setmaxnreg(std::string_view direction, int registers, Here at) 
 }
 
 void WholeWarps::copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at) {
-  rec_->emit(dotted({"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release", spelling(scope), "sync.aligned"}),
+  rec_->emit(dotted({"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release", spelling(scope),
+                     "sync.aligned"}),
              {address_of(*rec_, to, at), address_of(*rec_, from, at), Operand::number(isa::tensor_map_bytes)}, at);
 }
 

@@ -55,7 +55,8 @@ Kernel load_blackwell(std::string_view name, Target target) {
     t.cp_async_bulk_tensor<shared_cta>(to, B.gather4(x, {0, 1, 2, x}), full, cta_group_1);
     t.cp_async_bulk_tensor(to, C.im2col_w({x, 0, 0}, {1, x}), full);
     t.cp_async_bulk_tensor(to, E.im2col_w_128({x, 0, 0, 0, 0}, {1, x}), full);
-    t.cp_async_bulk_tensor(to, B.at(x, 0), t.mapa(full, 0), {cta_group_2, multicast_cluster(3), L2_cache_hint(widen(x))});
+    t.cp_async_bulk_tensor(to, B.at(x, 0), t.mapa(full, 0),
+                           {cta_group_2, multicast_cluster(3), L2_cache_hint(widen(x))});
     t.cp_async_bulk_prefetch_tensor_L2(B.gather4(x, {0, 1, 2, x}));
     t.cp_async_bulk_prefetch_tensor_L2(C.im2col_w({x, 0, 0}, {1, x}));
     t.cp_async_bulk_prefetch_tensor_L2(C.im2col_w_128({x, 0, 0}, {1, x}), L2_cache_hint(widen(x)));

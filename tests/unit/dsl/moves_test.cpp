@@ -77,10 +77,8 @@ TEST_CASE("what the target lacks is reported at the line that asks for it") {
 TEST_CASE("tcgen05.ld.red is refused on sm_100a, where the rest of tcgen05 is") {
   KernelBuilder k("k", sm_100a, warps<1>);
   const U32 cells = k.tmem<f32, 128, 32>("cells").address();
-  const unsigned line = __LINE__ + 2;
-  k.role("r", warp<0>, [&](Warp w) {
-    (void)w.tcgen05_ld_red<shape_32x32b, 8, RedOp::min, f32>(cells);
-  });
+  const unsigned line = __LINE__ + 1;
+  k.role("r", warp<0>, [&](Warp w) { (void)w.tcgen05_ld_red<shape_32x32b, 8, RedOp::min, f32>(cells); });
   CHECK(refused(k) == std::pair<std::string, unsigned>{"target-feature", line});
 }
 
@@ -103,12 +101,14 @@ TEST_CASE("numbers that host code knows are checked while the kernel is built") 
     k.role("r", warp<0>.elect(), [&](Thread t) { body(t, slot, b, data); });
     return refused(k).first;
   };
-  CHECK(role([](Thread& t, const U32&, const Mbarrier& b, const U64&) { t.mbarrier_arrive(b, 0); }) == "mbarrier-count");
+  CHECK(role([](Thread& t, const U32&, const Mbarrier& b, const U64&) { t.mbarrier_arrive(b, 0); }) ==
+        "mbarrier-count");
   CHECK(role([](Thread& t, const U32&, const Mbarrier& b, const U64&) { t.mbarrier_expect_tx(b, 1 << 20); }) ==
         "mbarrier-tx");
   CHECK(role([](Thread& t, const U32& slot, const Mbarrier&, const U64& data) { t.cp_async_bulk(data, slot, 24); }) ==
         "bulk-size");
-  CHECK(role([](Thread& t, const U32& slot, const Mbarrier&, const U64& data) { t.cp_async_bulk(data, slot, 32); }) == "");
+  CHECK(role([](Thread& t, const U32& slot, const Mbarrier&, const U64& data) { t.cp_async_bulk(data, slot, 32); }) ==
+        "");
 }
 
 TEST_CASE("an arrival on a slot's barrier in another CTA releases the slot too") {
@@ -139,7 +139,8 @@ TEST_CASE("constants travel to tensor memory in registers, as PTX refuses a vect
   KernelBuilder k("k", sm_100a, warps<1>);
   const U32 cells = k.tmem<f32, 128, 32>("cells").address();
   k.role("r", warp<0>, [&](Warp w) {
-    w.tcgen05_st<shape_32x32b, 2>(cells, make_registers<2>(w.recorder(), [&](int i) { return k.constant(unsigned(i)); }));
+    w.tcgen05_st<shape_32x32b, 2>(cells,
+                                  make_registers<2>(w.recorder(), [&](int i) { return k.constant(unsigned(i)); }));
     w.tcgen05_wait_st();
   });
   const std::string ptx = text(k);
