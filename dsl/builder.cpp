@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "dsl/dead_code.hpp"
+#include "dsl/operands.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/target.hpp"
 
@@ -17,8 +18,6 @@ constexpr Here nowhere = Here::nowhere();
 constexpr const char* dynamic_symbol = "kiln_shared";
 constexpr const char* tmem_slot = "kiln_tmem";
 
-Operand lanes_mask() { return Operand::bits(0xffffffffu); }
-
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
   ir::Variable v;
   v.space = isa::Space::shared;
@@ -31,15 +30,16 @@ ir::Variable shared_variable(std::string name, ScalarType type, int count, int a
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps)
+KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group)
     : ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
       nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
-      name_(std::move(name)), target_(target), warps_(warps.count) {
+      name_(std::move(name)), context_{target, group, std::max(isa::lowest_version(target), isa::PtxVersion{8, 6})},
+      warps_(warps.count) {
   thread_ = special("%tid.x").operand();
   const Operand index = rec_.pure(ScalarType::b32, "shr.u32", {thread_, Operand::number(5)}, nowhere);
   // A shuffle tells ptxas, and every reader, that the index is the same in all lanes.
   warp_ = rec_.fresh(ScalarType::b32);
-  rec_.emit("shfl.sync.idx.b32", {warp_, index, Operand::number(0), Operand::number(31), lanes_mask()}, nowhere);
+  rec_.emit("shfl.sync.idx.b32", {warp_, index, Operand::number(0), Operand::number(31), whole_warp()}, nowhere);
 }
 
 U32 KernelBuilder::special(const char* name) {
@@ -78,7 +78,7 @@ Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
 U32 KernelBuilder::shared_bytes(int bytes, Here at) {
   const int offset = dynamic_bytes_;
   dynamic_bytes_ += placed_bytes(bytes);
-  rec_.require(rules::shared_budget(target_, dynamic_bytes_), at);
+  rec_.require(rules::shared_budget(context_.target, dynamic_bytes_), at);
   const Operand base = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(dynamic_symbol)}, nowhere);
   return apply("add", U32(rec_, base), offset, nowhere);
 }
@@ -119,7 +119,7 @@ int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
   const int first = tmem_columns_;
   tmem_columns_ += columns;
   tmem_at_ = at;
-  rec_.require(rules::target_tcgen05(target_), at, "the target is " + isa::spelling(target_));
+  rec_.require(rules::target_tcgen05(context_.target), at, "the target is " + isa::spelling(context_.target));
   rec_.require(rules::tmem_budget(tmem_columns_), at,
                "'" + name + "' brings the sum to " + std::to_string(tmem_columns_));
   return first;
@@ -136,8 +136,8 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   role.first_warp = first_warp;
   role.warps = warps;
   role.elected = elected;
+  role.context.kernel = &context_;
   role.context.name = name;
-  role.context.target = target_;
   role.context.warp = warp_;
   role.context.thread = thread_;
   role.context.threads = elected ? 1 : warps * isa::threads_per_warp;
@@ -172,7 +172,7 @@ Statements KernelBuilder::role_code(Role& role) {
   std::move(role.body.begin(), role.body.end(), std::back_inserter(out));
   if (role.elected) {
     rec_.label(join);
-    rec_.emit("bar.warp.sync", {lanes_mask()}, nowhere);
+    rec_.emit("bar.warp.sync", {whole_warp()}, nowhere);
   }
   rec_.label(end);
   rec_.leave();
@@ -192,8 +192,16 @@ void KernelBuilder::initialise_barriers() {
                 {Operand::address(b.address, i * isa::mbarrier_bytes), Operand::number(b.arrivals)}, nowhere);
   rec_.emit("fence.mbarrier_init.release.cluster", {}, nowhere);
   rec_.label("setup_barriers_join");
-  rec_.emit("bar.warp.sync", {lanes_mask()}, nowhere);
+  rec_.emit("bar.warp.sync", {whole_warp()}, nowhere);
   rec_.label("setup_barriers_end");
+}
+
+// All threads of the CTA, or of both CTAs of a pair: the peer must be there before it is spoken to, and must not leave
+// while it is.
+void KernelBuilder::synchronise_ctas() {
+  if (!in_pairs()) return rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+  rec_.emit("barrier.cluster.arrive.release.aligned", {}, nowhere);
+  rec_.emit("barrier.cluster.wait.acquire.aligned", {}, nowhere);
 }
 
 Statements KernelBuilder::setup() {
@@ -206,13 +214,13 @@ Statements KernelBuilder::setup() {
     is_allocator_ = rec_.fresh(ScalarType::pred);
     rec_.emit("setp.eq.u32", {is_allocator_, warp_, Operand::number(warps_ > 1 ? 1 : 0)}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("setup_tmem_end")}, nowhere);
-    rec_.emit("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+    rec_.emit(cta_mnemonic("tcgen05.alloc", context_.group) + ".sync.aligned.shared::cta.b32",
               {Operand::address(Operand::named(tmem_slot)), allocation()}, tmem_at_);
-    rec_.emit("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {}, nowhere);
+    rec_.emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", context_.group) + ".sync.aligned", {}, nowhere);
     rec_.label("setup_tmem_end");
     rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
   }
-  if (tensor_memory || !barriers_.empty()) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+  if (tensor_memory || !barriers_.empty()) synchronise_ctas();
   if (tensor_memory) {
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
     rec_.emit("ld.shared.b32", {tmem_base_, Operand::address(Operand::named(tmem_slot))}, nowhere);
@@ -226,10 +234,10 @@ Statements KernelBuilder::cleanup() {
   rec_.enter(out, out);
   rec_.label("role_cleanup");
   if (tmem_columns_ > 0) {
-    rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+    synchronise_ctas();
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("cleanup_end")}, nowhere);
-    rec_.emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32",
+    rec_.emit(cta_mnemonic("tcgen05.dealloc", context_.group) + ".sync.aligned.b32",
               {tmem_base_, allocation()}, tmem_at_);
     rec_.label("cleanup_end");
   }
@@ -273,6 +281,7 @@ ir::Function KernelBuilder::function() {
   threads.name = "reqntid";
   threads.values = {warps_ * isa::threads_per_warp, 1, 1};
   f.performance.push_back(std::move(threads));
+  if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {2, 1, 1}});
 
   Statements code = std::move(rec_.prologue());
   code.insert(code.begin(), {ir::Label{"role_setup", {}}});
@@ -296,11 +305,12 @@ Kernel KernelBuilder::build() {
   check();
   Kernel k;
   k.name = name_;
-  k.target = target_;
+  k.target = context_.target;
   k.block = {std::uint32_t(warps_ * isa::threads_per_warp), 1, 1};
+  if (in_pairs()) k.cluster = {2, 1, 1};
   k.dynamic_smem = std::uint32_t(dynamic_bytes_);
-  k.module.version = std::max(isa::lowest_version(target_), isa::PtxVersion{8, 6});
-  k.module.targets = {isa::spelling(target_)};
+  k.module.version = context_.version;
+  k.module.targets = {isa::spelling(context_.target)};
   if (dynamic_bytes_ > 0) {
     ir::Variable v = shared_variable(dynamic_symbol, ScalarType::b8, 1, tile_placement);
     v.linkage = ir::Linkage::external;

@@ -1,7 +1,7 @@
 // The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one module.
 #pragma once
 
-#include "ptx/rules/require.hpp"  // first: compilers print the way to it in front of every broken rule
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <list>
 #include <string>
@@ -38,7 +38,8 @@ class Recording {
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
 class KernelBuilder : private Recording {
  public:
-  KernelBuilder(std::string name, Target target, WarpCount warps);
+  /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction of it speaks for a pair.
+  KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1);
   KernelBuilder(const KernelBuilder&) = delete;
 
   /// Index of this CTA in the grid.
@@ -77,19 +78,26 @@ class KernelBuilder : private Recording {
     return {&rec_, tmem_base(), tmem_columns(N, name, at)};
   }
 
+  /// A block of tensor memory for something else: TmemA, SFA, SFB, SparseMetadata.
+  template <class Handle>
+  Handle tensor_memory(const std::string& name, Here at = {}) {
+    rules::require<rules::tmem_range(0, Handle::columns_held, isa::tmem_columns)>();
+    return {&rec_, tmem_base(), tmem_columns(Handle::columns_held, name, at)};
+  }
+
   template <class Body>
   void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     add_role(name, who.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
   }
   template <class Body>
   void role(const std::string& name, WholeWarp who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Warp>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
     add_role(name, who.index, 1, false, [&](RoleContext& c) { body(Warp(rec_, c)); }, at);
   }
   template <class Body>
   void role(const std::string& name, WholeWarpgroup who, Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Warpgroup&>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Warpgroup&>()))>>();
     add_role(name, 4 * who.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
   }
 
@@ -161,10 +169,12 @@ class KernelBuilder : private Recording {
   void initialise_barriers();
   Statements role_code(Role& role);
   Statements cleanup();
+  void synchronise_ctas();
+  bool in_pairs() const { return context_.group == CtaGroup::two; }
   ir::Function function();
 
   std::string name_;
-  Target target_;
+  KernelContext context_;
   int warps_;
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;

@@ -1,7 +1,7 @@
 // The front door: include this, and nothing else, to write a kernel.
 #pragma once
 
-#include "ptx/rules/require.hpp"  // first: compilers print the way to it in front of every broken rule
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include "dsl/builder.hpp"
 #include "dsl/entry.hpp"

@@ -1,5 +1,7 @@
 #include "dsl/issuer.hpp"
 
+#include <algorithm>
+
 #include "ptx/rules/target.hpp"
 
 namespace kiln::dsl {
@@ -7,8 +9,10 @@ namespace kiln::dsl {
 using ir::Operand;
 
 void Issuer::require_feature(isa::Feature f, Here at) const {
-  rec_->require(rules::target_feature(f, role_->target, isa::newest_version), at,
-                std::string(isa::spelling(f)) + " with .target " + isa::spelling(role_->target));
+  KernelContext& k = *role_->kernel;
+  k.version = std::max(k.version, isa::lowest_version(f));
+  rec_->require(rules::target_feature(f, k.target, k.version), at,
+                std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
 }
 
 Operand Issuer::result(ScalarType type, std::string_view mnemonic, std::vector<Operand> operands, Here at) {

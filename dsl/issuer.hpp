@@ -9,13 +9,21 @@
 
 #include "dsl/value.hpp"
 #include "ptx/isa/features.hpp"
+#include "ptx/isa/modifiers.hpp"
 
 namespace kiln::dsl {
 
+/// What all roles of a kernel share while it is recorded. Owned by the builder.
+struct KernelContext {
+  isa::Target target{};
+  isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
+  isa::PtxVersion version{};                 // the lowest that knows what was used so far
+};
+
 /// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
 struct RoleContext {
+  KernelContext* kernel = nullptr;
   std::string name{};
-  isa::Target target{};
   ir::Operand warp{};           // index of the warp in the CTA
   ir::Operand thread{};         // index of the thread in the CTA
   int named_barrier = 0;        // of a warpgroup
@@ -35,8 +43,9 @@ class Issuer {
   RoleContext& role() const { return *role_; }
 
  protected:
-  /// Reports [target-feature] where the kernel's target lacks it.
+  /// The kernel's target must have the feature; the module's version follows.
   void require_feature(isa::Feature, Here at) const;
+  isa::CtaGroup group() const { return role_->kernel->group; }
   /// A new value from an instruction that must not be merged with an equal one: `mnemonic result, operands`.
   ir::Operand result(ScalarType, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);
   /// What a special register holds; the same all along the kernel.

@@ -2,6 +2,8 @@
 // builder declares from it, the launch is checked against it.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/fold_left.hpp>
 #include <boost/hana/for_each.hpp>

@@ -49,4 +49,9 @@ inline ir::Operand sink() {
 /// The operand of a branch: labels share the plain name.
 inline ir::Operand target(const std::string& label) { return ir::Operand::named(label); }
 
+/// "tcgen05.alloc.cta_group::2"
+inline std::string cta_mnemonic(std::string_view opcode, isa::CtaGroup group) {
+  return std::string(opcode) + "." + std::string(isa::spelling(group));
+}
+
 }  // namespace kiln::dsl

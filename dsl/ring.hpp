@@ -2,6 +2,8 @@
 // transaction bytes are the ring's business; who acquires, waits and releases is the kernel's.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <boost/hana/at.hpp>
 #include <boost/hana/fold_left.hpp>
 #include <boost/hana/for_each.hpp>

@@ -97,7 +97,8 @@ void Scope::st_global_v4(const U64& address, const std::array<U32, 4>& values, H
 // The strict reading of PTX wants a fence between a thread's wait and its next tcgen05 instruction; it costs nothing.
 void Scope::before_tcgen05(Here at) {
   if (!role_->used_tcgen05)
-    rec_->require(rules::target_tcgen05(role_->target), at, "the target is " + isa::spelling(role_->target));
+    rec_->require(rules::target_tcgen05(role_->kernel->target), at,
+                  "the target is " + isa::spelling(role_->kernel->target));
   role_->used_tcgen05 = true;
   if (!role_->waited) return;
   tcgen05_fence_after_thread_sync(at);

@@ -3,6 +3,8 @@
 // cluster, and here control flow and state. thread.hpp has one thread, warp.hpp whole warps.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <array>
 #include <functional>
 #include <string>
@@ -14,23 +16,13 @@
 #include "dsl/registers.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/target.hpp"
 
 namespace kiln::dsl {
 
+/// What a body's result says about the body.
 template <class Result>
-void require_void_body() {
-  rules::require<rules::body_result(std::is_void_v<Result>)>();
-}
-
-/// enable-input-d: whether an MMA adds to D or overwrites it.
-struct EnableInputD {
-  ir::Operand operand;
-};
-inline EnableInputD accumulate(bool always) { return {ir::Operand::number(always)}; }
-inline EnableInputD accumulate(const Pred& p) {
-  p.recorder().check_use(&p.recorder(), p.scope(), Here::nowhere());
-  return {p.operand()};
-}
+inline constexpr rules::Verdict body_verdict = rules::body_result(std::is_void_v<Result>);
 
 /// elect.sync in a converged warp: the predicate that holds in the elected lane.
 ir::Operand elect_leader(Recorder& r, Here at);
@@ -44,21 +36,21 @@ class Scope : public ClusterMember {
   /// Repeats the body for i = 0 ... trips - 1; zero trips are possible.
   template <class Body>
   void loop(OperandOf<U32> trips, Body body) {
-    require_void_body<decltype(body(std::declval<U32>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<U32>()))>>();
     loop_over(trips, [&](const U32& i) { body(i); });
   }
 
   /// Executes the body where `p` holds.
   template <class Body>
   void when(const Pred& p, Body body, Here at = {}) {
-    require_void_body<decltype(body())>();
+    rules::require<body_verdict<decltype(body())>>();
     when_else(p, [&] { body(); }, nullptr, at);
   }
   template <class Body, class Otherwise>
     requires std::is_invocable_v<Otherwise>
   void when(const Pred& p, Body body, Otherwise otherwise, Here at = {}) {
-    require_void_body<decltype(body())>();
-    require_void_body<decltype(otherwise())>();
+    rules::require<body_verdict<decltype(body())>>();
+    rules::require<body_verdict<decltype(otherwise())>>();
     when_else(p, [&] { body(); }, [&] { otherwise(); }, at);
   }
 

@@ -2,13 +2,14 @@
 // matrix descriptor that reads it. All of it follows from element type, extents, major and layout.
 #pragma once
 
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
 #include <algorithm>
 #include <cstdint>
 
 #include "dsl/types.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tma.hpp"
-#include "ptx/rules/require.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tma.hpp"
 
@@ -34,7 +35,7 @@ struct SharedTile {
   static constexpr int block_bytes = outer * row_pitch;
   static constexpr int bytes = blocks * block_bytes;
   /// What the copies of one tile add to an mbarrier's transaction count: the elements, without padding.
-  static constexpr int transaction_bytes = outer * inner_bytes;
+  static constexpr int transaction_bytes = outer * inner * T::packed_bits / 8;
   static constexpr int alignment = std::max(isa::tma_shared_alignment, isa::period_bytes(swizzle));
 
   // The TMA box: one block, or a part of its rows.
@@ -49,19 +50,11 @@ struct SharedTile {
                  tma_box(outer % box_rows_pieces == 0 ? box_outer : outer),
                  tma_inner_span(swizzle, std::int64_t(box_inner) * T::bits / 8));
   }
-  static_assert((rules::require<check()>(), true));
+  using Required = decltype(rules::require<check()>());  // a static_assert would make clang say it three times
 
   /// The matrix descriptor without its start address.
-  static constexpr std::uint64_t descriptor() {
-    isa::SharedDescriptorFields d;
-    d.swizzle_code = isa::descriptor_code(swizzle);
-    const bool columns = swizzle == isa::Swizzle::none;
-    const std::uint32_t eight_rows = 8u * std::uint32_t(row_pitch);
-    const bool across_in_leading = columns == (major == Major::K);
-    d.leading = across_in_leading ? std::uint32_t(block_bytes) : columns ? eight_rows : std::uint32_t(block_bytes);
-    d.stride = columns && major == Major::MN ? std::uint32_t(block_bytes) : eight_rows;
-    if (!columns && major == Major::K) d.leading = 0;  // not read
-    return isa::pack(d);
+  static constexpr isa::SharedDescriptor descriptor() {
+    return isa::SharedDescriptor::of({major, swizzle, std::uint32_t(row_pitch), std::uint32_t(block_bytes)});
   }
 
   /// Bytes from the tile's start to element 0 of the slice that begins at `k`.

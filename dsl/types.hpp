@@ -17,13 +17,32 @@ template <ScalarType type>
 struct Element {
   static constexpr ScalarType scalar = type;
   static constexpr int bits = isa::bits(type);
+  static constexpr int packed_bits = bits;  // what TMA counts
+};
+
+/// A 4- or 6-bit element that takes a byte: how kind::f8f6f4 and mxf8f6f4 read shared memory, 16 elements to 16 bytes.
+/// PTX ISA "Packing formats".
+template <class T>
+struct unpacked {
+  static constexpr ScalarType scalar = T::scalar;
+  static constexpr int bits = 8;
+  static constexpr int packed_bits = T::bits;
 };
 
 using bf16 = Element<ScalarType::bf16>;
 using f16 = Element<ScalarType::f16>;
 using f32 = Element<ScalarType::f32>;
 using f64 = Element<ScalarType::f64>;
+using tf32 = Element<ScalarType::tf32>;
+using e4m3 = Element<ScalarType::e4m3>;
+using e5m2 = Element<ScalarType::e5m2>;
+using e2m3 = Element<ScalarType::e2m3>;
+using e3m2 = Element<ScalarType::e3m2>;
+using e2m1 = Element<ScalarType::e2m1>;
+using ue8m0 = Element<ScalarType::ue8m0>;
+using ue4m3 = Element<ScalarType::ue4m3>;
 using u8 = Element<ScalarType::u8>;
+using s8 = Element<ScalarType::s8>;
 using u16 = Element<ScalarType::u16>;
 using u32 = Element<ScalarType::u32>;
 using u64 = Element<ScalarType::u64>;
@@ -49,8 +68,6 @@ constexpr isa::Swizzle swizzle_of(Layout l) {
 /// State spaces, as template arguments; `any_space` where PTX writes none.
 inline constexpr isa::Space shared_cta = isa::Space::shared_cta, shared_cluster = isa::Space::shared_cluster,
                             global = isa::Space::global, any_space = isa::Space::generic;
-
-inline constexpr isa::CtaGroup cta_group_1 = isa::CtaGroup::one, cta_group_2 = isa::CtaGroup::two;
 
 /// Shapes of tcgen05.ld and tcgen05.st: lanes, bits of a row in one register, column ranges.
 inline constexpr isa::DataShape shape_32x32b = isa::DataShape::s32x32b, shape_16x64b = isa::DataShape::s16x64b,

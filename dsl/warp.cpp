@@ -110,20 +110,20 @@ void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
   execute_in_one(*rec_, *role_, elect_leader(*rec_, at), body, at);
 }
 
-void Warp::alloc(const U32& slot, int columns, isa::CtaGroup group, Here at) {
+void Warp::alloc(const U32& slot, int columns, Here at) {
   before_tcgen05(at);
-  rec_->emit(dotted({"tcgen05.alloc", spelling(group), "sync.aligned.shared::cta.b32"}),
+  rec_->emit(cta_mnemonic("tcgen05.alloc", group()) + ".sync.aligned.shared::cta.b32",
              {address_of(*rec_, slot, at), Operand::number(columns)}, at);
 }
 
-void Warp::dealloc(const U32& address, int columns, isa::CtaGroup group, Here at) {
+void Warp::dealloc(const U32& address, int columns, Here at) {
   before_tcgen05(at);
-  rec_->emit(dotted({"tcgen05.dealloc", spelling(group), "sync.aligned.b32"}),
+  rec_->emit(cta_mnemonic("tcgen05.dealloc", group()) + ".sync.aligned.b32",
              {use(*rec_, address, at), Operand::number(columns)}, at);
 }
 
-void Warp::relinquish(isa::CtaGroup group, Here at) {
-  rec_->emit(dotted({"tcgen05.relinquish_alloc_permit", spelling(group), "sync.aligned"}), {}, at);
+void Warp::tcgen05_relinquish_alloc_permit(Here at) {
+  rec_->emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", group()) + ".sync.aligned", {}, at);
 }
 
 // Warpgroup ------------------------------------------------------------------------------------------------------------

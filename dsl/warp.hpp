@@ -1,7 +1,7 @@
 // Whole warps: the readers and writers of tensor memory, its allocators, and the electors of one thread.
 #pragma once
 
-#include "ptx/rules/require.hpp"  // first: compilers print the way to it in front of every broken rule
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <bit>
 
@@ -173,30 +173,28 @@ class Warp : public WholeWarps {
   /// Executes the body in one lane; the others wait for it.
   template <class Body>
   void elect(Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
 
   // Tensor memory, bare. PTX ISA "tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit"
   /// Writes the address of `columns` new columns to shared memory at `slot`.
-  template <int columns, isa::CtaGroup group = cta_group_1>
+  template <int columns>
   void tcgen05_alloc(const U32& slot, Here at = {}) {
     rules::require<rules::alloc_columns(columns)>();
-    alloc(slot, columns, group, at);
+    alloc(slot, columns, at);
   }
-  template <int columns, isa::CtaGroup group = cta_group_1>
+  template <int columns>
   void tcgen05_dealloc(const U32& address, Here at = {}) {
     rules::require<rules::alloc_columns(columns)>();
-    dealloc(address, columns, group, at);
+    dealloc(address, columns, at);
   }
-  template <isa::CtaGroup group = cta_group_1>
-  void tcgen05_relinquish_alloc_permit(Here at = {}) { relinquish(group, at); }
+  void tcgen05_relinquish_alloc_permit(Here at = {});
 
  private:
   void elect_one(const std::function<void(Thread)>& body, Here at);
-  void alloc(const U32& slot, int columns, isa::CtaGroup group, Here at);
-  void dealloc(const U32& address, int columns, isa::CtaGroup group, Here at);
-  void relinquish(isa::CtaGroup group, Here at);
+  void alloc(const U32& slot, int columns, Here at);
+  void dealloc(const U32& address, int columns, Here at);
 };
 
 /// Four warps whose first index is a multiple of four: the readers of tensor memory, one lane quarter each.
@@ -235,7 +233,7 @@ class Warpgroup : public WholeWarps {
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
   void elect(Body body, Here at = {}) {
-    require_void_body<decltype(body(std::declval<Thread>()))>();
+    rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
   /// Index of this thread in the warpgroup: its row.

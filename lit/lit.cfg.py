@@ -2,11 +2,13 @@
 
   %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
-                                              %clangxx     clang++, the same
+  %at_most N   passes its input on, and fails  %clangxx    clang++, the same
+               when that has more than N lines
   %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
   REQUIRES: ptxas | gpu | clang
 """
 import os
+import sys
 
 import lit.formats
 
@@ -53,4 +55,5 @@ config.substitutions += [
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", syntax_check(config.kiln_gxx)),
     ("%clangxx", syntax_check(config.kiln_clangxx or "clang++-not-found")),
+    ("%at_most", f"{sys.executable} -B {config.kiln_source_dir}/tools/at_most"),
 ]

@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include "ptx/isa/mma_shape.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "verifier/finding.hpp"
+#include "verifier/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -43,14 +46,15 @@ class InstructionDescriptor {
   void check() {
     if (bits_.is_nothing()) return;
     if (ask_reserved()) return;
-    if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.sparse))) return;
+    if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.form.sparse))) return;
     if (ask_types() || ask_transpose() || ask_scale()) return;
     if (bits_.knows(m_bits) &&
-        ask_shape(mma_.ws ? rules::mma_ws_m(f_.m) : rules::mma_m(op_.modifiers.cta_group, f_.m, kind_, mma_.sparse),
+        ask_shape(mma_.form.ws ? rules::mma_ws_m(f_.m) : rules::mma_m(op_.modifiers.cta_group, f_.m, kind_, mma_.form.sparse),
                   "M = "))
       return;
-    if (mma_.ws && bits_.knows(n_bits)) ask_shape(rules::mma_ws_n(f_.n, mma_.sparse), "N = ");
-    if (mma_.ws) return;
+    if (mma_.form.ashift && bits_.knows(m_bits) && say(rules::ashift_m(f_.m), "M = " + std::to_string(f_.m))) return;
+    if (mma_.form.ws && bits_.knows(n_bits)) ask_shape(rules::mma_ws_n(f_.n, mma_.form.sparse), "N = ");
+    if (mma_.form.ws) return;
     const bool byte_b = isa::container_bits(kind_) == 8;
     if (!bits_.knows(n_bits) || (byte_b && !bits_.knows(major_bits))) return;
     ask_shape(rules::mma_n(kind_, op_.modifiers.cta_group, f_.n, byte_b && f_.b_major == isa::Major::MN), "N = ");
@@ -82,7 +86,7 @@ class InstructionDescriptor {
   bool ask_reserved() {
     auto f = f_;
     if (!bits_.knows(sparse_bit)) f.selector = 0;
-    return say(rules::idesc_reserved(kind_, f, mma_.ws));
+    return say(rules::idesc_reserved(kind_, f, mma_.form.ws));
   }
 
   bool ask_types() {
@@ -98,15 +102,17 @@ class InstructionDescriptor {
                name(isa::d_type(f_.d_type)) + " for " + name(a) + " operands of " + std::string(isa::spelling(kind_)));
   }
 
-  bool ask_transpose() { return say(rules::idesc_transpose(kind_, f_.a_major, f_.b_major, mma_.a_in_tmem)); }
+  bool ask_transpose() { return say(rules::idesc_transpose(kind_, f_.a_major, f_.b_major, mma_.form.a_in_tmem)); }
 
   bool ask_scale() {
     if (!isa::is_block_scaled(kind_) || !bits_.knows(scale_bits)) return false;
     const rules::Verdict v = rules::idesc_scale(kind_, op_.modifiers.scale_vector, f_);
     const bool format = v.has_nearest && v.nearest == 1;
-    return say(v, v.given == 96 ? "K = 96 on a sparse MMA"
-                  : format      ? "ue4m3 scales"
-                                : "scale id " + std::to_string(v.given));
+    if (say(v, format ? "ue4m3 scales" : "scale id " + std::to_string(v.given))) return true;
+    if (!f_.k96 || !facts_.target || !bits_.knows(m_bits)) return false;
+    return say(rules::mma_k96(*facts_.target, mma_.form.group, mma_.form.sparse, f_.m),
+               "K = 96 with M = " + std::to_string(f_.m) + (mma_.form.sparse ? ", sparse," : "") + " for " +
+                   isa::spelling(*facts_.target));
   }
 
   const Facts& facts_;
@@ -147,6 +153,22 @@ void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argumen
               std::string(isa::spelling(*swizzle)) + " pattern");
 }
 
+// The mask of .ws: its own bits, and its shift against M and the descriptor's allowance.
+void check_zero_mask(const Facts& facts, const ir::Operation& op, const MmaOperands& mma) {
+  const Bits mask = facts.known.of(*mma.zero_mask, 64), idesc = facts.known.of(mma.idesc, 32);
+  if (mask.is_nothing()) return;
+  const Subject subject{facts.code, op, mma.zero_mask->operand, false};
+  const isa::ZeroMaskFields f = isa::unpack_zero_mask(mask.one);
+  if (judge(facts.sink, rules::zero_mask_fields(f), subject, "reserved bits " + hex(f.reserved))) return;
+  constexpr std::uint64_t shift_bits = field(56, 62), allowance_bits = field(30, 32);
+  if (!mask.knows(shift_bits) || !idesc.knows(m_bits | allowance_bits)) return;
+  const auto d = isa::unpack(std::uint32_t(idesc.one), op.modifiers.kind);
+  const int allowed = isa::max_shift_columns(d.max_shift);
+  judge(facts.sink, rules::zero_mask_shift(f.shift, d.m, allowed), subject,
+        "a shift by " + std::to_string(f.shift) + " columns with M = " + std::to_string(d.m) + " and an allowance of " +
+            std::to_string(allowed));
+}
+
 void check_mma(const Facts& facts, const ir::Operation& op) {
   const auto mma = mma_operands(op);
   if (!mma || op.modifiers.kind == MmaKind::none || op.modifiers.cta_group == isa::CtaGroup::none) return;
@@ -156,26 +178,12 @@ void check_mma(const Facts& facts, const ir::Operation& op) {
     if (!idesc.knows(field(bit, bit + 1))) return std::nullopt;
     return idesc.one >> bit & 1 ? isa::Major::MN : isa::Major::K;
   };
-  if (!mma->a_in_tmem) check_shared(facts, op, mma->a, op.modifiers.kind, major(15));
+  if (!mma->form.a_in_tmem) check_shared(facts, op, mma->a, op.modifiers.kind, major(15));
   check_shared(facts, op, mma->b, op.modifiers.kind, major(16));
+  if (mma->zero_mask) check_zero_mask(facts, op, *mma);
 }
 
 }  // namespace
-
-std::optional<MmaOperands> mma_operands(const ir::Operation& op) {
-  const bool sparse = op.opcode == Opcode::tcgen05_mma_sp || op.opcode == Opcode::tcgen05_mma_ws_sp;
-  const bool ws = op.opcode == Opcode::tcgen05_mma_ws || op.opcode == Opcode::tcgen05_mma_ws_sp;
-  if (!sparse && !ws && op.opcode != Opcode::tcgen05_mma) return std::nullopt;
-  const std::size_t idesc = sparse ? 4 : 3;
-  if (op.arguments.size() <= idesc + 1) return std::nullopt;
-  return MmaOperands{op.arguments[0],
-                     op.arguments[1],
-                     op.arguments[2],
-                     op.arguments[idesc],
-                     sparse,
-                     ws,
-                     op.arguments[1].kind == Kind::address};
-}
 
 void check_descriptors(const Facts& facts) {
   for (const ir::Operation& op : facts.code.operations) {

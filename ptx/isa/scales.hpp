@@ -61,4 +61,48 @@ constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   return std::nullopt;
 }
 
+/// Which operand's scales: A's belong to rows, B's to columns.
+enum class ScaleSide : std::uint8_t { A, B };
+
+/// Rows of A and columns of B whose scale factors one CTA reads. PTX ISA "Scale Factor A/B Layout".
+struct ScaledExtents {
+  int a = 0;
+  int b = 0;
+};
+
+constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
+  if (group == CtaGroup::one) return {m, n};
+  return {m / 2, m == 256 ? n : n / 2};  // M = 128: each half of N in half of the lanes
+}
+
+/// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
+/// to a column. Scales that run past the first cell (K = 96) lie behind a whole group of rows and are not counted.
+constexpr int scale_columns(int extent) { return (extent + 31) / 32; }
+
+/// Columns from one group of four scales to the next, as the scales of a whole tile are laid out: B's are padded to 128
+/// rows, except where halves of N lie in halves of the lanes.
+constexpr int scale_group_columns(ScaleSide side, int m, int n, CtaGroup group) {
+  const ScaledExtents e = scaled_extents(group, m, n);
+  if (side == ScaleSide::A) return scale_columns(e.a);
+  return scale_columns(e.b == n ? (e.b + 127) / 128 * 128 : e.b);
+}
+
+/// Where the scales of the `step`th MMA along K begin: columns from the first, and the byte of the cell (the descriptor's
+/// SFA_ID or SFB_ID). `scales` is how many one MMA reads a row.
+struct ScalePlace {
+  int column = 0;
+  int id = 0;
+  constexpr bool operator==(const ScalePlace&) const = default;
+};
+inline constexpr int scales_per_cell = 4;
+constexpr ScalePlace scale_place(int scales, int group_columns, int step) {
+  const int byte = scales * step;
+  return {byte / scales_per_cell * group_columns, byte % scales_per_cell};
+}
+
+/// Columns for the scales of `steps` MMAs.
+constexpr int scale_columns(int scales, int group_columns, int steps) {
+  return (scales * steps + scales_per_cell - 1) / scales_per_cell * group_columns;
+}
+
 }  // namespace kiln::isa

@@ -72,6 +72,48 @@ constexpr std::optional<Swizzle> descriptor_swizzle(std::uint8_t code) {
   return std::nullopt;
 }
 
+/// How an operand tile lies: rows of `row_pitch` bytes, cut into blocks of one swizzle span (16 bytes without a swizzle).
+struct OperandTile {
+  Major major = Major::K;
+  Swizzle swizzle = Swizzle::none;
+  std::uint32_t row_pitch = 0;
+  std::uint32_t block_bytes = 0;  // from a block to the next
+};
+
+/// A matrix descriptor as a value, without its start address. Made of a tile's layout, unless somebody says raw().
+class SharedDescriptor {
+ public:
+  static constexpr SharedDescriptor of(const OperandTile& t) {
+    SharedDescriptorFields d;
+    d.swizzle_code = descriptor_code(t.swizzle);
+    const bool columns = t.swizzle == Swizzle::none, k_major = t.major == Major::K;
+    const std::uint32_t eight_rows = 8 * t.row_pitch;
+    // Without a swizzle, the offsets of the two majors change places.
+    d.leading = columns && !k_major ? eight_rows : t.block_bytes;
+    d.stride = columns && !k_major ? t.block_bytes : eight_rows;
+    // 32-byte atoms repeat after four rows.
+    if (t.swizzle == Swizzle::b128_atom32) d.stride /= 2;
+    if (!columns && k_major) d.leading = 0;  // not read
+    return SharedDescriptor(pack(d));
+  }
+  /// A word that came from elsewhere. Nothing is checked.
+  static constexpr SharedDescriptor raw(std::uint64_t word) { return SharedDescriptor(word); }
+
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr SharedDescriptorFields fields() const { return unpack_shared(word_); }
+  /// The same for a tile that begins at a shared address.
+  constexpr SharedDescriptor at(std::uint32_t address) const {
+    SharedDescriptorFields f = fields();
+    f.start = address & descriptor_address_mask;
+    return SharedDescriptor(pack(f));
+  }
+  constexpr bool operator==(const SharedDescriptor&) const = default;
+
+ private:
+  explicit constexpr SharedDescriptor(std::uint64_t word) : word_(word) {}
+  std::uint64_t word_;
+};
+
 /// The shared address of byte `k_byte` of row `mn` of a K-major operand, within one MMA. `k_byte` counts stored bytes
 /// along K from the start of the instruction's K extent.
 constexpr std::uint32_t k_major_address(const SharedDescriptorFields& d, Swizzle s, int mn, int k_byte) {

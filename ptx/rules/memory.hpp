@@ -47,6 +47,9 @@ constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope)
   return fits ? legal : breaks(Rule::memory_order, int(s));
 }
 
+/// An asynchronous read of what threads have stored. `fenced`: some fence.proxy.async may lie between.
+constexpr Verdict proxy_fence(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence); }
+
 constexpr Verdict param_read_only(bool is_parameter) { return is_parameter ? breaks(Rule::param_read_only) : legal; }
 
 }  // namespace kiln::rules

@@ -89,9 +89,4 @@ constexpr LadderAnswer climb(const LadderSubject& s) {
   return {};
 }
 
-/// What a form must be beyond the ladder, whatever the target: the ISA's own demands.
-constexpr Verdict mma_form(const isa::MmaForm& f) {
-  return first(block_scale(f), scale_vector(f), ashift(f), collector_buffer(f));
-}
-
 }  // namespace kiln::rules

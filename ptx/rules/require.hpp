@@ -26,7 +26,7 @@ template <Rule broken, class Given, class Nearest, class... Context> struct Requ
 
 /// Asks a verdict at compile time: `require<rule(...)>();` where the operands are template arguments.
 template <Verdict v>
-constexpr void require() {
+constexpr auto require() {
   (void)Require<v.ok() ? Rule::none : v.rule, given<v.given>, nearest<v.nearest>>{};
 }
 

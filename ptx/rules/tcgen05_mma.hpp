@@ -51,14 +51,6 @@ constexpr Verdict mma_accumulator(isa::MmaKind kind, isa::ScalarType a, isa::Sca
   return d == ScalarType::f32 || (half && d == ScalarType::f16) ? legal : breaks(Rule::mma_accumulator, int(d));
 }
 
-/// The extents of the tiles behind A and B against an M x N x K instruction.
-constexpr Verdict mma_operands(int m, int n, int k, int a_rows, int a_k, int b_rows, int b_k) {
-  if (a_rows != m) return breaks(Rule::mma_operands, a_rows, m);
-  if (b_rows != n) return breaks(Rule::mma_operands, b_rows, n);
-  if (a_k < k || b_k < k) return breaks(Rule::mma_operands, std::min(a_k, b_k), k);
-  return legal;
-}
-
 /// Reserved bits, and fields that this kind or form does not have.
 constexpr Verdict idesc_reserved(isa::MmaKind kind, const isa::InstructionDescriptorFields& f, bool ws) {
   const bool selector = f.selector != 0 && (!f.sparse || (kind != isa::MmaKind::f16 && kind != isa::MmaKind::tf32));
@@ -91,7 +83,6 @@ constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const 
   const bool ue8m0 = f.scale_format == 1;
   if (!ue8m0 && (kind != MmaKind::mxf4nvf4 || (!fine && vector != ScaleVector::none)))
     return breaks(Rule::idesc_scale, f.scale_format, 1);
-  if (f.k96 && f.sparse) return breaks(Rule::idesc_scale, 96);
   // Scales are read from byte `id` on: one, two or four bytes must stay within a cell, except where K = 96 spills over.
   const int step = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
   if (f.sfa_id % step != 0) return breaks(Rule::idesc_scale, f.sfa_id, f.sfa_id / step * step);

@@ -1,9 +1,9 @@
 // RUN: %gxx %s
-// RUN: not %gxx -DBREAK %s 2>&1 | FileCheck %s
+// RUN: not %gxx -DBREAK %s 2>&1 | %at_most 12 | FileCheck %s
 // RUN: %clangxx %s
-// RUN: not %clangxx -DBREAK %s 2>&1 | FileCheck %s
-// RUN: not %gxx -DBREAK -DBARE %s 2>&1 | FileCheck --check-prefix=BARE %s
-// RUN: not %clangxx -DBREAK -DBARE %s 2>&1 | FileCheck --check-prefix=BARE %s
+// RUN: not %clangxx -DBREAK %s 2>&1 | %at_most 20 | FileCheck %s
+// RUN: not %gxx -DBREAK -DBARE %s 2>&1 | %at_most 12 | FileCheck --check-prefix=BARE %s
+// RUN: not %clangxx -DBREAK -DBARE %s 2>&1 | %at_most 20 | FileCheck --check-prefix=BARE %s
 #include "dsl/warp.hpp"
 using namespace kiln;
 using namespace kiln::dsl;

@@ -48,12 +48,12 @@ Kernel load_reduced(std::string_view name, Target target) {
 
 template <isa::CtaGroup group>
 Kernel allocate(std::string_view name, Target target) {
-  KernelBuilder k(std::string(name), target, warps<1>);
+  KernelBuilder k(std::string(name), target, warps<1>, group);
   const U32 slot = k.shared<Bytes>().address;
   return in_warp(k, [&](Warp w) {
-    w.tcgen05_alloc<64, group>(slot);
-    w.tcgen05_relinquish_alloc_permit<group>();
-    w.tcgen05_dealloc<64, group>(w.ld_shared_v4(slot)[0]);
+    w.tcgen05_alloc<64>(slot);
+    w.tcgen05_relinquish_alloc_permit();
+    w.tcgen05_dealloc<64>(w.ld_shared_v4(slot)[0]);
   });
 }
 

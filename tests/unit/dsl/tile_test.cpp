@@ -20,7 +20,7 @@ std::uint32_t written_at(std::uint32_t base, int mn, int k) {
 // Where the tensor core looks for it, one instruction of K = 16 after the other.
 template <class Tile>
 std::uint32_t read_at(std::uint32_t base, int mn, int k) {
-  auto d = isa::unpack_shared(Tile::descriptor());
+  auto d = Tile::descriptor().fields();
   d.start = base + std::uint32_t(Tile::slice_offset(k / 16 * 16));
   if (Tile::order == Major::K) return isa::k_major_address(d, Tile::swizzle, mn, k % 16 * 2);
   return isa::mn_major_address(d, Tile::swizzle, 2, mn, k % 16);

@@ -54,3 +54,8 @@ TEST_CASE("memory-order: who says which order, and for whom") {
       {Ordered::fence, Semantics::relaxed, Scope::cta},           {Ordered::fence, Semantics::release, Scope::none}};
   for (auto [what, order, scope] : wrong) CHECK(is_broken(memory_order(what, order, scope), Rule::memory_order));
 }
+
+TEST_CASE("proxy-fence: stores, the fence, the asynchronous read") {
+  CHECK(proxy_fence(true).ok());
+  CHECK(is_broken(proxy_fence(false), Rule::proxy_fence));
+}

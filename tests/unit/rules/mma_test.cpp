@@ -119,8 +119,6 @@ TEST_CASE("tcgen05-idesc-scale: ue4m3 with sixteen elements a scale alone, ids w
   CHECK(is_broken(idesc_scale(MmaKind::mxf4, ScaleVector::x2, f), Rule::idesc_scale, 2));
   f.k96 = true;
   CHECK(idesc_scale(MmaKind::mxf4, ScaleVector::block32, f).ok());
-  f.sparse = true;
-  CHECK(is_broken(idesc_scale(MmaKind::mxf4, ScaleVector::block32, f), Rule::idesc_scale));
   CHECK(is_broken(idesc_scale(MmaKind::mxf8f6f4, ScaleVector::none, {}), Rule::idesc_scale, 1));
   CHECK(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block16, {}).ok());
   CHECK(is_broken(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block32, {}), Rule::idesc_scale, 1));
@@ -163,10 +161,3 @@ TEST_CASE("a descriptor's first broken rule is the one a reader would ask first"
   CHECK(rule(0x02020490, true) == Rule::mma_n);
 }
 
-TEST_CASE("tcgen05-mma-operands: the tiles have the rows of the instruction and at least its K") {
-  CHECK(mma_operands(128, 64, 16, 128, 16, 64, 64).ok());
-  CHECK(is_broken(mma_operands(128, 64, 16, 64, 64, 64, 64), Rule::mma_operands, 128));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 64, 128, 64), Rule::mma_operands, 64));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 8, 64, 64), Rule::mma_operands, 16));
-  CHECK(is_broken(mma_operands(128, 64, 16, 128, 64, 64, 8), Rule::mma_operands, 16));
-}

@@ -1,0 +1,103 @@
+// Operands that live in tensor memory beside the accumulator: A, scale factors, sparsity metadata. KernelBuilder's
+// tensor_memory<T>() makes them.
+#pragma once
+
+#include "dsl/mma.hpp"
+
+namespace kiln::dsl {
+
+/// One slice of A in tensor memory: an MMA's operand.
+template <class T, int M>
+struct TmemSlice {
+  U32 address;
+};
+
+/// A in tensor memory: a row of M in each lane, K elements packed along the columns. PTX ISA "Matrix A in tensor memory".
+template <class T, int M, int K>
+struct TmemA {
+  using element = T;
+  static constexpr int columns_held = K * T::bits / 32;
+  static constexpr int extent = isa::mma_k_bytes * 8 / T::bits;  // K of one instruction
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  U32 address(Here at = {}) const { return Tmem<T, M, columns_held>{rec, base, first}.address(at); }
+  /// The slice that begins at element k along K.
+  TmemSlice<T, M> k_slice(int k, Here at = {}) const {
+    rec->require(rules::tile_slice(K, k, extent), at);
+    return {Tmem<T, M, columns_held>{rec, base, first + k * T::bits / 32}.address(at)};
+  }
+};
+
+/// The scales of one operand for `steps` MMAs along K. PTX ISA "Scale factor layouts".
+template <class Mma, isa::ScaleSide side, int steps>
+struct ScaleFactors {
+  static_assert(Mma::form.block_scale, "only block-scaled MMAs have scale factors");
+  static constexpr int group_columns = isa::scale_group_columns(side, Mma::M, Mma::N, Mma::group);
+  static constexpr int columns_held = isa::scale_columns(Mma::scales, group_columns, steps);
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  U32 address(Here at = {}) const { return Tmem<u8, isa::tmem_lanes, columns_held>{rec, base, first}.address(at); }
+  /// Where one MMA finds its scales: a cell, and the byte of it to begin with.
+  struct Place {
+    U32 address;
+    int id;
+  };
+  Place at(int step, Here here = {}) const {
+    rec->require(rules::tmem_range(step, 1, steps), here);
+    const isa::ScalePlace p = isa::scale_place(Mma::scales, group_columns, step);
+    return {Tmem<u8, isa::tmem_lanes, columns_held>{rec, base, first + p.column}.address(here), p.id};
+  }
+};
+
+template <class Mma, int steps = 1>
+using SFA = ScaleFactors<Mma, isa::ScaleSide::A, steps>;
+template <class Mma, int steps = 1>
+using SFB = ScaleFactors<Mma, isa::ScaleSide::B, steps>;
+
+/// The scales of one MMA, from their handles.
+template <class PlaceA, class PlaceB>
+Scales scales(const PlaceA& a, const PlaceB& b)
+  requires requires { a.id; b.id; }
+{
+  return {a.address, b.address, a.id, b.id};
+}
+
+/// The metadata of a sparse A for `steps` MMAs along K. PTX ISA "Sparsity metadata".
+template <class Mma, int steps = 1>
+struct SparseMetadata {
+  static_assert(Mma::form.sparse, "only sparse MMAs have metadata");
+  static constexpr int columns_held = isa::metadata_columns(Mma::kind, steps);
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  U32 address(Here at = {}) const { return Tmem<u32, isa::tmem_lanes, columns_held>{rec, base, first}.address(at); }
+  Metadata at(int step, Here here = {}) const {
+    rec->require(rules::tmem_range(step, 1, steps), here);
+    const isa::MetadataPlace p = isa::metadata_place(Mma::kind, step);
+    return {Tmem<u32, isa::tmem_lanes, columns_held>{rec, base, first + p.column}.address(here), p.selector};
+  }
+};
+
+/// Scale factors in shared memory, as tcgen05.cp reads them: chunks of 128 rows by 4 scales, 512 bytes each, the scale
+/// index fastest. One bulk copy fills it.
+template <class T, int MN, int scales>
+struct ScaleTile {
+  using element = T;
+  static constexpr int chunk_rows = 128, chunk_bytes = 512;
+  static constexpr int row_chunks = (MN + chunk_rows - 1) / chunk_rows;
+  static constexpr int groups = (scales + isa::scales_per_cell - 1) / isa::scales_per_cell;
+  static constexpr int bytes = row_chunks * groups * chunk_bytes;
+  static constexpr int transaction_bytes = bytes;
+  static constexpr int alignment = isa::tma_shared_alignment;
+  /// Eight rows of 16 bytes follow one another; the chunk is one such column.
+  static constexpr isa::SharedDescriptor descriptor() {
+    return isa::SharedDescriptor::of({Major::K, isa::Swizzle::none, 16, 0});
+  }
+};
+
+}  // namespace kiln::dsl

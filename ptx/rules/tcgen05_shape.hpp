@@ -1,0 +1,75 @@
+// A whole tcgen05.mma as types see it: form, shape and operands asked together, in the order in which a reader would.
+#pragma once
+
+#include "ptx/isa/mma_shape.hpp"
+#include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
+#include "ptx/rules/tcgen05_mma.hpp"
+
+namespace kiln::rules {
+
+/// Modifiers and optional operands, as strict as any profile; the order is the vendor compiler's.
+constexpr Verdict mma_form(const isa::MmaForm& f) {
+  return first(scale_input_d(f, Profile::tileiras), block_scale(f), ashift(f), ws_group(f), ws_kind(f),
+               ashift_collector(f), scale_vector(f), collector_buffer(f));
+}
+
+/// Element types, extents and what else the descriptor says.
+constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
+  const bool scaled = isa::is_block_scaled(f.kind);
+  const auto fields = isa::InstructionDescriptor::of(f, s).fields();
+  const Verdict types = first(mma_types(f.kind, s.a, s.b), mma_accumulator(f.kind, s.a, s.d));
+  if (!types.ok()) return types;
+  if (scaled && f.block_scale)
+    if (const Verdict v = scale_types(f.kind, s.scale_block, s.scale, s.scale, s.k96); !v.ok()) return v;
+  if (const Verdict v = idesc_reserved(f.kind, fields, f.ws); !v.ok()) return v;
+  // The target is asked when the instruction is written.
+  if (s.k96)
+    if (const Verdict v = mma_k96(isa::sm_103a, f.group, f.sparse, s.m); !v.ok()) return v;
+  if (f.ashift)
+    if (const Verdict v = ashift_m(s.m); !v.ok()) return v;
+  const bool byte_b = isa::container_bits(f.kind) == 8 && s.b_major == isa::Major::MN;
+  const Verdict extents = f.ws ? first(mma_ws_m(s.m), mma_ws_n(s.n, f.sparse))
+                               : first(mma_m(f.group, s.m, f.kind, f.sparse), mma_n(f.kind, f.group, s.n, byte_b));
+  return first(extents, idesc_transpose(f.kind, s.a_major, s.b_major, f.a_in_tmem));
+}
+
+/// Whether the call gives the operands that the form takes.
+constexpr Verdict mma_extras(const isa::MmaForm& f, bool scales, bool metadata) {
+  return scales == f.block_scale && metadata == f.sparse ? legal : breaks(Rule::mma_extras);
+}
+
+/// One operand as its handle describes it: a slice of a shared tile, or of a block of tensor memory. `bits` is what an
+/// element takes where it is stored; `k` how many elements the handle holds along K.
+struct MmaOperand {
+  bool in_tmem = false;
+  isa::ScalarType element = isa::ScalarType::none;
+  int bits = 0;
+  int rows = 0;
+  int k = 0;
+  isa::Major major = isa::Major::K;
+  isa::Swizzle swizzle = isa::Swizzle::none;
+};
+
+/// A of an MMA, against the form and shape: each CTA of a pair holds half of the rows.
+constexpr Verdict mma_a(const isa::MmaForm& f, const isa::MmaShape& s, const MmaOperand& a) {
+  const int ctas = f.group == isa::CtaGroup::two ? 2 : 1, k = isa::mma_k(f, s);
+  if (a.element != s.a) return breaks(Rule::mma_types, int(a.element), int(s.a));
+  if (a.bits != isa::container_bits(f.kind)) return breaks(Rule::mma_container, a.bits, isa::container_bits(f.kind));
+  if (a.rows != s.m / ctas) return breaks(Rule::mma_operands, a.rows, s.m / ctas);
+  if (a.k < (f.sparse ? k / 2 : k)) return breaks(Rule::mma_operands, a.k, f.sparse ? k / 2 : k);
+  return a.in_tmem ? legal : sdesc_atom32(f.kind, a.major, a.swizzle);
+}
+
+/// B: always in shared memory, half of its columns in each CTA of a pair, never sparse.
+constexpr Verdict mma_b(const isa::MmaForm& f, const isa::MmaShape& s, const MmaOperand& b) {
+  const int ctas = f.group == isa::CtaGroup::two ? 2 : 1, k = isa::mma_k(f, s);
+  if (b.in_tmem) return breaks(Rule::mma_b_shared);
+  if (b.element != s.b) return breaks(Rule::mma_types, int(b.element), int(s.b));
+  if (b.bits != isa::container_bits(f.kind)) return breaks(Rule::mma_container, b.bits, isa::container_bits(f.kind));
+  if (b.rows != s.n / ctas) return breaks(Rule::mma_operands, b.rows, s.n / ctas);
+  if (b.k < k) return breaks(Rule::mma_operands, b.k, k);
+  return sdesc_atom32(f.kind, b.major, b.swizzle);
+}
+
+}  // namespace kiln::rules
