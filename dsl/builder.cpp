@@ -48,14 +48,14 @@ U32 KernelBuilder::special(const char* name) {
 
 // Parameters -----------------------------------------------------------------------------------------------------------
 
-Operand KernelBuilder::tensor_map_parameter(const std::string& name, ScalarType type, int box_inner, int box_outer,
-                                            isa::Swizzle swizzle) {
+Operand KernelBuilder::tensor_map_parameter(const std::string& name, ScalarType type, int rank, int box_inner,
+                                            int box_outer, isa::Swizzle swizzle) {
   ParameterInfo p;
   p.name = name;
   p.type = type;
   p.is_tensor_map = true;
   p.map.dtype = type;
-  p.map.rank = 2;
+  p.map.rank = rank;
   p.map.box = {std::uint32_t(box_inner), std::uint32_t(box_outer), 1, 1, 1};
   p.map.swizzle = swizzle;
   const Operand symbol = Operand::named(parameter_symbol(p.name));

@@ -48,7 +48,8 @@ class KernelBuilder : private Recording {
   /// Extents of the grid, in CTAs.
   Index nctaid;
 
-  /// The next kernel parameter: a TensorMap<Tile>, a Pointer<T>, or an integer element type (u32, u64).
+  /// The next kernel parameter: a TensorMap<Tile>, a TensorMapHandle<T, rank>, a Pointer<T>, or an integer element type
+  /// (u32, u64).
   template <class T>
   auto param(const std::string& name) { return declare(name, static_cast<T*>(nullptr)); }
 
@@ -126,7 +127,12 @@ class KernelBuilder : private Recording {
 
   template <class Tile>
   TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
-    return {rec_, tensor_map_parameter(name, Tile::element::scalar, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+    return {rec_, tensor_map_parameter(name, Tile::element::scalar, 2, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+  }
+  // The box of a bare map is the launch's business.
+  template <class T, int rank>
+  TensorMapHandle<T, rank> declare(const std::string& name, TensorMapHandle<T, rank>*) {
+    return TensorMapHandle<T, rank>(U64(rec_, tensor_map_parameter(name, T::scalar, rank, 1, 1, isa::Swizzle::none)));
   }
   template <class T>
   Pointer<T> declare(const std::string& name, Pointer<T>*) {
@@ -144,7 +150,7 @@ class KernelBuilder : private Recording {
     return {rec_, scalar_parameter(std::move(p))};
   }
 
-  ir::Operand tensor_map_parameter(const std::string& name, ScalarType type, int box_inner, int box_outer,
+  ir::Operand tensor_map_parameter(const std::string& name, ScalarType type, int rank, int box_inner, int box_outer,
                                    isa::Swizzle swizzle);
   ir::Operand scalar_parameter(ParameterInfo p);
   U32 shared_bytes(int bytes, Here at);

@@ -1,33 +1,115 @@
 #include "dsl/copies.hpp"
 
 #include "dsl/operands.hpp"
+#include "ptx/rules/mbarrier.hpp"
 
 namespace kiln::dsl {
 
 using ir::Operand;
 
-void Copies::copy_boxes(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
-                        const U32& outer, const Mbarrier* full, Here at) {
-  const auto plus = [&](const U32& v, int by) { return use(*rec_, apply("add", v, by, at), at); };
+// Places ---------------------------------------------------------------------------------------------------------------
+
+std::vector<U32> coordinates_of(const U64& map, const OperandOf<U32>* first, int count) {
+  std::vector<U32> out;
+  for (const OperandOf<U32>* c = first; c != first + count; ++c) out.emplace_back(map.recorder(), operand_of(*c));
+  return out;
+}
+
+std::vector<Operand> offsets_of(const OperandOf<U32>* first, int count) {
+  std::vector<Operand> out;
+  for (const OperandOf<U32>* o = first; o != first + count; ++o) out.push_back(sixteen_bits(*o));
+  return out;
+}
+
+namespace {
+
+// [map, {coordinates}]
+Operand tensor_operand(Recorder& r, const TensorPlace& p, Here at) {
+  Operand tensor = Operand::address(use(r, p.map, at));
+  std::vector<Operand> coordinates;
+  for (const U32& c : p.coordinates) coordinates.push_back(use(r, c, at));
+  tensor.items.push_back(Operand::vector(std::move(coordinates)));
+  return tensor;
+}
+
+std::string dimensions(const TensorPlace& p) { return std::to_string(p.rank) + "d"; }
+
+}  // namespace
+
+void Copies::require_mode(isa::TensorMode mode, Here at) const {
+  using isa::Feature, isa::TensorMode;
+  switch (mode) {
+    case TensorMode::gather4: return require_feature(Feature::gather4, at);
+    case TensorMode::scatter4: return require_feature(Feature::scatter4, at);
+    case TensorMode::im2col_w: return require_feature(Feature::im2col_w, at);
+    case TensorMode::im2col_w_128: return require_feature(Feature::im2col_w_128, at);
+    default: return;
+  }
+}
+
+// Copies of boxes ------------------------------------------------------------------------------------------------------
+
+void Copies::tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
+                         const ExtraList& extras, Here at) {
+  require_mode(from.mode, at);
+  std::vector<Operand> operands{address_of(*rec_, to, at), tensor_operand(*rec_, from, at),
+                                address_of(*rec_, full.address, at)};
+  if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
+  extras.append_to(operands);
+  rec_->emit(dotted({"cp.async.bulk.tensor", dimensions(from), spelling(destination), "global", spelling(from.mode),
+                     "mbarrier::complete_tx::bytes"}) + extras.modifiers(),
+             std::move(operands), at);
+}
+
+void Copies::tensor_store(std::string_view name, RedOp op, const TensorPlace& to, const U32& from,
+                          const ExtraList& extras, Here at) {
+  require_mode(to.mode, at);
+  std::vector<Operand> operands{tensor_operand(*rec_, to, at), address_of(*rec_, from, at)};
+  extras.append_to(operands);
+  rec_->emit(dotted({name, dimensions(to), "global.shared::cta", spelling(op), spelling(to.mode), "bulk_group"}) +
+                 extras.modifiers(),
+             std::move(operands), at);
+}
+
+void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, Here at) {
+  require_mode(from.mode, at);
+  std::vector<Operand> operands{tensor_operand(*rec_, from, at)};
+  if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
+  extras.append_to(operands);
+  rec_->emit(dotted({"cp.async.bulk.prefetch.tensor", dimensions(from), "L2.global", spelling(from.mode)}) +
+                 extras.modifiers(),
+             std::move(operands), at);
+}
+
+// Tiles ----------------------------------------------------------------------------------------------------------------
+
+template <class Copy>
+void Copies::each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at) {
+  const U64 map(*rec_, start.map);
   for (int block = 0; block < pieces.blocks; ++block)
     for (int piece = 0; piece < pieces.row_pieces; ++piece) {
-      const Operand box = Operand::address(plus(shared, block * pieces.block_bytes + piece * pieces.piece_bytes));
-      Operand tensor = Operand::address(map);
-      tensor.items.push_back(Operand::vector(
-          {plus(inner, block * pieces.box_inner), plus(outer, piece * pieces.box_outer)}));
-      if (full)
-        rec_->emit("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-                   {box, tensor, address_of(*rec_, full->address, at)}, at);
-      else
-        rec_->emit("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group", {tensor, box}, at);
+      const U32 box = apply("add", shared, block * pieces.block_bytes + piece * pieces.piece_bytes, at);
+      copy(box, TensorPlace{map, isa::TensorMode::tile, 2,
+                            {apply("add", start.inner, block * pieces.box_inner, at),
+                             apply("add", start.outer, piece * pieces.box_outer, at)}});
     }
 }
 
-void Copies::commit_stores(Here at) { rec_->emit("cp.async.bulk.commit_group", {}, at); }
-
-void Copies::wait_stores_read(int pending, Here at) {
-  rec_->emit("cp.async.bulk.wait_group.read", {Operand::number(pending)}, at);
+void Copies::load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
+                        const ExtraList& extras, Here at) {
+  each_box(pieces, shared, start, [&](const U32& box, const TensorPlace& from) {
+    tensor_load(isa::Space::shared_cluster, box, from, full, extras, at);
+  }, at);
 }
+
+void Copies::store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras,
+                         Here at) {
+  each_box(pieces, shared, start, [&](const U32& box, const TensorPlace& to) {
+    tensor_store("cp.async.bulk.tensor", RedOp::none, to, box, extras, at);
+  }, at);
+}
+
+// The short way to barriers --------------------------------------------------------------------------------------------
 
 void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {
   rec_->require(rules::mbarrier_tx(bytes), at);
@@ -38,6 +120,22 @@ void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {
 void Copies::arrive(const Mbarrier& b, Here at) {
   if (b.released) *b.released = true;
   rec_->emit("mbarrier.arrive.shared::cta.b64", {sink(), address_of(*rec_, b.address, at)}, at);
+}
+
+// Tensor maps ----------------------------------------------------------------------------------------------------------
+
+Operand Copies::operand(const OperandOf<U32>& v) { return operand_of(v); }
+Operand Copies::operand(const OperandOf<U64>& v) { return operand_of(v); }
+
+void Copies::replace_field(isa::TensorMapField field, const Value& map, isa::Space space, int number,
+                           const std::optional<Operand>& value, Here at) {
+  if (field == isa::TensorMapField::swizzle_atomicity) require_feature(isa::Feature::swizzle_atomicity, at);
+  std::vector<Operand> operands{address_of(*rec_, map, at)};
+  if (isa::has_code(field) || isa::has_ordinal(field)) operands.push_back(Operand::number(number));
+  if (value) operands.push_back(*value);
+  rec_->emit(dotted({"tensormap.replace.tile", spelling(field), spelling(space), "b1024",
+                     isa::is_wide(field) ? "b64" : "b32"}),
+             std::move(operands), at);
 }
 
 }  // namespace kiln::dsl

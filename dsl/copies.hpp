@@ -1,7 +1,9 @@
-// Asynchronous copies as one thread issues them: TMA tiles in and out, and the mbarriers that count their bytes.
+// Tensor copies as one thread issues them: every form of cp.async.bulk.tensor, the short way for tiles, and edits of
+// tensor maps. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap.replace".
 #pragma once
 
-#include "dsl/scope.hpp"
+#include "dsl/bulk.hpp"
+#include "dsl/tensor_map.hpp"
 
 namespace kiln::dsl {
 
@@ -15,33 +17,120 @@ template <class Tile>
 inline constexpr TilePieces pieces_of{Tile::blocks,    Tile::box_rows_pieces, Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
                                       Tile::box_inner, Tile::box_outer};
 
+/// What a tensor load may carry. A CTA of a pair that says cta_group_2 may name its peer's mbarrier.
+using TensorLoadExtras = Extras<Multicast, isa::CtaGroup, CacheHint>;
+template <isa::Space to>
+using TensorLoadExtrasTo =
+    std::conditional_t<to == isa::Space::shared_cta, Extras<isa::CtaGroup, CacheHint>, TensorLoadExtras>;
+using TensorStoreExtras = Extras<CacheHint>;
+
 /// The copy engine's side of a thread.
-class Copies : public Scope {
+class Copies : public BulkCopies {
  public:
-  using Scope::Scope;
+  using BulkCopies::BulkCopies;
+
+  /// Global tensor to shared memory; the bytes count on `full`. Modes: tile, gather4, im2col and its variants.
+  template <isa::Space destination = isa::Space::shared_cluster, isa::TensorMode mode, int rank>
+  void cp_async_bulk_tensor(const U32& to, const TensorBox<mode, rank>& from, const AnyMbarrier& full,
+                            const TensorLoadExtrasTo<destination>& extras = {}, Here at = {}) {
+    static_assert(destination == isa::Space::shared_cta || destination == isa::Space::shared_cluster,
+                  "a load goes to shared_cta or shared_cluster");
+    rules::require<rules::tma_mode(isa::TensorAccess::load, mode, rank)>();
+    if (extras.template has<isa::CtaGroup>()) require_feature(isa::Feature::copy_cta_group, at);
+    tensor_load(destination, to, from.place, full, extras, at);
+  }
+  /// Shared memory to a global tensor, in the next bulk group. Modes: tile, scatter4, im2col_no_offs.
+  template <isa::TensorMode mode, int rank>
+  void cp_async_bulk_tensor(const TensorBox<mode, rank>& to, const U32& from, const TensorStoreExtras& extras = {},
+                            Here at = {}) {
+    rules::require<rules::tma_mode(isa::TensorAccess::store, mode, rank)>();
+    tensor_store("cp.async.bulk.tensor", isa::Combine::none, to.place, from, extras, at);
+  }
+  /// Combines shared memory with a global tensor, whose map says the type.
+  template <RedOp op, isa::TensorMode mode, int rank>
+  void cp_reduce_async_bulk_tensor(const TensorBox<mode, rank>& to, const U32& from,
+                                   const TensorStoreExtras& extras = {}, Here at = {}) {
+    rules::require<rules::first(rules::bulk_reduction(op), rules::tma_mode(isa::TensorAccess::reduce, mode, rank))>();
+    tensor_store("cp.reduce.async.bulk.tensor", op, to.place, from, extras, at);
+  }
+  /// Brings a box into L2.
+  template <isa::TensorMode mode, int rank>
+  void cp_async_bulk_prefetch_tensor_L2(const TensorBox<mode, rank>& from, const Extras<CacheHint>& extras = {},
+                                        Here at = {}) {
+    rules::require<rules::tma_mode(isa::TensorAccess::prefetch, mode, rank)>();
+    tensor_prefetch(from.place, extras, at);
+  }
 
   /// Copies a tile from a global tensor; its bytes count on `full` when they have arrived.
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const Mbarrier& full, Here at = {}) {
-    copy_boxes(pieces_of<Tile>, to.address, from.map, from.inner, from.outer, &full, at);
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, Here at = {}) {
+    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, {}, at);
+  }
+  template <class Tile>
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
+                Here at = {}) {
+    if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::copy_cta_group, at);
+    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, extras, at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {
-    copy_boxes(pieces_of<Tile>, from.address, to.map, to.inner, to.outer, nullptr, at);
+    store_boxes(pieces_of<Tile>, from.address, {to.map, to.inner, to.outer}, {}, at);
   }
-  void commit_stores(Here at = {});
+  template <class Tile>
+  void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras, Here at = {}) {
+    store_boxes(pieces_of<Tile>, from.address, {to.map, to.inner, to.outer}, extras, at);
+  }
+  void commit_stores(Here at = {}) { cp_async_bulk_commit_group(at); }
   /// Until at most `pending` groups may still read their shared source.
-  void wait_stores_read(int pending, Here at = {});
+  void wait_stores_read(int pending, Here at = {}) { cp_async_bulk_wait_group_read(pending, at); }
 
   /// Arrives on an mbarrier and announces `bytes` of copies for its phase.
   void expect_tx(const Mbarrier& b, std::int64_t bytes, Here at = {});
   void arrive(const Mbarrier& b, Here at = {});
 
+  /// Writes a field of a tensor map in shared (U32) or global (U64) memory. PTX ISA "tensormap.replace".
+  /// A field with a value a dimension: tensormap_replace<TensorMapField::box_dim, 1>(map, 64).
+  template <isa::TensorMapField field, int dimension = 0, class Map>
+    requires(!isa::has_code(field))
+  void tensormap_replace(const Map& map, const OperandOf<std::conditional_t<isa::is_wide(field), U64, U32>>& value,
+                         Here at = {}) {
+    rules::require<rules::tensormap_field(field, dimension)>();
+    replace_field(field, map, space_of(map), dimension, operand(value), at);
+  }
+  /// A field that holds a code of the driver's: tensormap_replace<TensorMapField::swizzle_mode, 3>(map).
+  template <isa::TensorMapField field, int code, class Map>
+    requires(isa::has_code(field))
+  void tensormap_replace(const Map& map, Here at = {}) {
+    rules::require<rules::tensormap_field(field, code)>();
+    replace_field(field, map, space_of(map), code, {}, at);
+  }
+
  private:
-  // One copy for each box: loads that complete on `full`, stores where it is null.
-  void copy_boxes(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
-                  const U32& outer, const Mbarrier* full, Here at);
+  struct BoxStart {
+    const ir::Operand& map;
+    const U32 &inner, &outer;
+  };
+  // One copy for each box of a tile.
+  void load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
+                  const ExtraList& extras, Here at);
+  void store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras, Here at);
+  template <class Copy>
+  void each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at);
+
+  void tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
+                   const ExtraList& extras, Here at);
+  void tensor_store(std::string_view name, RedOp op, const TensorPlace& to, const U32& from, const ExtraList& extras,
+                    Here at);
+  void tensor_prefetch(const TensorPlace& from, const ExtraList& extras, Here at);
+  void require_mode(isa::TensorMode mode, Here at) const;
+
+  static isa::Space space_of(const U32&) { return isa::Space::shared_cta; }
+  static isa::Space space_of(const U64&) { return isa::Space::global; }
+  static ir::Operand operand(const OperandOf<U32>& v);
+  static ir::Operand operand(const OperandOf<U64>& v);
+  void replace_field(isa::TensorMapField field, const Value& map, isa::Space space, int number,
+                     const std::optional<ir::Operand>& value, Here at);
 };
 
 }  // namespace kiln::dsl

@@ -1,20 +1,15 @@
 // Handles: small copyable names for what the kernel builder owns. None of them frees anything.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "dsl/tile.hpp"
 #include "dsl/value.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
-#include "ptx/rules/tcgen05_ld.hpp"
 
 namespace kiln::dsl {
-
-using rules::LdEvent, rules::LdState;
 
 /// A slice of a shared tile along K: one operand of one MMA.
 template <class Tile>
@@ -87,21 +82,6 @@ class Pointer {
   U64 address_;
 };
 
-/// An mbarrier object in shared memory; `name` is what diagnostics call it.
-struct Mbarrier {
-  U32 address;
-  std::string name;
-  bool* released = nullptr;  // set when something arrives on it: rings check that their slots are given back
-};
-
-/// The parity that a wait asks for: the phase with this parity has completed.
-struct Phase {
-  Phase(int parity) : constant(parity) {}
-  Phase(U32 parity) : value(std::move(parity)) {}
-  int constant = 0;
-  std::optional<U32> value{};
-};
-
 /// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
 template <class T, int M, int N>
 struct Tmem {
@@ -126,49 +106,5 @@ struct Tmem {
     return rec->pure(ScalarType::b32, "add.u32", {from, ir::Operand::number(by)}, here);
   }
 };
-
-/// N values of T that a thread holds: one row's worth of a tcgen05.ld. Loads are asynchronous, so a vector knows whether it
-/// may be read yet.
-template <class T, int N, LdState state = LdState::ready>
-class [[nodiscard]] Registers {
- public:
-  static constexpr int count = N * T::bits / 32;  // 32-bit registers
-
-  Registers(Recorder& r, std::vector<ir::Operand> regs) : rec_(&r), regs_(std::move(regs)) {}
-
-  Recorder& recorder() const { return *rec_; }
-  const std::vector<ir::Operand>& operands() const { return regs_; }
-
-  /// Element i as a value (f32 vectors).
-  F32 operator[](int i) const {
-    rules::require<rules::step(state, LdEvent::read).verdict>();
-    static_assert(T::scalar == ScalarType::f32, "only f32 registers hold one element each");
-    const ir::Operand as_float =
-        rec_->pure(ScalarType::f32, "mov.b32", {regs_[std::size_t(i)]}, Here::nowhere());
-    return {*rec_, as_float};
-  }
-
- private:
-  Recorder* rec_;
-  std::vector<ir::Operand> regs_;
-};
-
-/// N registers whose element i is `value(i)`.
-template <int N, class Value>
-Registers<f32, N> make_registers(Recorder& r, Value value) {
-  std::vector<ir::Operand> regs;
-  for (int i = 0; i < N; ++i) regs.push_back(F32(value(i)).operand());
-  return {r, std::move(regs)};
-}
-
-/// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.
-std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);
-
-template <class To, int N, LdState state>
-Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict>();
-  static_assert(To::bits == 16 && N % 2 == 0, "cvt packs pairs of f32 into 16-bit floats");
-  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
-}
 
 }  // namespace kiln::dsl

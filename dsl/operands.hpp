@@ -1,17 +1,43 @@
-// Operands as the scopes write them. For dsl/*.cpp alone.
+// Operands and mnemonics as the scopes write them. For dsl/*.cpp alone.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "dsl/value.hpp"
 
 namespace kiln::dsl {
 
+/// "a.b.c"; what is empty is left out, but a leading "" makes a leading dot: {"", "b"} is ".b".
+inline std::string dotted(std::initializer_list<std::string_view> words) {
+  std::string out;
+  bool first = true;
+  for (std::string_view word : words) {
+    if (!first && !word.empty()) out += '.';
+    out += word;
+    first = false;
+  }
+  return out;
+}
+
 /// The member mask of a whole warp.
 inline ir::Operand whole_warp() { return ir::Operand::bits(0xffffffffu); }
 
 /// [v]
-inline ir::Operand address_of(Recorder& r, const U32& v, Here at) { return ir::Operand::address(use(r, v, at)); }
+inline ir::Operand address_of(Recorder& r, const Value& v, Here at) { return ir::Operand::address(use(r, v, at)); }
+
+/// A value's register, or the number.
+template <class V>
+ir::Operand operand_of(const OperandOf<V>& v) {
+  return v.value ? use(v.value->recorder(), v.input()) : ir::Operand::number(v.constant);
+}
+
+/// The low half of 32 bits in a register of its own, or the number.
+inline ir::Operand sixteen_bits(const OperandOf<U32>& v) {
+  if (!v.value) return ir::Operand::number(v.constant);
+  return v.value->recorder().pure(ScalarType::b16, "cvt.u16.u32", {operand_of(v)}, v.at);
+}
 
 /// _
 inline ir::Operand sink() {

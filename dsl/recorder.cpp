@@ -15,7 +15,7 @@ struct RegisterClass {
 };
 
 constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b16, "%h"}, {ScalarType::b32, "%r"},
-                                     {ScalarType::b64, "%rd"}, {ScalarType::f32, "%f"}, {ScalarType::f64, "%fd"}};
+                                     {ScalarType::b64, "%rd"}, {ScalarType::b128, "%rq"}, {ScalarType::f32, "%f"}, {ScalarType::f64, "%fd"}};
 
 const char* prefix_of(ScalarType cls) {
   for (const RegisterClass& c : classes)
@@ -49,6 +49,7 @@ void append_key(std::string& key, const ir::Operand& o) {
 ScalarType register_class(ScalarType t) {
   if (t == ScalarType::pred || t == ScalarType::f32 || t == ScalarType::f64) return t;
   switch (isa::bits(t)) {
+    case 128: return ScalarType::b128;
     case 64: return ScalarType::b64;
     case 32: return ScalarType::b32;
     default: return ScalarType::b16;

@@ -1,8 +1,7 @@
 #include "dsl/scope.hpp"
 
-#include <algorithm>
-
 #include "dsl/operands.hpp"
+#include "ptx/rules/target.hpp"
 
 namespace kiln::dsl {
 
@@ -62,16 +61,6 @@ Var<U32> Scope::var(OperandOf<U32> first) {
   return {*rec_, reg};
 }
 
-void Scope::wait(const Mbarrier& b, const Phase& phase, Here at) {
-  const Operand parity = phase.value ? use(*rec_, *phase.value, at) : Operand::number(phase.constant);
-  const std::string retry = rec_->fresh_label("wait_" + role_->name);
-  const Operand done = rec_->fresh(ScalarType::pred);
-  rec_->label(retry);
-  rec_->emit("mbarrier.try_wait.parity.shared::cta.b64", {done, address_of(*rec_, b.address, at), parity}, at);
-  rec_->emit_if(done, true, "bra", {target(retry)}, at);
-  role_->waited = true;
-}
-
 void Scope::ptx(std::string_view mnemonic, std::vector<Operand> operands, Here at) {
   rec_->emit(mnemonic, std::move(operands), at);
 }
@@ -105,31 +94,15 @@ void Scope::st_global_v4(const U64& address, const std::array<U32, 4>& values, H
   rec_->emit("st.global.v4.b32", {Operand::address(use(*rec_, address, at)), four(*rec_, values, at)}, at);
 }
 
-void Scope::tcgen05_fence_before_thread_sync(Here at) { rec_->emit("tcgen05.fence::before_thread_sync", {}, at); }
-void Scope::tcgen05_fence_after_thread_sync(Here at) { rec_->emit("tcgen05.fence::after_thread_sync", {}, at); }
-void Scope::fence_proxy_async(Here at) { rec_->emit("fence.proxy.async.shared::cta", {}, at); }
-
 // The strict reading of PTX wants a fence between a thread's wait and its next tcgen05 instruction; it costs nothing.
 void Scope::before_tcgen05(Here at) {
+  if (!role_->used_tcgen05)
+    rec_->require(rules::target_tcgen05(role_->kernel->target), at,
+                  "the target is " + isa::spelling(role_->kernel->target));
   role_->used_tcgen05 = true;
   if (!role_->waited) return;
   tcgen05_fence_after_thread_sync(at);
   role_->waited = false;
-}
-
-void Scope::require_feature(isa::Feature f, Here at) {
-  KernelContext& k = *role_->kernel;
-  k.version = std::max(k.version, isa::lowest_version(f));
-  rec_->require(rules::target_feature(f, k.target, k.version), at,
-                std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
-}
-
-std::vector<Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<Operand>& from, Here at) {
-  const std::string name = "cvt.rn." + std::string(isa::spelling(to)) + "x2.f32";
-  std::vector<Operand> out;
-  for (std::size_t i = 0; i + 1 < from.size(); i += 2)
-    out.push_back(r.pure(ScalarType::b32, name, {from[i + 1], from[i]}, at));
-  return out;
 }
 
 }  // namespace kiln::dsl

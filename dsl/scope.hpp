@@ -1,6 +1,6 @@
 // Execution scopes: who executes what follows. Which instructions a scope may issue is which members it has; the members
-// that only refuse are there to say where the instruction lives. Here is what all scopes share: control flow, state, waits
-// and fences. thread.hpp has one thread, warp.hpp whole warps.
+// that only refuse are there to say where the instruction lives. What all scopes share is a chain: mbarriers, fences, the
+// cluster, and here control flow and state. thread.hpp has one thread, warp.hpp whole warps.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -11,33 +11,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "dsl/cluster.hpp"
 #include "dsl/memory.hpp"
+#include "dsl/registers.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/target.hpp"
 
 namespace kiln::dsl {
-
-/// What all roles of a kernel share while it is recorded. Owned by the builder.
-struct KernelContext {
-  Target target{};
-  isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
-  isa::PtxVersion version{};                 // the lowest that knows what was used so far
-};
-
-/// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
-struct RoleContext {
-  KernelContext* kernel = nullptr;
-  std::string name{};
-  ir::Operand warp{};           // index of the warp in the CTA
-  ir::Operand thread{};         // index of the thread in the CTA
-  int named_barrier = 0;        // of a warpgroup
-  int threads = 1;
-  std::vector<std::function<void()>> at_exit{};
-  std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
-  bool waited = false;          // a wait happened after which no tcgen05 fence was written
-  bool used_tcgen05 = false;
-};
 
 /// What a body's result says about the body.
 template <class Result>
@@ -47,10 +28,10 @@ inline constexpr rules::Verdict body_verdict = rules::body_result(std::is_void_v
 ir::Operand elect_leader(Recorder& r, Here at);
 
 /// What every scope can do: control flow, state, waiting, and bare PTX.
-class Scope {
+class Scope : public ClusterMember {
  public:
   /// `converged`: whole warps execute this, and must find together again after a branch.
-  Scope(Recorder& r, RoleContext& role, bool converged) : rec_(&r), role_(&role), converged_(converged) {}
+  Scope(Recorder& r, RoleContext& role, bool converged) : ClusterMember(r, role), converged_(converged) {}
 
   /// Repeats the body for i = 0 ... trips - 1; zero trips are possible.
   template <class Body>
@@ -76,9 +57,6 @@ class Scope {
   /// State that may be assigned, with its first value.
   Var<U32> var(OperandOf<U32> first);
 
-  /// Waits until the phase with this parity has completed (mbarrier.try_wait.parity in a loop).
-  void wait(const Mbarrier& b, const Phase& phase, Here at = {});
-
   /// A bare PTX instruction, for what the typed members do not have: the mnemonic and its operands.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
   /// 16 bytes of shared memory, at a multiple of 16.
@@ -89,28 +67,12 @@ class Scope {
   /// The index of this warp in its CTA, and of this thread.
   U32 warp_index() const { return {*rec_, role_->warp}; }
   U32 thread_index() const { return {*rec_, role_->thread}; }
-  Recorder& recorder() const { return *rec_; }
-
-  // Fences, as PTX spells them
-  void tcgen05_fence_before_thread_sync(Here at = {});
-  void tcgen05_fence_after_thread_sync(Here at = {});
-  /// Makes this thread's writes to shared memory visible to TMA and the tensor core.
-  void fence_proxy_async(Here at = {});
-
-  RoleContext& role() const { return *role_; }
 
  protected:
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
-  /// The kernel's target must have the feature; the module's version follows.
-  void require_feature(isa::Feature f, Here at);
-  isa::CtaGroup group() const { return role_->kernel->group; }
-  /// What a member that exists only to explain does: fails with the rule's text.
-  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
 
-  Recorder* rec_;
-  RoleContext* role_;
   bool converged_;
 };
 

@@ -12,9 +12,13 @@ class Thread : public TensorCore {
 
   // Here only to say who executes them.
   template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_st(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <auto..., class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <int n, class... Args> void setmaxnreg_inc(Args&&...) { refuse<rules::Rule::warp_issuer, rules::given<n>>(); }
+  template <int n, class... Args> void setmaxnreg_dec(Args&&...) { refuse<rules::Rule::warp_issuer, rules::given<n>>(); }
 };
 
 }  // namespace kiln::dsl

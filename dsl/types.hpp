@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/isa/swizzle.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/types.hpp"
@@ -30,6 +32,7 @@ struct unpacked {
 using bf16 = Element<ScalarType::bf16>;
 using f16 = Element<ScalarType::f16>;
 using f32 = Element<ScalarType::f32>;
+using f64 = Element<ScalarType::f64>;
 using tf32 = Element<ScalarType::tf32>;
 using e4m3 = Element<ScalarType::e4m3>;
 using e5m2 = Element<ScalarType::e5m2>;
@@ -44,6 +47,9 @@ using u16 = Element<ScalarType::u16>;
 using u32 = Element<ScalarType::u32>;
 using u64 = Element<ScalarType::u64>;
 using s32 = Element<ScalarType::s32>;
+using s64 = Element<ScalarType::s64>;
+using b32 = Element<ScalarType::b32>;
+using b64 = Element<ScalarType::b64>;
 
 using isa::Major;
 inline constexpr Major K_major = Major::K, MN_major = Major::MN;
@@ -58,6 +64,18 @@ inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, sw
 constexpr isa::Swizzle swizzle_of(Layout l) {
   return l == Layout::packed ? isa::Swizzle::none : isa::Swizzle(int(l) - 1);
 }
+
+/// State spaces, as template arguments; `any_space` where PTX writes none.
+inline constexpr isa::Space shared_cta = isa::Space::shared_cta, shared_cluster = isa::Space::shared_cluster,
+                            global = isa::Space::global, any_space = isa::Space::generic;
+
+/// Shapes of tcgen05.ld and tcgen05.st: lanes, bits of a row in one register, column ranges.
+inline constexpr isa::DataShape shape_32x32b = isa::DataShape::s32x32b, shape_16x64b = isa::DataShape::s16x64b,
+                                shape_16x128b = isa::DataShape::s16x128b, shape_16x256b = isa::DataShape::s16x256b,
+                                shape_16x32bx2 = isa::DataShape::s16x32bx2;
+
+/// .redOp: what a reduction does.
+using RedOp = isa::Combine;
 
 using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f;
 using isa::Target;

@@ -8,18 +8,77 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-std::vector<U32> WholeWarps::load_registers(isa::DataShape shape, int repeat, const U32& address, Here at) {
-  before_tcgen05(at);
-  std::vector<Operand> regs;
-  for (int i = 0; i < isa::load_shape(shape).registers * repeat; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
-  rec_->emit("tcgen05.ld.sync.aligned." + std::string(isa::spelling(shape)) + ".x" + std::to_string(repeat) + ".b32",
-             {Operand::vector(regs), address_of(*rec_, address, at)}, at);
-  std::vector<U32> out;
-  for (const Operand& r : regs) out.emplace_back(*rec_, r);
+// Tensor memory --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// "tcgen05.ld.sync.aligned.16x32bx2.x4"
+std::string access_name(std::string_view name, const TmemAccess& a) {
+  return dotted({name, "sync.aligned", spelling(a.shape)}) + ".x" + std::to_string(a.repeat);
+}
+
+std::vector<Operand> fresh_registers(Recorder& r, int n) {
+  std::vector<Operand> out;
+  for (int i = 0; i < n; ++i) out.push_back(r.fresh(ScalarType::b32));
   return out;
 }
 
+// PTX refuses a vector of constants alone, so constants travel in registers.
+Operand register_vector(Recorder& r, std::vector<Operand> items, Here at) {
+  for (Operand& o : items)
+    if (o.is_integer()) o = r.pure(ScalarType::b32, "mov.b32", {o}, at);
+  return Operand::vector(std::move(items));
+}
+
+}  // namespace
+
+std::vector<Operand> WholeWarps::load_tmem(const TmemAccess& a, const U32& address, Here at) {
+  before_tcgen05(at);
+  std::vector<Operand> regs = fresh_registers(*rec_, isa::load_shape(a.shape).registers * a.repeat);
+  std::vector<Operand> operands{Operand::vector(regs), address_of(*rec_, address, at)};
+  if (a.split) operands.push_back(Operand::number(*a.split));
+  rec_->emit(access_name("tcgen05.ld", a) + (a.packed ? ".pack::16b" : "") + ".b32", std::move(operands), at);
+  return regs;
+}
+
+std::vector<Operand> WholeWarps::load_reduced(const TmemReduction& a, RedOp op, ScalarType type, const U32& address,
+                                              Here at) {
+  before_tcgen05(at);
+  require_feature(isa::Feature::ld_red, at);
+  std::vector<Operand> regs = fresh_registers(*rec_, a.repeat);
+  const Operand reduced = rec_->fresh(ScalarType::b32);
+  std::vector<Operand> operands{Operand::vector(regs), reduced, address_of(*rec_, address, at)};
+  if (a.split) operands.push_back(Operand::number(*a.split));
+  rec_->emit(access_name("tcgen05.ld.red", a) +
+                 dotted({"", spelling(op), compares_magnitudes(a.comparison) ? "abs" : "",
+                         keeps_nan(a.comparison) ? "NaN" : "", spelling(type)}),
+             std::move(operands), at);
+  regs.push_back(reduced);
+  return regs;
+}
+
+void WholeWarps::store_tmem(const TmemAccess& a, const U32& address, const std::vector<Operand>& values, Here at) {
+  before_tcgen05(at);
+  std::vector<Operand> operands{address_of(*rec_, address, at)};
+  if (a.split) operands.push_back(Operand::number(*a.split));
+  operands.push_back(register_vector(*rec_, values, at));
+  rec_->emit(access_name("tcgen05.st", a) + (a.packed ? ".unpack::16b" : "") + ".b32", std::move(operands), at);
+}
+
 void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
+void WholeWarps::tcgen05_wait_st(Here at) { rec_->emit("tcgen05.wait::st.sync.aligned", {}, at); }
+
+// The rest of what warps do together -----------------------------------------------------------------------------------
+
+void WholeWarps::setmaxnreg(std::string_view direction, int registers, Here at) {
+  rec_->emit(dotted({"setmaxnreg", direction, "sync.aligned.u32"}), {Operand::number(registers)}, at);
+}
+
+void WholeWarps::copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at) {
+  rec_->emit(dotted({"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release", spelling(scope),
+                     "sync.aligned"}),
+             {address_of(*rec_, to, at), address_of(*rec_, from, at), Operand::number(isa::tensor_map_bytes)}, at);
+}
 
 // Warp -----------------------------------------------------------------------------------------------------------------
 
@@ -52,14 +111,15 @@ void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
 }
 
 void Warp::alloc(const U32& slot, int columns, Here at) {
+  before_tcgen05(at);
   rec_->emit(cta_mnemonic("tcgen05.alloc", group()) + ".sync.aligned.shared::cta.b32",
              {address_of(*rec_, slot, at), Operand::number(columns)}, at);
-  role_->used_tcgen05 = true;
 }
 
 void Warp::dealloc(const U32& address, int columns, Here at) {
   before_tcgen05(at);
-  rec_->emit(cta_mnemonic("tcgen05.dealloc", group()) + ".sync.aligned.b32", {use(*rec_, address, at), Operand::number(columns)}, at);
+  rec_->emit(cta_mnemonic("tcgen05.dealloc", group()) + ".sync.aligned.b32",
+             {use(*rec_, address, at), Operand::number(columns)}, at);
 }
 
 void Warp::tcgen05_relinquish_alloc_permit(Here at) {
@@ -76,10 +136,7 @@ std::vector<Operand> Warpgroup::load_rows(const U32& address, int columns, Here 
   // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
   const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
   const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
-  std::vector<Operand> regs;
-  for (const U32& r : load_registers(isa::DataShape::s32x32b, columns, apply("add", lanes, address, at), at))
-    regs.push_back(r.operand());
-  return regs;
+  return load_tmem({isa::DataShape::s32x32b, columns}, apply("add", lanes, address, at), at);
 }
 
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.

@@ -1,4 +1,4 @@
-// Whole warps: the readers of tensor memory, its allocators, and the electors of one thread.
+// Whole warps: the readers and writers of tensor memory, its allocators, and the electors of one thread.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -6,31 +6,163 @@
 #include <bit>
 
 #include "dsl/thread.hpp"
+#include "ptx/rules/execution.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
 
 namespace kiln::dsl {
 
-/// What whole warps execute together: the bare forms of tcgen05.ld and its wait, and one thread out of them.
+/// .pack::16b of a load and .unpack::16b of a store: two 16-bit columns in one register.
+enum class Packing : unsigned char { none, pack_16b };
+enum class Unpacking : unsigned char { none, unpack_16b };
+inline constexpr Packing pack_16b = Packing::pack_16b;
+inline constexpr Unpacking unpack_16b = Unpacking::unpack_16b;
+/// What tcgen05.ld.red does to floats before it compares them.
+enum class Comparison : unsigned char { plain, abs, NaN, abs_NaN };
+constexpr bool compares_magnitudes(Comparison c) { return c == Comparison::abs || c == Comparison::abs_NaN; }
+constexpr bool keeps_nan(Comparison c) { return c == Comparison::NaN || c == Comparison::abs_NaN; }
+
+/// A form of tcgen05.ld or tcgen05.st: what stands behind the shape and the repeat count is taken in any order.
+struct TmemAccess {
+  isa::DataShape shape;
+  int repeat;
+  bool packed = false;
+  std::optional<int> split{};  // the immediate of 16x32bx2: columns from the first range to the second
+  constexpr void take(int columns) { split = columns; }
+};
+struct TmemLoad : TmemAccess {
+  using TmemAccess::take;
+  constexpr void take(Packing) { packed = true; }
+};
+struct TmemStore : TmemAccess {
+  using TmemAccess::take;
+  constexpr void take(Unpacking) { packed = true; }
+};
+struct TmemReduction : TmemAccess {
+  Comparison comparison = Comparison::plain;
+  using TmemAccess::take;
+  constexpr void take(Comparison c) { comparison = c; }
+};
+template <class Access, auto... how>
+constexpr Access tmem_access(isa::DataShape shape, int repeat) {
+  Access a{{shape, repeat}};
+  (a.take(how), ...);
+  return a;
+}
+
+/// Whether a load or store has this shape.
+constexpr rules::Verdict tmem_shape(const TmemAccess& a) {
+  return rules::first(rules::ld_repeat(a.shape, a.repeat), rules::ld_split(a.shape, a.split.has_value()));
+}
+/// Registers of a load or store.
+template <isa::DataShape shape, int repeat>
+inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
+
+/// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register count,
+/// and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
 class WholeWarps : public Scope {
  public:
   WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
 
-  /// tcgen05.ld of a shape with .xN: the registers that this thread receives, in the order of the ISA's fragment pictures.
-  /// `address` carries the lane in its upper half. Not readable before tcgen05_wait_ld().
-  template <isa::DataShape shape, int repeat>
-  std::vector<U32> tcgen05_ld(const U32& address, Here at = {}) {
-    rules::require<rules::ld_repeat(shape, repeat)>();
-    return load_registers(shape, repeat, address, at);
+  /// The registers that this thread receives, in the order of the ISA's fragment pictures; readable after wait(...).
+  /// `how`: pack_16b, and for 16x32bx2 the columns between its ranges. PTX ISA "tcgen05.ld".
+  template <isa::DataShape shape, int repeat, auto... how>
+  Registers<b32, registers_of<shape, repeat>, LdState::pending> tcgen05_ld(const U32& address, Here at = {}) {
+    constexpr auto access = tmem_access<TmemLoad, how...>(shape, repeat);
+    rules::require<tmem_shape(access)>();
+    return {*rec_, load_tmem(access, address, at)};
   }
+  /// A load and the least or greatest of what this thread receives. `how`: a Comparison, and for 16x32bx2 the columns
+  /// between its ranges. PTX ISA "tcgen05.ld.red".
+  template <isa::DataShape shape, int repeat, RedOp op, class T, auto... how>
+  Reduced<T, repeat, LdState::pending> tcgen05_ld_red(const U32& address, Here at = {}) {
+    static_assert(op == RedOp::min || op == RedOp::max, "tcgen05.ld.red finds the min or the max");
+    constexpr auto access = tmem_access<TmemReduction, how...>(shape, repeat);
+    rules::require<rules::first(tmem_shape(access), reducible(access, T::scalar))>();
+    return reduced<T, repeat>(load_reduced(access, op, T::scalar, address, at));
+  }
+  /// Writes this thread's registers. `how`: unpack_16b, and for 16x32bx2 the columns between its ranges.
+  /// PTX ISA "tcgen05.st".
+  template <isa::DataShape shape, int repeat, auto... how, class T, int N, LdState s>
+  void tcgen05_st(const U32& address, const Registers<T, N, s>& values, Here at = {}) {
+    constexpr auto access = tmem_access<TmemStore, how...>(shape, repeat);
+    rules::require<rules::first(tmem_shape(access), rules::step(s, LdEvent::read).verdict,
+                                rules::ld_registers(shape, repeat, Registers<T, N, s>::count))>();
+    store_tmem(access, address, values.operands(), at);
+  }
+
+  /// Until this thread's loads have filled their registers, and until its stores are done. PTX ISA "tcgen05.wait".
   void tcgen05_wait_ld(Here at = {});
+  void tcgen05_wait_st(Here at = {});
+
+  using Scope::wait;
+  /// tcgen05.wait::ld: the loaded registers may be read.
+  template <class T, int N, LdState s>
+  Registers<T, N, rules::step(s, LdEvent::wait).next> wait(const Registers<T, N, s>& loaded, Here at = {}) {
+    tcgen05_wait_ld(at);
+    return {*rec_, loaded.operands()};
+  }
+  template <class T, int N, LdState s>
+  Reduced<T, N, rules::step(s, LdEvent::wait).next> wait(const Reduced<T, N, s>& loaded, Here at = {}) {
+    tcgen05_wait_ld(at);
+    return {{*rec_, loaded.values.operands()}, {*rec_, loaded.reduced.operands()}};
+  }
+
+  /// Gives registers back, or takes more: `registers` a thread from here on, once all four warps of the warpgroup say so.
+  /// PTX ISA "setmaxnreg".
+  template <int registers>
+  void setmaxnreg_inc(Here at = {}) {
+    rules::require<rules::setmaxnreg_count(registers)>();
+    setmaxnreg("inc", registers, at);
+  }
+  template <int registers>
+  void setmaxnreg_dec(Here at = {}) {
+    rules::require<rules::setmaxnreg_count(registers)>();
+    setmaxnreg("dec", registers, at);
+  }
+
+  /// Holds in one lane of each warp. PTX ISA "elect.sync".
+  Pred elect_sync(Here at = {}) { return {*rec_, elect_leader(*rec_, at)}; }
+
+  // The cluster's barrier, also .aligned
+  void barrier_cluster_arrive(const Extras<ClusterArriveOrder, Aligned>& extras = {}, Here at = {}) {
+    cluster_arrive(extras, at);
+  }
+  void barrier_cluster_wait(const Extras<ClusterWaitOrder, Aligned>& extras = {}, Here at = {}) {
+    cluster_wait(extras, at);
+  }
+  /// Copies a tensor map from shared to global memory and releases it to the tensormap proxy.
+  /// PTX ISA "tensormap.cp_fenceproxy".
+  template <isa::Scope scope>
+  void tensormap_cp_fenceproxy(const U64& to, const U32& from, Order<isa::Semantics::release, scope>, Here at = {}) {
+    copy_tensor_map(to, from, scope, at);
+  }
 
   // Here only to say who issues them: one thread, inside elect(...).
   template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
   template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
   template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
   template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+  template <auto..., class... Args> void cp_async_bulk(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+  template <auto..., class... Args> void cp_async_bulk_tensor(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
 
  protected:
-  std::vector<U32> load_registers(isa::DataShape shape, int repeat, const U32& address, Here at);
+  std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
+
+ private:
+  static constexpr rules::Verdict reducible(const TmemReduction& a, ScalarType type) {
+    return rules::ld_reduction(a.shape, a.repeat, type, compares_magnitudes(a.comparison), keeps_nan(a.comparison));
+  }
+  // The last register is the reduced value.
+  template <class T, int N>
+  Reduced<T, N, LdState::pending> reduced(std::vector<ir::Operand> regs) const {
+    const ir::Operand last = std::move(regs.back());
+    regs.pop_back();
+    return {{*rec_, std::move(regs)}, {*rec_, {last}}};
+  }
+  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address, Here at);
+  void store_tmem(const TmemAccess& access, const U32& address, const std::vector<ir::Operand>& values, Here at);
+  void setmaxnreg(std::string_view direction, int registers, Here at);
+  void copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at);
 };
 
 /// The 32 lanes of one warp, converged.
@@ -45,7 +177,7 @@ class Warp : public WholeWarps {
     elect_one([&](Thread t) { body(t); }, at);
   }
 
-  // Tensor memory, bare
+  // Tensor memory, bare. PTX ISA "tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit"
   /// Writes the address of `columns` new columns to shared memory at `slot`.
   template <int columns>
   void tcgen05_alloc(const U32& slot, Here at = {}) {
@@ -69,7 +201,6 @@ class Warp : public WholeWarps {
 class Warpgroup : public WholeWarps {
  public:
   using WholeWarps::WholeWarps;
-  using Scope::wait;
 
   /// This thread's row of an accumulator: lane 32 * (warp % 4) + lane of the warp, all columns.
   template <class T, int M, int N>
@@ -77,12 +208,6 @@ class Warpgroup : public WholeWarps {
     static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
     rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(N)) ? N : 0)>();
     return {*rec_, load_rows(from.address(at), N, at)};
-  }
-  /// tcgen05.wait::ld: the loaded registers may be read.
-  template <class T, int N, LdState s>
-  Registers<T, N, rules::step(s, LdEvent::wait).next> wait(const Registers<T, N, s>& loaded, Here at = {}) {
-    tcgen05_wait_ld(at);
-    return {*rec_, loaded.operands()};
   }
 
   /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.

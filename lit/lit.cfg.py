@@ -4,6 +4,7 @@
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
   %at_most N   passes its input on, and fails  %clangxx    clang++, the same
                when that has more than N lines
+  %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
   REQUIRES: ptxas | gpu | clang
 """
 import os
@@ -48,6 +49,8 @@ def syntax_check(compiler):
 
 config.substitutions += [
     ("%kiln", config.kiln_command),
+    ("%forms", config.kiln_forms),
+    ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhp])[0-9]+/%\1/g'"),
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", syntax_check(config.kiln_gxx)),

@@ -19,7 +19,9 @@ class Collectors {
   explicit Collectors(const Facts& facts) : facts_(facts), in_(facts.cfg.blocks.size()) {}
 
   void check() {
+    // What a caller has left in the buffers is not known here, and may be what the function uses.
     in_[0] = State{};
+    if (!facts_.function.entry) in_[0]->fill({true, 0});
     std::deque<flow::BlockId> work{0};
     while (!work.empty()) {
       const flow::BlockId b = work.front();

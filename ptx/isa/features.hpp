@@ -1,4 +1,4 @@
-// Parts of the tcgen05 family that some targets, or some PTX versions, lack. Measured with ptxas 13.0.
+// Parts of the tcgen05 family, and of what feeds it, that some targets or some PTX versions lack. Measured with ptxas 13.0.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,16 @@ enum class Feature : std::uint8_t {
   scale_vec_4x,   // .scale_vec::4X
   sparse_mxf4,    // tcgen05.mma.sp with mxf4 and mxf4nvf4
   mxf4nvf4,       // kind::mxf4nvf4
-  block_size      // .block16, .block32, and block scaling with no size written
+  block_size,     // .block16, .block32, and block scaling with no size written
+  gather4,        // tile::gather4
+  scatter4,       // tile::scatter4
+  im2col_w,       // im2col::w
+  im2col_w_128,   // im2col::w::128
+  copy_cta_group, // .cta_group on cp.async.bulk.tensor
+  cp_mask,        // .cp_mask on cp.async.bulk
+  launch_control, // clusterlaunchcontrol
+  launch_control_all,  // .multicast::cluster::all
+  swizzle_atomicity    // the field of tensormap.replace
 };
 
 constexpr std::string_view spelling(Feature f) {
@@ -31,11 +40,20 @@ constexpr std::string_view spelling(Feature f) {
     case Feature::sparse_mxf4: return ".sp with a packed 4-bit kind";
     case Feature::mxf4nvf4: return ".kind::mxf4nvf4";
     case Feature::block_size: return ".block16, .block32 or block scaling with no size";
+    case Feature::gather4: return ".tile::gather4";
+    case Feature::scatter4: return ".tile::scatter4";
+    case Feature::im2col_w: return ".im2col::w";
+    case Feature::im2col_w_128: return ".im2col::w::128";
+    case Feature::copy_cta_group: return ".cta_group on a tensor copy";
+    case Feature::cp_mask: return ".cp_mask";
+    case Feature::launch_control: return "clusterlaunchcontrol";
+    case Feature::launch_control_all: return ".multicast::cluster::all";
+    case Feature::swizzle_atomicity: return ".swizzle_atomicity";
   }
   return "";
 }
 
-/// Whether a target that has tcgen05 has the feature.
+/// Whether the target has the feature. What belongs to tcgen05 is asked of targets that have tcgen05.
 constexpr bool has(Feature f, Target t) {
   switch (f) {
     case Feature::kind_i8: return t.suffix == TargetSuffix::a && t.sm != 103;
@@ -47,6 +65,15 @@ constexpr bool has(Feature f, Target t) {
     case Feature::sparse_mxf4: return t.suffix == TargetSuffix::a;
     case Feature::mxf4nvf4:
     case Feature::block_size: return true;
+    case Feature::scatter4:
+    case Feature::im2col_w_128:
+    case Feature::copy_cta_group: return has_tcgen05(t);
+    case Feature::gather4:
+    case Feature::im2col_w:
+    case Feature::cp_mask:
+    case Feature::launch_control: return t.sm >= 100;
+    case Feature::launch_control_all:
+    case Feature::swizzle_atomicity: return t.sm >= 100 && t.suffix != TargetSuffix::none;
   }
   return false;
 }

@@ -74,4 +74,7 @@ inline constexpr int threads_per_warp = 32;
 /// Named barriers 0...15 of `bar` and `barrier`.
 inline constexpr int named_barriers = 16;
 
+/// Registers a thread that setmaxnreg asks for: multiples of the step from lowest to highest.
+inline constexpr int setmaxnreg_lowest = 24, setmaxnreg_highest = 256, setmaxnreg_step = 8;
+
 }  // namespace kiln::isa

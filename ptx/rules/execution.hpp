@@ -58,6 +58,14 @@ constexpr Verdict barrier_mismatch(BarrierArrivals b, std::int64_t count, std::i
   return legal;
 }
 
+/// Registers a thread after setmaxnreg.
+constexpr Verdict setmaxnreg_count(std::int64_t registers) {
+  using namespace isa;
+  const std::int64_t near = std::clamp<std::int64_t>(registers, setmaxnreg_lowest, setmaxnreg_highest) /
+                            setmaxnreg_step * setmaxnreg_step;
+  return registers == near ? legal : breaks(Rule::setmaxnreg_count, registers, near);
+}
+
 constexpr Verdict cluster_rank(std::int64_t rank, std::int64_t ctas) {
   return rank >= 0 && rank < ctas ? legal : breaks(Rule::cluster_rank, rank, ctas - 1);
 }

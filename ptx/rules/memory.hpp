@@ -1,6 +1,7 @@
 // Memory accesses: where they may lie and what they may find there.
 #pragma once
 
+#include "ptx/isa/modifiers.hpp"
 #include "ptx/rules/verdict.hpp"
 
 namespace kiln::rules {
@@ -23,6 +24,27 @@ constexpr Verdict memory_uninitialised(bool written) { return written ? legal : 
 /// An operand in the shared memory of the CTA with rank `owner`, used by the CTA with rank `rank`.
 constexpr Verdict shared_remote(std::uint32_t owner, std::uint32_t rank) {
   return owner == rank ? legal : breaks(Rule::shared_remote, owner, rank);
+}
+
+/// What says a memory order: arrivals at an mbarrier, waits for one, changes of its transaction count, arrivals and waits
+/// at the cluster's barrier, fences.
+enum class Ordered : std::uint8_t { arrival, wait, transaction, cluster_arrival, cluster_wait, fence };
+
+/// The order that it says, and for whom; the cluster's barrier has no scope to say.
+constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope) {
+  using isa::Semantics;
+  const bool narrow = scope == isa::Scope::cta || scope == isa::Scope::cluster, bare = scope == isa::Scope::none;
+  const bool relaxed = s == Semantics::relaxed, release = s == Semantics::release, acquire = s == Semantics::acquire;
+  bool fits = false;
+  switch (what) {
+    case Ordered::arrival: fits = narrow && (relaxed || release); break;
+    case Ordered::wait: fits = narrow && (relaxed || acquire); break;
+    case Ordered::transaction: fits = narrow && relaxed; break;
+    case Ordered::cluster_arrival: fits = bare && (relaxed || release); break;
+    case Ordered::cluster_wait: fits = bare && acquire; break;
+    case Ordered::fence: fits = !bare && !relaxed; break;
+  }
+  return fits ? legal : breaks(Rule::memory_order, int(s));
 }
 
 /// An asynchronous read of what threads have stored. `fenced`: some fence.proxy.async may lie between.

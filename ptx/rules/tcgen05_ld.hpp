@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/verdict.hpp"
@@ -10,7 +11,13 @@ namespace kiln::rules {
 
 constexpr Verdict ld_repeat(isa::DataShape shape, int repeat) {
   const int most = isa::load_shape(shape).max_repeat;
-  return repeat >= 1 && repeat <= most ? legal : breaks(Rule::ld_repeat, repeat, std::clamp(repeat, 1, most));
+  if (repeat >= 1 && repeat <= most && std::has_single_bit(unsigned(repeat))) return legal;
+  return breaks(Rule::ld_repeat, repeat, int(std::bit_floor(unsigned(std::clamp(repeat, 1, std::max(1, most))))));
+}
+
+/// 16x32bx2 reads two ranges of columns and says how far apart they are; no other shape does.
+constexpr Verdict ld_split(isa::DataShape shape, bool split) {
+  return split == (shape == isa::DataShape::s16x32bx2) ? legal : breaks(Rule::ld_split, int(shape));
 }
 
 constexpr Verdict ld_registers(isa::DataShape shape, int repeat, int registers) {

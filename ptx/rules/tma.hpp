@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ptx/isa/tensor_copy.hpp"
+#include "ptx/isa/tensor_map.hpp"
 #include "ptx/isa/tma.hpp"
 #include "ptx/rules/verdict.hpp"
 
@@ -55,6 +57,30 @@ constexpr Verdict tma_alignment(std::uint32_t shared_address) {
 
 /// `encoded`: the bytes at the map's address are one of the launch's tensor maps.
 constexpr Verdict tma_map(bool encoded) { return encoded ? legal : breaks(Rule::tma_map); }
+
+/// A mode of a tensor copy against what the copy does and the tensor's rank.
+constexpr Verdict tma_mode(isa::TensorAccess access, isa::TensorMode mode, int rank) {
+  const isa::TensorModeForm form = isa::tensor_mode_form(mode, rank);
+  const bool reads = access == isa::TensorAccess::load || access == isa::TensorAccess::prefetch;
+  if (reads ? !form.reads : !form.writes) return breaks(Rule::tma_mode, int(mode));
+  if (rank >= form.lowest_rank && rank <= form.highest_rank) return legal;
+  return breaks(Rule::tma_mode, rank, std::clamp(rank, form.lowest_rank, form.highest_rank));
+}
+
+/// A reduction on a tensor, whose map says the type.
+constexpr Verdict bulk_reduction(isa::Combine op) {
+  return isa::is_reduction(op) ? legal : breaks(Rule::bulk_reduction, int(op));
+}
+/// A reduction of an array of `type` in a space.
+constexpr Verdict bulk_reduction(isa::Combine op, isa::ScalarType type, isa::Space to) {
+  return isa::bulk_reduces(op, type, to) ? legal : breaks(Rule::bulk_reduction, int(type));
+}
+
+/// The dimension, or the code, that tensormap.replace names.
+constexpr Verdict tensormap_field(isa::TensorMapField field, std::int64_t n) {
+  const int most = isa::highest(field);
+  return n >= 0 && n <= most ? legal : breaks(Rule::tensormap_field, n, n < 0 ? 0 : most);
+}
 
 constexpr Verdict bulk_size(std::int64_t bytes) {
   if (bytes >= 0 && bytes % 16 == 0) return legal;

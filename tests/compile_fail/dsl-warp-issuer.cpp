@@ -8,12 +8,12 @@ using namespace kiln::dsl;
 
 void body(Thread t, Warp w, U32 slot) {
 #ifdef BREAK
-  t.tcgen05_alloc(slot);
+  t.tcgen05_alloc<64>(slot);
 #else
   w.tcgen05_alloc<64>(slot);
 #endif
   (void)t, (void)w, (void)slot;
 }
 
-// CHECK-DAG: error: {{.*}}elect, tcgen05.alloc and tcgen05.dealloc are executed by a whole warp; use a Warp scope [dsl-warp-issuer]
+// CHECK-DAG: error: {{.*}}elect, setmaxnreg, tcgen05.alloc and tcgen05.dealloc are executed by a whole warp; use a Warp scope [dsl-warp-issuer]
 // CHECK-DAG: dsl-warp-issuer.cpp:11:

@@ -64,3 +64,10 @@ TEST_CASE("tcgen05-cta-pair, tcgen05-peer-exited: two CTAs, both there") {
   CHECK(peer_exited(false).ok());
   CHECK(is_broken(peer_exited(true), Rule::peer_exited));
 }
+
+TEST_CASE("setmaxnreg-count: multiples of 8 from 24 to 256") {
+  for (int n : {24, 40, 232, 256}) CHECK(setmaxnreg_count(n).ok());
+  CHECK(is_broken(setmaxnreg_count(16), Rule::setmaxnreg_count, 24));
+  CHECK(is_broken(setmaxnreg_count(100), Rule::setmaxnreg_count, 96));
+  CHECK(is_broken(setmaxnreg_count(264), Rule::setmaxnreg_count, 256));
+}

@@ -15,6 +15,15 @@ TEST_CASE("tcgen05-ld-repeat: each shape ends where its registers do") {
   CHECK(is_broken(ld_repeat(DataShape::s16x128b, 128), Rule::ld_repeat, 64));
   CHECK(is_broken(ld_repeat(DataShape::s16x256b, 64), Rule::ld_repeat, 32));
   CHECK(is_broken(ld_repeat(DataShape::s32x32b, 0), Rule::ld_repeat, 1));
+  CHECK(is_broken(ld_repeat(DataShape::s32x32b, 48), Rule::ld_repeat, 32));
+  CHECK(is_broken(ld_repeat(DataShape::m8n8, 1), Rule::ld_repeat));
+}
+
+TEST_CASE("tcgen05-ld-split: the distance belongs to 16x32bx2") {
+  CHECK(ld_split(DataShape::s16x32bx2, true).ok());
+  CHECK(ld_split(DataShape::s32x32b, false).ok());
+  CHECK(is_broken(ld_split(DataShape::s16x32bx2, false), Rule::ld_split));
+  CHECK(is_broken(ld_split(DataShape::s16x64b, true), Rule::ld_split));
 }
 
 TEST_CASE("tcgen05-ld-registers: one, one, two, four and one register a repeat") {

@@ -1,6 +1,7 @@
 #include "tests/unit/rules/switch.hpp"
 
 #include <initializer_list>
+#include <tuple>
 #include <utility>
 
 #include "ptx/rules/memory.hpp"
@@ -32,6 +33,26 @@ TEST_CASE("memory-uninitialised, param-read-only: written before read, unless no
 TEST_CASE("shared-remote: .shared::cta is the CTA's own") {
   CHECK(shared_remote(3, 3).ok());
   CHECK(is_broken(shared_remote(1, 0), Rule::shared_remote, 0));
+}
+
+TEST_CASE("memory-order: who says which order, and for whom") {
+  using kiln::isa::Scope, kiln::isa::Semantics;
+  for (Scope s : {Scope::cta, Scope::cluster}) {
+    for (Semantics order : {Semantics::release, Semantics::relaxed}) CHECK(memory_order(Ordered::arrival, order, s).ok());
+    for (Semantics order : {Semantics::acquire, Semantics::relaxed}) CHECK(memory_order(Ordered::wait, order, s).ok());
+    CHECK(memory_order(Ordered::transaction, Semantics::relaxed, s).ok());
+  }
+  CHECK(memory_order(Ordered::cluster_arrival, Semantics::release, Scope::none).ok());
+  CHECK(memory_order(Ordered::cluster_wait, Semantics::acquire, Scope::none).ok());
+  for (Semantics order : {Semantics::sc, Semantics::acq_rel, Semantics::acquire, Semantics::release})
+    CHECK(memory_order(Ordered::fence, order, Scope::gpu).ok());
+  const std::tuple<Ordered, Semantics, Scope> wrong[] = {
+      {Ordered::arrival, Semantics::acquire, Scope::cta},         {Ordered::arrival, Semantics::release, Scope::gpu},
+      {Ordered::wait, Semantics::release, Scope::cta},            {Ordered::wait, Semantics::acquire, Scope::sys},
+      {Ordered::transaction, Semantics::release, Scope::cta},     {Ordered::cluster_arrival, Semantics::acquire, Scope::none},
+      {Ordered::cluster_wait, Semantics::acquire, Scope::cluster}, {Ordered::cluster_wait, Semantics::release, Scope::none},
+      {Ordered::fence, Semantics::relaxed, Scope::cta},           {Ordered::fence, Semantics::release, Scope::none}};
+  for (auto [what, order, scope] : wrong) CHECK(is_broken(memory_order(what, order, scope), Rule::memory_order));
 }
 
 TEST_CASE("proxy-fence: stores, the fence, the asynchronous read") {

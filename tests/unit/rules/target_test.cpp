@@ -65,3 +65,16 @@ TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-
   CHECK(launch_arguments(true).ok());
   CHECK(is_broken(launch_arguments(false), Rule::launch_arguments));
 }
+
+TEST_CASE("target-feature: what ptxas 13.0 takes where, of the copies that feed the tensor core") {
+  const isa::Target targets[] = {isa::sm_90a, isa::Target{100}, isa::sm_100a, isa::sm_103f, isa::sm_110f, isa::sm_120a};
+  const auto row = [&](Feature f) {
+    std::string out;
+    for (isa::Target t : targets) out += target_feature(f, t, {9, 0}).ok() ? '1' : '0';
+    return out;
+  };
+  for (Feature f : {Feature::scatter4, Feature::im2col_w_128, Feature::copy_cta_group}) CHECK(row(f) == "001110");
+  for (Feature f : {Feature::gather4, Feature::im2col_w, Feature::cp_mask, Feature::launch_control})
+    CHECK(row(f) == "011111");
+  for (Feature f : {Feature::launch_control_all, Feature::swizzle_atomicity}) CHECK(row(f) == "001111");
+}

@@ -96,3 +96,60 @@ TEST_CASE("tma-store-coordinate: a store may begin anywhere but before the tenso
   for (int c : {0, 1, 4096}) CHECK(tma_store_coordinate(c).ok());
   CHECK(is_broken(tma_store_coordinate(-1), Rule::tma_store_coordinate, 0));
 }
+
+TEST_CASE("tma-mode: who reads, who writes, and at which rank") {
+  using kiln::isa::TensorAccess, kiln::isa::TensorMode;
+  for (int rank = 1; rank <= 5; ++rank)
+    for (auto access : {TensorAccess::load, TensorAccess::store, TensorAccess::reduce, TensorAccess::prefetch})
+      CHECK(tma_mode(access, TensorMode::tile, rank).ok());
+  for (auto access : {TensorAccess::load, TensorAccess::prefetch}) {
+    CHECK(tma_mode(access, TensorMode::gather4, 2).ok());
+    for (auto mode : {TensorMode::im2col, TensorMode::im2col_w, TensorMode::im2col_w_128}) {
+      CHECK(tma_mode(access, mode, 3).ok());
+      CHECK(is_broken(tma_mode(access, mode, 2), Rule::tma_mode, 3));
+    }
+    CHECK(is_broken(tma_mode(access, TensorMode::scatter4, 2), Rule::tma_mode));
+    CHECK(is_broken(tma_mode(access, TensorMode::im2col_no_offs, 3), Rule::tma_mode));
+  }
+  for (auto access : {TensorAccess::store, TensorAccess::reduce}) {
+    CHECK(tma_mode(access, TensorMode::scatter4, 2).ok());
+    CHECK(tma_mode(access, TensorMode::im2col_no_offs, 5).ok());
+    CHECK(is_broken(tma_mode(access, TensorMode::gather4, 2), Rule::tma_mode));
+    CHECK(is_broken(tma_mode(access, TensorMode::im2col, 4), Rule::tma_mode));
+  }
+  CHECK(is_broken(tma_mode(TensorAccess::load, TensorMode::gather4, 3), Rule::tma_mode, 2));
+}
+
+TEST_CASE("bulk-reduction: what ptxas 13.0 combines, to global memory and inside a cluster") {
+  using kiln::isa::Combine, kiln::isa::ScalarType, kiln::isa::Space;
+  const ScalarType types[] = {ScalarType::u32, ScalarType::s32, ScalarType::u64, ScalarType::s64, ScalarType::b32,
+                              ScalarType::b64, ScalarType::f16, ScalarType::bf16, ScalarType::f32, ScalarType::f64};
+  const auto row = [&](Combine op, Space to) {
+    std::string out;
+    for (ScalarType t : types) out += bulk_reduction(op, t, to).ok() ? '1' : '0';
+    return out;
+  };
+  CHECK(row(Combine::add, Space::global) == "1110001111");
+  CHECK(row(Combine::min, Space::global) == "1111001100");
+  CHECK(row(Combine::inc, Space::global) == "1000000000");
+  CHECK(row(Combine::xor_, Space::global) == "0000110000");
+  CHECK(row(Combine::add, Space::shared_cluster) == "1110000000");
+  CHECK(row(Combine::max, Space::shared_cluster) == "1100000000");
+  CHECK(row(Combine::dec, Space::shared_cluster) == "1000000000");
+  CHECK(row(Combine::and_, Space::shared_cluster) == "0000100000");
+  CHECK(is_broken(bulk_reduction(Combine::exch, ScalarType::b32, Space::global), Rule::bulk_reduction));
+  CHECK(bulk_reduction(Combine::inc).ok());
+  CHECK(is_broken(bulk_reduction(Combine::cas), Rule::bulk_reduction));
+}
+
+TEST_CASE("tensormap-field: dimensions and codes that a field has") {
+  using kiln::isa::TensorMapField;
+  CHECK(tensormap_field(TensorMapField::global_dim, 4).ok());
+  CHECK(is_broken(tensormap_field(TensorMapField::box_dim, 5), Rule::tensormap_field, 4));
+  CHECK(is_broken(tensormap_field(TensorMapField::global_stride, 4), Rule::tensormap_field, 3));
+  CHECK(is_broken(tensormap_field(TensorMapField::rank, 1), Rule::tensormap_field, 0));
+  CHECK(tensormap_field(TensorMapField::elemtype, 15).ok());
+  CHECK(is_broken(tensormap_field(TensorMapField::elemtype, 16), Rule::tensormap_field, 15));
+  CHECK(is_broken(tensormap_field(TensorMapField::swizzle_mode, 4), Rule::tensormap_field, 3));
+  CHECK(is_broken(tensormap_field(TensorMapField::fill_mode, -1), Rule::tensormap_field, 0));
+}

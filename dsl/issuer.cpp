@@ -1,0 +1,29 @@
+#include "dsl/issuer.hpp"
+
+#include <algorithm>
+
+#include "ptx/rules/target.hpp"
+
+namespace kiln::dsl {
+
+using ir::Operand;
+
+void Issuer::require_feature(isa::Feature f, Here at) const {
+  KernelContext& k = *role_->kernel;
+  k.version = std::max(k.version, isa::lowest_version(f));
+  rec_->require(rules::target_feature(f, k.target, k.version), at,
+                std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
+}
+
+Operand Issuer::result(ScalarType type, std::string_view mnemonic, std::vector<Operand> operands, Here at) {
+  Operand to = rec_->fresh(type);
+  operands.insert(operands.begin(), to);
+  rec_->emit(mnemonic, std::move(operands), at);
+  return to;
+}
+
+U32 Issuer::special(const std::string& name, Here at) const {
+  return {*rec_, rec_->pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, at)};
+}
+
+}  // namespace kiln::dsl

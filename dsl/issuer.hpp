@@ -1,0 +1,60 @@
+// Who issues: where instructions are written and on whose behalf. The base of every execution scope.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/value.hpp"
+#include "ptx/isa/features.hpp"
+#include "ptx/isa/modifiers.hpp"
+
+namespace kiln::dsl {
+
+/// What all roles of a kernel share while it is recorded. Owned by the builder.
+struct KernelContext {
+  isa::Target target{};
+  isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
+  isa::PtxVersion version{};                 // the lowest that knows what was used so far
+};
+
+/// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
+struct RoleContext {
+  KernelContext* kernel = nullptr;
+  std::string name{};
+  ir::Operand warp{};           // index of the warp in the CTA
+  ir::Operand thread{};         // index of the thread in the CTA
+  int named_barrier = 0;        // of a warpgroup
+  int threads = 1;
+  std::vector<std::function<void()>> at_exit{};
+  std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
+  bool waited = false;          // a wait happened after which no tcgen05 fence was written
+  bool used_tcgen05 = false;
+};
+
+/// A place to write instructions to.
+class Issuer {
+ public:
+  Issuer(Recorder& r, RoleContext& role) : rec_(&r), role_(&role) {}
+
+  Recorder& recorder() const { return *rec_; }
+  RoleContext& role() const { return *role_; }
+
+ protected:
+  /// The kernel's target must have the feature; the module's version follows.
+  void require_feature(isa::Feature, Here at) const;
+  isa::CtaGroup group() const { return role_->kernel->group; }
+  /// A new value from an instruction that must not be merged with an equal one: `mnemonic result, operands`.
+  ir::Operand result(ScalarType, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);
+  /// What a special register holds; the same all along the kernel.
+  U32 special(const std::string& name, Here at) const;
+  /// What a member that exists only to explain does: fails with the rule's text.
+  template <rules::Rule r, class... Args> static void refuse() { (void)rules::refuse<r, Args...>{}; }
+
+  Recorder* rec_;
+  RoleContext* role_;
+};
+
+}  // namespace kiln::dsl

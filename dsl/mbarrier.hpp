@@ -1,0 +1,119 @@
+// mbarriers: the handles, and every mbarrier instruction as a member of all scopes. PTX ISA "mbarrier".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dsl/issuer.hpp"
+#include "dsl/order.hpp"
+
+namespace kiln::dsl {
+
+/// An address in the shared memory of some CTA of the cluster (.shared::cluster), as mapa makes it.
+struct ClusterAddress {
+  U32 value;
+};
+
+/// An mbarrier object in this CTA's shared memory; `name` is what diagnostics call it.
+struct Mbarrier {
+  U32 address;
+  std::string name;
+  bool* released = nullptr;  // set when something arrives on it: rings check that their slots are given back
+};
+
+/// The same object in another CTA of the cluster. Nobody waits on it or reads its state from here.
+struct RemoteMbarrier {
+  ClusterAddress address;
+  bool* released = nullptr;
+};
+
+/// An mbarrier of this CTA or of another, where a copy may complete on either.
+struct AnyMbarrier {
+  AnyMbarrier(const Mbarrier& b) : address(b.address), space(isa::Space::shared_cta), released(b.released) {}
+  AnyMbarrier(const RemoteMbarrier& b)
+      : address(b.address.value), space(isa::Space::shared_cluster), released(b.released) {}
+  U32 address;
+  isa::Space space;
+  bool* released;
+};
+
+/// What an arrival answers: the phase that it was part of.
+class MbarrierState : public Value {
+ public:
+  using Value::Value;
+};
+
+/// What a wait asks for: the phase with this parity, or the phase that an arrival was part of, has completed.
+struct Phase {
+  Phase(int parity) : constant(parity) {}
+  Phase(U32 parity) : value(std::move(parity)) {}
+  Phase(MbarrierState arrival) : state(std::move(arrival)) {}
+  int constant = 0;
+  std::optional<U32> value{};
+  std::optional<MbarrierState> state{};
+};
+
+/// What a blocking test may carry.
+using TryWaitExtras = Extras<WaitOrder, SuspendTimeHint>;
+
+/// mbarrier.*, for every scope. Orders that are not given are those that PTX implies: release_cta, acquire_cta,
+/// relaxed_cta.
+class Mbarriers : public Issuer {
+ public:
+  using Issuer::Issuer;
+
+  /// Makes an object whose phase completes after `count` arrivals. PTX ISA "mbarrier.init".
+  void mbarrier_init(const Mbarrier& b, OperandOf<U32> count, Here at = {});
+  /// Ends the object's life; its bytes are free. PTX ISA "mbarrier.inval".
+  void mbarrier_inval(const Mbarrier& b, Here at = {});
+
+  /// `count` arrivals. PTX ISA "mbarrier.arrive".
+  MbarrierState mbarrier_arrive(const Mbarrier& b, OperandOf<U32> count = 1, ArriveOrder order = {}, Here at = {});
+  void mbarrier_arrive(const RemoteMbarrier& b, OperandOf<U32> count = 1, ArriveOrder order = {}, Here at = {});
+  /// The same, where the caller knows that they do not complete the phase.
+  MbarrierState mbarrier_arrive_noComplete(const Mbarrier& b, OperandOf<U32> count, Here at = {});
+  /// Announces `bytes` of copies for the phase, then arrives once.
+  MbarrierState mbarrier_arrive_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {},
+                                          Here at = {});
+  void mbarrier_arrive_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {}, Here at = {});
+
+  /// Arrives and lowers the count of later phases by as much. PTX ISA "mbarrier.arrive_drop".
+  MbarrierState mbarrier_arrive_drop(const Mbarrier& b, OperandOf<U32> count = 1, ArriveOrder order = {}, Here at = {});
+  void mbarrier_arrive_drop(const RemoteMbarrier& b, OperandOf<U32> count = 1, ArriveOrder order = {}, Here at = {});
+  MbarrierState mbarrier_arrive_drop_noComplete(const Mbarrier& b, OperandOf<U32> count, Here at = {});
+  MbarrierState mbarrier_arrive_drop_expect_tx(const Mbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {},
+                                               Here at = {});
+  void mbarrier_arrive_drop_expect_tx(const RemoteMbarrier& b, OperandOf<U32> bytes, ArriveOrder order = {},
+                                      Here at = {});
+
+  /// Changes the bytes that the phase waits for, without an arrival. PTX ISA "mbarrier.expect_tx",
+  /// "mbarrier.complete_tx".
+  void mbarrier_expect_tx(const AnyMbarrier& b, OperandOf<U32> bytes, TxOrder order = {}, Here at = {});
+  void mbarrier_complete_tx(const AnyMbarrier& b, OperandOf<U32> bytes, TxOrder order = {}, Here at = {});
+
+  /// Whether the phase has completed; try_wait may sleep until it has. PTX ISA "mbarrier.test_wait",
+  /// "mbarrier.try_wait".
+  Pred mbarrier_test_wait(const Mbarrier& b, const Phase& phase, WaitOrder order = {}, Here at = {});
+  Pred mbarrier_try_wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras = {}, Here at = {});
+  /// Arrivals that the phase of a state still waited for. PTX ISA "mbarrier.pending_count".
+  U32 mbarrier_pending_count(const MbarrierState& state, Here at = {});
+
+  /// Waits until the phase has completed: mbarrier.try_wait in a loop.
+  void wait(const Mbarrier& b, const Phase& phase, Here at = {});
+  void wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras, Here at = {});
+
+ private:
+  // Writes `mbarrier.VARIANT` and answers the state, which another CTA's barrier does not give.
+  ir::Operand arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<ir::Operand>& operand,
+                      const ArriveOrder& order, Here at);
+  MbarrierState state(ir::Operand o) const { return {*rec_, std::move(o)}; }
+  void change_tx(std::string_view name, const AnyMbarrier& b, const OperandOf<U32>& bytes, const TxOrder& order,
+                 Here at);
+  Pred test(std::string_view name, const Mbarrier& b, const Phase& phase, const ExtraList& extras, Here at);
+  // Checks what is a number: counts and bytes have ranges.
+  std::optional<ir::Operand> count(const OperandOf<U32>& arrivals) const;
+  ir::Operand transaction(const OperandOf<U32>& bytes) const;
+};
+
+}  // namespace kiln::dsl

@@ -1,0 +1,77 @@
+// Registers as tcgen05.ld fills them: N values of one type in a thread. Loads are asynchronous, so registers know whether
+// they may be read yet.
+#pragma once
+
+#include <array>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dsl/types.hpp"
+#include "dsl/value.hpp"
+#include "ptx/rules/tcgen05_ld.hpp"
+
+namespace kiln::dsl {
+
+using rules::LdEvent, rules::LdState;
+
+/// The 32-bit register as a float.
+F32 as_f32(Recorder& r, const ir::Operand& reg);
+
+/// N values of T that a thread holds: 32-bit registers, with two values each where T has 16 bits.
+template <class T, int N, LdState state = LdState::ready>
+class [[nodiscard]] Registers {
+ public:
+  static constexpr int count = N * T::bits / 32;  // 32-bit registers
+
+  Registers(Recorder& r, std::vector<ir::Operand> regs) : rec_(&r), regs_(std::move(regs)) {}
+
+  Recorder& recorder() const { return *rec_; }
+  const std::vector<ir::Operand>& operands() const { return regs_; }
+
+  /// Element i as a value, where a register holds one: F32, S32 or U32.
+  auto operator[](int i) const {
+    rules::require<rules::step(state, LdEvent::read).verdict>();
+    static_assert(T::bits == 32, "these registers hold two elements each");
+    const ir::Operand& reg = regs_[std::size_t(i)];
+    if constexpr (T::scalar == ScalarType::f32) return as_f32(*rec_, reg);
+    else if constexpr (T::scalar == ScalarType::s32) return S32(*rec_, reg);
+    else return U32(*rec_, reg);
+  }
+
+ private:
+  Recorder* rec_;
+  std::vector<ir::Operand> regs_;
+};
+
+/// What tcgen05.ld.red delivers: the loaded values and the least or greatest of them.
+template <class T, int N, LdState state = LdState::ready>
+struct [[nodiscard]] Reduced {
+  Registers<T, N, state> values;
+  Registers<T, 1, state> reduced;
+};
+
+/// N registers whose element i is `value(i)`: an F32 or a U32.
+template <int N, class Value>
+auto make_registers(Recorder& r, Value value) {
+  constexpr bool is_word = std::is_same_v<decltype(value(0)), U32>;
+  using Element = std::conditional_t<is_word, b32, f32>;
+  std::vector<ir::Operand> regs;
+  for (int i = 0; i < N; ++i) {
+    if constexpr (is_word) regs.push_back(value(i).operand());
+    else regs.push_back(F32(value(i)).operand());
+  }
+  return Registers<Element, N>{r, std::move(regs)};
+}
+
+/// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.
+std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);
+
+template <class To, int N, LdState state>
+Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
+  rules::require<rules::step(state, LdEvent::read).verdict>();
+  static_assert(To::bits == 16 && N % 2 == 0, "cvt packs pairs of f32 into 16-bit floats");
+  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
+}
+
+}  // namespace kiln::dsl

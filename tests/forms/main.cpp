@@ -1,0 +1,95 @@
+// The examples of the DSL's forms, as a command.
+//
+//   forms_examples NAME [TARGET]   the PTX of an example, verified
+//   forms_examples --list          every name with its targets
+//   forms_examples --assemble      assembles every example for each of its targets
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "emit/emit.hpp"
+#include "harness/ptxas.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/diag/render.hpp"
+#include "tests/forms/examples.hpp"
+#include "tests/skip.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::forms {
+namespace {
+
+std::vector<Example> all() {
+  std::vector<Example> out;
+  for (auto family : {mma(), tmem_moves(), tma(), bulk(), mbarrier(), cluster(), tensormap()})
+    out.insert(out.end(), family.begin(), family.end());
+  return out;
+}
+
+void complain(const diag::Sink& sink) { std::fputs(diag::render_text(sink).c_str(), stderr); }
+
+std::optional<std::string> text_of(const Example& e, Target target) {
+  diag::Sink sink;
+  const auto verified = verifier::verify(e.build(e.name, target).module, sink);
+  complain(sink);
+  if (!verified) return std::nullopt;
+  return emit::emit(*verified);
+}
+
+int print(std::string_view name, std::string_view target) {
+  for (const Example& e : all()) {
+    if (e.name != name) continue;
+    const auto text = text_of(e, target.empty() ? e.targets[0] : isa::parse_target(target).value_or(Target{}));
+    if (text) std::fputs(text->c_str(), stdout);
+    return text ? 0 : 1;
+  }
+  std::fprintf(stderr, "no example is named '%s'\n", std::string(name).c_str());
+  return 2;
+}
+
+int list() {
+  for (const Example& e : all()) {
+    std::printf("%s", std::string(e.name).c_str());
+    for (Target t : e.targets) std::printf(" %s", isa::spelling(t).c_str());
+    std::printf("\n");
+  }
+  return 0;
+}
+
+bool assembles(const harness::Ptxas& ptxas, const Example& e, Target target) {
+  const auto text = text_of(e, target);
+  if (!text) return false;
+  diag::Sink sink;
+  const auto source = std::make_shared<diag::Source>(std::string(e.name) + ".ptx", *text);
+  const harness::Assembly a = harness::assemble(ptxas, source, target, sink);
+  const bool ok = a.status == harness::Assembly::Status::assembled;
+  std::printf("%s %s: %s\n", std::string(e.name).c_str(), isa::spelling(target).c_str(), ok ? "assembled" : "refused");
+  if (!ok) complain(sink);
+  return ok;
+}
+
+int assemble_all() {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return test::skip(ptxas.missing), 0;
+  int refused = 0, assembled = 0;
+  for (const Example& e : all())
+    for (Target t : e.targets) ++(assembles(ptxas, e, t) ? assembled : refused);
+  std::printf("%d assembled, %d refused\n", assembled, refused);
+  return refused == 0 && assembled > 0 ? 0 : 1;
+}
+
+int run(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "--list";
+  try {
+    if (what == "--list") return list();
+    if (what == "--assemble") return assemble_all();
+    return print(what, argc > 2 ? argv[2] : "");
+  } catch (const diag::Rejected& e) {
+    complain(e.findings());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace kiln::forms
+
+int main(int argc, char** argv) { return kiln::forms::run(argc, argv); }
