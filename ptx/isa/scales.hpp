@@ -61,6 +61,9 @@ constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   return std::nullopt;
 }
 
+/// The inverse of scale_format_code.
+constexpr ScalarType scale_format(std::uint8_t code) { return code ? ScalarType::ue8m0 : ScalarType::ue4m3; }
+
 /// Which operand's scales: A's belong to rows, B's to columns.
 enum class ScaleSide : std::uint8_t { A, B };
 
