@@ -1,6 +1,6 @@
-// The printed form of the two matrix-multiply descriptors, and the way back: "M=128 N=256 D=f32 A=bf16 B=bf16 A_major=MN".
-// Fields are listed once, below; the same list prints and reads. Nothing is judged here: a code that names nothing is
-// printed as a number.
+// The printed form of the two matrix-multiply descriptors, and the way back: "M=128 N=256 D=f32 A=bf16 B=bf16
+// A_major=MN". Fields are listed once, below; the same list prints and reads. Nothing is judged here: a code that names
+// nothing is printed as a number.
 #pragma once
 
 #include <array>
@@ -55,7 +55,10 @@ constexpr std::optional<std::uint64_t> read_number(std::string_view text) {
   if (text.empty()) return std::nullopt;
   std::uint64_t value = 0;
   for (char c : text) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : 99;
     if (digit >= int(base) || value > (~std::uint64_t{0} - unsigned(digit)) / base) return std::nullopt;
     value = value * base + unsigned(digit);
   }
@@ -77,7 +80,8 @@ class FieldPrinter {
  public:
   DescriptorText text{};
 
-  constexpr void number(std::string_view name, std::uint64_t value, NumberFormat format, Shown shown, std::uint64_t usual = 0) {
+  constexpr void number(std::string_view name, std::uint64_t value, NumberFormat format, Shown shown,
+                        std::uint64_t usual = 0) {
     if (shown == Shown::when_set && value == usual) return;
     begin(name);
     text.append("=");
@@ -88,8 +92,10 @@ class FieldPrinter {
     if (shown == Shown::when_set && unsigned(value) == 0) return;
     begin(name);
     text.append("=");
-    if (const std::string_view word = name_of(unsigned(value)); !word.empty()) text.append(word);
-    else text.append(unsigned(value), 10);
+    if (const std::string_view word = name_of(unsigned(value)); !word.empty())
+      text.append(word);
+    else
+      text.append(unsigned(value), 10);
   }
   constexpr void flag(std::string_view name, bool value) {
     if (value) begin(name);
@@ -163,7 +169,8 @@ class FieldReader {
   bool read_ = false;
 };
 
-// The fields of both descriptors, in the order in which they are printed -----------------------------------------------
+// The fields of both descriptors, in the order in which they are printed
+// -----------------------------------------------
 
 template <class Fields, class Io>
 constexpr void each_field(Fields& f, MmaKind kind, Io& io) {
@@ -172,11 +179,15 @@ constexpr void each_field(Fields& f, MmaKind kind, Io& io) {
   const auto major = [](unsigned c) { return std::string_view(c ? "MN" : "K"); };
   io.number("M", f.m, {.most = 31 << 4, .unit = 16}, Shown::always);
   io.number("N", f.n, {.most = 63 << 3, .unit = 8}, Shown::always);
-  if (!scaled) io.code("D", f.d_type, 3, [](unsigned c) { return spelling(d_type(std::uint8_t(c))); }, Shown::always);
+  if (!scaled)
+    io.code(
+        "D", f.d_type, 3, [](unsigned c) { return spelling(d_type(std::uint8_t(c))); }, Shown::always);
   io.code("A", f.a_type, 7, operand, Shown::always);
   io.code("B", f.b_type, 7, operand, Shown::always);
   if (scaled)
-    io.code("scale_format", f.scale_format, 1, [](unsigned c) { return spelling(scale_format(std::uint8_t(c))); }, Shown::always);
+    io.code(
+        "scale_format", f.scale_format, 1, [](unsigned c) { return spelling(scale_format(std::uint8_t(c))); },
+        Shown::always);
   io.code("A_major", f.a_major, 1, major, Shown::when_set);
   io.code("B_major", f.b_major, 1, major, Shown::when_set);
   io.flag("negate_A", f.negate_a);
@@ -190,7 +201,8 @@ constexpr void each_field(Fields& f, MmaKind kind, Io& io) {
   } else {
     io.flag("saturate", f.saturate);
     constexpr std::string_view columns[] = {"0", "8", "16", "32"};
-    io.code("max_shift", f.max_shift, 3, [&columns](unsigned c) { return columns[c]; }, Shown::when_set);
+    io.code(
+        "max_shift", f.max_shift, 3, [&columns](unsigned c) { return columns[c]; }, Shown::when_set);
   }
   io.mask("reserved", f.reserved, idesc_reserved_bits(kind));
 }
@@ -201,10 +213,13 @@ constexpr void each_field(Fields& f, Io& io) {
   io.number("start", f.start, {offset.most, offset.unit, 16}, Shown::always);
   io.number("leading", f.leading, offset, Shown::always);
   io.number("stride", f.stride, offset, Shown::always);
-  io.code("swizzle", f.swizzle_code, 7, [](unsigned c) {
-    const auto s = descriptor_swizzle(std::uint8_t(c));
-    return s ? spelling(*s) : std::string_view();
-  }, Shown::always);
+  io.code(
+      "swizzle", f.swizzle_code, 7,
+      [](unsigned c) {
+        const auto s = descriptor_swizzle(std::uint8_t(c));
+        return s ? spelling(*s) : std::string_view();
+      },
+      Shown::always);
   io.number("version", f.version, {.most = 7}, Shown::when_set, descriptor_version);
   io.number("base_offset", f.base_offset, {.most = 7}, Shown::when_set);
   io.flag("leading_is_absolute", f.leading_is_absolute);
@@ -232,8 +247,8 @@ constexpr Reading<Fields> read_fields(std::string_view text, Visit visit) {
 
 }  // namespace detail
 
-/// "M=128 N=256 D=f32 A=bf16 B=bf16": the shape and types, and what else is not zero. The kind is not in the text, as it is
-/// not in the word.
+/// "M=128 N=256 D=f32 A=bf16 B=bf16": the shape and types, and what else is not zero. The kind is not in the text, as
+/// it is not in the word.
 constexpr DescriptorText printed(InstructionDescriptor d) {
   const InstructionDescriptorFields f = d.fields();
   detail::FieldPrinter printer;
@@ -259,8 +274,8 @@ constexpr Reading<InstructionDescriptor> read_instruction_descriptor(std::string
 
 /// The inverse of printed(): words in any order, fields that are left out are as in the descriptor of nothing.
 constexpr Reading<SharedDescriptor> read_shared_descriptor(std::string_view text) {
-  const auto r = detail::read_fields<SharedDescriptorFields>(
-      text, [](auto& f, auto& reader) { detail::each_field(f, reader); });
+  const auto r =
+      detail::read_fields<SharedDescriptorFields>(text, [](auto& f, auto& reader) { detail::each_field(f, reader); });
   if (!r.value) return {{}, r.wrong};
   return {SharedDescriptor::raw(pack(*r.value)), {}};
 }

@@ -66,17 +66,27 @@ Json limit_json(const rules::LimitInfo& limit) {
   return {{"slug", limit.slug}, {"severity", diag::spelling(limit.severity)}, {"says", limit.says}};
 }
 
+// The tables that have a name of their own.
+struct Table {
+  std::string_view name, says;
+};
+constexpr Table tables[] = {
+    {"variants", "the ten variants of tcgen05.mma, and what the ISA has of them"},
+    {"ladder", "what the vendor's compiler asks of every tcgen05.mma, in its order"},
+    {"kind-word", "the word that it asks about, in both printed layouts"},
+};
+
 [[noreturn]] void unknown_slug(const std::string& word) {
   std::vector<std::string_view> slugs;
   for (const rules::RuleInfo& r : rules::catalogue) slugs.push_back(r.slug);
   for (const rules::LimitInfo& l : rules::limits) slugs.push_back(l.slug);
-  slugs.insert(slugs.end(), {"variants", "ladder", "kind-word"});
+  for (const Table& t : tables) slugs.push_back(t.name);
   const std::string_view near = nearest(word, slugs);
   throw diag::InputError(fmt::format("no rule or table is named '{}'{}; `kiln explain` lists them", word,
                                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
-std::string all_rules(bool json) {
+std::string all_subjects(bool json) {
   Json list = Json::array();
   std::string text;
   for (const rules::RuleInfo& r : rules::catalogue) {
@@ -89,11 +99,17 @@ std::string all_rules(bool json) {
     limits.push_back(limit_json(l));
     text += fmt::format("{:<28} {}\n", l.slug, l.says);
   }
-  return json ? Json{{"rules", list}, {"limits", limits}}.dump(2) + "\n" : text;
+  Json named = Json::array();
+  text += "\nTables\n";
+  for (const Table& t : tables) {
+    named.push_back({{"name", t.name}, {"says", t.says}});
+    text += fmt::format("{:<28} {}\n", t.name, t.says);
+  }
+  return json ? Json{{"rules", list}, {"limits", limits}, {"tables", named}}.dump(2) + "\n" : text;
 }
 
 int explain(const std::string& subject, bool json) {
-  if (subject.empty()) return print(all_rules(json)), Exit::clean;
+  if (subject.empty()) return print(all_subjects(json)), Exit::clean;
   if (const auto table = explain_table(subject, json)) return print(*table), Exit::clean;
   if (const auto rule = rules::find_rule(subject)) {
     print(json ? rule_json(rules::info(*rule)) : rule_text(rules::info(*rule)));

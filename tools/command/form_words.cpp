@@ -56,7 +56,7 @@ Decoded decode_form(const isa::MmaForm& f, isa::Target target) {
                 {"target", isa::spelling(target)},
                 {"ladder_step", answer.step}};
   if (!answer.step) return out;
-  out.fields["vendor_text"] = fmt::format("\"{}\"", vendor_text(answer));
+  out.fields["vendor_text"] = vendor_text(answer);
   out.judge(answer.verdict, fmt::format("{} on {}, at step {} of the ladder", isa::spelling(f.kind),
                                         isa::spelling(target), answer.step));
   return out;

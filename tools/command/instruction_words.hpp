@@ -10,7 +10,16 @@
 namespace kiln::command {
 
 /// What stands in an operand's place.
-enum class Shape : std::uint8_t { scalar, number, last_number, second_predicate, address, tensor_address, vector, pair };
+enum class Shape : std::uint8_t {
+  scalar,
+  number,
+  last_number,
+  second_predicate,
+  address,
+  tensor_address,
+  vector,
+  pair
+};
 
 /// A word that an immediate operand may be taken apart as.
 enum class Word : std::uint8_t { none, tensor_address, instruction_descriptor, shared_descriptor, zero_mask };

@@ -73,7 +73,8 @@ TEST_CASE("an instruction that ptxas takes has its form though nothing in it is 
 
 TEST_CASE("names of any spelling get the type of their place") {
   for (const char* text :
-       {"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, idesc, p", "tcgen05.mma.cta_group::1.kind::f16 [x], [y], z, %r4, !q",
+       {"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, idesc, p",
+        "tcgen05.mma.cta_group::1.kind::f16 [x], [y], z, %r4, !q",
         "@go tcgen05.mma.sp.cta_group::1.kind::i8 [d], a, b, [meta], i, {m0, m1, m2, m3}, p",
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [bar], mask",
         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], columns"})
@@ -81,7 +82,8 @@ TEST_CASE("names of any spelling get the type of their place") {
 }
 
 TEST_CASE("a name that says its type keeps it, so that a wrong one is found") {
-  const TargetAnswer answer = LoneInstruction("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %rd3, %p1").ask(isa::sm_100a);
+  const TargetAnswer answer =
+      LoneInstruction("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %rd3, %p1").ask(isa::sm_100a);
   REQUIRE(answer.findings.size() == 1);
   CHECK(answer.findings[0].slug == "form-operands");
 }
@@ -110,12 +112,14 @@ TEST_CASE("what stands around an instruction is not missed") {
 TEST_CASE("operands that are there only with a modifier are told apart by it") {
   const std::string load = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
   CHECK(words_of(load + ".L2::cache_hint [d], [m, {x, y}], [b], h").back() == "cache policy");
-  CHECK(words_of(load + ".multicast::cluster [d], [m, {x, y}], [b], h").back() == "mask of the CTAs that receive the box");
+  CHECK(words_of(load + ".multicast::cluster [d], [m, {x, y}], [b], h").back() ==
+        "mask of the CTAs that receive the box");
   CHECK(words_of("tcgen05.mma.cta_group::1.kind::f16 [d], [a], b, i, p")[1] == "A, in tensor memory");
   CHECK(words_of("tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p")[1] == "A: a matrix descriptor of shared memory");
 }
 
 TEST_CASE("text that is not one instruction is refused") {
-  for (const char* text : {"", "add.f32 ((", "mov.b32 a, b; mov.b32 c, d", ".reg .b32 x", "L: ret", "ret }", "{ ret; }"})
+  for (const char* text :
+       {"", "add.f32 ((", "mov.b32 a, b; mov.b32 c, d", ".reg .b32 x", "L: ret", "ret }", "{ ret; }"})
     CHECK_THROWS_AS(LoneInstruction{text}, diag::InputError);
 }

@@ -1,5 +1,5 @@
-// Descriptors and their printed form against points sampled from what CUTLASS computes on the host. What the compiler can
-// prove, it proves here.
+// Descriptors and their printed form against points sampled from what CUTLASS computes on the host. What the compiler
+// can prove, it proves here.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "golden_vectors.hpp"
 #include "ptx/isa/descriptor_text.hpp"
+#include "tests/golden_vectors.hpp"
 
 using namespace kiln::isa;
 using namespace kiln;
@@ -26,8 +26,7 @@ constexpr MmaShape shape_of(const golden::Instruction& g) {
 }
 
 constexpr bool survives(InstructionDescriptor d) {
-  return pack(d.fields(), d.kind()) == d.word() &&
-         read_instruction_descriptor(printed(d), d.kind()).value == d;
+  return pack(d.fields(), d.kind()) == d.word() && read_instruction_descriptor(printed(d), d.kind()).value == d;
 }
 constexpr bool survives(SharedDescriptor d) {
   return pack(d.fields()) == d.word() && read_shared_descriptor(printed(d)).value == d;
@@ -74,7 +73,8 @@ struct LeadsToItsByte {
 
 static_assert(std::size(golden::instructions) == 14);
 static_assert(all_hold<golden::instructions, PacksAsCutlass>(), "instruction descriptors equal CUTLASS's");
-static_assert(all_hold<golden::instructions, InstructionSurvives>(), "packing, unpacking, printing, reading: no bit is lost");
+static_assert(all_hold<golden::instructions, InstructionSurvives>(),
+              "packing, unpacking, printing, reading: no bit is lost");
 
 static_assert(std::size(golden::elements) == 624 && std::size(golden::matrices) > 100);
 static_assert(all_hold<golden::elements, LeadsToItsByte>(), "a matrix descriptor leads every element to its byte");
@@ -121,11 +121,11 @@ TEST_CASE("reading names the first word that is wrong") {
     return r.wrong;
   };
   CHECK(wrong("M=128 Q=3") == "Q=3");
-  CHECK(wrong("M=100") == "M=100");            // no multiple of 16
-  CHECK(wrong("N=512") == "N=512");            // six bits hold 504 at most
-  CHECK(wrong("A=e4m3") == "A=e4m3");          // no type of the kind
+  CHECK(wrong("M=100") == "M=100");    // no multiple of 16
+  CHECK(wrong("N=512") == "N=512");    // six bits hold 504 at most
+  CHECK(wrong("A=e4m3") == "A=e4m3");  // no type of the kind
   CHECK(wrong("M=128 M=128") == "M=128");
-  CHECK(wrong("sparse=1") == "sparse=1");      // a word of its own
+  CHECK(wrong("sparse=1") == "sparse=1");  // a word of its own
   CHECK(wrong("M") == "M");
   CHECK(wrong("reserved=0x1") == "reserved=0x1");
   CHECK(wrong("D=f32", MmaKind::mxf4) == "D=f32");  // f32 always, and no field

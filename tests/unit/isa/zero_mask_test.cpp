@@ -11,7 +11,8 @@ using namespace kiln::isa;
 namespace {
 
 // The examples give the spans as the descriptor holds them: length - 1.
-constexpr ZeroMaskFields example(bool generate, std::array<std::uint8_t, 4> start, std::array<bool, 4> first, int shift) {
+constexpr ZeroMaskFields example(bool generate, std::array<std::uint8_t, 4> start, std::array<bool, 4> first,
+                                 int shift) {
   return {.start = start, .first = first, .generate = generate, .skip = 2 + 1, .use = 3 + 1, .shift = shift};
 }
 
@@ -19,7 +20,8 @@ constexpr ZeroMaskFields example(bool generate, std::array<std::uint8_t, 4> star
 std::string drawn(const ZeroMaskFields& f, int m, int n, int part, std::size_t digits) {
   const int width = n / zero_mask_parts(m);
   std::string out;
-  for (std::size_t i = 0; i < digits; ++i) out.insert(out.begin(), is_zeroed(f, m, n, part * width + int(i)) ? '1' : '0');
+  for (std::size_t i = 0; i < digits; ++i)
+    out.insert(out.begin(), is_zeroed(f, m, n, part * width + int(i)) ? '1' : '0');
   return out;
 }
 
