@@ -74,7 +74,7 @@ struct MmaSpec {
   }
   /// What follows from the kind when nobody said it: ue8m0 scales, and ue4m3 for blocks of 16.
   constexpr void complete() {
-    form.block_scale = isa::is_block_scaled(form.kind);
+    form.block_scale = isa::is_block_scaled(form.kind) || shape.scale != ScalarType::none;
     if (!form.block_scale) return;
     shape.scale_block = isa::scale_block(form.kind, form.scale_vector);
     if (shape.scale == ScalarType::none)
@@ -199,10 +199,13 @@ struct ZeroColumnMask {
 };
 inline ZeroColumnMask zero_column_mask(const U64& word) { return {word.operand()}; }
 template <isa::ZeroMaskFields fields>
-ZeroColumnMask zero_column_mask() {
-  rules::require<rules::zero_mask_fields(fields)>();
-  return {ir::Operand::bits(isa::pack(fields))};
-}
+struct ConstantZeroColumnMask {
+  static constexpr isa::ZeroMaskFields mask = fields;
+  static constexpr void apply(isa::MmaForm& f) { f.zero_column_mask = true; }
+  void put(MmaOperands& o, Here) const { o.zero_mask = ir::Operand::bits(isa::pack(fields)); }
+};
+template <isa::ZeroMaskFields fields>
+inline constexpr ConstantZeroColumnMask<fields> zero_column_mask_of{};
 
 /// The metadata of a sparse A.
 struct Metadata {

@@ -47,6 +47,9 @@ std::string mnemonic(const isa::MmaForm& f) {
 void TensorCore::tcgen05_mma(const isa::MmaForm& form, MmaOperands o, Here at) {
   rec_->require(rules::cta_group_mixed(group(), form.group), at);
   for (isa::Feature f : isa::mma_features(form)) require_feature(f, at);
+  if (const auto f = o.idesc.fields(); f.k96)
+    rec_->require(rules::mma_k96(role_->kernel->target, form.group, form.sparse, f.m), at,
+                  "K = 96 on " + isa::spelling(role_->kernel->target));
   before_tcgen05(at);
   std::vector<Operand> operands{o.d, o.a, o.b};
   if (form.sparse && o.metadata) operands.push_back(*o.metadata);

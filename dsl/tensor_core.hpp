@@ -17,6 +17,16 @@ inline EnableInputD accumulate(const Pred& p, Here at = {}) {
   return {p.operand(), at};
 }
 
+/// Shapes, multicasts and source formats of tcgen05.cp.
+inline constexpr isa::DataShape shape_128x256b = isa::DataShape::s128x256b, shape_4x256b = isa::DataShape::s4x256b,
+                                shape_128x128b = isa::DataShape::s128x128b, shape_64x128b = isa::DataShape::s64x128b,
+                                shape_32x128b = isa::DataShape::s32x128b;
+inline constexpr isa::CpMulticast no_multicast = isa::CpMulticast::none,
+                                  warpx2_02_13 = isa::CpMulticast::warpx2_02_13,
+                                  warpx2_01_23 = isa::CpMulticast::warpx2_01_23, warpx4 = isa::CpMulticast::warpx4;
+inline constexpr isa::CpSourceFormat b6x16_p32 = isa::CpSourceFormat::b6x16_p32,
+                                     b4x16_p64 = isa::CpSourceFormat::b4x16_p64;
+
 /// A shared-memory matrix descriptor in a register.
 struct SharedDescriptor {
   U64 word;
@@ -75,6 +85,21 @@ constexpr int lane_masks() {
   return n;
 }
 
+template <class Wanted, class... Extras>
+inline constexpr bool has = (std::is_same_v<Wanted, Extras> || ...);
+
+/// The zero-column mask that a pack of extras holds, where it is a constant, against the shape.
+template <class... Extras>
+constexpr rules::Verdict check_mask(const isa::MmaShape& s) {
+  rules::Verdict v = rules::legal;
+  ([&] {
+    if constexpr (requires { Extras::mask; })
+      v = rules::first(rules::zero_mask_fields(Extras::mask),
+                       rules::zero_mask_shift(Extras::mask.shift, s.m, s.max_shift));
+  }(), ...);
+  return v;
+}
+
 /// Everything about one call that types know.
 template <class Mma, class A, class B, class... Extras>
 constexpr rules::Verdict check_call() {
@@ -82,10 +107,11 @@ constexpr rules::Verdict check_call() {
   constexpr isa::MmaForm f = form_of_call<Mma, A, Extras...>();
   constexpr isa::MmaShape s = shape_of_call<Mma, A, B>();
   constexpr int masks = lane_masks<Extras...>();
-  if (const Verdict v = mma_form(f); !v.ok()) return v;
+  if (const Verdict v = first(mma_form(f), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>)); !v.ok())
+    return v;
   if (masks >= 0)
     if (const Verdict v = output_lanes(f, masks); !v.ok()) return v;
-  if (const Verdict v = mma_shape(f, s); !v.ok()) return v;
+  if (const Verdict v = first(mma_shape(f, s), check_mask<Extras...>(s)); !v.ok()) return v;
   if constexpr (OperandInfo<A>::known)
     if (const Verdict v = mma_a(f, s, OperandInfo<A>::operand); !v.ok()) return v;
   if constexpr (OperandInfo<B>::known)
@@ -119,7 +145,8 @@ class TensorCore : public Copies {
   /// One MMA of a named type: `t.mma<Mma>(d, a, b, accumulate(true), collector_a_fill)`. `d` is the type's Accumulator or an
   /// address; `a` a K slice of a tile or of tensor memory, a raw descriptor or a tensor-memory address; `b` a K slice or a
   /// raw descriptor. Behind enable-input-d, in any order: scales(...), metadata(...), collector_..., ashift,
-  /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...), instruction_descriptor(...). PTX ISA "tcgen05.mma".
+  /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...) or zero_column_mask_of<fields>,
+  /// instruction_descriptor(...). PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "verifier/finding.hpp"
+#include "verifier/footprint.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -61,6 +62,7 @@ class WarpWalk {
   void run() {
     solve();
     for (std::size_t i = 0; i < sites_.size(); ++i) judge_site(i);
+    judge_uses();
     if (!frees_anything(sites_)) return;
     for (const AllocSite& s : sites_)
       if (s.event == AllocEvent::alloc) judge_leak(s);
@@ -102,13 +104,36 @@ class WarpWalk {
     }
   }
 
+  States before(std::uint32_t operation) const {
+    const BlockId b = cfg_.block_of(operation);
+    States states = in_[b];
+    for (std::size_t i : sites_of_[b])
+      if (sites_[i].operation < operation) states = after(sites_[i], states);
+    return states;
+  }
+
+  // The first use for which every state that the warp may be in has nothing allocated. Only where it is certain that this
+  // warp comes there: the others use what it has allocated, in an order that is not seen here.
+  void judge_uses() {
+    for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
+      const ir::Operation& use = facts_.code.operations[i];
+      if (isa::unit(use.opcode) != isa::Unit::tcgen05 || !facts_.is_formed(use)) continue;
+      const std::vector<Footprint> parts = footprints(facts_, use);
+      if (parts.empty() || !facts_.uniformity.may_execute(use, warp_) || !facts_.uniformity.is_exact(i)) continue;
+      const States states = before(i);
+      if (states.any || states.list.empty()) continue;
+      const auto is_broken = [](const AllocState& s) { return !rules::step(s, AllocEvent::use).verdict.ok(); };
+      if (!std::all_of(states.list.begin(), states.list.end(), is_broken)) continue;
+      judge(facts_.sink, rules::step({}, AllocEvent::use).verdict, {facts_.code, use, parts[0].address->operand},
+            "a use by warp " + std::to_string(warp_) + ", which holds no columns here");
+      return;
+    }
+  }
+
   // Broken for every state that the warp may be in: the least broken state speaks for all.
   void judge_site(std::size_t index) {
     const AllocSite& site = sites_[index];
-    const BlockId b = cfg_.block_of(site.operation);
-    States states = in_[b];
-    for (std::size_t i : sites_of_[b])
-      if (i < index) states = after(sites_[i], states);
+    const States states = before(site.operation);
     if (states.any || states.list.empty() || (!site.columns && site.event != AllocEvent::relinquish)) return;
     rules::Verdict verdict;
     for (const AllocState& s : states.list) {

@@ -25,8 +25,8 @@ std::vector<AllocSite> alloc_sites(const Facts&);
 bool calls_allocator(const Facts&);
 
 /// Checks column counts everywhere. In kernels whose sites belong to the same warps it also walks those warps' paths:
-/// what is wrong on every path is an error. Sites of different warps are compared by their sizes alone, because nothing
-/// is known of their order.
+/// what is wrong on every path is an error, their own use of tensor memory without an allocation included. Sites of
+/// different warps are compared by their sizes alone, because nothing is known of their order.
 void check_allocation(const Facts&);
 
 }  // namespace kiln::verifier

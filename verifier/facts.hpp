@@ -11,6 +11,7 @@
 #include "ptx/flow/uniformity.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/targets.hpp"
+#include "ptx/rules/profile.hpp"
 
 namespace kiln::verifier {
 
@@ -30,6 +31,7 @@ struct Facts {
   flow::Origins origins{code, definitions, known};
   flow::Uniformity uniformity{code, cfg, definitions, known};
 
+  rules::Profile profile = rules::Profile::isa;
   std::vector<bool> malformed{};  // by operation; filled by the forms layer
 
   /// The operation has its form, so that its operands are what they should be.

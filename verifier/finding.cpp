@@ -42,6 +42,7 @@ std::string print(const rules::Verdict& v) {
     case Rule::ld_quarter: return "lane " + std::to_string(v.given);
     case Rule::alloc_relinquished:
     case Rule::ld_wait:
+    case Rule::fence_after:
     case Rule::mbarrier_uninitialised:
     case Rule::form_modifier:
     case Rule::form_operands:

@@ -2,29 +2,17 @@
 
 #include <bit>
 
-#include "ptx/isa/tcgen05.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/allocation.hpp"
 #include "verifier/finding.hpp"
-#include "verifier/mma.hpp"
+#include "verifier/footprint.hpp"
 
 namespace kiln::verifier {
 namespace {
 
-using flow::Bits;
 using flow::Origin;
-using isa::Opcode;
-
-constexpr std::uint64_t column_bits = 0xFFFF, lane_bits = std::uint64_t{isa::tmem_lanes - 1} << 16;
-
-// The part of tensor memory that an operand names.
-struct Footprint {
-  const ir::Argument* address = nullptr;
-  int columns = 1;
-  bool has_data_shape = false;  // of ld and st, whose lane depends on the warp
-};
 
 struct Allocation {
   flow::Slot slot{};
@@ -52,53 +40,14 @@ class TensorMemory {
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
       const ir::Operation& op = facts_.code.operations[i];
       if (isa::unit(op.opcode) != isa::Unit::tcgen05 || !facts_.is_formed(op)) continue;
-      for (const Footprint& f : footprints(op)) {
-        if (check_columns(op, f) && f.has_data_shape) check_lane(i, f);
-      }
+      const std::vector<Footprint> parts = footprints(facts_, op);
+      for (const Footprint& f : parts)
+        if (check_columns(op, f) && f.role == Footprint::Role::data && check_alignment(op, f)) check_lane(i, f);
+      check_overlap(op, parts);
     }
   }
 
  private:
-  std::vector<Footprint> footprints(const ir::Operation& op) const {
-    const std::size_t n = op.arguments.size();
-    switch (op.opcode) {
-      case Opcode::tcgen05_ld: return n >= 2 ? data(op, op.arguments[1]) : std::vector<Footprint>{};
-      case Opcode::tcgen05_ld_red: return n >= 3 ? data(op, op.arguments[2]) : std::vector<Footprint>{};
-      case Opcode::tcgen05_st: return n >= 2 ? data(op, op.arguments[0]) : std::vector<Footprint>{};
-      case Opcode::tcgen05_shift:
-        return n == 1 ? std::vector<Footprint>{{&op.arguments[0], 8}} : std::vector<Footprint>{};
-      case Opcode::tcgen05_cp:
-        return n == 2 ? std::vector<Footprint>{{&op.arguments[0], copied(op.modifiers.shape)}}
-                      : std::vector<Footprint>{};
-      default: return multiplied(op);
-    }
-  }
-
-  static std::vector<Footprint> data(const ir::Operation& op, const ir::Argument& address) {
-    const bool packed = op.modifiers.pack_16b || op.modifiers.unpack_16b;
-    const int columns = isa::load_shape(op.modifiers.shape).columns * isa::repeat_count(op.modifiers.repeat);
-    return {{&address, columns * (packed ? 2 : 1), true}};
-  }
-
-  static int copied(isa::DataShape s) { return s == isa::DataShape::s128x256b || s == isa::DataShape::s4x256b ? 8 : 4; }
-
-  // D, whose width the instruction descriptor says, and A when it is in tensor memory.
-  std::vector<Footprint> multiplied(const ir::Operation& op) const {
-    const auto mma = mma_operands(op);
-    if (!mma) return {};
-    std::vector<Footprint> out;
-    const Bits idesc = facts_.known.of(mma->idesc, 32);
-    if (constexpr std::uint64_t shape = 0x1F7E0000; idesc.knows(shape)) {
-      const auto f = isa::unpack(std::uint32_t(idesc.one), op.modifiers.kind);
-      const auto path = isa::data_path(f.m, op.modifiers.cta_group, mma->form.sparse, mma->form.ws);
-      out.push_back({&mma->d, isa::accumulator_columns(path, f.n)});
-    } else {
-      out.push_back({&mma->d, 1});
-    }
-    if (mma->form.a_in_tmem) out.push_back({&mma->a, 8});
-    return out;
-  }
-
   // The columns that an address may be based on: those of its allocation, or all of the CTA's for a plain number.
   std::optional<std::int64_t> room(const Origin& o) const {
     if (o.is(Origin::Base::slot)) {
@@ -118,11 +67,40 @@ class TensorMemory {
     const Origin o = facts_.origins.of(*f.address);
     const auto allocated = room(o);
     if (!allocated || !o.added.knows(column_bits)) return true;
-    const auto first = std::int64_t(std::int16_t(o.added.one & column_bits));
-    const rules::Verdict v = rules::tmem_range(first, f.columns, *allocated);
+    const std::int64_t first = column(o.added) + f.columns.first;
+    const rules::Verdict v = rules::tmem_range(first, f.columns.count, *allocated);
     return !judge(facts_.sink, v, {facts_.code, op, f.address->operand},
-                  "columns " + std::to_string(first) + " to " + std::to_string(first + f.columns - 1) + " of " +
+                  "columns " + std::to_string(first) + " to " + std::to_string(first + f.columns.count - 1) + " of " +
                       std::to_string(*allocated));
+  }
+
+  // A one in the low bits of the lane is wrong whatever the others are. Allocations begin at lane 0.
+  bool check_alignment(const ir::Operation& op, const Footprint& f) {
+    const Origin o = facts_.origins.of(*f.address);
+    if ((!o.is(Origin::Base::slot) && !o.is(Origin::Base::number)) || o.added.is_nothing()) return true;
+    const int lane = int((o.added.one & lane_bits) >> 16) % isa::tmem_lanes_per_warp;
+    return !judge(facts_.sink, rules::ld_lane(op.modifiers.shape, lane), {facts_.code, op, f.address->operand},
+                  "a lane " + std::to_string(lane) + " behind a multiple of 32 with ." +
+                      std::string(isa::spelling(op.modifiers.shape)));
+  }
+
+  // At most one finding for an instruction: one wrong D overlaps everything.
+  void check_overlap(const ir::Operation& op, const std::vector<Footprint>& parts) {
+    if (parts.empty() || parts[0].role != Footprint::Role::d) return;
+    const Footprint& d = parts[0];
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (!surely_overlap(facts_, d, parts[i], true)) continue;
+      const std::int64_t at = *column_distance(facts_, *d.address, *parts[i].address, true);
+      const rules::ColumnRange read{parts[i].columns.first + at, parts[i].columns.count};
+      if (judge(facts_.sink, rules::mma_overlap(d.columns, read), {facts_.code, op, parts[i].address->operand, false},
+                std::string(spelling(parts[i].role)) + " in " + columns(read) + " and D in " + columns(d.columns)))
+        return;
+    }
+  }
+
+  static std::string columns(rules::ColumnRange r) {
+    return r.count == 1 ? "column " + std::to_string(r.first)
+                        : "columns " + std::to_string(r.first) + " to " + std::to_string(r.end() - 1);
   }
 
   // The lane is the same for all warps, so at most one of four is right.

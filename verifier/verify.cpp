@@ -4,10 +4,12 @@
 #include "verifier/barriers.hpp"
 #include "verifier/collectors.hpp"
 #include "verifier/descriptors.hpp"
+#include "verifier/execution.hpp"
 #include "verifier/facts.hpp"
 #include "verifier/forms.hpp"
 #include "verifier/targets.hpp"
 #include "verifier/tensor_memory.hpp"
+#include "verifier/tileiras.hpp"
 
 namespace kiln::verifier {
 
@@ -19,8 +21,9 @@ class Stamp {
 
 namespace {
 
-void check_function(const ir::Module& module, const ir::Function& function, diag::Sink& sink) {
+void check_function(const ir::Module& module, const ir::Function& function, rules::Profile profile, diag::Sink& sink) {
   Facts facts(module, function, sink);
+  facts.profile = profile;
   facts.malformed = check_forms(facts.code, sink);
   check_targets(facts);
   check_descriptors(facts);
@@ -28,16 +31,24 @@ void check_function(const ir::Module& module, const ir::Function& function, diag
   check_allocation(facts);
   check_tensor_memory(facts);
   check_load_waits(facts);
-  check_mbarriers(facts);
+  check_load_fences(facts);
+  check_barrier_addresses(facts);
+  const bool waits_in_vain = check_mbarriers(facts);
+  check_phases(facts);
+  if (!waits_in_vain) check_mma_order(facts);  // without the arrival that is missing, the same again
   check_copies(facts);
+  check_issuers(facts);
+  check_clusters(facts);
+  check_proxies(facts);
+  if (profile == rules::Profile::tileiras) check_tileiras(facts);
 }
 
 }  // namespace
 
-void check(const ir::Module& module, diag::Sink& sink) {
+void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile) {
   check_module_target(module, sink);
   for (const ir::Item& item : module.items)
-    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, sink);
+    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, profile, sink);
   sink.sort();
 }
 

@@ -6,12 +6,13 @@
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
 #include "ptx/ir/verified.hpp"
+#include "ptx/rules/profile.hpp"
 
 namespace kiln::verifier {
 
 /// Checks every function of the module: forms, descriptors, tensor-memory lifetime, lanes and columns, mbarrier use.
 /// Findings are sorted by place. What the verifier does not model is reported as `incomplete`.
-void check(const ir::Module&, diag::Sink&);
+void check(const ir::Module&, diag::Sink&, rules::Profile = rules::Profile::isa);
 
 /// Checks, and hands the module back with the proof when there are no errors (incomplete is not an error, but no proof
 /// either: an emitter must not print what nobody judged).

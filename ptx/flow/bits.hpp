@@ -79,6 +79,8 @@ constexpr Bits at_most(std::uint64_t most) { return Bits::unknown(64 - std::coun
 /// The low 64 bits of a product.
 constexpr Bits multiply(Bits a, Bits b) {
   if (a.is_constant() && b.is_constant()) return Bits::constant(a.one * b.one);
+  if (b.is_constant() && std::has_single_bit(b.one)) return shift_left(a, std::countr_zero(b.one));
+  if (a.is_constant() && std::has_single_bit(a.one)) return shift_left(b, std::countr_zero(a.one));
   Bits out;
   const int zeros = a.trailing_zeros() + b.trailing_zeros();
   out.zero = low_mask(zeros);

@@ -59,6 +59,13 @@ class Cfg {
   bool dominates(BlockId a, BlockId b) const;
   bool post_dominates(BlockId a, BlockId b) const;
 
+  /// By block: a path of one edge or more leads there from `from`, along edges for which `may_take` holds.
+  template <class Predicate>
+  std::vector<bool> reached_from(BlockId from, Predicate may_take) const;
+  std::vector<bool> reached_from(BlockId from) const {
+    return reached_from(from, [](const Edge&) { return true; });
+  }
+
  private:
   void split(const ir::Code&);
   void connect(const ir::Code&);
@@ -67,5 +74,22 @@ class Cfg {
   std::vector<BlockId> block_of_, order_, dominator_, post_dominator_;
   std::vector<std::uint32_t> dominator_depth_, post_dominator_depth_;
 };
+
+template <class Predicate>
+std::vector<bool> Cfg::reached_from(BlockId from, Predicate may_take) const {
+  std::vector<bool> reached(blocks.size());
+  std::vector<BlockId> work{from};
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    for (std::uint32_t e : blocks[b].out) {
+      const BlockId to = edges[e].to;
+      if (reached[to] || !may_take(edges[e])) continue;
+      reached[to] = true;
+      work.push_back(to);
+    }
+  }
+  return reached;
+}
 
 }  // namespace kiln::flow

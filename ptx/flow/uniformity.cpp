@@ -26,6 +26,18 @@ bool at_most_one_per_warp(const ThreadSet& threads) {
   return true;
 }
 
+bool differs_between_threads(Special s) {
+  switch (s) {
+    case Special::ntid_x:
+    case Special::nwarpid: return false;
+    case Special::clock:
+    case Special::clock_hi:
+    case Special::clock64:
+    case Special::globaltimer: return true;
+    default: return s < Special::ctaid_x || (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+  }
+}
+
 }  // namespace
 
 Uniformity::Uniformity(const ir::Code& code, const Cfg& cfg, const Definitions& definitions, const KnownBits& known)
@@ -93,15 +105,15 @@ void Uniformity::find_diverging() {
   diverges_.assign(code_.registers.size(), false);
   const auto reads_thread = [&](const ir::Argument& a, const auto& self) -> bool {
     const auto parts = code_.components(a);
-    if (a.kind == ir::Argument::Kind::special)
-      return Special(a.id) < Special::ctaid_x && Special(a.id) != Special::ntid_x && Special(a.id) != Special::nwarpid;
+    if (a.kind == ir::Argument::Kind::special) return differs_between_threads(Special(a.id));
     return std::any_of(parts.begin(), parts.end(), [&](const ir::Argument& c) { return self(c, self); });
   };
   const auto is_source = [&](const ir::Operation& op) {
     const bool load = op.opcode == Opcode::ld && op.modifiers.space() != isa::Space::param &&
                       op.modifiers.space() != isa::Space::constant;
     const isa::Unit unit = isa::unit(op.opcode);
-    return load || op.opcode == Opcode::atom || unit == isa::Unit::warp || unit == isa::Unit::tcgen05 ||
+    return load || op.opcode == Opcode::atom || op.opcode == Opcode::ldmatrix || op.opcode == Opcode::call ||
+           unit == isa::Unit::warp || unit == isa::Unit::matrix || unit == isa::Unit::tcgen05 ||
            unit == isa::Unit::unknown || std::any_of(op.arguments.begin(), op.arguments.end(), [&](const auto& a) {
              return reads_thread(a, reads_thread);
            });

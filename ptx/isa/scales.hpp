@@ -67,12 +67,27 @@ constexpr ScalarType scale_format(std::uint8_t code) { return code ? ScalarType:
 /// Which operand's scales: A's belong to rows, B's to columns.
 enum class ScaleSide : std::uint8_t { A, B };
 
-/// Columns that the scales of one operand take for every four scales of a row (one 32-bit cell a row). 128 rows or columns
-/// fill the 32 lanes of four columns; a CTA that holds 64 rows of A has two columns, N above 128 eight.
+/// Rows of A and columns of B whose scale factors one CTA reads. PTX ISA "Scale Factor A/B Layout".
+struct ScaledExtents {
+  int a = 0;
+  int b = 0;
+};
+
+constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
+  if (group == CtaGroup::one) return {m, n};
+  return {m / 2, m == 256 ? n : n / 2};  // M = 128: each half of N in half of the lanes
+}
+
+/// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
+/// to a column. Scales that run past the first cell (K = 96) lie behind a whole group of rows and are not counted.
+constexpr int scale_columns(int extent) { return (extent + 31) / 32; }
+
+/// Columns from one group of four scales to the next, as the scales of a whole tile are laid out: B's are padded to 128
+/// rows, except where halves of N lie in halves of the lanes.
 constexpr int scale_group_columns(ScaleSide side, int m, int n, CtaGroup group) {
-  if (side == ScaleSide::A) return group == CtaGroup::two && m == 128 ? 2 : 4;
-  if (group == CtaGroup::two && m == 128) return n / 64 > 0 ? (n + 63) / 64 : 1;
-  return n > 128 ? 8 : 4;
+  const ScaledExtents e = scaled_extents(group, m, n);
+  if (side == ScaleSide::A) return scale_columns(e.a);
+  return scale_columns(e.b == n ? (e.b + 127) / 128 * 128 : e.b);
 }
 
 /// Where the scales of the `step`th MMA along K begin: columns from the first, and the byte of the cell (the descriptor's

@@ -98,4 +98,10 @@ constexpr int accumulator_columns(DataPath path, int n) {
   }
 }
 
+/// Whether an accumulator of this layout, and A beside it, fills 16 of each 32 lanes, so that another one fits in.
+constexpr bool fills_half_the_lanes(DataPath path) { return path == DataPath::C || path == DataPath::F; }
+
+/// Columns that an MMA reads of A in tensor memory: 32 bytes of each row, 48 for K = 96.
+constexpr int a_columns(bool k96) { return k96 ? 12 : 8; }
+
 }  // namespace kiln::isa

@@ -72,6 +72,9 @@ constexpr Verdict cta_pair(std::int64_t ctas) {
   return ctas > 0 && ctas % 2 == 0 ? legal : breaks(Rule::cta_pair, ctas, ctas + 1);
 }
 
+/// What works on several CTAs, in a kernel that may say how it must be launched.
+constexpr Verdict cluster_undeclared(bool declared) { return declared ? legal : breaks(Rule::cluster_undeclared); }
+
 constexpr Verdict peer_exited(bool exited) { return exited ? breaks(Rule::peer_exited) : legal; }
 
 }  // namespace kiln::rules

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/rules/verdict.hpp"
 
 namespace kiln::rules {
@@ -17,6 +18,27 @@ constexpr Verdict mbarrier_count(std::int64_t count) {
 constexpr Verdict mbarrier_tx(std::int64_t bytes) {
   if (bytes >= 0 && bytes <= isa::mbarrier_max_tx) return legal;
   return breaks(Rule::mbarrier_tx, bytes, std::clamp<std::int64_t>(bytes, 0, isa::mbarrier_max_tx));
+}
+
+constexpr Verdict mbarrier_space(isa::Space s) {
+  return isa::is_shared(s) ? legal : breaks(Rule::mbarrier_space, int(s));
+}
+
+/// `address`: of the object, or those of its bits that are known to be one.
+constexpr Verdict mbarrier_alignment(std::uint32_t address) {
+  constexpr int step = isa::mbarrier_bytes;
+  return address % step == 0 ? legal : breaks(Rule::mbarrier_alignment, address, address / step * step);
+}
+
+/// The parity that every wait for the object asks for, when phase 0 is the only one that ever completes. Parity 1 then
+/// passes as long as phase 0 runs and blocks for ever once it is over.
+constexpr Verdict mbarrier_parity(std::int64_t parity) {
+  return parity % 2 == 0 ? legal : breaks(Rule::mbarrier_parity, parity, 0);
+}
+
+/// The bytes that one phase expects against those that its copies complete.
+constexpr Verdict mbarrier_bytes(std::int64_t expected, std::int64_t copied) {
+  return expected == copied ? legal : breaks(Rule::mbarrier_bytes, expected, copied);
 }
 
 /// An mbarrier object's life, as far as use before init goes.

@@ -25,6 +25,9 @@ constexpr Verdict shared_remote(std::uint32_t owner, std::uint32_t rank) {
   return owner == rank ? legal : breaks(Rule::shared_remote, owner, rank);
 }
 
+/// An asynchronous read of what threads have stored. `fenced`: some fence.proxy.async may lie between.
+constexpr Verdict proxy_fence(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence); }
+
 constexpr Verdict param_read_only(bool is_parameter) { return is_parameter ? breaks(Rule::param_read_only) : legal; }
 
 }  // namespace kiln::rules

@@ -1,6 +1,7 @@
 // Tensor-memory allocation: how many columns, and in which order alloc, relinquish and dealloc may come.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "ptx/isa/tmem.hpp"
@@ -24,6 +25,20 @@ constexpr Verdict tmem_range(std::int64_t first, std::int64_t columns, std::int6
   return breaks(Rule::tmem_range, first < 0 ? first : first + columns, allocated);
 }
 
+/// Columns of tensor memory, relative to some start.
+struct ColumnRange {
+  std::int64_t first = 0, count = 0;
+  constexpr std::int64_t end() const { return first + count; }
+};
+
+constexpr bool overlap(ColumnRange a, ColumnRange b) { return a.first < b.end() && b.first < a.end(); }
+
+/// The columns of D and of an operand that the same MMA reads, on the same lanes. The verdict carries the first that
+/// both have.
+constexpr Verdict mma_overlap(ColumnRange d, ColumnRange read) {
+  return overlap(d, read) ? breaks(Rule::mma_overlap, std::max(d.first, read.first)) : legal;
+}
+
 /// The sum of a kernel's tensor-memory handles.
 constexpr Verdict tmem_budget(std::int64_t columns) {
   return columns <= isa::tmem_columns ? legal : breaks(Rule::tmem_budget, columns, isa::tmem_columns);
@@ -41,7 +56,7 @@ struct AllocState {
   constexpr bool operator==(const AllocState&) const = default;
 };
 
-enum class AllocEvent : std::uint8_t { alloc, dealloc, relinquish, exit };
+enum class AllocEvent : std::uint8_t { alloc, dealloc, relinquish, use, exit };
 
 struct AllocStep {
   AllocState next;
@@ -60,6 +75,7 @@ constexpr AllocStep step(AllocState s, AllocEvent e, std::int64_t columns = 0) {
       if (columns > s.live) return {{0, s.relinquished}, breaks(Rule::dealloc_size, columns, s.live)};
       return {{s.live - columns, s.relinquished}, legal};
     case AllocEvent::relinquish: return {{s.live, true}, legal};
+    case AllocEvent::use: return {s, s.live > 0 ? legal : breaks(Rule::tmem_unallocated)};
     case AllocEvent::exit: return {s, s.live == 0 ? legal : breaks(Rule::alloc_leak, s.live, 0)};
   }
   return {s, legal};

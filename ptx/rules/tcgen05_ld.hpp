@@ -18,6 +18,12 @@ constexpr Verdict ld_registers(isa::DataShape shape, int repeat, int registers) 
   return registers == want ? legal : breaks(Rule::ld_registers, registers, want);
 }
 
+/// `lane` is the lane field of the address, or those of its bits that are known to be one.
+constexpr Verdict ld_lane(isa::DataShape shape, int lane) {
+  const int lanes = isa::load_shape(shape).lanes;
+  return lanes == 0 || lane % lanes == 0 ? legal : breaks(Rule::ld_lane, lane, lane / lanes * lanes);
+}
+
 /// `lane` is the lane field of the address, `warp` the warp's index in its CTA. 16-lane shapes may start in the middle of
 /// the quarter.
 constexpr Verdict ld_quarter(isa::DataShape shape, int lane, int warp) {

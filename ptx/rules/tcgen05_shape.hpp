@@ -23,12 +23,20 @@ constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
   if (scaled && f.block_scale)
     if (const Verdict v = scale_types(f.kind, s.scale_block, s.scale, s.scale, s.k96); !v.ok()) return v;
   if (const Verdict v = idesc_reserved(f.kind, fields, f.ws); !v.ok()) return v;
+  // The target is asked when the instruction is written.
+  if (s.k96)
+    if (const Verdict v = mma_k96(isa::sm_103a, f.group, f.sparse, s.m); !v.ok()) return v;
   if (f.ashift)
     if (const Verdict v = ashift_m(s.m); !v.ok()) return v;
   const bool byte_b = isa::container_bits(f.kind) == 8 && s.b_major == isa::Major::MN;
   const Verdict extents = f.ws ? first(mma_ws_m(s.m), mma_ws_n(s.n, f.sparse))
                                : first(mma_m(f.group, s.m, f.kind, f.sparse), mma_n(f.kind, f.group, s.n, byte_b));
   return first(extents, idesc_transpose(f.kind, s.a_major, s.b_major, f.a_in_tmem));
+}
+
+/// Whether the call gives the operands that the form takes.
+constexpr Verdict mma_extras(const isa::MmaForm& f, bool scales, bool metadata) {
+  return scales == f.block_scale && metadata == f.sparse ? legal : breaks(Rule::mma_extras);
 }
 
 /// One operand as its handle describes it: a slice of a shared tile, or of a block of tensor memory. `bits` is what an

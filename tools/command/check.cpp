@@ -23,7 +23,7 @@ constexpr const char* examples =
 
 struct Arguments {
   std::vector<std::string> files{};
-  std::string format = "text", launch{};
+  std::string format = "text", launch{}, profile = "isa";
   bool strict = false, json = false;
 };
 
@@ -39,7 +39,7 @@ diag::Sink check_file(const std::string& path, const Arguments& a, const launch:
   const ir::Module module = parse::parse(read_source(path), sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
-  verifier::check(module, sink);
+  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
   if (a.launch.empty()) return sink;
   try {
     harness::check_fits(module, contract);
@@ -85,6 +85,9 @@ void add_check(const Builder& builder) {
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
+  sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
+      ->check(one_of({"isa", "tileiras"}))
+      ->type_name("isa|tileiras");
   sub->add_option("--format", a->format, "text to stderr; json or sarif to stdout [text]")
       ->check(one_of({"text", "json", "sarif"}))
       ->type_name("text|json|sarif");

@@ -70,6 +70,11 @@ TEST_CASE("shifts and widths are exact") {
   CHECK(at_most(191) == Bits::unknown(8));
 }
 
+TEST_CASE("a product with a power of two is a shift") {
+  CHECK(multiply(at_most(127), Bits::constant(8)).largest() == 1016);
+  CHECK(multiply(Bits::constant(16), at_most(127)).largest() == 2032);
+}
+
 TEST_CASE("known operands give known results") {
   const Bits a = Bits::constant(12), b = Bits::constant(5);
   CHECK(add(a, b).value() == 17);

@@ -32,6 +32,19 @@ TEST_CASE("a loop's header dominates its body, and its exit post-dominates both"
   CHECK(k.cfg.reverse_post_order.back() == k.cfg.end());
 }
 
+TEST_CASE("a block reaches itself in a loop alone, and nothing beyond an edge that is not taken") {
+  const Analysed k("HEAD: @%p1 bra EXIT; BODY: bra HEAD; EXIT: ret;");
+  const auto from_body = k.cfg.reached_from(k.block("BODY")), from_exit = k.cfg.reached_from(k.block("EXIT"));
+  CHECK(from_body[k.block("BODY")]);
+  CHECK(from_body[k.block("EXIT")]);
+  CHECK(from_body[k.cfg.end()]);
+  CHECK_FALSE(from_exit[k.block("EXIT")]);
+  CHECK_FALSE(from_exit[k.block("HEAD")]);
+  const auto unconditional = k.cfg.reached_from(k.block("BODY"), [](const flow::Edge& e) { return !e.condition; });
+  CHECK(unconditional[k.block("HEAD")]);
+  CHECK_FALSE(unconditional[k.block("EXIT")]);
+}
+
 TEST_CASE("exits, guarded and not, lead to the end; traps lead nowhere") {
   const Analysed k("A: @%p1 exit; B: @%p2 trap; C: bra E; D: ret; E: trap; F:");
   CHECK(k.cfg.blocks[k.block("A")].out.size() == 2);

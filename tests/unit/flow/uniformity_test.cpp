@@ -60,6 +60,14 @@ TEST_CASE("other conditions select anybody, and those that differ between thread
   CHECK(k.uniformity.is_exact(k.at("D")));
 }
 
+TEST_CASE("what differs between the threads of a warp is not taken for the same") {
+  for (const char* value : {"mov.u32 %r1, %lanemask_lt;", "mov.u32 %r1, %clock;", "call (%r1), other, ();",
+                            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];"}) {
+    const Analysed k(std::string(value) + " setp.eq.u32 %p1, %r1, 0; @!%p1 bra END; SOME: mov.u32 %r3, 0; END: ret;");
+    CHECK_MESSAGE(!k.uniformity.is_exact(k.at("SOME")), value);
+  }
+}
+
 TEST_CASE("a two-dimensional CTA counts its threads along x first") {
   const char* body =
       R"(mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r3, %r2, 16, %r1; setp.gt.u32 %p1, %r3, 31;

@@ -8,6 +8,8 @@
 
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/scales.hpp"
+#include "ptx/isa/sparse.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/isa/tmem.hpp"
@@ -52,6 +54,23 @@ TEST_CASE("the accumulator of M = 128 has a lane per row, of M = 64 sixteen rows
   CHECK(accumulator_cell(data_path(128, CtaGroup::one, false, false), 77, 5, 256) == row77);
   CHECK(accumulator_cell(data_path(64, CtaGroup::one, false, false), 17, 3, 64) == row17);
   CHECK(accumulator_cell(data_path(256, CtaGroup::two, false, false), 130, 3, 64) == row130);
+}
+
+TEST_CASE("scales take a column for 32 rows, metadata one or two, A the bytes of its rows") {
+  const auto rows = [](CtaGroup g, int m, int n) {
+    const ScaledExtents e = scaled_extents(g, m, n);
+    return std::pair{scale_columns(e.a), scale_columns(e.b)};
+  };
+  CHECK(rows(CtaGroup::one, 128, 256) == std::pair{4, 8});
+  CHECK(rows(CtaGroup::one, 128, 40) == std::pair{4, 2});
+  CHECK(rows(CtaGroup::two, 256, 256) == std::pair{4, 8});  // each CTA has its half of A and all of B
+  CHECK(rows(CtaGroup::two, 128, 128) == std::pair{2, 2});
+  CHECK(metadata_columns(MmaKind::f16) == 1);
+  CHECK(metadata_columns(MmaKind::mxf4) == 2);
+  CHECK(a_columns(false) == 8);
+  CHECK(a_columns(true) == 12);
+  CHECK(fills_half_the_lanes(data_path(64, CtaGroup::one, false, false)));
+  CHECK_FALSE(fills_half_the_lanes(data_path(64, CtaGroup::one, false, true)));
 }
 
 TEST_CASE("the longest opcode wins and the rest are modifiers") {

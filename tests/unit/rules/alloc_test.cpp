@@ -23,6 +23,22 @@ TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the 
   CHECK(is_broken(tmem_range(-1, 1, 64), Rule::tmem_range));
 }
 
+TEST_CASE("tcgen05-mma-overlap: what the MMA reads lies before D or behind it") {
+  CHECK(mma_overlap({0, 64}, {64, 8}).ok());
+  CHECK(mma_overlap({64, 64}, {56, 8}).ok());
+  CHECK(mma_overlap({0, 64}, {-4, 4}).ok());
+  for (ColumnRange r : {ColumnRange{0, 1}, {63, 1}, {60, 8}, {-4, 5}, {-4, 100}})
+    CHECK(is_broken(mma_overlap({0, 64}, r), Rule::mma_overlap));
+}
+
+TEST_CASE("tcgen05-tmem-unallocated: used between alloc and dealloc") {
+  CHECK(step({64, true}, AllocEvent::use).verdict.ok());
+  CHECK(step({64, true}, AllocEvent::use).next == AllocState{64, true});
+  CHECK(is_broken(step({}, AllocEvent::use).verdict, Rule::tmem_unallocated));
+  const AllocState freed = step({64, false}, AllocEvent::dealloc, 64).next;
+  CHECK(is_broken(step(freed, AllocEvent::use).verdict, Rule::tmem_unallocated));
+}
+
 TEST_CASE("tcgen05-tmem-budget: handles fit 512 columns") {
   CHECK(tmem_budget(512).ok());
   CHECK(is_broken(tmem_budget(513), Rule::tmem_budget, 512));

@@ -53,6 +53,11 @@ TEST_CASE("cluster-rank: a CTA of the cluster, by number or in a mask") {
   CHECK(is_broken(cluster_mask(5, 2), Rule::cluster_rank, 1));
 }
 
+TEST_CASE("cluster-undeclared: the kernel says how it must be launched, or the launch alone knows") {
+  CHECK(cluster_undeclared(true).ok());
+  CHECK(is_broken(cluster_undeclared(false), Rule::cluster_undeclared));
+}
+
 TEST_CASE("tcgen05-cta-pair, tcgen05-peer-exited: two CTAs, both there") {
   for (int n : {2, 4, 16}) CHECK(cta_pair(n).ok());
   for (int n : {1, 3}) CHECK(is_broken(cta_pair(n), Rule::cta_pair, n + 1));

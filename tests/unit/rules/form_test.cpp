@@ -223,3 +223,13 @@ TEST_CASE("tcgen05-mma-b-shared: B does not come from tensor memory") {
   b.rows = 128;
   CHECK(mma_a(dense, bf16_shape, b).ok());
 }
+
+TEST_CASE("tcgen05-mma-extras: scales for scaled kinds, metadata for sparse ones") {
+  const MmaForm sparse{.kind = MmaKind::f16, .sparse = true}, mx{.kind = MmaKind::mxf4, .block_scale = true};
+  CHECK(mma_extras(dense, false, false).ok());
+  CHECK(mma_extras(sparse, false, true).ok());
+  CHECK(mma_extras(mx, true, false).ok());
+  CHECK(is_broken(mma_extras(dense, true, false), Rule::mma_extras));
+  CHECK(is_broken(mma_extras(sparse, false, false), Rule::mma_extras));
+  CHECK(is_broken(mma_extras(mx, false, false), Rule::mma_extras));
+}

@@ -26,6 +26,15 @@ TEST_CASE("tcgen05-ld-registers: one, one, two, four and one register a repeat")
   CHECK(is_broken(ld_registers(DataShape::s16x256b, 1, 2), Rule::ld_registers, 4));
 }
 
+TEST_CASE("tcgen05-ld-lane: multiples of 32, of 16 for the shapes that cover 16, of anything for a copy's") {
+  for (int lane : {0, 32, 96}) CHECK(ld_lane(DataShape::s32x32b, lane).ok());
+  for (int lane : {0, 16, 48}) CHECK(ld_lane(DataShape::s16x256b, lane).ok());
+  CHECK(ld_lane(DataShape::s128x256b, 5).ok());
+  CHECK(is_broken(ld_lane(DataShape::s32x32b, 16), Rule::ld_lane, 0));
+  CHECK(is_broken(ld_lane(DataShape::s32x32b, 33), Rule::ld_lane, 32));
+  CHECK(is_broken(ld_lane(DataShape::s16x32bx2, 24), Rule::ld_lane, 16));
+}
+
 TEST_CASE("tcgen05-ld-quarter: a warp's own quarter, or the middle of it for 16 lanes") {
   for (int warp = 0; warp < 8; ++warp) {
     CHECK(ld_quarter(DataShape::s32x32b, 32 * (warp % 4), warp).ok());

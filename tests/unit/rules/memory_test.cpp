@@ -33,3 +33,8 @@ TEST_CASE("shared-remote: .shared::cta is the CTA's own") {
   CHECK(shared_remote(3, 3).ok());
   CHECK(is_broken(shared_remote(1, 0), Rule::shared_remote, 0));
 }
+
+TEST_CASE("proxy-fence: stores, the fence, the asynchronous read") {
+  CHECK(proxy_fence(true).ok());
+  CHECK(is_broken(proxy_fence(false), Rule::proxy_fence));
+}

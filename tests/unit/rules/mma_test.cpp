@@ -119,8 +119,6 @@ TEST_CASE("tcgen05-idesc-scale: ue4m3 with sixteen elements a scale alone, ids w
   CHECK(is_broken(idesc_scale(MmaKind::mxf4, ScaleVector::x2, f), Rule::idesc_scale, 2));
   f.k96 = true;
   CHECK(idesc_scale(MmaKind::mxf4, ScaleVector::block32, f).ok());
-  f.sparse = true;
-  CHECK(is_broken(idesc_scale(MmaKind::mxf4, ScaleVector::block32, f), Rule::idesc_scale));
   CHECK(is_broken(idesc_scale(MmaKind::mxf8f6f4, ScaleVector::none, {}), Rule::idesc_scale, 1));
   CHECK(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block16, {}).ok());
   CHECK(is_broken(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block32, {}), Rule::idesc_scale, 1));

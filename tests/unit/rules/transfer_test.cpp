@@ -18,6 +18,25 @@ TEST_CASE("mbarrier-count, mbarrier-tx: twenty bits, and a count is not zero") {
   CHECK(is_broken(mbarrier_tx(1 << 20), Rule::mbarrier_tx, 1048575));
 }
 
+TEST_CASE("mbarrier-space, mbarrier-alignment: eight aligned bytes of shared memory") {
+  using isa::Space;
+  for (Space s : {Space::shared, Space::shared_cta, Space::shared_cluster}) CHECK(mbarrier_space(s).ok());
+  for (Space s : {Space::global, Space::constant, Space::local, Space::param})
+    CHECK(is_broken(mbarrier_space(s), Rule::mbarrier_space));
+  for (std::uint32_t at : {0u, 8u, 1024u}) CHECK(mbarrier_alignment(at).ok());
+  CHECK(is_broken(mbarrier_alignment(4), Rule::mbarrier_alignment, 0));
+  CHECK(is_broken(mbarrier_alignment(17), Rule::mbarrier_alignment, 16));
+}
+
+TEST_CASE("mbarrier-parity, mbarrier-bytes: one phase is phase 0, and ends with its last byte") {
+  CHECK(mbarrier_parity(0).ok());
+  CHECK(mbarrier_parity(2).ok());
+  CHECK(is_broken(mbarrier_parity(1), Rule::mbarrier_parity, 0));
+  CHECK(mbarrier_bytes(3072, 3072).ok());
+  CHECK(is_broken(mbarrier_bytes(16, 3072), Rule::mbarrier_bytes, 3072));
+  CHECK(is_broken(mbarrier_bytes(4096, 3072), Rule::mbarrier_bytes, 3072));
+}
+
 TEST_CASE("mbarrier-uninitialised: init comes first") {
   CHECK(mbarrier_use(BarrierState::initialised).ok());
   CHECK(is_broken(mbarrier_use(BarrierState::fresh), Rule::mbarrier_uninitialised));

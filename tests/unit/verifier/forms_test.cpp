@@ -104,7 +104,7 @@ TEST_CASE("bulk copies take the operands that their modifiers promise") {
   const auto one = [](const std::string& instruction) {
     return test::slugs(
         test::check_text(test::preamble +
-                         ".shared .align 128 .b8 s[256]; .shared .b64 bar;\n.visible .entry k() { "
+                         ".shared .align 128 .b8 s[256]; .shared .b64 bar;\n.visible .entry k() .explicitcluster { "
                          ".reg .b32 %r<4>; .reg .b64 %d<3>; .reg .b16 %h; mbarrier.init.shared::cta.b64 [bar], 1;\n" +
                          instruction + " ret; }"));
   };

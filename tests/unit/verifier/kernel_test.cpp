@@ -46,6 +46,19 @@ TEST_CASE("what is broken in it is found") {
             .starts_with("tcgen05-sdesc-swizzle "));
 }
 
+TEST_CASE("a pair of CTAs, operands that threads write and block scales are clean, and not without what orders them") {
+  const std::string text = test::read_data("ptx/tcgen05_patterns_sm_100a.ptx");
+  const auto sink = check_text(text);
+  CHECK_MESSAGE(sink.all().empty(), diag::render_text(sink));
+  CHECK(slugs(check_text(replaced(text, "fence.proxy.async.shared::cta;", ""))) ==
+        "proxy-fence proxy-fence proxy-fence ");
+  CHECK(slugs(check_text(replaced(text, ".reqnctapercluster 2", ".reqnctapercluster 3"))) == "tcgen05-cta-pair ");
+  CHECK(slugs(check_text(replaced(text, "tcgen05.fence::after_thread_sync;", ""))) ==
+        "tcgen05-fence-after tcgen05-fence-after tcgen05-fence-after ");
+  CHECK(slugs(check_text(replaced(text, "tcgen05.mma.cta_group::1.kind::f16 [%r14], [%r56]",
+                                  "tcgen05.mma.cta_group::1.kind::f16 [%r14], [%r14]"))) == "tcgen05-mma-overlap ");
+}
+
 TEST_CASE("every finding about it has a place, a sentence and a source") {
   for (const std::string& text :
        {replaced(kernel(), ".kind::f16", ".kind::tf32"), without_line(kernel(), "tcgen05.wait::ld")}) {

@@ -1,0 +1,124 @@
+#include "verifier/footprint.hpp"
+
+#include "ptx/isa/scales.hpp"
+#include "ptx/isa/sparse.hpp"
+#include "ptx/isa/tmem.hpp"
+#include "verifier/mma.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using flow::Bits;
+using flow::Origin;
+using isa::Opcode;
+using Role = Footprint::Role;
+
+Footprint data(const ir::Operation& op, const ir::Argument& address) {
+  const bool packed = op.modifiers.pack_16b || op.modifiers.unpack_16b;
+  const int columns = isa::load_shape(op.modifiers.shape).columns * isa::repeat_count(op.modifiers.repeat);
+  return {&address, Role::data, {0, columns * (packed ? 2 : 1)}, isa::load_shape(op.modifiers.shape).lanes == 16};
+}
+
+int copied_columns(isa::DataShape s) { return s == isa::DataShape::s128x256b || s == isa::DataShape::s4x256b ? 8 : 4; }
+
+// What is read beside A and B: scale factors and metadata. Without a known shape it is one column of each.
+void add_side_operands(const MmaOperands& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
+                       bool half, std::vector<Footprint>& out) {
+  const auto extents = f ? isa::scaled_extents(op.modifiers.cta_group, f->m, f->n) : isa::ScaledExtents{1, 1};
+  if (mma.sfa) out.push_back({mma.sfa, Role::sfa, {0, isa::scale_columns(extents.a)}});
+  if (mma.sfb) out.push_back({mma.sfb, Role::sfb, {0, isa::scale_columns(extents.b)}});
+  if (mma.metadata) {
+    const int columns = isa::metadata_columns(op.modifiers.kind);
+    const int skipped = f && columns == 1 ? f->selector & 1 : 0;  // the selector picks one column of a pair
+    out.push_back({mma.metadata, Role::metadata, {skipped, columns}, half});
+  }
+}
+
+// D, whose width the instruction descriptor says, A when it is in tensor memory, and what scales or thins them.
+std::vector<Footprint> multiplied(const Facts& facts, const ir::Operation& op) {
+  const auto mma = mma_operands(op);
+  if (!mma) return {};
+  std::vector<Footprint> out;
+  const Bits idesc = facts.known.of(mma->idesc, 32);
+  constexpr std::uint64_t shape = 0x9F7E0003;  // M, N, the selector and the bit for K = 96
+  if (!idesc.knows(shape)) {
+    out.push_back({&mma->d, Role::d});
+    if (mma->form.a_in_tmem) out.push_back({&mma->a, Role::a});
+    add_side_operands(*mma, op, nullptr, false, out);
+    return out;
+  }
+  const auto f = isa::unpack(std::uint32_t(idesc.one), op.modifiers.kind);
+  const auto path = isa::data_path(f.m, op.modifiers.cta_group, mma->form.sparse, mma->form.ws);
+  const bool half = isa::fills_half_the_lanes(path);
+  out.push_back({&mma->d, Role::d, {0, isa::accumulator_columns(path, f.n)}, half});
+  if (mma->form.a_in_tmem) out.push_back({&mma->a, Role::a, {0, isa::a_columns(f.k96)}, half});
+  add_side_operands(*mma, op, &f, half, out);
+  return out;
+}
+
+}  // namespace
+
+std::string_view spelling(Role r) {
+  switch (r) {
+    case Role::data: return "the data";
+    case Role::d: return "D";
+    case Role::a: return "A";
+    case Role::sfa: return "the scales of A";
+    case Role::sfb: return "the scales of B";
+    case Role::metadata: return "the metadata";
+    case Role::copied: return "the copy";
+    case Role::shifted: return "the shifted columns";
+  }
+  return {};
+}
+
+std::vector<Footprint> footprints(const Facts& facts, const ir::Operation& op) {
+  const std::size_t n = op.arguments.size();
+  switch (op.opcode) {
+    case Opcode::tcgen05_ld:
+      if (n >= 2) return {data(op, op.arguments[1])};
+      break;
+    case Opcode::tcgen05_ld_red:
+      if (n >= 3) return {data(op, op.arguments[2])};
+      break;
+    case Opcode::tcgen05_st:
+      if (n >= 2) return {data(op, op.arguments[0])};
+      break;
+    case Opcode::tcgen05_shift:
+      if (n == 1) return {{&op.arguments[0], Role::shifted, {0, 8}}};
+      break;
+    case Opcode::tcgen05_cp:
+      if (n == 2) return {{&op.arguments[0], Role::copied, {0, copied_columns(op.modifiers.shape)}}};
+      break;
+    default: return multiplied(facts, op);
+  }
+  return {};
+}
+
+std::optional<std::int64_t> column_distance(const Facts& facts, const ir::Argument& a, const ir::Argument& b,
+                                            bool one_instruction) {
+  const auto base = [&](const ir::Argument& x) { return x.count == 1 ? facts.code.components(x)[0] : ir::Argument{}; };
+  const ir::Argument x = base(a), y = base(b);
+  if (one_instruction && x.kind == ir::Argument::Kind::reg && y.kind == x.kind && x.id == y.id) {
+    const std::int64_t distance = y.value - x.value;
+    return distance == std::int16_t(distance) ? std::optional(distance) : std::nullopt;  // else on other lanes
+  }
+  const Origin p = facts.origins.of(a), q = facts.origins.of(b);
+  const bool based = p.is(Origin::Base::slot) || p.is(Origin::Base::number);
+  if (!based || p.base != q.base || p.id != q.id) return std::nullopt;
+  if (!p.added.knows(column_bits) || !q.added.knows(column_bits)) return std::nullopt;
+  return column(q.added) - column(p.added);
+}
+
+bool surely_overlap(const Facts& facts, const Footprint& a, const Footprint& b, bool one_instruction) {
+  const auto distance = column_distance(facts, *a.address, *b.address, one_instruction);
+  if (!distance || !rules::overlap(a.columns, {b.columns.first + *distance, b.columns.count})) return false;
+  if (!a.half_lanes && !b.half_lanes) return true;
+  // The two may lie beside each other in the same columns.
+  const Bits p = facts.origins.of(*a.address).added, q = facts.origins.of(*b.address).added;
+  constexpr std::uint64_t half = std::uint64_t{16} << 16;
+  if (!p.knows(half) || !q.knows(half)) return one_instruction && distance == 0;
+  return ((p.one ^ q.one) & half) == 0 || (a.half_lanes != b.half_lanes);
+}
+
+}  // namespace kiln::verifier
