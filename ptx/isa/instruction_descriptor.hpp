@@ -42,6 +42,12 @@ constexpr bool is_block_scaled(MmaKind k) {
   return k == MmaKind::mxf8f6f4 || k == MmaKind::mxf4 || k == MmaKind::mxf4nvf4;
 }
 
+/// The bits that a kind's layout reserves.
+constexpr std::uint32_t idesc_reserved_bits(MmaKind kind) {
+  if (!is_block_scaled(kind)) return 1u << 6 | 1u << 23 | 1u << 29;
+  return 1u << 3 | 1u << 6 | (kind == MmaKind::mxf8f6f4 ? 1u << 31 : 0u);
+}
+
 constexpr std::uint32_t pack(const InstructionDescriptorFields& f, MmaKind kind) {
   std::uint32_t word = std::uint32_t(f.selector) | std::uint32_t(f.sparse) << 2 | std::uint32_t(f.a_type) << 7 |
                        std::uint32_t(f.b_type) << 10 | std::uint32_t(f.negate_a) << 13 |
@@ -71,18 +77,13 @@ constexpr InstructionDescriptorFields unpack(std::uint32_t word, MmaKind kind) {
     f.sfb_id = bits(4, 2);
     f.scale_format = bits(23, 1);
     f.sfa_id = bits(29, 2);
-    f.k96 = bits(31, 1) != 0;
-    f.reserved = word & (1u << 3 | 1u << 6);
-    if (kind == MmaKind::mxf8f6f4) {
-      f.reserved |= word & (1u << 31);
-      f.k96 = false;
-    }
+    f.k96 = kind != MmaKind::mxf8f6f4 && bits(31, 1) != 0;
   } else {
     f.saturate = bits(3, 1) != 0;
     f.d_type = bits(4, 2);
     f.max_shift = bits(30, 2);
-    f.reserved = word & (1u << 6 | 1u << 23 | 1u << 29);
   }
+  f.reserved = word & idesc_reserved_bits(kind);
   return f;
 }
 

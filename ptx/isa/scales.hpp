@@ -61,6 +61,9 @@ constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   return std::nullopt;
 }
 
+/// The inverse of scale_format_code.
+constexpr ScalarType scale_format(std::uint8_t code) { return code ? ScalarType::ue8m0 : ScalarType::ue4m3; }
+
 /// Scales of a row that one dense instruction reads; 0 where the kind has none.
 constexpr int scales_per_row(MmaKind kind, ScaleVector v, bool k96 = false) {
   const int block = scale_block(kind, v);

@@ -1,4 +1,5 @@
-// Encodings and layouts against points sampled from what CUTLASS computes on the host.
+// Layouts of tensor memory against points sampled from what CUTLASS computes on the host, and the vocabulary. Descriptors
+// are in descriptor_text_test.cpp.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -8,7 +9,6 @@
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
 #include "ptx/isa/scales.hpp"
-#include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/tcgen05.hpp"
@@ -24,66 +24,7 @@ nlohmann::json golden() {
   return nlohmann::json::parse(in);
 }
 
-ScalarType element(const std::string& cutlass) {
-  static const std::map<std::string, ScalarType> names{
-      {"half_t", ScalarType::f16},        {"bfloat16_t", ScalarType::bf16},  {"float", ScalarType::f32},
-      {"tfloat32_t", ScalarType::tf32},   {"int8_t", ScalarType::s8},        {"uint8_t", ScalarType::u8},
-      {"int32_t", ScalarType::s32},       {"float_e4m3_t", ScalarType::e4m3}, {"float_e5m2_t", ScalarType::e5m2},
-      {"e2m1u", ScalarType::e2m1},         {"e2m3u", ScalarType::e2m3},       {"e3m2u", ScalarType::e3m2}};
-  return names.at(cutlass);
-}
-
 }  // namespace
-
-TEST_CASE("a matrix descriptor leads every sampled element to its byte") {
-  int points = 0;
-  const nlohmann::json vectors = golden()["smem_desc_to_byte"];
-  for (const auto& v : vectors) {
-    const auto d = unpack_shared(std::stoull(v["desc"].get<std::string>(), nullptr, 16));
-    const auto s = descriptor_swizzle(d.swizzle_code);
-    REQUIRE(s);
-    const int bits = v["elem_bits"], mn = v["mn"], k = v["k_in_mma"];
-    const std::uint32_t byte = v["byte"];
-    if (v["major"] == "K") CHECK(k_major_address(d, *s, mn, k * bits / 8) == byte);
-    else CHECK(mn_major_address(d, *s, bits / 8, mn, k) == byte);
-    ++points;
-  }
-  CHECK(points == 624);
-}
-
-TEST_CASE("descriptors pack to what they were unpacked from") {
-  const nlohmann::json vectors = golden()["smem_desc_to_byte"];
-  for (const auto& v : vectors) {
-    const auto word = std::stoull(v["desc"].get<std::string>(), nullptr, 16);
-    CHECK(pack(unpack_shared(word)) == word);
-  }
-  for (std::uint32_t word : {0x08200490u, 0x10418490u, 0x08210410u})
-    CHECK(pack(unpack(word, MmaKind::f16), MmaKind::f16) == word);
-  for (std::uint32_t word : {0x08A00400u, 0x10C10280u}) CHECK(pack(unpack(word, MmaKind::mxf8f6f4), MmaKind::mxf8f6f4) == word);
-}
-
-TEST_CASE("instruction descriptors equal CUTLASS's") {
-  int compared = 0;
-  const nlohmann::json vectors = golden()["idesc"];
-  for (const auto& v : vectors) {
-    const std::string name = v[0];
-    const MmaKind kind = name == "f16" ? MmaKind::f16 : name == "tf32" ? MmaKind::tf32 : name == "f8f6f4" ? MmaKind::f8f6f4
-                         : name == "i8" ? MmaKind::i8 : MmaKind::none;
-    if (kind == MmaKind::none) continue;  // the block-scaled ones give a scale type where the others give D
-    ++compared;
-    InstructionDescriptorFields f;
-    f.a_type = operand_type_code(kind, element(v[1])).value();
-    f.b_type = operand_type_code(kind, element(v[2])).value();
-    f.d_type = d_type_code(element(v[3])).value();
-    f.m = std::stoi(v[4].get<std::string>());
-    f.n = std::stoi(v[5].get<std::string>());
-    f.a_major = v[6] == "K" ? Major::K : Major::MN;
-    f.b_major = v[7] == "K" ? Major::K : Major::MN;
-    f.sparse = v[8] == "1";
-    CHECK(pack(f, kind) == std::stoul(v[9].get<std::string>(), nullptr, 16));
-  }
-  CHECK(compared == 10);
-}
 
 TEST_CASE("registers of a tcgen05.ld come from the cells that CUTLASS says") {
   const std::map<std::string, DataShape> shapes{{"16dp64b", DataShape::s16x64b}, {"16dp128b", DataShape::s16x128b},
