@@ -14,7 +14,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test oracle build configure debug clang bench fuzz install-deps clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -28,6 +28,10 @@ demo: build/.bootstrap-demo ## build the command and run a GEMM: built, verified
 test: build ## build everything and run every test
 	$(CTEST) build
 	@scripts/skipped build
+
+oracle: configure ## every generated instruction, for every target: Kiln against ptxas (some minutes)
+	@$(BUILD) build --target oracle -j $(JOBS)
+	build/tests/oracle
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)

@@ -39,7 +39,7 @@ void BulkCopies::bulk_load(isa::Space destination, const U32& to, const U64& fro
 
 void BulkCopies::cp_async_bulk(const U64& to, const U32& from, OperandOf<U32> bytes,
                                const Extras<CacheHint, CpMask>& extras, Here at) {
-  if (extras.has<CpMask>()) require_feature(isa::Feature::cp_mask, at);
+  if (extras.has<CpMask>()) require_feature(isa::Feature::byte_mask, at);
   bulk("cp.async.bulk.global.shared::cta.bulk_group" + extras.modifiers(), to, from, bytes, nullptr, extras, at);
 }
 

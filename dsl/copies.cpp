@@ -36,13 +36,15 @@ std::string dimensions(const TensorPlace& p) { return std::to_string(p.rank) + "
 
 }  // namespace
 
-void Copies::require_mode(isa::TensorMode mode, Here at) const {
+// Loads of some modes reach their own CTA on more targets than a cluster; the prefetch of a mode goes where its load does.
+void Copies::require_mode(isa::TensorMode mode, isa::Space to, Here at) const {
   using isa::Feature, isa::TensorMode;
   switch (mode) {
-    case TensorMode::gather4: return require_feature(Feature::gather4, at);
-    case TensorMode::scatter4: return require_feature(Feature::scatter4, at);
-    case TensorMode::im2col_w: return require_feature(Feature::im2col_w, at);
-    case TensorMode::im2col_w_128: return require_feature(Feature::im2col_w_128, at);
+    case TensorMode::gather4:
+    case TensorMode::im2col_w:
+      return require_feature(to == isa::Space::shared_cluster ? Feature::tensor_modes : Feature::modes_to_cta, at);
+    case TensorMode::scatter4:
+    case TensorMode::im2col_w_128: return require_feature(Feature::tensor_modes, at);
     default: return;
   }
 }
@@ -51,7 +53,7 @@ void Copies::require_mode(isa::TensorMode mode, Here at) const {
 
 void Copies::tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
                          const ExtraList& extras, Here at) {
-  require_mode(from.mode, at);
+  require_mode(from.mode, destination, at);
   std::vector<Operand> operands{address_of(*rec_, to, at), tensor_operand(*rec_, from, at),
                                 address_of(*rec_, full.address, at)};
   if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
@@ -63,7 +65,7 @@ void Copies::tensor_load(isa::Space destination, const U32& to, const TensorPlac
 
 void Copies::tensor_store(std::string_view name, RedOp op, const TensorPlace& to, const U32& from,
                           const ExtraList& extras, Here at) {
-  require_mode(to.mode, at);
+  require_mode(to.mode, isa::Space::global, at);
   std::vector<Operand> operands{tensor_operand(*rec_, to, at), address_of(*rec_, from, at)};
   extras.append_to(operands);
   rec_->emit(dotted({name, dimensions(to), "global.shared::cta", spelling(op), spelling(to.mode), "bulk_group"}) +
@@ -72,7 +74,7 @@ void Copies::tensor_store(std::string_view name, RedOp op, const TensorPlace& to
 }
 
 void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, Here at) {
-  require_mode(from.mode, at);
+  require_mode(from.mode, isa::Space::shared_cta, at);
   std::vector<Operand> operands{tensor_operand(*rec_, from, at)};
   if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
   extras.append_to(operands);

@@ -36,7 +36,7 @@ class Copies : public BulkCopies {
     static_assert(destination == isa::Space::shared_cta || destination == isa::Space::shared_cluster,
                   "a load goes to shared_cta or shared_cluster");
     rules::require<rules::tma_mode(isa::TensorAccess::load, mode, rank)>();
-    if (extras.template has<isa::CtaGroup>()) require_feature(isa::Feature::copy_cta_group, at);
+    if (extras.template has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
     tensor_load(destination, to, from.place, full, extras, at);
   }
   /// Shared memory to a global tensor, in the next bulk group. Modes: tile, scatter4, im2col_no_offs.
@@ -69,7 +69,7 @@ class Copies : public BulkCopies {
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
                 Here at = {}) {
-    if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::copy_cta_group, at);
+    if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
     load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, extras, at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
@@ -123,7 +123,7 @@ class Copies : public BulkCopies {
   void tensor_store(std::string_view name, RedOp op, const TensorPlace& to, const U32& from, const ExtraList& extras,
                     Here at);
   void tensor_prefetch(const TensorPlace& from, const ExtraList& extras, Here at);
-  void require_mode(isa::TensorMode mode, Here at) const;
+  void require_mode(isa::TensorMode mode, isa::Space to, Here at) const;
 
   static isa::Space space_of(const U32&) { return isa::Space::shared_cta; }
   static isa::Space space_of(const U64&) { return isa::Space::global; }

@@ -109,7 +109,7 @@ struct tcgen05_mma {
 
   static constexpr rules::Verdict check() {
     using namespace rules;
-    if (const Verdict v = mma_form(form); !v.ok()) return v;
+    if (const Verdict v = mma_form(form, Profile::tileiras); !v.ok()) return v;
     if (form.block_scale)
       if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, spec.sfb, shape.k96); !v.ok()) return v;
     return mma_shape(form, shape);

@@ -107,7 +107,7 @@ constexpr rules::Verdict check_call() {
   constexpr isa::MmaForm f = form_of_call<Mma, A, Extras...>();
   constexpr isa::MmaShape s = shape_of_call<Mma, A, B>();
   constexpr int masks = lane_masks<Extras...>();
-  if (const Verdict v = first(mma_form(f), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>)); !v.ok())
+  if (const Verdict v = first(mma_form(f, Profile::tileiras), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>)); !v.ok())
     return v;
   if (masks >= 0)
     if (const Verdict v = output_lanes(f, masks); !v.ok()) return v;

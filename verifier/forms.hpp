@@ -1,37 +1,64 @@
 // Forms: what every instruction must look like on its own.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/code.hpp"
+#include "ptx/rules/profile.hpp"
 
 namespace kiln::verifier {
+
+/// What may stand in one place of an operand list: the letter of forms.def, how many elements a vector has (0: any),
+/// and which numbers may be written there.
+struct OperandSlot {
+  char letter = 0;
+  std::uint32_t count = 0;
+  std::int64_t low = INT64_MIN, high = INT64_MAX, multiple_of = 1;
+
+  bool takes(std::int64_t number) const { return number >= low && number <= high && number % multiple_of == 0; }
+};
+
+/// One legal list of operands; `letters` are those of its slots.
+struct OperandList {
+  std::string letters{};
+  std::vector<OperandSlot> slots{};
+};
 
 /// One row of forms.def, taken apart.
 struct Form {
   struct Slot {
-    std::vector<std::string_view> alternatives;
+    std::vector<std::string_view> alternatives{};
     bool optional = false;
+    bool first = false;  // must come before every other modifier
   };
-  std::vector<Slot> slots;
-  std::vector<std::string_view> operands;
+  std::vector<Slot> slots{};
+  std::vector<OperandList> operands{};
 };
 
-/// The form of an opcode; null when forms.def does not have it.
-const Form* find_form(isa::Opcode);
+/// The forms of an opcode; none when forms.def does not have it.
+std::span<const Form> find_forms(isa::Opcode);
 
-/// What an operand letter of forms.def stands for, in words.
-std::string_view describe(char letter);
-/// Whether an operand may stand where the letter does. Operands that were never declared fit everywhere: they have been
-/// reported.
-bool fits(const ir::Code&, char letter, const ir::Argument&);
+/// What an operand slot of forms.def stands for, in words.
+std::string describe(const OperandSlot&);
+/// Whether an operand may stand in a slot of an instruction. Operands that were never declared fit everywhere: they
+/// have been reported.
+bool fits(const ir::Code&, const ir::Operation&, const OperandSlot&, const ir::Argument&);
+
+/// Reports modifiers of a tcgen05 instruction that do not go together, each legal by itself; true when there are none.
+bool check_tcgen05_modifiers(const ir::Code&, const ir::Operation&, rules::Profile, diag::Sink&);
+/// Whether a tcgen05 instruction with these modifiers takes this operand list, given by its letters.
+bool tcgen05_takes(const ir::Operation&, std::string_view letters);
+/// Reports operands whose value or number does not go with the modifiers; true when there are none.
+bool check_tcgen05_values(const ir::Code&, const ir::Operation&, std::string_view letters, diag::Sink&);
 
 /// Checks modifiers and operands of every instruction that forms.def knows. Unknown opcodes, and modifiers that neither
 /// forms.def nor the modifier tables know, become `incomplete` findings, one for each spelling. Returns which
 /// operations are malformed: nothing else is to be asked of them.
-std::vector<bool> check_forms(const ir::Code&, diag::Sink&);
+std::vector<bool> check_forms(const ir::Code&, diag::Sink&, rules::Profile = rules::Profile::isa);
 
 }  // namespace kiln::verifier

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "ptx/isa/instruction_descriptor.hpp"
 #include "ptx/rules/forms.hpp"
 #include "ptx/rules/target.hpp"
 #include "verifier/finding.hpp"
@@ -10,39 +9,17 @@
 namespace kiln::verifier {
 namespace {
 
-using isa::Feature;
-using isa::Opcode;
-
 std::string spelling(isa::PtxVersion v) { return std::to_string(v.major) + "." + std::to_string(v.minor); }
 
-bool is_sparse(Opcode op) { return op == Opcode::tcgen05_mma_sp || op == Opcode::tcgen05_mma_ws_sp; }
-
-std::vector<Feature> features(const ir::Operation& op) {
-  using isa::MmaKind, isa::ScaleVector;
-  const isa::Modifiers& m = op.modifiers;
-  std::vector<Feature> out;
-  if (op.opcode == Opcode::tcgen05_ld_red) out.push_back(Feature::ld_red);
-  if (op.opcode == Opcode::tcgen05_shift) out.push_back(Feature::shift);
-  if (m.kind == MmaKind::i8) out.push_back(Feature::kind_i8);
-  if (m.kind == MmaKind::mxf4nvf4) out.push_back(Feature::mxf4nvf4);
-  if (is_sparse(op.opcode) && (m.kind == MmaKind::mxf4 || m.kind == MmaKind::mxf4nvf4))
-    out.push_back(Feature::sparse_mxf4);
-  if (m.scale_vector == ScaleVector::x4)
-    out.push_back(Feature::scale_vec_4x);
-  else if (m.scale_vector == ScaleVector::x1 || m.scale_vector == ScaleVector::x2)
-    out.push_back(Feature::scale_vec);
-  else if (m.block_scale)
-    out.push_back(Feature::block_size);
-  const bool dense = op.opcode == Opcode::tcgen05_mma || op.opcode == Opcode::tcgen05_mma_sp;
-  const bool scales = dense && !m.block_scale && op.arguments.size() > 5 &&
-                      op.arguments.back().kind == ir::Argument::Kind::immediate &&
-                      op.arguments[op.arguments.size() - 2].kind != ir::Argument::Kind::vector &&
-                      (m.kind == MmaKind::f16 || m.kind == MmaKind::tf32);
-  // A scale is the operand behind the enable predicate: one more than the form has without it.
-  const std::size_t plain = 5u + (op.opcode == Opcode::tcgen05_mma_sp) +
-                            (op.arg(op.opcode == Opcode::tcgen05_mma_sp ? 5 : 4).kind == ir::Argument::Kind::vector);
-  if (scales && op.arguments.size() > plain) out.push_back(Feature::scale_input_d);
-  return out;
+// Why the target is none for tcgen05, and what is there instead.
+std::string instead(isa::Target t) {
+  const std::string name = ".target " + isa::spelling(t);
+  const bool suffixed = t.suffix != isa::TargetSuffix::none;
+  if (t.sm == 90 && suffixed) return name + ", which multiplies with wgmma";
+  if (t.sm >= 120 && suffixed) return name + ", which multiplies with mma.sync and its block scaling";
+  if (t.sm < 100 || t.sm >= 120) return name + ", which multiplies with mma.sync";
+  const std::string sm = "sm_" + std::to_string(t.sm);
+  return name + "; use " + sm + "a or " + sm + "f";
 }
 
 }  // namespace
@@ -62,16 +39,16 @@ void check_targets(const Facts& facts) {
   isa::CtaGroup group = isa::CtaGroup::none;
   bool mixed = false, lacking = false;
   for (const ir::Operation& op : facts.code.operations) {
-    if (isa::unit(op.opcode) != isa::Unit::tcgen05) continue;
+    const bool is_tcgen05 = isa::unit(op.opcode) == isa::Unit::tcgen05;
     const Subject subject{facts.code, op};
-    if (facts.target && !lacking)
-      lacking =
-          judge(facts.sink, rules::target_tcgen05(*facts.target), subject, ".target " + isa::spelling(*facts.target));
-    if (facts.target && isa::has_tcgen05(*facts.target))
-      for (Feature f : features(op))
+    if (facts.target && is_tcgen05 && !lacking)
+      lacking = judge(facts.sink, rules::target_tcgen05(*facts.target), subject, instead(*facts.target));
+    if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
+      for (isa::Feature f : features(op))
         judge(facts.sink, rules::target_feature(f, *facts.target, facts.module.version), subject,
               std::string(isa::spelling(f)) + " with .version " + spelling(facts.module.version) + " and .target " +
                   isa::spelling(*facts.target));
+    if (!is_tcgen05 || !facts.is_formed(op)) continue;
     const isa::CtaGroup here = op.modifiers.cta_group;
     if (here == isa::CtaGroup::none || mixed) continue;
     if (group == isa::CtaGroup::none) group = here;

@@ -24,7 +24,7 @@ namespace {
 void check_function(const ir::Module& module, const ir::Function& function, rules::Profile profile, diag::Sink& sink) {
   Facts facts(module, function, sink);
   facts.profile = profile;
-  facts.malformed = check_forms(facts.code, sink);
+  facts.malformed = check_forms(facts.code, sink, profile);
   check_targets(facts);
   check_descriptors(facts);
   check_collectors(facts);

@@ -1,4 +1,4 @@
-// Parts of the tcgen05 family, and of what feeds it, that some targets or some PTX versions lack. Measured with ptxas 13.0.
+// Instructions and parts of instructions that some targets, or some PTX versions, lack. Measured with ptxas 13.0.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,26 @@ enum class Feature : std::uint8_t {
   sparse_mxf4,    // tcgen05.mma.sp with mxf4 and mxf4nvf4
   mxf4nvf4,       // kind::mxf4nvf4
   block_size,     // .block16, .block32, and block scaling with no size written
-  gather4,        // tile::gather4
-  scatter4,       // tile::scatter4
-  im2col_w,       // im2col::w
-  im2col_w_128,   // im2col::w::128
-  copy_cta_group, // .cta_group on cp.async.bulk.tensor
-  cp_mask,        // .cp_mask on cp.async.bulk
-  launch_control, // clusterlaunchcontrol
-  launch_control_all,  // .multicast::cluster::all
-  swizzle_atomicity    // the field of tensormap.replace
+  // Around tcgen05
+  hopper,                  // clusters, bulk copies, mbarrier transactions, stmatrix, and what else came with sm_90
+  shared_cta_destination,  // bulk copies to .shared::cta
+  mbarrier_relaxed,        // .relaxed on mbarrier instructions
+  sync_restrict,           // .sync_restrict on fences
+  tensormap_proxy,         // fence.proxy.tensormap and tensormap.cp_fenceproxy
+  tensormap_replace,       // tensormap.replace
+  swizzle_atomicity,       // tensormap.replace.tile.swizzle_atomicity
+  packed_elemtype,         // tensormap.replace.tile.elemtype 13...15
+  byte_mask,               // .cp_mask
+  modes_to_cta,            // .tile::gather4 and .im2col::w to .shared::cta
+  tensor_modes,            // the same to a cluster, .tile::scatter4, .im2col::w::128 and .cta_group on tensor copies
+  launch_control,          // clusterlaunchcontrol
+  launch_control_all,      // .multicast::cluster::all
+  setmaxnreg,
+  matrix_b8,               // ldmatrix and stmatrix of 8-bit and narrower elements
+  mma_fp8,                 // mma.sync of e4m3 and e5m2
+  mma_fp8_short,           // the same with .m16n8k16 or an f16 accumulator
+  mma_narrow,              // mma.sync.kind::f8f6f4 and block scaling
+  wgmma
 };
 
 constexpr std::string_view spelling(Feature f) {
@@ -40,21 +51,32 @@ constexpr std::string_view spelling(Feature f) {
     case Feature::sparse_mxf4: return ".sp with a packed 4-bit kind";
     case Feature::mxf4nvf4: return ".kind::mxf4nvf4";
     case Feature::block_size: return ".block16, .block32 or block scaling with no size";
-    case Feature::gather4: return ".tile::gather4";
-    case Feature::scatter4: return ".tile::scatter4";
-    case Feature::im2col_w: return ".im2col::w";
-    case Feature::im2col_w_128: return ".im2col::w::128";
-    case Feature::copy_cta_group: return ".cta_group on a tensor copy";
-    case Feature::cp_mask: return ".cp_mask";
+    case Feature::hopper: return "an instruction of sm_90";
+    case Feature::shared_cta_destination: return "a bulk copy to .shared::cta";
+    case Feature::mbarrier_relaxed: return ".relaxed";
+    case Feature::sync_restrict: return ".sync_restrict";
+    case Feature::tensormap_proxy: return "the tensormap proxy";
+    case Feature::tensormap_replace: return "tensormap.replace";
+    case Feature::swizzle_atomicity: return ".swizzle_atomicity";
+    case Feature::packed_elemtype: return "a packed element type";
+    case Feature::byte_mask: return ".cp_mask";
+    case Feature::modes_to_cta: return ".tile::gather4 or .im2col::w";
+    case Feature::tensor_modes: return ".cta_group, .tile::gather4, .tile::scatter4 or .im2col::w on a tensor copy";
     case Feature::launch_control: return "clusterlaunchcontrol";
     case Feature::launch_control_all: return ".multicast::cluster::all";
-    case Feature::swizzle_atomicity: return ".swizzle_atomicity";
+    case Feature::setmaxnreg: return "setmaxnreg";
+    case Feature::matrix_b8: return "a matrix of 8-bit elements";
+    case Feature::mma_fp8: return "mma.sync of 8-bit floats";
+    case Feature::mma_fp8_short: return "mma.sync of 8-bit floats with .m16n8k16 or .f16";
+    case Feature::mma_narrow: return "mma.sync.kind::";
+    case Feature::wgmma: return "wgmma";
   }
   return "";
 }
 
-/// Whether the target has the feature. What belongs to tcgen05 is asked of targets that have tcgen05.
+/// Whether a target has the feature; for parts of the tcgen05 family, whether one that has the family does.
 constexpr bool has(Feature f, Target t) {
+  const bool suffixed = t.suffix != TargetSuffix::none;
   switch (f) {
     case Feature::kind_i8: return t.suffix == TargetSuffix::a && t.sm != 103;
     case Feature::scale_input_d: return t.sm == 100 || t.sm == 103;
@@ -65,15 +87,25 @@ constexpr bool has(Feature f, Target t) {
     case Feature::sparse_mxf4: return t.suffix == TargetSuffix::a;
     case Feature::mxf4nvf4:
     case Feature::block_size: return true;
-    case Feature::scatter4:
-    case Feature::im2col_w_128:
-    case Feature::copy_cta_group: return has_tcgen05(t);
-    case Feature::gather4:
-    case Feature::im2col_w:
-    case Feature::cp_mask:
+    case Feature::hopper:
+    case Feature::shared_cta_destination:
+    case Feature::mbarrier_relaxed:
+    case Feature::sync_restrict:
+    case Feature::tensormap_proxy: return t.sm >= 90;
+    case Feature::setmaxnreg:
+    case Feature::tensormap_replace: return t.sm >= 90 && suffixed;
+    case Feature::byte_mask:
+    case Feature::modes_to_cta:
     case Feature::launch_control: return t.sm >= 100;
+    case Feature::swizzle_atomicity:
+    case Feature::packed_elemtype:
     case Feature::launch_control_all:
-    case Feature::swizzle_atomicity: return t.sm >= 100 && t.suffix != TargetSuffix::none;
+    case Feature::matrix_b8: return t.sm >= 100 && suffixed;
+    case Feature::tensor_modes: return has_tcgen05(t);
+    case Feature::mma_fp8:
+    case Feature::mma_fp8_short: return t.sm >= 89;
+    case Feature::mma_narrow: return t.sm >= 120 && suffixed;
+    case Feature::wgmma: return t.sm == 90 && suffixed;
   }
   return false;
 }
@@ -81,6 +113,15 @@ constexpr bool has(Feature f, Target t) {
 /// The lowest `.version` that knows the feature.
 constexpr PtxVersion lowest_version(Feature f) {
   switch (f) {
+    case Feature::hopper: return {7, 8};
+    case Feature::setmaxnreg:
+    case Feature::wgmma: return {8, 0};
+    case Feature::tensormap_proxy:
+    case Feature::tensormap_replace: return {8, 3};
+    case Feature::mma_fp8: return {8, 4};
+    case Feature::mma_fp8_short:
+    case Feature::mma_narrow:
+    case Feature::packed_elemtype:
     case Feature::mxf4nvf4:
     case Feature::scale_vec_4x: return {8, 7};
     case Feature::block_size:

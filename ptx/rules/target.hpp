@@ -16,7 +16,7 @@ constexpr Verdict target_version(isa::Target t, isa::PtxVersion v) {
   return v >= low ? legal : breaks(Rule::target_version, v.major * 10 + v.minor, low.major * 10 + low.minor);
 }
 
-/// A feature of the tcgen05 family on a target that has the family.
+/// A feature; of the tcgen05 family, on a target that has the family.
 constexpr Verdict target_feature(isa::Feature f, isa::Target t, isa::PtxVersion v) {
   return isa::has(f, t) && v >= isa::lowest_version(f) ? legal : breaks(Rule::target_feature, int(f));
 }

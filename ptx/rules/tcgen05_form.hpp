@@ -66,6 +66,13 @@ constexpr Verdict collector_buffer(const isa::MmaForm& f) {
   return (isa::collector_buffer(f.collector, f.ws) > 0) == f.ws ? legal : breaks(Rule::collector_buffer);
 }
 
+/// Modifiers and optional operands of an MMA, in the order of the vendor compiler's ladder; what it does not ask comes last.
+constexpr Verdict mma_form(const isa::MmaForm& f, Profile profile) {
+  const Verdict scales = f.block_scale ? block_scale(f) : legal;
+  return first(scale_input_d(f, profile), scales, ashift(f), ws_group(f), ws_kind(f), ashift_collector(f), scale_vector(f),
+               block_scale(f), collector_buffer(f));
+}
+
 /// How many lane masks disable-output-lane has: four, eight for a CTA pair.
 constexpr Verdict output_lanes(const isa::MmaForm& f, std::int64_t masks) {
   const int want = f.group == isa::CtaGroup::two ? 8 : 4;

@@ -8,12 +8,6 @@
 
 namespace kiln::rules {
 
-/// Modifiers and optional operands, as strict as any profile; the order is the vendor compiler's.
-constexpr Verdict mma_form(const isa::MmaForm& f) {
-  return first(scale_input_d(f, Profile::tileiras), block_scale(f), ashift(f), ws_group(f), ws_kind(f),
-               ashift_collector(f), scale_vector(f), collector_buffer(f));
-}
-
 /// Element types, extents and what else the descriptor says.
 constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
   const bool scaled = isa::is_block_scaled(f.kind);

@@ -41,6 +41,30 @@ TEST_CASE("target-feature: what ptxas 13.0 takes where") {
   CHECK(is_broken(target_feature(Feature::block_size, isa::sm_100a, {8, 7}), Rule::target_feature));
 }
 
+TEST_CASE("target-feature: around tcgen05") {
+  const isa::PtxVersion v{9, 0};
+  const isa::Target targets[] = {isa::sm_80, {90}, isa::sm_90a, {100}, isa::sm_100f, {120}, isa::sm_120a};
+  const auto row = [&](Feature f) {
+    std::string out;
+    for (isa::Target t : targets) out += target_feature(f, t, v).ok() ? '1' : '0';
+    return out;
+  };
+  CHECK(row(Feature::hopper) == "0111111");
+  CHECK(row(Feature::setmaxnreg) == "0010101");
+  CHECK(row(Feature::tensormap_replace) == "0010101");
+  CHECK(row(Feature::modes_to_cta) == "0001111");
+  CHECK(row(Feature::tensor_modes) == "0000100");
+  CHECK(row(Feature::launch_control) == "0001111");
+  CHECK(row(Feature::launch_control_all) == "0000101");
+  CHECK(row(Feature::swizzle_atomicity) == "0000101");
+  CHECK(row(Feature::byte_mask) == "0001111");
+  CHECK(row(Feature::mma_fp8) == "0111111");
+  CHECK(row(Feature::mma_narrow) == "0000001");
+  CHECK(row(Feature::wgmma) == "0010000");
+  CHECK(is_broken(target_feature(Feature::mbarrier_relaxed, isa::sm_90a, {8, 5}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::tensormap_proxy, isa::sm_90a, {8, 1}), Rule::target_feature));
+}
+
 TEST_CASE("form-modifier, form-operands, tcgen05-cta-group-mixed: asked with what was found") {
   CHECK(form_modifier(true).ok());
   CHECK(is_broken(form_modifier(false), Rule::form_modifier));
@@ -64,17 +88,4 @@ TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-
   CHECK(is_broken(role_warps(6, 6), Rule::role_warps, 5));
   CHECK(launch_arguments(true).ok());
   CHECK(is_broken(launch_arguments(false), Rule::launch_arguments));
-}
-
-TEST_CASE("target-feature: what ptxas 13.0 takes where, of the copies that feed the tensor core") {
-  const isa::Target targets[] = {isa::sm_90a, isa::Target{100}, isa::sm_100a, isa::sm_103f, isa::sm_110f, isa::sm_120a};
-  const auto row = [&](Feature f) {
-    std::string out;
-    for (isa::Target t : targets) out += target_feature(f, t, {9, 0}).ok() ? '1' : '0';
-    return out;
-  };
-  for (Feature f : {Feature::scatter4, Feature::im2col_w_128, Feature::copy_cta_group}) CHECK(row(f) == "001110");
-  for (Feature f : {Feature::gather4, Feature::im2col_w, Feature::cp_mask, Feature::launch_control})
-    CHECK(row(f) == "011111");
-  for (Feature f : {Feature::launch_control_all, Feature::swizzle_atomicity}) CHECK(row(f) == "001111");
 }

@@ -46,9 +46,14 @@ TEST_CASE("a module that was built has findings without a place in a text") {
   ir::Instruction i;
   i.opcode = isa::Opcode::mbarrier_init;
   i.modifiers = {"shared::cta", "b64"};
-  i.operands = {ir::Operand::address(ir::Operand::number(0)), ir::Operand::number(0)};
+  i.operands = {ir::Operand::address(ir::Operand::named("bar")), ir::Operand::number(0)};
   f.body->statements.push_back({ir::Loc{1, 7, 0, "", {}}});
   f.body->statements.push_back({i});
+  ir::Variable bar;
+  bar.space = isa::Space::shared;
+  bar.type = isa::ScalarType::b64;
+  bar.name = "bar";
+  module.items.push_back(bar);
   module.items.push_back(ir::Directive{".file 1 \"kernel.cpp\"", {}});
   module.items.push_back(f);
   diag::Sink sink;

@@ -1,0 +1,37 @@
+// Where Kiln and ptxas differ on purpose, and why.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::test {
+
+/// A row of tests/data/forms/exceptions.txt:
+///
+///   accepts | sm_1* | tcgen05.commit.*.shared::cta.* | the reason
+///
+/// `accepts`: ptxas takes what is illegal; `refuses`: ptxas refuses what is legal; `hangs`: ptxas does not end, so it
+/// is not asked, and Kiln must refuse. Then a setting and an instruction, in which * stands for anything, and the
+/// reason.
+struct Exception {
+  enum class Kind { accepts, refuses, hangs } kind = Kind::accepts;
+  std::string setting{}, instruction{}, reason{}, row{};
+  std::atomic<std::size_t> matched = 0;
+};
+
+/// Rows stay where they are, because they count what they match from several threads.
+using Exceptions = std::deque<Exception>;
+
+/// Throws std::runtime_error naming the row that cannot be read.
+Exceptions read_exceptions(const std::string& path);
+
+/// The row of a kind for an instruction; null when there is none. Counts the match.
+Exception* find_exception(Exceptions&, Exception::Kind, std::string_view setting, std::string_view instruction);
+
+/// Whether a text is `pattern`.
+bool matches(std::string_view pattern, std::string_view text);
+
+}  // namespace kiln::test

@@ -1,0 +1,189 @@
+#include "tests/differential/forms_judges.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "harness/files.hpp"
+#include "harness/process.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/parse.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::test {
+namespace {
+
+// Names say what is declared: a register's letter its type, a symbol's first letter its space. Mutations use them all.
+constexpr std::string_view declarations =
+    ".address_size 64\n"
+    ".shared .align 16 .b64 smbar[2]; .shared .align 128 .b8 smem[1024]; .global .align 64 .b64 gmem[64]; "
+    ".const .b64 cmem[2];\n";
+constexpr std::string_view registers =
+    "{ .local .b64 lmem[2]; .reg .b32 r<300>; .reg .u32 u<40>; .reg .s32 s<40>; .reg .f32 f<300>; .reg .b64 d<40>; "
+    ".reg .u64 ud<10>; .reg .s64 sd<10>; .reg .f64 fd<40>; .reg .b16 h<10>; .reg .u16 uh<10>; .reg .s16 sh<10>; "
+    ".reg .b128 q<4>; .reg .f16 hf<10>; .reg .f16x2 hx<10>; .reg .b8 b<4>; .reg .pred p<10>; ";
+constexpr int first_line = 6;
+constexpr std::chrono::seconds timeout{60};
+
+// One entry a line, so that a message's line is an instruction's number.
+std::string module_of(const Setting& setting, std::span<const std::string> instructions,
+                      std::span<const std::size_t> chosen) {
+  std::string out = fmt::format(".version {}.{}\n.target {}\n{}", setting.version.major, setting.version.minor,
+                                isa::spelling(setting.target), declarations);
+  out += fmt::format(".visible .entry empty() {} ret; }}\n", registers);
+  for (std::size_t n = 0; n < chosen.size(); ++n)
+    out += fmt::format(".visible .entry k{}() {}{} ret; }}\n", n, registers, instructions[chosen[n]]);
+  return out;
+}
+
+class PtxasJudge {
+ public:
+  PtxasJudge(const harness::Ptxas& ptxas, const Setting& setting, std::span<const std::string> instructions)
+      : ptxas_(ptxas), setting_(setting), instructions_(instructions), refusals_(instructions.size()) {}
+
+  std::vector<Refusal> run() {
+    if (!ask({}).accepted) throw diag::InputError("ptxas refuses an empty kernel for " + spelling(setting_));
+    std::vector<std::size_t> all(instructions_.size());
+    std::iota(all.begin(), all.end(), std::size_t(0));
+    judge(std::move(all));
+    return std::move(refusals_);
+  }
+
+ private:
+  struct Answer {
+    bool accepted = false, crashed = false;
+    std::map<std::size_t, std::string> errors{};  // by instruction: first message
+    std::map<std::size_t, std::string> fatal{};
+    std::string unplaced{};
+  };
+
+  // Errors of a text with a fatal one are not to be believed, so what is fatal leaves the text and the rest is asked
+  // again; so is what no error named, because later passes of ptxas refuse more. Crashes are narrowed down.
+  void judge(std::vector<std::size_t> chosen) {
+    while (!chosen.empty()) {
+      const Answer answer = ask(chosen);
+      if (answer.accepted) return;
+      const auto& named = answer.fatal.empty() ? answer.errors : answer.fatal;
+      if (answer.crashed || named.empty()) return narrow(chosen, answer);
+      for (const auto& [i, message] : named) refusals_[i] = message;
+      std::erase_if(chosen, [&](std::size_t i) { return named.contains(i); });
+    }
+  }
+
+  void narrow(const std::vector<std::size_t>& chosen, const Answer& answer) {
+    if (chosen.size() == 1) {
+      refusals_[chosen[0]] = answer.crashed ? "crash" : answer.unplaced;
+      if (refusals_[chosen[0]].empty()) throw diag::InputError("ptxas refuses without a reason: " + text(chosen));
+      return;
+    }
+    const auto middle = chosen.begin() + std::ptrdiff_t(chosen.size() / 2);
+    judge({chosen.begin(), middle});
+    judge({middle, chosen.end()});
+  }
+
+  std::string text(std::span<const std::size_t> chosen) const { return module_of(setting_, instructions_, chosen); }
+
+  Answer ask(std::span<const std::size_t> chosen) {
+    harness::write_file(folder_.file("forms.ptx"), text(chosen));
+    const auto ran = harness::run_process({ptxas_.path, "-arch=" + isa::spelling(setting_.target), "-o",
+                                           folder_.file("forms.cubin"), folder_.file("forms.ptx")},
+                                          timeout);
+    Answer answer;
+    answer.accepted = ran.exit_code == 0;
+    answer.crashed = ran.signal != 0 || ran.timed_out;
+    for (std::string_view rest = ran.err; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      read_message(rest.substr(0, end), chosen, answer);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return answer;
+  }
+
+  // "ptxas FILE, line 8; error   : Arguments mismatch for instruction 'mov'", or without a line.
+  static void read_message(std::string_view line, std::span<const std::size_t> chosen, Answer& answer) {
+    const std::size_t colon = line.find(" : "), at = line.find(", line ");
+    if (colon == line.npos || line.find("Ptx assembly aborted") != line.npos) return;
+    const std::string_view head = line.substr(0, colon);
+    // A generic address in a 32-bit register turns the whole text down, and only the warning says where it is.
+    const std::string_view narrow_address = "Program uses 32-bit address on line '";
+    if (const std::size_t where = line.find(narrow_address); where != line.npos) {
+      if (const auto i = at_line(line.substr(where + narrow_address.size()), chosen)) answer.fatal.emplace(*i, line);
+      return;
+    }
+    const bool fatal = head.find("fatal") != head.npos;
+    if (!fatal && head.find("error") == head.npos) return;
+    const std::string message(line.substr(colon + 3));
+    if (const auto i = at < colon ? at_line(line.substr(at + 7), chosen) : std::nullopt)
+      (fatal ? answer.fatal : answer.errors).emplace(*i, message);
+    else
+      answer.unplaced = message;
+  }
+
+  // The instruction on the line whose number a text starts with.
+  static std::optional<std::size_t> at_line(std::string_view text, std::span<const std::size_t> chosen) {
+    int number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    if (number < first_line || number - first_line >= int(chosen.size())) return std::nullopt;
+    return chosen[std::size_t(number - first_line)];
+  }
+
+  const harness::Ptxas& ptxas_;
+  const Setting& setting_;
+  const std::span<const std::string> instructions_;
+  const harness::TemporaryFolder folder_{};
+  std::vector<Refusal> refusals_;
+};
+
+// Whether a finding is about the instruction as it is written. The rest is about what a kernel does.
+bool is_about_form(std::string_view slug) {
+  for (std::string_view prefix :
+       {"form-", "target-", "tcgen05-ld-re", "tcgen05-alloc-columns", "tcgen05-block-scale", "tcgen05-scale-vector",
+        "tcgen05-scale-input-d", "tcgen05-ashift", "tcgen05-collector-buffer", "tcgen05-ws-", "tcgen05-output-lanes",
+        "tcgen05-cp-shape", "undeclared-name", "unmodelled", "bulk-size", "tma-rank", "mbarrier-count"})
+    if (slug.starts_with(prefix)) return true;
+  return slug.empty();
+}
+
+// True when nothing but the text of other instructions can have led to a finding: no syntax error.
+bool judge_by_kiln(const Setting& setting, std::span<const std::string> instructions,
+                   std::span<const std::size_t> chosen, std::vector<Refusal>& refusals) {
+  const auto source = std::make_shared<const diag::Source>("forms.ptx", module_of(setting, instructions, chosen));
+  diag::Sink sink;
+  const ir::Module module = parse::parse(source, sink);
+  const bool read = !sink.has_errors();
+  if (!read && chosen.size() > 1) return false;
+  verifier::check(module, sink);
+  for (const diag::Diagnostic& d : sink.all()) {
+    if (!is_about_form(d.slug)) continue;
+    const auto n = std::size_t(source->position(d.where.place.begin).line - first_line);
+    Refusal& refusal = refusals[chosen[n < chosen.size() ? n : 0]];
+    if (!refusal.empty()) refusal += "; ";
+    refusal += d.message + (d.slug.empty() ? "" : " [" + d.slug + "]");
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string spelling(const Setting& s) {
+  return isa::spelling(s.target) + fmt::format("@{}.{}", s.version.major, s.version.minor);
+}
+
+std::vector<Refusal> ask_ptxas(const harness::Ptxas& ptxas, const Setting& setting,
+                               std::span<const std::string> instructions) {
+  return PtxasJudge(ptxas, setting, instructions).run();
+}
+
+std::vector<Refusal> ask_kiln(const Setting& setting, std::span<const std::string> instructions) {
+  std::vector<Refusal> refusals(instructions.size());
+  std::vector<std::size_t> all(instructions.size());
+  std::iota(all.begin(), all.end(), std::size_t(0));
+  if (judge_by_kiln(setting, instructions, all, refusals)) return refusals;
+  for (const std::size_t& i : all) judge_by_kiln(setting, instructions, {&i, 1}, refusals);
+  return refusals;
+}
+
+}  // namespace kiln::test

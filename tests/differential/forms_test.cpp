@@ -1,0 +1,45 @@
+// A sample of what the program `oracle` asks: Kiln's forms against ptxas.
+#include <doctest/doctest.h>
+
+#include <unordered_set>
+
+#include "tests/differential/forms_compare.hpp"
+#include "tests/differential/forms_grammar.hpp"
+#include "tests/skip.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+
+namespace {
+
+const std::vector<std::string>& all() {
+  static const auto made = instructions(read_grammar(KILN_TEST_DATA "/forms/grammar"));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("the generated instructions are many, each is there once, and they are the same every time") {
+  REQUIRE(all().size() > 100'000);
+  CHECK(std::unordered_set<std::string>(all().begin(), all().end()).size() == all().size());
+  CHECK(instructions(read_grammar(KILN_TEST_DATA "/forms/grammar")) == all());
+}
+
+TEST_CASE("patterns of exceptions") {
+  CHECK(matches("tcgen05.*.b32*", "tcgen05.ld.sync.b32 r1;"));
+  CHECK_FALSE(matches("tcgen05.*.b32", "tcgen05.ld.sync.b32 r1;"));
+  CHECK(matches("* ~, [*", "x.y smem, [r1];"));
+  CHECK_FALSE(matches("x.y ~, [*", "x.y [smem], [r1];"));
+}
+
+TEST_CASE("a sample of the instructions is accepted by Kiln exactly where ptxas accepts it") {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return skip("no ptxas: " + ptxas.missing);
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt");
+  for (const isa::Target target : {isa::sm_100a, isa::sm_103f, isa::sm_90a}) {
+    const Tally tally = compare(ptxas, {target}, thinned(all(), 700), exceptions);
+    CHECK(tally.forms >= 700);
+    CHECK(tally.accepted > 10);
+    for (const Disagreement& d : tally.disagreements) FAIL_CHECK(d.text());
+  }
+}

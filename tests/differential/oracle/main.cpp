@@ -1,0 +1,100 @@
+// oracle: Kiln's forms against ptxas over every generated instruction and target; prints a table.
+//
+//   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier; all
+//                                    when none
+//
+// Exit status: 0 when the engines agree, 1 when not, 2 when ptxas is missing, a file cannot be read or a word of the
+// command line chooses nothing.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "tests/differential/forms_compare.hpp"
+#include "tests/differential/forms_grammar.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+
+namespace {
+
+// One row of the table: how much of the grammar is asked there.
+struct Row {
+  Setting setting;
+  std::size_t forms;
+};
+
+constexpr std::size_t everything = ~std::size_t(0);
+const std::vector<Row> rows{
+    {{isa::sm_100a}, everything},   {{isa::sm_100f}, 30000},        {{isa::sm_103a}, 30000},
+    {{isa::sm_103f}, 30000},        {{isa::sm_110a}, 30000},        {{isa::sm_110f}, 30000},
+    {{isa::sm_90a}, 30000},         {{isa::sm_120a}, everything},   {{{121, isa::TargetSuffix::a}}, 12000},
+    {{isa::sm_100a, {8, 6}}, 6000}, {{isa::sm_100a, {8, 7}}, 6000}, {{{100}}, 3000},
+};
+
+void show_progress(const Setting& setting, std::size_t done, std::size_t of) {
+  if (!::isatty(STDERR_FILENO)) return;
+  std::fprintf(stderr, "\r%s  %zu of %zu\033[K", spelling(setting).c_str(), done, of);
+  if (done == of) std::fprintf(stderr, "\r\033[K");
+}
+
+// What the command line asks for.
+struct Choice {
+  std::vector<std::string> settings{}, opcodes{};
+
+  bool is_everything() const { return settings.empty() && opcodes.empty(); }
+  bool has(const Setting& s) const {
+    const std::string name = spelling(s);
+    return settings.empty() || std::any_of(settings.begin(), settings.end(), [&](const std::string& word) {
+             return name == word || name.starts_with(word + "@");
+           });
+  }
+  bool has(const std::string& instruction) const {
+    return opcodes.empty() || std::any_of(opcodes.begin(), opcodes.end(),
+                                          [&](const std::string& o) { return instruction.starts_with(o); });
+  }
+};
+
+int run(const Choice& choice) {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return fmt::print(stderr, "oracle: {}\n", ptxas.missing), 2;
+  auto all = instructions(read_grammar(KILN_TEST_DATA "/forms/grammar"));
+  std::erase_if(all, [&](const std::string& i) { return !choice.has(i); });
+  const auto chosen = [&](const Row& row) { return choice.has(row.setting); };
+  if (all.empty() || std::none_of(rows.begin(), rows.end(), chosen))
+    return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt");
+  std::size_t wrong = 0;
+  fmt::print("ptxas {}\n{:13} {:>8} {:>9} {:>9} {:>9} {:>14}\n", ptxas.version, "target", "forms", "accepted",
+             "rejected", "excepted", "disagreements");
+  for (const Row& row : rows) {
+    if (!chosen(row)) continue;
+    const auto asked = thinned(all, row.forms);
+    const Tally t = compare(ptxas, row.setting, asked, exceptions,
+                            [&](std::size_t done) { show_progress(row.setting, done, asked.size()); });
+    for (const Disagreement& d : t.disagreements) fmt::print("{}\n", d.text());
+    fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", spelling(t.setting), t.forms, t.accepted, t.refused(), t.excepted,
+               t.disagreements.size());
+    std::fflush(stdout);
+    wrong += t.disagreements.size();
+  }
+  for (const Exception& e : exceptions)
+    if (choice.is_everything() && e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong;
+  return wrong ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    Choice choice;
+    for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc))
+      (word.starts_with("sm_") ? choice.settings : choice.opcodes).push_back(word);
+    return run(choice);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "oracle: {}\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,140 @@
+// What each instruction asks of its target.
+#include <algorithm>
+
+#include "verifier/mma.hpp"
+#include "verifier/targets.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using isa::Feature;
+using isa::Opcode;
+
+std::vector<Feature> tcgen05_features(const ir::Operation& op) {
+  if (op.opcode == Opcode::tcgen05_ld_red) return {Feature::ld_red};
+  if (op.opcode == Opcode::tcgen05_shift) return {Feature::shift};
+  const auto mma = mma_operands(op);
+  if (!mma) return {};
+  const isa::MmaFeatures used = isa::mma_features(mma->form);
+  return {used.begin(), used.end()};
+}
+
+// Bulk copies, tensor copies among them.
+std::vector<Feature> copy_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out{Feature::hopper};
+  const bool to_cta = m.space() == isa::Space::shared_cta;
+  const bool either = m.tensor_mode == isa::TensorMode::gather4 || m.tensor_mode == isa::TensorMode::im2col_w;
+  if (to_cta) out.push_back(Feature::shared_cta_destination);
+  if (m.cp_mask) out.push_back(Feature::byte_mask);
+  if (either && to_cta) out.push_back(Feature::modes_to_cta);
+  if (m.cta_group != isa::CtaGroup::none || (either && !to_cta) || m.tensor_mode == isa::TensorMode::im2col_w_128 ||
+      m.tensor_mode == isa::TensorMode::scatter4)
+    out.push_back(Feature::tensor_modes);
+  return out;
+}
+
+// Of sm_80: init, inval, arrivals on the own CTA, test_wait, pending_count.
+std::vector<Feature> mbarrier_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out;
+  const bool arrives = op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop;
+  const bool counts = arrives && !m.no_complete && op.arguments.size() > 2;
+  if (m.expect_tx || counts || m.scope == isa::Scope::cluster || m.space() == isa::Space::shared_cluster ||
+      op.opcode == Opcode::mbarrier_try_wait || op.opcode == Opcode::mbarrier_expect_tx ||
+      op.opcode == Opcode::mbarrier_complete_tx)
+    out.push_back(Feature::hopper);
+  const bool transfers = op.opcode == Opcode::mbarrier_expect_tx || op.opcode == Opcode::mbarrier_complete_tx;
+  if (m.semantics == isa::Semantics::relaxed && !transfers) out.push_back(Feature::mbarrier_relaxed);
+  return out;
+}
+
+bool is_fp8(isa::ScalarType t) { return t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2; }
+
+std::vector<Feature> mma_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  const auto& others = m.others;
+  const bool k16 = std::find(others.begin(), others.end(), "m16n8k16") != others.end();
+  const bool k4 = std::find(others.begin(), others.end(), "m8n8k4") != others.end();
+  if (m.kind != isa::MmaKind::none) return {Feature::mma_narrow};
+  if (is_fp8(m.types[1]))
+    return {k16 || m.types[0] == isa::ScalarType::f16 ? Feature::mma_fp8_short : Feature::mma_fp8};
+  if (m.types[1] == isa::ScalarType::f64 && !k4) return {Feature::hopper};
+  return {};
+}
+
+std::vector<Feature> fence_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out;
+  if (m.scope == isa::Scope::cluster || m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic ||
+      op.opcode == Opcode::fence_mbarrier_init)
+    out.push_back(Feature::hopper);
+  if (m.sync_restrict != isa::SyncRestrict::none) out.push_back(Feature::sync_restrict);
+  if (m.proxy == isa::Proxy::tensormap_generic) out.push_back(Feature::tensormap_proxy);
+  return out;
+}
+
+std::vector<Feature> tensormap_features(const ir::Operation& op) {
+  const auto& others = op.modifiers.others;
+  const auto has = [&](std::string_view name) { return std::find(others.begin(), others.end(), name) != others.end(); };
+  if (has("swizzle_atomicity")) return {Feature::swizzle_atomicity};
+  const ir::Argument& value = op.arg(1);
+  if (has("elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
+    return {Feature::packed_elemtype};
+  return {Feature::tensormap_replace};
+}
+
+// What came with sm_90 as a whole.
+bool is_of_hopper(Opcode op) {
+  switch (op) {
+    case Opcode::barrier_cluster_arrive:
+    case Opcode::barrier_cluster_wait:
+    case Opcode::cp_async_bulk_commit_group:
+    case Opcode::cp_async_bulk_wait_group:
+    case Opcode::griddepcontrol:
+    case Opcode::elect_sync:
+    case Opcode::mapa:
+    case Opcode::getctarank: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Feature> features(const ir::Operation& op) {
+  switch (isa::unit(op.opcode)) {
+    case isa::Unit::tcgen05: return tcgen05_features(op);
+    case isa::Unit::mbarrier: return mbarrier_features(op);
+    default: break;
+  }
+  switch (op.opcode) {
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_reduce_async_bulk:
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+    case Opcode::cp_async_bulk_prefetch:
+    case Opcode::cp_async_bulk_prefetch_tensor: return copy_features(op);
+    case Opcode::fence:
+    case Opcode::fence_proxy:
+    case Opcode::fence_mbarrier_init: return fence_features(op);
+    case Opcode::mma: return mma_features(op);
+    case Opcode::tensormap_replace: return tensormap_features(op);
+    case Opcode::tensormap_cp_fenceproxy: return {Feature::tensormap_proxy};
+    case Opcode::setmaxnreg: return {Feature::setmaxnreg};
+    case Opcode::clusterlaunchcontrol_try_cancel:
+      return {op.modifiers.multicast_all ? Feature::launch_control_all : Feature::launch_control};
+    case Opcode::clusterlaunchcontrol_query_cancel: return {Feature::launch_control};
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+      if (op.modifiers.shape != isa::DataShape::m8n8) return {Feature::matrix_b8};
+      return op.opcode == Opcode::stmatrix ? std::vector{Feature::hopper} : std::vector<Feature>{};
+    case Opcode::wgmma_mma_async:
+    case Opcode::wgmma_mma_async_sp:
+    case Opcode::wgmma_fence:
+    case Opcode::wgmma_commit_group:
+    case Opcode::wgmma_wait_group: return {Feature::wgmma};
+    default: return is_of_hopper(op.opcode) ? std::vector{Feature::hopper} : std::vector<Feature>{};
+  }
+}
+
+}  // namespace kiln::verifier
