@@ -172,8 +172,7 @@ inline constexpr AshiftTag ashift{};
 /// D is scaled by 2^-s before the product is added.
 template <int s>
 struct ScaleInputD {
-  static constexpr rules::Verdict verdict = rules::scale_input_d_value(s);
-  static_assert((rules::require<verdict>(), true));
+  static constexpr int scale = s;
   static constexpr void apply(isa::MmaForm& f) { f.scale_input_d = true; }
   void put(MmaOperands& o, Here) const { o.scale_input_d = s; }
 };

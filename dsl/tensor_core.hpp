@@ -88,11 +88,12 @@ constexpr int lane_masks() {
 template <class Wanted, class... Extras>
 inline constexpr bool has = (std::is_same_v<Wanted, Extras> || ...);
 
-/// The zero-column mask that a pack of extras holds, where it is a constant, against the shape.
+/// The constants that a pack of extras holds: a scale of D, and a zero-column mask, which must fit the shape.
 template <class... Extras>
-constexpr rules::Verdict check_mask(const isa::MmaShape& s) {
+constexpr rules::Verdict check_constants(const isa::MmaShape& s) {
   rules::Verdict v = rules::legal;
   ([&] {
+    if constexpr (requires { Extras::scale; }) v = rules::scale_input_d_value(Extras::scale);
     if constexpr (requires { Extras::mask; })
       v = rules::first(rules::zero_mask_fields(Extras::mask),
                        rules::zero_mask_shift(Extras::mask.shift, s.m, s.max_shift));
@@ -111,7 +112,7 @@ constexpr rules::Verdict check_call() {
     return v;
   if (masks >= 0)
     if (const Verdict v = output_lanes(f, masks); !v.ok()) return v;
-  if (const Verdict v = first(mma_shape(f, s), check_mask<Extras...>(s)); !v.ok()) return v;
+  if (const Verdict v = first(mma_shape(f, s), check_constants<Extras...>(s)); !v.ok()) return v;
   if constexpr (OperandInfo<A>::known)
     if (const Verdict v = mma_a(f, s, OperandInfo<A>::operand); !v.ok()) return v;
   if constexpr (OperandInfo<B>::known)

@@ -63,6 +63,8 @@ constexpr Verdict tma_mode(isa::TensorAccess access, isa::TensorMode mode, int r
   const isa::TensorModeForm form = isa::tensor_mode_form(mode, rank);
   const bool reads = access == isa::TensorAccess::load || access == isa::TensorAccess::prefetch;
   if (reads ? !form.reads : !form.writes) return breaks(Rule::tma_mode, int(mode));
+  // ptxas 13.0 assembles a reduction with scatter4, which the ISA does not have.
+  if (access == isa::TensorAccess::reduce && mode == isa::TensorMode::scatter4) return breaks(Rule::tma_mode, int(mode));
   if (rank >= form.lowest_rank && rank <= form.highest_rank) return legal;
   return breaks(Rule::tma_mode, rank, std::clamp(rank, form.lowest_rank, form.highest_rank));
 }

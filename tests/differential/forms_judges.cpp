@@ -11,6 +11,7 @@
 #include "harness/process.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
+#include "tests/about_form.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::test {
@@ -136,16 +137,6 @@ class PtxasJudge {
   const harness::TemporaryFolder folder_{};
   std::vector<Refusal> refusals_;
 };
-
-// Whether a finding is about the instruction as it is written. The rest is about what a kernel does.
-bool is_about_form(std::string_view slug) {
-  for (std::string_view prefix :
-       {"form-", "target-", "tcgen05-ld-re", "tcgen05-alloc-columns", "tcgen05-block-scale", "tcgen05-scale-vector",
-        "tcgen05-scale-input-d", "tcgen05-ashift", "tcgen05-collector-buffer", "tcgen05-ws-", "tcgen05-output-lanes",
-        "tcgen05-cp-shape", "undeclared-name", "unmodelled", "bulk-size", "tma-rank", "mbarrier-count"})
-    if (slug.starts_with(prefix)) return true;
-  return slug.empty();
-}
 
 // True when nothing but the text of other instructions can have led to a finding: no syntax error.
 bool judge_by_kiln(const Setting& setting, std::span<const std::string> instructions,

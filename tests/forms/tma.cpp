@@ -84,7 +84,6 @@ Kernel scatter(std::string_view name, Target target) {
   const U32 from = k.shared<Bytes>().address, x = k.ctaid.x;
   return in_thread(k, [&](Thread t) {
     t.cp_async_bulk_tensor(B.scatter4(x, {0, 1, 2, x}), from);
-    t.cp_reduce_async_bulk_tensor<RedOp::add>(B.scatter4(x, {0, 1, 2, x}), from);
     t.cp_async_bulk_commit_group();
     t.cp_async_bulk_wait_group_read(0);
   });

@@ -9,6 +9,7 @@
 #include "harness/ptxas.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
+#include "tests/about_form.hpp"
 #include "tests/skip.hpp"
 #include "verifier/verify.hpp"
 
@@ -61,8 +62,7 @@ inline Answer ask_verifier(const std::string& text) {
   a.error = diag::render_text(sink);
   verifier::check(module, sink);
   for (const diag::Diagnostic& d : sink.all())
-    for (const char* about : {"form-", "target-", "unmodelled", "undeclared", "tcgen05-ld-re", "tcgen05-alloc-columns"})
-      if (d.slug.starts_with(about)) a.taken = false, a.error += d.slug + ": " + d.message + "\n";
+    if (is_about_form(d.slug)) a.taken = false, a.error += d.slug + ": " + d.message + "\n";
   return a;
 }
 
