@@ -14,6 +14,7 @@
 #include "tools/command/form_words.hpp"
 #include "tools/command/instruction_words.hpp"
 #include "tools/command/lone_instruction.hpp"
+#include "verifier/forms.hpp"
 
 namespace kiln::command {
 namespace {
@@ -126,7 +127,7 @@ Explanation make_explanation(const LoneInstruction& lone) {
   e.operands = is_named_only ? operands_of(*words) : operands_of(lone, words);
   if (is_named_only) return e;
   e.form = lone.mma_form();
-  e.judges_targets = isa::unit(i.opcode) == isa::Unit::tcgen05;
+  e.judges_targets = !verifier::find_forms(i.opcode).empty();
   for (isa::Target t : targets) e.answers.push_back(lone.ask(t));
   return e;
 }
@@ -176,7 +177,7 @@ std::string targets_text(const Explanation& e) {
     return out;
   }
   const TargetAnswer& any = e.answers.front();
-  return fmt::format("  not judged: the verifier knows the targets of tcgen05 instructions alone\n{}",
+  return fmt::format("  not judged: the verifier has no form of this instruction\n{}",
                      any.lowest ? "" : fmt::format("  on any   {}\n", answer_text(any)));
 }
 

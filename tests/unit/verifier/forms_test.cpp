@@ -53,10 +53,11 @@ std::vector<std::string> verdicts(const std::vector<std::string>& instructions) 
   return out;
 }
 
+// ptxas takes a dealloc of any multiple of 32; what can have been allocated is a power of two.
 bool has_form_finding(const std::string& slugs) {
   std::istringstream words(slugs);
   for (std::string slug; words >> slug;)
-    if (test::is_about_form(slug)) return true;
+    if (test::is_about_form(slug) && slug != "tcgen05-alloc-columns") return true;
   return false;
 }
 
