@@ -51,16 +51,37 @@ std::vector<Feature> mbarrier_features(const ir::Operation& op) {
 
 bool is_fp8(isa::ScalarType t) { return t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2; }
 
+bool has(const isa::Modifiers& m, std::string_view modifier) {
+  return std::find(m.others.begin(), m.others.end(), modifier) != m.others.end();
+}
+
+std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out{op.opcode == Opcode::mma_sp ? Feature::mma_sparse : Feature::mma_sparse_ordered};
+  if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
+    out.push_back(Feature::mma_narrow);
+  else if (is_fp8(m.types[1]))
+    out.push_back(Feature::mma_fp8);
+  return out;
+}
+
 std::vector<Feature> mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
-  const auto& others = m.others;
-  const bool k16 = std::find(others.begin(), others.end(), "m16n8k16") != others.end();
-  const bool k4 = std::find(others.begin(), others.end(), "m8n8k4") != others.end();
+  if (op.opcode == Opcode::mma_sp || has(m, "sp::ordered_metadata")) return sparse_mma_features(op);
+  const bool k16 = has(m, "m16n8k16"), k4 = has(m, "m8n8k4");
   if (m.kind != isa::MmaKind::none) return {Feature::mma_narrow};
   if (is_fp8(m.types[1]))
     return {k16 || m.types[0] == isa::ScalarType::f16 ? Feature::mma_fp8_short : Feature::mma_fp8};
   if (m.types[1] == isa::ScalarType::f64 && !k4) return {Feature::hopper};
   return {};
+}
+
+std::vector<Feature> wgmma_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out{Feature::wgmma};
+  if (op.opcode == Opcode::wgmma_mma_async_sp) out.push_back(Feature::wgmma_sparse);
+  if (m.types[0] == isa::ScalarType::s32 && m.types[1] != m.types[2]) out.push_back(Feature::wgmma_mixed_signs);
+  return out;
 }
 
 std::vector<Feature> fence_features(const ir::Operation& op) {
@@ -75,11 +96,9 @@ std::vector<Feature> fence_features(const ir::Operation& op) {
 }
 
 std::vector<Feature> tensormap_features(const ir::Operation& op) {
-  const auto& others = op.modifiers.others;
-  const auto has = [&](std::string_view name) { return std::find(others.begin(), others.end(), name) != others.end(); };
-  if (has("swizzle_atomicity")) return {Feature::swizzle_atomicity};
+  if (has(op.modifiers, "swizzle_atomicity")) return {Feature::swizzle_atomicity};
   const ir::Argument& value = op.arg(1);
-  if (has("elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
+  if (has(op.modifiers, "elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
     return {Feature::packed_elemtype};
   return {Feature::tensormap_replace};
 }
@@ -117,7 +136,8 @@ std::vector<Feature> features(const ir::Operation& op) {
     case Opcode::fence:
     case Opcode::fence_proxy:
     case Opcode::fence_mbarrier_init: return fence_features(op);
-    case Opcode::mma: return mma_features(op);
+    case Opcode::mma:
+    case Opcode::mma_sp: return mma_features(op);
     case Opcode::tensormap_replace: return tensormap_features(op);
     case Opcode::tensormap_cp_fenceproxy: return {Feature::tensormap_proxy};
     case Opcode::setmaxnreg: return {Feature::setmaxnreg};
@@ -132,7 +152,7 @@ std::vector<Feature> features(const ir::Operation& op) {
     case Opcode::wgmma_mma_async_sp:
     case Opcode::wgmma_fence:
     case Opcode::wgmma_commit_group:
-    case Opcode::wgmma_wait_group: return {Feature::wgmma};
+    case Opcode::wgmma_wait_group: return wgmma_features(op);
     default: return is_of_hopper(op.opcode) ? std::vector{Feature::hopper} : std::vector<Feature>{};
   }
 }

@@ -1,5 +1,6 @@
 // What the operand letters of forms.def mean.
 #include <algorithm>
+#include <charconv>
 
 #include "ptx/isa/targets.hpp"
 #include "verifier/forms.hpp"
@@ -188,7 +189,7 @@ bool fits_vector(const ir::Code& code, const ir::Operation& op, const OperandSlo
     case 'w':
     case 'l': return is_vector(code, a, true);
     case 'o': return is_offsets(code, a);
-    case 'B': return (is_c || has_register(code, a)) && is_fragment(code, a, {ScalarType::b32}, read);
+    case 'B': return has_register(code, a) && is_fragment(code, a, {ScalarType::b32}, read);
     case 'F':
       if (is_c && has_integers_alone(code, a)) return false;
       return is_fragment(code, a, {ScalarType::f32, ScalarType::b32}, read);
@@ -223,6 +224,17 @@ std::string describe_vector(const OperandSlot& slot) {
 }
 
 }  // namespace
+
+OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
+  OperandSlot out = slot;
+  for (std::string_view m : op.modifiers.others)
+    if (const std::size_t n = m.find('n'); slot.columns && m.starts_with('m') && n != m.npos) {
+      std::uint32_t columns = 0;
+      std::from_chars(m.data() + n + 1, m.data() + m.size(), columns);
+      out.count = columns / slot.columns;
+    }
+  return out;
+}
 
 std::string describe(const OperandSlot& slot) {
   switch (slot.letter) {

@@ -25,7 +25,7 @@ std::int64_t take_number(std::string_view& text) {
   return n;
 }
 
-// "<0..7>" and "<0..7/4>", where the last number is what the others are a multiple of.
+// "<0..7>" and "<0..7/4>", where the last number is the step from one to the next.
 void take_range(std::string_view& text, OperandSlot& slot) {
   text.remove_prefix(1);
   slot.low = take_number(text);
@@ -33,7 +33,7 @@ void take_range(std::string_view& text, OperandSlot& slot) {
   slot.high = take_number(text);
   if (text.starts_with('/')) {
     text.remove_prefix(1);
-    slot.multiple_of = take_number(text);
+    slot.step = std::uint64_t(take_number(text));
   }
   text.remove_prefix(1);
 }
@@ -44,6 +44,10 @@ OperandList make_operands(std::string_view text) {
     OperandSlot slot{text[0]};
     text.remove_prefix(1);
     slot.count = std::uint32_t(take_number(text));
+    if (text.starts_with('/')) {
+      text.remove_prefix(1);
+      slot.columns = std::uint32_t(take_number(text));
+    }
     if (text.starts_with('<')) take_range(text, slot);
     list.letters += slot.letter;
     list.slots.push_back(slot);

@@ -104,7 +104,9 @@ class FormCheck {
 
   std::size_t matching(const OperandList& list) const {
     std::size_t n = 0;
-    while (n < list.slots.size() && n < op_.arguments.size() && fits(code_, op_, list.slots[n], op_.arguments[n])) ++n;
+    while (n < list.slots.size() && n < op_.arguments.size() &&
+           fits(code_, op_, sized(list.slots[n], op_), op_.arguments[n]))
+      ++n;
     return n;
   }
 
@@ -131,7 +133,7 @@ class FormCheck {
     }
     const ir::Argument& a = op_.arg(best_length_);
     judge(sink_, rules::form_operands(false), {code_, op_, a.operand},
-          written(code_, a) + " where " + describe(best_->slots[best_length_]) + " belongs");
+          written(code_, a) + " where " + describe(sized(best_->slots[best_length_], op_)) + " belongs");
     return false;
   }
 

@@ -18,9 +18,13 @@ namespace kiln::verifier {
 struct OperandSlot {
   char letter = 0;
   std::uint32_t count = 0;
-  std::int64_t low = INT64_MIN, high = INT64_MAX, multiple_of = 1;
+  std::int64_t low = INT64_MIN, high = INT64_MAX;
+  std::uint64_t step = 1;
+  std::uint32_t columns = 0;  // where not 0: how many columns of the tile an element stands for, so that N says `count`
 
-  bool takes(std::int64_t number) const { return number >= low && number <= high && number % multiple_of == 0; }
+  bool takes(std::int64_t number) const {
+    return number >= low && number <= high && (std::uint64_t(number) - std::uint64_t(low)) % step == 0;
+  }
 };
 
 /// One legal list of operands; `letters` are those of its slots.
@@ -43,6 +47,8 @@ struct Form {
 /// The forms of an opcode; none when forms.def does not have it.
 std::span<const Form> find_forms(isa::Opcode);
 
+/// The slot as it is for one instruction: with the number of elements that its tile asks for.
+OperandSlot sized(const OperandSlot&, const ir::Operation&);
 /// What an operand slot of forms.def stands for, in words.
 std::string describe(const OperandSlot&);
 /// Whether an operand may stand in a slot of an instruction. Operands that were never declared fit everywhere: they

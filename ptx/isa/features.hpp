@@ -36,8 +36,12 @@ enum class Feature : std::uint8_t {
   matrix_b8,               // ldmatrix and stmatrix of 8-bit and narrower elements
   mma_fp8,                 // mma.sync of e4m3 and e5m2
   mma_fp8_short,           // the same with .m16n8k16 or an f16 accumulator
-  mma_narrow,              // mma.sync.kind::f8f6f4 and block scaling
-  wgmma
+  mma_narrow,              // mma.sync.kind::f8f6f4 and block scaling, and sparse 8-bit floats with an f16 accumulator
+  mma_sparse,              // mma.sp
+  mma_sparse_ordered,      // mma.sp::ordered_metadata
+  wgmma,
+  wgmma_sparse,            // wgmma.mma_async.sp
+  wgmma_mixed_signs        // wgmma of u8 by s8
 };
 
 constexpr std::string_view spelling(Feature f) {
@@ -69,7 +73,11 @@ constexpr std::string_view spelling(Feature f) {
     case Feature::mma_fp8: return "mma.sync of 8-bit floats";
     case Feature::mma_fp8_short: return "mma.sync of 8-bit floats with .m16n8k16 or .f16";
     case Feature::mma_narrow: return "mma.sync.kind::";
+    case Feature::mma_sparse: return "mma.sp";
+    case Feature::mma_sparse_ordered: return "mma.sp::ordered_metadata";
     case Feature::wgmma: return "wgmma";
+    case Feature::wgmma_sparse: return "wgmma.mma_async.sp";
+    case Feature::wgmma_mixed_signs: return "wgmma of signed and unsigned integers";
   }
   return "";
 }
@@ -105,7 +113,11 @@ constexpr bool has(Feature f, Target t) {
     case Feature::mma_fp8:
     case Feature::mma_fp8_short: return t.sm >= 89;
     case Feature::mma_narrow: return t.sm >= 120 && suffixed;
-    case Feature::wgmma: return t.sm == 90 && suffixed;
+    case Feature::mma_sparse:
+    case Feature::mma_sparse_ordered: return t.sm >= 80;
+    case Feature::wgmma:
+    case Feature::wgmma_sparse:
+    case Feature::wgmma_mixed_signs: return t.sm == 90 && suffixed;
   }
   return false;
 }
@@ -113,12 +125,16 @@ constexpr bool has(Feature f, Target t) {
 /// The lowest `.version` that knows the feature.
 constexpr PtxVersion lowest_version(Feature f) {
   switch (f) {
+    case Feature::mma_sparse: return {7, 1};
     case Feature::hopper: return {7, 8};
     case Feature::setmaxnreg:
     case Feature::wgmma: return {8, 0};
+    case Feature::wgmma_sparse: return {8, 2};
     case Feature::tensormap_proxy:
     case Feature::tensormap_replace: return {8, 3};
-    case Feature::mma_fp8: return {8, 4};
+    case Feature::mma_fp8:
+    case Feature::wgmma_mixed_signs: return {8, 4};
+    case Feature::mma_sparse_ordered: return {8, 5};
     case Feature::mma_fp8_short:
     case Feature::mma_narrow:
     case Feature::packed_elemtype:

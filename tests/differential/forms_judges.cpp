@@ -117,7 +117,9 @@ class PtxasJudge {
     const bool fatal = head.find("fatal") != head.npos;
     if (!fatal && head.find("error") == head.npos) return;
     const std::string message(line.substr(colon + 3));
-    if (const auto i = at < colon ? at_line(line.substr(at + 7), chosen) : std::nullopt)
+    // What ptxas makes of some instructions it reads again, and then counts the lines of that.
+    const bool placed = at < colon && head.find("<builtin>") == head.npos;
+    if (const auto i = placed ? at_line(line.substr(at + 7), chosen) : std::nullopt)
       (fatal ? answer.fatal : answer.errors).emplace(*i, message);
     else
       answer.unplaced = message;

@@ -60,7 +60,13 @@ TEST_CASE("target-feature: around tcgen05") {
   CHECK(row(Feature::byte_mask) == "0001111");
   CHECK(row(Feature::mma_fp8) == "0111111");
   CHECK(row(Feature::mma_narrow) == "0000001");
-  CHECK(row(Feature::wgmma) == "0010000");
+  CHECK(row(Feature::mma_sparse) == "1111111");
+  CHECK(row(Feature::mma_sparse_ordered) == "1111111");
+  for (Feature f : {Feature::wgmma, Feature::wgmma_sparse, Feature::wgmma_mixed_signs}) CHECK(row(f) == "0010000");
+  CHECK(is_broken(target_feature(Feature::mma_sparse, isa::sm_80, {7, 0}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::mma_sparse_ordered, isa::sm_120a, {8, 4}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::wgmma_sparse, isa::sm_90a, {8, 1}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::wgmma_mixed_signs, isa::sm_90a, {8, 3}), Rule::target_feature));
   CHECK(is_broken(target_feature(Feature::mbarrier_relaxed, isa::sm_90a, {8, 5}), Rule::target_feature));
   CHECK(is_broken(target_feature(Feature::tensormap_proxy, isa::sm_90a, {8, 1}), Rule::target_feature));
 }

@@ -144,6 +144,27 @@ TEST_CASE("mbarrier instructions") {
   CHECK(one("mbarrier.try_wait.release.shared::cta.b64 %p, [bar], %d1;") == "form-modifier ");
 }
 
+TEST_CASE("wgmma wants as many accumulators as its tile has columns for, and signs of 1 and -1") {
+  const auto one = [](const std::string& instruction) {
+    const auto sink = test::check_text(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k() { .reg .f32 %f<13>; .reg .b32 %r<5>; .reg .b64 %d<3>; .reg .pred %p;
+mov.b64 %d1, 0; mov.b64 %d2, 0; setp.ne.b64 %p, %d1, 0; wgmma.mma_async.sync.aligned.)" +
+                                       instruction + " ret; }");
+    for (const auto& d : sink.all())
+      if (d.slug.starts_with("form-")) return d.message;
+    return std::string();
+  };
+  const std::string twelve = "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8,%f9,%f10,%f11,%f12}";
+  CHECK(one("m64n24k16.f32.bf16.bf16 " + twelve + ", %d1, %d2, %p, 1, -1, 0, 1;").empty());
+  CHECK(one("m64n8k16.f32.bf16.bf16 " + twelve + ", %d1, %d2, %p, 1, 1, 0, 0;")
+            .ends_with("where 4 registers of type .f32 belongs"));
+  CHECK(one("m64n24k16.f32.bf16.bf16 " + twelve + ", %d1, %d2, %p, 1, 0, 0, 0;").ends_with("where a number belongs"));
+  CHECK(one("m64n40k32.s32.s8.s8 {%r1,%r2,%r3,%r4}, %d1, %d2, %p;").find("got .m64n40k32") != std::string::npos);
+  CHECK(one("m64n8k32.s32.s8.s8 {%r1,%r2,%r3,%r4}, %d1, %d2, %p;").empty());
+}
+
 TEST_CASE("tcgen05 on a target without it is one error, which says what is there instead") {
   const auto one = [](const std::string& target) {
     const auto sink = test::check_text(".version 9.0\n.target " + target + R"(
