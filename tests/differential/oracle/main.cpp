@@ -30,7 +30,7 @@ constexpr std::size_t everything = ~std::size_t(0);
 const std::vector<Row> rows{
     {{isa::sm_100a}, everything},   {{isa::sm_100f}, 30000},        {{isa::sm_103a}, 30000},
     {{isa::sm_103f}, 30000},        {{isa::sm_110a}, 30000},        {{isa::sm_110f}, 30000},
-    {{isa::sm_90a}, 30000},         {{isa::sm_120a}, everything},   {{{121, isa::TargetSuffix::a}}, 12000},
+    {{isa::sm_90a}, everything},      {{isa::sm_120a}, everything},   {{{121, isa::TargetSuffix::a}}, 12000},
     {{isa::sm_100a, {8, 6}}, 6000}, {{isa::sm_100a, {8, 7}}, 6000}, {{{100}}, 3000},
 };
 
