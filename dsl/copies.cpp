@@ -111,6 +111,16 @@ void Copies::store_boxes(const TilePieces& pieces, const U32& shared, const BoxS
   }, at);
 }
 
+void Copies::load_tile(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
+                       const U32& outer, const Mbarrier& full, Here at) {
+  load_boxes(pieces, shared, {map, inner, outer}, full, {}, at);
+}
+
+void Copies::store_tile(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
+                        const U32& outer, Here at) {
+  store_boxes(pieces, shared, {map, inner, outer}, {}, at);
+}
+
 // The short way to barriers --------------------------------------------------------------------------------------------
 
 void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {

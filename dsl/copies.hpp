@@ -63,19 +63,19 @@ class Copies : public BulkCopies {
 
   /// Copies a tile from a global tensor; its bytes count on `full` when they have arrived.
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, Here at = {}) {
-    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, {}, at);
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const Mbarrier& full, Here at = {}) {
+    load_tile(pieces_of<Tile>, to.address, from.map, from.inner, from.outer, full, at);
   }
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
-                Here at = {}) {
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full,
+                const TensorLoadExtras& extras = {}, Here at = {}) {
     if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
     load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, extras, at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {
-    store_boxes(pieces_of<Tile>, from.address, {to.map, to.inner, to.outer}, {}, at);
+    store_tile(pieces_of<Tile>, from.address, to.map, to.inner, to.outer, at);
   }
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras, Here at = {}) {
@@ -111,6 +111,11 @@ class Copies : public BulkCopies {
     const ir::Operand& map;
     const U32 &inner, &outer;
   };
+  // What kernels say most, without extras: one call, so that their code compiles fast.
+  void load_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner, const U32& outer,
+                 const Mbarrier& full, Here at);
+  void store_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
+                  const U32& outer, Here at);
   // One copy for each box of a tile.
   void load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
                   const ExtraList& extras, Here at);
