@@ -82,6 +82,12 @@ class Pointer {
   U64 address_;
 };
 
+/// The address `columns` behind the start of an allocation.
+inline U32 tmem_address(Recorder& rec, const ir::Operand& base, int columns, Here here = {}) {
+  if (columns == 0) return {rec, base};
+  return {rec, rec.pure(ScalarType::b32, "add.u32", {base, ir::Operand::number(columns)}, here)};
+}
+
 /// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
 template <class T, int M, int N>
 struct Tmem {
@@ -98,13 +104,7 @@ struct Tmem {
     return {rec, base, first + at};
   }
   /// The address of the first cell; `lane` in the upper half.
-  U32 address(Here here = {}) const { return {*rec, offset(base, first, here)}; }
-
- private:
-  ir::Operand offset(const ir::Operand& from, int by, Here here) const {
-    if (by == 0) return from;
-    return rec->pure(ScalarType::b32, "add.u32", {from, ir::Operand::number(by)}, here);
-  }
+  U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
 }  // namespace kiln::dsl

@@ -22,11 +22,11 @@ struct TmemA {
   ir::Operand base;
   int first = 0;
 
-  U32 address(Here at = {}) const { return Tmem<T, M, columns_held>{rec, base, first}.address(at); }
+  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   /// The slice that begins at element k along K.
   TmemSlice<T, M> k_slice(int k, Here at = {}) const {
     rec->require(rules::tile_slice(K, k, extent), at);
-    return {Tmem<T, M, columns_held>{rec, base, first + k * T::bits / 32}.address(at)};
+    return {tmem_address(*rec, base, first + k * T::bits / 32, at)};
   }
 };
 
@@ -40,7 +40,7 @@ struct ScaleFactors {
   ir::Operand base;
   int first = 0;
 
-  U32 address(Here at = {}) const { return Tmem<u8, isa::tmem_lanes, columns_held>{rec, base, first}.address(at); }
+  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   /// Where one MMA finds its scales: a cell, and the byte of it to begin with.
   struct Place {
     U32 address;
@@ -49,7 +49,7 @@ struct ScaleFactors {
   Place at(int step, Here here = {}) const {
     rec->require(rules::tmem_range(step, 1, steps), here);
     const isa::ScalePlace p = isa::scale_place(Mma::scales, group_columns, step);
-    return {Tmem<u8, isa::tmem_lanes, columns_held>{rec, base, first + p.column}.address(here), p.id};
+    return {tmem_address(*rec, base, first + p.column, here), p.id};
   }
 };
 
@@ -75,11 +75,11 @@ struct SparseMetadata {
   ir::Operand base;
   int first = 0;
 
-  U32 address(Here at = {}) const { return Tmem<u32, isa::tmem_lanes, columns_held>{rec, base, first}.address(at); }
+  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   Metadata at(int step, Here here = {}) const {
     rec->require(rules::tmem_range(step, 1, steps), here);
     const isa::MetadataPlace p = isa::metadata_place(Mma::kind, step);
-    return {Tmem<u32, isa::tmem_lanes, columns_held>{rec, base, first + p.column}.address(here), p.selector};
+    return {tmem_address(*rec, base, first + p.column, here), p.selector};
   }
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <deque>
 
+#include "ptx/flow/forward.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
 
@@ -93,15 +93,12 @@ class WarpWalk {
 
   void solve() {
     in_[0].insert({});
-    std::deque<BlockId> work{0};
-    while (!work.empty()) {
-      const BlockId b = work.front();
-      work.pop_front();
-      States states = in_[b];
+    const auto transfer = [&](BlockId b, States states) {
       for (std::size_t i : sites_of_[b]) states = after(sites_[i], states);
-      for (std::uint32_t e : cfg_.blocks[b].out)
-        if (feasible_[e] && in_[cfg_.edges[e].to].join(states)) work.push_back(cfg_.edges[e].to);
-    }
+      return states;
+    };
+    const auto join_into = [](States& into, const States& from) { return into.join(from); };
+    flow::propagate(cfg_, in_, transfer, join_into, [&](std::uint32_t e) { return feasible_[e]; });
   }
 
   States before(std::uint32_t operation) const {
@@ -156,19 +153,10 @@ class WarpWalk {
   // Blocks that the warp may reach from the end of `from`, `wall` and, when `stop_at_frees`, blocks that free not
   // crossed.
   std::vector<bool> reach(BlockId from, bool stop_at_frees, BlockId wall = flow::no_block) const {
-    std::vector<bool> seen(cfg_.blocks.size());
-    std::vector<BlockId> work{from};
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      if (b == wall || (stop_at_frees && b != from && frees(b))) continue;
-      for (std::uint32_t e : cfg_.blocks[b].out)
-        if (const BlockId to = cfg_.edges[e].to; feasible_[e] && !seen[to]) {
-          seen[to] = true;
-          work.push_back(to);
-        }
-    }
-    return seen;
+    return cfg_.reached_from(from, [&](std::uint32_t e) {
+      const BlockId b = cfg_.edges[e].from;
+      return feasible_[e] && b != wall && !(stop_at_frees && b != from && frees(b));
+    });
   }
 
   // A leak is certain only where one branch, which every path from the allocation meets and every dealloc lies behind,

@@ -1,9 +1,9 @@
 #include "verifier/collectors.hpp"
 
 #include <array>
-#include <deque>
 #include <optional>
 
+#include "ptx/flow/forward.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/mma.hpp"
@@ -22,29 +22,25 @@ class Collectors {
     // What a caller has left in the buffers is not known here, and may be what the function uses.
     in_[0] = State{};
     if (!facts_.function.entry) in_[0]->fill({true, 0});
-    std::deque<flow::BlockId> work{0};
-    while (!work.empty()) {
-      const flow::BlockId b = work.front();
-      work.pop_front();
-      const State out = walk(b, false);
-      for (std::uint32_t e : facts_.cfg.blocks[b].out)
-        if (join_into(in_[facts_.cfg.edges[e].to], out)) work.push_back(facts_.cfg.edges[e].to);
-    }
-    for (flow::BlockId b : facts_.cfg.reverse_post_order) walk(b, true);
+    flow::propagate(
+        facts_.cfg, in_, [&](flow::BlockId b, const Entry& s) { return Entry(walk(b, s, false)); }, join_into);
+    for (flow::BlockId b : facts_.cfg.reverse_post_order) walk(b, in_[b], true);
   }
 
  private:
-  static bool join_into(std::optional<State>& into, const State& from) {
+  using Entry = std::optional<State>;  // nothing: not reached
+
+  static bool join_into(Entry& into, const Entry& from) {
     if (!into) return into = from, true;
     State joined;
-    for (std::size_t i = 0; i < joined.size(); ++i) joined[i] = rules::join((*into)[i], from[i]);
+    for (std::size_t i = 0; i < joined.size(); ++i) joined[i] = rules::join((*into)[i], (*from)[i]);
     if (joined == *into) return false;
     into = joined;
     return true;
   }
 
-  State walk(flow::BlockId b, bool report) {
-    State state = in_[b].value_or(State{});
+  State walk(flow::BlockId b, const Entry& entry, bool report) {
+    State state = entry.value_or(State{});
     const flow::BasicBlock& block = facts_.cfg.blocks[b];
     for (std::uint32_t i = block.first; i < block.last; ++i)
       if (const auto mma = mma_operands(facts_.code.operations[i]); mma && facts_.is_formed(facts_.code.operations[i]))
@@ -71,7 +67,7 @@ class Collectors {
   }
 
   const Facts& facts_;
-  std::vector<std::optional<State>> in_;
+  std::vector<Entry> in_;
 };
 
 }  // namespace

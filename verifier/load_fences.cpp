@@ -1,8 +1,8 @@
 // tcgen05.fence::after_thread_sync between a wait for a commit and tcgen05.ld: a forward analysis over blocks. A load
 // is reported when it comes behind a wait without the fence on every path.
 #include <algorithm>
-#include <deque>
 
+#include "ptx/flow/forward.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/finding.hpp"
@@ -15,8 +15,6 @@ using flow::BlockId;
 using isa::Opcode;
 using rules::FenceEvent;
 using rules::FenceState;
-
-bool is_load(const ir::Operation& op) { return op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red; }
 
 // Where a thread stands; `wait` is the operation that it waited at last.
 struct State {
@@ -34,6 +32,13 @@ State join(const State& a, const State& b) {
   return {true, FenceState::waited, std::min(a.wait, b.wait)};
 }
 
+bool join_into(State& into, const State& from) {
+  const State joined = join(into, from);
+  if (joined == into) return false;
+  into = joined;
+  return true;
+}
+
 class LoadFences {
  public:
   explicit LoadFences(const Facts& facts) : facts_(facts), reported_(facts.code.operations.size()) {
@@ -46,19 +51,8 @@ class LoadFences {
     if (committed_.empty()) return;
     in_.assign(facts_.cfg.blocks.size(), {});
     in_[0].is_reached = true;
-    std::deque<BlockId> work{0};
-    while (!work.empty()) {
-      const BlockId b = work.front();
-      work.pop_front();
-      const State out = walk(b, in_[b], false);
-      for (std::uint32_t e : facts_.cfg.blocks[b].out) {
-        const BlockId to = facts_.cfg.edges[e].to;
-        const State joined = join(in_[to], out);
-        if (joined == in_[to]) continue;
-        in_[to] = joined;
-        work.push_back(to);
-      }
-    }
+    flow::propagate(
+        facts_.cfg, in_, [&](BlockId b, const State& s) { return walk(b, s, false); }, join_into);
     for (BlockId b : facts_.cfg.reverse_post_order) walk(b, in_[b], true);
   }
 

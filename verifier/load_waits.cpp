@@ -1,9 +1,9 @@
 // Registers of tcgen05.ld between the load and tcgen05.wait::ld: a forward analysis over blocks with one bit a
 // register.
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 
+#include "ptx/flow/forward.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/tensor_memory.hpp"
@@ -14,8 +14,6 @@ namespace {
 using isa::Opcode;
 using rules::LdEvent;
 using rules::LdState;
-
-bool is_load(const ir::Operation& op) { return op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red; }
 
 class LoadWaits {
  public:
@@ -30,25 +28,16 @@ class LoadWaits {
   void check() {
     if (bit_.empty()) return;
     in_.assign(facts_.cfg.blocks.size(), {});
-    in_[0] = std::vector<bool>(bit_.size());
-    std::deque<flow::BlockId> work{0};
-    while (!work.empty()) {
-      const flow::BlockId b = work.front();
-      work.pop_front();
-      std::vector<bool> state = in_[b];
-      walk(b, state, false);
-      for (std::uint32_t e : facts_.cfg.blocks[b].out)
-        if (join(in_[facts_.cfg.edges[e].to], state)) work.push_back(facts_.cfg.edges[e].to);
-    }
-    for (flow::BlockId b : facts_.cfg.reverse_post_order) {
-      std::vector<bool> state = in_[b];
-      walk(b, state, true);
-    }
+    in_[0] = State(bit_.size());
+    flow::propagate(
+        facts_.cfg, in_, [&](flow::BlockId b, const State& s) { return walk(b, s, false); }, join_into);
+    for (flow::BlockId b : facts_.cfg.reverse_post_order) walk(b, in_[b], true);
   }
 
  private:
-  // An empty vector is a block that nothing has reached yet.
-  static bool join(std::vector<bool>& into, const std::vector<bool>& from) {
+  using State = std::vector<bool>;  // by bit: pending; empty: a block that nothing has reached yet
+
+  static bool join_into(State& into, const State& from) {
     if (into.empty()) return into = from, true;
     bool changed = false;
     for (std::size_t i = 0; i < from.size(); ++i)
@@ -58,7 +47,7 @@ class LoadWaits {
 
   static LdState state_of(bool pending) { return pending ? LdState::pending : LdState::ready; }
 
-  void walk(flow::BlockId b, std::vector<bool>& state, bool report) {
+  State walk(flow::BlockId b, State state, bool report) {
     const flow::BasicBlock& block = facts_.cfg.blocks[b];
     for (std::uint32_t i = block.first; i < block.last; ++i) {
       const ir::Operation& op = code_.operations[i];
@@ -75,9 +64,10 @@ class LoadWaits {
         if (is_load(op)) pending_[found->second] = i;
       }
     }
+    return state;
   }
 
-  void read(std::uint32_t operation, const std::vector<bool>& state) {
+  void read(std::uint32_t operation, const State& state) {
     const ir::Operation& op = code_.operations[operation];
     for (ir::RegisterId r : facts_.definitions.read(operation)) {
       const auto found = bit_.find(r);
@@ -111,7 +101,7 @@ class LoadWaits {
   std::unordered_map<ir::RegisterId, std::size_t> bit_;
   std::vector<std::uint32_t> pending_;  // by bit: the load that was seen last
   std::vector<bool> reported_;          // by operation
-  std::vector<std::vector<bool>> in_;
+  std::vector<State> in_;
 };
 
 }  // namespace

@@ -16,8 +16,6 @@ using isa::Opcode;
 using rules::MmaEvent;
 using rules::MmaState;
 
-bool is_load(const ir::Operation& op) { return op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red; }
-
 // What may tell a thread that an MMA is done: a wait of its own, or anything by which another thread may pass it on.
 bool may_inform(const ir::Operation& op) {
   const bool polls = (op.opcode == Opcode::ld || op.opcode == Opcode::atom) &&
@@ -52,9 +50,9 @@ class MmaOrder {
 
   // Blocks that some warp which issues the MMA reaches from it.
   std::vector<bool> reached(std::uint32_t from) const {
-    return cfg_.reached_from(cfg_.block_of(from), [&](const flow::Edge& e) {
+    return cfg_.reached_from(cfg_.block_of(from), [&](std::uint32_t e) {
       for (int w = 0; w < flow::max_warps; ++w)
-        if (warps_ >> w & 1 && facts_.uniformity.may_take(e, w)) return true;
+        if (warps_ >> w & 1 && facts_.uniformity.may_take(cfg_.edges[e], w)) return true;
       return false;
     });
   }

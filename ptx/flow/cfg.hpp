@@ -59,11 +59,11 @@ class Cfg {
   bool dominates(BlockId a, BlockId b) const;
   bool post_dominates(BlockId a, BlockId b) const;
 
-  /// By block: a path of one edge or more leads there from `from`, along edges for which `may_take` holds.
+  /// By block: a path of one edge or more leads there from `from`, along edges (indices) for which `may_take` holds.
   template <class Predicate>
   std::vector<bool> reached_from(BlockId from, Predicate may_take) const;
   std::vector<bool> reached_from(BlockId from) const {
-    return reached_from(from, [](const Edge&) { return true; });
+    return reached_from(from, [](std::uint32_t) { return true; });
   }
 
  private:
@@ -84,7 +84,7 @@ std::vector<bool> Cfg::reached_from(BlockId from, Predicate may_take) const {
     work.pop_back();
     for (std::uint32_t e : blocks[b].out) {
       const BlockId to = edges[e].to;
-      if (reached[to] || !may_take(edges[e])) continue;
+      if (reached[to] || !may_take(e)) continue;
       reached[to] = true;
       work.push_back(to);
     }

@@ -40,7 +40,8 @@ TEST_CASE("a block reaches itself in a loop alone, and nothing beyond an edge th
   CHECK(from_body[k.cfg.end()]);
   CHECK_FALSE(from_exit[k.block("EXIT")]);
   CHECK_FALSE(from_exit[k.block("HEAD")]);
-  const auto unconditional = k.cfg.reached_from(k.block("BODY"), [](const flow::Edge& e) { return !e.condition; });
+  const auto unconditional =
+      k.cfg.reached_from(k.block("BODY"), [&](std::uint32_t e) { return !k.cfg.edges[e].condition; });
   CHECK(unconditional[k.block("HEAD")]);
   CHECK_FALSE(unconditional[k.block("EXIT")]);
 }
