@@ -39,6 +39,7 @@ struct Grid {
   const Options& options;
   diag::Sink& sink;
   Observer* observer = nullptr;
+  std::uint32_t number = 0;  // of the launch in the run
   std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
   launch::Dim3 cluster_shape{};
   Statistics statistics{};
@@ -65,6 +66,7 @@ struct BulkGroups {
 /// An arrival on an mbarrier that waits for cp.async copies.
 struct CopyArrival {
   std::uint32_t address = 0;
+  AsyncId id = 0;
   std::vector<std::shared_ptr<BulkGroup>> groups{};
 };
 
@@ -230,8 +232,12 @@ void exit_lanes(Context& c, Mask lanes);
 
 /// Copies the mbarrier's state into the eight bytes that shared memory shows.
 void mirror_mbarrier(Cta& cta, std::uint32_t address);
-/// Completes `bytes` (or an arrival when `arrivals` is not 0) on an mbarrier and wakes who waits for it.
-void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes);
+/// Completes `bytes` (or an arrival when `arrivals` is not 0) on an mbarrier and wakes who waits for it. `by` is the
+/// asynchronous operation that does it, `operation` what issued that.
+void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes, AsyncId by = 0,
+                     const ir::Operation* operation = nullptr);
+/// A thread issues an asynchronous operation that will complete on the mbarrier.
+void tell_mbarrier_use(Context& c, const ir::Operation& operation, int lane, const Cta& owner, std::uint32_t address);
 
 // The asynchronous units.
 void issue_tensor_op(Cta& cta, TensorOp op);

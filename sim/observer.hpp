@@ -10,6 +10,8 @@
 
 namespace kiln::sim {
 
+struct Cluster;
+
 /// One asynchronous operation: unique in a run, 0 is none.
 using AsyncId = std::uint64_t;
 
@@ -61,7 +63,13 @@ enum class SyncKind : std::uint8_t {
   tmem_dealloc,
   tmem_relinquish,
   cta_start,
-  cta_exit
+  cta_exit,
+  mbarrier_phase,      // the phase `value` is complete
+  mbarrier_use,        // an asynchronous operation will complete on the mbarrier
+  mbarrier_lapped,     // `value` phases have passed since the thread began to wait
+  cp_async_commit,
+  cp_async_wait,       // all but the `object` latest groups are complete; value 1: what is not committed too
+  cp_async_arrive      // the arrival `by` on an mbarrier will follow the copies issued so far
 };
 
 struct Sync {
@@ -76,6 +84,10 @@ struct Sync {
 class Observer {
  public:
   virtual ~Observer() = default;
+  /// A cluster of a launch begins; its CTAs are in place. `launch` numbers the launches of a run.
+  virtual void start(Cluster&, std::uint32_t /*launch*/) {}
+  /// Lanes execute an operation while a tcgen05.ld of their warp has not been waited for.
+  virtual void execute(const Agent&, const ir::Operation&) {}
   /// An asynchronous operation enters flight; its accesses follow with its id, all at issue.
   virtual void issue(AsyncId, const Agent&, const ir::Operation&) {}
   /// The asynchronous operation has done everything.

@@ -62,10 +62,8 @@ void finish(Grid& grid, AsyncId id) {
 }
 
 // Delivers to an mbarrier.
-void deliver(Grid& grid, const Barrier& b, u32 bytes, AsyncId id) {
-  if (grid.observer)
-    grid.observer->sync({}, nullptr, {SyncKind::mbarrier_complete, b.cta->index, b.address, bytes, id});
-  signal_mbarrier(*b.cta, b.address, 0, bytes);
+void deliver(const Barrier& b, u32 bytes, AsyncId id) {
+  signal_mbarrier(*b.cta, b.address, 0, bytes, id);
 }
 
 void close_read(Cluster& cluster, BulkGroup& g) {
@@ -99,6 +97,7 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
 
 void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
   const AsyncId id = announce(c, i, lane);
+  tell_mbarrier_use(c, *i.operation, lane, *barrier.cta, barrier.address);
   const u32 bytes = box.bytes();
   touch_tensor(c, i, lane, id, box, AccessKind::read);
   touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
@@ -108,7 +107,7 @@ void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32
   const ir::Operation* operation = i.operation;
   c.cluster->later(copy_least, copy_spread, operation, [=] {
     load_box(*grid, operation, box, *cta, shared);
-    deliver(*grid, barrier, bytes, id);
+    deliver(barrier, bytes, id);
     finish(*grid, id);
   });
 }
@@ -201,7 +200,7 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
       if (x.group)
         close_write(*self, *x.group);
       else
-        deliver(self->grid, x.barrier, x.bytes, x.id);
+        deliver(x.barrier, x.bytes, x.id);
     });
   });
 }
@@ -223,6 +222,7 @@ Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
     else
       x.barrier = barrier_at(c, Space::shared_cluster, address(slot_signal, 2, l), l);
     x.id = announce(c, i, l);
+    if (!x.group) tell_mbarrier_use(c, *i.operation, l, *x.barrier.cta, x.barrier.address);
     for (const auto& [place, kind] : {std::pair{&x.from, AccessKind::read}, {&x.to, AccessKind::write}})
       touch(c, i, l, x.id, {place->space, place->owner ? place->owner->index : 0, place->address, x.bytes, 1}, kind);
     c.grid->statistics.tma_bytes += x.bytes;

@@ -20,7 +20,15 @@ struct Copy {
   View to, from;
   u32 bytes = 0, source_bytes = 0;  // the rest is zeros
   std::shared_ptr<BulkGroup> group{};
+  AsyncId id = 0;
 };
+
+// cp.async is asynchronous and yet of the generic proxy.
+void touch(Context& c, const Inst& i, int lane, AsyncId id, const Place& p, u32 bytes, AccessKind kind) {
+  if (!c.grid->observer) return;
+  const Range range{p.space, p.owner ? p.owner->index : 0, p.address, bytes, 1};
+  c.grid->observer->access(c.agent(1u << lane), *i.operation, range, kind, Proxy::generic, id);
+}
 
 std::shared_ptr<BulkGroup> open_group(Context& c, int lane) {
   BulkGroups& g = c.cta->copies[c.thread(lane)];
@@ -43,56 +51,60 @@ void arrive_if_done(Cta& cta) {
       continue;
     }
     const u32 address = cta.copy_arrivals[k].address;
+    const AsyncId id = cta.copy_arrivals[k].id;
     cta.copy_arrivals.erase(cta.copy_arrivals.begin() + std::ptrdiff_t(k));
-    signal_mbarrier(cta, address, 1, 0);
+    signal_mbarrier(cta, address, 1, 0, id);
   }
 }
 
 // a, value: destination; more: source, its offset, source bytes; width: bytes.
 Status copy(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
-  const AsyncId id = ++c.grid->last_async;
-  if (c.grid->observer) c.grid->observer->issue(id, c.agent(lanes), *i.operation);
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     Copy x;
+    const AsyncId id = ++c.grid->last_async;
+    if (c.grid->observer) c.grid->observer->issue(id, c.agent(1u << l), *i.operation);
+    x.id = id;
     x.bytes = i.width;
     x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
-    observe(c, i, l, to, x.bytes, AccessKind::write);
+    touch(c, i, l, id, to, x.bytes, AccessKind::write);
     x.to = to.view;
     if (x.source_bytes) {
       const Place from =
           locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
       check_written(*c.grid, i.operation, from, x.source_bytes);
-      observe(c, i, l, from, x.source_bytes, AccessKind::read);
+      touch(c, i, l, id, from, x.source_bytes, AccessKind::read);
       x.from = from.view;
     }
     x.group = open_group(c, l);
     copies.push_back(std::move(x));
   }
   Cta* cta = c.cta;
-  c.cluster->later(copy_least, copy_spread, i.operation, [cta, id, copies = std::move(copies)] {
+  c.cluster->later(copy_least, copy_spread, i.operation, [cta, copies = std::move(copies)] {
     for (const Copy& x : copies) {
       if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
       std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
       x.to.mark(x.bytes);
       --x.group->writes_left;
+      if (cta->cluster->grid.observer) cta->cluster->grid.observer->complete(x.id);
     }
-    if (cta->cluster->grid.observer) cta->cluster->grid.observer->complete(id);
     arrive_if_done(*cta);
     cta->cluster->changed(WaitKind::bulk_group);
   });
   return Status::next;
 }
 
-Status commit(Context& c, const Inst&, Mask lanes) {
+Status commit(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
     g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
     g.open = nullptr;
     while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
   }
+  if (c.grid->observer)
+    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::cp_async_commit, c.cta->index, 0, 0, 0});
   return Status::next;
 }
 
@@ -109,6 +121,9 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
     w.address = u64(i.value);
     return c.block(w);
   }
+  if (c.grid->observer)
+    c.grid->observer->sync(c.agent(lanes), i.operation,
+                           {SyncKind::cp_async_wait, c.cta->index, u64(i.value), i.flags, 0});
   return Status::next;
 }
 
@@ -122,7 +137,11 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
     if (!i.flags) ++b.pending;
     mirror_mbarrier(*c.cta, address);
     const BulkGroups& g = c.cta->copies[c.thread(l)];
-    CopyArrival arrival{address, {g.committed.begin(), g.committed.end()}};
+    const AsyncId id = ++c.grid->last_async;
+    if (c.grid->observer)
+      c.grid->observer->sync(c.agent(1u << l), i.operation,
+                             {SyncKind::cp_async_arrive, c.cta->index, address, 0, id});
+    CopyArrival arrival{address, id, {g.committed.begin(), g.committed.end()}};
     if (g.open) arrival.groups.push_back(g.open);
     c.cta->copy_arrivals.push_back(std::move(arrival));
   }

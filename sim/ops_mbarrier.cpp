@@ -18,13 +18,34 @@ void mirror_mbarrier(Cta& cta, std::uint32_t address) {
   cta.shared.write(address, &word, sizeof word);
 }
 
-void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes) {
-  const bool flipped = arrivals ? cta.mbarriers.arrive(address, arrivals) : cta.mbarriers.complete(address, bytes);
+namespace {
+
+// What follows a change of the object: its bytes, those who wait, and those who watch.
+void settle(Cta& cta, std::uint32_t address, bool flipped) {
   mirror_mbarrier(cta, address);
-  if (flipped)
-    cta.cluster->changed(WaitKind::mbarrier);
-  else
+  if (!flipped) {
     ++cta.cluster->stamp;
+    return;
+  }
+  if (Observer* o = cta.cluster->grid.observer)
+    o->sync({}, nullptr, {SyncKind::mbarrier_phase, cta.index, address, cta.mbarriers.at(address).phase, 0});
+  cta.cluster->changed(WaitKind::mbarrier);
+}
+
+}  // namespace
+
+void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes, AsyncId by,
+                     const ir::Operation* operation) {
+  if (Observer* o = cta.cluster->grid.observer; o && by)
+    o->sync({}, operation,
+            {arrivals ? SyncKind::mbarrier_arrive : SyncKind::mbarrier_complete, cta.index, address,
+             arrivals ? cta.mbarriers.at(address).phase : std::uint64_t(bytes), by});
+  settle(cta, address, arrivals ? cta.mbarriers.arrive(address, arrivals) : cta.mbarriers.complete(address, bytes));
+}
+
+void tell_mbarrier_use(Context& c, const ir::Operation& operation, int lane, const Cta& owner, std::uint32_t address) {
+  if (c.grid->observer)
+    c.grid->observer->sync(c.agent(1u << lane), &operation, {SyncKind::mbarrier_use, owner.index, address, 0, 0});
 }
 
 namespace {
@@ -98,12 +119,8 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
     tell(c, i, l, o, SyncKind::mbarrier_arrive, phase_of_state(state));
     const bool flipped =
         table.arrive(o.address, arrivals, (i.flags & flag_drop) != 0, (i.flags & flag_no_complete) != 0);
-    mirror_mbarrier(*o.owner, o.address);
+    settle(*o.owner, o.address, flipped);
     c.lanes<u64>(i.d)[l] = state;
-    if (flipped)
-      c.cluster->changed(WaitKind::mbarrier);
-    else
-      ++c.cluster->stamp;
   }
   return Status::next;
 }
@@ -136,6 +153,12 @@ bool phase_done(Context& c, const Inst& i, const Mbarrier& b, int lane) {
   return b.phase != phase_of_state(operand);
 }
 
+// The phase that was open when the fragment began to wait for this object.
+u64 first_phase(const Context& c, const Object& o, const Mbarrier& b) {
+  const Wait& w = c.fragment->wait;
+  return w.kind == WaitKind::mbarrier && w.cta_rank == o.owner->rank && w.address == o.address ? w.phase : b.phase;
+}
+
 // more[0]: the state or parity; d: the predicate.
 Status wait(Context& c, const Inst& i, Mask lanes) {
   Mask done = 0;
@@ -150,10 +173,12 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
       done |= 1u << l;
       continue;
     }
-    w = {WaitKind::mbarrier, o.owner->rank, o.address, b.phase, 0};
+    w = {WaitKind::mbarrier, o.owner->rank, o.address, first_phase(c, o, b), 0};
+    if (c.grid->observer && b.phase >= w.phase + 2) tell(c, i, l, o, SyncKind::mbarrier_lapped, b.phase - w.phase);
   }
   if (done != lanes && !c.fragment->expired) return c.block(w);
   c.fragment->expired = false;
+  if (done == lanes) c.fragment->wait = {};
   if (c.grid->observer)
     for (Mask m = done; m; m &= m - 1) {
       const Object o = object(c, i, first_lane(m));

@@ -226,13 +226,15 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) cta.mbarriers.at(address);
+    const AsyncId id = ++c.grid->last_async;
     if (c.grid->observer)
       c.grid->observer->sync(c.agent(1u << l), i.operation,
-                             {SyncKind::tcgen05_commit, p.owner->index, address, mask, 0});
+                             {SyncKind::tcgen05_commit, p.owner->index, address, mask, id});
     Cluster* cluster = c.cluster;
-    issue_commit(*c.cta, c.thread(l), i.operation, [cluster, mask, address] {
+    const ir::Operation* operation = i.operation;
+    issue_commit(*c.cta, c.thread(l), operation, [cluster, operation, mask, address, id] {
       for (Cta& cta : cluster->ctas)
-        if (mask >> cta.rank & 1) signal_mbarrier(cta, address, 1, 0);
+        if (mask >> cta.rank & 1) signal_mbarrier(cta, address, 1, 0, id, operation);
     });
   }
   return Status::next;

@@ -125,6 +125,7 @@ void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind ki
   const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, w.column}));
   c.grid->observer->access(c.agent(lanes), *i.operation, {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)},
                            kind, Proxy::tensor_memory, 0);
+  if (kind == AccessKind::read) c.warp->loads_pending = true;
 }
 
 // more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
@@ -170,6 +171,7 @@ Status order(Context& c, const Inst& i, Mask lanes) {
   const auto kind = SyncKind(i.mode);
   const bool waits = kind == SyncKind::tcgen05_wait_ld || kind == SyncKind::tcgen05_wait_st;
   if (waits && !whole_warp(c, i, lanes)) return Status::blocked;
+  if (kind == SyncKind::tcgen05_wait_ld) c.warp->loads_pending = false;
   tell(c, i, lanes, kind, 0, 0);
   return Status::next;
 }

@@ -138,6 +138,7 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
     }
     current = i.operation;
     c.fragment = &f;
+    if (warp.loads_pending) c.grid->observer->execute(c.agent(lanes), *i.operation);
     const Status status = i.run(c, i, lanes);
     if (status == Status::blocked) {
       --executed;

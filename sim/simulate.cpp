@@ -9,6 +9,7 @@
 #include "sim/layout.hpp"
 #include "sim/lowering.hpp"
 #include "sim/machine.hpp"
+#include "sim/order/detector.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -170,7 +171,13 @@ void start_cta(Cluster& cluster, Cta& cta, std::uint32_t rank) {
   cta.tensor.last_of_thread.assign(cta.bulk.size(), 0);
   cta.warps.resize((cta.threads + warp_lanes - 1) / warp_lanes);
   for (std::uint32_t w = 0; w < cta.warps.size(); ++w) start_warp(cta, cta.warps[w], w);
-  if (grid.observer) grid.observer->sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_start, cta.index, 0, 0, 0});
+}
+
+void tell_start(Cluster& cluster) {
+  Observer& observer = *cluster.grid.observer;
+  observer.start(cluster, cluster.grid.number);
+  for (const Cta& cta : cluster.ctas)
+    observer.sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_start, cta.index, 0, 0, 0});
 }
 
 Outcome run_grid(Grid& grid) {
@@ -187,6 +194,7 @@ Outcome run_grid(Grid& grid) {
     cluster.barrier_arrived = 0;
     cluster.barrier_generation = cluster.stamp = 0;
     for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
+    if (grid.observer) tell_start(cluster);
     grid.statistics.ctas += cluster.ctas.size();
     if (const Outcome o = run_cluster(cluster); o != Outcome::finished) return o;
   }
@@ -204,7 +212,7 @@ void add(Statistics& sum, const Statistics& s) {
 
 Outcome run_launch(const ir::Module& module, const launch::Contract& contract, const launch::Launch& launch,
                    GlobalMemory& memory, const Options& options, diag::Sink& sink, Observer* observer,
-                   Statistics& statistics) {
+                   std::uint32_t number, Statistics& statistics) {
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
   check_launch(f, launch, cluster);
@@ -214,6 +222,7 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   Grid grid{program, memory, launch, options, sink, observer};
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;
+  grid.number = number;
   const Outcome o = run_grid(grid);
   add(statistics, grid.statistics);
   return o;
@@ -233,7 +242,9 @@ std::string_view spelling(Outcome o) {
 }
 
 Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink) {
-  return simulate(module, contract, options, sink, nullptr);
+  if (!options.detect_races) return simulate(module, contract, options, sink, nullptr);
+  RaceDetector detector;
+  return simulate(module, contract, options, sink, &detector);
 }
 
 Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
@@ -241,8 +252,9 @@ Result simulate(const ir::Module& module, launch::Contract& contract, const Opti
   GlobalMemory memory;
   for (launch::Buffer& b : contract.buffers) memory.add(b);
   Result result;
+  std::uint32_t number = 0;
   for (const launch::Launch& l : contract.launches) {
-    result.outcome = run_launch(module, contract, l, memory, options, sink, observer, result.statistics);
+    result.outcome = run_launch(module, contract, l, memory, options, sink, observer, number++, result.statistics);
     if (result.outcome != Outcome::finished) break;
   }
   return result;

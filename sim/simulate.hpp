@@ -19,6 +19,7 @@ enum class Arithmetic : std::uint8_t { exact, fast };
 struct Options {
   std::uint64_t seed = 1;  // schedule: which warp next, when an asynchronous operation completes
   Arithmetic arithmetic = Arithmetic::exact;
+  bool detect_races = true;  // judge every access by happens-before; see sim/order
   std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
 };
 
@@ -44,7 +45,7 @@ struct Result {
 /// deadlocks (as wait-for lists), reads of poison and unmodelled instructions are reported to `sink`. A contract that
 /// does not fit the module (wrong entry, parameter sizes, limits) is an InputError.
 Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink);
-/// The same, watched by `observer`, which may be null.
+/// The same, watched by `observer`, which may be null, and by no race detector.
 Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink,
                 Observer* observer);
 

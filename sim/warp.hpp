@@ -56,6 +56,7 @@ class Warp {
   std::uint32_t index = 0;          // in the CTA
   Mask live = 0;                    // lanes that have not exited
   Mask carry = 0;                   // CC.CF of each lane
+  bool loads_pending = false;       // a tcgen05.ld has not been waited for; kept for who watches
   std::uint64_t cluster_token = 0;  // barrier.cluster generation of the last arrival
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;

@@ -1,6 +1,8 @@
 // The order around tcgen05.mma: who issues it, and what lies between it and the readers of its accumulator.
 #pragma once
 
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/opcodes.hpp"
 #include "ptx/rules/verdict.hpp"
 
 namespace kiln::rules {
@@ -40,6 +42,29 @@ struct FenceStep {
 constexpr FenceStep step(FenceState s, FenceEvent e) {
   if (e == FenceEvent::read) return {s, s == FenceState::ordered ? legal : breaks(Rule::fence_after)};
   return {e == FenceEvent::wait ? FenceState::waited : FenceState::ordered, legal};
+}
+
+/// The tensor core's operations that one thread may issue without waiting in between.
+constexpr bool is_pipelined(isa::Opcode op) {
+  switch (op) {
+    case isa::Opcode::tcgen05_mma:
+    case isa::Opcode::tcgen05_mma_sp:
+    case isa::Opcode::tcgen05_mma_ws:
+    case isa::Opcode::tcgen05_mma_ws_sp:
+    case isa::Opcode::tcgen05_cp:
+    case isa::Opcode::tcgen05_shift: return true;
+    default: return false;
+  }
+}
+
+/// Whether PTX promises that `second` is executed behind `first` of the same cta_group without a wait. PTX ISA "tcgen05,
+/// Pipelined tcgen05 Instructions".
+constexpr bool pipelined(isa::Opcode first, isa::Opcode second, isa::DataShape second_shape, bool same_accumulator) {
+  using isa::Opcode;
+  const auto is_mma = [](Opcode op) { return is_pipelined(op) && op != Opcode::tcgen05_cp && op != Opcode::tcgen05_shift; };
+  if (is_mma(first)) return (is_mma(second) && same_accumulator) || second == Opcode::tcgen05_shift;
+  if (first == Opcode::tcgen05_cp) return is_mma(second);
+  return is_mma(second) || (second == Opcode::tcgen05_cp && second_shape == isa::DataShape::s4x256b);
 }
 
 }  // namespace kiln::rules

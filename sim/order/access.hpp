@@ -1,0 +1,36 @@
+// What touched memory: one record for each executed instruction and warp, or for each asynchronous operation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/ir/code.hpp"
+#include "sim/observer.hpp"
+#include "sim/order/clock.hpp"
+
+namespace kiln::sim {
+
+/// How an asynchronous operation is known to be done. An epoch of `never` is not known yet.
+struct Completion {
+  static constexpr Epoch never = ~Epoch{0};
+  Stamp done{0, never};
+  Stamp read{0, never};  // when its sources have been read; operations that tell it apart
+};
+
+/// Index of an Access; 0 is none.
+using AccessId = std::uint32_t;
+
+struct Access {
+  const ir::Operation* operation = nullptr;
+  std::uint32_t cluster = 0;      // number in the run
+  std::uint32_t cta = 0;          // index in the grid
+  std::uint32_t warp = 0;         // index in the CTA
+  Component component = 0;        // of lane 0 of the warp
+  Epoch epoch = 0;                // of the warp at issue
+  AsyncId async = 0;              // 0: performed by the threads themselves
+  std::uint64_t accumulator = 0;  // tcgen05.mma: names D's address, extent and kind
+  Proxy proxy = Proxy::generic;
+  bool strong = false;  // relaxed, volatile or stronger, or atomic
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,148 @@
+// The happens-before detector: judges every access when it is issued, against the last accesses to the same bytes and
+// what the issuing thread knows. A verdict therefore depends on the order of synchronisation alone, never on when an
+// asynchronous operation happens to run. README.md has the model.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/flow/definitions.hpp"
+#include "sim/observer.hpp"
+#include "sim/order/judge.hpp"
+#include "sim/order/streams.hpp"
+
+namespace kiln::sim {
+
+/// What a detector holds in memory, for who wants to know what it costs.
+struct ShadowSize {
+  std::size_t shared_bytes = 0, tensor_bytes = 0, global_bytes = 0;
+};
+
+class RaceDetector final : public Observer {
+ public:
+  void start(Cluster&, std::uint32_t launch) override;
+  void issue(AsyncId, const Agent&, const ir::Operation&) override;
+  void execute(const Agent&, const ir::Operation&) override;
+  void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) override;
+  void sync(const Agent&, const ir::Operation*, const Sync&) override;
+
+  ShadowSize shadow_size() const;
+
+ private:
+  // An mbarrier: what has been released into its phases.
+  struct Barrier {
+    std::uint64_t phase = 0;  // phases complete
+    Message pending{};        // of the phase that is open, and all before
+    Message complete{};       // of the last complete phase
+    Access init{};
+    Mask init_lanes = 0;
+    bool is_published = true;
+  };
+  // One of a CTA's or the cluster's barriers: arrivals by generation.
+  using Generations = std::map<std::uint64_t, Message>;
+  // Who works on a CTA's memory without being one of its threads: other CTAs, and asynchronous operations.
+  struct Use {
+    Stamp done{};
+    AccessId access = 0;
+    AsyncId async = 0;  // whose completion is not known yet; else 0
+  };
+  struct Uses {
+    std::map<Component, Use> latest{};
+    std::vector<Use> open{};
+  };
+  struct WarpState {
+    WarpKnowledge knowledge{};
+    AccessId last = 0;  // the warp's latest record
+    Epoch loads = 0, stores = 0;  // tcgen05.ld and st issued
+    struct PendingLoad {
+      Epoch number = 0;
+      const ir::Operation* operation = nullptr;
+      std::vector<ir::RegisterId> registers{};
+    };
+    std::vector<PendingLoad> pending{};
+  };
+  struct CtaState {
+    std::uint32_t index = 0;
+    std::vector<WarpState> warps{};
+    Shadow shared{}, tensor{};
+    std::map<std::uint32_t, Barrier> barriers{};
+    std::map<std::uint64_t, Generations> named{};
+    Uses uses{};
+    bool exited = false;
+  };
+  // What a thread's asynchronous operations have come to.
+  struct ThreadState {
+    Epoch tensor = 0;         // tcgen05 operations issued
+    Message tensor_issue{};   // known when the last of them was
+    Epoch bulk = 0;           // bulk groups committed
+    bool bulk_open = false;
+    Epoch copies = 0;         // cp.async groups committed
+    bool copies_open = false;
+  };
+  struct AsyncOp {
+    Completion completion{};
+    Message payload{};  // what its arrival on an mbarrier releases
+  };
+
+  // detector.cpp
+  CtaState& cta(std::uint32_t index);
+  std::uint32_t rank(const CtaState& c) const { return std::uint32_t(&c - ctas_.data()); }
+  WarpState& warp(const Agent& a) { return cta(a.cta).warps[a.warp]; }
+  ThreadState& thread(const Agent& a);
+  std::uint32_t thread_number(const Agent& a) const;
+  AsyncOp& async(AsyncId id) { return async_[id]; }
+  Completion completion_of(AsyncId id) const;
+  AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);
+  void touch_cells(const Agent&, AccessId, const Range&, AccessKind);
+  void touch_shared(const Agent&, AccessId, const Range&, AccessKind);
+  void touch_global(const Agent&, AccessId, const Range&, AccessKind);
+  void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
+  void touch(Shadow&, std::size_t cell, std::uint16_t bytes, const Later&, AccessId, AccessKind, const Range&);
+  void follow_flag(const Agent&, const ir::Operation&, const Range&, AccessKind);
+  void use_remote(const Agent&, CtaState& owner, const ir::Operation&);
+  void note_use(const Agent&, CtaState& owner, AccessId, AsyncId, bool reads);
+
+  // detector_sync.cpp
+  void sync_mbarrier(const Agent&, const ir::Operation*, const Sync&);
+  void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
+  void arrive_async(const Sync&, Barrier&);
+  void check_init(const Agent&, const ir::Operation&, const Sync&, const Barrier&, bool is_async);
+  void sync_barrier(const Agent&, const ir::Operation*, const Sync&);
+  void sync_async(const Agent&, const ir::Operation&, const Sync&);
+  void sync_tensor(const Agent&, const ir::Operation&, const Sync&);
+  void fence(const Agent&, const ir::Operation&);
+  void fence_proxy(const Agent&, const ir::Operation&);
+  void commit(const Agent&, const ir::Operation&, const Sync&);
+  void dealloc(const Agent&, const ir::Operation&, const Sync&);
+  void leave(CtaState&);
+
+  // detector_report.cpp
+  void report(rules::Rule, const Earlier&, const Later&, const Range&);
+  void report(rules::Rule, const Agent&, const ir::Operation&, std::string got, std::vector<diag::Note> notes);
+  std::string who(std::uint32_t cta, std::uint32_t warp, Mask lanes, const ir::Operation&) const;
+  std::string what(const Access&) const;
+  std::string where(const Range&) const;
+  std::string missing(rules::Rule, const Earlier&, const Later&) const;
+
+  Cluster* cluster_ = nullptr;
+  std::uint32_t cluster_number_ = 0, launch_ = ~0u;
+  std::uint32_t threads_ = 0;  // components of one CTA
+  Streams streams_;
+  std::vector<CtaState> ctas_;
+  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;  // CTA index in the grid -> rank
+  std::vector<ThreadState> thread_states_;
+  std::vector<Access> accesses_{{}};
+  std::unordered_map<AsyncId, AsyncOp> async_;
+  Generations cluster_barrier_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, Message> flags_;  // by owner + 1 or 0, and address: what strong writes released
+  std::unique_ptr<flow::Definitions> definitions_;
+  const ir::Code* code_ = nullptr;
+  std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;
+};
+
+}  // namespace kiln::sim

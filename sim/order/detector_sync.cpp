@@ -1,0 +1,244 @@
+// What synchronisation hands from thread to thread: the edges of the ordering model.
+#include <fmt/format.h>
+
+#include "sim/machine.hpp"
+#include "sim/order/detector.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::Scope;
+using isa::Semantics;
+using rules::Rule;
+
+bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
+bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
+
+// What an arrival without release semantics carries: only what fences before it have put in order.
+Message relaxed(const WarpKnowledge& w, Mask lanes) {
+  Message m;
+  const Message now = w.message(lanes);
+  m.published = now.published;
+  for (Mask rest = lanes; rest; rest &= rest - 1) m.join(w.of(first_lane(rest)).released);
+  return m;
+}
+
+}  // namespace
+
+void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
+  switch (s.kind) {
+    case SyncKind::mbarrier_init:
+    case SyncKind::mbarrier_inval:
+    case SyncKind::mbarrier_arrive:
+    case SyncKind::mbarrier_expect:
+    case SyncKind::mbarrier_complete:
+    case SyncKind::mbarrier_observe:
+    case SyncKind::mbarrier_phase:
+    case SyncKind::mbarrier_use:
+    case SyncKind::mbarrier_lapped: return sync_mbarrier(a, op, s);
+    case SyncKind::barrier_arrive:
+    case SyncKind::barrier_leave:
+    case SyncKind::cluster_arrive:
+    case SyncKind::cluster_leave: return sync_barrier(a, op, s);
+    case SyncKind::warp_sync: return warp(a).knowledge.meet(a.lanes);
+    case SyncKind::fence: return fence(a, *op);
+    case SyncKind::fence_proxy: return fence_proxy(a, *op);
+    case SyncKind::fence_mbarrier_init: return warp(a).knowledge.fence(OwnFence::published, a.lanes);
+    case SyncKind::bulk_commit:
+    case SyncKind::bulk_wait:
+    case SyncKind::bulk_wait_read:
+    case SyncKind::cp_async_commit:
+    case SyncKind::cp_async_wait:
+    case SyncKind::cp_async_arrive: return sync_async(a, *op, s);
+    case SyncKind::cta_start: return;
+    case SyncKind::cta_exit: return leave(cta(s.cta));
+    default: return sync_tensor(a, *op, s);
+  }
+}
+
+void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const Sync& s) {
+  CtaState& owner = cta(s.cta);
+  const auto address = std::uint32_t(s.object);
+  if (s.kind == SyncKind::mbarrier_inval) {
+    owner.barriers.erase(address);
+    return;
+  }
+  Barrier& b = owner.barriers[address];
+  switch (s.kind) {
+    case SyncKind::mbarrier_init: {
+      b = {};
+      WarpState& w = warp(a);
+      b.init.component = w.knowledge.component(0);
+      b.init.epoch = w.knowledge.epoch();
+      b.init.cta = a.cta;
+      b.init.warp = a.warp;
+      b.init.operation = op;
+      b.init_lanes = a.lanes;
+      return;
+    }
+    case SyncKind::mbarrier_phase:
+      b.phase = s.value;
+      b.pending.happened.raise({streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(s.value)});
+      b.complete = b.pending;
+      return;
+    case SyncKind::mbarrier_complete:
+      if (s.by)
+        async_[s.by].completion.done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
+      return;
+    case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
+    case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
+    case SyncKind::mbarrier_lapped:
+      return report(Rule::mbarrier_lapped, a, *op, fmt::format("{} phases since the wait began", s.value), {});
+    case SyncKind::mbarrier_observe:
+      check_init(a, *op, s, b, false);
+      warp(a).knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(b.complete); });
+      return;
+    default: break;
+  }
+  if (s.by) return arrive_async(s, b);
+  check_init(a, *op, s, b, false);
+  arrive(a, *op, s, b);
+}
+
+// Arrivals are read-modify-writes: what one releases stays with the object for all who come later.
+void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
+  WarpState& w = warp(a);
+  const isa::Modifiers& m = op.modifiers;
+  b.pending.join(m.semantics == Semantics::relaxed ? relaxed(w.knowledge, a.lanes) : w.knowledge.message(a.lanes));
+  if (s.cta != a.cta) {
+    if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
+      report(Rule::mbarrier_scope, a, op, ".cta scope, the default", {});
+    use_remote(a, cta(s.cta), op);
+    note_use(a, cta(s.cta), record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), 0, false);
+  }
+  w.knowledge.advance();
+}
+
+void RaceDetector::arrive_async(const Sync& s, Barrier& b) {
+  AsyncOp& x = async_[s.by];
+  b.pending.join(x.payload);
+  x.completion.done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
+                       Epoch(b.phase + 1)};
+}
+
+void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Sync& s, const Barrier& b, bool is_async) {
+  if (!b.init.operation) return;
+  const WarpKnowledge& w = warp(a).knowledge;
+  const bool own = b.init.component == w.component(0) && (b.init_lanes & a.lanes) == b.init_lanes;
+  const Message& seen = w.of(first_lane(a.lanes)).seen;
+  const int lane = first_lane(b.init_lanes);
+  const Stamp init{b.init.component + Component(lane), b.init.epoch};
+  const bool published = own ? w.has_fenced(OwnFence::published, lane, init.epoch) ||
+                                   w.has_fenced(OwnFence::shared, lane, init.epoch)
+                             : seen.published.knows(init) || seen.fenced_shared.knows(init);
+  const diag::Note origin{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
+                          code_->where(*b.init.operation)};
+  const std::string name = where({isa::Space::shared_cta, s.cta, s.object, 8, 1});
+  if (!own && !published && !seen.happened.knows(init))
+    report(Rule::mbarrier_init_order, a, op, "mbarrier " + name + ", whose initialisation is not known here", {origin});
+  else if (is_async && !published)
+    report(Rule::mbarrier_init_fence, a, op, "mbarrier " + name, {origin});
+}
+
+void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const Sync& s) {
+  WarpState& w = warp(a);
+  const bool of_cluster = s.kind == SyncKind::cluster_arrive || s.kind == SyncKind::cluster_leave;
+  Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
+  if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
+    const bool is_relaxed = of_cluster && op->modifiers.semantics == Semantics::relaxed;
+    g[s.value].join(is_relaxed ? relaxed(w.knowledge, a.lanes) : w.knowledge.message(a.lanes));
+    w.knowledge.advance();
+    return;
+  }
+  w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g[s.value]); });
+  while (!g.empty() && g.begin()->first + 2 < s.value) g.erase(g.begin());
+}
+
+void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
+  WarpState& w = warp(a);
+  const Semantics s = op.modifiers.semantics;
+  const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
+  for (Mask m = a.lanes; m; m &= m - 1) {
+    const Mask lane = m & -m;
+    if (!both && !releases(s)) break;
+    const Message now = w.knowledge.message(lane);
+    w.knowledge.change(lane, [&](Mask, Knowledge& k) { k.released = now; });
+  }
+  if (both || acquires(s))
+    w.knowledge.change(a.lanes, [](Mask, Knowledge& k) {
+      const Message observed = k.observed;
+      k.acquire(observed);
+    });
+  w.knowledge.advance();
+}
+
+void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
+  WarpKnowledge& w = warp(a).knowledge;
+  const isa::Modifiers& m = op.modifiers;
+  const auto fence = [&](OwnFence which, Clock Message::*clock) {
+    w.fence(which, a.lanes);
+    w.change(a.lanes, [&](Mask, Knowledge& k) { (k.seen.*clock).join(k.seen.happened); });
+  };
+  const bool is_async = m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic;
+  const bool any_space = m.spaces.count == 0 && m.sync_restrict == isa::SyncRestrict::none;
+  if (is_async && (any_space || isa::is_shared(m.space()) || m.sync_restrict != isa::SyncRestrict::none))
+    fence(OwnFence::shared, &Message::fenced_shared);
+  if (is_async && (any_space || m.space() == isa::Space::global)) fence(OwnFence::global, &Message::fenced_global);
+  if (m.proxy == isa::Proxy::tensormap_generic) fence(OwnFence::map, &Message::fenced_map);
+  w.advance();
+}
+
+// Strong accesses to memory: what a write releases there, a read that sees it may acquire.
+void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind) {
+  const Access& x = accesses_[warp(a).last];
+  const std::tuple key{range.space == isa::Space::global ? 0u : range.cta + 1, range.address};
+  if (!x.strong) {
+    if (kind != AccessKind::read && !flags_.empty()) flags_.erase(key);
+    return;
+  }
+  WarpState& w = warp(a);
+  const Semantics s = op.modifiers.semantics;
+  if (kind != AccessKind::write)
+    if (const auto found = flags_.find(key); found != flags_.end())
+      w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+        if (acquires(s)) k.acquire(found->second);
+        k.observed.join(found->second);
+      });
+  if (kind == AccessKind::read) return;
+  Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.of(first_lane(a.lanes)).released;
+  m.foreign[cluster_number_].join(m.happened);
+  if (kind == AccessKind::atomic)
+    flags_[key].join(m);
+  else
+    flags_[key] = std::move(m);
+  w.knowledge.advance();
+}
+
+void RaceDetector::sync_async(const Agent& a, const ir::Operation&, const Sync& s) {
+  WarpState& w = warp(a);
+  const std::uint32_t r = rank(cta(a.cta));
+  for (Mask m = a.lanes; m; m &= m - 1) {
+    const Mask lane = m & -m;
+    const Agent one{a.cta, a.warp, lane};
+    ThreadState& t = thread(one);
+    const auto know = [&](StreamKind kind, Epoch committed) {
+      const Epoch done = committed > s.object ? committed - Epoch(s.object) : 0;
+      const Stamp stamp{streams_.of(kind, r, thread_number(one)), done};
+      w.knowledge.change(lane, [&](Mask, Knowledge& k) { k.seen.happened.raise(stamp); });
+    };
+    switch (s.kind) {
+      case SyncKind::bulk_commit: ++t.bulk; break;
+      case SyncKind::bulk_wait: know(StreamKind::bulk, t.bulk); [[fallthrough]];
+      case SyncKind::bulk_wait_read: know(StreamKind::bulk_read, t.bulk); break;
+      case SyncKind::cp_async_commit: ++t.copies; break;
+      case SyncKind::cp_async_wait: know(StreamKind::copies, t.copies += Epoch(s.value)); break;
+      case SyncKind::cp_async_arrive:
+        async_[s.by].payload.happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
+        break;
+      default: break;
+    }
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,78 @@
+// tcgen05 as the detector sees it: what commits and waits make known, and what deallocation and exit must find done.
+#include <fmt/format.h>
+
+#include "sim/machine.hpp"
+#include "sim/order/detector.hpp"
+
+namespace kiln::sim {
+
+using rules::Rule;
+
+void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sync& s) {
+  WarpState& w = warp(a);
+  const auto done = [&](StreamKind kind, Epoch issued) {
+    const Stamp stamp{streams_.of(kind, rank(cta(a.cta)), a.warp), issued};
+    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.seen.happened.raise(stamp); });
+  };
+  switch (s.kind) {
+    case SyncKind::tcgen05_commit: return commit(a, op, s);
+    case SyncKind::tcgen05_wait_ld:
+      w.pending.clear();
+      return done(StreamKind::tensor_load, w.loads);
+    case SyncKind::tcgen05_wait_st: return done(StreamKind::tensor_store, w.stores);
+    case SyncKind::tcgen05_fence_before:
+      for (Mask m = a.lanes; m; m &= m - 1) {
+        const Message now = w.knowledge.message(m & -m);
+        w.knowledge.change(m & -m, [&](Mask, Knowledge& k) { k.tcgen05_fenced.join(now.happened); });
+      }
+      return w.knowledge.advance();
+    case SyncKind::tcgen05_fence_after:
+      return w.knowledge.change(a.lanes, [](Mask, Knowledge& k) { k.seen.tcgen05.join(k.tcgen05_arrived); });
+    case SyncKind::tmem_dealloc: return dealloc(a, op, s);
+    default: return;
+  }
+}
+
+// The arrival of a commit will release the completion of what its thread issued, and what was known when that was issued.
+void RaceDetector::commit(const Agent& a, const ir::Operation& op, const Sync& s) {
+  ThreadState& t = thread(a);
+  AsyncOp& x = async_[s.by];
+  const Stamp done{streams_.of(StreamKind::tensor, rank(cta(a.cta)), thread_number(a)), t.tensor};
+  x.payload = t.tensor_issue;
+  x.payload.happened.raise(done);
+  x.payload.tcgen05.join(x.payload.happened);  // a commit implies tcgen05.fence::before_thread_sync
+  for (CtaState& c : ctas_) {
+    if (!(s.value >> rank(c) & 1)) continue;
+    check_init(a, op, {s.kind, c.index, s.object, 0, 0}, c.barriers[std::uint32_t(s.object)], true);
+    if (c.index == a.cta) continue;
+    use_remote(a, c, op);
+    note_use(a, c, record(a, op, {}, AccessKind::atomic, Proxy::async, s.by), s.by, false);
+  }
+}
+
+// Freeing columns is a write to all of them.
+void RaceDetector::dealloc(const Agent& a, const ir::Operation& op, const Sync& s) {
+  const Range range{isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)};
+  const AccessId id = record(a, op, range, AccessKind::write, Proxy::tensor_memory, 0);
+  touch_tensor(a, id, range, AccessKind::write);
+  for (int block = 0; block < isa::tmem_lanes / int(Shadow::granule); ++block)
+    cta(a.cta).tensor.forget(std::size_t(block) * isa::tmem_columns + s.object, s.value);
+}
+
+// At its end a CTA must know that nobody touches its memory any more.
+void RaceDetector::leave(CtaState& c) {
+  c.exited = true;
+  Clock known;
+  for (const WarpState& w : c.warps) known.join(w.knowledge.message(all_lanes).happened);
+  const auto judge_use = [&](const Use& use) {
+    const Stamp done = use.async ? completion_of(use.async).done : use.done;
+    if (known.knows(done)) return;
+    const Access& x = accesses_[use.access];
+    report(Rule::cta_exit, {x.cta, x.warp, 1}, *x.operation,
+           fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c)), {});
+  };
+  for (const auto& [component, use] : c.uses.latest) judge_use(use);
+  for (const Use& use : c.uses.open) judge_use(use);
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,101 @@
+#include "sim/order/judge.hpp"
+
+#include "ptx/rules/tcgen05_order.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using rules::Rule;
+
+bool is_tensor_pipe(const ir::Operation& op) {
+  return isa::unit(op.opcode) == isa::Unit::tcgen05 && rules::is_pipelined(op.opcode);
+}
+
+// Whether a clock has the events of all lanes of an access that its threads performed themselves.
+bool has_lanes(const Clock& clock, const Earlier& e, Mask except) {
+  for (Mask m = e.lanes & ~except; m; m &= m - 1)
+    if (clock.at(e.access.component + Component(first_lane(m))) < e.access.epoch) return false;
+  return true;
+}
+
+// Lanes whose part in the earlier access is program order for the later one. tcgen05.alloc writes its address for the
+// whole warp.
+Mask own_lanes(const Earlier& e, const Later& b) {
+  if (e.access.cluster != b.access.cluster || e.access.component != b.access.component) return 0;
+  return e.access.operation->opcode == isa::Opcode::tcgen05_alloc ? all_lanes : b.lanes;
+}
+
+bool has(const Clock& clock, const Earlier& e, const Later& b) {
+  if (!e.access.async) return has_lanes(clock, e, own_lanes(e, b));
+  return clock.knows(e.completion.done) || (!e.writes && clock.knows(e.completion.read));
+}
+
+// The issue of an asynchronous operation.
+bool has_issue(const Clock& clock, const Earlier& e, const Later& b) { return has_lanes(clock, e, own_lanes(e, b)); }
+
+// Whether a proxy fence stands between the accesses.
+bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFence which) {
+  const Message& seen = w.of(b.lane).seen;
+  const Clock& clock = which == OwnFence::shared   ? seen.fenced_shared
+                       : which == OwnFence::global ? seen.fenced_global
+                                                   : seen.fenced_map;
+  if (e.access.async) return has(clock, e, b);
+  const Mask own = own_lanes(e, b);
+  for (Mask m = e.lanes & own; m; m &= m - 1)
+    if (!w.has_fenced(which, first_lane(m), e.access.epoch) &&
+        clock.at(e.access.component + Component(first_lane(m))) < e.access.epoch)
+      return false;
+  return has_lanes(clock, e, own);
+}
+
+std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const WarpKnowledge& w, bool known) {
+  const Message& seen = w.of(b.lane).seen;
+  const bool same_warp = e.access.component == b.access.component;
+  const ir::Operation &first = *e.access.operation, &second = *b.access.operation;
+  if (known) {
+    // That tcgen05.dealloc needs the fences too nobody writes, NVIDIA's examples included.
+    if (same_warp || second.opcode == isa::Opcode::tcgen05_dealloc || has(seen.tcgen05, e, b)) return std::nullopt;
+    return Rule::tcgen05_fence;
+  }
+  if (!is_tensor_pipe(first) || !is_tensor_pipe(second)) return Rule::race_tmem;
+  const bool same_group = first.modifiers.cta_group == second.modifiers.cta_group;
+  const bool listed = same_group && rules::pipelined(first.opcode, second.opcode, second.modifiers.shape,
+                                                     e.access.accumulator == b.access.accumulator);
+  if (same_warp && e.lanes == b.lanes) {
+    if (!same_group) return Rule::race_tmem;
+    if (listed) return std::nullopt;
+    return Rule::tcgen05_pipeline;
+  }
+  if (!listed || !has_issue(seen.happened, e, b)) return Rule::race_tmem;
+  if (has_issue(seen.tcgen05, e, b)) return std::nullopt;
+  return Rule::tcgen05_fence;
+}
+
+std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
+  if (b.access.proxy == Proxy::tensormap)
+    return is_fenced(e, b, w, OwnFence::map) ? std::nullopt : std::optional(Rule::tensormap_fence);
+  if (is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared)) return std::nullopt;
+  return e.writes ? Rule::proxy_fence : Rule::proxy_fence_read;
+}
+
+}  // namespace
+
+bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
+  const Message& seen = w.of(b.lane).seen;
+  if (e.access.cluster == cluster) return has(seen.happened, e, b);
+  const auto found = seen.foreign.find(e.access.cluster);
+  return found != seen.foreign.end() && has(found->second, e, b);
+}
+
+std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
+  if (!e.writes && !b.writes) return std::nullopt;
+  if (e.access.strong && b.access.strong) return std::nullopt;
+  const bool known = is_known(e, b, w, cluster);
+  if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
+  if (!known) return e.access.async ? Rule::race_async : Rule::race;
+  const bool here = e.access.cluster == cluster;
+  if (here && e.access.proxy == Proxy::generic && b.access.proxy != Proxy::generic) return judge_fence(e, b, w);
+  return std::nullopt;
+}
+
+}  // namespace kiln::sim

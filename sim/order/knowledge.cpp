@@ -1,0 +1,96 @@
+#include "sim/order/knowledge.hpp"
+
+namespace kiln::sim {
+namespace {
+
+// The clock of a message that a lane's own fence adds to.
+Clock& clock_of(Message& m, OwnFence which) {
+  switch (which) {
+    case OwnFence::shared: return m.fenced_shared;
+    case OwnFence::global: return m.fenced_global;
+    case OwnFence::map: return m.fenced_map;
+    case OwnFence::published: return m.published;
+  }
+  return m.happened;
+}
+
+}  // namespace
+
+void Message::join(const Message& o) {
+  happened.join(o.happened);
+  fenced_shared.join(o.fenced_shared);
+  fenced_global.join(o.fenced_global);
+  fenced_map.join(o.fenced_map);
+  published.join(o.published);
+  tcgen05.join(o.tcgen05);
+  for (const auto& [cluster, clock] : o.foreign) foreign[cluster].join(clock);
+}
+
+void Knowledge::acquire(const Message& m) {
+  // What was put in order for somebody else is in order here only behind a fence of one's own.
+  tcgen05_arrived.join(m.tcgen05);
+  const Clock ordered = seen.tcgen05;
+  seen.join(m);
+  seen.tcgen05 = ordered;
+}
+
+void Knowledge::join(const Knowledge& o) {
+  seen.join(o.seen);
+  released.join(o.released);
+  observed.join(o.observed);
+  tcgen05_arrived.join(o.tcgen05_arrived);
+  tcgen05_fenced.join(o.tcgen05_fenced);
+}
+
+const Knowledge& WarpKnowledge::of(int lane) const {
+  for (const Group& g : groups_)
+    if (g.lanes >> lane & 1) return g.knowledge;
+  return groups_.front().knowledge;
+}
+
+void WarpKnowledge::split(Mask lanes) {
+  for (std::size_t k = 0, n = groups_.size(); k < n; ++k) {
+    const Mask outside = groups_[k].lanes & ~lanes;
+    if (outside == 0 || outside == groups_[k].lanes) continue;
+    groups_.push_back({outside, groups_[k].knowledge});
+    groups_[k].lanes &= lanes;
+  }
+}
+
+void WarpKnowledge::fence(OwnFence which, Mask lanes) {
+  for_lanes(lanes, [&](int l) { own_[std::size_t(which)][std::size_t(l)] = epoch_; });
+}
+
+Message WarpKnowledge::message(Mask lanes) const {
+  Message m;
+  for (const Group& g : groups_) {
+    if (!(g.lanes & lanes)) continue;
+    m.join(g.knowledge.seen);
+    m.tcgen05.join(g.knowledge.tcgen05_fenced);
+  }
+  for (Mask rest = lanes; rest; rest &= rest - 1) {
+    const int l = first_lane(rest);
+    m.happened.raise(now(l));
+    for (int f = 0; f < own_fences; ++f)
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
+  }
+  return m;
+}
+
+void WarpKnowledge::meet(Mask lanes) {
+  split(lanes);
+  Group together;
+  for (const Group& g : groups_)
+    if (g.lanes & lanes) {
+      together.lanes |= g.lanes;
+      together.knowledge.join(g.knowledge);
+    }
+  if (!together.lanes) return;
+  const Message all = message(together.lanes);
+  together.knowledge.seen.join(all);
+  std::erase_if(groups_, [&](const Group& g) { return (g.lanes & lanes) != 0; });
+  groups_.push_back(std::move(together));
+  advance();
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,87 @@
+// What the threads of a warp know of the rest of the grid. Lanes that know the same share one copy; an event by some of
+// them splits it, a warp-wide barrier makes it one again.
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "sim/lanes.hpp"
+#include "sim/order/clock.hpp"
+
+namespace kiln::sim {
+
+/// What one synchronisation hands from thread to thread.
+struct Message {
+  Clock happened{};       // events before this point
+  Clock fenced_shared{};  // those of them before a fence.proxy.async that covers shared memory
+  Clock fenced_global{};  // the same for global memory
+  Clock fenced_map{};     // the same for the tensormap proxy
+  Clock published{};      // mbarrier initialisations before a fence.mbarrier_init, and CTAs that have started
+  Clock tcgen05{};        // events that tcgen05.fence has put in order
+  std::map<std::uint32_t, Clock> foreign{};  // `happened` of other clusters, by their number
+
+  void join(const Message& o);
+};
+
+/// Which fence of a lane's own.
+enum class OwnFence : std::uint8_t { shared, global, map, published };
+inline constexpr int own_fences = 4;
+
+/// What lanes with the same history know.
+struct Knowledge {
+  Message seen{};
+  Message released{};       // `seen` at the last release fence
+  Message observed{};       // read by relaxed loads; seen once an acquire fence follows
+  Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
+  Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
+
+  /// Takes a message in.
+  void acquire(const Message& m);
+  void join(const Knowledge& o);
+};
+
+/// The knowledge of a warp's lanes. Lane l of the warp is component `first + l`.
+class WarpKnowledge {
+ public:
+  WarpKnowledge() = default;
+  WarpKnowledge(Component first, const Knowledge& initial) : first_(first), groups_{{all_lanes, initial}} {}
+
+  Component component(int lane) const { return first_ + Component(lane); }
+  Stamp now(int lane) const { return {component(lane), epoch_}; }
+  Epoch epoch() const { return epoch_; }
+  /// Ends the epoch: what the warp's lanes do from here on comes after everything that they have released.
+  void advance() { ++epoch_; }
+
+  const Knowledge& of(int lane) const;
+  /// Changes what lanes know, group by group; groups that lie only partly in `lanes` are split.
+  template <class F>
+  void change(Mask lanes, F f) {
+    split(lanes);
+    for (Group& g : groups_)
+      if (g.lanes & lanes) f(g.lanes, g.knowledge);
+  }
+  /// The lanes' own events up to now are fenced.
+  void fence(OwnFence which, Mask lanes);
+  /// Whether a lane's own events of this epoch and before are fenced.
+  bool has_fenced(OwnFence which, int lane, Epoch epoch) const { return own_[std::size_t(which)][lane] >= epoch; }
+
+  /// What a release by these lanes hands over: what they know, and their own events.
+  Message message(Mask lanes) const;
+  /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
+  void meet(Mask lanes);
+
+ private:
+  struct Group {
+    Mask lanes = 0;
+    Knowledge knowledge{};
+  };
+  void split(Mask lanes);
+
+  Component first_ = 0;
+  Epoch epoch_ = 1;
+  std::vector<Group> groups_;
+  std::array<std::array<Epoch, warp_lanes>, own_fences> own_{};
+};
+
+}  // namespace kiln::sim
