@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "ptx/num/format.hpp"
 
@@ -53,6 +54,16 @@ inline double value_of(isa::ScalarType type, std::uint64_t word, bool ftz) {
   if (!ftz) return v;
   const num::Format f = num::format_of(type);
   return (word & f.magnitude_mask()) >> f.fraction_bits ? v : std::copysign(0.0, v);
+}
+
+/// The greater or lesser of two values: a NaN loses against a number unless it is to be propagated, -0 is less than +0.
+inline double extremum(bool is_max, double a, double b, bool propagate_nan) {
+  if (std::isnan(a) || std::isnan(b)) {
+    if (propagate_nan || (std::isnan(a) && std::isnan(b))) return std::numeric_limits<double>::quiet_NaN();
+    return std::isnan(a) ? b : a;
+  }
+  if (a == b) return std::signbit(a) == is_max ? b : a;
+  return (a < b) == is_max ? b : a;
 }
 
 inline num::Rounding rounding_of(isa::Rounding r) {

@@ -4,6 +4,7 @@
 // interleaves under one clock, one event queue and one generator.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/num/gemm_kernel.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
 #include "sim/address_map.hpp"
 #include "sim/events.hpp"
 #include "sim/fault.hpp"
@@ -100,6 +102,8 @@ struct TensorQueue {
   bool busy = false;
   std::vector<std::uint64_t> last_of_thread{};  // sequence number, by thread
   std::vector<Commit> commits{};
+  std::array<rules::CollectorState, isa::collector_buffers> collectors{};     // as issued
+  std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
 };
 
 struct Cta {

@@ -70,15 +70,6 @@ FloatRules rules_of(const Inst& i) {
   return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
 }
 
-double extremum(bool is_max, double a, double b, bool propagate) {
-  if (std::isnan(a) || std::isnan(b)) {
-    if (propagate || (std::isnan(a) && std::isnan(b))) return std::numeric_limits<double>::quiet_NaN();
-    return std::isnan(a) ? b : a;
-  }
-  if (a == b) return std::signbit(a) == is_max ? b : a;  // -0 is less than +0
-  return (a < b) == is_max ? b : a;
-}
-
 double extremum_of(const Inst& i, bool is_max, double a, double b) {
   const bool propagate = (i.flags & flag_nan) != 0;
   if (!(i.flags & (flag_xorsign | flag_abs))) return extremum(is_max, a, b, propagate);

@@ -1,13 +1,17 @@
-// Tensor memory seen by warps: alloc, dealloc, ld, st and their waits. PTX ISA "tcgen05 Memory Allocation and
+// Tensor memory seen by warps: alloc, dealloc, ld, ld.red, st and their waits. PTX ISA "tcgen05 Memory Allocation and
 // Management", "tcgen05.ld", "tcgen05.st".
 //
 // cta_group::2: each CTA of a pair allocates for itself; as both do the same, both get the same columns.
 // Loads and stores take effect when they are issued; what their waits order is the race detector's business.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "sim/alu.hpp"
+#include "sim/float_value.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -17,7 +21,7 @@ using isa::Opcode;
 using isa::ScalarType;
 using u32 = std::uint32_t;
 
-enum : std::uint8_t { flag_packed = 1 };
+enum : std::uint8_t { flag_packed = 1, flag_max = 2, flag_abs = 4, flag_nan = 8 };
 
 // These are .sync.aligned: all lanes of the warp at once. Lanes that have exited make it an error on the hardware.
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
@@ -122,9 +126,14 @@ void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind ki
   if (!c.grid->observer) return;
   const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
   const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1));
-  const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, w.column}));
-  c.grid->observer->access(c.agent(lanes), *i.operation, {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)},
-                           kind, Proxy::tensor_memory, 0);
+  const auto tell = [&](int column) {
+    const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
+    c.grid->observer->access(c.agent(lanes), *i.operation,
+                             {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)}, kind, Proxy::tensor_memory,
+                             0);
+  };
+  tell(w.column);
+  if (DataShape(i.mode) == DataShape::s16x32bx2) tell(w.column + int(i.target));
   if (kind == AccessKind::read) c.warp->loads_pending = true;
 }
 
@@ -140,6 +149,7 @@ Status load(Context& c, const Inst& i, Mask lanes) {
   for_cells(i, w, [&](int k, int t, int lane, int column) {
     const u32* cell = tmem.cell(lane, column);
     const std::uint8_t* written = tmem.written(lane, column);
+    tmem.require_known(lane, column, packed ? 2 : 1, "tcgen05.ld");
     poison |= !written[0] || (packed && !written[1]);
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
   });
@@ -147,6 +157,37 @@ Status load(Context& c, const Inst& i, Mask lanes) {
     c.grid->report(i.operation, rules::Rule::memory_uninitialised,
                    fmt::format("tensor-memory cells from column {}", w.column));
   return Status::next;
+}
+
+// One step of a reduction. That .abs and .NaN mean what they mean for min and max is taken over from there.
+u32 reduce(const Inst& i, u32 a, u32 b) {
+  const bool is_max = (i.flags & flag_max) != 0;
+  switch (ScalarType(i.width)) {
+    case ScalarType::u32: return is_max ? std::max(a, b) : std::min(a, b);
+    case ScalarType::s32: {
+      const auto x = std::int32_t(a), y = std::int32_t(b);
+      return u32(is_max ? std::max(x, y) : std::min(x, y));
+    }
+    default: {
+      const auto r =
+          float(extremum(is_max, std::bit_cast<float>(a), std::bit_cast<float>(b), (i.flags & flag_nan) != 0));
+      return r == r ? std::bit_cast<u32>(r) : u32(num::canonical_nan(ScalarType::f32));
+    }
+  }
+}
+
+// A load, and in d the least or greatest of what each thread has loaded.
+Status load_and_reduce(Context& c, const Inst& i, Mask lanes) {
+  const Status s = load(c, i, lanes);
+  if (s != Status::next) return s;
+  const u32 bits = i.flags & flag_abs ? 0x7FFFFFFF : 0xFFFFFFFF;
+  for (int t = 0; t < warp_lanes; ++t) {
+    const auto value = [&](unsigned k) { return c.lanes<u32>(c.slot(i, k).offset)[t] & bits; };
+    u32 r = value(0);
+    for (unsigned k = 1; k < i.more_count; ++k) r = reduce(i, r, value(k));
+    c.lanes<u32>(i.d)[t] = r;
+  }
+  return s;
 }
 
 Status store(Context& c, const Inst& i, Mask lanes) {
@@ -178,7 +219,8 @@ Status order(Context& c, const Inst& i, Mask lanes) {
 
 bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) {
   const isa::Modifiers& m = op.modifiers;
-  const std::size_t registers = loads ? 0 : op.arguments.size() - 1, address = loads ? 1 : 0;
+  const std::size_t registers = loads ? 0 : op.arguments.size() - 1;
+  const std::size_t address = op.opcode == Opcode::tcgen05_ld_red ? 2 : loads ? 1 : 0;
   const isa::LoadShape shape = isa::load_shape(m.shape);
   if (shape.registers == 0) throw Gap{"this shape"};
   l.address(inst, op.arg(address));
@@ -187,8 +229,21 @@ bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) 
   if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
   inst.mode = std::uint8_t(m.shape);
   inst.flags = m.pack_16b || m.unpack_16b ? flag_packed : 0;
-  if (m.shape == DataShape::s16x32bx2) inst.target = u32(op.arg(loads ? 2 : 1).value);
+  if (m.shape == DataShape::s16x32bx2) inst.target = u32(op.arg(address + 1).value);
   inst.run = loads ? load : store;
+  return true;
+}
+
+bool lower_reduction(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const auto v = rules::ld_reduction(m.shape, isa::repeat_count(m.repeat), m.type(), m.absolute, m.propagate_nan);
+  if (v.broken()) throw Gap{"this reduction"};
+  lower_access(l, op, inst, true);
+  inst.d = l.result(op.arg(1), m.type()).offset;
+  inst.width = std::uint8_t(m.type());
+  inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
+                            (m.propagate_nan ? flag_nan : 0));
+  inst.run = load_and_reduce;
   return true;
 }
 
@@ -222,6 +277,7 @@ bool lower_tensor_memory(Lowering& l, const ir::Operation& op, Inst& inst) {
     case Opcode::tcgen05_dealloc:
     case Opcode::tcgen05_relinquish_alloc_permit: return lower_allocation(l, op, inst);
     case Opcode::tcgen05_ld: return lower_access(l, op, inst, true);
+    case Opcode::tcgen05_ld_red: return lower_reduction(l, op, inst);
     case Opcode::tcgen05_st: return lower_access(l, op, inst, false);
     case Opcode::tcgen05_wait_ld: return lower_order(inst, SyncKind::tcgen05_wait_ld);
     case Opcode::tcgen05_wait_st: return lower_order(inst, SyncKind::tcgen05_wait_st);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ptx/isa/scales.hpp"
+#include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/execution.hpp"
 #include "sim/tensor_operands.hpp"
@@ -15,67 +16,7 @@ namespace {
 using isa::MmaKind;
 using isa::ScalarType;
 using u32 = std::uint32_t;
-
-void report_poison(Grid& grid, const MmaTask& task, const char* what, int column) {
-  grid.report(task.operation, rules::Rule::memory_uninitialised,
-              fmt::format("{} in tensor memory from column {}", what, column));
-}
-
-// A part of one CTA's share of the product that lies in consecutive columns: its rows against some columns of B.
-// Layouts B, E and G fold the columns, so that each part has its own lanes.
-struct Part {
-  int rows = 0;
-  int lane = 0;         // of row 0
-  bool spread = false;  // sixteen rows to each quarter
-  int first_n = 0, n = 0;
-
-  int lane_of(int row) const { return lane + (spread ? 32 * (row / 16) + row % 16 : row); }
-};
-
-std::vector<Part> parts_of(const MmaTask& t) {
-  using isa::DataPath;
-  const DataPath path = t.path();
-  const bool spread = path == DataPath::C || path == DataPath::F;
-  const int count = path == DataPath::B || path == DataPath::E ? 2 : path == DataPath::G ? 4 : 1;
-  std::vector<Part> parts;
-  for (int k = 0; k < count; ++k) {
-    const int n = t.shape.n / count;
-    parts.push_back(
-        {t.shape.m / t.members(), spread ? int(t.d >> 16) & 16 : isa::tmem_lanes / count * k, spread, k * n, n});
-  }
-  return parts;
-}
-
-Cta& member(const MmaTask& t, Cta& issuer, int k) {
-  return t.group == isa::CtaGroup::two ? issuer.cluster->ctas[(issuer.rank & ~1u) + u32(k)] : issuer;
-}
-
-void gather_a_tmem(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, std::uint8_t* out) {
-  const int column = int(task.a_tmem & 0xFFFF);
-  bool poison = false;
-  for (int row = 0; row < part.rows; ++row) {
-    const int lane = part.lane_of(row);
-    std::memcpy(out + row * isa::mma_k_bytes, cta.tmem.cell(lane, column), isa::mma_k_bytes);
-    poison |= std::memchr(cta.tmem.written(lane, column), 0, isa::mma_k_bytes / 4) != nullptr;
-  }
-  if (poison) report_poison(grid, task, "A", column);
-}
-
-// Scale bytes of each row, from byte `id` of its cell on.
-std::vector<std::uint8_t> gather_scales(Grid& grid, const MmaTask& task, Cta& cta, u32 address, int id, int rows) {
-  const int base = int(address & 0x1FF);
-  std::vector<std::uint8_t> out(std::size_t(rows * task.scale_vector));
-  bool poison = false;
-  for (int row = 0; row < rows; ++row) {
-    const auto [lane, column, first] = isa::scale_cell(row, id);
-    const u32 cell = *cta.tmem.cell(lane, base + column);
-    poison |= !*cta.tmem.written(lane, base + column);
-    for (int k = 0; k < task.scale_vector; ++k)
-      out[std::size_t(row * task.scale_vector + k)] = std::uint8_t(cell >> 8 * (first + k));
-  }
-  if (poison) report_poison(grid, task, "scale factors", base);
-  return out;
-}
+using u8 = std::uint8_t;
 
 num::MmaKind number_kind(MmaKind k) {
   switch (k) {
@@ -89,25 +30,27 @@ num::MmaKind number_kind(MmaKind k) {
   }
 }
 
-num::DotSpec spec_of(const MmaTask& task) {
-  const auto& f = task.shape;
+num::DotSpec spec_of(const MmaTask& t) {
+  const auto& f = t.shape;
   num::DotSpec s;
-  s.kind = number_kind(task.kind);
-  s.a = isa::operand_type(task.kind, f.a_type);
-  s.b = isa::operand_type(task.kind, f.b_type);
-  s.d = isa::is_block_scaled(task.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
-  if (isa::is_block_scaled(task.kind)) s.scale = f.scale_format ? ScalarType::ue8m0 : ScalarType::ue4m3;
-  s.scale_vector = task.scale_vector;
+  s.kind = number_kind(t.form.kind);
+  s.a = t.a_type();
+  s.b = t.b_type();
+  s.d = isa::is_block_scaled(t.form.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
+  if (isa::is_block_scaled(t.form.kind)) s.scale = isa::scale_format(f.scale_format);
+  s.scale_vector = t.scale_vector;
+  s.sparse = t.form.sparse;
+  s.k96 = f.k96;
   s.saturate = f.saturate;
   s.negate_a = f.negate_a;
   s.negate_b = f.negate_b;
-  s.read_c = task.accumulate;
-  s.scale_input_d = task.scale_input_d;
+  s.read_c = t.accumulate;
+  s.scale_input_d = t.scale_input_d;
   return s;
 }
 
 bool is_disabled(const MmaTask& t, const Cta& cta, int lane) {
-  const u32 half = t.group == isa::CtaGroup::two ? (cta.rank & 1) * 4 : 0;
+  const u32 half = t.form.group == isa::CtaGroup::two ? (cta.rank & 1) * 4 : 0;
   return t.disabled[half + std::size_t(lane / 32)] >> lane % 32 & 1;
 }
 
@@ -121,8 +64,10 @@ void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::
   bool poison = false;
   for (int row = 0; row < part.rows; ++row) {
     const int lane = part.lane_of(row);
-    const std::uint8_t* written = cta.tmem.written(lane, column);
-    if (task.accumulate && !is_disabled(task, cta, lane)) poison |= std::memchr(written, 0, std::size_t(n)) != nullptr;
+    if (task.accumulate && !is_disabled(task, cta, lane)) {
+      cta.tmem.require_known(lane, column, n, "the accumulator");
+      poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(n)) != nullptr;
+    }
     if (!in_place) std::memcpy(copy.data() + row * n, cta.tmem.cell(lane, column), std::size_t(n) * 4);
   }
   if (poison) report_poison(grid, task, "the accumulator", column);
@@ -131,65 +76,119 @@ void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::
     const int lane = part.lane_of(row);
     if (is_disabled(task, cta, lane)) continue;
     if (!in_place) std::memcpy(cta.tmem.cell(lane, column), copy.data() + row * n, std::size_t(n) * 4);
-    std::memset(cta.tmem.written(lane, column), 1, std::size_t(n));
+    cta.tmem.mark(lane, column, n, TensorMemory::known);
   }
+}
+
+// The collector keeps what an instruction filled it with; the model reads memory every time, which is the same as long
+// as memory has not changed. Operands of a masked .ws are not compared: they were not read whole.
+void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
+  const isa::CollectorUse use = isa::collector_use(t.form.collector);
+  auto& kept = cta.tensor.collected[std::size_t(isa::collector_buffer(t.form.collector, t.form.ws))];
+  const bool uses = use == isa::CollectorUse::use || use == isa::CollectorUse::lastuse;
+  if (uses && !t.mask.generate && !kept.empty() && kept != operand)
+    fault(rules::Rule::collector_fill, "an operand whose bytes have changed since");
+  if (use == isa::CollectorUse::fill) kept = t.mask.generate ? std::vector<u8>{} : operand;
+  if (use == isa::CollectorUse::discard || use == isa::CollectorUse::lastuse) kept.clear();
+}
+
+// Columns of the product that see zeros instead of their column of B.
+std::vector<u8> zeroed_columns(const MmaTask& t) {
+  std::vector<u8> zeroed(std::size_t(t.shape.n));
+  for (int n = 0; n < t.shape.n; ++n) zeroed[std::size_t(n)] = isa::is_zeroed(t.mask, t.shape.m, t.shape.n, n);
+  return zeroed;
 }
 
 // B of both CTAs of a pair, one half each.
 Elements gather_b(Grid& grid, const MmaTask& t, Cta& issuer) {
-  Elements b(t.shape.n);
-  const int rows = t.shape.n / t.members();
+  Elements b(t.shape.n, t.k(), t.b_type());
+  const std::vector<u8> zeroed = t.mask.generate ? zeroed_columns(t) : std::vector<u8>{};
+  const SharedOperand operand = operand_b(t, t.mask.generate ? &zeroed : nullptr);
   for (int k = 0; k < t.members(); ++k)
-    gather_shared({grid, t.operation, member(t, issuer, k)},
-                  {t.b, t.b_swizzle, t.shape.b_major, rows, isa::container_bits(t.kind)},
-                  b.stored.data() + k * rows * isa::mma_k_bytes);
+    gather_shared({grid, t.operation, member(t, issuer, k)}, operand, b, k * operand.rows);
+  if (t.form.ws) collect(t, issuer, b.data);
   return b;
 }
 
 // One CTA's share: its rows of A against all of B.
-void execute_share(Grid& grid, const MmaTask& t, Cta& cta, num::GemmTask gemm) {
-  const int rows = t.shape.m / t.members();
-  const std::uint8_t* b = static_cast<const std::uint8_t*>(gemm.b.elements);
-  const std::size_t element = std::size_t(isa::bits(gemm.spec.b) < 8 ? 1 : isa::container_bits(t.kind) / 8);
-  std::vector<std::uint8_t> sfa, sfb;
+void execute_share(Grid& grid, const MmaTask& t, Cta& cta, Elements& b, num::GemmTask gemm) {
+  const bool collects = isa::collector_use(t.form.collector) != isa::CollectorUse::discard;
+  std::vector<u8> sfa, sfb, collected;
   if (t.scale_vector) {
-    sfa = gather_scales(grid, t, cta, t.sfa, t.shape.sfa_id, rows);
-    sfb = gather_scales(grid, t, cta, t.sfb, t.shape.sfb_id, t.shape.n);
-    gemm.a.scales = sfa.data(), gemm.b.scales = sfb.data();
+    sfa = gather_scales(grid, t, cta, isa::ScaleSide::A);
+    sfb = gather_scales(grid, t, cta, isa::ScaleSide::B);
+    gemm.a.scales = sfa.data();
     gemm.a.scale_stride = gemm.b.scale_stride = std::size_t(t.scale_vector);
   }
-  Elements a(rows);
-  if (!t.a_in_tmem)
-    gather_shared({grid, t.operation, cta}, {t.a, t.a_swizzle, t.shape.a_major, rows, isa::container_bits(t.kind)},
-                  a.stored.data());
+  Elements a(t.rows(), t.form.sparse ? t.k() / 2 : t.k(), t.a_type());
+  if (!t.form.a_in_tmem) gather_shared({grid, t.operation, cta}, operand_a(t), a);
   for (const Part& part : parts_of(t)) {
-    if (t.a_in_tmem) gather_a_tmem(grid, t, part, cta, a.stored.data());
-    gemm.a.elements = a.finish(t.kind, gemm.spec.a, t.a_in_tmem, rows);
-    gemm.b.elements = b + std::size_t(part.first_n * gemm.k) * element;
+    if (t.form.a_in_tmem) gather_tensor(grid, t, part, cta, a);
+    if (collects) collected.insert(collected.end(), a.data.begin(), a.data.end());
+    std::vector<u32> metadata;
+    if (t.form.sparse) metadata = gather_metadata(grid, t, part, cta);
+    gemm.metadata = metadata.data();
+    gemm.metadata_stride = std::size_t(metadata_words(t.form.kind));
+    gemm.a.elements = a.data.data();
+    gemm.a.stride = std::size_t(a.k);
+    gemm.b.elements = b.row(part.first_n);
+    gemm.b.scales = sfb.data() + part.first_n * t.scale_vector;
     gemm.m = part.rows, gemm.n = part.n;
     multiply(grid, t, part, cta, gemm);
   }
+  if (!t.form.ws) collect(t, cta, collected);
+}
+
+// Lanes that the documents give no meaning to.
+void check_lanes(const MmaTask& t) {
+  const bool spread = isa::fills_half_the_lanes(t.path());
+  const u32 lane = t.d >> 16;
+  if (lane != 0 && !(spread && lane == 16)) unmodelled(fmt::format("an accumulator in lane {}", lane));
+  if (t.form.a_in_tmem && t.a_tmem >> 16 != lane) unmodelled("A in other lanes than the accumulator");
+  if (t.form.sparse && t.metadata >> 16 != lane) unmodelled("metadata in other lanes than the accumulator");
+  constexpr u32 lanes = isa::tmem_lanes - 1;  // the bits above may hold a scale id, which the hardware ignores
+  if (t.scale_vector && ((t.sfa | t.sfb) >> 16 & lanes)) unmodelled("scale factors from a lane other than 0");
+}
+
+// Selectors above 1 are for layouts that nobody has published; the columns of a pair begin at an even one.
+void check_metadata(const MmaTask& t) {
+  if (!t.form.sparse || isa::metadata_columns(t.form.kind) != 1) return;
+  if (t.shape.selector > 1) unmodelled(fmt::format("sparsity selector {}", t.shape.selector));
+  if (t.metadata & 1) unmodelled("metadata at an odd column");
+}
+
+// The ISA's text lets a start count drop any number of bits; one published emulator stops it inside the first span.
+void check_mask(const MmaTask& t) {
+  if (!t.mask.generate) return;
+  for (int part = 0; part < isa::zero_mask_parts(t.shape.m); ++part)
+    if (t.mask.start[std::size_t(part)] >= (t.mask.first[std::size_t(part)] ? t.mask.skip : t.mask.use))
+      unmodelled("a zero-column mask whose start count reaches past the first span");
 }
 
 }  // namespace
 
-int MmaTask::k() const { return isa::mma_k(kind, false, false); }
+Cta& member(const MmaTask& t, Cta& issuer, int k) {
+  return t.form.group == isa::CtaGroup::two ? issuer.cluster->ctas[(issuer.rank & ~1u) + u32(k)] : issuer;
+}
 
 void check_mma(const MmaTask& t, Cta& issuer) {
-  const int bits = isa::container_bits(t.kind), rows = t.shape.m / t.members();
+  check_lanes(t);
+  check_metadata(t);
+  check_mask(t);
+  const MmaKind kind = t.form.kind;
   for (int k = 0; k < t.members(); ++k) {
     Cta& cta = member(t, issuer, k);
     require(rules::peer_exited(cta.exited), "CTA {} of the cluster, which has exited", cta.rank);
     cta.tmem.check_columns(int(t.d & 0xFFFF), isa::accumulator_columns(t.path(), t.shape.n), "the accumulator");
-    if (t.a_in_tmem)
-      cta.tmem.check_columns(int(t.a_tmem & 0xFFFF), isa::mma_k_bytes / 4, "operand A");
+    if (t.form.a_in_tmem)
+      cta.tmem.check_columns(int(t.a_tmem & 0xFFFF), isa::a_columns(t.shape.k96), "operand A");
     else
-      check_operand({t.a, t.a_swizzle, t.shape.a_major, rows, bits}, cta, "A");
-    check_operand({t.b, t.b_swizzle, t.shape.b_major, t.shape.n / t.members(), bits}, cta, "B");
+      check_operand(operand_a(t), cta, "A");
+    check_operand(operand_b(t), cta, "B");
+    if (t.form.sparse) cta.tmem.check_columns(t.metadata_column(), isa::metadata_columns(kind), "the metadata");
     if (!t.scale_vector) continue;
-    if (t.path() == isa::DataPath::B) unmodelled("block scaling with M = 128 over two CTAs");
-    cta.tmem.check_columns(int(t.sfa & 0x1FF), isa::scale_columns(rows), "the scale factors of A");
-    cta.tmem.check_columns(int(t.sfb & 0x1FF), isa::scale_columns(t.shape.n), "the scale factors of B");
+    cta.tmem.check_columns(int(t.sfa & 0x1FF), scale_footprint(t, isa::ScaleSide::A), "the scale factors of A");
+    cta.tmem.check_columns(int(t.sfb & 0x1FF), scale_footprint(t, isa::ScaleSide::B), "the scale factors of B");
   }
 }
 
@@ -199,9 +198,8 @@ void execute_mma(Grid& grid, const MmaTask& t, Cta& issuer) {
   gemm.k = t.k();
   gemm.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
   Elements b = gather_b(grid, t, issuer);
-  gemm.b = {b.finish(t.kind, gemm.spec.b, false, t.shape.n), std::size_t(gemm.k), nullptr, 0};
-  gemm.a = {nullptr, std::size_t(gemm.k), nullptr, 0};
-  for (int k = 0; k < t.members(); ++k) execute_share(grid, t, member(t, issuer, k), gemm);
+  gemm.b.stride = std::size_t(b.k);
+  for (int k = 0; k < t.members(); ++k) execute_share(grid, t, member(t, issuer, k), b, gemm);
   ++grid.statistics.mma_instructions;
   grid.statistics.mma_flops +=
       std::uint64_t(2) * std::uint64_t(t.shape.m) * std::uint64_t(t.shape.n) * std::uint64_t(gemm.k);

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/mma_form.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tmem.hpp"
+#include "ptx/isa/zero_mask.hpp"
 #include "sim/machine.hpp"
 
 namespace kiln::sim {
@@ -16,37 +18,48 @@ namespace kiln::sim {
 /// What one thread asked for with tcgen05.mma, as values: nothing here changes after issue.
 struct MmaTask {
   const ir::Operation* operation = nullptr;
-  isa::MmaKind kind = isa::MmaKind::f16;
-  isa::CtaGroup group = isa::CtaGroup::one;
-  bool ws = false;
+  isa::MmaForm form{};
   isa::InstructionDescriptorFields shape{};
-  std::uint32_t d = 0;  // tensor-memory address
-  bool a_in_tmem = false;
-  std::uint32_t a_tmem = 0;
+  std::uint32_t d = 0;       // tensor-memory address
+  std::uint32_t a_tmem = 0;  // of A, if the form has it in tensor memory
   isa::SharedDescriptorFields a{}, b{};
   isa::Swizzle a_swizzle = isa::Swizzle::none, b_swizzle = isa::Swizzle::none;
   bool accumulate = false;  // enable-input-d
   int scale_input_d = 0;
   int scale_vector = 0;                     // scales per row of block-scaled kinds
   std::uint32_t sfa = 0, sfb = 0;           // tensor-memory addresses
+  std::uint32_t metadata = 0;               // tensor-memory address of a sparse A's
+  isa::ZeroMaskFields mask{};               // .ws: columns of B that are taken as zeros, and its shift
   std::array<std::uint32_t, 8> disabled{};  // bit per lane that is not written
 
-  int k() const;
+  /// Elements along K before A is compressed.
+  int k() const { return isa::mma_k(form.kind, form.sparse, shape.k96); }
   /// CTAs that take part.
-  int members() const { return group == isa::CtaGroup::two ? 2 : 1; }
-  isa::DataPath path() const { return isa::data_path(shape.m, group, false, ws); }
+  int members() const { return form.group == isa::CtaGroup::two ? 2 : 1; }
+  /// Rows of A in one CTA.
+  int rows() const { return shape.m / members(); }
+  isa::DataPath path() const { return isa::data_path(shape.m, form.group, form.sparse, form.ws); }
+  isa::ScalarType a_type() const { return isa::operand_type(form.kind, shape.a_type); }
+  isa::ScalarType b_type() const { return isa::operand_type(form.kind, shape.b_type); }
+  /// First column of the metadata: the descriptor chooses one of a pair.
+  int metadata_column() const { return int(metadata & 0xFFFF) + shape.selector; }
 };
 
-/// Faults unless the task may be issued: columns allocated, operands inside shared memory, in both CTAs of a pair.
+/// The `k`th CTA that a task of `issuer` works on.
+Cta& member(const MmaTask& task, Cta& issuer, int k);
+
+/// Faults unless the task may be issued: columns allocated, operands inside shared memory, in both CTAs of a pair. Ends
+/// the run as incomplete where the documents do not say what the operands mean.
 void check_mma(const MmaTask& task, Cta& issuer);
 /// Executes the task on the CTAs' memories as they are now.
 void execute_mma(Grid& grid, const MmaTask& task, Cta& issuer);
 
-/// tcgen05.cp: `rows` x `row_bytes` from shared to tensor memory. Each source row goes to `copies` lanes.
+/// tcgen05.cp: rows from shared to tensor memory. Each source row goes to one lane or more.
 struct CopyTask {
   const ir::Operation* operation = nullptr;
   isa::DataShape shape = isa::DataShape::s128x256b;
   isa::CpMulticast multicast = isa::CpMulticast::none;
+  isa::CpSourceFormat source = isa::CpSourceFormat::none;  // elements that are widened to bytes
   std::uint32_t to = 0;
   isa::SharedDescriptorFields from{};
   isa::Swizzle swizzle = isa::Swizzle::none;
@@ -56,5 +69,10 @@ void execute_copy(Grid& grid, const CopyTask& task, Cta& cta);
 
 /// tcgen05.shift.down: eight columns move up by one lane in each quarter.
 void execute_shift(std::uint32_t address, Cta& cta);
+
+// What the observer, which must be there, is told at issue: exactly the bytes and cells that the operation will touch.
+void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& task, AsyncId id);
+void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& task, Cta& cta, AsyncId id);
+void tell_shift(Context& c, const Inst& i, int lane, std::uint32_t address, Cta& cta, AsyncId id);
 
 }  // namespace kiln::sim

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "sim/fault.hpp"
 
@@ -20,6 +21,7 @@ void TensorMemory::reset() {
   owner_.fill(-1);
   live_.clear();
   state_ = {};
+  has_six_bit_ = false;
 }
 
 std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
@@ -61,6 +63,21 @@ void TensorMemory::relinquish() {
   const rules::AllocStep next = rules::step(state_, rules::AllocEvent::relinquish);
   require(next.verdict);
   state_ = next.next;
+}
+
+void TensorMemory::mark(int lane, int column, int n, CellState state) {
+  std::memset(written(lane, column), state, std::size_t(n));
+  has_six_bit_ |= state == six_bit_containers;
+}
+
+void TensorMemory::require_known(int lane, int column, int n, const char* what) const {
+  if (has_six_bit_ && std::memchr(written_.data() + index(lane, column), six_bit_containers, std::size_t(n)))
+    unmodelled(std::string(what) + " out of cells that hold decompressed 6-bit elements");
+}
+
+void TensorMemory::require_six_bit(int lane, int column, int n) const {
+  if (std::memchr(written_.data() + index(lane, column), known, std::size_t(n)))
+    unmodelled("6-bit elements in tensor memory that tcgen05.cp has not decompressed");
 }
 
 void TensorMemory::check_columns(int first, int n, const char* what) const {

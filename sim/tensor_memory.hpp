@@ -38,6 +38,15 @@ class TensorMemory {
   std::uint8_t* written(int lane, int column) { return written_.data() + index(lane, column); }
   static constexpr int lane_stride = isa::tmem_columns;
 
+  /// What `written` says of a cell. Nobody has published where in its byte tcgen05.cp leaves a decompressed 6-bit
+  /// element, so such cells are marked: the tensor core reads back what it wrote, others are told that it is not known.
+  enum CellState : std::uint8_t { unwritten, known, six_bit_containers };
+  void mark(int lane, int column, int n, CellState state);
+  /// Ends the run as incomplete if one of `n` cells holds 6-bit containers; `what` names the reader.
+  void require_known(int lane, int column, int n, const char* what) const;
+  /// The same if one of them does not.
+  void require_six_bit(int lane, int column, int n) const;
+
  private:
   static std::size_t index(int lane, int column) { return std::size_t(lane) * lane_stride + std::size_t(column); }
 
@@ -46,6 +55,7 @@ class TensorMemory {
   std::array<std::int16_t, isa::tmem_columns> owner_{};  // first column of the allocation, -1: free
   rules::AllocState state_{};
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
+  bool has_six_bit_ = false;  // somewhere, at some time
 };
 
 }  // namespace kiln::sim

@@ -1,6 +1,6 @@
 #include "sim/tensor_operands.hpp"
 
-#include <cstring>
+#include <fmt/format.h>
 
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/memory.hpp"
@@ -11,85 +11,146 @@ namespace {
 using isa::Major;
 using isa::MmaKind;
 using isa::ScalarType;
+using isa::Swizzle;
 using u32 = std::uint32_t;
+using u8 = std::uint8_t;
 
 constexpr u32 piece = swizzle_piece;
 
-// Rows of 32 stored bytes along K.
-void gather_k_major(const SharedReader& r, const SharedOperand& o, std::uint8_t* out) {
-  for (int mn = 0; mn < o.rows; ++mn)
-    for (int at = 0; at < isa::mma_k_bytes; at += int(piece))
-      std::memcpy(out + mn * isa::mma_k_bytes + at, r.at(isa::k_major_address(o.descriptor, o.swizzle, mn, at)), piece);
+bool is_packed(MmaKind kind) { return isa::container_bits(kind) == 4; }
+bool is_narrow(MmaKind kind, ScalarType type) { return isa::bits(type) < 8 && !is_packed(kind); }
+
+// The bytes of a piece that mean something: under the kinds that mix 8, 6 and 4 bits, 16 elements lie packed at its
+// front.
+u32 data_bytes(const SharedOperand& o) { return is_narrow(o.kind, o.type) ? 2 * u32(isa::bits(o.type)) : piece; }
+
+// The elements of one piece, which follow each other along the operand's contiguous dimension.
+void unpack_piece(const SharedOperand& o, const u8* from, u8* out) {
+  const int bits = isa::bits(o.type);
+  if (is_packed(o.kind)) {
+    for (u32 e = 0; e < 2 * piece; ++e) out[e] = u8(from[e / 2] >> 4 * (e % 2) & 15);
+  } else if (is_narrow(o.kind, o.type)) {
+    for (int e = 0; e < 16; ++e) {
+      const int bit = e * bits;
+      out[e] = u8((from[bit / 8] | from[bit / 8 + 1] << 8) >> bit % 8 & ((1 << bits) - 1));
+    }
+  } else {
+    std::memcpy(out, from, piece);
+  }
+}
+
+void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
+  const std::size_t unpacked = is_packed(o.kind) ? 2 * piece : piece;
+  for (int row = 0; row < o.rows; ++row) {
+    if (o.skips(row)) continue;
+    u8* to = out.row(first + row);
+    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked)
+      unpack_piece(o, r.at(isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at), data_bytes(o)), to);
+  }
 }
 
 // The same rows out of memory where the other dimension is contiguous.
-void gather_mn_major(const SharedReader& r, const SharedOperand& o, std::uint8_t* out) {
-  const int size = o.bits / 8, per_piece = int(piece) / size, k_count = isa::mma_k_bytes / size;
-  for (int k = 0; k < k_count; ++k)
-    for (int mn = 0; mn < o.rows; mn += per_piece) {
-      const std::uint8_t* from = r.at(isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k));
-      for (int j = 0; j < per_piece && mn + j < o.rows; ++j)
-        std::memcpy(out + (mn + j) * isa::mma_k_bytes + k * size, from + j * size, std::size_t(size));
+void gather_mn_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
+  const int size = o.container_bytes(), per_piece = int(piece) / size;
+  const auto in_operand = [&](int row) { return row >= 0 && row < o.rows && !o.skips(row); };
+  for (int k = 0; k < out.k; ++k)
+    for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece) {
+      const int row = mn - o.first_row;
+      bool wanted = false;
+      for (int j = 0; j < per_piece; ++j) wanted |= in_operand(row + j);
+      if (!wanted) continue;
+      u8 elements[piece];
+      unpack_piece(o, r.at(isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k), data_bytes(o)), elements);
+      for (int j = 0; j < per_piece; ++j)
+        if (in_operand(row + j))
+          std::memcpy(out.row(first + row + j) + k * size, elements + j * size, std::size_t(size));
     }
 }
 
-// Stored rows become one element to a byte where elements are narrower than their storage says.
-// In 16-byte pieces of the mixed kinds, 16 elements lie packed at the front; in the fp4 kinds nibbles fill everything.
-void widen(MmaKind kind, ScalarType type, bool in_tmem, int rows, const std::vector<std::uint8_t>& stored,
-           std::vector<std::uint8_t>& out) {
-  const int bits = isa::bits(type), k = isa::mma_k(kind);
-  const bool packed = isa::container_bits(kind) == 4;
-  for (int row = 0; row < rows; ++row)
-    for (int e = 0; e < k; ++e) {
-      const std::uint8_t* from = stored.data() + row * isa::mma_k_bytes;
-      std::uint8_t v = 0;
-      if (packed)
-        v = std::uint8_t(from[e / 2] >> 4 * (e % 2) & 15);
-      else if (in_tmem)
-        v = std::uint8_t(bits == 4 ? from[e] >> 2 & 15 : from[e]);
-      else {
-        const int bit = e % 16 * bits;
-        const std::uint8_t* chunk = from + e / 16 * 16;
-        v = std::uint8_t((chunk[bit / 8] | chunk[bit / 8 + 1] << 8) >> bit % 8 & ((1 << bits) - 1));
-      }
-      out[std::size_t(row * k + e)] = v;
-    }
+// One row of A out of the cells of its lane: fp4 of the mixed kinds in bits 2 to 5 of its byte, 6 bits wherever
+// tcgen05.cp has put them.
+void unpack_cells(MmaKind kind, ScalarType type, const u8* from, int bytes, u8* out) {
+  if (is_packed(kind))
+    for (int e = 0; e < 2 * bytes; ++e) out[e] = u8(from[e / 2] >> 4 * (e % 2) & 15);
+  else if (isa::bits(type) == 4)
+    for (int e = 0; e < bytes; ++e) out[e] = u8(from[e] >> 2 & 15);
+  else
+    std::memcpy(out, from, std::size_t(bytes));
+}
+
+// K of more than 32 bytes: what lies behind the end of a swizzled line only an absolute leading dimension says, and the
+// ISA gives that to K = 96 alone.
+void check_lines(const SharedOperand& o, const char* what) {
+  const isa::SharedDescriptorFields& d = o.descriptor;
+  const bool lines = o.major == Major::K && o.swizzle != Swizzle::none;
+  if (d.leading_is_absolute) {
+    const bool known = lines && o.swizzle == Swizzle::b128 && d.base_offset == 0 && o.k_bytes == isa::a_k_bytes(true);
+    if (!known)
+      unmodelled("an absolute leading dimension on other than a K-major operand of K = 96 with the 128-byte swizzle");
+    return;
+  }
+  const int span = isa::span_bytes(o.swizzle);
+  if (lines && o.k_bytes > isa::mma_k_bytes && int(d.start) % span + o.k_bytes > span)
+    unmodelled(fmt::format("{} bytes along K of operand {} that run past a line of its {} swizzle", o.k_bytes, what,
+                           isa::spelling(o.swizzle)));
 }
 
 }  // namespace
 
-const std::uint8_t* SharedReader::at(u32 address) const {
+const u8* SharedReader::at(u32 address, u32 bytes) const {
   const View v = cta.shared.view(address);
-  if (!v.all_written(piece)) check_written(grid, operation, {v, isa::Space::shared_cta, &cta, address}, piece);
+  if (!v.all_written(bytes)) check_written(grid, operation, {v, isa::Space::shared_cta, &cta, address}, bytes);
   return v.data;
 }
 
-void gather_shared(const SharedReader& r, const SharedOperand& o, std::uint8_t* out) {
+SharedOperand operand_a(const MmaTask& t) {
+  return {t.a, t.a_swizzle, t.shape.a_major, t.form.kind, t.a_type(), t.rows(), isa::a_k_bytes(t.shape.k96)};
+}
+
+SharedOperand operand_b(const MmaTask& t, const std::vector<u8>* zeroed) {
+  return {t.b,
+          t.b_swizzle,
+          t.shape.b_major,
+          t.form.kind,
+          t.b_type(),
+          t.shape.n / t.members(),
+          isa::b_k_bytes(t.form.sparse, t.shape.k96),
+          t.mask.shift,
+          zeroed};
+}
+
+void gather_shared(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
   if (o.major == Major::K)
-    gather_k_major(r, o, out);
+    gather_k_major(r, o, out, first);
   else
-    gather_mn_major(r, o, out);
+    gather_mn_major(r, o, out, first);
+}
+
+void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Elements& out) {
+  const int column = int(t.a_tmem & 0xFFFF), columns = isa::a_columns(t.shape.k96);
+  bool poison = false;
+  for (int row = 0; row < part.rows; ++row) {
+    const int lane = part.lane_of(row);
+    if (isa::bits(t.a_type()) == 6)
+      cta.tmem.require_six_bit(lane, column, columns);
+    else
+      cta.tmem.require_known(lane, column, columns, "A");
+    poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(columns)) != nullptr;
+    u8 cells[isa::a_k_bytes(true)];
+    std::memcpy(cells, cta.tmem.cell(lane, column), std::size_t(4 * columns));
+    unpack_cells(t.form.kind, t.a_type(), cells, 4 * columns, out.row(row));
+  }
+  if (poison) report_poison(grid, t, "A", column);
 }
 
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
+  check_lines(o, what);
   const std::size_t size = cta.shared.size();
-  const int element = std::max(1, o.bits / 8);
-  for (int mn = 0; mn < o.rows; ++mn)
-    for (int k = 0; k < isa::mma_k_bytes; k += int(piece)) {
-      const u32 at = o.major == Major::K
-                         ? isa::k_major_address(o.descriptor, o.swizzle, mn, k)
-                         : isa::mn_major_address(o.descriptor, o.swizzle, element, mn, k / element) & ~(piece - 1);
-      require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
-              "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", mn, what, at,
-              reserved_shared_bytes, size);
-    }
-}
-
-const std::uint8_t* Elements::finish(MmaKind kind, ScalarType type, bool in_tmem, int rows) {
-  if (isa::bits(type) >= 8) return stored.data();
-  wide.resize(std::size_t(rows * isa::mma_k(kind)));
-  widen(kind, type, in_tmem, rows, stored, wide);
-  return wide.data();
+  for_pieces(o, [&](int row, u32 at) {
+    require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
+            "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, what, at,
+            reserved_shared_bytes, size);
+  });
 }
 
 }  // namespace kiln::sim

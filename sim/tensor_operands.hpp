@@ -1,48 +1,95 @@
-// Operands of the tensor core, gathered out of shared and tensor memory into rows with K contiguous.
+// Operands of the tensor core, gathered out of shared and tensor memory into rows with K contiguous, in the form that
+// ptx/num takes: one element to a byte where elements are narrower than their storage says.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
-#include "sim/tensor_core.hpp"
+#include "sim/tensor_part.hpp"
 
 namespace kiln::sim {
 
 inline constexpr std::uint32_t swizzle_piece = 16;  // a swizzle moves 16-byte pieces whole
 
-/// Shared memory as the tensor core reads it: 16 bytes at a time, poison reported.
+/// Shared memory as the tensor core reads it: pieces of 16 bytes, of which the first `bytes` count; poison reported.
 struct SharedReader {
   Grid& grid;
   const ir::Operation* operation;
   Cta& cta;
 
-  const std::uint8_t* at(std::uint32_t address) const;
+  const std::uint8_t* at(std::uint32_t address, std::uint32_t bytes = swizzle_piece) const;
 };
 
-/// One operand in shared memory; `bits` of a container.
+/// One operand in shared memory.
 struct SharedOperand {
   const isa::SharedDescriptorFields& descriptor;
   isa::Swizzle swizzle;
   isa::Major major;
+  isa::MmaKind kind;
+  isa::ScalarType type;
   int rows;
-  int bits;
+  int k_bytes;                                   // along K, as stored
+  int first_row = 0;                             // of .ws, whose B may be shifted
+  const std::vector<std::uint8_t>* zeroed = {};  // .ws: rows from `first_row` on that are taken as zeros and not read
+
+  int container_bytes() const { return std::max(8, isa::container_bits(kind)) / 8; }
+  bool skips(int row) const { return zeroed && (*zeroed)[std::size_t(row)]; }
 };
 
-/// Writes `rows` rows of 32 stored bytes along K.
-void gather_shared(const SharedReader& reader, const SharedOperand& operand, std::uint8_t* out);
-/// Faults unless every piece that the operand covers lies in the CTA's shared memory; `what` names it.
+/// A and B of a task as they lie in one CTA.
+SharedOperand operand_a(const MmaTask& task);
+SharedOperand operand_b(const MmaTask& task, const std::vector<std::uint8_t>* zeroed = nullptr);
+
+/// Rows of elements, each of one, two or four bytes.
+struct Elements {
+  int k = 0;
+  int bytes = 1;  // of one element
+  std::vector<std::uint8_t> data{};
+
+  Elements(int rows, int row_elements, isa::ScalarType type)
+      : k(row_elements),
+        bytes(std::max(8, isa::bits(type)) / 8),
+        data(std::size_t(rows) * std::size_t(k) * std::size_t(bytes)) {}
+  std::uint8_t* row(int r) { return data.data() + std::size_t(r) * std::size_t(k) * std::size_t(bytes); }
+};
+
+/// Fills the rows from `first` on.
+void gather_shared(const SharedReader& reader, const SharedOperand& operand, Elements& out, int first = 0);
+/// Fills the rows with a part's A out of tensor memory.
+void gather_tensor(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, Elements& out);
+
+/// Faults unless every piece that the operand covers lies in the CTA's shared memory; `what` names it. Ends the run as
+/// incomplete for layouts that the documents leave open.
 void check_operand(const SharedOperand& operand, Cta& cta, const char* what);
 
-/// Rows of an operand: as stored, and one element to a byte where elements are narrower than their storage says.
-struct Elements {
-  std::vector<std::uint8_t> stored, wide;
+/// Calls f(row, address) for every piece of the operand; `row` is the first one that the piece holds something of.
+template <class F>
+void for_pieces(const SharedOperand& o, F f) {
+  constexpr int piece = int(swizzle_piece);
+  if (o.major == isa::Major::K) {
+    for (int row = 0; row < o.rows; ++row)
+      for (int at = 0; at < o.k_bytes; at += piece)
+        f(row, isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at));
+    return;
+  }
+  const int size = o.container_bytes(), per_piece = piece / size;
+  for (int k = 0; k < o.k_bytes / size; ++k)
+    for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece)
+      f(mn - o.first_row, isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k));
+}
 
-  explicit Elements(int rows)
-      : stored(std::size_t(rows * isa_row_bytes) + 1) {}  // sub-byte elements are read two bytes at a time
-  /// The rows in the form that ptx/num takes.
-  const std::uint8_t* finish(isa::MmaKind kind, isa::ScalarType type, bool in_tmem, int rows);
+// What is read beside A and B (tensor_sides.cpp).
 
-  static constexpr int isa_row_bytes = 32;
-};
+/// Scale bytes of each row of A that the CTA holds, or of each column of B: `scale_vector` each.
+std::vector<std::uint8_t> gather_scales(Grid& grid, const MmaTask& task, Cta& cta, isa::ScaleSide side);
+/// Columns that the scales cover from their address on.
+int scale_footprint(const MmaTask& task, isa::ScaleSide side);
+/// Metadata of each row of a part's A in the order of ptx/num: the nibble of the first chunk lowest.
+std::vector<std::uint32_t> gather_metadata(Grid& grid, const MmaTask& task, const Part& part, Cta& cta);
+/// Words of metadata that a row has.
+int metadata_words(isa::MmaKind kind);
+
+void report_poison(Grid& grid, const MmaTask& task, const char* what, int column);
 
 }  // namespace kiln::sim

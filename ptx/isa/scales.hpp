@@ -70,9 +70,10 @@ constexpr int scales_per_row(MmaKind kind, ScaleVector v, bool k96 = false) {
   return block ? mma_k(kind, false, k96) / block : 0;
 }
 
-/// Where scale `k` (0 to 3) of a row of A or of a column of B lies, relative to the scale address: 32 rows to a column of
-/// cells, the scales along K in the bytes of a cell. The hardware wants the same cells in every quarter of the lanes:
-/// `lane` is that of the first. PTX ISA "tcgen05, Layout of the Scale Factor".
+/// Where byte `k` of the scales of a row of A or of a column of B lies, relative to the scale address: 32 rows to a column
+/// of cells, the scales along K in the bytes of a cell, from the fifth on in the next group of `group_columns`. The
+/// hardware wants the same cells in every quarter of the lanes: `lane` is that of the first. PTX ISA "tcgen05, Layout of
+/// the Scale Factor".
 struct ScaleCell {
   int lane = 0;
   int column = 0;
@@ -80,10 +81,16 @@ struct ScaleCell {
   constexpr bool operator==(const ScaleCell&) const = default;
 };
 
-constexpr ScaleCell scale_cell(int row, int k = 0) { return {row % 32, row / 32, k}; }
+inline constexpr int scales_per_cell = 4;
+constexpr ScaleCell scale_cell(int row, int k = 0, int group_columns = 0) {
+  return {row % 32, row / 32 + k / scales_per_cell * group_columns, k % scales_per_cell};
+}
 
 /// Which operand's scales: A's belong to rows, B's to columns.
 enum class ScaleSide : std::uint8_t { A, B };
+
+/// Whether B's scales lie by halves of N in halves of the lanes, as the columns of the accumulator do.
+constexpr bool scales_lie_in_halves(CtaGroup group, int m) { return group == CtaGroup::two && m == 128; }
 
 /// Rows of A and columns of B whose scale factors one CTA reads. PTX ISA "Scale Factor A/B Layout".
 struct ScaledExtents {
@@ -93,7 +100,7 @@ struct ScaledExtents {
 
 constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
   if (group == CtaGroup::one) return {m, n};
-  return {m / 2, m == 256 ? n : n / 2};  // M = 128: each half of N in half of the lanes
+  return {m / 2, scales_lie_in_halves(group, m) ? n / 2 : n};
 }
 
 /// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
@@ -115,7 +122,6 @@ struct ScalePlace {
   int id = 0;
   constexpr bool operator==(const ScalePlace&) const = default;
 };
-inline constexpr int scales_per_cell = 4;
 constexpr ScalePlace scale_place(int scales, int group_columns, int step) {
   const int byte = scales * step;
   return {byte / scales_per_cell * group_columns, byte % scales_per_cell};

@@ -115,12 +115,19 @@ class SharedDescriptor {
 };
 
 /// The shared address of byte `k_byte` of row `mn` of a K-major operand, within one MMA. `k_byte` counts stored bytes
-/// along K from the start of the instruction's K extent.
+/// along K from the start of the instruction's K extent. An absolute leading dimension (K = 96, 128-byte swizzle) is
+/// where a row goes on whose bytes run past its line of one span.
 constexpr std::uint32_t k_major_address(const SharedDescriptorFields& d, Swizzle s, int mn, int k_byte) {
   const auto row = std::uint32_t(mn), byte = std::uint32_t(k_byte);
   std::uint32_t linear = d.start + row / 8 * d.stride;
-  if (s == Swizzle::none) linear += row % 8 * 16 + byte / 16 * d.leading + byte % 16;
-  else linear += row % 8 * std::uint32_t(span_bytes(s)) + byte;
+  if (s == Swizzle::none) {
+    linear += row % 8 * 16 + byte / 16 * d.leading + byte % 16;
+  } else {
+    const auto span = std::uint32_t(span_bytes(s)), in_line = d.start % span + byte;
+    const bool elsewhere = d.leading_is_absolute && in_line >= span;
+    linear += row % 8 * span + byte;
+    if (elsewhere) linear = d.leading + row / 8 * d.stride + row % 8 * span + in_line - span;
+  }
   return swizzled(s, linear, d.base_offset);
 }
 

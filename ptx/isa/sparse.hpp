@@ -27,4 +27,35 @@ constexpr int metadata_columns(MmaKind kind, int steps) {
   return metadata_columns(kind) == 1 ? (steps + 1) & ~1 : 2 * steps;
 }
 
+/// Elements along K of which one nibble of metadata says the kept half: two of four, one of two (tf32), two of four
+/// pairs (packed 4-bit kinds).
+constexpr int metadata_chunk(MmaKind kind) {
+  return kind == MmaKind::tf32 ? 2 : container_bits(kind) == 4 ? 8 : 4;
+}
+
+/// Where the nibble of row `m` for chunk `chunk` lies: `row` is the row whose lane of the accumulator's layout holds it,
+/// `column` counts from the metadata's. The 16- and 32-bit kinds put both halves of K into eight rows' lanes, and rows m
+/// and m + 8 into one cell. PTX ISA "Sparse matrices, Metadata".
+struct MetadataCell {
+  int row = 0;
+  int column = 0;
+  int bit = 0;
+  constexpr bool operator==(const MetadataCell&) const = default;
+};
+constexpr MetadataCell metadata_cell(MmaKind kind, int m, int chunk) {
+  if (metadata_columns(kind) == 2) return {m, chunk / 8, chunk % 8 * 4};
+  const int half = mma_k(kind, true) / metadata_chunk(kind) / 2;  // chunks
+  return {m / 16 * 16 + chunk / half * 8 + m % 8, 0, m / 8 % 2 * 16 + chunk % half * 4};
+}
+
+/// Whether a nibble of metadata means something: two different places, of which 0x6 names the later first; for tf32 the
+/// first of two (0x4) or the second (0xE).
+constexpr bool is_selector(MmaKind kind, unsigned nibble) {
+  if (kind == MmaKind::tf32) return nibble == 0x4 || nibble == 0xE;
+  return nibble == 0x6 || (nibble < 16 && (nibble & 3) < nibble >> 2);
+}
+
+static_assert(metadata_cell(MmaKind::f16, 9, 4) == MetadataCell{9, 0, 16});
+static_assert(metadata_cell(MmaKind::tf32, 1, 7) == MetadataCell{9, 0, 12});
+
 }  // namespace kiln::isa

@@ -32,7 +32,7 @@ constexpr MmaColumns mma_columns(MmaKind kind, CtaGroup g, bool byte_mn_major_b 
   return {step, step};
 }
 
-/// K elements of one instruction. An operand's stored K extent is always 32 bytes (48 for K = 96).
+/// K elements of one instruction, counted before A is compressed.
 constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
   int k = 0;
   switch (kind) {
@@ -46,6 +46,10 @@ constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
 }
 inline constexpr int mma_k_bytes = 32;
 
+/// Bytes along K that one MMA reads of each row of A, and of each column of B, which is never compressed.
+constexpr int a_k_bytes(bool k96) { return k96 ? 48 : mma_k_bytes; }
+constexpr int b_k_bytes(bool sparse, bool k96) { return sparse ? 2 * mma_k_bytes : a_k_bytes(k96); }
+
 /// Bits that one stored element takes in shared memory under a kind: sub-byte types of the mixed kinds live in bytes.
 constexpr int container_bits(MmaKind kind) {
   switch (kind) {
@@ -54,6 +58,12 @@ constexpr int container_bits(MmaKind kind) {
     case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 4;
     default: return 8;
   }
+}
+
+/// Bits of an element that tcgen05.cp widens to a byte; 0 without decompression. Sixteen of them lie packed at the front
+/// of 16 bytes. PTX ISA "tcgen05.cp, Optional Decompression".
+constexpr int source_bits(CpSourceFormat f) {
+  return f == CpSourceFormat::b6x16_p32 ? 6 : f == CpSourceFormat::b4x16_p64 ? 4 : 0;
 }
 
 }  // namespace kiln::isa

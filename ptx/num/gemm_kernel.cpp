@@ -111,13 +111,13 @@ const SmallFormat& small_format(ScalarType type) {
 std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, std::uint32_t c) {
   const GemmTask& task = *job.task;
   const DotSpec& spec = task.spec;
-  const int stored = dense_k(spec.kind), logical = spec.sparse ? 2 * stored : stored;
+  const int stored = stored_k(spec), logical = spec.sparse ? 2 * stored : stored;
   if (has_vector_path(spec) && task.arithmetic == Arithmetic::exact) {
     const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||
                      job.b.specials[job.b.strip(column, step)] == StripSpecial::nan;
     if (nan) return static_cast<std::uint32_t>(canonical_nan(spec.d));
   }
-  std::array<std::uint32_t, 64> a;
+  std::array<std::uint32_t, 96> a;
   std::array<std::uint32_t, 128> b;
   load_words(task.a, spec.a, row, step * stored, stored, a.data());
   load_words(task.b, spec.b, column, step * logical, logical, b.data());
@@ -148,7 +148,7 @@ const GemmCounters& GemmKernel::counters() const { return state_->job.counters; 
 void GemmKernel::run(const GemmTask& task) {
   GemmJob& job = state_->job;
   job.task = &task;
-  const int k = dense_k(task.spec.kind);
+  const int k = stored_k(task.spec);
   const int steps = task.k / (task.spec.sparse ? 2 * k : k);
   job.counters.elements +=
       static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);

@@ -27,8 +27,9 @@ struct DotSpec {
   ScalarType b = ScalarType::bf16;
   ScalarType d = ScalarType::f32;       // f32, f16, or s32 for i8; C has the same type
   ScalarType scale = ScalarType::none;  // ue8m0 or ue4m3 for the block-scaled kinds
-  int scale_vector = 0;                 // 1, 2 or 4 scales for each row of A and column of B
+  int scale_vector = 0;                 // 1, 2 or 4 scales for each row of A and column of B; 3 or 6 for K = 96
   bool sparse = false;                  // A holds only the selected half of k
+  bool k96 = false;                     // mxf4 and mxf4nvf4: K of 96 (sm_103a)
   bool saturate = false;                // i8: clamp the sum once, at the end, instead of wrapping
   bool negate_a = false;
   bool negate_b = false;
@@ -47,6 +48,9 @@ struct DotSides {
 
 /// K of one dense instruction of this kind, in elements (sparse B has twice as many).
 int dense_k(MmaKind kind);
+
+/// Elements of a row of A that one instruction reads: its K, half of it if A is sparse.
+int stored_k(const DotSpec& spec);
 
 /// Logical column of B that stored element `slot` of a sparse A row meets; metadata holds 4-bit selectors, low nibble
 /// first.

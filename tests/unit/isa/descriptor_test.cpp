@@ -101,3 +101,53 @@ TEST_CASE("targets parse and print, and tcgen05 needs a suffix") {
   CHECK_FALSE(has_tcgen05(Target{100}));
   CHECK_FALSE(has_tcgen05(sm_120a));
 }
+
+TEST_CASE("metadata of a sparse A lies in the cells that CUTLASS says") {
+  const std::map<std::string, MmaKind> kinds{{"E_f16_M128", MmaKind::f16},
+                                             {"E_tf32_M128", MmaKind::tf32},
+                                             {"E_8b_M128", MmaKind::f8f6f4},
+                                             {"E_f4_M128", MmaKind::mxf4}};
+  const auto fragments = golden().at("tmem_fragments");
+  for (const auto& [name, kind] : kinds) {
+    const std::string fragment = name;
+    CAPTURE(fragment);
+    for (const auto& p : fragments.at(name)) {
+      const int k = p.at("k_or_n"), per_mma = mma_k(kind, true), chunk = metadata_chunk(kind);
+      const MetadataPlace place = metadata_place(kind, k / per_mma);
+      const MetadataCell cell = metadata_cell(kind, p.at("row"), k % per_mma / chunk);
+      CHECK(cell.row == p.at("lane"));
+      CHECK(place.column + place.selector + cell.column == p.at("column"));
+      CHECK(cell.bit + k % chunk * 4 / chunk == p.at("bit"));
+    }
+  }
+}
+
+TEST_CASE("scales lie in the cells that CUTLASS says, each group of four behind the rows of the one before") {
+  const std::map<std::string, int> group_columns{
+      {"SFA_1X_M128", scale_group_columns(ScaleSide::A, 128, 128, CtaGroup::one)},
+      {"SFA_2X_M128", scale_group_columns(ScaleSide::A, 128, 128, CtaGroup::one)},
+      {"SFA_4X_M128", scale_group_columns(ScaleSide::A, 256, 128, CtaGroup::two)},
+      {"SFB_1X_N256", scale_group_columns(ScaleSide::B, 128, 256, CtaGroup::one)},
+      {"SFA_4X_M128_2x2", scale_group_columns(ScaleSide::A, 128, 256, CtaGroup::two)}};
+  const auto fragments = golden().at("tmem_fragments");
+  for (const auto& [name, columns] : group_columns) {
+    const std::string fragment = name;
+    CAPTURE(fragment);
+    for (const auto& p : fragments.at(name)) {
+      const ScaleCell cell = scale_cell(p.at("row"), p.at("k_or_n"), columns);
+      CHECK(cell.lane == p.at("lane"));
+      CHECK(cell.column == p.at("column"));
+      CHECK(8 * cell.byte == p.at("bit"));
+    }
+  }
+}
+
+TEST_CASE("metadata nibbles name two different places") {
+  for (const MmaKind kind : {MmaKind::f16, MmaKind::f8f6f4, MmaKind::i8, MmaKind::mxf4}) {
+    std::string legal;
+    for (unsigned nibble = 0; nibble < 16; ++nibble)
+      if (is_selector(kind, nibble)) legal += "0123456789ABCDEF"[nibble];
+    CHECK(legal == "4689CDE");
+  }
+  for (unsigned nibble = 0; nibble < 16; ++nibble) CHECK(is_selector(MmaKind::tf32, nibble) == (nibble == 4 || nibble == 14));
+}

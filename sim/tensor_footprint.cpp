@@ -1,0 +1,95 @@
+// What the observer is told of a tcgen05.mma: the bytes of shared memory and the cells of tensor memory that it
+// touches, no more, since a byte too many would look like a race with whoever owns it.
+#include <algorithm>
+
+#include "ptx/isa/sparse.hpp"
+#include "sim/tensor_operands.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+struct Teller {
+  Context& c;
+  const Inst& i;
+  int lane;
+  AsyncId id;
+
+  void tell(const Range& r, AccessKind k, Proxy p) const {
+    c.grid->observer->access(c.agent(1u << lane), *i.operation, r, k, p, id);
+  }
+  void cells(const Cta& cta, int first_lane, int lanes, int column, int columns, AccessKind k) const {
+    tell({isa::Space::reg, cta.index, isa::pack(isa::TmemAddress{first_lane, column}), u64(4 * columns), u32(lanes)}, k,
+         Proxy::tensor_memory);
+  }
+  // The pieces of an operand, joined where they follow each other.
+  void operand(const Cta& cta, const SharedOperand& o) const {
+    std::vector<u32> pieces;
+    for_pieces(o, [&](int, u32 at) { pieces.push_back(at & ~(swizzle_piece - 1)); });
+    std::sort(pieces.begin(), pieces.end());
+    pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+    for (std::size_t k = 0; k < pieces.size();) {
+      std::size_t end = k + 1;
+      while (end < pieces.size() && pieces[end] == pieces[end - 1] + swizzle_piece) ++end;
+      tell({isa::Space::shared_cta, cta.index, pieces[k], u64(swizzle_piece) * (end - k), 1}, AccessKind::read,
+           Proxy::async);
+      k = end;
+    }
+  }
+};
+
+bool is_written(const MmaTask& t, const Cta& cta, int lane) {
+  const std::size_t half = t.form.group == isa::CtaGroup::two ? (cta.rank & 1) * 4 : 0;
+  return !(t.disabled[half + std::size_t(lane / 32)] >> lane % 32 & 1);
+}
+
+// D of a part: read and written where its lanes are not disabled.
+void tell_accumulator(const Teller& to, const MmaTask& t, const Part& part, const Cta& cta) {
+  const int column = int(t.d & 0xFFFF);
+  for (int row = 0; row < part.rows;) {
+    const int lane = part.lane_of(row);
+    int lanes = 0;
+    for (; row < part.rows && part.lane_of(row) == lane + lanes && is_written(t, cta, lane + lanes); ++row) ++lanes;
+    if (lanes == 0) {
+      ++row;
+      continue;
+    }
+    if (t.accumulate) to.cells(cta, lane, lanes, column, part.n, AccessKind::read);
+    to.cells(cta, lane, lanes, column, part.n, AccessKind::write);
+  }
+}
+
+void tell_share(const Teller& to, const MmaTask& t, const Cta& cta) {
+  for (const Part& part : parts_of(t)) {
+    tell_accumulator(to, t, part, cta);
+    for (int row = 0; row < part.rows; row += part.run()) {
+      const int lane = part.lane_of(row);
+      if (t.form.a_in_tmem)
+        to.cells(cta, lane, part.run(), int(t.a_tmem & 0xFFFF), isa::a_columns(t.shape.k96), AccessKind::read);
+      if (t.form.sparse)
+        to.cells(cta, lane, part.run(), t.metadata_column(), isa::metadata_columns(t.form.kind), AccessKind::read);
+    }
+  }
+  for (const isa::ScaleSide side : {isa::ScaleSide::A, isa::ScaleSide::B}) {
+    const u32 address = side == isa::ScaleSide::A ? t.sfa : t.sfb;
+    if (t.scale_vector)
+      to.cells(cta, 0, isa::tmem_lanes, int(address & (isa::tmem_columns - 1)), scale_footprint(t, side),
+               AccessKind::read);
+  }
+}
+
+}  // namespace
+
+void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& t, AsyncId id) {
+  const Teller to{c, i, lane, id};
+  for (int k = 0; k < t.members(); ++k) {
+    const Cta& cta = member(t, *c.cta, k);
+    if (!t.form.a_in_tmem) to.operand(cta, operand_a(t));
+    to.operand(cta, operand_b(t));
+    tell_share(to, t, cta);
+  }
+}
+
+}  // namespace kiln::sim

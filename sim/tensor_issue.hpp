@@ -1,0 +1,28 @@
+// What every instruction of the tensor core does when a thread issues it.
+#pragma once
+
+#include <vector>
+
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/rules/verdict.hpp"
+#include "sim/lowering.hpp"
+#include "sim/machine.hpp"
+
+namespace kiln::sim {
+
+/// Faults when a rule is broken whose severity is error; reports the others and goes on.
+void judge(Context& c, const Inst& i, const rules::Verdict& v);
+
+/// The swizzle of a matrix descriptor, after the rules that it must keep by itself.
+isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescriptorFields& d);
+
+/// Faults when cta_group::2 is used in a cluster that is not made of pairs.
+void check_pair(const Context& c, isa::CtaGroup group);
+
+/// A new asynchronous operation, told to the observer.
+AsyncId announce(Context& c, const Inst& i, int lane);
+
+/// tcgen05.mma in its four forms (ops_mma.cpp).
+bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst);
+
+}  // namespace kiln::sim

@@ -1,0 +1,47 @@
+// The tensor core's queue: what was issued executes in order, one operation at a time, each a seeded while after the
+// one before. A commit waits for what its own thread has issued. PTX ISA "tcgen05, Pipelined Instructions".
+#include "sim/machine.hpp"
+
+namespace kiln::sim {
+
+void issue_tensor_op(Cta& cta, TensorOp op) {
+  TensorQueue& q = cta.tensor;
+  q.last_of_thread[op.thread] = ++q.issued;
+  q.waiting.push_back(std::move(op));
+  if (!q.busy) start_tensor_op(cta);
+}
+
+void start_tensor_op(Cta& cta) {
+  TensorQueue& q = cta.tensor;
+  q.busy = true;
+  Cta* self = &cta;
+  cta.cluster->later(8, 120, q.waiting.front().operation, [self] {
+    TensorQueue& queue = self->tensor;
+    TensorOp op = std::move(queue.waiting.front());
+    queue.waiting.pop_front();
+    op.action();
+    ++queue.completed;
+    if (self->cluster->grid.observer) self->cluster->grid.observer->complete(op.id);
+    queue.busy = false;
+    for (std::size_t k = 0; k < queue.commits.size();) {
+      if (queue.commits[k].after > queue.completed) {
+        ++k;
+        continue;
+      }
+      self->cluster->later(1, 40, queue.commits[k].operation, std::move(queue.commits[k].action));
+      queue.commits.erase(queue.commits.begin() + std::ptrdiff_t(k));
+    }
+    if (!queue.waiting.empty()) start_tensor_op(*self);
+  });
+}
+
+void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action) {
+  TensorQueue& q = cta.tensor;
+  const std::uint64_t after = q.last_of_thread[thread];
+  if (after <= q.completed)
+    cta.cluster->later(1, 40, operation, std::move(action));
+  else
+    q.commits.push_back({after, operation, std::move(action)});
+}
+
+}  // namespace kiln::sim
