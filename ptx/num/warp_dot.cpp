@@ -19,9 +19,7 @@ bool is_fp8(ScalarType t) { return t == ScalarType::e4m3 || t == ScalarType::e5m
 bool is_integer(const WarpDotSpec& s) { return s.d == ScalarType::s32; }
 
 // sm_89 has fp8 in hardware with a narrow accumulator, and so has sm_90, but for warpgroups alone.
-bool is_narrow_fp8(const WarpDotSpec& s) {
-  return is_fp8(s.a) && (s.unit == WarpUnit::wgmma || s.sm == ada);
-}
+bool is_narrow_fp8(const WarpDotSpec& s) { return is_fp8(s.a) && (s.unit == WarpUnit::wgmma || s.sm == ada); }
 
 // s4 and s8 are sign-extended out of the low bits of their words.
 std::int64_t integer(ScalarType type, std::uint32_t word) {

@@ -70,8 +70,8 @@ TEST_CASE("metadata of every sparse shape fills the lanes that the selector choo
     int bits, k, sets;
   };
   // f16 k16, k32; tf32 k8, k16; s8 k32, k64; s4 k64, k128: sets of lanes as the ISA's ranges of the selector say.
-  for (const auto& [bits, k, sets] : {Shape{16, 16, 4}, {16, 32, 2}, {32, 8, 4}, {32, 16, 2}, {8, 32, 2}, {8, 64, 1},
-                                      {4, 64, 2}, {4, 128, 1}}) {
+  for (const auto& [bits, k, sets] :
+       {Shape{16, 16, 4}, {16, 32, 2}, {32, 8, 4}, {32, 16, 2}, {8, 32, 2}, {8, 64, 1}, {4, 64, 2}, {4, 128, 1}}) {
     CAPTURE(bits);
     CAPTURE(k);
     const int stored = k / 2, chunks = stored / metadata_kept(bits);
@@ -110,8 +110,10 @@ TEST_CASE("a matrix that ldmatrix or stmatrix moves is held once, byte by byte")
     bool trans;
     int bytes;
   };
-  for (const auto& [shape, trans, bytes] : {Kind{DataShape::m8n8, false, 128}, {DataShape::m8n8, true, 128},
-                                            {DataShape::m8n16, false, 128}, {DataShape::m16n16, true, 256},
+  for (const auto& [shape, trans, bytes] : {Kind{DataShape::m8n8, false, 128},
+                                            {DataShape::m8n8, true, 128},
+                                            {DataShape::m8n16, false, 128},
+                                            {DataShape::m16n16, true, 256},
                                             {DataShape::m16n8, true, 128}}) {
     std::set<std::pair<int, int>> used;
     for (int t = 0; t < 32; ++t)

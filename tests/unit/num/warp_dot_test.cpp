@@ -27,7 +27,8 @@ const std::vector<Row>& rows() {
     std::ifstream file(KILN_TEST_DATA "/num/warp_mma_hw.json");
     std::vector<Row> out;
     for (const auto& j : nlohmann::json::parse(file))
-      out.push_back({j.at("gpu"), j.at("a_fmt"), j.at("d_fmt"), j.at("a"), j.at("b"), j.at("c"), j.at("expect_f32_word")});
+      out.push_back(
+          {j.at("gpu"), j.at("a_fmt"), j.at("d_fmt"), j.at("a"), j.at("b"), j.at("c"), j.at("expect_f32_word")});
     return out;
   }();
   return all;
@@ -37,8 +38,8 @@ MmaKind kind_of(ScalarType t) {
   return t == ScalarType::tf32 ? MmaKind::tf32 : kiln::isa::bits(t) == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
 }
 
-// The file has no instruction. fp8 rows with an f32 D from an H100 are wgmma whose C was not read; every other row is of
-// one warp: wmma for the wider types, mma.sync for fp8.
+// The file has no instruction. fp8 rows with an f32 D from an H100 are wgmma whose C was not read; every other row is
+// of one warp: wmma for the wider types, mma.sync for fp8.
 WarpDotSpec spec_of(const Row& r) {
   WarpDotSpec s;
   s.sm = r.gpu == "B200" ? 100 : 90;
@@ -50,7 +51,9 @@ WarpDotSpec spec_of(const Row& r) {
 }
 
 // The file writes every result as an f32 word.
-u32 in_f32(ScalarType d, u32 word) { return d == ScalarType::f16 ? f16_to_f32(static_cast<std::uint16_t>(word)) : word; }
+u32 in_f32(ScalarType d, u32 word) {
+  return d == ScalarType::f16 ? f16_to_f32(static_cast<std::uint16_t>(word)) : word;
+}
 
 u32 run(const WarpDotSpec& s, const Row& r) { return in_f32(s.d, warp_dot(s, r.a, r.b, s.read_c ? r.c : 0)); }
 
