@@ -61,7 +61,10 @@ enum class SyncKind : std::uint8_t {
   tmem_dealloc,
   tmem_relinquish,
   cta_start,
-  cta_exit
+  cta_exit,
+  wgmma_fence,
+  wgmma_commit,
+  wgmma_wait
 };
 
 struct Sync {

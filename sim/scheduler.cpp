@@ -138,6 +138,7 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
     }
     current = i.operation;
     c.fragment = &f;
+    if (warp.holds_registers) check_held_registers(c, i);
     const Status status = i.run(c, i, lanes);
     if (status == Status::blocked) {
       --executed;

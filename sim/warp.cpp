@@ -26,6 +26,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   index = warp_index;
   live = lanes;
   carry = 0;
+  holds_registers = false;
   fragments[0] = {};
   fragments[0].lanes = lanes;
   fragment_count = 1;
