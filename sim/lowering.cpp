@@ -58,6 +58,17 @@ std::uint32_t Lowering::grow(std::uint8_t bytes) {
 
 Slot Lowering::scratch(std::uint8_t bytes) { return {grow(bytes), bytes, false}; }
 
+std::uint32_t Lowering::add(const WarpMma& mma) {
+  program_.mmas.push_back(mma);
+  return std::uint32_t(program_.mmas.size() - 1);
+}
+
+int Lowering::sm() const {
+  const auto target = code_.module->target();
+  if (!target) throw Gap{"arithmetic that depends on a target, which the module does not name"};
+  return target->sm;
+}
+
 Slot Lowering::make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind) {
   const auto [found, fresh] = constants_.try_emplace({value, bytes, kind}, 0);
   if (fresh) {
@@ -172,11 +183,12 @@ Inst Lowering::lower(const ir::Operation& op) {
   const Inst bare = inst;
   std::string gap;
   try {
-    const bool reads_others = op.opcode == isa::Opcode::clusterlaunchcontrol_query_cancel;
+    const bool reads_others = op.opcode == isa::Opcode::clusterlaunchcontrol_query_cancel ||
+                              isa::unit(op.opcode) == isa::Unit::matrix;
     if (!op.modifiers.others.empty() && !reads_others) throw Gap{"the modifier ." + op.modifiers.others.front()};
     for (const auto family :
          {lower_integer, lower_bits, lower_float, lower_compare, lower_move, lower_convert, lower_memory, lower_atomic,
-          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_launch_control, lower_cp_async,
+          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_mma_sync, lower_wgmma, lower_launch_control, lower_cp_async,
           lower_bulk, lower_tensor_memory, lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";

@@ -47,6 +47,11 @@ class Lowering {
 
   /// A constant with `bytes` bytes per lane; 0: a predicate.
   Slot constant(std::uint64_t value, std::uint8_t bytes);
+  /// Keeps what a matrix instruction multiplies; the index in Program::mmas.
+  std::uint32_t add(const WarpMma& mma);
+  /// The number of the module's target: 90 for sm_90a. Gap when it names none.
+  int sm() const;
+
   /// A fresh register nobody else uses.
   Slot scratch(std::uint8_t bytes);
 
@@ -81,6 +86,8 @@ bool lower_warp(Lowering&, const ir::Operation&, Inst&);
 bool lower_barrier(Lowering&, const ir::Operation&, Inst&);
 bool lower_mbarrier(Lowering&, const ir::Operation&, Inst&);
 bool lower_matrix(Lowering&, const ir::Operation&, Inst&);
+bool lower_mma_sync(Lowering&, const ir::Operation&, Inst&);
+bool lower_wgmma(Lowering&, const ir::Operation&, Inst&);
 bool lower_launch_control(Lowering&, const ir::Operation&, Inst&);
 bool lower_cp_async(Lowering&, const ir::Operation&, Inst&);
 bool lower_bulk(Lowering&, const ir::Operation&, Inst&);

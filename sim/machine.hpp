@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "launch/contract.hpp"
@@ -27,6 +28,7 @@
 #include "sim/storage.hpp"
 #include "sim/tensor_memory.hpp"
 #include "sim/warp.hpp"
+#include "sim/wgmma.hpp"
 
 namespace kiln::sim {
 
@@ -48,6 +50,7 @@ struct Grid {
   AsyncId last_async = 0;
   num::GemmKernel gemm{};
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
+  std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
 
   /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.
   void report(const ir::Operation* operation, rules::Rule rule, const std::string& got);
@@ -123,6 +126,7 @@ struct Cta {
   std::vector<BulkGroups> copies{};  // cp.async, by thread
   std::vector<CopyArrival> copy_arrivals{};
   TensorQueue tensor{};
+  std::vector<WgmmaQueue> wgmma{};  // by warp; empty until one is used
   std::vector<Warp> warps{};
   bool exited = false;
 

@@ -69,7 +69,10 @@ enum class SyncKind : std::uint8_t {
   mbarrier_lapped,     // `value` phases have passed since the thread began to wait
   cp_async_commit,
   cp_async_wait,       // all but the `object` latest groups are complete; value 1: what is not committed too
-  cp_async_arrive      // the arrival `by` on an mbarrier will follow the copies issued so far
+  cp_async_arrive,     // the arrival `by` on an mbarrier will follow the copies issued so far
+  wgmma_fence,
+  wgmma_commit,
+  wgmma_wait
 };
 
 struct Sync {

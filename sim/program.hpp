@@ -10,6 +10,7 @@
 
 #include "ptx/ir/code.hpp"
 #include "sim/lanes.hpp"
+#include "sim/warp_mma.hpp"
 
 namespace kiln::sim {
 
@@ -85,6 +86,7 @@ struct Program {
   Layout layout{};
   std::vector<Inst> insts{};  // one per operation, and an exit behind the last
   std::vector<Slot> slots{};
+  std::vector<WarpMma> mmas{};      // of matrix instructions of warps and warpgroups
   std::vector<std::string> gaps{};  // what instructions that cannot run lack
   std::vector<Constant> constants{};
   std::vector<SpecialSlot> specials{};

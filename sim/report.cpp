@@ -46,6 +46,7 @@ std::string reason(const Cluster& cluster, const Cta& cta, const Fragment& f) {
     case WaitKind::tmem_columns:
       return fmt::format("{} free columns of tensor memory; {} are allocated", w.address, cta.tmem.allocated());
     case WaitKind::tensor_ops: return "its tcgen05 operations";
+    case WaitKind::wgmma_group: return fmt::format("its wgmma operations, all but {} groups", w.address);
     case WaitKind::none: break;
   }
   return "something";

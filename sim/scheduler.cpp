@@ -139,6 +139,7 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
     current = i.operation;
     c.fragment = &f;
     if (warp.loads_pending) c.grid->observer->execute(c.agent(lanes), *i.operation);
+    if (warp.holds_registers) check_held_registers(c, i);
     const Status status = i.run(c, i, lanes);
     if (status == Status::blocked) {
       --executed;

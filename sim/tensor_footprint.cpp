@@ -45,7 +45,7 @@ bool is_written(const MmaTask& t, const Cta& cta, int lane) {
   return !(t.disabled[half + std::size_t(lane / 32)] >> lane % 32 & 1);
 }
 
-// D of a part: read and written where its lanes are not disabled.
+// D of a part where its lanes are not disabled. That it is read too says nothing beyond its being written.
 void tell_accumulator(const Teller& to, const MmaTask& t, const Part& part, const Cta& cta) {
   const int column = int(t.d & 0xFFFF);
   for (int row = 0; row < part.rows;) {
@@ -56,7 +56,6 @@ void tell_accumulator(const Teller& to, const MmaTask& t, const Part& part, cons
       ++row;
       continue;
     }
-    if (t.accumulate) to.cells(cta, lane, lanes, column, part.n, AccessKind::read);
     to.cells(cta, lane, lanes, column, part.n, AccessKind::write);
   }
 }

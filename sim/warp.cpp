@@ -27,6 +27,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   live = lanes;
   carry = 0;
   loads_pending = false;
+  holds_registers = false;
   fragments[0] = {};
   fragments[0].lanes = lanes;
   fragment_count = 1;

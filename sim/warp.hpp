@@ -26,7 +26,8 @@ enum class WaitKind : std::uint8_t {
   mbarrier,
   bulk_group,
   tmem_columns,
-  tensor_ops
+  tensor_ops,
+  wgmma_group
 };
 
 struct Wait {
@@ -61,6 +62,7 @@ class Warp {
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
   std::byte* registers = nullptr;
+  bool holds_registers = false;  // a wgmma of this warp is in flight, or no wait has covered it
 
   bool done() const { return live == 0; }
   bool runnable() const;

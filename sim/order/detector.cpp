@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/wgmma.hpp"
 #include "sim/machine.hpp"
 
 namespace kiln::sim {
@@ -81,6 +82,9 @@ void RaceDetector::issue(AsyncId id, const Agent& a, const ir::Operation& op) {
   if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
     done.done = {stream(StreamKind::tensor), ++t.tensor};
     t.tensor_issue = warp(a).knowledge.message(a.lanes);
+  } else if (op.opcode == Opcode::wgmma_mma_async || op.opcode == Opcode::wgmma_mma_async_sp) {
+    // The four warps of a warpgroup execute it together, and it completes for all of them.
+    done.done = {streams_.of(StreamKind::warpgroup, rank(c), a.warp / isa::warps_per_warpgroup), warp(a).wgmma + 1};
   } else if (op.opcode == Opcode::cp_async) {
     done.done = {stream(StreamKind::copies), t.copies + 1};
     t.copies_open = true;
@@ -98,7 +102,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   const bool writes_accumulator = id && range.space == isa::Space::reg && kind == AccessKind::write;
   if (last.operation == &op && last.epoch == w.knowledge.epoch() && last.async == id && last.proxy == proxy &&
       last.cluster == cluster_number_) {
-    if (writes_accumulator) accesses_[w.last].accumulator = range.address << 32 | range.bytes;
+    if (writes_accumulator) accesses_[w.last].accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
     return w.last;
   }
   Access x;
@@ -111,7 +115,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   x.async = id;
   x.proxy = proxy;
   x.strong = is_strong(op, kind);
-  if (writes_accumulator) x.accumulator = range.address << 32 | range.bytes;
+  if (writes_accumulator) x.accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
   accesses_.push_back(x);
   return w.last = AccessId(accesses_.size() - 1);
 }

@@ -58,6 +58,7 @@ class RaceDetector final : public Observer {
     WarpKnowledge knowledge{};
     AccessId last = 0;  // the warp's latest record
     Epoch loads = 0, stores = 0;  // tcgen05.ld and st issued
+    Epoch wgmma = 0;              // wgmma groups committed
     struct PendingLoad {
       Epoch number = 0;
       const ir::Operation* operation = nullptr;

@@ -1,6 +1,7 @@
 // What synchronisation hands from thread to thread: the edges of the ordering model.
 #include <fmt/format.h>
 
+#include "ptx/isa/wgmma.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
 
@@ -51,6 +52,14 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
     case SyncKind::cp_async_commit:
     case SyncKind::cp_async_wait:
     case SyncKind::cp_async_arrive: return sync_async(a, *op, s);
+    case SyncKind::wgmma_commit: ++warp(a).wgmma; return;
+    case SyncKind::wgmma_wait: {
+      WarpState& w = warp(a);
+      const Stamp done{streams_.of(StreamKind::warpgroup, rank(cta(a.cta)), a.warp / isa::warps_per_warpgroup),
+                       w.wgmma > s.value ? w.wgmma - Epoch(s.value) : 0};
+      return w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.seen.happened.raise(done); });
+    }
+    case SyncKind::wgmma_fence:
     case SyncKind::cta_start: return;
     case SyncKind::cta_exit: return leave(cta(s.cta));
     default: return sync_tensor(a, *op, s);

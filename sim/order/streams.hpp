@@ -15,7 +15,7 @@ enum class StreamKind : std::uint8_t {
   copies,       // cp.async groups of a thread
   tensor_load,  // tcgen05.ld of a warp
   tensor_store, // tcgen05.st of a warp
-  warpgroup,    // wgmma groups of a thread
+  warpgroup,    // wgmma groups of a warpgroup
   life          // a CTA: 1 once it has started
 };
 

@@ -111,7 +111,7 @@ TEST_CASE("padding need not be written") {
   // Only the 8 data bytes of each piece are there.
   const std::string body = R"(
     and.b32 %r10, %r0, 31; shl.b32 %r10, %r10, 4; add.u32 %r10, %r10, %r3; mov.b64 %rd1, 0x7654321076543210;
-    st.shared.b64 [%r10], %rd1; fence.proxy.async.shared::cta; bar.sync 0;
+    setp.lt.u32 %p5, %r0, 32; @%p5 st.shared.b64 [%r10], %rd1; fence.proxy.async.shared::cta; bar.sync 0;
     setp.ne.u32 %p1, %r0, 0; @%p1 bra W;
     shr.u32 %r12, %r3, 4; cvt.u64.u32 %rd2, %r12; add.u64 %rd2, %rd2, 0x0000400800000000;
     tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64 [%r2], %rd2;
