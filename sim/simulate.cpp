@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx/diag/error.hpp"
+#include "sim/fanout.hpp"
 #include "sim/layout.hpp"
 #include "sim/lowering.hpp"
 #include "sim/machine.hpp"
@@ -241,14 +242,10 @@ std::string_view spelling(Outcome o) {
   return "";
 }
 
-Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink) {
-  if (!options.detect_races) return simulate(module, contract, options, sink, nullptr);
-  RaceDetector detector;
-  return simulate(module, contract, options, sink, &detector);
-}
+namespace {
 
-Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
-                Observer* observer) {
+Result run_launches(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
+                    Observer* observer) {
   GlobalMemory memory;
   for (launch::Buffer& b : contract.buffers) memory.add(b);
   Result result;
@@ -258,6 +255,17 @@ Result simulate(const ir::Module& module, launch::Contract& contract, const Opti
     if (result.outcome != Outcome::finished) break;
   }
   return result;
+}
+
+}  // namespace
+
+Result simulate(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
+                Observer* observer) {
+  if (!options.detect_races) return run_launches(module, contract, options, sink, observer);
+  RaceDetector detector;
+  if (!observer) return run_launches(module, contract, options, sink, &detector);
+  Fanout both({&detector, observer});
+  return run_launches(module, contract, options, sink, &both);
 }
 
 }  // namespace kiln::sim

@@ -44,9 +44,8 @@ struct Result {
 /// Runs every launch of the contract in order on `module`; buffers of the contract hold the results afterwards. Faults,
 /// deadlocks (as wait-for lists), reads of poison and unmodelled instructions are reported to `sink`. A contract that
 /// does not fit the module (wrong entry, parameter sizes, limits) is an InputError.
-Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink);
-/// The same, watched by `observer`, which may be null, and by no race detector.
+/// `observer` may be null.
 Result simulate(const ir::Module& module, launch::Contract& contract, const Options&, diag::Sink& sink,
-                Observer* observer);
+                Observer* observer = nullptr);
 
 }  // namespace kiln::sim

@@ -59,7 +59,6 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
       return fmt::format("repair: fence.proxy.async{} by the thread that made the access before it signals, or by the one "
                          "that issues the asynchronous operation",
                          b.space == isa::Space::global ? ".global" : ".shared::cta");
-    case Rule::tensormap_fence: return "repair: fence.proxy.tensormap::generic.release behind the change, .acquire before the use";
     case Rule::tcgen05_fence:
       return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync behind the wait";
     case Rule::tcgen05_pipeline: return "repair: tcgen05.commit behind the first, and a wait for it before the second";

@@ -72,8 +72,6 @@ std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const 
 }
 
 std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
-  if (b.access.proxy == Proxy::tensormap)
-    return is_fenced(e, b, w, OwnFence::map) ? std::nullopt : std::optional(Rule::tensormap_fence);
   if (is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared)) return std::nullopt;
   return e.writes ? Rule::proxy_fence : Rule::proxy_fence_read;
 }

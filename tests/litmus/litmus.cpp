@@ -61,6 +61,8 @@ void read_line(LitmusPattern& p, const std::string& line) {
     p.objects.push_back({w.at(1), 8, std::stoi(w.at(2)), w.at(3)[0], false});
   else if (w[0] == "tmem")
     p.tmem = true;
+  else if (w[0] == "bare")
+    p.bare = true;
   else if (w[0] == "A" || w[0] == "B" || w[0] == "A*" || w[0] == "B*" || w[0] == "all")
     p.steps.push_back(step_of(line));
   else
@@ -76,7 +78,7 @@ class Writer {
     head();
     objects();
     if (p_.tmem) tensor_memory();
-    meet();
+    if (!p_.bare) meet();
     if (p_.tmem) {
       line("tcgen05.fence::after_thread_sync; ld.shared.b32 %tm, [slot];");
       line("shl.b32 %t10, %t1, 21; add.u32 %t10, %t10, %tm;");

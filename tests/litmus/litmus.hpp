@@ -33,6 +33,7 @@ struct LitmusPattern {
   std::vector<LitmusObject> objects{};
   std::vector<LitmusStep> steps{};
   bool tmem = false;
+  bool bare = false;  // the agents begin without a barrier
 };
 
 /// Reads one pattern file; throws std::runtime_error with file and line for what it does not understand.

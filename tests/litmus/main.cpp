@@ -17,7 +17,7 @@ namespace {
 using namespace kiln;
 namespace fs = std::filesystem;
 
-constexpr int seeds = 6;
+constexpr int seeds = 10;
 
 struct Row {
   std::string pattern, place, removed, reported, cites;

@@ -27,6 +27,7 @@ constexpr const char* examples =
 
 struct Arguments {
   KernelArguments kernel{};
+  bool races = true;
   std::string backend = "sim", arithmetic = "exact", seed = "1", timeout = "60", keep{};
   std::vector<std::string> outputs{};
   bool json = false;
@@ -74,6 +75,7 @@ RunFacts read_facts(const Arguments& a, Progress& progress) {
   harness::RunOptions& o = facts.options;
   o.backend = a.backend == "cuda" ? harness::Backend::cuda : harness::Backend::sim;
   o.simulation.seed = whole_number(a.seed, "--seed");
+  o.simulation.detect_races = a.races;
   o.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
   o.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
   o.keep = a.keep;
@@ -128,6 +130,7 @@ void add_run(const Builder& builder) {
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE.npy");
   sub->add_option("--seed", a->seed, "of the generated inputs and of the simulator's schedule [1]")->type_name("N");
+  sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
   sub->add_option("--arith", a->arithmetic, "exact: bit for bit the hardware's; fast: plain f32 [exact]")
       ->check(one_of({"exact", "fast"}))
       ->type_name("exact|fast");

@@ -20,7 +20,7 @@ constexpr const char* examples =
 
 struct Arguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0";
-  bool json = false;
+  bool json = false, races = true;
 };
 
 int simulate(const Arguments& a) {
@@ -32,6 +32,7 @@ int simulate(const Arguments& a) {
   facts.options.folder = folder_of(a.launch);
   facts.options.simulation.seed = whole_number(a.seed, "--seed");
   facts.options.simulation.max_steps = whole_number(a.max_steps, "--max-steps");
+  facts.options.simulation.detect_races = a.races;
   facts.options.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
   harness::RunReport report;
   {
@@ -57,6 +58,7 @@ void add_sim(const Builder& builder) {
       ->type_name("exact|fast");
   sub->add_option("--max-steps", a->max_steps, "warp instructions of a CTA before giving up; 0: a generous limit [0]")
       ->type_name("N");
+  sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
   sub->add_flag("--json", a->json, "print the summary as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return simulate(*a); }; });
 }

@@ -1,0 +1,38 @@
+// Several observers of one run.
+#pragma once
+
+#include <vector>
+
+#include "sim/observer.hpp"
+
+namespace kiln::sim {
+
+/// Passes everything on to each of its observers, in their order.
+class Fanout final : public Observer {
+ public:
+  explicit Fanout(std::vector<Observer*> observers) : observers_(std::move(observers)) {}
+
+  void start(Cluster& cluster, std::uint32_t launch) override {
+    for (Observer* o : observers_) o->start(cluster, launch);
+  }
+  void issue(AsyncId id, const Agent& a, const ir::Operation& op) override {
+    for (Observer* o : observers_) o->issue(id, a, op);
+  }
+  void complete(AsyncId id) override {
+    for (Observer* o : observers_) o->complete(id);
+  }
+  void execute(const Agent& a, const ir::Operation& op) override {
+    for (Observer* o : observers_) o->execute(a, op);
+  }
+  void access(const Agent& a, const ir::Operation& op, const Range& r, AccessKind k, Proxy p, AsyncId id) override {
+    for (Observer* o : observers_) o->access(a, op, r, k, p, id);
+  }
+  void sync(const Agent& a, const ir::Operation* op, const Sync& s) override {
+    for (Observer* o : observers_) o->sync(a, op, s);
+  }
+
+ private:
+  std::vector<Observer*> observers_;
+};
+
+}  // namespace kiln::sim
