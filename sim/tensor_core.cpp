@@ -18,22 +18,10 @@ using isa::ScalarType;
 using u32 = std::uint32_t;
 using u8 = std::uint8_t;
 
-num::MmaKind number_kind(MmaKind k) {
-  switch (k) {
-    case MmaKind::tf32: return num::MmaKind::tf32;
-    case MmaKind::f8f6f4: return num::MmaKind::f8f6f4;
-    case MmaKind::i8: return num::MmaKind::i8;
-    case MmaKind::mxf8f6f4: return num::MmaKind::mxf8f6f4;
-    case MmaKind::mxf4: return num::MmaKind::mxf4;
-    case MmaKind::mxf4nvf4: return num::MmaKind::mxf4nvf4;
-    default: return num::MmaKind::f16;
-  }
-}
-
 num::DotSpec spec_of(const MmaTask& t) {
   const auto& f = t.shape;
   num::DotSpec s;
-  s.kind = number_kind(t.form.kind);
+  s.kind = num::mma_kind(t.form.kind);
   s.a = t.a_type();
   s.b = t.b_type();
   s.d = isa::is_block_scaled(t.form.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
