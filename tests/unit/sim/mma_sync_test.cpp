@@ -164,7 +164,7 @@ void check(const Case& c, unsigned seed) {
   }
   if (c.scales) {
     const int byte_a = c.scales == 1 ? 3 : c.scales == 2 ? 2 : 0, byte_b = c.scales == 1 ? 1 : 0;
-    body += ", %r" + std::to_string(in.size()) + ", {" + std::to_string(byte_a) + ", 1}, %r" +
+    body += ", {%r" + std::to_string(in.size()) + "}, {" + std::to_string(byte_a) + ", 1}, %r" +
             std::to_string(in.size() + 1) + ", {" + std::to_string(byte_b) + ", 3}";
     in.push_back(scales(p, p.sfa, true, byte_a, 1));
     in.push_back(scales(p, p.sfb, false, byte_b, 3));
