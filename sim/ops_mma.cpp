@@ -96,7 +96,7 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
 
 // target: the WarpMma; more: its operands.
 Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const WarpMma& mma = mma_of(c, i);
   WarpProduct p(mma, mma.shape.m);
   gather_a(c, i, mma, p);
@@ -111,7 +111,7 @@ Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const WarpMma& mma = mma_of(c, i);
   const int m = mma.shape.m, n = mma.shape.n, k = mma.shape.k;
   std::vector<double> a(std::size_t(m * k)), b(std::size_t(n * k)), d(std::size_t(m * n));

@@ -80,7 +80,7 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
 }
 
 Status load(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
   const u32 bytes = std::max<u32>(1, i.width / 8);
   for_elements(c, i, AccessKind::read, [&](int t, unsigned r, int shift, const Place& p, int bit) {
@@ -96,7 +96,7 @@ Status load(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status store(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const u32 bytes = i.width / 8;
   for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
     const u64 word = c.read(c.slot(i, r), t) >> shift;

@@ -354,3 +354,11 @@ TEST_CASE("metadata without a meaning and the f16 shape of sm_70 end as incomple
   CHECK(outcome("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r1, %r1}, {%r1, %r1}, "
                 "{%r1, %r2, %r3, %r4};") == sim::Outcome::incomplete);
 }
+
+TEST_CASE("a matrix instruction needs all lanes of its warp: warp-aligned") {
+  const std::string text =
+      ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n.reg .b32 %r<4>;\n"
+      "mov.b32 %r0, 0; movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0;\nret;\n}\n";
+  CHECK(run_kernel(text, 32).clean());
+  CHECK(run_kernel(text, 24).has("warp-aligned"));
+}
