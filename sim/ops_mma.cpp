@@ -197,7 +197,7 @@ bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst) {
   const int d = fragment_registers(m * n, isa::bits(mma.spec.d), bits);
   const auto fits = [&](WarpMma::Operand o, int count) {
     const bool repeats = op.opcode == Opcode::wmma_mma;  // A and B of f16 have eight registers, whatever they need
-    return repeats ? registers(mma, o) % count == 0 : registers(mma, o) == count;
+    return count > 0 && (repeats ? registers(mma, o) % count == 0 : registers(mma, o) == count);
   };
   if (registers(mma, WarpMma::d) != d || registers(mma, WarpMma::c) != d ||
       !fits(WarpMma::a, fragment_registers(m * mma.stored_k(), mma.container, bits)) ||
