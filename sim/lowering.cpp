@@ -188,7 +188,7 @@ Inst Lowering::lower(const ir::Operation& op) {
     if (!op.modifiers.others.empty() && !reads_others) throw Gap{"the modifier ." + op.modifiers.others.front()};
     for (const auto family :
          {lower_integer, lower_bits, lower_float, lower_compare, lower_move, lower_convert, lower_memory, lower_atomic,
-          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_mma_sync, lower_wgmma, lower_launch_control, lower_cp_async,
+          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_mma_sync, lower_wgmma, lower_wmma, lower_launch_control, lower_cp_async,
           lower_bulk, lower_tensor_memory, lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";

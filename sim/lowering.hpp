@@ -88,6 +88,7 @@ bool lower_mbarrier(Lowering&, const ir::Operation&, Inst&);
 bool lower_matrix(Lowering&, const ir::Operation&, Inst&);
 bool lower_mma_sync(Lowering&, const ir::Operation&, Inst&);
 bool lower_wgmma(Lowering&, const ir::Operation&, Inst&);
+bool lower_wmma(Lowering&, const ir::Operation&, Inst&);
 bool lower_launch_control(Lowering&, const ir::Operation&, Inst&);
 bool lower_cp_async(Lowering&, const ir::Operation&, Inst&);
 bool lower_bulk(Lowering&, const ir::Operation&, Inst&);
