@@ -70,8 +70,9 @@ __device__ __forceinline__ uint8_t* a_tile(uint32_t stage) { return tiles + stag
 __device__ __forceinline__ uint8_t* b_tile(uint32_t stage) { return a_tile(stages + stage); }
 
 __device__ __forceinline__ void load(const Problem& p) {
-  const uint32_t expected =
-      p.bug == expect_too_little ? tile_bytes : p.bug == expect_too_much ? 2 * tile_bytes + 16 : 2 * tile_bytes;
+  const uint32_t expected = p.bug == expect_too_little ? tile_bytes
+                            : p.bug == expect_too_much ? 2 * tile_bytes + 16
+                                                       : 2 * tile_bytes;
   Ring<stages> ring;
   for (uint32_t tile = blockIdx.x; tile < p.tiles(); tile += gridDim.x)
     for (uint32_t block = 0; block < p.blocks(); ++block, ring.next()) {

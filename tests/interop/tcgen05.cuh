@@ -1,11 +1,11 @@
-// Wrappers around the PTX that the kernels of this folder are made of: one instruction each, in the ISA's words. They are
-// what an engineer writes by hand, so that the simulator meets what compilers make of such code.
+// Wrappers around the PTX that the kernels of this folder are made of: one instruction each, in the ISA's words. They
+// are what an engineer writes by hand, so that the simulator meets what compilers make of such code.
 #pragma once
 
 #include <cstdint>
 
-// Mistakes are chosen by a number: none; the constant -DBUG=n; or, with -DBUG_PARAMETER, the kernel's last parameter, so
-// that one PTX file holds them all. A kernel names its own in `enum Bug`.
+// Mistakes are chosen by a number: none; the constant -DBUG=n; or, with -DBUG_PARAMETER, the kernel's last parameter,
+// so that one PTX file holds them all. A kernel names its own in `enum Bug`.
 #ifndef BUG
 #define BUG 0
 #endif
@@ -72,10 +72,10 @@ __device__ __forceinline__ void wait(uint64_t& bar, uint32_t parity) {
 // Bulk copies
 
 __device__ __forceinline__ void load_bulk(const void* to, const void* from, uint32_t bytes, uint64_t& bar) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared(to)),
-               "l"(from), "r"(bytes), "r"(shared(&bar))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared(to)),
+      "l"(from), "r"(bytes), "r"(shared(&bar))
+      : "memory");
 }
 __device__ __forceinline__ void load_tile(const void* to, const TensorMap& map, uint32_t x, uint32_t y, uint64_t& bar) {
   asm volatile(
@@ -175,7 +175,8 @@ __device__ __forceinline__ void st(uint32_t to, const uint32_t (&x)[16]) {
 enum class Swizzle : uint64_t { none = 0, b128 = 2, b64 = 4, b32 = 6 };
 
 // `stride` is the bytes from eight rows to the next eight.
-__device__ __forceinline__ uint64_t describe(const void* tile, Swizzle swizzle = Swizzle::b128, uint32_t stride = 1024) {
+__device__ __forceinline__ uint64_t describe(const void* tile, Swizzle swizzle = Swizzle::b128,
+                                             uint32_t stride = 1024) {
   const uint64_t fixed = uint64_t(swizzle) << 61 | uint64_t(1) << 46 | uint64_t(1) << 16;
   return fixed | uint64_t(stride >> 4) << 32 | (shared(tile) & 0x3FFFF) >> 4;
 }
@@ -185,6 +186,13 @@ __device__ __forceinline__ uint64_t advance(uint64_t descriptor, uint32_t bytes)
 // kind::f16 with bf16 operands and f32 sums; `transpose_b`: N-major B.
 __device__ constexpr uint32_t idesc_bf16(uint32_t m, uint32_t n, bool transpose_b = false) {
   return 1u << 4 | 1u << 7 | 1u << 10 | uint32_t(transpose_b) << 16 | n >> 3 << 17 | m >> 4 << 24;
+}
+
+// Block-scaled kinds: what both operands are, what their scales are, and which byte of a scale's word is the first.
+constexpr uint32_t type_e4m3 = 0, type_e2m1 = 1;  // the latter in kind::mxf4nvf4
+constexpr uint32_t scale_ue4m3 = 0, scale_ue8m0 = 1;
+__device__ constexpr uint32_t idesc_scaled(uint32_t m, uint32_t n, uint32_t type, uint32_t scale, uint32_t id) {
+  return id << 4 | type << 7 | type << 10 | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | id << 29;
 }
 
 __device__ __forceinline__ void mma(uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) {
@@ -208,6 +216,26 @@ __device__ __forceinline__ void mma_ts(uint32_t d, uint32_t a, uint64_t b, uint3
       "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, p;\n}" ::"r"(d),
       "r"(a), "l"(b), "r"(idesc), "r"(uint32_t(accumulate))
       : "memory");
+}
+__device__ __forceinline__ void mma_mxf8(uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, uint32_t sfa, uint32_t sfb,
+                                         bool accumulate) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %6, 0;\n"
+      "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%0], %1, %2, %3, [%4], [%5], p;\n}" ::"r"(d),
+      "l"(a), "l"(b), "r"(idesc), "r"(sfa), "r"(sfb), "r"(uint32_t(accumulate))
+      : "memory");
+}
+__device__ __forceinline__ void mma_nvf4(uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, uint32_t sfa, uint32_t sfb,
+                                         bool accumulate) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %6, 0;\n"
+      "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%0], %1, %2, %3, [%4], [%5], p;\n}" ::"r"(d),
+      "l"(a), "l"(b), "r"(idesc), "r"(sfa), "r"(sfb), "r"(uint32_t(accumulate))
+      : "memory");
+}
+// 32 rows of 16 bytes to four columns, once for each quarter of the lanes.
+__device__ __forceinline__ void cp_32x128b(uint32_t to, uint64_t from) {
+  asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(to), "l"(from) : "memory");
 }
 __device__ __forceinline__ void commit(uint64_t& bar) {
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared(&bar))
