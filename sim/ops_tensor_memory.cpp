@@ -231,7 +231,8 @@ bool lower_reduction(Lowering& l, const ir::Operation& op, Inst& inst) {
   const auto v = rules::ld_reduction(m.shape, isa::repeat_count(m.repeat), m.type(), m.absolute, m.propagate_nan);
   if (v.broken()) throw Gap{"this reduction"};
   lower_access(l, op, inst, true);
-  inst.d = l.result(op.arg(1), m.type()).offset;
+  const ir::Argument& to = op.arg(1);  // ptxas takes {r} for r
+  inst.d = l.result(to.kind == ir::Argument::Kind::vector ? l.code().components(to).front() : to, m.type()).offset;
   inst.width = std::uint8_t(m.type());
   inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
                             (m.propagate_nan ? flag_nan : 0));

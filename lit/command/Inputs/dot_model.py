@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tensor core's arithmetic a second time, in Python's unbounded integers, straight from the rules of docs/numerics.md.
+"""The tensor core's arithmetic a second time, in Python's unbounded integers, from the rules of docs/numerics.md.
 
     dot_model.py SEED COUNT > vectors.json
 
@@ -187,7 +187,7 @@ def random_word(source, fmt, style):
 def random_scale(source, fmt):
     if fmt == "ue4m3":
         return source.choice([source.randrange(128), source.randrange(10), source.randrange(50, 60)])
-    return source.choice([source.randrange(256), source.randrange(110, 140), source.randrange(6), source.randrange(60, 70)])
+    return source.choice([source.randrange(low, high) for low, high in ((0, 256), (110, 140), (0, 6), (60, 70))])
 
 
 def random_vector(source, form, sparse):
