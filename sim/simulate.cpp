@@ -208,9 +208,10 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
   check_launch(f, launch, cluster);
-  const ir::Code code = ir::decode(module, f, sink);
+  const Linked linked = link(module, f, sink);
   if (sink.has_errors()) return Outcome::fault;
-  const Program program = Lowering(code, make_layout(code, launch, memory)).run();
+  const ir::Code& code = linked.code;
+  const Program program = Lowering(linked, make_layout(code, launch, memory)).run();
   Grid grid{program, memory, launch, options, sink, observer};
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;

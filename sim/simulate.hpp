@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/contract.hpp"
@@ -20,6 +22,7 @@ struct Options {
   std::uint64_t seed = 1;  // schedule: which warp next, when an asynchronous operation completes
   Arithmetic arithmetic = Arithmetic::exact;
   std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
+  std::function<void(std::string_view)> print{};  // what device code prints; without it nobody reads that
 };
 
 /// What a run did.
