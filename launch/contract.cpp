@@ -27,7 +27,7 @@ std::uint64_t TensorMap::box_bytes() const {
 }
 
 std::uint32_t TensorMap::shared_row_bytes() const {
-  const std::uint32_t inner = box[0] * std::uint32_t(isa::bits(dtype)) / 8;
+  const std::uint32_t inner = box[0] * (is_padded() ? 8u : std::uint32_t(isa::bits(dtype))) / 8;
   const auto span = std::uint32_t(isa::span_bytes(swizzle));
   return swizzle != isa::Swizzle::none && inner < span ? span : inner;
 }

@@ -25,6 +25,10 @@ struct TensorMap {
   std::array<std::uint32_t, isa::tma_max_rank> element_strides{1, 1, 1, 1, 1};
   isa::Swizzle swizzle = isa::Swizzle::none;
   OutOfBounds oob = OutOfBounds::zero;
+  bool padded = false;  // 4-bit elements: in shared memory each 16 of them take 16 bytes (16U4_ALIGN16B)
+
+  /// Whether each 16 elements take 16 bytes of shared memory, whatever their bits: 6-bit elements always do.
+  bool is_padded() const { return padded || isa::bits(dtype) == 6; }
 
   /// Bytes of one whole box in global memory: what one copy adds to an mbarrier's transaction count.
   std::uint64_t box_bytes() const;

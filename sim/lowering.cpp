@@ -31,6 +31,27 @@ std::uint64_t narrow(std::uint64_t value, ScalarType type) {
   return bits >= 64 || bits == 0 ? value : value & ((std::uint64_t{1} << bits) - 1);
 }
 
+// Instructions with words that no table of modifiers has.
+bool reads_others(isa::Opcode op) {
+  using isa::Opcode;
+  switch (op) {
+    case Opcode::clusterlaunchcontrol_query_cancel:
+    case Opcode::createpolicy:
+    case Opcode::cvt_pack:
+    case Opcode::pmevent:
+    case Opcode::prefetch:
+    case Opcode::tensormap_replace: return true;
+    default: return false;
+  }
+}
+
+// Where the memory of the system begins and ends; what it holds is its own business.
+std::uint64_t reserved_offset(const std::string& name) {
+  if (name.ends_with("_begin")) return 0;
+  if (name.ends_with("_end") || name.ends_with("_cap")) return reserved_shared_bytes;
+  throw Gap{"`" + name + "`"};
+}
+
 bool is_dynamic(ir::Special s) {
   using ir::Special;
   return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
@@ -147,7 +168,9 @@ Slot Lowering::any_width(const ir::Argument& a, ScalarType type) {
     }
     case Kind::immediate: return constant(bytes == 0 ? a.value != 0 : narrow(std::uint64_t(a.value), type), bytes);
     case Kind::real: return constant(real_bits(a, type), bytes);
-    case Kind::special: return special(ir::Special(a.id));
+    case Kind::special:
+      if (ir::Special(a.id) == ir::Special::reserved_smem) return constant(reserved_offset(a.operand->text), 4);
+      return special(ir::Special(a.id));
     case Kind::symbol: return symbol(a, bytes == 8 ? 8 : 4);
     case Kind::function: return constant(function_address(a.id), bytes);
     default: throw Gap{"an operand of this kind: `" + (a.operand ? a.operand->text : std::string()) + "`"};
@@ -217,12 +240,13 @@ Inst Lowering::lower(const ir::Operation& op) {
   const Inst bare = inst;
   std::string gap;
   try {
-    const bool reads_others = op.opcode == isa::Opcode::clusterlaunchcontrol_query_cancel;
-    if (!op.modifiers.others.empty() && !reads_others) throw Gap{"the modifier ." + op.modifiers.others.front()};
+    if (!op.modifiers.others.empty() && !reads_others(op.opcode))
+      throw Gap{"the modifier ." + op.modifiers.others.front()};
     for (const auto family :
-         {lower_integer, lower_bits, lower_float, lower_compare, lower_move, lower_convert, lower_memory, lower_atomic,
-          lower_control, lower_call, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_launch_control,
-          lower_cp_async, lower_bulk, lower_tensor_memory, lower_tensor_core})
+         {lower_integer, lower_bits,       lower_float,         lower_compare,        lower_move,     lower_convert,
+          lower_memory,  lower_atomic,     lower_async_store,   lower_control,        lower_call,     lower_warp,
+          lower_barrier, lower_mbarrier,   lower_matrix,        lower_launch_control, lower_cp_async, lower_bulk,
+          lower_tma,     lower_tensor_map, lower_tensor_memory, lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {

@@ -43,6 +43,7 @@ struct Grid {
   launch::Dim3 cluster_shape{};
   Statistics statistics{};
   AsyncId last_async = 0;
+  std::vector<bool> cancelled{};  // clusters that a running one has taken over
   num::GemmKernel gemm{};
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
 

@@ -61,7 +61,11 @@ enum class SyncKind : std::uint8_t {
   tmem_dealloc,
   tmem_relinquish,
   cta_start,
-  cta_exit
+  cta_exit,
+  copy_commit,          // cp.async
+  copy_wait,            // object: how many groups may be in flight
+  copy_wait_all,        // uncommitted copies too
+  mbarrier_copy_arrive  // will arrive when the thread's copies so far are done
 };
 
 struct Sync {

@@ -3,6 +3,7 @@
 
 #include "ptx/isa/mbarrier.hpp"
 #include "sim/alu.hpp"
+#include "sim/async.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -13,7 +14,7 @@ using isa::Space;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 copy_least = 10, copy_spread = 300;  // ticks
+constexpr u32 least = 10, spread = 300;  // ticks
 
 // One thread's copy, and the group that waits for it.
 struct Copy {
@@ -48,7 +49,8 @@ void arrive_if_done(Cta& cta) {
   }
 }
 
-// a, value: destination; more: source, its offset, source bytes; width: bytes.
+// a, value: destination; more: source, its offset, source bytes, a predicate that says to ignore the source; width:
+// bytes.
 Status copy(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
   const AsyncId id = ++c.grid->last_async;
@@ -58,21 +60,22 @@ Status copy(Context& c, const Inst& i, Mask lanes) {
     Copy x;
     x.bytes = i.width;
     x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
+    if (i.more_count > 3 && c.read_predicate(c.slot(i, 3), l)) x.source_bytes = 0;
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
-    observe(c, i, l, to, x.bytes, AccessKind::write);
+    touch(c, i, l, id, range_of(to, x.bytes), AccessKind::write, Proxy::generic);
     x.to = to.view;
     if (x.source_bytes) {
       const Place from =
           locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
       check_written(*c.grid, i.operation, from, x.source_bytes);
-      observe(c, i, l, from, x.source_bytes, AccessKind::read);
+      touch(c, i, l, id, range_of(from, x.source_bytes), AccessKind::read, Proxy::generic);
       x.from = from.view;
     }
     x.group = open_group(c, l);
     copies.push_back(std::move(x));
   }
   Cta* cta = c.cta;
-  c.cluster->later(copy_least, copy_spread, i.operation, [cta, id, copies = std::move(copies)] {
+  c.cluster->later(least, spread, i.operation, [cta, id, copies = std::move(copies)] {
     for (const Copy& x : copies) {
       if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
       std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
@@ -86,13 +89,18 @@ Status copy(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Status commit(Context& c, const Inst&, Mask lanes) {
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 object) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, object, 0, 0});
+}
+
+Status commit(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
     g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
     g.open = nullptr;
     while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
   }
+  tell(c, i, lanes, SyncKind::copy_commit, 0);
   return Status::next;
 }
 
@@ -109,6 +117,7 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
     w.address = u64(i.value);
     return c.block(w);
   }
+  tell(c, i, lanes, i.flags ? SyncKind::copy_wait_all : SyncKind::copy_wait, u64(i.value));
   return Status::next;
 }
 
@@ -122,6 +131,9 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
     if (!i.flags) ++b.pending;
     mirror_mbarrier(*c.cta, address);
     const BulkGroups& g = c.cta->copies[c.thread(l)];
+    if (c.grid->observer)
+      c.grid->observer->sync(c.agent(1u << l), i.operation,
+                             {SyncKind::mbarrier_copy_arrive, c.cta->index, address, b.phase, 0});
     CopyArrival arrival{address, {g.committed.begin(), g.committed.end()}};
     if (g.open) arrival.groups.push_back(g.open);
     c.cta->copy_arrivals.push_back(std::move(arrival));
@@ -137,12 +149,12 @@ bool lower_copy(Lowering& l, const ir::Operation& op, Inst& inst) {
   inst.space = std::uint8_t(op.modifiers.space());
   const std::size_t rest = op.arguments.size() - 3 - op.modifiers.cache_hint;
   if (rest > 1) throw Gap{"this form of cp.async"};
-  if (rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
-      l.code().registers[op.arg(3).id].type == ScalarType::pred)
-    throw Gap{"cp.async with ignore-src"};
+  const bool ignores = rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
+                       l.code().registers[op.arg(3).id].type == ScalarType::pred;
   l.append(inst, from.first);
   l.append(inst, l.constant(u64(from.second), 8));
-  l.append(inst, rest == 1 ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  l.append(inst, rest == 1 && !ignores ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  if (ignores) l.append(inst, l.predicate(op.arg(3)));
   inst.run = copy;
   return true;
 }

@@ -125,7 +125,9 @@ Status complete_tx(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Object o = object(c, i, l);
-    signal_mbarrier(*o.owner, o.address, 0, std::int64_t(u32(c.read(c.slot(i, 0), l))));
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
+    signal_mbarrier(*o.owner, o.address, 0, n);
   }
   return Status::next;
 }

@@ -27,7 +27,9 @@ Row row_of(const Box& box, std::uint32_t index) {
   std::uint64_t address = m.address;
   for (int d = 1; d < m.rank; ++d) {
     const std::uint32_t extent = box.extent(d);
-    const std::int64_t x = box.at[std::size_t(d)] + std::int64_t(index % extent) * m.element_strides[std::size_t(d)];
+    const std::int64_t x =
+        box.picks_rows() ? box.at[1 + index]
+                         : box.at[std::size_t(d)] + std::int64_t(index % extent) * m.element_strides[std::size_t(d)];
     index /= extent;
     if (x < 0 || x >= std::int64_t(m.dims[std::size_t(d)])) return row;
     address += std::uint64_t(x) * m.strides[std::size_t(d - 1)];
@@ -54,12 +56,14 @@ void fill(const Box& box, std::uint8_t* row) {
   for (std::size_t at = 0; at < box.row_bytes(); at += size) std::memcpy(row + at, &nan, size);
 }
 
-// Calls f(shared offset, offset in row, bytes) for each piece of a row.
+// Calls f(shared offset, offset in row, bytes) for each piece of a row. Padded elements leave the end of each 16 bytes
+// alone.
 template <class F>
 void for_chunks(const Box& box, std::uint32_t shared_address, std::uint32_t row, F f) {
   const std::uint32_t base = shared_address + row * box.row_pitch(), bytes = box.row_bytes();
-  for (std::uint32_t at = 0; at < bytes; at += chunk)
-    f(isa::swizzled(box.swizzle(), base + at), at, std::min(chunk, bytes - at));
+  const std::uint32_t step = box.map.padded ? chunk * std::uint32_t(box.element_bits()) / 8 : chunk;
+  for (std::uint32_t at = 0; at < bytes; at += step)
+    f(isa::swizzled(box.swizzle(), base + at / step * chunk), at, std::min(step, bytes - at));
 }
 
 }  // namespace
@@ -72,6 +76,7 @@ std::uint32_t Box::extent(int dimension) const {
 }
 
 std::uint32_t Box::rows() const {
+  if (picks_rows()) return 4;
   std::uint32_t n = 1;
   for (int d = 1; d < map.rank; ++d) n *= extent(d);
   return n;
@@ -79,17 +84,22 @@ std::uint32_t Box::rows() const {
 
 std::uint32_t Box::row_pitch() const {
   const auto span = std::uint32_t(isa::span_bytes(swizzle()));
-  return swizzle() != isa::Swizzle::none && row_bytes() < span ? span : row_bytes();
+  return swizzle() != isa::Swizzle::none && shared_row_bytes() < span ? span : shared_row_bytes();
+}
+
+void check_coordinates(const Box& box) {
+  if (box.map.edited) require(judge(box.map));
+  require(rules::tma_coordinate(box.at[0], box.element_bits()));
 }
 
 void check_box(const Box& box, std::uint32_t shared_address) {
-  if (box.element_bits() == 6) unmodelled("tensor maps with 6-bit elements");
-  require(rules::tma_coordinate(box.at[0], box.element_bits()));
+  check_coordinates(box);
   require(rules::tma_alignment(shared_address));
 }
 
 void check_store(const Box& box) {
-  for (int d = 0; d < box.map.rank; ++d) require(rules::tma_store_coordinate(box.at[std::size_t(d)]));
+  const int coordinates = box.picks_rows() ? isa::tma_max_rank : box.map.rank;
+  for (int d = 0; d < coordinates; ++d) require(rules::tma_store_coordinate(box.at[std::size_t(d)]));
 }
 
 std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box) {
@@ -145,7 +155,7 @@ void store_box(Grid& grid, const Box& box, const std::vector<std::uint8_t>& byte
     if (how == isa::Combine::none)
       std::memcpy(to.data, from, row.bytes);
     else
-      combine_bytes(how, isa::ScalarType(box.map.dtype), to.data, from, row.bytes);
+      combine_bytes(how, isa::ScalarType(box.map.dtype), to.data, from, row.bytes, true);
     to.mark(row.bytes);
   }
 }
