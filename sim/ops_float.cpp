@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ptx/isa/tma.hpp"
 #include "sim/alu.hpp"
 #include "sim/float_value.hpp"
 
@@ -64,7 +65,15 @@ struct FAbs {
 };
 
 // The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
-enum : std::uint8_t { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_nan = 8, flag_xorsign = 16, flag_abs = 32 };
+enum : std::uint8_t {
+  flag_ftz = 1,
+  flag_sat = 2,
+  flag_relu = 4,
+  flag_nan = 8,
+  flag_xorsign = 16,
+  flag_abs = 32,
+  flag_oob = 64
+};
 
 FloatRules rules_of(const Inst& i) {
   return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
@@ -165,6 +174,8 @@ u64 element(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
     const u64 sign = u64{1} << (isa::bits(t) - 1);
     return op == Opcode::neg ? a ^ sign : a & ~sign;
   }
+  // A factor that a copy filled in from outside of the tensor makes the sum zero.
+  if (i.flags & flag_oob && ((a & 0x7FFF) == isa::oob_nan || (b & 0x7FFF) == isa::oob_nan)) return 0;
   const FloatRules rules = rules_of(i);
   const double v = combine(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
   if (t == ScalarType::f64 && std::isnan(v)) return std::bit_cast<u64>(v);
@@ -278,7 +289,8 @@ Status testp(Context& c, const Inst& i, Mask lanes) {
 
 std::uint8_t flags_of(const isa::Modifiers& m) {
   return std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
-                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.absolute ? flag_abs : 0));
+                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.oob ? flag_oob : 0) |
+                      (m.absolute ? flag_abs : 0));
 }
 
 bool lower_mixed(Lowering& l, const ir::Operation& op, Inst& inst) {
@@ -321,8 +333,6 @@ bool lower_float(Lowering& l, const ir::Operation& op, Inst& inst) {
   int sources = source_count(op.opcode);
   if (sources == 0) return false;
   if (m.types.count > 1) return lower_mixed(l, op, inst);
-  // Which NaN stands for what a copy filled in, the ISA does not say.
-  if (m.oob) throw Gap{"the NaN that .oob takes for zero"};
   const bool three = (op.opcode == Opcode::min || op.opcode == Opcode::max) && op.arguments.size() == 4;
   if (three) sources = 3;
   operands(l, op, inst, t, sources);

@@ -46,6 +46,14 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
     image.box[i] = std::uint16_t(std::min<std::uint32_t>(map.box[i], 0xFFFF));
     image.element_strides[i] = std::uint8_t(map.element_strides[i]);
   }
+  if (map.im2col) {
+    image.box[0] = std::uint16_t(map.im2col->channels);
+    image.pixels = std::uint16_t(map.im2col->pixels);
+    for (std::size_t i = 0; i < image.lower.size(); ++i) {
+      image.lower[i] = std::int16_t(map.im2col->lower[i]);
+      image.upper[i] = std::int16_t(map.im2col->upper[i]);
+    }
+  }
   if (const rules::Verdict v = judge(image); v.broken())
     throw diag::InputError(fmt::format("tensor map of buffer `{}`: {}; got {} [{}]", map.buffer,
                                        rules::info(v.rule).must, v.given, rules::info(v.rule).slug));

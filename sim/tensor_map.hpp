@@ -27,7 +27,10 @@ struct TensorMapImage {
   std::uint8_t oob = 0;      // launch::OutOfBounds
   std::uint8_t padded = 0;   // 16 elements take 16 bytes of shared memory
   std::uint8_t edited = 0;   // tensormap.replace has changed it: judged again when it is used
-  std::array<std::uint8_t, 19> zero{};
+  std::uint8_t zero = 0;
+  std::uint16_t pixels = 0;  // im2col: to a column; box[0] holds the channels. 0: tiled
+  std::array<std::int16_t, isa::tma_max_rank - 2> lower{}, upper{};  // im2col: corners of dimensions 1 and up
+  std::array<std::uint8_t, 4> zeros{};
 };
 static_assert(sizeof(TensorMapImage) == isa::tensor_map_bytes);
 

@@ -12,7 +12,7 @@
 namespace kiln::sim {
 
 /// One box of a tensor, at signed element coordinates. Its rows are runs of elements along dimension 0: the lines of a
-/// tile, the four rows of a gather or scatter (coordinates: a column, then four rows).
+/// tile, the four rows of a gather or scatter (coordinates: a column, then four rows), the pixels of a column (im2col).
 struct Box {
   TensorMapImage map{};
   isa::TensorMode mode = isa::TensorMode::tile;
@@ -22,6 +22,7 @@ struct Box {
   int element_bits() const { return isa::bits(isa::ScalarType(map.dtype)); }
   isa::Swizzle swizzle() const { return isa::Swizzle(map.swizzle); }
   bool picks_rows() const { return mode == isa::TensorMode::gather4 || mode == isa::TensorMode::scatter4; }
+  bool is_im2col() const { return mode == isa::TensorMode::im2col || mode == isa::TensorMode::im2col_no_offs; }
   /// Elements of the box along a dimension.
   std::uint32_t extent(int dimension) const;
   std::uint32_t rows() const;

@@ -114,3 +114,17 @@ TEST_CASE("clocks may be taken apart, and only grow") {
   CHECK(out[2] <= out[4]);
   CHECK(out[3] + out[5] + out[6] + out[7] == 0);
 }
+
+TEST_CASE("fma.oob takes the NaN that a copy fills in for zero") {
+  // Values captured on an H200: the third operand does not count, other NaNs stay NaNs.
+  const std::string fma =
+      "mov.b32 {%h1, %h2}, %r1; mov.b32 {%h3, %h4}, %r2; fma.rn.oob.f16 %h5, %h1, %h2, %h3; "
+      "cvt.u32.u16 %r9, %h5;";
+  CHECK(eval(fma, 0x3C007FF7, 0x3C00) == 0);
+  CHECK(eval(fma, 0xFFF73C00, 0x3C00) == 0);
+  CHECK(eval(fma, 0x3C007FFF, 0x3C00) == 0x7FFF);
+  CHECK(eval(fma, 0x3C007FF6, 0x3C00) == 0x7FFF);
+  CHECK(eval(fma, 0x3C003C00, 0x7FF7) == 0x7FFF);
+  CHECK(eval(fma, 0x3C003C00, 0x3C00) == 0x4000);
+  CHECK(eval("fma.rn.oob.bf16x2 %r9, %r1, %r2, %r3;", 0x7FF73F80, 0x3F803F80, 0x3F803F80) == 0x4000);
+}

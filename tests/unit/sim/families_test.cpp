@@ -41,15 +41,11 @@ const std::vector<Named> named{
     {"multimem.", "one device alone has no memory of several"},
     {"cvt.rs.satfinite.e", "the ISA shows only in pictures which random bits go to which of four elements"},
     {"cvt.rs.relu.satfinite.e", "the same"},
-    {"fma.rn.oob", "the ISA does not say which NaN it takes for zero"},
     {"alloca", "threads have no stack that grows"},
     {"stack", "the same"},
-    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col", "contracts have no such tensor maps"},
-    {"cp.async.bulk.tensor.4d.shared::cluster.global.im2col", "the same"},
-    {"cp.async.bulk.tensor.5d.shared::cta.global.im2col", "the same"},
-    {"cp.async.bulk.tensor.4d.global.shared::cta.im2col", "the same"},
-    {"cp.reduce.async.bulk.tensor.3d.global.shared::cta.xor.im2col", "the same"},
-    {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col", "the same"},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w", "contracts have no such tensor maps"},
+    {"cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w::128", "the same"},
+    {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w", "the same"},
     {"v", "video instructions: emulated by all targets, used by no kernel that was counted"},
 };
 
