@@ -15,8 +15,9 @@ bool can_combine(isa::Combine how, isa::ScalarType type);
 std::uint64_t combined(isa::Combine how, isa::ScalarType type, std::uint64_t old, std::uint64_t operand,
                        std::uint64_t third, bool global);
 
-/// Combines `bytes` bytes of elements at `to` with those at `from`, element by element.
+/// Combines `bytes` bytes of elements at `to` with those at `from`, element by element, as bulk and asynchronous
+/// reductions do. They keep subnormals in any memory: the ISA has it otherwise, an H200 does so.
 void combine_bytes(isa::Combine how, isa::ScalarType type, std::uint8_t* to, const std::uint8_t* from,
-                   std::size_t bytes, bool global);
+                   std::size_t bytes);
 
 }  // namespace kiln::sim

@@ -50,12 +50,11 @@ Status store_later(Context& c, const Inst& i, Mask lanes) {
     touch(c, i, l, x.id, range_of(to, x.bytes), how == Combine::none ? AccessKind::write : AccessKind::atomic,
           Proxy::generic);
     Grid* grid = c.grid;
-    const bool global = to.space == Space::global;
     c.cluster->later(copy_least, copy_spread, i.operation, [=] {
       if (how == Combine::none)
         std::memcpy(x.to.data, x.data, x.bytes);
       else
-        combine_bytes(how, type, x.to.data, x.data, x.bytes, global);
+        combine_bytes(how, type, x.to.data, x.data, x.bytes);
       x.to.mark(x.bytes);
       if (x.signals) deliver(*grid, x.barrier, x.bytes, x.id);
       finish(*grid, x.id);

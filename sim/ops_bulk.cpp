@@ -40,8 +40,7 @@ struct PlainCopy {
 
 void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<std::uint8_t>& data) {
   const isa::Modifiers& m = operation.modifiers;
-  if (m.combine != isa::Combine::none)
-    return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes, x.to.space == Space::global);
+  if (m.combine != isa::Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
   for (u32 at = 0; at < x.bytes; ++at)
     if (x.mask >> at % mask_bytes & 1) {
       x.to.view.data[at] = data[at];

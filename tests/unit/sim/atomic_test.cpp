@@ -192,6 +192,7 @@ TEST_CASE("bulk reductions combine arrays of any type") {
   };
   CHECK(reduce("add.f32", word(1), word(2.5f))[3] == word(3.5f));
   CHECK(reduce("add.noftz.f16", 0x3C004000, 0x3C003C00)[2] == 0x40004200);
+  CHECK(reduce("add.f32", 0x00400000, 0x00000001)[0] == 0x00400001);  // captured on an H200
   CHECK(reduce("max.bf16", 0x3F80C000, 0x4000BF80)[1] == 0x4000BF80);
   CHECK(reduce("min.s32", 3, u32(-2))[0] == u32(-2));
   CHECK(reduce("or.b64", 5, 2)[0] == 7);

@@ -116,6 +116,20 @@ TEST_CASE("6-bit and padded 4-bit elements take 16 bytes to 16 elements in share
   }
 }
 
+TEST_CASE("tf32 elements are rounded when they are loaded") {
+  // Words before and after, captured on an H200.
+  const u32 before[] = {0x3F800FFF, 0x3F801000, 0x3F801001, 0x3F803000, 0x3F802FFF, 0x7F7FFFFF, 0x7F800001, 0x7FC01234,
+                        0x00001001, 0x80001FFF, 0x00003000, 0xFFFFFFFF, 0x7F801000, 0x00400000, 0xFF800000, 0x7F7FF000};
+  const u32 loaded[] = {0x3F800000, 0x3F800000, 0x3F802000, 0x3F804000, 0x3F802000, 0x7F800000, 0x7FFFE000, 0x7FFFE000,
+                        0x00002000, 0x80002000, 0x00004000, 0x7FFFE000, 0x7FFFE000, 0x00400000, 0xFF800000, 0x7F800000};
+  std::vector<u8> data(64);
+  std::memcpy(data.data(), before, 64);
+  const auto m = matrix(16, 1, 16, 1, isa::Swizzle::none, isa::ScalarType::tf32);
+  const Run r = copied(m, data, load + with_barrier + "[%rd1, {0, 0}], [%r2];", 64);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  for (u32 k = 0; k < 16; ++k) CHECK(r.read<u32>("out")[k] == loaded[k]);
+}
+
 TEST_CASE("a kernel may edit a tensor map in shared memory and publish it") {
   const auto data = counting(64 * 32);
   const auto m = matrix(32, 8, 32, 4, isa::Swizzle::none, isa::ScalarType::u8);
