@@ -108,6 +108,17 @@ class Linker {
     return ids;
   }
 
+  static LinkedFunction formals_of(const ir::Code& from, std::uint32_t registers,
+                                   const std::vector<std::uint32_t>& symbols) {
+    LinkedFunction linked;
+    linked.function = from.function;
+    const auto own =
+        std::find_if(from.symbols.begin(), from.symbols.end(), [](const auto& s) { return s.is_parameter; });
+    const auto first = own == from.symbols.end() ? 0 : symbols[std::size_t(own - from.symbols.begin())];
+    name_formals(*from.function, registers, first, linked);
+    return linked;
+  }
+
   void append(std::size_t item) {
     const ir::Code& from = codes_[item];
     ir::Code& to = out_.code;
@@ -128,13 +139,8 @@ class Linker {
       }
       return a;
     };
-    LinkedFunction linked;
-    linked.function = from.function;
+    LinkedFunction linked = formals_of(from, registers, symbols);
     linked.first = operations;
-    const auto own =
-        std::find_if(from.symbols.begin(), from.symbols.end(), [](const auto& s) { return s.is_parameter; });
-    name_formals(*from.function, registers,
-                 own == from.symbols.end() ? 0 : symbols[std::size_t(own - from.symbols.begin())], linked);
     to.registers.insert(to.registers.end(), from.registers.begin(), from.registers.end());
     for (const ir::Argument& a : from.arguments) to.arguments.push_back(move(a));
     for (ir::Operation op : from.operations) {

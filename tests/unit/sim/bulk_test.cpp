@@ -32,7 +32,8 @@ F: add.u32 %r4, %r1, %r3; st.shared.u32 [%r4], 0xEEEEEEEE; add.u32 %r3, %r3, 4; 
          std::to_string(bytes) + ";\n" + copy + R"(
 W: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0; @!%p2 bra W;
 mov.u32 %r3, 0;
-D: add.u32 %r4, %r1, %r3; ld.shared.u32 %r5, [%r4]; cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd3, %rd2; st.global.u32 [%rd3], %r5;
+D: add.u32 %r4, %r1, %r3; ld.shared.u32 %r5, [%r4]; cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd3, %rd2;
+st.global.u32 [%rd3], %r5;
 add.u32 %r3, %r3, 4; setp.lt.u32 %p1, %r3, )" +
          std::to_string(area) + "; @%p1 bra D;\nret;\n}\n";
 }
@@ -135,7 +136,8 @@ TEST_CASE("a kernel may edit a tensor map in shared memory and publish it") {
   const auto m = matrix(32, 8, 32, 4, isa::Swizzle::none, isa::ScalarType::u8);
   const std::string edit = R"(
 mov.u32 %r6, 0; mov.u32 %r7, copy;
-C: cvt.u64.u32 %rd5, %r6; add.u64 %rd5, %rd5, %rd1; ld.param.u64 %rd6, [M]; ld.u64 %rd6, [%rd5]; add.u32 %r8, %r7, %r6; st.shared.u64 [%r8], %rd6;
+C: cvt.u64.u32 %rd5, %r6; add.u64 %rd5, %rd5, %rd1;
+ld.u64 %rd6, [%rd5]; add.u32 %r8, %r7, %r6; st.shared.u64 [%r8], %rd6;
 add.u32 %r6, %r6, 8; setp.lt.u32 %p1, %r6, 128; @%p1 bra C;
 add.u64 %rd7, %rd4, 64; mov.u64 %rd6, 64; mov.u32 %r9, 48;
 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r7], %rd7;
@@ -228,11 +230,13 @@ ld.param.u64 %rd1, [out];
 mov.u32 %r1, answer; mov.u32 %r2, bar; mov.u32 %r3, 0; mov.u32 %r12, %cluster_ctarank; setp.eq.u32 %p1, %r12, 0;
 mbarrier.init.shared.b64 [%r2], 1; fence.mbarrier_init.release.cluster;
 mov.u32 %r4, %ctaid.x; sub.u32 %r4, %r4, %r12; mov.u32 %r5, %ctaid.y;
-NEXT: add.u32 %r6, %r4, %r12; mov.u32 %r7, %nctaid.x; mad.lo.u32 %r8, %r5, %r7, %r6; mul.wide.u32 %rd2, %r8, 4; add.u64 %rd2, %rd2, %rd1;
+NEXT: add.u32 %r6, %r4, %r12; mov.u32 %r7, %nctaid.x; mad.lo.u32 %r8, %r5, %r7, %r6; mul.wide.u32 %rd2, %r8, 4;
+add.u64 %rd2, %rd2, %rd1;
 mov.u32 %r13, 1; red.global.add.u32 [%rd2], %r13;
 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 16;
 barrier.cluster.arrive; barrier.cluster.wait;
-@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%r1], [%r2];
+@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%r1],
+  [%r2];
 WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], %r3; @!%p2 bra WAIT;
 xor.b32 %r3, %r3, 1;
 ld.shared.b128 %q1, [%r1];
