@@ -24,7 +24,7 @@ constexpr unsigned slot_to = 0, slot_from = 1, slot_size = 2, slot_signal = 3, s
                    slot_bytes = 8;
 enum : std::uint8_t { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
 
-constexpr u32 mask_bytes = 16;  // .cp_mask says which bytes of each 16 are copied
+constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which bytes of each 16 are copied
 
 u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read(c.slot(i, k), lane); }
 
@@ -32,7 +32,7 @@ u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read
 struct PlainCopy {
   Place to{}, from{};
   u32 bytes = 0;
-  u32 mask = 0xFFFF;
+  u32 mask = whole_mask;
   std::shared_ptr<BulkGroup> group{};  // or
   Barrier barrier{};
   AsyncId id = 0;
@@ -41,6 +41,10 @@ struct PlainCopy {
 void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<std::uint8_t>& data) {
   const isa::Modifiers& m = operation.modifiers;
   if (m.combine != isa::Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
+  if (x.mask == whole_mask) {
+    std::memcpy(x.to.view.data, data.data(), x.bytes);
+    return x.to.view.mark(x.bytes);
+  }
   for (u32 at = 0; at < x.bytes; ++at)
     if (x.mask >> at % mask_bytes & 1) {
       x.to.view.data[at] = data[at];
@@ -50,7 +54,7 @@ void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::v
 
 // What is not copied may be poison.
 void check_source(Grid& grid, const ir::Operation* operation, const PlainCopy& x) {
-  if (x.mask == 0xFFFF) return check_written(grid, operation, x.from, x.bytes);
+  if (x.mask == whole_mask) return check_written(grid, operation, x.from, x.bytes);
   for (u32 at = 0; at < x.bytes; ++at)
     if (x.mask >> at % mask_bytes & 1)
       check_written(grid, operation, {x.from.view.from(at), x.from.space, x.from.owner, x.from.address + at}, 1);
