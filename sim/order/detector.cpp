@@ -201,7 +201,8 @@ void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& ra
   const bool loads = op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red;
   if (x.async == 0 && (loads || op.opcode == Opcode::tcgen05_st)) {
     Epoch& issued = loads ? w.loads : w.stores;
-    const auto stream = streams_.of(loads ? StreamKind::tensor_load : StreamKind::tensor_store, rank(cta(a.cta)), a.warp);
+    const auto stream =
+        streams_.of(loads ? StreamKind::tensor_load : StreamKind::tensor_store, rank(cta(a.cta)), a.warp);
     x.async = ~AsyncId{0} - (AsyncId(stream) << 32) - ++issued;
     async_[x.async].completion.done = {stream, issued};
     if (loads) {

@@ -56,7 +56,7 @@ class RaceDetector final : public Observer {
   };
   struct WarpState {
     WarpKnowledge knowledge{};
-    AccessId last = 0;  // the warp's latest record
+    AccessId last = 0;            // the warp's latest record
     Epoch loads = 0, stores = 0;  // tcgen05.ld and st issued
     Epoch wgmma = 0;              // wgmma groups committed
     struct PendingLoad {
@@ -77,11 +77,11 @@ class RaceDetector final : public Observer {
   };
   // What a thread's asynchronous operations have come to.
   struct ThreadState {
-    Epoch tensor = 0;         // tcgen05 operations issued
-    Message tensor_issue{};   // known when the last of them was
-    Epoch bulk = 0;           // bulk groups committed
+    Epoch tensor = 0;        // tcgen05 operations issued
+    Message tensor_issue{};  // known when the last of them was
+    Epoch bulk = 0;          // bulk groups committed
     bool bulk_open = false;
-    Epoch copies = 0;         // cp.async groups committed
+    Epoch copies = 0;  // cp.async groups committed
     bool copies_open = false;
   };
   struct AsyncOp {
@@ -140,7 +140,8 @@ class RaceDetector final : public Observer {
   std::unordered_map<AsyncId, AsyncOp> async_;
   Generations cluster_barrier_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
-  std::map<std::tuple<std::uint32_t, std::uint64_t>, Message> flags_;  // by owner + 1 or 0, and address: what strong writes released
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, Message>
+      flags_;  // by owner + 1 or 0, and address: what strong writes released
   std::unique_ptr<flow::Definitions> definitions_;
   const ir::Code* code_ = nullptr;
   std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;

@@ -138,9 +138,9 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const Message& seen = w.of(first_lane(a.lanes)).seen;
   const int lane = first_lane(b.init_lanes);
   const Stamp init{b.init.component + Component(lane), b.init.epoch};
-  const bool published = own ? w.has_fenced(OwnFence::published, lane, init.epoch) ||
-                                   w.has_fenced(OwnFence::shared, lane, init.epoch)
-                             : seen.published.knows(init) || seen.fenced_shared.knows(init);
+  const bool published =
+      own ? w.has_fenced(OwnFence::published, lane, init.epoch) || w.has_fenced(OwnFence::shared, lane, init.epoch)
+          : seen.published.knows(init) || seen.fenced_shared.knows(init);
   const diag::Note origin{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
                           code_->where(*b.init.operation)};
   const std::string name = where({isa::Space::shared_cta, s.cta, s.object, 8, 1});
@@ -194,7 +194,14 @@ void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
   if (is_async && (any_space || isa::is_shared(m.space()) || m.sync_restrict != isa::SyncRestrict::none))
     fence(OwnFence::shared, &Message::fenced_shared);
   if (is_async && (any_space || m.space() == isa::Space::global)) fence(OwnFence::global, &Message::fenced_global);
-  if (m.proxy == isa::Proxy::tensormap_generic) fence(OwnFence::map, &Message::fenced_map);
+  if (m.proxy == isa::Proxy::tensormap_generic && acquires(m.semantics)) {
+    for (Mask rest = a.lanes; rest; rest &= rest - 1) {
+      const Clock released = w.message(rest & -rest).fenced_map;
+      w.change(rest & -rest, [&](Mask, Knowledge& k) { k.maps_acquired.join(released); });
+    }
+  } else if (m.proxy == isa::Proxy::tensormap_generic || op.opcode == Opcode::tensormap_cp_fenceproxy) {
+    fence(OwnFence::map, &Message::fenced_map);
+  }
   w.advance();
 }
 

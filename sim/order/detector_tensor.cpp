@@ -16,9 +16,7 @@ void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sy
   };
   switch (s.kind) {
     case SyncKind::tcgen05_commit: return commit(a, op, s);
-    case SyncKind::tcgen05_wait_ld:
-      w.pending.clear();
-      return done(StreamKind::tensor_load, w.loads);
+    case SyncKind::tcgen05_wait_ld: w.pending.clear(); return done(StreamKind::tensor_load, w.loads);
     case SyncKind::tcgen05_wait_st: return done(StreamKind::tensor_store, w.stores);
     case SyncKind::tcgen05_fence_before:
       for (Mask m = a.lanes; m; m &= m - 1) {
@@ -33,7 +31,8 @@ void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sy
   }
 }
 
-// The arrival of a commit will release the completion of what its thread issued, and what was known when that was issued.
+// The arrival of a commit will release the completion of what its thread issued, and what was known when that was
+// issued.
 void RaceDetector::commit(const Agent& a, const ir::Operation& op, const Sync& s) {
   ThreadState& t = thread(a);
   AsyncOp& x = async_[s.by];

@@ -36,9 +36,7 @@ bool has_issue(const Clock& clock, const Earlier& e, const Later& b) { return ha
 // Whether a proxy fence stands between the accesses.
 bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFence which) {
   const Message& seen = w.of(b.lane).seen;
-  const Clock& clock = which == OwnFence::shared   ? seen.fenced_shared
-                       : which == OwnFence::global ? seen.fenced_global
-                                                   : seen.fenced_map;
+  const Clock& clock = which == OwnFence::shared ? seen.fenced_shared : seen.fenced_global;
   if (e.access.async) return has(clock, e, b);
   const Mask own = own_lanes(e, b);
   for (Mask m = e.lanes & own; m; m &= m - 1)
@@ -72,6 +70,10 @@ std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const 
 }
 
 std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
+  if (b.access.proxy == Proxy::tensormap) {
+    if (has_lanes(w.of(b.lane).maps_acquired, e, 0)) return std::nullopt;
+    return Rule::tensormap_fence;
+  }
   if (is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared)) return std::nullopt;
   return e.writes ? Rule::proxy_fence : Rule::proxy_fence_read;
 }

@@ -38,6 +38,7 @@ void Knowledge::join(const Knowledge& o) {
   seen.join(o.seen);
   released.join(o.released);
   observed.join(o.observed);
+  maps_acquired.join(o.maps_acquired);
   tcgen05_arrived.join(o.tcgen05_arrived);
   tcgen05_fenced.join(o.tcgen05_fenced);
 }

@@ -33,6 +33,7 @@ struct Knowledge {
   Message seen{};
   Message released{};       // `seen` at the last release fence
   Message observed{};       // read by relaxed loads; seen once an acquire fence follows
+  Clock maps_acquired{};    // tensor maps of global memory as they were released before the last acquire of one's own
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
   Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
 
