@@ -10,6 +10,7 @@ Clock& clock_of(Message& m, OwnFence which) {
     case OwnFence::global: return m.fenced_global;
     case OwnFence::map: return m.fenced_map;
     case OwnFence::published: return m.published;
+    case OwnFence::release: break;  // lies in `happened` anyway
   }
   return m.happened;
 }
@@ -59,6 +60,7 @@ void WarpKnowledge::split(Mask lanes) {
 }
 
 void WarpKnowledge::fence(OwnFence which, Mask lanes) {
+  ++version_;
   for_lanes(lanes, [&](int l) { own_[std::size_t(which)][std::size_t(l)] = epoch_; });
 }
 
@@ -74,6 +76,21 @@ Message WarpKnowledge::message(Mask lanes) const {
     m.happened.raise(now(l));
     for (int f = 0; f < own_fences; ++f)
       if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
+  }
+  return m;
+}
+
+Message WarpKnowledge::relaxed_message(Mask lanes) const {
+  Message m;
+  for (const Group& g : groups_) {
+    if (!(g.lanes & lanes)) continue;
+    m.join(g.knowledge.released);
+    m.published.join(g.knowledge.seen.published);
+  }
+  for (Mask rest = lanes; rest; rest &= rest - 1) {
+    const auto l = std::size_t(first_lane(rest));
+    for (const OwnFence f : {OwnFence::published, OwnFence::release})
+      if (const Epoch e = own_[std::size_t(f)][l]) clock_of(m, f).raise({component(int(l)), e});
   }
   return m;
 }
