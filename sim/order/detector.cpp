@@ -36,6 +36,7 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   first_async_ = grid.last_async + 1;
   cluster_barrier_.clear();
   slot_of_.clear();
+  last_use_ = {};
   ctas_.resize(count);
   for (std::uint32_t r = 0; r < count; ++r) {
     // Shadows keep their memory from one cluster to the next.
@@ -56,7 +57,10 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   }
 }
 
-RaceDetector::CtaState& RaceDetector::cta(std::uint32_t index) { return ctas_[slot_of_.at(index)]; }
+RaceDetector::CtaState& RaceDetector::cta(std::uint32_t index) {
+  if (last_cta_ >= ctas_.size() || ctas_[last_cta_].index != index) last_cta_ = slot_of_.at(index);
+  return ctas_[last_cta_];
+}
 
 std::uint32_t RaceDetector::thread_number(const Agent& a) const {
   return a.warp * warp_lanes + std::uint32_t(first_lane(a.lanes));
@@ -133,7 +137,12 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
     touch_bytes(a, access, range, kind);
   if (range.space == isa::Space::global) return;
   if (range.cta != a.cta) use_remote(a, cta(range.cta), op);
-  if (range.cta != a.cta || id) note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
+  if (range.cta == a.cta && !id) return;
+  // Once for the many ranges of one operation.
+  const std::tuple use{access, range.cta, kind == AccessKind::read};
+  if (use == last_use_) return;
+  last_use_ = use;
+  note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
 }
 
 template <class F>
@@ -161,6 +170,7 @@ void RaceDetector::forget_accesses() {
   }
   accesses_.resize(next);
   each_access([&](AccessId& id) { id = place[id]; });
+  last_use_ = {};
   most_accesses_ = std::max(most_accesses_, 2 * accesses_.size());
 }
 

@@ -77,10 +77,10 @@ class RaceDetector final : public Observer {
   };
   // What a thread's asynchronous operations have come to.
   struct ThreadState {
-    Epoch tensor = 0;        // tcgen05 operations issued
-    Message tensor_issue{};  // known when the last of them was
+    Epoch tensor = 0;                  // tcgen05 operations issued
+    Message tensor_issue{};            // known when the last of them was
     std::uint64_t tensor_version = 0;  // of the warp's knowledge then
-    Epoch bulk = 0;          // bulk groups committed
+    Epoch bulk = 0;                    // bulk groups committed
     bool bulk_open = false;
     Epoch copies = 0;  // cp.async groups committed
     bool copies_open = false;
@@ -148,6 +148,8 @@ class RaceDetector final : public Observer {
   std::unordered_map<AsyncId, Message> payloads_;  // what an arrival that is on its way releases
   Generations cluster_barrier_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::size_t last_cta_ = 0;
+  std::tuple<AccessId, std::uint32_t, bool> last_use_{};
   std::uint64_t last_page_ = 0;
   Shadow* last_shadow_ = nullptr;
   std::map<std::tuple<std::uint32_t, std::uint64_t>, Message>

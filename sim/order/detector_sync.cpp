@@ -83,8 +83,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
       b.complete = b.pending;
       return;
     case SyncKind::mbarrier_complete:
-      if (s.by)
-        completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
+      if (s.by) completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
       return;
     case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
@@ -105,7 +104,8 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
 void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
   WarpState& w = warp(a);
   const isa::Modifiers& m = op.modifiers;
-  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes) : w.knowledge.message(a.lanes));
+  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes)
+                                                   : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
     if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
       report(Rule::mbarrier_scope, a, op, ".cta scope, the default", {});
@@ -118,7 +118,7 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
 void RaceDetector::arrive_async(const Sync& s, Barrier& b) {
   if (const auto payload = payloads_.find(s.by); payload != payloads_.end()) b.pending.join(payload->second);
   completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
-                       Epoch(b.phase + 1)};
+                           Epoch(b.phase + 1)};
 }
 
 void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Sync& s, const Barrier& b, bool is_async) {

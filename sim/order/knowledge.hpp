@@ -83,6 +83,7 @@ class WarpKnowledge {
     Knowledge knowledge{};
   };
   void split(Mask lanes);
+  void add_own(Message&, Mask lanes) const;
 
   Component first_ = 0;
   Epoch epoch_ = 1;
