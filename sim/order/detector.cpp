@@ -28,7 +28,7 @@ bool is_strong(const ir::Operation& op, AccessKind kind) {
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const Grid& grid = cluster.grid;
-  if (launch != launch_) pages_.clear(), flags_.clear();  // launches run one after the other
+  if (launch != launch_) pages_.clear(), flags_.clear(), async_.clear();  // launches run one after the other
   if (code_ != grid.program.code || launch != launch_) {
     code_ = grid.program.code;
     definitions_ = std::make_unique<flow::Definitions>(*code_);
@@ -40,7 +40,8 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const auto count = std::uint32_t(cluster.ctas.size());
   streams_.reset(count * threads_);
   thread_states_.assign(std::size_t(count) * threads_, {});
-  async_.clear();
+  // Of the clusters before, global memory remembers the bulk stores.
+  std::erase_if(async_, [](const auto& op) { return op.second.completion.read.epoch == Completion::never; });
   cluster_barrier_.clear();
   slot_of_.clear();
   ctas_.assign(count, {});

@@ -36,8 +36,8 @@ void Knowledge::acquire(const Message& m) {
 
 void Knowledge::join(const Knowledge& o) {
   seen.join(o.seen);
-  released.join(o.released);
-  observed.join(o.observed);
+  for (std::size_t r = 0; r < reaches; ++r) released[r].join(o.released[r]);
+  for (std::size_t r = 0; r < reaches; ++r) observed[r].join(o.observed[r]);
   tcgen05_arrived.join(o.tcgen05_arrived);
   tcgen05_fenced.join(o.tcgen05_fenced);
 }

@@ -24,6 +24,12 @@ struct Message {
   void join(const Message& o);
 };
 
+/// How far a scope reaches: whom it can synchronise with. Everything beyond the cluster is one.
+enum class Reach : std::uint8_t { cta, cluster, grid };
+inline constexpr int reaches = 3;
+/// A message for each distance of who receives it.
+using ByReach = std::array<Message, reaches>;
+
 /// Which fence of a lane's own.
 enum class OwnFence : std::uint8_t { shared, global, map, published };
 inline constexpr int own_fences = 4;
@@ -31,8 +37,8 @@ inline constexpr int own_fences = 4;
 /// What lanes with the same history know.
 struct Knowledge {
   Message seen{};
-  Message released{};       // `seen` at the last release fence
-  Message observed{};       // read by relaxed loads; seen once an acquire fence follows
+  ByReach released{};       // `seen` at the last release fence that reaches so far
+  ByReach observed{};       // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
   Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
 
