@@ -14,7 +14,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test oracle build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test oracle mutation build configure debug clang bench fuzz install-deps clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -32,6 +32,10 @@ test: build ## build everything and run every test
 oracle: configure ## every generated instruction, for every target: Kiln against ptxas (some minutes)
 	@$(BUILD) build --target oracle -j $(JOBS)
 	build/tests/oracle
+
+mutation: configure ## kernels with one mistake each, all of them: what the simulator notices (a minute or two)
+	@$(BUILD) build --target mutate -j $(JOBS)
+	build/tests/mutate --jobs $(JOBS)
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)

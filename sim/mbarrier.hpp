@@ -31,7 +31,7 @@ class MbarrierTable {
  public:
   void clear() { objects_.clear(); }
 
-  /// Starts (or restarts) an object in phase 0 with `count` arrivals per phase.
+  /// Starts an object in phase 0 with `count` arrivals per phase; faults over one that lives.
   Mbarrier& init(std::uint32_t address, std::int64_t count);
   void invalidate(std::uint32_t address);
   /// The object at an address; faults when there is none.

@@ -44,6 +44,11 @@ class RaceDetector final : public Observer {
   };
   // One of a CTA's or the cluster's barriers: arrivals by generation.
   using Generations = std::map<std::uint64_t, Message>;
+  // What strong writes of one CTA to one place released.
+  struct Flag {
+    std::uint32_t cta = 0, cluster = 0;
+    ByReach released{};
+  };
   // Who works on a CTA's memory without being one of its threads: other CTAs, and asynchronous operations.
   struct Use {
     Stamp done{};
@@ -152,8 +157,7 @@ class RaceDetector final : public Observer {
   std::tuple<AccessId, std::uint32_t, bool> last_use_{};
   std::uint64_t last_page_ = 0;
   Shadow* last_shadow_ = nullptr;
-  std::map<std::tuple<std::uint32_t, std::uint64_t>, Message>
-      flags_;  // by owner + 1 or 0, and address: what strong writes released
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;  // by owner + 1 or 0, and address
   std::unique_ptr<flow::Definitions> definitions_;
   const ir::Code* code_ = nullptr;
   std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;

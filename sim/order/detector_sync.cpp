@@ -1,6 +1,8 @@
 // What synchronisation hands from thread to thread: the edges of the ordering model.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptx/isa/wgmma.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
@@ -15,6 +17,8 @@ using rules::Rule;
 
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
+
+Reach reach_of(Scope s) { return s == Scope::cta ? Reach::cta : s == Scope::cluster ? Reach::cluster : Reach::grid; }
 
 }  // namespace
 
@@ -36,7 +40,9 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
     case SyncKind::warp_sync: return warp(a).knowledge.meet(a.lanes);
     case SyncKind::fence: return fence(a, *op);
     case SyncKind::fence_proxy: return fence_proxy(a, *op);
-    case SyncKind::fence_mbarrier_init: return warp(a).knowledge.fence(OwnFence::published, a.lanes);
+    case SyncKind::fence_mbarrier_init:
+      warp(a).knowledge.fence(OwnFence::published, a.lanes);
+      return warp(a).knowledge.advance();  // an initialisation behind the fence is not published
     case SyncKind::bulk_commit:
     case SyncKind::bulk_wait:
     case SyncKind::bulk_wait_read:
@@ -104,7 +110,8 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
 void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
   WarpState& w = warp(a);
   const isa::Modifiers& m = op.modifiers;
-  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes)
+  const Reach reach = s.cta == a.cta ? Reach::cta : Reach::cluster;
+  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes, reach)
                                                    : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
     if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
@@ -146,7 +153,7 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
   Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
   if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
     const bool is_relaxed = of_cluster && op->modifiers.semantics == Semantics::relaxed;
-    g[s.value].join(is_relaxed ? w.knowledge.relaxed_message(a.lanes) : w.knowledge.message(a.lanes));
+    g[s.value].join(is_relaxed ? w.knowledge.relaxed_message(a.lanes, Reach::cluster) : w.knowledge.message(a.lanes));
     w.knowledge.advance();
     return;
   }
@@ -157,18 +164,19 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
 void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
+  const auto reach = std::size_t(reach_of(op.modifiers.scope));
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
   if (both || releases(s)) {
-    w.knowledge.fence(OwnFence::release, a.lanes);
-    w.knowledge.change(a.lanes, [](Mask, Knowledge& k) {
-      k.released = k.seen;
-      k.released.tcgen05.join(k.tcgen05_fenced);
+    w.knowledge.fence_release(Reach(reach), a.lanes);
+    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+      Message now = k.seen;
+      now.tcgen05.join(k.tcgen05_fenced);
+      for (std::size_t r = 0; r <= reach; ++r) k.released[r] = now;
     });
   }
   if (both || acquires(s))
-    w.knowledge.change(a.lanes, [](Mask, Knowledge& k) {
-      const Message observed = k.observed;
-      k.acquire(observed);
+    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+      for (std::size_t r = 0; r <= reach; ++r) k.acquire(Message(k.observed[r]));
     });
   w.knowledge.advance();
 }
@@ -206,19 +214,28 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   }
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
+  const auto reach = std::size_t(reach_of(op.modifiers.scope));
+  std::vector<Flag>& flags = flags_[key];
   if (kind != AccessKind::write)
-    if (const auto found = flags_.find(key); found != flags_.end())
+    for (const Flag& f : flags) {
+      // Both must name a scope that the other is in: else they do not synchronise.
+      const std::size_t far = f.cluster != cluster_number_ ? 2 : f.cta != a.cta ? 1 : 0;
+      if (far > reach) continue;
       w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
-        if (acquires(s)) k.acquire(found->second);
-        k.observed.join(found->second);
+        if (acquires(s)) k.acquire(f.released[far]);
+        k.observed[far].join(f.released[far]);
       });
+    }
   if (kind == AccessKind::read) return;
-  Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes);
-  m.foreign[cluster_number_].join(m.happened);
-  if (kind == AccessKind::atomic)
-    flags_[key].join(m);
-  else
-    flags_[key] = std::move(m);
+  if (kind == AccessKind::write) flags.clear();
+  auto own = std::find_if(flags.begin(), flags.end(),
+                          [&](const Flag& f) { return f.cta == a.cta && f.cluster == cluster_number_; });
+  if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, cluster_number_, {}});
+  for (std::size_t r = 0; r <= reach; ++r) {
+    Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
+    m.foreign[cluster_number_].join(m.happened);
+    own->released[r].join(m);
+  }
   w.knowledge.advance();
 }
 

@@ -24,15 +24,21 @@ struct Message {
   void join(const Message& o);
 };
 
+/// How far a scope reaches: whom it can synchronise with. Everything beyond the cluster is one.
+enum class Reach : std::uint8_t { cta, cluster, grid };
+inline constexpr int reaches = 3;
+/// A message for each distance of who receives it.
+using ByReach = std::array<Message, reaches>;
+
 /// Which fence of a lane's own.
 enum class OwnFence : std::uint8_t { shared, global, map, published, release };
-inline constexpr int own_fences = 5;
+inline constexpr int own_fences = int(OwnFence::release) + reaches;  // a release for each distance
 
 /// What lanes with the same history know.
 struct Knowledge {
   Message seen{};
-  Message released{};       // `seen` at the last release fence
-  Message observed{};       // read by relaxed loads; seen once an acquire fence follows
+  ByReach released{};       // `seen` at the last release fence that reaches so far
+  ByReach observed{};       // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
   Clock maps_acquired{};    // tensor maps of global memory as they were released before the last acquire of one's own
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
   Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
@@ -67,13 +73,15 @@ class WarpKnowledge {
   }
   /// The lanes' own events up to now are fenced.
   void fence(OwnFence which, Mask lanes);
+  /// The same for a release fence that reaches so far.
+  void fence_release(Reach reach, Mask lanes);
   /// Whether a lane's own events of this epoch and before are fenced.
   bool has_fenced(OwnFence which, int lane, Epoch epoch) const { return own_[std::size_t(which)][lane] >= epoch; }
 
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
   /// What an arrival without release semantics hands over: only what fences before it have put in order.
-  Message relaxed_message(Mask lanes) const;
+  Message relaxed_message(Mask lanes, Reach reach) const;
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 

@@ -46,7 +46,8 @@ TEST_CASE("a CTA reads its neighbour's shared memory and arrives on its mbarrier
   const std::string text = R"(
     .shared .align 8 .b64 bar; .shared .align 4 .u32 value;
     mov.u32 %r1, bar; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
-    mbarrier.init.shared::cta.b64 [%r1], 32; fence.mbarrier_init.release.cluster;
+    mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1], 32; fence.mbarrier_init.release.cluster;
     add.u32 %r5, %r3, 70; st.shared.u32 [%r2], %r5;
     barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
     mapa.shared::cluster.u32 %r6, %r1, %r4; mapa.shared::cluster.u32 %r7, %r2, %r4;

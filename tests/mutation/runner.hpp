@@ -1,0 +1,35 @@
+// Runs one text in the simulator and says what was reported.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tests/mutation/kernel.hpp"
+#include "tests/mutation/mutant.hpp"
+
+namespace kiln::mutation {
+
+/// What one run came to. `stillborn`: the text does not parse, or its launch is refused; no mutant at all.
+struct Observed {
+  bool stillborn = false, error = false, incomplete = false, wrong_values = false;
+  std::map<std::string, int> portability{};  // findings by slug
+  std::string first{};                       // the first error, or what kept the run from its end
+};
+
+Observed run_once(const Kernel&, const std::string& text, std::uint64_t seed, std::uint64_t max_steps = 0);
+
+/// How a mutant ended.
+enum class Fate { stillborn, killed, by_values, survived };
+
+struct Judged {
+  Mutant mutant{};
+  Fate fate = Fate::survived;
+  int schedule = 0;       // the first one that killed it
+  std::string witness{};  // what was reported
+};
+
+/// Runs a mutant in schedule 1, and in those up to `schedules` until one kills it. `whole`: what the kernel itself
+/// gives.
+Judged judge(const Kernel&, const Mutant&, const Observed& whole, int schedules);
+
+}  // namespace kiln::mutation

@@ -1,0 +1,54 @@
+// From cluster to cluster through global memory: what the race detector remembers of those that ran before.
+#include <doctest/doctest.h>
+
+#include "tests/unit/sim/run.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+
+namespace {
+
+// CTA 0 copies 16 bytes of shared memory to out + 64 and sets the flag at out; CTA 1 waits for it and reads them.
+Run hand_over(const std::string& wait, const std::string& flag) {
+  const std::string text = R"(
+    .shared .align 16 .b32 buf[4];
+    mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; mov.u32 %r2, buf; add.u64 %rd1, %out, 64; @%p1 bra TAKE;
+    mov.u32 %r3, 7; st.shared.v4.u32 [%r2], {%r3, %r3, %r3, %r3}; fence.proxy.async.shared::cta;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16; cp.async.bulk.commit_group; )" +
+                           wait + "; " + flag + R"(; ret;
+  TAKE: ld.acquire.gpu.global.u32 %r4, [%out]; setp.eq.u32 %p2, %r4, 0; @%p2 bra TAKE;
+    ld.global.u32 %r5, [%rd1]; st.global.u32 [%out+128], %r5;)";
+  launch::Contract c;
+  c.buffers.push_back(buffer("out", 256));
+  launch::Launch l;
+  l.grid = {2, 1, 1};
+  l.params = {pointer("out")};
+  c.launches.push_back(l);
+  return run(kernel(text), c);
+}
+
+}  // namespace
+
+TEST_CASE("a bulk store of an earlier cluster is complete for who acquires a flag that was set behind its wait") {
+  const Run r = hand_over("cp.async.bulk.wait_group 0", "st.release.gpu.global.u32 [%out], 1");
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<std::uint32_t>("out")[32] == 7);
+}
+
+TEST_CASE("a bulk store whose sources alone were waited for is not complete for another cluster") {
+  CHECK(hand_over("cp.async.bulk.wait_group.read 0", "st.release.gpu.global.u32 [%out], 1").has("[race-async]"));
+}
+
+TEST_CASE("a flag that is released at CTA scope hands nothing to another cluster") {
+  CHECK(hand_over("cp.async.bulk.wait_group 0", "st.release.cta.global.u32 [%out], 1").has("[race-async]"));
+}
+
+TEST_CASE("an mbarrier is initialised once: by one thread, and again only after mbarrier.inval") {
+  const std::string init = ".shared .align 8 .b64 bar; mov.u32 %r1, bar; mbarrier.init.shared.b64 [%r1], 1; ";
+  const auto again = [&](const std::string& text) { return run_kernel(kernel(init + text)); };
+  const Run once = again("");
+  CHECK_MESSAGE(once.clean(), once.findings());
+  CHECK(again("mbarrier.inval.shared.b64 [%r1]; mbarrier.init.shared.b64 [%r1], 1;").clean());
+  CHECK(again("mbarrier.init.shared.b64 [%r1], 1;").has("[mbarrier-overwritten]"));
+  CHECK(run_kernel(kernel(init), 32).has("[mbarrier-overwritten]"));
+}
