@@ -143,6 +143,9 @@ void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, 
     const Access& access = accesses_[t.access];
     // Lanes that store to one place with one instruction: PTX lets one of them win.
     if (t.access == id && (access.async || t.lanes == b.lanes || (writes && kind != AccessKind::read))) return;
+    // The CTAs of a pair free their columns together.
+    if (access.operation->opcode == Opcode::tcgen05_dealloc && b.access.operation->opcode == Opcode::tcgen05_dealloc)
+      return;
     const Earlier e{access, t.lanes, writes, completion_of(access.async)};
     auto broken = judge(e, b, w, cluster_number_);
     // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
