@@ -78,7 +78,7 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
   }
   if (tensor)
     return "repair: tcgen05.commit behind it in the same thread, and a wait for that mbarrier before this access";
-  if (!e.access.async) return "repair: a barrier, or an arrival behind the first and a wait before the second";
+  if (!e.access.is_async) return "repair: a barrier, or an arrival behind the first and a wait before the second";
   if (first == Opcode::cp_async)
     return "repair: cp.async.wait_group (or an mbarrier arrival of the copies) and a barrier";
   if (e.access.operation->modifiers.completion == isa::Completion::bulk_group)

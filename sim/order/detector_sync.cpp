@@ -16,15 +16,6 @@ using rules::Rule;
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
 
-// What an arrival without release semantics carries: only what fences before it have put in order.
-Message relaxed(const WarpKnowledge& w, Mask lanes) {
-  Message m;
-  const Message now = w.message(lanes);
-  m.published = now.published;
-  for (Mask rest = lanes; rest; rest &= rest - 1) m.join(w.of(first_lane(rest)).released);
-  return m;
-}
-
 }  // namespace
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
@@ -92,8 +83,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
       b.complete = b.pending;
       return;
     case SyncKind::mbarrier_complete:
-      if (s.by)
-        async_[s.by].completion.done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
+      if (s.by) completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
       return;
     case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
@@ -114,7 +104,8 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
 void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
   WarpState& w = warp(a);
   const isa::Modifiers& m = op.modifiers;
-  b.pending.join(m.semantics == Semantics::relaxed ? relaxed(w.knowledge, a.lanes) : w.knowledge.message(a.lanes));
+  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes)
+                                                   : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
     if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
       report(Rule::mbarrier_scope, a, op, ".cta scope, the default", {});
@@ -125,10 +116,9 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
 }
 
 void RaceDetector::arrive_async(const Sync& s, Barrier& b) {
-  AsyncOp& x = async_[s.by];
-  b.pending.join(x.payload);
-  x.completion.done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
-                       Epoch(b.phase + 1)};
+  if (const auto payload = payloads_.find(s.by); payload != payloads_.end()) b.pending.join(payload->second);
+  completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
+                           Epoch(b.phase + 1)};
 }
 
 void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Sync& s, const Barrier& b, bool is_async) {
@@ -156,7 +146,7 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
   Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
   if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
     const bool is_relaxed = of_cluster && op->modifiers.semantics == Semantics::relaxed;
-    g[s.value].join(is_relaxed ? relaxed(w.knowledge, a.lanes) : w.knowledge.message(a.lanes));
+    g[s.value].join(is_relaxed ? w.knowledge.relaxed_message(a.lanes) : w.knowledge.message(a.lanes));
     w.knowledge.advance();
     return;
   }
@@ -168,11 +158,12 @@ void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
-  for (Mask m = a.lanes; m; m &= m - 1) {
-    const Mask lane = m & -m;
-    if (!both && !releases(s)) break;
-    const Message now = w.knowledge.message(lane);
-    w.knowledge.change(lane, [&](Mask, Knowledge& k) { k.released = now; });
+  if (both || releases(s)) {
+    w.knowledge.fence(OwnFence::release, a.lanes);
+    w.knowledge.change(a.lanes, [](Mask, Knowledge& k) {
+      k.released = k.seen;
+      k.released.tcgen05.join(k.tcgen05_fenced);
+    });
   }
   if (both || acquires(s))
     w.knowledge.change(a.lanes, [](Mask, Knowledge& k) {
@@ -222,7 +213,7 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
         k.observed.join(found->second);
       });
   if (kind == AccessKind::read) return;
-  Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.of(first_lane(a.lanes)).released;
+  Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes);
   m.foreign[cluster_number_].join(m.happened);
   if (kind == AccessKind::atomic)
     flags_[key].join(m);
@@ -250,7 +241,7 @@ void RaceDetector::sync_async(const Agent& a, const ir::Operation&, const Sync& 
       case SyncKind::cp_async_commit: ++t.copies; break;
       case SyncKind::cp_async_wait: know(StreamKind::copies, t.copies += Epoch(s.value)); break;
       case SyncKind::cp_async_arrive:
-        async_[s.by].payload.happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
+        payloads_[s.by].happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
         break;
       default: break;
     }

@@ -26,7 +26,7 @@ Mask own_lanes(const Earlier& e, const Later& b) {
 }
 
 bool has(const Clock& clock, const Earlier& e, const Later& b) {
-  if (!e.access.async) return has_lanes(clock, e, own_lanes(e, b));
+  if (!e.access.is_async) return has_lanes(clock, e, own_lanes(e, b));
   return clock.knows(e.completion.done) || (!e.writes && clock.knows(e.completion.read));
 }
 
@@ -37,7 +37,7 @@ bool has_issue(const Clock& clock, const Earlier& e, const Later& b) { return ha
 bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFence which) {
   const Message& seen = w.of(b.lane).seen;
   const Clock& clock = which == OwnFence::shared ? seen.fenced_shared : seen.fenced_global;
-  if (e.access.async) return has(clock, e, b);
+  if (e.access.is_async) return has(clock, e, b);
   const Mask own = own_lanes(e, b);
   for (Mask m = e.lanes & own; m; m &= m - 1)
     if (!w.has_fenced(which, first_lane(m), e.access.epoch) &&
@@ -92,7 +92,7 @@ std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge&
   if (e.access.strong && b.access.strong) return std::nullopt;
   const bool known = is_known(e, b, w, cluster);
   if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
-  if (!known) return e.access.async ? Rule::race_async : Rule::race;
+  if (!known) return e.access.is_async ? Rule::race_async : Rule::race;
   const bool here = e.access.cluster == cluster;
   if (here && e.access.proxy == Proxy::generic && b.access.proxy != Proxy::generic) return judge_fence(e, b, w);
   return std::nullopt;

@@ -25,8 +25,8 @@ struct Message {
 };
 
 /// Which fence of a lane's own.
-enum class OwnFence : std::uint8_t { shared, global, map, published };
-inline constexpr int own_fences = 4;
+enum class OwnFence : std::uint8_t { shared, global, map, published, release };
+inline constexpr int own_fences = 5;
 
 /// What lanes with the same history know.
 struct Knowledge {
@@ -52,13 +52,16 @@ class WarpKnowledge {
   Stamp now(int lane) const { return {component(lane), epoch_}; }
   Epoch epoch() const { return epoch_; }
   /// Ends the epoch: what the warp's lanes do from here on comes after everything that they have released.
-  void advance() { ++epoch_; }
+  void advance() { ++epoch_, ++version_; }
+  /// Changes whenever a message would.
+  std::uint64_t version() const { return version_; }
 
   const Knowledge& of(int lane) const;
   /// Changes what lanes know, group by group; groups that lie only partly in `lanes` are split.
   template <class F>
   void change(Mask lanes, F f) {
     split(lanes);
+    ++version_;
     for (Group& g : groups_)
       if (g.lanes & lanes) f(g.lanes, g.knowledge);
   }
@@ -69,6 +72,8 @@ class WarpKnowledge {
 
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
+  /// What an arrival without release semantics hands over: only what fences before it have put in order.
+  Message relaxed_message(Mask lanes) const;
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 
@@ -78,9 +83,11 @@ class WarpKnowledge {
     Knowledge knowledge{};
   };
   void split(Mask lanes);
+  void add_own(Message&, Mask lanes) const;
 
   Component first_ = 0;
   Epoch epoch_ = 1;
+  std::uint64_t version_ = 1;
   std::vector<Group> groups_;
   std::array<std::array<Epoch, warp_lanes>, own_fences> own_{};
 };
