@@ -8,6 +8,7 @@
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "sim/tensor_operands.hpp"
 
 namespace kiln::sim {
@@ -146,6 +147,20 @@ void check_mask(const MmaTask& t) {
       unmodelled("a zero-column mask whose start count reaches past the first span");
 }
 
+// D lies apart from what the MMA reads.
+void check_overlap(const MmaTask& t) {
+  const rules::ColumnRange d{t.d & 0xFFFF, isa::accumulator_columns(t.path(), t.shape.n)};
+  const auto check = [&](u32 column, int columns, const char* what) {
+    require(rules::mma_overlap(d, {column, columns}), "{} in columns {} to {}, D in columns {} to {}", what, column,
+            column + u32(columns) - 1, d.first, d.end() - 1);
+  };
+  if (t.form.a_in_tmem) check(t.a_tmem & 0xFFFF, isa::a_columns(t.shape.k96), "A");
+  if (t.form.sparse) check(u32(t.metadata_column()), isa::metadata_columns(t.form.kind), "the metadata");
+  if (!t.scale_vector) return;
+  check(t.sfa & (isa::tmem_columns - 1), scale_footprint(t, isa::ScaleSide::A), "the scale factors of A");
+  check(t.sfb & (isa::tmem_columns - 1), scale_footprint(t, isa::ScaleSide::B), "the scale factors of B");
+}
+
 }  // namespace
 
 Cta& member(const MmaTask& t, Cta& issuer, int k) {
@@ -156,6 +171,7 @@ void check_mma(const MmaTask& t, Cta& issuer) {
   check_lanes(t);
   check_metadata(t);
   check_mask(t);
+  check_overlap(t);
   const MmaKind kind = t.form.kind;
   for (int k = 0; k < t.members(); ++k) {
     Cta& cta = member(t, issuer, k);

@@ -78,6 +78,7 @@ class RaceDetector final : public Observer {
     std::map<std::uint32_t, Barrier> barriers{};
     std::map<std::uint64_t, Generations> named{};
     Uses uses{};
+    std::uint32_t frees = 0;  // tcgen05.dealloc executed
     bool exited = false;
   };
   // What a thread's asynchronous operations have come to.
@@ -128,6 +129,7 @@ class RaceDetector final : public Observer {
   void fence(const Agent&, const ir::Operation&);
   void fence_proxy(const Agent&, const ir::Operation&);
   void commit(const Agent&, const ir::Operation&, const Sync&);
+  CtaState* peer(const Agent&, const ir::Operation&);  // of a cta_group::2 instruction, else null
   void dealloc(const Agent&, const ir::Operation&, const Sync&);
   void leave(CtaState&);
 

@@ -49,6 +49,10 @@ class RaceDetector::Sweep {
       const Access& access = detector_.accesses_[t.access];
       // Lanes that store to one place with one instruction: PTX lets one of them win.
       if (t.access == id_ && (access.is_async || t.lanes == later_.lanes || (writes && writes_))) return;
+      // The CTAs of a pair free their columns together.
+      if (access.operation->opcode == isa::Opcode::tcgen05_dealloc &&
+          later_.access.operation->opcode == access.operation->opcode)
+        return;
       const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
       auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.

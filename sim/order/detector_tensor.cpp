@@ -26,6 +26,9 @@ void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sy
       return w.knowledge.advance();
     case SyncKind::tcgen05_fence_after:
       return w.knowledge.change(a.lanes, [](Mask, Knowledge& k) { k.seen.tcgen05.join(k.tcgen05_arrived); });
+    case SyncKind::tmem_alloc:
+      if (CtaState* other = peer(a, op)) use_remote(a, *other, op);
+      return;
     case SyncKind::tmem_dealloc: return dealloc(a, op, s);
     default: return;
   }
@@ -48,13 +51,24 @@ void RaceDetector::commit(const Agent& a, const ir::Operation& op, const Sync& s
   }
 }
 
-// Freeing columns is a write to all of them.
+RaceDetector::CtaState* RaceDetector::peer(const Agent& a, const ir::Operation& op) {
+  const std::size_t other = rank(cta(a.cta)) ^ 1;
+  return op.modifiers.cta_group == isa::CtaGroup::two && other < ctas_.size() ? &ctas_[other] : nullptr;
+}
+
+// Freeing columns is a write to all of them; a pair frees those of both, each CTA at its own dealloc or the other's.
 void RaceDetector::dealloc(const Agent& a, const ir::Operation& op, const Sync& s) {
-  const Range range{isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)};
+  Range range{isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)};
   const AccessId id = record(a, op, range, AccessKind::write, Proxy::tensor_memory, 0);
   touch_tensor(a, id, range, AccessKind::write);
   for (int block = 0; block < isa::tmem_lanes / int(Shadow::granule); ++block)
     cta(a.cta).tensor.forget(std::size_t(block) * isa::tmem_columns + s.object, s.value);
+  CtaState* other = peer(a, op);
+  // What the peer has freed before is nobody's any more.
+  ++cta(a.cta).frees;
+  if (!other || other->frees >= cta(a.cta).frees) return;
+  range.cta = other->index;
+  touch_tensor(a, id, range, AccessKind::write);
 }
 
 // At its end a CTA must know that nobody touches its memory any more.

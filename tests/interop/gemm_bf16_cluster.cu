@@ -38,6 +38,7 @@ enum Bug : uint32_t {
   alloc_before_cluster_sync,
   both_multiply,
   done_commit_early,
+  no_producer_tail,
   last_bug
 };
 
@@ -68,6 +69,9 @@ __device__ __forceinline__ void load(const Work& w) {
     load_tile_pair(a_tile(stage), w.a_map, block * tile_k, w.row(), bar);
     load_tile_pair(b_tile(stage), w.b_map, block * tile_k, b_row, bar);
   }
+  // The last releases arrive from the leader; this CTA must not exit before they have.
+  for (uint32_t block = w.blocks; block < w.blocks + stages && w.bug != no_producer_tail; ++block)
+    wait(empty[block % stages], block / stages & 1 ^ 1);
 }
 
 // Runs in the leader.

@@ -34,7 +34,9 @@ Outcome run(const Kernel& kernel, const std::string& file, launch::Contract cont
   return out;
 }
 
-launch::Contract contract_of(const Kernel& kernel) { return harness::read_contract_file(folder + kernel.name + ".json"); }
+launch::Contract contract_of(const Kernel& kernel) {
+  return harness::read_contract_file(folder + kernel.name + ".json");
+}
 
 std::vector<std::string> slugs_of(const Outcome& o, bool errors_only) {
   std::vector<std::string> slugs;

@@ -1,4 +1,5 @@
-// CUDA C++ with inline PTX, compiled by nvcc and clang, runs as it is; and what its authors could have got wrong is found.
+// CUDA C++ with inline PTX, compiled by nvcc and clang, runs as it is; and what its authors could have got wrong is
+// found.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ std::uint64_t seeds() {
   return text ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-// bugs.txt: kernel, mistake, what must be among the findings.
+// bugs.txt: source, mistake, what must be among the findings; `a|b` is either, which then depends on the schedule.
 std::map<std::string, std::string> expected_of(const std::string& source) {
   std::map<std::string, std::string> expected;
   for (const std::string& line : interop::lines("bugs.txt")) {
@@ -34,6 +35,13 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& w : words) text += " " + w;
   return text;
+}
+
+bool has_one_of(const std::vector<std::string>& found, const std::string& alternatives) {
+  std::istringstream in(alternatives);
+  for (std::string slug; std::getline(in, slug, '|');)
+    if (std::count(found.begin(), found.end(), slug)) return true;
+  return false;
 }
 
 }  // namespace
@@ -69,7 +77,8 @@ TEST_CASE("every seeded mistake is found, and the same code without one is clean
         const std::vector<std::string> found = o.slugs();
         const auto row = expected.find(names[i]);
         CHECK_MESSAGE(row != expected.end(), names[i], ": bugs.txt has no row; found", joined(found));
-        if (row != expected.end()) CHECK_MESSAGE(std::count(found.begin(), found.end(), row->second), names[i], ": found", joined(found));
+        if (row == expected.end()) continue;
+        CHECK_MESSAGE(has_one_of(found, row->second), names[i], ": expected ", row->second, ", found", joined(found));
       }
   }
   CHECK_MESSAGE(rows == interop::lines("bugs.txt").size(), "each row of bugs.txt is a mistake of a kernel");

@@ -63,6 +63,7 @@ inline std::string MmaMachine::text(const std::string& issued) const {
     mov.u32 %r3, tile; mov.u32 %r4, bar; mov.u32 %r5, slot; and.b32 %r33, %r3, 0xFFFFFF;
     mul.wide.u32 %rd3, %r9, 32768; add.u64 %rd1, %rd1, %rd3;
     mad.lo.u32 %r17, %r9, 16384, %r0; mul.wide.u32 %rd3, %r17, 4; add.u64 %rd7, %rd7, %rd3; add.u64 %rd8, %rd9, %rd3;
+    barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
     setp.ne.u32 %p8, %r1, 0; @%p8 bra A1;
     tcgen05.alloc)" +
          g + ".sync.aligned.shared::cta.b32 [%r5], " + n + R"(;

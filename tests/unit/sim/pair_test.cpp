@@ -29,6 +29,7 @@ std::string pair_kernel(const std::string& mma, const std::string& group, int ct
     mov.u32 %r9, %cluster_ctarank;
     mov.u32 %r3, tile; mov.u32 %r4, bar; mov.u32 %r5, slot; and.b32 %r33, %r3, 0xFFFFFF;
     mul.wide.u32 %rd3, %r9, 32768; add.u64 %rd1, %rd1, %rd3;
+    barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
     setp.ne.u32 %p8, %r1, 0; @%p8 bra A1;
     tcgen05.alloc)" + g +
                      R"(.sync.aligned.shared::cta.b32 [%r5], 64;
