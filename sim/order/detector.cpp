@@ -143,6 +143,8 @@ void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, 
     const Access& access = accesses_[t.access];
     // Lanes that store to one place with one instruction: PTX lets one of them win.
     if (t.access == id && (access.async || t.lanes == b.lanes || (writes && kind != AccessKind::read))) return;
+    // So do threads that execute one store with one value: compilers give several threads what one would do.
+    if (kind == AccessKind::rewrite && writes && !access.async && access.operation == b.access.operation) return;
     const Earlier e{access, t.lanes, writes, completion_of(access.async)};
     auto broken = judge(e, b, w, cluster_number_);
     // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
