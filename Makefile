@@ -2,6 +2,8 @@
 JOBS ?= $(shell nproc)
 DEMO ?= run gemm_bf16 --m 512 --n 512 --k 512
 FUZZ_SECONDS ?= 60
+PYTHON ?= python3
+CORPUS ?=
 BENCH_ARGS ?=
 MAKEFLAGS += --no-print-directory
 
@@ -14,7 +16,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test oracle mutation build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test oracle mutation corpus build configure debug clang bench fuzz install-deps clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -36,6 +38,10 @@ oracle: configure ## every generated instruction, for every target: Kiln against
 mutation: configure ## kernels with one mistake each, all of them: what the simulator notices (a minute or two)
 	@$(BUILD) build --target mutate -j $(JOBS)
 	build/tests/mutate --jobs $(JOBS)
+
+corpus: configure ## kernels of other compilers in the simulator; PYTHON has Triton, the CuTe DSL, CUTLASS
+	@$(BUILD) build --target kiln -j $(JOBS)
+	$(PYTHON) tests/corpus/run $(CORPUS)
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)

@@ -23,7 +23,8 @@ struct Agent {
 };
 
 enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
-enum class AccessKind : std::uint8_t { read, write, atomic };
+/// `rewrite` is a write that leaves every byte as it is: told only of plain stores.
+enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
 
 /// Bytes that an access touches. For tensor memory `address` is lane << 16 | column, `bytes` counts 4 per column, and
 /// `rows` lanes follow each other; elsewhere `rows` is 1.

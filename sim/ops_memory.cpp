@@ -77,6 +77,17 @@ Status load(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+// Whether the store changes nothing: compilers let several threads store one value that all of them have.
+template <int width>
+AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
+  std::uint8_t bytes[width * 8];  // .v8 has the most elements
+  const u32 size = u32(width) * i.more_count;
+  if (size > sizeof bytes || !to.all_written(size)) return AccessKind::write;
+  const Slot* slots = &c.slot(i, 0);
+  for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], lane, bytes + k * width);
+  return std::memcmp(bytes, to.data, size) == 0 ? AccessKind::rewrite : AccessKind::write;
+}
+
 template <int width>
 Status store(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
@@ -89,7 +100,7 @@ Status store(Context& c, const Inst& i, Mask lanes) {
     if (c.grid->observer || !nearby(c, space, address, bytes, view)) {
       const Place p = locate(c, space, address, bytes, bytes, l);
       require(rules::param_read_only(p.space == Space::param), "a store to their offset {}", p.address);
-      observe(c, i, l, p, bytes, AccessKind::write);
+      if (c.grid->observer) observe(c, i, l, p, bytes, kind_of_store<width>(c, i, l, p.view));
       view = p.view;
     }
     for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], l, view.data + k * width);

@@ -27,6 +27,7 @@ class RaceDetector::Sweep {
         range_(range),
         id_(id),
         writes_(kind != AccessKind::read),
+        rewrites_(kind == AccessKind::rewrite),
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
   void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
@@ -53,6 +54,8 @@ class RaceDetector::Sweep {
       if (access.operation->opcode == isa::Opcode::tcgen05_dealloc &&
           later_.access.operation->opcode == access.operation->opcode)
         return;
+      // So do threads that execute one store with one value: compilers give several threads what one would do.
+      if (rewrites_ && writes && !access.is_async && access.operation == later_.access.operation) return;
       const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
       auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
@@ -83,7 +86,7 @@ class RaceDetector::Sweep {
   const Later later_;
   const Range& range_;
   const AccessId id_;
-  const bool writes_, transitive_;
+  const bool writes_, rewrites_, transitive_;
   bool known_ = false;
   Cell before_{}, after_{};
 };
