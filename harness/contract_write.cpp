@@ -49,6 +49,7 @@ Json tensor_map_json(const launch::TensorMap& m) {
             {"interleave", "none"},
             {"oob", m.oob == launch::OutOfBounds::zero ? "zero" : "nan"}};
   j["offset"] = m.offset;
+  if (m.padded) j["align"] = "16B";
   return j;
 }
 

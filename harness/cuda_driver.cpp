@@ -127,6 +127,7 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
   if (!type)
     throw diag::InputError(
         fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
+  if (m.im2col) throw diag::InputError(fmt::format("/tensor_maps/{}: no im2col tensor map on a GPU yet", name));
   cuda::TensorMapWords words{};
   const cuda::Status status = gpu.api().cuTensorMapEncodeTiled(
       &words, int(*type), std::uint32_t(m.rank), reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset),

@@ -19,16 +19,22 @@ namespace kiln::harness {
 
 using Json = nlohmann::ordered_json;
 
-/// A value, the JSON pointer to it, and the document's name. The document must outlive it.
+/// How a place in a document is written: a JSON pointer (/vectors/3/a), or as a program would (vectors[3].a).
+enum class JsonPath : std::uint8_t { pointer, subscript };
+
+/// A value, where it stands, and the document's name. The document must outlive it.
 class JsonNode {
  public:
-  JsonNode(const Json& json, const std::string& document) : JsonNode(json, document, "") {}
+  JsonNode(const Json& json, const std::string& document, JsonPath notation = JsonPath::pointer)
+      : JsonNode(json, document, notation, "") {}
 
   const Json& json() const { return *json_; }
-  const std::string& pointer() const { return pointer_; }
+  const std::string& path() const { return path_; }
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw diag::InputError(fmt::format("{}: {}: {}", *document_, pointer_.empty() ? "/" : pointer_, why));
+    const bool pointer = notation_ == JsonPath::pointer;
+    if (path_.empty() && !pointer) throw diag::InputError(fmt::format("{}: {}", *document_, why));
+    throw diag::InputError(fmt::format("{}: {}: {}", *document_, path_.empty() ? "/" : path_, why));
   }
 
   bool has(const char* key) const { return json_->contains(key); }
@@ -36,8 +42,9 @@ class JsonNode {
   /// The member `key`, which must be there.
   JsonNode at(const char* key) const {
     const auto found = json_->find(key);
-    if (found == json_->end()) fail(fmt::format("\"{}\" is missing", key));
-    return child(key, *found);
+    if (found != json_->end()) return child(key, *found);
+    if (notation_ == JsonPath::subscript) child(key, *json_).fail("is missing");
+    fail(fmt::format("\"{}\" is missing", key));
   }
 
   /// Calls `with` with the member `key` if it is there.
@@ -72,7 +79,7 @@ class JsonNode {
     if (n < least || n > most)
       fail(least == most ? fmt::format("must have {} elements; got {}", least, n)
                          : fmt::format("must have {} to {} elements; got {}", least, most, n));
-    for (std::size_t i = 0; i < n; ++i) each(i, child(std::to_string(i), (*json_)[i]));
+    for (std::size_t i = 0; i < n; ++i) each(i, element(i));
     return n;
   }
 
@@ -99,6 +106,11 @@ class JsonNode {
     return json_->get<double>();
   }
 
+  bool truth() const {
+    if (!json_->is_boolean()) fail(fmt::format("must be true or false; got {}", shown()));
+    return json_->get<bool>();
+  }
+
   const std::string& text() const {
     if (!json_->is_string()) fail(fmt::format("must be a string; got {}", shown()));
     return json_->get_ref<const std::string&>();
@@ -111,18 +123,26 @@ class JsonNode {
   }
 
  private:
-  JsonNode(const Json& json, const std::string& document, std::string pointer)
-      : json_(&json), document_(&document), pointer_(std::move(pointer)) {}
+  JsonNode(const Json& json, const std::string& document, JsonPath notation, std::string path)
+      : json_(&json), document_(&document), notation_(notation), path_(std::move(path)) {}
 
   JsonNode child(std::string_view key, const Json& json) const {
+    if (notation_ == JsonPath::subscript)
+      return {json, *document_, notation_, path_ + (path_.empty() ? "" : ".") + std::string(key)};
     std::string escaped;
     for (char c : key) c == '~' ? escaped += "~0" : c == '/' ? escaped += "~1" : escaped += c;
-    return {json, *document_, pointer_ + "/" + escaped};
+    return {json, *document_, notation_, path_ + "/" + escaped};
+  }
+  JsonNode element(std::size_t i) const {
+    const bool pointer = notation_ == JsonPath::pointer;
+    return {(*json_)[i], *document_, notation_,
+            path_ + (pointer ? "/" : "[") + std::to_string(i) + (pointer ? "" : "]")};
   }
 
   const Json* json_;
   const std::string* document_;
-  std::string pointer_;
+  JsonPath notation_;
+  std::string path_;
 };
 
 /// Parses a document. Throws InputError with line and column for bad JSON, and for duplicate keys.

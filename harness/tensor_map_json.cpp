@@ -73,6 +73,13 @@ launch::OutOfBounds read_oob(const JsonNode& node) {
   node.fail(fmt::format("must be zero or nan; got {}", node.shown()));
 }
 
+// 16U4_ALIGN16B; 6-bit elements have no other form.
+bool read_padded(const JsonNode& node, isa::ScalarType dtype) {
+  if (node.text() != "16B") node.fail(fmt::format("must be 16B; got {}", node.shown()));
+  if (isa::bits(dtype) != 4) node.fail(fmt::format("only 4-bit elements have a choice; got {}", isa::spelling(dtype)));
+  return true;
+}
+
 // A driver encodes maps that reach beyond their buffer; the copies then read somebody else's memory.
 void check_reach(const JsonNode& node, const launch::Buffer& buffer, const TensorMap& map) {
   using Wide = unsigned __int128;
@@ -87,8 +94,8 @@ void check_reach(const JsonNode& node, const launch::Buffer& buffer, const Tenso
 
 TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract) {
   refuse_later_features(node);
-  node.expect_object(
-      {"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob", "offset"});
+  node.expect_object({"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob",
+                      "offset", "align"});
   TensorMap map;
   const launch::Buffer& buffer = read_target(node.at("buffer"), contract);
   map.buffer = buffer.name;
@@ -97,6 +104,7 @@ TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract
   node.when("swizzle", [&](const JsonNode& v) { map.swizzle = read_swizzle(v); });
   node.when("oob", [&](const JsonNode& v) { map.oob = read_oob(v); });
   node.when("offset", [&](const JsonNode& v) { map.offset = v.whole(0, max_stride); });
+  node.when("align", [&](const JsonNode& v) { map.padded = read_padded(v, map.dtype); });
   read_dims(node, buffer, map);
   read_strides(node, map);
   read_box(node.at("box"), map);

@@ -20,6 +20,7 @@ Buffer* Contract::find(const std::string& buffer) {
 const Buffer* Contract::find(const std::string& buffer) const { return const_cast<Contract*>(this)->find(buffer); }
 
 std::uint64_t TensorMap::box_bytes() const {
+  if (im2col) return std::uint64_t(im2col->channels) * im2col->pixels * std::uint64_t(isa::bits(dtype)) / 8;
   std::uint64_t elements = 1;
   for (int i = 0; i < rank; ++i)
     elements *= (box[std::size_t(i)] + element_strides[std::size_t(i)] - 1) / element_strides[std::size_t(i)];
@@ -27,7 +28,8 @@ std::uint64_t TensorMap::box_bytes() const {
 }
 
 std::uint32_t TensorMap::shared_row_bytes() const {
-  const std::uint32_t inner = box[0] * std::uint32_t(isa::bits(dtype)) / 8;
+  const std::uint32_t inner =
+      (im2col ? im2col->channels : box[0]) * (is_padded() ? 8u : std::uint32_t(isa::bits(dtype))) / 8;
   const auto span = std::uint32_t(isa::span_bytes(swizzle));
   return swizzle != isa::Swizzle::none && inner < span ? span : inner;
 }

@@ -7,6 +7,7 @@
 namespace kiln::sim {
 
 inline constexpr std::uint64_t global_base = 0x0000'7000'0000'0000;  // buffers and module variables, upwards
+inline constexpr std::uint64_t function_base = 0x0000'7B00'0000'0000;  // addresses of functions, which no load reaches
 inline constexpr std::uint64_t local_base = 0x0000'7C00'0000'0000;   // one window per thread
 inline constexpr std::uint64_t parameter_base = 0x0000'7D00'0000'0000;
 inline constexpr std::uint64_t shared_base = 0x0000'7E00'0000'0000;  // 4 GiB: the 32-bit shared::cluster addresses
@@ -18,6 +19,9 @@ inline constexpr std::uint32_t shared_offset_mask = (1u << cluster_rank_shift) -
 
 /// The first bytes of shared memory belong to the system on sm_90 and later.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;
+
+/// The address of the function that is item `item` of the module.
+constexpr std::uint64_t function_address(std::uint64_t item) { return function_base + item * 16; }
 
 constexpr bool in_window(std::uint64_t address, std::uint64_t base) { return address - base < window_bytes; }
 

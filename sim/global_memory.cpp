@@ -8,6 +8,7 @@
 #include "ptx/diag/error.hpp"
 #include "sim/address_map.hpp"
 #include "sim/fault.hpp"
+#include "sim/link.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -17,20 +18,35 @@ constexpr std::uint64_t placement = 4096;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
-void put(const ir::Variable& v, const ir::Operand& o, std::uint64_t width, std::size_t& at,
+using AddressOf = std::function<std::uint64_t(const std::string&)>;
+
+// The bits of one value of an initialiser.
+std::uint64_t value_bits(const ir::Variable& v, const ir::Operand& o, const AddressOf& address_of) {
+  const auto bits = std::uint64_t(o.value);
+  switch (o.kind) {
+    case ir::Operand::Kind::integer: return bits;
+    case ir::Operand::Kind::name: return address_of(o.text) + bits;
+    case ir::Operand::Kind::function:
+      if (o.text == "generic" && !o.items.empty()) return value_bits(v, o.items[0], address_of) + bits;
+      break;
+    case ir::Operand::Kind::real: {
+      const bool single = o.text.size() > 1 && (o.text[1] == 'f' || o.text[1] == 'F');
+      return v.type == isa::ScalarType::f32 && !single
+                 ? std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)))
+                 : bits;
+    }
+    default: break;
+  }
+  throw diag::InputError("the simulator cannot initialise `" + v.name + "` with `" + o.text + "`");
+}
+
+void put(const ir::Variable& v, const ir::Operand& o, const AddressOf& address_of, std::uint64_t width, std::size_t& at,
          std::vector<std::uint8_t>& out) {
   if (o.kind == ir::Operand::Kind::vector) {
-    for (const ir::Operand& item : o.items) put(v, item, width, at, out);
+    for (const ir::Operand& item : o.items) put(v, item, address_of, width, at, out);
     return;
   }
-  std::uint64_t bits = std::uint64_t(o.value);
-  if (o.kind == ir::Operand::Kind::real) {
-    const bool single = o.text.size() > 1 && (o.text[1] == 'f' || o.text[1] == 'F');
-    if (v.type == isa::ScalarType::f32 && !single)
-      bits = std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
-  } else if (o.kind != ir::Operand::Kind::integer) {
-    throw diag::InputError("the simulator cannot initialise `" + v.name + "` with `" + o.text + "`");
-  }
+  const std::uint64_t bits = value_bits(v, o, address_of);
   if (at + width > out.size()) throw diag::InputError("too many initial values for `" + v.name + "`");
   std::memcpy(out.data() + at, &bits, width);
   at += width;
@@ -38,10 +54,10 @@ void put(const ir::Variable& v, const ir::Operand& o, std::uint64_t width, std::
 
 }  // namespace
 
-std::vector<std::uint8_t> initial_bytes(const ir::Variable& v) {
+std::vector<std::uint8_t> initial_bytes(const ir::Variable& v, const AddressOf& address_of) {
   std::vector<std::uint8_t> out(v.bytes(), 0);
   std::size_t at = 0;
-  if (v.initializer) put(v, *v.initializer, std::uint64_t(isa::bits(v.type)) / 8, at, out);
+  if (v.initializer) put(v, *v.initializer, address_of, std::uint64_t(isa::bits(v.type)) / 8, at, out);
   return out;
 }
 
@@ -66,11 +82,40 @@ std::uint64_t GlobalMemory::add(launch::Buffer& buffer) {
   return buffers_[buffer.name] = place(r, 1);
 }
 
-std::uint64_t GlobalMemory::add(const ir::Variable& variable) {
+std::uint64_t GlobalMemory::add(const ir::Variable& variable, const ir::Module& module) {
   owned_.push_back(std::make_unique<Owned>());
-  owned_.back()->bytes = initial_bytes(variable);
-  Region r{variable.name, 0, variable.bytes(), owned_.back()->bytes.data(), nullptr};
-  return variables_[&variable] = place(r, variable.alignment());
+  Owned& owned = *owned_.back();
+  owned.bytes.resize(variable.bytes());
+  Region r{variable.name, 0, variable.bytes(), owned.bytes.data(), nullptr};
+  const std::uint64_t base = variables_[&variable] = place(r, variable.alignment());
+  const std::vector<std::uint8_t> content = initial_bytes(variable, [&](const std::string& name) {
+    for (const ir::Item& item : module.items)
+      if (const auto* v = std::get_if<ir::Variable>(&item); v && v->name == name) {
+        const std::uint64_t* known = find(*v);
+        return known ? *known : add(*v, module);
+      }
+    const std::size_t function = function_item(module, name);
+    if (function < module.items.size()) return function_address(function);
+    throw diag::InputError("the simulator cannot initialise `" + variable.name + "` with `" + name + "`");
+  });
+  std::copy(content.begin(), content.end(), owned.bytes.begin());
+  return base;
+}
+
+std::uint64_t GlobalMemory::allocate(std::uint64_t bytes) {
+  owned_.push_back(std::make_unique<Owned>());
+  Owned& owned = *owned_.back();
+  owned.bytes.assign(bytes, poison_byte);
+  owned.written.assign(bytes, 0);
+  const std::uint64_t base = place({"malloc", 0, bytes, owned.bytes.data(), owned.written.data()}, 16);
+  allocated_.insert(base);
+  return base;
+}
+
+bool GlobalMemory::release(std::uint64_t address) {
+  if (allocated_.erase(address) == 0) return false;
+  std::erase_if(regions_, [&](const Region& r) { return r.base == address; });
+  return true;
 }
 
 std::uint64_t GlobalMemory::address(const std::string& buffer) const {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,12 @@ class GlobalMemory {
  public:
   /// Places a buffer; a poison buffer is tracked byte by byte. Its content must have its full size already.
   std::uint64_t add(launch::Buffer& buffer);
-  /// Places a module variable of .global or .const space with its initialiser; InputError for initialisers beyond
-  /// numbers.
-  std::uint64_t add(const ir::Variable& variable);
+  /// Places a module variable of .global or .const space with its initialiser, and those whose addresses that names.
+  /// InputError for initialisers beyond numbers and addresses.
+  std::uint64_t add(const ir::Variable& variable, const ir::Module& module);
+  /// Places fresh memory that holds nothing; takes it away again (false: it is none of those).
+  std::uint64_t allocate(std::uint64_t bytes);
+  bool release(std::uint64_t address);
 
   /// The address of a buffer by name; InputError when there is none.
   std::uint64_t address(const std::string& buffer) const;
@@ -62,11 +67,13 @@ class GlobalMemory {
   std::map<std::string, std::uint64_t> buffers_;
   std::map<const ir::Variable*, std::uint64_t> variables_;
   std::vector<std::unique_ptr<Owned>> owned_;
+  std::set<std::uint64_t> allocated_;
   mutable std::size_t last_ = 0;  // the region of the last access: neighbours in time are neighbours in space
   std::uint64_t end_ = 0;
 };
 
-/// Bytes that an initialiser gives a variable (zero where it says nothing).
-std::vector<std::uint8_t> initial_bytes(const ir::Variable& variable);
+/// Bytes that an initialiser gives a variable (zero where it says nothing). `address_of` knows the names in it.
+std::vector<std::uint8_t> initial_bytes(const ir::Variable& variable,
+                                        const std::function<std::uint64_t(const std::string&)>& address_of);
 
 }  // namespace kiln::sim

@@ -134,13 +134,13 @@ Layout make_layout(const ir::Code& code, const launch::Launch& launch, GlobalMem
     const ir::Variable& v = *s.variable;
     if (s.is_parameter && s.parameter_index >= 0) {
       layout.addresses[k] = parameter_base + layout.parameters[std::size_t(s.parameter_index)];
-    } else if (v.space == Space::local) {
+    } else if (v.space == Space::local || v.space == Space::param) {  // .param: what a function takes or a call passes
       local = round_up(local, v.alignment());
       layout.addresses[k] = local_base + local;
       local += v.bytes();
     } else if (s.is_module_scope && (v.space == Space::global || v.space == Space::constant)) {
       const std::uint64_t* known = memory.find(v);
-      layout.addresses[k] = known ? *known : memory.add(v);
+      layout.addresses[k] = known ? *known : memory.add(v, *code.module);
     }
   }
   layout.local_bytes = std::uint32_t(round_up(local, 16));

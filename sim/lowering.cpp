@@ -31,6 +31,28 @@ std::uint64_t narrow(std::uint64_t value, ScalarType type) {
   return bits >= 64 || bits == 0 ? value : value & ((std::uint64_t{1} << bits) - 1);
 }
 
+// Instructions with words that no table of modifiers has.
+bool reads_others(isa::Opcode op) {
+  using isa::Opcode;
+  if (isa::unit(op) == isa::Unit::matrix) return true;
+  switch (op) {
+    case Opcode::clusterlaunchcontrol_query_cancel:
+    case Opcode::createpolicy:
+    case Opcode::cvt_pack:
+    case Opcode::pmevent:
+    case Opcode::prefetch:
+    case Opcode::tensormap_replace: return true;
+    default: return false;
+  }
+}
+
+// Where the memory of the system begins and ends; what it holds is its own business.
+std::uint64_t reserved_offset(const std::string& name) {
+  if (name.ends_with("_begin")) return 0;
+  if (name.ends_with("_end") || name.ends_with("_cap")) return reserved_shared_bytes;
+  throw Gap{"`" + name + "`"};
+}
+
 bool is_dynamic(ir::Special s) {
   using ir::Special;
   return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
@@ -44,10 +66,54 @@ std::uint8_t register_bytes(ScalarType type) {
   return type == ScalarType::pred ? 0 : bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
 }
 
-Lowering::Lowering(const ir::Code& code, Layout layout) : code_(code) {
-  program_.code = &code;
+Lowering::Lowering(const Linked& linked, Layout layout) : linked_(linked), code_(linked.code) {
+  program_.code = &code_;
   program_.layout = std::move(layout);
-  for (const ir::RegisterInfo& r : code.registers) program_.registers.push_back(grow(register_bytes(r.type)));
+  for (const ir::RegisterInfo& r : code_.registers) program_.registers.push_back(grow(register_bytes(r.type)));
+  add_callables();
+}
+
+void Lowering::add_callables() {
+  if (!linked_.functions.empty()) program_.kernel_end = linked_.functions.front().first;
+  for (const LinkedFunction& f : linked_.functions) {
+    Callable c;
+    c.name = f.function->name;
+    c.item = std::uint32_t(function_item(*code_.module, c.name));
+    c.entry = f.first;
+    c.end = f.end;
+    c.back = scratch(4);
+    c.idle = scratch(0);  // registers start as all ones: every lane is outside
+    for (const Formal& r : f.results) c.results.push_back(passed(r));
+    for (const Formal& p : f.parameters) c.parameters.push_back(passed(p));
+    program_.callables.push_back(std::move(c));
+  }
+}
+
+Passed Lowering::passed(const Formal& f) const {
+  if (f.is_register) return {false, reg(f.id), 0, f.bytes};
+  return {true, {}, std::uint32_t(program_.layout.addresses[f.id] - local_base), f.bytes};
+}
+
+Passed Lowering::passed(const ir::Argument& a) {
+  if (a.kind == Kind::symbol) {
+    const ir::Variable& v = *code_.symbols[a.id].variable;
+    if (v.space != isa::Space::param || code_.symbols[a.id].is_parameter) throw Gap{"a call that passes this operand"};
+    return {true, {}, std::uint32_t(program_.layout.addresses[a.id] - local_base), std::uint32_t(v.bytes())};
+  }
+  const Slot s = any_width(a, ScalarType::b64);
+  if (s.bytes > 8) throw Gap{"a call that passes a 128-bit register"};
+  return {false, s, 0, s.bytes};
+}
+
+std::optional<std::uint32_t> Lowering::callable(const ir::Argument& a) const {
+  for (std::uint32_t k = 0; k < program_.callables.size(); ++k)
+    if (program_.callables[k].item == a.id) return k;
+  return std::nullopt;
+}
+
+std::uint32_t Lowering::add(CallSite site) {
+  program_.calls.push_back(std::move(site));
+  return std::uint32_t(program_.calls.size() - 1);
 }
 
 std::uint32_t Lowering::grow(std::uint8_t bytes) {
@@ -114,8 +180,11 @@ Slot Lowering::any_width(const ir::Argument& a, ScalarType type) {
     }
     case Kind::immediate: return constant(bytes == 0 ? a.value != 0 : narrow(std::uint64_t(a.value), type), bytes);
     case Kind::real: return constant(real_bits(a, type), bytes);
-    case Kind::special: return special(ir::Special(a.id));
+    case Kind::special:
+      if (ir::Special(a.id) == ir::Special::reserved_smem) return constant(reserved_offset(a.operand->text), 4);
+      return special(ir::Special(a.id));
     case Kind::symbol: return symbol(a, bytes == 8 ? 8 : 4);
+    case Kind::function: return constant(function_address(a.id), bytes);
     default: throw Gap{"an operand of this kind: `" + (a.operand ? a.operand->text : std::string()) + "`"};
   }
 }
@@ -183,13 +252,13 @@ Inst Lowering::lower(const ir::Operation& op) {
   const Inst bare = inst;
   std::string gap;
   try {
-    const bool reads_others = op.opcode == isa::Opcode::clusterlaunchcontrol_query_cancel ||
-                              isa::unit(op.opcode) == isa::Unit::matrix;
-    if (!op.modifiers.others.empty() && !reads_others) throw Gap{"the modifier ." + op.modifiers.others.front()};
-    for (const auto family :
-         {lower_integer, lower_bits, lower_float, lower_compare, lower_move, lower_convert, lower_memory, lower_atomic,
-          lower_control, lower_warp, lower_barrier, lower_mbarrier, lower_matrix, lower_mma_sync, lower_wgmma, lower_launch_control, lower_cp_async,
-          lower_bulk, lower_tensor_memory, lower_tensor_core})
+    if (!op.modifiers.others.empty() && !reads_others(op.opcode))
+      throw Gap{"the modifier ." + op.modifiers.others.front()};
+    for (const auto family : {lower_integer,  lower_bits,   lower_float,      lower_compare,        lower_move,
+                              lower_convert,  lower_memory, lower_atomic,     lower_async_store,    lower_control,
+                              lower_call,     lower_warp,   lower_barrier,    lower_mbarrier,       lower_matrix,
+                              lower_mma_sync, lower_wgmma,  lower_wmma,       lower_launch_control, lower_cp_async,
+                              lower_bulk,     lower_tma,    lower_tensor_map, lower_tensor_memory,  lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {
@@ -203,7 +272,12 @@ Inst Lowering::lower(const ir::Operation& op) {
 }
 
 Program Lowering::run() {
-  for (const ir::Operation& op : code_.operations) program_.insts.push_back(lower(op));
+  auto next = program_.callables.begin();
+  for (const ir::Operation& op : code_.operations) {
+    const auto at = std::uint32_t(program_.insts.size());
+    if (next != program_.callables.end() && at == next->entry) function_ = &*next++;
+    program_.insts.push_back(lower(op));
+  }
   Inst end;
   end.run = leave;
   end.guard = constant(1, 0).offset;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "ptx/ir/code.hpp"
+#include "sim/link.hpp"
 #include "sim/program.hpp"
 
 namespace kiln::sim {
@@ -19,9 +20,18 @@ struct Gap {
 /// Builds one Program. The families of instructions use its members to resolve operands.
 class Lowering {
  public:
-  Lowering(const ir::Code& code, Layout layout);
+  Lowering(const Linked& linked, Layout layout);
 
   Program run();
+
+  /// The device function that the instruction being lowered is part of; null in the kernel.
+  const Callable* function() const { return function_; }
+  /// The device function that an argument names; its number among Program::callables, or nothing without a body.
+  std::optional<std::uint32_t> callable(const ir::Argument& a) const;
+  /// What a call hands over: a .param variable, a register or a constant.
+  Passed passed(const ir::Argument& a);
+  /// The number of a new call site.
+  std::uint32_t add(CallSite site);
 
   const ir::Code& code() const { return code_; }
 
@@ -63,8 +73,13 @@ class Lowering {
   Slot make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind);
   std::uint32_t grow(std::uint8_t bytes);
 
+  void add_callables();
+  Passed passed(const Formal& f) const;
+
+  const Linked& linked_;
   const ir::Code& code_;
   Program program_;
+  const Callable* function_ = nullptr;
   std::map<std::tuple<std::uint64_t, std::uint8_t, Constant::Kind>, std::uint32_t> constants_;
   std::map<ir::Special, std::uint32_t> specials_;
 };
@@ -81,15 +96,20 @@ bool lower_move(Lowering&, const ir::Operation&, Inst&);
 bool lower_convert(Lowering&, const ir::Operation&, Inst&);
 bool lower_memory(Lowering&, const ir::Operation&, Inst&);
 bool lower_atomic(Lowering&, const ir::Operation&, Inst&);
+bool lower_async_store(Lowering&, const ir::Operation&, Inst&);
 bool lower_control(Lowering&, const ir::Operation&, Inst&);
+bool lower_call(Lowering&, const ir::Operation&, Inst&);
 bool lower_warp(Lowering&, const ir::Operation&, Inst&);
 bool lower_barrier(Lowering&, const ir::Operation&, Inst&);
 bool lower_mbarrier(Lowering&, const ir::Operation&, Inst&);
 bool lower_matrix(Lowering&, const ir::Operation&, Inst&);
 bool lower_mma_sync(Lowering&, const ir::Operation&, Inst&);
 bool lower_wgmma(Lowering&, const ir::Operation&, Inst&);
+bool lower_wmma(Lowering&, const ir::Operation&, Inst&);
 bool lower_launch_control(Lowering&, const ir::Operation&, Inst&);
 bool lower_cp_async(Lowering&, const ir::Operation&, Inst&);
+bool lower_tma(Lowering&, const ir::Operation&, Inst&);
+bool lower_tensor_map(Lowering&, const ir::Operation&, Inst&);
 bool lower_bulk(Lowering&, const ir::Operation&, Inst&);
 bool lower_tensor_memory(Lowering&, const ir::Operation&, Inst&);
 bool lower_tensor_core(Lowering&, const ir::Operation&, Inst&);

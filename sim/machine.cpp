@@ -23,6 +23,13 @@ void Cluster::later(std::uint32_t least, std::uint32_t spread, const ir::Operati
   events.add(now + least + random.below(spread), operation, std::move(action));
 }
 
+bool whole_warp(Context& c, const Inst& i, Mask lanes) {
+  if (!converged(c, lanes, all_lanes)) return false;
+  if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken())
+    c.grid->report(i.operation, v.rule, std::to_string(v.given));
+  return true;
+}
+
 void check_cta_mask(const Context& c, std::uint32_t mask) {
   const std::size_t ctas = c.cluster->ctas.size();
   require(rules::cluster_mask(mask, std::int64_t(ctas)), "the mask {:#x} in a cluster of {}", mask, ctas);

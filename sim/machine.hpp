@@ -48,6 +48,7 @@ struct Grid {
   launch::Dim3 cluster_shape{};
   Statistics statistics{};
   AsyncId last_async = 0;
+  std::vector<bool> cancelled{};  // clusters that a running one has taken over
   num::GemmKernel gemm{};
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
   std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
@@ -235,6 +236,9 @@ void check_cta_mask(const Context& c, std::uint32_t mask);
 /// Waits until the lanes of `required` that live are all here. True when the instruction may go on.
 bool converged(Context& c, Mask lanes, Mask required);
 
+/// The same for .sync.aligned instructions, which need all lanes of the warp: reports those that have exited.
+bool whole_warp(Context& c, const Inst& i, Mask lanes);
+
 /// Leaves: the lanes are done.
 void exit_lanes(Context& c, Mask lanes);
 
@@ -244,8 +248,6 @@ void mirror_mbarrier(Cta& cta, std::uint32_t address);
 /// asynchronous operation that does it, `operation` what issued that.
 void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std::int64_t bytes, AsyncId by = 0,
                      const ir::Operation* operation = nullptr);
-/// A thread issues an asynchronous operation that will complete on the mbarrier.
-void tell_mbarrier_use(Context& c, const ir::Operation& operation, int lane, const Cta& owner, std::uint32_t address);
 
 // The asynchronous units.
 void issue_tensor_op(Cta& cta, TensorOp op);

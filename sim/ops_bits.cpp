@@ -91,6 +91,20 @@ struct Bfind {
   }
 };
 
+// The n-th set bit from `base` upwards (n > 0) or downwards (n < 0); n = 0: `base` itself if it is set.
+struct FindNthSet {
+  static u32 apply(u32 mask, u32 base, u32 offset) {
+    const auto n = std::int32_t(offset);
+    const int step = n < 0 ? -1 : 1;
+    std::int64_t left = n == 0 ? 1 : std::abs(std::int64_t(n));
+    for (std::int64_t at = base; at >= 0 && at < 32; at += step) {
+      if ((mask >> at & 1) && --left == 0) return u32(at);
+      if (n == 0) break;
+    }
+    return ~u32{0};
+  }
+};
+
 // Both halves of a pair of words shifted as one; the amount clamps at 32 or wraps.
 template <bool left, bool wrap>
 struct Shf {
@@ -155,6 +169,17 @@ Status lop3_lanes(Context& c, const Inst& i, Mask lanes) {
   const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   const auto table = unsigned(i.value);
   for_lanes(lanes, [=](int l) { d[l] = lop3(a[l], b[l], e[l], table); });
+  return Status::next;
+}
+
+// more: the predicate result and the predicate that it is combined with; mode: how.
+Status lop3_predicate(Context& c, const Inst& i, Mask lanes) {
+  lop3_lanes(c, i, lanes);
+  const auto* d = c.lanes<u32>(i.d);
+  const Mask some = lanes_where(lanes, [=](int l) { return d[l] != 0; }), with = c.read_mask(c.slot(i, 1));
+  const Mask r = isa::Combine(i.mode) == isa::Combine::or_ ? some | with : some & with;
+  Mask& p = c.mask(c.slot(i, 0).offset);
+  p = (p & ~lanes) | (r & lanes);
   return Status::next;
 }
 
@@ -281,18 +306,31 @@ bool lower_field(Lowering& l, const ir::Operation& op, Inst& inst) {
   return true;
 }
 
+// lop3.or d|p, a, b, c, table, q. Without the combination there is a plain d.
+bool lower_lop3(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const bool pair = op.arg(0).kind == ir::Argument::Kind::pair;
+  const auto parts = l.code().components(op.arg(0));
+  inst.d = l.result(pair ? parts[0] : op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::b32).offset;
+  inst.c = l.source(op.arg(3), ScalarType::b32).offset;
+  if (op.arg(4).kind != ir::Argument::Kind::immediate) throw Gap{"a table that is not a number"};
+  inst.value = op.arg(4).value;
+  inst.run = lop3_lanes;
+  if (!pair) return op.arguments.size() == 5;
+  l.append(inst, l.any_result(parts[1], ScalarType::pred));
+  l.append(inst, l.predicate(op.arg(5)));
+  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.run = lop3_predicate;
+  return true;
+}
+
 bool lower_word(Lowering& l, const ir::Operation& op, Inst& inst) {
   const auto& m = op.modifiers;
   const bool wrap = m.shift_mode == isa::ShiftMode::wrap;
   const bool two_sources = op.opcode == Opcode::bmsk || op.opcode == Opcode::szext;
   operands(l, op, inst, m.type(), two_sources ? 2 : 3);
   switch (op.opcode) {
-    case Opcode::lop3:
-      if (op.arguments.size() != 5 || op.arg(4).kind != ir::Argument::Kind::immediate)
-        throw Gap{"lop3 with a predicate result"};
-      inst.value = op.arg(4).value;
-      inst.run = lop3_lanes;
-      break;
     case Opcode::prmt:
       inst.mode = std::uint8_t(m.prmt_mode);
       inst.run = prmt_lanes;
@@ -330,7 +368,11 @@ bool lower_bits(Lowering& l, const ir::Operation& op, Inst& inst) {
     case Opcode::bfind: return lower_count(l, op, inst);
     case Opcode::bfe:
     case Opcode::bfi: return lower_field(l, op, inst);
-    case Opcode::lop3:
+    case Opcode::lop3: return lower_lop3(l, op, inst);
+    case Opcode::fns:
+      operands(l, op, inst, t, 3);
+      inst.run = ternary<FindNthSet, u32>;
+      return true;
     case Opcode::prmt:
     case Opcode::shf:
     case Opcode::bmsk:

@@ -164,12 +164,30 @@ Status set(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+// The same on both halves of a pair.
+Status set_halves(Context& c, const Inst& i, Mask lanes) {
+  const Mask with = c.read_mask(c.slot(i, 0));
+  const Mask low = combine(Combine(i.count), compared(c, i, lanes, 0), with);
+  const Mask high = combine(Combine(i.count), compared(c, i, lanes, 1), with);
+  auto* d = c.lanes<u32>(i.d);
+  const auto truth = u32(i.value);
+  for_lanes(lanes, [=](int l) { d[l] = (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0); });
+  return Status::next;
+}
+
 bool lower_set(Lowering& l, const ir::Operation& op, Inst& inst) {
   const ScalarType d = op.modifiers.types[0], t = op.modifiers.types[1];
-  if (half_type(t) != ScalarType::none) throw Gap{"set on packed halves"};
-  compare_form(l, op, inst, t, t);
+  const ScalarType half = half_type(t);
+  compare_form(l, op, inst, t, half == ScalarType::none ? t : half);
   inst.d = l.result(op.arg(0), d).offset;
   l.append(inst, op.modifiers.combine == Combine::none ? l.constant(0, 0) : l.predicate(op.arg(3)));
+  if (half != ScalarType::none) {
+    const ScalarType of = half_type(d);
+    if (of == ScalarType::none) throw Gap{"a pair of comparisons with one result"};
+    inst.value = std::int64_t(num::encode(of, 1.0));
+    inst.run = set_halves;
+    return true;
+  }
   inst.value = isa::is_floating(d) ? std::int64_t(num::encode(d, 1.0)) : isa::bits(d) == 16 ? 0xFFFF : -1;
   inst.run = register_bytes(d) == 8 ? set<u64> : set<u32>;
   return true;

@@ -64,6 +64,9 @@ Status leave(Context& c, const Inst&, Mask lanes) {
 
 Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {}); }
 
+// Nobody debugs the program, so there is nobody to go on.
+Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
+
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
 }  // namespace
@@ -82,12 +85,15 @@ bool lower_control(Lowering& l, const ir::Operation& op, Inst& inst) {
       inst.run = branch_table;
       return true;
     case Opcode::ret:
+      if (l.function()) return false;
+      inst.run = leave;
+      return true;
     case Opcode::exit: inst.run = leave; return true;
     case Opcode::trap: inst.run = trap; return true;
+    case Opcode::brkpt: inst.run = breakpoint; return true;
     // Hints: time and register budgets are not modelled. A lone grid has no grid before it.
     case Opcode::nanosleep:
     case Opcode::pmevent:
-    case Opcode::brkpt:
     case Opcode::setmaxnreg:
     case Opcode::griddepcontrol: inst.run = nothing; return true;
     default: return false;

@@ -173,10 +173,82 @@ Status convert_packed(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+// One f32 rounded by random bits: they are added to the bits of the fraction that the result has no room for, and a
+// carry moves the result away from zero. PTX ISA "Rounding Modifiers", .rs.
+u32 stochastic(u32 word, ScalarType d, u32 random, bool satfinite) {
+  const num::Format f = num::format_of(d), from = num::format_of(ScalarType::f32);
+  const int cut = from.fraction_bits - f.fraction_bits;
+  const u32 magnitude = word & 0x7FFFFFFFu;
+  const double v = std::fabs(num::to_double(ScalarType::f32, word));
+  if (!std::isfinite(v))
+    return u32(num::encode(d, num::to_double(ScalarType::f32, word), num::Rounding::rz, satfinite));
+  if (v != 0 && f.exponent_bits < from.exponent_bits && v < std::ldexp(1.0, f.emin()))
+    unmodelled("stochastic rounding to a subnormal");
+  const u32 moved = (magnitude + (random & u32(ones(cut)))) >> cut << cut;  // exact in d, or beyond its range
+  const double r = moved >= 0x7F800000u ? std::ldexp(1.0, 128) : num::to_double(ScalarType::f32, moved);
+  const auto mode = satfinite ? num::Rounding::rz : num::Rounding::rn;
+  return u32(num::encode(d, word >> 31 ? -r : r, mode, satfinite));
+}
+
+// more[0]: random bits, the upper half for the first source. width: unused, count: the element type.
+Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
+  const auto d = ScalarType(i.count);
+  auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto random = u32(c.read(c.slot(i, 0), l));
+    const auto one = [&](u32 word, u32 bits) {
+      const bool negative = word >> 31 && (word & 0x7FFFFFFFu) <= 0x7F800000u;
+      return i.flags & flag_relu && negative ? 0 : stochastic(word, d, bits, (i.flags & flag_satfinite) != 0);
+    };
+    out[l] = one(a[l], random >> 16) << 16 | one(b[l], random & 0xFFFF);
+  }
+  return Status::next;
+}
+
+bool lower_stochastic(Lowering& l, const ir::Operation& op, Inst& inst, ScalarType d) {
+  // Of the formats of four elements, which bits go to which is only in a picture.
+  if (d != ScalarType::f16x2 && d != ScalarType::bf16x2) throw Gap{"stochastic rounding to this format"};
+  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::f32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::f32).offset;
+  inst.count = std::uint8_t(packed(d).element);
+  l.append(inst, l.any_width(op.arg(3), ScalarType::b32));
+  inst.run = convert_stochastic;
+  return true;
+}
+
+// cvt.pack: two saturated integers, the second one lower; the other bits are the low ones of c. width: bits of one;
+// flags: signed; more[0]: c.
+Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
+  const int bits = i.width;
+  const std::int64_t least = i.flags ? -(std::int64_t{1} << (bits - 1)) : 0;
+  const auto most = std::int64_t(ones(i.flags ? bits - 1 : bits));
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto one = [&](u32 v) { return u64(std::clamp<std::int64_t>(std::int32_t(v), least, most)) & ones(bits); };
+    d[l] = u32(one(b[l]) | one(a[l]) << bits | c.read(c.slot(i, 0), l) << 2 * bits);
+  }
+  return Status::next;
+}
+
+bool lower_pack(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool two_bits = !m.others.empty();  // .u2 and .s2 are no types of anything else
+  inst.width = std::uint8_t(two_bits ? 2 : isa::bits(m.types[0]));
+  inst.flags = two_bits ? m.others.front() == "s2" : isa::is_signed(m.types[0]);
+  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::s32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::s32).offset;
+  l.append(inst, op.arguments.size() > 3 ? l.source(op.arg(3), ScalarType::b32) : l.constant(0, 4));
+  inst.run = pack_saturated;
+  return true;
+}
+
 bool lower_packed(Lowering& l, const ir::Operation& op, Inst& inst, ScalarType d, ScalarType s) {
   const bool pair = packed(s).count == 1;
-  if (op.arguments.size() != (pair ? 3u : 2u) || op.modifiers.rounding == isa::Rounding::rs)
-    throw Gap{"this packed conversion"};
+  if (op.arguments.size() != (pair ? 3u : 2u)) throw Gap{"this packed conversion"};
   inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
   inst.a = l.any_width(op.arg(1), s).offset;
   inst.b = pair ? l.any_width(op.arg(2), s).offset : inst.a;
@@ -214,6 +286,7 @@ Handler fast(ScalarType d, ScalarType s, const Inst& inst, std::uint8_t d_bytes,
 }  // namespace
 
 bool lower_convert(Lowering& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::cvt_pack) return lower_pack(l, op, inst);
   if (op.opcode != Opcode::cvt) return false;
   const isa::Modifiers& m = op.modifiers;
   const ScalarType d = m.types[0], s = m.types[1];
@@ -222,6 +295,7 @@ bool lower_convert(Lowering& l, const ir::Operation& op, Inst& inst) {
                             (m.satfinite ? flag_satfinite : 0));
   inst.width = std::uint8_t(s);
   inst.count = std::uint8_t(d);
+  if (m.rounding == isa::Rounding::rs) return lower_stochastic(l, op, inst, d);
   if (packed(d).count == 2) return lower_packed(l, op, inst, d, s);
   if (isa::type_class(d) == isa::TypeClass::packed || isa::type_class(s) == isa::TypeClass::packed)
     throw Gap{"this packed conversion"};

@@ -3,6 +3,7 @@
 
 #include "ptx/isa/mbarrier.hpp"
 #include "sim/alu.hpp"
+#include "sim/async.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -13,7 +14,7 @@ using isa::Space;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 copy_least = 10, copy_spread = 300;  // ticks
+constexpr u32 least = 10, spread = 300;  // ticks
 
 // One thread's copy, and the group that waits for it.
 struct Copy {
@@ -22,13 +23,6 @@ struct Copy {
   std::shared_ptr<BulkGroup> group{};
   AsyncId id = 0;
 };
-
-// cp.async is asynchronous and yet of the generic proxy.
-void touch(Context& c, const Inst& i, int lane, AsyncId id, const Place& p, u32 bytes, AccessKind kind) {
-  if (!c.grid->observer) return;
-  const Range range{p.space, p.owner ? p.owner->index : 0, p.address, bytes, 1};
-  c.grid->observer->access(c.agent(1u << lane), *i.operation, range, kind, Proxy::generic, id);
-}
 
 std::shared_ptr<BulkGroup> open_group(Context& c, int lane) {
   BulkGroups& g = c.cta->copies[c.thread(lane)];
@@ -57,43 +51,47 @@ void arrive_if_done(Cta& cta) {
   }
 }
 
-// a, value: destination; more: source, its offset, source bytes; width: bytes.
+// a, value: destination; more: source, its offset, source bytes, a predicate that says to ignore the source; width:
+// bytes.
 Status copy(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     Copy x;
-    const AsyncId id = ++c.grid->last_async;
-    if (c.grid->observer) c.grid->observer->issue(id, c.agent(1u << l), *i.operation);
-    x.id = id;
+    x.id = announce(c, i, l);
     x.bytes = i.width;
     x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
+    if (i.more_count > 3 && c.read_predicate(c.slot(i, 3), l)) x.source_bytes = 0;
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
-    touch(c, i, l, id, to, x.bytes, AccessKind::write);
+    touch(c, i, l, x.id, range_of(to, x.bytes), AccessKind::write, Proxy::generic);
     x.to = to.view;
     if (x.source_bytes) {
       const Place from =
           locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
       check_written(*c.grid, i.operation, from, x.source_bytes);
-      touch(c, i, l, id, from, x.source_bytes, AccessKind::read);
+      touch(c, i, l, x.id, range_of(from, x.source_bytes), AccessKind::read, Proxy::generic);
       x.from = from.view;
     }
     x.group = open_group(c, l);
     copies.push_back(std::move(x));
   }
   Cta* cta = c.cta;
-  c.cluster->later(copy_least, copy_spread, i.operation, [cta, copies = std::move(copies)] {
+  c.cluster->later(least, spread, i.operation, [cta, copies = std::move(copies)] {
     for (const Copy& x : copies) {
       if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
       std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
       x.to.mark(x.bytes);
       --x.group->writes_left;
-      if (cta->cluster->grid.observer) cta->cluster->grid.observer->complete(x.id);
+      finish(cta->cluster->grid, x.id);
     }
     arrive_if_done(*cta);
     cta->cluster->changed(WaitKind::bulk_group);
   });
   return Status::next;
+}
+
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 object, u64 value = 0, AsyncId by = 0) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, object, value, by});
 }
 
 Status commit(Context& c, const Inst& i, Mask lanes) {
@@ -103,8 +101,7 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
     g.open = nullptr;
     while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::cp_async_commit, c.cta->index, 0, 0, 0});
+  tell(c, i, lanes, SyncKind::cp_async_commit, 0);
   return Status::next;
 }
 
@@ -121,9 +118,7 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
     w.address = u64(i.value);
     return c.block(w);
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation,
-                           {SyncKind::cp_async_wait, c.cta->index, u64(i.value), i.flags, 0});
+  tell(c, i, lanes, SyncKind::cp_async_wait, u64(i.value), i.flags);
   return Status::next;
 }
 
@@ -138,9 +133,7 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
     mirror_mbarrier(*c.cta, address);
     const BulkGroups& g = c.cta->copies[c.thread(l)];
     const AsyncId id = ++c.grid->last_async;
-    if (c.grid->observer)
-      c.grid->observer->sync(c.agent(1u << l), i.operation,
-                             {SyncKind::cp_async_arrive, c.cta->index, address, 0, id});
+    tell(c, i, 1u << l, SyncKind::cp_async_arrive, address, 0, id);
     CopyArrival arrival{address, id, {g.committed.begin(), g.committed.end()}};
     if (g.open) arrival.groups.push_back(g.open);
     c.cta->copy_arrivals.push_back(std::move(arrival));
@@ -156,12 +149,12 @@ bool lower_copy(Lowering& l, const ir::Operation& op, Inst& inst) {
   inst.space = std::uint8_t(op.modifiers.space());
   const std::size_t rest = op.arguments.size() - 3 - op.modifiers.cache_hint;
   if (rest > 1) throw Gap{"this form of cp.async"};
-  if (rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
-      l.code().registers[op.arg(3).id].type == ScalarType::pred)
-    throw Gap{"cp.async with ignore-src"};
+  const bool ignores = rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
+                       l.code().registers[op.arg(3).id].type == ScalarType::pred;
   l.append(inst, from.first);
   l.append(inst, l.constant(u64(from.second), 8));
-  l.append(inst, rest == 1 ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  l.append(inst, rest == 1 && !ignores ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  if (ignores) l.append(inst, l.predicate(op.arg(3)));
   inst.run = copy;
   return true;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ptx/isa/tma.hpp"
 #include "sim/alu.hpp"
 #include "sim/float_value.hpp"
 
@@ -64,7 +65,15 @@ struct FAbs {
 };
 
 // The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
-enum : std::uint8_t { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_nan = 8, flag_xorsign = 16, flag_abs = 32 };
+enum : std::uint8_t {
+  flag_ftz = 1,
+  flag_sat = 2,
+  flag_relu = 4,
+  flag_nan = 8,
+  flag_xorsign = 16,
+  flag_abs = 32,
+  flag_oob = 64
+};
 
 FloatRules rules_of(const Inst& i) {
   return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
@@ -75,6 +84,38 @@ double extremum_of(const Inst& i, bool is_max, double a, double b) {
   if (!(i.flags & (flag_xorsign | flag_abs))) return extremum(is_max, a, b, propagate);
   const double r = extremum(is_max, std::fabs(a), std::fabs(b), propagate);
   return i.flags & flag_xorsign ? std::copysign(r, std::signbit(a) != std::signbit(b) ? -1.0 : 1.0) : r;
+}
+
+// min and max of three. PTX ISA "max": f32 only.
+Status extremum_of_three(Context& c, const Inst& i, Mask lanes) {
+  const bool is_max = i.operation->opcode == Opcode::max, ftz = (i.flags & flag_ftz) != 0;
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    double r = value_of(ScalarType::f32, a[l], ftz);
+    if (i.flags & flag_abs) r = std::fabs(r);
+    for (const u32 word : {b[l], e[l]}) {
+      const double v = value_of(ScalarType::f32, word, ftz);
+      r = extremum(is_max, r, i.flags & flag_abs ? std::fabs(v) : v, (i.flags & flag_nan) != 0);
+    }
+    d[l] = u32(round_to(ScalarType::f32, r, {}));
+  }
+  return Status::next;
+}
+
+// add, sub and fma whose factors are halves and whose sum is f32: a half is exact in f32, so they round once.
+Status mixed(Context& c, const Inst& i, Mask lanes) {
+  const auto half = ScalarType(i.width);
+  const Opcode op = i.operation->opcode;
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    double product = num::to_double(half, a[l] & 0xFFFF), sum = num::to_double(ScalarType::f32, e[l]);
+    if (op == Opcode::fma) product *= num::to_double(half, b[l] & 0xFFFF);
+    if (op == Opcode::sub) sum = -sum;
+    d[l] = u32(round_to(ScalarType::f32, add_to_odd(product, sum), rules_of(i)));
+  }
+  return Status::next;
 }
 
 // Directed rounding of f64 has no wider type to hide in.
@@ -124,6 +165,8 @@ u64 element(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
     const u64 sign = u64{1} << (isa::bits(t) - 1);
     return op == Opcode::neg ? a ^ sign : a & ~sign;
   }
+  // A factor that a copy filled in from outside of the tensor makes the sum zero.
+  if (i.flags & flag_oob && ((a & 0x7FFF) == isa::oob_nan || (b & 0x7FFF) == isa::oob_nan)) return 0;
   const FloatRules rules = rules_of(i);
   const double v = combine(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
   if (t == ScalarType::f64 && std::isnan(v)) return std::bit_cast<u64>(v);
@@ -237,7 +280,23 @@ Status testp(Context& c, const Inst& i, Mask lanes) {
 
 std::uint8_t flags_of(const isa::Modifiers& m) {
   return std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
-                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.absolute ? flag_abs : 0));
+                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.oob ? flag_oob : 0) |
+                      (m.absolute ? flag_abs : 0));
+}
+
+bool lower_mixed(Lowering& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType half = op.modifiers.types[1];
+  const bool multiplies = op.opcode == Opcode::fma;
+  if (!multiplies && op.opcode != Opcode::add && op.opcode != Opcode::sub) return false;
+  inst.d = l.result(op.arg(0), ScalarType::f32).offset;
+  inst.a = l.any_width(op.arg(1), half).offset;
+  inst.b = multiplies ? l.any_width(op.arg(2), half).offset : inst.a;
+  inst.c = l.source(op.arg(multiplies ? 3 : 2), ScalarType::f32).offset;
+  inst.width = std::uint8_t(half);
+  inst.mode = std::uint8_t(rounding_of(op.modifiers.rounding));
+  inst.flags = flags_of(op.modifiers);
+  inst.run = mixed;
+  return true;
 }
 
 bool lower_special(Lowering& l, const ir::Operation& op, Inst& inst) {
@@ -262,9 +321,11 @@ bool lower_float(Lowering& l, const ir::Operation& op, Inst& inst) {
   const ScalarType t = m.type();
   if (isa::unit(op.opcode) != isa::Unit::alu || !is_mine(t)) return false;
   if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return lower_special(l, op, inst);
-  const int sources = source_count(op.opcode);
+  int sources = source_count(op.opcode);
   if (sources == 0) return false;
-  if (m.types.count > 1) throw Gap{"mixed-precision arithmetic"};
+  if (m.types.count > 1) return lower_mixed(l, op, inst);
+  const bool three = (op.opcode == Opcode::min || op.opcode == Opcode::max) && op.arguments.size() == 4;
+  if (three) sources = 3;
   operands(l, op, inst, t, sources);
   if (sources < 2) inst.b = inst.a;
   if (sources < 3) inst.c = inst.a;
@@ -272,6 +333,10 @@ bool lower_float(Lowering& l, const ir::Operation& op, Inst& inst) {
   inst.count = std::uint8_t(isa::bits(t) / isa::bits(element_type(t)));
   inst.mode = std::uint8_t(rounding_of(m.rounding));
   inst.flags = flags_of(m);
+  if (three) {
+    inst.run = extremum_of_three;
+    return true;
+  }
   inst.run = register_bytes(t) == 8 ? general<u64> : general<u32>;
   if (inst.flags == 0 && num::Rounding(inst.mode) == num::Rounding::rn) {
     const Handler fast = t == ScalarType::f32   ? plain<float>(op.opcode)

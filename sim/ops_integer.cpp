@@ -212,8 +212,16 @@ struct Mul24 {
   }
 };
 
+struct Mad24HiSat {
+  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return saturate(std::int64_t(Mul24<16>::apply(a, b)) + c);
+  }
+};
+
 Handler mul24(const ir::Operation& op) {
   const bool hi = op.modifiers.half == HalfSelect::hi, is_signed = isa::is_signed(op.modifiers.type());
+  if (op.modifiers.sat)
+    return hi && is_signed && op.opcode == Opcode::mad24 ? ternary<Mad24HiSat, std::int32_t> : nullptr;
   if (op.opcode == Opcode::mul24) {
     if (is_signed) return hi ? binary<Mul24<16>, std::int32_t> : binary<Mul24<0>, std::int32_t>;
     return hi ? binary<Mul24<16>, std::uint32_t> : binary<Mul24<0>, std::uint32_t>;

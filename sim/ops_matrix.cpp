@@ -40,7 +40,7 @@ Row widened(const Inst& i, const u8* from) {
 
 // more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
 Status load(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const auto shape = DataShape(i.mode);
   const int registers = isa::matrix_registers(shape);
   const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
@@ -67,7 +67,7 @@ Status load(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status store(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const auto shape = DataShape(i.mode);
   for (int matrix = 0; matrix < i.count; ++matrix) {
     const u32* from = c.lanes<u32>(c.slot(i, unsigned(matrix)).offset);
@@ -88,7 +88,7 @@ Status store(Context& c, const Inst& i, Mask lanes) {
 
 // d, a: 8x8 elements of 16 bits, held row by row as ldmatrix leaves them; the result is the transpose.
 Status transpose(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const u32* from = c.lanes<u32>(i.a);
   std::array<Row, 8> rows;
   for (int t = 0; t < warp_lanes; ++t)

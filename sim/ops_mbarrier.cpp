@@ -43,11 +43,6 @@ void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std
   settle(cta, address, arrivals ? cta.mbarriers.arrive(address, arrivals) : cta.mbarriers.complete(address, bytes));
 }
 
-void tell_mbarrier_use(Context& c, const ir::Operation& operation, int lane, const Cta& owner, std::uint32_t address) {
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(1u << lane), &operation, {SyncKind::mbarrier_use, owner.index, address, 0, 0});
-}
-
 namespace {
 
 using isa::Opcode;
@@ -142,7 +137,9 @@ Status complete_tx(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Object o = object(c, i, l);
-    signal_mbarrier(*o.owner, o.address, 0, std::int64_t(u32(c.read(c.slot(i, 0), l))));
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
+    signal_mbarrier(*o.owner, o.address, 0, n);
   }
   return Status::next;
 }

@@ -110,20 +110,11 @@ Handler of_width(int width) {
   }
 }
 
-// The .param of a device function's arguments is memory of its own, which is not modelled.
-void check_parameter_space(Lowering& l, const ir::Argument& address, bool loads) {
-  const auto items = l.code().components(address);
-  if (items.empty() || items[0].kind != ir::Argument::Kind::symbol) return;
-  const ir::Symbol& s = l.code().symbols[items[0].id];
-  if (s.variable->space == Space::param && (!s.is_parameter || !loads)) throw Gap{"parameters of device functions"};
-}
-
 bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType t = m.type();
   const ir::Argument& address = op.arg(loads ? 1 : 0);
   const ir::Argument& value = op.arg(loads ? 0 : 1);
-  check_parameter_space(l, address, loads);
   l.address(inst, address);
   inst.space = std::uint8_t(m.space());
   inst.flags = loads && isa::is_signed(t) ? flag_signed : 0;

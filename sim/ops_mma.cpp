@@ -6,6 +6,7 @@
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "sim/alu.hpp"
+#include "sim/async.hpp"
 #include "sim/tensor_core.hpp"
 #include "sim/tensor_issue.hpp"
 

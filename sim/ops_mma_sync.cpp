@@ -1,5 +1,6 @@
-// mma.sync and mma.sp: one warp multiplies what its registers hold. PTX ISA "Warp-level Matrix Instructions".
-#include "ptx/isa/mma_sync.hpp"
+// mma.sync, mma.sp and wmma.mma: one warp multiplies what its registers hold. PTX ISA "Warp-level Matrix Instructions".
+// A fragment of wmma is tiles of mma.sync, so one handler serves both.
+#include "ptx/isa/wmma.hpp"
 #include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
 #include "sim/warp_mma.hpp"
@@ -23,7 +24,7 @@ void gather_a(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& 
     const u32* from = words(c, i, mma.operands[WarpMma::a] + r);
     for (int t = 0; t < warp_lanes; ++t)
       for (int e = 0; e < per; ++e) {
-        const isa::MmaSyncCell at = isa::mma_sync_a_cell(t, r, e, per, p.m);
+        const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, p.m, stored);
         p.a[std::size_t(at.row * stored + at.column)] = contained(mma, mma.spec.a, from[t] >> e * mma.container);
       }
   }
@@ -35,7 +36,7 @@ void gather_b(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& 
     const u32* from = words(c, i, mma.operands[WarpMma::b] + r);
     for (int t = 0; t < warp_lanes; ++t)
       for (int e = 0; e < per; ++e) {
-        const isa::MmaSyncCell at = isa::mma_sync_b_cell(t, r, e, per);
+        const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, p.n, k);
         p.b[std::size_t(at.column * k + at.row)] = contained(mma, mma.spec.b, from[t] >> e * mma.container);
       }
   }
@@ -47,7 +48,7 @@ void gather_c(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& 
     const u32* from = words(c, i, mma.operands[WarpMma::c] + r);
     for (int t = 0; t < warp_lanes; ++t)
       for (int e = 0; e < (half ? 2 : 1); ++e) {
-        const isa::MmaSyncCell at = isa::mma_sync_cell(t, half ? 2 * r + e : r);
+        const isa::MmaSyncCell at = isa::wmma_cell(t, half ? 2 * r + e : r, p.m);
         p.d_at(at.row, at.column) = half ? from[t] >> 16 * e & 0xFFFF : from[t];
       }
   }
@@ -58,7 +59,7 @@ void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct&
   for (int r = 0; r < registers(mma, WarpMma::d); ++r) {
     u32* to = c.lanes<u32>(c.slot(i, unsigned(mma.operands[WarpMma::d] + r)).offset);
     for (int t = 0; t < warp_lanes; ++t) {
-      const isa::MmaSyncCell low = isa::mma_sync_cell(t, half ? 2 * r : r);
+      const isa::MmaSyncCell low = isa::wmma_cell(t, half ? 2 * r : r, p.m);
       to[t] = p.d_at(low.row, low.column);
       if (half) to[t] |= p.d_at(low.row, low.column + 1) << 16;
     }
@@ -95,7 +96,7 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
 
 // target: the WarpMma; more: its operands.
 Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const WarpMma& mma = mma_of(c, i);
   WarpProduct p(mma, mma.shape.m);
   gather_a(c, i, mma, p);
@@ -110,9 +111,9 @@ Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   const WarpMma& mma = mma_of(c, i);
-  const auto [m, n, k] = mma.shape;
+  const int m = mma.shape.m, n = mma.shape.n, k = mma.shape.k;
   std::vector<double> a(std::size_t(m * k)), b(std::size_t(n * k)), d(std::size_t(m * n));
   const auto each = [&](WarpMma::Operand o, auto f) {
     for (int r = 0; r < registers(mma, o); ++r) {
@@ -121,15 +122,15 @@ Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
     }
   };
   each(WarpMma::a, [&](double v, int t, int r) {
-    const isa::MmaSyncCell at = isa::mma_sync_a_cell(t, r, 0, 1, m);
+    const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, 0, 1, m, k);
     a[std::size_t(at.row * k + at.column)] = v;
   });
   each(WarpMma::b, [&](double v, int t, int r) {
-    const isa::MmaSyncCell at = isa::mma_sync_b_cell(t, r, 0, 1);
+    const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, 0, 1, n, k);
     b[std::size_t(at.column * k + at.row)] = v;
   });
   const auto cell = [&](int t, int r) -> double& {
-    const isa::MmaSyncCell at = isa::mma_sync_cell(t, r);
+    const isa::MmaSyncCell at = isa::wmma_cell(t, r, m);
     return d[std::size_t(at.row * n + at.column)];
   };
   each(WarpMma::c, [&](double v, int t, int r) { cell(t, r) = v; });
@@ -153,19 +154,21 @@ int fragment_registers(int elements, int bits, int register_bits = 32) {
 void append_scale(Lowering& l, Inst& inst, const ir::Argument& scales, const ir::Argument& ids) {
   const auto parts = l.code().components(ids);
   if (parts.size() != 2) throw Gap{"a scale selector of this form"};
-  l.append(inst, l.any_width(scales, ScalarType::b32));
+  l.append_all(inst, scales, ScalarType::b32);
   for (const ir::Argument& part : parts) l.append(inst, l.any_width(part, ScalarType::u16));
 }
 
 void check_form(const ir::Operation& op, const WarpMma& mma) {
   const isa::Modifiers& m = op.modifiers;
+  const ScalarType c = m.types[m.types.count == 2 ? 1 : 3];  // wmma of f16 names D and C alone
+  if (c != mma.spec.d) throw Gap{"a C of another type than D"};
+  if (mma.spec.a == ScalarType::f64 && m.rounding != isa::Rounding::none && m.rounding != isa::Rounding::rn)
+    throw Gap{"this rounding"};
+  if (op.opcode == Opcode::wmma_mma) return;  // the layouts were the loads' business
   const bool bits = mma.spec.bits != num::BitProduct::none;
   if (mma.shape == isa::MatrixShape{8, 8, 4} && mma.spec.a == ScalarType::f16)
     throw Gap{"m8n8k4 of f16, which no target from sm_80 on has in hardware"};
   if (!m.row || !m.col || (!bits && !m.repeated.empty())) throw Gap{"this layout of A and B"};
-  if (mma.spec.a == ScalarType::f64 && m.rounding != isa::Rounding::none && m.rounding != isa::Rounding::rn)
-    throw Gap{"this rounding"};
-  if (m.types[3] != mma.spec.d) throw Gap{"a C of another type than D"};
 }
 
 bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst) {
@@ -192,10 +195,14 @@ bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst) {
   if (mma.spec.scale_vector) append_scale(l, inst, op.arg(at + 2), op.arg(at + 3));
   const int bits = wide ? 64 : 32, m = mma.shape.m, n = mma.shape.n;
   const int d = fragment_registers(m * n, isa::bits(mma.spec.d), bits);
-  const bool fits = registers(mma, WarpMma::d) == d && registers(mma, WarpMma::c) == d &&
-                    registers(mma, WarpMma::a) == fragment_registers(m * mma.stored_k(), mma.container, bits) &&
-                    registers(mma, WarpMma::b) == fragment_registers(n * mma.elements_k(), mma.container, bits);
-  if (!fits) throw Gap{"fragments of this size"};
+  const auto fits = [&](WarpMma::Operand o, int count) {
+    const bool repeats = op.opcode == Opcode::wmma_mma;  // A and B of f16 have eight registers, whatever they need
+    return count > 0 && (repeats ? registers(mma, o) % count == 0 : registers(mma, o) == count);
+  };
+  if (registers(mma, WarpMma::d) != d || registers(mma, WarpMma::c) != d ||
+      !fits(WarpMma::a, fragment_registers(m * mma.stored_k(), mma.container, bits)) ||
+      !fits(WarpMma::b, fragment_registers(n * mma.elements_k(), mma.container, bits)))
+    throw Gap{"fragments of this size"};
   inst.target = l.add(mma);
   inst.run = wide ? multiply_f64 : multiply_warp;
   return true;
@@ -204,7 +211,8 @@ bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst) {
 }  // namespace
 
 bool lower_mma_sync(Lowering& l, const ir::Operation& op, Inst& inst) {
-  return (op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp) && lower_mma(l, op, inst);
+  const bool ours = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::wmma_mma;
+  return ours && lower_mma(l, op, inst);
 }
 
 }  // namespace kiln::sim

@@ -30,12 +30,11 @@ Status move_128(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-// Clocks count the cluster's ticks.
+// Clocks count the cluster's ticks. more: the results, from the least significant bits; width: bits of one.
 Status move_clock(Context& c, const Inst& i, Mask lanes) {
-  const u64 now = c.cluster->now;
-  const u64 v = i.mode == 1 ? now >> 32 : now;
-  const Slot d{i.d, i.width, false};
-  for (Mask m = lanes; m; m &= m - 1) c.write(d, first_lane(m), v);
+  const u64 now = i.mode == 1 ? c.cluster->now >> 32 : i.mode == 2 ? c.cluster->now & 0xFFFFFFFFu : c.cluster->now;
+  for (unsigned k = 0; k < i.more_count; ++k)
+    for (Mask m = lanes; m; m &= m - 1) c.write(c.slot(i, k), first_lane(m), now >> k * i.width);
   return Status::next;
 }
 
@@ -89,10 +88,14 @@ bool lower_vector_move(Lowering& l, const ir::Operation& op, Inst& inst, bool pa
 
 bool lower_clock(Lowering& l, const ir::Operation& op, Inst& inst) {
   const auto s = ir::Special(op.arg(1).id);
-  const Slot d = l.any_result(op.arg(0), op.modifiers.type());
-  inst.d = d.offset;
-  inst.width = d.bytes;
-  inst.mode = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
+  const auto parts = l.code().components(op.arg(0));
+  inst.width = std::uint8_t(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
+  if (parts.empty())
+    l.append(inst, l.any_result(op.arg(0), op.modifiers.type()));
+  else
+    l.append_all(inst, op.arg(0), ScalarType::b32);
+  const bool high = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
+  inst.mode = high ? 1 : s == ir::Special::clock64 || s == ir::Special::globaltimer ? 0 : 2;
   inst.run = move_clock;
   return true;
 }
@@ -109,8 +112,8 @@ bool lower_mov(Lowering& l, const ir::Operation& op, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   using Kind = ir::Argument::Kind;
   if (op.arg(1).kind == Kind::vector) return lower_vector_move(l, op, inst, true);
-  if (op.arg(0).kind == Kind::vector) return lower_vector_move(l, op, inst, false);
   if (is_clock(op.arg(1))) return lower_clock(l, op, inst);
+  if (op.arg(0).kind == Kind::vector) return lower_vector_move(l, op, inst, false);
   if (t == ScalarType::pred) {
     inst.d = l.result(op.arg(0), t).offset;
     l.append(inst, l.predicate(op.arg(1)));
@@ -213,6 +216,9 @@ bool lower_cluster_address(Lowering& l, const ir::Operation& op, Inst& inst) {
 bool lower_move(Lowering& l, const ir::Operation& op, Inst& inst) {
   switch (op.opcode) {
     case Opcode::mov: return lower_mov(l, op, inst);
+    case Opcode::cvt:
+      return is_clock(op.arg(1)) && isa::is_integer(op.modifiers.types[0]) && isa::is_integer(op.modifiers.types[1]) &&
+             lower_clock(l, op, inst);
     case Opcode::cvta: return lower_cvta(l, op, inst);
     case Opcode::mapa:
     case Opcode::getctarank: return lower_cluster_address(l, op, inst);

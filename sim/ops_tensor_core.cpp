@@ -8,6 +8,7 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "sim/alu.hpp"
+#include "sim/async.hpp"
 #include "sim/tensor_core.hpp"
 #include "sim/tensor_issue.hpp"
 
@@ -31,12 +32,6 @@ isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescri
 void check_pair(const Context& c, isa::CtaGroup group) {
   const std::size_t ctas = c.cluster->ctas.size();
   if (group == isa::CtaGroup::two) require(rules::cta_pair(std::int64_t(ctas)), "a cluster of {}", ctas);
-}
-
-AsyncId announce(Context& c, const Inst& i, int lane) {
-  const AsyncId id = ++c.grid->last_async;
-  if (c.grid->observer) c.grid->observer->issue(id, c.agent(1u << lane), *i.operation);
-  return id;
 }
 
 namespace {

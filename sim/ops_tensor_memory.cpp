@@ -23,14 +23,6 @@ using u32 = std::uint32_t;
 
 enum : std::uint8_t { flag_packed = 1, flag_max = 2, flag_abs = 4, flag_nan = 8 };
 
-// These are .sync.aligned: all lanes of the warp at once. Lanes that have exited make it an error on the hardware.
-bool whole_warp(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return false;
-  if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken())
-    c.grid->report(i.operation, v.rule, std::to_string(v.given));
-  return true;
-}
-
 // The value that all lanes must agree on.
 u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
   const auto v = u32(c.read(s, first_lane(lanes)));
@@ -239,7 +231,8 @@ bool lower_reduction(Lowering& l, const ir::Operation& op, Inst& inst) {
   const auto v = rules::ld_reduction(m.shape, isa::repeat_count(m.repeat), m.type(), m.absolute, m.propagate_nan);
   if (v.broken()) throw Gap{"this reduction"};
   lower_access(l, op, inst, true);
-  inst.d = l.result(op.arg(1), m.type()).offset;
+  const ir::Argument& to = op.arg(1);  // ptxas takes {r} for r
+  inst.d = l.result(to.kind == ir::Argument::Kind::vector ? l.code().components(to).front() : to, m.type()).offset;
   inst.width = std::uint8_t(m.type());
   inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
                             (m.propagate_nan ? flag_nan : 0));

@@ -124,7 +124,7 @@ WgmmaTask task_of(Context& c, const Inst& i) {
 
 // target: the WarpMma; more: its operands, then scale-d.
 Status multiply(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   check_group(c, i);
   const WgmmaTask t = task_of(c, i);
   const AsyncId id = ++c.grid->last_async;
@@ -144,14 +144,14 @@ Status multiply(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status fence(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   queue_of(*c.cta, c.warp->index).fenced = true;
   tell(c, i, lanes, SyncKind::wgmma_fence, 0);
   return Status::next;
 }
 
 Status commit(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   q.groups.push_back(q.issued);
   tell(c, i, lanes, SyncKind::wgmma_commit, 0);
@@ -160,7 +160,7 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
 
 // value: how many of the most recent groups may still be in flight.
 Status wait(Context& c, const Inst& i, Mask lanes) {
-  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   const auto keep = std::size_t(i.value);
   if (q.groups.size() > keep) {

@@ -80,9 +80,41 @@ struct SpecialSlot {
   ir::Special special = ir::Special::none;
 };
 
+/// A value that a call hands over: a place in the thread's local memory, or a register (or constant).
+struct Passed {
+  bool in_memory = false;
+  Slot slot{};
+  std::uint32_t offset = 0;  // in local memory
+  std::uint32_t bytes = 0;
+};
+
+/// A device function. Its registers and variables exist once per thread, so it may not be entered again before it
+/// returns.
+struct Callable {
+  std::string name{};
+  std::uint32_t item = 0;   // in Module::items: what its address says
+  std::uint32_t entry = 0;  // instruction
+  std::uint32_t end = 0;
+  Slot back{};  // where each lane goes on
+  Slot idle{};  // lanes that are not inside
+  std::vector<Passed> results{}, parameters{};
+};
+
+/// What one call instruction hands over.
+struct CallSite {
+  enum class Kind : std::uint8_t { direct, indirect, vprintf, assertfail, malloc, free };
+  Kind kind = Kind::direct;
+  std::uint32_t callable = 0;  // direct
+  Slot target{};               // indirect: the function's address
+  std::vector<Passed> results{}, arguments{};
+};
+
 /// A kernel, ready to run. Keeps pointers into the Code it was made from.
 struct Program {
   const ir::Code* code = nullptr;
+  std::uint32_t kernel_end = 0;  // first instruction of the device functions; 0 when there are none
+  std::vector<Callable> callables{};
+  std::vector<CallSite> calls{};
   Layout layout{};
   std::vector<Inst> insts{};  // one per operation, and an exit behind the last
   std::vector<Slot> slots{};

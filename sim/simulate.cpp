@@ -73,6 +73,9 @@ Dim3 unflatten(std::uint64_t index, Dim3 shape) {
           std::uint32_t(index / shape.x / shape.y)};
 }
 
+// Shared memory is handed out in units of 128 bytes. PTX ISA "Special Registers: %total_smem_size".
+std::uint32_t allocated(std::uint32_t bytes) { return (bytes + 127) / 128 * 128; }
+
 // Special registers that are the same for all threads of a CTA.
 std::uint32_t of_cta(Special s, const Cta& cta) {
   const Grid& grid = cta.cluster->grid;
@@ -105,10 +108,9 @@ std::uint32_t of_cta(Special s, const Cta& cta) {
     case Special::cluster_nctaid_z: return k.z;
     case Special::cluster_ctarank: return cta.rank;
     case Special::cluster_nctarank: return std::uint32_t(k.volume());
-    case Special::total_smem_size:
-    case Special::aggr_smem_size: return layout.shared_bytes;
+    case Special::total_smem_size: return allocated(layout.shared_bytes - reserved_shared_bytes);
+    case Special::aggr_smem_size: return allocated(layout.shared_bytes);
     case Special::dynamic_smem_size: return grid.launch.dynamic_smem;
-    case Special::reserved_smem: return reserved_shared_bytes;
     case Special::warp_size: return warp_lanes;
     default: return 0;
   }
@@ -186,7 +188,9 @@ Outcome run_grid(Grid& grid) {
   const Dim3 clusters{g.x / k.x, g.y / k.y, g.z / k.z};
   Cluster cluster{grid, 0, {}, Random(0)};
   cluster.ctas.resize(k.volume());
+  grid.cancelled.assign(clusters.volume(), false);
   for (std::uint64_t n = 0; n < clusters.volume(); ++n) {
+    if (grid.cancelled[n]) continue;
     cluster.index = std::uint32_t(n);
     cluster.id = unflatten(n, clusters);
     cluster.random = Random(Random(grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
@@ -217,9 +221,10 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
   check_launch(f, launch, cluster);
-  const ir::Code code = ir::decode(module, f, sink);
+  const Linked linked = link(module, f, sink);
   if (sink.has_errors()) return Outcome::fault;
-  const Program program = Lowering(code, make_layout(code, launch, memory)).run();
+  const ir::Code& code = linked.code;
+  const Program program = Lowering(linked, make_layout(code, launch, memory)).run();
   Grid grid{program, memory, launch, options, sink, observer};
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;

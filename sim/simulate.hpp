@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/contract.hpp"
@@ -21,6 +23,7 @@ struct Options {
   Arithmetic arithmetic = Arithmetic::exact;
   bool detect_races = true;  // judge every access by happens-before; see sim/order
   std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
+  std::function<void(std::string_view)> print{};  // what device code prints; without it nobody reads that
 };
 
 /// What a run did.

@@ -18,22 +18,10 @@ using isa::ScalarType;
 using u32 = std::uint32_t;
 using u8 = std::uint8_t;
 
-num::MmaKind number_kind(MmaKind k) {
-  switch (k) {
-    case MmaKind::tf32: return num::MmaKind::tf32;
-    case MmaKind::f8f6f4: return num::MmaKind::f8f6f4;
-    case MmaKind::i8: return num::MmaKind::i8;
-    case MmaKind::mxf8f6f4: return num::MmaKind::mxf8f6f4;
-    case MmaKind::mxf4: return num::MmaKind::mxf4;
-    case MmaKind::mxf4nvf4: return num::MmaKind::mxf4nvf4;
-    default: return num::MmaKind::f16;
-  }
-}
-
 num::DotSpec spec_of(const MmaTask& t) {
   const auto& f = t.shape;
   num::DotSpec s;
-  s.kind = number_kind(t.form.kind);
+  s.kind = num::mma_kind(t.form.kind);
   s.a = t.a_type();
   s.b = t.b_type();
   s.d = isa::is_block_scaled(t.form.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
@@ -92,17 +80,10 @@ void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
   if (use == isa::CollectorUse::discard || use == isa::CollectorUse::lastuse) kept.clear();
 }
 
-// Columns of the product that see zeros instead of their column of B.
-std::vector<u8> zeroed_columns(const MmaTask& t) {
-  std::vector<u8> zeroed(std::size_t(t.shape.n));
-  for (int n = 0; n < t.shape.n; ++n) zeroed[std::size_t(n)] = isa::is_zeroed(t.mask, t.shape.m, t.shape.n, n);
-  return zeroed;
-}
-
 // B of both CTAs of a pair, one half each.
 Elements gather_b(Grid& grid, const MmaTask& t, Cta& issuer) {
   Elements b(t.shape.n, t.k(), t.b_type());
-  const std::vector<u8> zeroed = t.mask.generate ? zeroed_columns(t) : std::vector<u8>{};
+  const std::vector<u8> zeroed = zeroed_columns(t);
   const SharedOperand operand = operand_b(t, t.mask.generate ? &zeroed : nullptr);
   for (int k = 0; k < t.members(); ++k)
     gather_shared({grid, t.operation, member(t, issuer, k)}, operand, b, k * operand.rows);

@@ -83,10 +83,11 @@ void tell_share(const Teller& to, const MmaTask& t, const Cta& cta) {
 
 void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& t, AsyncId id) {
   const Teller to{c, i, lane, id};
+  const std::vector<std::uint8_t> zeroed = zeroed_columns(t);
   for (int k = 0; k < t.members(); ++k) {
     const Cta& cta = member(t, *c.cta, k);
     if (!t.form.a_in_tmem) to.operand(cta, operand_a(t));
-    to.operand(cta, operand_b(t));
+    to.operand(cta, operand_b(t, zeroed.empty() ? nullptr : &zeroed));
     tell_share(to, t, cta);
   }
 }

@@ -19,9 +19,6 @@ isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescri
 /// Faults when cta_group::2 is used in a cluster that is not made of pairs.
 void check_pair(const Context& c, isa::CtaGroup group);
 
-/// A new asynchronous operation, told to the observer.
-AsyncId announce(Context& c, const Inst& i, int lane);
-
 /// tcgen05.mma in its four forms (ops_mma.cpp).
 bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -15,25 +16,22 @@ namespace {
 
 constexpr std::array<char, 8> our_mark{'k', 'i', 'l', 'n', 't', 'm', '0', '1'};
 
-rules::Verdict judge(const launch::TensorMap& map, std::uint64_t address) {
-  const int bits = isa::bits(map.dtype);
-  rules::Verdict v = rules::first(rules::tma_stride(std::int64_t(address)),
-                                  rules::tma_inner_bytes(std::int64_t(map.box[0]) * bits / 8),
-                                  rules::tma_inner_span(map.swizzle, std::int64_t(map.box[0]) * bits / 8));
-  for (int i = 0; i < map.rank; ++i) {
-    v = rules::first(v, rules::tma_box(map.box[std::size_t(i)]));
-    if (i > 0) v = rules::first(v, rules::tma_stride(std::int64_t(map.strides[std::size_t(i)])));
+}  // namespace
+
+rules::Verdict judge(const TensorMapImage& m) {
+  const int bits = isa::bits(isa::ScalarType(m.dtype));
+  const std::int64_t inner = std::int64_t(m.box[0]) * bits / 8, shared = m.padded ? m.box[0] : inner;
+  rules::Verdict v = rules::first(rules::tma_stride(std::int64_t(m.address)), rules::tma_inner_bytes(inner),
+                                  rules::tma_inner_span(isa::Swizzle(m.swizzle), shared));
+  for (std::size_t i = 0; i < std::size_t(m.rank); ++i) {
+    v = rules::first(v, rules::tma_box(m.box[i]));
+    if (i > 0) v = rules::first(v, rules::tma_stride(std::int64_t(m.strides[i - 1])));
   }
   return v;
 }
 
-}  // namespace
-
 TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address) {
   const std::uint64_t address = buffer_address + map.offset;
-  if (const rules::Verdict v = judge(map, address); v.broken())
-    throw diag::InputError(fmt::format("tensor map of buffer `{}`: {}; got {} [{}]", map.buffer,
-                                       rules::info(v.rule).must, v.given, rules::info(v.rule).slug));
   TensorMapImage image;
   image.mark = our_mark;
   image.address = address;
@@ -41,12 +39,24 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
   image.dtype = std::uint8_t(map.dtype);
   image.swizzle = std::uint8_t(map.swizzle);
   image.oob = std::uint8_t(map.oob);
+  image.padded = map.is_padded();
   for (std::size_t i = 0; i < std::size_t(map.rank); ++i) {
     image.dims[i] = map.dims[i];
     if (i > 0) image.strides[i - 1] = map.strides[i];
-    image.box[i] = std::uint16_t(map.box[i]);
+    image.box[i] = std::uint16_t(std::min<std::uint32_t>(map.box[i], 0xFFFF));
     image.element_strides[i] = std::uint8_t(map.element_strides[i]);
   }
+  if (map.im2col) {
+    image.box[0] = std::uint16_t(map.im2col->channels);
+    image.pixels = std::uint16_t(map.im2col->pixels);
+    for (std::size_t i = 0; i < image.lower.size(); ++i) {
+      image.lower[i] = std::int16_t(map.im2col->lower[i]);
+      image.upper[i] = std::int16_t(map.im2col->upper[i]);
+    }
+  }
+  if (const rules::Verdict v = judge(image); v.broken())
+    throw diag::InputError(fmt::format("tensor map of buffer `{}`: {}; got {} [{}]", map.buffer,
+                                       rules::info(v.rule).must, v.given, rules::info(v.rule).slug));
   return std::bit_cast<TensorMapBytes>(image);
 }
 

@@ -7,6 +7,7 @@
 
 #include "launch/tensor_map.hpp"
 #include "ptx/isa/tma.hpp"
+#include "ptx/rules/verdict.hpp"
 
 namespace kiln::sim {
 
@@ -24,13 +25,21 @@ struct TensorMapImage {
   std::uint8_t dtype = 0;    // isa::ScalarType
   std::uint8_t swizzle = 0;  // isa::Swizzle
   std::uint8_t oob = 0;      // launch::OutOfBounds
-  std::array<std::uint8_t, 21> zero{};
+  std::uint8_t padded = 0;   // 16 elements take 16 bytes of shared memory
+  std::uint8_t edited = 0;   // tensormap.replace has changed it: judged again when it is used
+  std::uint8_t zero = 0;
+  std::uint16_t pixels = 0;  // im2col: to a column; box[0] holds the channels. 0: tiled
+  std::array<std::int16_t, isa::tma_max_rank - 2> lower{}, upper{};  // im2col: corners of dimensions 1 and up
+  std::array<std::uint8_t, 4> zeros{};
 };
 static_assert(sizeof(TensorMapImage) == isa::tensor_map_bytes);
 
 /// Encodes a tensor map whose buffer starts at `buffer_address`. InputError, with the rule's slug, for a map that the
 /// driver would refuse.
 TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address);
+
+/// What is wrong with a map, as the driver would judge it.
+rules::Verdict judge(const TensorMapImage& image);
 
 /// The fields of an encoded map. Faults [tma-map] for bytes that `encode` did not write.
 TensorMapImage decode_tensor_map(const std::uint8_t* bytes);

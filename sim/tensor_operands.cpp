@@ -56,9 +56,7 @@ void gather_mn_major(const SharedReader& r, const SharedOperand& o, Elements& ou
   for (int k = 0; k < out.k; ++k)
     for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece) {
       const int row = mn - o.first_row;
-      bool wanted = false;
-      for (int j = 0; j < per_piece; ++j) wanted |= in_operand(row + j);
-      if (!wanted) continue;
+      if (!o.reads(row, per_piece)) continue;
       u8 elements[piece];
       unpack_piece(o, r.at(isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k), data_bytes(o)), elements);
       for (int j = 0; j < per_piece; ++j)
@@ -117,6 +115,12 @@ SharedOperand operand_b(const MmaTask& t, const std::vector<u8>* zeroed) {
           isa::b_k_bytes(t.form.sparse, t.shape.k96),
           t.mask.shift,
           zeroed};
+}
+
+std::vector<u8> zeroed_columns(const MmaTask& t) {
+  std::vector<u8> zeroed(t.mask.generate ? std::size_t(t.shape.n) : 0);
+  for (std::size_t n = 0; n < zeroed.size(); ++n) zeroed[n] = isa::is_zeroed(t.mask, t.shape.m, t.shape.n, int(n));
+  return zeroed;
 }
 
 void gather_shared(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {

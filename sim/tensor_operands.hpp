@@ -2,6 +2,7 @@
 // ptx/num takes: one element to a byte where elements are narrower than their storage says.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -35,11 +36,20 @@ struct SharedOperand {
 
   int container_bytes() const { return std::max(8, isa::container_bits(kind)) / 8; }
   bool skips(int row) const { return zeroed && (*zeroed)[std::size_t(row)]; }
+  /// Whether something of `count` rows from `row` on, which may reach beyond the operand, is read.
+  bool reads(int row, int count) const {
+    for (int r = std::max(row, 0); r < std::min(row + count, rows); ++r)
+      if (!skips(r)) return true;
+    return false;
+  }
 };
 
 /// A and B of a task as they lie in one CTA.
 SharedOperand operand_a(const MmaTask& task);
 SharedOperand operand_b(const MmaTask& task, const std::vector<std::uint8_t>* zeroed = nullptr);
+
+/// By column of the product: whether it sees zeros instead of its column of B. Empty without a mask.
+std::vector<std::uint8_t> zeroed_columns(const MmaTask& task);
 
 /// Rows of elements, each of one, two or four bytes.
 struct Elements {
@@ -69,14 +79,15 @@ void for_pieces(const SharedOperand& o, F f) {
   constexpr int piece = int(swizzle_piece);
   if (o.major == isa::Major::K) {
     for (int row = 0; row < o.rows; ++row)
-      for (int at = 0; at < o.k_bytes; at += piece)
+      for (int at = 0; at < o.k_bytes && !o.skips(row); at += piece)
         f(row, isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at));
     return;
   }
   const int size = o.container_bytes(), per_piece = piece / size;
   for (int k = 0; k < o.k_bytes / size; ++k)
     for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece)
-      f(mn - o.first_row, isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k));
+      if (o.reads(mn - o.first_row, per_piece))
+        f(mn - o.first_row, isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k));
 }
 
 // What is read beside A and B (tensor_sides.cpp).

@@ -21,14 +21,49 @@ struct Row {
   std::uint64_t address = 0;
 };
 
+using Coordinates = std::array<std::int64_t, isa::tma_max_rank>;
+
+// The pixel that is `index` steps from the box's first: along dimension 1 first, back to the lower corner at the upper
+// one, and on to the next image of the batch. The filter tap is added behind that. Measured on an H200.
+Coordinates pixel(const Box& box, std::uint32_t index) {
+  const TensorMapImage& m = box.map;
+  const std::size_t batch = m.rank - 1u;
+  Coordinates x{};
+  std::copy(box.at.begin(), box.at.end(), x.begin());
+  for (; index > 0; --index) {
+    std::size_t d = 1;
+    for (; d < batch; ++d) {
+      x[d] += std::max<int>(1, m.element_strides[d]);
+      if (x[d] <= std::int64_t(m.dims[d]) - 1 + m.upper[d - 1]) break;
+      x[d] = m.lower[d - 1];
+    }
+    if (d == batch) ++x[batch];
+  }
+  for (std::size_t d = 1; d < batch; ++d) x[d] += box.offsets[d - 1];
+  return x;
+}
+
+// Where a row of the box begins, dimension 0 as the copy says it.
+Coordinates start_of(const Box& box, std::uint32_t index) {
+  if (box.map.pixels) return pixel(box, index);
+  Coordinates x{};
+  x[0] = box.at[0];
+  for (int d = 1; d < box.map.rank; ++d) {
+    const std::uint32_t extent = box.extent(d);
+    const auto k = std::size_t(d);
+    x[k] = box.picks_rows() ? box.at[1 + index] : box.at[k] + std::int64_t(index % extent) * box.map.element_strides[k];
+    index /= extent;
+  }
+  return x;
+}
+
 Row row_of(const Box& box, std::uint32_t index) {
   const TensorMapImage& m = box.map;
+  const Coordinates start = start_of(box, index);
   Row row;
   std::uint64_t address = m.address;
   for (int d = 1; d < m.rank; ++d) {
-    const std::uint32_t extent = box.extent(d);
-    const std::int64_t x = box.at[std::size_t(d)] + std::int64_t(index % extent) * m.element_strides[std::size_t(d)];
-    index /= extent;
+    const std::int64_t x = start[std::size_t(d)];
     if (x < 0 || x >= std::int64_t(m.dims[std::size_t(d)])) return row;
     address += std::uint64_t(x) * m.strides[std::size_t(d - 1)];
   }
@@ -49,17 +84,28 @@ void fill(const Box& box, std::uint8_t* row) {
     std::memset(row, 0, box.row_bytes());
     return;
   }
-  const std::uint64_t nan = num::canonical_nan(type);
-  const std::size_t size = std::size_t(box.element_bits()) / 8;
-  for (std::size_t at = 0; at < box.row_bytes(); at += size) std::memcpy(row + at, &nan, size);
+  for (std::size_t at = 0; at + 2 <= box.row_bytes(); at += 2) std::memcpy(row + at, &isa::oob_nan, 2);
 }
 
-// Calls f(shared offset, offset in row, bytes) for each piece of a row.
+// Elements of a .tf32 map are rounded on their way in, not out. Measured on an H200.
+void round_loaded(const Box& box, std::uint8_t* data, std::uint32_t bytes) {
+  if (isa::ScalarType(box.map.dtype) != isa::ScalarType::tf32) return;
+  for (std::uint32_t at = 0; at + 4 <= bytes; at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, data + at, 4);
+    word = num::f32_to_tf32(word, num::Rounding::rn, false);
+    std::memcpy(data + at, &word, 4);
+  }
+}
+
+// Calls f(shared offset, offset in row, bytes) for each piece of a row. Padded elements leave the end of each 16 bytes
+// alone.
 template <class F>
 void for_chunks(const Box& box, std::uint32_t shared_address, std::uint32_t row, F f) {
   const std::uint32_t base = shared_address + row * box.row_pitch(), bytes = box.row_bytes();
-  for (std::uint32_t at = 0; at < bytes; at += chunk)
-    f(isa::swizzled(box.swizzle(), base + at), at, std::min(chunk, bytes - at));
+  const std::uint32_t step = box.map.padded ? chunk * std::uint32_t(box.element_bits()) / 8 : chunk;
+  for (std::uint32_t at = 0; at < bytes; at += step)
+    f(isa::swizzled(box.swizzle(), base + at / step * chunk), at, std::min(step, bytes - at));
 }
 
 }  // namespace
@@ -72,6 +118,8 @@ std::uint32_t Box::extent(int dimension) const {
 }
 
 std::uint32_t Box::rows() const {
+  if (picks_rows()) return 4;
+  if (map.pixels) return map.pixels;
   std::uint32_t n = 1;
   for (int d = 1; d < map.rank; ++d) n *= extent(d);
   return n;
@@ -79,17 +127,23 @@ std::uint32_t Box::rows() const {
 
 std::uint32_t Box::row_pitch() const {
   const auto span = std::uint32_t(isa::span_bytes(swizzle()));
-  return swizzle() != isa::Swizzle::none && row_bytes() < span ? span : row_bytes();
+  return swizzle() != isa::Swizzle::none && shared_row_bytes() < span ? span : shared_row_bytes();
+}
+
+void check_coordinates(const Box& box) {
+  if (box.is_im2col() != (box.map.pixels != 0)) fault(rules::Rule::tma_map, "a map of the other mode, tiled or im2col");
+  if (box.map.edited) require(judge(box.map));
+  require(rules::tma_coordinate(box.at[0], box.element_bits()));
 }
 
 void check_box(const Box& box, std::uint32_t shared_address) {
-  if (box.element_bits() == 6) unmodelled("tensor maps with 6-bit elements");
-  require(rules::tma_coordinate(box.at[0], box.element_bits()));
+  check_coordinates(box);
   require(rules::tma_alignment(shared_address));
 }
 
 void check_store(const Box& box) {
-  for (int d = 0; d < box.map.rank; ++d) require(rules::tma_store_coordinate(box.at[std::size_t(d)]));
+  const int coordinates = box.picks_rows() ? isa::tma_max_rank : box.map.rank;
+  for (int d = 0; d < coordinates; ++d) require(rules::tma_store_coordinate(box.at[std::size_t(d)]));
 }
 
 std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box) {
@@ -109,6 +163,7 @@ void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& c
       const View from = grid.memory.at(row.address, row.bytes);
       check_written(grid, operation, {from, isa::Space::global, nullptr, row.address}, row.bytes);
       std::memcpy(bytes.data() + row.first, from.data, row.bytes);
+      round_loaded(box, bytes.data() + row.first, row.bytes);
     }
     for_chunks(box, shared_address, r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
       cta.shared.write(to, bytes.data() + at, n);

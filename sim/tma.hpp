@@ -5,31 +5,41 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptx/isa/modifiers.hpp"
 #include "sim/machine.hpp"
 #include "sim/tensor_map.hpp"
 
 namespace kiln::sim {
 
-/// One box of a tensor, at signed element coordinates.
+/// One box of a tensor, at signed element coordinates. Its rows are runs of elements along dimension 0: the lines of a
+/// tile, the four rows of a gather or scatter (coordinates: a column, then four rows), the pixels of a column (im2col).
 struct Box {
   TensorMapImage map{};
-  std::array<std::int64_t, isa::tma_max_rank> at{};
+  isa::TensorMode mode = isa::TensorMode::tile;
+  std::array<std::int32_t, isa::tma_max_rank> at{};
+  std::array<std::uint16_t, 3> offsets{};  // im2col: of the filter tap
 
   int element_bits() const { return isa::bits(isa::ScalarType(map.dtype)); }
   isa::Swizzle swizzle() const { return isa::Swizzle(map.swizzle); }
+  bool picks_rows() const { return mode == isa::TensorMode::gather4 || mode == isa::TensorMode::scatter4; }
+  bool is_im2col() const { return mode == isa::TensorMode::im2col || mode == isa::TensorMode::im2col_no_offs; }
   /// Elements of the box along a dimension.
   std::uint32_t extent(int dimension) const;
   std::uint32_t rows() const;
-  /// Bytes of one row, and from one row to the next in shared memory.
+  /// Bytes of one row in global memory, in shared memory (more when elements are padded), and from one row to the next
+  /// there.
   std::uint32_t row_bytes() const { return std::uint32_t(map.box[0]) * std::uint32_t(element_bits()) / 8; }
+  std::uint32_t shared_row_bytes() const { return map.padded ? map.box[0] : row_bytes(); }
   std::uint32_t row_pitch() const;
-  /// Bytes that an mbarrier counts: the whole box, inside the tensor or not.
+  /// Bytes that an mbarrier counts: the whole box, inside the tensor or not, without padding.
   std::uint32_t bytes() const { return rows() * row_bytes(); }
   /// Shared memory from the first byte to the last.
-  std::uint32_t shared_bytes() const { return (rows() - 1) * row_pitch() + row_bytes(); }
+  std::uint32_t shared_bytes() const { return (rows() - 1) * row_pitch() + shared_row_bytes(); }
 };
 
-/// Faults unless the copy may be issued: inner coordinate, shared alignment, a modelled element type.
+/// Faults unless a copy may name this box: the map, if a kernel edited it, and the inner coordinate.
+void check_coordinates(const Box& box);
+/// Faults unless the copy may be issued: coordinates and shared alignment.
 void check_box(const Box& box, std::uint32_t shared_address);
 /// Faults unless a store may begin where the box does.
 void check_store(const Box& box);

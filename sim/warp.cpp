@@ -23,6 +23,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   file_.assign((program.file_bytes + 7) / 8, ~std::uint64_t{0});
   registers = reinterpret_cast<std::byte*>(file_.data());
   for (const Constant& c : program.constants) broadcast(registers, c);
+  kernel_end_ = program.kernel_end;
   index = warp_index;
   live = lanes;
   carry = 0;
@@ -52,7 +53,8 @@ int Warp::behind() const {
   int best = -1;
   for (int i = 0; i < fragment_count; ++i) {
     const Fragment& f = fragments[std::size_t(i)];
-    if (!f.blocked && (best < 0 || f.pc < fragments[std::size_t(best)].pc)) best = i;
+    // Counted from the first function: the kernel's places wrap around to behind the last.
+    if (!f.blocked && (best < 0 || f.pc - kernel_end_ < fragments[std::size_t(best)].pc - kernel_end_)) best = i;
   }
   return best;
 }

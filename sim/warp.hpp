@@ -69,7 +69,8 @@ class Warp {
   void wake(WaitKind kind);
   void wake_all();
 
-  /// The runnable fragment that is furthest behind; -1 when there is none.
+  /// The runnable fragment that is furthest behind, device functions before the kernel that called them; -1 when there
+  /// is none.
   int behind() const;
   /// Any runnable fragment, by chance; -1 when there is none.
   int any(Random& random) const;
@@ -80,6 +81,7 @@ class Warp {
 
  private:
   std::vector<std::uint64_t> file_;
+  std::uint32_t kernel_end_ = 0;  // instructions from here on are device functions
 };
 
 }  // namespace kiln::sim

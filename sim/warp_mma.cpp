@@ -150,6 +150,7 @@ WarpMma describe_mma(const ir::Operation& op, int sm) {
   num::WarpDotSpec& s = mma.spec;
   s.sm = sm;
   s.d = m.types[0], s.a = m.types[1], s.b = m.types[2];
+  if (m.types.count == 2) s.a = s.b = ScalarType::f16;  // wmma of f16 names D and C alone
   s.kind = number_kind(m.kind, s.a);
   s.bits = bit_product(m);
   s.saturate = m.satfinite;

@@ -178,13 +178,15 @@ class Decoder {
     return aggregate(kind, items);
   }
 
-  // A part of a register as video instructions name it: which part stays in the operand's text.
+  // A part of a register as video instructions name it (".b0", ".h1"), or a choice of parts (".h10", ".b3210"): which
+  // ones stays in the operand's text.
   Argument subword(std::string_view name) {
     Argument a;
     const std::size_t dot = name.rfind('.');
-    if (dot == name.npos || name.size() != dot + 3) return a;
+    if (dot == name.npos || name.size() < dot + 3) return a;
     const std::string_view part = name.substr(dot + 1);
-    const bool known = (part[0] == 'b' && part[1] >= '0' && part[1] <= '3') || part == "h0" || part == "h1";
+    const bool digits = part.find_first_not_of("01234567", 1) == part.npos;
+    const bool known = digits && ((part[0] == 'h' && part.size() <= 3) || (part[0] == 'b' && part.size() <= 5));
     const Named* whole = known ? find(name.substr(0, dot)) : nullptr;
     if (!whole || whole->what != Named::What::reg) return a;
     a.kind = Kind::reg;

@@ -18,9 +18,9 @@ struct MetadataBits {
 /// elements of a row of `bits` each.
 constexpr int metadata_lanes(int bits, int stored_k) { return stored_k / metadata_kept(bits) / 4; }
 
-/// Where chunk `chunk` of a row (of 16) lies. Wide elements: a lane's word holds four chunks of row g in its low half and
-/// of row g + 8 in its high half. Bytes and nibbles: a word holds eight chunks of one row. `selector` is the operand.
-/// PTX ISA "Sparse Matrix Fragments".
+/// Where chunk `chunk` of a row (of 16) lies. Wide elements: a lane's word holds four chunks of row g in its low half
+/// and of row g + 8 in its high half. Bytes and nibbles: a word holds eight chunks of one row. `selector` is the
+/// operand. PTX ISA "Sparse Matrix Fragments".
 constexpr MetadataBits metadata_bits(int bits, int stored_k, int row, int chunk, int selector) {
   const int first = 4 * (row % 8) + metadata_lanes(bits, stored_k) * selector;
   if (bits >= 16) return {first + chunk / 4, 16 * (row / 8) + 4 * (chunk % 4)};

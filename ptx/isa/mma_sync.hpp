@@ -28,9 +28,9 @@ struct MmaSyncCell {
 };
 constexpr MmaSyncCell mma_sync_cell(int t, int i) { return {t / 4 + 8 * (i / 2), 2 * (t % 4) + i % 2}; }
 
-/// Row and column (k) of A that element `e` of register `r` of lane `t` holds; a register holds `per` elements, and A has
-/// 8 or 16 rows. Every shape but m8n8k4 of f16 lies so. Columns of a sparse A are stored ones. PTX ISA "Matrix Fragments
-/// for mma.m16n8k16" and its siblings.
+/// Row and column (k) of A that element `e` of register `r` of lane `t` holds; a register holds `per` elements, and A
+/// has 8 or 16 rows. Every shape but m8n8k4 of f16 lies so. Columns of a sparse A are stored ones. PTX ISA "Matrix
+/// Fragments for mma.m16n8k16" and its siblings.
 constexpr MmaSyncCell mma_sync_a_cell(int t, int r, int e, int per, int rows = mma_sync_m) {
   const int blocks = rows / 8;
   return {t / 4 + 8 * (r % blocks), per * (t % 4 + 4 * (r / blocks)) + e};
@@ -39,13 +39,14 @@ constexpr MmaSyncCell mma_sync_a_cell(int t, int r, int e, int per, int rows = m
 /// Row (k) and column of B that element `e` of register `r` of lane `t` holds.
 constexpr MmaSyncCell mma_sync_b_cell(int t, int r, int e, int per) { return {per * (t % 4 + 4 * r) + e, t / 4}; }
 
-/// Where one byte of a block-scaled instruction's scales lies: in the registers of lanes that {byte-id, thread-id} choose.
+/// Where one byte of a block-scaled instruction's scales lies: in registers of lanes that {byte-id, thread-id} choose.
 struct MmaSyncScalePlace {
   int lane = 0;
   int byte = 0;
   constexpr bool operator==(const MmaSyncScalePlace&) const = default;
 };
-/// Scale `k` of a row of A: two of four lanes hold eight rows each, and thread-id chooses which two. PTX ISA "Block Scaling".
+/// Scale `k` of a row of A: two of four lanes hold eight rows each, and thread-id chooses which two. PTX ISA "Block
+/// Scaling".
 constexpr MmaSyncScalePlace mma_sync_scale_a(int row, int k, int byte_id, int thread_id) {
   return {4 * (row % 8) + 2 * thread_id + row / 8, byte_id + k};
 }

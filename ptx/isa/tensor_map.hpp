@@ -2,7 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string_view>
+
+#include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/types.hpp"
 
 namespace kiln::isa {
 
@@ -37,6 +42,21 @@ constexpr bool has_ordinal(TensorMapField f) {
 constexpr bool has_code(TensorMapField f) { return f >= TensorMapField::elemtype; }
 constexpr bool is_wide(TensorMapField f) {
   return f == TensorMapField::global_address || f == TensorMapField::global_stride;
+}
+
+/// What the codes of .elemtype and .swizzle_mode stand for; nothing for a code that has no scalar type of PTX (.f32.ftz,
+/// .tf32.ftz, the packed formats) or no swizzle. The numbers are not those of the driver.
+constexpr std::optional<ScalarType> element_type(std::int64_t code) {
+  constexpr ScalarType none = ScalarType::none;
+  constexpr ScalarType types[] = {ScalarType::u8,  ScalarType::u16, ScalarType::u32, ScalarType::s32,  ScalarType::u64,
+                                  ScalarType::s64, ScalarType::f16, ScalarType::f32, none,             ScalarType::f64,
+                                  ScalarType::bf16, ScalarType::tf32};
+  if (code < 0 || code >= std::int64_t(std::size(types)) || types[code] == none) return std::nullopt;
+  return types[code];
+}
+constexpr std::optional<Swizzle> swizzle_mode(std::int64_t code) {
+  if (code < 0 || code > 3) return std::nullopt;
+  return Swizzle(code);
 }
 
 /// The greatest dimension or code that the field takes; strides are those of the outer dimensions.

@@ -20,6 +20,10 @@ inline constexpr int tma_max_element_stride = 8;
 inline constexpr int tensor_map_bytes = 128;
 inline constexpr int tensor_map_alignment = 64;
 
+/// What the NaN fill writes, 16 bits at a time whatever the floating-point type, and what .oob takes for zero (with
+/// either sign). Measured on an H200.
+inline constexpr std::uint16_t oob_nan = 0x7FF7;
+
 /// The driver's CUtensorMapDataType numbers.
 enum class TensorMapType : std::uint8_t {
   uint8 = 0, uint16 = 1, uint32 = 2, int32 = 3, uint64 = 4, int64 = 5, float16 = 6, float32 = 7, float64 = 8,

@@ -15,8 +15,8 @@ inline constexpr int warps_per_warpgroup = 4;
 inline constexpr int wgmma_warp_rows = wgmma_m / warps_per_warpgroup;
 static_assert(wgmma_warp_rows == mma_sync_m);
 
-/// Row (of the warp's 16) and column of D that element `i` of lane `t` is; 32-bit elements fill a register each, f16 half
-/// of one. Every eight columns lie as in mma.sync.
+/// Row (of the warp's 16) and column of D that element `i` of lane `t` is; 32-bit elements fill a register each, f16
+/// half of one. Every eight columns lie as in mma.sync.
 constexpr MmaSyncCell wgmma_d_cell(int t, int i) {
   const MmaSyncCell c = mma_sync_cell(t, i % 4);
   return {c.row, c.column + mma_sync_n * (i / 4)};

@@ -230,6 +230,20 @@ std::uint32_t integer_dot(const DotSpec& spec, std::span<const std::uint32_t> a,
 
 }  // namespace
 
+MmaKind mma_kind(isa::MmaKind kind) {
+  switch (kind) {
+    case isa::MmaKind::tf32: return MmaKind::tf32;
+    case isa::MmaKind::f8f6f4: return MmaKind::f8f6f4;
+    case isa::MmaKind::i8: return MmaKind::i8;
+    case isa::MmaKind::mxf8f6f4: return MmaKind::mxf8f6f4;
+    case isa::MmaKind::mxf4: return MmaKind::mxf4;
+    case isa::MmaKind::mxf4nvf4: return MmaKind::mxf4nvf4;
+    case isa::MmaKind::f16:
+    case isa::MmaKind::none: break;
+  }
+  return MmaKind::f16;
+}
+
 int dense_k(MmaKind kind) {
   switch (kind) {
     case MmaKind::tf32: return 8;

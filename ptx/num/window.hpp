@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <span>
 
+#include "ptx/isa/modifiers.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::num {
 
 /// The tcgen05.mma kinds, as far as arithmetic tells them apart. PTX ISA ".kind".
 enum class MmaKind : std::uint8_t { tf32, f16, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+/// The arithmetic of a kind as PTX names it; `none` has that of f16.
+MmaKind mma_kind(isa::MmaKind kind);
 
 /// Bits between the largest encoded exponent and the grid that terms are cut to; 25 on H100 and B200.
 inline constexpr int blackwell_window = 25;

@@ -15,6 +15,8 @@ struct Completion {
   static constexpr Epoch never = ~Epoch{0};
   Stamp done{0, never};
   Stamp read{0, never};  // when its sources have been read; operations that tell it apart
+
+  bool is_open() const { return done.epoch == never; }
 };
 
 /// Index of an Access; 0 is none.
@@ -27,7 +29,9 @@ struct Access {
   std::uint32_t warp = 0;         // index in the CTA
   Component component = 0;        // of lane 0 of the warp
   Epoch epoch = 0;                // of the warp at issue
-  AsyncId async = 0;              // 0: performed by the threads themselves
+  AsyncId async = 0;              // number of an announced operation; 0 for others
+  bool is_async = false;          // its end has to be known; tcgen05.ld and st have no number
+  Completion completion{};        // open while only its number tells: see RaceDetector::completion_of
   std::uint64_t accumulator = 0;  // tcgen05.mma: names D's address, extent and kind
   Proxy proxy = Proxy::generic;
   bool strong = false;  // relaxed, volatile or stronger, or atomic

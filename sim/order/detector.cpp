@@ -10,15 +10,6 @@ namespace {
 
 using isa::Opcode;
 
-constexpr std::uint16_t whole = 0xFFFF;
-constexpr std::uint64_t page_bytes = 4096;
-constexpr int lane_block = Shadow::granule;  // lanes of tensor memory in one cell
-constexpr std::size_t tensor_cells = std::size_t(isa::tmem_lanes / lane_block) * isa::tmem_columns;
-
-std::uint16_t bits(std::uint64_t first, std::uint64_t last) {
-  return std::uint16_t((last - first == Shadow::granule ? whole : (1u << (last - first)) - 1) << first);
-}
-
 bool is_strong(const ir::Operation& op, AccessKind kind) {
   const isa::Semantics s = op.modifiers.semantics;
   return kind == AccessKind::atomic || (s != isa::Semantics::none && s != isa::Semantics::weak);
@@ -28,7 +19,7 @@ bool is_strong(const ir::Operation& op, AccessKind kind) {
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const Grid& grid = cluster.grid;
-  if (launch != launch_) pages_.clear(), flags_.clear(), async_.clear();  // launches run one after the other
+  if (launch != launch_) pages_.clear(), flags_.clear(), last_shadow_ = nullptr;  // launches run one after the other
   if (code_ != grid.program.code || launch != launch_) {
     code_ = grid.program.code;
     definitions_ = std::make_unique<flow::Definitions>(*code_);
@@ -40,17 +31,23 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const auto count = std::uint32_t(cluster.ctas.size());
   streams_.reset(count * threads_);
   thread_states_.assign(std::size_t(count) * threads_, {});
-  // Of the clusters before, global memory remembers the bulk stores.
-  std::erase_if(async_, [](const auto& op) { return op.second.completion.read.epoch == Completion::never; });
+  completions_.clear();
+  payloads_.clear();
+  first_async_ = grid.last_async + 1;
   cluster_barrier_.clear();
   slot_of_.clear();
-  ctas_.assign(count, {});
+  last_use_ = {};
+  ctas_.resize(count);
   for (std::uint32_t r = 0; r < count; ++r) {
-    CtaState& c = ctas_[r];
+    // Shadows keep their memory from one cluster to the next.
+    Shadow shared = std::move(ctas_[r].shared), tensor = std::move(ctas_[r].tensor);
+    CtaState& c = ctas_[r] = {};
+    c.shared = std::move(shared);
+    c.tensor = std::move(tensor);
     c.index = cluster.ctas[r].index;
     slot_of_[c.index] = r;
     c.shared.reset(cluster.ctas[r].shared.size() / Shadow::granule + 1);
-    c.tensor.reset(tensor_cells);
+    c.tensor.reset(tensor_memory_cells);
     Knowledge initial;
     const Stamp life{streams_.of(StreamKind::life, r, 0), 1};
     initial.seen.happened.raise(life);
@@ -60,7 +57,10 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   }
 }
 
-RaceDetector::CtaState& RaceDetector::cta(std::uint32_t index) { return ctas_[slot_of_.at(index)]; }
+RaceDetector::CtaState& RaceDetector::cta(std::uint32_t index) {
+  if (last_cta_ >= ctas_.size() || ctas_[last_cta_].index != index) last_cta_ = slot_of_.at(index);
+  return ctas_[last_cta_];
+}
 
 std::uint32_t RaceDetector::thread_number(const Agent& a) const {
   return a.warp * warp_lanes + std::uint32_t(first_lane(a.lanes));
@@ -70,28 +70,30 @@ RaceDetector::ThreadState& RaceDetector::thread(const Agent& a) {
   return thread_states_[rank(cta(a.cta)) * threads_ + thread_number(a)];
 }
 
-Completion RaceDetector::completion_of(AsyncId id) const {
-  const auto found = id ? async_.find(id) : async_.end();
-  return found == async_.end() ? Completion{} : found->second.completion;
+Completion& RaceDetector::completion(AsyncId id) {
+  if (id - first_async_ >= completions_.size()) completions_.resize(id - first_async_ + 1);
+  return completions_[id - first_async_];
 }
 
 void RaceDetector::issue(AsyncId id, const Agent& a, const ir::Operation& op) {
   ThreadState& t = thread(a);
   CtaState& c = cta(a.cta);
+  WarpState& w = warp(a);
   const auto stream = [&](StreamKind kind) { return streams_.of(kind, rank(c), thread_number(a)); };
-  Completion& done = async_[id].completion;
+  Completion& x = completion(id);
   if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
-    done.done = {stream(StreamKind::tensor), ++t.tensor};
-    t.tensor_issue = warp(a).knowledge.message(a.lanes);
+    x.done = {stream(StreamKind::tensor), ++t.tensor};
+    if (t.tensor_version != w.knowledge.version()) t.tensor_issue = w.knowledge.message(a.lanes);
+    t.tensor_version = w.knowledge.version();
   } else if (op.opcode == Opcode::wgmma_mma_async || op.opcode == Opcode::wgmma_mma_async_sp) {
     // The four warps of a warpgroup execute it together, and it completes for all of them.
-    done.done = {streams_.of(StreamKind::warpgroup, rank(c), a.warp / isa::warps_per_warpgroup), warp(a).wgmma + 1};
+    x.done = {streams_.of(StreamKind::warpgroup, rank(c), a.warp / isa::warps_per_warpgroup), w.wgmma + 1};
   } else if (op.opcode == Opcode::cp_async) {
-    done.done = {stream(StreamKind::copies), t.copies + 1};
+    x.done = {stream(StreamKind::copies), t.copies + 1};
     t.copies_open = true;
   } else if (op.modifiers.completion == isa::Completion::bulk_group) {
-    done.done = {stream(StreamKind::bulk), t.bulk + 1};
-    done.read = {stream(StreamKind::bulk_read), t.bulk + 1};
+    x.done = {stream(StreamKind::bulk), t.bulk + 1};
+    x.read = {stream(StreamKind::bulk_read), t.bulk + 1};
     t.bulk_open = true;
   }
 }
@@ -102,7 +104,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   const Access& last = accesses_[w.last];
   const bool writes_accumulator = id && range.space == isa::Space::reg && kind == AccessKind::write;
   if (last.operation == &op && last.epoch == w.knowledge.epoch() && last.async == id && last.proxy == proxy &&
-      last.cluster == cluster_number_) {
+      last.cluster == cluster_number_ && last.is_async == (id != 0)) {
     if (writes_accumulator) accesses_[w.last].accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
     return w.last;
   }
@@ -114,9 +116,13 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   x.component = w.knowledge.component(0);
   x.epoch = w.knowledge.epoch();
   x.async = id;
+  x.is_async = id != 0;
+  if (id) x.completion = completion(id);
+  if (proxy == Proxy::tensor_memory && id == 0) start_warp_operation(a, x);
   x.proxy = proxy;
   x.strong = is_strong(op, kind);
   if (writes_accumulator) x.accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
+  if (accesses_.size() >= most_accesses_) forget_accesses();
   accesses_.push_back(x);
   return w.last = AccessId(accesses_.size() - 1);
 }
@@ -125,101 +131,62 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
                           AsyncId id) {
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
-  if (range.space == isa::Space::reg) {
+  if (range.space == isa::Space::reg)
     touch_tensor(a, access, range, kind);
-  } else if (isa::is_shared(range.space)) {
-    touch_shared(a, access, range, kind);
-  } else {
-    touch_global(a, access, range, kind);
-  }
+  else
+    touch_bytes(a, access, range, kind);
   if (range.space == isa::Space::global) return;
   if (range.cta != a.cta) use_remote(a, cta(range.cta), op);
-  if (range.cta != a.cta || id) note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
+  if (range.cta == a.cta && !id) return;
+  // Once for the many ranges of one operation.
+  const std::tuple use{access, range.cta, kind == AccessKind::read};
+  if (use == last_use_) return;
+  last_use_ = use;
+  note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
 }
 
-void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, const Later& b, AccessId id,
-                         AccessKind kind, const Range& range) {
-  const WarpKnowledge& w = ctas_[slot_of_.at(b.access.cta)].warps[b.access.warp].knowledge;
-  shadow.each(cell, bytes, [&](const Touch& t, bool writes) {
-    const Access& access = accesses_[t.access];
-    // Lanes that store to one place with one instruction: PTX lets one of them win.
-    if (t.access == id && (access.async || t.lanes == b.lanes || (writes && kind != AccessKind::read))) return;
-    const Earlier e{access, t.lanes, writes, completion_of(access.async)};
-    auto broken = judge(e, b, w, cluster_number_);
-    // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
-    Later other = b;
-    for (Mask rest = b.lanes & (b.lanes - 1); broken && rest; rest &= rest - 1) {
-      other.lane = first_lane(rest);
-      broken = judge(e, other, w, cluster_number_);
-    }
-    if (broken) report(*broken, e, b, range);
-  });
-  const Touch t{id, b.lanes, bytes};
-  if (kind != AccessKind::read) return shadow.write(cell, t);
-  const bool transitive = !b.access.async || b.access.proxy == Proxy::tensor_memory ||
-                          isa::unit(b.access.operation->opcode) == isa::Unit::tcgen05;
-  shadow.read(cell, t, [&](const Touch& old) {
-    const Access& access = accesses_[old.access];
-    if (access.component == b.access.component && old.lanes == b.lanes && !access.async == !b.access.async &&
-        access.operation->opcode == b.access.operation->opcode && transitive)
-      return true;
-    const Earlier e{access, old.lanes, false, completion_of(access.async)};
-    return transitive && is_known(e, b, w, cluster_number_);
-  });
-}
-
-void RaceDetector::touch_cells(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  const Later b{accesses_[access], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space};
-  const bool is_global = range.space == isa::Space::global;
-  Shadow* shadow = is_global ? nullptr : &cta(range.cta).shared;
-  const std::uint64_t end = range.address + range.bytes;
-  for (std::uint64_t at = range.address; at < end;) {
-    const std::uint64_t base = at / Shadow::granule * Shadow::granule, next = std::min(end, base + Shadow::granule);
-    if (is_global && (!shadow || base % page_bytes == 0)) {
-      auto& page = pages_[base / page_bytes];
-      if (!page) page = std::make_unique<Shadow>(), page->reset(page_bytes / Shadow::granule);
-      shadow = page.get();
-    }
-    const std::uint64_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
-    if (cell < shadow->size()) touch(*shadow, cell, bits(at - base, next - base), b, access, kind, range);
-    at = next;
+template <class F>
+void RaceDetector::each_access(F f) {
+  for (auto& [number, page] : pages_) page->each_access(f);
+  for (CtaState& c : ctas_) {
+    c.shared.each_access(f);
+    c.tensor.each_access(f);
+    for (WarpState& w : c.warps) f(w.last);
+    for (auto& [component, use] : c.uses.latest) f(use.access);
+    for (Use& use : c.uses.open) f(use.access);
   }
 }
 
-void RaceDetector::touch_shared(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  touch_cells(a, access, range, kind);
+// Keeps the records that something still refers to, in their order.
+void RaceDetector::forget_accesses() {
+  std::vector<AccessId> place(accesses_.size());
+  each_access([&](AccessId& id) { place[id] = 1; });
+  place[0] = 0;
+  AccessId next = 1;
+  for (AccessId id = 1; id < place.size(); ++id) {
+    if (!place[id]) continue;
+    accesses_[next] = accesses_[id];
+    place[id] = next++;
+  }
+  accesses_.resize(next);
+  each_access([&](AccessId& id) { id = place[id]; });
+  last_use_ = {};
+  most_accesses_ = std::max(most_accesses_, 2 * accesses_.size());
 }
 
-void RaceDetector::touch_global(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  touch_cells(a, access, range, kind);
-}
-
-void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  WarpState& w = warp(a);
-  Access& x = accesses_[access];
+// tcgen05.ld and st are asynchronous operations of their warp.
+void RaceDetector::start_warp_operation(const Agent& a, Access& x) {
   const ir::Operation& op = *x.operation;
-  // tcgen05.ld and st are asynchronous operations of their warp.
   const bool loads = op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red;
-  if (x.async == 0 && (loads || op.opcode == Opcode::tcgen05_st)) {
-    Epoch& issued = loads ? w.loads : w.stores;
-    const auto stream = streams_.of(loads ? StreamKind::tensor_load : StreamKind::tensor_store, rank(cta(a.cta)), a.warp);
-    x.async = ~AsyncId{0} - (AsyncId(stream) << 32) - ++issued;
-    async_[x.async].completion.done = {stream, issued};
-    if (loads) {
-      const auto written = definitions_->written(std::uint32_t(&op - code_->operations.data()));
-      w.pending.push_back({issued, &op, {written.begin(), written.end()}});
-    }
-  }
-  const Later b{x, first_lane(a.lanes), a.lanes, kind != AccessKind::read, isa::Space::reg};
-  const auto lane = std::uint32_t(range.address >> 16), column = std::uint32_t(range.address & 0xFFFF);
-  const std::uint32_t columns = std::uint32_t(range.bytes / 4), end = std::min(lane + range.rows, 128u);
-  for (std::uint32_t l = lane; l < end;) {
-    const std::uint32_t block = l / lane_block, next = std::min<std::uint32_t>(end, (block + 1) * lane_block);
-    for (std::uint32_t k = column; k < std::min(column + columns, std::uint32_t(isa::tmem_columns)); ++k)
-      touch(cta(range.cta).tensor, std::size_t(block) * isa::tmem_columns + k,
-            bits(l - block * lane_block, next - block * lane_block), b, access, kind, range);
-    l = next;
-  }
+  if (!loads && op.opcode != Opcode::tcgen05_st) return;
+  WarpState& w = warp(a);
+  Epoch& issued = loads ? w.loads : w.stores;
+  const auto kind = loads ? StreamKind::tensor_load : StreamKind::tensor_store;
+  x.is_async = true;
+  x.completion.done = {streams_.of(kind, rank(cta(a.cta)), a.warp), ++issued};
+  if (!loads) return;
+  const auto written = definitions_->written(std::uint32_t(&op - code_->operations.data()));
+  w.pending.push_back({issued, &op, {written.begin(), written.end()}});
 }
 
 void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
@@ -264,14 +231,14 @@ void RaceDetector::note_use(const Agent& a, CtaState& owner, AccessId access, As
     for (Mask m = a.lanes; m; m &= m - 1) keep(warp(a).knowledge.now(first_lane(m)), access);
     return;
   }
-  const Completion c = completion_of(id);
+  const Completion c = completion(id);
   if (reads && c.read.epoch != Completion::never) return keep(c.read, access);
   if (c.done.epoch != Completion::never) return keep(c.done, access);
   // Those that have completed meanwhile move to where only the latest is kept.
   std::vector<Use>& open = owner.uses.open;
   if (!open.empty() && open.back().async == id) return;
   std::erase_if(open, [&](const Use& u) {
-    const Stamp done = completion_of(u.async).done;
+    const Stamp done = completion(u.async).done;
     if (done.epoch != Completion::never) keep(done, u.access);
     return done.epoch != Completion::never;
   });

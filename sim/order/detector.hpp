@@ -61,7 +61,7 @@ class RaceDetector final : public Observer {
   };
   struct WarpState {
     WarpKnowledge knowledge{};
-    AccessId last = 0;  // the warp's latest record
+    AccessId last = 0;            // the warp's latest record
     Epoch loads = 0, stores = 0;  // tcgen05.ld and st issued
     Epoch wgmma = 0;              // wgmma groups committed
     struct PendingLoad {
@@ -82,16 +82,13 @@ class RaceDetector final : public Observer {
   };
   // What a thread's asynchronous operations have come to.
   struct ThreadState {
-    Epoch tensor = 0;         // tcgen05 operations issued
-    Message tensor_issue{};   // known when the last of them was
-    Epoch bulk = 0;           // bulk groups committed
+    Epoch tensor = 0;                  // tcgen05 operations issued
+    Message tensor_issue{};            // known when the last of them was
+    std::uint64_t tensor_version = 0;  // of the warp's knowledge then
+    Epoch bulk = 0;                    // bulk groups committed
     bool bulk_open = false;
-    Epoch copies = 0;         // cp.async groups committed
+    Epoch copies = 0;  // cp.async groups committed
     bool copies_open = false;
-  };
-  struct AsyncOp {
-    Completion completion{};
-    Message payload{};  // what its arrival on an mbarrier releases
   };
 
   // detector.cpp
@@ -100,17 +97,25 @@ class RaceDetector final : public Observer {
   WarpState& warp(const Agent& a) { return cta(a.cta).warps[a.warp]; }
   ThreadState& thread(const Agent& a);
   std::uint32_t thread_number(const Agent& a) const;
-  AsyncOp& async(AsyncId id) { return async_[id]; }
-  Completion completion_of(AsyncId id) const;
+  Completion& completion(AsyncId id);
+  Completion completion_of(const Access& x) const {
+    return x.async && x.completion.is_open() && x.async >= first_async_ ? completions_[x.async - first_async_]
+                                                                        : x.completion;
+  }
   AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);
-  void touch_cells(const Agent&, AccessId, const Range&, AccessKind);
-  void touch_shared(const Agent&, AccessId, const Range&, AccessKind);
-  void touch_global(const Agent&, AccessId, const Range&, AccessKind);
-  void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
-  void touch(Shadow&, std::size_t cell, std::uint16_t bytes, const Later&, AccessId, AccessKind, const Range&);
+  void start_warp_operation(const Agent&, Access&);
+  template <class F>
+  void each_access(F f);
+  void forget_accesses();
   void follow_flag(const Agent&, const ir::Operation&, const Range&, AccessKind);
   void use_remote(const Agent&, CtaState& owner, const ir::Operation&);
   void note_use(const Agent&, CtaState& owner, AccessId, AsyncId, bool reads);
+
+  // detector_cells.cpp
+  class Sweep;
+  void touch_bytes(const Agent&, AccessId, const Range&, AccessKind);
+  void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
+  Shadow& page(std::uint64_t number);
 
   // detector_sync.cpp
   void sync_mbarrier(const Agent&, const ir::Operation*, const Sync&);
@@ -142,9 +147,16 @@ class RaceDetector final : public Observer {
   std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;  // CTA index in the grid -> rank
   std::vector<ThreadState> thread_states_;
   std::vector<Access> accesses_{{}};
-  std::unordered_map<AsyncId, AsyncOp> async_;
+  std::size_t most_accesses_ = std::size_t{1} << 20;  // before those that nobody remembers are dropped
+  AsyncId first_async_ = 1;
+  std::vector<Completion> completions_;            // of the cluster's announced operations
+  std::unordered_map<AsyncId, Message> payloads_;  // what an arrival that is on its way releases
   Generations cluster_barrier_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::size_t last_cta_ = 0;
+  std::tuple<AccessId, std::uint32_t, bool> last_use_{};
+  std::uint64_t last_page_ = 0;
+  Shadow* last_shadow_ = nullptr;
   std::map<std::tuple<std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;  // by owner + 1 or 0, and address
   std::unique_ptr<flow::Definitions> definitions_;
   const ir::Code* code_ = nullptr;

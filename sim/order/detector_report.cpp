@@ -56,22 +56,31 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
   switch (rule) {
     case Rule::proxy_fence:
     case Rule::proxy_fence_read:
-      return fmt::format("repair: fence.proxy.async{} by the thread that made the access before it signals, or by the one "
-                         "that issues the asynchronous operation",
-                         b.space == isa::Space::global ? ".global" : ".shared::cta");
+      return fmt::format(
+          "repair: fence.proxy.async{} by the thread that made the access before it signals, or by the one "
+          "that issues the asynchronous operation",
+          b.space == isa::Space::global ? ".global" : ".shared::cta");
+    case Rule::tensormap_fence:
+      return "repair: fence.proxy.tensormap::generic.release behind the change, .acquire with the map's address before "
+             "the "
+             "use";
     case Rule::tcgen05_fence:
-      return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync behind the wait";
+      return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync behind the "
+             "wait";
     case Rule::tcgen05_pipeline: return "repair: tcgen05.commit behind the first, and a wait for it before the second";
     default: break;
   }
   if (first == Opcode::tcgen05_ld || first == Opcode::tcgen05_ld_red || first == Opcode::tcgen05_st) {
     const bool loads = first != Opcode::tcgen05_st;
-    return fmt::format("repair: tcgen05.wait::{} behind it{}", loads ? "ld" : "st",
-                       e.access.component == b.access.component ? "" : ", then an arrival that the other thread waits for");
+    return fmt::format(
+        "repair: tcgen05.wait::{} behind it{}", loads ? "ld" : "st",
+        e.access.component == b.access.component ? "" : ", then an arrival that the other thread waits for");
   }
-  if (tensor) return "repair: tcgen05.commit behind it in the same thread, and a wait for that mbarrier before this access";
-  if (!e.access.async) return "repair: a barrier, or an arrival behind the first and a wait before the second";
-  if (first == Opcode::cp_async) return "repair: cp.async.wait_group (or an mbarrier arrival of the copies) and a barrier";
+  if (tensor)
+    return "repair: tcgen05.commit behind it in the same thread, and a wait for that mbarrier before this access";
+  if (!e.access.is_async) return "repair: a barrier, or an arrival behind the first and a wait before the second";
+  if (first == Opcode::cp_async)
+    return "repair: cp.async.wait_group (or an mbarrier arrival of the copies) and a barrier";
   if (e.access.operation->modifiers.completion == isa::Completion::bulk_group)
     return fmt::format("repair: cp.async.bulk.wait_group{} by the thread that issued it, and a barrier for the others",
                        e.writes ? "" : ".read");
@@ -80,15 +89,15 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
 
 void RaceDetector::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
   if (!reported_.insert({rule, e.access.operation, b.access.operation}).second) return;
-  diag::Diagnostic d = rules::finding(
-      rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
-                        who(b.access.cta, b.access.warp, b.lanes, *b.access.operation)));
+  diag::Diagnostic d =
+      rules::finding(rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
+                                       who(b.access.cta, b.access.warp, b.lanes, *b.access.operation)));
   d.where = code_->where(*b.access.operation);
   const bool here = e.access.cluster == cluster_number_;
-  d.notes.push_back({fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
-                                 who(e.access.cta, e.access.warp, e.lanes, *e.access.operation),
-                                 here ? "" : ", which ran before"),
-                     code_->where(*e.access.operation)});
+  d.notes.push_back(
+      {fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
+                   who(e.access.cta, e.access.warp, e.lanes, *e.access.operation), here ? "" : ", which ran before"),
+       code_->where(*e.access.operation)});
   d.notes.push_back({missing(rule, e, b), {}});
   cluster_->grid.sink.report(std::move(d));
 }

@@ -20,15 +20,6 @@ bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::a
 
 Reach reach_of(Scope s) { return s == Scope::cta ? Reach::cta : s == Scope::cluster ? Reach::cluster : Reach::grid; }
 
-// What an arrival without release semantics carries: only what fences before it have put in order.
-Message relaxed(const WarpKnowledge& w, Mask lanes, Reach reach) {
-  Message m;
-  const Message now = w.message(lanes);
-  m.published = now.published;
-  for (Mask rest = lanes; rest; rest &= rest - 1) m.join(w.of(first_lane(rest)).released[std::size_t(reach)]);
-  return m;
-}
-
 }  // namespace
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
@@ -98,8 +89,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
       b.complete = b.pending;
       return;
     case SyncKind::mbarrier_complete:
-      if (s.by)
-        async_[s.by].completion.done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
+      if (s.by) completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
       return;
     case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
@@ -121,7 +111,8 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
   WarpState& w = warp(a);
   const isa::Modifiers& m = op.modifiers;
   const Reach reach = s.cta == a.cta ? Reach::cta : Reach::cluster;
-  b.pending.join(m.semantics == Semantics::relaxed ? relaxed(w.knowledge, a.lanes, reach) : w.knowledge.message(a.lanes));
+  b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes, reach)
+                                                   : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
     if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
       report(Rule::mbarrier_scope, a, op, ".cta scope, the default", {});
@@ -132,10 +123,9 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
 }
 
 void RaceDetector::arrive_async(const Sync& s, Barrier& b) {
-  AsyncOp& x = async_[s.by];
-  b.pending.join(x.payload);
-  x.completion.done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
-                       Epoch(b.phase + 1)};
+  if (const auto payload = payloads_.find(s.by); payload != payloads_.end()) b.pending.join(payload->second);
+  completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(cta(s.cta)), std::uint32_t(s.object)),
+                           Epoch(b.phase + 1)};
 }
 
 void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Sync& s, const Barrier& b, bool is_async) {
@@ -145,9 +135,9 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const Message& seen = w.of(first_lane(a.lanes)).seen;
   const int lane = first_lane(b.init_lanes);
   const Stamp init{b.init.component + Component(lane), b.init.epoch};
-  const bool published = own ? w.has_fenced(OwnFence::published, lane, init.epoch) ||
-                                   w.has_fenced(OwnFence::shared, lane, init.epoch)
-                             : seen.published.knows(init) || seen.fenced_shared.knows(init);
+  const bool published =
+      own ? w.has_fenced(OwnFence::published, lane, init.epoch) || w.has_fenced(OwnFence::shared, lane, init.epoch)
+          : seen.published.knows(init) || seen.fenced_shared.knows(init);
   const diag::Note origin{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
                           code_->where(*b.init.operation)};
   const std::string name = where({isa::Space::shared_cta, s.cta, s.object, 8, 1});
@@ -163,7 +153,7 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
   Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
   if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
     const bool is_relaxed = of_cluster && op->modifiers.semantics == Semantics::relaxed;
-    g[s.value].join(is_relaxed ? relaxed(w.knowledge, a.lanes, Reach::cluster) : w.knowledge.message(a.lanes));
+    g[s.value].join(is_relaxed ? w.knowledge.relaxed_message(a.lanes, Reach::cluster) : w.knowledge.message(a.lanes));
     w.knowledge.advance();
     return;
   }
@@ -174,19 +164,20 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
 void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = std::size_t(reach_of(op.modifiers.scope));
+  const auto reach = int(reach_of(op.modifiers.scope));
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
-  for (Mask m = a.lanes; m; m &= m - 1) {
-    const Mask lane = m & -m;
-    if (!both && !releases(s)) break;
-    const Message now = w.knowledge.message(lane);
-    w.knowledge.change(lane, [&](Mask, Knowledge& k) {
-      for (std::size_t r = 0; r <= reach; ++r) k.released[r] = now;
+  if (both || releases(s)) {
+    for (int r = 0; r <= reach; ++r) w.knowledge.fence(release_fence(Reach(r)), a.lanes);
+    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+      for (int r = 0; r <= reach; ++r) {
+        Message& released = k.released[std::size_t(r)] = k.seen;
+        released.tcgen05.join(k.tcgen05_fenced);
+      }
     });
   }
   if (both || acquires(s))
     w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
-      for (std::size_t r = 0; r <= reach; ++r) k.acquire(Message(k.observed[r]));
+      for (int r = 0; r <= reach; ++r) k.acquire(Message(k.observed[std::size_t(r)]));
     });
   w.knowledge.advance();
 }
@@ -203,7 +194,14 @@ void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
   if (is_async && (any_space || isa::is_shared(m.space()) || m.sync_restrict != isa::SyncRestrict::none))
     fence(OwnFence::shared, &Message::fenced_shared);
   if (is_async && (any_space || m.space() == isa::Space::global)) fence(OwnFence::global, &Message::fenced_global);
-  if (m.proxy == isa::Proxy::tensormap_generic) fence(OwnFence::map, &Message::fenced_map);
+  if (m.proxy == isa::Proxy::tensormap_generic && acquires(m.semantics)) {
+    for (Mask rest = a.lanes; rest; rest &= rest - 1) {
+      const Clock released = w.message(rest & -rest).fenced_map;
+      w.change(rest & -rest, [&](Mask, Knowledge& k) { k.maps_acquired.join(released); });
+    }
+  } else if (m.proxy == isa::Proxy::tensormap_generic || op.opcode == Opcode::tensormap_cp_fenceproxy) {
+    fence(OwnFence::map, &Message::fenced_map);
+  }
   w.advance();
 }
 
@@ -217,13 +215,13 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   }
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = std::size_t(reach_of(op.modifiers.scope));
+  const auto reach = int(reach_of(op.modifiers.scope));
   std::vector<Flag>& flags = flags_[key];
   if (kind != AccessKind::write)
     for (const Flag& f : flags) {
       // Both must name a scope that the other is in: else they do not synchronise.
       const std::size_t far = f.cluster != cluster_number_ ? 2 : f.cta != a.cta ? 1 : 0;
-      if (far > reach) continue;
+      if (int(far) > reach) continue;
       w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
         if (acquires(s)) k.acquire(f.released[far]);
         k.observed[far].join(f.released[far]);
@@ -234,10 +232,10 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   auto own = std::find_if(flags.begin(), flags.end(),
                           [&](const Flag& f) { return f.cta == a.cta && f.cluster == cluster_number_; });
   if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, cluster_number_, {}});
-  for (std::size_t r = 0; r <= reach; ++r) {
-    Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.of(first_lane(a.lanes)).released[r];
+  for (int r = 0; r <= reach; ++r) {
+    Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
     m.foreign[cluster_number_].join(m.happened);
-    own->released[r].join(m);
+    own->released[std::size_t(r)].join(m);
   }
   w.knowledge.advance();
 }
@@ -261,7 +259,7 @@ void RaceDetector::sync_async(const Agent& a, const ir::Operation&, const Sync& 
       case SyncKind::cp_async_commit: ++t.copies; break;
       case SyncKind::cp_async_wait: know(StreamKind::copies, t.copies += Epoch(s.value)); break;
       case SyncKind::cp_async_arrive:
-        async_[s.by].payload.happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
+        payloads_[s.by].happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
         break;
       default: break;
     }

@@ -16,15 +16,13 @@ void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sy
   };
   switch (s.kind) {
     case SyncKind::tcgen05_commit: return commit(a, op, s);
-    case SyncKind::tcgen05_wait_ld:
-      w.pending.clear();
-      return done(StreamKind::tensor_load, w.loads);
+    case SyncKind::tcgen05_wait_ld: w.pending.clear(); return done(StreamKind::tensor_load, w.loads);
     case SyncKind::tcgen05_wait_st: return done(StreamKind::tensor_store, w.stores);
     case SyncKind::tcgen05_fence_before:
-      for (Mask m = a.lanes; m; m &= m - 1) {
-        const Message now = w.knowledge.message(m & -m);
-        w.knowledge.change(m & -m, [&](Mask, Knowledge& k) { k.tcgen05_fenced.join(now.happened); });
-      }
+      w.knowledge.change(a.lanes, [&](Mask lanes, Knowledge& k) {
+        k.tcgen05_fenced.join(k.seen.happened);
+        for (Mask m = lanes & a.lanes; m; m &= m - 1) k.tcgen05_fenced.raise(w.knowledge.now(first_lane(m)));
+      });
       return w.knowledge.advance();
     case SyncKind::tcgen05_fence_after:
       return w.knowledge.change(a.lanes, [](Mask, Knowledge& k) { k.seen.tcgen05.join(k.tcgen05_arrived); });
@@ -33,14 +31,14 @@ void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sy
   }
 }
 
-// The arrival of a commit will release the completion of what its thread issued, and what was known when that was issued.
+// The arrival of a commit will release the completion of what its thread issued, and what was known when that was
+// issued.
 void RaceDetector::commit(const Agent& a, const ir::Operation& op, const Sync& s) {
   ThreadState& t = thread(a);
-  AsyncOp& x = async_[s.by];
   const Stamp done{streams_.of(StreamKind::tensor, rank(cta(a.cta)), thread_number(a)), t.tensor};
-  x.payload = t.tensor_issue;
-  x.payload.happened.raise(done);
-  x.payload.tcgen05.join(x.payload.happened);  // a commit implies tcgen05.fence::before_thread_sync
+  Message& payload = payloads_[s.by] = t.tensor_issue;
+  payload.happened.raise(done);
+  payload.tcgen05.join(payload.happened);  // a commit implies tcgen05.fence::before_thread_sync
   for (CtaState& c : ctas_) {
     if (!(s.value >> rank(c) & 1)) continue;
     check_init(a, op, {s.kind, c.index, s.object, 0, 0}, c.barriers[std::uint32_t(s.object)], true);
@@ -65,7 +63,7 @@ void RaceDetector::leave(CtaState& c) {
   Clock known;
   for (const WarpState& w : c.warps) known.join(w.knowledge.message(all_lanes).happened);
   const auto judge_use = [&](const Use& use) {
-    const Stamp done = use.async ? completion_of(use.async).done : use.done;
+    const Stamp done = use.async ? completion(use.async).done : use.done;
     if (known.knows(done)) return;
     const Access& x = accesses_[use.access];
     report(Rule::cta_exit, {x.cta, x.warp, 1}, *x.operation,

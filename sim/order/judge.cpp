@@ -26,7 +26,7 @@ Mask own_lanes(const Earlier& e, const Later& b) {
 }
 
 bool has(const Clock& clock, const Earlier& e, const Later& b) {
-  if (!e.access.async) return has_lanes(clock, e, own_lanes(e, b));
+  if (!e.access.is_async) return has_lanes(clock, e, own_lanes(e, b));
   return clock.knows(e.completion.done) || (!e.writes && clock.knows(e.completion.read));
 }
 
@@ -36,10 +36,8 @@ bool has_issue(const Clock& clock, const Earlier& e, const Later& b) { return ha
 // Whether a proxy fence stands between the accesses.
 bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFence which) {
   const Message& seen = w.of(b.lane).seen;
-  const Clock& clock = which == OwnFence::shared   ? seen.fenced_shared
-                       : which == OwnFence::global ? seen.fenced_global
-                                                   : seen.fenced_map;
-  if (e.access.async) return has(clock, e, b);
+  const Clock& clock = which == OwnFence::shared ? seen.fenced_shared : seen.fenced_global;
+  if (e.access.is_async) return has(clock, e, b);
   const Mask own = own_lanes(e, b);
   for (Mask m = e.lanes & own; m; m &= m - 1)
     if (!w.has_fenced(which, first_lane(m), e.access.epoch) &&
@@ -72,6 +70,10 @@ std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const 
 }
 
 std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
+  if (b.access.proxy == Proxy::tensormap) {
+    if (has_lanes(w.of(b.lane).maps_acquired, e, 0)) return std::nullopt;
+    return Rule::tensormap_fence;
+  }
   if (is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared)) return std::nullopt;
   return e.writes ? Rule::proxy_fence : Rule::proxy_fence_read;
 }
@@ -90,7 +92,7 @@ std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge&
   if (e.access.strong && b.access.strong) return std::nullopt;
   const bool known = is_known(e, b, w, cluster);
   if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
-  if (!known) return e.access.async ? Rule::race_async : Rule::race;
+  if (!known) return e.access.is_async ? Rule::race_async : Rule::race;
   const bool here = e.access.cluster == cluster;
   if (here && e.access.proxy == Proxy::generic && b.access.proxy != Proxy::generic) return judge_fence(e, b, w);
   return std::nullopt;

@@ -1,5 +1,7 @@
 #include "sim/order/knowledge.hpp"
 
+#include <algorithm>
+
 namespace kiln::sim {
 namespace {
 
@@ -10,6 +12,8 @@ Clock& clock_of(Message& m, OwnFence which) {
     case OwnFence::global: return m.fenced_global;
     case OwnFence::map: return m.fenced_map;
     case OwnFence::published: return m.published;
+    // Lies in `happened` anyway.
+    case OwnFence::release_cta: case OwnFence::release_cluster: case OwnFence::release_grid: break;
   }
   return m.happened;
 }
@@ -36,8 +40,8 @@ void Knowledge::acquire(const Message& m) {
 
 void Knowledge::join(const Knowledge& o) {
   seen.join(o.seen);
-  for (std::size_t r = 0; r < reaches; ++r) released[r].join(o.released[r]);
-  for (std::size_t r = 0; r < reaches; ++r) observed[r].join(o.observed[r]);
+  for (std::size_t r = 0; r < reaches; ++r) released[r].join(o.released[r]), observed[r].join(o.observed[r]);
+  maps_acquired.join(o.maps_acquired);
   tcgen05_arrived.join(o.tcgen05_arrived);
   tcgen05_fenced.join(o.tcgen05_fenced);
 }
@@ -58,7 +62,18 @@ void WarpKnowledge::split(Mask lanes) {
 }
 
 void WarpKnowledge::fence(OwnFence which, Mask lanes) {
+  ++version_;
   for_lanes(lanes, [&](int l) { own_[std::size_t(which)][std::size_t(l)] = epoch_; });
+}
+
+// The lanes' own events, which no group has.
+void WarpKnowledge::add_own(Message& m, Mask lanes) const {
+  for (Mask rest = lanes; rest; rest &= rest - 1) {
+    const int l = first_lane(rest);
+    m.happened.raise(now(l));
+    for (int f = 0; f < own_fences; ++f)
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
+  }
 }
 
 Message WarpKnowledge::message(Mask lanes) const {
@@ -68,28 +83,38 @@ Message WarpKnowledge::message(Mask lanes) const {
     m.join(g.knowledge.seen);
     m.tcgen05.join(g.knowledge.tcgen05_fenced);
   }
+  add_own(m, lanes);
+  return m;
+}
+
+Message WarpKnowledge::relaxed_message(Mask lanes, Reach reach) const {
+  Message m;
+  for (const Group& g : groups_) {
+    if (!(g.lanes & lanes)) continue;
+    m.join(g.knowledge.released[std::size_t(reach)]);
+    m.published.join(g.knowledge.seen.published);
+  }
   for (Mask rest = lanes; rest; rest &= rest - 1) {
-    const int l = first_lane(rest);
-    m.happened.raise(now(l));
-    for (int f = 0; f < own_fences; ++f)
-      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
+    const auto l = std::size_t(first_lane(rest));
+    for (const OwnFence f : {OwnFence::published, release_fence(reach)})
+      if (const Epoch e = own_[std::size_t(f)][l]) clock_of(m, f).raise({component(int(l)), e});
   }
   return m;
 }
 
 void WarpKnowledge::meet(Mask lanes) {
   split(lanes);
-  Group together;
-  for (const Group& g : groups_)
-    if (g.lanes & lanes) {
-      together.lanes |= g.lanes;
-      together.knowledge.join(g.knowledge);
-    }
-  if (!together.lanes) return;
-  const Message all = message(together.lanes);
-  together.knowledge.seen.join(all);
-  std::erase_if(groups_, [&](const Group& g) { return (g.lanes & lanes) != 0; });
-  groups_.push_back(std::move(together));
+  const auto is_there = [&](const Group& g) { return (g.lanes & lanes) != 0; };
+  const auto first = std::find_if(groups_.begin(), groups_.end(), is_there);
+  if (first == groups_.end()) return;
+  for (auto g = first + 1; g != groups_.end(); ++g) {
+    if (!is_there(*g)) continue;
+    first->lanes |= g->lanes;
+    first->knowledge.join(g->knowledge);
+  }
+  groups_.erase(std::remove_if(first + 1, groups_.end(), is_there), groups_.end());
+  first->knowledge.seen.tcgen05.join(first->knowledge.tcgen05_fenced);
+  add_own(first->knowledge.seen, first->lanes);
   advance();
 }
 

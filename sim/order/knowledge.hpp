@@ -30,15 +30,17 @@ inline constexpr int reaches = 3;
 /// A message for each distance of who receives it.
 using ByReach = std::array<Message, reaches>;
 
-/// Which fence of a lane's own.
-enum class OwnFence : std::uint8_t { shared, global, map, published };
-inline constexpr int own_fences = 4;
+/// Which fence of a lane's own; release fences by how far they reach.
+enum class OwnFence : std::uint8_t { shared, global, map, published, release_cta, release_cluster, release_grid };
+inline constexpr int own_fences = 7;
+constexpr OwnFence release_fence(Reach r) { return OwnFence(int(OwnFence::release_cta) + int(r)); }
 
 /// What lanes with the same history know.
 struct Knowledge {
   Message seen{};
   ByReach released{};       // `seen` at the last release fence that reaches so far
   ByReach observed{};       // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
+  Clock maps_acquired{};    // tensor maps of global memory as they were released before the last acquire of one's own
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
   Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
 
@@ -57,13 +59,16 @@ class WarpKnowledge {
   Stamp now(int lane) const { return {component(lane), epoch_}; }
   Epoch epoch() const { return epoch_; }
   /// Ends the epoch: what the warp's lanes do from here on comes after everything that they have released.
-  void advance() { ++epoch_; }
+  void advance() { ++epoch_, ++version_; }
+  /// Changes whenever a message would.
+  std::uint64_t version() const { return version_; }
 
   const Knowledge& of(int lane) const;
   /// Changes what lanes know, group by group; groups that lie only partly in `lanes` are split.
   template <class F>
   void change(Mask lanes, F f) {
     split(lanes);
+    ++version_;
     for (Group& g : groups_)
       if (g.lanes & lanes) f(g.lanes, g.knowledge);
   }
@@ -74,6 +79,8 @@ class WarpKnowledge {
 
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
+  /// What an arrival without release semantics hands over so far: only what fences before it have put in order.
+  Message relaxed_message(Mask lanes, Reach) const;
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 
@@ -83,9 +90,11 @@ class WarpKnowledge {
     Knowledge knowledge{};
   };
   void split(Mask lanes);
+  void add_own(Message&, Mask lanes) const;
 
   Component first_ = 0;
   Epoch epoch_ = 1;
+  std::uint64_t version_ = 1;
   std::vector<Group> groups_;
   std::array<std::array<Epoch, warp_lanes>, own_fences> own_{};
 };

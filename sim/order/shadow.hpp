@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptx/isa/tmem.hpp"
 #include "sim/lanes.hpp"
 #include "sim/order/access.hpp"
 
@@ -16,13 +17,22 @@ struct Touch {
   AccessId access = 0;
   Mask lanes = 0;           // of the warp
   std::uint16_t bytes = 0;  // of the granule
+
+  bool operator==(const Touch&) const = default;
 };
+
+/// Lanes of tensor memory in one cell, and the cells of a CTA's.
+inline constexpr int tensor_block_lanes = 16;
+inline constexpr std::size_t tensor_memory_cells =
+    std::size_t(isa::tmem_lanes / tensor_block_lanes) * isa::tmem_columns;
 
 /// One granule. The last write and the last read lie in the cell, further ones in its list.
 struct Cell {
   Touch write{};
   Touch read{};
   std::uint32_t more = 0;  // 1 + index of a list; 0: none
+
+  bool operator==(const Cell&) const = default;
 };
 
 /// The cells of one memory.
@@ -48,6 +58,17 @@ class Shadow {
     if (c.more)
       for (const Entry& e : lists_[c.more - 1])
         if (e.touch.bytes & bytes) f(e.touch, e.is_write);
+  }
+
+  /// Calls f(AccessId&) for everything that any cell remembers.
+  template <class F>
+  void each_access(F f) {
+    for (Cell& c : cells_) {
+      if (c.write.bytes) f(c.write.access);
+      if (c.read.bytes) f(c.read.access);
+    }
+    for (List& l : lists_)
+      for (Entry& e : l) f(e.touch.access);
   }
 
   /// Records a write, which takes the place of everything before it on its bytes.

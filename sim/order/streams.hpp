@@ -8,15 +8,15 @@
 namespace kiln::sim {
 
 enum class StreamKind : std::uint8_t {
-  mbarrier,     // phases of an mbarrier; object: its shared offset
-  tensor,       // tcgen05.mma, cp, shift of a thread
-  bulk,         // bulk groups of a thread, complete
-  bulk_read,    // bulk groups of a thread, sources read
-  copies,       // cp.async groups of a thread
-  tensor_load,  // tcgen05.ld of a warp
-  tensor_store, // tcgen05.st of a warp
-  warpgroup,    // wgmma groups of a warpgroup
-  life          // a CTA: 1 once it has started
+  mbarrier,      // phases of an mbarrier; object: its shared offset
+  tensor,        // tcgen05.mma, cp, shift of a thread
+  bulk,          // bulk groups of a thread, complete
+  bulk_read,     // bulk groups of a thread, sources read
+  copies,        // cp.async groups of a thread
+  tensor_load,   // tcgen05.ld of a warp
+  tensor_store,  // tcgen05.st of a warp
+  warpgroup,     // wgmma groups of a warpgroup
+  life           // a CTA: 1 once it has started
 };
 
 /// Hands out components behind those of the threads.

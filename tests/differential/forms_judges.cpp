@@ -165,6 +165,12 @@ std::string spelling(const Setting& s) {
   return isa::spelling(s.target) + fmt::format("@{}.{}", s.version.major, s.version.minor);
 }
 
+std::string module_of(const Setting& setting, std::span<const std::string> instructions) {
+  std::vector<std::size_t> all(instructions.size());
+  std::iota(all.begin(), all.end(), std::size_t(0));
+  return module_of(setting, instructions, all);
+}
+
 std::vector<Refusal> ask_ptxas(const harness::Ptxas& ptxas, const Setting& setting,
                                std::span<const std::string> instructions) {
   return PtxasJudge(ptxas, setting, instructions).run();

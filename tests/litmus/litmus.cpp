@@ -100,8 +100,9 @@ class Writer {
   void head() {
     line(".version 8.7\n.target sm_100a\n.address_size 64");
     line(std::string(".entry k(.param .u64 g)") + (pair() ? " .reqnctapercluster 2" : "") + " {");
-    line(".reg .pred %A, %B, %wA, %wB, %q, %first; .reg .b32 %t<32>; .reg .b64 %d<16>; .reg .b32 %tm, %rank; .reg .b64 "
-         "%da, %db, %gx;");
+    line(
+        ".reg .pred %A, %B, %wA, %wB, %q, %first; .reg .b32 %t<32>; .reg .b64 %d<16>; .reg .b32 %tm, %rank; .reg .b64 "
+        "%da, %db, %gx;");
     line(".shared .align 4 .b32 slot; .shared .align 128 .b8 opa[4096]; .shared .align 128 .b8 opb[512];");
     for (const LitmusObject& o : p_.objects) {
       line(fmt::format(".shared .align 128 .b8 {}[{}]; .reg .b32 %A_{}, %B_{};", o.name, o.bytes, o.name, o.name));
@@ -151,9 +152,7 @@ class Writer {
     line("ALLOCATED: tcgen05.fence::before_thread_sync;");
   }
 
-  void meet() {
-    line(pair() ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : "bar.sync 0;");
-  }
+  void meet() { line(pair() ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : "bar.sync 0;"); }
 
   // The steps of A, then those of B, up to the next step of all threads.
   void agents() {

@@ -22,7 +22,9 @@ constexpr int seeds = 10;
 struct Row {
   std::string pattern, place, removed, reported, cites;
 
-  std::string key() const { return fmt::format("{:<26} {:<8} {:<14}", pattern, place, removed.empty() ? "-" : removed); }
+  std::string key() const {
+    return fmt::format("{:<26} {:<8} {:<14}", pattern, place, removed.empty() ? "-" : removed);
+  }
   std::string text() const { return fmt::format("{} {:<42} {}", key(), reported, cites); }
 };
 
@@ -65,7 +67,8 @@ std::vector<Row> rows() {
   for (const test::LitmusPattern& p : patterns())
     for (const test::Place place : p.places) {
       const auto add = [&](const std::string& removed, const std::string& cites) {
-        out.push_back({p.name, std::string(spelling(place)), removed, reported(kernel_of(p, place, removed), place), cites});
+        out.push_back(
+            {p.name, std::string(spelling(place)), removed, reported(kernel_of(p, place, removed), place), cites});
       };
       add("", p.about);
       for (const test::LitmusStep& s : p.steps)

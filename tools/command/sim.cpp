@@ -1,4 +1,5 @@
 // kiln sim: any PTX file on the CPU, with the launches that a contract describes.
+#include <cstdio>
 #include <memory>
 
 #include "harness/contract_json.hpp"
@@ -34,6 +35,10 @@ int simulate(const Arguments& a) {
   facts.options.simulation.max_steps = whole_number(a.max_steps, "--max-steps");
   facts.options.simulation.detect_races = a.races;
   facts.options.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
+  // What the kernel prints must not end up inside JSON.
+  facts.options.simulation.print = [to = a.json ? stderr : stdout](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), to);
+  };
   harness::RunReport report;
   {
     Progress progress;

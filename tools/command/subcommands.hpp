@@ -41,5 +41,6 @@ void add_sim(const Builder&);
 void add_list(const Builder&);
 void add_explain(const Builder&);
 void add_decode(const Builder&);
+void add_mma(const Builder&);
 
 }  // namespace kiln::command

@@ -223,5 +223,18 @@ TEST_CASE("a launch must fit the module") {
   CHECK(misfit(R"({"entry": "large", "block": [32], "params": [{"u32": 1}]})") == "/params/0: p has 8 bytes; got 4");
 }
 
+TEST_CASE("4-bit elements may be padded to 16 bytes, other elements have no choice") {
+  const std::string head = R"({"block": [1], "buffers": {"A": {"dtype": ")";
+  const std::string tail =
+      R"(", "shape": [4, 128]}}, "tensor_maps": {"M": {"buffer": "A", "box": [128, 1], "align": ")";
+  const std::string end = R"("}}})";
+  const Contract c = read(head + "e2m1" + tail + "16B" + end);
+  CHECK(c.tensor_maps.at("M").padded);
+  CHECK(c.tensor_maps.at("M").shared_row_bytes() == 128);
+  CHECK(c.tensor_maps.at("M").box_bytes() == 64);
+  CHECK(contains(error_for(head + "e2m1" + tail + "8B" + end), "/tensor_maps/M/align: must be 16B"));
+  CHECK(contains(error_for(head + "bf16" + tail + "16B" + end), "only 4-bit elements have a choice; got bf16"));
+}
+
 }  // namespace
 }  // namespace kiln::harness

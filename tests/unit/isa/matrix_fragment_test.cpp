@@ -70,11 +70,11 @@ TEST_CASE("metadata of every sparse shape fills the lanes that the selector choo
     int bits, k, sets;
   };
   // f16 k16, k32; tf32 k8, k16; s8 k32, k64; s4 k64, k128: sets of lanes as the ISA's ranges of the selector say.
-  for (const auto& [bits, k, sets] :
+  for (const Shape& s :
        {Shape{16, 16, 4}, {16, 32, 2}, {32, 8, 4}, {32, 16, 2}, {8, 32, 2}, {8, 64, 1}, {4, 64, 2}, {4, 128, 1}}) {
-    CAPTURE(bits);
-    CAPTURE(k);
-    const int stored = k / 2, chunks = stored / metadata_kept(bits);
+    CAPTURE(s.bits);
+    CAPTURE(s.k);
+    const int bits = s.bits, sets = s.sets, stored = s.k / 2, chunks = stored / metadata_kept(bits);
     CHECK(metadata_lanes(bits, stored) * sets == 4);
     std::set<std::pair<int, int>> used;
     for (int selector = 0; selector < sets; ++selector)

@@ -188,7 +188,7 @@ TEST_CASE("stmatrix and ldmatrix are each other's inverse, and .trans transposes
   CHECK(r.read<u32>("out")[1] == ((256 + 8) | u32(256 + 9) << 16));
 }
 
-TEST_CASE("no cluster launch is ever cancelled") {
+TEST_CASE("a request to cancel a cluster fails when none is left") {
   const Run r = run_kernel(kernel(R"(
     .shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar; .reg .b128 %q;
     mov.u32 %r1, answer; mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2], 1;

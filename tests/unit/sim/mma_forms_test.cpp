@@ -133,6 +133,30 @@ TEST_CASE("two CTAs multiply, dense and sparse, with 256 and 128 rows") {
       }
 }
 
+TEST_CASE("two CTAs read A from their tensor memories, each half of the lanes for its half of N") {
+  for (const Types& t : unscaled)
+    for (const bool sparse : {false, true})
+      for (const int m : {256, 128}) {
+        if (isa::bits(t.a) == 6) continue;
+        MmaProblem p = of(t);
+        p.sparse = sparse, p.m = m, p.ctas = 2, p.n = 64, p.a_in_tmem = true;
+        check(p, unsigned(m + sparse));
+      }
+}
+
+TEST_CASE("block-scaled kinds read A from tensor memory too, with K = 96 twelve columns of it") {
+  for (const Scaling& s : scalings)
+    for (const int ctas : {1, 2}) {
+      if (isa::bits(s.types.a) == 6) continue;
+      MmaProblem p = of(s);
+      p.a_in_tmem = true, p.ctas = ctas, p.n = 64;
+      check(p, 8);
+      if (s.types.kind == MmaKind::mxf8f6f4) continue;
+      p.k96 = true, p.m = 128 * ctas, p.scales = s.scales == 2 ? 3 : 6;
+      check(p, 9);
+    }
+}
+
 TEST_CASE("scales multiply rows and columns, dense and sparse, from every byte they may begin at") {
   for (const Scaling& s : scalings)
     for (const bool sparse : {false, true})

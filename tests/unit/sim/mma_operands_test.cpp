@@ -50,6 +50,23 @@ std::vector<bool> zero_columns(int m, int n, int skip, int use, const int (&firs
 
 }  // namespace
 
+namespace {
+
+// Bytes that asynchronous operations touch, by where and how.
+struct Touched : sim::Observer {
+  std::map<std::tuple<bool, u32, bool>, u64> bytes;  // tensor memory, CTA, write
+  std::vector<sim::Range> cells;
+  void access(const sim::Agent&, const ir::Operation&, const sim::Range& r, sim::AccessKind kind, sim::Proxy,
+              sim::AsyncId id) override {
+    if (!id) return;
+    const bool tensor = r.space == isa::Space::reg;
+    bytes[{tensor, r.cta, kind == sim::AccessKind::write}] += r.bytes * r.rows;
+    if (tensor) cells.push_back(r);
+  }
+};
+
+}  // namespace
+
 TEST_CASE("a zero-column mask takes columns of B as zeros and shifts the others") {
   const int first[4] = {1, 0, 1, 0}, start[4] = {1, 2, 0, 1};
   for (const bool sparse : {false, true})
@@ -73,15 +90,17 @@ TEST_CASE("a zero-column mask takes columns of B as zeros and shifts the others"
 }
 
 TEST_CASE("masked columns of B are not read") {
-  // Everything of B is unwritten but what the mask lets through: nothing at all here.
   MmaProblem p;
   p.ws = true, p.m = 128, p.n = 64, p.extra = ", %rd12";
   p.draw(3);
   MmaMachine machine = p.machine();
   const u64 word = u64{1} << 39 | u64{63} << 40 | u64{1} << 32;
+  Touched touched;
+  machine.observer = &touched;
   const Run r = machine.run("mov.b64 %rd12, " + std::to_string(word) + ";\n" + p.instruction());
   REQUIRE_MESSAGE(r.clean(), r.findings());
   for (int n = 0; n < 64; ++n) CHECK(d_word(p, machine, 17, n) == 0);
+  CHECK(touched.bytes[{false, 0, false}] == 128 * 32);  // A alone
 }
 
 TEST_CASE("a zero-column mask is judged, and a start count behind the first span is not guessed at") {
@@ -254,23 +273,6 @@ TEST_CASE("a K = 96 slice goes on behind its line where the absolute leading dim
     for (int n = 0; n < 32; ++n) wrong += cell_value(d_word(p, machine, row, n)) != float(p.value(row, n));
   CHECK(wrong == 0);
 }
-
-namespace {
-
-// Bytes that asynchronous operations touch, by where and how.
-struct Touched : sim::Observer {
-  std::map<std::tuple<bool, u32, bool>, u64> bytes;  // tensor memory, CTA, write
-  std::vector<sim::Range> cells;
-  void access(const sim::Agent&, const ir::Operation&, const sim::Range& r, sim::AccessKind kind, sim::Proxy,
-              sim::AsyncId id) override {
-    if (!id) return;
-    const bool tensor = r.space == isa::Space::reg;
-    bytes[{tensor, r.cta, kind == sim::AccessKind::write}] += r.bytes * r.rows;
-    if (tensor) cells.push_back(r);
-  }
-};
-
-}  // namespace
 
 TEST_CASE("an observer is told every byte and cell that an MMA touches, in both CTAs, and no other") {
   MmaProblem p;

@@ -164,7 +164,7 @@ void check(const Case& c, unsigned seed) {
   }
   if (c.scales) {
     const int byte_a = c.scales == 1 ? 3 : c.scales == 2 ? 2 : 0, byte_b = c.scales == 1 ? 1 : 0;
-    body += ", %r" + std::to_string(in.size()) + ", {" + std::to_string(byte_a) + ", 1}, %r" +
+    body += ", {%r" + std::to_string(in.size()) + "}, {" + std::to_string(byte_a) + ", 1}, %r" +
             std::to_string(in.size() + 1) + ", {" + std::to_string(byte_b) + ", 3}";
     in.push_back(scales(p, p.sfa, true, byte_a, 1));
     in.push_back(scales(p, p.sfb, false, byte_b, 3));
@@ -353,4 +353,12 @@ TEST_CASE("metadata without a meaning and the f16 shape of sm_70 end as incomple
                 "{%f0, %f1, %f2, %f3}, %r0, 0;") == sim::Outcome::incomplete);
   CHECK(outcome("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r1, %r1}, {%r1, %r1}, "
                 "{%r1, %r2, %r3, %r4};") == sim::Outcome::incomplete);
+}
+
+TEST_CASE("a matrix instruction needs all lanes of its warp: warp-aligned") {
+  const std::string text =
+      ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n.reg .b32 %r<4>;\n"
+      "mov.b32 %r0, 0; movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0;\nret;\n}\n";
+  CHECK(run_kernel(text, 32).clean());
+  CHECK(run_kernel(text, 24).has("warp-aligned"));
 }

@@ -55,7 +55,7 @@ inline launch::Param scalar(isa::ScalarType type, std::uint64_t bits) { return {
 inline launch::Param pointer(std::string name) { return {launch::PointerParam{std::move(name), 0}}; }
 inline launch::Param map(std::string name) { return {launch::TensorMapParam{std::move(name)}}; }
 
-inline const std::string head = ".version 8.7\n.target sm_100a\n.address_size 64\n";
+inline const std::string head = ".version 8.8\n.target sm_100a\n.address_size 64\n";
 
 inline Run run(const std::string& ptx, launch::Contract contract, sim::Options options = {}) {
   Run r;

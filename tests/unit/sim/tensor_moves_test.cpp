@@ -139,7 +139,6 @@ std::vector<u32> reduced(const std::vector<u32>& words, const std::string& how, 
          ";\ntcgen05.wait::ld.sync.aligned;\n" + "mov.b32 %r99, " + target_text +
          "; st.global.u32 [%own], %r99; st.global.u32 [%own+512], %r101;\n";
   std::string text = tensor_kernel(body, 32);
-  text.replace(text.find("8.7"), 3, "8.8");
   text.replace(text.find("sm_100a"), 7, "sm_103a");
   std::vector<u8> in(words.size() * 4);
   std::memcpy(in.data(), words.data(), in.size());

@@ -1,0 +1,128 @@
+// From an access to the cells that it touches: each is judged against what the cell remembers, then recorded.
+//
+// Neighbouring cells mostly remember the same and get the same verdict, so a cell that looks like the one before is
+// not judged again.
+#include <algorithm>
+
+#include "sim/order/detector.hpp"
+
+namespace kiln::sim {
+namespace {
+
+constexpr std::uint16_t whole = 0xFFFF;
+constexpr std::uint64_t page_bytes = 4096;
+
+std::uint16_t bits(std::uint64_t first, std::uint64_t last) {
+  return std::uint16_t((last - first == Shadow::granule ? whole : (1u << (last - first)) - 1) << first);
+}
+
+}  // namespace
+
+class RaceDetector::Sweep {
+ public:
+  Sweep(RaceDetector& detector, const Agent& a, AccessId id, const Range& range, AccessKind kind)
+      : detector_(detector),
+        knowledge_(detector.warp(a).knowledge),
+        later_{detector.accesses_[id], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space},
+        range_(range),
+        id_(id),
+        writes_(kind != AccessKind::read),
+        transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
+
+  void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
+    const Cell& found = shadow.at(at);
+    const bool plain = bytes == whole && !found.more;
+    if (plain && known_ && found == before_) {
+      shadow.at(at) = after_;
+      return;
+    }
+    if (plain) before_ = found;
+    judge_all(shadow, at, bytes);
+    write_down(shadow, at, {id_, later_.lanes, bytes});
+    known_ = plain && !shadow.at(at).more;
+    if (known_) after_ = shadow.at(at);
+  }
+
+ private:
+  void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
+    shadow.each(at, bytes, [&](const Touch& t, bool writes) {
+      const Access& access = detector_.accesses_[t.access];
+      // Lanes that store to one place with one instruction: PTX lets one of them win.
+      if (t.access == id_ && (access.is_async || t.lanes == later_.lanes || (writes && writes_))) return;
+      const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
+      auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
+      // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
+      Later other = later_;
+      for (Mask rest = later_.lanes & (later_.lanes - 1); broken && rest; rest &= rest - 1) {
+        other.lane = first_lane(rest);
+        broken = judge(e, other, knowledge_, detector_.cluster_number_);
+      }
+      if (broken) detector_.report(*broken, e, later_, range_);
+    });
+  }
+
+  void write_down(Shadow& shadow, std::size_t at, const Touch& t) {
+    if (writes_) return shadow.write(at, t);
+    shadow.read(at, t, [&](const Touch& old) {
+      if (!transitive_) return false;
+      const Access &then = detector_.accesses_[old.access], &now = later_.access;
+      if (then.component == now.component && old.lanes == later_.lanes && then.is_async == now.is_async &&
+          then.operation->opcode == now.operation->opcode)
+        return true;
+      const Earlier e{then, old.lanes, false, detector_.completion_of(then)};
+      return is_known(e, later_, knowledge_, detector_.cluster_number_);
+    });
+  }
+
+  RaceDetector& detector_;
+  const WarpKnowledge& knowledge_;
+  const Later later_;
+  const Range& range_;
+  const AccessId id_;
+  const bool writes_, transitive_;
+  bool known_ = false;
+  Cell before_{}, after_{};
+};
+
+void RaceDetector::touch_bytes(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  const bool is_global = range.space == isa::Space::global;
+  Shadow* shadow = is_global ? nullptr : &cta(range.cta).shared;
+  Sweep sweep(*this, a, access, range, kind);
+  const std::uint64_t end = range.address + range.bytes;
+  for (std::uint64_t at = range.address; at < end;) {
+    const std::uint64_t base = at / Shadow::granule * Shadow::granule, next = std::min(end, base + Shadow::granule);
+    if (is_global && (!shadow || base % page_bytes == 0)) shadow = &page(base / page_bytes);
+    const std::uint64_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
+    if (cell < shadow->size()) sweep.cell(*shadow, cell, bits(at - base, next - base));
+    at = next;
+  }
+}
+
+Shadow& RaceDetector::page(std::uint64_t number) {
+  if (number == last_page_ && last_shadow_) return *last_shadow_;
+  auto& page = pages_[number];
+  if (!page) {
+    page = std::make_unique<Shadow>();
+    page->reset(page_bytes / Shadow::granule);
+  }
+  last_page_ = number;
+  last_shadow_ = page.get();
+  return *page;
+}
+
+void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  Sweep sweep(*this, a, access, range, kind);
+  Shadow& shadow = cta(range.cta).tensor;
+  const auto lane = std::uint32_t(range.address >> 16), column = std::uint32_t(range.address & 0xFFFF);
+  const auto columns = std::min(std::uint32_t(range.bytes / 4), std::uint32_t(isa::tmem_columns) - column);
+  const std::uint32_t end = std::min(lane + range.rows, std::uint32_t(isa::tmem_lanes));
+  for (std::uint32_t l = lane; l < end;) {
+    const std::uint32_t block = l / tensor_block_lanes, first = block * tensor_block_lanes;
+    const std::uint32_t next = std::min<std::uint32_t>(end, first + tensor_block_lanes);
+    for (std::uint32_t k = column; k < column + columns; ++k)
+      sweep.cell(shadow, std::size_t(block) * isa::tmem_columns + k, bits(l - first, next - first));
+    l = next;
+  }
+}
+
+}  // namespace kiln::sim
