@@ -164,19 +164,20 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
 void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = std::size_t(reach_of(op.modifiers.scope));
+  const auto reach = int(reach_of(op.modifiers.scope));
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
   if (both || releases(s)) {
-    w.knowledge.fence_release(Reach(reach), a.lanes);
+    for (int r = 0; r <= reach; ++r) w.knowledge.fence(release_fence(Reach(r)), a.lanes);
     w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
-      Message now = k.seen;
-      now.tcgen05.join(k.tcgen05_fenced);
-      for (std::size_t r = 0; r <= reach; ++r) k.released[r] = now;
+      for (int r = 0; r <= reach; ++r) {
+        Message& released = k.released[std::size_t(r)] = k.seen;
+        released.tcgen05.join(k.tcgen05_fenced);
+      }
     });
   }
   if (both || acquires(s))
     w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
-      for (std::size_t r = 0; r <= reach; ++r) k.acquire(Message(k.observed[r]));
+      for (int r = 0; r <= reach; ++r) k.acquire(Message(k.observed[std::size_t(r)]));
     });
   w.knowledge.advance();
 }
@@ -214,13 +215,13 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   }
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = std::size_t(reach_of(op.modifiers.scope));
+  const auto reach = int(reach_of(op.modifiers.scope));
   std::vector<Flag>& flags = flags_[key];
   if (kind != AccessKind::write)
     for (const Flag& f : flags) {
       // Both must name a scope that the other is in: else they do not synchronise.
       const std::size_t far = f.cluster != cluster_number_ ? 2 : f.cta != a.cta ? 1 : 0;
-      if (far > reach) continue;
+      if (int(far) > reach) continue;
       w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
         if (acquires(s)) k.acquire(f.released[far]);
         k.observed[far].join(f.released[far]);
@@ -231,10 +232,10 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   auto own = std::find_if(flags.begin(), flags.end(),
                           [&](const Flag& f) { return f.cta == a.cta && f.cluster == cluster_number_; });
   if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, cluster_number_, {}});
-  for (std::size_t r = 0; r <= reach; ++r) {
+  for (int r = 0; r <= reach; ++r) {
     Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
     m.foreign[cluster_number_].join(m.happened);
-    own->released[r].join(m);
+    own->released[std::size_t(r)].join(m);
   }
   w.knowledge.advance();
 }

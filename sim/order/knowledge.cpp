@@ -12,7 +12,8 @@ Clock& clock_of(Message& m, OwnFence which) {
     case OwnFence::global: return m.fenced_global;
     case OwnFence::map: return m.fenced_map;
     case OwnFence::published: return m.published;
-    default: break;  // a release lies in `happened` anyway
+    // Lies in `happened` anyway.
+    case OwnFence::release_cta: case OwnFence::release_cluster: case OwnFence::release_grid: break;
   }
   return m.happened;
 }
@@ -39,8 +40,7 @@ void Knowledge::acquire(const Message& m) {
 
 void Knowledge::join(const Knowledge& o) {
   seen.join(o.seen);
-  for (std::size_t r = 0; r < reaches; ++r) released[r].join(o.released[r]);
-  for (std::size_t r = 0; r < reaches; ++r) observed[r].join(o.observed[r]);
+  for (std::size_t r = 0; r < reaches; ++r) released[r].join(o.released[r]), observed[r].join(o.observed[r]);
   maps_acquired.join(o.maps_acquired);
   tcgen05_arrived.join(o.tcgen05_arrived);
   tcgen05_fenced.join(o.tcgen05_fenced);
@@ -59,10 +59,6 @@ void WarpKnowledge::split(Mask lanes) {
     groups_.push_back({outside, groups_[k].knowledge});
     groups_[k].lanes &= lanes;
   }
-}
-
-void WarpKnowledge::fence_release(Reach reach, Mask lanes) {
-  for (int r = 0; r <= int(reach); ++r) fence(OwnFence(int(OwnFence::release) + r), lanes);
 }
 
 void WarpKnowledge::fence(OwnFence which, Mask lanes) {
@@ -100,9 +96,8 @@ Message WarpKnowledge::relaxed_message(Mask lanes, Reach reach) const {
   }
   for (Mask rest = lanes; rest; rest &= rest - 1) {
     const auto l = std::size_t(first_lane(rest));
-    if (const Epoch e = own_[std::size_t(OwnFence::published)][l]) m.published.raise({component(int(l)), e});
-    if (const Epoch e = own_[std::size_t(OwnFence::release) + std::size_t(reach)][l])
-      m.happened.raise({component(int(l)), e});
+    for (const OwnFence f : {OwnFence::published, release_fence(reach)})
+      if (const Epoch e = own_[std::size_t(f)][l]) clock_of(m, f).raise({component(int(l)), e});
   }
   return m;
 }

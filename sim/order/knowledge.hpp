@@ -30,9 +30,10 @@ inline constexpr int reaches = 3;
 /// A message for each distance of who receives it.
 using ByReach = std::array<Message, reaches>;
 
-/// Which fence of a lane's own.
-enum class OwnFence : std::uint8_t { shared, global, map, published, release };
-inline constexpr int own_fences = int(OwnFence::release) + reaches;  // a release for each distance
+/// Which fence of a lane's own; release fences by how far they reach.
+enum class OwnFence : std::uint8_t { shared, global, map, published, release_cta, release_cluster, release_grid };
+inline constexpr int own_fences = 7;
+constexpr OwnFence release_fence(Reach r) { return OwnFence(int(OwnFence::release_cta) + int(r)); }
 
 /// What lanes with the same history know.
 struct Knowledge {
@@ -73,15 +74,13 @@ class WarpKnowledge {
   }
   /// The lanes' own events up to now are fenced.
   void fence(OwnFence which, Mask lanes);
-  /// The same for a release fence that reaches so far.
-  void fence_release(Reach reach, Mask lanes);
   /// Whether a lane's own events of this epoch and before are fenced.
   bool has_fenced(OwnFence which, int lane, Epoch epoch) const { return own_[std::size_t(which)][lane] >= epoch; }
 
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
-  /// What an arrival without release semantics hands over: only what fences before it have put in order.
-  Message relaxed_message(Mask lanes, Reach reach) const;
+  /// What an arrival without release semantics hands over so far: only what fences before it have put in order.
+  Message relaxed_message(Mask lanes, Reach) const;
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 
