@@ -57,6 +57,18 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
   for (const auto& [address, bytes] : global_rows(box))
     touch(c, i, lane, id, {Space::global, 0, address, bytes, 1}, kind);
 }
+void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
+  if (!c.grid->observer) return;
+  Transfer t{box.bytes(), box.map.address, int(box.map.rank), box.at, b != nullptr, 0, 0};
+  if (b) t.mbarrier_cta = b->cta->index, t.mbarrier = b->address;
+  c.grid->observer->transfer(id, t);
+}
+void describe(Context& c, AsyncId id, const Place& to, const Place& from, u32 bytes, const Barrier& b) {
+  if (!c.grid->observer) return;
+  const u64 global = to.space == Space::global ? to.address : from.space == Space::global ? from.address : 0;
+  c.grid->observer->transfer(
+      id, {bytes, global, 0, {}, b.cta != nullptr, b.cta ? b.cta->index : 0, b.address});
+}
 void finish(Grid& grid, AsyncId id) {
   if (grid.observer) grid.observer->complete(id);
 }
@@ -97,6 +109,7 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
 
 void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
   const AsyncId id = announce(c, i, lane);
+  describe(c, id, box, &barrier);
   tell_mbarrier_use(c, *i.operation, lane, *barrier.cta, barrier.address);
   const u32 bytes = box.bytes();
   touch_tensor(c, i, lane, id, box, AccessKind::read);
@@ -145,6 +158,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
     if (how != isa::Combine::none && !can_combine(how, ScalarType(box.map.dtype))) unmodelled("this reduction of a tensor");
     const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
     const AsyncId id = announce(c, i, l);
+    describe(c, id, box, nullptr);
     touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);
     touch_tensor(c, i, l, id, box, AccessKind::write);
     c.grid->statistics.tma_bytes += box.bytes();
@@ -222,6 +236,7 @@ Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
     else
       x.barrier = barrier_at(c, Space::shared_cluster, address(slot_signal, 2, l), l);
     x.id = announce(c, i, l);
+    describe(c, x.id, x.to, x.from, x.bytes, x.barrier);
     if (!x.group) tell_mbarrier_use(c, *i.operation, l, *x.barrier.cta, x.barrier.address);
     for (const auto& [place, kind] : {std::pair{&x.from, AccessKind::read}, {&x.to, AccessKind::write}})
       touch(c, i, l, x.id, {place->space, place->owner ? place->owner->index : 0, place->address, x.bytes, 1}, kind);
