@@ -80,8 +80,9 @@ void check_writable(const std::string& path) {
 void make_folder(const std::string& path) {
   std::error_code status;
   fs::create_directories(path, status);
-  if (!fs::is_directory(path))
-    fail(path, "cannot be made a folder: " + (status ? status : std::make_error_code(std::errc::not_a_directory)).message());
+  if (fs::is_directory(path)) return;
+  if (!status) status = std::make_error_code(std::errc::not_a_directory);
+  fail(path, "cannot be made a folder: " + status.message());
 }
 
 std::string path_from(const std::string& folder, const std::string& path) {

@@ -119,7 +119,8 @@ Outcome run_to_end(Cluster& cluster, const ir::Operation*& current) {
 }
 
 void tell_step(const Context& c, const Inst& i, Mask lanes, Status status) {
-  if (i.operation) c.grid->observer->step(c.agent(lanes), *i.operation, status == Status::blocked ? &c.fragment->wait : nullptr);
+  if (!i.operation) return;
+  c.grid->observer->step(c.agent(lanes), *i.operation, status == Status::blocked ? &c.fragment->wait : nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "sim/views/accumulation.hpp"
 #include "sim/views/memory_map.hpp"
+#include "sim/views/tracer.hpp"
 #include "tests/unit/sim/mma_problem.hpp"
 
 using namespace kiln;
@@ -118,6 +119,51 @@ TEST_CASE("a map of shared memory names variables, mbarriers and who uses them")
   std::set<sim::Operand> read;
   for (const sim::MapUse& u : by_name["tile"]->uses) read.insert(u.operand);
   CHECK(read == std::set{sim::Operand::none, sim::Operand::a, sim::Operand::b});
+}
+
+TEST_CASE("a trace has a process for each CTA of a pair, and the pair's MMA on the issuer's tensor core") {
+  MmaProblem p;
+  p.m = 256, p.ctas = 2;
+  p.draw(3);
+  MmaMachine machine = p.machine();
+  sim::Tracer tracer;
+  machine.observer = &tracer;
+  REQUIRE(machine.run(p.instruction()).clean());
+  const sim::Trace trace = tracer.take();
+  REQUIRE(trace.processes.size() == 2);
+  CHECK(trace.processes[1].name == "CTA (1, 0, 0)");
+  int mmas = 0;
+  for (const sim::TraceSlice& s : trace.slices) {
+    if (s.name != "mma" || s.arguments.back().first != "queued for ticks") continue;
+    ++mmas;
+    CHECK(s.process == 0);
+  }
+  CHECK(mmas == 1);
+  CHECK(trace.spans.size() == 2);  // each CTA's columns
+}
+
+TEST_CASE("launches follow each other in a trace, and their clusters begin together") {
+  launch::Contract c;
+  c.buffers.push_back(buffer("out", 256));
+  launch::Launch l;
+  l.grid = {2, 1, 1};
+  l.params = {pointer("out")};
+  c.launches = {l, l};
+  diag::Sink sink;
+  const ir::Module module = parse::parse(
+      std::make_shared<const diag::Source>("k.ptx", kernel("mov.u32 %r1, 1; add.u32 %r1, %r1, %r1;")), sink);
+  sim::Tracer tracer;
+  REQUIRE(sim::simulate(module, c, {}, sink, &tracer).outcome == sim::Outcome::finished);
+  const sim::Trace trace = tracer.take();
+  REQUIRE(trace.processes.size() == 4);
+  CHECK(trace.processes[3].name == "launch 2: CTA (1, 0, 0)");
+  std::map<std::uint32_t, std::pair<sim::Tick, sim::Tick>> extent;
+  for (const sim::TraceSlice& s : trace.slices) extent[s.process] = {s.begin, s.end};
+  REQUIRE(extent.size() == 4);
+  CHECK(extent[0] == std::pair<sim::Tick, sim::Tick>{0, 4});  // ld.param, mov, add, ret
+  CHECK(extent[1] == extent[0]);
+  CHECK(extent[2] == std::pair<sim::Tick, sim::Tick>{4, 8});
+  CHECK(extent[3] == extent[2]);
 }
 
 TEST_CASE("the step view reads each element once, where the descriptor's address function says") {
