@@ -1,15 +1,17 @@
-# kiln_embed_docs(<target> <folder>): compiles every .md of the folder into the target, which reads them with
-# kiln::command::rule_page(name). As a script (cmake -D folder=... -D output=... -P) it writes that .cpp.
-function(kiln_embed_docs target folder)
+# kiln_embed_docs(<target> <folder> <suffix> <function> <header>): compiles every file of the folder with that suffix into
+# the target, which reads them with the function that the header declares: string_view function(string_view stem). As a
+# script (cmake -D folder=... -D output=... -P) it writes that .cpp.
+function(kiln_embed_docs target folder suffix function header)
   get_target_property(type ${target} TYPE)
   if(NOT type STREQUAL "STATIC_LIBRARY")
     return()
   endif()
-  file(GLOB pages CONFIGURE_DEPENDS ${folder}/*.md)
+  file(GLOB pages CONFIGURE_DEPENDS ${folder}/*${suffix})
   set(output ${PROJECT_BINARY_DIR}/${target}_pages.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedDocs.cmake)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D output=${output} -P ${script}
+    COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D suffix=${suffix} -D function=${function} -D header=${header}
+      -D output=${output} -P ${script}
     DEPENDS ${pages} ${script} COMMENT "Embedding ${folder}" VERBATIM)
   target_sources(${target} PRIVATE ${output})
 endfunction()
@@ -27,7 +29,7 @@ function(kiln_page_bytes path result)
   set(${result} "${bytes}" PARENT_SCOPE)
 endfunction()
 
-file(GLOB pages ${folder}/*.md)
+file(GLOB pages ${folder}/*${suffix})
 set(arrays "")
 set(rows "")
 set(index 0)
@@ -38,10 +40,10 @@ foreach(page IN LISTS pages)
   string(APPEND rows "  if (name == \"${name}\") return text(page_${index}, sizeof page_${index} - 1);\n")
   math(EXPR index "${index} + 1")
 endforeach()
-file(WRITE ${output}.new "// Generated from the pages of docs/rules.
+file(WRITE ${output}.new "// Generated from files of ${folder}.
 #include <cstddef>
 
-#include \"tools/command/rule_pages.hpp\"
+#include \"${header}\"
 
 namespace {
 ${arrays}
@@ -51,7 +53,7 @@ ${arrays}
 
 }  // namespace
 
-std::string_view kiln::command::rule_page([[maybe_unused]] std::string_view name) {
+std::string_view ${function}([[maybe_unused]] std::string_view name) {
 ${rows}  return {};
 }
 ")

@@ -52,17 +52,16 @@ struct SharedTile {
   }
   using Required = decltype(rules::require<check()>());  // a static_assert would make clang say it three times
 
+  static constexpr isa::OperandTile operand() {
+    return {major, swizzle, std::uint32_t(row_pitch), std::uint32_t(block_bytes)};
+  }
   /// The matrix descriptor without its start address.
   static constexpr isa::SharedDescriptor descriptor() {
-    return isa::SharedDescriptor::of({major, swizzle, std::uint32_t(row_pitch), std::uint32_t(block_bytes)});
+    return isa::SharedDescriptor::of(operand());
   }
 
   /// Bytes from the tile's start to element 0 of the slice that begins at `k`.
-  static constexpr int slice_offset(int k) {
-    if (major == Major::MN) return k * row_pitch;
-    const int byte = k * T::bits / 8;
-    return byte / span * block_bytes + byte % span;
-  }
+  static constexpr int slice_offset(int k) { return int(isa::slice_offset(operand(), k, T::bits)); }
 };
 
 }  // namespace kiln::dsl

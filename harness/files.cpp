@@ -69,6 +69,22 @@ void write_file(const std::string& path, std::string_view text) {
   write_file(path, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
+void check_writable(const std::string& path) {
+  std::error_code status;
+  if (fs::is_directory(path, status)) fail(path, "is a directory");
+  const fs::path folder = fs::path(path).parent_path();
+  errno = 0;
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) fail(path, "cannot be written: " + reason());
+}
+
+void make_folder(const std::string& path) {
+  std::error_code status;
+  fs::create_directories(path, status);
+  if (fs::is_directory(path)) return;
+  if (!status) status = std::make_error_code(std::errc::not_a_directory);
+  fail(path, "cannot be made a folder: " + status.message());
+}
+
 std::string path_from(const std::string& folder, const std::string& path) {
   if (folder.empty() || fs::path(path).is_absolute()) return path;
   return (fs::path(folder) / path).lexically_normal().string();

@@ -17,6 +17,12 @@ std::vector<std::uint8_t> read_file(const std::string& path);
 void write_file(const std::string& path, std::span<const std::uint8_t> bytes);
 void write_file(const std::string& path, std::string_view text);
 
+/// Throws InputError, as write_file would, for a path that no file can be written to: before work whose result goes there.
+void check_writable(const std::string& path);
+
+/// Makes a folder and those above it. Throws InputError naming it and the reason.
+void make_folder(const std::string& path);
+
 /// `path` seen from `folder`; absolute paths and an empty folder leave it as it is.
 std::string path_from(const std::string& folder, const std::string& path);
 

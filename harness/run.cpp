@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "emit/emit.hpp"
 #include "harness/contract_json.hpp"
 #include "harness/entry.hpp"
@@ -73,8 +71,11 @@ class Run {
   }
 
   void simulate(const ir::Module& module) {
-    report.simulation =
-        stage("simulate", [&] { return sim::simulate(module, contract_, options_.simulation, report.findings); });
+    Views views(options_.views);
+    report.simulation = stage("simulate", [&] {
+      return sim::simulate(module, contract_, options_.simulation, report.findings, views.observer());
+    });
+    if (options_.views.any()) report.written = stage("views", [&] { return views.write(name); });
   }
 
   void run_on_gpu(const ir::Module& module, isa::Target target) {
@@ -109,13 +110,6 @@ class Run {
   Contract& contract_;
   const RunOptions& options_;
 };
-
-void make_folder(const std::string& path) {
-  std::error_code status;
-  std::filesystem::create_directories(path, status);
-  if (!std::filesystem::is_directory(path))
-    throw diag::InputError(fmt::format("{}: cannot be made a folder: {}", path, status.message()));
-}
 
 // Our own text must parse; if it does not, that is nobody's mistake but ours.
 ir::Module parse_back(const diag::SourcePtr& ptx) {
@@ -159,6 +153,7 @@ diag::SourcePtr emit_verified(ir::Module module, const std::string& source_name,
 
 RunReport run_module(ir::Module built, const std::string& name, Contract& contract, const RunOptions& options) {
   if (!options.keep.empty()) make_folder(options.keep);
+  check_views(options.views);
   Run run(contract, options);
   run.name = name;
   run.keep(".json", write_contract(contract));
@@ -183,7 +178,9 @@ RunReport run_module(ir::Module built, const std::string& name, Contract& contra
 }
 
 RunReport run_text(const diag::SourcePtr& source, Contract& contract, const RunOptions& options) {
+  check_views(options.views);
   Run run(contract, options);
+  run.name = source->name();
   run.report.ptx = source;
   const ir::Module module = run.stage("parse", [&] { return parse::parse(source, run.report.findings); });
   if (run.report.findings.has_errors()) return std::move(run.report);

@@ -11,6 +11,7 @@
 #include "harness/compare.hpp"
 #include "harness/cuda_driver.hpp"
 #include "harness/ptxas.hpp"
+#include "harness/views/views.hpp"
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
@@ -26,6 +27,7 @@ struct RunOptions {
   std::chrono::milliseconds gpu_timeout = std::chrono::seconds(60);
   std::string contract{};  // the contract's file, for findings about it; may be empty
   std::string folder{};    // where relative .npy paths of the contract start; empty: the working directory
+  ViewOptions views{};     // of a simulated run
   std::string keep{};      // a folder for the PTX, the cubin and the contract; empty: nothing is kept
   std::function<void(std::string_view stage)> on_stage = [](std::string_view) {};
 };
@@ -46,7 +48,7 @@ struct RunReport {
   std::optional<sim::Result> simulation{};
   std::optional<CudaResult> cuda{};
   std::vector<Comparison> comparisons{};  // of the contract's expectations, in order
-  std::vector<std::string> written{};     // output files
+  std::vector<std::string> written{};     // output files, and those of views
 
   /// The launches ran to their end.
   bool finished() const;

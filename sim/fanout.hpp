@@ -1,6 +1,7 @@
 // Several observers of one run.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/observer.hpp"
@@ -29,6 +30,19 @@ class Fanout final : public Observer {
   }
   void sync(const Agent& a, const ir::Operation* op, const Sync& s) override {
     for (Observer* o : observers_) o->sync(a, op, s);
+  }
+  void transfer(AsyncId id, const Transfer& t) override {
+    for (Observer* o : observers_) o->transfer(id, t);
+  }
+  void multiply(AsyncId id, const Agent& a, const MmaTask& t) override {
+    for (Observer* o : observers_) o->multiply(id, a, t);
+  }
+  bool wants_steps() const override {
+    return std::any_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->wants_steps(); });
+  }
+  void step(const Agent& a, const ir::Operation& op, const Wait* wait) override {
+    for (Observer* o : observers_)
+      if (o->wants_steps()) o->step(a, op, wait);
   }
 
  private:

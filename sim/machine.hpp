@@ -43,6 +43,7 @@ struct Grid {
   const Options& options;
   diag::Sink& sink;
   Observer* observer = nullptr;
+  bool steps = false;  // the observer wants every instruction
   std::uint32_t number = 0;  // of the launch in the run
   std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
   launch::Dim3 cluster_shape{};
@@ -141,6 +142,7 @@ struct Cluster {
   launch::Dim3 id{0, 0, 0};
   Random random;
   std::uint64_t now = 0;
+  std::uint64_t tick = 0;  // now, to the instruction; kept for who watches every one
   EventQueue events{};
   std::vector<Cta> ctas{};
   // barrier.cluster: threads that arrived in this generation

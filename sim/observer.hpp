@@ -3,14 +3,18 @@
 // to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/spaces.hpp"
+#include "ptx/isa/tma.hpp"
 
 namespace kiln::sim {
 
 struct Cluster;
+struct MmaTask;
+struct Wait;
 
 /// One asynchronous operation: unique in a run, 0 is none.
 using AsyncId = std::uint64_t;
@@ -26,6 +30,9 @@ enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
 /// `rewrite` is a write that leaves every byte as it is: told only of plain stores.
 enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
 
+/// What an operation of the tensor core uses bytes or cells as.
+enum class Operand : std::uint8_t { none, accumulator, a, b, scales_a, scales_b, metadata, copied };
+
 /// Bytes that an access touches. For tensor memory `address` is lane << 16 | column, `bytes` counts 4 per column, and
 /// `rows` lanes follow each other; elsewhere `rows` is 1.
 struct Range {
@@ -34,6 +41,7 @@ struct Range {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::uint32_t rows = 1;
+  Operand operand = Operand::none;
 };
 
 /// Events that order others. `object` is a shared offset, a barrier number or a group index, as the kind has it.
@@ -84,6 +92,18 @@ struct Sync {
   AsyncId by = 0;           // the asynchronous operation that caused it, if one did
 };
 
+/// What a bulk copy moves. `at` are the coordinates of a tensor copy, innermost first, in elements; `rank` is 0 for a
+/// plain one.
+struct Transfer {
+  std::uint64_t bytes = 0;  // what an mbarrier counts
+  std::uint64_t global = 0;  // address of the tensor; of a plain copy's global end, 0 if it has none
+  int rank = 0;
+  std::array<std::int64_t, isa::tma_max_rank> at{};
+  bool signals = false;  // completes on the mbarrier
+  std::uint32_t mbarrier_cta = 0;
+  std::uint64_t mbarrier = 0;
+};
+
 /// Receives everything; every default does nothing. `operation` is null for events that no instruction caused.
 class Observer {
  public:
@@ -98,6 +118,14 @@ class Observer {
   virtual void complete(AsyncId) {}
   virtual void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) {}
   virtual void sync(const Agent&, const ir::Operation*, const Sync&) {}
+  /// Follows the issue of a bulk copy.
+  virtual void transfer(AsyncId, const Transfer&) {}
+  /// Follows the issue of a tcgen05.mma.
+  virtual void multiply(AsyncId, const Agent&, const MmaTask&) {}
+  /// Whether `step` is to be called; asked once a launch.
+  virtual bool wants_steps() const { return false; }
+  /// Lanes have executed an instruction, which took the tick Cluster::tick; with a wait: they could not, and wait.
+  virtual void step(const Agent&, const ir::Operation&, const Wait*) {}
 };
 
 }  // namespace kiln::sim

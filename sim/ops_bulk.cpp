@@ -77,8 +77,19 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
   });
 }
 
+// What travels, for who draws it.
+void describe(Context& c, const PlainCopy& x) {
+  if (!c.grid->observer) return;
+  const u64 global = x.to.space == Space::global     ? x.to.address
+                     : x.from.space == Space::global ? x.from.address
+                                                     : 0;
+  const Barrier& b = x.barrier;
+  c.grid->observer->transfer(x.id, {x.bytes, global, 0, {}, b.cta != nullptr, b.cta ? b.cta->index : 0, b.address});
+}
+
 void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
   x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier);
+  describe(c, x);
   const bool combines = i.operation->modifiers.combine != isa::Combine::none;
   touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);
   touch(c, i, l, x.id, range_of(x.to, x.bytes), combines ? AccessKind::atomic : AccessKind::write);

@@ -133,6 +133,7 @@ Status multiply(Context& c, const Inst& i, Mask lanes) {
     step_collector(c, i, l, t);
     const AsyncId id = announce(c, i, l);
     if (c.grid->observer) {
+      c.grid->observer->multiply(id, c.agent(1u << l), t);
       tell_mma(c, i, l, t, id);
       for (int k = 0; t.form.ashift && k < t.members(); ++k) tell_shift(c, i, l, t.a_tmem, member(t, *c.cta, k), id);
     }

@@ -30,6 +30,15 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
     touch(c, i, lane, id, {Space::global, 0, address, bytes, 1}, kind);
 }
 
+// What travels, for who draws it; a load signals an mbarrier, a store none.
+void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
+  if (!c.grid->observer) return;
+  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0};
+  for (std::size_t d = 0; d < t.at.size() && d < box.at.size(); ++d) t.at[d] = box.at[d];
+  if (b) t.mbarrier_cta = b->cta->index, t.mbarrier = b->address;
+  c.grid->observer->transfer(id, t);
+}
+
 Box box_of(Context& c, const Inst& i, int lane) {
   Box box;
   const Place p = locate(c, Space::generic, c.address(i, lane), isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
@@ -54,6 +63,7 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
 
 void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
   const AsyncId id = announce(c, i, lane, barrier);
+  describe(c, id, box, &barrier);
   const u32 bytes = box.bytes();
   touch_tensor(c, i, lane, id, box, AccessKind::read);
   touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
@@ -102,6 +112,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
       unmodelled("this reduction of a tensor");
     const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
     const AsyncId id = announce(c, i, l);
+    describe(c, id, box, nullptr);
     touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);
     touch_tensor(c, i, l, id, box, how == isa::Combine::none ? AccessKind::write : AccessKind::atomic);
     c.grid->statistics.tma_bytes += box.bytes();

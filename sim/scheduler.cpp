@@ -77,6 +77,7 @@ void leave_cta(Cta& cta) {
 void run_event(Cluster& cluster, const ir::Operation*& current) {
   Event e = cluster.events.take();
   cluster.now = std::max(cluster.now, e.time);
+  cluster.tick = cluster.now;
   current = e.operation;
   e.action();
 }
@@ -117,6 +118,11 @@ Outcome run_to_end(Cluster& cluster, const ir::Operation*& current) {
   }
 }
 
+void tell_step(const Context& c, const Inst& i, Mask lanes, Status status) {
+  if (!i.operation) return;
+  c.grid->observer->step(c.agent(lanes), *i.operation, status == Status::blocked ? &c.fragment->wait : nullptr);
+}
+
 }  // namespace
 
 void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, const ir::Operation*& current) {
@@ -140,7 +146,9 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
     c.fragment = &f;
     if (warp.loads_pending) c.grid->observer->execute(c.agent(lanes), *i.operation);
     if (warp.holds_registers) check_held_registers(c, i);
+    if (c.grid->steps) cluster.tick = cluster.now + executed - 1;
     const Status status = i.run(c, i, lanes);
+    if (c.grid->steps) tell_step(c, i, lanes, status);
     if (status == Status::blocked) {
       --executed;
       split_blocked(warp, f, lanes);
@@ -158,6 +166,7 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
   statistics.warp_instructions += executed;
   cta.steps += executed;
   cluster.now += executed;
+  cluster.tick = cluster.now;
 }
 
 Outcome run_cluster(Cluster& cluster) {

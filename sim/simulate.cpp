@@ -194,7 +194,7 @@ Outcome run_grid(Grid& grid) {
     cluster.index = std::uint32_t(n);
     cluster.id = unflatten(n, clusters);
     cluster.random = Random(Random(grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
-    cluster.now = 0;
+    cluster.now = cluster.tick = 0;
     cluster.events = {};
     cluster.barrier_arrived = 0;
     cluster.barrier_generation = cluster.stamp = 0;
@@ -229,6 +229,7 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;
   grid.number = number;
+  grid.steps = observer && observer->wants_steps();
   const Outcome o = run_grid(grid);
   add(statistics, grid.statistics);
   return o;

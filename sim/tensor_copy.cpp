@@ -113,10 +113,11 @@ void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& t, Cta& cta,
   const u32 bytes = t.source == isa::CpSourceFormat::none ? piece : 2 * u32(isa::source_bits(t.source));
   const CopyShape s = copy_shape(t.shape);
   for_copy_pieces(t, [&](int row, int at, u32 from) {
-    tell({isa::Space::shared_cta, cta.index, from, bytes, 1}, AccessKind::read, Proxy::async);
+    tell({isa::Space::shared_cta, cta.index, from, bytes, 1, Operand::copied}, AccessKind::read, Proxy::async);
     if (at != 0) return;
     for (const int to : copy_lanes(t, row))
-      tell({isa::Space::reg, cta.index, isa::pack(isa::TmemAddress{to, int(t.to & 0xFFFF)}), u64(s.bytes), 1},
+      tell({isa::Space::reg, cta.index, isa::pack(isa::TmemAddress{to, int(t.to & 0xFFFF)}), u64(s.bytes), 1,
+            Operand::copied},
            AccessKind::write, Proxy::tensor_memory);
   });
 }
@@ -124,7 +125,7 @@ void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& t, Cta& cta,
 void tell_shift(Context& c, const Inst& i, int lane, u32 address, Cta& cta, AsyncId id) {
   for (const AccessKind kind : {AccessKind::read, AccessKind::write})
     c.grid->observer->access(c.agent(1u << lane), *i.operation,
-                             {isa::Space::reg, cta.index, address & 0xFFFF, isa::mma_k_bytes, isa::tmem_lanes}, kind,
+                             {isa::Space::reg, cta.index, address & 0xFFFF, isa::mma_k_bytes, isa::tmem_lanes, Operand::a}, kind,
                              Proxy::tensor_memory, id);
 }
 

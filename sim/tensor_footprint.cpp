@@ -20,12 +20,12 @@ struct Teller {
   void tell(const Range& r, AccessKind k, Proxy p) const {
     c.grid->observer->access(c.agent(1u << lane), *i.operation, r, k, p, id);
   }
-  void cells(const Cta& cta, int first_lane, int lanes, int column, int columns, AccessKind k) const {
-    tell({isa::Space::reg, cta.index, isa::pack(isa::TmemAddress{first_lane, column}), u64(4 * columns), u32(lanes)}, k,
-         Proxy::tensor_memory);
+  void cells(const Cta& cta, int first_lane, int lanes, int column, int columns, AccessKind k, Operand o) const {
+    tell({isa::Space::reg, cta.index, isa::pack(isa::TmemAddress{first_lane, column}), u64(4 * columns), u32(lanes), o},
+         k, Proxy::tensor_memory);
   }
   // The pieces of an operand, joined where they follow each other.
-  void operand(const Cta& cta, const SharedOperand& o) const {
+  void operand(const Cta& cta, const SharedOperand& o, Operand which) const {
     std::vector<u32> pieces;
     for_pieces(o, [&](int, u32 at) { pieces.push_back(at & ~(swizzle_piece - 1)); });
     std::sort(pieces.begin(), pieces.end());
@@ -33,7 +33,7 @@ struct Teller {
     for (std::size_t k = 0; k < pieces.size();) {
       std::size_t end = k + 1;
       while (end < pieces.size() && pieces[end] == pieces[end - 1] + swizzle_piece) ++end;
-      tell({isa::Space::shared_cta, cta.index, pieces[k], u64(swizzle_piece) * (end - k), 1}, AccessKind::read,
+      tell({isa::Space::shared_cta, cta.index, pieces[k], u64(swizzle_piece) * (end - k), 1, which}, AccessKind::read,
            Proxy::async);
       k = end;
     }
@@ -56,7 +56,7 @@ void tell_accumulator(const Teller& to, const MmaTask& t, const Part& part, cons
       ++row;
       continue;
     }
-    to.cells(cta, lane, lanes, column, part.n, AccessKind::write);
+    to.cells(cta, lane, lanes, column, part.n, AccessKind::write, Operand::accumulator);
   }
 }
 
@@ -66,16 +66,18 @@ void tell_share(const Teller& to, const MmaTask& t, const Cta& cta) {
     for (int row = 0; row < part.rows; row += part.run()) {
       const int lane = part.lane_of(row);
       if (t.form.a_in_tmem)
-        to.cells(cta, lane, part.run(), int(t.a_tmem & 0xFFFF), isa::a_columns(t.shape.k96), AccessKind::read);
+        to.cells(cta, lane, part.run(), int(t.a_tmem & 0xFFFF), isa::a_columns(t.shape.k96), AccessKind::read,
+                 Operand::a);
       if (t.form.sparse)
-        to.cells(cta, lane, part.run(), t.metadata_column(), isa::metadata_columns(t.form.kind), AccessKind::read);
+        to.cells(cta, lane, part.run(), t.metadata_column(), isa::metadata_columns(t.form.kind), AccessKind::read,
+                 Operand::metadata);
     }
   }
   for (const isa::ScaleSide side : {isa::ScaleSide::A, isa::ScaleSide::B}) {
     const u32 address = side == isa::ScaleSide::A ? t.sfa : t.sfb;
     if (t.scale_vector)
       to.cells(cta, 0, isa::tmem_lanes, int(address & (isa::tmem_columns - 1)), scale_footprint(t, side),
-               AccessKind::read);
+               AccessKind::read, side == isa::ScaleSide::A ? Operand::scales_a : Operand::scales_b);
   }
 }
 
@@ -86,8 +88,8 @@ void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& t, AsyncId id)
   const std::vector<std::uint8_t> zeroed = zeroed_columns(t);
   for (int k = 0; k < t.members(); ++k) {
     const Cta& cta = member(t, *c.cta, k);
-    if (!t.form.a_in_tmem) to.operand(cta, operand_a(t));
-    to.operand(cta, operand_b(t, zeroed.empty() ? nullptr : &zeroed));
+    if (!t.form.a_in_tmem) to.operand(cta, operand_a(t), Operand::a);
+    to.operand(cta, operand_b(t, zeroed.empty() ? nullptr : &zeroed), Operand::b);
     tell_share(to, t, cta);
   }
 }

@@ -80,6 +80,13 @@ struct OperandTile {
   std::uint32_t block_bytes = 0;  // from a block to the next
 };
 
+/// Bytes from the tile's start to the slice of an MMA that begins at element `k` of so many bits.
+constexpr std::uint32_t slice_offset(const OperandTile& t, int k, int element_bits) {
+  if (t.major == Major::MN) return std::uint32_t(k) * t.row_pitch;
+  const auto byte = std::uint32_t(k * element_bits / 8);
+  return byte / t.row_pitch * t.block_bytes + byte % t.row_pitch;
+}
+
 /// A matrix descriptor as a value, without its start address. Made of a tile's layout, unless somebody says raw().
 class SharedDescriptor {
  public:

@@ -28,6 +28,7 @@ constexpr const char* examples =
 struct Arguments {
   KernelArguments kernel{};
   bool races = true;
+  harness::ViewOptions views{};
   std::string backend = "sim", arithmetic = "exact", seed = "1", timeout = "60", keep{};
   std::vector<std::string> outputs{};
   bool json = false;
@@ -79,6 +80,9 @@ RunFacts read_facts(const Arguments& a, Progress& progress) {
   o.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
   o.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
   o.keep = a.keep;
+  o.views = a.views;
+  if (o.views.any() && o.backend != harness::Backend::sim)
+    throw diag::InputError("--trace and --map show a simulated run: they need --backend sim");
   o.on_stage = [&progress](std::string_view stage) { progress.stage(stage); };
   return facts;
 }
@@ -136,6 +140,7 @@ void add_run(const Builder& builder) {
       ->type_name("exact|fast");
   sub->add_option("--timeout", a->timeout, "for each launch on a GPU [60]")->type_name("SECONDS");
   sub->add_option("--keep", a->keep, "keep the PTX, the cubin and the launch contract")->type_name("DIR");
+  add_views(*sub, a->views);
   sub->add_flag("--json", a->json, "print the summary as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return run(*a); }; });
 }

@@ -21,6 +21,7 @@ constexpr const char* examples =
 
 struct Arguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0";
+  harness::ViewOptions views{};
   bool json = false, races = true;
 };
 
@@ -39,6 +40,7 @@ int simulate(const Arguments& a) {
   facts.options.simulation.print = [to = a.json ? stderr : stdout](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), to);
   };
+  facts.options.views = a.views;
   harness::RunReport report;
   {
     Progress progress;
@@ -52,6 +54,13 @@ int simulate(const Arguments& a) {
 
 }  // namespace
 
+void add_views(CLI::App& sub, harness::ViewOptions& views) {
+  sub.add_option("--trace", views.trace, "write what ran and waited when, for ui.perfetto.dev; in ticks")
+      ->type_name("FILE.json");
+  sub.add_option("--map", views.maps, "write pictures of tensor and shared memory of the first cluster")
+      ->type_name("DIR");
+}
+
 void add_sim(const Builder& builder) {
   CLI::App* sub = builder.add("sim", "Run a PTX file on the CPU and compare its result", examples);
   auto a = std::make_shared<Arguments>();
@@ -64,6 +73,7 @@ void add_sim(const Builder& builder) {
   sub->add_option("--max-steps", a->max_steps, "warp instructions of a CTA before giving up; 0: a generous limit [0]")
       ->type_name("N");
   sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
+  add_views(*sub, a->views);
   sub->add_flag("--json", a->json, "print the summary as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return simulate(*a); }; });
 }

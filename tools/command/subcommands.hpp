@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+namespace kiln::harness {
+struct ViewOptions;
+}
+
 namespace kiln::command {
 
 /// What the command line asks for; returns the exit code.
@@ -33,11 +37,15 @@ inline CLI::Validator one_of(std::vector<std::string> words) {
   return v.description("");
 }
 
+/// The options --trace and --map of commands that simulate.
+void add_views(CLI::App&, harness::ViewOptions&);
+
 void add_run(const Builder&);
 void add_emit(const Builder&);
 void add_emit_raw(const Builder&);
 void add_check(const Builder&);
 void add_sim(const Builder&);
+void add_map(const Builder&);
 void add_list(const Builder&);
 void add_explain(const Builder&);
 void add_decode(const Builder&);
