@@ -122,6 +122,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
 
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
+  if (proxy == Proxy::tensormap) learn_map_acquires(a);
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
   if (range.space == isa::Space::reg) {
@@ -134,6 +135,19 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
   if (range.space == isa::Space::global) return;
   if (range.cta != a.cta) use_remote(a, cta(range.cta), op);
   if (range.cta != a.cta || id) note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
+}
+
+// Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and an
+// asynchronous write over it must only come behind the reads.
+bool RaceDetector::has_landed(const Shadow& shadow, std::size_t cell, std::uint16_t bytes, const Later& b) const {
+  const WarpKnowledge& w = ctas_[slot_of_.at(b.access.cta)].warps[b.access.warp].knowledge;
+  std::uint16_t seen = 0;
+  shadow.each(cell, bytes, [&](const Touch& t, bool writes) {
+    const Access& access = accesses_[t.access];
+    if (writes || access.async) return;
+    if (is_known({access, t.lanes, false, {}}, b, w, cluster_number_)) seen = std::uint16_t(seen | t.bytes);
+  });
+  return (bytes & ~seen) == 0;
 }
 
 void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, const Later& b, AccessId id,
@@ -153,6 +167,9 @@ void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, 
       other.lane = first_lane(rest);
       broken = judge(e, other, w, cluster_number_);
     }
+    // The reads behind the write are judged by themselves.
+    if (broken == rules::Rule::proxy_fence && kind == AccessKind::write && has_landed(shadow, cell, t.bytes & bytes, b))
+      return;
     if (broken) report(*broken, e, b, range);
   });
   const Touch t{id, b.lanes, bytes};

@@ -66,12 +66,18 @@ class RaceDetector final : public Observer {
     };
     std::vector<PendingLoad> pending{};
   };
+  // A fence.proxy.tensormap acquire: when it was, and what it made current.
+  struct MapAcquire {
+    Stamp at{0, 0};
+    Clock released{};
+  };
   struct CtaState {
     std::uint32_t index = 0;
     std::vector<WarpState> warps{};
     Shadow shared{}, tensor{};
     std::map<std::uint32_t, Barrier> barriers{};
     std::map<std::uint64_t, Generations> named{};
+    std::vector<MapAcquire> map_acquires{};
     Uses uses{};
     bool exited = false;
   };
@@ -102,6 +108,7 @@ class RaceDetector final : public Observer {
   void touch_shared(const Agent&, AccessId, const Range&, AccessKind);
   void touch_global(const Agent&, AccessId, const Range&, AccessKind);
   void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
+  bool has_landed(const Shadow&, std::size_t cell, std::uint16_t bytes, const Later&) const;
   void touch(Shadow&, std::size_t cell, std::uint16_t bytes, const Later&, AccessId, AccessKind, const Range&);
   void follow_flag(const Agent&, const ir::Operation&, const Range&, AccessKind);
   void use_remote(const Agent&, CtaState& owner, const ir::Operation&);
@@ -117,6 +124,7 @@ class RaceDetector final : public Observer {
   void sync_tensor(const Agent&, const ir::Operation&, const Sync&);
   void fence(const Agent&, const ir::Operation&);
   void fence_proxy(const Agent&, const ir::Operation&);
+  void learn_map_acquires(const Agent&);
   void commit(const Agent&, const ir::Operation&, const Sync&);
   void dealloc(const Agent&, const ir::Operation&, const Sync&);
   void leave(CtaState&);
