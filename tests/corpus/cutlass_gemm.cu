@@ -37,18 +37,19 @@ namespace corpus {
 
 using namespace cute;
 using Element = ELEMENT;
-using Tile = Shape<Int<TILE_M>, Int<TILE_N>, Int<64>>;
+using Tile = Shape<Int<TILE_M>, Int<TILE_N>, Int<128 / sizeof(Element)>>;
 using Cluster = Shape<Int<CLUSTER_M>, _1, _1>;
 using Row = cutlass::layout::RowMajor;
 using Column = cutlass::layout::ColumnMajor;
+constexpr int alignment = 16 / int(sizeof(Element));
 using Sm100 = cutlass::arch::Sm100;
 using TensorOp = cutlass::arch::OpClassTensorOp;
 
 using Epilogue = cutlass::epilogue::collective::CollectiveBuilder<
     Sm100, TensorOp, Tile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Row, 8,
-    Element, Row, 8, cutlass::epilogue::collective::EpilogueScheduleAuto>::CollectiveOp;
+    OUT, Row, 16 / int(sizeof(OUT)), cutlass::epilogue::collective::EpilogueScheduleAuto>::CollectiveOp;
 using Mainloop = cutlass::gemm::collective::CollectiveBuilder<
-    Sm100, TensorOp, Element, Row, 8, Element, Column, 8, float, Tile, Cluster,
+    Sm100, TensorOp, Element, Row, alignment, Element, Column, alignment, float, Tile, Cluster,
     cutlass::gemm::collective::StageCountAutoCarveout<int(sizeof(typename Epilogue::SharedStorage))>,
     cutlass::gemm::collective::KernelScheduleAuto>::CollectiveOp;
 using Gemm = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue, void>;
@@ -61,13 +62,16 @@ void (*volatile kernel)(typename Gemm::Params) = cutlass::device_kernel<Gemm>;  
 int main(int count, char** words) {
   if (count != 4) return 1;
   const int m = std::atoi(words[1]), n = std::atoi(words[2]), k = std::atoi(words[3]);
-  const auto at = [](unsigned long long address) { return reinterpret_cast<ELEMENT*>(address); };
+  const auto at = [](auto* type, unsigned long long address) {
+    return reinterpret_cast<decltype(type)>(address);
+  };
+  ELEMENT* element = nullptr;
   typename Gemm::Arguments arguments{
       cutlass::gemm::GemmUniversalMode::kGemm,
       {m, n, k, 1},
-      {at(0xA00000000), cutlass::make_cute_packed_stride(Gemm::StrideA{}, cute::make_shape(m, k, 1)), at(0xB00000000),
+      {at(element, 0xA00000000), cutlass::make_cute_packed_stride(Gemm::StrideA{}, cute::make_shape(m, k, 1)), at(element, 0xB00000000),
        cutlass::make_cute_packed_stride(Gemm::StrideB{}, cute::make_shape(n, k, 1))},
-      {{1.0f, 0.0f}, nullptr, {}, at(0xD00000000),
+      {{1.0f, 0.0f}, nullptr, {}, at(static_cast<OUT*>(nullptr), 0xD00000000),
        cutlass::make_cute_packed_stride(typename Gemm::StrideD{}, cute::make_shape(m, n, 1))}};
   arguments.hw_info.sm_count = 4;
   arguments.hw_info.cluster_shape = dim3(CLUSTER_M, 1, 1);
