@@ -129,10 +129,12 @@ bool lower_mov(Lowering& l, const ir::Operation& op, Inst& inst) {
   return true;
 }
 
-// Shared addresses are offsets; every other space's addresses are generic already.
+// Shared addresses are offsets. Those of local memory and parameters are generic already, or what is left of them in 32
+// bits. The others are generic.
+template <u64 window>
 Status to_generic(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = shared_base + (a[l] & 0xFFFFFFFFu); });
+  for_lanes(lanes, [=](int l) { d[l] = window + (a[l] & 0xFFFFFFFFu); });
   return Status::next;
 }
 Status from_generic(Context& c, const Inst& i, Mask lanes) {
@@ -146,10 +148,14 @@ bool lower_cvta(Lowering& l, const ir::Operation& op, Inst& inst) {
   if (register_bytes(t) != 8) throw Gap{"32-bit generic addresses"};
   inst.d = l.result(op.arg(0), t).offset;
   inst.a = l.source(op.arg(1), t).offset;
-  if (!isa::is_shared(op.modifiers.space()))
-    inst.run = unary<Same, u64>;
-  else
-    inst.run = op.modifiers.to ? from_generic : to_generic;
+  const Space space = op.modifiers.space();
+  inst.run = unary<Same, u64>;
+  if (isa::is_shared(space))
+    inst.run = op.modifiers.to ? from_generic : to_generic<shared_base>;
+  else if (space == Space::local && !op.modifiers.to)
+    inst.run = to_generic<local_base>;
+  else if ((space == Space::param || space == Space::param_entry) && !op.modifiers.to)
+    inst.run = to_generic<parameter_base>;
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Tensor maps that a kernel edits and publishes. PTX ISA "tensormap.replace", "tensormap.cp_fenceproxy".
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ptx/isa/tensor_map.hpp"
@@ -67,7 +68,9 @@ Status replace(Context& c, const Inst& i, Mask lanes) {
     check_written(*c.grid, i.operation, p, map_bytes);
     observe(c, i, l, p, map_bytes, AccessKind::read);
     observe(c, i, l, p, map_bytes, AccessKind::write);
-    TensorMapImage map = decode_tensor_map(p.view.data);
+    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    const bool begins = std::all_of(p.view.data, p.view.data + map_bytes, is_zero);
+    TensorMapImage map = begins ? begin_tensor_map() : decode_tensor_map(p.view.data);
     const u64 v = c.read(c.slot(i, 0), l);
     if (isa::has_code(field))
       set_code(map, field, std::int64_t(v));

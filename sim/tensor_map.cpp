@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/tensor_map.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "ptx/rules/tma.hpp"
 #include "sim/fault.hpp"
@@ -65,6 +66,14 @@ TensorMapImage decode_tensor_map(const std::uint8_t* bytes) {
   std::memcpy(&image, bytes, sizeof image);
   const bool encoded = image.mark == our_mark && image.rank >= 1 && image.rank <= isa::tma_max_rank;
   require(rules::tma_map(encoded), "an address that holds none");
+  return image;
+}
+
+TensorMapImage begin_tensor_map() {
+  TensorMapImage image;
+  image.mark = our_mark;
+  image.rank = 1;
+  image.dtype = std::uint8_t(*isa::element_type(0));
   return image;
 }
 

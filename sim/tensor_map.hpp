@@ -41,6 +41,10 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
 /// What is wrong with a map, as the driver would judge it.
 rules::Verdict judge(const TensorMapImage& image);
 
+/// What tensormap.replace finds in 128 zero bytes, where kernels begin that make a map of their own: every field is the
+/// zero of its encoding.
+TensorMapImage begin_tensor_map();
+
 /// The fields of an encoded map. Faults [tma-map] for bytes that `encode` did not write.
 TensorMapImage decode_tensor_map(const std::uint8_t* bytes);
 

@@ -129,6 +129,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
 
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
+  if (proxy == Proxy::tensormap) learn_map_acquires(a);
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
   if (range.space == isa::Space::reg)

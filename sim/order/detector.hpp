@@ -71,12 +71,18 @@ class RaceDetector final : public Observer {
     };
     std::vector<PendingLoad> pending{};
   };
+  // A fence.proxy.tensormap acquire: when it was, and what it made current.
+  struct MapAcquire {
+    Stamp at{0, 0};
+    Clock released{};
+  };
   struct CtaState {
     std::uint32_t index = 0;
     std::vector<WarpState> warps{};
     Shadow shared{}, tensor{};
     std::map<std::uint32_t, Barrier> barriers{};
     std::map<std::uint64_t, Generations> named{};
+    std::vector<MapAcquire> map_acquires{};
     Uses uses{};
     std::uint32_t frees = 0;  // tcgen05.dealloc executed
     bool exited = false;
@@ -128,6 +134,7 @@ class RaceDetector final : public Observer {
   void sync_tensor(const Agent&, const ir::Operation&, const Sync&);
   void fence(const Agent&, const ir::Operation&);
   void fence_proxy(const Agent&, const ir::Operation&);
+  void learn_map_acquires(const Agent&);
   void commit(const Agent&, const ir::Operation&, const Sync&);
   CtaState* peer(const Agent&, const ir::Operation&);  // of a cta_group::2 instruction, else null
   void dealloc(const Agent&, const ir::Operation&, const Sync&);

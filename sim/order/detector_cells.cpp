@@ -64,8 +64,23 @@ class RaceDetector::Sweep {
         other.lane = first_lane(rest);
         broken = judge(e, other, knowledge_, detector_.cluster_number_);
       }
+      // The reads behind the write are judged by themselves.
+      if (broken == rules::Rule::proxy_fence && writes_ && has_landed(shadow, at, t.bytes & bytes)) return;
       if (broken) detector_.report(*broken, e, later_, range_);
     });
+  }
+
+  // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and an
+  // asynchronous write over it must only come behind the reads.
+  bool has_landed(const Shadow& shadow, std::size_t at, std::uint16_t bytes) const {
+    std::uint16_t seen = 0;
+    shadow.each(at, bytes, [&](const Touch& t, bool writes) {
+      const Access& access = detector_.accesses_[t.access];
+      if (writes || access.is_async) return;
+      if (is_known({access, t.lanes, false, {}}, later_, knowledge_, detector_.cluster_number_))
+        seen = std::uint16_t(seen | t.bytes);
+    });
+    return (bytes & ~seen) == 0;
   }
 
   void write_down(Shadow& shadow, std::size_t at, const Touch& t) {

@@ -198,11 +198,21 @@ void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
     for (Mask rest = a.lanes; rest; rest &= rest - 1) {
       const Clock released = w.message(rest & -rest).fenced_map;
       w.change(rest & -rest, [&](Mask, Knowledge& k) { k.maps_acquired.join(released); });
+      cta(a.cta).map_acquires.push_back({w.now(first_lane(rest)), released});
     }
   } else if (m.proxy == isa::Proxy::tensormap_generic || op.opcode == Opcode::tensormap_cp_fenceproxy) {
     fence(OwnFence::map, &Message::fenced_map);
   }
   w.advance();
+}
+
+// A fence orders what lies on a path through it: an acquire by another thread of the CTA will do once it is known.
+void RaceDetector::learn_map_acquires(const Agent& a) {
+  WarpKnowledge& w = warp(a).knowledge;
+  for (const MapAcquire& acquire : cta(a.cta).map_acquires)
+    w.change(a.lanes, [&](Mask, Knowledge& k) {
+      if (k.seen.happened.knows(acquire.at)) k.maps_acquired.join(acquire.released);
+    });
 }
 
 // Strong accesses to memory: what a write releases there, a read that sees it may acquire.

@@ -20,10 +20,11 @@ SWIZZLES = ["none", "32B", "64B", "128B"]  # CUtensorMapSwizzle
 
 
 class Descriptor:
-    """A host-made tensor descriptor argument: a matrix of a buffer, read or written in blocks."""
+    """A host-made tensor descriptor argument: a matrix of a buffer, read or written in blocks. Gluon gives the layout of
+    a block in shared memory; Triton chooses it."""
 
-    def __init__(self, buffer, block):
-        self.buffer, self.block = buffer, block
+    def __init__(self, buffer, block, layout=None):
+        self.buffer, self.block, self.layout = buffer, block, layout
 
 
 class Pointer(str):
@@ -46,9 +47,8 @@ def _signature(kernel, arguments, constants, buffers):
 
 
 def _descriptor_type(value, buffers):
-    block = list(value.block)
-    layout = getattr(value, "layout", None)
-    return f"tensordesc<{TRITON_TYPES[buffers[value.buffer].dtype]}{block}{',' + layout._to_ir if layout else ''}>"
+    layout = f",{value.layout!r}" if value.layout else ""
+    return f"tensordesc<{TRITON_TYPES[buffers[value.buffer].dtype]}{list(value.block)}{layout}>"
 
 
 def _specializations(kernel, arguments, constants):

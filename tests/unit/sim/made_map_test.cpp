@@ -1,0 +1,89 @@
+// What compilers do that write tensor maps of their own and keep addresses in 32 bits.
+#include <doctest/doctest.h>
+
+#include "tests/unit/sim/run.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+
+namespace {
+
+constexpr u32 columns = 32, rows = 8;  // of the matrix of bytes that is copied
+
+// Warp 0 makes a map of the matrix `T` out of zeros, publishes it in `S`, and both warps meet; then warp 1 loads 16 x 4
+// bytes from column 16, row 2 and stores them to `out`.
+std::string two_warps(const std::string& acquire) {
+  return head + R"(
+.visible .entry k(.param .u64 T, .param .u64 S, .param .u64 out) {
+.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+.shared .align 128 .b8 made[128]; .shared .align 128 .b8 tile[64]; .shared .align 8 .b64 bar;
+ld.param.u64 %rd1, [T]; ld.param.u64 %rd2, [S]; ld.param.u64 %rd3, [out];
+mov.u32 %r0, %tid.x; mov.u32 %r1, made; mov.u32 %r2, tile; mov.u32 %r3, bar;
+setp.ge.u32 %p1, %r0, 32; @%p1 bra MEET;
+mad.lo.u32 %r4, %r0, 4, %r1; st.shared.u32 [%r4], 0; bar.warp.sync -1;
+setp.ne.u32 %p2, %r0, 0; @%p2 bra MADE;
+mbarrier.init.shared.b64 [%r3], 1; fence.mbarrier_init.release.cluster;
+mov.u64 %rd4, 32;
+tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r1], %rd1;
+tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r1], 1;
+tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r1], 0, 16;
+tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r1], 1, 4;
+tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r1], 0, 32;
+tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r1], 1, 8;
+tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r1], 0, %rd4;
+tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r1], 0, 1;
+tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r1], 1, 1;
+MADE: bar.warp.sync -1;
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r1], 128;
+)" + acquire +
+         R"(
+MEET: bar.sync 0;
+setp.ne.u32 %p3, %r0, 32; @%p3 bra DONE;
+mbarrier.arrive.expect_tx.shared.b64 _, [%r3], 64; mov.u32 %r5, 16; mov.u32 %r6, 2;
+cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd2, {%r5, %r6}], [%r3];
+W: mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0; @!%p2 bra W;
+mov.u32 %r4, 0;
+D: add.u32 %r7, %r2, %r4; ld.shared.u32 %r8, [%r7]; cvt.u64.u32 %rd5, %r4; add.u64 %rd5, %rd5, %rd3;
+st.global.u32 [%rd5], %r8; add.u32 %r4, %r4, 4; setp.lt.u32 %p2, %r4, 64; @%p2 bra D;
+DONE: ret;
+}
+)";
+}
+
+Run made(const std::string& acquire) {
+  std::vector<u8> data(columns * rows);
+  for (u32 i = 0; i < columns * rows; ++i) data[i] = u8(i * 7 + 3);
+  launch::Contract c;
+  c.buffers = {filled("T", data), buffer("S", 128), buffer("out", 64)};
+  launch::Launch l;
+  l.block = {64, 1, 1};
+  l.params = {pointer("T"), pointer("S"), pointer("out")};
+  c.launches = {l};
+  return run(two_warps(acquire), c);
+}
+
+}  // namespace
+
+TEST_CASE("a kernel may make a tensor map out of zeros, and one warp acquires it for its CTA") {
+  const Run r = made("fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;");
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  const auto out = r.read<u8>("out");
+  for (u32 row = 0; row < 4; ++row)
+    for (u32 x = 0; x < 16; ++x) CHECK(out[row * 16 + x] == u8(((row + 2) * columns + 16 + x) * 7 + 3));
+}
+
+TEST_CASE("a tensor map that no thread of the CTA has acquired is stale") { CHECK(made("").has("[tensormap-fence]")); }
+
+TEST_CASE("addresses of local memory and parameters fit in 32 bits") {
+  const Run r = run_kernel(kernel(R"(
+    .local .align 16 .b8 depot[32];
+    mov.u32 %r0, depot; mov.u32 %r1, 41; st.local.u32 [%r0+8], %r1;
+    cvt.u64.u32 %rd0, %r0; cvta.local.u64 %rd1, %rd0; ld.u32 %r2, [%rd1+8]; st.global.u32 [%out], %r2;
+    mov.b32 %r3, out; cvt.u64.u32 %rd2, %r3; cvta.param.u64 %rd3, %rd2; ld.u64 %rd4, [%rd3];
+    sub.u64 %rd5, %rd4, %out; st.global.u32 [%out+4], %rd5;)"));
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<u32>("out")[0] == 41);
+  CHECK(r.read<u32>("out")[1] == 0);
+}
