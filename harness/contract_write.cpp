@@ -50,6 +50,16 @@ Json tensor_map_json(const launch::TensorMap& m) {
             {"oob", m.oob == launch::OutOfBounds::zero ? "zero" : "nan"}};
   j["offset"] = m.offset;
   if (m.padded) j["align"] = "16B";
+  if (m.im2col) {
+    j.erase("box");
+    const auto corners = [&](const auto& values) {
+      return Json(std::vector<int>(values.begin(), values.begin() + m.rank - 2));
+    };
+    j["im2col"] = {{"lower", corners(m.im2col->lower)},
+                   {"upper", corners(m.im2col->upper)},
+                   {"channels", m.im2col->channels},
+                   {"pixels", m.im2col->pixels}};
+  }
   return j;
 }
 

@@ -25,9 +25,9 @@ Api load() {
   BIND(cuDeviceGetAttribute), BIND(cuDevicePrimaryCtxRetain), BIND(cuDevicePrimaryCtxRelease_v2);
   BIND(cuCtxSetCurrent), BIND(cuCtxSynchronize), BIND(cuModuleLoadDataEx), BIND(cuModuleUnload);
   BIND(cuModuleGetFunction), BIND(cuFuncSetAttribute), BIND(cuMemAlloc_v2), BIND(cuMemFree_v2);
-  BIND(cuMemcpyHtoD_v2), BIND(cuMemcpyDtoH_v2), BIND(cuTensorMapEncodeTiled), BIND(cuLaunchKernelEx);
-  BIND(cuEventCreate), BIND(cuEventDestroy_v2), BIND(cuEventRecord), BIND(cuEventQuery), BIND(cuEventElapsedTime);
-  BIND(cuGetErrorName), BIND(cuGetErrorString);
+  BIND(cuMemcpyHtoD_v2), BIND(cuMemcpyDtoH_v2), BIND(cuTensorMapEncodeTiled), BIND(cuTensorMapEncodeIm2col);
+  BIND(cuLaunchKernelEx), BIND(cuEventCreate), BIND(cuEventDestroy_v2), BIND(cuEventRecord), BIND(cuEventQuery);
+  BIND(cuEventElapsedTime), BIND(cuGetErrorName), BIND(cuGetErrorString);
 #undef BIND
   a.check(a.cuInit(0), "the CUDA driver cannot start");
   return a;

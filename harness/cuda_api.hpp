@@ -71,6 +71,10 @@ struct Api {
   Status (*cuTensorMapEncodeTiled)(TensorMapWords*, int type, std::uint32_t rank, void* address,
                                    const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
                                    const std::uint32_t* element_strides, int interleave, int swizzle, int l2, int oob);
+  Status (*cuTensorMapEncodeIm2col)(TensorMapWords*, int type, std::uint32_t rank, void* address,
+                                    const std::uint64_t* dims, const std::uint64_t* strides, const int* lower,
+                                    const int* upper, std::uint32_t channels, std::uint32_t pixels,
+                                    const std::uint32_t* element_strides, int interleave, int swizzle, int l2, int oob);
   Status (*cuLaunchKernelEx)(const LaunchConfig*, Function, void** parameters, void** extra);
   Status (*cuEventCreate)(Event*, unsigned flags);
   Status (*cuEventDestroy_v2)(Event);

@@ -127,12 +127,17 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
   if (!type)
     throw diag::InputError(
         fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
-  if (m.im2col) throw diag::InputError(fmt::format("/tensor_maps/{}: no im2col tensor map on a GPU yet", name));
   cuda::TensorMapWords words{};
-  const cuda::Status status = gpu.api().cuTensorMapEncodeTiled(
-      &words, int(*type), std::uint32_t(m.rank), reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset),
-      m.dims.data(), m.strides.data() + 1, m.box.data(), m.element_strides.data(), 0, isa::tensor_map_code(m.swizzle),
-      0, m.oob == launch::OutOfBounds::nan);
+  const auto address = reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset);
+  const int swizzle = isa::tensor_map_code(m.swizzle), nan = m.oob == launch::OutOfBounds::nan;
+  const cuda::Api& api = gpu.api();
+  const auto rank = std::uint32_t(m.rank);
+  const cuda::Status status =
+      m.im2col ? api.cuTensorMapEncodeIm2col(&words, int(*type), rank, address, m.dims.data(), m.strides.data() + 1,
+                                             m.im2col->lower.data(), m.im2col->upper.data(), m.im2col->channels,
+                                             m.im2col->pixels, m.element_strides.data(), 0, swizzle, 0, nan)
+               : api.cuTensorMapEncodeTiled(&words, int(*type), rank, address, m.dims.data(), m.strides.data() + 1,
+                                            m.box.data(), m.element_strides.data(), 0, swizzle, 0, nan);
   if (status != cuda::success)
     throw diag::InputError(fmt::format("/tensor_maps/{}: the driver refuses it: {}", name, gpu.api().explain(status)));
   std::array<std::uint8_t, isa::tensor_map_bytes> bytes;

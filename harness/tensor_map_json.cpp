@@ -12,7 +12,6 @@ constexpr std::uint64_t max_extent = std::uint64_t{1} << 32, max_stride = (std::
 constexpr std::uint64_t max_box = 0x7FFFFFFF;  // what TMA allows is a rule, and the verifier's business
 
 void refuse_later_features(const JsonNode& node) {
-  node.when("im2col", [](const JsonNode& v) { v.fail("im2col tensor maps are not supported yet"); });
   node.when("place", [](const JsonNode& v) { v.fail("tensor maps placed in a buffer are not supported yet"); });
   node.when("interleave", [](const JsonNode& v) {
     if (v.text() != "none") v.fail(fmt::format("interleaved layouts are not supported yet; got {}", v.shown()));
@@ -60,6 +59,24 @@ void read_box(const JsonNode& node, TensorMap& map) {
       rank, rank, [&](std::size_t i, const JsonNode& extent) { map.box[i] = std::uint32_t(extent.whole(0, max_box)); });
 }
 
+launch::Im2col read_im2col(const JsonNode& node, int rank) {
+  node.expect_object({"lower", "upper", "channels", "pixels"});
+  constexpr int most_corner = 1 << 15;
+  if (rank < 3) node.fail(fmt::format("has at least 3 extents; got {}", rank));
+  launch::Im2col im2col;
+  const auto corners = [&](const char* key, auto& to) {
+    const auto count = std::size_t(rank - 2);
+    node.at(key).each_element(count, count, [&](std::size_t i, const JsonNode& corner) {
+      to[i] = int(corner.integer(-most_corner, most_corner - 1));
+    });
+  };
+  corners("lower", im2col.lower);
+  corners("upper", im2col.upper);
+  im2col.channels = std::uint32_t(node.at("channels").whole(0, max_box));
+  im2col.pixels = std::uint32_t(node.at("pixels").whole(0, max_box));
+  return im2col;
+}
+
 isa::Swizzle read_swizzle(const JsonNode& node) {
   using isa::Swizzle;
   for (Swizzle s : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32})
@@ -95,7 +112,7 @@ void check_reach(const JsonNode& node, const launch::Buffer& buffer, const Tenso
 TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract) {
   refuse_later_features(node);
   node.expect_object({"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob",
-                      "offset", "align"});
+                      "offset", "align", "im2col"});
   TensorMap map;
   const launch::Buffer& buffer = read_target(node.at("buffer"), contract);
   map.buffer = buffer.name;
@@ -107,7 +124,10 @@ TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract
   node.when("align", [&](const JsonNode& v) { map.padded = read_padded(v, map.dtype); });
   read_dims(node, buffer, map);
   read_strides(node, map);
-  read_box(node.at("box"), map);
+  if (node.has("im2col"))
+    map.im2col = read_im2col(node.at("im2col"), map.rank);
+  else
+    read_box(node.at("box"), map);
   node.when("element_strides", [&](const JsonNode& v) {
     const auto rank = std::size_t(map.rank);
     v.each_element(rank, rank, [&](std::size_t i, const JsonNode& stride) {

@@ -11,6 +11,15 @@
 
 namespace kiln::sim {
 
+/// The NaN that hardware makes of an f64 NaN: itself, quiet.
+inline std::uint64_t quiet_f64(std::uint64_t word) { return word | std::uint64_t{1} << 51; }
+
+/// What an f64 instruction of two sources returns: its result, or the second source's NaN, else the first's.
+inline double chosen(double a, double b, double result) {
+  if (result == result || (a == a && b == b)) return result;
+  return std::bit_cast<double>(quiet_f64(std::bit_cast<std::uint64_t>(b != b ? b : a)));
+}
+
 /// a + b with the last bit set when the sum is not exact, so that rounding it again never errs.
 inline double add_to_odd(double a, double b) {
   const double sum = a + b;
@@ -33,19 +42,27 @@ struct FloatRules {
   bool relu = false;
 };
 
-/// A value that has one rounding to go, as a word of `type`.
+/// The sum of two values that cancel: -0 when rounding down, unless both are +0.
+inline double signed_zero(double a, double b, double sum, num::Rounding r) {
+  return sum == 0 && r == num::Rounding::rm && (std::signbit(a) || std::signbit(b)) ? -0.0 : sum;
+}
+
+/// Whether a result is flushed: it is subnormal when rounded as if the exponent had no end.
+inline bool is_tiny(isa::ScalarType type, double v, num::Rounding rounding) {
+  const double least = std::ldexp(1.0, num::format_of(type).emin());
+  if (!(std::fabs(v) < least)) return false;
+  return std::fabs(num::to_double(type, num::encode(type, 2 * v, rounding))) < 2 * least;
+}
+
+/// A value that has one rounding to go, as a word of `type`. An H200 saturates -0 to +0.
 inline std::uint64_t round_to(isa::ScalarType type, double v, const FloatRules& rules) {
   if (std::isnan(v))
     return rules.sat || rules.relu ? (rules.relu && !rules.sat ? num::canonical_nan(type) : 0)
                                    : num::canonical_nan(type);
-  if (rules.sat) v = v < 0 ? 0 : v > 1 ? 1 : v;
-  if (rules.relu && v < 0) v = 0;
-  std::uint64_t word = num::encode(type, v, rules.rounding);
-  const num::Format f = num::format_of(type);
-  const std::uint64_t fraction = (std::uint64_t{1} << f.fraction_bits) - 1, sign = ~f.magnitude_mask();
-  const bool subnormal = (word & f.magnitude_mask() & ~fraction) == 0;
-  if (rules.ftz && subnormal) word &= sign & ((std::uint64_t{2} << (f.fraction_bits + f.exponent_bits)) - 1);
-  return word;
+  if (rules.sat) v = v > 1 ? 1 : v > 0 ? v : 0;
+  if (rules.relu && !(v > 0)) v = 0;
+  if (rules.ftz && is_tiny(type, v, rules.rounding)) v = std::copysign(0.0, v);
+  return num::encode(type, v, rules.rounding);
 }
 
 /// A source word as a double; subnormals become zeros under ftz.

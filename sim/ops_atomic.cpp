@@ -34,11 +34,19 @@ u64 real_extremum(bool is_max, ScalarType t, u64 a, u64 b) {
   return (x < y) == is_max ? b : a;
 }
 
+// Of NaNs, global memory keeps the operand's, else its own, as it is; shared memory its own, else the operand's, quiet.
+u64 add_f64(u64 a, u64 b, bool global) {
+  const double x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
+  if (x == x && y == y) return std::bit_cast<u64>(x + y);
+  if (global) return y != y ? b : a;
+  return quiet_f64(x != x ? a : b);
+}
+
 // On global memory f32 sums lose their subnormals, on shared memory they keep them. PTX ISA "atom"; measured on an
 // H200.
 u64 add(ScalarType t, u64 a, u64 b, bool global) {
   if (!isa::is_floating(t)) return a + b;
-  if (t == ScalarType::f64) return std::bit_cast<u64>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+  if (t == ScalarType::f64) return add_f64(a, b, global);
   FloatRules rules;
   rules.ftz = global && t == ScalarType::f32;
   return round_to(t, add_to_odd(value_of(t, a, rules.ftz), value_of(t, b, rules.ftz)), rules);

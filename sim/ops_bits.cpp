@@ -115,11 +115,17 @@ struct Shf {
   }
 };
 
+// 32-bit fields take a byte of a position or length; 64-bit ones, which no instruction has, the word: seen on an H200.
+void field(u32 width, u32& pos, u32& len) {
+  if (width == 32) pos &= 0xFF, len &= 0xFF;
+  pos = std::min(pos, 255u), len = std::min(len, 255u);
+}
+
 template <class T>
 T bfe(T a, u32 pos, u32 len) {
   constexpr u32 width = 8 * sizeof(T);
   using U = std::make_unsigned_t<T>;
-  pos &= 0xFF, len &= 0xFF;
+  field(width, pos, len);
   U sign = 0;
   if (std::is_signed_v<T> && len != 0) sign = U(a) >> std::min(pos + len - 1, width - 1) & 1;
   U r = 0;
@@ -150,7 +156,9 @@ Status bit_field_insert(Context& c, const Inst& i, Mask lanes) {
   const auto *pos = c.lanes<u32>(c.slot(i, 2).offset), *len = c.lanes<u32>(c.slot(i, 3).offset);
   for_lanes(lanes, [=](int l) {
     constexpr u32 width = 8 * sizeof(T);
-    const u32 p = pos[l] & 0xFF, n = std::min(len[l] & 0xFF, width);
+    u32 p = pos[l], n = len[l];
+    field(width, p, n);
+    n = std::min(n, width);
     const T ones = n == 0 ? 0 : T(T(~T(0)) >> (width - n));
     const T mask = p >= width ? T(0) : T(ones << p);
     d[l] = T((into[l] & ~mask) | (p >= width ? T(0) : T(from[l] << p) & mask));

@@ -1,5 +1,6 @@
 // Comparison and selection. PTX ISA "Comparison and Selection Instructions", "Half Precision Comparison Instructions".
 #include <cmath>
+#include <limits>
 
 #include "sim/alu.hpp"
 #include "sim/float_value.hpp"
@@ -182,9 +183,8 @@ bool lower_set(Lowering& l, const ir::Operation& op, Inst& inst) {
   inst.d = l.result(op.arg(0), d).offset;
   l.append(inst, op.modifiers.combine == Combine::none ? l.constant(0, 0) : l.predicate(op.arg(3)));
   if (half != ScalarType::none) {
-    const ScalarType of = half_type(d);
-    if (of == ScalarType::none) throw Gap{"a pair of comparisons with one result"};
-    inst.value = std::int64_t(num::encode(of, 1.0));
+    const ScalarType of = half_type(d);  // an integer result is a mask for each half: measured on an H200
+    inst.value = of == ScalarType::none ? 0xFFFF : std::int64_t(num::encode(of, 1.0));
     inst.run = set_halves;
     return true;
   }
@@ -202,12 +202,19 @@ Status selp(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-template <class W, class S>
+// The f32 zero that ftz makes of a subnormal is not negative, whatever its sign.
+inline float flushed(float v) { return std::fabs(v) < std::numeric_limits<float>::min() ? 0.0f : v; }
+
+template <class W, class S, bool ftz = false>
 Status slct(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<W>(i.d);
   const auto *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b);
   const auto* s = c.lanes<u32>(i.c);
-  for_lanes(lanes, [=](int l) { d[l] = from_word<S>(s[l]) >= 0 ? a[l] : b[l]; });
+  for_lanes(lanes, [=](int l) {
+    S by = from_word<S>(s[l]);
+    if constexpr (ftz) by = flushed(by);
+    d[l] = by >= 0 ? a[l] : b[l];
+  });
   return Status::next;
 }
 
@@ -224,7 +231,9 @@ bool lower_select(Lowering& l, const ir::Operation& op, Inst& inst) {
   }
   const ScalarType by = op.modifiers.types[1];
   inst.c = l.source(op.arg(3), by).offset;
-  if (by == ScalarType::f32)
+  if (by == ScalarType::f32 && op.modifiers.ftz)
+    inst.run = wide ? slct<u64, float, true> : slct<u32, float, true>;
+  else if (by == ScalarType::f32)
     inst.run = wide ? slct<u64, float> : slct<u32, float>;
   else
     inst.run = wide ? slct<u64, std::int32_t> : slct<u32, std::int32_t>;

@@ -23,11 +23,12 @@ u64 ones(int bits) { return bits >= 64 ? ~u64{0} : (u64{1} << bits) - 1; }
 
 std::int64_t sign_extended(u64 v, int bits) { return std::int64_t(v << (64 - bits)) >> (64 - bits); }
 
-// The integer range of a type as doubles that bound it exactly.
-u64 real_to_integer(double v, ScalarType d) {
+// The integer range of a type as doubles that bound it exactly. A NaN of f64 (`wide`) gives the sign bit of every type,
+// another that of 64-bit types alone.
+u64 real_to_integer(double v, ScalarType d, bool wide) {
   const int bits = isa::bits(d);
   const bool is_signed = isa::is_signed(d);
-  if (std::isnan(v)) return bits == 64 ? u64{1} << 63 : 0;
+  if (std::isnan(v)) return wide || bits == 64 ? u64{1} << (bits - 1) : 0;
   const double limit = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   if (v >= limit) return is_signed ? ones(bits - 1) : ones(bits);
   if (is_signed && v < -limit) return u64{1} << (bits - 1);
@@ -64,18 +65,38 @@ u64 integer_to_real(u64 a, ScalarType s, ScalarType d, num::Rounding r) {
   return num::encode_exact(d, negative, negative ? 0 - v : v, 0, r, false);
 }
 
+// A NaN keeps sign and as much of its payload as fits, quiet, where one side is f64; f32 that is only moved stays as it
+// is, and so does what bf16 has of one. All others become the canonical NaN. As an H200 does.
+u64 nan_to_nan(u64 a, ScalarType s, ScalarType d, const Inst& i) {
+  if (i.flags & flag_sat) return 0;
+  const bool ftz = (i.flags & flag_ftz) != 0, whole = to_whole(0.5, isa::Rounding(i.mode)) != 0.5;
+  if (s == ScalarType::bf16 && d == ScalarType::f32 && !ftz) return a << 16;
+  if (s == ScalarType::f32 && d == ScalarType::f32 && !ftz && !whole) return a;
+  const bool wide = s == ScalarType::f64 || d == ScalarType::f64;
+  if (!wide) return num::canonical_nan(d);
+  const int from = num::format_of(s).fraction_bits, to = num::format_of(d).fraction_bits;
+  if (s == ScalarType::f64 && d == ScalarType::f64) return whole ? quiet_f64(a) : a;
+  const u64 word = ftz && s == ScalarType::f32 ? num::canonical_nan(s) : a;
+  const u64 payload = from < to ? (word & ones(from)) << (to - from) : (word & ones(from)) >> (from - to);
+  const u64 exponent = ones(num::format_of(d).exponent_bits) << to;
+  return word >> (isa::bits(s) - 1) << (isa::bits(d) - 1) | exponent | payload | u64{1} << (to - 1);
+}
+
 u64 real_to_real(u64 a, ScalarType s, ScalarType d, const Inst& i) {
   const auto rounding = isa::Rounding(i.mode);
-  double v = value_of(s, a & ones(isa::bits(s)), (i.flags & flag_ftz) != 0 && s == ScalarType::f32);
+  const bool to_f16 = d == ScalarType::f16 && s == ScalarType::f32;  // keeps subnormals under .ftz too, on an H200
+  a &= ones(isa::bits(s));
+  double v = value_of(s, a, (i.flags & flag_ftz) != 0 && s == ScalarType::f32 && !to_f16);
   const bool satfinite = (i.flags & flag_satfinite) != 0;
   if (d == ScalarType::tf32 && s == ScalarType::f32 && !(i.flags & flag_relu))
     return num::f32_to_tf32(u32(a), rounding_of(rounding), satfinite);
-  if (d == ScalarType::f64 && s == ScalarType::f64 && std::isnan(v)) return a;
+  const bool full = (s == ScalarType::f64 || s == ScalarType::f32 || s == ScalarType::f16 || s == ScalarType::bf16) &&
+                    (d == ScalarType::f64 || d == ScalarType::f32 || s == ScalarType::f64);
+  if (std::isnan(v) && full) return nan_to_nan(a, s, d, i);
   v = to_whole(v, rounding);
-  if (i.flags & flag_sat) v = std::isnan(v) ? 0 : std::clamp(v, 0.0, 1.0);
+  if (i.flags & flag_sat) v = v > 1 ? 1 : v > 0 ? v : 0;
   if (i.flags & flag_relu && !(v > 0) && !std::isnan(v)) v = 0;
   u64 word = num::encode(d, v, rounding_of(rounding), satfinite);
-  if (std::isnan(v) && d == ScalarType::f32 && s != ScalarType::f32) word = num::canonical_nan(d);
   if (i.flags & flag_ftz && d == ScalarType::f32 && !(word & 0x7F800000u)) word &= 0x80000000u;
   return word;
 }
@@ -88,7 +109,8 @@ u64 converted(u64 a, ScalarType s, ScalarType d, const Inst& i) {
   }
   if (is_real(d)) return real_to_real(a, s, d, i);
   const bool ftz = (i.flags & flag_ftz) != 0 && s == ScalarType::f32;
-  return real_to_integer(to_whole(value_of(s, a & ones(isa::bits(s)), ftz), isa::Rounding(i.mode)), d);
+  return real_to_integer(to_whole(value_of(s, a & ones(isa::bits(s)), ftz), isa::Rounding(i.mode)), d,
+                         s == ScalarType::f64);
 }
 
 // A narrow result fills its register by sign or zero extension.

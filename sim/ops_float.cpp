@@ -24,19 +24,21 @@ inline float quiet(float v) { return v == v ? v : std::bit_cast<float>(0x7FFFFFF
 // The plain f32 and f64 forms, which vectorise.
 struct FAdd {
   static float apply(float a, float b) { return quiet(a + b); }
-  static double apply(double a, double b) { return a + b; }
+  static double apply(double a, double b) { return chosen(a, b, a + b); }
 };
 struct FSub {
   static float apply(float a, float b) { return quiet(a - b); }
-  static double apply(double a, double b) { return a - b; }
+  static double apply(double a, double b) { return chosen(a, b, a - b); }
 };
 struct FMul {
   static float apply(float a, float b) { return quiet(a * b); }
-  static double apply(double a, double b) { return a * b; }
+  static double apply(double a, double b) { return chosen(a, b, a * b); }
 };
 struct FFma {
   static float apply(float a, float b, float c) { return quiet(std::fma(a, b, c)); }
-  static double apply(double a, double b, double c) { return std::fma(a, b, c); }
+  static double apply(double a, double b, double c) {
+    return b != b ? chosen(a, b, b) : chosen(a, c, std::fma(a, b, c));
+  }
 };
 // min and max: a NaN loses against a number, -0 is less than +0.
 template <bool is_max>
@@ -44,25 +46,52 @@ struct FExtremum {
   template <class T>
   static T apply(T a, T b) {
     const bool a_wins = is_max ? (a > b || (a == b && !std::signbit(a))) : (a < b || (a == b && std::signbit(a)));
-    const T r = a_wins || b != b ? a : b;
+    const T r = a_wins || (b != b && a == a) ? a : b;
     if constexpr (sizeof(T) == 4)
       return quiet(r);
     else
-      return r;
+      return chosen(a, b, r);
   }
 };
 struct FNeg {
-  template <class T>
-  static T apply(T a) {
-    return -a;
-  }
+  static float apply(float a) { return quiet(-a); }
 };
 struct FAbs {
-  template <class T>
-  static T apply(T a) {
-    return std::fabs(a);
-  }
+  static float apply(float a) { return quiet(std::fabs(a)); }
 };
+
+int source_count(Opcode op) {
+  switch (op) {
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul:
+    case Opcode::div:
+    case Opcode::min:
+    case Opcode::max: return 2;
+    case Opcode::fma:
+    case Opcode::mad: return 3;
+    case Opcode::neg:
+    case Opcode::abs:
+    case Opcode::rcp:
+    case Opcode::sqrt:
+    case Opcode::rsqrt:
+    case Opcode::ex2:
+    case Opcode::lg2:
+    case Opcode::sin:
+    case Opcode::cos:
+    case Opcode::tanh: return 1;
+    default: return 0;
+  }
+}
+
+// Of several NaNs, an f64 instruction returns the second source's, else the third's, else the first's; div the first's.
+// It is quiet and keeps its sign and payload. As an H200 does; the CPU's own choice is another.
+u64 f64_nan(Opcode op, const double* sources, int count, double otherwise) {
+  constexpr int order[] = {1, 2, 0}, division[] = {0, 1, 2};
+  for (const int k : op == Opcode::div ? division : order)
+    if (k < count && std::isnan(sources[k])) return quiet_f64(std::bit_cast<u64>(sources[k]));
+  return std::bit_cast<u64>(otherwise);
+}
 
 // The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
 enum : std::uint8_t {
@@ -79,11 +108,11 @@ FloatRules rules_of(const Inst& i) {
   return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
 }
 
+// The sign under .xorsign is that of the words, and comes later: a NaN that loses has one too.
 double extremum_of(const Inst& i, bool is_max, double a, double b) {
   const bool propagate = (i.flags & flag_nan) != 0;
   if (!(i.flags & (flag_xorsign | flag_abs))) return extremum(is_max, a, b, propagate);
-  const double r = extremum(is_max, std::fabs(a), std::fabs(b), propagate);
-  return i.flags & flag_xorsign ? std::copysign(r, std::signbit(a) != std::signbit(b) ? -1.0 : 1.0) : r;
+  return extremum(is_max, std::fabs(a), std::fabs(b), propagate);
 }
 
 // min and max of three. PTX ISA "max": f32 only.
@@ -113,7 +142,9 @@ Status mixed(Context& c, const Inst& i, Mask lanes) {
     double product = num::to_double(half, a[l] & 0xFFFF), sum = num::to_double(ScalarType::f32, e[l]);
     if (op == Opcode::fma) product *= num::to_double(half, b[l] & 0xFFFF);
     if (op == Opcode::sub) sum = -sum;
-    d[l] = u32(round_to(ScalarType::f32, add_to_odd(product, sum), rules_of(i)));
+    const FloatRules rules = rules_of(i);
+    const double v = signed_zero(product, sum, add_to_odd(product, sum), rules.rounding);
+    d[l] = u32(round_to(ScalarType::f32, v, rules));
   }
   return Status::next;
 }
@@ -137,11 +168,12 @@ double combine(Opcode op, const Inst& i, ScalarType t, double a, double b, doubl
   volatile double x = a, y = b, z = e;
   const num::Rounding r = num::Rounding(i.mode & 7);
   switch (op) {
-    case Opcode::add: return wide ? f64_rounded(r, [&] { return x + y; }) : add_to_odd(a, b);
-    case Opcode::sub: return wide ? f64_rounded(r, [&] { return x - y; }) : add_to_odd(a, -b);
+    case Opcode::add: return wide ? f64_rounded(r, [&] { return x + y; }) : signed_zero(a, b, add_to_odd(a, b), r);
+    case Opcode::sub: return wide ? f64_rounded(r, [&] { return x - y; }) : signed_zero(a, -b, add_to_odd(a, -b), r);
     case Opcode::mul: return wide ? f64_rounded(r, [&] { return x * y; }) : a * b;
     case Opcode::fma:
-    case Opcode::mad: return wide ? f64_rounded(r, [&] { return std::fma(x, y, z); }) : add_to_odd(a * b, e);
+    case Opcode::mad:
+      return wide ? f64_rounded(r, [&] { return std::fma(x, y, z); }) : signed_zero(a * b, e, add_to_odd(a * b, e), r);
     case Opcode::min:
     case Opcode::max: return extremum_of(i, op == Opcode::max, a, b);
     case Opcode::neg: return -a;
@@ -161,16 +193,17 @@ double combine(Opcode op, const Inst& i, ScalarType t, double a, double b, doubl
 
 u64 element(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
   const Opcode op = i.operation->opcode;
-  if (op == Opcode::neg || op == Opcode::abs) {  // sign bit only; NaN payloads stay
-    const u64 sign = u64{1} << (isa::bits(t) - 1);
-    return op == Opcode::neg ? a ^ sign : a & ~sign;
-  }
   // A factor that a copy filled in from outside of the tensor makes the sum zero.
   if (i.flags & flag_oob && ((a & 0x7FFF) == isa::oob_nan || (b & 0x7FFF) == isa::oob_nan)) return 0;
   const FloatRules rules = rules_of(i);
   const double v = combine(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
-  if (t == ScalarType::f64 && std::isnan(v)) return std::bit_cast<u64>(v);
-  return round_to(t, v, rules);
+  if (t == ScalarType::f64 && std::isnan(v)) {
+    const double sources[] = {std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(e)};
+    return f64_nan(op, sources, source_count(op), v);
+  }
+  const u64 word = round_to(t, v, rules);
+  const u64 sign = u64{1} << (isa::bits(t) - 1);
+  return i.flags & flag_xorsign && !std::isnan(v) ? (word & ~sign) | ((a ^ b) & sign) : word;
 }
 
 template <class W>
@@ -216,33 +249,13 @@ Handler plain(Opcode op) {
     case Opcode::mad: return ternary<FFma, T>;
     case Opcode::min: return binary<FExtremum<false>, T>;
     case Opcode::max: return binary<FExtremum<true>, T>;
-    case Opcode::neg: return unary<FNeg, T>;
-    case Opcode::abs: return unary<FAbs, T>;
-    default: return nullptr;
-  }
-}
-
-int source_count(Opcode op) {
-  switch (op) {
-    case Opcode::add:
-    case Opcode::sub:
-    case Opcode::mul:
-    case Opcode::div:
-    case Opcode::min:
-    case Opcode::max: return 2;
-    case Opcode::fma:
-    case Opcode::mad: return 3;
     case Opcode::neg:
+      if constexpr (sizeof(T) == 4) return unary<FNeg, T>;
+      return nullptr;
     case Opcode::abs:
-    case Opcode::rcp:
-    case Opcode::sqrt:
-    case Opcode::rsqrt:
-    case Opcode::ex2:
-    case Opcode::lg2:
-    case Opcode::sin:
-    case Opcode::cos:
-    case Opcode::tanh: return 1;
-    default: return 0;
+      if constexpr (sizeof(T) == 4) return unary<FAbs, T>;
+      return nullptr;
+    default: return nullptr;
   }
 }
 
@@ -261,7 +274,7 @@ bool test(isa::TestpOp op, double v, bool subnormal) {
     case TestpOp::infinite: return std::isinf(v);
     case TestpOp::number: return !std::isnan(v);
     case TestpOp::notanumber: return std::isnan(v);
-    case TestpOp::normal: return std::isfinite(v) && v != 0 && !subnormal;
+    case TestpOp::normal: return std::isfinite(v) && !subnormal;  // zeros too, on an H200
     default: return subnormal;
   }
 }

@@ -238,8 +238,10 @@ Status carry_add(Context& c, const Inst& i, Mask lanes) {
     const int l = first_lane(m);
     const unsigned in = i.flags & 1 ? c.warp->carry >> l & 1 : 0;
     unsigned __int128 sum = 0;
+    // A subtraction adds the complement: CC.CF is what that sum carries, so it is 0 for a borrow. PTX leaves a chain of
+    // both kinds open; an H200 does this.
     if (i.mode == 1)
-      sum = (unsigned __int128)a[l] - b[l] - in;  // CC.CF holds the borrow
+      sum = (unsigned __int128)a[l] + Word<T>(~b[l]) + (i.flags & 1 ? in : 1);
     else
       sum = (unsigned __int128)a[l] + b[l] + in;
     d[l] = Word<T>(sum);

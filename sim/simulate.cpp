@@ -93,7 +93,7 @@ std::uint32_t of_cta(Special s, const Cta& cta) {
     case Special::nctaid_y: return g.y;
     case Special::nctaid_z: return g.z;
     case Special::nsmid: return 1;
-    case Special::is_explicit_cluster: return k.volume() > 1;
+    case Special::is_explicit_cluster: return k.volume() > 1 ? ~0u : 0;  // a predicate: a bit for each lane
     case Special::clusterid_x: return id.x / k.x;
     case Special::clusterid_y: return id.y / k.y;
     case Special::clusterid_z: return id.z / k.z;

@@ -18,7 +18,8 @@ class MapCheck {
   void run() {
     const auto rank = std::size_t(std::clamp(map_.rank, 0, isa::tma_max_rank));
     for (std::size_t i = 0; i < rank; ++i) say(rules::tma_box(map_.box[i]), "box[" + std::to_string(i) + "]");
-    const std::int64_t inner = std::int64_t(map_.box[0]) * isa::bits(map_.dtype) / 8;
+    const std::uint32_t row = map_.im2col ? map_.im2col->channels : map_.box[0];
+    const std::int64_t inner = std::int64_t(row) * isa::bits(map_.dtype) / 8;
     say(rules::tma_inner_bytes(inner), "the inner extent of the box in bytes");
     say(rules::tma_inner_span(map_.swizzle, inner),
         "the inner extent of the box in bytes, with the " + std::string(isa::spelling(map_.swizzle)) + " swizzle");
