@@ -1,12 +1,16 @@
 """What the generators of cases about numbers share: many forms of instructions, each over the same operands."""
 
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
-FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
+PTXAS = os.environ.get("KILN_PTXAS") or shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
 HEAD = "// Made by {maker}. {what}\n.version 8.8\n.target sm_90a\n.address_size 64\n"
 FORMS_PER_ENTRY = 12
 THREADS = 256
@@ -96,7 +100,7 @@ def refused(text):
         path = pathlib.Path(folder, "k.ptx")
         path.write_text(text)
         said = subprocess.run(
-            ["/usr/local/cuda/bin/ptxas", "-arch=sm_90a", "-o", "/dev/null", str(path)], capture_output=True, text=True
+            [PTXAS, "-arch=sm_90a", "-o", "/dev/null", str(path)], capture_output=True, text=True
         ).stderr
     return {int(line) for line in re.findall(r"line (\d+); error", said)}
 
