@@ -1,18 +1,20 @@
 // The simulator against a GPU, byte for byte: the same PTX text and launch contract on both, and every buffer compared.
 //
-//   gpu_compare [--keep FOLDER | --recorded FOLDER] CASE.json...
+//   gpu_compare [--keep FOLDER | --recorded FOLDER] [--note FILE] CASE.json...
+//   gpu_compare --noted FILE CASE.json...
 //
 // CASE.json is a launch contract beside CASE.ptx. --keep writes what the GPU left in the buffers; --recorded compares
-// with that and needs no GPU. A buffer `approx ...` holds f32 results of functions that no standard defines to the last
+// with that and needs no GPU. --note adds a digest of each buffer to a file; --noted compares with those, and needs
+// nothing else. A buffer `approx ...` holds f32 results of functions that no standard defines to the last
 // bit: their distance is reported, and is no difference.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,7 @@ constexpr int skipped = 77;
 constexpr std::uint64_t shown_per_buffer = 3;
 
 struct Options {
-  std::string keep{}, recorded{};
+  std::string keep{}, recorded{}, note{}, noted{};
   std::vector<std::string> cases{};
 };
 
@@ -124,6 +126,53 @@ void run_on_simulator(const Case& c, launch::Contract& contract) {
     give_up(fmt::format("{}: the simulator: {}", c.name, sim::spelling(result.outcome)), sink);
 }
 
+bool is_approximate(const launch::Buffer& b) { return b.name.starts_with("approx"); }
+
+// FNV-1a.
+std::uint64_t digest(const Bytes& bytes) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const std::uint8_t b : bytes) hash = (hash ^ b) * 0x100000001B3;
+  return hash;
+}
+
+// What a launch changed, a line for each buffer: digest, case, buffer.
+std::string noted_line(const Case& c, const launch::Buffer& b) {
+  return fmt::format("{:016x} {} {}\n", digest(b.bytes), c.name, b.name);
+}
+
+void note(const std::string& path, const Case& c, const launch::Contract& result) {
+  std::string text;
+  if (std::filesystem::exists(path)) {
+    const Bytes before = harness::read_file(path);
+    text.assign(before.begin(), before.end());
+  }
+  for (std::size_t i = 0; i < result.buffers.size(); ++i) {
+    const launch::Buffer& b = result.buffers[i];
+    if (!is_approximate(b) && b.bytes != c.contract.buffers[i].bytes) text += noted_line(c, b);
+  }
+  harness::write_file(path, text);
+}
+
+// The simulator against digests. A buffer without one must be as it was.
+Tally compare_noted(const Case& c, const std::string& path) {
+  launch::Contract simulated = c.contract;
+  run_on_simulator(c, simulated);
+  const Bytes file = harness::read_file(path);
+  const std::string text(file.begin(), file.end());
+  Tally tally;
+  for (std::size_t i = 0; i < simulated.buffers.size(); ++i) {
+    const launch::Buffer& b = simulated.buffers[i];
+    if (is_approximate(b)) continue;
+    const bool untouched = b.bytes == c.contract.buffers[i].bytes;
+    const bool known = text.find(fmt::format(" {} {}\n", c.name, b.name)) != std::string::npos;
+    tally.bytes += known ? b.bytes.size() : 0;
+    if (known ? text.find(noted_line(c, b)) != std::string::npos : untouched) continue;
+    fmt::print("  {} [{}]: not what the GPU left\n", c.name, b.name);
+    ++tally.differences;
+  }
+  return tally;
+}
+
 // f32 words that lie so many representable numbers apart.
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
   const auto place = [](std::uint64_t w) { return w >> 31 & 1 ? -std::int64_t(w & 0x7FFFFFFF) : std::int64_t(w); };
@@ -144,7 +193,7 @@ std::string operands_at(const launch::Contract& contract, const launch::Buffer& 
 
 void compare_buffer(const Case& c, const launch::Contract& simulated, const launch::Buffer& mine,
                     const launch::Buffer& gpu, Tally& tally) {
-  const bool approximate = mine.name.starts_with("approx");
+  const bool approximate = is_approximate(mine);
   std::uint64_t wrong = 0, furthest = 0, furthest_at = 0;
   if (mine.bytes != gpu.bytes || approximate)
     for (std::uint64_t i = 0; i < mine.elements(); ++i) {
@@ -164,35 +213,44 @@ void compare_buffer(const Case& c, const launch::Contract& simulated, const laun
   tally.differences += wrong;
 }
 
+void print_outcome(const Case& c, const Tally& tally) {
+  fmt::print("{} {}: {} launches, {} bytes compared, {} differences\n", tally.differences == 0 ? "ok  " : "FAIL",
+             c.name, c.contract.launches.size(), tally.bytes, tally.differences);
+}
+
 Tally compare_case(const std::string& json, const Options& options) {
   const Case c = read_case(json);
+  if (!options.noted.empty()) {
+    const Tally tally = compare_noted(c, options.noted);
+    print_outcome(c, tally);
+    return tally;
+  }
   launch::Contract gpu = c.contract, simulated = c.contract;
   if (options.recorded.empty())
     run_on_gpu(c, gpu);
   else
     recall(options.recorded, c, gpu);
   if (!options.keep.empty()) keep(options.keep, c, gpu);
-  const auto start = std::chrono::steady_clock::now();
+  if (!options.note.empty()) note(options.note, c, gpu);
   run_on_simulator(c, simulated);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Tally tally;
   for (std::size_t i = 0; i < gpu.buffers.size(); ++i)
     if (gpu.buffers[i].bytes != c.contract.buffers[i].bytes || simulated.buffers[i].bytes != gpu.buffers[i].bytes)
       compare_buffer(c, simulated, simulated.buffers[i], gpu.buffers[i], tally);
-  fmt::print("{} {}: {} launches, {} bytes compared, {} differences ({:.1f} s simulated)\n",
-             tally.differences == 0 ? "ok  " : "FAIL", c.name, c.contract.launches.size(), tally.bytes,
-             tally.differences, seconds);
+  print_outcome(c, tally);
   return tally;
 }
 
 Options read_arguments(int count, char** words) {
   Options o;
+  const std::map<std::string, std::string*> with_value = {
+      {"--keep", &o.keep}, {"--recorded", &o.recorded}, {"--note", &o.note}, {"--noted", &o.noted}};
   for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if ((word == "--keep" || word == "--recorded") && i + 1 < count)
-      (word == "--keep" ? o.keep : o.recorded) = words[++i];
+    const auto option = with_value.find(words[i]);
+    if (option != with_value.end() && i + 1 < count)
+      *option->second = words[++i];
     else
-      o.cases.push_back(word);
+      o.cases.push_back(words[i]);
   }
   return o;
 }
@@ -202,10 +260,12 @@ Options read_arguments(int count, char** words) {
 int main(int count, char** words) {
   const Options options = read_arguments(count, words);
   if (options.cases.empty()) {
-    fmt::print(stderr, "usage: gpu_compare [--keep FOLDER | --recorded FOLDER] CASE.json...\n");
+    fmt::print(stderr,
+               "usage: gpu_compare [--keep FOLDER | --recorded FOLDER | --noted FILE] [--note FILE] CASE.json...\n");
     return 2;
   }
-  if (options.recorded.empty() && ::access("/dev/nvidiactl", F_OK) != 0 && ::access("/dev/nvidia0", F_OK) != 0) {
+  if (options.recorded.empty() && options.noted.empty() && ::access("/dev/nvidiactl", F_OK) != 0 &&
+      ::access("/dev/nvidia0", F_OK) != 0) {
     test::skip("gpu: there is no /dev/nvidia0 here");
     return skipped;
   }
