@@ -144,7 +144,8 @@ int RunReport::exit_code() const {
   switch (simulation->outcome) {
     case sim::Outcome::finished: return found;
     case sim::Outcome::fault:
-    case sim::Outcome::deadlock: return 1;
+    case sim::Outcome::deadlock:
+    case sim::Outcome::livelock: return 1;
     case sim::Outcome::step_limit:
     case sim::Outcome::incomplete: return 3;
   }

@@ -9,7 +9,7 @@ namespace kiln::sim {
 Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
   require(rules::memory_alignment(address, isa::mbarrier_bytes), "an mbarrier at shared address {:#x}", address);
   require(rules::mbarrier_count(count));
-  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0};
+  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0, {}, {}};
 }
 
 void MbarrierTable::invalidate(std::uint32_t address) {

@@ -83,6 +83,14 @@ struct Sync {
   AsyncId by = 0;           // the asynchronous operation that caused it, if one did
 };
 
+/// An access that orders others or may be watched for: an atomic one, or one that says more than .weak. PTX ISA "Memory
+/// Consistency Model".
+inline bool is_strong(const ir::Operation& op) {
+  const isa::Semantics s = op.modifiers.semantics;
+  return op.opcode == isa::Opcode::atom || op.opcode == isa::Opcode::red ||
+         (s != isa::Semantics::none && s != isa::Semantics::weak);
+}
+
 /// Receives everything; every default does nothing. `operation` is null for events that no instruction caused.
 class Observer {
  public:

@@ -19,11 +19,6 @@ std::uint16_t bits(std::uint64_t first, std::uint64_t last) {
   return std::uint16_t((last - first == Shadow::granule ? whole : (1u << (last - first)) - 1) << first);
 }
 
-bool is_strong(const ir::Operation& op, AccessKind kind) {
-  const isa::Semantics s = op.modifiers.semantics;
-  return kind == AccessKind::atomic || (s != isa::Semantics::none && s != isa::Semantics::weak);
-}
-
 }  // namespace
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
@@ -114,7 +109,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   x.epoch = w.knowledge.epoch();
   x.async = id;
   x.proxy = proxy;
-  x.strong = is_strong(op, kind);
+  x.strong = kind == AccessKind::atomic || is_strong(op);
   if (writes_accumulator) x.accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
   accesses_.push_back(x);
   return w.last = AccessId(accesses_.size() - 1);
