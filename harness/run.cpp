@@ -73,6 +73,8 @@ class Run {
   }
 
   void simulate(const ir::Module& module) {
+    if (options_.on_ready && !stage("schedules", [&] { return options_.on_ready(module, report.ptx, contract_); }))
+      return;
     report.simulation =
         stage("simulate", [&] { return sim::simulate(module, contract_, options_.simulation, report.findings); });
   }
