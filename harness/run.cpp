@@ -71,6 +71,8 @@ class Run {
   }
 
   void simulate(const ir::Module& module) {
+    if (options_.on_ready && !stage("schedules", [&] { return options_.on_ready(module, report.ptx, contract_); }))
+      return;
     Views views(options_.views);
     report.simulation = stage("simulate", [&] {
       return sim::simulate(module, contract_, options_.simulation, report.findings, views.observer());
@@ -138,7 +140,8 @@ int RunReport::exit_code() const {
   switch (simulation->outcome) {
     case sim::Outcome::finished: return found;
     case sim::Outcome::fault:
-    case sim::Outcome::deadlock: return 1;
+    case sim::Outcome::deadlock:
+    case sim::Outcome::livelock: return 1;
     case sim::Outcome::step_limit:
     case sim::Outcome::incomplete: return 3;
   }

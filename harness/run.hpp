@@ -30,6 +30,8 @@ struct RunOptions {
   ViewOptions views{};     // of a simulated run
   std::string keep{};      // a folder for the PTX, the cubin and the contract; empty: nothing is kept
   std::function<void(std::string_view stage)> on_stage = [](std::string_view) {};
+  /// Called when everything is ready to be simulated; false: leave it at that. May be empty.
+  std::function<bool(const ir::Module&, const diag::SourcePtr& ptx, const launch::Contract&)> on_ready{};
 };
 
 /// One step and how long it took.

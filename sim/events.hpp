@@ -2,9 +2,10 @@
 // cluster).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <queue>
+#include <span>
 #include <vector>
 
 #include "ptx/ir/code.hpp"
@@ -15,6 +16,8 @@ namespace kiln::sim {
 struct Event {
   std::uint64_t time = 0;
   std::uint64_t order = 0;  // of issue: decides between equal times
+  std::uint64_t name = 0;   // who asked and the how-manieth of his it is: the same in every schedule
+  std::uint64_t warp = 0;   // name of the warp that it works for
   const ir::Operation* operation = nullptr;
   std::function<void()> action{};
 };
@@ -22,24 +25,32 @@ struct Event {
 /// Events by time.
 class EventQueue {
  public:
-  void add(std::uint64_t time, const ir::Operation* operation, std::function<void()> action) {
-    queue_.push({time, ++order_, operation, std::move(action)});
+  void add(Event e) {
+    e.order = ++order_;
+    heap_.push_back(std::move(e));
+    std::push_heap(heap_.begin(), heap_.end(), later);
   }
-  bool empty() const { return queue_.empty(); }
-  std::uint64_t next_time() const { return queue_.top().time; }
+  bool empty() const { return heap_.empty(); }
+  std::uint64_t next_time() const { return heap_.front().time; }
   Event take() {
-    Event e = std::move(const_cast<Event&>(queue_.top()));  // popped at once: nobody sees it moved from
-    queue_.pop();
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Event e = std::move(heap_.back());
+    heap_.pop_back();
+    return e;
+  }
+  /// All that are in flight, in no particular order.
+  std::span<const Event> pending() const { return heap_; }
+  /// Takes one out of turn, by its place in pending().
+  Event take(std::size_t at) {
+    Event e = std::move(heap_[at]);
+    heap_.erase(heap_.begin() + std::ptrdiff_t(at));
+    std::make_heap(heap_.begin(), heap_.end(), later);
     return e;
   }
 
  private:
-  struct Later {
-    bool operator()(const Event& x, const Event& y) const {
-      return x.time != y.time ? x.time > y.time : x.order > y.order;
-    }
-  };
-  std::priority_queue<Event, std::vector<Event>, Later> queue_;
+  static bool later(const Event& x, const Event& y) { return x.time != y.time ? x.time > y.time : x.order > y.order; }
+  std::vector<Event> heap_{};
   std::uint64_t order_ = 0;
 };
 

@@ -3,6 +3,13 @@
 #include "ptx/rules/execution.hpp"
 
 namespace kiln::sim {
+namespace {
+
+// Ticks that an adversary holds a completion back while others run: far longer than a machine would, short enough that
+// a thread that polls for it does not poll for ever.
+constexpr std::uint32_t latest_completion = 1 << 16;
+
+}  // namespace
 
 std::uint32_t Cta::live_threads() const {
   std::uint32_t n = 0;
@@ -19,8 +26,10 @@ void Cluster::wake(WaitKind kind) {
 }
 
 void Cluster::later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation,
-                    std::function<void()> action) {
-  events.add(now + least + random.below(spread), operation, std::move(action));
+                    std::function<void()> action, std::uint64_t name) {
+  std::uint32_t delay = least + random.below(spread);
+  if (grid.options.strategy == Strategy::adversarial) delay = random.below(2) ? 0 : latest_completion;
+  events.add({now + delay, 0, name ? name : next_name(), actor.warp, operation, std::move(action)});
 }
 
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
@@ -29,6 +38,12 @@ bool whole_warp(Context& c, const Inst& i, Mask lanes) {
     c.grid->report(i.operation, v.rule, std::to_string(v.given));
   return true;
 }
+
+std::uint64_t warp_name(const Cta& cta, const Warp& warp) {
+  return (std::uint64_t(cta.cluster->grid.number) << 48 | std::uint64_t(cta.index) << 8 | warp.index) + 1;
+}
+
+std::uint64_t Cluster::next_name() { return Random(actor.name + 0x9E3779B97F4A7C15u * ++*actor.asked).next(); }
 
 void check_cta_mask(const Context& c, std::uint32_t mask) {
   const std::size_t ctas = c.cluster->ctas.size();

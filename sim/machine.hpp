@@ -34,6 +34,10 @@ namespace kiln::sim {
 
 struct Cta;
 struct Cluster;
+namespace schedule {
+class Schedule;     // sim/schedule/schedule.hpp
+struct Recording;   // sim/schedule/recording.hpp
+}  // namespace schedule
 
 /// One launch while it runs.
 struct Grid {
@@ -51,6 +55,8 @@ struct Grid {
   AsyncId last_async = 0;
   std::vector<bool> cancelled{};  // clusters that a running one has taken over
   num::GemmKernel gemm{};
+  schedule::Schedule* schedule = nullptr;    // decides instead of chance
+  schedule::Recording* recording = nullptr;  // what was decided is written here
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
   std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
 
@@ -93,6 +99,7 @@ struct TensorOp {
   AsyncId id = 0;
   std::uint32_t thread = 0;
   std::function<void()> action{};
+  std::uint64_t name = 0;  // of its event
 };
 
 /// The tensor core's queue: in order, one at a time. A commit waits for what its own thread issued before.
@@ -101,6 +108,7 @@ struct TensorQueue {
     std::uint64_t after = 0;  // sequence number of the last operation it tracks
     const ir::Operation* operation = nullptr;
     std::function<void()> action{};
+    std::uint64_t name = 0;  // of its event
   };
   std::deque<TensorOp> waiting{};
   std::uint64_t issued = 0, completed = 0;
@@ -136,6 +144,14 @@ struct Cta {
   void wake(WaitKind kind);
 };
 
+/// Who asks for asynchronous operations: a warp or an event, and how many it has asked for.
+struct Actor {
+  std::uint64_t name = 0;
+  std::uint64_t warp = 0;  // name of the warp that the actor is or works for
+  std::uint64_t* asked = nullptr;
+  const ir::Operation* operation = nullptr;  // of an event
+};
+
 struct Cluster {
   Grid& grid;
   std::uint32_t index = 0;
@@ -149,12 +165,21 @@ struct Cluster {
   std::uint32_t barrier_arrived = 0;
   std::uint64_t barrier_generation = 0;
   std::uint64_t stamp = 0;  // grows with everything that a waiting thread could notice
+  std::uint64_t writes = 0;  // and with everything that a thread which polls memory could
+  Actor actor{};            // who is at work
+  bool others_follow = false;  // clusters of the launch have not run yet
 
   void wake(WaitKind kind);
   /// Something a blocked thread of this kind may wait for has changed.
   void changed(WaitKind kind) { ++stamp, wake(kind); }
-  /// Runs `action` a seeded while from now, at least `least` and less than `least + spread` ticks.
-  void later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation, std::function<void()> action);
+  /// Runs `action` a seeded while from now, at least `least` and less than `least + spread` ticks. `name` is that of
+  /// the event; 0: the actor's next.
+  void later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation, std::function<void()> action,
+             std::uint64_t name = 0);
+  /// A name for what the actor asks for: the same in every schedule in which the actor comes as far.
+  std::uint64_t next_name();
+  /// Grows when anything happens that a thread could be waiting for.
+  std::uint64_t activity() const { return stamp + writes; }
 };
 
 /// What a handler sees: the thread group that executes and everything around it.
@@ -256,11 +281,16 @@ void issue_tensor_op(Cta& cta, TensorOp op);
 void start_tensor_op(Cta& cta);
 void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action);
 
-/// Runs one fragment of a warp (or several in turn) for at most `budget` instructions.
-void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, const ir::Operation*& current);
+/// A name for a warp: unique in a run, never 0.
+std::uint64_t warp_name(const Cta& cta, const Warp& warp);
+
+/// True when a wait on an mbarrier (try_wait, test_wait) would let the lanes pass, or has to be executed to find out
+/// what is wrong with it.
+bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes);
+
 /// Runs a cluster to its end.
 Outcome run_cluster(Cluster& cluster);
-/// Reports what every blocked thread waits for.
-void report_deadlock(Cluster& cluster);
+/// A thread has read memory that others may change, or tried to change it in vain: it may be spinning.
+void note_poll(Context& c, const Inst& i, Mask lanes);
 
 }  // namespace kiln::sim

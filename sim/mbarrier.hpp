@@ -4,8 +4,12 @@
 // mirror that no longer agrees tells that somebody stored over a live barrier.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <vector>
+
+#include "ptx/ir/code.hpp"
 
 namespace kiln::sim {
 
@@ -15,6 +19,21 @@ struct Mbarrier {
   std::uint32_t expected = 0;  // arrivals per phase
   std::uint32_t pending = 0;   // arrivals that the current phase still needs
   std::int64_t tx = 0;         // bytes expected and not yet delivered
+
+  /// Who arrived last, and which instructions ever did: what a deadlock's report says.
+  struct Arrival {
+    const ir::Operation* operation = nullptr;
+    std::uint64_t phase = 0;
+    std::uint32_t cta = 0, warp = 0;  // index in the grid, in the CTA
+    std::uint32_t lanes = 0;          // 0: an asynchronous operation
+  };
+  Arrival last{};
+  std::vector<const ir::Operation*> arrivers{};
+
+  void arrived(const Arrival& a) {
+    last = a;
+    if (std::find(arrivers.begin(), arrivers.end(), a.operation) == arrivers.end()) arrivers.push_back(a.operation);
+  }
 
   /// The word that shared memory shows, and that arrive returns as the state: phase << 40 | pending << 20 | expected.
   std::uint64_t word() const {

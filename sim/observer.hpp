@@ -103,6 +103,13 @@ struct Transfer {
   std::uint32_t mbarrier_cta = 0;
   std::uint64_t mbarrier = 0;
 };
+/// An access that orders others or may be watched for: an atomic one, or one that says more than .weak. PTX ISA "Memory
+/// Consistency Model".
+inline bool is_strong(const ir::Operation& op) {
+  const isa::Semantics s = op.modifiers.semantics;
+  return op.opcode == isa::Opcode::atom || op.opcode == isa::Opcode::red ||
+         (s != isa::Semantics::none && s != isa::Semantics::weak);
+}
 
 /// Receives everything; every default does nothing. `operation` is null for events that no instruction caused.
 class Observer {

@@ -110,6 +110,7 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const int bits = isa::bits(t);
   const auto bytes = u32(bits / 8), whole = bytes * i.count;
+  bool changed = false;
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Place p = locate(c, Space(i.space), c.address(i, l), whole, whole, l);
@@ -121,11 +122,16 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
       const u64 b = narrow(c.read(c.slot(i, i.count + k), l), bits);
       const u64 e = i.flags ? narrow(c.read(c.slot(i, 2u * i.count), l), bits) : 0;
       const u64 now = combined(Combine(i.mode), t, old, b, e, p.space == Space::global);
+      changed |= now != old;
       std::memcpy(p.view.data + k * bytes, &now, bytes);
       c.write(c.slot(i, k), l, old);
     }
     p.view.mark(whole);
   }
+  if (changed)
+    ++c.cluster->writes;
+  else
+    note_poll(c, i, lanes);
   return Status::next;
 }
 

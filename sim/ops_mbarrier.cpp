@@ -40,6 +40,10 @@ void signal_mbarrier(Cta& cta, std::uint32_t address, std::int64_t arrivals, std
     o->sync({}, operation,
             {arrivals ? SyncKind::mbarrier_arrive : SyncKind::mbarrier_complete, cta.index, address,
              arrivals ? cta.mbarriers.at(address).phase : std::uint64_t(bytes), by});
+  if (const ir::Operation* by_event = cta.cluster->actor.operation) {
+    Mbarrier& b = cta.mbarriers.at(address);
+    b.arrived({by_event, b.phase, 0, 0, 0});
+  }
   settle(cta, address, arrivals ? cta.mbarriers.arrive(address, arrivals) : cta.mbarriers.complete(address, bytes));
 }
 
@@ -110,6 +114,7 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
       tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
     }
     const u64 state = table.at(o.address).word();
+    table.at(o.address).arrived({i.operation, phase_of_state(state), c.cta->index, c.warp->index, 1u << l});
     const std::int64_t arrivals = i.flags & flag_expect ? 1 : n;
     tell(c, i, l, o, SyncKind::mbarrier_arrive, phase_of_state(state));
     const bool flipped =
@@ -185,6 +190,14 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+bool passes(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const Object o = object(c, i, first_lane(m));
+    if (!phase_done(c, i, o.owner->mbarriers.at(o.address), first_lane(m))) return false;
+  }
+  return true;
+}
+
 Status pending_count(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto* a = c.lanes<u64>(i.a);
@@ -218,6 +231,14 @@ bool lower_wait(Lowering& l, const ir::Operation& op, Inst& inst, std::size_t at
 }
 
 }  // namespace
+
+bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
+  try {
+    return passes(c, i, lanes);
+  } catch (const Fault&) {
+    return true;
+  }
+}
 
 bool lower_mbarrier(Lowering& l, const ir::Operation& op, Inst& inst) {
   if (isa::unit(op.opcode) != isa::Unit::mbarrier) return false;

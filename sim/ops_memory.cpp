@@ -106,7 +106,27 @@ Status store(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], l, view.data + k * width);
     view.mark(bytes);
   }
+  ++c.cluster->writes;
   return Status::next;
+}
+
+// A load of what others may change at any time: a loop around it may be waiting.
+template <int width>
+Status polling_load(Context& c, const Inst& i, Mask lanes) {
+  const Status s = load<width>(c, i, lanes);
+  note_poll(c, i, lanes);
+  return s;
+}
+
+Handler polling(int width) {
+  switch (width) {
+    case 1: return polling_load<1>;
+    case 2: return polling_load<2>;
+    case 4: return polling_load<4>;
+    case 8: return polling_load<8>;
+    case 16: return polling_load<16>;
+    default: return nullptr;
+  }
 }
 
 template <bool loads>
@@ -135,6 +155,7 @@ bool lower_access(Lowering& l, const ir::Operation& op, Inst& inst, bool loads) 
   else
     l.append_all(inst, value, t);
   inst.run = loads ? of_width<true>(inst.width) : of_width<false>(inst.width);
+  if (loads && is_strong(op)) inst.run = polling(inst.width);
   return true;
 }
 
@@ -162,6 +183,7 @@ Status store_bulk(Context& c, const Inst& i, Mask lanes) {
     std::memset(p.view.data, 0, bytes);
     p.view.mark(bytes);
   }
+  ++c.cluster->writes;
   return Status::next;
 }
 

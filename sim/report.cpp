@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "ptx/rules/finding.hpp"
+#include "sim/scheduler.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -114,10 +116,40 @@ void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault&
   grid.sink.report(std::move(d));
 }
 
-void report_deadlock(Cluster& cluster) {
+Outcome end_in_deadlock(Cluster& cluster) {
   diag::Diagnostic d = rules::finding(rules::Rule::deadlock, {});
   add_waits(cluster, d);
+  explain_waits(cluster, d);
   cluster.grid.sink.report(std::move(d));
+  return Outcome::deadlock;
+}
+
+Outcome end_in_livelock(Cluster& cluster) {
+  const Program& program = cluster.grid.program;
+  diag::Diagnostic d = rules::finding(rules::Rule::livelock, {});
+  bool outside = false;
+  for (const Cta& cta : cluster.ctas)
+    for (const Warp& w : cta.warps)
+      for (int k = 0; k < w.fragment_count; ++k) {
+        const Fragment& f = w.fragments[std::size_t(k)];
+        if (f.blocked) continue;
+        outside |= f.poll.global && cluster.others_follow;
+        const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
+        if (d.where.place.empty()) d.where = where;
+        d.notes.push_back(
+            {fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f.pc, f.lanes),
+                         f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
+             where});
+      }
+  if (outside) {
+    const std::string message = "a wait for another cluster: clusters run one after the other";
+    const diag::Where where = d.where;
+    d = rules::finding(rules::Limit::unmodelled, message);
+    d.where = where;
+  }
+  add_waits(cluster, d);
+  cluster.grid.sink.report(std::move(d));
+  return outside ? Outcome::incomplete : Outcome::livelock;
 }
 
 }  // namespace kiln::sim

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include "ptx/rules/finding.hpp"
-#include "sim/machine.hpp"
 #include "sim/report.hpp"
+#include "sim/schedule/recording.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "sim/scheduler.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -14,6 +16,9 @@ constexpr std::uint32_t longest_run = 128;    // instructions of one warp before
 constexpr std::uint32_t stubborn_one_in = 8;  // runs that keep to one fragment, so that none starves
 constexpr int timeout_rounds = 64;            // fruitless time-outs before waiting counts as a deadlock
 constexpr std::uint64_t default_max_steps = 200'000'000;
+constexpr std::uint32_t many_polls = 1000;  // of one fragment, before it counts as spinning
+constexpr int still_rounds = 4;             // fruitless time-outs while the others spin
+constexpr std::uint32_t look_around = 256;  // turns between two looks for a livelock
 
 // After a block: the executing lanes stay, the others (guard false) go on behind the instruction.
 void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
@@ -42,13 +47,75 @@ void collect(Cluster& cluster, std::vector<Runnable>& out) {
       if (w.runnable()) out.push_back({&cta, &w});
 }
 
+void leave_cta(Cta& cta) {
+  cta.exited = true;
+  if (cta.cluster->grid.observer)
+    cta.cluster->grid.observer->sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_exit, cta.index, 0, 0, 0});
+  if (const rules::Verdict v = cta.tmem.leave(); v.broken()) {
+    const ir::Code& code = *cta.cluster->grid.program.code;
+    const ir::Operation* last = code.operations.empty() ? nullptr : &code.operations.back();
+    cta.cluster->grid.report(last, v.rule, fmt::format("{} columns that are still allocated", v.given));
+  }
+}
+
+// The event that is due first.
+void run_next_event(Cluster& cluster, const ir::Operation*& current) {
+  Event e = cluster.events.take();
+  if (schedule::Recording* r = cluster.grid.recording)
+    r->add({schedule::Decision::Kind::event, 0, 0, 0, 0, e.name, std::max(cluster.now, e.time)});
+  run_event(cluster, std::move(e), current);
+}
+
+// One run of one warp, then what has become due.
+void run_one(Cluster& cluster, const std::vector<Runnable>& runnable, const ir::Operation*& current) {
+  const Runnable next = runnable[cluster.random.below(std::uint32_t(runnable.size()))];
+  Warp& warp = *next.warp;
+  Turn turn;
+  turn.budget = 1 + cluster.random.below(longest_run);
+  if (warp.fragment_count > 1 && cluster.random.below(stubborn_one_in) == 0) turn.fragment = warp.any(cluster.random);
+  if (schedule::Recording* r = cluster.grid.recording) {
+    const auto kind = turn.fragment < 0 ? schedule::Decision::Kind::warp : schedule::Decision::Kind::fragment;
+    const int lane = turn.fragment < 0 ? 0 : first_lane(warp.fragments[std::size_t(turn.fragment)].lanes);
+    const std::size_t at = r->clusters.back().decisions.size();
+    r->add({kind, next.cta->rank, warp.index, std::uint32_t(lane), schedule::to_the_end, 0, 0});  // if it faults
+    const std::uint64_t tried = run_warp(cluster, *next.cta, warp, turn, current);
+    r->clusters.back().decisions[at].count = tried;
+  } else {
+    run_warp(cluster, *next.cta, warp, turn, current);
+  }
+  after_turn(*next.cta, warp);
+  while (!cluster.events.empty() && cluster.events.next_time() <= cluster.now) run_next_event(cluster, current);
+}
+
+// The strategies `random` and `adversarial`.
+Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
+  std::vector<Runnable> runnable;
+  Patience patience;
+  for (std::uint32_t turns = 1;; ++turns) {
+    collect(cluster, runnable);
+    if (!runnable.empty()) {
+      run_one(cluster, runnable, current);
+      if (turns % look_around == 0 && only_polls(cluster) && !patience.all_poll(cluster))
+        return end_in_livelock(cluster);
+      continue;
+    }
+    if (!cluster.events.empty()) {
+      run_next_event(cluster, current);
+      continue;
+    }
+    if (finished(cluster)) return Outcome::finished;
+    if (!patience.nobody_runs(cluster)) return end_in_deadlock(cluster);
+  }
+}
+
+}  // namespace
+
 bool finished(const Cluster& cluster) {
   for (const Cta& cta : cluster.ctas)
     if (cta.live_threads()) return false;
   return true;
 }
 
-// Lets every wait on an mbarrier time out. False when there is none.
 bool expire_waits(Cluster& cluster) {
   bool any = false;
   for (Cta& cta : cluster.ctas)
@@ -63,60 +130,74 @@ bool expire_waits(Cluster& cluster) {
   return any;
 }
 
-void leave_cta(Cta& cta) {
-  cta.exited = true;
-  if (cta.cluster->grid.observer)
-    cta.cluster->grid.observer->sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_exit, cta.index, 0, 0, 0});
-  if (const rules::Verdict v = cta.tmem.leave(); v.broken()) {
-    const ir::Code& code = *cta.cluster->grid.program.code;
-    const ir::Operation* last = code.operations.empty() ? nullptr : &code.operations.back();
-    cta.cluster->grid.report(last, v.rule, fmt::format("{} columns that are still allocated", v.given));
-  }
+bool Patience::nobody_runs(Cluster& cluster) {
+  rounds_ = stamp_ == cluster.stamp ? rounds_ + 1 : 0;
+  stamp_ = cluster.stamp;
+  if (rounds_ >= timeout_rounds || !expire_waits(cluster)) return false;
+  if (cluster.grid.recording) cluster.grid.recording->add({schedule::Decision::Kind::timeout});
+  return true;
 }
 
-void run_event(Cluster& cluster, const ir::Operation*& current) {
-  Event e = cluster.events.take();
+bool Patience::all_poll(Cluster& cluster) {
+  still_ = activity_ == cluster.activity() ? still_ + 1 : 0;
+  activity_ = cluster.activity();
+  if (still_ >= still_rounds) return false;
+  expire_waits(cluster);
+  for (Cta& cta : cluster.ctas)
+    for (Warp& w : cta.warps)
+      for (int k = 0; k < w.fragment_count; ++k) w.fragments[std::size_t(k)].poll.count = 0;
+  if (cluster.grid.recording) cluster.grid.recording->add({schedule::Decision::Kind::timeout});
+  return true;
+}
+
+bool only_polls(const Cluster& cluster) {
+  if (!cluster.events.empty()) return false;
+  bool any = false;
+  for (const Cta& cta : cluster.ctas)
+    for (const Warp& w : cta.warps)
+      for (int k = 0; k < w.fragment_count; ++k) {
+        const Fragment& f = w.fragments[std::size_t(k)];
+        if (f.blocked) continue;
+        if (f.poll.count < many_polls || f.poll.activity != cluster.activity()) return false;
+        any = true;
+      }
+  return any;
+}
+
+void note_poll(Context& c, const Inst& i, Mask lanes) {
+  Poll& poll = c.fragment->poll;
+  const int lane = first_lane(lanes);
+  if (poll.activity != c.cluster->activity()) poll = {};
+  poll.activity = c.cluster->activity();
+  ++poll.count;
+  poll.pc = c.fragment->pc;
+  poll.address = c.address(i, lane);
+  poll.value = c.read(c.slot(i, 0), lane);
+  poll.global = isa::Space(i.space) == isa::Space::global ||
+                (isa::Space(i.space) == isa::Space::generic &&
+                 locate(c, isa::Space::generic, poll.address, 1, 1, lane).space == isa::Space::global);
+}
+
+void after_turn(Cta& cta, const Warp& warp) {
+  if (warp.done() && !cta.exited && cta.live_threads() == 0) leave_cta(cta);
+  const std::uint64_t given = cta.cluster->grid.options.max_steps, limit = given ? given : default_max_steps;
+  if (cta.steps > limit)
+    throw Fault{Outcome::step_limit,
+                rules::finding(rules::Limit::step_limit, fmt::format("{} in CTA {}", limit, cta.index))};
+}
+
+void run_event(Cluster& cluster, Event e, const ir::Operation*& current) {
+  std::uint64_t asked = 0;
+  cluster.actor = {e.name, e.warp, &asked, e.operation};
   cluster.now = std::max(cluster.now, e.time);
   cluster.tick = cluster.now;
+  ++cluster.writes;
   current = e.operation;
   e.action();
+  cluster.actor = {};
 }
 
-// One run of one warp, then what has become due.
-void run_one(Cluster& cluster, const std::vector<Runnable>& runnable, std::uint64_t max_steps,
-             const ir::Operation*& current) {
-  const Runnable next = runnable[cluster.random.below(std::uint32_t(runnable.size()))];
-  run_warp(cluster, *next.cta, *next.warp, 1 + cluster.random.below(longest_run), current);
-  if (next.warp->done() && !next.cta->exited && next.cta->live_threads() == 0) leave_cta(*next.cta);
-  while (!cluster.events.empty() && cluster.events.next_time() <= cluster.now) run_event(cluster, current);
-  if (next.cta->steps > max_steps)
-    throw Fault{Outcome::step_limit,
-                rules::finding(rules::Limit::step_limit, fmt::format("{} in CTA {}", max_steps, next.cta->index))};
-}
-
-Outcome run_to_end(Cluster& cluster, const ir::Operation*& current) {
-  const std::uint64_t limit = cluster.grid.options.max_steps ? cluster.grid.options.max_steps : default_max_steps;
-  std::vector<Runnable> runnable;
-  std::uint64_t stamp = 0;
-  int rounds = 0;
-  for (;;) {
-    collect(cluster, runnable);
-    if (!runnable.empty()) {
-      run_one(cluster, runnable, limit, current);
-      continue;
-    }
-    if (!cluster.events.empty()) {
-      run_event(cluster, current);
-      continue;
-    }
-    if (finished(cluster)) return Outcome::finished;
-    rounds = stamp == cluster.stamp ? rounds + 1 : 0;
-    stamp = cluster.stamp;
-    if (rounds < timeout_rounds && expire_waits(cluster)) continue;
-    report_deadlock(cluster);
-    return Outcome::deadlock;
-  }
-}
+namespace {
 
 void tell_step(const Context& c, const Inst& i, Mask lanes, Status status) {
   if (!i.operation) return;
@@ -125,13 +206,15 @@ void tell_step(const Context& c, const Inst& i, Mask lanes, Status status) {
 
 }  // namespace
 
-void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, const ir::Operation*& current) {
+std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn, const ir::Operation*& current) {
   Context c{warp.registers, &warp, nullptr, &cta, &cluster, &cluster.grid};
   const Inst* code = cluster.grid.program.insts.data();
   Statistics& statistics = cluster.grid.statistics;
-  const bool stubborn = warp.fragment_count > 1 && cluster.random.below(stubborn_one_in) == 0;
-  int at = stubborn ? warp.any(cluster.random) : warp.behind();
-  std::uint64_t executed = 0;
+  const bool stubborn = turn.fragment >= 0;
+  int at = stubborn ? turn.fragment : warp.behind();
+  std::uint64_t executed = 0, waited = 0, budget = turn.budget;
+  const std::uint64_t name = warp_name(cta, warp);
+  cluster.actor = {name, name, &warp.asked, nullptr};
   while (at >= 0 && executed < budget) {
     Fragment& f = warp.fragments[std::size_t(at)];
     const Inst& i = code[f.pc];
@@ -151,6 +234,8 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
     if (c.grid->steps) tell_step(c, i, lanes, status);
     if (status == Status::blocked) {
       --executed;
+      ++waited;
+      budget -= turn.attempts;
       split_blocked(warp, f, lanes);
     } else {
       statistics.thread_instructions += std::uint64_t(count(lanes));
@@ -167,12 +252,16 @@ void run_warp(Cluster& cluster, Cta& cta, Warp& warp, std::uint32_t budget, cons
   cta.steps += executed;
   cluster.now += executed;
   cluster.tick = cluster.now;
+  return executed + waited;
 }
 
 Outcome run_cluster(Cluster& cluster) {
   const ir::Operation* current = nullptr;
   try {
-    return run_to_end(cluster, current);
+    if (schedule::Recording* r = cluster.grid.recording)
+      r->clusters.push_back({cluster.grid.number, cluster.index, {}});
+    if (schedule::Schedule* s = cluster.grid.schedule) return s->run(cluster, current);
+    return run_by_chance(cluster, current);
   } catch (const Fault& f) {
     report_fault(cluster, current, f);
     return f.outcome;

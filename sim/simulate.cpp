@@ -11,6 +11,7 @@
 #include "sim/lowering.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
+#include "sim/schedule/replay.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -197,7 +198,8 @@ Outcome run_grid(Grid& grid) {
     cluster.now = cluster.tick = 0;
     cluster.events = {};
     cluster.barrier_arrived = 0;
-    cluster.barrier_generation = cluster.stamp = 0;
+    cluster.barrier_generation = cluster.stamp = cluster.writes = 0;
+    cluster.others_follow = n + 1 < clusters.volume();
     for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
     if (grid.observer) tell_start(cluster);
     grid.statistics.ctas += cluster.ctas.size();
@@ -217,7 +219,7 @@ void add(Statistics& sum, const Statistics& s) {
 
 Outcome run_launch(const ir::Module& module, const launch::Contract& contract, const launch::Launch& launch,
                    GlobalMemory& memory, const Options& options, diag::Sink& sink, Observer* observer,
-                   std::uint32_t number, Statistics& statistics) {
+                   std::uint32_t number, schedule::Schedule* schedule, Statistics& statistics) {
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
   check_launch(f, launch, cluster);
@@ -230,6 +232,8 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   grid.cluster_shape = cluster;
   grid.number = number;
   grid.steps = observer && observer->wants_steps();
+  grid.schedule = schedule;
+  grid.recording = options.record;
   const Outcome o = run_grid(grid);
   add(statistics, grid.statistics);
   return o;
@@ -237,11 +241,22 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
 
 }  // namespace
 
+std::string_view spelling(Strategy s) {
+  switch (s) {
+    case Strategy::random: return "random";
+    case Strategy::adversarial: return "adversarial";
+    case Strategy::pct: return "pct";
+    case Strategy::exhaustive: return "exhaustive";
+  }
+  return "";
+}
+
 std::string_view spelling(Outcome o) {
   switch (o) {
     case Outcome::finished: return "finished";
     case Outcome::fault: return "fault";
     case Outcome::deadlock: return "deadlock";
+    case Outcome::livelock: return "livelock";
     case Outcome::step_limit: return "step limit";
     case Outcome::incomplete: return "incomplete";
   }
@@ -255,9 +270,16 @@ Result run_launches(const ir::Module& module, launch::Contract& contract, const 
   GlobalMemory memory;
   for (launch::Buffer& b : contract.buffers) memory.add(b);
   Result result;
+  std::unique_ptr<schedule::Schedule> own;
+  if (options.replay)
+    own = std::make_unique<schedule::Replay>(*options.replay, schedule::Replay::How::exactly);
+  else if (options.strategy == Strategy::pct)
+    own = std::make_unique<schedule::Pct>(options.seed);
+  schedule::Schedule* const schedule = options.schedule ? options.schedule : own.get();
   std::uint32_t number = 0;
   for (const launch::Launch& l : contract.launches) {
-    result.outcome = run_launch(module, contract, l, memory, options, sink, observer, number++, result.statistics);
+    result.outcome =
+        run_launch(module, contract, l, memory, options, sink, observer, number++, schedule, result.statistics);
     if (result.outcome != Outcome::finished) break;
   }
   return result;

@@ -27,6 +27,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   index = warp_index;
   live = lanes;
   carry = 0;
+  asked = 0;
   loads_pending = false;
   holds_registers = false;
   fragments[0] = {};
@@ -66,6 +67,12 @@ int Warp::any(Random& random) const {
   int skip = int(random.below(std::uint32_t(runnable)));
   for (int i = 0; i < fragment_count; ++i)
     if (!fragments[std::size_t(i)].blocked && skip-- == 0) return i;
+  return -1;
+}
+
+int Warp::holding(int lane) const {
+  for (int i = 0; i < fragment_count; ++i)
+    if (fragments[std::size_t(i)].lanes >> lane & 1) return i;
   return -1;
 }
 

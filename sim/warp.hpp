@@ -38,6 +38,15 @@ struct Wait {
   Mask lanes = 0;              // convergence: lanes that are missing
 };
 
+/// What a fragment has read from memory that others may change, since anything last changed.
+struct Poll {
+  std::uint32_t count = 0;
+  std::uint32_t pc = 0;        // of the latest
+  std::uint64_t activity = 0;  // Cluster::activity() that the count goes with
+  std::uint64_t address = 0, value = 0;
+  bool global = false;  // in global memory
+};
+
 /// Lanes at one place.
 struct Fragment {
   std::uint32_t pc = 0;
@@ -48,6 +57,7 @@ struct Fragment {
   bool expired = false;   // its wait timed out: try_wait may now answer false
   std::uint64_t token = 0;
   Wait wait{};
+  Poll poll{};
 };
 
 class Warp {
@@ -62,6 +72,7 @@ class Warp {
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
   std::byte* registers = nullptr;
+  std::uint64_t asked = 0;       // asynchronous operations, see Actor
   bool holds_registers = false;  // a wgmma of this warp is in flight, or no wait has covered it
 
   bool done() const { return live == 0; }
@@ -74,6 +85,8 @@ class Warp {
   int behind() const;
   /// Any runnable fragment, by chance; -1 when there is none.
   int any(Random& random) const;
+  /// The fragment that holds a lane; -1 when the lane has left.
+  int holding(int lane) const;
   /// A new fragment; the caller takes its lanes from another.
   Fragment& split(std::uint32_t pc, Mask lanes);
   /// Removes empty fragments and merges those that met. Returns where fragment `current` is now, -1 if it is gone.

@@ -12,6 +12,9 @@ namespace kiln::rules {
 /// `progress`: a thread can go on, or an asynchronous operation is in flight.
 constexpr Verdict deadlock(bool progress) { return progress ? legal : breaks(Rule::deadlock); }
 
+/// `change`: a thread does something else than polling, or an asynchronous operation is in flight.
+constexpr Verdict livelock(bool change) { return change ? legal : breaks(Rule::livelock); }
+
 constexpr Verdict trap_reached() { return breaks(Rule::trap_reached); }
 
 constexpr Verdict branch_index(std::uint64_t index, std::uint64_t targets) {

@@ -10,11 +10,6 @@ namespace {
 
 using isa::Opcode;
 
-bool is_strong(const ir::Operation& op, AccessKind kind) {
-  const isa::Semantics s = op.modifiers.semantics;
-  return kind == AccessKind::atomic || (s != isa::Semantics::none && s != isa::Semantics::weak);
-}
-
 }  // namespace
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
@@ -120,7 +115,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   if (id) x.completion = completion(id);
   if (proxy == Proxy::tensor_memory && id == 0) start_warp_operation(a, x);
   x.proxy = proxy;
-  x.strong = is_strong(op, kind);
+  x.strong = kind == AccessKind::atomic || is_strong(op);
   if (writes_accumulator) x.accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
   if (accesses_.size() >= most_accesses_) forget_accesses();
   accesses_.push_back(x);

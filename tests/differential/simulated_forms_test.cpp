@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "ptx/parse/parse.hpp"
+#include "sim/link.hpp"
 #include "sim/lowering.hpp"
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
@@ -38,10 +39,10 @@ std::vector<std::string> gaps(const Setting& setting, const std::vector<std::str
   for (const ir::Item& item : module.items) {
     const auto* function = std::get_if<ir::Function>(&item);
     if (!function || function->name == "empty") continue;
-    const ir::Code code = ir::decode(module, *function, sink);
+    const sim::Linked linked = sim::link(module, *function, sink);
     sim::Layout layout;
-    layout.addresses.resize(code.symbols.size());
-    const sim::Program program = sim::Lowering(code, layout).run();
+    layout.addresses.resize(linked.code.symbols.size());
+    const sim::Program program = sim::Lowering(linked, layout).run();
     out.push_back(program.gaps.empty() ? "" : program.gaps.front());
   }
   return out;

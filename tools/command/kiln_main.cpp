@@ -86,6 +86,7 @@ void add_subcommands(const command::Builder& builder) {
   command::add_check(builder);
   command::add_sim(builder);
   command::add_map(builder);
+  command::add_merge(builder);
   command::add_list(builder);
   command::add_explain(builder);
   command::add_decode(builder);

@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "harness/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/numbers.hpp"
+#include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
 #include "tools/command/summary.hpp"
 
@@ -31,6 +33,7 @@ struct Arguments {
   harness::ViewOptions views{};
   std::string backend = "sim", arithmetic = "exact", seed = "1", timeout = "60", keep{};
   std::vector<std::string> outputs{};
+  ScheduleArguments schedules{};
   bool json = false;
 };
 
@@ -105,16 +108,21 @@ harness::RunReport execute(const Arguments& a, const RunFacts& facts) {
   }
 }
 
-int run(const Arguments& a) {
+int run(Arguments a) {
+  a.seed = first_seed(a.schedules, a.seed);
   harness::RunReport report;
   RunFacts facts;
+  std::optional<Schedules> schedules;
   {
     Progress progress;
     facts = read_facts(a, progress);
+    schedules.emplace(a.schedules, facts, progress, true);
     report = execute(a, facts);
   }
+  if (schedules->many()) return schedules->finish(facts, report, a.json);
   print_findings(report.findings);
   print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
+  schedules->save();
   const bool hangs = report.cuda && report.cuda->outcome == harness::CudaResult::Outcome::hang;
   if (hangs) std::_Exit(report.exit_code());  // the driver's own exit handlers would wait for the kernel
   return report.exit_code();
@@ -138,6 +146,7 @@ void add_run(const Builder& builder) {
   sub->add_option("--arith", a->arithmetic, "exact: bit for bit the hardware's; fast: plain f32 [exact]")
       ->check(one_of({"exact", "fast"}))
       ->type_name("exact|fast");
+  add_schedule_options(*sub, a->schedules);
   sub->add_option("--timeout", a->timeout, "for each launch on a GPU [60]")->type_name("SECONDS");
   sub->add_option("--keep", a->keep, "keep the PTX, the cubin and the launch contract")->type_name("DIR");
   add_views(*sub, a->views);

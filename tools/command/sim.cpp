@@ -1,12 +1,14 @@
 // kiln sim: any PTX file on the CPU, with the launches that a contract describes.
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "harness/contract_json.hpp"
 #include "harness/run.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/numbers.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
 #include "tools/command/summary.hpp"
 
@@ -16,6 +18,7 @@ namespace {
 constexpr const char* examples =
     "  kiln sim kernel.ptx --launch l.json\n"
     "  kiln sim kernel.ptx --launch l.json --seed 7     another schedule, the same inputs\n"
+    "  kiln sim kernel.ptx --launch l.json --schedule pct --schedules 1000 --jobs 8\n"
     "  kiln sim kernel.ptx --launch l.json --json       everything as JSON\n\n"
     "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.";
 
@@ -23,6 +26,7 @@ struct Arguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0";
   harness::ViewOptions views{};
   bool json = false, races = true;
+  ScheduleArguments schedules{};
 };
 
 int simulate(const Arguments& a) {
@@ -32,7 +36,7 @@ int simulate(const Arguments& a) {
   facts.name = a.file;
   facts.options.contract = a.launch;
   facts.options.folder = folder_of(a.launch);
-  facts.options.simulation.seed = whole_number(a.seed, "--seed");
+  facts.options.simulation.seed = whole_number(first_seed(a.schedules, a.seed), "--seed");
   facts.options.simulation.max_steps = whole_number(a.max_steps, "--max-steps");
   facts.options.simulation.detect_races = a.races;
   facts.options.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
@@ -42,13 +46,17 @@ int simulate(const Arguments& a) {
   };
   facts.options.views = a.views;
   harness::RunReport report;
+  std::optional<Schedules> schedules;
   {
     Progress progress;
+    schedules.emplace(a.schedules, facts, progress, false);
     facts.options.on_stage = [&progress](std::string_view stage) { progress.stage(stage); };
     report = harness::run_text(source, contract, facts.options);
   }
+  if (schedules->many()) return schedules->finish(facts, report, a.json);
   print_findings(report.findings);
   print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
+  schedules->save();
   return report.exit_code();
 }
 
@@ -72,6 +80,7 @@ void add_sim(const Builder& builder) {
       ->type_name("exact|fast");
   sub->add_option("--max-steps", a->max_steps, "warp instructions of a CTA before giving up; 0: a generous limit [0]")
       ->type_name("N");
+  add_schedule_options(*sub, a->schedules);
   sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
   add_views(*sub, a->views);
   sub->add_flag("--json", a->json, "print the summary as JSON");

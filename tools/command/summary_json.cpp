@@ -47,6 +47,7 @@ Json simulation_json(const sim::Result& r, const sim::Options& options) {
   return {{"outcome", sim::spelling(r.outcome)},
           {"arithmetic", options.arithmetic == sim::Arithmetic::exact ? "exact" : "fast"},
           {"seed", options.seed},
+          {"schedule", sim::spelling(options.strategy)},
           {"ctas", s.ctas},
           {"warp_instructions", s.warp_instructions},
           {"thread_instructions", s.thread_instructions},

@@ -128,6 +128,9 @@ std::string summary_text(const RunFacts& facts, const RunReport& report, diag::C
   if (report.simulation) line("simulate", "simulate", simulation_text(*report.simulation, facts.options.simulation));
   if (report.cuda) line("gpu", "gpu", gpu_text(*report.cuda));
   for (const harness::Comparison& c : report.comparisons) line("compare", "compare", comparison_text(c));
+  if (report.simulation && report.exit_code() == Exit::errors && !facts.options.simulation.replay)
+    out += fmt::format("  {:<9}{:>8}  --schedule {} --seed {}\n", "again", "",
+                       sim::spelling(facts.options.simulation.strategy), facts.options.simulation.seed);
   for (const std::string& path : report.written) out += fmt::format("  wrote {}\n", path);
   return out + last_line(facts, report, colour);
 }

@@ -5,7 +5,9 @@
 using namespace kiln::rules;
 using kiln::test::is_broken;
 
-TEST_CASE("deadlock, trap-reached: how a run may not end") {
+TEST_CASE("deadlock, livelock, trap-reached: how a run may not end") {
+  CHECK(livelock(true).ok());
+  CHECK(is_broken(livelock(false), Rule::livelock));
   CHECK(deadlock(true).ok());
   CHECK(is_broken(deadlock(false), Rule::deadlock));
   CHECK(is_broken(trap_reached(), Rule::trap_reached));

@@ -57,13 +57,14 @@ inline launch::Param map(std::string name) { return {launch::TensorMapParam{std:
 
 inline const std::string head = ".version 8.8\n.target sm_100a\n.address_size 64\n";
 
-inline Run run(const std::string& ptx, launch::Contract contract, sim::Options options = {}) {
+inline Run run(const std::string& ptx, launch::Contract contract, sim::Options options = {},
+               sim::Observer* observer = nullptr) {
   Run r;
   r.contract = std::move(contract);
   const auto source = std::make_shared<const diag::Source>("test.ptx", ptx);
   const ir::Module module = parse::parse(source, r.sink);
   if (!r.sink.has_errors())
-    r.result = sim::simulate(module, r.contract, options, r.sink);
+    r.result = sim::simulate(module, r.contract, options, r.sink, observer);
   else
     r.result.outcome = sim::Outcome::fault;
   return r;
@@ -82,14 +83,14 @@ inline std::string kernel(const std::string& body, const std::string& declaratio
 
 /// Runs kernel(body) on `threads` threads with an output buffer of `words` 32-bit words.
 inline Run run_kernel(const std::string& text, std::uint32_t threads = 1, std::size_t words = 64,
-                      sim::Options options = {}) {
+                      sim::Options options = {}, sim::Observer* observer = nullptr) {
   launch::Contract c;
   c.buffers.push_back(buffer("out", words * 4));
   launch::Launch l;
   l.block = {threads, 1, 1};
   l.params = {pointer("out")};
   c.launches.push_back(l);
-  return run(text, c, options);
+  return run(text, c, options, observer);
 }
 
 }  // namespace kiln::test

@@ -1,0 +1,28 @@
+// Every order of synchronisation operations that matters, once: dynamic partial-order reduction by re-execution, with
+// source sets and sleep sets. Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial
+// Order Reduction", J. ACM 64 (2017).
+#pragma once
+
+#include <functional>
+
+#include "sim/schedule/schedule.hpp"
+
+namespace kiln::sim::schedule {
+
+/// How far an exploration came.
+struct Exploration {
+  std::uint64_t traces = 0;     // runs to their end, each another order
+  std::uint64_t abandoned = 0;  // runs given up: what would follow had been seen
+  bool complete = false;        // no other order is left
+};
+
+/// Calls `run` with a schedule until every order has been seen, `run` has returned false, or there were `limit` traces.
+/// `run` must simulate the same problem from its beginning with Options::schedule and the observer that it is given;
+/// when the run is abandoned the simulator throws Abandoned through it.
+using Run = std::function<bool(Schedule&, Observer&)>;
+Exploration explore(std::uint64_t limit, const Run& run);
+
+/// Thrown out of a run that would repeat what has been seen.
+struct Abandoned {};
+
+}  // namespace kiln::sim::schedule

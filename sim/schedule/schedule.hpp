@@ -1,0 +1,85 @@
+// Who decides what happens next in a cluster, when it is not chance (sim/scheduler.cpp has that one).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/machine.hpp"
+
+namespace kiln::sim::schedule {
+
+/// Runs clusters, one after the other.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  /// Runs a cluster to its end; what stops it is thrown as a Fault, `current` says where.
+  virtual Outcome run(Cluster&, const ir::Operation*& current) = 0;
+};
+
+/// What may happen next: a fragment executes the synchronisation operation that it stands at, or an asynchronous
+/// operation takes its next step.
+struct Candidate {
+  std::uint64_t name = 0;  // the same in every schedule
+  std::uint64_t warp = 0;  // name of the warp that it is part of or works for
+  Cta* cta = nullptr;      // null: an asynchronous operation
+  Warp* at = nullptr;
+  int lane = 0;  // the fragment's first
+};
+
+/// A schedule that decides at synchronisation operations only; what threads do in between is theirs and in no order.
+class Picker : public Schedule {
+ public:
+  Outcome run(Cluster&, const ir::Operation*& current) final;
+
+ protected:
+  static constexpr std::size_t nobody = ~std::size_t{0};
+
+  /// A cluster begins.
+  virtual void begin(Cluster&) {}
+  /// The place of the one that goes on; `nobody` when all there are only wait for a change.
+  virtual std::size_t pick(Cluster&, std::span<const Candidate>) = 0;
+  /// It has gone on, and everybody has come to his next synchronisation operation; not `moved`: it had to wait.
+  virtual void done(Cluster&, const Candidate&, bool /*moved*/) {}
+  /// The cluster has come to its end, or to that of the run (`fault`).
+  virtual void ended(Cluster&, bool /*fault*/) {}
+  /// A warp does what lies between two synchronisation operations.
+  virtual void works(const Cta&, const Warp&) {}
+
+ private:
+  Outcome go(Cluster&, const ir::Operation*& current);
+  bool at_choice(Cta&, Warp&, int fragment);
+  bool step(Cta&, Warp&, int lane, const ir::Operation*& current);
+  void settle(Cluster&, const ir::Operation*& current);
+  void collect(Cluster&);
+  bool perform(Cluster&, const Candidate&, const ir::Operation*& current);
+  void learn(const Program&);
+
+  const Program* program_ = nullptr;
+  std::vector<std::uint8_t> visible_{};  // by instruction
+  std::vector<Candidate> candidates_{};
+};
+
+/// Probabilistic concurrency testing: random priorities, and a few points at which the one that runs falls behind all
+/// others. Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010.
+class Pct final : public Picker {
+ public:
+  explicit Pct(std::uint64_t seed);
+
+ protected:
+  std::size_t pick(Cluster&, std::span<const Candidate>) override;
+
+ private:
+  std::uint64_t priority(const Cluster&, const Candidate&);
+
+  std::uint64_t seed_;
+  std::vector<std::uint64_t> changes_{};                        // synchronisation operations at which one falls behind
+  std::unordered_map<std::uint64_t, std::uint64_t> lowered_{};  // priority of those that fell behind
+  std::unordered_map<std::uint64_t, std::uint64_t> demoted_at_{};  // activity at which a spinning one fell behind
+  std::uint64_t lowest_ = std::uint64_t{1} << 32;
+  std::uint64_t picked_ = 0;
+};
+
+/// The synchronisation operations of a program: an order of them is a schedule.
+bool is_synchronisation(const ir::Operation&);
+
+}  // namespace kiln::sim::schedule
