@@ -123,6 +123,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
   if (proxy == Proxy::tensormap) learn_map_acquires(a);
+  if (id && kind == AccessKind::read && isa::is_shared(range.space)) async_[id].source = range.address;
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
   if (range.space == isa::Space::reg) {
@@ -135,6 +136,15 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
   if (range.space == isa::Space::global) return;
   if (range.cta != a.cta) use_remote(a, cta(range.cta), op);
   if (range.cta != a.cta || id) note_use(a, cta(range.cta), access, id, kind == AccessKind::read);
+}
+
+// Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor store.
+bool RaceDetector::is_same_copy(const Access& x, const Access& y) const {
+  if (!x.async || !y.async || x.operation != y.operation || x.component != y.component || x.epoch != y.epoch)
+    return false;
+  const auto first = async_.find(x.async), second = async_.find(y.async);
+  return first != async_.end() && second != async_.end() && first->second.source != AsyncOp{}.source &&
+         first->second.source == second->second.source;
 }
 
 // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and an
@@ -159,6 +169,7 @@ void RaceDetector::touch(Shadow& shadow, std::size_t cell, std::uint16_t bytes, 
     if (t.access == id && (access.async || t.lanes == b.lanes || (writes && kind != AccessKind::read))) return;
     // So do threads that execute one store with one value: compilers give several threads what one would do.
     if (kind == AccessKind::rewrite && writes && !access.async && access.operation == b.access.operation) return;
+    if (kind == AccessKind::write && writes && is_same_copy(access, b.access)) return;
     const Earlier e{access, t.lanes, writes, completion_of(access.async)};
     auto broken = judge(e, b, w, cluster_number_);
     // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.

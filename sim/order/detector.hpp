@@ -92,7 +92,8 @@ class RaceDetector final : public Observer {
   };
   struct AsyncOp {
     Completion completion{};
-    Message payload{};  // what its arrival on an mbarrier releases
+    Message payload{};                         // what its arrival on an mbarrier releases
+    std::uint64_t source = ~std::uint64_t{0};  // the shared address that it reads
   };
 
   // detector.cpp
@@ -108,6 +109,7 @@ class RaceDetector final : public Observer {
   void touch_shared(const Agent&, AccessId, const Range&, AccessKind);
   void touch_global(const Agent&, AccessId, const Range&, AccessKind);
   void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
+  bool is_same_copy(const Access&, const Access&) const;
   bool has_landed(const Shadow&, std::size_t cell, std::uint16_t bytes, const Later&) const;
   void touch(Shadow&, std::size_t cell, std::uint16_t bytes, const Later&, AccessId, AccessKind, const Range&);
   void follow_flag(const Agent&, const ir::Operation&, const Range&, AccessKind);
