@@ -140,7 +140,8 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 
 // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor store.
 bool RaceDetector::is_same_copy(const Access& x, const Access& y) const {
-  if (!x.async || !y.async || x.operation != y.operation || x.component != y.component || x.epoch != y.epoch)
+  if (x.proxy != Proxy::async || !x.async || !y.async || x.operation != y.operation || x.component != y.component ||
+      x.epoch != y.epoch)
     return false;
   const auto first = async_.find(x.async), second = async_.find(y.async);
   return first != async_.end() && second != async_.end() && first->second.source != AsyncOp{}.source &&
