@@ -126,6 +126,7 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
                           AsyncId id) {
   if (proxy == Proxy::tensormap) learn_map_acquires(a);
   const AccessId access = record(a, op, range, kind, proxy, id);
+  if (id && kind == AccessKind::read && isa::is_shared(range.space)) accesses_[access].source = range.address;
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
   if (range.space == isa::Space::reg)
     touch_tensor(a, access, range, kind);

@@ -56,6 +56,7 @@ class RaceDetector::Sweep {
         return;
       // So do threads that execute one store with one value: compilers give several threads what one would do.
       if (rewrites_ && writes && !access.is_async && access.operation == later_.access.operation) return;
+      if (writes && writes_ && is_same_copy(access)) return;
       const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
       auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
@@ -68,6 +69,14 @@ class RaceDetector::Sweep {
       if (broken == rules::Rule::proxy_fence && writes_ && has_landed(shadow, at, t.bytes & bytes)) return;
       if (broken) detector_.report(*broken, e, later_, range_);
     });
+  }
+
+  // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor store.
+  bool is_same_copy(const Access& then) const {
+    const Access& now = later_.access;
+    return then.proxy == Proxy::async && then.async && now.async && then.operation == now.operation &&
+           then.component == now.component && then.epoch == now.epoch && then.source != Access::no_source &&
+           then.source == now.source;
   }
 
   // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and an
