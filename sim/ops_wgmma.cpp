@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ptx/rules/order.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
 #include "ptx/rules/wgmma.hpp"
@@ -95,8 +96,8 @@ void check_group(Context& c, const Inst& i) {
   const u32 first = c.warp->index / isa::warps_per_warpgroup * isa::warps_per_warpgroup;
   const auto warps = std::int64_t(c.cta->warps.size()) - first;
   require(rules::wgmma_warpgroup(warps), "a warpgroup of {}", warps);
-  if (!queue_of(*c.cta, c.warp->index).fenced)
-    c.grid->report(i.operation, rules::Rule::wgmma_fence, "none before the first wgmma.mma_async of the warp");
+  if (const rules::Verdict v = rules::wgmma_fence(queue_of(*c.cta, c.warp->index).fenced); v.broken())
+    c.grid->report(i.operation, v.rule, "none before the first wgmma.mma_async of the warp");
 }
 
 std::vector<u32> registers_of(const Context& c, const Inst& i, const WarpMma& mma) {
@@ -254,7 +255,7 @@ void check_held_registers(Context& c, const Inst& i) {
   for (const u32 offset : touched(c, *i.operation))
     for (const WgmmaQueue::Held& h : q.held)
       if (std::find(h.registers.begin(), h.registers.end(), offset) != h.registers.end())
-        return c.grid->report(i.operation, rules::Rule::wgmma_registers, "an access while it is in flight");
+        return c.grid->report(i.operation, rules::wgmma_registers(false).rule, "an access while it is in flight");
 }
 
 bool lower_wgmma(Lowering& l, const ir::Operation& op, Inst& inst) {

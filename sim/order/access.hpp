@@ -25,15 +25,15 @@ using AccessId = std::uint32_t;
 struct Access {
   static constexpr std::uint64_t no_source = ~std::uint64_t{0};
   const ir::Operation* operation = nullptr;
-  std::uint32_t cluster = 0;      // number in the run
-  std::uint32_t cta = 0;          // index in the grid
-  std::uint32_t warp = 0;         // index in the CTA
-  Component component = 0;        // of lane 0 of the warp
-  Epoch epoch = 0;                // of the warp at issue
-  AsyncId async = 0;              // number of an announced operation; 0 for others
-  bool is_async = false;          // its end has to be known; tcgen05.ld and st have no number
-  Completion completion{};        // open while only its number tells: see RaceDetector::completion_of
-  std::uint64_t accumulator = 0;  // tcgen05.mma: names D's address, extent and kind
+  std::uint32_t cluster = 0;         // number in the run
+  std::uint32_t cta = 0;             // index in the grid
+  std::uint32_t warp = 0;            // index in the CTA
+  Component component = 0;           // of lane 0 of the warp
+  Epoch epoch = 0;                   // of the warp at issue
+  AsyncId async = 0;                 // number of an announced operation; 0 for others
+  bool is_async = false;             // its end has to be known; tcgen05.ld and st have no number
+  Completion completion{};           // open while only its number tells: see RaceDetector::completion_of
+  std::uint64_t accumulator = 0;     // tcgen05.mma: names D's address, extent and kind
   std::uint64_t source = no_source;  // shared address that an asynchronous copy reads
   Proxy proxy = Proxy::generic;
   bool strong = false;  // relaxed, volatile or stronger, or atomic

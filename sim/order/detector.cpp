@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ptx/isa/wgmma.hpp"
+#include "ptx/rules/order.hpp"
+#include "ptx/rules/tcgen05_ld.hpp"
 #include "sim/machine.hpp"
 
 namespace kiln::sim {
@@ -195,7 +197,8 @@ void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
     if (load.operation == &op) continue;
     const auto uses = [&](ir::RegisterId r) {
       if (std::find(read.begin(), read.end(), r) != read.end()) {
-        report(rules::Rule::ld_wait, a, op, code_->registers[r].name, {{"loaded here", code_->where(*load.operation)}});
+        report(rules::step(rules::LdState::pending, rules::LdEvent::read).verdict, a, op, code_->registers[r].name,
+               {{"loaded here", code_->where(*load.operation)}});
         return true;
       }
       return std::find(written.begin(), written.end(), r) != written.end();
@@ -214,9 +217,9 @@ void RaceDetector::use_remote(const Agent& a, CtaState& owner, const ir::Operati
   const Stamp life{streams_.of(StreamKind::life, rank(owner), 0), 1};
   const Message& seen = warp(a).knowledge.of(first_lane(a.lanes)).seen;
   const std::string name = "CTA " + std::to_string(rank(owner)) + " of the cluster";
-  if (!seen.happened.knows(life) && !seen.published.knows(life))
-    report(rules::Rule::cluster_start, a, op, name + ", whose start is not known here", {});
-  if (owner.exited) report(rules::Rule::cta_exit, a, op, "an access to " + name + ", which has exited", {});
+  report(rules::cluster_start(seen.happened.knows(life) || seen.published.knows(life)), a, op,
+         name + ", whose start is not known here", {});
+  if (owner.exited) report(rules::cta_exit(false), a, op, "an access to " + name + ", which has exited", {});
 }
 
 void RaceDetector::note_use(const Agent& a, CtaState& owner, AccessId access, AsyncId id, bool reads) {

@@ -142,7 +142,8 @@ class RaceDetector final : public Observer {
 
   // detector_report.cpp
   void report(rules::Rule, const Earlier&, const Later&, const Range&);
-  void report(rules::Rule, const Agent&, const ir::Operation&, std::string got, std::vector<diag::Note> notes);
+  void report(const rules::Verdict&, const Agent&, const ir::Operation&, std::string got,
+              std::vector<diag::Note> notes);
   std::string who(std::uint32_t cta, std::uint32_t warp, Mask lanes, const ir::Operation&) const;
   std::string what(const Access&) const;
   std::string where(const Range&) const;

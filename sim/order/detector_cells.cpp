@@ -71,7 +71,8 @@ class RaceDetector::Sweep {
     });
   }
 
-  // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor store.
+  // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor
+  // store.
   bool is_same_copy(const Access& then) const {
     const Access& now = later_.access;
     return then.proxy == Proxy::async && then.async && now.async && then.operation == now.operation &&
@@ -79,8 +80,8 @@ class RaceDetector::Sweep {
            then.source == now.source;
   }
 
-  // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and an
-  // asynchronous write over it must only come behind the reads.
+  // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and
+  // an asynchronous write over it must only come behind the reads.
   bool has_landed(const Shadow& shadow, std::size_t at, std::uint16_t bytes) const {
     std::uint16_t seen = 0;
     shadow.each(at, bytes, [&](const Touch& t, bool writes) {

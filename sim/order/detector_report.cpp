@@ -102,8 +102,10 @@ void RaceDetector::report(Rule rule, const Earlier& e, const Later& b, const Ran
   cluster_->grid.sink.report(std::move(d));
 }
 
-void RaceDetector::report(Rule rule, const Agent& a, const ir::Operation& op, std::string got,
+void RaceDetector::report(const rules::Verdict& verdict, const Agent& a, const ir::Operation& op, std::string got,
                           std::vector<diag::Note> notes) {
+  if (!verdict.broken()) return;
+  const Rule rule = verdict.rule;
   if (!reported_.insert({rule, &op, nullptr}).second) return;
   diag::Diagnostic d = rules::finding(rule, got);
   d.where = code_->where(op);

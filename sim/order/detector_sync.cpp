@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ptx/isa/wgmma.hpp"
+#include "ptx/rules/order.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 using isa::Opcode;
 using isa::Scope;
 using isa::Semantics;
-using rules::Rule;
 
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
@@ -94,7 +94,8 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
     case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
     case SyncKind::mbarrier_lapped:
-      return report(Rule::mbarrier_lapped, a, *op, fmt::format("{} phases since the wait began", s.value), {});
+      return report(rules::mbarrier_lapped(std::int64_t(s.value)), a, *op,
+                    fmt::format("{} phases since the wait began", s.value), {});
     case SyncKind::mbarrier_observe:
       check_init(a, *op, s, b, false);
       warp(a).knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(b.complete); });
@@ -114,8 +115,8 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
   b.pending.join(m.semantics == Semantics::relaxed ? w.knowledge.relaxed_message(a.lanes, reach)
                                                    : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
-    if (m.semantics != Semantics::relaxed && m.scope != Scope::cluster)
-      report(Rule::mbarrier_scope, a, op, ".cta scope, the default", {});
+    report(rules::mbarrier_scope(m.semantics == Semantics::relaxed || m.scope == Scope::cluster), a, op,
+           ".cta scope, the default", {});
     use_remote(a, cta(s.cta), op);
     note_use(a, cta(s.cta), record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), 0, false);
   }
@@ -141,10 +142,10 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const diag::Note origin{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
                           code_->where(*b.init.operation)};
   const std::string name = where({isa::Space::shared_cta, s.cta, s.object, 8, 1});
-  if (!own && !published && !seen.happened.knows(init))
-    report(Rule::mbarrier_init_order, a, op, "mbarrier " + name + ", whose initialisation is not known here", {origin});
-  else if (is_async && !published)
-    report(Rule::mbarrier_init_fence, a, op, "mbarrier " + name, {origin});
+  const bool known = own || published || seen.happened.knows(init);
+  report(rules::mbarrier_init_order(known), a, op, "mbarrier " + name + ", whose initialisation is not known here",
+         {origin});
+  if (known && is_async) report(rules::mbarrier_init_fence(published), a, op, "mbarrier " + name, {origin});
 }
 
 void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const Sync& s) {

@@ -1,12 +1,11 @@
 // tcgen05 as the detector sees it: what commits and waits make known, and what deallocation and exit must find done.
 #include <fmt/format.h>
 
+#include "ptx/rules/order.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
 
 namespace kiln::sim {
-
-using rules::Rule;
 
 void RaceDetector::sync_tensor(const Agent& a, const ir::Operation& op, const Sync& s) {
   WarpState& w = warp(a);
@@ -78,9 +77,8 @@ void RaceDetector::leave(CtaState& c) {
   for (const WarpState& w : c.warps) known.join(w.knowledge.message(all_lanes).happened);
   const auto judge_use = [&](const Use& use) {
     const Stamp done = use.async ? completion(use.async).done : use.done;
-    if (known.knows(done)) return;
     const Access& x = accesses_[use.access];
-    report(Rule::cta_exit, {x.cta, x.warp, 1}, *x.operation,
+    report(rules::cta_exit(known.knows(done)), {x.cta, x.warp, 1}, *x.operation,
            fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c)), {});
   };
   for (const auto& [component, use] : c.uses.latest) judge_use(use);

@@ -1,5 +1,7 @@
 #include "sim/order/judge.hpp"
 
+#include "ptx/rules/memory.hpp"
+#include "ptx/rules/order.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 
 namespace kiln::sim {
@@ -46,36 +48,33 @@ bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFenc
   return has_lanes(clock, e, own);
 }
 
+std::optional<Rule> broken(const rules::Verdict& v) { return v.broken() ? std::optional(v.rule) : std::nullopt; }
+
 std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const WarpKnowledge& w, bool known) {
   const Message& seen = w.of(b.lane).seen;
   const bool same_warp = e.access.component == b.access.component;
   const ir::Operation &first = *e.access.operation, &second = *b.access.operation;
   if (known) {
     // That tcgen05.dealloc needs the fences too nobody writes, NVIDIA's examples included.
-    if (same_warp || second.opcode == isa::Opcode::tcgen05_dealloc || has(seen.tcgen05, e, b)) return std::nullopt;
-    return Rule::tcgen05_fence;
+    const bool exempt = same_warp || second.opcode == isa::Opcode::tcgen05_dealloc;
+    return broken(rules::tcgen05_fence(exempt || has(seen.tcgen05, e, b)));
   }
-  if (!is_tensor_pipe(first) || !is_tensor_pipe(second)) return Rule::race_tmem;
+  if (!is_tensor_pipe(first) || !is_tensor_pipe(second)) return broken(rules::race_tmem(known));
   const bool same_group = first.modifiers.cta_group == second.modifiers.cta_group;
   const bool listed = same_group && rules::pipelined(first.opcode, second.opcode, second.modifiers.shape,
                                                      e.access.accumulator == b.access.accumulator);
   if (same_warp && e.lanes == b.lanes) {
-    if (!same_group) return Rule::race_tmem;
-    if (listed) return std::nullopt;
-    return Rule::tcgen05_pipeline;
+    return broken(same_group ? rules::tcgen05_pipeline(listed) : rules::race_tmem(known));
   }
-  if (!listed || !has_issue(seen.happened, e, b)) return Rule::race_tmem;
-  if (has_issue(seen.tcgen05, e, b)) return std::nullopt;
-  return Rule::tcgen05_fence;
+  if (!listed || !has_issue(seen.happened, e, b)) return broken(rules::race_tmem(known));
+  return broken(rules::tcgen05_fence(has_issue(seen.tcgen05, e, b)));
 }
 
 std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
-  if (b.access.proxy == Proxy::tensormap) {
-    if (has_lanes(w.of(b.lane).maps_acquired, e, 0)) return std::nullopt;
-    return Rule::tensormap_fence;
-  }
-  if (is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared)) return std::nullopt;
-  return e.writes ? Rule::proxy_fence : Rule::proxy_fence_read;
+  if (b.access.proxy == Proxy::tensormap)
+    return broken(rules::tensormap_fence(has_lanes(w.of(b.lane).maps_acquired, e, 0)));
+  const bool fenced = is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared);
+  return broken(e.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced));
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge&
   if (e.access.strong && b.access.strong) return std::nullopt;
   const bool known = is_known(e, b, w, cluster);
   if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
-  if (!known) return e.access.is_async ? Rule::race_async : Rule::race;
+  if (!known) return broken(e.access.is_async ? rules::race_async(known) : rules::race(known));
   const bool here = e.access.cluster == cluster;
   if (here && e.access.proxy == Proxy::generic && b.access.proxy != Proxy::generic) return judge_fence(e, b, w);
   return std::nullopt;

@@ -13,7 +13,9 @@ Clock& clock_of(Message& m, OwnFence which) {
     case OwnFence::map: return m.fenced_map;
     case OwnFence::published: return m.published;
     // Lies in `happened` anyway.
-    case OwnFence::release_cta: case OwnFence::release_cluster: case OwnFence::release_grid: break;
+    case OwnFence::release_cta:
+    case OwnFence::release_cluster:
+    case OwnFence::release_grid: break;
   }
   return m.happened;
 }

@@ -1,35 +1,82 @@
-#include "tests/unit/rules/switch.hpp"
+#include "ptx/rules/order.hpp"
 
-#include "ptx/rules/tcgen05_order.hpp"
+#include "tests/unit/rules/switch.hpp"
 
 using namespace kiln::rules;
 using kiln::test::is_broken;
 
-TEST_CASE("tcgen05-mma-issuer: one thread, or none") {
-  CHECK(mma_issuer(0).ok());
-  CHECK(mma_issuer(1).ok());
-  CHECK(is_broken(mma_issuer(2), Rule::mma_issuer, 1));
-  CHECK(is_broken(mma_issuer(32), Rule::mma_issuer, 1));
+TEST_CASE("race: what must be there is there, or not") {
+  CHECK(race(true).ok());
+  CHECK(is_broken(race(false), Rule::race));
 }
 
-TEST_CASE("tcgen05-mma-wait: commit behind the MMA, wait behind the commit") {
-  const MmaState issued = step(MmaState::settled, MmaEvent::mma).next;
-  const MmaState committed = step(issued, MmaEvent::commit).next;
-  CHECK(step(MmaState::settled, MmaEvent::read).verdict.ok());
-  CHECK(is_broken(step(issued, MmaEvent::read).verdict, Rule::mma_wait));
-  CHECK(is_broken(step(committed, MmaEvent::read).verdict, Rule::mma_wait));
-  CHECK(step(step(committed, MmaEvent::wait).next, MmaEvent::read).verdict.ok());
-  // The wait without the commit, the commit without the MMA, and an MMA behind the commit.
-  CHECK(step(issued, MmaEvent::wait).next == MmaState::issued);
-  CHECK(step(MmaState::settled, MmaEvent::commit).next == MmaState::settled);
-  CHECK(step(committed, MmaEvent::mma).next == MmaState::issued);
+TEST_CASE("race-async: what must be there is there, or not") {
+  CHECK(race_async(true).ok());
+  CHECK(is_broken(race_async(false), Rule::race_async));
 }
 
-TEST_CASE("tcgen05-fence-after: the wait asks for the fence, the fence settles it") {
-  const FenceState waited = step(FenceState::ordered, FenceEvent::wait).next;
-  CHECK(waited == FenceState::waited);
-  CHECK(step(FenceState::ordered, FenceEvent::read).verdict.ok());
-  CHECK(is_broken(step(waited, FenceEvent::read).verdict, Rule::fence_after));
-  CHECK(step(waited, FenceEvent::read).next == FenceState::waited);
-  CHECK(step(step(waited, FenceEvent::fence).next, FenceEvent::read).verdict.ok());
+TEST_CASE("race-tmem: what must be there is there, or not") {
+  CHECK(race_tmem(true).ok());
+  CHECK(is_broken(race_tmem(false), Rule::race_tmem));
+}
+
+TEST_CASE("tcgen05-fence: what must be there is there, or not") {
+  CHECK(tcgen05_fence(true).ok());
+  CHECK(is_broken(tcgen05_fence(false), Rule::tcgen05_fence));
+}
+
+TEST_CASE("tcgen05-pipeline: what must be there is there, or not") {
+  CHECK(tcgen05_pipeline(true).ok());
+  CHECK(is_broken(tcgen05_pipeline(false), Rule::tcgen05_pipeline));
+}
+
+TEST_CASE("proxy-fence-read: what must be there is there, or not") {
+  CHECK(proxy_fence_read(true).ok());
+  CHECK(is_broken(proxy_fence_read(false), Rule::proxy_fence_read));
+}
+
+TEST_CASE("tensormap-fence: what must be there is there, or not") {
+  CHECK(tensormap_fence(true).ok());
+  CHECK(is_broken(tensormap_fence(false), Rule::tensormap_fence));
+}
+
+TEST_CASE("mbarrier-init-order: what must be there is there, or not") {
+  CHECK(mbarrier_init_order(true).ok());
+  CHECK(is_broken(mbarrier_init_order(false), Rule::mbarrier_init_order));
+}
+
+TEST_CASE("mbarrier-init-fence: what must be there is there, or not") {
+  CHECK(mbarrier_init_fence(true).ok());
+  CHECK(is_broken(mbarrier_init_fence(false), Rule::mbarrier_init_fence));
+}
+
+TEST_CASE("mbarrier-scope: what must be there is there, or not") {
+  CHECK(mbarrier_scope(true).ok());
+  CHECK(is_broken(mbarrier_scope(false), Rule::mbarrier_scope));
+}
+
+TEST_CASE("cluster-start: what must be there is there, or not") {
+  CHECK(cluster_start(true).ok());
+  CHECK(is_broken(cluster_start(false), Rule::cluster_start));
+}
+
+TEST_CASE("cta-exit: what must be there is there, or not") {
+  CHECK(cta_exit(true).ok());
+  CHECK(is_broken(cta_exit(false), Rule::cta_exit));
+}
+
+TEST_CASE("wgmma-registers: what must be there is there, or not") {
+  CHECK(wgmma_registers(true).ok());
+  CHECK(is_broken(wgmma_registers(false), Rule::wgmma_registers));
+}
+
+TEST_CASE("wgmma-fence: what must be there is there, or not") {
+  CHECK(wgmma_fence(true).ok());
+  CHECK(is_broken(wgmma_fence(false), Rule::wgmma_fence));
+}
+
+TEST_CASE("mbarrier-lapped: one phase may pass while somebody waits for it, two may not") {
+  CHECK(mbarrier_lapped(0).ok());
+  CHECK(mbarrier_lapped(1).ok());
+  CHECK(is_broken(mbarrier_lapped(2), Rule::mbarrier_lapped, 1));
 }

@@ -1,0 +1,42 @@
+// The order of accesses, as a run sees it: what must be known or stand between two of them. Who knows what, sim/order
+// works out; what follows from it is here.
+#pragma once
+
+#include "ptx/rules/verdict.hpp"
+
+namespace kiln::rules {
+
+/// Two accesses of threads to the same bytes; `known`: the second knows of the first.
+constexpr Verdict race(bool known) { return known ? legal : breaks(Rule::race); }
+/// The first is asynchronous; `known`: the second knows of its completion.
+constexpr Verdict race_async(bool known) { return known ? legal : breaks(Rule::race_async); }
+/// Both are in tensor memory.
+constexpr Verdict race_tmem(bool known) { return known ? legal : breaks(Rule::race_tmem); }
+/// Accesses to tensor memory by different threads, in order by what today's hardware does.
+constexpr Verdict tcgen05_fence(bool fenced) { return fenced ? legal : breaks(Rule::tcgen05_fence); }
+/// tcgen05 operations of one thread; `listed`: PTX has the pair in its list.
+constexpr Verdict tcgen05_pipeline(bool listed) { return listed ? legal : breaks(Rule::tcgen05_pipeline); }
+/// A generic read before an asynchronous write.
+constexpr Verdict proxy_fence_read(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence_read); }
+/// A change of a tensor map before its use.
+constexpr Verdict tensormap_fence(bool fenced) { return fenced ? legal : breaks(Rule::tensormap_fence); }
+/// Whoever uses an mbarrier, and its mbarrier.init.
+constexpr Verdict mbarrier_init_order(bool known) { return known ? legal : breaks(Rule::mbarrier_init_order); }
+constexpr Verdict mbarrier_init_fence(bool published) { return published ? legal : breaks(Rule::mbarrier_init_fence); }
+/// `phases` that have completed since a thread began to wait for the first of them.
+constexpr Verdict mbarrier_lapped(std::int64_t phases) {
+  return phases < 2 ? legal : breaks(Rule::mbarrier_lapped, phases, 1);
+}
+/// An arrival that releases; `reaches`: its scope covers the CTA of the mbarrier.
+constexpr Verdict mbarrier_scope(bool reaches) { return reaches ? legal : breaks(Rule::mbarrier_scope); }
+/// Memory of another CTA; `started`: that CTA is known to have started.
+constexpr Verdict cluster_start(bool started) { return started ? legal : breaks(Rule::cluster_start); }
+/// A CTA exits; `done`: it knows that what touches its memory is.
+constexpr Verdict cta_exit(bool done) { return done ? legal : breaks(Rule::cta_exit); }
+
+/// Registers that a wgmma.mma_async holds; `waited`: its group was waited for.
+constexpr Verdict wgmma_registers(bool waited) { return waited ? legal : breaks(Rule::wgmma_registers); }
+/// The first wgmma.mma_async of a warp; `fenced`: a wgmma.fence came before.
+constexpr Verdict wgmma_fence(bool fenced) { return fenced ? legal : breaks(Rule::wgmma_fence); }
+
+}  // namespace kiln::rules
