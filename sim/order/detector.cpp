@@ -1,5 +1,7 @@
 #include "sim/order/detector.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ptx/isa/wgmma.hpp"
@@ -87,11 +89,9 @@ void RaceDetector::issue(AsyncId id, const Agent& a, const ir::Operation& op) {
     x.done = {streams_.of(StreamKind::warpgroup, rank(c), a.warp / isa::warps_per_warpgroup), w.wgmma + 1};
   } else if (op.opcode == Opcode::cp_async) {
     x.done = {stream(StreamKind::copies), t.copies + 1};
-    t.copies_open = true;
   } else if (op.modifiers.completion == isa::Completion::bulk_group) {
     x.done = {stream(StreamKind::bulk), t.bulk + 1};
     x.read = {stream(StreamKind::bulk_read), t.bulk + 1};
-    t.bulk_open = true;
   }
 }
 
@@ -100,9 +100,10 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   WarpState& w = warp(a);
   const Access& last = accesses_[w.last];
   const bool writes_accumulator = id && range.space == isa::Space::reg && kind == AccessKind::write;
+  const std::uint64_t accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
   if (last.operation == &op && last.epoch == w.knowledge.epoch() && last.async == id && last.proxy == proxy &&
       last.cluster == cluster_number_ && last.is_async == (id != 0)) {
-    if (writes_accumulator) accesses_[w.last].accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
+    if (writes_accumulator) accesses_[w.last].accumulator = accumulator;
     return w.last;
   }
   Access x;
@@ -118,7 +119,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   if (proxy == Proxy::tensor_memory && id == 0) start_warp_operation(a, x);
   x.proxy = proxy;
   x.strong = kind == AccessKind::atomic || is_strong(op);
-  if (writes_accumulator) x.accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
+  if (writes_accumulator) x.accumulator = accumulator;
   if (accesses_.size() >= most_accesses_) forget_accesses();
   accesses_.push_back(x);
   return w.last = AccessId(accesses_.size() - 1);
@@ -197,8 +198,9 @@ void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
     if (load.operation == &op) continue;
     const auto uses = [&](ir::RegisterId r) {
       if (std::find(read.begin(), read.end(), r) != read.end()) {
-        report(rules::step(rules::LdState::pending, rules::LdEvent::read).verdict, a, op, code_->registers[r].name,
-               {{"loaded here", code_->where(*load.operation)}});
+        report(rules::step(rules::LdState::pending, rules::LdEvent::read).verdict, a, op, [&]() -> Found {
+          return {code_->registers[r].name, {{"loaded here", code_->where(*load.operation)}}};
+        });
         return true;
       }
       return std::find(written.begin(), written.end(), r) != written.end();
@@ -216,10 +218,11 @@ void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
 void RaceDetector::use_remote(const Agent& a, CtaState& owner, const ir::Operation& op) {
   const Stamp life{streams_.of(StreamKind::life, rank(owner), 0), 1};
   const Message& seen = warp(a).knowledge.of(first_lane(a.lanes)).seen;
-  const std::string name = "CTA " + std::to_string(rank(owner)) + " of the cluster";
+  const auto name = [&] { return fmt::format("CTA {} of the cluster", rank(owner)); };
   report(rules::cluster_start(seen.happened.knows(life) || seen.published.knows(life)), a, op,
-         name + ", whose start is not known here", {});
-  if (owner.exited) report(rules::cta_exit(false), a, op, "an access to " + name + ", which has exited", {});
+         [&]() -> Found { return {name() + ", whose start is not known here"}; });
+  report(rules::cta_exit(!owner.exited), a, op,
+         [&]() -> Found { return {"an access to " + name() + ", which has exited"}; });
 }
 
 void RaceDetector::note_use(const Agent& a, CtaState& owner, AccessId access, AsyncId id, bool reads) {

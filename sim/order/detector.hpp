@@ -40,7 +40,11 @@ class RaceDetector final : public Observer {
     Message complete{};       // of the last complete phase
     Access init{};
     Mask init_lanes = 0;
-    bool is_published = true;
+  };
+  // What a finding says beyond its rule.
+  struct Found {
+    std::string got{};
+    std::vector<diag::Note> notes{};
   };
   // One of a CTA's or the cluster's barriers: arrivals by generation.
   using Generations = std::map<std::uint64_t, Message>;
@@ -93,9 +97,7 @@ class RaceDetector final : public Observer {
     Message tensor_issue{};            // known when the last of them was
     std::uint64_t tensor_version = 0;  // of the warp's knowledge then
     Epoch bulk = 0;                    // bulk groups committed
-    bool bulk_open = false;
-    Epoch copies = 0;  // cp.async groups committed
-    bool copies_open = false;
+    Epoch copies = 0;                  // cp.async groups committed
   };
 
   // detector.cpp
@@ -142,10 +144,13 @@ class RaceDetector final : public Observer {
 
   // detector_report.cpp
   void report(rules::Rule, const Earlier&, const Later&, const Range&);
-  void report(const rules::Verdict&, const Agent&, const ir::Operation&, std::string got,
-              std::vector<diag::Note> notes);
+  // `describe` puts words together, and is asked once for each rule and instruction that breaks it.
+  template <class Describe>
+  void report(const rules::Verdict& v, const Agent& a, const ir::Operation& op, Describe describe) {
+    if (v.broken() && reported_.insert({v.rule, &op, nullptr}).second) publish(v.rule, a, op, describe());
+  }
+  void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
   std::string who(std::uint32_t cta, std::uint32_t warp, Mask lanes, const ir::Operation&) const;
-  std::string what(const Access&) const;
   std::string where(const Range&) const;
   std::string missing(rules::Rule, const Earlier&, const Later&) const;
 

@@ -18,12 +18,6 @@ std::string lanes_text(Mask lanes) {
   return fmt::format("lanes {:#x}", lanes);
 }
 
-// The instruction without its modifiers beyond what names it.
-std::string name_of(const ir::Operation& op) {
-  const std::string_view spelled = isa::spelling(op.opcode);
-  return std::string(spelled);
-}
-
 }  // namespace
 
 std::string RaceDetector::who(std::uint32_t cta_index, std::uint32_t warp, Mask lanes, const ir::Operation& op) const {
@@ -34,8 +28,6 @@ std::string RaceDetector::who(std::uint32_t cta_index, std::uint32_t warp, Mask 
   return text + fmt::format("warp {}, {} of CTA ({}, {}, {})", warp, lanes_text(lanes), cta_index % g.x,
                             cta_index / g.x % g.y, cta_index / g.x / g.y);
 }
-
-std::string RaceDetector::what(const Access& x) const { return name_of(*x.operation); }
 
 std::string RaceDetector::where(const Range& r) const {
   if (r.space == isa::Space::reg) {
@@ -62,8 +54,7 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
           b.space == isa::Space::global ? ".global" : ".shared::cta");
     case Rule::tensormap_fence:
       return "repair: fence.proxy.tensormap::generic.release behind the change, .acquire with the map's address before "
-             "the "
-             "use";
+             "the use";
     case Rule::tcgen05_fence:
       return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync behind the "
              "wait";
@@ -102,14 +93,10 @@ void RaceDetector::report(Rule rule, const Earlier& e, const Later& b, const Ran
   cluster_->grid.sink.report(std::move(d));
 }
 
-void RaceDetector::report(const rules::Verdict& verdict, const Agent& a, const ir::Operation& op, std::string got,
-                          std::vector<diag::Note> notes) {
-  if (!verdict.broken()) return;
-  const Rule rule = verdict.rule;
-  if (!reported_.insert({rule, &op, nullptr}).second) return;
-  diag::Diagnostic d = rules::finding(rule, got);
+void RaceDetector::publish(Rule rule, const Agent& a, const ir::Operation& op, Found found) {
+  diag::Diagnostic d = rules::finding(rule, found.got);
   d.where = code_->where(op);
-  d.notes = std::move(notes);
+  d.notes = std::move(found.notes);
   if (rule != Rule::cta_exit || a.lanes != 1) d.notes.push_back({"executed by " + who(a.cta, a.warp, a.lanes, op), {}});
   cluster_->grid.sink.report(std::move(d));
 }

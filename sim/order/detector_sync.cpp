@@ -95,7 +95,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
     case SyncKind::mbarrier_lapped:
       return report(rules::mbarrier_lapped(std::int64_t(s.value)), a, *op,
-                    fmt::format("{} phases since the wait began", s.value), {});
+                    [&]() -> Found { return {fmt::format("{} phases since the wait began", s.value)}; });
     case SyncKind::mbarrier_observe:
       check_init(a, *op, s, b, false);
       warp(a).knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(b.complete); });
@@ -116,7 +116,7 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
                                                    : w.knowledge.message(a.lanes));
   if (s.cta != a.cta) {
     report(rules::mbarrier_scope(m.semantics == Semantics::relaxed || m.scope == Scope::cluster), a, op,
-           ".cta scope, the default", {});
+           []() -> Found { return {".cta scope, the default"}; });
     use_remote(a, cta(s.cta), op);
     note_use(a, cta(s.cta), record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), 0, false);
   }
@@ -139,13 +139,14 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const bool published =
       own ? w.has_fenced(OwnFence::published, lane, init.epoch) || w.has_fenced(OwnFence::shared, lane, init.epoch)
           : seen.published.knows(init) || seen.fenced_shared.knows(init);
-  const diag::Note origin{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
-                          code_->where(*b.init.operation)};
-  const std::string name = where({isa::Space::shared_cta, s.cta, s.object, 8, 1});
   const bool known = own || published || seen.happened.knows(init);
-  report(rules::mbarrier_init_order(known), a, op, "mbarrier " + name + ", whose initialisation is not known here",
-         {origin});
-  if (known && is_async) report(rules::mbarrier_init_fence(published), a, op, "mbarrier " + name, {origin});
+  const auto found = [&](const char* why) -> Found {
+    return {"mbarrier " + where({isa::Space::shared_cta, s.cta, s.object, 8, 1}) + why,
+            {{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
+              code_->where(*b.init.operation)}}};
+  };
+  report(rules::mbarrier_init_order(known), a, op, [&] { return found(", whose initialisation is not known here"); });
+  if (known && is_async) report(rules::mbarrier_init_fence(published), a, op, [&] { return found(""); });
 }
 
 void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const Sync& s) {

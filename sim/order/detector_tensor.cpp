@@ -60,7 +60,7 @@ void RaceDetector::dealloc(const Agent& a, const ir::Operation& op, const Sync& 
   Range range{isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)};
   const AccessId id = record(a, op, range, AccessKind::write, Proxy::tensor_memory, 0);
   touch_tensor(a, id, range, AccessKind::write);
-  for (int block = 0; block < isa::tmem_lanes / int(Shadow::granule); ++block)
+  for (int block = 0; block < isa::tmem_lanes / tensor_block_lanes; ++block)
     cta(a.cta).tensor.forget(std::size_t(block) * isa::tmem_columns + s.object, s.value);
   CtaState* other = peer(a, op);
   // What the peer has freed before is nobody's any more.
@@ -78,8 +78,9 @@ void RaceDetector::leave(CtaState& c) {
   const auto judge_use = [&](const Use& use) {
     const Stamp done = use.async ? completion(use.async).done : use.done;
     const Access& x = accesses_[use.access];
-    report(rules::cta_exit(known.knows(done)), {x.cta, x.warp, 1}, *x.operation,
-           fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c)), {});
+    report(rules::cta_exit(known.knows(done)), {x.cta, x.warp, 1}, *x.operation, [&]() -> Found {
+      return {fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c))};
+    });
   };
   for (const auto& [component, use] : c.uses.latest) judge_use(use);
   for (const Use& use : c.uses.open) judge_use(use);
