@@ -14,7 +14,7 @@ bool is_tensor_copy(Opcode op) {
          op == Opcode::cp_reduce_async_bulk_tensor;
 }
 
-bool is_bulk_copy(Opcode op) {
+bool is_plain_copy(Opcode op) {
   return op == Opcode::cp_async_bulk || op == Opcode::cp_async_bulk_prefetch || op == Opcode::cp_reduce_async_bulk;
 }
 
@@ -67,7 +67,7 @@ void check_copies(const Facts& facts) {
     if (!facts.is_formed(op)) continue;
     if (is_tensor_copy(op.opcode))
       check_tensor_copy(facts, op);
-    else if (is_bulk_copy(op.opcode))
+    else if (is_plain_copy(op.opcode))
       check_bulk_copy(facts, op);
   }
 }

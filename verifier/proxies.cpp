@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/memory.hpp"
 #include "verifier/execution.hpp"
 #include "verifier/finding.hpp"
@@ -28,11 +29,6 @@ struct Access {
 bool is_proxy_fence(const ir::Operation& op) {
   return op.opcode == Opcode::fence_proxy || op.opcode == Opcode::membar_proxy ||
          op.opcode == Opcode::tensormap_cp_fenceproxy || op.opcode == Opcode::call;
-}
-
-bool is_bulk_copy(Opcode op) {
-  return op == Opcode::cp_async_bulk || op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk ||
-         op == Opcode::cp_reduce_async_bulk_tensor;
 }
 
 bool is_shared_symbol(const Facts& facts, const Origin& o) {
@@ -92,7 +88,7 @@ class Proxies {
   // False when an asynchronous copy writes to a place that is not followed.
   bool gather(std::uint32_t i) {
     const ir::Operation& op = code_.operations[i];
-    if (is_bulk_copy(op.opcode)) return gather_copy(i);
+    if (isa::is_bulk_copy(op.opcode)) return gather_copy(i);
     if (op.opcode == Opcode::st || op.opcode == Opcode::stmatrix) {
       const Origin to = facts_.origins.of(op.arg(0));
       const int bits = op.opcode == Opcode::st ? isa::bits(op.modifiers.type()) : 128;

@@ -5,8 +5,15 @@
 #include <cstdint>
 
 #include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/opcodes.hpp"
 
 namespace kiln::isa {
+
+/// Whether an operation moves bytes by the bulk copy engine: copies and reductions, tensor ones too, no prefetch.
+constexpr bool is_bulk_copy(Opcode op) {
+  return op == Opcode::cp_async_bulk || op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk ||
+         op == Opcode::cp_reduce_async_bulk_tensor;
+}
 
 /// What is done to a tensor.
 enum class TensorAccess : std::uint8_t { load, store, reduce, prefetch };

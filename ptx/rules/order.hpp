@@ -33,6 +33,9 @@ constexpr Verdict mbarrier_scope(bool reaches) { return reaches ? legal : breaks
 constexpr Verdict cluster_start(bool started) { return started ? legal : breaks(Rule::cluster_start); }
 /// A CTA exits; `done`: it knows that what touches its memory is.
 constexpr Verdict cta_exit(bool done) { return done ? legal : breaks(Rule::cta_exit); }
+/// The same, where what touches its memory is a bulk copy of its own. Hopper keeps the memory until the copy is done:
+/// tests/gpu/exit_behind_copy.cu.
+constexpr Verdict cta_exit_copy(bool done) { return done ? legal : breaks(Rule::cta_exit_copy); }
 
 /// Registers that a wgmma.mma_async holds; `waited`: its group was waited for.
 constexpr Verdict wgmma_registers(bool waited) { return waited ? legal : breaks(Rule::wgmma_registers); }

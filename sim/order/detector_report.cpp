@@ -97,7 +97,8 @@ void RaceDetector::publish(Rule rule, const Agent& a, const ir::Operation& op, F
   diag::Diagnostic d = rules::finding(rule, found.got);
   d.where = code_->where(op);
   d.notes = std::move(found.notes);
-  if (rule != Rule::cta_exit || a.lanes != 1) d.notes.push_back({"executed by " + who(a.cta, a.warp, a.lanes, op), {}});
+  const bool at_exit = rule == Rule::cta_exit || rule == Rule::cta_exit_copy;
+  if (!at_exit || a.lanes != 1) d.notes.push_back({"executed by " + who(a.cta, a.warp, a.lanes, op), {}});
   cluster_->grid.sink.report(std::move(d));
 }
 

@@ -1,6 +1,7 @@
 // tcgen05 as the detector sees it: what commits and waits make known, and what deallocation and exit must find done.
 #include <fmt/format.h>
 
+#include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/order.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
@@ -78,7 +79,9 @@ void RaceDetector::leave(CtaState& c) {
   const auto judge_use = [&](const Use& use) {
     const Stamp done = use.async ? completion(use.async).done : use.done;
     const Access& x = accesses_[use.access];
-    report(rules::cta_exit(known.knows(done)), {x.cta, x.warp, 1}, *x.operation, [&]() -> Found {
+    const bool own_copy = x.cta == c.index && isa::is_bulk_copy(x.operation->opcode);
+    const bool is_known = known.knows(done);
+    report(own_copy ? rules::cta_exit_copy(is_known) : rules::cta_exit(is_known), {x.cta, x.warp, 1}, *x.operation, [&]() -> Found {
       return {fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c))};
     });
   };

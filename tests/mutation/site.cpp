@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/isa/tensor_copy.hpp"
+
 namespace kiln::mutation {
 namespace {
 
@@ -10,11 +12,6 @@ using isa::Opcode;
 bool names_shared(const ir::Instruction& i) {
   return std::any_of(i.modifiers.begin(), i.modifiers.end(),
                      [](const std::string& m) { return m.starts_with("shared"); });
-}
-
-bool is_bulk(Opcode o) {
-  return o == Opcode::cp_async_bulk || o == Opcode::cp_async_bulk_tensor || o == Opcode::cp_reduce_async_bulk ||
-         o == Opcode::cp_reduce_async_bulk_tensor;
 }
 
 Effect memory_effect(const ir::Instruction& i) {
@@ -31,7 +28,7 @@ Effect memory_effect(const ir::Instruction& i) {
 }
 
 Effect effect_of(const ir::Instruction& i) {
-  if (is_bulk(i.opcode)) return is_copy_in(i) ? Effect::copy_in : Effect::copy_out;
+  if (isa::is_bulk_copy(i.opcode)) return is_copy_in(i) ? Effect::copy_in : Effect::copy_out;
   if (const Effect e = memory_effect(i); e != Effect::none) return e;
   switch (i.opcode) {
     case Opcode::tcgen05_mma:
@@ -75,7 +72,7 @@ bool has(const ir::Instruction& i, std::string_view modifier) {
 }
 
 bool is_copy_in(const ir::Instruction& i) {
-  if (!is_bulk(i.opcode)) return false;
+  if (!isa::is_bulk_copy(i.opcode)) return false;
   const auto shared = std::find_if(i.modifiers.begin(), i.modifiers.end(),
                                    [](const std::string& m) { return m.starts_with("shared"); });
   return shared < std::find(i.modifiers.begin(), i.modifiers.end(), "global") || !has(i, "global");

@@ -65,6 +65,11 @@ TEST_CASE("cta-exit: what must be there is there, or not") {
   CHECK(is_broken(cta_exit(false), Rule::cta_exit));
 }
 
+TEST_CASE("cta-exit-copy: what must be there is there, or not") {
+  CHECK(cta_exit_copy(true).ok());
+  CHECK(is_broken(cta_exit_copy(false), Rule::cta_exit_copy));
+}
+
 TEST_CASE("wgmma-registers: what must be there is there, or not") {
   CHECK(wgmma_registers(true).ok());
   CHECK(is_broken(wgmma_registers(false), Rule::wgmma_registers));
