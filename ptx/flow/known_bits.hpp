@@ -9,15 +9,22 @@
 
 namespace kiln::flow {
 
+/// Where the bits of operands come from.
+class OperandBits {
+ public:
+  virtual ~OperandBits() = default;
+  /// The bits of an operand of `width` bits; unknown for aggregates and floats.
+  virtual Bits of(const ir::Argument&, int width) const = 0;
+};
+
 /// Known bits of registers, without a thought for paths: a register's bits are what all its definitions agree on, found
 /// as the greatest fixpoint. Addresses of shared variables have the zeros of their alignment.
-class KnownBits {
+class KnownBits final : public OperandBits {
  public:
   KnownBits(const ir::Code&, const Definitions&);
 
   Bits of(ir::RegisterId r) const { return bits_[r]; }
-  /// The bits of an operand of `width` bits; unknown for aggregates and floats.
-  Bits of(const ir::Argument&, int width) const;
+  Bits of(const ir::Argument&, int width) const override;
   std::optional<std::uint64_t> constant(const ir::Argument& a, int width) const { return of(a, width).value(); }
 
  private:
@@ -31,7 +38,7 @@ class KnownBits {
 };
 
 /// The bits of the results of one operation, in the order of Definitions::written, given those of its operands.
-std::vector<Bits> transfer(const ir::Code&, const ir::Operation&, const KnownBits&);
+std::vector<Bits> transfer(const ir::Code&, const ir::Operation&, const OperandBits&);
 
 /// The bits of an address that stay what they are in every view of shared memory: offsets within a CTA's window.
 inline constexpr std::uint64_t shared_window_mask = 0xFFFFFF;

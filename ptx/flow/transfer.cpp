@@ -13,7 +13,7 @@ using Kind = ir::Argument::Kind;
 // One operation with its operand bits at hand.
 class Transfer {
  public:
-  Transfer(const ir::Code& code, const ir::Operation& op, const KnownBits& known)
+  Transfer(const ir::Code& code, const ir::Operation& op, const OperandBits& known)
       : code_(code), op_(op), known_(known), type_(op.modifiers.type()), width_(std::clamp(isa::bits(type_), 1, 64)) {}
 
   std::vector<Bits> results() const {
@@ -198,14 +198,14 @@ class Transfer {
 
   const ir::Code& code_;
   const ir::Operation& op_;
-  const KnownBits& known_;
+  const OperandBits& known_;
   ScalarType type_;
   int width_;
 };
 
 }  // namespace
 
-std::vector<Bits> transfer(const ir::Code& code, const ir::Operation& op, const KnownBits& known) {
+std::vector<Bits> transfer(const ir::Code& code, const ir::Operation& op, const OperandBits& known) {
   return Transfer(code, op, known).results();
 }
 

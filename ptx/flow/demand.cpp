@@ -1,0 +1,122 @@
+#include "ptx/flow/demand.hpp"
+
+#include <algorithm>
+
+namespace kiln::flow {
+namespace {
+
+using isa::Opcode;
+using Kind = ir::Argument::Kind;
+
+constexpr Demand everything{~std::uint64_t{0}, false};
+
+// The bits of operands of a sum or product on which some bits of it hang: those up to the highest.
+Demand below(Demand d) { return {low_mask(64 - std::countl_zero(d.bits)), d.compared}; }
+
+bool reads_carry(const ir::Operation& op) {
+  return op.opcode == Opcode::addc || op.opcode == Opcode::subc || op.opcode == Opcode::madc;
+}
+
+}  // namespace
+
+Demands::Demands(const ir::Code& code, const Definitions& definitions, const KnownBits& known, const Roots& roots)
+    : code_(&code), definitions_(&definitions), known_(&known), demands_(code.registers.size()) {
+  Wanted wanted;
+  for (const ir::Operation& op : code.operations) roots(op, wanted);
+  for (const ir::Argument* a : wanted.arguments) want(*a, everything);
+  for (const ir::RegisterId r : wanted.registers) want(r, everything);
+  while (!work_.empty()) {
+    const ir::RegisterId r = work_.back();
+    work_.pop_back();
+    for (std::uint32_t w : definitions_->writers(r)) want_operands(code_->operations[w], demands_[r]);
+  }
+}
+
+bool Demands::matters(std::uint32_t operation) const {
+  const auto written = definitions_->written(operation);
+  return std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) { return demands_[r].any(); });
+}
+
+void Demands::want(ir::RegisterId r, Demand d) {
+  const Demand old = demands_[r];
+  const Demand now{old.bits | d.bits, old.compared || d.compared};
+  if (now == old) return;
+  demands_[r] = now;
+  work_.push_back(r);
+}
+
+void Demands::want(const ir::Argument& a, Demand d) {
+  switch (a.kind) {
+    case Kind::reg: return want(a.id, d);
+    case Kind::vector:
+    case Kind::list:
+    case Kind::pair:
+    case Kind::address:
+      for (const ir::Argument& part : code_->components(a)) want(part, everything);
+      return;
+    default: return;
+  }
+}
+
+void Demands::want_all(const ir::Operation& op, std::size_t first, Demand d) {
+  for (std::size_t i = first; i < op.arguments.size(); ++i) want(op.arg(i), d);
+}
+
+// Operations through which bits can be followed. What is compared goes on being compared through sums alone.
+bool Demands::want_through_number(const ir::Operation& op, Demand d) {
+  const auto number = [&](std::size_t i) { return known_->constant(op.arg(i), 32); };
+  const Demand plain{d.compared ? ~std::uint64_t{0} : d.bits, false};
+  switch (op.opcode) {
+    case Opcode::mov:
+      if (op.arg(0).kind != Kind::reg || op.arg(1).kind == Kind::vector) return false;
+      return want(op.arg(1), d), true;
+    case Opcode::cvt:
+      if (isa::is_floating(op.modifiers.types[0]) || isa::is_floating(op.modifiers.types[1])) return false;
+      return want(op.arg(1), isa::is_signed(op.modifiers.types[1]) ? Demand{~std::uint64_t{0}, d.compared} : d), true;
+    case Opcode::add:
+    case Opcode::sub: return want_all(op, 1, below(d)), true;
+    case Opcode::mul:
+    case Opcode::mad:
+      if (op.modifiers.half == isa::HalfSelect::hi) return false;
+      if (op.modifiers.half == isa::HalfSelect::wide && isa::is_signed(op.modifiers.type())) return false;
+      return want_all(op, 1, below(plain)), true;
+    case Opcode::and_:
+      for (std::size_t i = 1; i < 3; ++i) want(op.arg(i), {plain.bits & ~(known_->of(op.arg(3 - i), 64).zero), false});
+      return true;
+    case Opcode::or_:
+    case Opcode::xor_:
+    case Opcode::not_: return want_all(op, 1, plain), true;
+    case Opcode::shl:
+      if (!number(2) || *number(2) > 63) return false;
+      return want(op.arg(1), {plain.bits >> *number(2), false}), true;
+    case Opcode::shr:
+      if (!number(2) || *number(2) > 63 || isa::is_signed(op.modifiers.type())) return false;
+      return want(op.arg(1), {plain.bits << *number(2), false}), true;
+    case Opcode::selp: want(op.arg(1), d), want(op.arg(2), d), want(op.arg(3), everything); return true;
+    default: return false;
+  }
+}
+
+void Demands::want_operands(const ir::Operation& op, Demand d) {
+  if (op.guard) want(*op.guard, everything);
+  if (d.any() && op.opcode == Opcode::setp) {
+    want(op.arg(1), {0, true}), want(op.arg(2), {0, true});
+    for (std::size_t i = 3; i < op.arguments.size(); ++i) want(op.arg(i), everything);
+    return;
+  }
+  if (isa::unit(op.opcode) == isa::Unit::alu && !isa::is_floating(op.modifiers.type()) && want_through_number(op, d))
+    return;
+  for (const ir::RegisterId r : code_->read(op)) want(r, everything);
+  if (reads_carry(op)) want_carries();
+}
+
+// The carry is no register: every instruction that makes one is taken to make this one.
+void Demands::want_carries() {
+  if (wants_carries_) return;
+  wants_carries_ = true;
+  for (const ir::Operation& op : code_->operations)
+    if (op.modifiers.carry)
+      for (const ir::RegisterId r : code_->read(op)) want(r, everything);
+}
+
+}  // namespace kiln::flow

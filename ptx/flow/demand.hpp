@@ -1,0 +1,59 @@
+// Which bits of each register matter to some operations of interest: the backward slice, with a mask for each register.
+// What nobody of interest can see is not in it, so that a loop counter of which only `i % 4` chooses a stage counts two
+// bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "ptx/flow/bits.hpp"
+#include "ptx/flow/definitions.hpp"
+#include "ptx/flow/known_bits.hpp"
+#include "ptx/ir/code.hpp"
+
+namespace kiln::flow {
+
+/// What of a value matters: some of its bits, and whether it is compared, which may hang on all of them.
+struct Demand {
+  std::uint64_t bits = 0;
+  bool compared = false;
+
+  bool any() const { return bits != 0 || compared; }
+  bool operator==(const Demand&) const = default;
+};
+
+/// Demands on registers, without a thought for paths.
+class Demands {
+ public:
+  /// What is of interest for itself, in all bits.
+  struct Wanted {
+    std::vector<const ir::Argument*> arguments{};
+    std::vector<ir::RegisterId> registers{};
+  };
+  /// Appends what of an operation is of interest.
+  using Roots = std::function<void(const ir::Operation&, Wanted&)>;
+
+  Demands(const ir::Code&, const Definitions&, const KnownBits&, const Roots&);
+
+  Demand of(ir::RegisterId r) const { return demands_[r]; }
+  /// The operation writes a register that matters.
+  bool matters(std::uint32_t operation) const;
+
+ private:
+  void want(const ir::Argument&, Demand);
+  void want(ir::RegisterId, Demand);
+  void want_operands(const ir::Operation&, Demand result);
+  void want_all(const ir::Operation&, std::size_t first, Demand);
+  bool want_through_number(const ir::Operation&, Demand result);
+  void want_carries();
+
+  const ir::Code* code_;
+  const Definitions* definitions_;
+  const KnownBits* known_;
+  std::vector<Demand> demands_;
+  std::vector<ir::RegisterId> work_{};
+  bool wants_carries_ = false;
+};
+
+}  // namespace kiln::flow

@@ -1,0 +1,63 @@
+#include "ptx/flow/demand.hpp"
+
+#include "tests/unit/flow/analysed.hpp"
+
+using kiln::test::Analysed;
+using namespace kiln;
+
+namespace {
+
+// What the parities of waits hang on.
+struct Sliced : Analysed {
+  explicit Sliced(const std::string& body) : Analysed(body) {}
+  flow::Demands demands{code, definitions, known, [](const ir::Operation& op, flow::Demands::Wanted& out) {
+                          if (op.opcode != isa::Opcode::mbarrier_try_wait) return;
+                          out.arguments.push_back(&op.arg(1));
+                          out.arguments.push_back(&op.arg(2));
+                        }};
+  flow::Demand of(const std::string& name) const { return demands.of(reg(name)); }
+};
+
+const char* const wait = "mbarrier.try_wait.parity.shared::cta.b64 %p9, [%r9], %r8;";
+
+}  // namespace
+
+TEST_CASE("what no root hangs on is not in the slice") {
+  const Sliced s("mov.u32 %r9, bars; mov.u32 %r8, 0; mov.u32 %r1, 7; add.u32 %r2, %r1, 1;" + std::string(wait));
+  CHECK(s.of("%r8").bits == ~std::uint64_t{0});
+  CHECK(s.of("%r9").any());
+  CHECK_FALSE(s.of("%r1").any());
+  CHECK_FALSE(s.of("%r2").any());
+}
+
+TEST_CASE("of a counter that chooses stage and parity by its low bits those bits matter") {
+  const Sliced s(R"(ld.param.u32 %r7, [n]; mov.u32 %r1, 0;
+    L: and.b32 %r2, %r1, 3; shl.b32 %r3, %r2, 3; mov.u32 %r4, bars; add.u32 %r9, %r4, %r3;
+    shr.u32 %r5, %r1, 2; and.b32 %r8, %r5, 1;)" +
+                 std::string(wait) + "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r7; @%p1 bra L; ret;");
+  CHECK(s.of("%r1") == flow::Demand{7, false});
+  CHECK(s.of("%r2").bits != 0);
+  CHECK_FALSE(s.of("%r7").any());
+}
+
+TEST_CASE("what a predicate of the slice compares is compared, through sums and copies") {
+  const Sliced s(R"(ld.param.u32 %r7, [n]; mov.u32 %r9, bars; mov.u32 %r1, 0; add.u32 %r2, %r1, 1; mov.u32 %r3, %r2;
+    setp.lt.u32 %p1, %r3, %r7; selp.u32 %r8, 1, 0, %p1;)" +
+                 std::string(wait));
+  for (const char* r : {"%r1", "%r2", "%r3", "%r7"}) CHECK(s.of(r) == flow::Demand{0, true});
+  CHECK(s.of("%p1").any());
+}
+
+TEST_CASE("a register that is compared and looked at by its bits matters in all of them") {
+  const Sliced s(R"(ld.param.u32 %r7, [n]; mov.u32 %r9, bars; and.b32 %r3, %r7, 12; setp.lt.u32 %p1, %r3, 8;
+    selp.u32 %r8, 1, 0, %p1;)" +
+                 std::string(wait));
+  CHECK(s.of("%r3").compared);
+  CHECK(s.of("%r7").bits == 12);
+}
+
+TEST_CASE("a carry that matters makes every sum with a carry matter") {
+  const Sliced s("mov.u32 %r9, bars; add.cc.u32 %r2, %r1, %r3; addc.u32 %r8, 0, 0;" + std::string(wait));
+  CHECK(s.of("%r1").any());
+  CHECK(s.of("%r3").any());
+}

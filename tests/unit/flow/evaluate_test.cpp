@@ -1,0 +1,97 @@
+#include "ptx/flow/evaluate.hpp"
+
+#include "tests/unit/flow/analysed.hpp"
+
+using kiln::test::Analysed;
+using namespace kiln;
+using flow::TermId;
+
+namespace {
+
+// A straight run of operations; registers that nobody has written are atoms of their own.
+struct Evaluated : Analysed, flow::OperandTerms {
+  explicit Evaluated(const std::string& body) : Analysed(body) {
+    for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+      const auto written = definitions.written(i);
+      const std::vector<TermId> results = evaluator.results(i, *this);
+      REQUIRE(results.size() >= written.size());
+      for (std::size_t k = 0; k < written.size(); ++k) words[written[k]] = results[k];
+    }
+  }
+
+  TermId word(ir::RegisterId r) {
+    const auto found = words.find(r);
+    if (found != words.end()) return found->second;
+    return words[r] =
+               terms.atom(evaluator.name(code.registers[r].name), {}, std::min(64, isa::bits(code.registers[r].type)));
+  }
+  TermId term(const ir::Argument& a, int width) override {
+    if (a.kind == ir::Argument::Kind::immediate) return terms.constant(std::uint64_t(a.value), width);
+    const TermId t = word(a.id);
+    return terms.truncate(a.negated ? terms.add(t, terms.constant(1, 1)) : t, width);
+  }
+  TermId operator[](const char* name) { return word(reg(name)); }
+  std::optional<std::uint64_t> value(const char* name) { return terms.value((*this)[name]); }
+
+  flow::Terms terms;
+  flow::Evaluator evaluator{code, definitions, terms};
+  std::unordered_map<ir::RegisterId, TermId> words;
+};
+
+}  // namespace
+
+TEST_CASE("operations on numbers give numbers") {
+  Evaluated e(R"(mov.u32 %r1, 12; add.u32 %r2, %r1, -13; shr.u32 %r3, %r2, 28; xor.b32 %r4, %r3, 5;
+    setp.lt.s32 %p1, %r2, 0; setp.lt.u32 %p2, %r2, 0; selp.u32 %r5, 3, 4, %p1; mul.wide.u32 %rd1, %r1, 8;
+    cvt.u64.u32 %rd2, %r2; lop3.b32 %r6, %r1, %r3, 0, 0xC0; not.pred %p3, %p1;)");
+  CHECK(e.value("%r2") == 0xFFFFFFFFu);
+  CHECK(e.value("%r3") == 15u);
+  CHECK(e.value("%r4") == 10u);
+  CHECK(e.value("%p1") == 1u);
+  CHECK(e.value("%p2") == 0u);
+  CHECK(e.value("%p3") == 0u);
+  CHECK(e.value("%r5") == 3u);
+  CHECK(e.value("%rd1") == 96u);
+  CHECK(e.value("%rd2") == 0xFFFFFFFFu);
+  CHECK(e.value("%r6") == 12u);
+}
+
+TEST_CASE("sums of unknown words are equal whichever way they were made") {
+  Evaluated e(R"(mad.lo.u32 %r3, %r1, 4, %r2; shl.b32 %r4, %r1, 2; add.u32 %r5, %r2, %r4; sub.u32 %r6, %r3, %r2;
+    add.u32 %r7, %r3, 8; setp.eq.u32 %p1, %r3, %r5; setp.ne.u32 %p2, %r7, %r5;)");
+  CHECK(e["%r3"] == e["%r5"]);
+  CHECK(e["%r6"] == e["%r4"]);
+  CHECK(e.value("%p1") == 1u);
+  CHECK(e.value("%p2") == 1u);
+}
+
+TEST_CASE("a comparison and its opposite are known as such, however they are spelled") {
+  Evaluated e(R"(setp.lt.u32 %p1, %r1, %r2; setp.ge.u32 %p2, %r1, %r2; setp.gt.u32 %p3, %r2, %r1; not.pred %p4, %p2;
+    setp.lt.s32 %p5, %r1, %r2; and.pred %p6, %p1, %p2; or.pred %p7, %p1, %p2; xor.pred %p8, %p1, %p3;)");
+  CHECK(e["%p1"] == e["%p3"]);
+  CHECK(e["%p1"] == e["%p4"]);
+  CHECK(e["%p1"] != e["%p2"]);
+  CHECK(e["%p1"] != e["%p5"]);
+  CHECK(e.value("%p6") == 0u);
+  CHECK(e.value("%p7") == 1u);
+  CHECK(e.value("%p8") == 0u);
+}
+
+TEST_CASE("equal operations on equal unknown words are equal, others are not") {
+  Evaluated e(R"(shr.u32 %r3, %r1, 5; shr.u32 %r4, %r1, 5; shr.s32 %r5, %r1, 5; shr.u32 %r6, %r2, 5;
+    mul.lo.u32 %r7, %r1, %r2; mul.lo.u32 %r8, %r2, %r1; min.u32 %r9, %r1, 5;)");
+  CHECK(e["%r3"] == e["%r4"]);
+  CHECK(e["%r3"] != e["%r5"]);
+  CHECK(e["%r3"] != e["%r6"]);
+  CHECK(e["%r7"] == e["%r8"]);
+  CHECK(e["%r9"] != e["%r1"]);
+}
+
+TEST_CASE("known bits of unknown words decide what they can") {
+  Evaluated e(R"(and.b32 %r2, %r1, 3; setp.lt.u32 %p1, %r2, 4; setp.eq.u32 %p2, %r2, 8; shl.b32 %r3, %r1, 4;
+    and.b32 %r4, %r3, 15; or.b32 %r5, %r3, 1; and.b32 %r6, %r5, 1;)");
+  CHECK(e.value("%p1") == 1u);
+  CHECK(e.value("%p2") == 0u);
+  CHECK(e.value("%r4") == 0u);
+  CHECK(e.value("%r6") == 1u);
+}
