@@ -257,6 +257,11 @@ inline void observe(Context& c, const Inst& i, int lane, const Place& place, std
   if (c.grid->observer) tell_access(c, i, lane, place, bytes, kind);
 }
 
+/// Tells the observer, if there is one, about a synchronisation operation.
+inline void observe(Context& c, const Inst& i, Mask lanes, const Sync& s) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, s);
+}
+
 /// Faults when a CTA mask names a CTA beyond the cluster.
 void check_cta_mask(const Context& c, std::uint32_t mask);
 

@@ -42,8 +42,7 @@ void arrive(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
   b.expected = expected;
   b.arrived += threads;
   if (i.flags & flag_reduce) b.population += u32(count(c.read_mask(c.slot(i, 2)) & lanes));
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::barrier_arrive, c.cta->index, id, b.generation, 0});
+  observe(c, i, lanes, Sync{SyncKind::barrier_arrive, c.cta->index, id, b.generation, 0});
 }
 
 void give_result(Context& c, const Inst& i, Mask lanes, const NamedBarrier& b, u32 threads) {
@@ -82,8 +81,7 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
   }
   f.arrived = false;
   if (i.flags & flag_reduce) give_result(c, i, lanes, b, b.everybody ? c.cta->live_threads() : b.expected);
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::barrier_leave, c.cta->index, id, f.token, 0});
+  observe(c, i, lanes, Sync{SyncKind::barrier_leave, c.cta->index, id, f.token, 0});
   return Status::next;
 }
 
@@ -116,9 +114,7 @@ u32 cluster_threads(const Cluster& cluster) {
 Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
   c.cluster->barrier_arrived += u32(count(lanes));
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation,
-                           {SyncKind::cluster_arrive, c.cta->index, 0, c.cluster->barrier_generation, 0});
+  observe(c, i, lanes, Sync{SyncKind::cluster_arrive, c.cta->index, 0, c.cluster->barrier_generation, 0});
   c.warp->cluster_token = c.cluster->barrier_generation;
   c.cluster->changed(WaitKind::cluster_barrier);
   return Status::next;
@@ -138,9 +134,7 @@ Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
     w.kind = WaitKind::cluster_barrier;
     return c.block(w);
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation,
-                           {SyncKind::cluster_leave, c.cta->index, 0, c.warp->cluster_token, 0});
+  observe(c, i, lanes, Sync{SyncKind::cluster_leave, c.cta->index, 0, c.warp->cluster_token, 0});
   return Status::next;
 }
 

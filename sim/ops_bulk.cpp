@@ -142,8 +142,7 @@ Status commit_group(Context& c, const Inst& i, Mask lanes) {
     g.open = nullptr;
     while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::bulk_commit, c.cta->index, 0, 0, 0});
+  observe(c, i, lanes, Sync{SyncKind::bulk_commit, c.cta->index, 0, 0, 0});
   return Status::next;
 }
 
@@ -160,10 +159,8 @@ Status wait_group(Context& c, const Inst& i, Mask lanes) {
       return c.block(w);
     }
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(
-        c.agent(lanes), i.operation,
-        {i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, c.cta->index, u64(i.value), 0, 0});
+  observe(c, i, lanes,
+          Sync{i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, c.cta->index, u64(i.value), 0, 0});
   return Status::next;
 }
 

@@ -91,7 +91,7 @@ Status copy(Context& c, const Inst& i, Mask lanes) {
 }
 
 void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 object, u64 value = 0, AsyncId by = 0) {
-  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, object, value, by});
+  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, by});
 }
 
 Status commit(Context& c, const Inst& i, Mask lanes) {

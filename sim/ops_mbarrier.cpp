@@ -74,8 +74,7 @@ Object object(Context& c, const Inst& i, int lane, bool fresh = false) {
 }
 
 void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u64 value) {
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(1u << lane), i.operation, {kind, o.owner->index, o.address, value, 0});
+  observe(c, i, 1u << lane, Sync{kind, o.owner->index, o.address, value, 0});
 }
 
 // more[0]: the count.

@@ -163,7 +163,7 @@ Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
 // Fences move no data here: memory is one copy. A detector learns of them.
 Status fence(Context& c, const Inst& i, Mask lanes) {
-  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind(i.mode), c.cta->index, 0, 0, 0});
+  observe(c, i, lanes, Sync{SyncKind(i.mode), c.cta->index, 0, 0, 0});
   return Status::next;
 }
 

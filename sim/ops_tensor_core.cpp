@@ -101,9 +101,7 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) cta.mbarriers.at(address);
     const AsyncId id = ++c.grid->last_async;
-    if (c.grid->observer)
-      c.grid->observer->sync(c.agent(1u << l), i.operation,
-                             {SyncKind::tcgen05_commit, p.owner->index, address, mask, id});
+    observe(c, i, 1u << l, Sync{SyncKind::tcgen05_commit, p.owner->index, address, mask, id});
     Cluster* cluster = c.cluster;
     const ir::Operation* operation = i.operation;
     issue_commit(*c.cta, c.thread(l), operation, [cluster, operation, mask, address, id] {

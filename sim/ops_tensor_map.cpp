@@ -95,8 +95,7 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   observe(c, i, l, to, map_bytes, AccessKind::write);
   std::memcpy(to.view.data, from.view.data, map_bytes);
   to.view.mark(map_bytes);
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::fence_proxy, c.cta->index, 0, 0, 0});
+  observe(c, i, lanes, Sync{SyncKind::fence_proxy, c.cta->index, 0, 0, 0});
   return Status::next;
 }
 

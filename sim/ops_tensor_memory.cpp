@@ -33,7 +33,7 @@ u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
 }
 
 void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, std::uint64_t object, std::uint64_t value) {
-  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, object, value, 0});
+  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, 0});
 }
 
 // a, value: where the address goes; more[0]: columns.

@@ -189,8 +189,7 @@ Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
     other.released = true;
     other.blocked = false;
   }
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(mask & c.warp->live), i.operation, {SyncKind::warp_sync, c.cta->index, mask, 0, 0});
+  observe(c, i, mask & c.warp->live, Sync{SyncKind::warp_sync, c.cta->index, mask, 0, 0});
   return Status::next;
 }
 

@@ -46,7 +46,7 @@ void start(Cta& cta, u32 warp) {
 }
 
 void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 value) {
-  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, 0, value, 0});
+  observe(c, i, lanes, Sync{kind, c.cta->index, 0, value, 0});
 }
 
 // The value that all lanes must agree on.

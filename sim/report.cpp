@@ -15,8 +15,6 @@ std::string lanes_name(Mask lanes) {
   return fmt::format("lanes {:#x}", lanes);
 }
 
-std::string cta_name(const Cta& cta) { return fmt::format("CTA ({}, {}, {})", cta.id.x, cta.id.y, cta.id.z); }
-
 std::string mbarrier_wait(const Cluster& cluster, const Wait& w) {
   const Cta& owner = cluster.ctas[w.cta_rank];
   const Mbarrier* b = owner.mbarriers.find(std::uint32_t(w.address));
@@ -64,7 +62,7 @@ void add_waits(const Cluster& cluster, diag::Diagnostic& d) {
         const ir::Operation* operation = program.insts[f.pc].operation;
         if (!f.blocked) continue;
         if (d.where.place.empty()) d.where = place_of(program, operation);
-        d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f.pc, f.lanes), reason(cluster, cta, f)),
+        d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f), reason(cluster, cta, f)),
                            place_of(program, operation)});
       }
 }
@@ -82,11 +80,24 @@ std::string shared_name(const Program& program, std::uint32_t offset, std::uint3
   return fmt::format("shared {:#x}", offset);
 }
 
-std::string thread_name(const Cta& cta, const Warp& warp, std::uint32_t pc, Mask lanes) {
-  std::string_view role = cta.cluster->grid.program.code->label_before(pc, "role_");
-  std::string text;
-  if (!role.empty()) text = fmt::format("role `{}`, ", role.substr(5));
-  return text + fmt::format("warp {}, {} of {}", warp.index, lanes_name(lanes), cta_name(cta));
+std::string_view role_of(const Program& program, const ir::Operation& operation) {
+  constexpr std::string_view prefix = "role_";
+  const std::string_view label = program.code->label_before(program.code->index(operation), prefix);
+  return label.empty() ? label : label.substr(prefix.size());
+}
+
+std::string thread_name(const Grid& grid, std::uint32_t cta, std::uint32_t warp, Mask lanes,
+                        const ir::Operation& operation) {
+  const std::string_view role = role_of(grid.program, operation);
+  const launch::Dim3 g = grid.launch.grid;
+  return (role.empty() ? std::string() : fmt::format("role `{}`, ", role)) +
+         fmt::format("warp {}, {} of CTA ({}, {}, {})", warp, lanes_name(lanes), cta % g.x, cta / g.x % g.y,
+                     cta / g.x / g.y);
+}
+
+std::string thread_name(const Cta& cta, const Warp& warp, const Fragment& at) {
+  const Grid& grid = cta.cluster->grid;
+  return thread_name(grid, cta.index, warp.index, at.lanes, *grid.program.insts[at.pc].operation);
 }
 
 diag::Where place_of(const Program& program, const ir::Operation* operation) {
@@ -110,7 +121,7 @@ void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault&
       for (int k = 0; k < w.fragment_count && d.notes.empty(); ++k) {
         const Fragment& f = w.fragments[std::size_t(k)];
         if (operation && grid.program.insts[f.pc].operation == operation && !f.blocked)
-          d.notes.push_back({"executed by " + thread_name(cta, w, f.pc, f.lanes), {}});
+          d.notes.push_back({"executed by " + thread_name(cta, w, f), {}});
       }
   if (fault.outcome == Outcome::step_limit) add_waits(cluster, d);
   grid.sink.report(std::move(d));
@@ -136,10 +147,9 @@ Outcome end_in_livelock(Cluster& cluster) {
         outside |= f.poll.global && cluster.others_follow;
         const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
         if (d.where.place.empty()) d.where = where;
-        d.notes.push_back(
-            {fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f.pc, f.lanes),
-                         f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
-             where});
+        d.notes.push_back({fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f),
+                                       f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
+                           where});
       }
   if (outside) {
     const std::string message = "a wait for another cluster: clusters run one after the other";

@@ -32,7 +32,7 @@ Object object_of(const Waiter& w) {
   return {wait.kind, 0, 0};
 }
 
-std::string name_of(const Waiter& w) { return thread_name(*w.cta, *w.warp, w.fragment->pc, w.fragment->lanes); }
+std::string name_of(const Waiter& w) { return thread_name(*w.cta, *w.warp, *w.fragment); }
 
 std::string name_of(const Cluster& cluster, const Object& o) {
   return o.kind == WaitKind::mbarrier
@@ -117,12 +117,7 @@ std::vector<Waiter> waiters_of(Cluster& cluster) {
 std::string last_arrival(const Cluster& cluster, const Mbarrier& b) {
   const Mbarrier::Arrival& last = b.last;
   if (last.lanes == 0) return "an asynchronous operation";
-  for (const Cta& cta : cluster.ctas)
-    if (cta.index == last.cta) {
-      const auto pc = std::uint32_t(last.operation - cluster.grid.program.code->operations.data());
-      return thread_name(cta, cta.warps[last.warp], pc, last.lanes);
-    }
-  return "a thread";
+  return thread_name(cluster.grid, last.cta, last.warp, last.lanes, *last.operation);
 }
 
 void tell_object(Cluster& cluster, std::vector<Waiter>& waiters, const Object& o, diag::Diagnostic& d) {

@@ -36,7 +36,7 @@ struct Facts {
 
   /// The operation has its form, so that its operands are what they should be.
   bool is_formed(const ir::Operation& op) const {
-    const auto i = std::size_t(&op - code.operations.data());
+    const std::uint32_t i = code.index(op);
     return i >= malformed.size() || !malformed[i];
   }
 

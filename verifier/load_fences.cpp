@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/flow/forward.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/finding.hpp"
@@ -73,7 +74,7 @@ class LoadFences {
         s.fence = rules::step(s.fence, FenceEvent::fence).next;
       else if (is_wait_for_mma(op))
         s = {true, rules::step(s.fence, FenceEvent::wait).next, i};
-      else if (report && is_load(op) && facts_.is_formed(op))
+      else if (report && isa::is_tensor_load(op.opcode) && facts_.is_formed(op))
         judge_load(op, s);
     }
     return s;

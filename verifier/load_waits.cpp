@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ptx/flow/forward.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/tensor_memory.hpp"
@@ -19,7 +20,7 @@ class LoadWaits {
  public:
   explicit LoadWaits(const Facts& facts) : facts_(facts), code_(facts.code) {
     for (std::uint32_t i = 0; i < code_.operations.size(); ++i)
-      if (is_load(code_.operations[i]))
+      if (isa::is_tensor_load(code_.operations[i].opcode))
         for (ir::RegisterId r : facts.definitions.written(i)) bit_.emplace(r, bit_.size());
     pending_.assign(bit_.size(), 0);
     reported_.assign(code_.operations.size(), false);
@@ -60,8 +61,8 @@ class LoadWaits {
       for (ir::RegisterId r : facts_.definitions.written(i)) {
         const auto found = bit_.find(r);
         if (found == bit_.end()) continue;
-        state[found->second] = is_load(op);
-        if (is_load(op)) pending_[found->second] = i;
+        state[found->second] = isa::is_tensor_load(op.opcode);
+        if (isa::is_tensor_load(op.opcode)) pending_[found->second] = i;
       }
     }
     return state;

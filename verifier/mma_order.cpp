@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/finding.hpp"
@@ -37,7 +38,7 @@ class MmaOrder {
 
   void check() const {
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
-      if (!is_load(op(i)) || !facts_.is_formed(op(i)) || !is_after(i)) continue;
+      if (!isa::is_tensor_load(op(i).opcode) || !facts_.is_formed(op(i)) || !is_after(i)) continue;
       const std::vector<Footprint> read = footprints(facts_, op(i));
       if (read.empty() || !surely_overlap(facts_, d_, read[0], false)) continue;
       if (!committed_) return report(i, MmaState::issued, "what no tcgen05.commit tracks");
@@ -113,6 +114,7 @@ void check_mma_order(const Facts& facts) {
   const auto& operations = facts.code.operations;
   const auto is_call = [](const ir::Operation& op) { return op.opcode == Opcode::call; };
   if (!facts.function.entry || std::any_of(operations.begin(), operations.end(), is_call)) return;
+  const auto is_load = [](const ir::Operation& op) { return isa::is_tensor_load(op.opcode); };
   if (std::none_of(operations.begin(), operations.end(), is_load)) return;
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
     if (!facts.is_formed(operations[i])) continue;

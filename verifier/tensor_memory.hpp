@@ -5,11 +5,6 @@
 
 namespace kiln::verifier {
 
-/// tcgen05.ld, with or without a reduction.
-inline bool is_load(const ir::Operation& op) {
-  return op.opcode == isa::Opcode::tcgen05_ld || op.opcode == isa::Opcode::tcgen05_ld_red;
-}
-
 /// Checks the columns of tcgen05.ld, st, cp, shift and mma against the allocation that their address comes from, the
 /// lanes of ld and st against their shape and the warps that execute them, and D against what the same MMA reads.
 /// Addresses whose base is not followed are passed over.

@@ -96,6 +96,8 @@ class Code {
   /// Registers that the operation writes, and that it reads (guard and address bases included), in operand order.
   std::vector<RegisterId> written(const Operation&) const;
   std::vector<RegisterId> read(const Operation&) const;
+  /// Where one of `operations` stands in them.
+  std::uint32_t index(const Operation& op) const { return std::uint32_t(&op - operations.data()); }
   /// The nearest label at or before a position whose name starts with `prefix`; empty when there is none.
   std::string_view label_before(std::uint32_t position, std::string_view prefix) const;
   diag::Where where(const Operation&) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/opcodes.hpp"
 
 namespace kiln::isa {
 
@@ -25,6 +26,9 @@ constexpr std::uint32_t pack(TmemAddress a) { return std::uint32_t(a.lane) << 16
 constexpr TmemAddress unpack_tmem(std::uint32_t word) {
   return {int(word >> 16 & (tmem_lanes - 1)), int(word & (tmem_columns - 1))};
 }
+
+/// tcgen05.ld, with or without a reduction.
+constexpr bool is_tensor_load(Opcode op) { return op == Opcode::tcgen05_ld || op == Opcode::tcgen05_ld_red; }
 
 /// How tcgen05.ld/st of a shape spreads over a warp: 32-bit registers per thread and columns per repeat (.xN).
 struct LoadShape {

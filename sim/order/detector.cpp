@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/tmem.hpp"
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/order.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
@@ -177,7 +178,7 @@ void RaceDetector::forget_accesses() {
 // tcgen05.ld and st are asynchronous operations of their warp.
 void RaceDetector::start_warp_operation(const Agent& a, Access& x) {
   const ir::Operation& op = *x.operation;
-  const bool loads = op.opcode == Opcode::tcgen05_ld || op.opcode == Opcode::tcgen05_ld_red;
+  const bool loads = isa::is_tensor_load(op.opcode);
   if (!loads && op.opcode != Opcode::tcgen05_st) return;
   WarpState& w = warp(a);
   Epoch& issued = loads ? w.loads : w.stores;
@@ -185,14 +186,14 @@ void RaceDetector::start_warp_operation(const Agent& a, Access& x) {
   x.is_async = true;
   x.completion.done = {streams_.of(kind, rank(cta(a.cta)), a.warp), ++issued};
   if (!loads) return;
-  const auto written = definitions_->written(std::uint32_t(&op - code_->operations.data()));
+  const auto written = definitions_->written(code_->index(op));
   w.pending.push_back({issued, &op, {written.begin(), written.end()}});
 }
 
 void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   if (w.pending.empty() || op.opcode == Opcode::tcgen05_wait_ld) return;
-  const auto index = std::uint32_t(&op - code_->operations.data());
+  const std::uint32_t index = code_->index(op);
   const auto read = definitions_->read(index), written = definitions_->written(index);
   for (auto& load : w.pending) {
     if (load.operation == &op) continue;

@@ -150,7 +150,6 @@ class RaceDetector final : public Observer {
     if (v.broken() && reported_.insert({v.rule, &op, nullptr}).second) publish(v.rule, a, op, describe());
   }
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
-  std::string who(std::uint32_t cta, std::uint32_t warp, Mask lanes, const ir::Operation&) const;
   std::string where(const Range&) const;
   std::string missing(rules::Rule, const Earlier&, const Later&) const;
 

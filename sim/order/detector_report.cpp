@@ -1,33 +1,16 @@
 // What the detector says: both accesses, who made them, what is missing between them, and the cheapest repair.
 #include <fmt/format.h>
 
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/finding.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
 #include "sim/report.hpp"
 
 namespace kiln::sim {
-namespace {
 
 using isa::Opcode;
 using rules::Rule;
-
-std::string lanes_text(Mask lanes) {
-  if (lanes == all_lanes) return "all lanes";
-  if (count(lanes) == 1) return fmt::format("lane {}", first_lane(lanes));
-  return fmt::format("lanes {:#x}", lanes);
-}
-
-}  // namespace
-
-std::string RaceDetector::who(std::uint32_t cta_index, std::uint32_t warp, Mask lanes, const ir::Operation& op) const {
-  const std::string_view role = code_->label_before(std::uint32_t(&op - code_->operations.data()), "role_");
-  const launch::Dim3 g = cluster_->grid.launch.grid;
-  std::string text;
-  if (!role.empty()) text = fmt::format("role `{}`, ", role.substr(5));
-  return text + fmt::format("warp {}, {} of CTA ({}, {}, {})", warp, lanes_text(lanes), cta_index % g.x,
-                            cta_index / g.x % g.y, cta_index / g.x / g.y);
-}
 
 std::string RaceDetector::where(const Range& r) const {
   if (r.space == isa::Space::reg) {
@@ -61,7 +44,7 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
     case Rule::tcgen05_pipeline: return "repair: tcgen05.commit behind the first, and a wait for it before the second";
     default: break;
   }
-  if (first == Opcode::tcgen05_ld || first == Opcode::tcgen05_ld_red || first == Opcode::tcgen05_st) {
+  if (isa::is_tensor_load(first) || first == Opcode::tcgen05_st) {
     const bool loads = first != Opcode::tcgen05_st;
     return fmt::format(
         "repair: tcgen05.wait::{} behind it{}", loads ? "ld" : "st",
@@ -80,15 +63,15 @@ std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) c
 
 void RaceDetector::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
   if (!reported_.insert({rule, e.access.operation, b.access.operation}).second) return;
-  diag::Diagnostic d =
-      rules::finding(rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
-                                       who(b.access.cta, b.access.warp, b.lanes, *b.access.operation)));
+  diag::Diagnostic d = rules::finding(
+      rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
+                        thread_name(cluster_->grid, b.access.cta, b.access.warp, b.lanes, *b.access.operation)));
   d.where = code_->where(*b.access.operation);
   const bool here = e.access.cluster == cluster_number_;
-  d.notes.push_back(
-      {fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
-                   who(e.access.cta, e.access.warp, e.lanes, *e.access.operation), here ? "" : ", which ran before"),
-       code_->where(*e.access.operation)});
+  d.notes.push_back({fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
+                                 thread_name(cluster_->grid, e.access.cta, e.access.warp, e.lanes, *e.access.operation),
+                                 here ? "" : ", which ran before"),
+                     code_->where(*e.access.operation)});
   d.notes.push_back({missing(rule, e, b), {}});
   cluster_->grid.sink.report(std::move(d));
 }
@@ -98,7 +81,8 @@ void RaceDetector::publish(Rule rule, const Agent& a, const ir::Operation& op, F
   d.where = code_->where(op);
   d.notes = std::move(found.notes);
   const bool at_exit = rule == Rule::cta_exit || rule == Rule::cta_exit_copy;
-  if (!at_exit || a.lanes != 1) d.notes.push_back({"executed by " + who(a.cta, a.warp, a.lanes, op), {}});
+  if (!at_exit || a.lanes != 1)
+    d.notes.push_back({"executed by " + thread_name(cluster_->grid, a.cta, a.warp, a.lanes, op), {}});
   cluster_->grid.sink.report(std::move(d));
 }
 

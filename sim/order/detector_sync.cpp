@@ -7,6 +7,7 @@
 #include "ptx/rules/order.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
+#include "sim/report.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -142,7 +143,7 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const bool known = own || published || seen.happened.knows(init);
   const auto found = [&](const char* why) -> Found {
     return {"mbarrier " + where({isa::Space::shared_cta, s.cta, s.object, 8, 1}) + why,
-            {{"initialised by " + who(b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
+            {{"initialised by " + thread_name(cluster_->grid, b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
               code_->where(*b.init.operation)}}};
   };
   report(rules::mbarrier_init_order(known), a, op, [&] { return found(", whose initialisation is not known here"); });

@@ -72,12 +72,6 @@ std::string wait_name(const Cta& cta, const Wait& w) {
   return "wait";
 }
 
-std::string_view role_of(const Program& program, const ir::Operation& op) {
-  const std::string_view label =
-      program.code->label_before(std::uint32_t(&op - program.code->operations.data()), "role_");
-  return label.empty() ? label : label.substr(std::string_view("role_").size());
-}
-
 std::string_view spelling(Operand o) {
   switch (o) {
     case Operand::accumulator: return "accumulator";

@@ -14,9 +14,6 @@ std::string_view activity(const ir::Operation&);
 /// What a blocked thread of a CTA waits for: "wait full[2]", "wait barrier 1".
 std::string wait_name(const Cta&, const Wait&);
 
-/// The role whose label `role_<name>` stands before an operation; empty when there is none.
-std::string_view role_of(const Program&, const ir::Operation&);
-
 /// "accumulator", "A", "scales of A"; empty for none.
 std::string_view spelling(Operand);
 

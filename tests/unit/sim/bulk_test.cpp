@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/unit/sim/run.hpp"
+#include "tests/unit/sim/tiled_map.hpp"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -48,18 +48,6 @@ Run copied(const launch::TensorMap& m, const std::vector<u8>& data, const std::s
   l.params = {map("T"), pointer("T"), pointer("out")};
   c.launches = {l};
   return run(one_thread(copy, bytes), c);
-}
-
-launch::TensorMap matrix(std::uint64_t columns, std::uint64_t rows, u32 box_columns, u32 box_rows, isa::Swizzle s,
-                         isa::ScalarType type) {
-  launch::TensorMap m;
-  m.buffer = "T";
-  m.dtype = type;
-  m.dims = {columns, rows};
-  m.strides = {0, columns * std::uint64_t(isa::bits(type)) / 8};
-  m.box = {box_columns, box_rows, 1, 1, 1};
-  m.swizzle = s;
-  return m;
 }
 
 std::vector<u8> counting(std::size_t n) {

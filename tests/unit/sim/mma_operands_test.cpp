@@ -268,10 +268,7 @@ TEST_CASE("a K = 96 slice goes on behind its line where the absolute leading dim
           descriptor(96, 8192) + "; add.u64 %rd11, %rd12, " + descriptor(24576 + 96, 28672) + ";");
   const Run r = machine.run(text);
   REQUIRE_MESSAGE(r.clean(), r.findings());
-  int wrong = 0;
-  for (int row = 0; row < 64; ++row)
-    for (int n = 0; n < 32; ++n) wrong += cell_value(d_word(p, machine, row, n)) != float(p.value(row, n));
-  CHECK(wrong == 0);
+  CHECK(wrong_elements(p, machine, 64) == 0);
 }
 
 TEST_CASE("an observer is told every byte and cell that an MMA touches, in both CTAs, and no other") {
@@ -393,9 +390,6 @@ TEST_CASE("MN-major operands of the mixed kinds hold sixteen rows to a piece, pa
     text.replace(text.find(idesc), idesc.size(), std::to_string(p.idesc() | 1u << 16) + ", ");
     const Run r = machine.run(text);
     REQUIRE_MESSAGE(r.clean(), r.findings());
-    int wrong = 0;
-    for (int row = 0; row < 128; ++row)
-      for (int n = 0; n < 32; ++n) wrong += cell_value(d_word(p, machine, row, n)) != float(p.value(row, n));
-    CHECK(wrong == 0);
+    CHECK(wrong_elements(p, machine, p.m) == 0);
   }
 }

@@ -261,4 +261,12 @@ inline u32 d_word(const MmaProblem& p, const MmaMachine& machine, int row, int c
   return machine.after[std::size_t(at.cta)].cell(at.lane, at.column);
 }
 
+/// Elements of the first rows of an f32 D that are not the problem's.
+inline int wrong_elements(const MmaProblem& p, const MmaMachine& machine, int rows) {
+  int wrong = 0;
+  for (int row = 0; row < rows; ++row)
+    for (int n = 0; n < p.n; ++n) wrong += std::bit_cast<float>(d_word(p, machine, row, n)) != float(p.value(row, n));
+  return wrong;
+}
+
 }  // namespace kiln::test

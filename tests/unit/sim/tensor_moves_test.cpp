@@ -91,10 +91,7 @@ TEST_CASE("decompressed elements multiply as A, of 4 and of 6 bits") {
       r = machine.run(text + "\n" + zero);
       REQUIRE_MESSAGE(r.clean(), r.findings());
     }
-    int wrong = 0;
-    for (int row = 0; row < p.m; ++row)
-      for (int n = 0; n < p.n; ++n) wrong += std::bit_cast<float>(d_word(p, machine, row, n)) != float(p.value(row, n));
-    CHECK(wrong == 0);
+    CHECK(wrong_elements(p, machine, p.m) == 0);
   }
 }
 

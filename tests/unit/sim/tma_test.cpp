@@ -3,7 +3,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "sim/tensor_map.hpp"
-#include "tests/unit/sim/run.hpp"
+#include "tests/unit/sim/tiled_map.hpp"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -42,18 +42,6 @@ std::string load_kernel(int dims, const std::string& coordinates, u32 offset, u3
          "st.global.u32 [%rd3], %r5;\n"
          "add.u32 %r3, %r3, 4; setp.lt.u32 %p1, %r3, " +
          std::to_string(area) + "; @%p1 bra D;\nret;\n}\n";
-}
-
-launch::TensorMap matrix(std::uint64_t columns, std::uint64_t rows, u32 box_columns, u32 box_rows, isa::Swizzle s,
-                         isa::ScalarType type = isa::ScalarType::b16) {
-  launch::TensorMap m;
-  m.buffer = "T";
-  m.dtype = type;
-  m.dims = {columns, rows};
-  m.strides = {0, columns * std::uint64_t(isa::bits(type)) / 8};
-  m.box = {box_columns, box_rows, 1, 1, 1};
-  m.swizzle = s;
-  return m;
 }
 
 Run load(const launch::TensorMap& m, const std::vector<u16>& data, const std::string& coordinates, u32 bytes,
