@@ -19,13 +19,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using launch::Contract;
 
-// What does not fit is a mistake in the contract's file, if there is one.
+// What does not fit, which begins with a JSON pointer, is a mistake in the contract's file, if there is one.
 template <class F>
 auto named(const std::string& contract, F f) {
   try {
     return f();
   } catch (const diag::InputError& error) {
-    if (contract.empty()) throw;
+    if (contract.empty() || error.what()[0] != '/') throw;
     throw diag::InputError(contract + ": " + error.what());
   }
 }
