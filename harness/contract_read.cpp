@@ -4,7 +4,7 @@
 #include "harness/contract_json.hpp"
 #include "harness/contract_reader.hpp"
 #include "ptx/diag/source.hpp"
-#include "ptx/isa/targets.hpp"
+#include "ptx/isa/launch_limits.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -13,8 +13,8 @@ using launch::Contract;
 using launch::Dim3;
 using launch::Expectation;
 
-constexpr std::uint64_t max_grid_x = 0x7FFFFFFF, max_grid_yz = 65535, max_cta_z = 64, max_cluster = 16;
-constexpr std::uint64_t max_dynamic_shared = 227 * 1024;
+using isa::max_cluster, isa::max_cta_z, isa::max_grid_x, isa::max_grid_yz;
+constexpr std::uint64_t max_dynamic_shared = 227 * 1024, max_residents = 32;
 
 void refuse_later_features(const JsonNode& node) {
   for (const char* key : {"symbols", "pdl", "preferred_cluster"})
@@ -47,6 +47,7 @@ launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
       v.fail("each extent of the grid must be a multiple of the cluster's");
   });
   node.when("dynamic_smem", [&](const JsonNode& v) { l.dynamic_smem = std::uint32_t(v.whole(0, max_dynamic_shared)); });
+  node.when("ctas_per_sm", [&](const JsonNode& v) { l.ctas_per_sm = std::uint32_t(v.whole(1, max_residents)); });
   node.when("params", [&](const JsonNode& v) {
     v.each_element(0, 1024, [&](std::size_t, const JsonNode& p) { l.params.push_back(read_param(p, contract)); });
   });
@@ -59,11 +60,11 @@ void read_launches(const JsonNode& root, Contract& contract) {
     contract.launches.push_back(read_launch(root, contract));
     return;
   }
-  for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem", "params"})
+  for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params"})
     root.when(key, [](const JsonNode& v) { v.fail("stands in each of \"launches\" when there are several"); });
   root.at("launches").each_element(1, 1 << 16, [&](std::size_t, const JsonNode& node) {
     refuse_later_features(node);
-    node.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "params"});
+    node.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params"});
     contract.launches.push_back(read_launch(node, contract));
   });
 }
@@ -121,8 +122,8 @@ Contract read_contract(std::string_view text, const std::string& name) {
   const JsonNode root(json, name);
   root.expect_object();
   refuse_later_features(root);
-  root.expect_object(
-      {"entry", "grid", "block", "cluster", "dynamic_smem", "params", "buffers", "tensor_maps", "launches", "expect"});
+  root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "buffers",
+                      "tensor_maps", "launches", "expect"});
   Contract contract;
   root.when("buffers", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& b) { contract.buffers.push_back(read_buffer(key, b)); });

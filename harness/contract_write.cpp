@@ -110,6 +110,7 @@ Json launch_json(const launch::Launch& l) {
   j["block"] = extents(l.block);
   j["cluster"] = extents(l.cluster);
   j["dynamic_smem"] = l.dynamic_smem;
+  if (l.ctas_per_sm) j["ctas_per_sm"] = l.ctas_per_sm;
   j["params"] = Json::array();
   for (const launch::Param& p : l.params) j["params"].push_back(param_json(p));
   return j;

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "harness/parameters.hpp"
+#include "harness/ptxas.hpp"
+#include "launch/limits.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "verifier/contract.hpp"
 
 namespace kiln::harness {
@@ -49,6 +52,39 @@ void check_shapes(const ir::Function& f, const launch::Launch& l, const std::str
                                       shown(l.cluster), shown(extents(*d))));
 }
 
+// What the launch asks for whatever the kernel is, and what the kernel lets it ask for.
+void check_limits(const ir::Function& f, const launch::Launch& l, const std::string& at) {
+  const auto* required = f.find("reqnctapercluster");
+  if (const auto wrong = launch::misfit(l, required ? extents(*required) : l.cluster))
+    fail(at + "/" + wrong->key, wrong->why);
+  if (const auto* d = f.find("maxclusterrank");
+      d && !d->values.empty() && l.cluster.volume() > std::uint64_t(d->values[0]))
+    fail(at + "/cluster", fmt::format("{} is launched with clusters of {} CTAs; its PTX allows {}", f.name,
+                                      l.cluster.volume(), d->values[0]));
+}
+
+// ptxas keeps to what .reqntid, .maxntid and .maxnreg promise. Without them a large CTA may need more registers than it
+// can have, and the launch fails.
+bool may_lack_registers(const ir::Function& f, const launch::Launch& l) {
+  const std::uint64_t threads = l.block.volume();
+  for (const char* promise : {"reqntid", "maxntid"})
+    if (const auto* d = f.find(promise); d && extents(*d).volume() >= threads) return false;
+  const auto* most = f.find("maxnreg");
+  const std::uint64_t registers = most && !most->values.empty() ? std::uint64_t(most->values[0]) : isa::max_registers;
+  return isa::cta_registers(threads, registers) > isa::registers_per_cta;
+}
+
+// Asks ptxas, when there is one, how many registers a thread has.
+void check_registers(const ir::Module& module, const ir::Function& f, const launch::Launch& l, const std::string& at) {
+  const auto target = module.target();
+  if (!target || !module.source || !may_lack_registers(f, l)) return;
+  diag::Sink ignored;
+  for (const EntryResources& entry : assemble(find_ptxas(), module.source, *target, ignored).entries)
+    if (entry.name == f.name)
+      if (const auto wrong = launch::misfit(l, {0, std::uint32_t(entry.registers)}, *target))
+        fail(at + "/" + wrong->key, f.name + ": " + wrong->why + " (.maxntid tells ptxas)");
+}
+
 void check_parameters(const ir::Function& f, const launch::Launch& l, const std::string& at) {
   if (f.parameters.size() != l.params.size())
     fail(at + "/params", fmt::format("{} takes {} parameters; got {}", f.name, f.parameters.size(), l.params.size()));
@@ -87,7 +123,9 @@ void check_fits(const ir::Module& module, const launch::Contract& contract) {
     }
     const ir::Function& f = find_entry(module, l.entry);
     check_shapes(f, l, at);
+    check_limits(f, l, at);
     check_parameters(f, l, at);
+    check_registers(module, f, l, at);
   }
 }
 

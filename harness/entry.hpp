@@ -15,8 +15,9 @@ namespace kiln::harness {
 const ir::Function& find_entry(const ir::Module&, const std::string& part);
 
 /// Throws InputError when a launch of the contract does not fit the module: its entry, the number and sizes of its
-/// parameters, the CTA and cluster shapes that the PTX fixes. The message starts with the JSON pointer of what is
-/// wrong.
+/// parameters, the CTA and cluster shapes that the PTX fixes, what hardware takes at all. Where a CTA is so large that
+/// its registers might not suffice, ptxas is asked for their number, when there is one. The message starts with the
+/// JSON pointer of what is wrong.
 void check_fits(const ir::Module&, const launch::Contract&);
 
 /// Reports what the verifier finds wrong with the contract itself, as findings in the file `name`; with an empty name,

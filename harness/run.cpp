@@ -19,6 +19,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using launch::Contract;
 
+// What does not fit, which begins with a JSON pointer, is a mistake in the contract's file, if there is one.
+template <class F>
+auto named(const std::string& contract, F f) {
+  try {
+    return f();
+  } catch (const diag::InputError& error) {
+    if (contract.empty() || error.what()[0] != '/') throw;
+    throw diag::InputError(contract + ": " + error.what());
+  }
+}
+
 /// One run: the report as it grows, and the clock.
 class Run {
  public:
@@ -66,7 +77,7 @@ class Run {
   // False when the contract is wrong in itself; throws when it does not fit the module.
   bool contract_is_right(const ir::Module& module) {
     check_contract(contract_, options_.contract, report.findings);
-    check_fits(module, contract_);
+    named(options_.contract, [&] { check_fits(module, contract_); });
     return !report.findings.has_errors();
   }
 
@@ -75,7 +86,9 @@ class Run {
       return;
     Views views(options_.views);
     report.simulation = stage("simulate", [&] {
-      return sim::simulate(module, contract_, options_.simulation, report.findings, views.observer());
+      return named(options_.contract, [&] {
+        return sim::simulate(module, contract_, options_.simulation, report.findings, views.observer());
+      });
     });
     if (options_.views.any()) report.written = stage("views", [&] { return views.write(name); });
   }

@@ -84,6 +84,7 @@ struct Launch {
   std::string entry{};  // a unique substring of the entry's name; may be empty when the module has one entry
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t dynamic_smem = 0;  // bytes
+  std::uint32_t ctas_per_sm = 0;   // that share an SM's tensor memory; 0: as many as .minnctapersm asks for, or 1
   std::vector<Param> params{};
 };
 

@@ -118,6 +118,25 @@ bool GlobalMemory::release(std::uint64_t address) {
   return true;
 }
 
+GlobalMemory::Contents GlobalMemory::contents() const {
+  Contents c{regions_, {}, {}, allocated_, end_};
+  for (const Region& r : regions_) {
+    c.bytes.emplace_back(r.data, r.data + r.bytes);
+    c.written.emplace_back(r.written, r.written ? r.written + r.bytes : nullptr);
+  }
+  return c;
+}
+
+void GlobalMemory::restore(const Contents& c) {
+  regions_ = c.regions;
+  allocated_ = c.allocated;
+  end_ = c.end;
+  for (std::size_t k = 0; k < regions_.size(); ++k) {
+    std::copy(c.bytes[k].begin(), c.bytes[k].end(), regions_[k].data);
+    std::copy(c.written[k].begin(), c.written[k].end(), regions_[k].written);
+  }
+}
+
 std::uint64_t GlobalMemory::address(const std::string& buffer) const {
   const auto found = buffers_.find(buffer);
   if (found == buffers_.end()) throw diag::InputError("the launch has no buffer `" + buffer + "`");

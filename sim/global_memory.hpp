@@ -53,6 +53,16 @@ class GlobalMemory {
     view = {r.data + offset, r.written ? r.written + offset : nullptr};
     return true;
   }
+  /// What all regions hold now, to be put back; regions that are placed in between are taken away then.
+  struct Contents {
+    std::vector<Region> regions{};
+    std::vector<std::vector<std::uint8_t>> bytes{}, written{};  // of each
+    std::set<std::uint64_t> allocated{};
+    std::uint64_t end = 0;
+  };
+  Contents contents() const;
+  void restore(const Contents&);
+
   /// The region that holds the address; null for a gap.
   const Region* region(std::uint64_t address) const;
 

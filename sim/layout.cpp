@@ -39,7 +39,6 @@ std::vector<std::size_t> in_declaration_order(const ir::Code& code) {
 }
 
 void place_shared(const ir::Code& code, Layout& layout, std::uint32_t dynamic_bytes) {
-  const auto target = code.module->target();
   std::uint64_t end = reserved_shared_bytes, dynamic_alignment = 16;
   const std::vector<std::size_t> order = in_declaration_order(code);
   for (const std::size_t k : order) {
@@ -60,10 +59,6 @@ void place_shared(const ir::Code& code, Layout& layout, std::uint32_t dynamic_by
     if (isa::is_shared(code.symbols[k].variable->space) && is_dynamic(*code.symbols[k].variable))
       layout.addresses[k] = layout.dynamic_shared;
   layout.shared_bytes = (dynamic_bytes ? layout.dynamic_shared : layout.static_shared_end) + dynamic_bytes;
-  const std::uint64_t used = layout.shared_bytes - reserved_shared_bytes;
-  if (target && used > std::uint64_t(isa::max_shared_bytes(*target)))
-    throw InputError(fmt::format("the launch needs {} bytes of shared memory; {} has {}", used, isa::spelling(*target),
-                                 isa::max_shared_bytes(*target)));
 }
 
 void place_parameters(const ir::Function& f, Layout& layout) {

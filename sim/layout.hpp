@@ -8,7 +8,7 @@
 namespace kiln::sim {
 
 /// Lays out shared and local memory and the parameter block; module variables that the kernel names are added to
-/// `memory`. InputError when shared memory exceeds what the target has.
+/// `memory`.
 Layout make_layout(const ir::Code& code, const launch::Launch& launch, GlobalMemory& memory);
 
 /// The kernel's parameter block. InputError when the contract's parameters do not fit the kernel's.

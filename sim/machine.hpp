@@ -34,6 +34,7 @@ namespace kiln::sim {
 
 struct Cta;
 struct Cluster;
+class Residents;  // sim/residents.hpp
 namespace schedule {
 class Schedule;     // sim/schedule/schedule.hpp
 struct Recording;   // sim/schedule/recording.hpp
@@ -57,6 +58,7 @@ struct Grid {
   num::GemmKernel gemm{};
   schedule::Schedule* schedule = nullptr;    // decides instead of chance
   schedule::Recording* recording = nullptr;  // what was decided is written here
+  Residents* residents = nullptr;            // clusters that run side by side; null: one runs alone
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
   std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
 
@@ -293,6 +295,8 @@ std::uint64_t warp_name(const Cta& cta, const Warp& warp);
 /// what is wrong with it.
 bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes);
 
+/// Puts a cluster at its beginning: the one with this number, of those that the launch divides into.
+void start_cluster(Cluster& cluster, std::uint64_t number);
 /// Runs a cluster to its end.
 Outcome run_cluster(Cluster& cluster);
 /// A thread has read memory that others may change, or tried to change it in vain: it may be spinning.

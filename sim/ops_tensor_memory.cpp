@@ -12,6 +12,7 @@
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "sim/alu.hpp"
 #include "sim/float_value.hpp"
+#include "sim/residents.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -42,7 +43,8 @@ Status allocate(Context& c, const Inst& i, Mask lanes) {
   const u32 columns = uniform(c, c.slot(i, 0), lanes, "column count");
   const int l = first_lane(lanes);
   const Place to = locate_shared(c, isa::Space(i.space), c.address(i, l), 4, 4, l);
-  const auto at = c.cta->tmem.allocate(columns);
+  const bool must_wait = c.grid->residents && c.grid->residents->holds_back(*c.cta);
+  const auto at = must_wait ? std::nullopt : c.cta->tmem.allocate(columns);
   if (!at) {
     Wait w;
     w.kind = WaitKind::tmem_columns;
@@ -65,6 +67,7 @@ Status release(Context& c, const Inst& i, Mask lanes) {
   c.cta->tmem.release(address & 0xFFFF, columns);
   tell(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
   c.cluster->changed(WaitKind::tmem_columns);
+  if (c.grid->residents) c.grid->residents->wake(WaitKind::tmem_columns);
   return Status::next;
 }
 

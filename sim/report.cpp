@@ -44,7 +44,10 @@ std::string reason(const Cluster& cluster, const Cta& cta, const Fragment& f) {
     case WaitKind::mbarrier: return mbarrier_wait(cluster, w);
     case WaitKind::bulk_group: return fmt::format("its bulk copies, all but {} groups", w.address);
     case WaitKind::tmem_columns:
-      return fmt::format("{} free columns of tensor memory; {} are allocated", w.address, cta.tmem.allocated());
+      if (!cluster.grid.residents)
+        return fmt::format("{} free columns of tensor memory; {} are allocated", w.address, cta.tmem.allocated());
+      return fmt::format("{} free columns of tensor memory; its CTA holds {}, and {} of the SM's are free", w.address,
+                         cta.tmem.allocated(), cta.tmem.unallocated());
     case WaitKind::tensor_ops: return "its tcgen05 operations";
     case WaitKind::wgmma_group: return fmt::format("its wgmma operations, all but {} groups", w.address);
     case WaitKind::none: break;
@@ -133,6 +136,28 @@ Outcome end_in_deadlock(Cluster& cluster) {
   explain_waits(cluster, d);
   cluster.grid.sink.report(std::move(d));
   return Outcome::deadlock;
+}
+
+void report_allocations(const std::vector<Cluster*>& clusters) {
+  const Grid& grid = clusters.front()->grid;
+  diag::Diagnostic d = rules::finding(rules::Rule::deadlock,
+                                      fmt::format("{} CTAs that share an SM and its tensor memory", clusters.size()));
+  for (Cluster* cluster : clusters)
+    for (const Cta& cta : cluster->ctas)
+      for (const Warp& w : cta.warps)
+        for (int k = 0; k < w.fragment_count && d.where.place.empty(); ++k)
+          if (const Fragment& f = w.fragments[std::size_t(k)]; f.blocked && f.wait.kind == WaitKind::tmem_columns)
+            d.where = place_of(grid.program, grid.program.insts[f.pc].operation);
+  for (Cluster* cluster : clusters) {
+    add_waits(*cluster, d);
+    explain_waits(*cluster, d);
+  }
+  for (const Cluster* cluster : clusters)
+    for (const Cta& cta : cluster->ctas)
+      if (cta.tmem.allocated())
+        d.notes.push_back(
+            {fmt::format("{} holds {} columns of tensor memory", cta_name(cta), cta.tmem.allocated()), {}});
+  grid.sink.report(std::move(d));
 }
 
 Outcome end_in_livelock(Cluster& cluster) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/machine.hpp"
 
@@ -21,6 +22,9 @@ std::string thread_name(const Cta& cta, const Warp& warp, const Fragment& at);
 
 /// The place of an operation; of the kernel's head when there is none.
 diag::Where place_of(const Program& program, const ir::Operation* operation);
+
+/// Reports that CTAs which share an SM stand while allocations wait; the first of these clusters has one that does.
+void report_allocations(const std::vector<Cluster*>& clusters);
 
 /// Reports what stopped the run, with the threads that stood at that instruction.
 void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault& fault);

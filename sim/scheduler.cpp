@@ -87,20 +87,24 @@ void run_one(Cluster& cluster, const std::vector<Runnable>& runnable, const ir::
   while (!cluster.events.empty() && cluster.events.next_time() <= cluster.now) run_next_event(cluster, current);
 }
 
+bool step(Cluster& cluster, std::vector<Runnable>& runnable, const ir::Operation*& current) {
+  collect(cluster, runnable);
+  if (runnable.empty() && cluster.events.empty()) return false;
+  if (!runnable.empty())
+    run_one(cluster, runnable, current);
+  else
+    run_next_event(cluster, current);
+  return true;
+}
+
 // The strategies `random` and `adversarial`.
 Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
   std::vector<Runnable> runnable;
   Patience patience;
   for (std::uint32_t turns = 1;; ++turns) {
-    collect(cluster, runnable);
-    if (!runnable.empty()) {
-      run_one(cluster, runnable, current);
+    if (step(cluster, runnable, current)) {
       if (turns % look_around == 0 && only_polls(cluster) && !patience.all_poll(cluster))
         return end_in_livelock(cluster);
-      continue;
-    }
-    if (!cluster.events.empty()) {
-      run_next_event(cluster, current);
       continue;
     }
     if (finished(cluster)) return Outcome::finished;
@@ -109,6 +113,11 @@ Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
 }
 
 }  // namespace
+
+bool step_by_chance(Cluster& cluster, const ir::Operation*& current) {
+  std::vector<Runnable> runnable;
+  return step(cluster, runnable, current);
+}
 
 bool finished(const Cluster& cluster) {
   for (const Cta& cta : cluster.ctas)

@@ -23,6 +23,9 @@ bool finished(const Cluster& cluster);
 /// Every wait on an mbarrier times out. False when there is none.
 bool expire_waits(Cluster& cluster);
 
+/// One run of a warp by chance, or what is in flight; false when nobody can run and nothing is.
+bool step_by_chance(Cluster& cluster, const ir::Operation*& current);
+
 /// How much longer it is worth waiting when nothing seems to happen any more.
 class Patience {
  public:

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "launch/limits.hpp"
 #include "ptx/diag/error.hpp"
 #include "sim/fanout.hpp"
 #include "sim/layout.hpp"
 #include "sim/lowering.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
+#include "sim/residents.hpp"
 #include "sim/schedule/replay.hpp"
 
 namespace kiln::sim {
@@ -52,13 +54,13 @@ Dim3 cluster_shape(const ir::Function& f, const launch::Launch& launch) {
   return shape;
 }
 
-void check_launch(const ir::Function& f, const launch::Launch& launch, Dim3 cluster) {
-  if (launch.grid.volume() == 0 || launch.block.volume() == 0) throw InputError("grid and block must not be empty");
-  if (launch.block.volume() > std::uint64_t(isa::max_threads_per_cta))
-    throw InputError(fmt::format("a CTA has at most {} threads; the contract says {}", isa::max_threads_per_cta,
-                                 text(launch.block)));
-  if (launch.grid.x % cluster.x || launch.grid.y % cluster.y || launch.grid.z % cluster.z)
-    throw InputError(fmt::format("a grid of {} does not divide into clusters of {}", text(launch.grid), text(cluster)));
+// `at`: the JSON pointer of the launch in its contract.
+void refuse(const std::optional<launch::Misfit>& wrong, const std::string& at) {
+  if (wrong) throw InputError(at + wrong->key + ": " + wrong->why);
+}
+
+void check_launch(const ir::Function& f, const launch::Launch& launch, Dim3 cluster, const std::string& at) {
+  refuse(launch::misfit(launch, cluster), at);
   if (const ir::Performance* required = f.find("reqntid")) {
     std::array<std::uint32_t, 3> want{1, 1, 1};
     for (std::size_t k = 0; k < std::min<std::size_t>(3, required->values.size()); ++k)
@@ -177,6 +179,11 @@ void start_cta(Cluster& cluster, Cta& cta, std::uint32_t rank) {
   for (std::uint32_t w = 0; w < cta.warps.size(); ++w) start_warp(cta, cta.warps[w], w);
 }
 
+Dim3 clusters_of(const Grid& grid) {
+  const Dim3 g = grid.launch.grid, k = grid.cluster_shape;
+  return {g.x / k.x, g.y / k.y, g.z / k.z};
+}
+
 void tell_start(Cluster& cluster) {
   Observer& observer = *cluster.grid.observer;
   observer.start(cluster, cluster.grid.number);
@@ -185,22 +192,12 @@ void tell_start(Cluster& cluster) {
 }
 
 Outcome run_grid(Grid& grid) {
-  const Dim3 g = grid.launch.grid, k = grid.cluster_shape;
-  const Dim3 clusters{g.x / k.x, g.y / k.y, g.z / k.z};
+  const std::uint64_t clusters = clusters_of(grid).volume();
   Cluster cluster{grid, 0, {}, Random(0)};
-  cluster.ctas.resize(k.volume());
-  grid.cancelled.assign(clusters.volume(), false);
-  for (std::uint64_t n = 0; n < clusters.volume(); ++n) {
+  grid.cancelled.assign(clusters, false);
+  for (std::uint64_t n = 0; n < clusters; ++n) {
     if (grid.cancelled[n]) continue;
-    cluster.index = std::uint32_t(n);
-    cluster.id = unflatten(n, clusters);
-    cluster.random = Random(Random(grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
-    cluster.now = cluster.tick = 0;
-    cluster.events = {};
-    cluster.barrier_arrived = 0;
-    cluster.barrier_generation = cluster.stamp = cluster.writes = 0;
-    cluster.others_follow = n + 1 < clusters.volume();
-    for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
+    start_cluster(cluster, n);
     if (grid.observer) tell_start(cluster);
     grid.statistics.ctas += cluster.ctas.size();
     if (const Outcome o = run_cluster(cluster); o != Outcome::finished) return o;
@@ -217,12 +214,43 @@ void add(Statistics& sum, const Statistics& s) {
   sum.tma_bytes += s.tma_bytes;
 }
 
+std::string pointer_to(const launch::Contract& contract, std::size_t number) {
+  return contract.launches.size() == 1 ? "/" : fmt::format("/launches/{}/", number);
+}
+
+launch::Needs needs_of(const Layout& layout) { return {layout.shared_bytes - reserved_shared_bytes, 0}; }
+
+// What one launch cannot have; before any runs.
+void check_resources(const ir::Module& module, const launch::Contract& contract, std::size_t number,
+                     GlobalMemory& memory) {
+  const launch::Launch& l = contract.launches[number];
+  const std::string at = pointer_to(contract, number);
+  const ir::Function& f = find_entry(module, l.entry);
+  const Dim3 cluster = cluster_shape(f, l);
+  check_launch(f, l, cluster, at);
+  diag::Sink ignored;  // the launch itself reports
+  const Linked linked = link(module, f, ignored);
+  const auto target = module.target();
+  if (ignored.has_errors() || !target) return;
+  const launch::Needs needs = needs_of(make_layout(linked.code, l, memory));
+  refuse(launch::misfit(l, needs, *target), at);
+  refuse(launch::misfit_residents(l, needs, *target, cluster), at);
+}
+
+// How many CTAs of the launch share an SM: as many as it says, or as the kernel asks ptxas to leave registers for.
+std::uint32_t ctas_per_sm(const ir::Function& f, const launch::Launch& l, const Layout& layout, Dim3 cluster,
+                          std::optional<isa::Target> target) {
+  if (l.ctas_per_sm) return l.ctas_per_sm;
+  const ir::Performance* wanted = f.find("minnctapersm");
+  if (!wanted || wanted->values.empty() || cluster.volume() > 1 || !target) return 1;
+  return std::min(std::uint32_t(wanted->values[0]), launch::residents(l, needs_of(layout), *target));
+}
+
 Outcome run_launch(const ir::Module& module, const launch::Contract& contract, const launch::Launch& launch,
                    GlobalMemory& memory, const Options& options, diag::Sink& sink, Observer* observer,
                    std::uint32_t number, schedule::Schedule* schedule, Statistics& statistics) {
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
-  check_launch(f, launch, cluster);
   const Linked linked = link(module, f, sink);
   if (sink.has_errors()) return Outcome::fault;
   const ir::Code& code = linked.code;
@@ -234,12 +262,28 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   grid.steps = observer && observer->wants_steps();
   grid.schedule = schedule;
   grid.recording = options.record;
-  const Outcome o = run_grid(grid);
+  const Outcome o = rehearse(grid, ctas_per_sm(f, launch, program.layout, cluster, module.target()))
+                        ? run_grid(grid)
+                        : Outcome::deadlock;
   add(statistics, grid.statistics);
   return o;
 }
 
 }  // namespace
+
+void start_cluster(Cluster& cluster, std::uint64_t n) {
+  const Dim3 clusters = clusters_of(cluster.grid);
+  cluster.ctas.resize(cluster.grid.cluster_shape.volume());
+  cluster.index = std::uint32_t(n);
+  cluster.id = unflatten(n, clusters);
+  cluster.random = Random(Random(cluster.grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
+  cluster.now = cluster.tick = 0;
+  cluster.events = {};
+  cluster.barrier_arrived = 0;
+  cluster.barrier_generation = cluster.stamp = cluster.writes = 0;
+  cluster.others_follow = n + 1 < clusters.volume();
+  for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
+}
 
 std::string_view spelling(Strategy s) {
   switch (s) {
@@ -276,6 +320,7 @@ Result run_launches(const ir::Module& module, launch::Contract& contract, const 
   else if (options.strategy == Strategy::pct)
     own = std::make_unique<schedule::Pct>(options.seed);
   schedule::Schedule* const schedule = options.schedule ? options.schedule : own.get();
+  for (std::size_t k = 0; k < contract.launches.size(); ++k) check_resources(module, contract, k, memory);
   std::uint32_t number = 0;
   for (const launch::Launch& l : contract.launches) {
     result.outcome =

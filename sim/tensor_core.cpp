@@ -9,6 +9,7 @@
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
+#include "ptx/rules/tcgen05_mma.hpp"
 #include "sim/tensor_operands.hpp"
 
 namespace kiln::sim {
@@ -121,6 +122,20 @@ void execute_share(Grid& grid, const MmaTask& t, Cta& cta, Elements& b, num::Gem
   if (!t.form.ws) collect(t, cta, collected);
 }
 
+// Where addresses may start in a quarter of the lanes.
+void check_alignment(const MmaTask& t) {
+  const auto check = [&](u32 address, const char* what) {
+    const auto lane = int(address >> 16 & (isa::tmem_lanes - 1));  // above: a scale id, which the hardware ignores
+    require(rules::mma_lane(t.path(), lane), "{} in lane {}", what, lane);
+  };
+  check(t.d, "D");
+  if (t.form.a_in_tmem) check(t.a_tmem, "A");
+  if (t.form.sparse) check(t.metadata, "the metadata");
+  if (!t.scale_vector) return;
+  check(t.sfa, "the scale factors of A");
+  check(t.sfb, "the scale factors of B");
+}
+
 // Lanes that the documents give no meaning to.
 void check_lanes(const MmaTask& t) {
   const bool spread = isa::fills_half_the_lanes(t.path());
@@ -168,6 +183,7 @@ Cta& member(const MmaTask& t, Cta& issuer, int k) {
 }
 
 void check_mma(const MmaTask& t, Cta& issuer) {
+  check_alignment(t);
   check_lanes(t);
   check_metadata(t);
   check_mask(t);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "sim/fault.hpp"
 
@@ -33,7 +34,9 @@ std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
   for (std::int64_t first = 0; first + columns <= isa::tmem_columns; first += columns) {
     const auto begin = owner_.begin() + first;
     if (std::any_of(begin, begin + columns, [](std::int16_t o) { return o >= 0; })) continue;
+    if (sm_ && std::any_of(sm_->taken.begin() + first, sm_->taken.begin() + first + columns, std::identity{})) continue;
     std::fill(begin, begin + columns, std::int16_t(first));
+    if (sm_) std::fill_n(sm_->taken.begin() + first, columns, true);
     live_.emplace_back(std::uint32_t(first), columns);
     state_ = next.next;
     return std::uint32_t(first);
@@ -53,6 +56,7 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
   require(next.verdict);
   state_ = next.next;
   live_.erase(found);
+  if (sm_) std::fill_n(sm_->taken.begin() + column, columns, false);
   for (int c = int(column); c < int(column) + int(columns); ++c) {
     owner_[std::size_t(c)] = -1;
     for (int lane = 0; lane < isa::tmem_lanes; ++lane) *cell(lane, c) = poison_cell, *written(lane, c) = 0;

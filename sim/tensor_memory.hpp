@@ -2,6 +2,7 @@
 // were ever written. PTX ISA "Tensor Memory".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,13 +13,23 @@
 
 namespace kiln::sim {
 
+/// The columns that the CTAs of one SM have taken between them.
+struct ColumnMap {
+  std::array<bool, isa::tmem_columns> taken{};
+  std::int64_t free() const { return std::count(taken.begin(), taken.end(), false); }
+};
+
 /// The cells, the allocation map and the state that the allocation rules walk.
 class TensorMemory {
  public:
   TensorMemory();
 
-  /// Everything free, nothing written.
+  /// Everything free, nothing written. What the SM's map says remains.
   void reset();
+  /// From now on columns are taken from those that other CTAs leave; null: all are this CTA's.
+  void share(ColumnMap* sm) { sm_ = sm; }
+  /// Columns that nobody has taken.
+  std::int64_t unallocated() const { return sm_ ? sm_->free() : isa::tmem_columns - state_.live; }
 
   /// The first column of a new allocation; nothing when no gap is large enough (the instruction then waits). Faults for
   /// a column count that the rules forbid and for an allocation after relinquish.
@@ -54,6 +65,7 @@ class TensorMemory {
   std::vector<std::uint8_t> written_;
   std::array<std::int16_t, isa::tmem_columns> owner_{};  // first column of the allocation, -1: free
   rules::AllocState state_{};
+  ColumnMap* sm_ = nullptr;
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
   bool has_six_bit_ = false;  // somewhere, at some time
 };

@@ -6,6 +6,7 @@
 #include "ptx/isa/instruction_descriptor.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/verdict.hpp"
 
 namespace kiln::rules {
@@ -34,6 +35,15 @@ constexpr Verdict mma_n(isa::MmaKind kind, isa::CtaGroup group, int n, bool byte
   const int step = wide_i8 ? std::max(16, columns.step) : columns.step;
   if (n >= columns.first && n <= isa::mma_max_n && n % step == 0) return legal;
   return breaks(Rule::mma_n, n, std::clamp((n + step - 1) / step * step, columns.first, isa::mma_max_n));
+}
+
+/// `lane` is the lane field of an address in tensor memory: of D, A, the metadata or the scale factors. The check that
+/// ptxas 13.0 compiles in (-g-tmem-access-check, "invalid_datapath_alignment") looks at these five bits, and allows 16
+/// for the same M: 64 with cta_group::1, sparse 128 with cta_group::2, and never for .ws.
+constexpr Verdict mma_lane(isa::DataPath path, int lane) {
+  const int in_quarter = lane % isa::tmem_lanes_per_warp;
+  if (in_quarter == 0 || (in_quarter == 16 && isa::fills_half_the_lanes(path))) return legal;
+  return breaks(Rule::mma_lane, lane, lane - in_quarter);
 }
 
 /// Element types of A and B under a kind.

@@ -1,4 +1,6 @@
 // kiln sim: any PTX file on the CPU, with the launches that a contract describes.
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -23,7 +25,7 @@ constexpr const char* examples =
     "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.";
 
 struct Arguments {
-  std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0";
+  std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0", ctas_per_sm{};
   harness::ViewOptions views{};
   bool json = false, races = true;
   ScheduleArguments schedules{};
@@ -32,6 +34,9 @@ struct Arguments {
 int simulate(const Arguments& a) {
   const diag::SourcePtr source = read_source(a.file);
   launch::Contract contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
+  if (!a.ctas_per_sm.empty())
+    for (launch::Launch& l : contract.launches)
+      l.ctas_per_sm = std::uint32_t(std::min<std::uint64_t>(whole_number(a.ctas_per_sm, "--ctas-per-sm"), UINT32_MAX));
   RunFacts facts;
   facts.name = a.file;
   facts.options.contract = a.launch;
@@ -79,6 +84,8 @@ void add_sim(const Builder& builder) {
       ->check(one_of({"exact", "fast"}))
       ->type_name("exact|fast");
   sub->add_option("--max-steps", a->max_steps, "warp instructions of a CTA before giving up; 0: a generous limit [0]")
+      ->type_name("N");
+  sub->add_option("--ctas-per-sm", a->ctas_per_sm, "CTAs that share an SM's tensor memory [.minnctapersm, or 1]")
       ->type_name("N");
   add_schedule_options(*sub, a->schedules);
   sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");

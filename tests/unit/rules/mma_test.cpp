@@ -15,6 +15,18 @@ TEST_CASE("tcgen05-mma-m: 64 and 128 for one CTA, 128 and 256 for two") {
   CHECK(is_broken(mma_m(CtaGroup::two, 64), Rule::mma_m, 128));
 }
 
+TEST_CASE("tcgen05-mma-lane: the first lane of a quarter, and the 16th where D leaves half of them free") {
+  using isa::DataPath;
+  for (const DataPath path :
+       {DataPath::A, DataPath::B, DataPath::C, DataPath::D, DataPath::E, DataPath::F, DataPath::G}) {
+    const bool half = path == DataPath::C || path == DataPath::F;
+    for (int lane : {0, 32, 96}) CHECK(mma_lane(path, lane).ok());
+    for (int lane : {16, 48}) CHECK(mma_lane(path, lane).ok() == half);
+    for (int lane : {1, 8, 17, 31}) CHECK(is_broken(mma_lane(path, lane), Rule::mma_lane, 0));
+  }
+  CHECK(is_broken(mma_lane(DataPath::D, 48), Rule::mma_lane, 32));
+}
+
 TEST_CASE("tcgen05-mma-m: block-scaled kinds have less, .ws has more") {
   CHECK(is_broken(mma_m(CtaGroup::one, 64, MmaKind::mxf8f6f4), Rule::mma_m, 128));
   CHECK(mma_m(CtaGroup::two, 128, MmaKind::mxf4).ok());
@@ -160,4 +172,3 @@ TEST_CASE("a descriptor's first broken rule is the one a reader would ask first"
   CHECK(rule(0x02200490, true) == Rule::none);
   CHECK(rule(0x02020490, true) == Rule::mma_n);
 }
-

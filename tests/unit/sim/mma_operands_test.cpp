@@ -301,6 +301,26 @@ TEST_CASE("an observer is told every byte and cell that an MMA touches, in both 
   CHECK(more.bytes[{true, 0, true}] == 128 * 16 + 128 * 32 * 4);
 }
 
+TEST_CASE("tcgen05-mma-lane: an address of an MMA starts where its rows may lie") {
+  const auto breaks = [](const MmaProblem& p, const std::string& text, const std::string& what) {
+    const Run r = p.machine().run(text);
+    CHECK_MESSAGE(r.has("got " + what + " [tcgen05-mma-lane]"), r.findings());
+  };
+  MmaProblem p = plain(14);
+  p.lane = 16;
+  breaks(p, p.instruction(), "D in lane 16");
+  p.m = 64, p.lane = 8;
+  p.draw(14);
+  breaks(p, p.instruction(), "D in lane 8");
+  MmaProblem a = plain(14);
+  a.a_in_tmem = true;
+  std::string text = a.instruction();
+  const std::string at_a = "add.u32 %r21, %r2, " + std::to_string(MmaProblem::a_column);
+  REQUIRE(text.find(at_a) != std::string::npos);
+  text.replace(text.find(at_a), at_a.size(), "add.u32 %r21, %r2, " + std::to_string(MmaProblem::a_column + (16 << 16)));
+  breaks(a, text, "A in lane 16");
+}
+
 TEST_CASE("what the documents leave open is named") {
   const auto names = [](const MmaProblem& p, const std::string& text, const std::string& what) {
     const Run r = p.machine().run(text);
