@@ -127,6 +127,8 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
   if (!type)
     throw diag::InputError(
         fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
+  if (m.im2col && m.im2col->walk != isa::Im2colWalk::window)
+    throw diag::InputError(fmt::format("/tensor_maps/{}/im2col/walk: no such tensor map on a GPU yet", name));
   cuda::TensorMapWords words{};
   const auto address = reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset);
   const int swizzle = isa::tensor_map_code(m.swizzle), nan = m.oob == launch::OutOfBounds::nan;

@@ -43,9 +43,6 @@ const std::vector<Named> named{
     {"cvt.rs.relu.satfinite.e", "the same"},
     {"alloca", "threads have no stack that grows"},
     {"stack", "the same"},
-    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w", "contracts have no such tensor maps"},
-    {"cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w::128", "the same"},
-    {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w", "the same"},
     {"v", "video instructions: emulated by all targets, used by no kernel that was counted"},
 };
 
