@@ -34,7 +34,7 @@ std::uint64_t narrow(std::uint64_t value, ScalarType type) {
 // Instructions with words that no table of modifiers has.
 bool reads_others(isa::Opcode op) {
   using isa::Opcode;
-  if (isa::unit(op) == isa::Unit::matrix) return true;
+  if (isa::unit(op) == isa::Unit::matrix || isa::unit(op) == isa::Unit::video) return true;
   switch (op) {
     case Opcode::clusterlaunchcontrol_query_cancel:
     case Opcode::createpolicy:
@@ -254,11 +254,13 @@ Inst Lowering::lower(const ir::Operation& op) {
   try {
     if (!op.modifiers.others.empty() && !reads_others(op.opcode))
       throw Gap{"the modifier ." + op.modifiers.others.front()};
-    for (const auto family : {lower_integer,  lower_bits,   lower_float,      lower_compare,        lower_move,
-                              lower_convert,  lower_memory, lower_atomic,     lower_async_store,    lower_control,
-                              lower_call,     lower_warp,   lower_barrier,    lower_mbarrier,       lower_matrix,
-                              lower_mma_sync, lower_wgmma,  lower_wmma,       lower_launch_control, lower_cp_async,
-                              lower_bulk,     lower_tma,    lower_tensor_map, lower_tensor_memory,  lower_tensor_core})
+    for (const auto family :
+         {lower_integer, lower_bits, lower_float, lower_compare, lower_video,
+          lower_move, lower_convert, lower_memory, lower_atomic, lower_async_store,
+          lower_control, lower_call, lower_warp, lower_barrier, lower_mbarrier,
+          lower_matrix, lower_mma_sync, lower_wgmma, lower_wmma, lower_cp_async,
+          lower_bulk, lower_tma, lower_tensor_map, lower_launch_control, lower_tensor_memory,
+          lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {

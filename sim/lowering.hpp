@@ -92,6 +92,7 @@ bool lower_integer(Lowering&, const ir::Operation&, Inst&);
 bool lower_bits(Lowering&, const ir::Operation&, Inst&);
 bool lower_float(Lowering&, const ir::Operation&, Inst&);
 bool lower_compare(Lowering&, const ir::Operation&, Inst&);
+bool lower_video(Lowering&, const ir::Operation&, Inst&);
 bool lower_move(Lowering&, const ir::Operation&, Inst&);
 bool lower_convert(Lowering&, const ir::Operation&, Inst&);
 bool lower_memory(Lowering&, const ir::Operation&, Inst&);

@@ -43,7 +43,6 @@ const std::vector<Named> named{
     {"cvt.rs.relu.satfinite.e", "the same"},
     {"alloca", "threads have no stack that grows"},
     {"stack", "the same"},
-    {"v", "video instructions: emulated by all targets, used by no kernel that was counted"},
 };
 
 // Instructions that the file leaves out: other families with tests of their own, and what ptxas no longer assembles.
