@@ -98,6 +98,7 @@ bool lower_convert(Lowering&, const ir::Operation&, Inst&);
 bool lower_memory(Lowering&, const ir::Operation&, Inst&);
 bool lower_atomic(Lowering&, const ir::Operation&, Inst&);
 bool lower_async_store(Lowering&, const ir::Operation&, Inst&);
+bool lower_stack(Lowering&, const ir::Operation&, Inst&);
 bool lower_control(Lowering&, const ir::Operation&, Inst&);
 bool lower_call(Lowering&, const ir::Operation&, Inst&);
 bool lower_warp(Lowering&, const ir::Operation&, Inst&);

@@ -41,8 +41,6 @@ const std::vector<Named> named{
     {"multimem.", "one device alone has no memory of several"},
     {"cvt.rs.satfinite.e", "the ISA shows only in pictures which random bits go to which of four elements"},
     {"cvt.rs.relu.satfinite.e", "the same"},
-    {"alloca", "threads have no stack that grows"},
-    {"stack", "the same"},
 };
 
 // Instructions that the file leaves out: other families with tests of their own, and what ptxas no longer assembles.
