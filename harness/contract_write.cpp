@@ -167,6 +167,7 @@ std::string write_contract(const Contract& contract) {
   if (contract.launches.size() == 1) j = launch_json(contract.launches[0]);
   j["buffers"] = Json::object();
   for (const launch::Buffer& b : contract.buffers) j["buffers"][b.name] = buffer_json(b);
+  if (!contract.multimems.empty()) j["multimem"] = contract.multimems;
   for (const auto& [name, map] : contract.tensor_maps) j["tensor_maps"][name] = tensor_map_json(map);
   if (contract.launches.size() > 1)
     for (const launch::Launch& l : contract.launches) j["launches"].push_back(launch_json(l));

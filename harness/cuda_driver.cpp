@@ -59,6 +59,7 @@ class Gpu {
 class DeviceBuffers {
  public:
   DeviceBuffers(const Gpu& gpu, const Contract& contract) : gpu_(gpu) {
+    if (!contract.multimems.empty()) throw diag::InputError("/multimem: no multimem objects on a GPU yet");
     for (const launch::Buffer& b : contract.buffers) {
       const auto what = fmt::format("buffer {} of {} bytes does not fit the GPU", b.name, b.bytes.size());
       gpu.api().check(gpu.api().cuMemAlloc_v2(&at_[b.name], std::max<std::size_t>(b.bytes.size(), 1)), what.c_str());

@@ -39,6 +39,7 @@ bool reads_others(isa::Opcode op) {
     case Opcode::clusterlaunchcontrol_query_cancel:
     case Opcode::createpolicy:
     case Opcode::cvt_pack:
+    case Opcode::multimem_ld_reduce:
     case Opcode::pmevent:
     case Opcode::prefetch:
     case Opcode::tensormap_replace: return true;
@@ -257,12 +258,12 @@ Inst Lowering::lower(const ir::Operation& op) {
     if (!op.modifiers.others.empty() && !reads_others(op.opcode))
       throw Gap{"the modifier ." + op.modifiers.others.front()};
     for (const auto family :
-         {lower_integer, lower_bits, lower_float, lower_compare, lower_video,
-          lower_move, lower_convert, lower_memory, lower_atomic, lower_async_store,
-          lower_stack, lower_control, lower_call, lower_warp, lower_barrier,
-          lower_mbarrier, lower_matrix, lower_mma_sync, lower_wgmma, lower_wmma,
-          lower_cp_async, lower_bulk, lower_tma, lower_tensor_map, lower_launch_control,
-          lower_tensor_memory, lower_tensor_core})
+         {lower_integer,        lower_bits,          lower_float,      lower_compare,  lower_video,
+          lower_move,           lower_convert,       lower_memory,     lower_atomic,   lower_multimem,
+          lower_async_store,    lower_stack,         lower_control,    lower_call,     lower_warp,
+          lower_barrier,        lower_mbarrier,      lower_matrix,     lower_mma_sync, lower_wgmma,
+          lower_wmma,           lower_cp_async,      lower_bulk,       lower_tma,      lower_tensor_map,
+          lower_launch_control, lower_tensor_memory, lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {

@@ -97,6 +97,7 @@ bool lower_move(Lowering&, const ir::Operation&, Inst&);
 bool lower_convert(Lowering&, const ir::Operation&, Inst&);
 bool lower_memory(Lowering&, const ir::Operation&, Inst&);
 bool lower_atomic(Lowering&, const ir::Operation&, Inst&);
+bool lower_multimem(Lowering&, const ir::Operation&, Inst&);
 bool lower_async_store(Lowering&, const ir::Operation&, Inst&);
 bool lower_stack(Lowering&, const ir::Operation&, Inst&);
 bool lower_control(Lowering&, const ir::Operation&, Inst&);

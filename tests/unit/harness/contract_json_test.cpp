@@ -171,6 +171,21 @@ TEST_CASE("a tensor map may walk along rows, with one corner each") {
         "l.json: /tensor_maps/M/im2col/walk: must be window, w or w128; got \"h\"");
 }
 
+TEST_CASE("a multimem object is several buffers of one size under one name") {
+  const std::string buffers = R"("buffers": {"A": {"dtype": "u32", "shape": [4]}, "B": {"dtype": "u8", "shape": [16]},
+    "C": {"dtype": "u8", "shape": [8]}}, )";
+  const auto with = [&](const std::string& multimem) {
+    return "{" + buffers + R"("multimem": )" + multimem + R"(, "block": [1], "params": [{"buffer": "M", "offset": 4}]})";
+  };
+  const launch::Contract c = read_contract(with(R"({"M": ["A", "B"]})"), "l.json");
+  CHECK(c.multimems.at("M") == std::vector<std::string>{"A", "B"});
+  CHECK(std::get<launch::PointerParam>(c.launches[0].params[0].value).buffer == "M");
+  CHECK(read_contract(write_contract(c), "again").multimems == c.multimems);
+  CHECK(error_for(with(R"({"M": ["A", "C"]})")) == "l.json: /multimem/M/1: C has 8 bytes, A has 16");
+  CHECK(error_for(with(R"({"M": ["A", "D"]})")) == "l.json: /multimem/M/1: there is no buffer \"D\"");
+  CHECK(error_for(with(R"({"A": ["A", "B"]})")) == "l.json: /multimem/A: there is a buffer \"A\" already");
+}
+
 TEST_CASE("features of later versions are refused by name") {
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "place": "A"})")), "placed in a buffer are not"));
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "interleave": "16B"})")),

@@ -38,7 +38,6 @@ struct Named {
   std::string start, why;
 };
 const std::vector<Named> named{
-    {"multimem.", "one device alone has no memory of several"},
     {"cvt.rs.satfinite.e", "the ISA shows only in pictures which random bits go to which of four elements"},
     {"cvt.rs.relu.satfinite.e", "the same"},
 };
