@@ -1,6 +1,6 @@
 // Video instructions: arithmetic on bytes, half-words and words of 32-bit registers with a second operation behind it.
-// PTX ISA "Video Instructions"; what its pseudocode leaves open was read in the code that ptxas 13.0 makes. No target
-// from sm_50 on has them in hardware.
+// PTX ISA "Video Instructions", whose pseudocode this is; that a saturating shift judges all bits of its result, and
+// that SIMD comparisons keep elements of c, is what ptxas 13.0 makes of them for sm_90.
 #include <algorithm>
 #include <array>
 #include <bit>
