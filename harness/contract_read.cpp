@@ -15,6 +15,7 @@ using launch::Expectation;
 
 using isa::max_cluster, isa::max_cta_z, isa::max_grid_x, isa::max_grid_yz;
 constexpr std::uint64_t max_dynamic_shared = 227 * 1024, max_residents = 32;
+constexpr std::size_t max_devices = 1024;  // of a multimem object
 
 void refuse_later_features(const JsonNode& node) {
   for (const char* key : {"symbols", "pdl", "preferred_cluster"})
@@ -75,6 +76,18 @@ const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& con
   return *buffer;
 }
 
+std::vector<std::string> read_multimem(const JsonNode& node, const Contract& contract) {
+  std::vector<std::string> buffers;
+  node.each_element(1, max_devices, [&](std::size_t, const JsonNode& b) {
+    const launch::Buffer& buffer = read_buffer_name(b, contract);
+    if (!buffers.empty() && contract.find(buffers.front())->size() != buffer.size())
+      b.fail(fmt::format("{} has {} bytes, {} has {}", buffer.name, buffer.size(), buffers.front(),
+                         contract.find(buffers.front())->size()));
+    buffers.push_back(buffer.name);
+  });
+  return buffers;
+}
+
 void check_product(const JsonNode& node, const launch::Buffer& a, const launch::Buffer& b, const launch::Buffer& d) {
   const bool flat = a.shape.size() == 2 && b.shape.size() == 2 && d.shape.size() == 2;
   if (!flat) node.fail("A, B and D of a gemm must have two extents each");
@@ -123,10 +136,16 @@ Contract read_contract(std::string_view text, const std::string& name) {
   root.expect_object();
   refuse_later_features(root);
   root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "buffers",
-                      "tensor_maps", "launches", "expect"});
+                      "multimem", "tensor_maps", "launches", "expect"});
   Contract contract;
   root.when("buffers", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& b) { contract.buffers.push_back(read_buffer(key, b)); });
+  });
+  root.when("multimem", [&](const JsonNode& v) {
+    v.each_member([&](const std::string& key, const JsonNode& m) {
+      if (contract.find(key)) m.fail(fmt::format("there is a buffer \"{}\" already", key));
+      contract.multimems[key] = read_multimem(m, contract);
+    });
   });
   root.when("tensor_maps", [&](const JsonNode& v) {
     v.each_member(

@@ -53,12 +53,13 @@ Json tensor_map_json(const launch::TensorMap& m) {
   if (m.im2col) {
     j.erase("box");
     const auto corners = [&](const auto& values) {
-      return Json(std::vector<int>(values.begin(), values.begin() + m.rank - 2));
+      const int count = m.im2col->walk == isa::Im2colWalk::window ? m.rank - 2 : 1;
+      return Json(std::vector<int>(values.begin(), values.begin() + count));
     };
-    j["im2col"] = {{"lower", corners(m.im2col->lower)},
-                   {"upper", corners(m.im2col->upper)},
-                   {"channels", m.im2col->channels},
-                   {"pixels", m.im2col->pixels}};
+    j["im2col"] = {
+        {"lower", corners(m.im2col->lower)}, {"upper", corners(m.im2col->upper)}, {"channels", m.im2col->channels}};
+    if (m.im2col->walk != isa::Im2colWalk::row_128) j["im2col"]["pixels"] = m.im2col->pixels;
+    if (m.im2col->walk != isa::Im2colWalk::window) j["im2col"]["walk"] = isa::spelling(m.im2col->walk);
   }
   return j;
 }
@@ -167,6 +168,7 @@ std::string write_contract(const Contract& contract) {
   if (contract.launches.size() == 1) j = launch_json(contract.launches[0]);
   j["buffers"] = Json::object();
   for (const launch::Buffer& b : contract.buffers) j["buffers"][b.name] = buffer_json(b);
+  if (!contract.multimems.empty()) j["multimem"] = contract.multimems;
   for (const auto& [name, map] : contract.tensor_maps) j["tensor_maps"][name] = tensor_map_json(map);
   if (contract.launches.size() > 1)
     for (const launch::Launch& l : contract.launches) j["launches"].push_back(launch_json(l));

@@ -59,6 +59,7 @@ class Gpu {
 class DeviceBuffers {
  public:
   DeviceBuffers(const Gpu& gpu, const Contract& contract) : gpu_(gpu) {
+    if (!contract.multimems.empty()) throw diag::InputError("/multimem: no multimem objects on a GPU yet");
     for (const launch::Buffer& b : contract.buffers) {
       const auto what = fmt::format("buffer {} of {} bytes does not fit the GPU", b.name, b.bytes.size());
       gpu.api().check(gpu.api().cuMemAlloc_v2(&at_[b.name], std::max<std::size_t>(b.bytes.size(), 1)), what.c_str());
@@ -127,6 +128,8 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
   if (!type)
     throw diag::InputError(
         fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
+  if (m.im2col && m.im2col->walk != isa::Im2colWalk::window)
+    throw diag::InputError(fmt::format("/tensor_maps/{}/im2col/walk: no such tensor map on a GPU yet", name));
   cuda::TensorMapWords words{};
   const auto address = reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset);
   const int swizzle = isa::tensor_map_code(m.swizzle), nan = m.oob == launch::OutOfBounds::nan;

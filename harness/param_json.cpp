@@ -51,9 +51,11 @@ launch::BytesParam read_hex(const JsonNode& node) {
 }
 
 launch::PointerParam read_pointer(const JsonNode& buffer, const JsonNode& node, const launch::Contract& contract) {
-  const launch::Buffer* target = contract.find(buffer.text());
+  const auto multimem = contract.multimems.find(buffer.text());
+  const bool several = multimem != contract.multimems.end();
+  const launch::Buffer* target = contract.find(several ? multimem->second.front() : buffer.text());
   if (!target) buffer.fail(fmt::format("there is no buffer {}", buffer.shown()));
-  launch::PointerParam p{target->name, 0};
+  launch::PointerParam p{several ? multimem->first : target->name, 0};
   node.when("offset", [&](const JsonNode& v) { p.offset = v.whole(0, target->size()); });
   return p;
 }

@@ -59,13 +59,21 @@ void read_box(const JsonNode& node, TensorMap& map) {
       rank, rank, [&](std::size_t i, const JsonNode& extent) { map.box[i] = std::uint32_t(extent.whole(0, max_box)); });
 }
 
+isa::Im2colWalk read_walk(const JsonNode& node) {
+  using isa::Im2colWalk;
+  for (Im2colWalk w : {Im2colWalk::window, Im2colWalk::row, Im2colWalk::row_128})
+    if (node.text() == isa::spelling(w)) return w;
+  node.fail(fmt::format("must be window, w or w128; got {}", node.shown()));
+}
+
 launch::Im2col read_im2col(const JsonNode& node, int rank) {
-  node.expect_object({"lower", "upper", "channels", "pixels"});
+  node.expect_object({"lower", "upper", "channels", "pixels", "walk"});
   constexpr int most_corner = 1 << 15;
   if (rank < 3) node.fail(fmt::format("has at least 3 extents; got {}", rank));
   launch::Im2col im2col;
+  node.when("walk", [&](const JsonNode& v) { im2col.walk = read_walk(v); });
   const auto corners = [&](const char* key, auto& to) {
-    const auto count = std::size_t(rank - 2);
+    const auto count = im2col.walk == isa::Im2colWalk::window ? std::size_t(rank - 2) : 1;
     node.at(key).each_element(count, count, [&](std::size_t i, const JsonNode& corner) {
       to[i] = int(corner.integer(-most_corner, most_corner - 1));
     });
@@ -73,15 +81,16 @@ launch::Im2col read_im2col(const JsonNode& node, int rank) {
   corners("lower", im2col.lower);
   corners("upper", im2col.upper);
   im2col.channels = std::uint32_t(node.at("channels").whole(0, max_box));
-  im2col.pixels = std::uint32_t(node.at("pixels").whole(0, max_box));
+  if (im2col.walk != isa::Im2colWalk::row_128) im2col.pixels = std::uint32_t(node.at("pixels").whole(0, max_box));
   return im2col;
 }
 
 isa::Swizzle read_swizzle(const JsonNode& node) {
   using isa::Swizzle;
-  for (Swizzle s : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32})
+  for (Swizzle s :
+       {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32, Swizzle::b128_atom64})
     if (node.text() == isa::spelling(s)) return s;
-  node.fail(fmt::format("must be none, 32B, 64B, 128B or 128B_atom_32B; got {}", node.shown()));
+  node.fail(fmt::format("must be none, 32B, 64B, 128B, 128B_atom_32B or 128B_atom_64B; got {}", node.shown()));
 }
 
 launch::OutOfBounds read_oob(const JsonNode& node) {

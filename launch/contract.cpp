@@ -20,7 +20,7 @@ Buffer* Contract::find(const std::string& buffer) {
 const Buffer* Contract::find(const std::string& buffer) const { return const_cast<Contract*>(this)->find(buffer); }
 
 std::uint64_t TensorMap::box_bytes() const {
-  if (im2col) return std::uint64_t(im2col->channels) * im2col->pixels * std::uint64_t(isa::bits(dtype)) / 8;
+  if (im2col) return std::uint64_t(im2col->channels) * im2col->column() * std::uint64_t(isa::bits(dtype)) / 8;
   std::uint64_t elements = 1;
   for (int i = 0; i < rank; ++i)
     elements *= (box[std::size_t(i)] + element_strides[std::size_t(i)] - 1) / element_strides[std::size_t(i)];

@@ -102,6 +102,9 @@ struct Expectation {
 struct Contract {
   std::vector<Buffer> buffers{};
   std::map<std::string, TensorMap> tensor_maps{};
+  /// Multimem objects: buffers of one size, one for each memory that a multimem address stands for. A pointer parameter
+  /// may name one in place of a buffer.
+  std::map<std::string, std::vector<std::string>> multimems{};
   std::vector<Launch> launches{};
   std::vector<Expectation> expectations{};
 

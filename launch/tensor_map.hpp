@@ -15,11 +15,16 @@ namespace kiln::launch {
 enum class OutOfBounds : std::uint8_t { zero, nan };
 
 /// What a tensor map in im2col mode says instead of a box: pixels are walked along the dimensions between the first
-/// (the channels) and the last (the batch), inside the tensor moved by these corners, `element_strides` apart.
+/// (the channels) and the last (the batch), inside the tensor moved by these corners, `element_strides` apart. A walk
+/// along rows has corners of dimension 1 alone.
 struct Im2col {
   std::array<int, isa::tma_max_rank - 2> lower{}, upper{};  // elements, from the first and from the last pixel
   std::uint32_t channels = 1;                               // per pixel
-  std::uint32_t pixels = 1;                                 // per column
+  std::uint32_t pixels = 1;                                 // per column; row_128 has its own number
+  isa::Im2colWalk walk = isa::Im2colWalk::window;
+
+  /// Pixels of one copy without a halo.
+  std::uint32_t column() const { return walk == isa::Im2colWalk::row_128 ? isa::im2col_row_pixels : pixels; }
 };
 
 /// A tensor map, tiled unless it has `im2col`. Dimension 0 is the fastest; extents beyond `rank` are ignored.

@@ -61,9 +61,14 @@ std::vector<std::uint8_t> initial_bytes(const ir::Variable& v, const AddressOf& 
   return out;
 }
 
+std::uint64_t GlobalMemory::fresh(std::uint64_t bytes, std::uint64_t alignment) {
+  const std::uint64_t base = round_up((end_ ? end_ : global_base) + guard_bytes, std::max(placement, alignment));
+  end_ = base + bytes;
+  return base;
+}
+
 std::uint64_t GlobalMemory::place(Region region, std::uint64_t alignment) {
-  region.base = round_up((end_ ? end_ : global_base) + guard_bytes, std::max(placement, alignment));
-  end_ = region.base + region.bytes;
+  region.base = fresh(region.bytes, alignment);
   regions_.push_back(region);
   return region.base;
 }
@@ -100,6 +105,37 @@ std::uint64_t GlobalMemory::add(const ir::Variable& variable, const ir::Module& 
   });
   std::copy(content.begin(), content.end(), owned.bytes.begin());
   return base;
+}
+
+std::uint64_t GlobalMemory::add(const std::string& name, const std::vector<std::string>& buffers) {
+  Multimem m{name, 0, 0, {}};
+  for (const std::string& buffer : buffers) m.memories.push_back(address(buffer));
+  if (!m.memories.empty()) m.bytes = region(m.memories.front())->bytes;
+  for (const std::uint64_t memory : m.memories)
+    if (region(memory)->bytes != m.bytes)
+      throw diag::InputError("the buffers of multimem `" + name + "` differ in size");
+  m.base = buffers_[name] = fresh(m.bytes, 1);
+  multimems_.push_back(std::move(m));
+  return multimems_.back().base;
+}
+
+const GlobalMemory::Multimem* GlobalMemory::multimem(std::uint64_t address) const {
+  const auto found =
+      std::find_if(multimems_.begin(), multimems_.end(), [&](const Multimem& m) { return address - m.base < m.bytes; });
+  return found == multimems_.end() ? nullptr : &*found;
+}
+
+std::vector<std::uint64_t> GlobalMemory::memories(std::uint64_t address, std::uint64_t bytes) const {
+  const Multimem* m = multimem(address);
+  if (!m)
+    fault(rules::Rule::memory_bounds, fmt::format("a multimem instruction at {:#x}, which is in no multimem", address));
+  const std::uint64_t offset = address - m->base;
+  if (m->bytes - offset < bytes)
+    fault(rules::Rule::memory_bounds,
+          fmt::format("{} bytes at offset {} of multimem `{}`, which has {}", bytes, offset, m->name, m->bytes));
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t memory : m->memories) out.push_back(memory + offset);
+  return out;
 }
 
 std::uint64_t GlobalMemory::allocate(std::uint64_t bytes) {
@@ -167,6 +203,9 @@ View GlobalMemory::at(std::uint64_t address, std::uint64_t bytes) const {
 }
 
 void GlobalMemory::out_of_bounds(std::uint64_t address, std::uint64_t bytes) const {
+  if (const Multimem* m = multimem(address))
+    fault(rules::Rule::memory_bounds,
+          fmt::format("{} bytes of multimem `{}`, which only multimem instructions may access", bytes, m->name));
   const Region* nearest = nullptr;
   std::uint64_t best = ~std::uint64_t{0};
   for (const Region& r : regions_) {

@@ -37,7 +37,12 @@ class GlobalMemory {
   std::uint64_t allocate(std::uint64_t bytes);
   bool release(std::uint64_t address);
 
-  /// The address of a buffer by name; InputError when there is none.
+  /// Makes an address that stands for several buffers, which are there already. InputError unless they have one size.
+  std::uint64_t add(const std::string& multimem, const std::vector<std::string>& buffers);
+  /// Where a multimem address leads, in each memory; faults for other addresses and for bytes beyond the end.
+  std::vector<std::uint64_t> memories(std::uint64_t address, std::uint64_t bytes) const;
+
+  /// The address of a buffer or multimem object by name; InputError when there is none.
   std::uint64_t address(const std::string& buffer) const;
   /// The address of a module variable; nothing when it was not added.
   const std::uint64_t* find(const ir::Variable& variable) const;
@@ -70,11 +75,19 @@ class GlobalMemory {
   struct Owned {
     std::vector<std::uint8_t> bytes, written;
   };
+  struct Multimem {
+    std::string name;
+    std::uint64_t base = 0, bytes = 0;
+    std::vector<std::uint64_t> memories;
+  };
+  const Multimem* multimem(std::uint64_t address) const;
+  std::uint64_t fresh(std::uint64_t bytes, std::uint64_t alignment);
   std::uint64_t place(Region region, std::uint64_t alignment);
   [[noreturn]] void out_of_bounds(std::uint64_t address, std::uint64_t bytes) const;
 
   std::vector<Region> regions_;  // by address
   std::map<std::string, std::uint64_t> buffers_;
+  std::vector<Multimem> multimems_;
   std::map<const ir::Variable*, std::uint64_t> variables_;
   std::vector<std::unique_ptr<Owned>> owned_;
   std::set<std::uint64_t> allocated_;

@@ -7,6 +7,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "sim/address_map.hpp"
+#include "sim/stack.hpp"
 #include "sim/tensor_map.hpp"
 
 namespace kiln::sim {
@@ -137,6 +138,13 @@ Layout make_layout(const ir::Code& code, const launch::Launch& launch, GlobalMem
       const std::uint64_t* known = memory.find(v);
       layout.addresses[k] = known ? *known : memory.add(v, *code.module);
     }
+  }
+  const bool grows = std::any_of(code.operations.begin(), code.operations.end(), [](const ir::Operation& op) {
+    return op.opcode == isa::Opcode::alloca || op.opcode == isa::Opcode::stacksave;
+  });
+  if (grows) {
+    layout.stack = std::uint32_t(local = round_up(local, stack_alignment));
+    local += layout.stack_bytes = stack_room;
   }
   layout.local_bytes = std::uint32_t(round_up(local, 16));
   return layout;

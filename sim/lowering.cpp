@@ -34,11 +34,12 @@ std::uint64_t narrow(std::uint64_t value, ScalarType type) {
 // Instructions with words that no table of modifiers has.
 bool reads_others(isa::Opcode op) {
   using isa::Opcode;
-  if (isa::unit(op) == isa::Unit::matrix) return true;
+  if (isa::unit(op) == isa::Unit::matrix || isa::unit(op) == isa::Unit::video) return true;
   switch (op) {
     case Opcode::clusterlaunchcontrol_query_cancel:
     case Opcode::createpolicy:
     case Opcode::cvt_pack:
+    case Opcode::multimem_ld_reduce:
     case Opcode::pmevent:
     case Opcode::prefetch:
     case Opcode::tensormap_replace: return true;
@@ -70,6 +71,7 @@ Lowering::Lowering(const Linked& linked, Layout layout) : linked_(linked), code_
   program_.code = &code_;
   program_.layout = std::move(layout);
   for (const ir::RegisterInfo& r : code_.registers) program_.registers.push_back(grow(register_bytes(r.type)));
+  if (program_.layout.stack_bytes) program_.stack = scratch(4);
   add_callables();
 }
 
@@ -83,6 +85,7 @@ void Lowering::add_callables() {
     c.end = f.end;
     c.back = scratch(4);
     c.idle = scratch(0);  // registers start as all ones: every lane is outside
+    if (program_.layout.stack_bytes) c.frame = scratch(4);
     for (const Formal& r : f.results) c.results.push_back(passed(r));
     for (const Formal& p : f.parameters) c.parameters.push_back(passed(p));
     program_.callables.push_back(std::move(c));
@@ -254,11 +257,13 @@ Inst Lowering::lower(const ir::Operation& op) {
   try {
     if (!op.modifiers.others.empty() && !reads_others(op.opcode))
       throw Gap{"the modifier ." + op.modifiers.others.front()};
-    for (const auto family : {lower_integer,  lower_bits,   lower_float,      lower_compare,        lower_move,
-                              lower_convert,  lower_memory, lower_atomic,     lower_async_store,    lower_control,
-                              lower_call,     lower_warp,   lower_barrier,    lower_mbarrier,       lower_matrix,
-                              lower_mma_sync, lower_wgmma,  lower_wmma,       lower_launch_control, lower_cp_async,
-                              lower_bulk,     lower_tma,    lower_tensor_map, lower_tensor_memory,  lower_tensor_core})
+    for (const auto family :
+         {lower_integer,        lower_bits,          lower_float,      lower_compare,  lower_video,
+          lower_move,           lower_convert,       lower_memory,     lower_atomic,   lower_multimem,
+          lower_async_store,    lower_stack,         lower_control,    lower_call,     lower_warp,
+          lower_barrier,        lower_mbarrier,      lower_matrix,     lower_mma_sync, lower_wgmma,
+          lower_wmma,           lower_cp_async,      lower_bulk,       lower_tma,      lower_tensor_map,
+          lower_launch_control, lower_tensor_memory, lower_tensor_core})
       if (family(*this, op, inst) && inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {

@@ -9,6 +9,7 @@
 
 #include "sim/alu.hpp"
 #include "sim/device_print.hpp"
+#include "sim/stack.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -71,6 +72,7 @@ Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Ma
   auto* back = c.lanes<u32>(f.back.offset);
   for (Mask m = lanes; m; m &= m - 1) {
     back[first_lane(m)] = c.fragment->pc + 1;
+    if (c.grid->program.layout.stack_bytes) c.write(f.frame, first_lane(m), stack_used(c, first_lane(m)));
     hand_over(c, site.arguments, f.parameters, first_lane(m));
   }
   return jump(c, lanes, guarded, f.entry);
@@ -97,6 +99,8 @@ Status give_back(Context& c, const Inst& i, Mask lanes) {
   const Mask alike = lanes_where(lanes, [&](int l) { return back[l] == to; });
   const CallSite& site = program.calls[std::size_t(program.insts[to - 1].value)];
   for (Mask m = alike; m; m &= m - 1) hand_over(c, f.results, site.results, first_lane(m));
+  if (program.layout.stack_bytes)
+    for (Mask m = alike; m; m &= m - 1) set_stack_used(c, first_lane(m), u32(c.read(f.frame, first_lane(m))));
   c.mask(f.idle.offset) |= alike;
   return jump(c, alike, lanes, to);
 }

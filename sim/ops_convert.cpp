@@ -229,7 +229,8 @@ Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
 }
 
 bool lower_stochastic(Lowering& l, const ir::Operation& op, Inst& inst, ScalarType d) {
-  // Of the formats of four elements, which bits go to which is only in a picture.
+  // Of the formats of four elements, which bits go to which is only in pictures (PTX ISA "cvt", random bits layout).
+  // The machine code of ptxas 13.0 converts a and b first, then e and f, and each pair uses up half of the register.
   if (d != ScalarType::f16x2 && d != ScalarType::bf16x2) throw Gap{"stochastic rounding to this format"};
   inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
   inst.a = l.source(op.arg(1), ScalarType::f32).offset;

@@ -1,5 +1,6 @@
 // mma.sync, mma.sp and wmma.mma: one warp multiplies what its registers hold. PTX ISA "Warp-level Matrix Instructions".
 // A fragment of wmma is tiles of mma.sync, so one handler serves both.
+#include "ptx/isa/mma_metadata.hpp"
 #include "ptx/isa/wmma.hpp"
 #include "ptx/rules/execution.hpp"
 #include "sim/alu.hpp"
@@ -167,7 +168,8 @@ void check_form(const ir::Operation& op, const WarpMma& mma) {
   if (op.opcode == Opcode::wmma_mma) return;  // the layouts were the loads' business
   const bool bits = mma.spec.bits != num::BitProduct::none;
   if (mma.shape == isa::MatrixShape{8, 8, 4} && mma.spec.a == ScalarType::f16)
-    throw Gap{"m8n8k4 of f16, which no target from sm_80 on has in hardware"};
+    // ptxas 13.0 calls a routine that adds each lane's own dot product to all eight of its results, for sm_80 and up.
+    throw Gap{"m8n8k4 of f16, of which ptxas makes something else than the ISA describes from sm_80 on"};
   if (!m.row || !m.col || (!bits && !m.repeated.empty())) throw Gap{"this layout of A and B"};
 }
 
@@ -187,6 +189,8 @@ bool lower_mma(Lowering& l, const ir::Operation& op, Inst& inst) {
     l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
     if (op.arg(at + 1).kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
     mma.selector = int(op.arg(at + 1).value);
+    if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
+      throw Gap{"a sparsity selector that this shape does not have"};
     at += 2;
   }
   begin(WarpMma::sfa);

@@ -29,18 +29,11 @@ void set_code(TensorMapImage& map, TensorMapField field, std::int64_t code) {
       map.padded = 0;
       break;
     case TensorMapField::interleave_layout:
+      // Neither manual says which stride leads from slice to slice, nor what dimension 0 counts.
       if (code != 0) unmodelled("interleaved tensor maps");
       break;
-    case TensorMapField::swizzle_mode:
-      // With an atomicity of 32 bytes the map has a mode of its own.
-      if (isa::Swizzle(map.swizzle) == isa::Swizzle::b128_atom32) unmodelled("a swizzle mode after its atomicity");
-      map.swizzle = std::uint8_t(isa::swizzle_mode(code).value());
-      break;
-    case TensorMapField::swizzle_atomicity:
-      if (code == 0 && isa::Swizzle(map.swizzle) != isa::Swizzle::b128_atom32) break;
-      if (code != 1 || isa::Swizzle(map.swizzle) != isa::Swizzle::b128) unmodelled("this swizzle atomicity");
-      map.swizzle = std::uint8_t(isa::Swizzle::b128_atom32);
-      break;
+    case TensorMapField::swizzle_mode: map.swizzle = std::uint8_t(isa::swizzle_mode(code).value()); break;
+    case TensorMapField::swizzle_atomicity: map.atomicity = std::uint8_t(code); break;
     default: map.oob = std::uint8_t(code ? launch::OutOfBounds::nan : launch::OutOfBounds::zero);
   }
 }

@@ -151,7 +151,6 @@ void map_operand(Lowering& l, const ir::Argument& a, Inst& inst, std::vector<Slo
 bool lower_tensor(Lowering& l, const ir::Operation& op, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const TensorMode mode = m.tensor_mode == TensorMode::none ? TensorMode::tile : m.tensor_mode;
-  if (mode == TensorMode::im2col_w || mode == TensorMode::im2col_w_128) throw Gap{"this tensor mode"};
   const isa::TensorModeForm form = isa::tensor_mode_form(mode, isa::dimensions(m.dims));
   std::vector<Slot> coordinates;
   const bool prefetch = op.opcode == Opcode::cp_async_bulk_prefetch_tensor;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/mma_metadata.hpp"
 #include "ptx/rules/order.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
@@ -214,6 +215,8 @@ bool lower_multiply(Lowering& l, const ir::Operation& op, Inst& inst) {
   if (mma.sparse) {
     l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
     mma.selector = int(number(op.arg(at + 1)));
+    if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
+      throw Gap{"a sparsity selector that this shape does not have"};
     at += 2;
   }
   begin(WarpMma::sfa);

@@ -62,6 +62,7 @@ struct Layout {
   std::uint32_t dynamic_shared = 0;         // offset of dynamic shared memory
   std::uint32_t shared_bytes = 0;           // offset behind everything
   std::uint32_t local_bytes = 0;            // per thread
+  std::uint32_t stack = 0, stack_bytes = 0;  // of them, at the end, what alloca takes from
   std::vector<std::uint32_t> parameters{};  // offset of each kernel parameter
   std::uint32_t parameter_bytes = 0;
 };
@@ -97,6 +98,7 @@ struct Callable {
   std::uint32_t end = 0;
   Slot back{};  // where each lane goes on
   Slot idle{};  // lanes that are not inside
+  Slot frame{};  // bytes of the stack that were in use when each lane came
   std::vector<Passed> results{}, parameters{};
 };
 
@@ -122,6 +124,7 @@ struct Program {
   std::vector<std::string> gaps{};  // what instructions that cannot run lack
   std::vector<Constant> constants{};
   std::vector<SpecialSlot> specials{};
+  Slot stack{};  // bytes of it in use, complemented
   std::uint32_t file_bytes = 0;
   std::vector<std::uint32_t> registers{};  // offset of each Code::registers entry
 };

@@ -313,6 +313,7 @@ Result run_launches(const ir::Module& module, launch::Contract& contract, const 
                     Observer* observer) {
   GlobalMemory memory;
   for (launch::Buffer& b : contract.buffers) memory.add(b);
+  for (const auto& [name, buffers] : contract.multimems) memory.add(name, buffers);
   Result result;
   std::unique_ptr<schedule::Schedule> own;
   if (options.replay)

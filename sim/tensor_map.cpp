@@ -19,11 +19,17 @@ constexpr std::array<char, 8> our_mark{'k', 'i', 'l', 'n', 't', 'm', '0', '1'};
 
 }  // namespace
 
+isa::Swizzle TensorMapImage::swizzle_of() const {
+  const auto whole = isa::with_atomicity(isa::Swizzle(swizzle), isa::SwizzleAtomicity(atomicity));
+  if (!whole) unmodelled("this swizzle with this atomicity");
+  return *whole;
+}
+
 rules::Verdict judge(const TensorMapImage& m) {
   const int bits = isa::bits(isa::ScalarType(m.dtype));
   const std::int64_t inner = std::int64_t(m.box[0]) * bits / 8, shared = m.padded ? m.box[0] : inner;
   rules::Verdict v = rules::first(rules::tma_stride(std::int64_t(m.address)), rules::tma_inner_bytes(inner),
-                                  rules::tma_inner_span(isa::Swizzle(m.swizzle), shared));
+                                  rules::tma_inner_span(m.swizzle_of(), shared));
   for (std::size_t i = 0; i < std::size_t(m.rank); ++i) {
     v = rules::first(v, rules::tma_box(m.box[i]));
     if (i > 0) v = rules::first(v, rules::tma_stride(std::int64_t(m.strides[i - 1])));
@@ -38,7 +44,8 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
   image.address = address;
   image.rank = std::uint8_t(map.rank);
   image.dtype = std::uint8_t(map.dtype);
-  image.swizzle = std::uint8_t(map.swizzle);
+  image.atomicity = std::uint8_t(isa::atomicity(map.swizzle));
+  image.swizzle = std::uint8_t(image.atomicity ? isa::Swizzle::b128 : map.swizzle);
   image.oob = std::uint8_t(map.oob);
   image.padded = map.is_padded();
   for (std::size_t i = 0; i < std::size_t(map.rank); ++i) {
@@ -48,8 +55,14 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
     image.element_strides[i] = std::uint8_t(map.element_strides[i]);
   }
   if (map.im2col) {
+    if (map.im2col->walk != isa::Im2colWalk::window && !isa::walks_rows(map.swizzle))
+      throw diag::InputError(
+          fmt::format("tensor map of buffer `{}`: a walk along rows has a swizzle of 64B, 128B or "
+                      "128B_atom_32B; got {}",
+                      map.buffer, isa::spelling(map.swizzle)));
     image.box[0] = std::uint16_t(map.im2col->channels);
-    image.pixels = std::uint16_t(map.im2col->pixels);
+    image.pixels = std::uint16_t(map.im2col->column());
+    image.walk = std::uint8_t(map.im2col->walk);
     for (std::size_t i = 0; i < image.lower.size(); ++i) {
       image.lower[i] = std::int16_t(map.im2col->lower[i]);
       image.upper[i] = std::int16_t(map.im2col->upper[i]);

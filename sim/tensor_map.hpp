@@ -23,14 +23,18 @@ struct TensorMapImage {
   std::array<std::uint8_t, isa::tma_max_rank> element_strides{};
   std::uint8_t rank = 0;
   std::uint8_t dtype = 0;    // isa::ScalarType
-  std::uint8_t swizzle = 0;  // isa::Swizzle
+  std::uint8_t swizzle = 0;  // isa::Swizzle, of 16-byte atoms
   std::uint8_t oob = 0;      // launch::OutOfBounds
   std::uint8_t padded = 0;   // 16 elements take 16 bytes of shared memory
   std::uint8_t edited = 0;   // tensormap.replace has changed it: judged again when it is used
-  std::uint8_t zero = 0;
+  std::uint8_t walk = 0;     // isa::Im2colWalk
   std::uint16_t pixels = 0;  // im2col: to a column; box[0] holds the channels. 0: tiled
   std::array<std::int16_t, isa::tma_max_rank - 2> lower{}, upper{};  // im2col: corners of dimensions 1 and up
-  std::array<std::uint8_t, 4> zeros{};
+  std::uint8_t atomicity = 0;                                        // isa::SwizzleAtomicity, of the 128-byte swizzle
+  std::array<std::uint8_t, 3> zeros{};
+
+  /// Mode and atomicity in one; not modelled for pairs without a meaning.
+  isa::Swizzle swizzle_of() const;
 };
 static_assert(sizeof(TensorMapImage) == isa::tensor_map_bytes);
 

@@ -24,22 +24,26 @@ struct Row {
 using Coordinates = std::array<std::int64_t, isa::tma_max_rank>;
 
 // The pixel that is `index` steps from the box's first: along dimension 1 first, back to the lower corner at the upper
-// one, and on to the next image of the batch. The filter tap is added behind that. Measured on an H200.
+// one, and on to the next image of the batch. The filter tap is added behind that. Measured on an H200. A walk along
+// rows knows no corners but those of dimension 1. PTX ISA "im2col::w and im2col::w::128 modes".
 Coordinates pixel(const Box& box, std::uint32_t index) {
   const TensorMapImage& m = box.map;
-  const std::size_t batch = m.rank - 1u;
+  const std::size_t batch = m.rank - 1u, end = box.walks_rows() ? 2 : batch;
   Coordinates x{};
   std::copy(box.at.begin(), box.at.end(), x.begin());
   for (; index > 0; --index) {
     std::size_t d = 1;
-    for (; d < batch; ++d) {
+    for (; d < end; ++d) {
       x[d] += std::max<int>(1, m.element_strides[d]);
       if (x[d] <= std::int64_t(m.dims[d]) - 1 + m.upper[d - 1]) break;
       x[d] = m.lower[d - 1];
     }
-    if (d == batch) ++x[batch];
+    if (d == end) ++x[batch];
   }
-  for (std::size_t d = 1; d < batch; ++d) x[d] += box.offsets[d - 1];
+  if (box.walks_rows())
+    x[1] += box.offsets[1];
+  else
+    for (std::size_t d = 1; d < batch; ++d) x[d] += box.offsets[d - 1];
   return x;
 }
 
@@ -119,7 +123,7 @@ std::uint32_t Box::extent(int dimension) const {
 
 std::uint32_t Box::rows() const {
   if (picks_rows()) return 4;
-  if (map.pixels) return map.pixels;
+  if (map.pixels) return map.pixels + halo();
   std::uint32_t n = 1;
   for (int d = 1; d < map.rank; ++d) n *= extent(d);
   return n;
@@ -130,8 +134,32 @@ std::uint32_t Box::row_pitch() const {
   return swizzle() != isa::Swizzle::none && shared_row_bytes() < span ? span : shared_row_bytes();
 }
 
+std::optional<isa::Im2colWalk> Box::walk() const {
+  using isa::TensorMode;
+  switch (mode) {
+    case TensorMode::im2col:
+    case TensorMode::im2col_no_offs: return isa::Im2colWalk::window;
+    case TensorMode::im2col_w: return isa::Im2colWalk::row;
+    case TensorMode::im2col_w_128: return isa::Im2colWalk::row_128;
+    default: return std::nullopt;
+  }
+}
+
+// The manual draws the halo of im2col::w where its row goes on, and says nothing of a row that ends before it; where
+// the halos of im2col::w::128 lie is only in its picture.
+void check_halo(const Box& box) {
+  const TensorMapImage& m = box.map;
+  if (!box.halo()) return;
+  if (*box.walk() == isa::Im2colWalk::row_128) unmodelled("the halo of im2col::w::128");
+  if (pixel(box, m.pixels - 1u)[m.rank - 1u] != pixel(box, box.rows() - 1)[m.rank - 1u])
+    unmodelled("a halo of im2col::w behind the end of its row");
+}
+
 void check_coordinates(const Box& box) {
-  if (box.is_im2col() != (box.map.pixels != 0)) fault(rules::Rule::tma_map, "a map of the other mode, tiled or im2col");
+  const auto walk = box.walk();
+  if (walk.has_value() != (box.map.pixels != 0) || (walk && *walk != isa::Im2colWalk(box.map.walk)))
+    fault(rules::Rule::tma_map, "a map of another mode: tiled, im2col, im2col::w or im2col::w::128");
+  check_halo(box);
   if (box.map.edited) require(judge(box.map));
   require(rules::tma_coordinate(box.at[0], box.element_bits()));
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ptx/isa/modifiers.hpp"
@@ -17,12 +18,16 @@ struct Box {
   TensorMapImage map{};
   isa::TensorMode mode = isa::TensorMode::tile;
   std::array<std::int32_t, isa::tma_max_rank> at{};
-  std::array<std::uint16_t, 3> offsets{};  // im2col: of the filter tap
+  std::array<std::uint16_t, 3> offsets{};  // im2col: of the filter tap; of rows: the halo, then that of W
 
   int element_bits() const { return isa::bits(isa::ScalarType(map.dtype)); }
-  isa::Swizzle swizzle() const { return isa::Swizzle(map.swizzle); }
+  isa::Swizzle swizzle() const { return map.swizzle_of(); }
   bool picks_rows() const { return mode == isa::TensorMode::gather4 || mode == isa::TensorMode::scatter4; }
-  bool is_im2col() const { return mode == isa::TensorMode::im2col || mode == isa::TensorMode::im2col_no_offs; }
+  /// The pixels that the mode walks; nothing for the tiled modes.
+  std::optional<isa::Im2colWalk> walk() const;
+  bool walks_rows() const { return isa::Im2colWalk(map.walk) != isa::Im2colWalk::window; }
+  /// Pixels behind those of the column.
+  std::uint32_t halo() const { return walks_rows() ? offsets[0] : 0; }
   /// Elements of the box along a dimension.
   std::uint32_t extent(int dimension) const;
   std::uint32_t rows() const;

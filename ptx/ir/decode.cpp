@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/ir/register_name.hpp"
 #include "ptx/ir/scopes.hpp"
 
 namespace kiln::ir {
@@ -22,27 +23,6 @@ struct Named {
 struct Set {
   const Variable* variable;
 };
-
-// "%r12" as "%r" and 12. A number with a leading zero is no member's name.
-struct Split {
-  std::string_view base;
-  std::uint32_t number = 0;
-};
-
-std::optional<Split> split_at(std::string_view name, std::size_t digits) {
-  if (name[digits] == '0' && digits + 1 != name.size()) return std::nullopt;
-  Split s{name.substr(0, digits), 0};
-  const auto [end, failed] = std::from_chars(name.data() + digits, name.data() + name.size(), s.number);
-  if (failed != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return s;
-}
-
-// .x .y .z .w, or .r .g .b .a, behind a vector register.
-int component_index(std::string_view name) {
-  if (name.size() < 2 || name[name.size() - 2] != '.') return -1;
-  const std::size_t xyzw = std::string_view("xyzw").find(name.back());
-  return int(xyzw != std::string_view::npos ? xyzw : std::string_view("rgba").find(name.back()));
-}
 
 class Decoder {
  public:
@@ -258,6 +238,18 @@ class Decoder {
     return a;
   }
 
+  // The negated register of vmad, which the parser keeps as text: "-%r1.h0".
+  Argument decode_raw(const Operand& o, isa::Opcode opcode) {
+    Argument a;
+    const bool minus = isa::unit(opcode) == isa::Unit::video && o.text.starts_with('-');
+    const std::string_view name = std::string_view(o.text).substr(minus);
+    const Named* named = minus ? find(name) : nullptr;
+    if (minus) a = named && named->what == Named::What::reg ? of(*named, o) : subword(name);
+    a.negated = a.kind == Kind::reg;
+    if (!a.negated) a.kind = Kind::raw;
+    return a;
+  }
+
   Argument decode_operand(const Operand& o, isa::Opcode opcode) {
     Argument a;
     switch (o.kind) {
@@ -276,10 +268,10 @@ class Decoder {
       case Operand::Kind::list: a = decode_items(Kind::list, o, opcode); break;
       case Operand::Kind::pair: a = decode_items(Kind::pair, o, opcode); break;
       case Operand::Kind::sink: a.kind = Kind::sink; break;
-      case Operand::Kind::function:
-      case Operand::Kind::raw: a.kind = Kind::raw; break;
+      case Operand::Kind::raw: a = decode_raw(o, opcode); break;
+      case Operand::Kind::function: a.kind = Kind::raw; break;
     }
-    a.negated = o.negated;
+    a.negated |= o.negated;
     a.operand = &o;
     return a;
   }

@@ -62,6 +62,7 @@ constexpr std::uint8_t descriptor_code(Swizzle s) {
     case Swizzle::b128: return 2;
     case Swizzle::b64: return 4;
     case Swizzle::b32: return 6;
+    case Swizzle::b128_atom64: return 7;  // a mode of TMA alone; no descriptor may have this code
   }
   return 0;
 }

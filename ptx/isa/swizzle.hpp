@@ -4,12 +4,32 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace kiln::isa {
 
-/// The modes that both TMA and the tcgen05 matrix descriptor know. PTX ISA "Swizzling Modes".
-enum class Swizzle : std::uint8_t { none, b32, b64, b128, b128_atom32 };
+/// The modes of TMA; the tcgen05 matrix descriptor knows all but the last. PTX ISA "Swizzling Modes". There is another,
+/// 128B with atoms of 32 bytes in which neighbouring 8 bytes change places in every other line: which lines only the
+/// manual's picture says.
+enum class Swizzle : std::uint8_t { none, b32, b64, b128, b128_atom32, b128_atom64 };
+
+/// What the 128-byte swizzle keeps together, with the codes of tensormap.replace. PTX ISA "tensormap.replace".
+enum class SwizzleAtomicity : std::uint8_t { b16, b32, b32_flip8, b64 };
+
+/// The mode that a swizzle of 16-byte atoms becomes with an atomicity; nothing for pairs that no table has.
+constexpr std::optional<Swizzle> with_atomicity(Swizzle s, SwizzleAtomicity a) {
+  if (a == SwizzleAtomicity::b16) return s;
+  if (s != Swizzle::b128 || a == SwizzleAtomicity::b32_flip8) return std::nullopt;
+  return a == SwizzleAtomicity::b32 ? Swizzle::b128_atom32 : Swizzle::b128_atom64;
+}
+constexpr SwizzleAtomicity atomicity(Swizzle s) {
+  switch (s) {
+    case Swizzle::b128_atom32: return SwizzleAtomicity::b32;
+    case Swizzle::b128_atom64: return SwizzleAtomicity::b64;
+    default: return SwizzleAtomicity::b16;
+  }
+}
 
 constexpr std::string_view spelling(Swizzle s) {
   switch (s) {
@@ -18,6 +38,7 @@ constexpr std::string_view spelling(Swizzle s) {
     case Swizzle::b64: return "64B";
     case Swizzle::b128: return "128B";
     case Swizzle::b128_atom32: return "128B_atom_32B";
+    case Swizzle::b128_atom64: return "128B_atom_64B";
   }
   return "";
 }
@@ -28,7 +49,9 @@ constexpr int span_bytes(Swizzle s) {
     case Swizzle::none: return 16;
     case Swizzle::b32: return 32;
     case Swizzle::b64: return 64;
-    case Swizzle::b128: case Swizzle::b128_atom32: return 128;
+    case Swizzle::b128:
+    case Swizzle::b128_atom32:
+    case Swizzle::b128_atom64: return 128;
   }
   return 0;
 }
@@ -41,6 +64,7 @@ constexpr int period_bytes(Swizzle s) {
     case Swizzle::b64: return 512;
     case Swizzle::b128: return 1024;
     case Swizzle::b128_atom32: return 512;
+    case Swizzle::b128_atom64: return 256;
   }
   return 0;
 }
@@ -55,6 +79,7 @@ constexpr std::uint32_t swizzle_key(Swizzle s, std::uint32_t address, std::uint3
     case Swizzle::b64: return (row & 3) << 4;
     case Swizzle::b128: return (row & 7) << 4;
     case Swizzle::b128_atom32: return (row & 3) << 5;
+    case Swizzle::b128_atom64: return (row & 1) << 6;
   }
   return 0;
 }

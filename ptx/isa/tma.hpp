@@ -31,7 +31,26 @@ enum class TensorMapType : std::uint8_t {
 };
 
 /// The driver's CUtensorMapSwizzle number.
-constexpr int tensor_map_code(Swizzle s) { return int(s); }
+constexpr int tensor_map_code(Swizzle s) { return s == Swizzle::b128_atom64 ? 6 : int(s); }
+
+/// What a tensor map in im2col mode walks: the whole window, or pixels of one row of it, as many as the map says or
+/// 128. PTX ISA "im2col mode", "im2col::w and im2col::w::128 modes".
+enum class Im2colWalk : std::uint8_t { window, row, row_128 };
+
+constexpr std::string_view spelling(Im2colWalk w) {
+  switch (w) {
+    case Im2colWalk::window: return "window";
+    case Im2colWalk::row: return "w";
+    case Im2colWalk::row_128: return "w128";
+  }
+  return "";
+}
+
+/// Pixels that one copy of im2col::w::128 loads without a halo, whatever the tensor map says.
+inline constexpr int im2col_row_pixels = 128;
+
+/// Whether a map that walks rows may have the swizzle. CUDA driver API "cuTensorMapEncodeIm2colWide".
+constexpr bool walks_rows(Swizzle s) { return s == Swizzle::b64 || s == Swizzle::b128 || s == Swizzle::b128_atom32; }
 
 /// The driver's type for elements of a PTX type; sub-byte types have several and are chosen by name elsewhere.
 constexpr std::optional<TensorMapType> tensor_map_type(ScalarType t) {

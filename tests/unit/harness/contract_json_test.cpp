@@ -156,6 +156,36 @@ TEST_CASE("a tensor map in im2col mode says its corners, channels and pixels in 
         "l.json: /tensor_maps/M/im2col: has at least 3 extents; got 2");
 }
 
+TEST_CASE("a tensor map may walk along rows, with one corner each") {
+  const std::string map = R"({"buffer": "A", "dims": [8, 8, 4, 4], "swizzle": "64B", "im2col": )";
+  const std::string rows = R"({"lower": [-1], "upper": [2], "channels": 8, "pixels": 5, "walk": "w"}})";
+  const std::string fixed = R"({"lower": [0], "upper": [0], "channels": 8, "walk": "w128"}})";
+  const launch::Contract c = read_contract(with_map(map + rows), "l.json");
+  CHECK(c.tensor_maps.at("M").im2col->walk == isa::Im2colWalk::row);
+  CHECK(c.tensor_maps.at("M").box_bytes() == 8 * 5 * 2);
+  CHECK(contains(write_contract(read_contract(write_contract(c), "again")), R"("walk": "w")"));
+  const launch::Contract f = read_contract(with_map(map + fixed), "l.json");
+  CHECK(f.tensor_maps.at("M").box_bytes() == 8 * 128 * 2);
+  CHECK(contains(write_contract(read_contract(write_contract(f), "again")), R"("walk": "w128")"));
+  CHECK(error_for(with_map(map + R"({"lower": [0], "upper": [0], "channels": 8, "walk": "h"}})")) ==
+        "l.json: /tensor_maps/M/im2col/walk: must be window, w or w128; got \"h\"");
+}
+
+TEST_CASE("a multimem object is several buffers of one size under one name") {
+  const std::string buffers = R"("buffers": {"A": {"dtype": "u32", "shape": [4]}, "B": {"dtype": "u8", "shape": [16]},
+    "C": {"dtype": "u8", "shape": [8]}}, )";
+  const auto with = [&](const std::string& multimem) {
+    return "{" + buffers + R"("multimem": )" + multimem + R"(, "block": [1], "params": [{"buffer": "M", "offset": 4}]})";
+  };
+  const launch::Contract c = read_contract(with(R"({"M": ["A", "B"]})"), "l.json");
+  CHECK(c.multimems.at("M") == std::vector<std::string>{"A", "B"});
+  CHECK(std::get<launch::PointerParam>(c.launches[0].params[0].value).buffer == "M");
+  CHECK(read_contract(write_contract(c), "again").multimems == c.multimems);
+  CHECK(error_for(with(R"({"M": ["A", "C"]})")) == "l.json: /multimem/M/1: C has 8 bytes, A has 16");
+  CHECK(error_for(with(R"({"M": ["A", "D"]})")) == "l.json: /multimem/M/1: there is no buffer \"D\"");
+  CHECK(error_for(with(R"({"A": ["A", "B"]})")) == "l.json: /multimem/A: there is a buffer \"A\" already");
+}
+
 TEST_CASE("features of later versions are refused by name") {
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "place": "A"})")), "placed in a buffer are not"));
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "interleave": "16B"})")),

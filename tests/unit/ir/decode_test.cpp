@@ -146,6 +146,16 @@ TEST_CASE("parts of registers are registers in video instructions alone") {
   CHECK(d.sink.all()[0].slug == "undeclared-name");
 }
 
+TEST_CASE("vmad may negate a register, whole or in part") {
+  const Decoded d(".reg .b32 %r<5>; vmad.s32.s32.s32 %r1, -%r2.h1, %r3, -%r4; vmad.s32.s32.s32 %r1, -%x, %r3, %r4;");
+  CHECK(d.reg(d.op(0).arg(1)).name == "%r2");
+  CHECK(d.op(0).arg(1).negated);
+  CHECK(!d.op(0).arg(2).negated);
+  CHECK(d.reg(d.op(0).arg(3)).name == "%r4");
+  CHECK(d.op(0).arg(3).negated);
+  CHECK(d.op(1).arg(1).kind == Kind::raw);
+}
+
 TEST_CASE("special registers keep their number") {
   const Decoded d(".reg .b32 %r<3>; mov.u32 %r1, %tid.x; mov.u32 %r2, %envreg7;");
   CHECK(d.sink.all().empty());

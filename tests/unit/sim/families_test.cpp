@@ -38,15 +38,8 @@ struct Named {
   std::string start, why;
 };
 const std::vector<Named> named{
-    {"multimem.", "one device alone has no memory of several"},
     {"cvt.rs.satfinite.e", "the ISA shows only in pictures which random bits go to which of four elements"},
     {"cvt.rs.relu.satfinite.e", "the same"},
-    {"alloca", "threads have no stack that grows"},
-    {"stack", "the same"},
-    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w", "contracts have no such tensor maps"},
-    {"cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w::128", "the same"},
-    {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w", "the same"},
-    {"v", "video instructions: emulated by all targets, used by no kernel that was counted"},
 };
 
 // Instructions that the file leaves out: other families with tests of their own, and what ptxas no longer assembles.

@@ -355,6 +355,22 @@ TEST_CASE("metadata without a meaning and the f16 shape of sm_70 end as incomple
                 "{%r1, %r2, %r3, %r4};") == sim::Outcome::incomplete);
 }
 
+TEST_CASE("a sparsity selector that the shape does not have ends as incomplete") {
+  const auto outcome = [](int selector) {
+    const std::string text =
+        ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n.reg .f32 "
+        "%f<16>; .reg .b32 %r<8>; mov.b32 %r0, 0x44444444; mov.b32 %r1, 0; mov.b32 %f0, 0f00000000;\n"
+        "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, "
+        "{%r1, %r1, %r1, %r1}, {%f0, %f0, %f0, %f0}, %r0, " +
+        std::to_string(selector) + ";\nret;\n}\n";
+    return run_kernel(text, 32).result.outcome;
+  };
+  CHECK(outcome(0) == sim::Outcome::finished);
+  CHECK(outcome(1) == sim::Outcome::finished);
+  CHECK(outcome(2) == sim::Outcome::incomplete);
+  CHECK(outcome(3) == sim::Outcome::incomplete);
+}
+
 TEST_CASE("a matrix instruction needs all lanes of its warp: warp-aligned") {
   const std::string text =
       ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n.reg .b32 %r<4>;\n"
