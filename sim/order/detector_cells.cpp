@@ -1,7 +1,7 @@
 // From an access to the cells that it touches: each is judged against what the cell remembers, then recorded.
 //
 // Neighbouring cells mostly remember the same and get the same verdict, so a cell that looks like the one before is
-// not judged again.
+// not judged again: it becomes what that one became, list and all.
 #include <algorithm>
 
 #include "sim/order/detector.hpp"
@@ -31,17 +31,21 @@ class RaceDetector::Sweep {
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
   void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
-    const Cell& found = shadow.at(at);
-    const bool plain = bytes == whole && !found.more;
-    if (plain && known_ && found == before_) {
-      shadow.at(at) = after_;
+    Memo& memo = detector_.memo_;
+    TouchLists& lists = shadow.lists();
+    if (memo.lists == &lists && memo.bytes == bytes && memo.before == shadow.at(at)) {
+      shadow.put(at, memo.after);
       return;
     }
-    if (plain) before_ = found;
+    memo.forget();
+    memo.lists = &lists;
+    memo.bytes = bytes;
+    memo.before = shadow.at(at);
+    lists.keep(memo.before.more);
     judge_all(shadow, at, bytes);
     write_down(shadow, at, {id_, later_.lanes, bytes});
-    known_ = plain && !shadow.at(at).more;
-    if (known_) after_ = shadow.at(at);
+    memo.after = shadow.at(at);
+    lists.keep(memo.after.more);
   }
 
  private:
@@ -112,11 +116,26 @@ class RaceDetector::Sweep {
   const Range& range_;
   const AccessId id_;
   const bool writes_, rewrites_, transitive_;
-  bool known_ = false;
-  Cell before_{}, after_{};
 };
 
+void RaceDetector::Memo::forget() {
+  if (!lists) return;
+  lists->drop(before.more);
+  lists->drop(after.more);
+  lists = nullptr;
+}
+
+// Ranges of one access often come one by one, and nothing has happened in between.
+void RaceDetector::recall(AccessId id, const Agent& a, const Range& range, AccessKind kind) {
+  const Access& x = accesses_[id];
+  const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, x.source};
+  if (key == memo_.key) return;
+  memo_.forget();
+  memo_.key = key;
+}
+
 void RaceDetector::touch_bytes(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  recall(access, a, range, kind);
   const bool is_global = range.space == isa::Space::global;
   Shadow* shadow = is_global ? nullptr : &cta(range.cta).shared;
   Sweep sweep(*this, a, access, range, kind);
@@ -134,8 +153,8 @@ Shadow& RaceDetector::page(std::uint64_t number) {
   if (number == last_page_ && last_shadow_) return *last_shadow_;
   auto& page = pages_[number];
   if (!page) {
-    page = std::make_unique<Shadow>();
-    page->reset(page_bytes / Shadow::granule);
+    page = std::make_unique<Shadow>(page_lists_);
+    page->start(page_bytes / Shadow::granule);
   }
   last_page_ = number;
   last_shadow_ = page.get();
@@ -143,6 +162,7 @@ Shadow& RaceDetector::page(std::uint64_t number) {
 }
 
 void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  recall(access, a, range, kind);
   Sweep sweep(*this, a, access, range, kind);
   Shadow& shadow = cta(range.cta).tensor;
   const auto lane = std::uint32_t(range.address >> 16), column = std::uint32_t(range.address & 0xFFFF);
