@@ -41,11 +41,17 @@ void unpack_piece(const SharedOperand& o, const u8* from, u8* out) {
 
 void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
   const std::size_t unpacked = is_packed(o.kind) ? 2 * piece : piece;
+  const bool plain = !is_packed(o.kind) && !is_narrow(o.kind, o.type);
   for (int row = 0; row < o.rows; ++row) {
     if (o.skips(row)) continue;
     u8* to = out.row(first + row);
-    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked)
-      unpack_piece(o, r.at(isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at), data_bytes(o)), to);
+    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked) {
+      const u32 address = isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at);
+      if (const View v = r.cta.shared.view(address); plain && v.all_written(piece))
+        std::memcpy(to, v.data, piece);
+      else
+        unpack_piece(o, r.at(address, data_bytes(o)), to);
+    }
   }
 }
 
