@@ -156,6 +156,9 @@ void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Ele
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
   check_lines(o, what);
   const std::size_t size = cta.shared.size();
+  u32 low = ~0u, high = 0;
+  for_pieces(o, [&](int, u32 at) { low = std::min(low, at), high = std::max(high, at); });
+  if (low >= reserved_shared_bytes && std::size_t(high) + piece <= size) return;
   for_pieces(o, [&](int row, u32 at) {
     require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
             "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, what, at,

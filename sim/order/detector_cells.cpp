@@ -30,25 +30,30 @@ class RaceDetector::Sweep {
         rewrites_(kind == AccessKind::rewrite),
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
-  void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
-    Memo& memo = detector_.memo_;
-    TouchLists& lists = shadow.lists();
-    if (memo.lists == &lists && memo.bytes == bytes && memo.before == shadow.at(at)) {
-      shadow.put(at, memo.after);
-      return;
+  // Touches cells [first, end), `bytes` of each.
+  void cells(Shadow& shadow, std::size_t first, std::size_t end, std::uint16_t bytes) {
+    const Memo& memo = detector_.memo_;
+    while (first < end) {
+      if (memo.lists == &shadow.lists() && memo.bytes == bytes)
+        first = shadow.replace(first, end, memo.before, memo.after);
+      if (first < end) cell(shadow, first++, bytes);
     }
-    memo.forget();
-    memo.lists = &lists;
-    memo.bytes = bytes;
-    memo.before = shadow.at(at);
-    lists.keep(memo.before.more);
-    judge_all(shadow, at, bytes);
-    write_down(shadow, at, {id_, later_.lanes, bytes});
-    memo.after = shadow.at(at);
-    lists.keep(memo.after.more);
   }
 
  private:
+  void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
+    Memo& memo = detector_.memo_;
+    memo.forget();
+    memo.lists = &shadow.lists();
+    memo.bytes = bytes;
+    memo.before = shadow.at(at);
+    memo.lists->keep(memo.before.more);
+    judge_all(shadow, at, bytes);
+    write_down(shadow, at, {id_, later_.lanes, bytes});
+    memo.after = shadow.at(at);
+    memo.lists->keep(memo.after.more);
+  }
+
   void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
     shadow.each(at, bytes, [&](const Touch& t, bool writes) {
       const Access& access = detector_.accesses_[t.access];
@@ -141,10 +146,15 @@ void RaceDetector::touch_bytes(const Agent& a, AccessId access, const Range& ran
   Sweep sweep(*this, a, access, range, kind);
   const std::uint64_t end = range.address + range.bytes;
   for (std::uint64_t at = range.address; at < end;) {
-    const std::uint64_t base = at / Shadow::granule * Shadow::granule, next = std::min(end, base + Shadow::granule);
-    if (is_global && (!shadow || base % page_bytes == 0)) shadow = &page(base / page_bytes);
-    const std::uint64_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
-    if (cell < shadow->size()) sweep.cell(*shadow, cell, bits(at - base, next - base));
+    const std::uint64_t base = at / Shadow::granule * Shadow::granule;
+    const std::uint64_t limit = is_global ? std::min(end, (base / page_bytes + 1) * page_bytes) : end;
+    // Whole granules together, else the part of one.
+    const std::uint64_t count = at == base ? std::max<std::uint64_t>(1, (limit - base) / Shadow::granule) : 1;
+    const std::uint64_t next = std::min(end, base + count * Shadow::granule);
+    if (is_global) shadow = &page(base / page_bytes);
+    const std::size_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
+    const std::uint64_t last = count > 1 ? base + Shadow::granule : next;
+    sweep.cells(*shadow, cell, std::min<std::size_t>(cell + count, shadow->size()), bits(at - base, last - base));
     at = next;
   }
 }
@@ -171,8 +181,8 @@ void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& ra
   for (std::uint32_t l = lane; l < end;) {
     const std::uint32_t block = l / tensor_block_lanes, first = block * tensor_block_lanes;
     const std::uint32_t next = std::min<std::uint32_t>(end, first + tensor_block_lanes);
-    for (std::uint32_t k = column; k < column + columns; ++k)
-      sweep.cell(shadow, std::size_t(block) * isa::tmem_columns + k, bits(l - first, next - first));
+    const std::size_t cell = std::size_t(block) * isa::tmem_columns + column;
+    sweep.cells(shadow, cell, cell + columns, bits(l - first, next - first));
     l = next;
   }
 }

@@ -24,7 +24,10 @@ void Shadow::write(std::size_t cell, Touch t) {
 }
 
 void Shadow::forget(std::size_t first, std::size_t n) {
-  for (std::size_t i = first; i < first + n && i < cells_.size(); ++i) put(i, {});
+  for (std::size_t i = first; i < first + n && i < cells_.size(); ++i) {
+    lists_->drop(cells_[i].more);
+    cells_[i] = {};
+  }
 }
 
 }  // namespace kiln::sim

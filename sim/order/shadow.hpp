@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "ptx/isa/tmem.hpp"
@@ -23,7 +25,16 @@ struct Cell {
   Touch read{};
   TouchListId more = 0;
 
-  bool operator==(const Cell&) const = default;
+  /// Without a branch for each field: asked of every cell that is touched.
+  bool operator==(const Cell& o) const {
+    static_assert(sizeof(Cell) == 28 && std::has_unique_object_representations_v<Cell>);
+    std::uint64_t a[4], b[4];  // the last word overlaps the one before
+    for (std::size_t k = 0; k < 4; ++k) {
+      std::memcpy(&a[k], reinterpret_cast<const char*>(this) + (k < 3 ? 8 * k : 20), 8);
+      std::memcpy(&b[k], reinterpret_cast<const char*>(&o) + (k < 3 ? 8 * k : 20), 8);
+    }
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  }
 };
 
 /// The cells of one memory. Lists are its own unless it is made with those of others.
@@ -46,11 +57,15 @@ class Shadow {
   const Cell& at(std::size_t i) const { return cells_[i]; }
   TouchLists& lists() { return *lists_; }
   const TouchLists& lists() const { return *lists_; }
-  /// Makes a cell look like another one.
-  void put(std::size_t i, const Cell& x) {
-    Cell& c = cells_[i];
-    if (c.more | x.more) lists_->keep(x.more), lists_->drop(c.more);
-    c = x;
+  /// Makes cells from `first` on that look like `before` look like `after`, and stops at `end` or the first other one,
+  /// which it returns.
+  std::size_t replace(std::size_t first, std::size_t end, const Cell& before, const Cell& after) {
+    const Cell from = before, to = after;
+    for (; first < end && cells_[first] == from; ++first) {
+      if (from.more | to.more) lists_->keep(to.more), lists_->drop(from.more);
+      cells_[first] = to;
+    }
+    return first;
   }
 
   /// Calls f(touch, is_write) for everything in the cell that overlaps `bytes`.

@@ -14,7 +14,7 @@ namespace kiln::sim {
 struct Touch {
   AccessId access = 0;
   Mask lanes = 0;           // of the warp
-  std::uint16_t bytes = 0;  // of the granule
+  std::uint32_t bytes = 0;  // of the granule, a bit each
 
   bool operator==(const Touch&) const = default;
 };
