@@ -58,12 +58,12 @@ void multiply(benchmark::State& state, Data data, ScalarType type, Arithmetic ar
   state.counters["redone"] = static_cast<double>(c.redone) / static_cast<double>(c.elements);
 }
 
-// Kinds that go through `dot`, one element at a time.
-void by_element(benchmark::State& state, DotSpec spec) {
-  const int m = 16, n = 64, k = dense_k(spec.kind);
+// Kinds of other loops than bf16's: one instruction of fp4, and of i8, which goes through `dot`.
+void one_instruction(benchmark::State& state, DotSpec spec) {
+  const int m = 128, n = 256, k = dense_k(spec.kind);
   std::mt19937 random(1);
   std::vector<std::uint8_t> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(n * k)),
-      scales(64 * 4, 0x38);
+      scales(static_cast<std::size_t>(n * 4), 0x38);
   for (auto& byte : a) byte = static_cast<std::uint8_t>(random() & 15);
   for (auto& byte : b) byte = static_cast<std::uint8_t>(random() & 15);
   std::vector<std::uint32_t> d(static_cast<std::size_t>(m * n));
@@ -89,13 +89,13 @@ BENCHMARK_CAPTURE(multiply, proven_bf16_one_instruction, Data::integers, bf16, A
 BENCHMARK_CAPTURE(multiply, fast_bf16, Data::normal, bf16, Arithmetic::fast, best, 64);
 BENCHMARK_CAPTURE(multiply, fast_bf16_avx2, Data::normal, bf16, Arithmetic::fast, VectorUnit::avx2, 64);
 
-BENCHMARK_CAPTURE(by_element, nvfp4,
+BENCHMARK_CAPTURE(one_instruction, nvfp4,
                   DotSpec{.kind = MmaKind::mxf4nvf4,
                           .a = ScalarType::e2m1,
                           .b = ScalarType::e2m1,
                           .scale = ScalarType::ue4m3,
                           .scale_vector = 4});
-BENCHMARK_CAPTURE(by_element, i8,
+BENCHMARK_CAPTURE(one_instruction, i8,
                   DotSpec{.kind = MmaKind::i8, .a = ScalarType::s8, .b = ScalarType::s8, .d = ScalarType::s32});
 
 }  // namespace

@@ -27,8 +27,14 @@ struct Teller {
   // The pieces of an operand, joined where they follow each other.
   void operand(const Cta& cta, const SharedOperand& o, Operand which) const {
     std::vector<u32> pieces;
-    for_pieces(o, [&](int, u32 at) { pieces.push_back(at & ~(swizzle_piece - 1)); });
-    std::sort(pieces.begin(), pieces.end());
+    pieces.reserve(std::size_t(o.rows * o.k_bytes) / swizzle_piece);
+    for_pieces(o, [&](int, u32 at) {
+      pieces.push_back(at & ~(swizzle_piece - 1));
+      // Rows mostly ascend, and a swizzle only turns the pieces of each around.
+      if (const std::size_t n = pieces.size(); n > 1 && pieces[n - 1] < pieces[n - 2])
+        std::swap(pieces[n - 1], pieces[n - 2]);
+    });
+    if (!std::is_sorted(pieces.begin(), pieces.end())) std::sort(pieces.begin(), pieces.end());
     pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
     for (std::size_t k = 0; k < pieces.size();) {
       std::size_t end = k + 1;

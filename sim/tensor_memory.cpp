@@ -57,9 +57,10 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
   state_ = next.next;
   live_.erase(found);
   if (sm_) std::fill_n(sm_->taken.begin() + column, columns, false);
-  for (int c = int(column); c < int(column) + int(columns); ++c) {
-    owner_[std::size_t(c)] = -1;
-    for (int lane = 0; lane < isa::tmem_lanes; ++lane) *cell(lane, c) = poison_cell, *written(lane, c) = 0;
+  std::fill_n(owner_.begin() + std::ptrdiff_t(column), columns, -1);
+  for (int lane = 0; lane < isa::tmem_lanes; ++lane) {
+    std::fill_n(cell(lane, int(column)), columns, poison_cell);
+    std::fill_n(written(lane, int(column)), columns, std::uint8_t{0});
   }
 }
 

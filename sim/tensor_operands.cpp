@@ -41,11 +41,17 @@ void unpack_piece(const SharedOperand& o, const u8* from, u8* out) {
 
 void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
   const std::size_t unpacked = is_packed(o.kind) ? 2 * piece : piece;
+  const bool plain = !is_packed(o.kind) && !is_narrow(o.kind, o.type);
   for (int row = 0; row < o.rows; ++row) {
     if (o.skips(row)) continue;
     u8* to = out.row(first + row);
-    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked)
-      unpack_piece(o, r.at(isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at), data_bytes(o)), to);
+    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked) {
+      const u32 address = isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at);
+      if (const View v = r.cta.shared.view(address); plain && v.all_written(piece))
+        std::memcpy(to, v.data, piece);
+      else
+        unpack_piece(o, r.at(address, data_bytes(o)), to);
+    }
   }
 }
 
@@ -150,6 +156,9 @@ void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Ele
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
   check_lines(o, what);
   const std::size_t size = cta.shared.size();
+  u32 low = ~0u, high = 0;
+  for_pieces(o, [&](int, u32 at) { low = std::min(low, at), high = std::max(high, at); });
+  if (low >= reserved_shared_bytes && std::size_t(high) + piece <= size) return;
   for_pieces(o, [&](int row, u32 at) {
     require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
             "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, what, at,

@@ -194,7 +194,10 @@ void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& c
       round_loaded(box, bytes.data() + row.first, row.bytes);
     }
     for_chunks(box, shared_address, r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
-      cta.shared.write(to, bytes.data() + at, n);
+      if (n < chunk) return cta.shared.write(to, bytes.data() + at, n);
+      const View v = cta.shared.view(to);  // of a size that the compiler sees: most of what the copy costs
+      std::memcpy(v.data, bytes.data() + at, chunk);
+      v.mark(chunk);
     });
   }
 }

@@ -41,17 +41,6 @@ std::span<const std::uint8_t> scales_of(const GemmOperand& operand, int row, int
   return {operand.scales + first, static_cast<std::size_t>(count)};
 }
 
-std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step, int stored_k) {
-  if (!task.spec.sparse) return {};
-  // Every kind spends one nibble on each chunk of 1 (tf32), 2 or 4 (fp4) stored elements, so an instruction fills whole
-  // words.
-  const int kept = task.spec.kind == MmaKind::tf32 ? 1 : dense_k(task.spec.kind) == 64 ? 4 : 2;
-  const auto words = static_cast<std::size_t>(stored_k / kept / 8);
-  const std::size_t first =
-      static_cast<std::size_t>(row) * task.metadata_stride + static_cast<std::size_t>(step) * words;
-  return {task.metadata + first, words};
-}
-
 template <class T>
 void widen(const GemmOperand& operand, int row, int first, int k, std::uint32_t* words) {
   const T* from = static_cast<const T*>(operand.elements) + static_cast<std::size_t>(row) * operand.stride +
@@ -79,7 +68,36 @@ void run_by_element(GemmJob& job, int steps) {
       static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
 }
 
+// Specs of the window loop.
+bool has_window_path(const DotSpec& spec) {
+  const bool windowed = spec.kind == MmaKind::tf32 || spec.kind == MmaKind::f16 || spec.kind == MmaKind::f8f6f4 ||
+                        spec.kind == MmaKind::mxf8f6f4;
+  return windowed && spec.d == ScalarType::f32 && !spec.sparse && spec.window == blackwell_window &&
+         spec.cut_d_bits == 0;
+}
+
+void multiply(VectorUnit unit, GemmJob& job) {
+  switch (unit) {
+#if defined(__x86_64__)
+    case VectorUnit::avx512: return avx512::multiply(job);
+    case VectorUnit::avx2: return avx2::multiply(job);
+#endif
+    default: return portable::multiply(job);
+  }
+}
+
 }  // namespace
+
+std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step) {
+  if (!task.spec.sparse) return {};
+  // Every kind spends one nibble on each chunk of 1 (tf32), 2 or 4 (fp4) stored elements, so an instruction fills whole
+  // words.
+  const int kept = task.spec.kind == MmaKind::tf32 ? 1 : dense_k(task.spec.kind) == 64 ? 4 : 2;
+  const auto words = static_cast<std::size_t>(stored_k(task.spec) / kept / 8);
+  const std::size_t first =
+      static_cast<std::size_t>(row) * task.metadata_stride + static_cast<std::size_t>(step) * words;
+  return {task.metadata + first, words};
+}
 
 void Panel::resize(int rows, int step_count, int strip_k, bool wide) {
   blocks = (rows + panel_block - 1) / panel_block;
@@ -112,7 +130,7 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
   const GemmTask& task = *job.task;
   const DotSpec& spec = task.spec;
   const int stored = stored_k(spec), logical = spec.sparse ? 2 * stored : stored;
-  if (has_vector_path(spec) && task.arithmetic == Arithmetic::exact) {
+  if (has_window_path(spec) && task.arithmetic == Arithmetic::exact) {
     const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||
                      job.b.specials[job.b.strip(column, step)] == StripSpecial::nan;
     if (nan) return static_cast<std::uint32_t>(canonical_nan(spec.d));
@@ -122,17 +140,12 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
   load_words(task.a, spec.a, row, step * stored, stored, a.data());
   load_words(task.b, spec.b, column, step * logical, logical, b.data());
   const DotSides sides{scales_of(task.a, row, step, spec.scale_vector),
-                       scales_of(task.b, column, step, spec.scale_vector), metadata_of(task, row, step, stored)};
+                       scales_of(task.b, column, step, spec.scale_vector), metadata_of(task, row, step)};
   return dot(spec, std::span(a).first(static_cast<std::size_t>(stored)),
              std::span(b).first(static_cast<std::size_t>(logical)), c, sides);
 }
 
-bool has_vector_path(const DotSpec& spec) {
-  const bool windowed = spec.kind == MmaKind::tf32 || spec.kind == MmaKind::f16 || spec.kind == MmaKind::f8f6f4 ||
-                        spec.kind == MmaKind::mxf8f6f4;
-  return windowed && spec.d == ScalarType::f32 && !spec.sparse && spec.window == blackwell_window &&
-         spec.cut_d_bits == 0;
-}
+bool has_vector_path(const DotSpec& spec) { return has_window_path(spec) || has_fp4_path(spec); }
 
 struct GemmKernel::State {
   GemmJob job;
@@ -152,16 +165,17 @@ void GemmKernel::run(const GemmTask& task) {
   const int steps = task.k / (task.spec.sparse ? 2 * k : k);
   job.counters.elements +=
       static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
-  if (!has_vector_path(task.spec)) return run_by_element(job, steps);
-  job.a.resize(task.m, steps, k, true);
-  job.b.resize(task.n, steps, k, false);
-  switch (unit_) {
-#if defined(__x86_64__)
-    case VectorUnit::avx512: return avx512::multiply(job);
-    case VectorUnit::avx2: return avx2::multiply(job);
-#endif
-    default: return portable::multiply(job);
+  job.is_fp4 = has_fp4_path(task.spec);
+  if (job.is_fp4) {
+    decode_fp4(task, Fp4Side::a, job.fp4_a);
+    decode_fp4(task, Fp4Side::b, job.fp4_b);
+  } else if (has_window_path(task.spec)) {
+    job.a.resize(task.m, steps, k, true);
+    job.b.resize(task.n, steps, k, false);
+  } else {
+    return run_by_element(job, steps);
   }
+  multiply(unit_, job);
 }
 
 }  // namespace kiln::num

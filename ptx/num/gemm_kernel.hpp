@@ -2,8 +2,9 @@
 // gives.
 //
 // Operands are decoded once per call into a common form (an exact f32 value and a small exponent code each), so that
-// one vector loop serves every kind whose products meet in the 25-bit window. The few elements that the loop cannot do
-// exactly (NaN, infinity, results near the ends of the f32 range, exponents spread too wide) are redone by `dot`.
+// one vector loop serves every kind whose products meet in the 25-bit window; the fp4 kinds have one in integers. The
+// few elements that the loop cannot do exactly (NaN, infinity, results near the ends of the f32 range, exponents spread
+// too wide) are redone by `dot`.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +69,7 @@ class GemmKernel {
   std::unique_ptr<State> state_;
 };
 
-/// True if tasks of this spec run in the vector loop; others go through `dot` element by element.
+/// True if tasks of this spec run in a vector loop; others go through `dot` element by element.
 bool has_vector_path(const DotSpec& spec);
 
 }  // namespace kiln::num

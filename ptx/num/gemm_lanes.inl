@@ -265,9 +265,12 @@ void multiply_tile(GemmJob& job, const Tile& t) {
   }
 }
 
+// Uses the tile and `redo_lanes`.
+#include "ptx/num/gemm_lanes_fp4.inl"
+
 // A tile that hangs over the edge of D works on a copy.
-template <int K>
-__attribute__((noinline)) void edge_tile(GemmJob& job, Tile t) {
+template <void (*multiply_one)(GemmJob&, const Tile&)>
+__attribute__((noinline)) void edge_tile(GemmJob& job, Tile t, int steps) {
   alignas(64) float copy[row_group][panel_block] = {};
   const int rows = rows_in(job, t), columns = columns_in(job, t);
   float* const* outside = t.rows;
@@ -276,14 +279,13 @@ __attribute__((noinline)) void edge_tile(GemmJob& job, Tile t) {
   for (int r = 0; r < row_group; ++r) inside.rows[r] = copy[r];
   for (int r = 0; r < rows; ++r)
     __builtin_memcpy(copy[r], outside[r], sizeof(float) * static_cast<std::size_t>(columns));
-  for (inside.step = 0; inside.step < job.a.steps; ++inside.step) multiply_tile<K>(job, inside);
+  for (inside.step = 0; inside.step < steps; ++inside.step) multiply_one(job, inside);
   for (int r = 0; r < rows; ++r)
     __builtin_memcpy(outside[r], copy[r], sizeof(float) * static_cast<std::size_t>(columns));
 }
 
-template <int K>
-void multiply_all(GemmJob& job) {
-  decode_panels<K>(job);
+template <void (*multiply_one)(GemmJob&, const Tile&)>
+void multiply_tiles(GemmJob& job, int steps) {
   const GemmTask& task = *job.task;
   for (int column = 0; column < task.n; column += panel_block)
     for (int row = 0; row < task.m; row += row_group) {
@@ -293,14 +295,21 @@ void multiply_all(GemmJob& job) {
         t.rows[r] = reinterpret_cast<float*>(task.d + static_cast<std::size_t>(row + r) * task.d_stride +
                                              static_cast<std::size_t>(column));
       if (row + row_group > task.m || column + panel_block > task.n) {
-        edge_tile<K>(job, t);
+        edge_tile<multiply_one>(job, t, steps);
         continue;
       }
-      for (t.step = 0; t.step < job.a.steps; ++t.step) multiply_tile<K>(job, t);
+      for (t.step = 0; t.step < steps; ++t.step) multiply_one(job, t);
     }
 }
 
+template <int K>
+void multiply_all(GemmJob& job) {
+  decode_panels<K>(job);
+  multiply_tiles<multiply_tile<K>>(job, job.a.steps);
+}
+
 void multiply(GemmJob& job) {
+  if (job.is_fp4) return multiply_tiles<fp4_tile>(job, job.fp4_a.steps);
   switch (job.a.k) {
     case 8: return multiply_all<8>(job);
     case 16: return multiply_all<16>(job);

@@ -144,9 +144,24 @@ KILN_INLINE void write_codes(Panel& panel, std::size_t element, const Scratch& s
     }
 }
 
+// What fast arithmetic needs of a block: values with their scales.
+template <int K>
+void decode_values(ScalarType type, bool negate, Panel& panel, std::size_t index, const Scratch& s) {
+  float* values = panel.values() + index * static_cast<std::size_t>(panel_block * K);
+  const Ints sign = Ints{} + (negate ? static_cast<std::int32_t>(0x80000000u) : 0);
+  for (int row = 0; row < panel_block; row += lanes) {
+    for (int k = 0; k < K; ++k) {
+      const Decoded d = decode_words(type, load(&s.words[k][row]));
+      store(values + k * panel_block + row, floats(bits(d.value) ^ sign));
+    }
+    const Ints scale = load(&s.scale[row]);
+    if (lane_mask(scale != 0)) scale_column<K>(row, scale, values);
+  }
+}
+
 // Decodes the words in `s` into block `index` of the panel.
 template <int K>
-void decode_block(ScalarType type, bool negate, bool fast, Panel& panel, std::size_t index, Scratch& s) {
+void decode_block(ScalarType type, bool negate, Panel& panel, std::size_t index, Scratch& s) {
   float* values = panel.values() + index * static_cast<std::size_t>(panel_block * K);
   Ints top = Ints{} + no_exponent, unit = Ints{} + 1000, rough = {}, max_abs = {};
   for (int row = 0; row < panel_block; row += lanes) {
@@ -154,7 +169,6 @@ void decode_block(ScalarType type, bool negate, bool fast, Panel& panel, std::si
     const Ints scale = load(&s.scale[row]);
     const Ints special = g.special | (scale == special_top);
     encode_column<K>(row, g.top, special, s);
-    if (fast && lane_mask(scale != 0)) scale_column<K>(row, scale, values);
     const std::size_t strip = index * panel_block + static_cast<std::size_t>(row);
     *reinterpret_cast<AliasInts*>(panel.tops.data() + strip) = choose(special, Ints{} + special_top, g.top + scale);
     *reinterpret_cast<AliasInts*>(panel.scales.data() + strip) = ~special & scale;
@@ -188,7 +202,10 @@ void decode_panel(const GemmOperand& operand, ScalarType type, bool negate, int 
       }
       const std::size_t scale = static_cast<std::size_t>(first) * operand.scale_stride + static_cast<std::size_t>(step);
       gather_scales(task.spec.scale_vector ? operand.scales + scale : nullptr, operand.scale_stride, here, s);
-      decode_block<K>(type, negate, fast, panel, panel.index(first, step), s);
+      if (fast)
+        decode_values<K>(type, negate, panel, panel.index(first, step), s);
+      else
+        decode_block<K>(type, negate, panel, panel.index(first, step), s);
     }
 }
 

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptx/num/fp4_panel.hpp"
 #include "ptx/num/gemm_kernel.hpp"
 
 namespace kiln::num {
 
-inline constexpr int panel_block = 64;  // strips side by side: 64 byte codes fill a 512-bit register
-inline constexpr int row_group = 4;     // rows of A that share each load of B
+inline constexpr int row_group = 4;  // rows of A that share each load of B
 
 // A zero element; two codes add without leaving 8 bits.
 inline constexpr int dead_code = -64;
@@ -79,13 +79,18 @@ const SmallFormat& small_format(ScalarType type);
 struct GemmJob {
   const GemmTask* task = nullptr;
   Panel a, b;
+  bool is_fp4 = false;
+  Fp4Panel fp4_a, fp4_b;  // instead of `a` and `b`
   GemmCounters counters;
 };
+
+/// The selectors of a row of a sparse A for one instruction; empty for a dense one.
+std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step);
 
 /// Redoes D[row][column] of one step with `dot`; `c` is the word that stood there before.
 std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, std::uint32_t c);
 
-/// Fills both panels, then multiplies; one per vector unit.
+/// Fills both panels unless they are of fp4, then multiplies; one per vector unit.
 namespace portable {
 void multiply(GemmJob& job);
 }

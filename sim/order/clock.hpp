@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <utility>
 #include <vector>
 
 namespace kiln::sim {
@@ -21,47 +21,70 @@ struct Stamp {
 };
 
 /// For every component the last event that is known; earlier ones are known with it. Copies share their epochs until
-/// one of them changes: most of what threads know they have from each other.
+/// one of them changes: most of what threads know they have from each other. Not for two threads at once.
 class Clock {
  public:
-  Epoch at(Component c) const { return epochs_ && c < epochs_->size() ? (*epochs_)[c] : 0; }
+  Clock() = default;
+  Clock(const Clock& o) : epochs_(o.epochs_) {
+    if (epochs_) ++epochs_->users;
+  }
+  Clock(Clock&& o) noexcept : epochs_(std::exchange(o.epochs_, nullptr)) {}
+  Clock& operator=(Clock o) noexcept {
+    std::swap(epochs_, o.epochs_);
+    return *this;
+  }
+  ~Clock() { drop(epochs_); }
+
+  Epoch at(Component c) const { return epochs_ && c < epochs_->of.size() ? epochs_->of[c] : 0; }
   bool knows(Stamp s) const { return at(s.component) >= s.epoch; }
   void raise(Stamp s) {
-    if (at(s.component) >= s.epoch) return;
-    std::vector<Epoch>& own = change(s.component + 1);
-    own[s.component] = s.epoch;
+    if (at(s.component) < s.epoch) change(s.component + 1)[s.component] = s.epoch;
   }
   void join(const Clock& other) {
     if (!other.epochs_ || other.epochs_ == epochs_) return;
-    if (!epochs_) {
-      epochs_ = other.epochs_;
-      return;
+    const bool behind = !epochs_ || !covers(*epochs_, *other.epochs_);
+    // Equal clocks become one, so that they are not compared again.
+    if (!epochs_ || covers(*other.epochs_, *epochs_)) {
+      *this = other;
+    } else if (behind) {
+      const std::vector<Epoch>& theirs = other.epochs_->of;
+      Epoch* own = change(theirs.size());
+      for (std::size_t i = 0; i < theirs.size(); i += stride)
+        for (std::size_t j = i; j < i + stride; ++j) own[j] = std::max(own[j], theirs[j]);
     }
-    if (covers(other)) return;
-    const std::vector<Epoch>& theirs = *other.epochs_;
-    std::vector<Epoch>& own = change(theirs.size());
-    for (std::size_t i = 0; i < theirs.size(); ++i) own[i] = std::max(own[i], theirs[i]);
   }
 
  private:
-  bool covers(const Clock& other) const {
-    const std::vector<Epoch>&own = *epochs_, &theirs = *other.epochs_;
-    if (theirs.size() > own.size()) return false;
-    Epoch behind = 0;
-    for (std::size_t i = 0; i < theirs.size(); ++i) behind |= Epoch(own[i] < theirs[i]);
-    return behind == 0;
+  struct Epochs {
+    std::vector<Epoch> of{};  // a multiple of `stride`
+    std::uint32_t users = 1;
+  };
+  static constexpr std::size_t stride = 16;  // compared at once
+
+  static void drop(Epochs* e) {
+    if (e && --e->users == 0) delete e;
+  }
+  static bool covers(const Epochs& own, const Epochs& theirs) {
+    const Epoch *a = own.of.data(), *b = theirs.of.data();
+    const std::size_t common = std::min(own.of.size(), theirs.of.size());
+    for (std::size_t i = 0; i < common; i += stride) {
+      Epoch behind = 0;
+      for (std::size_t j = 0; j < stride; ++j) behind |= Epoch(a[i + j] < b[i + j]);
+      if (behind) return false;
+    }
+    return std::all_of(theirs.of.begin() + std::ptrdiff_t(common), theirs.of.end(), [](Epoch e) { return e == 0; });
   }
   // The epochs for writing, at least `size` of them.
-  std::vector<Epoch>& change(std::size_t size) {
-    if (!epochs_)
-      epochs_ = std::make_shared<std::vector<Epoch>>();
-    else if (epochs_.use_count() > 1)
-      epochs_ = std::make_shared<std::vector<Epoch>>(*epochs_);
-    if (size > epochs_->size()) epochs_->resize(size);
-    return *epochs_;
+  Epoch* change(std::size_t size) {
+    if (!epochs_ || epochs_->users > 1) {
+      Epochs* own = epochs_ ? new Epochs{epochs_->of} : new Epochs;
+      drop(std::exchange(epochs_, own));
+    }
+    if (size > epochs_->of.size()) epochs_->of.resize((size + stride - 1) / stride * stride);
+    return epochs_->of.data();
   }
 
-  std::shared_ptr<std::vector<Epoch>> epochs_;
+  Epochs* epochs_ = nullptr;
 };
 
 }  // namespace kiln::sim

@@ -19,7 +19,14 @@ using isa::Opcode;
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const Grid& grid = cluster.grid;
-  if (launch != launch_) pages_.clear(), flags_.clear(), last_shadow_ = nullptr;  // launches run one after the other
+  memo_.forget();
+  ++events_;
+  if (launch != launch_) {  // launches run one after the other
+    pages_.clear();
+    page_lists_->clear();
+    flags_.clear();
+    last_shadow_ = nullptr;
+  }
   if (code_ != grid.program.code || launch != launch_) {
     code_ = grid.program.code;
     definitions_ = std::make_unique<flow::Definitions>(*code_);
@@ -76,6 +83,7 @@ Completion& RaceDetector::completion(AsyncId id) {
 }
 
 void RaceDetector::issue(AsyncId id, const Agent& a, const ir::Operation& op) {
+  ++events_;
   ThreadState& t = thread(a);
   CtaState& c = cta(a.cta);
   WarpState& w = warp(a);
@@ -128,7 +136,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
 
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
-  if (proxy == Proxy::tensormap) learn_map_acquires(a);
+  if (proxy == Proxy::tensormap) ++events_, learn_map_acquires(a);
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (id && kind == AccessKind::read && isa::is_shared(range.space)) accesses_[access].source = range.address;
   if (proxy == Proxy::generic && id == 0) follow_flag(a, op, range, kind);
@@ -148,10 +156,10 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 
 template <class F>
 void RaceDetector::each_access(F f) {
+  page_lists_->each_access(f);
   for (auto& [number, page] : pages_) page->each_access(f);
   for (CtaState& c : ctas_) {
-    c.shared.each_access(f);
-    c.tensor.each_access(f);
+    for (Shadow* s : {&c.shared, &c.tensor}) s->each_access(f), s->lists().each_access(f);
     for (WarpState& w : c.warps) f(w.last);
     for (auto& [component, use] : c.uses.latest) f(use.access);
     for (Use& use : c.uses.open) f(use.access);
@@ -160,6 +168,8 @@ void RaceDetector::each_access(F f) {
 
 // Keeps the records that something still refers to, in their order.
 void RaceDetector::forget_accesses() {
+  memo_.forget();
+  ++events_;
   std::vector<AccessId> place(accesses_.size());
   each_access([&](AccessId& id) { place[id] = 1; });
   place[0] = 0;
@@ -193,6 +203,7 @@ void RaceDetector::start_warp_operation(const Agent& a, Access& x) {
 void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   if (w.pending.empty() || op.opcode == Opcode::tcgen05_wait_ld) return;
+  ++events_;
   const std::uint32_t index = code_->index(op);
   const auto read = definitions_->read(index), written = definitions_->written(index);
   for (auto& load : w.pending) {
@@ -251,7 +262,11 @@ void RaceDetector::note_use(const Agent& a, CtaState& owner, AccessId access, As
 
 ShadowSize RaceDetector::shadow_size() const {
   ShadowSize s;
-  for (const CtaState& c : ctas_) s.shared_bytes += c.shared.memory(), s.tensor_bytes += c.tensor.memory();
+  s.global_bytes = page_lists_->memory();
+  for (const CtaState& c : ctas_) {
+    s.shared_bytes += c.shared.memory() + c.shared.lists().memory();
+    s.tensor_bytes += c.tensor.memory() + c.tensor.lists().memory();
+  }
   for (const auto& [at, page] : pages_) s.global_bytes += page->memory();
   return s;
 }

@@ -100,6 +100,17 @@ class RaceDetector final : public Observer {
     Epoch copies = 0;                  // cp.async groups committed
   };
 
+  // The last cell that was judged, before and after, and what the verdict rests on. Holds the lists of both.
+  struct Memo {
+    using Key = std::tuple<std::uint64_t, AccessId, Mask, AccessKind, isa::Space, std::uint64_t, std::uint64_t>;
+    Key key{};
+    TouchLists* lists = nullptr;  // null: no cell
+    std::uint16_t bytes = 0;
+    Cell before{}, after{};
+
+    void forget();
+  };
+
   // detector.cpp
   CtaState& cta(std::uint32_t index);
   std::uint32_t rank(const CtaState& c) const { return std::uint32_t(&c - ctas_.data()); }
@@ -122,6 +133,7 @@ class RaceDetector final : public Observer {
 
   // detector_cells.cpp
   class Sweep;
+  void recall(AccessId, const Agent&, const Range&, AccessKind);
   void touch_bytes(const Agent&, AccessId, const Range&, AccessKind);
   void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
   Shadow& page(std::uint64_t number);
@@ -166,7 +178,10 @@ class RaceDetector final : public Observer {
   std::vector<Completion> completions_;            // of the cluster's announced operations
   std::unordered_map<AsyncId, Message> payloads_;  // what an arrival that is on its way releases
   Generations cluster_barrier_;
+  std::shared_ptr<TouchLists> page_lists_ = std::make_shared<TouchLists>();
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::uint64_t events_ = 1;  // counts what may change a verdict: everything but plain accesses
+  Memo memo_{};
   std::size_t last_cta_ = 0;
   std::tuple<AccessId, std::uint32_t, bool> last_use_{};
   std::uint64_t last_page_ = 0;

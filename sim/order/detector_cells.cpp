@@ -1,7 +1,7 @@
 // From an access to the cells that it touches: each is judged against what the cell remembers, then recorded.
 //
 // Neighbouring cells mostly remember the same and get the same verdict, so a cell that looks like the one before is
-// not judged again.
+// not judged again: it becomes what that one became, list and all.
 #include <algorithm>
 
 #include "sim/order/detector.hpp"
@@ -30,21 +30,30 @@ class RaceDetector::Sweep {
         rewrites_(kind == AccessKind::rewrite),
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
-  void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
-    const Cell& found = shadow.at(at);
-    const bool plain = bytes == whole && !found.more;
-    if (plain && known_ && found == before_) {
-      shadow.at(at) = after_;
-      return;
+  // Touches cells [first, end), `bytes` of each.
+  void cells(Shadow& shadow, std::size_t first, std::size_t end, std::uint16_t bytes) {
+    const Memo& memo = detector_.memo_;
+    while (first < end) {
+      if (memo.lists == &shadow.lists() && memo.bytes == bytes)
+        first = shadow.replace(first, end, memo.before, memo.after);
+      if (first < end) cell(shadow, first++, bytes);
     }
-    if (plain) before_ = found;
-    judge_all(shadow, at, bytes);
-    write_down(shadow, at, {id_, later_.lanes, bytes});
-    known_ = plain && !shadow.at(at).more;
-    if (known_) after_ = shadow.at(at);
   }
 
  private:
+  void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
+    Memo& memo = detector_.memo_;
+    memo.forget();
+    memo.lists = &shadow.lists();
+    memo.bytes = bytes;
+    memo.before = shadow.at(at);
+    memo.lists->keep(memo.before.more);
+    judge_all(shadow, at, bytes);
+    write_down(shadow, at, {id_, later_.lanes, bytes});
+    memo.after = shadow.at(at);
+    memo.lists->keep(memo.after.more);
+  }
+
   void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
     shadow.each(at, bytes, [&](const Touch& t, bool writes) {
       const Access& access = detector_.accesses_[t.access];
@@ -112,20 +121,40 @@ class RaceDetector::Sweep {
   const Range& range_;
   const AccessId id_;
   const bool writes_, rewrites_, transitive_;
-  bool known_ = false;
-  Cell before_{}, after_{};
 };
 
+void RaceDetector::Memo::forget() {
+  if (!lists) return;
+  lists->drop(before.more);
+  lists->drop(after.more);
+  lists = nullptr;
+}
+
+// Ranges of one access often come one by one, and nothing has happened in between.
+void RaceDetector::recall(AccessId id, const Agent& a, const Range& range, AccessKind kind) {
+  const Access& x = accesses_[id];
+  const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, x.source};
+  if (key == memo_.key) return;
+  memo_.forget();
+  memo_.key = key;
+}
+
 void RaceDetector::touch_bytes(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  recall(access, a, range, kind);
   const bool is_global = range.space == isa::Space::global;
   Shadow* shadow = is_global ? nullptr : &cta(range.cta).shared;
   Sweep sweep(*this, a, access, range, kind);
   const std::uint64_t end = range.address + range.bytes;
   for (std::uint64_t at = range.address; at < end;) {
-    const std::uint64_t base = at / Shadow::granule * Shadow::granule, next = std::min(end, base + Shadow::granule);
-    if (is_global && (!shadow || base % page_bytes == 0)) shadow = &page(base / page_bytes);
-    const std::uint64_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
-    if (cell < shadow->size()) sweep.cell(*shadow, cell, bits(at - base, next - base));
+    const std::uint64_t base = at / Shadow::granule * Shadow::granule;
+    const std::uint64_t limit = is_global ? std::min(end, (base / page_bytes + 1) * page_bytes) : end;
+    // Whole granules together, else the part of one.
+    const std::uint64_t count = at == base ? std::max<std::uint64_t>(1, (limit - base) / Shadow::granule) : 1;
+    const std::uint64_t next = std::min(end, base + count * Shadow::granule);
+    if (is_global) shadow = &page(base / page_bytes);
+    const std::size_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
+    const std::uint64_t last = count > 1 ? base + Shadow::granule : next;
+    sweep.cells(*shadow, cell, std::min<std::size_t>(cell + count, shadow->size()), bits(at - base, last - base));
     at = next;
   }
 }
@@ -134,8 +163,8 @@ Shadow& RaceDetector::page(std::uint64_t number) {
   if (number == last_page_ && last_shadow_) return *last_shadow_;
   auto& page = pages_[number];
   if (!page) {
-    page = std::make_unique<Shadow>();
-    page->reset(page_bytes / Shadow::granule);
+    page = std::make_unique<Shadow>(page_lists_);
+    page->start(page_bytes / Shadow::granule);
   }
   last_page_ = number;
   last_shadow_ = page.get();
@@ -143,6 +172,7 @@ Shadow& RaceDetector::page(std::uint64_t number) {
 }
 
 void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
+  recall(access, a, range, kind);
   Sweep sweep(*this, a, access, range, kind);
   Shadow& shadow = cta(range.cta).tensor;
   const auto lane = std::uint32_t(range.address >> 16), column = std::uint32_t(range.address & 0xFFFF);
@@ -151,8 +181,8 @@ void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& ra
   for (std::uint32_t l = lane; l < end;) {
     const std::uint32_t block = l / tensor_block_lanes, first = block * tensor_block_lanes;
     const std::uint32_t next = std::min<std::uint32_t>(end, first + tensor_block_lanes);
-    for (std::uint32_t k = column; k < column + columns; ++k)
-      sweep.cell(shadow, std::size_t(block) * isa::tmem_columns + k, bits(l - first, next - first));
+    const std::size_t cell = std::size_t(block) * isa::tmem_columns + column;
+    sweep.cells(shadow, cell, cell + columns, bits(l - first, next - first));
     l = next;
   }
 }

@@ -24,6 +24,7 @@ Reach reach_of(Scope s) { return s == Scope::cta ? Reach::cta : s == Scope::clus
 }  // namespace
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
+  ++events_;
   switch (s.kind) {
     case SyncKind::mbarrier_init:
     case SyncKind::mbarrier_inval:
@@ -226,6 +227,7 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
     if (kind != AccessKind::read && !flags_.empty()) flags_.erase(key);
     return;
   }
+  ++events_;
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
   const auto reach = int(reach_of(op.modifiers.scope));

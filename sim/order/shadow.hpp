@@ -4,22 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "ptx/isa/tmem.hpp"
-#include "sim/lanes.hpp"
-#include "sim/order/access.hpp"
+#include "sim/order/touch_list.hpp"
 
 namespace kiln::sim {
-
-/// An access as a cell remembers it.
-struct Touch {
-  AccessId access = 0;
-  Mask lanes = 0;           // of the warp
-  std::uint16_t bytes = 0;  // of the granule
-
-  bool operator==(const Touch&) const = default;
-};
 
 /// Lanes of tensor memory in one cell, and the cells of a CTA's.
 inline constexpr int tensor_block_lanes = 16;
@@ -30,24 +23,50 @@ inline constexpr std::size_t tensor_memory_cells =
 struct Cell {
   Touch write{};
   Touch read{};
-  std::uint32_t more = 0;  // 1 + index of a list; 0: none
+  TouchListId more = 0;
 
-  bool operator==(const Cell&) const = default;
+  /// Without a branch for each field: asked of every cell that is touched.
+  bool operator==(const Cell& o) const {
+    static_assert(sizeof(Cell) == 28 && std::has_unique_object_representations_v<Cell>);
+    std::uint64_t a[4], b[4];  // the last word overlaps the one before
+    for (std::size_t k = 0; k < 4; ++k) {
+      std::memcpy(&a[k], reinterpret_cast<const char*>(this) + (k < 3 ? 8 * k : 20), 8);
+      std::memcpy(&b[k], reinterpret_cast<const char*>(&o) + (k < 3 ? 8 * k : 20), 8);
+    }
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  }
 };
 
-/// The cells of one memory.
+/// The cells of one memory. Lists are its own unless it is made with those of others.
 class Shadow {
  public:
   static constexpr std::uint32_t granule = 16;
 
+  Shadow() : Shadow(std::make_shared<TouchLists>()) {}
+  explicit Shadow(std::shared_ptr<TouchLists> lists) : lists_(std::move(lists)) {}
+
+  /// For a shadow with lists of its own.
   void reset(std::size_t cells) {
     cells_.assign(cells, {});
-    lists_.clear();
-    free_.clear();
+    lists_->clear();
   }
+  /// For one that shares its lists, once.
+  void start(std::size_t cells) { cells_.assign(cells, {}); }
   std::size_t size() const { return cells_.size(); }
-  std::size_t memory() const { return cells_.capacity() * sizeof(Cell) + list_bytes(); }
-  Cell& at(std::size_t i) { return cells_[i]; }
+  std::size_t memory() const { return cells_.capacity() * sizeof(Cell); }
+  const Cell& at(std::size_t i) const { return cells_[i]; }
+  TouchLists& lists() { return *lists_; }
+  const TouchLists& lists() const { return *lists_; }
+  /// Makes cells from `first` on that look like `before` look like `after`, and stops at `end` or the first other one,
+  /// which it returns.
+  std::size_t replace(std::size_t first, std::size_t end, const Cell& before, const Cell& after) {
+    const Cell from = before, to = after;
+    for (; first < end && cells_[first] == from; ++first) {
+      if (from.more | to.more) lists_->keep(to.more), lists_->drop(from.more);
+      cells_[first] = to;
+    }
+    return first;
+  }
 
   /// Calls f(touch, is_write) for everything in the cell that overlaps `bytes`.
   template <class F>
@@ -56,19 +75,17 @@ class Shadow {
     if (c.write.bytes & bytes) f(c.write, true);
     if (c.read.bytes & bytes) f(c.read, false);
     if (c.more)
-      for (const Entry& e : lists_[c.more - 1])
+      for (const TouchLists::Entry& e : lists_->at(c.more))
         if (e.touch.bytes & bytes) f(e.touch, e.is_write);
   }
 
-  /// Calls f(AccessId&) for everything that any cell remembers.
+  /// Calls f(AccessId&) for everything that any cell remembers outside its list.
   template <class F>
   void each_access(F f) {
     for (Cell& c : cells_) {
       if (c.write.bytes) f(c.write.access);
       if (c.read.bytes) f(c.read.access);
     }
-    for (List& l : lists_)
-      for (Entry& e : l) f(e.touch.access);
   }
 
   /// Records a write, which takes the place of everything before it on its bytes.
@@ -90,20 +107,12 @@ class Shadow {
   void forget(std::size_t first, std::size_t n);
 
  private:
-  struct Entry {
-    Touch touch{};
-    bool is_write = false;
-  };
-  using List = std::vector<Entry>;
-
-  List& list_of(Cell& c);
-  std::size_t list_bytes() const;
   static void remove(Touch& t, std::uint16_t bytes) { t.bytes = std::uint16_t(t.bytes & ~bytes); }
 
   template <class F>
   void add_read(Cell& c, Touch t, F supersedes) {
-    List& list = list_of(c);
-    for (Entry& e : list) {
+    TouchLists::List& list = lists_->change(c.more);
+    for (TouchLists::Entry& e : list) {
       if (e.is_write || e.touch.bytes & ~t.bytes) continue;
       if (e.touch.access == t.access && e.touch.bytes == t.bytes) {
         e.touch.lanes |= t.lanes;
@@ -117,8 +126,7 @@ class Shadow {
   }
 
   std::vector<Cell> cells_;
-  std::vector<List> lists_;
-  std::vector<std::uint32_t> free_;
+  std::shared_ptr<TouchLists> lists_;
 };
 
 }  // namespace kiln::sim
