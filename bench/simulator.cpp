@@ -1,5 +1,5 @@
 // How fast the simulator is: its GEMMs as a part of OpenBLAS's sgemm on one core in the same run, ordinary instructions
-// a second, and what the race detector costs in time and memory.
+// a second, and what the race detector and the judge of tiles cost in time, the former in memory too.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -9,8 +9,10 @@
 #include "emit/emit.hpp"
 #include "harness/fill.hpp"
 #include "ptx/parse/parse.hpp"
+#include "sim/fanout.hpp"
 #include "sim/order/detector.hpp"
 #include "sim/simulate.hpp"
+#include "sim/tile/judge.hpp"
 #include "verifier/verify.hpp"
 #ifdef KILN_BENCH_OPENBLAS
 #include <cblas-openblas.h>
@@ -66,7 +68,7 @@ Problem gemm(const char* name, std::uint64_t size, launch::Init::Kind init) {
   std::abort();
 }
 
-enum class Races { off, on };
+enum class Races { off, on, and_tiles };
 
 void simulate(benchmark::State& state, const Problem& p, sim::Arithmetic arithmetic, Races races) {
   sim::Options options;
@@ -78,17 +80,21 @@ void simulate(benchmark::State& state, const Problem& p, sim::Arithmetic arithme
     launch::Contract contract = p.contract;
     diag::Sink sink;
     sim::RaceDetector detector;
-    const auto r = sim::simulate(p.module, contract, options, sink, races == Races::on ? &detector : nullptr);
+    sim::TileJudge tiles;
+    sim::Fanout observers({&detector});
+    if (races == Races::and_tiles) observers.add(tiles);
+    sim::Observer* const observer = races == Races::on ? static_cast<sim::Observer*>(&detector) : &observers;
+    const auto r = sim::simulate(p.module, contract, options, sink, races == Races::off ? nullptr : observer);
     if (r.outcome != sim::Outcome::finished || sink.has_errors()) return state.SkipWithError("not clean");
     flops += double(r.statistics.mma_flops);
     threads += double(r.statistics.thread_instructions);
-    if (races == Races::on) shadow = detector.shadow_size();
+    if (races != Races::off) shadow = detector.shadow_size();
   }
   const auto rate = benchmark::Counter::kIsRate;
   if (flops > 0) state.counters["GFLOP/s"] = benchmark::Counter(flops / 1e9, rate);
   if (flops > 0 && sgemm_rate() > 0) state.counters["of_sgemm"] = benchmark::Counter(flops / sgemm_rate(), rate);
   state.counters["Mthread-instr/s"] = benchmark::Counter(threads / 1e6, rate);
-  if (races == Races::on) state.counters["shadow_KiB"] = double(shadow.shared_bytes + shadow.tensor_bytes) / 1024;
+  if (races != Races::off) state.counters["shadow_KiB"] = double(shadow.shared_bytes + shadow.tensor_bytes) / 1024;
 }
 
 // A loop of ordinary arithmetic in 128 threads.
@@ -128,7 +134,8 @@ const bool registered = [] {
     for (const auto& [data, init] :
          {std::pair{"random", launch::Init::Kind::normal}, {"integers", launch::Init::Kind::integers}})
       for (const auto& [what, arithmetic] : {std::pair{"exact", Arithmetic::exact}, {"fast", Arithmetic::fast}})
-        for (const auto& [watched, races] : {std::pair{"", Races::off}, {"/races", Races::on}})
+        for (const auto& [watched, races] :
+             {std::pair{"", Races::off}, {"/races", Races::on}, {"/races+tiles", Races::and_tiles}})
           add(std::string(kernel) + "/1024/" + data + "/" + what + watched, gemm(kernel, 1024, init), arithmetic,
               races);
   add("arithmetic", arithmetic_loop(), Arithmetic::exact, Races::off);

@@ -12,6 +12,7 @@ namespace kiln::sim {
 class Fanout final : public Observer {
  public:
   explicit Fanout(std::vector<Observer*> observers) : observers_(std::move(observers)) {}
+  void add(Observer& o) { observers_.push_back(&o); }
 
   void start(Cluster& cluster, std::uint32_t launch) override {
     for (Observer* o : observers_) o->start(cluster, launch);

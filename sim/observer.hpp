@@ -12,6 +12,7 @@
 
 namespace kiln::sim {
 
+struct Box;
 struct Cluster;
 struct MmaTask;
 struct Wait;
@@ -102,6 +103,7 @@ struct Transfer {
   bool signals = false;  // completes on the mbarrier
   std::uint32_t mbarrier_cta = 0;
   std::uint64_t mbarrier = 0;
+  const Box* box = nullptr;  // of a tensor copy, while it is issued
 };
 /// An access that orders others or may be watched for: an atomic one, or one that says more than .weak. PTX ISA "Memory
 /// Consistency Model".

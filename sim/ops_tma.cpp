@@ -33,7 +33,7 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
 // What travels, for who draws it; a load signals an mbarrier, a store none.
 void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
   if (!c.grid->observer) return;
-  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0};
+  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box};
   for (std::size_t d = 0; d < t.at.size() && d < box.at.size(); ++d) t.at[d] = box.at[d];
   if (b) t.mbarrier_cta = b->cta->index, t.mbarrier = b->address;
   c.grid->observer->transfer(id, t);

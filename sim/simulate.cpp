@@ -14,6 +14,7 @@
 #include "sim/order/detector.hpp"
 #include "sim/residents.hpp"
 #include "sim/schedule/replay.hpp"
+#include "sim/tile/judge.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -337,9 +338,10 @@ Result simulate(const ir::Module& module, launch::Contract& contract, const Opti
                 Observer* observer) {
   if (!options.detect_races) return run_launches(module, contract, options, sink, observer);
   RaceDetector detector;
-  if (!observer) return run_launches(module, contract, options, sink, &detector);
-  Fanout both({&detector, observer});
-  return run_launches(module, contract, options, sink, &both);
+  TileJudge tiles;
+  Fanout all({&detector, &tiles});
+  if (observer) all.add(*observer);
+  return run_launches(module, contract, options, sink, &all);
 }
 
 }  // namespace kiln::sim

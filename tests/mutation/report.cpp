@@ -11,7 +11,7 @@ namespace {
 constexpr double goal = 0.95, class_goal = 0.90, one_schedule_goal = 0.90;
 
 struct Count {
-  int mutants = 0, one = 0, killed = 0, values = 0, stand_ins = 0, equivalent = 0;
+  int mutants = 0, one = 0, killed = 0, values = 0, equivalent = 0;
 
   int counted() const { return mutants - equivalent; }
   double share(int n) const { return counted() ? double(n) / counted() : 1; }
@@ -30,7 +30,6 @@ void add(Count& c, const Judged& j, bool equivalent) {
   ++c.killed;
   c.one += j.schedule == 1;
   c.values += j.fate == Fate::by_values;
-  c.stand_ins += j.fate == Fate::by_values && find_class(j.mutant.bug_class)->values == Values::stand_in;
 }
 
 class Report {
@@ -62,8 +61,6 @@ class Report {
     std::cout << fmt::format("{:<58} {}\n", "all", all_.text());
     std::cout << fmt::format("{} of {} killed in one schedule: {:.1f} %; {} stillborn\n", all_.one, all_.counted(),
                              100 * all_.share(all_.one), stillborn_);
-    std::cout << fmt::format("{} killed by values that stand in for a check of descriptors; without those {:.1f} %\n",
-                             all_.stand_ins, 100 * all_.share(all_.killed - all_.stand_ins));
   }
 
   bool check(bool complete) const {

@@ -5,9 +5,8 @@
 
 namespace kiln::mutation {
 
-/// Whether a wrong result kills a mutant of a class: it is the best witness that there can be; or it stands in for a
-/// check of descriptors against the tiles they point at, which the simulator does not have.
-enum class Values : unsigned char { no, best, stand_in };
+/// Whether a wrong result kills a mutant of a class: it is the best witness that there can be.
+enum class Values : unsigned char { no, best };
 
 struct BugClass {
   int number = 0;
@@ -57,9 +56,9 @@ inline constexpr BugClass taxonomy[] = {
     {43, "overlapping columns"},
     {44, "instruction descriptor: shape and types"},
     {45, "columns outside the allocation"},
-    {46, "descriptor strides", Values::best},
-    {47, "swizzle of copy and descriptor differ", Values::stand_in},
-    {48, "descriptor address", Values::stand_in},
+    {46, "descriptor strides"},
+    {47, "swizzle of copy and descriptor differ"},
+    {48, "descriptor address"},
     {49, "scale factors", Values::best},
     {50, "major-ness and signs", Values::best},
     {53, ".aligned under divergence"},

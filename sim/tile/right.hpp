@@ -1,0 +1,33 @@
+// Operands that were found right: the next one that lies the same way in whole tiles need not be looked at piece by
+// piece. Nearly all MMAs of a kernel are such.
+#pragma once
+
+#include <vector>
+
+#include "sim/tile/operand.hpp"
+
+namespace kiln::sim {
+
+class RightOperands {
+ public:
+  struct Known {
+    // What the verdict depends on; addresses count from the first tile's.
+    isa::SharedDescriptorFields descriptor{};
+    isa::Major major = isa::Major::K;
+    isa::MmaKind kind = isa::MmaKind::f16;
+    int rows = 0, k_bytes = 0;
+    Tile shape{};
+    std::vector<std::uint32_t> tiles{};  // all that the operand lies in
+    std::optional<TileOperand::Start> start{};
+  };
+
+  /// One like it, or null. `first` is the number of the tile that the operand begins in.
+  const Known* find(const SharedOperand&, const CopiedTiles&, std::uint32_t first) const;
+  /// Remembers an operand that is right, if it lies in whole tiles alone.
+  void add(const SharedOperand&, const CopiedTiles&, const TileOperand&);
+
+ private:
+  std::vector<Known> known_;
+};
+
+}  // namespace kiln::sim
