@@ -198,7 +198,8 @@ void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
     if (load.operation == &op) continue;
     const auto uses = [&](ir::RegisterId r) {
       if (std::find(read.begin(), read.end(), r) != read.end()) {
-        report(rules::step(rules::LdState::pending, rules::LdEvent::read).verdict, a, op, [&]() -> Found {
+        const rules::Verdict v = rules::step(rules::LdState::pending, rules::LdEvent::read).verdict;
+        report_once(v, load.operation, a, op, [&]() -> Found {
           return {code_->registers[r].name, {{"loaded here", code_->where(*load.operation)}}};
         });
         return true;

@@ -147,7 +147,13 @@ class RaceDetector final : public Observer {
   // `describe` puts words together, and is asked once for each rule and instruction that breaks it.
   template <class Describe>
   void report(const rules::Verdict& v, const Agent& a, const ir::Operation& op, Describe describe) {
-    if (v.broken() && reported_.insert({v.rule, &op, nullptr}).second) publish(v.rule, a, op, describe());
+    report_once(v, &op, a, op, describe);
+  }
+  // Once for each rule and `cause`.
+  template <class Describe>
+  void report_once(const rules::Verdict& v, const ir::Operation* cause, const Agent& a, const ir::Operation& op,
+                   Describe describe) {
+    if (v.broken() && reported_.insert({v.rule, cause, nullptr}).second) publish(v.rule, a, op, describe());
   }
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
   std::string who(std::uint32_t cta, std::uint32_t warp, Mask lanes, const ir::Operation&) const;
