@@ -112,6 +112,7 @@ Json launch_json(const launch::Launch& l) {
   j["dynamic_smem"] = l.dynamic_smem;
   j["params"] = Json::array();
   for (const launch::Param& p : l.params) j["params"].push_back(param_json(p));
+  if (l.pdl) j["pdl"] = {{"writes", l.pdl->writes}, {"reads", l.pdl->reads}};
   return j;
 }
 

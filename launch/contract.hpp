@@ -79,12 +79,19 @@ struct StructField {
   Param value{};
 };
 
+/// What the grid before a programmatic dependent launch touches, which is over only behind griddepcontrol.wait: all that
+/// the launch before it does, and these buffers.
+struct PriorGrid {
+  std::vector<std::string> writes{}, reads{};
+};
+
 /// One kernel launch.
 struct Launch {
   std::string entry{};  // a unique substring of the entry's name; may be empty when the module has one entry
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t dynamic_smem = 0;  // bytes
   std::vector<Param> params{};
+  std::optional<PriorGrid> pdl{};  // nothing: the launch begins when everything before it is over
 };
 
 /// What an output buffer must hold afterwards.

@@ -18,7 +18,7 @@ using isa::Opcode;
 
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const Grid& grid = cluster.grid;
-  if (launch != launch_) pages_.clear(), flags_.clear(), last_shadow_ = nullptr;  // launches run one after the other
+  if (launch != launch_) begin_launch(grid);
   if (code_ != grid.program.code || launch != launch_) {
     code_ = grid.program.code;
     definitions_ = std::make_unique<flow::Definitions>(*code_);
@@ -147,6 +147,7 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 
 template <class F>
 void RaceDetector::each_access(F f) {
+  f(prior_access_);
   for (auto& [number, page] : pages_) page->each_access(f);
   for (CtaState& c : ctas_) {
     c.shared.each_access(f);

@@ -17,6 +17,8 @@
 
 namespace kiln::sim {
 
+struct Grid;
+
 /// What a detector holds in memory, for who wants to know what it costs.
 struct ShadowSize {
   std::size_t shared_bytes = 0, tensor_bytes = 0, global_bytes = 0;
@@ -100,6 +102,18 @@ class RaceDetector final : public Observer {
     Epoch copies = 0;                  // cp.async groups committed
   };
 
+  // Global memory that the grid before a programmatic dependent launch touches.
+  struct PriorRange {
+    std::uint64_t address = 0, bytes = 0;
+    bool writes = false;
+  };
+
+  // prior_grid.cpp
+  void begin_launch(const Grid&);
+  std::vector<PriorRange> touched() const;
+  void remember_prior_grid(Shadow&, std::uint64_t page) const;
+  void wait_for_prior_grid(const Agent&);
+
   // detector.cpp
   CtaState& cta(std::uint32_t index);
   std::uint32_t rank(const CtaState& c) const { return std::uint32_t(&c - ctas_.data()); }
@@ -122,6 +136,7 @@ class RaceDetector final : public Observer {
 
   // detector_cells.cpp
   class Sweep;
+  static constexpr std::uint64_t page_bytes = 4096;
   void touch_bytes(const Agent&, AccessId, const Range&, AccessKind);
   void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
   Shadow& page(std::uint64_t number);
@@ -174,6 +189,8 @@ class RaceDetector final : public Observer {
   std::unordered_map<AsyncId, Message> payloads_;  // what an arrival that is on its way releases
   Generations cluster_barrier_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::vector<PriorRange> prior_{};
+  AccessId prior_access_ = 0;
   std::size_t last_cta_ = 0;
   std::tuple<AccessId, std::uint32_t, bool> last_use_{};
   std::uint64_t last_page_ = 0;

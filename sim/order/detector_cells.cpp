@@ -10,11 +10,7 @@ namespace kiln::sim {
 namespace {
 
 constexpr std::uint16_t whole = 0xFFFF;
-constexpr std::uint64_t page_bytes = 4096;
-
-std::uint16_t bits(std::uint64_t first, std::uint64_t last) {
-  return std::uint16_t((last - first == Shadow::granule ? whole : (1u << (last - first)) - 1) << first);
-}
+constexpr auto bits = Shadow::mask;
 
 }  // namespace
 
@@ -137,6 +133,7 @@ Shadow& RaceDetector::page(std::uint64_t number) {
     page = std::make_unique<Shadow>();
     page->reset(page_bytes / Shadow::granule);
   }
+    remember_prior_grid(*page, number);
   last_page_ = number;
   last_shadow_ = page.get();
   return *page;

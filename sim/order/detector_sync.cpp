@@ -56,6 +56,7 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
                        w.wgmma > s.value ? w.wgmma - Epoch(s.value) : 0};
       return w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.seen.happened.raise(done); });
     }
+    case SyncKind::grid_wait: return wait_for_prior_grid(a);
     case SyncKind::wgmma_fence:
     case SyncKind::cta_start: return;
     case SyncKind::cta_exit: return leave(cta(s.cta));
