@@ -18,7 +18,7 @@ constexpr std::uint64_t max_dynamic_shared = 227 * 1024, max_residents = 32;
 constexpr std::size_t max_devices = 1024;  // of a multimem object
 
 void refuse_later_features(const JsonNode& node) {
-  for (const char* key : {"symbols", "pdl", "preferred_cluster"})
+  for (const char* key : {"symbols", "preferred_cluster"})
     node.when(key, [key](const JsonNode& v) { v.fail(fmt::format("\"{}\" is not supported yet", key)); });
 }
 
@@ -29,6 +29,28 @@ Dim3 read_extents(const JsonNode& node, std::uint64_t most_x, std::uint64_t most
     (i == 0 ? d.x : i == 1 ? d.y : d.z) = std::uint32_t(extent.whole(1, most));
   });
   return d;
+}
+
+// True where the prior grid is the launch before; else what it touches, by name.
+launch::PriorGrid read_prior_grid(const JsonNode& node, const Contract& contract) {
+  launch::PriorGrid prior;
+  if (node.json().is_boolean()) {
+    if (!node.json().get<bool>()) node.fail("is true, or says what the prior grid touches");
+    if (contract.launches.empty()) node.fail("there is no launch before this one; say what the prior grid touches");
+    return prior;
+  }
+  node.expect_object({"writes", "reads"});
+  const auto names = [&](const char* key, std::vector<std::string>& out) {
+    node.when(key, [&](const JsonNode& list) {
+      list.each_element(0, 1024, [&](std::size_t, const JsonNode& name) {
+        if (!contract.find(name.text())) name.fail(fmt::format("there is no buffer {}", name.shown()));
+        out.push_back(name.text());
+      });
+    });
+  };
+  names("writes", prior.writes);
+  names("reads", prior.reads);
+  return prior;
 }
 
 launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
@@ -52,6 +74,7 @@ launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
   node.when("params", [&](const JsonNode& v) {
     v.each_element(0, 1024, [&](std::size_t, const JsonNode& p) { l.params.push_back(read_param(p, contract)); });
   });
+  node.when("pdl", [&](const JsonNode& v) { l.pdl = read_prior_grid(v, contract); });
   return l;
 }
 
@@ -61,11 +84,11 @@ void read_launches(const JsonNode& root, Contract& contract) {
     contract.launches.push_back(read_launch(root, contract));
     return;
   }
-  for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params"})
+  for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "pdl"})
     root.when(key, [](const JsonNode& v) { v.fail("stands in each of \"launches\" when there are several"); });
   root.at("launches").each_element(1, 1 << 16, [&](std::size_t, const JsonNode& node) {
     refuse_later_features(node);
-    node.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params"});
+    node.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "pdl"});
     contract.launches.push_back(read_launch(node, contract));
   });
 }
@@ -135,7 +158,7 @@ Contract read_contract(std::string_view text, const std::string& name) {
   const JsonNode root(json, name);
   root.expect_object();
   refuse_later_features(root);
-  root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "buffers",
+  root.expect_object({"entry", "grid", "block", "cluster", "dynamic_smem", "ctas_per_sm", "params", "pdl", "buffers",
                       "multimem", "tensor_maps", "launches", "expect"});
   Contract contract;
   root.when("buffers", [&](const JsonNode& v) {

@@ -114,6 +114,7 @@ Json launch_json(const launch::Launch& l) {
   if (l.ctas_per_sm) j["ctas_per_sm"] = l.ctas_per_sm;
   j["params"] = Json::array();
   for (const launch::Param& p : l.params) j["params"].push_back(param_json(p));
+  if (l.pdl) j["pdl"] = {{"writes", l.pdl->writes}, {"reads", l.pdl->reads}};
   return j;
 }
 

@@ -79,6 +79,12 @@ struct StructField {
   Param value{};
 };
 
+/// What the grid before a programmatic dependent launch touches, which is over only behind griddepcontrol.wait: all that
+/// the launch before it does, and these buffers.
+struct PriorGrid {
+  std::vector<std::string> writes{}, reads{};
+};
+
 /// One kernel launch.
 struct Launch {
   std::string entry{};  // a unique substring of the entry's name; may be empty when the module has one entry
@@ -86,6 +92,7 @@ struct Launch {
   std::uint32_t dynamic_smem = 0;  // bytes
   std::uint32_t ctas_per_sm = 0;   // that share an SM's tensor memory; 0: as many as .minnctapersm asks for, or 1
   std::vector<Param> params{};
+  std::optional<PriorGrid> pdl{};  // nothing: the launch begins when everything before it is over
 };
 
 /// What an output buffer must hold afterwards.

@@ -129,7 +129,7 @@ Layout make_layout(const ir::Code& code, const launch::Launch& launch, GlobalMem
     const ir::Symbol& s = code.symbols[k];
     const ir::Variable& v = *s.variable;
     if (s.is_parameter && s.parameter_index >= 0) {
-      layout.addresses[k] = parameter_base + layout.parameters[std::size_t(s.parameter_index)];
+      layout.addresses[k] = first_parameter + layout.parameters[std::size_t(s.parameter_index)];
     } else if (v.space == Space::local || v.space == Space::param) {  // .param: what a function takes or a call passes
       local = round_up(local, v.alignment());
       layout.addresses[k] = local_base + local;

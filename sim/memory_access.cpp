@@ -32,8 +32,9 @@ Place locate_local(Context& c, std::uint64_t offset, std::uint32_t bytes, int la
   return {c.cta->local.view(c.thread(lane) * size + offset), Space::local, c.cta, offset};
 }
 
-Place locate_parameter(Context& c, std::uint64_t offset, std::uint32_t bytes) {
+Place locate_parameter(Context& c, std::uint64_t address, std::uint32_t bytes) {
   std::vector<std::uint8_t>& block = c.grid->parameters;
+  const std::uint64_t offset = address - first_parameter;
   require(rules::memory_bounds(offset, bytes, 0, block.size()),
           "{} bytes at offset {} of {} bytes of kernel parameters", bytes, offset, block.size());
   return {{block.data() + offset, nullptr}, Space::param, nullptr, offset};

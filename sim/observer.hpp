@@ -82,7 +82,8 @@ enum class SyncKind : std::uint8_t {
   cp_async_arrive,     // the arrival `by` on an mbarrier will follow the copies issued so far
   wgmma_fence,
   wgmma_commit,
-  wgmma_wait
+  wgmma_wait,
+  grid_wait  // the grid before this one is over
 };
 
 struct Sync {

@@ -69,6 +69,13 @@ Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached
 
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
+// Launches run one after the other: the grid before this one is over already, and only observers care.
+Status wait_for_grid(Context& c, const Inst& i, Mask lanes) {
+  if (c.grid->observer)
+    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::grid_wait, c.cta->index, 0, 0, 0});
+  return Status::next;
+}
+
 }  // namespace
 
 bool lower_control(Lowering& l, const ir::Operation& op, Inst& inst) {
@@ -91,11 +98,13 @@ bool lower_control(Lowering& l, const ir::Operation& op, Inst& inst) {
     case Opcode::exit: inst.run = leave; return true;
     case Opcode::trap: inst.run = trap; return true;
     case Opcode::brkpt: inst.run = breakpoint; return true;
-    // Hints: time and register budgets are not modelled. A lone grid has no grid before it.
+    case Opcode::griddepcontrol:
+      inst.run = op.modifiers.griddep == isa::GridDependency::wait ? wait_for_grid : nothing;
+      return true;
+    // Hints: time and register budgets are not modelled.
     case Opcode::nanosleep:
     case Opcode::pmevent:
-    case Opcode::setmaxnreg:
-    case Opcode::griddepcontrol: inst.run = nothing; return true;
+    case Opcode::setmaxnreg: inst.run = nothing; return true;
     default: return false;
   }
 }

@@ -216,7 +216,9 @@ bool lower_arrive(Lowering& l, const ir::Operation& op, Inst& inst, std::size_t 
                                                                 : l.scratch(8).offset;
   inst.flags = std::uint8_t((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
                             (m.expect_tx ? flag_expect : 0) | (m.no_complete ? flag_no_complete : 0));
-  l.append(inst, op.arguments.size() > at + 1 ? l.any_width(op.arg(at + 1), ScalarType::u32) : l.constant(1, 4));
+  const bool counted = op.arguments.size() > at + 1;
+  if (m.no_complete && !counted) throw Gap{".noComplete without a count"};  // ptxas refuses it
+  l.append(inst, counted ? l.any_width(op.arg(at + 1), ScalarType::u32) : l.constant(1, 4));
   inst.run = arrive;
   return true;
 }

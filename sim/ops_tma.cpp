@@ -41,7 +41,10 @@ void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
 
 Box box_of(Context& c, const Inst& i, int lane) {
   Box box;
-  const Place p = locate(c, Space::generic, c.address(i, lane), isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
+  const u64 address = c.address(i, lane);
+  require(rules::tma_map_address(!is_parameter(address, c.grid->parameters.size())),
+          "{:#x}, an address in .param space", address);
+  const Place p = locate(c, Space::generic, address, isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
   box.map = decode_tensor_map(p.view.data);
   if (c.grid->observer && p.space == Space::global)
     c.grid->observer->access(c.agent(1u << lane), *i.operation, range_of(p, isa::tensor_map_bytes), AccessKind::read,

@@ -15,6 +15,12 @@ std::string lanes_name(Mask lanes) {
   return fmt::format("lanes {:#x}", lanes);
 }
 
+// `index`: in the grid.
+std::string cta_name(const Grid& grid, std::uint32_t index) {
+  const launch::Dim3 g = grid.launch.grid;
+  return fmt::format("CTA ({}, {}, {})", index % g.x, index / g.x % g.y, index / g.x / g.y);
+}
+
 std::string mbarrier_wait(const Cluster& cluster, const Wait& w) {
   const Cta& owner = cluster.ctas[w.cta_rank];
   const Mbarrier* b = owner.mbarriers.find(std::uint32_t(w.address));
@@ -92,10 +98,8 @@ std::string_view role_of(const Program& program, const ir::Operation& operation)
 std::string thread_name(const Grid& grid, std::uint32_t cta, std::uint32_t warp, Mask lanes,
                         const ir::Operation& operation) {
   const std::string_view role = role_of(grid.program, operation);
-  const launch::Dim3 g = grid.launch.grid;
   return (role.empty() ? std::string() : fmt::format("role `{}`, ", role)) +
-         fmt::format("warp {}, {} of CTA ({}, {}, {})", warp, lanes_name(lanes), cta % g.x, cta / g.x % g.y,
-                     cta / g.x / g.y);
+         fmt::format("warp {}, {} of {}", warp, lanes_name(lanes), cta_name(grid, cta));
 }
 
 std::string thread_name(const Cta& cta, const Warp& warp, const Fragment& at) {
@@ -156,7 +160,7 @@ void report_allocations(const std::vector<Cluster*>& clusters) {
     for (const Cta& cta : cluster->ctas)
       if (cta.tmem.allocated())
         d.notes.push_back(
-            {fmt::format("{} holds {} columns of tensor memory", cta_name(cta), cta.tmem.allocated()), {}});
+            {fmt::format("{} holds {} columns of tensor memory", cta_name(grid, cta.index), cta.tmem.allocated()), {}});
   grid.sink.report(std::move(d));
 }
 

@@ -57,6 +57,7 @@ constexpr Verdict tma_alignment(std::uint32_t shared_address) {
 
 /// `encoded`: the bytes at the map's address are one of the launch's tensor maps.
 constexpr Verdict tma_map(bool encoded) { return encoded ? legal : breaks(Rule::tma_map); }
+constexpr Verdict tma_map_address(bool generic) { return generic ? legal : breaks(Rule::tma_map_address); }
 
 /// A mode of a tensor copy against what the copy does and the tensor's rank.
 constexpr Verdict tma_mode(isa::TensorAccess access, isa::TensorMode mode, int rank) {

@@ -19,6 +19,9 @@ struct Completion {
   bool is_open() const { return done.epoch == never; }
 };
 
+/// The number that stands for the grid before a programmatic dependent launch; clusters have higher ones.
+inline constexpr std::uint32_t prior_cluster = 0;
+
 /// Index of an Access; 0 is none.
 using AccessId = std::uint32_t;
 

@@ -21,12 +21,7 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   const Grid& grid = cluster.grid;
   memo_.forget();
   ++events_;
-  if (launch != launch_) {  // launches run one after the other
-    pages_.clear();
-    page_lists_->clear();
-    flags_.clear();
-    last_shadow_ = nullptr;
-  }
+  if (launch != launch_) begin_launch(grid);
   if (code_ != grid.program.code || launch != launch_) {
     code_ = grid.program.code;
     definitions_ = std::make_unique<flow::Definitions>(*code_);
@@ -157,6 +152,7 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 template <class F>
 void RaceDetector::each_access(F f) {
   page_lists_->each_access(f);
+  f(prior_access_);
   for (auto& [number, page] : pages_) page->each_access(f);
   for (CtaState& c : ctas_) {
     for (Shadow* s : {&c.shared, &c.tensor}) s->each_access(f), s->lists().each_access(f);
@@ -210,7 +206,8 @@ void RaceDetector::execute(const Agent& a, const ir::Operation& op) {
     if (load.operation == &op) continue;
     const auto uses = [&](ir::RegisterId r) {
       if (std::find(read.begin(), read.end(), r) != read.end()) {
-        report(rules::step(rules::LdState::pending, rules::LdEvent::read).verdict, a, op, [&]() -> Found {
+        const rules::Verdict v = rules::step(rules::LdState::pending, rules::LdEvent::read).verdict;
+        report_once(v, load.operation, a, op, [&]() -> Found {
           return {code_->registers[r].name, {{"loaded here", code_->where(*load.operation)}}};
         });
         return true;

@@ -17,6 +17,8 @@
 
 namespace kiln::sim {
 
+struct Grid;
+
 /// What a detector holds in memory, for who wants to know what it costs.
 struct ShadowSize {
   std::size_t shared_bytes = 0, tensor_bytes = 0, global_bytes = 0;
@@ -111,6 +113,18 @@ class RaceDetector final : public Observer {
     void forget();
   };
 
+  // Global memory that the grid before a programmatic dependent launch touches.
+  struct PriorRange {
+    std::uint64_t address = 0, bytes = 0;
+    bool writes = false;
+  };
+
+  // prior_grid.cpp
+  void begin_launch(const Grid&);
+  std::vector<PriorRange> touched() const;
+  void remember_prior_grid(Shadow&, std::uint64_t page) const;
+  void wait_for_prior_grid(const Agent&);
+
   // detector.cpp
   CtaState& cta(std::uint32_t index);
   std::uint32_t rank(const CtaState& c) const { return std::uint32_t(&c - ctas_.data()); }
@@ -134,6 +148,7 @@ class RaceDetector final : public Observer {
   // detector_cells.cpp
   class Sweep;
   void recall(AccessId, const Agent&, const Range&, AccessKind);
+  static constexpr std::uint64_t page_bytes = 4096;
   void touch_bytes(const Agent&, AccessId, const Range&, AccessKind);
   void touch_tensor(const Agent&, AccessId, const Range&, AccessKind);
   Shadow& page(std::uint64_t number);
@@ -159,7 +174,13 @@ class RaceDetector final : public Observer {
   // `describe` puts words together, and is asked once for each rule and instruction that breaks it.
   template <class Describe>
   void report(const rules::Verdict& v, const Agent& a, const ir::Operation& op, Describe describe) {
-    if (v.broken() && reported_.insert({v.rule, &op, nullptr}).second) publish(v.rule, a, op, describe());
+    report_once(v, &op, a, op, describe);
+  }
+  // Once for each rule and `cause`.
+  template <class Describe>
+  void report_once(const rules::Verdict& v, const ir::Operation* cause, const Agent& a, const ir::Operation& op,
+                   Describe describe) {
+    if (v.broken() && reported_.insert({v.rule, cause, nullptr}).second) publish(v.rule, a, op, describe());
   }
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
   std::string where(const Range&) const;
@@ -182,6 +203,8 @@ class RaceDetector final : public Observer {
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
   std::uint64_t events_ = 1;  // counts what may change a verdict: everything but plain accesses
   Memo memo_{};
+  std::vector<PriorRange> prior_{};
+  AccessId prior_access_ = 0;
   std::size_t last_cta_ = 0;
   std::tuple<AccessId, std::uint32_t, bool> last_use_{};
   std::uint64_t last_page_ = 0;

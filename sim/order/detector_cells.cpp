@@ -10,11 +10,7 @@ namespace kiln::sim {
 namespace {
 
 constexpr std::uint16_t whole = 0xFFFF;
-constexpr std::uint64_t page_bytes = 4096;
-
-std::uint16_t bits(std::uint64_t first, std::uint64_t last) {
-  return std::uint16_t((last - first == Shadow::granule ? whole : (1u << (last - first)) - 1) << first);
-}
+constexpr auto bits = Shadow::mask;
 
 }  // namespace
 
@@ -75,7 +71,7 @@ class RaceDetector::Sweep {
         broken = judge(e, other, knowledge_, detector_.cluster_number_);
       }
       // The reads behind the write are judged by themselves.
-      if (broken == rules::Rule::proxy_fence && writes_ && has_landed(shadow, at, t.bytes & bytes)) return;
+      if (broken && writes && writes_ && has_landed(shadow, at, t.bytes & bytes)) return;
       if (broken) detector_.report(*broken, e, later_, range_);
     });
   }
@@ -84,20 +80,21 @@ class RaceDetector::Sweep {
   // store.
   bool is_same_copy(const Access& then) const {
     const Access& now = later_.access;
-    return then.proxy == Proxy::async && then.async && now.async && then.operation == now.operation &&
-           then.component == now.component && then.epoch == now.epoch && then.source != Access::no_source &&
-           then.source == now.source;
+    return then.is_async && now.is_async && then.operation == now.operation && then.component == now.component &&
+           then.epoch == now.epoch && then.source != Access::no_source && then.source == now.source;
   }
 
-  // Whether threads have read what a generic write left, and the later access knows of that: the write has landed, and
-  // an asynchronous write over it must only come behind the reads.
+  // Whether what a write left has been read, and the later access knows of that: the write has landed where the reader
+  // looked, it was judged against the read, and a write over it must only come behind the reads. An asynchronous read
+  // that is complete hands over nothing of what its issuer knew, so this may be all that is known of the write.
   bool has_landed(const Shadow& shadow, std::size_t at, std::uint16_t bytes) const {
+    if (later_.space == isa::Space::reg) return false;
     std::uint16_t seen = 0;
     shadow.each(at, bytes, [&](const Touch& t, bool writes) {
+      if (writes) return;
       const Access& access = detector_.accesses_[t.access];
-      if (writes || access.is_async) return;
-      if (is_known({access, t.lanes, false, {}}, later_, knowledge_, detector_.cluster_number_))
-        seen = std::uint16_t(seen | t.bytes);
+      const Earlier reader{access, t.lanes, false, detector_.completion_of(access)};
+      if (is_known(reader, later_, knowledge_, detector_.cluster_number_)) seen = std::uint16_t(seen | t.bytes);
     });
     return (bytes & ~seen) == 0;
   }
@@ -165,6 +162,7 @@ Shadow& RaceDetector::page(std::uint64_t number) {
   if (!page) {
     page = std::make_unique<Shadow>(page_lists_);
     page->start(page_bytes / Shadow::granule);
+    remember_prior_grid(*page, number);
   }
   last_page_ = number;
   last_shadow_ = page.get();

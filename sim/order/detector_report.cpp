@@ -26,6 +26,8 @@ std::string RaceDetector::where(const Range& r) const {
 }
 
 std::string RaceDetector::missing(Rule rule, const Earlier& e, const Later& b) const {
+  if (e.access.cluster == prior_cluster)
+    return "repair: griddepcontrol.wait before this access, by its thread or by one that it is ordered behind";
   const Opcode first = e.access.operation->opcode;
   const bool tensor = isa::unit(first) == isa::Unit::tcgen05;
   switch (rule) {
@@ -68,10 +70,16 @@ void RaceDetector::report(Rule rule, const Earlier& e, const Later& b, const Ran
                         thread_name(cluster_->grid, b.access.cta, b.access.warp, b.lanes, *b.access.operation)));
   d.where = code_->where(*b.access.operation);
   const bool here = e.access.cluster == cluster_number_;
-  d.notes.push_back({fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
-                                 thread_name(cluster_->grid, e.access.cta, e.access.warp, e.lanes, *e.access.operation),
-                                 here ? "" : ", which ran before"),
-                     code_->where(*e.access.operation)});
+  if (e.access.cluster == prior_cluster)
+    d.notes.push_back(
+        {fmt::format("against the {} by the grid before this one, which may still run", e.writes ? "write" : "read"),
+         {}});
+  else
+    d.notes.push_back(
+        {fmt::format("against the {} by {}{}", e.writes ? "write" : "read",
+                     thread_name(cluster_->grid, e.access.cta, e.access.warp, e.lanes, *e.access.operation),
+                     here ? "" : ", which ran before"),
+         code_->where(*e.access.operation)});
   d.notes.push_back({missing(rule, e, b), {}});
   cluster_->grid.sink.report(std::move(d));
 }

@@ -58,6 +58,7 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
                        w.wgmma > s.value ? w.wgmma - Epoch(s.value) : 0};
       return w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.seen.happened.raise(done); });
     }
+    case SyncKind::grid_wait: return wait_for_prior_grid(a);
     case SyncKind::wgmma_fence:
     case SyncKind::cta_start: return;
     case SyncKind::cta_exit: return leave(cta(s.cta));
@@ -172,9 +173,10 @@ void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
   if (both || releases(s)) {
     for (int r = 0; r <= reach; ++r) w.knowledge.fence(release_fence(Reach(r)), a.lanes);
-    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+    w.knowledge.change(a.lanes, [&](Mask lanes, Knowledge& k) {
       for (int r = 0; r <= reach; ++r) {
         Message& released = k.released[std::size_t(r)] = k.seen;
+        w.knowledge.add_proxy_fences(released, lanes & a.lanes);
         released.tcgen05.join(k.tcgen05_fenced);
       }
     });
@@ -197,7 +199,12 @@ void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
   const bool any_space = m.spaces.count == 0 && m.sync_restrict == isa::SyncRestrict::none;
   if (is_async && (any_space || isa::is_shared(m.space()) || m.sync_restrict != isa::SyncRestrict::none))
     fence(OwnFence::shared, &Message::fenced_shared);
-  if (is_async && (any_space || m.space() == isa::Space::global)) fence(OwnFence::global, &Message::fenced_global);
+  if (is_async && (any_space || m.space() == isa::Space::global)) {
+    fence(OwnFence::global, &Message::fenced_global);
+    w.change(a.lanes, [](Mask, Knowledge& k) {
+      for (const auto& [cluster, clock] : k.seen.foreign) k.seen.foreign_fenced[cluster].join(clock);
+    });
+  }
   if (m.proxy == isa::Proxy::tensormap_generic && acquires(m.semantics)) {
     for (Mask rest = a.lanes; rest; rest &= rest - 1) {
       const Clock released = w.message(rest & -rest).fenced_map;
@@ -250,6 +257,7 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   for (int r = 0; r <= reach; ++r) {
     Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
     m.foreign[cluster_number_].join(m.happened);
+    m.foreign_fenced[cluster_number_].join(m.fenced_global);
     own->released[std::size_t(r)].join(m);
   }
   w.knowledge.advance();

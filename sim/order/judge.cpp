@@ -77,6 +77,15 @@ std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnow
   return broken(e.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced));
 }
 
+// The same for what another cluster did. The end of the grid before this one is seen by every proxy.
+std::optional<Rule> judge_foreign_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
+  if (e.access.cluster == prior_cluster || b.access.proxy != Proxy::async) return std::nullopt;
+  const auto& fences = w.of(b.lane).seen.foreign_fenced;
+  const auto found = fences.find(e.access.cluster);
+  const bool fenced = found != fences.end() && has_lanes(found->second, e, 0);
+  return broken(e.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced));
+}
+
 }  // namespace
 
 bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
@@ -92,9 +101,8 @@ std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge&
   const bool known = is_known(e, b, w, cluster);
   if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
   if (!known) return broken(e.access.is_async ? rules::race_async(known) : rules::race(known));
-  const bool here = e.access.cluster == cluster;
-  if (here && e.access.proxy == Proxy::generic && b.access.proxy != Proxy::generic) return judge_fence(e, b, w);
-  return std::nullopt;
+  if (e.access.proxy != Proxy::generic || b.access.proxy == Proxy::generic) return std::nullopt;
+  return e.access.cluster == cluster ? judge_fence(e, b, w) : judge_foreign_fence(e, b, w);
 }
 
 }  // namespace kiln::sim

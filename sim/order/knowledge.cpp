@@ -30,6 +30,7 @@ void Message::join(const Message& o) {
   published.join(o.published);
   tcgen05.join(o.tcgen05);
   for (const auto& [cluster, clock] : o.foreign) foreign[cluster].join(clock);
+  for (const auto& [cluster, clock] : o.foreign_fenced) foreign_fenced[cluster].join(clock);
 }
 
 void Knowledge::acquire(const Message& m) {
@@ -76,6 +77,13 @@ void WarpKnowledge::add_own(Message& m, Mask lanes) const {
     for (int f = 0; f < own_fences; ++f)
       if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
   }
+}
+
+void WarpKnowledge::add_proxy_fences(Message& m, Mask lanes) const {
+  for_lanes(lanes, [&](int l) {
+    for (const OwnFence f : {OwnFence::shared, OwnFence::global, OwnFence::map})
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, f).raise({component(l), e});
+  });
 }
 
 Message WarpKnowledge::message(Mask lanes) const {

@@ -19,7 +19,8 @@ struct Message {
   Clock fenced_map{};     // the same for the tensormap proxy
   Clock published{};      // mbarrier initialisations before a fence.mbarrier_init, and CTAs that have started
   Clock tcgen05{};        // events that tcgen05.fence has put in order
-  std::map<std::uint32_t, Clock> foreign{};  // `happened` of other clusters, by their number
+  std::map<std::uint32_t, Clock> foreign{};         // `happened` of other clusters, by their number
+  std::map<std::uint32_t, Clock> foreign_fenced{};  // `fenced_global` of theirs
 
   void join(const Message& o);
 };
@@ -77,6 +78,8 @@ class WarpKnowledge {
   /// Whether a lane's own events of this epoch and before are fenced.
   bool has_fenced(OwnFence which, int lane, Epoch epoch) const { return own_[std::size_t(which)][lane] >= epoch; }
 
+  /// Adds the proxy fences of these lanes to what is known of their own events.
+  void add_proxy_fences(Message&, Mask lanes) const;
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
   /// What an arrival without release semantics hands over so far: only what fences before it have put in order.

@@ -41,6 +41,10 @@ struct Cell {
 class Shadow {
  public:
   static constexpr std::uint32_t granule = 16;
+  /// Bytes [first, last) of a granule, a bit for each.
+  static constexpr std::uint16_t mask(std::uint64_t first, std::uint64_t last) {
+    return std::uint16_t(((1u << (last - first)) - 1) << first);
+  }
 
   Shadow() : Shadow(std::make_shared<TouchLists>()) {}
   explicit Shadow(std::shared_ptr<TouchLists> lists) : lists_(std::move(lists)) {}

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "ptx/diag/error.hpp"
-#include "sim/schedule/sync_trace.hpp"
 
 namespace kiln::sim::schedule {
 namespace {
@@ -83,7 +82,7 @@ struct Node {
 
 class Explorer final : public Picker {
  public:
-  explicit Explorer(std::vector<Node>& nodes) : nodes_(nodes) { trace.keep(); }
+  Explorer(std::vector<Node>& nodes, Grain grain) : nodes_(nodes) { trace.keep(grain); }
 
   SyncTrace trace{};
 
@@ -323,11 +322,11 @@ bool advance(std::vector<Node>& nodes) {
 
 }  // namespace
 
-Exploration explore(std::uint64_t limit, const Run& run) {
+Exploration explore(std::uint64_t limit, const Run& run, Grain grain) {
   Exploration result;
   std::vector<Node> nodes;
   for (;;) {
-    Explorer explorer(nodes);
+    Explorer explorer(nodes, grain);
     bool more = true;
     try {
       more = run(explorer, explorer.trace);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "sim/schedule/schedule.hpp"
+#include "sim/schedule/sync_trace.hpp"
 
 namespace kiln::sim::schedule {
 
@@ -20,7 +21,8 @@ struct Exploration {
 /// `run` must simulate the same problem from its beginning with Options::schedule and the observer that it is given;
 /// when the run is abandoned the simulator throws Abandoned through it.
 using Run = std::function<bool(Schedule&, Observer&)>;
-Exploration explore(std::uint64_t limit, const Run& run);
+/// `grain` says which orders count as the same; a coarse exploration is there to be compared with.
+Exploration explore(std::uint64_t limit, const Run& run, Grain grain = Grain::fine);
 
 /// Thrown out of a run that would repeat what has been seen.
 struct Abandoned {};

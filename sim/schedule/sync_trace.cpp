@@ -55,6 +55,7 @@ std::uint64_t SyncTrace::warp_of(const Agent& a) const {
 // `tag` is what of the object the operation met: its phase, generation or version.
 void SyncTrace::touch(Touch t, std::uint64_t tag) {
   hash_ += mix(mix(t.object, tag), mix(t.warp ? t.warp : cluster_->actor.name, std::uint64_t(t.kind)));
+  if (grain_ == Grain::coarse && t.kind == Kind::update) t.kind = Kind::write;
   if (keeps_) touches_.push_back(t);
 }
 
@@ -126,6 +127,18 @@ void SyncTrace::mbarrier(const Agent& a, const ir::Operation* op, const Sync& s)
   }
 }
 
+// Who arrives in a generation of a counted barrier does not matter to the others of it, only which generation it is.
+void SyncTrace::barrier(const ir::Operation* op, const Sync& s, std::uint64_t warp) {
+  const std::uint64_t o = object(Object::barrier, s.cta, s.object);
+  if (!everybody(op)) {
+    bool flips = false;
+    for (const Cta& cta : cluster_->ctas)
+      if (cta.index == s.cta) flips = cta.barriers[s.object].arrived >= cta.barriers[s.object].expected;
+    touch({o, Kind::update, s.value, warp, flips}, s.value);
+  }
+  if (keeps_) touches_.push_back({o, Kind::signal, 0, warp, false});
+}
+
 void SyncTrace::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
   const std::uint64_t warp = warp_of(a);
   switch (s.kind) {
@@ -136,12 +149,7 @@ void SyncTrace::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
     case SyncKind::mbarrier_complete:
     case SyncKind::mbarrier_observe:
     case SyncKind::mbarrier_phase: return mbarrier(a, op, s);
-    case SyncKind::barrier_arrive: {
-      const std::uint64_t o = object(Object::barrier, s.cta, s.object);
-      if (!everybody(op)) touch({o, Kind::write, 0, warp, false}, s.value);
-      if (keeps_) touches_.push_back({o, Kind::signal, 0, warp, false});
-      return;
-    }
+    case SyncKind::barrier_arrive: return barrier(op, s, warp);
     case SyncKind::cluster_arrive:
       if (keeps_) touches_.push_back({object(Object::cluster, 0, 0), Kind::signal, 0, warp, false});
       return;

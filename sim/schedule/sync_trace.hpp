@@ -16,7 +16,7 @@ struct Touch {
   enum class Kind : std::uint8_t {
     read,    // in any order with other reads
     write,   // in no other order with anything
-    update,  // of a phase of an mbarrier: in any order with other updates of the phase
+    update,  // of a phase of an mbarrier or barrier: in any order with other updates of the phase
     signal,  // of what comes once and stays: no order matters, but who awaits it comes later
     await
   };
@@ -25,6 +25,12 @@ struct Touch {
   std::uint64_t phase = 0;
   std::uint64_t warp = 0;  // name of the warp that does it; 0: an asynchronous operation does
   bool flips = false;      // update: completes the phase
+};
+
+/// What counts as independent.
+enum class Grain : std::uint8_t {
+  coarse,  // operations on different objects, and two that only read
+  fine     // and two that arrive in the same phase
 };
 
 /// The object that an mbarrier is, by the index of its CTA and its address.
@@ -47,17 +53,22 @@ class SyncTrace final : public Observer {
   /// What was touched since the last call.
   std::vector<Touch> take() { return std::exchange(touches_, {}); }
   /// Keeps touches for take(); else only the number is made.
-  void keep() { keeps_ = true; }
+  void keep(Grain grain) {
+    keeps_ = true;
+    grain_ = grain;
+  }
 
  private:
   void touch(Touch t, std::uint64_t tag);
   std::uint64_t warp_of(const Agent& a) const;
+  void barrier(const ir::Operation* op, const Sync& s, std::uint64_t warp);
   void mbarrier(const Agent& a, const ir::Operation* op, const Sync& s);
   std::uint64_t phase_of(const Sync& s) const;
 
   Cluster* cluster_ = nullptr;
   std::uint64_t hash_ = 0;
   bool keeps_ = false;
+  Grain grain_ = Grain::fine;
   std::vector<Touch> touches_{};
   std::unordered_map<std::uint64_t, std::uint64_t> versions_{};  // writes so far, by object
   struct InFlight {

@@ -27,7 +27,7 @@ std::string rest(const std::string& line, std::size_t n) {
 }
 
 Place place_of(const std::string& word) {
-  for (const Place p : {Place::same, Place::lane, Place::warp, Place::cluster})
+  for (const Place p : {Place::same, Place::lane, Place::warp, Place::cluster, Place::grid})
     if (word == spelling(p)) return p;
   throw std::runtime_error("no place `" + word + "`");
 }
@@ -63,6 +63,8 @@ void read_line(LitmusPattern& p, const std::string& line) {
     p.tmem = true;
   else if (w[0] == "bare")
     p.bare = true;
+  else if (w[0] == "prior" && (w.at(1) == "writes" || w[1] == "reads"))
+    p.prior = w[1];
   else if (w[0] == "A" || w[0] == "B" || w[0] == "A*" || w[0] == "B*" || w[0] == "all")
     p.steps.push_back(step_of(line));
   else
@@ -96,6 +98,7 @@ class Writer {
  private:
   void line(const std::string& s) { out_ += s + "\n"; }
   bool pair() const { return place_ == Place::cluster; }
+  bool apart() const { return place_ == Place::cluster || place_ == Place::grid; }  // two CTAs
 
   void head() {
     line(".version 8.7\n.target sm_100a\n.address_size 64");
@@ -107,9 +110,10 @@ class Writer {
     for (const LitmusObject& o : p_.objects) {
       line(fmt::format(".shared .align 128 .b8 {}[{}]; .reg .b32 %A_{}, %B_{};", o.name, o.bytes, o.name, o.name));
     }
-    line("ld.param.u64 %gx, [g]; cvta.to.global.u64 %gx, %gx; mov.u32 %rank, %cluster_ctarank;");
+    line("ld.param.u64 %gx, [g]; cvta.to.global.u64 %gx, %gx; mov.u32 %rank, " +
+         std::string(pair() ? "%cluster_ctarank;" : "%ctaid.x;"));
     line("mov.u32 %t0, %tid.x; shr.u32 %t1, %t0, 5; and.b32 %t2, %t0, 31; setp.eq.u32 %first, %t1, 0;");
-    const int warp = place_ == Place::warp ? 1 : 0, lane = place_ == Place::lane ? 1 : 0, rank = pair() ? 1 : 0;
+    const int warp = place_ == Place::warp ? 1 : 0, lane = place_ == Place::lane ? 1 : 0, rank = apart() ? 1 : 0;
     line(fmt::format("mad.lo.u32 %t3, %rank, 64, %t1; setp.eq.u32 %wA, %t3, 0; setp.eq.u32 %wB, %t3, {};",
                      64 * rank + warp));
     line(fmt::format("setp.eq.and.u32 %A, %t2, 0, %wA; setp.eq.and.u32 %B, %t2, {}, %wB;", lane));
@@ -129,15 +133,21 @@ class Writer {
     line("setp.ne.u32 %q, %t0, 0; @%q bra READY;");
     for (const LitmusObject& o : p_.objects) {
       if (o.count) line(fmt::format("mbarrier.init.shared::cta.b64 [{}], {};", o.name, o.count));
-      if (o.filled) line(fmt::format("st.bulk.weak.shared::cta [{}], {}, 0;", o.name, o.bytes));
+      if (o.filled) fill(o.name, o.bytes);
     }
     if (p_.tmem) {
-      line("st.bulk.weak.shared::cta [opa], 4096, 0; st.bulk.weak.shared::cta [opb], 512, 0;");
+      fill("opa", 4096);
+      fill("opb", 512);
       describe("opa", "%da");
       describe("opb", "%db");
     }
     line("fence.mbarrier_init.release.cluster; fence.proxy.async;");
     line("READY:");
+  }
+
+  // ptxas wants the address in a register.
+  void fill(const std::string& what, int bytes) {
+    line(fmt::format("mov.u32 %t6, {}; st.bulk.weak.shared::cta [%t6], {}, 0;", what, bytes));
   }
 
   // A descriptor: K-major, no swizzle, 128 bytes along K and 256 along M or N.
@@ -245,6 +255,7 @@ std::string_view spelling(Place p) {
     case Place::lane: return "lane";
     case Place::warp: return "warp";
     case Place::cluster: return "cluster";
+    case Place::grid: return "grid";
   }
   return "";
 }

@@ -7,7 +7,7 @@
 namespace kiln::test {
 
 /// Where agent B stands relative to agent A.
-enum class Place { same, lane, warp, cluster };
+enum class Place { same, lane, warp, cluster, grid };
 std::string_view spelling(Place);
 
 struct LitmusStep {
@@ -34,6 +34,7 @@ struct LitmusPattern {
   std::vector<LitmusStep> steps{};
   bool tmem = false;
   bool bare = false;  // the agents begin without a barrier
+  std::string prior{};  // "writes" or "reads": what the grid before this one does with global memory
 };
 
 /// Reads one pattern file; throws std::runtime_error with file and line for what it does not understand.

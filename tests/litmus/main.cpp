@@ -28,14 +28,16 @@ struct Row {
   std::string text() const { return fmt::format("{} {:<42} {}", key(), reported, cites); }
 };
 
-test::Run run_once(const std::string& ptx, test::Place place, std::uint64_t seed) {
+test::Run run_once(const test::LitmusPattern& p, const std::string& ptx, test::Place place, std::uint64_t seed) {
   launch::Contract c;
   c.buffers = {test::buffer("gx", 4096)};
   launch::Launch l;
   l.entry = "k";
-  l.grid = {place == test::Place::cluster ? 2u : 1u, 1, 1};
+  l.grid = {place == test::Place::cluster || place == test::Place::grid ? 2u : 1u, 1, 1};
   l.block = {64, 1, 1};
   l.params = {test::pointer("gx")};
+  if (p.prior == "writes") l.pdl = {{"gx"}, {}};
+  if (p.prior == "reads") l.pdl = {{}, {"gx"}};
   c.launches = {l};
   sim::Options options;
   options.seed = seed;
@@ -44,10 +46,11 @@ test::Run run_once(const std::string& ptx, test::Place place, std::uint64_t seed
 }
 
 // All slugs that any schedule gives, in alphabetical order.
-std::string reported(const std::string& ptx, test::Place place) {
+std::string reported(const test::LitmusPattern& p, test::Place place, const std::string& removed) {
+  const std::string ptx = kernel_of(p, place, removed);
   std::set<std::string> slugs;
   for (int seed = 1; seed <= seeds; ++seed) {
-    const test::Run r = run_once(ptx, place, std::uint64_t(seed));
+    const test::Run r = run_once(p, ptx, place, std::uint64_t(seed));
     for (const diag::Diagnostic& d : r.sink.all()) slugs.insert(d.slug.empty() ? d.message : d.slug);
   }
   return slugs.empty() ? "clean" : fmt::format("{}", fmt::join(slugs, " "));
@@ -67,8 +70,7 @@ std::vector<Row> rows() {
   for (const test::LitmusPattern& p : patterns())
     for (const test::Place place : p.places) {
       const auto add = [&](const std::string& removed, const std::string& cites) {
-        out.push_back(
-            {p.name, std::string(spelling(place)), removed, reported(kernel_of(p, place, removed), place), cites});
+        out.push_back({p.name, std::string(spelling(place)), removed, reported(p, place, removed), cites});
       };
       add("", p.about);
       for (const test::LitmusStep& s : p.steps)
@@ -104,7 +106,8 @@ int main(int argc, char** argv) {
           if (p.name == args[1] && spelling(place) == args[2]) {
             const std::string ptx = kernel_of(p, place, args.size() > 3 ? args[3] : "");
             std::cout << ptx;
-            for (int seed = 1; seed <= seeds; ++seed) std::cerr << run_once(ptx, place, std::uint64_t(seed)).findings();
+            for (int seed = 1; seed <= seeds; ++seed)
+              std::cerr << run_once(p, ptx, place, std::uint64_t(seed)).findings();
           }
       return 0;
     }

@@ -30,7 +30,7 @@ const std::vector<BuiltIn>& built_in() {
 // PTX files in tests/mutation/kernels, each with a contract of the same name.
 constexpr std::string_view files[] = {
     "persistent", "store_ring", "generic_producer", "scaled",    "attention", "dsmem",
-    "cp_async",   "flags",      "named_barrier",    "multicast",
+    "cp_async",   "flags",      "named_barrier",    "multicast", "dependent",
 };
 
 Kernel read_built_in(const BuiltIn& b) {

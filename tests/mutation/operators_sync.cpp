@@ -129,6 +129,12 @@ void mutate_fence(Editor& e, const Sites& sites, const Site& s) {
     e.drop(s, "drop-init-fence", relaxed ? Bug{6} : portability(6));
     move_fence(e, sites, s, relaxed ? Bug{6} : portability(6));
   }
+  if (i.opcode == Opcode::griddepcontrol && has(i, "wait")) {
+    e.drop(s, "drop-grid-wait", {59});
+    e.respell(s, "no-grid-wait", "wait", "launch_dependents", {59});
+    const auto is_data = [](const Site& x) { return x.effect != Effect::none && x.effect != Effect::sync; };
+    if (const Site* next = sites.behind(s, is_data)) e.move(s, *next, true, "grid-wait-late", {59});
+  }
   if (i.opcode == Opcode::fence) {
     e.drop(s, "drop-fence", {60});
     e.respell(s, "scope", ".gpu", ".cta", {60});

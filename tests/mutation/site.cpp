@@ -88,7 +88,7 @@ void Sites::walk(const std::vector<ir::Statement>& statements) {
   for (const ir::Statement& s : statements) {
     if (const auto* i = std::get_if<ir::Instruction>(&s.node)) {
       all_.push_back({i, effect_of(*i), blocks_});
-      if (isa::unit(i->opcode) == isa::Unit::control) ++blocks_;
+      if (isa::unit(i->opcode) == isa::Unit::control && i->opcode != isa::Opcode::griddepcontrol) ++blocks_;
     } else if (std::holds_alternative<ir::Label>(s.node)) {
       ++blocks_;
     } else if (const auto* b = std::get_if<ir::Block>(&s.node)) {

@@ -65,6 +65,7 @@ inline constexpr BugClass taxonomy[] = {
     {54, "named barrier: number, count"},
     {55, "exit while a peer still needs the CTA"},
     {56, "remote access before the peer started"},
+    {59, "dependent launch: read before griddepcontrol.wait"},
     {60, "flags: too narrow scope, missing order"},
 };
 

@@ -186,13 +186,31 @@ TEST_CASE("a multimem object is several buffers of one size under one name") {
   CHECK(error_for(with(R"({"A": ["A", "B"]})")) == "l.json: /multimem/A: there is a buffer \"A\" already");
 }
 
+TEST_CASE("a programmatic dependent launch says what the grid before it touches") {
+  const std::string buffers = R"("buffers": {"A": {"dtype": "u8", "shape": [4]}, "B": {"dtype": "u8", "shape": [4]}})";
+  const launch::Contract c =
+      read_contract("{" + buffers + R"(, "block": [1], "pdl": {"writes": ["A"], "reads": ["B", "A"]}})", "l.json");
+  const launch::Contract again = read_contract(write_contract(c), "again");
+  for (const launch::Contract* read : {&c, &again}) {
+    REQUIRE(read->launches[0].pdl);
+    CHECK(read->launches[0].pdl->writes == std::vector<std::string>{"A"});
+    CHECK(read->launches[0].pdl->reads == std::vector<std::string>{"B", "A"});
+  }
+  const launch::Contract two =
+      read_contract(R"({"launches": [{"block": [1]}, {"block": [1], "pdl": true}]})", "l.json");
+  CHECK(!two.launches[0].pdl);
+  CHECK(two.launches[1].pdl);
+  CHECK(contains(error_for(R"({"block": [1], "pdl": true})"), "/pdl: there is no launch before this one"));
+  CHECK(contains(error_for(R"({"block": [1], "pdl": false})"), "/pdl: is true, or says"));
+  CHECK(contains(error_for("{" + buffers + R"(, "block": [1], "pdl": {"writes": ["C"]}})"),
+                 "/pdl/writes/0: there is no buffer \"C\""));
+}
+
 TEST_CASE("features of later versions are refused by name") {
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "place": "A"})")), "placed in a buffer are not"));
   CHECK(contains(error_for(with_map(R"({"buffer": "A", "box": [8, 8], "interleave": "16B"})")),
                  "interleaved layouts are not"));
   CHECK(error_for(R"({"block": [1], "symbols": {}})") == "l.json: /symbols: \"symbols\" is not supported yet");
-  CHECK(contains(error_for(R"({"launches": [{"block": [1], "pdl": true}]})"),
-                 "/launches/0/pdl: \"pdl\" is not supported"));
   CHECK(contains(error_for(R"({"launches": [{"block": [1], "preferred_cluster": [2]}]})"),
                  "/launches/0/preferred_cluster"));
 }

@@ -54,11 +54,13 @@ TEST_CASE("mbarrier-arrivals: what the phase waits for, one fewer with .noComple
   CHECK(is_broken(mbarrier_arrivals(2, 2, true), Rule::mbarrier_arrivals, 1));
 }
 
-TEST_CASE("mbarrier-overwritten, tma-map: what the unit finds is what was put there") {
+TEST_CASE("mbarrier-overwritten, tma-map, tma-map-address: what the unit finds is what was put there") {
   CHECK(mbarrier_overwritten(true).ok());
   CHECK(is_broken(mbarrier_overwritten(false), Rule::mbarrier_overwritten));
   CHECK(tma_map(true).ok());
   CHECK(is_broken(tma_map(false), Rule::tma_map));
+  CHECK(tma_map_address(true).ok());
+  CHECK(is_broken(tma_map_address(false), Rule::tma_map_address));
 }
 
 TEST_CASE("tma-rank: a coordinate a dimension") {

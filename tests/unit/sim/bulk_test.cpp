@@ -24,7 +24,8 @@ std::string one_thread(const std::string& copy, u32 bytes) {
 .visible .entry k(.param .align 64 .b8 M[128], .param .u64 T, .param .u64 out) {
 .reg .pred %p<4>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
 .shared .align 8 .b64 bar; .shared .align 128 .b8 copy[128];
-mov.b64 %rd1, M; ld.param.u64 %rd2, [out]; ld.param.u64 %rd4, [T]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;
+mov.b64 %rd1, M; cvta.param.u64 %rd1, %rd1;
+ld.param.u64 %rd2, [out]; ld.param.u64 %rd4, [T]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;
 mbarrier.init.shared.b64 [%r2], 1;
 F: add.u32 %r4, %r1, %r3; st.shared.u32 [%r4], 0xEEEEEEEE; add.u32 %r3, %r3, 4; setp.lt.u32 %p1, %r3, )" +
          std::to_string(area) +

@@ -105,7 +105,8 @@ TEST_CASE("a multicast copy reaches every CTA of its mask") {
   const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 T[128], .param .u64 out) {
     .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>; .reg .b16 %h<2>;
     .shared .align 128 .b8 s[128]; .shared .align 8 .b64 bar;
-    mov.b64 %rd1, T; ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, %cluster_ctarank;
+    mov.b64 %rd1, T; cvta.param.u64 %rd1, %rd1;
+    ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, %cluster_ctarank;
     mbarrier.init.shared::cta.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;
     barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
     setp.ne.u32 %p1, %r3, 0; @%p1 bra W; mov.u16 %h1, 3;
@@ -155,7 +156,8 @@ TEST_CASE("bulk reductions add to what is there") {
   const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 D[128], .param .u64 out) {
     .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p<2>;
     .shared .align 128 .b8 s[128];
-    mov.b64 %rd1, D; ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, %tid.x; shl.b32 %r3, %r2, 2;
+    mov.b64 %rd1, D; cvta.param.u64 %rd1, %rd1;
+    ld.param.u64 %rd2, [out]; mov.u32 %r1, s; mov.u32 %r2, %tid.x; shl.b32 %r3, %r2, 2;
     add.u32 %r3, %r3, %r1;
     cvt.rn.f32.u32 %f1, %r2; st.shared.f32 [%r3], %f1; fence.proxy.async.shared::cta; bar.warp.sync 0xffffffff;
     setp.ne.u32 %p1, %r2, 0; @%p1 bra OUT;

@@ -95,6 +95,8 @@ TEST_CASE("mbarrier misuse is found") {
             .has("[mbarrier-overwritten]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 2; mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 2;")
             .has("got 2 arrivals with .noComplete; phase 0 waits for 2 [mbarrier-arrivals]"));
+  CHECK(with("mbarrier.init.shared.b64 [%r1], 2; mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1];")
+            .has(".noComplete without a count"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;")
             .has("[mbarrier-tx]"));
   CHECK(with("mbarrier.init.shared.b64 [%r1], 1; mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];")

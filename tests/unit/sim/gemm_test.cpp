@@ -29,6 +29,7 @@ const std::string text = head + R"(
   .shared .align 8 .b64 done;
   .shared .align 4 .b32 slot;
   mov.b64 %rd1, A; mov.b64 %rd2, B; mov.b64 %rd3, D;
+  cvta.param.u64 %rd1, %rd1; cvta.param.u64 %rd2, %rd2; cvta.param.u64 %rd3, %rd3;
   ld.param.u32 %r1, [k_tiles];
   mov.u32 %r2, %tid.x; shr.u32 %r3, %r2, 5;
   mov.u32 %r10, full; mov.u32 %r11, empty; mov.u32 %r12, done; mov.u32 %r13, slot; mov.u32 %r14, tiles;

@@ -1,6 +1,8 @@
 // Small kernels whose schedules can be counted by hand, and bugs that need a rare one.
 #pragma once
 
+#include <set>
+
 #include "sim/schedule/explore.hpp"
 #include "sim/schedule/recording.hpp"
 #include "tests/unit/sim/run.hpp"
@@ -40,18 +42,24 @@ inline const std::string two_locks = warps(R"(
 struct Explored {
   sim::schedule::Exploration result{};
   std::vector<std::string> findings{};  // of each trace that has errors
+  std::set<std::string> ends{};         // how traces end: outcome, what is said, bytes of the buffer
 };
 
 /// Runs every schedule of the kernel.
-inline Explored explore(const std::string& text, std::uint32_t threads, std::uint64_t limit = 5000) {
+inline Explored explore(const std::string& text, std::uint32_t threads, std::uint64_t limit = 5000,
+                        sim::schedule::Grain grain = sim::schedule::Grain::fine) {
   Explored e;
-  e.result = sim::schedule::explore(limit, [&](sim::schedule::Schedule& s, sim::Observer& o) {
+  const auto once = [&](sim::schedule::Schedule& s, sim::Observer& o) {
     sim::Options options;
     options.schedule = &s;
     const Run r = run_kernel(text, threads, 64, options, &o);
     if (r.sink.has_errors()) e.findings.push_back(r.findings());
+    const auto bytes = r.read<char>("out");
+    e.ends.insert(std::string(spelling(r.result.outcome)) + "\n" + r.findings() +
+                  std::string(bytes.begin(), bytes.end()));
     return true;
-  });
+  };
+  e.result = sim::schedule::explore(limit, once, grain);
   return e;
 }
 

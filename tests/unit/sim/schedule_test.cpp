@@ -52,6 +52,49 @@ TEST_CASE("exploring knows that arrivals of one phase commute and those of two d
   CHECK(traces(warps(arrive), 96) == 3);  // two of three complete phase 0, the third belongs to phase 1
 }
 
+TEST_CASE("exploring knows that arrivals in one generation of a counted barrier commute and those of two do not") {
+  CHECK(traces(warps("barrier.sync 1, 64;"), 64) == 1);
+  CHECK(traces(warps("barrier.sync 1, 96; barrier.sync 1, 96; barrier.sync 2, 96;"), 96) == 1);
+  CHECK(traces(warps("@%p2 barrier.sync 1, 96; @!%p2 barrier.arrive 1, 96;"), 96) == 1);
+  // Two of four arrive in each generation: four choose two.
+  CHECK(traces(warps("barrier.arrive 1, 64;"), 128) == 6);
+}
+
+TEST_CASE("a fine exploration ends in the same ways as a coarse one, in fewer traces") {
+  const std::string word =
+      "atom.shared.add.u32 %r9, [%r5], 1; shl.b32 %r10, %r1, 2; cvt.u64.u32 %rd1, %r10; "
+      "add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r9;\n";
+  const std::string meet = "barrier.sync 1, 64;\n", all = "barrier.sync 1, 96;\n";
+  const std::string look =
+      "mbarrier.test_wait.parity.shared.b64 %p5, [%r4], 0; selp.u32 %r9, 1, 0, %p5; shl.b32 %r10, "
+      "%r1, 2; cvt.u64.u32 %rd1, %r10; add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r9;\n";
+  const std::string wait = "W: mbarrier.try_wait.parity.shared.b64 %p5, [%r4], 0; @!%p5 bra W;\n";
+  struct Case {
+    std::string text;
+    std::uint32_t threads;
+    std::uint64_t coarse, fine;  // traces
+  };
+  for (const Case& c :
+       {Case{arrive, 64, 2, 1}, Case{arrive, 96, 6, 3}, Case{arrive + wait + word, 64, 4, 2},
+        Case{arrive + look, 64, 2, 1}, Case{arrive + look + arrive, 64, 8, 3}, Case{arrive + wait + arrive, 64, 8, 3},
+        Case{meet + word, 64, 4, 2}, Case{"@%p2 bra D;" + meet + word + "D:", 96, 4, 2}, Case{all + word, 96, 36, 6},
+        Case{all + all, 96, 36, 1}, Case{meet + word, 96, 12, 6},  // one waits for ever
+        Case{word + meet, 64, 4, 2}, Case{"barrier.arrive 1, 64;" + word, 96, 36, 18},
+        Case{"bar.red.popc.u32 %r9, 1, 64, %p2; shl.b32 %r10, %r1, 2; cvt.u64.u32 %rd1, %r10; add.u64 "
+             "%rd1, %rd1, %out; st.global.u32 [%rd1], %r9;",
+             64, 2, 1}}) {
+    const Explored coarse = explore(warps(c.text), c.threads, 20'000, sim::schedule::Grain::coarse);
+    const Explored fine = explore(warps(c.text), c.threads, 20'000);
+    CAPTURE(c.text);
+    CAPTURE(c.threads);
+    REQUIRE(coarse.result.complete);
+    REQUIRE(fine.result.complete);
+    CHECK(coarse.ends == fine.ends);
+    CHECK(coarse.result.traces == c.coarse);
+    CHECK(fine.result.traces == c.fine);
+  }
+}
+
 TEST_CASE("exploring a spin on a flag sees the flag before and after, and no more") {
   CHECK(traces(warps(R"(@%p2 bra SET;
     SPIN: ld.acquire.cta.shared.u32 %r9, [%r5]; setp.eq.u32 %p5, %r9, 0; @%p5 bra SPIN; bra DONE;

@@ -115,3 +115,23 @@ TEST_CASE("cp spreads shared rows over lanes, shift moves them up") {
   CHECK(out[128 + 64 + 5] == 0x46464646);
   CHECK(out[128 + 31] == 0x1F1F1F1F);
 }
+
+TEST_CASE("registers that are used before tcgen05.wait::ld are reported once a load, at the first use") {
+  const auto ld = [](int first) {
+    return "tcgen05.ld.sync.aligned.32x32b.x4.b32 " + vector_of("r", first, 4) + ", [%r6];\n";
+  };
+  const auto reports = [](const std::string& body) {
+    const Run r = run_tensor(tensor_kernel(fill + body), std::vector<u8>(16), 512);
+    std::vector<std::string> names;
+    for (const diag::Diagnostic& d : r.sink.all())
+      names.push_back(d.message.substr(d.message.rfind("got")) + " " + d.slug);
+    return names;
+  };
+  const std::string wait = "tcgen05.wait::ld.sync.aligned;\n";
+  using Names = std::vector<std::string>;
+  CHECK(reports(ld(100) + wait + "add.u32 %r10, %r100, %r101;\n") == Names{});
+  CHECK(reports(ld(100) + "add.u32 %r10, %r102, %r12; add.u32 %r10, %r101, %r100; mov.u32 %r11, %r103;\n" + wait) ==
+        Names{"got %r102 tcgen05-ld-wait"});
+  CHECK(reports(ld(100) + ld(110) + "add.u32 %r10, %r101, %r111; add.u32 %r11, %r100, %r110;\n" + wait) ==
+        Names{"got %r101 tcgen05-ld-wait", "got %r111 tcgen05-ld-wait"});
+}

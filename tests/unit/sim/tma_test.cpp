@@ -23,7 +23,8 @@ std::string load_kernel(int dims, const std::string& coordinates, u32 offset, u3
          ".visible .entry k(.param .align 64 .b8 T[128], .param .u64 out) {\n"
          ".reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<9>;\n"
          ".shared .align 8 .b64 bar;\n"
-         "mov.b64 %rd1, T; ld.param.u64 %rd2, [out]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;\n"
+         "mov.b64 %rd1, T; cvta.param.u64 %rd1, %rd1;\n"
+         "ld.param.u64 %rd2, [out]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;\n"
          "mbarrier.init.shared.b64 [%r2], 1;\n"
          "F: add.u32 %r4, %r1, %r3; st.shared.u32 [%r4], " +
          std::to_string(untouched) + "; add.u32 %r3, %r3, 4; setp.lt.u32 %p1, %r3, " + std::to_string(area) +
@@ -190,6 +191,42 @@ TEST_CASE("a tensor map must be one that the contract encoded") {
   CHECK(r.has("[tma-map]"));
 }
 
+TEST_CASE("the address of a tensor map that is a parameter is generic only behind cvta.param") {
+  launch::Contract c;
+  c.buffers = {buffer("D", 32 * 8 * 2)};
+  launch::TensorMap m = matrix(32, 8, 32, 4, isa::Swizzle::none);
+  m.buffer = "D";
+  c.tensor_maps = {{"D", m}};
+  launch::Launch l;
+  l.params = {scalar(isa::ScalarType::u32, 0), map("D")};
+  c.launches = {l};
+  const auto with = [&](const std::string& address, const std::string& copy) {
+    return run(head +
+                   ".visible .entry k(.param .u32 x, .param .align 64 .b8 D[128]) {\n"
+                   ".reg .b64 %rd<3>; .reg .b32 %r; .reg .pred %p;\n"
+                   ".shared .align 128 .b8 s[256]; .shared .align 8 .b64 bar;\n"
+                   "mbarrier.init.shared::cta.b64 [bar], 1; mov.u32 %r, s; st.bulk.weak.shared::cta [%r], 256, 0;\n"
+                   "fence.proxy.async;\n" +
+                   address + copy + " cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret; }",
+               c);
+  };
+  const std::string raw = "mov.b64 %rd1, D;", generic = raw + " cvta.param.u64 %rd1, %rd1;";
+  for (const std::string copy :
+       {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {0, 0}], [s];",
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {0, 0}], [s];",
+        "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {0, 0}];",
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;"
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [s], [%rd1, {0, 0}], [bar];"
+        "W: mbarrier.try_wait.parity.shared::cta.b64 %p, [bar], 0; @!%p bra W;"}) {
+    const Run right = with(generic, copy), wrong = with(raw, copy);
+    CHECK_MESSAGE(right.clean(), right.findings());
+    CHECK_MESSAGE(wrong.has("got 0x1040, an address in .param space [tma-map-address]"), wrong.findings());
+  }
+  // The address in .param space is what ld.param takes, and no other load.
+  CHECK(with("mov.b64 %rd1, x; ld.param.u32 %r, [%rd1];", "").clean());
+  CHECK(with("mov.b64 %rd1, x; ld.u32 %r, [%rd1];", "").has("[memory-bounds]"));
+}
+
 TEST_CASE("a store writes only what lies inside the tensor") {
   launch::Contract c;
   c.buffers = {buffer("D", 32 * 6 * 2)};
@@ -203,7 +240,7 @@ TEST_CASE("a store writes only what lies inside the tensor") {
   const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 D[128]) {
     .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<3>;
     .shared .align 1024 .b8 s[512];
-    mov.b64 %rd1, D; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
+    mov.b64 %rd1, D; cvta.param.u64 %rd1, %rd1; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
     shl.b32 %r3, %r2, 2; add.u32 %r4, %r1, %r3; st.shared.u32 [%r4], %r2;
     fence.proxy.async.shared::cta; bar.sync 0;
     setp.ne.u32 %p1, %r2, 0; @%p1 bra OUT;

@@ -32,7 +32,7 @@ std::vector<std::uint16_t> load_box(std::uint64_t columns, const std::string& k)
   const test::Run r = test::run(test::head + R"(.visible .entry k(.param .align 64 .b8 T[128], .param .u64 out) {
     .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
     .shared .align 1024 .b8 tile[1024]; .shared .align 8 .b64 bar;
-    mov.b64 %rd1, T; ld.param.u64 %rd2, [out]; mov.u32 %r1, tile; mov.u32 %r2, bar;
+    mov.b64 %rd1, T; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [out]; mov.u32 %r1, tile; mov.u32 %r2, bar;
     mbarrier.init.shared.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 1024;
     cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {)" +
                                     k + R"(, 0}], [%r2];

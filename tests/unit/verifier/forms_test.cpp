@@ -140,6 +140,9 @@ TEST_CASE("mbarrier instructions") {
         "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r1], 16;"})
     CHECK_MESSAGE(one(good).empty(), good << "  " << one(good));
   CHECK(one("mbarrier.init.shared::cta.b64 [bar];") == "form-operands ");
+  CHECK(one("mbarrier.arrive.noComplete.shared::cta.b64 %d1, [bar];") == "form-operands ");
+  CHECK(one("mbarrier.arrive_drop.noComplete.shared::cta.b64 %d1, [bar];") == "form-operands ");
+  CHECK(one("mbarrier.arrive.expect_tx.shared::cta.b64 %d1, [bar];") == "form-operands ");
   CHECK(one("mbarrier.init.shared::cluster.b64 [bar], 1;") == "form-modifier ");
   CHECK(one("mbarrier.try_wait.release.shared::cta.b64 %p, [bar], %d1;") == "form-modifier ");
 }
