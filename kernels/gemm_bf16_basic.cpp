@@ -47,6 +47,7 @@ Kernel gemm_bf16_basic(Target target, const Sizes&) {
         t.commit(multiplied);
       });
       g.wait(multiplied, phase);
+      g.sync();  // a warp that were two steps late would take the phase for one to come, and wait for ever
     });
     const U32 my_row = row + g.row();
     const U64 start = multiply_wide(my_row, n) + widen(col);

@@ -9,7 +9,6 @@
 namespace kiln::sim {
 namespace {
 
-constexpr std::uint16_t whole = 0xFFFF;
 constexpr auto bits = Shadow::mask;
 
 }  // namespace

@@ -21,7 +21,7 @@ struct BuiltIn {
 const std::vector<BuiltIn>& built_in() {
   static const std::vector<BuiltIn> table{
       {"gemm_bf16", {{"m", 128}, {"n", 256}, {"k", 512}}},
-      {"gemm_bf16_basic", {{"m", 128}, {"n", 128}, {"k", 128}}},
+      {"gemm_bf16_basic", {{"m", 128}, {"n", 128}, {"k", 256}}},
       {"copy_tma", {{"rows", 128}, {"cols", 128}}},
   };
   return table;

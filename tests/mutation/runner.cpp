@@ -11,6 +11,7 @@ namespace {
 
 // More than ten times what the longest kernel of the table needs.
 constexpr std::uint64_t step_limit = 60000;
+constexpr sim::Strategy strategies[] = {sim::Strategy::random, sim::Strategy::adversarial, sim::Strategy::pct};
 
 void take(Observed& o, const diag::Sink& sink) {
   for (const diag::Diagnostic& d : sink.all()) {
@@ -31,7 +32,7 @@ bool is_more(const std::map<std::string, int>& found, const std::map<std::string
 
 }  // namespace
 
-Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t seed, std::uint64_t max_steps) {
+Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t schedule) {
   Observed o;
   diag::Sink sink;
   const auto source = std::make_shared<const diag::Source>(kernel.name + ".ptx", text);
@@ -39,8 +40,9 @@ Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t s
   if ((o.stillborn = sink.has_errors())) return take(o, sink), o;
   launch::Contract contract = kernel.contract;
   sim::Options options;
-  options.seed = seed;
-  options.max_steps = max_steps ? max_steps : step_limit;
+  options.seed = schedule;
+  options.max_steps = step_limit;
+  options.strategy = strategies[(schedule - 1) % std::size(strategies)];
   try {
     const sim::Result result = sim::simulate(module, contract, options, sink);
     take(o, sink);

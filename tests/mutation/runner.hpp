@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "sim/simulate.hpp"
 #include "tests/mutation/kernel.hpp"
 #include "tests/mutation/mutant.hpp"
 
@@ -16,7 +17,8 @@ struct Observed {
   std::string first{};                       // the first error, or what kept the run from its end
 };
 
-Observed run_once(const Kernel&, const std::string& text, std::uint64_t seed, std::uint64_t max_steps = 0);
+/// Schedule 1 and every third are random, the others adversarial and pct in turn.
+Observed run_once(const Kernel&, const std::string& text, std::uint64_t schedule);
 
 /// How a mutant ended.
 enum class Fate { stillborn, killed, by_values, survived };

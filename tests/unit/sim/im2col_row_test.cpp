@@ -52,7 +52,7 @@ std::string load_kernel(const Walk& k, const std::string& mode) {
   return head +
          ".extern .shared .align 1024 .b8 tiles[];\n.visible .entry k(.param .align 64 .b8 M[128], .param .u64 out) {\n"
          ".reg .pred %p<4>; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .shared .align 8 .b64 bar;\n"
-         "mov.b64 %rd1, M; ld.param.u64 %rd2, [out]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;\n"
+         "mov.b64 %rd1, M; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [out]; mov.u32 %r1, tiles; mov.u32 %r2, bar; mov.u32 %r3, 0;\n"
          "mov.u16 %h1, " +
          number(k.halo) + "; mov.u16 %h2, " + number(k.offset) +
          ";\nmbarrier.init.shared.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared.b64 _, [%r2], " + number(bytes) +

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ptx/isa/shared_descriptor.hpp"
-#include "tests/unit/sim/run.hpp"
+#include "tests/unit/sim/tiled_map.hpp"
 
 namespace kiln::test {
 
@@ -54,7 +54,8 @@ inline std::string TileKernel::text() const {
          std::to_string(ctas) + R"(, 1, 1 {
   .reg .pred %p<4>; .reg .b16 %h1; .reg .b32 %r<20>; .reg .b64 %rd<9>;
   .shared .align 8 .b64 full; .shared .align 8 .b64 done; .shared .align 4 .b32 slot;
-  mov.b64 %rd1, A; mov.b64 %rd2, B; mov.u32 %r1, tiles; mov.u32 %r2, full; mov.u32 %r3, done; mov.u32 %r4, slot;
+  mov.b64 %rd1, A; cvta.param.u64 %rd1, %rd1; mov.b64 %rd2, B; cvta.param.u64 %rd2, %rd2;
+  mov.u32 %r1, tiles; mov.u32 %r2, full; mov.u32 %r3, done; mov.u32 %r4, slot;
   mov.u32 %r5, %tid.x; mov.u32 %r8, %cluster_ctarank; setp.ne.u32 %p1, %r5, 0;
   @%p1 bra READY;
   mbarrier.init.shared.b64 [%r2], 1; mbarrier.init.shared.b64 [%r3], 1; fence.mbarrier_init.release.cluster;

@@ -14,15 +14,6 @@ namespace {
 
 constexpr u32 b_offset = 32768, element = 2, k_step = 16;  // bytes, elements
 
-launch::TensorMap matrix(u32 columns, u32 rows, u32 box_columns, u32 box_rows, Swizzle s) {
-  launch::TensorMap m;
-  m.dims = {columns, rows};
-  m.strides = {0, columns * element};
-  m.box = {box_columns, box_rows, 1, 1, 1};
-  m.swizzle = s;
-  return m;
-}
-
 // A matrix with a third dimension: blocks of the columns.
 launch::TensorMap blocked(u32 columns, u32 rows, u32 block, u32 box_rows, u32 box_blocks, Swizzle s) {
   launch::TensorMap m;
