@@ -142,13 +142,15 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   const bool published =
       own ? w.has_fenced(OwnFence::published, lane, init.epoch) || w.has_fenced(OwnFence::shared, lane, init.epoch)
           : seen.published.knows(init) || seen.fenced_shared.knows(init);
-  const bool known = own || published || seen.happened.knows(init);
+  const bool known = own || published || seen.happened.knows(init), met = known || seen.met.knows(init);
   const auto found = [&](const char* why) -> Found {
     return {"mbarrier " + where({isa::Space::shared_cta, s.cta, s.object, 8, 1}) + why,
             {{"initialised by " + thread_name(cluster_->grid, b.init.cta, b.init.warp, b.init_lanes, *b.init.operation),
               code_->where(*b.init.operation)}}};
   };
-  report(rules::mbarrier_init_order(known), a, op, [&] { return found(", whose initialisation is not known here"); });
+  report(rules::mbarrier_init_order(met), a, op, [&] { return found(", whose initialisation is not known here"); });
+  if (met && !known)
+    report(rules::mbarrier_init_fence(known), a, op, [&] { return found(" behind a relaxed barrier"); });
   if (known && is_async) report(rules::mbarrier_init_fence(published), a, op, [&] { return found(""); });
 }
 
@@ -157,8 +159,13 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
   const bool of_cluster = s.kind == SyncKind::cluster_arrive || s.kind == SyncKind::cluster_leave;
   Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
   if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
-    const bool is_relaxed = of_cluster && op->modifiers.semantics == Semantics::relaxed;
-    g[s.value].join(is_relaxed ? w.knowledge.relaxed_message(a.lanes, Reach::cluster) : w.knowledge.message(a.lanes));
+    Message m = w.knowledge.message(a.lanes);
+    if (of_cluster && op->modifiers.semantics == Semantics::relaxed) {
+      Clock all = std::move(m.happened);
+      m = w.knowledge.relaxed_message(a.lanes, Reach::cluster);
+      m.met.join(all);
+    }
+    g[s.value].join(m);
     w.knowledge.advance();
     return;
   }

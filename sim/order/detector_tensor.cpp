@@ -81,9 +81,10 @@ void RaceDetector::leave(CtaState& c) {
     const Access& x = accesses_[use.access];
     const bool own_copy = x.cta == c.index && isa::is_bulk_copy(x.operation->opcode);
     const bool is_known = known.knows(done);
-    report(own_copy ? rules::cta_exit_copy(is_known) : rules::cta_exit(is_known), {x.cta, x.warp, 1}, *x.operation, [&]() -> Found {
-      return {fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c))};
-    });
+    report(own_copy ? rules::cta_exit_copy(is_known) : rules::cta_exit(is_known), {x.cta, x.warp, 1}, *x.operation,
+           [&]() -> Found {
+             return {fmt::format("the exit of CTA {} of the cluster, which does not know that this is done", rank(c))};
+           });
   };
   for (const auto& [component, use] : c.uses.latest) judge_use(use);
   for (const Use& use : c.uses.open) judge_use(use);

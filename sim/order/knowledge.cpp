@@ -28,6 +28,7 @@ void Message::join(const Message& o) {
   fenced_global.join(o.fenced_global);
   fenced_map.join(o.fenced_map);
   published.join(o.published);
+  met.join(o.met);
   tcgen05.join(o.tcgen05);
   for (const auto& [cluster, clock] : o.foreign) foreign[cluster].join(clock);
   for (const auto& [cluster, clock] : o.foreign_fenced) foreign_fenced[cluster].join(clock);
@@ -103,6 +104,7 @@ Message WarpKnowledge::relaxed_message(Mask lanes, Reach reach) const {
     if (!(g.lanes & lanes)) continue;
     m.join(g.knowledge.released[std::size_t(reach)]);
     m.published.join(g.knowledge.seen.published);
+    m.met.join(g.knowledge.seen.met);
   }
   for (Mask rest = lanes; rest; rest &= rest - 1) {
     const auto l = std::size_t(first_lane(rest));

@@ -18,6 +18,7 @@ struct Message {
   Clock fenced_global{};  // the same for global memory
   Clock fenced_map{};     // the same for the tensormap proxy
   Clock published{};      // mbarrier initialisations before a fence.mbarrier_init, and CTAs that have started
+  Clock met{};            // events before a relaxed cluster barrier, which today's hardware keeps in order for mbarriers
   Clock tcgen05{};        // events that tcgen05.fence has put in order
   std::map<std::uint32_t, Clock> foreign{};         // `happened` of other clusters, by their number
   std::map<std::uint32_t, Clock> foreign_fenced{};  // `fenced_global` of theirs

@@ -125,9 +125,8 @@ void mutate_fence(Editor& e, const Sites& sites, const Site& s) {
     if (has(i, "async")) e.respell(s, "fence-space", "async.global", "async.shared::cta", other);
   }
   if (i.opcode == Opcode::fence_mbarrier_init) {
-    const bool relaxed = sites.text().find("cluster.arrive.relaxed") != std::string::npos;
-    e.drop(s, "drop-init-fence", relaxed ? Bug{6} : portability(6));
-    move_fence(e, sites, s, relaxed ? Bug{6} : portability(6));
+    e.drop(s, "drop-init-fence", portability(6));
+    move_fence(e, sites, s, portability(6));
   }
   if (i.opcode == Opcode::griddepcontrol && has(i, "wait")) {
     e.drop(s, "drop-grid-wait", {59});
