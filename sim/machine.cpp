@@ -40,7 +40,7 @@ bool whole_warp(Context& c, const Inst& i, Mask lanes) {
 }
 
 std::uint64_t warp_name(const Cta& cta, const Warp& warp) {
-  return (std::uint64_t(cta.cluster->grid.number) << 48 | std::uint64_t(cta.index) << 8 | warp.index) + 1;
+  return warp_name(cta.cluster->grid.number, cta.index, warp.index);
 }
 
 std::uint64_t Cluster::next_name() { return Random(actor.name + 0x9E3779B97F4A7C15u * ++*actor.asked).next(); }

@@ -288,7 +288,10 @@ void issue_tensor_op(Cta& cta, TensorOp op);
 void start_tensor_op(Cta& cta);
 void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action);
 
-/// A name for a warp: unique in a run, never 0.
+/// A name for a warp: unique in a run, never 0. `cluster`: its number; the others are indices, in the grid and the CTA.
+constexpr std::uint64_t warp_name(std::uint64_t cluster, std::uint32_t cta, std::uint32_t warp) {
+  return (cluster << 48 | std::uint64_t(cta) << 8 | warp) + 1;
+}
 std::uint64_t warp_name(const Cta& cta, const Warp& warp);
 
 /// True when a wait on an mbarrier (try_wait, test_wait) would let the lanes pass, or has to be executed to find out

@@ -26,4 +26,7 @@ class Random {
   std::uint64_t state_;
 };
 
+/// A number made of two, as good as a random one.
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Random(a ^ Random(b).next()).next(); }
+
 }  // namespace kiln::sim

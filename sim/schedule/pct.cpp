@@ -6,8 +6,6 @@ namespace {
 constexpr int depth = 3;                // of the bugs aimed at: that many orders must hold; one change point fewer
 constexpr std::uint32_t patience = 16;  // polls without a change after which one that spins falls behind
 
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Random(a ^ Random(b).next()).next(); }
-
 }  // namespace
 
 // How long the run will be is not known, so the change points lie within a length that the seed chooses: mostly 16 to

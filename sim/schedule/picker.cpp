@@ -23,6 +23,20 @@ Context context_of(Cta& cta, Warp& warp, Fragment& f) {
 
 }  // namespace
 
+bool is_for_all(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::bar_sync:
+    case Opcode::bar_cta_sync:
+    case Opcode::barrier_sync:
+    case Opcode::barrier_cta_sync: return op.arguments.size() < 2;
+    case Opcode::bar_red:
+    case Opcode::bar_cta_red:
+    case Opcode::barrier_red:
+    case Opcode::barrier_cta_red: return op.arguments.size() < 4;
+    default: return false;
+  }
+}
+
 // Barriers of the whole CTA or cluster are none: in whichever order threads arrive at them, what follows is the same.
 // Nor is handing work to an asynchronous unit: what completes, and when, is a choice of its own.
 bool is_synchronisation(const ir::Operation& op) {
@@ -31,11 +45,11 @@ bool is_synchronisation(const ir::Operation& op) {
     case Opcode::bar_sync:
     case Opcode::bar_cta_sync:
     case Opcode::barrier_sync:
-    case Opcode::barrier_cta_sync: return op.arguments.size() > 1;
+    case Opcode::barrier_cta_sync:
     case Opcode::bar_red:
     case Opcode::bar_cta_red:
     case Opcode::barrier_red:
-    case Opcode::barrier_cta_red: return op.arguments.size() > 3;
+    case Opcode::barrier_cta_red: return !is_for_all(op);
     case Opcode::bar_arrive:
     case Opcode::bar_cta_arrive:
     case Opcode::barrier_arrive:

@@ -81,5 +81,7 @@ class Pct final : public Picker {
 
 /// The synchronisation operations of a program: an order of them is a schedule.
 bool is_synchronisation(const ir::Operation&);
+/// A barrier at which all threads of the CTA meet, however many there are.
+bool is_for_all(const ir::Operation&);
 
 }  // namespace kiln::sim::schedule

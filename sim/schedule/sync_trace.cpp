@@ -1,5 +1,7 @@
 #include "sim/schedule/sync_trace.hpp"
 
+#include "sim/schedule/schedule.hpp"
+
 namespace kiln::sim::schedule {
 namespace {
 
@@ -10,24 +12,8 @@ enum class Object : std::uint8_t { mbarrier, barrier, cluster, columns, progress
 constexpr std::uint64_t word_bytes = 4;
 constexpr std::uint64_t small_write = 64;  // bytes: larger asynchronous writes are data, not flags
 
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Random(a ^ Random(b).next()).next(); }
 std::uint64_t object(Object kind, std::uint64_t owner, std::uint64_t which) {
   return mix(std::uint64_t(kind) << 56 | owner, which);
-}
-
-bool everybody(const ir::Operation* op) {
-  if (!op) return true;
-  switch (op->opcode) {
-    case isa::Opcode::bar_sync:
-    case isa::Opcode::bar_cta_sync:
-    case isa::Opcode::barrier_sync:
-    case isa::Opcode::barrier_cta_sync: return op->arguments.size() < 2;
-    case isa::Opcode::bar_red:
-    case isa::Opcode::bar_cta_red:
-    case isa::Opcode::barrier_red:
-    case isa::Opcode::barrier_cta_red: return op->arguments.size() < 4;
-    default: return false;
-  }
 }
 
 }  // namespace
@@ -49,7 +35,7 @@ void SyncTrace::start(Cluster& cluster, std::uint32_t) {
 
 std::uint64_t SyncTrace::warp_of(const Agent& a) const {
   if (a.lanes == 0) return cluster_->actor.warp;
-  return (std::uint64_t(cluster_->grid.number) << 48 | std::uint64_t(a.cta) << 8 | a.warp) + 1;
+  return warp_name(cluster_->grid.number, a.cta, a.warp);
 }
 
 // `tag` is what of the object the operation met: its phase, generation or version.
@@ -130,7 +116,7 @@ void SyncTrace::mbarrier(const Agent& a, const ir::Operation* op, const Sync& s)
 // Who arrives in a generation of a counted barrier does not matter to the others of it, only which generation it is.
 void SyncTrace::barrier(const ir::Operation* op, const Sync& s, std::uint64_t warp) {
   const std::uint64_t o = object(Object::barrier, s.cta, s.object);
-  if (!everybody(op)) {
+  if (op && !is_for_all(*op)) {
     bool flips = false;
     for (const Cta& cta : cluster_->ctas)
       if (cta.index == s.cta) flips = cta.barriers[s.object].arrived >= cta.barriers[s.object].expected;
