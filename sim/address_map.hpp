@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "ptx/isa/spaces.hpp"
+
 namespace kiln::sim {
 
 inline constexpr std::uint64_t global_base = 0x0000'7000'0000'0000;    // buffers and module variables, upwards
@@ -15,9 +17,7 @@ inline constexpr std::uint64_t first_parameter = 0x1000;  // in .param space; wh
 inline constexpr std::uint64_t shared_base = 0x0000'7E00'0000'0000;  // 4 GiB: the 32-bit shared::cluster addresses
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
 
-/// A shared::cluster address is rank << 24 | offset. Measured on an H200.
-inline constexpr int cluster_rank_shift = 24;
-inline constexpr std::uint32_t shared_offset_mask = (1u << cluster_rank_shift) - 1;
+using isa::cluster_rank_shift, isa::shared_offset_mask;
 
 /// The first bytes of shared memory belong to the system on sm_90 and later.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;

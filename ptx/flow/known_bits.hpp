@@ -6,6 +6,7 @@
 #include "ptx/flow/bits.hpp"
 #include "ptx/flow/definitions.hpp"
 #include "ptx/ir/code.hpp"
+#include "ptx/isa/spaces.hpp"
 
 namespace kiln::flow {
 
@@ -41,6 +42,6 @@ class KnownBits final : public OperandBits {
 std::vector<Bits> transfer(const ir::Code&, const ir::Operation&, const OperandBits&);
 
 /// The bits of an address that stay what they are in every view of shared memory: offsets within a CTA's window.
-inline constexpr std::uint64_t shared_window_mask = 0xFFFFFF;
+inline constexpr std::uint64_t shared_window_mask = isa::shared_offset_mask;
 
 }  // namespace kiln::flow

@@ -39,6 +39,10 @@ constexpr std::optional<Space> parse_space(std::string_view text) {
   return std::nullopt;
 }
 
+/// A shared::cluster address is rank << 24 | offset, also in a CTA's own window. Measured on an H200.
+inline constexpr int cluster_rank_shift = 24;
+inline constexpr std::uint32_t shared_offset_mask = (1u << cluster_rank_shift) - 1;
+
 constexpr bool is_shared(Space s) {
   return s == Space::shared || s == Space::shared_cta || s == Space::shared_cluster;
 }

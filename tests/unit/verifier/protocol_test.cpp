@@ -1,0 +1,135 @@
+// The protocol of whole kernels: complete for the right ones, and each mistake where it stands.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "emit/emit.hpp"
+#include "harness/files.hpp"
+#include "kernels/copy_tma.hpp"
+#include "kernels/gemm.hpp"
+#include "ptx/parse/parse.hpp"
+#include "verifier/protocol/explore.hpp"
+#include "verifier/verify.hpp"
+
+using namespace kiln;
+using verifier::protocol::Explored;
+
+namespace {
+
+// What exploring the only kernel of a text comes to.
+struct Protocol {
+  bool complete = false, stands_still = false;
+  std::string incomplete{};
+  std::vector<rules::Rule> broken{};
+  std::string at{}, against{};  // of the first broken rule: the instructions
+
+  bool is_right() const { return complete && broken.empty(); }
+};
+
+std::string text_of(const ir::Code& code, const ir::Operation* op) {
+  if (!op) return {};
+  const ir::At& at = op->instruction->at;
+  return std::string(code.module->source->text().substr(at.begin, at.end - at.begin));
+}
+
+Protocol protocol(const std::string& text) {
+  diag::Sink sink;
+  const ir::Module module = parse::parse(std::make_shared<diag::Source>("k.ptx", text), sink);
+  REQUIRE_FALSE(sink.has_errors());
+  Protocol out;
+  for (const ir::Item& item : module.items)
+    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) {
+      const verifier::Facts facts(module, *f, sink);
+      const Explored e = explore(verifier::protocol::Program(facts));
+      out.complete = e.complete, out.stands_still = e.deadlock != nullptr, out.incomplete = e.incomplete;
+      for (const auto& b : e.breaches) out.broken.push_back(b.verdict.rule);
+      if (!e.breaches.empty()) {
+        out.at = text_of(facts.code, e.breaches[0].operation);
+        out.against = text_of(facts.code, e.breaches[0].earlier);
+      }
+    }
+  return out;
+}
+
+using Build = dsl::Kernel (*)(isa::Target, const dsl::Sizes&);
+
+std::string emitted(Build build) {
+  diag::Sink sink;
+  const auto verified = verifier::verify(
+      build(isa::sm_100a, {{"rows", 256}, {"cols", 256}, {"swizzle", 128}, {"inner", 128}, {"shift", 0}}).module, sink);
+  REQUIRE(verified);
+  return emit::emit(*verified);
+}
+
+// A kernel of tests/mutation.
+std::string file(const std::string& name) {
+  const auto bytes = harness::read_file(KILN_SOURCE_DIR "/tests/mutation/kernels/" + name + ".ptx");
+  return {bytes.begin(), bytes.end()};
+}
+
+// The text with the instruction that begins so replaced; `nth` counts from 1.
+std::string with(std::string text, const std::string& begin, const std::string& to, int nth = 1) {
+  std::size_t at = 0;
+  for (int k = 0; k < nth; ++k) at = text.find(begin, at + 1);
+  REQUIRE_MESSAGE(at != std::string::npos, begin);
+  return text.replace(at, text.find(';', at) + 1 - at, to);
+}
+
+}  // namespace
+
+TEST_CASE("the protocols of the kernels of the tree hold for every trip count") {
+  for (const Build build : {kernels::copy_tma, kernels::gemm_bf16_basic, kernels::gemm_bf16})
+    CHECK(protocol(emitted(build)).is_right());
+}
+
+TEST_CASE("so do those of kernels written by hand: rings, named barriers, scales, a cluster with multicast") {
+  for (const char* name : {"multicast", "scaled", "store_ring", "named_barrier", "dependent"}) {
+    CAPTURE(name);
+    const Protocol p = protocol(file(name));
+    CHECK_MESSAGE(p.is_right(), p.incomplete);
+  }
+}
+
+TEST_CASE("a wait that a second phase may overtake is found, with the arrival that completes it") {
+  const Protocol p = protocol(with(emitted(kernels::gemm_bf16_basic), "bar.sync 1, 128", ""));
+  REQUIRE(p.broken == std::vector{rules::Rule::mbarrier_lapped});
+  CHECK(p.at.starts_with("tcgen05.commit"));
+  CHECK(p.against.starts_with("mbarrier.try_wait"));
+}
+
+TEST_CASE("a stage that nobody frees, and a first wait for a phase that never comes, stand still") {
+  const std::string gemm = emitted(kernels::gemm_bf16);
+  CHECK(protocol(with(gemm, "tcgen05.commit", "")).stands_still);
+  CHECK(protocol(with(gemm, "xor.b32 %r27, %r22, 1", "mov.b32 %r27, %r22;")).stands_still);
+  CHECK(protocol(with(gemm, "mbarrier.arrive.expect_tx", "")).stands_still);
+}
+
+TEST_CASE("operands and accumulators that are read too early are races") {
+  const std::string gemm = emitted(kernels::gemm_bf16);
+  const Protocol operands =
+      protocol(with(gemm, "mbarrier.try_wait.parity.shared::cta.b64 %p6", "setp.eq.u32 %p6, 0, 0;"));
+  CHECK(std::count(operands.broken.begin(), operands.broken.end(), rules::Rule::race_async));
+  CHECK(operands.against.starts_with("cp.async.bulk.tensor"));
+  const Protocol accumulator =
+      protocol(with(gemm, "mbarrier.try_wait.parity.shared::cta.b64 %p9", "setp.eq.u32 %p9, 0, 0;"));
+  REQUIRE_FALSE(accumulator.broken.empty());
+  CHECK(accumulator.broken.front() == rules::Rule::race_tmem);
+  CHECK(accumulator.at.starts_with("tcgen05.mma"));  // warps 0 to 3, which load, go first here
+  CHECK(accumulator.against.starts_with("tcgen05.ld"));
+}
+
+TEST_CASE("tiles that threads store and a copy reads need the proxy fence, and their buffer the wait for its group") {
+  const std::string gemm = emitted(kernels::gemm_bf16);
+  std::string unfenced = gemm;
+  for (std::size_t at; (at = unfenced.find("fence.proxy.async")) != std::string::npos;)
+    unfenced.erase(at, unfenced.find(';', at) + 1 - at);
+  const Protocol p = protocol(unfenced);
+  CHECK(std::count(p.broken.begin(), p.broken.end(), rules::Rule::proxy_fence));
+}
+
+TEST_CASE("what is not followed is named, and no verdict") {
+  const Protocol p = protocol(file("cp_async"));
+  CHECK_FALSE(p.complete);
+  CHECK(p.incomplete == "cp.async");
+  CHECK(p.broken.empty());
+}

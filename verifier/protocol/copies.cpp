@@ -1,0 +1,116 @@
+// Asynchronous copies. Tensor copies do not say how many bytes they move: of one only its first bytes are looked at,
+// and those that a phase waits for are taken to be done when nobody can go on without.
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/tensor_copy.hpp"
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using isa::Opcode;
+
+constexpr std::uint32_t looked_at = 16;  // bytes of a box
+
+bool is_tensor(Opcode op) { return op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk_tensor; }
+
+}  // namespace
+
+// Into shared memory: a destination in each CTA of the mask, and an mbarrier there.
+void Machine::copy_in(Turn& t, int lane) {
+  const isa::Modifiers& m = t.op.modifiers;
+  const bool tensor = is_tensor(t.op.opcode);
+  const std::size_t signal = tensor ? 2 : 3;
+  const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cluster);
+  const auto barrier = place(t, t.op.arg(signal), lane, isa::Space::shared_cluster);
+  const std::uint32_t bytes =
+      tensor ? looked_at : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+  std::uint32_t ctas = 1u << to.cta;
+  if (m.multicast) ctas = std::uint32_t(number(t, t.op.arg(signal + 1), lane, 16, "the CTAs of a multicast"));
+  const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
+  for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
+    if (!(ctas >> c & 1)) continue;
+    const std::uint32_t signalled = m.multicast ? c : barrier.cta;
+    const EventId id = access_event(t, true, Proxy::async, true);
+    access(t, id, t.s.ctas[c].shared, to.address, to.address + bytes, Mask{1} << lane);
+    Barrier& b = barrier_at(t, signalled, barrier.address);
+    b.open.join(issued);
+    b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
+    if (tensor) {
+      ++b.copies;
+      continue;
+    }
+    b.tx -= bytes;
+    complete(t.s, signalled, barrier.address, t.op);
+  }
+}
+
+// Out of shared memory: a read, done when its group is waited for.
+void Machine::copy_out(Turn& t, int lane) {
+  const auto from = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
+  const std::uint32_t bytes =
+      is_tensor(t.op.opcode) ? looked_at : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+  const EventId id = access_event(t, false, Proxy::async, true);
+  access(t, id, t.cta.shared, from.address, from.address + bytes, Mask{1} << lane);
+  t.warp.copies[lane].open.add(id);
+}
+
+void Machine::wait_for_groups(Turn& t) {
+  const auto keep = std::size_t(number(t, t.op.arg(0), t.leader(), 32, "the groups that may go on"));
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    auto& groups = t.warp.copies[l].committed;
+    while (groups.size() > keep) {
+      groups.front().each([&](EventId e) { learn(t.warp, Mask{1} << l, e); });
+      groups.erase(groups.begin());
+    }
+  }
+}
+
+// Tensor copies are done where that lets a phase complete. True when one did.
+bool Machine::settle_copies(State& s) {
+  bool moved = false;
+  for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
+    for (auto& [address, b] : s.ctas[c].mbarriers) {
+      if (b.pending != 0 || b.tx <= 0 || b.copies == 0) continue;
+      b.tx = 0;
+      complete(s, c, address, *b.last);
+      moved = true;
+    }
+  return moved;
+}
+
+Machine::Status Machine::copy(Turn& t) {
+  const isa::Modifiers& m = t.op.modifiers;
+  switch (t.op.opcode) {
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk:
+    case Opcode::cp_reduce_async_bulk_tensor:
+      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
+        const int l = std::countr_zero(lanes);
+        const bool signals = m.completion == isa::Completion::mbarrier;
+        if (signals && !isa::is_shared(m.spaces[1]))
+          copy_in(t, l);
+        else if (!signals)
+          copy_out(t, l);
+        else
+          throw Unfollowed{"a copy from CTA to CTA", &t.op};
+      }
+      return Status::next;
+    case Opcode::cp_async_bulk_commit_group:
+      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
+        CopyGroups& g = t.warp.copies[std::countr_zero(lanes)];
+        g.committed.push_back(std::move(g.open));
+        g.open = {};
+      }
+      return Status::next;
+    case Opcode::cp_async_bulk_wait_group: wait_for_groups(t); return Status::next;
+    case Opcode::cp_async_bulk_prefetch:
+    case Opcode::cp_async_bulk_prefetch_tensor: return Status::next;
+    default: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
+  }
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,63 @@
+// What threads and barriers know: sets of events, an event being an access, the end of an asynchronous operation or the
+// completion of a phase. Events that nothing refers to any more are numbered anew, so sets stay small.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace kiln::verifier::protocol {
+
+using EventId = std::uint32_t;
+
+class EventSet {
+ public:
+  bool has(EventId e) const { return e / 64 < words_.size() && (words_[e / 64] >> e % 64 & 1) != 0; }
+  void add(EventId e) {
+    if (words_.size() <= e / 64) words_.resize(e / 64 + 1);
+    words_[e / 64] |= std::uint64_t{1} << e % 64;
+  }
+  void join(const EventSet& o) {
+    if (words_.size() < o.words_.size()) words_.resize(o.words_.size());
+    for (std::size_t i = 0; i < o.words_.size(); ++i) words_[i] |= o.words_[i];
+  }
+  bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](std::uint64_t w) { return w == 0; });
+  }
+  /// Calls f(EventId) for each event in rising order.
+  template <class F>
+  void each(F f) const {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      for (std::uint64_t w = words_[i]; w; w &= w - 1) f(EventId(i * 64 + std::size_t(std::countr_zero(w))));
+  }
+  /// The events that `number` keeps, under their new numbers; ~0 forgets one.
+  EventSet renumbered(const std::vector<EventId>& number) const {
+    EventSet out;
+    each([&](EventId e) {
+      if (number[e] != ~EventId{0}) out.add(number[e]);
+    });
+    return out;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_{};
+};
+
+/// What a thread knows to have happened, what of it lies before a proxy fence that it knows of, and what comes before
+/// in time whether or not it may be relied on: the end of a copy comes behind all that came before its issue.
+struct Clock {
+  EventSet seen{};
+  EventSet fenced{};
+  EventSet before{};
+
+  void join(const Clock& o) { seen.join(o.seen), fenced.join(o.fenced), before.join(o.before); }
+  /// What is left of it where nothing is released.
+  Clock relaxed() const {
+    Clock out;
+    out.before = before;
+    return out;
+  }
+};
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,53 @@
+#include "verifier/protocol/explore.hpp"
+
+#include <unordered_set>
+
+#include "verifier/protocol/key.hpp"
+
+namespace kiln::verifier::protocol {
+
+Explored explore(const Program& program, std::uint64_t most_states) {
+  Explored out;
+  Machine machine(program);
+  std::unordered_set<std::string> known;
+  std::vector<State> open{machine.start()};
+  while (!open.empty()) {
+    State s = std::move(open.back());
+    open.pop_back();
+    const Stop stop = machine.run(s);
+    ++out.states;
+    if (stop.kind == Stop::Kind::unfollowed || out.states > most_states) {
+      out.incomplete = stop.kind == Stop::Kind::unfollowed ? stop.what : "too many ways to go";
+      out.where = stop.operation;
+      break;
+    }
+    if (stop.kind == Stop::Kind::deadlock && machine.assumptions().may_contradict(s)) {
+      out.incomplete = "whether all that is taken for granted on the way to a standstill can be";
+      out.where = stop.operation;
+      break;
+    }
+    if (stop.kind == Stop::Kind::deadlock) {
+      out.deadlock = stop.operation;
+      out.last = std::move(s);
+      break;
+    }
+    if (stop.kind == Stop::Kind::finished) continue;
+    forget(s);
+    if (!known.insert(key(s, program, machine)).second) continue;
+    for (const bool holds : {false, true}) {
+      State next = s;
+      machine.assumptions().assume(next, stop.choice, holds);
+      for (Cta& cta : next.ctas)
+        for (Warp& w : cta.warps)
+          for (Fragment& f : w.fragments)
+            if (f.wait.kind == Wait::Kind::choice) f.wait = {};
+      open.push_back(std::move(next));
+    }
+  }
+  out.complete = out.incomplete.empty() && !out.deadlock;
+  out.breaches = machine.breaches();
+  out.steps = machine.steps();
+  return out;
+}
+
+}  // namespace kiln::verifier::protocol

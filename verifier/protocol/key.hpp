@@ -1,0 +1,17 @@
+// States that go on in the same way have the same key: events that nothing refers to are forgotten, registers count
+// while somebody may still read them, and a loop's counter counts by how far it is from what is known of its bound.
+#pragma once
+
+#include <string>
+
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+
+/// Forgets events that nothing refers to and numbers the others by where they are found.
+void forget(State&);
+
+/// The key of a state that has been through forget().
+std::string key(const State&, const Program&, Machine&);
+
+}  // namespace kiln::verifier::protocol

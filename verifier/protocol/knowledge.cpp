@@ -1,0 +1,89 @@
+// What lanes know, and what they hand on.
+#include <algorithm>
+
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+// Calls f(Clock&) for every group of lanes within `lanes`, groups cut to fit.
+template <class F>
+void for_groups(Warp& w, Mask lanes, F f) {
+  for (std::size_t k = 0; k < w.groups.size(); ++k) {
+    const Mask inside = w.groups[k].lanes & lanes, outside = w.groups[k].lanes & ~lanes;
+    if (!inside) continue;
+    if (outside) {
+      Group rest = w.groups[k];
+      rest.lanes = outside;
+      w.groups[k].lanes = inside;
+      w.groups.push_back(std::move(rest));
+    }
+    f(w.groups[k].clock);
+  }
+}
+
+}  // namespace
+
+EventId Machine::add_event(State& s, Event e) {
+  s.events.push_back(e);
+  return EventId(s.events.size() - 1);
+}
+
+void Machine::learn(Warp& w, Mask lanes, EventId e) {
+  for_groups(w, lanes, [&](Clock& c) { c.seen.add(e), c.before.add(e); });
+}
+
+// What lanes that make an access know of it: one lane all of it, of several each its own part.
+void Machine::made(Warp& w, Mask lanes, EventId e) {
+  if (std::has_single_bit(lanes)) return learn(w, lanes, e);
+  w.parts.push_back({e, lanes, 0});
+}
+
+Clock Machine::released(Warp& w, Mask lanes) {
+  Clock out;
+  for_groups(w, lanes, [&](Clock& c) { out.join(c); });
+  for (const Part& p : w.parts) {
+    if ((p.lanes & ~lanes) == 0) out.seen.add(p.event), out.before.add(p.event);
+    if ((p.lanes & ~p.fenced) == 0) out.fenced.add(p.event);
+  }
+  return out;
+}
+
+void Machine::acquire(Warp& w, Mask lanes, const Clock& clock) {
+  for_groups(w, lanes, [&](Clock& c) { c.join(clock); });
+  // A part that every lane knows as a whole is one no more.
+  std::erase_if(w.parts, [&](const Part& p) {
+    return std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) { return g.clock.seen.has(p.event); });
+  });
+}
+
+void Machine::fence(Warp& w, Mask lanes) {
+  for_groups(w, lanes, [&](Clock& c) { c.fenced.join(c.seen); });
+  for (Part& p : w.parts) p.fenced |= p.lanes & lanes;
+}
+
+// Lanes that meet know the same from then on.
+void Machine::meet(Warp& w, Mask lanes) {
+  const Clock all = released(w, lanes);
+  acquire(w, lanes, all);
+  std::vector<Group> rest;
+  for (Group& g : w.groups)
+    if (g.lanes & ~lanes) rest.push_back(std::move(g));
+  Group met;
+  met.lanes = lanes;
+  met.clock = all;
+  rest.push_back(std::move(met));
+  w.groups = std::move(rest);
+}
+
+bool Machine::comes_behind(const Turn& t, EventId e) {
+  return std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
+                     [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.before.has(e); });
+}
+
+bool Machine::knows(const Turn& t, EventId e) {
+  return std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
+                     [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.seen.has(e); });
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,226 @@
+#include "verifier/protocol/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/tmem.hpp"
+
+namespace kiln::verifier::protocol {
+
+using flow::TermId;
+using isa::Opcode;
+
+Machine::Machine(const Program& program)
+    : program_(program),
+      code_(program.code),
+      evaluator_(program.code, program.facts.definitions, terms_),
+      assumptions_(terms_, evaluator_) {}
+
+void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
+  if (!v.broken()) return;
+  if (state_ && assumptions_.may_contradict(*state_))
+    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", &op};
+  if (!told_.emplace(&op, v.rule).second) return;
+  breaches_.push_back({v, &op, earlier, std::move(got)});
+}
+
+State Machine::start() {
+  State s;
+  s.ctas.resize(program_.ctas);
+  const int warps = (program_.threads + lanes_per_warp - 1) / lanes_per_warp;
+  std::vector<WordId> words(program_.slots());
+  for (ir::RegisterId r = 0; r < code_.registers.size(); ++r)
+    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
+      words[slot] =
+          words_.uniform(named("unset " + code_.registers[r].name, std::min(64, isa::bits(code_.registers[r].type))));
+  for (Cta& cta : s.ctas) {
+    cta.tensor.resize(isa::tmem_lanes / 16);
+    cta.warps.resize(std::size_t(warps));
+    for (int w = 0; w < warps; ++w) {
+      const int live = std::min(lanes_per_warp, program_.threads - w * lanes_per_warp);
+      Fragment f;
+      f.lanes = live == lanes_per_warp ? all_lanes : (Mask{1} << live) - 1;
+      f.words = words;
+      cta.warps[std::size_t(w)].fragments.push_back(std::move(f));
+      cta.warps[std::size_t(w)].groups.emplace_back();
+    }
+  }
+  return s;
+}
+
+// Threads of one warp that stand at one place, and wait for nothing or for the same, are one again.
+void Machine::merge(Warp& w) {
+  for (std::size_t i = 0; i < w.fragments.size(); ++i)
+    for (std::size_t k = i + 1; k < w.fragments.size();) {
+      Fragment &a = w.fragments[i], &b = w.fragments[k];
+      const auto is_free = [](const Fragment& f) {
+        return !f.arrived && (f.wait.kind == Wait::Kind::none || f.wait.kind == Wait::Kind::lanes);
+      };
+      if (a.at != b.at || !is_free(a) || !is_free(b)) {
+        ++k;
+        continue;
+      }
+      for (std::size_t n = 0; n < a.words.size(); ++n) a.words[n] = words_.merged(a.words[n], b.words[n], a.lanes);
+      a.lanes |= b.lanes;
+      a.wait = {};
+      w.fragments.erase(w.fragments.begin() + std::ptrdiff_t(k));
+    }
+}
+
+bool Machine::may_go_on(const State& s, const Cta& cta, const Fragment& f) const {
+  switch (f.wait.kind) {
+    case Wait::Kind::none: return true;
+    case Wait::Kind::mbarrier: {
+      const auto& barriers = s.ctas[f.wait.cta].mbarriers;
+      const auto found = barriers.find(f.wait.object);
+      return found == barriers.end() || found->second.phase > f.wait.phase;
+    }
+    case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
+    case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
+    case Wait::Kind::lanes:
+    case Wait::Kind::choice: return false;
+  }
+  return false;
+}
+
+// Lets the threads of a warp that stand lowest go on. False when none can.
+bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_index) {
+  Cta& cta = s.ctas[cta_index];
+  Warp& warp = cta.warps[warp_index];
+  bool moved = false;
+  for (;;) {
+    merge(warp);
+    Fragment* next = nullptr;
+    for (Fragment& f : warp.fragments)
+      if (may_go_on(s, cta, f) && (!next || f.at < next->at)) next = &f;
+    if (!next) return moved;
+    const std::uint32_t at = next->at;
+    if (at >= code_.operations.size()) {
+      warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
+      moved = true;
+      continue;
+    }
+    next->wait = {};
+    Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
+    ++steps_;
+    const Status status = step(t);
+    if (status == Status::blocked) {
+      if (next->wait.kind == Wait::Kind::choice) return moved;
+      continue;
+    }
+    moved = true;
+    if (status == Status::next) ++next->at, next->arrived = false;
+  }
+}
+
+std::optional<bool> Machine::decide(Turn& t, TermId predicate) {
+  if (const auto v = assumptions_.holds(t.s, predicate)) return v;
+  t.f.wait = {Wait::Kind::choice, 0, 0, 0, predicate};
+  return std::nullopt;
+}
+
+// Lanes whose guard lets them execute; nothing when that has to be decided first.
+std::optional<Mask> Machine::guard_lanes(Turn& t) {
+  if (!t.op.guard) return t.f.lanes;
+  const std::uint32_t slot = program_.slot(*t.op.guard);
+  if (slot == Program::no_slot) throw Unfollowed{"the guard is not followed", &t.op};
+  const WordId word = t.f.words[slot];
+  if (const auto p = words_.shared(word, t.f.lanes)) {
+    const auto v = decide(t, *p);
+    if (!v) return std::nullopt;
+    return *v != t.op.guard_negated ? t.f.lanes : 0;
+  }
+  Mask out = 0;
+  for (Mask m = t.f.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    const auto v = decide(t, words_.at(word, l));
+    if (!v) return std::nullopt;
+    if (*v != t.op.guard_negated) out |= Mask{1} << l;
+  }
+  return out;
+}
+
+Machine::Status Machine::branch(Turn& t) {
+  if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
+  const auto taken = guard_lanes(t);
+  if (!taken) return Status::blocked;
+  const std::uint32_t target = t.op.arg(0).id;
+  if (*taken == 0) return Status::next;
+  if (*taken == t.f.lanes) return t.f.at = target, Status::jumped;
+  Fragment other = t.f;
+  other.lanes = *taken;
+  other.at = target;
+  t.f.lanes &= ~*taken;
+  ++t.f.at;
+  t.warp.fragments.push_back(std::move(other));  // t.f may be gone from here on
+  return Status::jumped;
+}
+
+Machine::Status Machine::leave(Turn& t) {
+  const auto gone = guard_lanes(t);
+  if (!gone) return Status::blocked;
+  if (*gone == 0) return Status::next;
+  if (*gone == t.f.lanes) return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
+  t.f.lanes &= ~*gone;
+  return Status::next;
+}
+
+// Waits until lanes of the warp that have not exited stand here together.
+bool Machine::converge(Turn& t, Mask needed) {
+  Mask live = 0;
+  for (const Fragment& f : t.warp.fragments) live |= f.lanes;
+  if ((needed & live & ~t.f.lanes) == 0) return true;
+  t.f.wait = {Wait::Kind::lanes, 0, 0, 0, 0};
+  return false;
+}
+
+Machine::Status Machine::step(Turn& t) {
+  switch (t.op.opcode) {
+    case Opcode::bra: return branch(t);
+    case Opcode::exit:
+    case Opcode::ret: return leave(t);
+    case Opcode::trap: return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
+    case Opcode::brx_idx:
+    case Opcode::call: throw Unfollowed{"calls and indexed branches", &t.op};
+    default: break;
+  }
+  consume_loads(t);
+  if (!program_.matters(t.at)) return Status::next;
+  const auto lanes = guard_lanes(t);
+  if (!lanes) return Status::blocked;
+  if (*lanes == 0) return Status::next;
+  t.lanes = *lanes;
+  if (is_protocol(t.op)) {
+    const Status status = synchronise(t);
+    if (status != Status::next) return status;
+  }
+  if (program_.facts.definitions.written(t.at).size() && program_.demands.matters(t.at) &&
+      !(t.op.opcode == Opcode::mbarrier_try_wait || t.op.opcode == Opcode::mbarrier_test_wait))
+    evaluate(t);
+  return Status::next;
+}
+
+Stop Machine::run(State& s) {
+  state_ = &s;
+  try {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
+        for (std::uint32_t w = 0; w < s.ctas[c].warps.size(); ++w) moved |= advance(s, c, w);
+      if (!moved) moved = settle_copies(s);
+    }
+  } catch (const Unfollowed& u) {
+    return {Stop::Kind::unfollowed, 0, u.what, u.operation};
+  }
+  Stop stop;
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments) {
+        const ir::Operation* op = &code_.operations[f.at];
+        if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, op};
+        if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, op};
+      }
+  return stop;
+}
+
+}  // namespace kiln::verifier::protocol

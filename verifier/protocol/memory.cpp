@@ -1,0 +1,121 @@
+// Accesses to shared memory, and when one is ordered before another: sim/order/README.md has the model.
+#include <algorithm>
+#include <bit>
+
+#include "ptx/rules/memory.hpp"
+#include "ptx/rules/order.hpp"
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using isa::Opcode;
+
+constexpr int matrix_row_bytes = 16;
+
+// Bytes that one lane touches.
+std::uint32_t bytes_of(const ir::Operation& op) {
+  if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
+  const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
+  return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
+}
+
+}  // namespace
+
+// A shared address names a CTA of the cluster in its upper byte; without .shared::cluster it is the thread's own.
+Machine::SharedPlace Machine::place(const Turn& t, const ir::Argument& a, int lane, isa::Space space) {
+  const std::uint64_t address = number(t, a, lane, 64, "a shared address");
+  SharedPlace p{t.cta_index, std::uint32_t(address & flow::shared_window_mask)};
+  if (space == isa::Space::shared_cluster) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
+  if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an address of a CTA outside the cluster", &t.op};
+  return p;
+}
+
+EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) {
+  return add_event(t.s, {Event::Kind::access, &t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes, 0});
+}
+
+rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {
+  const Event& earlier = t.s.events[e.event];
+  if (!earlier.writes && !later.writes) return rules::legal;
+  const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
+  if (earlier.is_async || later.proxy == Proxy::tensor) {
+    if (knows(t, e.event)) return rules::legal;
+    if (same_warp && !earlier.is_async && (e.lanes & ~lanes) == 0) return rules::legal;
+    if (earlier.proxy == Proxy::tensor && later.proxy == Proxy::tensor) {
+      // What one thread gives the tensor core is done in order.
+      const auto mine = t.warp.tensor.find(t.leader());
+      const bool piped = later.is_async && mine != t.warp.tensor.end() && mine->second.has(e.event);
+      return piped ? rules::legal : rules::race_tmem(false);
+    }
+    return rules::race_async(false);
+  }
+  const bool own = same_warp && (e.lanes & ~lanes) == 0;
+  if (!own && !knows(t, e.event)) return rules::race(false);
+  if (later.proxy == Proxy::generic || !earlier.writes) return rules::legal;
+  const bool fenced =
+      std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
+                  [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.fenced.has(e.event); }) ||
+      std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
+                  [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
+  return rules::proxy_fence(fenced);
+}
+
+void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
+  const Event later = t.s.events[id];
+  for_cells(memory, first, end, [&](Cell& c) {
+    for (const std::vector<Toucher>* list : {&c.writers, &c.readers})
+      for (const Toucher& e : *list) {
+        if (e.event == id) continue;
+        const rules::Verdict v = judge(t, e, lanes, later);
+        if (v.broken()) breach(v, t.op, t.s.events[e.event].operation);
+      }
+    const auto add = [&](std::vector<Toucher>& list) {
+      for (Toucher& e : list)
+        if (e.event == id) {
+          e.lanes |= lanes;
+          return;
+        }
+      list.push_back({id, lanes});
+    };
+    if (later.writes) {
+      std::erase_if(c.writers, [&](const Toucher& e) { return e.event != id; });
+      c.readers.clear();
+      return add(c.writers);
+    }
+    // Who knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
+    std::erase_if(c.readers, [&](const Toucher& e) {
+      const Event& old = t.s.events[e.event];
+      return e.event != id && old.cta == t.cta_index && old.warp == t.warp_index && old.proxy == later.proxy &&
+             old.is_async == later.is_async && !(e.lanes & ~lanes);
+    });
+    add(c.readers);
+  });
+}
+
+// Loads and stores by threads. What they store is kept where it is a word.
+void Machine::touch_shared(Turn& t) {
+  const isa::Modifiers& m = t.op.modifiers;
+  const bool loads = t.op.opcode == Opcode::ld || t.op.opcode == Opcode::ldmatrix;
+  const ir::Argument& address = t.op.arg(loads || t.op.opcode == Opcode::atom ? 1 : 0);
+  std::uint32_t bytes = bytes_of(t.op);
+  std::optional<EventId> id;
+  for (Mask mask = t.lanes; mask; mask &= mask - 1) {
+    const int l = std::countr_zero(mask);
+    if (m.space() == isa::Space::generic) {
+      // A generic address that is no number is taken to be one of global memory.
+      if (!terms_.value(read(t, address, l, 64))) continue;
+    }
+    const auto p = place(t, address, l, m.space());
+    if (!id) id = access_event(t, !loads, Proxy::generic, false);
+    Cta& owner = t.s.ctas[p.cta];
+    access(t, *id, owner.shared, p.address, p.address + bytes, Mask{1} << l);
+    if (loads) continue;
+    for (std::uint32_t at = p.address; at < p.address + bytes; ++at) owner.stored.erase(at);
+    if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && t.op.arg(1).kind != ir::Argument::Kind::real)
+      owner.stored[p.address][int(bytes)] = read(t, t.op.arg(1), l, int(bytes) * 8);
+  }
+  if (id) made(t.warp, t.lanes, *id);
+}
+
+}  // namespace kiln::verifier::protocol

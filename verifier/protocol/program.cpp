@@ -1,0 +1,212 @@
+#include "verifier/protocol/program.hpp"
+
+#include <algorithm>
+
+#include "verifier/mma.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using isa::Opcode;
+using isa::Unit;
+
+bool is_shared_access(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::ld:
+    case Opcode::st:
+    case Opcode::atom:
+    case Opcode::red: return isa::is_shared(op.modifiers.space()) || op.modifiers.space() == isa::Space::generic;
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+    case Opcode::st_async:
+    case Opcode::red_async: return true;
+    default: return false;
+  }
+}
+
+// A scalar that may be an address or a counter goes through shared memory as it is; what is stored by the vector is
+// data.
+bool hands_on_a_word(const ir::Operation& op) {
+  return op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
+         !isa::is_floating(op.modifiers.type()) && isa::bits(op.modifiers.type()) >= 32;
+}
+
+// Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
+bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
+  const auto is = [&](std::size_t i) { return i < op.arguments.size() && &a == &op.arguments[i]; };
+  switch (op.opcode) {
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
+    case Opcode::cp_async_bulk: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
+    case Opcode::cp_async_bulk_prefetch:
+    case Opcode::cp_async_bulk_prefetch_tensor: return true;
+    default: break;
+  }
+  if (const auto mma = mma_operands(op)) return &a == mma->enable_input_d || &a == mma->scale_input_d;
+  return false;
+}
+
+void add_roots(const ir::Operation& op, flow::Demands::Wanted& out) {
+  if (!is_protocol(op)) return;
+  if (op.guard) out.registers.push_back(*op.guard);
+  // Addresses count, and what else says how much and on whom; data does not, unless it may be a word of the protocol.
+  const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
+                          op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
+  const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
+  for (const ir::Argument& a : op.arguments) {
+    const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
+    const bool is_address = a.kind == ir::Argument::Kind::address;
+    if (is_about_data(op, a)) continue;
+    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on_a_word(op)))
+      out.arguments.push_back(&a);
+  }
+}
+
+}  // namespace
+
+bool is_protocol(const ir::Operation& op) {
+  switch (isa::unit(op.opcode)) {
+    case Unit::barrier:
+    case Unit::mbarrier:
+    case Unit::async_copy:
+    case Unit::tcgen05: return true;
+    default: break;
+  }
+  switch (op.opcode) {
+    case Opcode::bar_warp_sync:
+    case Opcode::fence_proxy:
+    case Opcode::membar_proxy:
+    case Opcode::exit:
+    case Opcode::ret: return true;
+    default: return is_shared_access(op);
+  }
+}
+
+Program::Program(const Facts& f)
+    : facts(f), code(f.code), demands(f.code, f.definitions, f.known, add_roots), matters_(f.code.operations.size()) {
+  measure();
+  place_shared();
+  // What decides a branch that matters matters, and with it may other branches.
+  find_ways();
+  for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
+    demands = flow::Demands(code, f.definitions, f.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
+      add_roots(op, out);
+      if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
+    });
+    find_ways();
+  }
+  number_registers();
+  find_live();
+}
+
+// Threads of the CTA and CTAs of the cluster, as the kernel's directives say.
+void Program::measure() {
+  const auto product = [](const ir::Performance* p, std::uint32_t* extents) {
+    std::uint64_t n = 1;
+    for (std::size_t k = 0; k < p->values.size() && k < 3; ++k) {
+      n *= std::uint64_t(p->values[k]);
+      if (extents) extents[k] = std::uint32_t(p->values[k]);
+    }
+    return n;
+  };
+  if (const ir::Performance* p = code.function->find("reqntid"))
+    threads = int(product(p, nullptr));
+  else if (const ir::Performance* q = code.function->find("maxntid"))
+    threads = int(product(q, nullptr));
+  if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(p, cluster));
+}
+
+void Program::place_shared() {
+  addresses_.assign(code.symbols.size(), 0);
+  std::uint64_t end = 0;
+  const auto place = [&](bool dynamic) {
+    for (std::size_t k = 0; k < code.symbols.size(); ++k) {
+      const ir::Variable& v = *code.symbols[k].variable;
+      if (!isa::is_shared(v.space) || (v.linkage == ir::Linkage::external) != dynamic) continue;
+      end = (end + v.alignment() - 1) / v.alignment() * v.alignment();
+      addresses_[k] = std::uint32_t(end);
+      if (!dynamic) end += v.bytes();  // dynamic variables share one place
+    }
+  };
+  place(false);
+  place(true);
+}
+
+// A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
+void Program::find_ways() {
+  const flow::Cfg& cfg = facts.cfg;
+  std::vector<bool> busy(cfg.blocks.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    matters_[i] = is_protocol(code.operations[i]) || demands.matters(i);
+    if (matters_[i]) busy[cfg.block_of(i)] = true;
+  }
+  ways_.assign(code.operations.size(), no_slot);
+  deciding_.clear();
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    if (code.operations[i].opcode != Opcode::bra || !code.operations[i].guard) continue;
+    const flow::BlockId from = cfg.block_of(i), meet = cfg.post_dominator(from);
+    bool quiet = meet != flow::no_block;
+    const std::vector<bool> between =
+        cfg.reached_from(from, [&](std::uint32_t e) { return cfg.edges[e].from != meet; });
+    for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) quiet &= b == meet || !between[b] || !busy[b];
+    if (quiet)
+      ways_[i] = cfg.blocks[meet].first;
+    else
+      deciding_.insert(i);
+  }
+}
+
+std::optional<std::uint32_t> Program::way_around(std::uint32_t branch) const {
+  return ways_[branch] == no_slot ? std::nullopt : std::optional(ways_[branch]);
+}
+
+// From what is live behind an operation to what is live before it. An operation that does not count reads nothing.
+void Program::step_back(std::uint32_t i, std::vector<bool>& live) const {
+  const ir::Operation& op = code.operations[i];
+  if (!op.guard)
+    for (const ir::RegisterId r : facts.definitions.written(i))
+      if (slot_[r] != no_slot) live[slot_[r]] = false;
+  const bool decides = op.opcode == Opcode::bra && ways_[i] == no_slot;
+  if (!matters_[i] && !decides) return;
+  for (const ir::RegisterId r : facts.definitions.read(i))
+    if (slot_[r] != no_slot) live[slot_[r]] = true;
+}
+
+void Program::find_live() {
+  const flow::Cfg& cfg = facts.cfg;
+  live_out_.assign(cfg.blocks.size(), std::vector<bool>(slots_));
+  std::vector<std::vector<bool>> in(cfg.blocks.size(), std::vector<bool>(slots_));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto b = flow::BlockId(cfg.blocks.size()); b-- > 0;) {
+      std::vector<bool>& out = live_out_[b];
+      for (const std::uint32_t e : cfg.blocks[b].out)
+        for (std::uint32_t k = 0; k < slots_; ++k)
+          if (in[cfg.edges[e].to][k]) out[k] = true;
+      std::vector<bool> live = out;
+      for (std::uint32_t i = cfg.blocks[b].last; i-- > cfg.blocks[b].first;) step_back(i, live);
+      if (live == in[b]) continue;
+      in[b] = std::move(live);
+      changed = true;
+    }
+  }
+}
+
+std::vector<ir::RegisterId> Program::live(std::uint32_t operation) const {
+  if (operation >= code.operations.size()) return {};
+  const flow::BasicBlock& block = facts.cfg.blocks[facts.cfg.block_of(operation)];
+  std::vector<bool> live = live_out_[facts.cfg.block_of(operation)];
+  for (std::uint32_t i = block.last; i-- > operation;) step_back(i, live);
+  std::vector<ir::RegisterId> out;
+  for (ir::RegisterId r = 0; r < slot_.size(); ++r)
+    if (slot_[r] != no_slot && live[slot_[r]]) out.push_back(r);
+  return out;
+}
+
+void Program::number_registers() {
+  slot_.assign(code.registers.size(), no_slot);
+  for (ir::RegisterId r = 0; r < code.registers.size(); ++r)
+    if (demands.of(r).any()) slot_[r] = slots_++;
+}
+
+}  // namespace kiln::verifier::protocol

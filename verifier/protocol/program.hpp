@@ -1,0 +1,60 @@
+// What a run needs to know of a kernel beforehand: its slice, its branches, its shared memory, its CTA and cluster.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ptx/flow/demand.hpp"
+#include "verifier/facts.hpp"
+
+namespace kiln::verifier::protocol {
+
+/// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and
+/// tensor memory, and the values that these hang on.
+class Program {
+ public:
+  explicit Program(const Facts&);
+
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+
+  const Facts& facts;
+  const ir::Code& code;
+  flow::Demands demands;
+  int threads = 0;         // of the CTA; 0: the kernel does not say
+  std::uint32_t ctas = 1;  // of the cluster
+  std::uint32_t cluster[3] = {1, 1, 1};
+
+  std::uint32_t slots() const { return slots_; }
+  /// Where a register of the slice is kept; no_slot for others.
+  std::uint32_t slot(ir::RegisterId r) const { return slot_[r]; }
+  /// The operation is one of the protocol, or makes a value that it hangs on.
+  bool matters(std::uint32_t operation) const { return matters_[operation]; }
+  /// Where threads are behind a branch when it does not matter which way they take: nothing happens in between.
+  std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
+  /// Registers of the slice that may be read from an operation on before they are written.
+  std::vector<ir::RegisterId> live(std::uint32_t operation) const;
+  /// The address of a shared variable within the CTA's window.
+  std::uint32_t address(std::uint32_t symbol) const { return addresses_[symbol]; }
+
+ private:
+  void number_registers();
+  void place_shared();
+  void measure();
+  void find_ways();
+  void find_live();
+  void step_back(std::uint32_t operation, std::vector<bool>& live) const;
+
+  std::uint32_t slots_ = 0;
+  std::vector<std::uint32_t> slot_, addresses_;
+  std::vector<std::uint8_t> matters_;
+  std::vector<std::uint32_t> ways_;
+  std::set<std::uint32_t> deciding_{};         // branches that matter
+  std::vector<std::vector<bool>> live_out_{};  // by block, by slot
+};
+
+/// An operation of the protocol itself.
+bool is_protocol(const ir::Operation&);
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,143 @@
+// What an abstract run has come to: where the threads of each warp stand, what their registers hold, what the barriers
+// have seen, and who touched which bytes last. Copied wherever a run may go two ways.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "ptx/ir/code.hpp"
+#include "verifier/protocol/events.hpp"
+#include "verifier/protocol/words.hpp"
+
+namespace kiln::verifier::protocol {
+
+enum class Proxy : std::uint8_t { generic, async, tensor };
+
+/// What an event is.
+struct Event {
+  enum class Kind : std::uint8_t { none, access, phase, observation };
+  Kind kind = Kind::none;
+  const ir::Operation* operation = nullptr;
+  std::uint32_t cta = 0, warp = 0;
+  Mask lanes = 0;
+  Proxy proxy = Proxy::generic;
+  bool is_async = false;  // access: it is over when somebody says so, not when its instruction is
+  bool writes = false;
+  EventId accumulator = 0;
+};
+
+/// What touched an interval of a memory last.
+struct Toucher {
+  EventId event = 0;
+  Mask lanes = 0;
+  bool operator==(const Toucher&) const = default;
+};
+struct Cell {
+  std::uint32_t end = 0;
+  std::vector<Toucher> writers{};  // at most one event; of several lanes
+  std::vector<Toucher> readers{};
+};
+/// Intervals of a memory by their first byte; what was never touched has none.
+using Intervals = std::map<std::uint32_t, Cell>;
+
+/// Why threads do not go on.
+struct Wait {
+  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, choice };
+  Kind kind = Kind::none;
+  std::uint32_t cta = 0;
+  std::uint32_t object = 0;  // address or number
+  std::uint64_t phase = 0;   // phase or generation that must be complete
+  flow::TermId choice = 0;   // the predicate that is not decided
+};
+
+/// Threads of a warp that stand at one instruction.
+struct Fragment {
+  Mask lanes = 0;
+  std::uint32_t at = 0;  // operation
+  bool arrived = false;  // at the barrier where it stands
+  std::uint32_t cluster_token = 0;
+  std::uint32_t spun = ~std::uint32_t{0};  // operation whose wait has just failed
+  Wait wait{};
+  std::vector<WordId> words{};  // by register of the slice
+};
+
+/// Lanes that know the same.
+struct Group {
+  Mask lanes = all_lanes;
+  Clock clock{};
+};
+
+/// An event of several lanes of which each knows its own part alone; the lanes that have fenced their part.
+struct Part {
+  EventId event = 0;
+  Mask lanes = 0, fenced = 0;
+};
+
+/// Bulk copies of one lane.
+struct CopyGroups {
+  EventSet open{};
+  std::vector<EventSet> committed{};
+};
+
+struct PendingLoad {
+  EventId event = 0;
+  std::vector<ir::RegisterId> registers{};
+};
+
+struct Warp {
+  std::vector<Fragment> fragments{};
+  std::vector<Group> groups{};
+  std::vector<Part> parts{};
+  std::map<int, CopyGroups> copies{};  // by lane
+  std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
+  std::vector<PendingLoad> loads{};
+  EventSet stores{};  // tcgen05.st not waited for
+};
+
+struct Barrier {
+  std::uint64_t phase = 0;
+  std::uint32_t expected = 0, pending = 0;
+  std::int64_t tx = 0;
+  Clock open{}, published{};
+  EventId completed = 0, before = 0;  // the latest completion and the one before; 0: none yet
+  std::uint32_t copies = 0;           // of unknown size, in the current phase
+  EventSet observers{};               // observations of the latest completed phase
+  const ir::Operation* last = nullptr;
+};
+
+struct NamedBarrier {
+  std::uint32_t generation = 0, arrived = 0, expected = 0;
+  Clock open{}, published{};
+};
+
+struct Allocation {
+  std::uint32_t columns = 0;
+  const ir::Operation* operation = nullptr;
+};
+
+struct Cta {
+  std::vector<Warp> warps{};
+  std::map<std::uint32_t, Barrier> mbarriers{};
+  std::map<std::uint32_t, NamedBarrier> barriers{};
+  std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
+  Intervals shared{};
+  std::vector<Intervals> tensor{};                    // by block of 16 lanes: columns
+  std::map<std::uint32_t, Allocation> allocations{};  // by first column
+};
+
+/// What is assumed of a word: it lies between two numbers, as an unsigned one and as a signed one.
+struct Range {
+  std::uint64_t least = 0, most = 0;
+  std::int64_t signed_least = 0, signed_most = 0;
+};
+
+struct State {
+  std::vector<Cta> ctas{};
+  NamedBarrier cluster{};
+  std::vector<Event> events{Event{}};      // event 0 is none
+  std::map<flow::TermId, bool> decided{};  // predicates
+  std::map<flow::TermId, Range> ranges{};
+};
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,159 @@
+// tcgen05: allocation, the tensor core's queue, loads and stores.
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/isa/tmem.hpp"
+#include "ptx/rules/tcgen05_order.hpp"
+#include "verifier/mma.hpp"
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using isa::Opcode;
+
+constexpr std::uint32_t looked_at = 16;  // bytes at the front of an operand in shared memory
+constexpr int block_lanes = 16;
+constexpr std::uint64_t column_mask = 0xFFFF;
+
+bool is_pair(const ir::Operation& op) { return op.modifiers.cta_group == isa::CtaGroup::two; }
+
+}  // namespace
+
+// Columns come from the front; the address goes to shared memory.
+void Machine::allocate(Turn& t) {
+  const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns of an allocation"));
+  std::uint32_t first = 0;
+  for (const auto& [at, a] : t.cta.allocations) {
+    if (at >= first + columns) break;
+    first = at + a.columns;
+  }
+  if (first + columns > std::uint32_t(isa::tmem_columns)) {
+    t.f.wait = {Wait::Kind::lanes, 0, 0, 0, 0};
+    throw Unfollowed{"an allocation that waits for another to be freed", &t.op};
+  }
+  t.cta.allocations[first] = {columns, &t.op};
+  const auto to = place(t, t.op.arg(0), t.leader(), isa::Space::shared_cta);
+  const EventId id = access_event(t, true, Proxy::generic, false);
+  access(t, id, t.cta.shared, to.address, to.address + 4, t.lanes);
+  learn(t.warp, t.lanes, id);
+  t.cta.stored[to.address] = {{4, terms_.constant(first, 32)}};
+}
+
+void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footprint& print) {
+  const std::uint64_t address = number(t, *print.address, t.leader(), 32, "an address of tensor memory");
+  const auto first = std::uint32_t(address & column_mask) + std::uint32_t(print.columns.first);
+  const std::uint32_t end = first + std::uint32_t(print.columns.count);
+  int from = 0, until = isa::tmem_lanes / block_lanes;
+  if (print.role == Footprint::Role::data) {
+    const int lane = int(address >> 16 & (isa::tmem_lanes - 1));
+    from = lane / block_lanes;
+    until = from + (print.half_lanes ? 1 : 2);
+  }
+  for (int block = from; block < until; ++block)
+    access(t, id, t.s.ctas[cta].tensor[std::size_t(block)], first, end, t.lanes);
+}
+
+// tcgen05.mma, cp and shift: operands are read and D is written some time later, in the order of issue.
+void Machine::multiply(Turn& t) {
+  const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
+  EventSet& queue = t.warp.tensor[t.leader()];
+  std::vector<const ir::Argument*> descriptors;
+  if (const auto mma = mma_operands(t.op)) {
+    if (!mma->form.a_in_tmem) descriptors.push_back(&mma->a);
+    descriptors.push_back(&mma->b);
+  } else if (t.op.opcode == Opcode::tcgen05_cp) {
+    descriptors.push_back(&t.op.arg(1));
+  }
+  const std::vector<Footprint> prints = footprints(program_.facts, t.op);
+  for (std::uint32_t k = 0; k < members; ++k) {
+    const std::uint32_t cta = t.cta_index ^ k;
+    for (const ir::Argument* d : descriptors) {
+      const auto bits = terms_.bits(read(t, *d, t.leader(), 64));
+      if (!bits.knows(0x3FFF)) throw Unfollowed{"the address in a descriptor is not known", &t.op};
+      const std::uint32_t start = isa::unpack_shared(bits.one).start;
+      const EventId id = access_event(t, false, Proxy::async, true);
+      access(t, id, t.s.ctas[cta].shared, start, start + looked_at, t.lanes);
+      queue.add(id);
+    }
+    for (const Footprint& print : prints) {
+      const bool writes = print.role == Footprint::Role::d || print.role == Footprint::Role::copied ||
+                          print.role == Footprint::Role::shifted;
+      const EventId id = access_event(t, writes, Proxy::tensor, true);
+      touch_tensor(t, id, cta, print);
+      queue.add(id);
+    }
+  }
+}
+
+void Machine::commit(Turn& t) {
+  const int l = t.leader();
+  Clock clock = released(t.warp, t.lanes);
+  clock.seen.join(t.warp.tensor[l]), clock.before.join(t.warp.tensor[l]);
+  const auto p = place(t, t.op.arg(0), l, isa::Space::shared_cluster);
+  std::uint32_t ctas = 1u << p.cta;
+  if (t.op.modifiers.multicast) ctas = std::uint32_t(number(t, t.op.arg(1), l, 16, "the CTAs of a commit"));
+  for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c)
+    if (ctas >> c & 1) arrive(t, c, p.address, 1, clock);
+}
+
+// ld and st by a warp.
+void Machine::move_data(Turn& t) {
+  const bool loads = isa::is_tensor_load(t.op.opcode);
+  for (const Footprint& print : footprints(program_.facts, t.op)) {
+    const EventId id = access_event(t, !loads, Proxy::tensor, true);
+    touch_tensor(t, id, t.cta_index, print);
+    if (!loads) {
+      t.warp.stores.add(id);
+      continue;
+    }
+    const auto written = program_.facts.definitions.written(t.at);
+    t.warp.loads.push_back({id, {written.begin(), written.end()}});
+  }
+}
+
+// A load of which every register was used is done.
+void Machine::consume_loads(Turn& t) {
+  if (t.warp.loads.empty()) return;
+  for (const ir::RegisterId r : program_.facts.code.read(t.op))
+    for (PendingLoad& p : t.warp.loads) std::erase(p.registers, r);
+  while (!t.warp.loads.empty() && t.warp.loads.front().registers.empty()) {
+    learn(t.warp, all_lanes, t.warp.loads.front().event);
+    t.warp.loads.erase(t.warp.loads.begin());
+  }
+}
+
+Machine::Status Machine::tensor(Turn& t) {
+  if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
+  switch (t.op.opcode) {
+    case Opcode::tcgen05_alloc: allocate(t); break;
+    case Opcode::tcgen05_dealloc: {
+      const auto first = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "what is freed") & column_mask);
+      const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
+      const EventId id = access_event(t, true, Proxy::tensor, false);
+      for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
+      for (Intervals& block : t.cta.tensor) block.clear();
+      t.cta.allocations.erase(first);
+      break;
+    }
+    case Opcode::tcgen05_commit: commit(t); break;
+    case Opcode::tcgen05_ld:
+    case Opcode::tcgen05_ld_red:
+    case Opcode::tcgen05_st: move_data(t); break;
+    case Opcode::tcgen05_wait_ld:
+      for (const PendingLoad& p : t.warp.loads) learn(t.warp, t.lanes, p.event);
+      t.warp.loads.clear();
+      break;
+    case Opcode::tcgen05_wait_st:
+      t.warp.stores.each([&](EventId e) { learn(t.warp, t.lanes, e); });
+      t.warp.stores = {};
+      break;
+    default:
+      if (rules::is_pipelined(t.op.opcode)) multiply(t);
+      break;  // fences and permits
+  }
+  return Status::next;
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,252 @@
+// The words that operations make: evaluated once where all lanes have the same operands, else lane by lane.
+#include <algorithm>
+#include <bit>
+
+#include "verifier/protocol/machine.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using flow::TermId;
+using ir::Special;
+using isa::Opcode;
+using Kind = ir::Argument::Kind;
+
+bool differs_by_lane(Special s) {
+  switch (s) {
+    case Special::tid_x:
+    case Special::tid_y:
+    case Special::tid_z:
+    case Special::laneid:
+    case Special::lanemask_eq:
+    case Special::lanemask_le:
+    case Special::lanemask_lt:
+    case Special::lanemask_ge:
+    case Special::lanemask_gt: return true;
+    default: return false;
+  }
+}
+
+int width_of(isa::ScalarType t) { return std::clamp(isa::bits(t), 1, 64); }
+
+}  // namespace
+
+// Operands as one lane has them.
+class Machine::Reader final : public flow::OperandTerms {
+ public:
+  Reader(Machine& machine, const Turn& turn, int lane) : machine_(machine), turn_(turn), lane_(lane) {}
+  TermId term(const ir::Argument& a, int width) override { return machine_.read(turn_, a, lane_, width); }
+
+ private:
+  Machine& machine_;
+  const Turn& turn_;
+  int lane_;
+};
+
+TermId Machine::named(const std::string& name, int width, std::span<const TermId> operands) {
+  return terms_.atom(evaluator_.name(name), operands, width);
+}
+
+TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
+  const auto s = Special(a.id);
+  const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane);
+  const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
+  std::uint64_t x = std::uint64_t(program_.threads), y = 1;
+  if (const ir::Performance* p = code_.function->find("reqntid"); p && !p->values.empty()) {
+    x = std::uint64_t(p->values[0]);
+    if (p->values.size() > 1) y = std::uint64_t(p->values[1]);
+  }
+  switch (s) {
+    case Special::tid_x: return constant(thread % x);
+    case Special::tid_y: return constant(thread / x % y);
+    case Special::tid_z: return constant(thread / x / y);
+    case Special::laneid: return constant(std::uint64_t(lane));
+    case Special::lanemask_eq: return constant(std::uint64_t{1} << lane);
+    case Special::lanemask_lt: return constant((std::uint64_t{1} << lane) - 1);
+    case Special::lanemask_le: return constant((std::uint64_t{2} << lane) - 1);
+    case Special::lanemask_gt: return constant(0xFFFFFFFFu & ~((std::uint64_t{2} << lane) - 1));
+    case Special::lanemask_ge: return constant(0xFFFFFFFFu & ~((std::uint64_t{1} << lane) - 1));
+    case Special::warp_size: return constant(lanes_per_warp);
+    case Special::cluster_ctarank: return constant(t.cta_index);
+    case Special::cluster_nctarank: return constant(program_.ctas);
+    case Special::cluster_ctaid_x: return constant(t.cta_index % program_.cluster[0]);
+    case Special::cluster_ctaid_y: return constant(t.cta_index / program_.cluster[0] % program_.cluster[1]);
+    case Special::cluster_ctaid_z: return constant(t.cta_index / program_.cluster[0] / program_.cluster[1]);
+    case Special::cluster_nctaid_x: return constant(program_.cluster[0]);
+    case Special::cluster_nctaid_y: return constant(program_.cluster[1]);
+    case Special::cluster_nctaid_z: return constant(program_.cluster[2]);
+    case Special::ctaid_x:
+    case Special::ctaid_y:
+    case Special::ctaid_z: {
+      // The cluster's place in the grid times its extent, and the CTA's place in the cluster.
+      const auto k = std::size_t(s) - std::size_t(Special::ctaid_x);
+      const std::uint64_t inside[] = {t.cta_index % program_.cluster[0],
+                                      t.cta_index / program_.cluster[0] % program_.cluster[1],
+                                      t.cta_index / program_.cluster[0] / program_.cluster[1]};
+      const TermId cluster = named("clusterid." + std::to_string(k), 32);
+      return terms_.add(terms_.scale(cluster, program_.cluster[k]), constant(inside[k]));
+    }
+    default: break;
+  }
+  const auto known = program_.facts.known.of(a, 64);
+  if (const auto v = known.value()) return constant(*v);
+  return terms_.atom(evaluator_.name(std::string(ir::spelling(s))), {}, 64, known);
+}
+
+TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) {
+  const auto with_offset = [&](TermId base) {
+    if (a.value == 0) return terms_.truncate(base, std::min(width, terms_.width(base)));
+    return terms_.truncate(terms_.add(base, terms_.constant(std::uint64_t(a.value), terms_.width(base))),
+                           std::min(width, terms_.width(base)));
+  };
+  switch (a.kind) {
+    case Kind::immediate: return terms_.constant(std::uint64_t(a.value), width);
+    case Kind::reg: {
+      const std::uint32_t slot = program_.slot(a.id);
+      const TermId t0 = slot == Program::no_slot ? named("unfollowed " + std::to_string(++unknowns_),
+                                                         std::min(64, isa::bits(code_.registers[a.id].type)))
+                                                 : words_.at(t.f.words[slot], lane);
+      return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(t0);
+    }
+    case Kind::special: return terms_.truncate(special(t, a, lane), width);
+    case Kind::symbol: {
+      const ir::Symbol& s = code_.symbols[a.id];
+      if (isa::is_shared(s.variable->space))
+        return with_offset(terms_.constant(std::uint64_t(t.cta_index) << isa::cluster_rank_shift | program_.address(a.id), width));
+      return with_offset(named("&" + s.variable->name, width));
+    }
+    case Kind::address:
+      if (a.count == 1) return read(t, code_.components(a)[0], lane, width);
+      break;
+    default: break;
+  }
+  return named("unfollowed " + std::to_string(++unknowns_), width);
+}
+
+// An operand that has to be a number.
+std::uint64_t Machine::number(const Turn& t, const ir::Argument& a, int lane, int width, const char* what) {
+  if (const auto v = terms_.value(read(t, a, lane, width))) return *v;
+  throw Unfollowed{std::string(what) + " is not known", &t.op};
+}
+
+void Machine::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
+  const auto written = program_.facts.definitions.written(t.at);
+  const std::uint32_t slot = program_.slot(written[result]);
+  if (slot == Program::no_slot) return;
+  WordId& word = t.f.words[slot];
+  LaneTerms all = lanes;
+  // What other lanes hold is another fragment's, or stays.
+  for (int l = 0; l < lanes_per_warp; ++l)
+    if (!(t.lanes >> l & 1))
+      all[std::size_t(l)] = t.f.lanes >> l & 1 ? words_.at(word, l) : lanes[std::size_t(t.leader())];
+  word = words_.of(all);
+}
+
+// Operations that look at other lanes or at memory. False for all others.
+bool Machine::evaluate_across(Turn& t) {
+  const auto written = program_.facts.definitions.written(t.at);
+  LaneTerms out{};
+  switch (t.op.opcode) {
+    case Opcode::elect_sync: {
+      for (int l = 0; l < lanes_per_warp; ++l) out[std::size_t(l)] = terms_.constant(l == t.leader(), 1);
+      LaneTerms leader;
+      leader.fill(terms_.constant(std::uint64_t(t.leader()), 32));
+      const bool both = written.size() == 2;
+      if (both) write(t, 0, leader);
+      write(t, both ? 1 : 0, out);
+      return true;
+    }
+    case Opcode::shfl: {
+      if (t.op.modifiers.shuffle != isa::ShuffleMode::idx) break;
+      for (int l = 0; l < lanes_per_warp; ++l) {
+        if (!(t.lanes >> l & 1)) continue;
+        const auto from = terms_.value(read(t, t.op.arg(2), l, 32)), clamp = terms_.value(read(t, t.op.arg(3), l, 32));
+        if (!from || !clamp || *clamp != 31) return false;
+        out[std::size_t(l)] = read(t, t.op.arg(1), int(*from & 31), 32);
+      }
+      write(t, 0, out);
+      return true;
+    }
+    case Opcode::activemask:
+      out.fill(terms_.constant(t.lanes, 32));
+      write(t, 0, out);
+      return true;
+    case Opcode::vote: {
+      std::uint32_t ballot = 0;
+      for (Mask m = t.lanes; m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        const auto v = terms_.value(read(t, t.op.arg(1), l, 1));
+        if (!v) return false;
+        ballot |= std::uint32_t(*v) << l;
+      }
+      const auto mode = t.op.modifiers.vote;
+      const std::uint64_t answer = mode == isa::VoteMode::ballot ? ballot
+                                   : mode == isa::VoteMode::any  ? ballot != 0
+                                   : mode == isa::VoteMode::all  ? ballot == t.lanes
+                                                                 : ballot == t.lanes || ballot == 0;
+      out.fill(terms_.constant(answer, mode == isa::VoteMode::ballot ? 32 : 1));
+      write(t, 0, out);
+      return true;
+    }
+    default: break;
+  }
+  return false;
+}
+
+// A word out of memory: what was stored there, a parameter, or a word of that place.
+void Machine::load_word(Turn& t) {
+  const auto written = program_.facts.definitions.written(t.at);
+  const isa::Space space = t.op.modifiers.space();
+  const int bytes = width_of(t.op.modifiers.type()) / 8;
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
+    LaneTerms out{};
+    for (Mask m = t.lanes; m; m &= m - 1) {
+      const int l = std::countr_zero(m);
+      const TermId address = terms_.add(read(t, t.op.arg(1), l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
+      const auto at = terms_.value(address);
+      if (isa::is_shared(space) && at) {
+        const auto& words = t.cta.stored;
+        const auto found = words.find(std::uint32_t(*at & flow::shared_window_mask));
+        if (found != words.end() && found->second.contains(bytes)) {
+          out[std::size_t(l)] = found->second.at(bytes);
+          continue;
+        }
+      }
+      const bool fixed = space == isa::Space::param || space == isa::Space::constant;
+      const std::string name = fixed ? "parameter" : "loaded " + std::to_string(++unknowns_);
+      const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
+      out[std::size_t(l)] = named(name, width, operands);
+    }
+    write(t, k, out);
+  }
+}
+
+// The words that an operation of the slice makes.
+void Machine::evaluate(Turn& t) {
+  const auto written = program_.facts.definitions.written(t.at);
+  if (written.empty()) return;
+  if (t.op.opcode == Opcode::ld) return load_word(t);
+  if (evaluate_across(t)) return;
+  bool same = true;
+  for (const ir::RegisterId r : code_.read(t.op))
+    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
+      same &= words_.shared(t.f.words[slot], t.lanes).has_value();
+  for (const ir::Argument& a : t.op.arguments) same &= a.kind != Kind::special || !differs_by_lane(Special(a.id));
+  std::vector<LaneTerms> out(written.size());
+  std::vector<TermId> results;
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    if (results.empty() || !same) {
+      Reader reader(*this, t, l);
+      results = evaluator_.results(t.at, reader);
+    }
+    for (std::size_t k = 0; k < written.size(); ++k) out[k][std::size_t(l)] = results[k];
+  }
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    if (same) out[k].fill(results[k]);
+    write(t, k, out[k]);
+  }
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,41 @@
+// The word of a register in each lane of a warp: one term for all, or one each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ptx/flow/terms.hpp"
+
+namespace kiln::verifier::protocol {
+
+using Mask = std::uint32_t;
+inline constexpr Mask all_lanes = ~Mask{0};
+inline constexpr int lanes_per_warp = 32;
+
+using LaneTerms = std::array<flow::TermId, lanes_per_warp>;
+
+/// A word of one `Words`; equal words have equal numbers.
+using WordId = std::uint32_t;
+
+class Words {
+ public:
+  WordId uniform(flow::TermId t) const { return t << 1; }
+  /// The word whose lanes have these terms.
+  WordId of(const LaneTerms& lanes);
+
+  bool is_uniform(WordId w) const { return (w & 1) == 0; }
+  flow::TermId at(WordId w, int lane) const { return w & 1 ? lanes_[w >> 1][std::size_t(lane)] : w >> 1; }
+  /// `a` in the lanes of `mask`, `b` in the others.
+  WordId merged(WordId a, WordId b, Mask mask);
+  /// The term that the lanes of `mask` share; nothing when they differ.
+  std::optional<flow::TermId> shared(WordId w, Mask mask) const;
+
+ private:
+  std::vector<LaneTerms> lanes_{};
+  std::map<LaneTerms, WordId> by_terms_{};
+};
+
+}  // namespace kiln::verifier::protocol
