@@ -31,7 +31,8 @@ inline bool is_number(ScalarType t) { return isa::is_floating(t); }
 
 /// The word of a small whole number (or half) in a type.
 inline u32 word_of(ScalarType t, double v) {
-  if (is_number(t)) return u32(num::encode(t, v));
+  // Scales of a power of two are exact here, and know no rounding to nearest.
+  if (is_number(t)) return u32(num::encode(t, v, t == isa::ScalarType::ue8m0 ? num::Rounding::rz : num::Rounding::rn));
   const int bits = isa::bits(t);
   return bits == 32 ? u32(std::int32_t(v)) : u32(std::int32_t(v)) & ((1u << bits) - 1);
 }

@@ -60,7 +60,9 @@ struct MmaProblem {
 inline u32 word_of(isa::ScalarType type, double v) {
   if (type == isa::ScalarType::u8 || type == isa::ScalarType::s8) return u32(int(v)) & 0xFF;
   if (type == isa::ScalarType::tf32) return std::bit_cast<u32>(float(v));
-  return u32(num::encode(type, v));
+  // Scales of a power of two are exact here, and know no rounding to nearest.
+  const auto rounding = type == isa::ScalarType::ue8m0 ? num::Rounding::rz : num::Rounding::rn;
+  return u32(num::encode(type, v, rounding));
 }
 
 inline double number_of(isa::ScalarType type, u32 word) {

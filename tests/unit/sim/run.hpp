@@ -47,7 +47,7 @@ inline launch::Buffer buffer(std::string name, std::size_t bytes, launch::Init::
 template <class T>
 launch::Buffer filled(std::string name, const std::vector<T>& values) {
   launch::Buffer b = buffer(std::move(name), values.size() * sizeof(T));
-  std::memcpy(b.bytes.data(), values.data(), b.bytes.size());
+  if (!values.empty()) std::memcpy(b.bytes.data(), values.data(), b.bytes.size());
   return b;
 }
 
