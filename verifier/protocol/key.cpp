@@ -102,7 +102,7 @@ struct Writer {
 // A counter's distance from the least that is known of a bound that has no upper end.
 class Registers {
  public:
-  Registers(const State& s, const Program& p, Machine& m) : state_(s), program_(p), machine_(m) {
+  Registers(const State& s, const Program& p, Machine& m) : program_(p), machine_(m) {
     for (const auto& [word, range] : s.ranges)
       if (range.signed_most == std::int64_t(flow::low_mask(machine_.terms().width(word) - 1)) && range.least > 0)
         frontier_ = std::max(frontier_, range.least);
@@ -131,7 +131,6 @@ class Registers {
   }
 
  private:
-  const State& state_;
   const Program& program_;
   Machine& machine_;
   std::uint64_t frontier_ = 0;
