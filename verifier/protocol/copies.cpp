@@ -11,8 +11,6 @@ namespace {
 
 using isa::Opcode;
 
-constexpr std::uint32_t looked_at = 16;  // bytes of a box
-
 bool is_tensor(Opcode op) { return op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk_tensor; }
 
 }  // namespace

@@ -28,7 +28,6 @@ Explored explore(const Program& program, std::uint64_t most_states) {
     }
     if (stop.kind == Stop::Kind::deadlock) {
       out.deadlock = stop.operation;
-      out.last = std::move(s);
       break;
     }
     if (stop.kind == Stop::Kind::finished) continue;

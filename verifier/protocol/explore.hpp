@@ -11,7 +11,6 @@ struct Explored {
   std::string incomplete{};  // else: why not
   const ir::Operation* where = nullptr;
   const ir::Operation* deadlock = nullptr;
-  State last{};  // where nobody goes on
   std::vector<Breach> breaches{};
   std::uint64_t states = 0, steps = 0;
 };

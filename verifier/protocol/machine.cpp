@@ -34,7 +34,7 @@ State Machine::start() {
       words[slot] =
           words_.uniform(named("unset " + code_.registers[r].name, std::min(64, isa::bits(code_.registers[r].type))));
   for (Cta& cta : s.ctas) {
-    cta.tensor.resize(isa::tmem_lanes / 16);
+    cta.tensor.resize(isa::tmem_lanes / tensor_block_lanes);
     cta.warps.resize(std::size_t(warps));
     for (int w = 0; w < warps; ++w) {
       const int live = std::min(lanes_per_warp, program_.threads - w * lanes_per_warp);

@@ -21,7 +21,7 @@ namespace kiln::verifier::protocol {
 
 /// Why nobody goes on.
 struct Stop {
-  enum class Kind : std::uint8_t { finished, choice, deadlock, unfollowed, broken };
+  enum class Kind : std::uint8_t { finished, choice, deadlock, unfollowed };
   Kind kind = Kind::finished;
   flow::TermId choice = 0;  // the predicate that may go both ways
   std::string what{};       // unfollowed: what is not known
@@ -41,6 +41,9 @@ struct Unfollowed {
   std::string what{};
   const ir::Operation* operation = nullptr;
 };
+
+/// Bytes that are looked at of what does not say how large it is: the front of a tensor copy's box or of an operand.
+inline constexpr std::uint32_t looked_at = 16;
 
 class Machine {
  public:
@@ -67,7 +70,7 @@ class Machine {
     int leader() const { return std::countr_zero(lanes); }
   };
   class Reader;
-  enum class Status : std::uint8_t { next, blocked, jumped, gone };
+  enum class Status : std::uint8_t { next, blocked, jumped };
 
   // machine.cpp: control
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);

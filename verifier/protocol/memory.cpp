@@ -32,7 +32,7 @@ Machine::SharedPlace Machine::place(const Turn& t, const ir::Argument& a, int la
 }
 
 EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) {
-  return add_event(t.s, {Event::Kind::access, &t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes, 0});
+  return add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes});
 }
 
 rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {

@@ -36,7 +36,7 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
   const auto is = [&](std::size_t i) { return i < op.arguments.size() && &a == &op.arguments[i]; };
   switch (op.opcode) {
     case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
+    case Opcode::cp_reduce_async_bulk_tensor:
     case Opcode::cp_async_bulk: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return true;
@@ -101,19 +101,18 @@ Program::Program(const Facts& f)
 
 // Threads of the CTA and CTAs of the cluster, as the kernel's directives say.
 void Program::measure() {
-  const auto product = [](const ir::Performance* p, std::uint32_t* extents) {
+  const auto product = [](const ir::Performance& p, std::uint32_t* extents) {
     std::uint64_t n = 1;
-    for (std::size_t k = 0; k < p->values.size() && k < 3; ++k) {
-      n *= std::uint64_t(p->values[k]);
-      if (extents) extents[k] = std::uint32_t(p->values[k]);
-    }
+    for (std::size_t k = 0; k < p.values.size() && k < 3; ++k) n *= extents[k] = std::uint32_t(p.values[k]);
     return n;
   };
-  if (const ir::Performance* p = code.function->find("reqntid"))
-    threads = int(product(p, nullptr));
-  else if (const ir::Performance* q = code.function->find("maxntid"))
-    threads = int(product(q, nullptr));
-  if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(p, cluster));
+  if (const ir::Performance* exact = code.function->find("reqntid")) {
+    threads = int(product(*exact, cta));
+  } else if (const ir::Performance* most = code.function->find("maxntid")) {
+    threads = int(product(*most, cta));
+    cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
+  }
+  if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(*p, cluster));
 }
 
 void Program::place_shared() {

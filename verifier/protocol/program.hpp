@@ -24,7 +24,7 @@ class Program {
   flow::Demands demands;
   int threads = 0;         // of the CTA; 0: the kernel does not say
   std::uint32_t ctas = 1;  // of the cluster
-  std::uint32_t cluster[3] = {1, 1, 1};
+  std::uint32_t cta[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
 
   std::uint32_t slots() const { return slots_; }
   /// Where a register of the slice is kept; no_slot for others.

@@ -12,19 +12,19 @@
 
 namespace kiln::verifier::protocol {
 
+/// Lanes of tensor memory that are looked at as one.
+inline constexpr int tensor_block_lanes = 16;
+
 enum class Proxy : std::uint8_t { generic, async, tensor };
 
-/// What an event is.
+/// Where an event comes from: an access, the completion of a phase, or a wait that has seen it.
 struct Event {
-  enum class Kind : std::uint8_t { none, access, phase, observation };
-  Kind kind = Kind::none;
   const ir::Operation* operation = nullptr;
   std::uint32_t cta = 0, warp = 0;
   Mask lanes = 0;
   Proxy proxy = Proxy::generic;
-  bool is_async = false;  // access: it is over when somebody says so, not when its instruction is
+  bool is_async = false;  // it is over when somebody says so, not when its instruction is
   bool writes = false;
-  EventId accumulator = 0;
 };
 
 /// What touched an interval of a memory last.

@@ -112,7 +112,7 @@ void Machine::complete(State& s, std::uint32_t cta, std::uint32_t address, const
   b.pending = b.expected;
   b.copies = 0;
   b.before = b.completed;
-  b.completed = add_event(s, {Event::Kind::phase, &op, cta, 0, 0, Proxy::generic, false, false, 0});
+  b.completed = add_event(s, {&op, cta});
   b.open.seen.add(b.completed), b.open.before.add(b.completed);
   b.published = b.open;
   b.observers = {};
@@ -150,8 +150,7 @@ Machine::Status Machine::wait(Turn& t) {
   t.f.spun = passes ? Program::no_slot : t.at;
   if (passes && b.phase > 0) {
     acquire(t.warp, t.lanes, b.published);
-    const EventId seen = add_event(
-        t.s, {Event::Kind::observation, &t.op, t.cta_index, t.warp_index, t.lanes, Proxy::generic, false, false, 0});
+    const EventId seen = add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes});
     learn(t.warp, t.lanes, seen);
     b.observers.add(seen);
   }

@@ -13,8 +13,6 @@ namespace {
 
 using isa::Opcode;
 
-constexpr std::uint32_t looked_at = 16;  // bytes at the front of an operand in shared memory
-constexpr int block_lanes = 16;
 constexpr std::uint64_t column_mask = 0xFFFF;
 
 bool is_pair(const ir::Operation& op) { return op.modifiers.cta_group == isa::CtaGroup::two; }
@@ -45,10 +43,10 @@ void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footpri
   const std::uint64_t address = number(t, *print.address, t.leader(), 32, "an address of tensor memory");
   const auto first = std::uint32_t(address & column_mask) + std::uint32_t(print.columns.first);
   const std::uint32_t end = first + std::uint32_t(print.columns.count);
-  int from = 0, until = isa::tmem_lanes / block_lanes;
+  int from = 0, until = isa::tmem_lanes / tensor_block_lanes;
   if (print.role == Footprint::Role::data) {
     const int lane = int(address >> 16 & (isa::tmem_lanes - 1));
-    from = lane / block_lanes;
+    from = lane / tensor_block_lanes;
     until = from + (print.half_lanes ? 1 : 2);
   }
   for (int block = from; block < until; ++block)

@@ -51,11 +51,7 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
   const auto s = Special(a.id);
   const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane);
   const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
-  std::uint64_t x = std::uint64_t(program_.threads), y = 1;
-  if (const ir::Performance* p = code_.function->find("reqntid"); p && !p->values.empty()) {
-    x = std::uint64_t(p->values[0]);
-    if (p->values.size() > 1) y = std::uint64_t(p->values[1]);
-  }
+  const std::uint64_t x = program_.cta[0], y = program_.cta[1];
   switch (s) {
     case Special::tid_x: return constant(thread % x);
     case Special::tid_y: return constant(thread / x % y);
@@ -112,7 +108,8 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
     case Kind::symbol: {
       const ir::Symbol& s = code_.symbols[a.id];
       if (isa::is_shared(s.variable->space))
-        return with_offset(terms_.constant(std::uint64_t(t.cta_index) << isa::cluster_rank_shift | program_.address(a.id), width));
+        return with_offset(
+            terms_.constant(std::uint64_t(t.cta_index) << isa::cluster_rank_shift | program_.address(a.id), width));
       return with_offset(named("&" + s.variable->name, width));
     }
     case Kind::address:
