@@ -8,6 +8,10 @@ namespace kiln::verifier::protocol {
 
 Explored explore(const Program& program, std::uint64_t most_states) {
   Explored out;
+  if (program.threads == 0) {
+    out.incomplete = "how many threads a CTA has";
+    return out;
+  }
   Machine machine(program);
   std::unordered_set<std::string> known;
   std::vector<State> open{machine.start()};

@@ -132,4 +132,8 @@ TEST_CASE("what is not followed is named, and no verdict") {
   CHECK_FALSE(p.complete);
   CHECK(p.incomplete == "cp.async");
   CHECK(p.broken.empty());
+  std::string gemm = emitted(kernels::gemm_bf16_basic);
+  gemm.erase(gemm.find(".reqntid"), std::string(".reqntid 128, 1, 1").size());
+  CHECK_FALSE(protocol(gemm).complete);
+  CHECK(protocol(gemm).incomplete == "how many threads a CTA has");
 }
