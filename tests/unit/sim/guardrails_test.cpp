@@ -130,8 +130,11 @@ TEST_CASE("every guardrail of ptxas has its kernels, and ptxas compiles its chec
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) return skip("ptxas: " + ptxas.missing);
   const std::vector<std::string> known = guardrails();
-  if (ptxas.version.starts_with("13.0"))
-    CHECK(traps_in(content(ptxas.path)) == std::set<std::string>(known.begin(), known.end()));
+  // What stands in the path may be a script that starts ptxas, and says nothing of its guardrails then.
+  const std::string program = content(ptxas.path);
+  if (ptxas.version.starts_with("13.0") && program.starts_with("\177ELF"))
+    CHECK(traps_in(program) == std::set<std::string>(known.begin(), known.end()));
+  std::set<std::string> compiled;
   const std::string cubin = "guardrail.cubin";
   for (const std::string& guardrail : known)
     for (const char* kind : {"trigger", "near_miss"}) {
@@ -141,6 +144,9 @@ TEST_CASE("every guardrail of ptxas has its kernels, and ptxas compiles its chec
       const harness::ProcessResult made = harness::run_process(
           {ptxas.path, "-arch=" + arch, "-g-tmem-access-check", k.path.string(), "-o", cubin}, std::chrono::minutes(1));
       REQUIRE_MESSAGE(made.exit_code == 0, made.err);
-      CHECK(traps_in(content(cubin)).contains(guardrail));
+      const std::set<std::string> traps = traps_in(content(cubin));
+      CHECK(traps.contains(guardrail));
+      compiled.insert(traps.begin(), traps.end());
     }
+  CHECK(compiled == std::set<std::string>(known.begin(), known.end()));
 }
