@@ -22,6 +22,8 @@ using u64 = std::uint64_t;
 constexpr auto map_bytes = u32(isa::tensor_map_bytes), map_alignment = u32(isa::tensor_map_alignment);
 
 void set_code(TensorMapImage& map, TensorMapField field, std::int64_t code) {
+  if (rules::tensormap_field(field, code).broken())
+    fault(rules::Rule::tensormap_field, fmt::format("the code {}", code));
   switch (field) {
     case TensorMapField::elemtype:
       if (!isa::element_type(code)) unmodelled("the element type of this code");

@@ -97,6 +97,12 @@ TEST_CASE("a kernel says swizzle and atomicity in any order, and only pairs with
   CHECK(made(acquire, 16, atoms(1)).has("this swizzle with this atomicity"));
 }
 
+TEST_CASE("a code that tensor maps do not have is a fault") {
+  for (const char* field : {"swizzle_mode", "swizzle_atomicity", "elemtype", "fill_mode"})
+    CHECK(made("", 16, std::string("tensormap.replace.tile.") + field + ".shared::cta.b1024.b32 [%r1], 16;\n")
+              .has("[tensormap-field]"));
+}
+
 TEST_CASE("a tensor map that no thread of the CTA has acquired is stale") { CHECK(made("").has("[tensormap-fence]")); }
 
 TEST_CASE("addresses of local memory and parameters fit in 32 bits") {
