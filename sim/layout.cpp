@@ -140,7 +140,8 @@ Layout make_layout(const ir::Code& code, const launch::Launch& launch, GlobalMem
     }
   }
   const bool grows = std::any_of(code.operations.begin(), code.operations.end(), [](const ir::Operation& op) {
-    return op.opcode == isa::Opcode::alloca || op.opcode == isa::Opcode::stacksave;
+    return op.opcode == isa::Opcode::alloca || op.opcode == isa::Opcode::stacksave ||
+           op.opcode == isa::Opcode::stackrestore;
   });
   if (grows) {
     layout.stack = std::uint32_t(local = round_up(local, stack_alignment));

@@ -1,8 +1,8 @@
-// Kernels put together at random out of instructions that each are well formed, with small changes to their operands: the
-// simulator and the race detector must come to an end and say something, whatever they are given.
+// Kernels put together at random out of instructions that each are well formed, with small changes to their operands:
+// the simulator and the race detector must come to an end and say something, whatever they are given.
 //
-// Two bytes of input choose one instruction, a third one how its numbers are changed, so that the fuzzer's mutations stay
-// mutations of a program.
+// Two bytes of input choose one instruction, a third one how its numbers are changed, so that the fuzzer's mutations
+// stay mutations of a program. KILN_FUZZ_PRINT=1 shows the program.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -38,27 +38,49 @@ constexpr const char* head = R"(.version 9.0
 
 // What the forms file has not: the asynchronous units, on addresses that the head has prepared.
 const std::vector<std::string> asynchronous = {
-    "mbarrier.init.shared::cta.b64 [r7], 1;", "mbarrier.init.shared::cta.b64 [r7+8], 2;",
-    "fence.mbarrier_init.release.cluster;", "fence.proxy.async;", "mbarrier.inval.shared::cta.b64 [r7];",
-    "mbarrier.arrive.shared::cta.b64 d6, [r7];", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [r7], 16;",
-    "mbarrier.test_wait.parity.shared::cta.b64 p3, [r7], 0;", "mbarrier.try_wait.parity.shared::cta.b64 p3, [r7], 0;",
+    "mbarrier.init.shared::cta.b64 [r7], 1;",
+    "mbarrier.init.shared::cta.b64 [r7+8], 2;",
+    "fence.mbarrier_init.release.cluster;",
+    "fence.proxy.async;",
+    "mbarrier.inval.shared::cta.b64 [r7];",
+    "mbarrier.arrive.shared::cta.b64 d6, [r7];",
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [r7], 16;",
+    "mbarrier.test_wait.parity.shared::cta.b64 p3, [r7], 0;",
+    "mbarrier.try_wait.parity.shared::cta.b64 p3, [r7], 0;",
     "@p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [r2], [d1], 16, [r7];",
-    "@p1 cp.async.bulk.global.shared::cta.bulk_group [d1], [r2], 16;", "cp.async.bulk.commit_group;",
-    "cp.async.bulk.wait_group 0;", "cp.async.bulk.wait_group.read 1;", "bar.sync 0;", "bar.warp.sync -1;",
-    "barrier.cluster.arrive;", "barrier.cluster.wait;", "@p2 bar.arrive 1, 64;", "@p2 bar.sync 1, 64;",
-    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r2], 32;", "ld.shared.b32 r9, [r2];",
+    "@p1 cp.async.bulk.global.shared::cta.bulk_group [d1], [r2], 16;",
+    "cp.async.bulk.commit_group;",
+    "cp.async.bulk.wait_group 0;",
+    "cp.async.bulk.wait_group.read 1;",
+    "bar.sync 0;",
+    "bar.warp.sync -1;",
+    "barrier.cluster.arrive;",
+    "barrier.cluster.wait;",
+    "@p2 bar.arrive 1, 64;",
+    "@p2 bar.sync 1, 64;",
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r2], 32;",
+    "ld.shared.b32 r9, [r2];",
     "@p2 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r2], 64;",
-    "tcgen05.dealloc.cta_group::1.sync.aligned.b32 r9, 32;", "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
+    "tcgen05.dealloc.cta_group::1.sync.aligned.b32 r9, 32;",
+    "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
     "@p1 tcgen05.mma.cta_group::1.kind::f16 [r9], d5, d5, r8, p2;",
-    "@p1 tcgen05.mma.cta_group::2.kind::f16 [r9], d5, d5, r8, p2;", "@p1 tcgen05.mma.cta_group::1.kind::f16 [r9], [r9], d5, r8, p2;",
+    "@p1 tcgen05.mma.cta_group::2.kind::f16 [r9], d5, d5, r8, p2;",
+    "@p1 tcgen05.mma.cta_group::1.kind::f16 [r9], [r9], d5, r8, p2;",
     "@p1 tcgen05.mma.sp.cta_group::1.kind::f16 [r9], d5, d5, [r9], r8, p2;",
     "@p1 tcgen05.mma.ws.cta_group::1.kind::tf32 [r9], d5, d5, r8, p2;",
     "@p1 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [r9], d5, d5, r8, [r9], [r9], p2;",
-    "@p1 tcgen05.cp.cta_group::1.128x256b [r9], d5;", "@p1 tcgen05.shift.cta_group::1.down [r9];",
+    "@p1 tcgen05.cp.cta_group::1.128x256b [r9], d5;",
+    "@p1 tcgen05.shift.cta_group::1.down [r9];",
     "@p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [r7];",
-    "tcgen05.ld.sync.aligned.32x32b.x2.b32 {r10, r11}, [r9];", "tcgen05.st.sync.aligned.32x32b.x1.b32 [r9], {r1};",
-    "tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::st.sync.aligned;", "tcgen05.fence::before_thread_sync;",
-    "tcgen05.fence::after_thread_sync;", "elect.sync _|p4, -1;", "mapa.shared::cluster.u32 r10, r2, 1;", "BACK: @p3 bra BACK;"};
+    "tcgen05.ld.sync.aligned.32x32b.x2.b32 {r10, r11}, [r9];",
+    "tcgen05.st.sync.aligned.32x32b.x1.b32 [r9], {r1};",
+    "tcgen05.wait::ld.sync.aligned;",
+    "tcgen05.wait::st.sync.aligned;",
+    "tcgen05.fence::before_thread_sync;",
+    "tcgen05.fence::after_thread_sync;",
+    "elect.sync _|p4, -1;",
+    "mapa.shared::cluster.u32 r10, r2, 1;",
+    "BACK: @p3 bra BACK;"};
 
 std::vector<std::string> instructions() {
   std::vector<std::string> out = asynchronous;
@@ -114,6 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 4) return 0;
   diag::Sink sink;
   const auto source = std::make_shared<const diag::Source>("fuzz.ptx", kernel(data + 1, size - 1));
+  if (std::getenv("KILN_FUZZ_PRINT")) std::fputs(std::string(source->text()).c_str(), stderr);
   const ir::Module module = parse::parse(source, sink);
   if (sink.has_errors()) return 0;
   launch::Contract c = contract(data[0]);

@@ -33,6 +33,11 @@ TEST_CASE("stackrestore gives memory back, which then holds nothing") {
       run_kernel(kernel("stacksave.u64 %rd2; add.u64 %rd2, %rd2, 16; stackrestore.u64 %rd2;")).has("[memory-bounds]"));
 }
 
+TEST_CASE("stackrestore of what no stacksave gave is a fault, also where nothing else takes from the stack") {
+  CHECK(run_kernel(kernel(".local .align 16 .b8 depot[32]; cvta.local.u64 %rd2, depot; stackrestore.u64 %rd2;"))
+            .has("[memory-bounds]"));
+}
+
 TEST_CASE("a function's stack ends with it") {
   const std::string function = R"(
 .func (.reg .b64 at) take(.reg .b32 value) {
