@@ -1,6 +1,9 @@
 #include "ptx/flow/demand.hpp"
 
 #include <algorithm>
+#include <numeric>
+
+#include "ptx/flow/division.hpp"
 
 namespace kiln::flow {
 namespace {
@@ -9,9 +12,11 @@ using isa::Opcode;
 using Kind = ir::Argument::Kind;
 
 constexpr Demand everything{~std::uint64_t{0}, false};
+constexpr Demand made{0, false, 1, true};
+constexpr std::uint64_t largest_modulus = 1 << 20;
 
 // The bits of operands of a sum or product on which some bits of it hang: those up to the highest.
-Demand below(Demand d) { return {low_mask(64 - std::countl_zero(d.bits)), d.compared}; }
+Demand below(Demand d) { return {low_mask(64 - std::countl_zero(d.bits)), d.compared, d.modulus, d.made}; }
 
 bool reads_carry(const ir::Operation& op) {
   return op.opcode == Opcode::addc || op.opcode == Opcode::subc || op.opcode == Opcode::madc;
@@ -39,7 +44,8 @@ bool Demands::matters(std::uint32_t operation) const {
 
 void Demands::want(ir::RegisterId r, Demand d) {
   const Demand old = demands_[r];
-  const Demand now{old.bits | d.bits, old.compared || d.compared};
+  Demand now{old.bits | d.bits, old.compared || d.compared, std::lcm(old.modulus, d.modulus), old.made || d.made};
+  if (now.modulus > largest_modulus) now.bits = ~std::uint64_t{0}, now.modulus = 1;
   if (now == old) return;
   demands_[r] = now;
   work_.push_back(r);
@@ -62,10 +68,21 @@ void Demands::want_all(const ir::Operation& op, std::size_t first, Demand d) {
   for (std::size_t i = first; i < op.arguments.size(); ++i) want(op.arg(i), d);
 }
 
+// The low bits of a quotient hang on the rest of the dividend modulo the divisor times a power of two.
+bool Demands::want_through_division(const ir::Operation& op, Demand d) {
+  if (const auto division = remainder(*code_, *definitions_, *known_, op))
+    return want(*division->dividend, {0, false, division->divisor}), want_all(op, 1, made), true;
+  const auto division = quotient(*code_, *definitions_, *known_, op);
+  const int bits = 64 - std::countl_zero(d.bits);
+  if (!division || std::has_single_bit(division->divisor) || bits > 16) return false;
+  return want(*division->dividend, {0, false, division->divisor << bits}), want_all(op, 1, made), true;
+}
+
 // Operations through which bits can be followed. What is compared goes on being compared through sums alone.
 bool Demands::want_through_number(const ir::Operation& op, Demand d) {
   const auto number = [&](std::size_t i) { return known_->constant(op.arg(i), 32); };
-  const Demand plain{d.compared ? ~std::uint64_t{0} : d.bits, false};
+  const Demand plain{d.compared || d.modulus > 1 ? ~std::uint64_t{0} : d.bits, false};
+  if (want_through_division(op, plain)) return true;
   switch (op.opcode) {
     case Opcode::mov:
       if (op.arg(0).kind != Kind::reg || op.arg(1).kind == Kind::vector) return false;
@@ -98,6 +115,10 @@ bool Demands::want_through_number(const ir::Operation& op, Demand d) {
 }
 
 void Demands::want_operands(const ir::Operation& op, Demand d) {
+  if (!d.counts() && !op.guard) {
+    for (const ir::RegisterId r : code_->read(op)) want(r, made);
+    return;
+  }
   if (op.guard) want(*op.guard, everything);
   if (d.any() && op.opcode == Opcode::setp) {
     want(op.arg(1), {0, true}), want(op.arg(2), {0, true});

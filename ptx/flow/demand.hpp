@@ -14,12 +14,17 @@
 
 namespace kiln::flow {
 
-/// What of a value matters: some of its bits, and whether it is compared, which may hang on all of them.
+/// What of a value matters: some of its bits, its rest modulo a number, and whether it is compared, which may hang on
+/// all of it. Rests are followed through sums as if words had no end. What is `made` alone is an intermediate result of
+/// something of which less matters than of that.
 struct Demand {
   std::uint64_t bits = 0;
   bool compared = false;
+  std::uint64_t modulus = 1;
+  bool made = false;
 
-  bool any() const { return bits != 0 || compared; }
+  bool counts() const { return bits != 0 || compared || modulus > 1; }
+  bool any() const { return counts() || made; }
   bool operator==(const Demand&) const = default;
 };
 
@@ -46,6 +51,7 @@ class Demands {
   void want_operands(const ir::Operation&, Demand result);
   void want_all(const ir::Operation&, std::size_t first, Demand);
   bool want_through_number(const ir::Operation&, Demand result);
+  bool want_through_division(const ir::Operation&, Demand result);
   void want_carries();
 
   const ir::Code* code_;

@@ -1,6 +1,7 @@
 #include "ptx/flow/evaluate.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::flow {
 namespace {
@@ -13,11 +14,17 @@ using Kind = ir::Argument::Kind;
 
 int width_of(ScalarType t) { return std::clamp(isa::bits(t), 1, 64); }
 
+std::int64_t as_signed(std::uint64_t v, int width) { return std::int64_t(v << (64 - width)) >> (64 - width); }
+
+std::size_t first_operand(const ir::Operation& op) { return isa::writes(op.opcode) == isa::Writes::two ? 2 : 1; }
+
 // What tells an operation from others that have the same operands.
 std::string text_of(const ir::Operation& op, std::size_t result) {
   std::string text(isa::spelling(op.opcode));
   for (const std::string& m : op.instruction->modifiers) text += '.' + m;
-  return text + '/' + std::to_string(result);
+  for (const ir::Argument& a : op.arguments)
+    if (a.kind == Kind::vector) text += ".v" + std::to_string(a.count);
+  return result ? text + '/' + std::to_string(result) : text;
 }
 
 }  // namespace
@@ -37,42 +44,81 @@ class Evaluator::View final : public OperandBits {
 };
 
 Evaluator::Evaluator(const ir::Code& code, const Definitions& definitions, Terms& terms)
-    : code_(code), definitions_(definitions), terms_(terms) {}
+    : code_(code), definitions_(definitions), terms_(terms) {
+  using Kind = Maker::Kind;
+  for (const auto& [text, kind] : std::initializer_list<std::pair<const char*, Kind>>{{"equal", Kind::equal},
+                                                                                      {"below", Kind::below},
+                                                                                      {"less", Kind::less},
+                                                                                      {"both", Kind::both},
+                                                                                      {"select", Kind::select},
+                                                                                      {"product", Kind::product},
+                                                                                      {"low", Kind::low}})
+    name(text, {kind, 0, 0});
+}
 
-std::uint64_t Evaluator::name(const std::string& text) { return names_.emplace(text, names_.size() + 1).first->second; }
+std::uint64_t Evaluator::name(const std::string& text) { return name(text, Maker{}); }
+
+std::uint64_t Evaluator::name(const std::string& text, Maker maker) {
+  const auto [found, is_new] = names_.emplace(text, names_.size() + 1);
+  if (is_new) spelled_.push_back(text), makers_.push_back(maker);
+  return found->second;
+}
+
+void Evaluator::append(std::string& out, TermId t, std::size_t most) const {
+  const Terms::Sum& sum = terms_.sum(t);
+  bool first = true;
+  for (const Terms::Part& p : sum.parts) {
+    if (out.size() > most) return;
+    const Terms::Atom& atom = *terms_.atom_of(p.atom);
+    if (!std::exchange(first, false)) out += " + ";
+    if (p.factor != 1) out += std::to_string(as_signed(p.factor, sum.width)) + " * ";
+    out += spelled_[atom.name - 1];
+    for (std::size_t k = 0; k < atom.operands.size(); ++k) out += k ? ", " : "(", append(out, atom.operands[k], most);
+    if (!atom.operands.empty()) out += ')';
+  }
+  if (first)
+    out += std::to_string(sum.number);
+  else if (sum.number)
+    out += " + " + std::to_string(as_signed(sum.number, sum.width));
+}
+
+std::string Evaluator::text(TermId t, std::size_t most) const {
+  std::string out;
+  append(out, t, most);
+  return out.size() > most ? out.substr(0, most) + "..." : out;
+}
+
+TermId Evaluator::less(TermId x, TermId y, bool is_signed, int width) {
+  if (x == y) return terms_.constant(0, 1);
+  if (const auto u = terms_.value(x), v = terms_.value(y); u && v)
+    return terms_.constant(is_signed ? as_signed(*u, width) < as_signed(*v, width) : *u < *v, 1);
+  const Bits p = terms_.bits(x), q = terms_.bits(y);
+  if (!is_signed && p.largest() < q.smallest()) return terms_.constant(1, 1);
+  if (!is_signed && p.smallest() >= q.largest()) return terms_.constant(0, 1);
+  const TermId operands[] = {x, y};
+  return terms_.atom(name(is_signed ? "less" : "below"), operands, 1);
+}
+
+TermId Evaluator::equal(TermId a, TermId b) {
+  if (const auto d = terms_.difference(a, b)) return terms_.constant(*d == 0, 1);
+  const Bits p = terms_.bits(a), q = terms_.bits(b);
+  if ((p.one & q.zero) | (p.zero & q.one)) return terms_.constant(0, 1);
+  const TermId operands[] = {std::min(a, b), std::max(a, b)};
+  return terms_.atom(name("equal"), operands, 1);
+}
 
 // Two kinds of comparison, equal and less, and their opposites.
 TermId Evaluator::comparison(Compare how, ScalarType type, TermId a, TermId b) {
-  const bool is_signed = isa::is_signed(type);
-  const auto less = [&](TermId x, TermId y) {
-    const TermId operands[] = {x, y};
-    if (x == y) return terms_.constant(0, 1);
-    if (const auto u = terms_.value(x), v = terms_.value(y); u && v) {
-      const int unused = 64 - width_of(type);
-      const auto su = std::int64_t(*u << unused), sv = std::int64_t(*v << unused);
-      return terms_.constant(is_signed ? su < sv : *u < *v, 1);
-    }
-    const Bits p = terms_.bits(x), q = terms_.bits(y);
-    if (!is_signed && p.largest() < q.smallest()) return terms_.constant(1, 1);
-    if (!is_signed && p.smallest() >= q.largest()) return terms_.constant(0, 1);
-    return terms_.atom(name(is_signed ? "less" : "below"), operands, 1);
-  };
-  const auto equal = [&] {
-    if (const auto d = terms_.difference(a, b)) return terms_.constant(*d == 0, 1);
-    const Bits p = terms_.bits(a), q = terms_.bits(b);
-    if ((p.one & q.zero) | (p.zero & q.one)) return terms_.constant(0, 1);
-    const TermId operands[] = {std::min(a, b), std::max(a, b)};
-    return terms_.atom(name("equal"), operands, 1);
-  };
+  const auto is_less = [&](TermId x, TermId y) { return less(x, y, isa::is_signed(type), width_of(type)); };
   switch (how) {
-    case Compare::eq: return equal();
-    case Compare::ne: return inverted(equal());
-    case Compare::lt: return less(a, b);
+    case Compare::eq: return equal(a, b);
+    case Compare::ne: return inverted(equal(a, b));
+    case Compare::lt: return is_less(a, b);
     case Compare::ge:
-    case Compare::hs: return inverted(less(a, b));
-    case Compare::gt: return less(b, a);
+    case Compare::hs: return inverted(is_less(a, b));
+    case Compare::gt: return is_less(b, a);
     case Compare::le:
-    case Compare::ls: return inverted(less(b, a));
+    case Compare::ls: return inverted(is_less(b, a));
     default: break;
   }
   const TermId operands[] = {a, b};
@@ -122,7 +168,10 @@ std::optional<TermId> Evaluator::logic(const ir::Operation& op, OperandTerms& in
 std::optional<TermId> Evaluator::selected(const ir::Operation& op, OperandTerms& in) {
   if (op.opcode != Opcode::selp) return std::nullopt;
   const int width = width_of(op.modifiers.type());
-  const TermId p = in.term(op.arg(3), 1), a = in.term(op.arg(1), width), b = in.term(op.arg(2), width);
+  return choice(in.term(op.arg(3), 1), in.term(op.arg(1), width), in.term(op.arg(2), width), width);
+}
+
+TermId Evaluator::choice(TermId p, TermId a, TermId b, int width) {
   if (const auto v = terms_.value(p)) return *v ? a : b;
   if (a == b) return a;
   const TermId operands[] = {p, a, b};
@@ -146,6 +195,9 @@ std::optional<TermId> Evaluator::linear(const ir::Operation& op, OperandTerms& i
     case Opcode::add: return terms_.add(operand(1), operand(2));
     case Opcode::sub: return terms_.subtract(operand(1), operand(2));
     case Opcode::neg: return terms_.scale(operand(1), ~std::uint64_t{0});
+    case Opcode::not_:
+      if (isa::bits(m.type()) < 16) return std::nullopt;
+      return terms_.subtract(terms_.constant(low_mask(width), width), operand(1));
     case Opcode::mul: return product(operand(1), operand(2));
     case Opcode::mad: return terms_.add(product(operand(1), operand(2)), operand(3));
     case Opcode::shl:
@@ -155,6 +207,64 @@ std::optional<TermId> Evaluator::linear(const ir::Operation& op, OperandTerms& i
     default: return std::nullopt;
   }
 }
+
+// How many low bits of every part of a sum are zero.
+int Evaluator::common_zeros(const Terms::Sum& sum) {
+  std::uint64_t all = sum.number;
+  for (const Terms::Part& p : sum.parts) all |= p.factor;
+  return std::countr_zero(all);
+}
+
+// A sum without that many zeros at its low end, of the same width.
+TermId Evaluator::divided(TermId a, int zeros) {
+  const Terms::Sum sum = terms_.sum(a);  // making terms moves them
+  TermId out = terms_.constant(sum.number >> zeros, sum.width);
+  for (const Terms::Part& p : sum.parts) out = terms_.add(out, terms_.scale(p.atom, p.factor >> zeros));
+  return out;
+}
+
+// The rest modulo a power of two.
+TermId Evaluator::low_bits(TermId a, int bits) {
+  if (bits >= terms_.width(a)) return a;
+  if (const int zeros = common_zeros(terms_.sum(a)); zeros > 0 && !terms_.value(a))
+    return zeros >= bits ? terms_.constant(0, terms_.width(a))
+                         : terms_.scale(low_bits(divided(a, zeros), bits - zeros), std::uint64_t{1} << zeros);
+  const Bits known = truncate(terms_.bits(a), bits);
+  if (const auto v = known.value()) return terms_.constant(*v, terms_.width(a));
+  if ((terms_.bits(a).zero | low_mask(bits)) == ~std::uint64_t{0}) return a;
+  const TermId operands[] = {a, terms_.constant(std::uint64_t(bits))};
+  return terms_.atom(name("low"), operands, terms_.width(a), known);
+}
+
+// Masks that keep low bits, or clear them: a word less its low bits.
+std::optional<TermId> Evaluator::masked(const ir::Operation& op, OperandTerms& in) {
+  const bool rest = op.opcode == Opcode::rem && !isa::is_signed(op.modifiers.type());
+  if ((op.opcode != Opcode::and_ && !rest) || op.modifiers.type() == ScalarType::pred) return std::nullopt;
+  const int width = width_of(op.modifiers.type());
+  TermId word = in.term(op.arg(1), width), mask = in.term(op.arg(2), width);
+  if (!rest && terms_.value(word)) std::swap(word, mask);
+  auto m = terms_.value(mask);
+  if (!m || terms_.value(word)) return std::nullopt;
+  if (rest) m = *m - 1;
+  const std::uint64_t inverse = ~*m & low_mask(width);
+  const std::uint64_t reached = (*m | terms_.bits(word).zero) & low_mask(width);  // bits that are as they were
+  const int kept = std::countr_one(reached);
+  if (!rest && kept > 0 && (*m & low_mask(width) & ~low_mask(kept)) == 0) return low_bits(word, kept);
+  if (*m != 0 && (*m & (*m + 1)) == 0) return low_bits(word, std::popcount(*m));
+  if (!rest && inverse != 0 && (inverse & (inverse + 1)) == 0)
+    return terms_.subtract(word, low_bits(word, std::popcount(inverse)));
+  return std::nullopt;
+}
+
+// Generic addresses of shared memory are those of the window and where it begins, which nobody knows.
+std::optional<TermId> Evaluator::viewed(const ir::Operation& op, OperandTerms& in) {
+  if (op.opcode != Opcode::cvta || !isa::is_shared(op.modifiers.space()) || op.arg(1).kind == Kind::real)
+    return std::nullopt;
+  const TermId address = in.term(op.arg(1), 64);
+  return op.modifiers.to ? terms_.subtract(address, shared_window()) : terms_.add(address, shared_window());
+}
+
+TermId Evaluator::shared_window() { return terms_.atom(name("shared window"), {}, 64); }
 
 // Moves and conversions that keep the word.
 std::optional<TermId> Evaluator::moved(const ir::Operation& op, OperandTerms& in) {
@@ -174,8 +284,7 @@ std::vector<TermId> Evaluator::opaque(std::uint32_t operation, OperandTerms& in,
   const ir::Operation& op = code_.operations[operation];
   const auto written = definitions_.written(operation);
   std::vector<TermId> operands;
-  const std::size_t first = isa::writes(op.opcode) == isa::Writes::two ? 2 : 1;
-  for (std::size_t i = first; i < op.arguments.size(); ++i) {
+  for (std::size_t i = first_operand(op); i < op.arguments.size(); ++i) {
     const ir::Argument& a = op.arg(i);
     if (a.kind == Kind::vector)
       for (const ir::Argument& part : code_.components(a)) operands.push_back(in.term(part, 64));
@@ -189,16 +298,110 @@ std::vector<TermId> Evaluator::opaque(std::uint32_t operation, OperandTerms& in,
     if (const auto v = bits.value())
       out.push_back(terms_.constant(*v, width));
     else
-      out.push_back(terms_.atom(name(text_of(op, k)), operands, width, bits));
+      out.push_back(terms_.atom(name(text_of(op, k), {Maker::Kind::operation, operation, std::uint32_t(k)}), operands,
+                                width, bits));
   }
   return out;
+}
+
+// Operands given in the order in which an atom lists them.
+class Evaluator::Given final : public OperandTerms {
+ public:
+  Given(const Evaluator& of, const ir::Operation& op, const std::vector<TermId>& terms) : terms_(of.terms_) {
+    std::size_t next = 0;
+    const auto take = [&](const ir::Argument& a) {
+      if (next < terms.size()) given_[&a] = terms[next++];
+    };
+    for (std::size_t i = first_operand(op); i < op.arguments.size(); ++i) {
+      const ir::Argument& a = op.arg(i);
+      if (a.kind != Kind::vector) {
+        take(a);
+        continue;
+      }
+      for (const ir::Argument& part : of.code_.components(a)) take(part);
+    }
+  }
+  TermId term(const ir::Argument& a, int width) override {
+    const auto found = given_.find(&a);
+    return found == given_.end() ? terms_.constant(0, width) : terms_.truncate(found->second, width);
+  }
+
+ private:
+  Terms& terms_;
+  std::map<const ir::Argument*, TermId> given_{};
+};
+
+TermId Evaluator::remade(const Terms::Atom& atom, const Maker& maker, int width, const std::vector<TermId>& in) {
+  switch (maker.kind) {
+    case Maker::Kind::equal: return equal(in[0], in[1]);
+    case Maker::Kind::less: return less(in[0], in[1], true, terms_.width(in[0]));
+    case Maker::Kind::below: return less(in[0], in[1], false, terms_.width(in[0]));
+    case Maker::Kind::both: return both(in[0], in[1]);
+    case Maker::Kind::select: return choice(in[0], in[1], in[2], width);
+    case Maker::Kind::product: return product(in[0], in[1]);
+    case Maker::Kind::low: return low_bits(in[0], int(*terms_.value(in[1])));
+    case Maker::Kind::operation: {
+      Given given(*this, code_.operations[maker.operation], in);
+      return results(maker.operation, given)[maker.result];
+    }
+    case Maker::Kind::leaf: break;
+  }
+  return terms_.atom(atom.name, in, width);
+}
+
+TermId Evaluator::with(TermId t, const std::map<TermId, std::uint64_t>& numbers) {
+  std::unordered_map<TermId, TermId> known;
+  return with(t, numbers, known);
+}
+
+TermId Evaluator::with(TermId t, const std::map<TermId, std::uint64_t>& numbers,
+                       std::unordered_map<TermId, TermId>& known) {
+  if (const auto found = known.find(t); found != known.end()) return found->second;
+  const Terms::Sum sum = terms_.sum(t);  // making terms moves them
+  TermId out = terms_.constant(sum.number, sum.width);
+  for (const Terms::Part& p : sum.parts) {
+    TermId value = p.atom;
+    const Terms::Atom atom = *terms_.atom_of(p.atom);
+    const Maker maker = makers_[atom.name - 1];
+    if (const auto given = numbers.find(p.atom); given != numbers.end()) {
+      value = terms_.constant(given->second, terms_.width(p.atom));
+    } else if (maker.kind != Maker::Kind::leaf) {
+      std::vector<TermId> operands;
+      for (const TermId o : atom.operands) operands.push_back(with(o, numbers, known));
+      if (operands != atom.operands) value = remade(atom, maker, terms_.width(p.atom), operands);
+    }
+    out = terms_.add(out, terms_.scale(value, p.factor));
+  }
+  return known[t] = terms_.truncate(out, sum.width);
+}
+
+const std::set<TermId>& Evaluator::pieces(TermId t) {
+  if (const auto known = pieces_.find(t); known != pieces_.end()) return known->second;
+  std::set<TermId> out;
+  for (const Terms::Part& p : terms_.sum(t).parts) {
+    const Terms::Atom& atom = *terms_.atom_of(p.atom);
+    const Maker::Kind kind = makers_[atom.name - 1].kind;
+    if (kind == Maker::Kind::leaf || kind == Maker::Kind::low) out.insert(p.atom);
+    if (kind == Maker::Kind::leaf) continue;
+    for (const TermId o : atom.operands) {
+      const std::set<TermId>& inner = pieces(o);
+      out.insert(inner.begin(), inner.end());
+    }
+  }
+  return pieces_.emplace(t, std::move(out)).first->second;
+}
+
+std::optional<std::pair<TermId, int>> Evaluator::low_bits_of(const Terms::Atom& atom) const {
+  if (makers_[atom.name - 1].kind != Maker::Kind::low) return std::nullopt;
+  return std::pair(atom.operands[0], int(*terms_.value(atom.operands[1])));
 }
 
 std::vector<TermId> Evaluator::results(std::uint32_t operation, OperandTerms& in) {
   const ir::Operation& op = code_.operations[operation];
   if (op.opcode == Opcode::setp && op.arg(0).kind == Kind::reg && !isa::is_floating(op.modifiers.type()))
     return {compared(op, in)};
-  for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::moved})
+  for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::masked,
+                          &Evaluator::moved, &Evaluator::viewed})
     if (const auto value = (this->*rule)(op, in)) {
       const auto written = definitions_.written(operation);
       const int width = written.empty() ? 64 : std::min(isa::bits(code_.registers[written[0]].type), 64);

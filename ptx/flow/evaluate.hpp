@@ -2,6 +2,8 @@
 // equal words are equal words.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,11 +30,39 @@ class Evaluator {
 
   /// The words that the operation writes, in the order of Definitions::written.
   std::vector<TermId> results(std::uint32_t operation, OperandTerms&);
+  /// The predicate that two words are the same.
+  TermId equal(TermId a, TermId b);
+  /// `a` where the predicate holds, `b` where it does not.
+  TermId choice(TermId predicate, TermId a, TermId b, int width);
+  /// What generic addresses of shared memory have more than the addresses themselves.
+  TermId shared_window();
   /// A name for atoms, the same for equal text.
   std::uint64_t name(const std::string& text);
+  /// What a term is made of in the end: atoms that nothing here has made of others (parameters, words out of memory,
+  /// what the caller has named), and those that are low bits of another word.
+  const std::set<TermId>& pieces(TermId);
+  bool is_leaf(TermId atom) const { return makers_[terms_.atom_of(atom)->name - 1].kind == Maker::Kind::leaf; }
+  /// The term with numbers in place of leaves; a constant when all of them are given and their operations are modelled.
+  TermId with(TermId, const std::map<TermId, std::uint64_t>& leaves);
+  /// The word and the number of bits when an atom is the low bits of a word.
+  std::optional<std::pair<TermId, int>> low_bits_of(const Terms::Atom&) const;
+  /// A term as text, for people: "4 * below(parameter(16, 4), 3) + 1". Cut off behind `most` characters.
+  std::string text(TermId, std::size_t most = 100) const;
 
  private:
   class View;
+  class Given;
+  /// How an atom's word comes about, if `results` made it: a result of an operation, or part of one.
+  struct Maker {
+    enum class Kind : std::uint8_t { leaf, equal, below, less, both, select, product, low, operation };
+    Kind kind = Kind::leaf;
+    std::uint32_t operation = 0, result = 0;
+  };
+  std::uint64_t name(const std::string& text, Maker);
+  void append(std::string&, TermId, std::size_t most) const;
+  TermId with(TermId, const std::map<TermId, std::uint64_t>& numbers, std::unordered_map<TermId, TermId>& known);
+  TermId remade(const Terms::Atom&, const Maker&, int width, const std::vector<TermId>& operands);
+  TermId less(TermId a, TermId b, bool is_signed, int width);
   TermId compared(const ir::Operation&, OperandTerms&);
   TermId comparison(isa::Compare, isa::ScalarType, TermId a, TermId b);
   TermId both(TermId a, TermId b);
@@ -40,14 +70,22 @@ class Evaluator {
   std::optional<TermId> logic(const ir::Operation&, OperandTerms&);
   std::optional<TermId> selected(const ir::Operation&, OperandTerms&);
   std::optional<TermId> linear(const ir::Operation&, OperandTerms&);
+  std::optional<TermId> viewed(const ir::Operation&, OperandTerms&);
   std::optional<TermId> moved(const ir::Operation&, OperandTerms&);
   TermId product(TermId a, TermId b);
+  static int common_zeros(const Terms::Sum&);
+  TermId divided(TermId a, int zeros);
+  TermId low_bits(TermId a, int bits);
+  std::optional<TermId> masked(const ir::Operation&, OperandTerms&);
   std::vector<TermId> opaque(std::uint32_t operation, OperandTerms&, const std::vector<Bits>&);
 
   const ir::Code& code_;
   const Definitions& definitions_;
   Terms& terms_;
   std::unordered_map<std::string, std::uint64_t> names_{};
+  std::vector<std::string> spelled_{};  // by name - 1
+  std::vector<Maker> makers_{};
+  std::unordered_map<TermId, std::set<TermId>> pieces_{};
 };
 
 }  // namespace kiln::flow

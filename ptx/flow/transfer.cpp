@@ -77,12 +77,21 @@ class Transfer {
     return isa::is_signed(from) ? sign_extend(value, width) : value;
   }
 
+  // The upper half of a product of 128 bits.
+  static std::uint64_t high_half(std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t low = low_mask(32), a1 = a >> 32, a0 = a & low, b1 = b >> 32, b0 = b & low;
+    const std::uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & low);
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+  }
+
   // Only what lies in the CTA's window survives a change of view.
   Bits same_window(Bits a) const { return {a.zero & shared_window_mask, a.one & shared_window_mask}; }
 
   Bits product() const {
     const auto half = op_.modifiers.half;
     if (half == isa::HalfSelect::hi) {
+      if (const auto a = in(1).value(), b = in(2).value(); a && b && width_ > 32 && !is_signed())
+        return Bits::constant(high_half(*a, *b));
       if (is_signed() || width_ > 32) return Bits::unknown(width_);
       return shift_right(multiply(in(1), in(2)), width_);
     }
@@ -118,8 +127,13 @@ class Transfer {
 
   Bits extract() const {
     const auto at = in(2, 8).value(), count = in(3, 8).value();
-    if (!at || !count || is_signed()) return Bits::unknown(width_);
-    return truncate(shift_right(in(1), int(*at)), int(*count));
+    if (!at || !count) return Bits::unknown(width_);
+    if (!is_signed()) return truncate(shift_right(in(1), int(*at)), int(*count));
+    if (*count == 0) return Bits::constant(0);
+    // The sign is the highest bit taken; beyond the word's end that is the word's own.
+    const Bits word = sign_extend(in(1), width_), taken = shift_right(word, int(std::min<std::uint64_t>(*at, 63)));
+    const int bits = int(std::min<std::uint64_t>({*count, 64 - std::min<std::uint64_t>(*at, 63), 63}));
+    return truncate(sign_extend(truncate(taken, bits), bits), width_);
   }
 
   Bits insert() const {

@@ -61,3 +61,22 @@ TEST_CASE("a carry that matters makes every sum with a carry matter") {
   CHECK(s.of("%r1").any());
   CHECK(s.of("%r3").any());
 }
+
+TEST_CASE("of a counter that chooses a stage by its rest, and a parity by its quotient, a rest matters") {
+  for (const char* division : {"mul.hi.u32 %r2, %r1, 0xAAAAAAAB; shr.u32 %r3, %r2, 1;", "div.u32 %r3, %r1, 3;"}) {
+    const Sliced s("ld.param.u32 %r7, [n]; mov.u32 %r1, 0; L:" + std::string(division) +
+                   R"(mul.lo.u32 %r4, %r3, 3; sub.u32 %r5, %r1, %r4; shl.b32 %r5, %r5, 3;
+    mov.u32 %r6, bars; add.u32 %r9, %r6, %r5; and.b32 %r8, %r3, 1;)" +
+                   wait + "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r7; @%p1 bra L; ret;");
+    CHECK(s.of("%r1").bits == 0);
+    CHECK(s.of("%r1").modulus == 6);
+    CHECK(s.of("%r3").any());
+  }
+}
+
+TEST_CASE("a product with a reciprocal that is not exact for every word is no division") {
+  const Sliced s("mov.u32 %r9, bars; mul.hi.u32 %r2, %r1, 0xAAAAAAA9; shr.u32 %r3, %r2, 1; and.b32 %r8, %r3, 1;" +
+                 std::string(wait));
+  CHECK(s.of("%r1").modulus == 1);
+  CHECK(s.of("%r1").bits != 0);
+}

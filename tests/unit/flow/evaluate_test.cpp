@@ -95,3 +95,40 @@ TEST_CASE("known bits of unknown words decide what they can") {
   CHECK(e.value("%r4") == 0u);
   CHECK(e.value("%r6") == 1u);
 }
+
+TEST_CASE("numbers in place of unknown words give numbers, through every kind of operation") {
+  Evaluated e(R"(add.u32 %r3, %r1, 63; shr.u32 %r4, %r3, 6; and.b32 %r5, %r4, 3; setp.lt.s32 %p1, %r4, %r2;
+    selp.u32 %r6, %r5, 9, %p1; mul.lo.u32 %r7, %r6, %r2; xor.b32 %r8, %r7, 1;)");
+  const auto at = [&](std::uint64_t a, std::uint64_t b) {
+    return e.terms.value(e.evaluator.with(e["%r8"], {{e["%r1"], a}, {e["%r2"], b}}));
+  };
+  CHECK(at(100, 5) == ((163 / 64 % 4 * 5) ^ 1u));
+  CHECK(at(1000, 5) == (45u ^ 1u));
+  CHECK_FALSE(e.terms.value(e.evaluator.with(e["%r8"], {{e["%r1"], 100}})));
+  CHECK(e.evaluator.pieces(e["%r8"]).contains(e["%r1"]));
+  CHECK(e.evaluator.pieces(e["%r8"]).contains(e["%r2"]));
+}
+
+TEST_CASE("masks cut words into their low bits and the rest") {
+  Evaluated e(R"(and.b32 %r2, %r1, 3; and.b32 %r3, %r1, -4; add.u32 %r4, %r2, %r3; shl.b32 %r5, %r1, 3;
+    and.b32 %r6, %r5, 24; shl.b32 %r7, %r2, 3; not.b32 %r8, %r1; add.u32 %r9, %r8, %r1;)");
+  CHECK(e["%r4"] == e["%r1"]);
+  CHECK(e["%r6"] == e["%r7"]);
+  CHECK(e.value("%r9") == 0xFFFFFFFFu);
+}
+
+TEST_CASE("a generic address of shared memory comes back as the address that it was") {
+  Evaluated e(R"(cvta.shared.u64 %rd2, %rd1; add.u64 %rd3, %rd2, 8; cvta.to.shared.u64 %rd4, %rd3;
+    sub.u64 %rd5, %rd4, %rd1;)");
+  CHECK(e["%rd2"] != e["%rd1"]);
+  CHECK(e.value("%rd5") == 8u);
+}
+
+TEST_CASE("signed fields and upper halves of numbers are numbers") {
+  Evaluated e(R"(mov.u32 %r1, 0xF4; bfe.s32 %r2, %r1, 4, 4; bfe.s32 %r3, %r1, 0, 3; bfe.s32 %r4, %r1, 2, 1;
+    mov.u64 %rd1, 0xFFFFFFFFFFFFFFFF; mul.hi.u64 %rd2, %rd1, %rd1;)");
+  CHECK(e.value("%r2") == 0xFFFFFFFFu);
+  CHECK(e.value("%r3") == 0xFFFFFFFCu);
+  CHECK(e.value("%r4") == 0xFFFFFFFFu);
+  CHECK(e.value("%rd2") == 0xFFFFFFFFFFFFFFFEu);
+}
