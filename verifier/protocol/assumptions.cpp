@@ -3,11 +3,44 @@
 #include <algorithm>
 
 namespace kiln::verifier::protocol {
+namespace {
 
 using flow::TermId;
+using Span = protocol::Span;
+
+constexpr int most_rest_bits = 12;
+constexpr std::uint64_t most_ways = 16;
+
+}  // namespace
 
 Assumptions::Assumptions(flow::Terms& terms, flow::Evaluator& evaluator)
-    : terms_(terms), equal_(evaluator.name("equal")), below_(evaluator.name("below")), less_(evaluator.name("less")) {}
+    : terms_(terms),
+      evaluator_(evaluator),
+      equal_(evaluator.name("equal")),
+      below_(evaluator.name("below")),
+      less_(evaluator.name("less")) {}
+
+Assumptions::Word Assumptions::word(TermId t) const {
+  const flow::Terms::Sum sum = terms_.sum(t);  // making terms moves them
+  const int width = sum.width;
+  const std::uint64_t mask = flow::low_mask(width), offset = sum.number;
+  const bool negated = sum.parts.size() == 1 && sum.parts[0].factor == mask;
+  if (negated) return {terms_.truncate(sum.parts[0].atom, width), offset, true, 0};
+  const TermId base = terms_.subtract(t, terms_.constant(offset, width));
+  if (sum.parts.size() < 2) return {base, offset};
+  for (const flow::Terms::Part& p : sum.parts) {
+    const auto low = evaluator_.low_bits_of(*terms_.atom_of(p.atom));
+    if (low && p.factor == mask && terms_.add(base, p.atom) == low->first && low->second <= most_rest_bits)
+      return {low->first, offset, false, low->second};
+  }
+  return {base, offset};
+}
+
+std::optional<Span> Assumptions::Word::spanned(const Span& s, std::uint64_t mask) const {
+  const Span b = negated ? Span{base_at(s.last) & mask, base_at(s.first) & mask}
+                         : Span{base_at(s.first) & mask, base_at(s.last) & mask};
+  return cleared ? b.before_clearing(cleared, mask) : b;
+}
 
 std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate) const {
   Comparison c;
@@ -20,29 +53,109 @@ std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate)
   if (atom->name != equal_ && atom->name != below_ && atom->name != less_) return std::nullopt;
   c.equal = atom->name == equal_;
   c.is_signed = atom->name == less_;
-  const auto first = terms_.value(atom->operands[0]), second = terms_.value(atom->operands[1]);
+  const TermId operands[] = {atom->operands[0], atom->operands[1]};
+  const auto first = terms_.value(operands[0]), second = terms_.value(operands[1]);
   if (first.has_value() == second.has_value()) return std::nullopt;
   c.word_is_first = second.has_value();
-  c.word = atom->operands[c.word_is_first ? 0 : 1];
   c.number = c.word_is_first ? *second : *first;
+  c.word = word(operands[c.word_is_first ? 0 : 1]);
   return c;
 }
 
-std::optional<bool> Assumptions::within(const Range& r, const Comparison& c) const {
-  const int unused = 64 - terms_.width(c.word);
-  const auto number = std::int64_t(c.number << unused) >> unused;
-  const auto answer = [&](auto least, auto most, auto n) -> std::optional<bool> {
-    if (c.equal) {
-      if (n < least || n > most) return false;
-      return least == most ? std::optional(true) : std::nullopt;
-    }
-    if (c.word_is_first) return most < n ? std::optional(true) : least >= n ? std::optional(false) : std::nullopt;
-    return least > n ? std::optional(true) : most <= n ? std::optional(false) : std::nullopt;
-  };
-  const auto as_signed = answer(r.signed_least, r.signed_most, number);
-  const auto as_unsigned = answer(r.least, r.most, c.number);
-  if (c.equal) return as_unsigned ? as_unsigned : as_signed;
-  return c.is_signed ? as_signed : as_unsigned;
+std::optional<Span> Assumptions::Comparison::span(int width) const {
+  const std::uint64_t mask = flow::low_mask(width), sign = std::uint64_t{1} << (width - 1);
+  const std::uint64_t least = is_signed ? sign : 0, most = is_signed ? sign - 1 : mask, n = number & mask;
+  Span s{n, n};
+  if (!equal) {
+    if (n == (word_is_first ? least : most)) return std::nullopt;
+    s = word_is_first ? Span{least, (n - 1) & mask} : Span{(n + 1) & mask, most};
+  }
+  return word.spanned(s, mask);
+}
+
+std::optional<Span> Assumptions::Comparison::without_overflow(int width) const {
+  const std::uint64_t mask = flow::low_mask(width), sign = std::uint64_t{1} << (width - 1);
+  if (!is_signed || (word.offset == 0 && !word.negated)) return std::nullopt;
+  const bool negative = (word.offset & sign) != 0;
+  const std::uint64_t least = sign, most = sign - 1;
+  if (word.negated)
+    return negative ? Span{least, (word.offset - least) & mask} : Span{(word.offset - most) & mask, most};
+  return negative ? Span{(least - word.offset) & mask, most} : Span{least, (most - word.offset) & mask};
+}
+
+Domain Assumptions::domain(const State& s, TermId base) const {
+  const auto found = s.domains.find(base);
+  return found == s.domains.end() ? Domain(terms_.width(base), terms_.bits(base)) : found->second;
+}
+
+std::optional<Assumptions::Rest> Assumptions::rest(TermId t) const {
+  const flow::Terms::Atom* atom = terms_.atom_of(t);
+  const auto low = atom ? evaluator_.low_bits_of(*atom) : std::nullopt;
+  if (!low || low->second > most_rest_bits) return std::nullopt;
+  const Word of = word(low->first);
+  return of.cleared ? std::nullopt : std::optional(Rest{of, low->second});
+}
+
+// False when a base cannot be one of these numbers: not by itself, or not together with what is assumed of its low
+// bits.
+bool Assumptions::can_be(const State& s, TermId base, const Domain& allowed) const {
+  if (allowed.empty()) return false;
+  const auto own = rest(base);
+  const TermId whole = own ? own->of.base : base;
+  std::vector<std::pair<Rest, const Domain*>> rests;
+  int bits = 0;
+  for (const auto& [word, d] : s.domains)
+    if (const auto r = rest(word); r && r->of.base == whole && word != base) rests.push_back({*r, &d});
+  if (own) rests.push_back({*own, &allowed});
+  if (rests.empty()) return true;
+  for (const auto& [r, d] : rests) bits = std::max(bits, r.bits);
+  const Domain all = own ? domain(s, whole) : allowed;
+  for (std::uint64_t v = 0; v < std::uint64_t{1} << bits; ++v) {
+    const bool fits = std::all_of(rests.begin(), rests.end(), [&](const auto& r) {
+      return r.second->has(r.first.of.at(v) & flow::low_mask(r.first.bits));
+    });
+    if (fits && all.has_rest(v, bits)) return true;
+  }
+  return false;
+}
+
+TermId Assumptions::settled(const State& s, TermId t) const {
+  if (s.domains.empty() || terms_.is_constant(t)) return t;
+  const Word w = word(t);
+  const auto found = s.domains.find(w.base);
+  if (found != s.domains.end() && !found->second.empty()) {
+    // With its low bits cleared a word may be one number where its base may be several.
+    const std::vector<Span>& parts = found->second.parts();
+    const std::uint64_t least = w.at(parts.front().first), most = w.at(parts.back().last);
+    if (least == most) return terms_.constant(least, terms_.width(t));
+  }
+  return s.settled.empty() ? t : evaluator_.with(t, s.settled);
+}
+
+std::optional<TermId> Assumptions::way_to_settle(State& s, TermId t) {
+  for (const TermId leaf : std::set(evaluator_.pieces(t))) {
+    const Domain now = domain(s, leaf);
+    if (now.value() || now.count() > most_ways) continue;
+    const std::vector<Span> parts = now.parts();
+    for (const Span& p : parts)
+      for (std::uint64_t v = p.first; v <= p.last; ++v) {
+        const TermId is_it = evaluator_.equal(leaf, terms_.constant(v, terms_.width(leaf)));
+        const auto answer = holds(s, is_it);
+        if (!answer) return is_it;
+        assume(s, is_it, *answer);
+      }
+  }
+  return std::nullopt;
+}
+
+// The numbers that the base of a comparison may be when its sum does not overflow.
+Domain Assumptions::sane(const State& s, const Comparison& c) const {
+  Domain d = domain(s, c.word.base);
+  const auto span = c.without_overflow(d.width());
+  if (!span) return d;
+  Domain kept = d;
+  kept.keep(span);
+  return kept.empty() ? d : kept;
 }
 
 std::optional<bool> Assumptions::holds(const State& s, TermId predicate) {
@@ -52,68 +165,12 @@ std::optional<bool> Assumptions::holds(const State& s, TermId predicate) {
   if (const auto found = s.decided.find(contrary); found != s.decided.end()) return !found->second;
   const auto c = comparison(predicate);
   if (!c) return std::nullopt;
-  const auto range = s.ranges.find(c->word);
-  if (range == s.ranges.end()) return std::nullopt;
-  const auto answer = within(range->second, *c);
-  return answer ? std::optional(*answer != c->opposite) : std::nullopt;
-}
-
-// What is known of the word as one kind of number says something of the other where the two agree.
-void Assumptions::narrow(Range& r, const Comparison& c, bool holds, int width) {
-  const auto cut = [&](auto& least, auto& most, auto n) {
-    if (c.equal) {
-      if (holds)
-        least = most = n;
-      else if (least == n)
-        ++least;
-      else if (most == n)
-        --most;
-    } else if (c.word_is_first) {
-      holds ? most = std::min(most, n - 1) : least = std::max(least, n);
-    } else {
-      holds ? least = std::max(least, n + 1) : most = std::min(most, n);
-    }
-  };
-  const auto number = std::int64_t(c.number << (64 - width)) >> (64 - width);
-  if (c.equal || c.is_signed) cut(r.signed_least, r.signed_most, number);
-  if (c.equal || !c.is_signed) cut(r.least, r.most, c.number);
-  const auto highest = std::int64_t(flow::low_mask(width - 1));
-  if (r.signed_least >= 0) {
-    r.least = std::max(r.least, std::uint64_t(r.signed_least));
-    r.most = std::min(r.most, std::uint64_t(r.signed_most));
-  }
-  if (r.most <= std::uint64_t(highest)) {
-    r.signed_least = std::max(r.signed_least, std::int64_t(r.least));
-    r.signed_most = std::min(r.signed_most, std::int64_t(r.most));
-  }
-}
-
-// The unknown words that a term is made of in the end.
-void Assumptions::collect(TermId t, std::set<TermId>& atoms) const {
-  for (const flow::Terms::Part& p : terms_.sum(t).parts) {
-    const flow::Terms::Atom* a = terms_.atom_of(p.atom);
-    if (!a || a->operands.empty())
-      atoms.insert(p.atom);
-    else
-      for (const TermId operand : a->operands) collect(operand, atoms);
-  }
-}
-
-bool Assumptions::may_contradict(const State& s) const {
-  std::set<TermId> seen;
-  std::size_t total = 0;
-  const auto add = [&](TermId word) {
-    std::set<TermId> atoms;
-    collect(word, atoms);
-    total += atoms.size();
-    seen.insert(atoms.begin(), atoms.end());
-  };
-  for (const auto& [word, range] : s.ranges) add(word);
-  for (const auto& [predicate, holds] : s.decided) {
-    const auto c = comparison(predicate);
-    if (!c || !s.ranges.contains(c->word)) add(predicate);
-  }
-  return total != seen.size();
+  const auto span = c->span(terms_.width(c->word.base));
+  Domain yes = sane(s, *c), no = yes;
+  yes.keep(span), no.drop(span);
+  if (!can_be(s, c->word.base, yes)) return c->opposite;
+  if (!can_be(s, c->word.base, no)) return !c->opposite;
+  return std::nullopt;
 }
 
 void Assumptions::assume(State& s, TermId predicate, bool holds) {
@@ -122,12 +179,13 @@ void Assumptions::assume(State& s, TermId predicate, bool holds) {
     s.decided[predicate] = holds;
     return;
   }
-  const int width = terms_.width(c->word);
-  const auto highest = std::int64_t(flow::low_mask(width - 1));
-  const auto [range, is_new] = s.ranges.emplace(c->word, Range{0, flow::low_mask(width), -highest - 1, highest});
-  narrow(range->second, *c, holds != c->opposite, width);
-  // An unequal number in the middle of what is possible leaves a hole that no range shows.
-  if (c->equal) s.decided[predicate] = holds;
+  Domain& d = s.domains.insert_or_assign(c->word.base, sane(s, *c)).first->second;
+  const auto span = c->span(d.width());
+  holds != c->opposite ? d.keep(span) : d.drop(span);
+  const auto v = d.value();
+  if (!v) return;
+  const flow::Terms::Atom* atom = terms_.atom_of(c->word.base);
+  if (atom && (evaluator_.is_leaf(c->word.base) || evaluator_.low_bits_of(*atom))) s.settled[c->word.base] = *v;
 }
 
 }  // namespace kiln::verifier::protocol

@@ -14,29 +14,76 @@ class Assumptions {
  public:
   Assumptions(flow::Terms& terms, flow::Evaluator& evaluator);
 
+  /// A word as a base, which is a sum without a number, perhaps with its low bits cleared, and an offset; or as the
+  /// offset less that.
+  struct Word {
+    flow::TermId base = 0;
+    std::uint64_t offset = 0;
+    bool negated = false;
+    int cleared = 0;
+
+    /// What it is where the base is `v`.
+    std::uint64_t at(std::uint64_t v) const {
+      const std::uint64_t b = v & ~flow::low_mask(cleared);
+      return negated ? offset - b : offset + b;
+    }
+    /// Where the base is when the word is `v`; of several the least.
+    std::uint64_t base_at(std::uint64_t v) const { return negated ? offset - v : v - offset; }
+    /// Where the base lies when the word lies in a span.
+    std::optional<Span> spanned(const Span& s, std::uint64_t mask) const;
+  };
+  Word word(flow::TermId) const;
+
   /// One word compared with a number: equal, below or, signed, less; or the number below the word.
   struct Comparison {
-    flow::TermId word = 0;
+    Word word{};
     std::uint64_t number = 0;
     bool equal = false, is_signed = false, word_is_first = true;
     bool opposite = false;  // the predicate is its contrary
+
+    /// Where the base lies when the comparison (not its contrary) holds.
+    std::optional<Span> span(int width) const;
+    /// Where it lies when the word as a signed number is the sum that it is written as: programs that compare a signed
+    /// sum rely on that, as the languages that they are written in let them.
+    std::optional<Span> without_overflow(int width) const;
   };
   /// The comparison that a predicate is, if it is one of a word with a number.
   std::optional<Comparison> comparison(flow::TermId predicate) const;
 
   /// Whether a predicate holds under what is assumed; nothing when it may go both ways.
   std::optional<bool> holds(const State&, flow::TermId predicate);
-  /// True when what is assumed of one word may rule out what is assumed of another, as they are made of the same ones.
-  bool may_contradict(const State&) const;
   /// Takes it that a predicate which may go both ways holds, or does not.
   void assume(State&, flow::TermId predicate, bool holds);
+  /// The number that a word must be under what is assumed, or the word.
+  flow::TermId settled(const State&, flow::TermId) const;
+  /// Where a word hangs on one that can be a few numbers only: the predicate that it is one of them. Notes what is
+  /// found out on the way.
+  std::optional<flow::TermId> way_to_settle(State&, flow::TermId);
+  /// The numbers that a base may be.
+  Domain domain(const State&, flow::TermId base) const;
+
+  /// The low bits of a word.
+  struct Rest {
+    Word of{};
+    int bits = 0;
+  };
+  std::optional<Rest> rest(flow::TermId) const;
+
+  /// Numbers for parameters and other unknown words under which all that is assumed is so.
+  using Example = std::map<flow::TermId, std::uint64_t>;
+  /// Such numbers; nothing when none were found, which does not say that there are none.
+  std::optional<Example> example(const State&);
 
  private:
-  std::optional<bool> within(const Range&, const Comparison&) const;
-  void collect(flow::TermId, std::set<flow::TermId>& atoms) const;
-  static void narrow(Range&, const Comparison&, bool holds, int width);
+  struct Problem;
+  Domain sane(const State&, const Comparison&) const;
+  bool can_be(const State&, flow::TermId base, const Domain&) const;
+  std::set<flow::TermId> leaves(flow::TermId) const;
+  std::vector<Problem> problems(const State&) const;
+  bool solve(const Problem&, Example&);
 
   flow::Terms& terms_;
+  flow::Evaluator& evaluator_;
   std::uint64_t equal_, below_, less_;
 };
 

@@ -2,6 +2,7 @@
 // and those that a phase waits for are taken to be done when nobody can go on without.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "verifier/protocol/machine.hpp"
@@ -66,6 +67,52 @@ void Machine::wait_for_groups(Turn& t) {
   }
 }
 
+// cp.async: a write by the threads themselves that is done when they have waited for it.
+void Machine::copy_by_threads(Turn& t) {
+  const auto bytes = std::uint32_t(number(t, t.op.arg(2), t.leader(), 32, "the size of a copy"));
+  const EventId id = access_event(t, true, Proxy::generic, true);
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    const auto to = place(t, t.op.arg(0), l, isa::Space::shared_cta);
+    access(t, id, t.cta.shared, to.address, to.address + bytes, Mask{1} << l);
+    for (std::uint32_t at = to.address; at < to.address + bytes; ++at) t.cta.stored.erase(at);
+  }
+  t.warp.own_copies.open.add(id);
+}
+
+void Machine::wait_for_threads_copies(Turn& t) {
+  CopyGroups& copies = t.warp.own_copies;
+  std::size_t keep = 0;
+  if (t.op.opcode == Opcode::cp_async_wait_group)
+    keep = std::size_t(number(t, t.op.arg(0), t.leader(), 32, "the groups that may go on"));
+  else
+    copies.committed.push_back(std::exchange(copies.open, {}));
+  for (std::size_t k = 0; k + keep < copies.committed.size(); ++k)
+    copies.committed[k].each([&](EventId e) {
+      if (const Mask mine = t.s.events[e].lanes & t.lanes) made(t.warp, mine, e);
+    });
+  // Lanes that stand elsewhere have their part of the groups still to wait for.
+  if (keep < copies.committed.size() && t.warp.fragments.size() == 1)
+    copies.committed.erase(copies.committed.begin(), copies.committed.end() - std::ptrdiff_t(keep));
+}
+
+// An arrival of each lane when the copies that it has made so far are done.
+void Machine::arrive_behind_copies(Turn& t) {
+  Clock clock = released(t.warp, t.lanes);
+  const auto behind = [&](const EventSet& copies) {
+    copies.each([&](EventId e) {
+      if (t.s.events[e].lanes & t.lanes) clock.seen.add(e), clock.before.add(e);
+    });
+  };
+  behind(t.warp.own_copies.open);
+  for (const EventSet& c : t.warp.own_copies.committed) behind(c);
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const auto p = place(t, t.op.arg(0), std::countr_zero(m), isa::Space::shared_cta);
+    if (!t.op.modifiers.noinc) ++barrier_at(t, p.cta, p.address).pending;
+    arrive(t, p.cta, p.address, 1, clock);
+  }
+}
+
 // Tensor copies are done where that lets a phase complete. True when one did.
 bool Machine::settle_copies(State& s) {
   bool moved = false;
@@ -105,6 +152,13 @@ Machine::Status Machine::copy(Turn& t) {
       }
       return Status::next;
     case Opcode::cp_async_bulk_wait_group: wait_for_groups(t); return Status::next;
+    case Opcode::cp_async: copy_by_threads(t); return Status::next;
+    case Opcode::cp_async_commit_group:
+      t.warp.own_copies.committed.push_back(std::exchange(t.warp.own_copies.open, {}));
+      return Status::next;
+    case Opcode::cp_async_wait_group:
+    case Opcode::cp_async_wait_all: wait_for_threads_copies(t); return Status::next;
+    case Opcode::cp_async_mbarrier_arrive: arrive_behind_copies(t); return Status::next;
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return Status::next;
     default: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};

@@ -25,7 +25,7 @@ Explored explore(const Program& program, std::uint64_t most_states) {
       out.where = stop.operation;
       break;
     }
-    if (stop.kind == Stop::Kind::deadlock && machine.assumptions().may_contradict(s)) {
+    if (stop.kind == Stop::Kind::deadlock && !machine.assumptions().example(s)) {
       out.incomplete = "whether all that is taken for granted on the way to a standstill can be";
       out.where = stop.operation;
       break;
@@ -35,7 +35,7 @@ Explored explore(const Program& program, std::uint64_t most_states) {
       break;
     }
     if (stop.kind == Stop::Kind::finished) continue;
-    forget(s);
+    forget(s, program, machine);
     if (!known.insert(key(s, program, machine)).second) continue;
     for (const bool holds : {false, true}) {
       State next = s;

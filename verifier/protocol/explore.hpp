@@ -12,6 +12,7 @@ struct Explored {
   const ir::Operation* where = nullptr;
   const ir::Operation* deadlock = nullptr;
   std::vector<Breach> breaches{};
+  State last{};  // of a standstill
   std::uint64_t states = 0, steps = 0;
 };
 

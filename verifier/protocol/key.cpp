@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verifier/protocol/naming.hpp"
+
 namespace kiln::verifier::protocol {
 namespace {
 
@@ -32,10 +34,12 @@ void each_set(State& s, F f) {
     for (auto& [id, b] : cta.barriers) clock(b.open), clock(b.published);
     for (Warp& w : cta.warps) {
       for (Group& g : w.groups) clock(g.clock);
-      for (auto& [lane, c] : w.copies) {
+      const auto copies = [&](CopyGroups& c) {
         f(c.open);
         for (EventSet& e : c.committed) f(e);
-      }
+      };
+      for (auto& [lane, c] : w.copies) copies(c);
+      copies(w.own_copies);
       for (auto& [lane, e] : w.tensor) f(e);
       f(w.stores);
     }
@@ -45,7 +49,25 @@ void each_set(State& s, F f) {
 
 }  // namespace
 
-void forget(State& s) {
+// What is assumed of words out of memory that nobody holds any more hangs on nothing else.
+void forget_words(State& s, const Program& program, Machine& machine) {
+  std::set<flow::TermId> held;
+  each_word(s, program, machine, [&](flow::TermId t) {
+    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    held.insert(pieces.begin(), pieces.end());
+  });
+  const auto is_gone = [&](flow::TermId t) {
+    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    return std::all_of(pieces.begin(), pieces.end(), [&](flow::TermId piece) {
+      return !held.contains(piece) && (machine.is_fresh(piece) || !machine.evaluator().is_leaf(piece));
+    });
+  };
+  std::erase_if(s.domains, [&](const auto& d) { return is_gone(d.first); });
+  std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
+}
+
+void forget(State& s, const Program& program, Machine& machine) {
+  if (machine.has_fresh()) forget_words(s, program, machine);
   std::vector<EventId> number(s.events.size(), gone);
   std::vector<Event> kept{Event{}};
   number[0] = 0;
@@ -73,67 +95,73 @@ void forget(State& s) {
 
 namespace {
 
-// Appends numbers to a key.
-struct Writer {
-  std::string text{};
-  void put(std::uint64_t v) {
-    do {
-      text.push_back(char((v & 0x7F) | (v > 0x7F ? 0x80 : 0)));
-      v >>= 7;
-    } while (v);
-  }
-  void put(const EventSet& e) {
-    e.each([&](EventId id) { put(id + 1); });
-    put(0);
-  }
-  void put(const Clock& c) { put(c.seen), put(c.fenced), put(c.before); }
-  void put(const Intervals& m) {
-    for (const auto& [at, cell] : m) {
-      put(at + 1), put(cell.end);
-      for (const Toucher& e : cell.writers) put(e.event), put(e.lanes);
-      put(0);
-      for (const Toucher& e : cell.readers) put(e.event), put(e.lanes);
-      put(0);
-    }
-    put(0);
-  }
-};
-
-// A counter's distance from the least that is known of a bound that has no upper end.
+// Registers, counters by how far they are from the least that is known of what they are compared with where that has no
+// upper end: its frontier.
 class Registers {
  public:
-  Registers(const State& s, const Program& p, Machine& m) : program_(p), machine_(m) {
-    for (const auto& [word, range] : s.ranges)
-      if (range.signed_most == std::int64_t(flow::low_mask(machine_.terms().width(word) - 1)) && range.least > 0)
-        frontier_ = std::max(frontier_, range.least);
+  Registers(const State& s, const Program& p, Machine& m) : state_(s), program_(p), machine_(m), naming_(s, p, m) {
+    for (const auto& [word, domain] : s.domains)
+      if (const auto from = domain.open_from()) frontiers_[word] = *from;
   }
-  std::uint64_t frontier() const { return frontier_; }
+  std::uint64_t frontier(flow::TermId base) const {
+    const auto found = frontiers_.find(base);
+    return found == frontiers_.end() ? 0 : found->second;
+  }
 
-  void put(Writer& out, const Fragment& f, ir::RegisterId r) const {
+  Naming& naming() { return naming_; }
+
+  void put(Writer& out, const Fragment& f, ir::RegisterId r) {
     const WordId word = f.words[program_.slot(r)];
-    const flow::Demand demand = program_.demands.of(r);
     for (Mask m = f.lanes; m; m &= m - 1) {
-      const flow::TermId t = machine_.words().at(word, std::countr_zero(m));
-      const auto v = machine_.terms().value(t);
-      if (!v) {
-        if (const auto c = machine_.assumptions().comparison(t)) {
-          out.put(1), out.put(c->word), out.put(c->number - frontier_ + far),
-              out.put(c->equal | c->is_signed << 1 | c->word_is_first << 2 | c->opposite << 3);
-        } else {
-          out.put(2 * t + 3);
-        }
-      } else if (demand.bits == 0)
-        out.put(2 * (*v - frontier_ + far));
-      else
-        out.put(2 * (*v & demand.bits));
+      put_word(out, r, machine_.words().at(word, std::countr_zero(m)));
       if (machine_.words().is_uniform(word)) break;
     }
   }
 
  private:
+  const State& state_;
   const Program& program_;
   Machine& machine_;
-  std::uint64_t frontier_ = 0;
+  Naming naming_;
+  std::map<flow::TermId, std::uint64_t> frontiers_{};
+
+  void put_word(Writer& out, ir::RegisterId r, flow::TermId t) {
+    const auto v = machine_.terms().value(t);
+    const flow::Demand demand = program_.demands.of(r);
+    if (v && demand.bits) out.put(4 * (*v & demand.bits));
+    if (v && demand.modulus > 1) out.put(*v % demand.modulus);
+    if (v && !demand.compared) return;
+    const bool is_predicate = !v && machine_.terms().width(t) == 1;
+    if (const auto holds = is_predicate ? machine_.assumptions().holds(state_, t) : std::nullopt)
+      return out.put(4 * std::uint64_t{*holds});
+    if (const auto c = machine_.assumptions().comparison(t))
+      return out.put(1), naming_.put(out, c->word.base),
+             out.put(c->word.base_at(c->number) - frontier(c->word.base) + far),
+             out.put(c->equal | c->is_signed << 1 | c->word_is_first << 2 | c->opposite << 3 | c->word.negated << 4 |
+                     c->word.cleared << 5),
+             out.put(frontier(c->word.base) & flow::low_mask(c->word.cleared));
+    if (!v && (demand.bits || demand.modulus > 1)) return out.put(5), naming_.put(out, t);
+    // What the word is where its base is at its frontier.
+    const Assumptions::Word split = machine_.assumptions().word(t);
+    const int unused = 64 - machine_.terms().width(t);
+    const auto word = std::int64_t(split.at(v ? 0 : frontier(split.base)) << unused) >> unused;
+    const bool moves =
+        !split.negated && program_.family(r) != Program::no_slot && put_distances(out, program_.family(r), word);
+    if (!moves) out.put(4 * std::uint64_t(word) + 2);
+    if (v) return;
+    naming_.put(out, split.base), out.put(split.negated | split.cleared << 1);
+    out.put(frontier(split.base) & flow::low_mask(split.cleared));
+  }
+  // Counters and bounds move along with the frontier when all else that they are compared with lies behind them.
+  bool put_distances(Writer& out, std::uint32_t family, std::int64_t word) {
+    const Program::Family& kin = program_.family_of(family);
+    if (!kin.bounded || word <= kin.most) return false;
+    bool any = false;
+    for (const flow::TermId base : machine_.bases(family))
+      if (frontiers_.contains(base))
+        out.put(3), naming_.put(out, base), out.put(std::uint64_t(word) - frontier(base) + far), any = true;
+    return any;
+  }
 };
 
 void put(Writer& out, const Warp& w) {
@@ -141,11 +169,13 @@ void put(Writer& out, const Warp& w) {
   out.put(0);
   for (const Part& p : w.parts) out.put(p.event + 1), out.put(p.lanes), out.put(p.fenced);
   out.put(0);
-  for (const auto& [lane, c] : w.copies) {
+  const auto copies = [&](int lane, const CopyGroups& c) {
     out.put(std::uint64_t(lane)), out.put(c.open);
     for (const EventSet& e : c.committed) out.put(1), out.put(e);
     out.put(0);
-  }
+  };
+  for (const auto& [lane, c] : w.copies) copies(lane, c);
+  copies(lanes_per_warp, w.own_copies);
   for (const auto& [lane, e] : w.tensor) out.put(std::uint64_t(lane)), out.put(e);
   for (const PendingLoad& p : w.loads) out.put(p.event), out.put(p.registers.size());
   out.put(w.stores);
@@ -155,7 +185,7 @@ void put(Writer& out, const Warp& w) {
 
 std::string key(const State& s, const Program& program, Machine& machine) {
   Writer out;
-  const Registers words(s, program, machine);
+  Registers words(s, program, machine);
   for (const Cta& cta : s.ctas) {
     for (const Warp& w : cta.warps) {
       for (const Fragment& f : w.fragments) {
@@ -175,19 +205,25 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     for (const Intervals& block : cta.tensor) out.put(block);
     for (const auto& [at, a] : cta.allocations) out.put(at), out.put(a.columns);
     for (const auto& [at, stored] : cta.stored)
-      for (const auto& [bytes, t] : stored) out.put(at), out.put(std::uint64_t(bytes)), out.put(t);
+      for (const auto& [bytes, t] : stored) out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
   }
   out.put(s.cluster.generation & 1), out.put(s.cluster.arrived), out.put(s.cluster.open), out.put(s.cluster.published);
-  for (const auto& [p, v] : s.decided) out.put(p), out.put(v);
-  for (const auto& [t, r] : s.ranges) {
-    const bool open_ended = r.signed_most == std::int64_t(flow::low_mask(machine.terms().width(t) - 1));
-    out.put(t), out.put(open_ended ? r.least - words.frontier() + far : r.least), out.put(r.most);
+  for (const auto& [p, v] : s.decided)
+    if (!words.naming().is_past(p)) words.naming().put(out, p), out.put(v);
+  for (const auto& [t, domain] : s.domains) {
+    if (words.naming().is_past(t)) continue;
+    const auto open = domain.open_from();
+    out.put(1), words.naming().put(out, t);
+    // Moving along with a frontier keeps the low bits only where it moves by a multiple of them.
+    if (const auto r = machine.assumptions().rest(t)) out.put(words.frontier(r->of.base) & flow::low_mask(r->bits));
+    for (const Span& p : domain.parts()) out.put(open && p.first == *open ? 0 : p.first), out.put(p.last);
+    out.put(0);
   }
   // What an event is matters as far as later judgements ask.
   for (const Event& e : s.events)
     out.put(std::uint64_t(e.operation ? program.code.index(*e.operation) + 1 : 0)), out.put(e.cta), out.put(e.warp),
         out.put(e.lanes);
-  return std::move(out.text);
+  return out.take();
 }
 
 }  // namespace kiln::verifier::protocol

@@ -8,8 +8,9 @@
 
 namespace kiln::verifier::protocol {
 
-/// Forgets events that nothing refers to and numbers the others by where they are found.
-void forget(State&);
+/// Forgets events that nothing refers to and numbers the others by where they are found; forgets what is assumed of
+/// words out of memory that are gone.
+void forget(State&, const Program&, Machine&);
 
 /// The key of a state that has been through forget().
 std::string key(const State&, const Program&, Machine&);

@@ -36,6 +36,8 @@ void Machine::learn(Warp& w, Mask lanes, EventId e) {
 // What lanes that make an access know of it: one lane all of it, of several each its own part.
 void Machine::made(Warp& w, Mask lanes, EventId e) {
   if (std::has_single_bit(lanes)) return learn(w, lanes, e);
+  for (Part& p : w.parts)
+    if (p.event == e) return void(p.lanes |= lanes);
   w.parts.push_back({e, lanes, 0});
 }
 

@@ -10,6 +10,12 @@ namespace kiln::verifier::protocol {
 using flow::TermId;
 using isa::Opcode;
 
+namespace {
+
+constexpr std::uint64_t most_steps = 200'000;
+
+}  // namespace
+
 Machine::Machine(const Program& program)
     : program_(program),
       code_(program.code),
@@ -18,9 +24,11 @@ Machine::Machine(const Program& program)
 
 void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
   if (!v.broken()) return;
-  if (state_ && assumptions_.may_contradict(*state_))
+  if (told_.contains({&op, v.rule})) return;
+  if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", &op};
+  if (state_ && !assumptions_.example(*state_))
     throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", &op};
-  if (!told_.emplace(&op, v.rule).second) return;
+  told_.emplace(&op, v.rule);
   breaches_.push_back({v, &op, earlier, std::move(got)});
 }
 
@@ -102,7 +110,7 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    ++steps_;
+    if (++steps_ > most_steps) throw Unfollowed{"what happens after " + std::to_string(most_steps) + " steps", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
@@ -140,6 +148,41 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
   return out;
 }
 
+// What only makes a word or touches memory is followed without deciding who executes it: all lanes that may do.
+bool Machine::guess_guard(Turn& t, LaneTerms& may) {
+  const bool plain = !is_protocol(t.op) || is_shared_access(t.op);
+  const Opcode op = t.op.opcode;
+  if (!plain || op == Opcode::st_async || op == Opcode::red_async || op == Opcode::atom) return false;
+  const WordId word = t.f.words[program_.slot(*t.op.guard)];
+  t.lanes = 0;
+  for (Mask m = t.f.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    TermId p = words_.at(word, l);
+    if (t.op.guard_negated) p = terms_.add(p, terms_.constant(1, 1));
+    const auto v = assumptions_.holds(t.s, p);
+    may[std::size_t(l)] = v ? terms_.constant(*v, 1) : p;
+    if (!v || *v) t.lanes |= Mask{1} << l;
+  }
+  t.f.wait = {};
+  t.may = &may;
+  return true;
+}
+
+// An operand that hangs on a word which can be a few numbers only is followed for each of them.
+bool Machine::settle_operands(Turn& t) {
+  for (const ir::RegisterId r : program_.questions(t.at)) {
+    const std::uint32_t slot = program_.slot(r);
+    if (slot == Program::no_slot) continue;
+    const TermId word = assumptions_.settled(t.s, words_.at(t.f.words[slot], t.leader()));
+    if (terms_.is_constant(word) || terms_.width(word) == 1) continue;
+    const auto way = assumptions_.way_to_settle(t.s, word);
+    if (!way) continue;
+    t.f.wait = {Wait::Kind::choice, 0, 0, 0, *way};
+    return false;
+  }
+  return true;
+}
+
 Machine::Status Machine::branch(Turn& t) {
   if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
   const auto taken = guard_lanes(t);
@@ -153,6 +196,29 @@ Machine::Status Machine::branch(Turn& t) {
   t.f.lanes &= ~*taken;
   ++t.f.at;
   t.warp.fragments.push_back(std::move(other));  // t.f may be gone from here on
+  return Status::jumped;
+}
+
+Machine::Status Machine::jump_by_table(Turn& t) {
+  if (t.op.guard || t.op.arg(1).kind != ir::Argument::Kind::table)
+    throw Unfollowed{"a branch by a table of this form", &t.op};
+  if (!settle_operands(t)) return Status::blocked;
+  const std::vector<std::uint32_t>& table = code_.tables[t.op.arg(1).id];
+  t.lanes = t.f.lanes;
+  std::map<std::uint32_t, Mask> targets;
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    const std::uint64_t index = number(t, t.op.arg(0), l, 32, "where a branch goes");
+    if (index >= table.size()) throw Unfollowed{"a branch past the end of its table", &t.op};
+    targets[table[index]] |= Mask{1} << l;
+  }
+  std::vector<Fragment> others;
+  for (auto it = std::next(targets.begin()); it != targets.end(); ++it) {
+    others.push_back(t.f);
+    others.back().at = it->first, others.back().lanes = it->second;
+  }
+  t.f.at = targets.begin()->first, t.f.lanes = targets.begin()->second;
+  for (Fragment& f : others) t.warp.fragments.push_back(std::move(f));  // t.f may be gone from here on
   return Status::jumped;
 }
 
@@ -180,17 +246,21 @@ Machine::Status Machine::step(Turn& t) {
     case Opcode::exit:
     case Opcode::ret: return leave(t);
     case Opcode::trap: return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
-    case Opcode::brx_idx:
-    case Opcode::call: throw Unfollowed{"calls and indexed branches", &t.op};
+    case Opcode::brx_idx: return jump_by_table(t);
+    case Opcode::call: throw Unfollowed{"calls", &t.op};
     default: break;
   }
   consume_loads(t);
   if (!program_.matters(t.at)) return Status::next;
+  // Lanes that look at each other meet first.
+  if (t.op.opcode == Opcode::elect_sync && !converge(t, all_lanes)) return Status::blocked;
   const auto lanes = guard_lanes(t);
-  if (!lanes) return Status::blocked;
-  if (*lanes == 0) return Status::next;
-  t.lanes = *lanes;
+  LaneTerms may{};
+  if (!lanes && !guess_guard(t, may)) return Status::blocked;
+  if (lanes && *lanes == 0) return Status::next;
+  if (lanes) t.lanes = *lanes;
   if (is_protocol(t.op)) {
+    if (!settle_operands(t)) return Status::blocked;
     const Status status = synchronise(t);
     if (status != Status::next) return status;
   }

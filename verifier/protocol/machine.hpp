@@ -54,6 +54,12 @@ class Machine {
   Assumptions& assumptions() { return assumptions_; }
   flow::Terms& terms() { return terms_; }
   const Words& words() const { return words_; }
+  flow::Evaluator& evaluator() { return evaluator_; }
+  /// The words that members of a family have been compared as, without their numbers.
+  const std::set<flow::TermId>& bases(std::uint32_t family) { return bases_[family]; }
+  /// An unknown word of its own, out of memory or out of what is not followed.
+  bool is_fresh(flow::TermId atom) const { return fresh_.contains(atom); }
+  bool has_fresh() const { return !fresh_.empty(); }
   const std::vector<Breach>& breaches() const { return breaches_; }
   std::uint64_t steps() const { return steps_; }
 
@@ -67,6 +73,7 @@ class Machine {
     const ir::Operation& op;
     std::uint32_t cta_index = 0, warp_index = 0, at = 0;
     Mask lanes = 0;
+    const LaneTerms* may = nullptr;  // the lanes' predicates where it is not decided which of them execute
     int leader() const { return std::countr_zero(lanes); }
   };
   class Reader;
@@ -76,9 +83,12 @@ class Machine {
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);
   Status step(Turn&);
   Status branch(Turn&);
+  Status jump_by_table(Turn&);
   Status leave(Turn&);
   std::optional<Mask> guard_lanes(Turn&);
   std::optional<bool> decide(Turn&, flow::TermId predicate);
+  bool settle_operands(Turn&);
+  bool guess_guard(Turn&, LaneTerms&);
   bool converge(Turn&, Mask needed);
   void merge(Warp&);
   bool may_go_on(const State&, const Cta&, const Fragment&) const;
@@ -86,10 +96,13 @@ class Machine {
   // values.cpp: words
   void evaluate(Turn&);
   bool evaluate_across(Turn&);
+  void note_comparison(const Turn&);
   void write(Turn&, std::size_t result, const LaneTerms&);
   void load_word(Turn&);
+  std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
   flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
+  flow::TermId fresh(const char* what, int width);
   flow::TermId named(const std::string&, int width, std::span<const flow::TermId> operands = {});
   std::uint64_t number(const Turn&, const ir::Argument&, int lane, int width, const char* what);
 
@@ -120,6 +133,8 @@ class Machine {
   struct SharedPlace {
     std::uint32_t cta = 0, address = 0;
   };
+  std::optional<std::uint64_t> shared_address(const Turn&, const ir::Argument&, int lane);
+  static bool knows_own(const Turn&, const Toucher&);
   SharedPlace place(const Turn&, const ir::Argument&, int lane, isa::Space);
   void touch_shared(Turn&);
   EventId access_event(Turn&, bool writes, Proxy, bool is_async);
@@ -129,6 +144,9 @@ class Machine {
   // copies.cpp
   Status copy(Turn&);
   void copy_in(Turn&, int lane);
+  void copy_by_threads(Turn&);
+  void wait_for_threads_copies(Turn&);
+  void arrive_behind_copies(Turn&);
   void copy_out(Turn&, int lane);
   void wait_for_groups(Turn&);
   bool settle_copies(State&);
@@ -152,8 +170,11 @@ class Machine {
   Words words_{};
   std::vector<Breach> breaches_{};
   std::set<std::pair<const ir::Operation*, rules::Rule>> told_{};
-  const State* state_ = nullptr;  // that runs
-  std::uint64_t steps_ = 0, unknowns_ = 0;
+  std::map<std::uint32_t, std::set<flow::TermId>> bases_{};  // by family
+  const State* state_ = nullptr;                             // that runs
+  std::set<flow::TermId> fresh_{};
+  std::uint64_t steps_ = 0;
+  bool is_guess_ = false;  // what is being judged may not happen
 };
 
 }  // namespace kiln::verifier::protocol

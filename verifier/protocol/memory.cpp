@@ -22,24 +22,39 @@ std::uint32_t bytes_of(const ir::Operation& op) {
 
 }  // namespace
 
+// The address that a generic one has in the shared window, if it is known to lie there.
+std::optional<std::uint64_t> Machine::shared_address(const Turn& t, const ir::Argument& a, int lane) {
+  return terms_.value(terms_.subtract(read(t, a, lane, 64), evaluator_.shared_window()));
+}
+
+// A part of an event by several lanes that these lanes know of themselves.
+bool Machine::knows_own(const Turn& t, const Toucher& e) {
+  return std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
+                     [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.lanes) == 0; });
+}
+
 // A shared address names a CTA of the cluster in its upper byte; without .shared::cluster it is the thread's own.
 Machine::SharedPlace Machine::place(const Turn& t, const ir::Argument& a, int lane, isa::Space space) {
-  const std::uint64_t address = number(t, a, lane, 64, "a shared address");
+  const auto generic = space == isa::Space::generic ? shared_address(t, a, lane) : std::nullopt;
+  const std::uint64_t address = generic ? *generic : number(t, a, lane, 64, "a shared address");
   SharedPlace p{t.cta_index, std::uint32_t(address & flow::shared_window_mask)};
-  if (space == isa::Space::shared_cluster) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
+  if (space == isa::Space::shared_cluster || generic) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
   if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an address of a CTA outside the cluster", &t.op};
   return p;
 }
 
 EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) {
-  return add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes});
+  return add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes, t.may != nullptr});
 }
 
 rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {
   const Event& earlier = t.s.events[e.event];
   if (!earlier.writes && !later.writes) return rules::legal;
+  // Threads that one instruction lets store to one place are taken to store the same.
+  if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
   const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
-  if (earlier.is_async || later.proxy == Proxy::tensor) {
+  const bool copied = earlier.is_async && earlier.proxy == Proxy::generic;
+  if (!copied && (earlier.is_async || later.proxy == Proxy::tensor)) {
     if (knows(t, e.event)) return rules::legal;
     if (same_warp && !earlier.is_async && (e.lanes & ~lanes) == 0) return rules::legal;
     if (earlier.proxy == Proxy::tensor && later.proxy == Proxy::tensor) {
@@ -51,7 +66,8 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
     return rules::race_async(false);
   }
   const bool own = same_warp && (e.lanes & ~lanes) == 0;
-  if (!own && !knows(t, e.event)) return rules::race(false);
+  const bool known = knows(t, e.event) || (own && (!copied || knows_own(t, e)));
+  if (!known) return copied ? rules::race_async(false) : rules::race(false);
   if (later.proxy == Proxy::generic || !earlier.writes) return rules::legal;
   const bool fenced =
       std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
@@ -64,11 +80,18 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
   const Event later = t.s.events[id];
   for_cells(memory, first, end, [&](Cell& c) {
+    // A write that threads have read was there for them; that they had to fence it for a copy is no more than a note.
+    const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {
+                            return t.s.events[e.event].proxy == Proxy::generic;
+                          });
     for (const std::vector<Toucher>* list : {&c.writers, &c.readers})
       for (const Toucher& e : *list) {
         if (e.event == id) continue;
         const rules::Verdict v = judge(t, e, lanes, later);
-        if (v.broken()) breach(v, t.op, t.s.events[e.event].operation);
+        if (!v.broken() || (was_read && v.rule == rules::Rule::proxy_fence)) continue;
+        is_guess_ = later.may_be || t.s.events[e.event].may_be;
+        breach(v, t.op, t.s.events[e.event].operation);
+        is_guess_ = false;
       }
     const auto add = [&](std::vector<Toucher>& list) {
       for (Toucher& e : list)
@@ -78,11 +101,12 @@ void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first
         }
       list.push_back({id, lanes});
     };
-    if (later.writes) {
+    if (later.writes && !later.may_be) {
       std::erase_if(c.writers, [&](const Toucher& e) { return e.event != id; });
       c.readers.clear();
       return add(c.writers);
     }
+    if (later.writes) return add(c.writers);
     // Who knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
     std::erase_if(c.readers, [&](const Toucher& e) {
       const Event& old = t.s.events[e.event];
@@ -102,16 +126,15 @@ void Machine::touch_shared(Turn& t) {
   std::optional<EventId> id;
   for (Mask mask = t.lanes; mask; mask &= mask - 1) {
     const int l = std::countr_zero(mask);
-    if (m.space() == isa::Space::generic) {
-      // A generic address that is no number is taken to be one of global memory.
-      if (!terms_.value(read(t, address, l, 64))) continue;
-    }
+    // A generic address that is not one of the shared window's is taken to be one of global memory.
+    if (m.space() == isa::Space::generic && !shared_address(t, address, l)) continue;
     const auto p = place(t, address, l, m.space());
     if (!id) id = access_event(t, !loads, Proxy::generic, false);
     Cta& owner = t.s.ctas[p.cta];
     access(t, *id, owner.shared, p.address, p.address + bytes, Mask{1} << l);
     if (loads) continue;
     for (std::uint32_t at = p.address; at < p.address + bytes; ++at) owner.stored.erase(at);
+    if (t.may) continue;
     if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && t.op.arg(1).kind != ir::Argument::Kind::real)
       owner.stored[p.address][int(bytes)] = read(t, t.op.arg(1), l, int(bytes) * 8);
   }

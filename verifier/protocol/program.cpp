@@ -10,6 +10,79 @@ namespace {
 using isa::Opcode;
 using isa::Unit;
 
+// Whether the word of a register may differ from thread to thread, by what it is made of.
+class Varying {
+ public:
+  explicit Varying(const Facts& facts) : facts_(facts), known_(facts.code.registers.size()) {}
+  bool of(const ir::Argument& a) {
+    if (a.kind == ir::Argument::Kind::special) return true;
+    if (a.kind == ir::Argument::Kind::address)
+      for (const ir::Argument& part : facts_.code.components(a))
+        if (of(part)) return true;
+    return a.kind == ir::Argument::Kind::reg && of(a.id);
+  }
+
+ private:
+  enum class Answer : std::uint8_t { unknown, no, yes };
+  bool of(ir::RegisterId r) {
+    if (known_[r] != Answer::unknown) return known_[r] == Answer::yes;
+    known_[r] = Answer::no;  // of a loop's counter: what it starts with decides
+    for (const std::uint32_t w : facts_.definitions.writers(r)) {
+      const ir::Operation& op = facts_.code.operations[w];
+      bool varies = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa &&
+                    !(op.opcode == Opcode::ld && op.modifiers.space() == isa::Space::param);
+      for (std::size_t k = 1; k < op.arguments.size(); ++k) varies |= of(op.arg(k));
+      if (varies) known_[r] = Answer::yes;
+    }
+    return known_[r] == Answer::yes;
+  }
+
+  const Facts& facts_;
+  std::vector<Answer> known_;
+};
+
+// What is stored as a scalar at an address that all threads share may be a word of the protocol; what goes to an
+// address of each thread's own is data.
+bool hands_on_a_word(const Facts& facts, const ir::Operation& op) {
+  return op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
+         !isa::is_floating(op.modifiers.type()) && !Varying(facts).of(op.arg(0));
+}
+
+// Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
+bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
+  const auto is = [&](std::size_t i) { return i < op.arguments.size() && &a == &op.arguments[i]; };
+  switch (op.opcode) {
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+    case Opcode::cp_async_bulk: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
+    case Opcode::cp_async: return !is(0) && !is(2);
+    case Opcode::cp_async_bulk_prefetch:
+    case Opcode::cp_async_bulk_prefetch_tensor: return true;
+    default: break;
+  }
+  if (const auto mma = mma_operands(op))
+    return &a == mma->enable_input_d || &a == mma->scale_input_d || &a == &mma->idesc;
+  return false;
+}
+
+void add_roots(const Facts& facts, const ir::Operation& op, flow::Demands::Wanted& out) {
+  if (!is_protocol(op)) return;
+  if (op.guard) out.registers.push_back(*op.guard);
+  // Addresses count, and what else says how much and on whom; data does not, unless it may be a word of the protocol.
+  const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
+                          op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
+  const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
+  for (const ir::Argument& a : op.arguments) {
+    const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
+    const bool is_address = a.kind == ir::Argument::Kind::address;
+    if (is_about_data(op, a)) continue;
+    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on_a_word(facts, op)))
+      out.arguments.push_back(&a);
+  }
+}
+
+}  // namespace
+
 bool is_shared_access(const ir::Operation& op) {
   switch (op.opcode) {
     case Opcode::ld:
@@ -23,46 +96,6 @@ bool is_shared_access(const ir::Operation& op) {
     default: return false;
   }
 }
-
-// A scalar that may be an address or a counter goes through shared memory as it is; what is stored by the vector is
-// data.
-bool hands_on_a_word(const ir::Operation& op) {
-  return op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
-         !isa::is_floating(op.modifiers.type()) && isa::bits(op.modifiers.type()) >= 32;
-}
-
-// Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
-bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
-  const auto is = [&](std::size_t i) { return i < op.arguments.size() && &a == &op.arguments[i]; };
-  switch (op.opcode) {
-    case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor:
-    case Opcode::cp_async_bulk: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
-    case Opcode::cp_async_bulk_prefetch:
-    case Opcode::cp_async_bulk_prefetch_tensor: return true;
-    default: break;
-  }
-  if (const auto mma = mma_operands(op)) return &a == mma->enable_input_d || &a == mma->scale_input_d;
-  return false;
-}
-
-void add_roots(const ir::Operation& op, flow::Demands::Wanted& out) {
-  if (!is_protocol(op)) return;
-  if (op.guard) out.registers.push_back(*op.guard);
-  // Addresses count, and what else says how much and on whom; data does not, unless it may be a word of the protocol.
-  const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
-                          op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
-  const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
-  for (const ir::Argument& a : op.arguments) {
-    const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
-    const bool is_address = a.kind == ir::Argument::Kind::address;
-    if (is_about_data(op, a)) continue;
-    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on_a_word(op)))
-      out.arguments.push_back(&a);
-  }
-}
-
-}  // namespace
 
 bool is_protocol(const ir::Operation& op) {
   switch (isa::unit(op.opcode)) {
@@ -83,20 +116,26 @@ bool is_protocol(const ir::Operation& op) {
 }
 
 Program::Program(const Facts& f)
-    : facts(f), code(f.code), demands(f.code, f.definitions, f.known, add_roots), matters_(f.code.operations.size()) {
+    : facts(f),
+      code(f.code),
+      demands(f.code, f.definitions, f.known,
+              [&f](const ir::Operation& op, flow::Demands::Wanted& out) { add_roots(f, op, out); }),
+      matters_(f.code.operations.size()) {
   measure();
   place_shared();
   // What decides a branch that matters matters, and with it may other branches.
   find_ways();
   for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
     demands = flow::Demands(code, f.definitions, f.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
-      add_roots(op, out);
+      add_roots(facts, op, out);
       if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
     });
     find_ways();
   }
   number_registers();
+  find_questions();
   find_live();
+  find_families();
 }
 
 // Threads of the CTA and CTAs of the cluster, as the kernel's directives say.
@@ -200,6 +239,60 @@ std::vector<ir::RegisterId> Program::live(std::uint32_t operation) const {
   for (ir::RegisterId r = 0; r < slot_.size(); ++r)
     if (slot_[r] != no_slot && live[slot_[r]]) out.push_back(r);
   return out;
+}
+
+void Program::find_questions() {
+  questions_.resize(code.operations.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    flow::Demands::Wanted wanted;
+    add_roots(facts, op, wanted);
+    for (const ir::Argument* a : wanted.arguments) {
+      if (hands_on_a_word(facts, op) && a == &op.arg(1)) continue;
+      if (a->kind == ir::Argument::Kind::reg) questions_[i].push_back(a->id);
+      if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
+        for (const ir::Argument& part : code.components(*a))
+          if (part.kind == ir::Argument::Kind::reg) questions_[i].push_back(part.id);
+    }
+  }
+}
+
+void Program::find_families() {
+  families_.assign(code.registers.size(), no_slot);
+  for (ir::RegisterId r = 0; r < families_.size(); ++r)
+    if (demands.of(r).compared && code.registers[r].type != isa::ScalarType::pred) families_[r] = r;
+  const auto first = [&](ir::RegisterId r) {
+    while (families_[r] != r) r = families_[r];
+    return r;
+  };
+  const auto unite = [&](const ir::Operation& op, std::optional<ir::RegisterId> with) {
+    for (const ir::RegisterId r : facts.definitions.read(code.index(op))) {
+      if (families_[r] == no_slot) continue;
+      if (with) families_[first(r)] = first(*with);
+      with = r;
+    }
+  };
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    const auto written = facts.definitions.written(i);
+    const bool adds = op.opcode == Opcode::mov || op.opcode == Opcode::add || op.opcode == Opcode::sub ||
+                      op.opcode == Opcode::selp || op.opcode == Opcode::cvt;
+    if (op.opcode == Opcode::setp) unite(op, std::nullopt);
+    if (adds && written.size() == 1 && families_[written[0]] != no_slot) unite(op, written[0]);
+  }
+  for (ir::RegisterId r = 0; r < families_.size(); ++r)
+    if (families_[r] != no_slot) kin_[families_[r] = first(r)];
+  for (const ir::Operation& op : code.operations) {
+    if (op.opcode != Opcode::setp) continue;
+    const ir::Argument &a = op.arg(1), &b = op.arg(2);
+    const auto is_kin = [&](const ir::Argument& x) {
+      return x.kind == ir::Argument::Kind::reg && families_[x.id] != no_slot;
+    };
+    if (is_kin(a) && is_kin(b)) kin_[families_[a.id]].bounded = true;
+    for (const auto& [x, y] : {std::pair(&a, &b), std::pair(&b, &a)})
+      if (is_kin(*x) && y->kind == ir::Argument::Kind::immediate)
+        kin_[families_[x->id]].most = std::max(kin_[families_[x->id]].most, y->value);
+  }
 }
 
 void Program::number_registers() {

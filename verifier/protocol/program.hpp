@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -35,6 +36,17 @@ class Program {
   std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
   /// Registers of the slice that may be read from an operation on before they are written.
   std::vector<ir::RegisterId> live(std::uint32_t operation) const;
+  /// Counters and their bounds: registers that are compared, made of each other by adding numbers or compared with each
+  /// other.
+  struct Family {
+    bool bounded = false;    // one is compared with another one
+    std::int64_t most = -1;  // largest number that one is compared with
+  };
+  /// The number of a register's family; no_slot for registers of none.
+  std::uint32_t family(ir::RegisterId r) const { return families_[r]; }
+  const Family& family_of(std::uint32_t number) const { return kin_.at(number); }
+  /// Registers that an operation of the protocol needs as numbers.
+  const std::vector<ir::RegisterId>& questions(std::uint32_t operation) const { return questions_[operation]; }
   /// The address of a shared variable within the CTA's window.
   std::uint32_t address(std::uint32_t symbol) const { return addresses_[symbol]; }
 
@@ -44,15 +56,22 @@ class Program {
   void measure();
   void find_ways();
   void find_live();
+  void find_families();
+  void find_questions();
   void step_back(std::uint32_t operation, std::vector<bool>& live) const;
 
   std::uint32_t slots_ = 0;
-  std::vector<std::uint32_t> slot_, addresses_;
+  std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
   std::vector<std::uint32_t> ways_;
+  std::vector<std::vector<ir::RegisterId>> questions_{};
+  std::map<std::uint32_t, Family> kin_{};
   std::set<std::uint32_t> deciding_{};         // branches that matter
   std::vector<std::vector<bool>> live_out_{};  // by block, by slot
 };
+
+/// An access of threads to what may be shared memory.
+bool is_shared_access(const ir::Operation&);
 
 /// An operation of the protocol itself.
 bool is_protocol(const ir::Operation&);

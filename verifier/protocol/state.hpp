@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
+#include "verifier/protocol/domain.hpp"
 #include "verifier/protocol/events.hpp"
 #include "verifier/protocol/words.hpp"
 
@@ -25,6 +26,7 @@ struct Event {
   Proxy proxy = Proxy::generic;
   bool is_async = false;  // it is over when somebody says so, not when its instruction is
   bool writes = false;
+  bool may_be = false;  // it is not decided whether it happens
 };
 
 /// What touched an interval of a memory last.
@@ -74,7 +76,7 @@ struct Part {
   Mask lanes = 0, fenced = 0;
 };
 
-/// Bulk copies of one lane.
+/// Copies of one lane, or those that the threads of a warp make themselves.
 struct CopyGroups {
   EventSet open{};
   std::vector<EventSet> committed{};
@@ -90,6 +92,7 @@ struct Warp {
   std::vector<Group> groups{};
   std::vector<Part> parts{};
   std::map<int, CopyGroups> copies{};  // by lane
+  CopyGroups own_copies{};             // cp.async, of the lanes that an event names
   std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
   std::vector<PendingLoad> loads{};
   EventSet stores{};  // tcgen05.st not waited for
@@ -126,18 +129,13 @@ struct Cta {
   std::map<std::uint32_t, Allocation> allocations{};  // by first column
 };
 
-/// What is assumed of a word: it lies between two numbers, as an unsigned one and as a signed one.
-struct Range {
-  std::uint64_t least = 0, most = 0;
-  std::int64_t signed_least = 0, signed_most = 0;
-};
-
 struct State {
   std::vector<Cta> ctas{};
   NamedBarrier cluster{};
-  std::vector<Event> events{Event{}};      // event 0 is none
-  std::map<flow::TermId, bool> decided{};  // predicates
-  std::map<flow::TermId, Range> ranges{};
+  std::vector<Event> events{Event{}};               // event 0 is none
+  std::map<flow::TermId, bool> decided{};           // predicates
+  std::map<flow::TermId, Domain> domains{};         // of sums without a number
+  std::map<flow::TermId, std::uint64_t> settled{};  // leaves that can be one number alone
 };
 
 }  // namespace kiln::verifier::protocol

@@ -27,6 +27,8 @@ bool differs_by_lane(Special s) {
   }
 }
 
+constexpr std::uint64_t lanes_a_step = 8;  // that are evaluated one by one count as a step
+
 int width_of(isa::ScalarType t) { return std::clamp(isa::bits(t), 1, 64); }
 
 }  // namespace
@@ -45,6 +47,13 @@ class Machine::Reader final : public flow::OperandTerms {
 
 TermId Machine::named(const std::string& name, int width, std::span<const TermId> operands) {
   return terms_.atom(evaluator_.name(name), operands, width);
+}
+
+TermId Machine::fresh(const char* what, int width) {
+  const TermId number[] = {terms_.constant(fresh_.size())};
+  const TermId t = named(what, width, number);
+  fresh_.insert(t);
+  return t;
 }
 
 TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
@@ -99,10 +108,10 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
     case Kind::immediate: return terms_.constant(std::uint64_t(a.value), width);
     case Kind::reg: {
       const std::uint32_t slot = program_.slot(a.id);
-      const TermId t0 = slot == Program::no_slot ? named("unfollowed " + std::to_string(++unknowns_),
-                                                         std::min(64, isa::bits(code_.registers[a.id].type)))
-                                                 : words_.at(t.f.words[slot], lane);
-      return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(t0);
+      const TermId t0 = slot == Program::no_slot
+                            ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)))
+                            : words_.at(t.f.words[slot], lane);
+      return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(assumptions_.settled(t.s, t0));
     }
     case Kind::special: return terms_.truncate(special(t, a, lane), width);
     case Kind::symbol: {
@@ -117,13 +126,14 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
       break;
     default: break;
   }
-  return named("unfollowed " + std::to_string(++unknowns_), width);
+  return fresh("unfollowed", width);
 }
 
 // An operand that has to be a number.
 std::uint64_t Machine::number(const Turn& t, const ir::Argument& a, int lane, int width, const char* what) {
-  if (const auto v = terms_.value(read(t, a, lane, width))) return *v;
-  throw Unfollowed{std::string(what) + " is not known", &t.op};
+  const TermId word = read(t, a, lane, width);
+  if (const auto v = terms_.value(word)) return *v;
+  throw Unfollowed{std::string(what) + " is not known: " + evaluator_.text(word), &t.op};
 }
 
 void Machine::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
@@ -132,6 +142,10 @@ void Machine::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
   if (slot == Program::no_slot) return;
   WordId& word = t.f.words[slot];
   LaneTerms all = lanes;
+  for (Mask m = t.may ? t.lanes : 0; m; m &= m - 1) {
+    const auto l = std::size_t(std::countr_zero(m));
+    all[l] = evaluator_.choice((*t.may)[l], all[l], words_.at(word, int(l)), terms_.width(all[l]));
+  }
   // What other lanes hold is another fragment's, or stays.
   for (int l = 0; l < lanes_per_warp; ++l)
     if (!(t.lanes >> l & 1))
@@ -164,6 +178,21 @@ bool Machine::evaluate_across(Turn& t) {
       write(t, 0, out);
       return true;
     }
+    case Opcode::mapa:
+      for (Mask m = t.lanes; m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        const auto rank = terms_.value(read(t, t.op.arg(2), l, 32));
+        const bool generic = t.op.modifiers.space() == isa::Space::generic;
+        TermId address = read(t, t.op.arg(1), l, generic ? 64 : 32);
+        if (generic) address = terms_.subtract(address, evaluator_.shared_window());
+        const auto at = terms_.value(address);
+        if (!rank || !at) return false;
+        const std::uint64_t there = *rank << isa::cluster_rank_shift | (*at & flow::shared_window_mask);
+        const TermId mapped = terms_.constant(there, terms_.width(address));
+        out[std::size_t(l)] = generic ? terms_.add(mapped, evaluator_.shared_window()) : mapped;
+      }
+      write(t, 0, out);
+      return true;
     case Opcode::activemask:
       out.fill(terms_.constant(t.lanes, 32));
       write(t, 0, out);
@@ -190,6 +219,25 @@ bool Machine::evaluate_across(Turn& t) {
   return false;
 }
 
+// What was stored at an address of the thread's own CTA, or a piece of it.
+std::optional<TermId> Machine::stored_word(const Turn& t, std::uint32_t address, int bytes, int width) {
+  const int unused = isa::is_signed(t.op.modifiers.type()) ? 64 - bytes * 8 : 0;
+  for (auto it = t.cta.stored.upper_bound(address); it != t.cta.stored.begin();) {
+    --it;
+    if (address - it->first >= 8) return std::nullopt;
+    for (const auto& [stored_bytes, term] : it->second) {
+      const int skipped = int(address - it->first);
+      if (skipped + bytes > stored_bytes) continue;
+      if (skipped == 0 && stored_bytes == bytes && terms_.width(term) == width) return term;
+      const auto v = terms_.value(term);
+      if (!v) return std::nullopt;
+      const auto piece = std::int64_t((*v >> (8 * skipped) & flow::low_mask(8 * bytes)) << unused) >> unused;
+      return terms_.constant(std::uint64_t(piece), width);
+    }
+  }
+  return std::nullopt;
+}
+
 // A word out of memory: what was stored there, a parameter, or a word of that place.
 void Machine::load_word(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
@@ -203,19 +251,26 @@ void Machine::load_word(Turn& t) {
       const TermId address = terms_.add(read(t, t.op.arg(1), l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
       if (isa::is_shared(space) && at) {
-        const auto& words = t.cta.stored;
-        const auto found = words.find(std::uint32_t(*at & flow::shared_window_mask));
-        if (found != words.end() && found->second.contains(bytes)) {
-          out[std::size_t(l)] = found->second.at(bytes);
+        if (const auto known = stored_word(t, std::uint32_t(*at & flow::shared_window_mask), bytes, width)) {
+          out[std::size_t(l)] = *known;
           continue;
         }
       }
       const bool fixed = space == isa::Space::param || space == isa::Space::constant;
-      const std::string name = fixed ? "parameter" : "loaded " + std::to_string(++unknowns_);
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
-      out[std::size_t(l)] = named(name, width, operands);
+      out[std::size_t(l)] = fixed ? named("parameter", width, operands) : fresh("loaded", width);
     }
     write(t, k, out);
+  }
+}
+
+// Remembers which words counters are compared with: states are alike where they are equally far from those.
+void Machine::note_comparison(const Turn& t) {
+  for (const std::size_t k : {1, 2}) {
+    const ir::Argument& a = t.op.arg(k);
+    if (a.kind != Kind::reg || program_.family(a.id) == Program::no_slot) continue;
+    const TermId word = read(t, a, t.leader(), width_of(t.op.modifiers.type()));
+    if (!terms_.value(word)) bases_[program_.family(a.id)].insert(assumptions_.word(word).base);
   }
 }
 
@@ -223,6 +278,7 @@ void Machine::load_word(Turn& t) {
 void Machine::evaluate(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   if (written.empty()) return;
+  if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) note_comparison(t);
   if (t.op.opcode == Opcode::ld) return load_word(t);
   if (evaluate_across(t)) return;
   bool same = true;
@@ -240,6 +296,7 @@ void Machine::evaluate(Turn& t) {
     }
     for (std::size_t k = 0; k < written.size(); ++k) out[k][std::size_t(l)] = results[k];
   }
+  if (!same) steps_ += lanes_per_warp / lanes_a_step;
   for (std::size_t k = 0; k < written.size(); ++k) {
     if (same) out[k].fill(results[k]);
     write(t, k, out[k]);
