@@ -34,7 +34,8 @@ namespace kiln::sim {
 
 struct Cta;
 struct Cluster;
-class Residents;  // sim/residents.hpp
+class Residents;    // sim/residents.hpp
+class TensorChain;  // sim/tensor_chain.hpp
 namespace schedule {
 class Schedule;     // sim/schedule/schedule.hpp
 struct Recording;   // sim/schedule/recording.hpp
@@ -119,6 +120,7 @@ struct TensorQueue {
   std::vector<Commit> commits{};
   std::array<rules::CollectorState, isa::collector_buffers> collectors{};     // as issued
   std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
+  std::shared_ptr<TensorChain> chain{};  // products whose sums may be still to come
 };
 
 struct Cta {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
@@ -132,12 +133,29 @@ void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind ki
   if (kind == AccessKind::read) c.warp->loads_pending = true;
 }
 
-// more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
-Status load(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
-  const Window w = window(c, i, lanes, DataShape(i.mode));
-  check_footprint(c, i, w, "tcgen05.ld");
-  watch(c, i, lanes, w, AccessKind::read);
+// Whether thread t of the warp has register k in lane t and column k, from the first lane of the warp's quarter on.
+bool is_row_each(const Inst& i, const Window& w) {
+  return DataShape(i.mode) == DataShape::s32x32b && !(i.flags & flag_packed) && w.lane == 0;
+}
+
+// Reads a row of cells into each thread; true if some were never written. What epilogues do, hence without a look at
+// the shape for every register.
+bool load_rows(Context& c, const Inst& i, const Window& w) {
+  TensorMemory& tmem = c.cta->tmem;
+  const int columns = int(i.more_count);
+  bool poison = false;
+  for (int t = 0; t < warp_lanes; ++t) {
+    const int lane = w.quarter + t;
+    tmem.require_known(lane, w.column, columns, "tcgen05.ld");
+    poison |= std::memchr(tmem.written(lane, w.column), TensorMemory::unwritten, std::size_t(columns)) != nullptr;
+    const u32* cells = tmem.cell(lane, w.column);
+    for (int k = 0; k < columns; ++k) c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = cells[k];
+  }
+  return poison;
+}
+
+// The same for any shape.
+bool load_cells(Context& c, const Inst& i, const Window& w) {
   TensorMemory& tmem = c.cta->tmem;
   const bool packed = (i.flags & flag_packed) != 0;
   bool poison = false;
@@ -148,6 +166,16 @@ Status load(Context& c, const Inst& i, Mask lanes) {
     poison |= !written[0] || (packed && !written[1]);
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
   });
+  return poison;
+}
+
+// more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
+Status load(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const Window w = window(c, i, lanes, DataShape(i.mode));
+  check_footprint(c, i, w, "tcgen05.ld");
+  watch(c, i, lanes, w, AccessKind::read);
+  const bool poison = is_row_each(i, w) ? load_rows(c, i, w) : load_cells(c, i, w);
   if (poison)
     c.grid->report(i.operation, rules::Rule::memory_uninitialised,
                    fmt::format("tensor-memory cells from column {}", w.column));

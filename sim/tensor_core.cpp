@@ -10,7 +10,7 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
-#include "sim/tensor_operands.hpp"
+#include "sim/tensor_chain.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -19,25 +19,6 @@ using isa::MmaKind;
 using isa::ScalarType;
 using u32 = std::uint32_t;
 using u8 = std::uint8_t;
-
-num::DotSpec spec_of(const MmaTask& t) {
-  const auto& f = t.shape;
-  num::DotSpec s;
-  s.kind = num::mma_kind(t.form.kind);
-  s.a = t.a_type();
-  s.b = t.b_type();
-  s.d = isa::is_block_scaled(t.form.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
-  if (isa::is_block_scaled(t.form.kind)) s.scale = isa::scale_format(f.scale_format);
-  s.scale_vector = t.scale_vector;
-  s.sparse = t.form.sparse;
-  s.k96 = f.k96;
-  s.saturate = f.saturate;
-  s.negate_a = f.negate_a;
-  s.negate_b = f.negate_b;
-  s.read_c = t.accumulate;
-  s.scale_input_d = t.scale_input_d;
-  return s;
-}
 
 bool is_disabled(const MmaTask& t, const Cta& cta, int lane) {
   const u32 half = t.form.group == isa::CtaGroup::two ? (cta.rank & 1) * 4 : 0;
@@ -51,16 +32,9 @@ void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::
   std::vector<u32> copy(in_place ? 0 : std::size_t(part.rows * n));
   gemm.d = in_place ? cta.tmem.cell(part.lane, column) : copy.data();
   gemm.d_stride = std::size_t(in_place ? TensorMemory::lane_stride : n);
-  bool poison = false;
-  for (int row = 0; row < part.rows; ++row) {
-    const int lane = part.lane_of(row);
-    if (task.accumulate && !is_disabled(task, cta, lane)) {
-      cta.tmem.require_known(lane, column, n, "the accumulator");
-      poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(n)) != nullptr;
-    }
-    if (!in_place) std::memcpy(copy.data() + row * n, cta.tmem.cell(lane, column), std::size_t(n) * 4);
-  }
-  if (poison) report_poison(grid, task, "the accumulator", column);
+  if (task.accumulate) check_accumulator(grid, task, part, cta);
+  for (int row = 0; row < part.rows && !in_place; ++row)
+    std::memcpy(copy.data() + row * n, cta.tmem.cell(part.lane_of(row), column), std::size_t(n) * 4);
   grid.gemm.run(gemm);
   for (int row = 0; row < part.rows; ++row) {
     const int lane = part.lane_of(row);
@@ -80,17 +54,6 @@ void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
     fault(rules::Rule::collector_fill, "an operand whose bytes have changed since");
   if (use == isa::CollectorUse::fill) kept = t.mask.generate ? std::vector<u8>{} : operand;
   if (use == isa::CollectorUse::discard || use == isa::CollectorUse::lastuse) kept.clear();
-}
-
-// B of both CTAs of a pair, one half each.
-Elements gather_b(Grid& grid, const MmaTask& t, Cta& issuer) {
-  Elements b(t.shape.n, t.k(), t.b_type());
-  const std::vector<u8> zeroed = zeroed_columns(t);
-  const SharedOperand operand = operand_b(t, t.mask.generate ? &zeroed : nullptr);
-  for (int k = 0; k < t.members(); ++k)
-    gather_shared({grid, t.operation, member(t, issuer, k)}, operand, b, k * operand.rows);
-  if (t.form.ws) collect(t, issuer, b.data);
-  return b;
 }
 
 // One CTA's share: its rows of A against all of B.
@@ -113,13 +76,25 @@ void execute_share(Grid& grid, const MmaTask& t, Cta& cta, Elements& b, num::Gem
     gemm.metadata = metadata.data();
     gemm.metadata_stride = std::size_t(metadata_words(t.form.kind));
     gemm.a.elements = a.data.data();
-    gemm.a.stride = std::size_t(a.k);
+    gemm.a.stride = a.stride();
     gemm.b.elements = b.row(part.first_n);
     gemm.b.scales = sfb.data() + part.first_n * t.scale_vector;
     gemm.m = part.rows, gemm.n = part.n;
     multiply(grid, t, part, cta, gemm);
   }
   if (!t.form.ws) collect(t, cta, collected);
+}
+
+void execute_alone(Grid& grid, const MmaTask& t, Cta& issuer) {
+  num::GemmTask gemm;
+  gemm.spec = spec_of(t);
+  gemm.k = t.k();
+  gemm.arithmetic = arithmetic_of(grid);
+  Elements b(t.shape.n, t.k(), t.b_type());
+  gather_b(grid, t, issuer, b);
+  if (t.form.ws) collect(t, issuer, b.data);
+  gemm.b.stride = b.stride();
+  for (int k = 0; k < t.members(); ++k) execute_share(grid, t, member(t, issuer, k), b, gemm);
 }
 
 // Where addresses may start in a quarter of the lanes.
@@ -178,6 +153,41 @@ void check_overlap(const MmaTask& t) {
 
 }  // namespace
 
+num::DotSpec spec_of(const MmaTask& t) {
+  const auto& f = t.shape;
+  num::DotSpec s;
+  s.kind = num::mma_kind(t.form.kind);
+  s.a = t.a_type();
+  s.b = t.b_type();
+  s.d = isa::is_block_scaled(t.form.kind) ? ScalarType::f32 : isa::d_type(f.d_type);
+  if (isa::is_block_scaled(t.form.kind)) s.scale = isa::scale_format(f.scale_format);
+  s.scale_vector = t.scale_vector;
+  s.sparse = t.form.sparse;
+  s.k96 = f.k96;
+  s.saturate = f.saturate;
+  s.negate_a = f.negate_a;
+  s.negate_b = f.negate_b;
+  s.read_c = t.accumulate;
+  s.scale_input_d = t.scale_input_d;
+  return s;
+}
+
+num::Arithmetic arithmetic_of(const Grid& grid) {
+  return grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
+}
+
+void check_accumulator(Grid& grid, const MmaTask& task, const Part& part, Cta& cta) {
+  const int column = int(task.d & 0xFFFF);
+  bool poison = false;
+  for (int row = 0; row < part.rows; ++row) {
+    const int lane = part.lane_of(row);
+    if (is_disabled(task, cta, lane)) continue;
+    cta.tmem.require_known(lane, column, part.n, "the accumulator");
+    poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(part.n)) != nullptr;
+  }
+  if (poison) report_poison(grid, task, "the accumulator", column);
+}
+
 Cta& member(const MmaTask& t, Cta& issuer, int k) {
   return t.form.group == isa::CtaGroup::two ? issuer.cluster->ctas[(issuer.rank & ~1u) + u32(k)] : issuer;
 }
@@ -205,17 +215,21 @@ void check_mma(const MmaTask& t, Cta& issuer) {
   }
 }
 
+void gather_b(Grid& grid, const MmaTask& t, Cta& issuer, Elements& out) {
+  const std::vector<u8> zeroed = zeroed_columns(t);
+  const SharedOperand operand = operand_b(t, t.mask.generate ? &zeroed : nullptr);
+  for (int k = 0; k < t.members(); ++k)
+    gather_shared({grid, t.operation, member(t, issuer, k)}, operand, out, k * operand.rows);
+}
+
 void execute_mma(Grid& grid, const MmaTask& t, Cta& issuer) {
-  num::GemmTask gemm;
-  gemm.spec = spec_of(t);
-  gemm.k = t.k();
-  gemm.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
-  Elements b = gather_b(grid, t, issuer);
-  gemm.b.stride = std::size_t(b.k);
-  for (int k = 0; k < t.members(); ++k) execute_share(grid, t, member(t, issuer, k), b, gemm);
+  if (may_chain(t))
+    execute_chained(grid, t, issuer);
+  else
+    execute_alone(grid, t, issuer);
   ++grid.statistics.mma_instructions;
   grid.statistics.mma_flops +=
-      std::uint64_t(2) * std::uint64_t(t.shape.m) * std::uint64_t(t.shape.n) * std::uint64_t(gemm.k);
+      std::uint64_t(2) * std::uint64_t(t.shape.m) * std::uint64_t(t.shape.n) * std::uint64_t(t.k());
 }
 
 }  // namespace kiln::sim

@@ -16,6 +16,7 @@ constexpr std::uint32_t poison_cell = 0xFFFFFFFFu;
 TensorMemory::TensorMemory() { reset(); }
 
 void TensorMemory::reset() {
+  forgive();
   constexpr auto cells = std::size_t(isa::tmem_lanes) * isa::tmem_columns;
   cells_.assign(cells, poison_cell);
   written_.assign(cells, 0);

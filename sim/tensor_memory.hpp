@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ptx/isa/tmem.hpp"
@@ -23,6 +25,20 @@ struct ColumnMap {
 class TensorMemory {
  public:
   TensorMemory();
+
+  /// Sums that are still to come, to cells that nobody has looked at since they were asked for.
+  struct Debt {
+    virtual ~Debt() = default;
+    virtual void settle() = 0;
+  };
+  /// From now on whoever wants a cell sees what `debt` leaves. One at a time.
+  void owe(std::shared_ptr<Debt> debt) { debt_ = std::move(debt); }
+  bool owes(const Debt* debt) const { return debt_.get() == debt; }
+  void forgive() { debt_.reset(); }
+  /// Makes the sums, if there are any to make.
+  void settle() {
+    if (const auto debt = std::exchange(debt_, nullptr)) debt->settle();
+  }
 
   /// Everything free, nothing written. What the SM's map says remains.
   void reset();
@@ -44,9 +60,15 @@ class TensorMemory {
   /// Faults unless every column of [first, first + n) is allocated; `what` names the access.
   void check_columns(int first, int n, const char* what) const;
 
-  /// Cells are row-major by lane: cell(lane, column)[1] is the next column.
-  std::uint32_t* cell(int lane, int column) { return cells_.data() + index(lane, column); }
-  std::uint8_t* written(int lane, int column) { return written_.data() + index(lane, column); }
+  /// Cells are row-major by lane: cell(lane, column)[1] is the next column. What is owed is settled first.
+  std::uint32_t* cell(int lane, int column) {
+    if (debt_) settle();
+    return cells_.data() + index(lane, column);
+  }
+  std::uint8_t* written(int lane, int column) {
+    if (debt_) settle();
+    return written_.data() + index(lane, column);
+  }
   static constexpr int lane_stride = isa::tmem_columns;
 
   /// What `written` says of a cell. Nobody has published where in its byte tcgen05.cp leaves a decompressed 6-bit
@@ -67,6 +89,7 @@ class TensorMemory {
   rules::AllocState state_{};
   ColumnMap* sm_ = nullptr;
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
+  std::shared_ptr<Debt> debt_{};
   bool has_six_bit_ = false;  // somewhere, at some time
 };
 

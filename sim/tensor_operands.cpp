@@ -39,18 +39,41 @@ void unpack_piece(const SharedOperand& o, const u8* from, u8* out) {
   }
 }
 
+// Rows whose bytes stay as they are, through a swizzle that the compiler sees: most of what gathering costs.
+template <Swizzle swizzle>
+void copy_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
+  for (int row = 0; row < o.rows; ++row) {
+    if (o.skips(row)) continue;
+    u8* to = out.row(first + row);
+    for (int at = 0; at < o.k_bytes; at += int(piece), to += piece) {
+      const u32 address = isa::k_major_address(o.descriptor, swizzle, o.first_row + row, at);
+      const View v = r.cta.shared.view(address);
+      if (!v.all_written(piece)) r.at(address);
+      std::memcpy(to, v.data, piece);
+    }
+  }
+}
+
+void copy_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
+  switch (o.swizzle) {
+    case Swizzle::none: return copy_k_major<Swizzle::none>(r, o, out, first);
+    case Swizzle::b32: return copy_k_major<Swizzle::b32>(r, o, out, first);
+    case Swizzle::b64: return copy_k_major<Swizzle::b64>(r, o, out, first);
+    case Swizzle::b128: return copy_k_major<Swizzle::b128>(r, o, out, first);
+    case Swizzle::b128_atom32: return copy_k_major<Swizzle::b128_atom32>(r, o, out, first);
+    case Swizzle::b128_atom64: return copy_k_major<Swizzle::b128_atom64>(r, o, out, first);
+  }
+}
+
 void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
+  if (!is_packed(o.kind) && !is_narrow(o.kind, o.type)) return copy_k_major(r, o, out, first);
   const std::size_t unpacked = is_packed(o.kind) ? 2 * piece : piece;
-  const bool plain = !is_packed(o.kind) && !is_narrow(o.kind, o.type);
   for (int row = 0; row < o.rows; ++row) {
     if (o.skips(row)) continue;
     u8* to = out.row(first + row);
     for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked) {
       const u32 address = isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at);
-      if (const View v = r.cta.shared.view(address); plain && v.all_written(piece))
-        std::memcpy(to, v.data, piece);
-      else
-        unpack_piece(o, r.at(address, data_bytes(o)), to);
+      unpack_piece(o, r.at(address, data_bytes(o)), to);
     }
   }
 }
@@ -156,6 +179,10 @@ void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Ele
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
   check_lines(o, what);
   const std::size_t size = cta.shared.size();
+  if (o.major == Major::K && !o.descriptor.leading_is_absolute) {
+    const isa::AddressSpan span = isa::k_major_span(o.descriptor, o.swizzle, o.first_row, o.rows, o.k_bytes);
+    if (span.first >= reserved_shared_bytes && span.end <= size) return;
+  }
   u32 low = ~0u, high = 0;
   for_pieces(o, [&](int, u32 at) { low = std::min(low, at), high = std::max(high, at); });
   if (low >= reserved_shared_bytes && std::size_t(high) + piece <= size) return;

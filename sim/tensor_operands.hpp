@@ -51,23 +51,33 @@ SharedOperand operand_b(const MmaTask& task, const std::vector<std::uint8_t>* ze
 /// By column of the product: whether it sees zeros instead of its column of B. Empty without a mask.
 std::vector<std::uint8_t> zeroed_columns(const MmaTask& task);
 
-/// Rows of elements, each of one, two or four bytes.
+/// Rows of elements, each of one, two or four bytes: those of one instruction or, side by side, of `steps` of them.
 struct Elements {
-  int k = 0;
+  int k = 0;      // of one instruction
   int bytes = 1;  // of one element
+  int steps = 1;
+  std::size_t first = 0;  // byte of each row at which the instruction's elements begin
   std::vector<std::uint8_t> data{};
 
-  Elements(int rows, int row_elements, isa::ScalarType type)
+  Elements(int rows, int row_elements, isa::ScalarType type, int instructions = 1)
       : k(row_elements),
         bytes(std::max(8, isa::bits(type)) / 8),
-        data(std::size_t(rows) * std::size_t(k) * std::size_t(bytes)) {}
-  std::uint8_t* row(int r) { return data.data() + std::size_t(r) * std::size_t(k) * std::size_t(bytes); }
+        steps(instructions),
+        data(std::size_t(rows) * stride() * std::size_t(bytes)) {}
+  /// Elements from one row to the next.
+  std::size_t stride() const { return std::size_t(k) * std::size_t(steps); }
+  /// Of one instruction, which `select` chooses.
+  std::uint8_t* row(int r) { return data.data() + std::size_t(r) * stride() * std::size_t(bytes) + first; }
+  void select(int step) { first = std::size_t(step * k * bytes); }
 };
 
 /// Fills the rows from `first` on.
 void gather_shared(const SharedReader& reader, const SharedOperand& operand, Elements& out, int first = 0);
 /// Fills the rows with a part's A out of tensor memory.
 void gather_tensor(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, Elements& out);
+
+/// Fills B, of both CTAs of a pair, one half each.
+void gather_b(Grid& grid, const MmaTask& task, Cta& issuer, Elements& out);
 
 /// Faults unless every piece that the operand covers lies in the CTA's shared memory; `what` names it. Ends the run as
 /// incomplete for layouts that the documents leave open.
@@ -100,6 +110,14 @@ int scale_footprint(const MmaTask& task, isa::ScaleSide side);
 std::vector<std::uint32_t> gather_metadata(Grid& grid, const MmaTask& task, const Part& part, Cta& cta);
 /// Words of metadata that a row has.
 int metadata_words(isa::MmaKind kind);
+
+// The product itself (tensor_core.cpp).
+
+num::DotSpec spec_of(const MmaTask& task);
+num::Arithmetic arithmetic_of(const Grid& grid);
+/// Reports an accumulator of which something was never written. Ends the run as incomplete for one that holds 6-bit
+/// elements.
+void check_accumulator(Grid& grid, const MmaTask& task, const Part& part, Cta& cta);
 
 void report_poison(Grid& grid, const MmaTask& task, const char* what, int column);
 

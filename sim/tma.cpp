@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ptx/num/format.hpp"
 #include "ptx/rules/tma.hpp"
@@ -61,9 +62,8 @@ Coordinates start_of(const Box& box, std::uint32_t index) {
   return x;
 }
 
-Row row_of(const Box& box, std::uint32_t index) {
+Row row_at(const Box& box, const Coordinates& start) {
   const TensorMapImage& m = box.map;
-  const Coordinates start = start_of(box, index);
   Row row;
   std::uint64_t address = m.address;
   for (int d = 1; d < m.rank; ++d) {
@@ -81,6 +81,29 @@ Row row_of(const Box& box, std::uint32_t index) {
   return row;
 }
 
+// Calls f(index, Row) for every row of the box. Rows that follow each other along dimension 1 differ in that alone.
+template <class F>
+void for_rows(const Box& box, F f) {
+  const TensorMapImage& m = box.map;
+  const bool runs = !m.pixels && !box.picks_rows() && m.rank > 1;
+  const std::uint32_t rows = box.rows(), run = runs ? box.extent(1) : 1;
+  for (std::uint32_t first = 0; first < rows; first += run) {
+    Coordinates start = start_of(box, first);
+    if (!runs) {
+      f(first, row_at(box, start));
+      continue;
+    }
+    std::int64_t x = std::exchange(start[1], 0);
+    const Row line = row_at(box, start);
+    for (std::uint32_t k = 0; k < run; ++k, x += m.element_strides[1]) {
+      Row row;
+      if (line.bytes && x >= 0 && x < std::int64_t(m.dims[1]))
+        row = line, row.address += std::uint64_t(x) * m.strides[0];
+      f(first + k, row);
+    }
+  }
+}
+
 // What fills a row outside the tensor.
 void fill(const Box& box, std::uint8_t* row) {
   const auto type = isa::ScalarType(box.map.dtype);
@@ -92,8 +115,7 @@ void fill(const Box& box, std::uint8_t* row) {
 }
 
 // Elements of a .tf32 map are rounded on their way in, not out. Measured on an H200.
-void round_loaded(const Box& box, std::uint8_t* data, std::uint32_t bytes) {
-  if (isa::ScalarType(box.map.dtype) != isa::ScalarType::tf32) return;
+void round_loaded(std::uint8_t* data, std::uint32_t bytes) {
   for (std::uint32_t at = 0; at + 4 <= bytes; at += 4) {
     std::uint32_t word;
     std::memcpy(&word, data + at, 4);
@@ -102,15 +124,36 @@ void round_loaded(const Box& box, std::uint8_t* data, std::uint32_t bytes) {
   }
 }
 
-// Calls f(shared offset, offset in row, bytes) for each piece of a row. Padded elements leave the end of each 16 bytes
-// alone.
-template <class F>
-void for_chunks(const Box& box, std::uint32_t shared_address, std::uint32_t row, F f) {
-  const std::uint32_t base = shared_address + row * box.row_pitch(), bytes = box.row_bytes();
-  const std::uint32_t step = box.map.padded ? chunk * std::uint32_t(box.element_bits()) / 8 : chunk;
-  for (std::uint32_t at = 0; at < bytes; at += step)
-    f(isa::swizzled(box.swizzle(), base + at / step * chunk), at, std::min(step, bytes - at));
-}
+// Where the rows of a box lie in shared memory; worked out once for all of them.
+struct SharedRows {
+  std::uint32_t address, pitch, bytes, step;
+  isa::Swizzle swizzle;
+
+  SharedRows(const Box& box, std::uint32_t shared_address)
+      : address(shared_address),
+        pitch(box.row_pitch()),
+        bytes(box.row_bytes()),
+        step(box.map.padded ? chunk * std::uint32_t(box.element_bits()) / 8 : chunk),
+        swizzle(box.swizzle()) {}
+
+  // Calls f(shared offset, offset in row, bytes) for each piece of a row. Padded elements leave the end of each 16
+  // bytes alone.
+  template <class F>
+  void for_chunks(std::uint32_t row, F f) const {
+    const std::uint32_t base = address + row * pitch;
+    if (step == chunk && swizzle == isa::Swizzle::b128) return for_chunks_of<isa::Swizzle::b128>(base, f);
+    for (std::uint32_t at = 0, to = base; at < bytes; at += step, to += chunk)
+      f(isa::swizzled(swizzle, to), at, std::min(step, bytes - at));
+  }
+
+ private:
+  // With a swizzle that the compiler sees.
+  template <isa::Swizzle known, class F>
+  void for_chunks_of(std::uint32_t base, F f) const {
+    for (std::uint32_t at = 0; at < bytes; at += chunk)
+      f(isa::swizzled(known, base + at), at, std::min(chunk, bytes - at));
+  }
+};
 
 }  // namespace
 
@@ -176,64 +219,71 @@ void check_store(const Box& box) {
 
 std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> out;
-  for (std::uint32_t r = 0; r < box.rows(); ++r)
-    if (const Row row = row_of(box, r); row.bytes) out.emplace_back(row.address, row.bytes);
+  for_rows(box, [&](std::uint32_t, const Row& row) {
+    if (row.bytes) out.emplace_back(row.address, row.bytes);
+  });
   return out;
 }
 
 void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta, std::uint32_t shared_address) {
-  std::vector<std::uint8_t> bytes(box.row_bytes());
-  const std::uint32_t rows = box.rows();
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    const Row row = row_of(box, r);
-    if (row.bytes < box.row_bytes()) fill(box, bytes.data());
+  const SharedRows shared(box, shared_address);
+  std::vector<std::uint8_t> bytes(shared.bytes);
+  const bool rounds = isa::ScalarType(box.map.dtype) == isa::ScalarType::tf32;
+  for_rows(box, [&](std::uint32_t r, const Row& row) {
+    const std::uint8_t* source = bytes.data();
+    if (row.bytes < shared.bytes) fill(box, bytes.data());
     if (row.bytes) {
       const View from = grid.memory.at(row.address, row.bytes);
       check_written(grid, operation, {from, isa::Space::global, nullptr, row.address}, row.bytes);
-      std::memcpy(bytes.data() + row.first, from.data, row.bytes);
-      round_loaded(box, bytes.data() + row.first, row.bytes);
+      if (rounds || row.bytes < shared.bytes) {
+        std::memcpy(bytes.data() + row.first, from.data, row.bytes);
+        if (rounds) round_loaded(bytes.data() + row.first, row.bytes);
+      } else {
+        source = from.data;
+      }
     }
-    for_chunks(box, shared_address, r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
-      if (n < chunk) return cta.shared.write(to, bytes.data() + at, n);
+    shared.for_chunks(r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
+      if (n < chunk) return cta.shared.write(to, source + at, n);
       const View v = cta.shared.view(to);  // of a size that the compiler sees: most of what the copy costs
-      std::memcpy(v.data, bytes.data() + at, chunk);
+      std::memcpy(v.data, source + at, chunk);
       v.mark(chunk);
     });
-  }
+  });
 }
 
 std::vector<std::uint8_t> gather_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta,
                                      std::uint32_t shared_address) {
+  const SharedRows shared(box, shared_address);
   std::vector<std::uint8_t> bytes(box.bytes());
-  const std::uint32_t rows = box.rows();
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    const Row row = row_of(box, r);
-    for_chunks(box, shared_address, r, [&](std::uint32_t from, std::uint32_t at, std::uint32_t n) {
+  for_rows(box, [&](std::uint32_t r, const Row& row) {
+    std::uint8_t* const out = bytes.data() + r * shared.bytes;
+    shared.for_chunks(r, [&](std::uint32_t from, std::uint32_t at, std::uint32_t n) {
       const View v = cta.shared.view(from);
       // What is not stored may be poison.
       const bool stored = at < row.first + row.bytes && at + n > row.first;
-      if (stored)
-        check_written(grid, operation, {v, isa::Space::shared_cta, &cta, from},
-                      std::min(n, row.first + row.bytes - at));
-      std::memcpy(bytes.data() + r * box.row_bytes() + at, v.data, n);
+      if (const std::uint32_t read = std::min(n, row.first + row.bytes - at); stored && !v.all_written(read))
+        check_written(grid, operation, {v, isa::Space::shared_cta, &cta, from}, read);
+      if (n == chunk)
+        std::memcpy(out + at, v.data, chunk);
+      else
+        std::memcpy(out + at, v.data, n);
     });
-  }
+  });
   return bytes;
 }
 
 void store_box(Grid& grid, const Box& box, const std::vector<std::uint8_t>& bytes, isa::Combine how) {
-  const std::uint32_t rows = box.rows();
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    const Row row = row_of(box, r);
-    if (!row.bytes) continue;
+  const std::uint32_t row_bytes = box.row_bytes();
+  for_rows(box, [&](std::uint32_t r, const Row& row) {
+    if (!row.bytes) return;
     const View to = grid.memory.at(row.address, row.bytes);
-    const std::uint8_t* from = bytes.data() + r * box.row_bytes() + row.first;
+    const std::uint8_t* from = bytes.data() + r * row_bytes + row.first;
     if (how == isa::Combine::none)
       std::memcpy(to.data, from, row.bytes);
     else
       combine_bytes(how, isa::ScalarType(box.map.dtype), to.data, from, row.bytes);
     to.mark(row.bytes);
-  }
+  });
 }
 
 }  // namespace kiln::sim

@@ -13,14 +13,14 @@ namespace kiln::isa {
 /// The descriptor's fields in bytes, where the word holds them divided by 16. `swizzle_code` stays a code because some
 /// codes mean nothing.
 struct SharedDescriptorFields {
-  std::uint32_t start = 0;          // [0:14) << 4
-  std::uint32_t leading = 0;        // LBO, [16:30) << 4
-  std::uint32_t stride = 0;         // SBO, [32:46) << 4
-  std::uint8_t version = 1;         // [46:49), always 1 on Blackwell
-  std::uint8_t base_offset = 0;     // [49:52)
-  bool leading_is_absolute = false; // bit 52
-  std::uint8_t swizzle_code = 0;    // [61:64)
-  std::uint64_t reserved = 0;       // the reserved bits that are set, in place
+  std::uint32_t start = 0;           // [0:14) << 4
+  std::uint32_t leading = 0;         // LBO, [16:30) << 4
+  std::uint32_t stride = 0;          // SBO, [32:46) << 4
+  std::uint8_t version = 1;          // [46:49), always 1 on Blackwell
+  std::uint8_t base_offset = 0;      // [49:52)
+  bool leading_is_absolute = false;  // bit 52
+  std::uint8_t swizzle_code = 0;     // [61:64)
+  std::uint64_t reserved = 0;        // the reserved bits that are set, in place
 
   constexpr bool operator==(const SharedDescriptorFields&) const = default;
 };
@@ -73,7 +73,8 @@ constexpr std::optional<Swizzle> descriptor_swizzle(std::uint8_t code) {
   return std::nullopt;
 }
 
-/// How an operand tile lies: rows of `row_pitch` bytes, cut into blocks of one swizzle span (16 bytes without a swizzle).
+/// How an operand tile lies: rows of `row_pitch` bytes, cut into blocks of one swizzle span (16 bytes without a
+/// swizzle).
 struct OperandTile {
   Major major = Major::K;
   Swizzle swizzle = Swizzle::none;
@@ -137,6 +138,22 @@ constexpr std::uint32_t k_major_address(const SharedDescriptorFields& d, Swizzle
     if (elsewhere) linear = d.leading + row / 8 * d.stride + row % 8 * span + in_line - span;
   }
   return swizzled(s, linear, d.base_offset);
+}
+
+/// Bytes of shared memory from `first` up to `end`.
+struct AddressSpan {
+  std::uint32_t first = 0, end = 0;
+};
+
+/// A span that holds all of `rows` rows from `mn` on of a K-major operand with `k_bytes` bytes along K, and less than
+/// 256 bytes beside them: a swizzle turns bytes around within 128 aligned ones. For rows that stay in their lines (no
+/// absolute leading dimension).
+constexpr AddressSpan k_major_span(const SharedDescriptorFields& d, Swizzle s, int mn, int rows, int k_bytes) {
+  const auto row = std::uint32_t(mn), last = row + std::uint32_t(rows) - 1, bytes = std::uint32_t(k_bytes);
+  const auto line = std::uint32_t(span_bytes(s));
+  const std::uint32_t along_k = s == Swizzle::none ? (bytes - 1) / 16 * d.leading + 16 : bytes;
+  const std::uint32_t first = d.start + row / 8 * d.stride, end = d.start + last / 8 * d.stride + 7 * line + along_k;
+  return {first & ~127u, (end + 127) & ~127u};
 }
 
 /// The shared address of element (mn, k) of an MN-major operand of `element_bytes` (1, 2 or 4), within one MMA.

@@ -128,7 +128,8 @@ const SmallFormat& small_format(ScalarType type) {
 
 std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, std::uint32_t c) {
   const GemmTask& task = *job.task;
-  const DotSpec& spec = task.spec;
+  DotSpec spec = task.spec;
+  spec.read_c = reads_c(task, step);
   const int stored = stored_k(spec), logical = spec.sparse ? 2 * stored : stored;
   if (has_window_path(spec) && task.arithmetic == Arithmetic::exact) {
     const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||

@@ -27,7 +27,8 @@ struct GemmOperand {
   std::size_t scale_stride = 0;          // bytes from one row's scales to the next
 };
 
-/// What to multiply: `k` is a multiple of the instruction's K; each instruction in the chain rounds to D.
+/// What to multiply: `k` is a multiple of the instruction's K; each instruction in the chain rounds to D. `spec.read_c`
+/// is the first one's: those behind it read what it left.
 struct GemmTask {
   DotSpec spec;
   int m = 0, n = 0, k = 0;  // k counts logical columns, so a sparse A stores k / 2

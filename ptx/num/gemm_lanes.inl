@@ -88,7 +88,7 @@ KILN_INLINE Window open_window(const GemmTask& task, const Tile& t, int r, int j
   const LaneCodes narrow = *reinterpret_cast<const AliasLaneCodes*>(highest);
   const Ints code = widen(narrow);
   const Ints live = code > dead_code + 1;
-  w.c = task.spec.read_c ? load(t.rows[r] + j) : Floats{};
+  w.c = reads_c(task, t.step) ? load(t.rows[r] + j) : Floats{};
   const Ints magnitude = bits(w.c) & 0x7FFFFFFF;
   const Ints c_top = choose(magnitude == 0, Ints{} + no_exponent,
                             larger(magnitude >> 23, Ints{} + 1) - (127 + task.spec.scale_input_d));
@@ -195,23 +195,25 @@ KILN_INLINE bool small_multiples(const Tile& t, float c_scale, int unit) {
   return lane_mask(bad) == 0;
 }
 
-// Plain multiply-add over `across` vectors of columns.
+// Plain multiply-add over `across` vectors of columns and `depth` times K products of each.
 template <int K, int across>
-KILN_INLINE void plain_columns(const GemmJob& job, const Tile& t, int j, const float* a, const float* b,
-                               float c_scale) {
+KILN_INLINE void plain_columns(const GemmJob& job, const Tile& t, int j, const float* a, const float* b, float c_scale,
+                               int depth) {
   Floats sum[row_group][across];
 #pragma GCC unroll 16
   for (int i = 0; i < row_group * across; ++i) {
     const int r = i / across, v = i % across;
-    sum[r][v] = job.task->spec.read_c ? load(t.rows[r] + j + v * lanes) * c_scale : Floats{};
+    sum[r][v] = reads_c(*job.task, t.step) ? load(t.rows[r] + j + v * lanes) * c_scale : Floats{};
   }
+  for (int step = 0; step < depth; ++step, a += K * panel_block, b += K * panel_block) {
 #pragma GCC unroll 16
-  for (int k = 0; k < K; ++k) {
+    for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 16
-    for (int i = 0; i < row_group * across; ++i) {
-      const int r = i / across, v = i % across;
-      const Floats ak = a[k * panel_block + r] - Floats{};
-      sum[r][v] = multiply_add(ak, load(b + k * panel_block + j + v * lanes), sum[r][v]);
+      for (int i = 0; i < row_group * across; ++i) {
+        const int r = i / across, v = i % across;
+        const Floats ak = a[k * panel_block + r] - Floats{};
+        sum[r][v] = multiply_add(ak, load(b + k * panel_block + j + v * lanes), sum[r][v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -222,16 +224,17 @@ KILN_INLINE void plain_columns(const GemmJob& job, const Tile& t, int j, const f
   }
 }
 
-// Plain multiply-add over a tile. Where `unit` is given, C must be small multiples of 2^unit, or the tile is left alone
-// and the answer is false; with the caller's proof for the products, every partial sum is then an exact f32.
+// Plain multiply-add over a tile, for `depth` instructions. Where `unit` is given, C must be small multiples of 2^unit,
+// or the tile is left alone and the answer is false; with the caller's proof for the products, every partial sum is
+// then an exact f32.
 template <int K>
-__attribute__((noinline)) bool plain_tile(GemmJob& job, const Tile& t, const int* unit) {
+__attribute__((noinline)) bool plain_tile(GemmJob& job, const Tile& t, const int* unit, int depth) {
   constexpr int across = lanes >= 16 ? 4 : 2;
   const float c_scale = power_of(-job.task->spec.scale_input_d);
-  if (unit && job.task->spec.read_c && !small_multiples(t, c_scale, *unit)) return false;
+  if (unit && reads_c(*job.task, t.step) && !small_multiples(t, c_scale, *unit)) return false;
   const float* a = job.a.values() + job.a.element(t.row, t.step);
   const float* b = job.b.values() + job.b.element(t.column, t.step);
-  for (int j = 0; j < panel_block; j += lanes * across) plain_columns<K, across>(job, t, j, a, b, c_scale);
+  for (int j = 0; j < panel_block; j += lanes * across) plain_columns<K, across>(job, t, j, a, b, c_scale, depth);
   return true;
 }
 
@@ -253,12 +256,19 @@ KILN_INLINE int columns_in(const GemmJob& job, const Tile& t) {
   return job.task->n - t.column < panel_block ? job.task->n - t.column : panel_block;
 }
 
+// The instructions that `multiply_tile` does at once. Fast sums may stay in registers from one to the next: what D's
+// word adds is that -0 becomes +0 and a NaN the canonical one, and that is seen in the last as well.
+KILN_INLINE int depth_of(const GemmJob& job) {
+  const bool holds = job.task->arithmetic == Arithmetic::fast && job.task->spec.scale_input_d == 0;
+  return holds ? job.a.steps : 1;
+}
+
 template <int K>
 void multiply_tile(GemmJob& job, const Tile& t) {
   int unit = 0;
   if (job.task->arithmetic == Arithmetic::fast) {
-    plain_tile<K>(job, t, nullptr);
-  } else if (provable(job, t, K, unit) && plain_tile<K>(job, t, &unit)) {
+    plain_tile<K>(job, t, nullptr, depth_of(job));
+  } else if (provable(job, t, K, unit) && plain_tile<K>(job, t, &unit, 1)) {
     job.counters.proven += static_cast<std::uint64_t>(rows_in(job, t)) * static_cast<std::uint64_t>(columns_in(job, t));
   } else {
     exact_tile<K>(job, t);
@@ -270,7 +280,7 @@ void multiply_tile(GemmJob& job, const Tile& t) {
 
 // A tile that hangs over the edge of D works on a copy.
 template <void (*multiply_one)(GemmJob&, const Tile&)>
-__attribute__((noinline)) void edge_tile(GemmJob& job, Tile t, int steps) {
+__attribute__((noinline)) void edge_tile(GemmJob& job, Tile t, int steps, int depth) {
   alignas(64) float copy[row_group][panel_block] = {};
   const int rows = rows_in(job, t), columns = columns_in(job, t);
   float* const* outside = t.rows;
@@ -279,13 +289,13 @@ __attribute__((noinline)) void edge_tile(GemmJob& job, Tile t, int steps) {
   for (int r = 0; r < row_group; ++r) inside.rows[r] = copy[r];
   for (int r = 0; r < rows; ++r)
     __builtin_memcpy(copy[r], outside[r], sizeof(float) * static_cast<std::size_t>(columns));
-  for (inside.step = 0; inside.step < steps; ++inside.step) multiply_one(job, inside);
+  for (inside.step = 0; inside.step < steps; inside.step += depth) multiply_one(job, inside);
   for (int r = 0; r < rows; ++r)
     __builtin_memcpy(outside[r], copy[r], sizeof(float) * static_cast<std::size_t>(columns));
 }
 
 template <void (*multiply_one)(GemmJob&, const Tile&)>
-void multiply_tiles(GemmJob& job, int steps) {
+void multiply_tiles(GemmJob& job, int steps, int depth = 1) {
   const GemmTask& task = *job.task;
   for (int column = 0; column < task.n; column += panel_block)
     for (int row = 0; row < task.m; row += row_group) {
@@ -295,17 +305,17 @@ void multiply_tiles(GemmJob& job, int steps) {
         t.rows[r] = reinterpret_cast<float*>(task.d + static_cast<std::size_t>(row + r) * task.d_stride +
                                              static_cast<std::size_t>(column));
       if (row + row_group > task.m || column + panel_block > task.n) {
-        edge_tile<multiply_one>(job, t, steps);
+        edge_tile<multiply_one>(job, t, steps, depth);
         continue;
       }
-      for (t.step = 0; t.step < steps; ++t.step) multiply_one(job, t);
+      for (t.step = 0; t.step < steps; t.step += depth) multiply_one(job, t);
     }
 }
 
 template <int K>
 void multiply_all(GemmJob& job) {
   decode_panels<K>(job);
-  multiply_tiles<multiply_tile<K>>(job, job.a.steps);
+  multiply_tiles<multiply_tile<K>>(job, job.a.steps, depth_of(job));
 }
 
 void multiply(GemmJob& job) {

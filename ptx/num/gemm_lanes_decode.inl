@@ -66,13 +66,47 @@ struct Scratch {
   alignas(64) std::int32_t scale[panel_block];  // exponent of each row's ue8m0 scale; NaN is special_top
 };
 
+// Four words of each of `lanes` rows, turned around: lane l of out[w] is word w of row l.
+KILN_INLINE void transpose(const std::uint8_t* from, std::size_t row_bytes, Ints (&out)[4]) {
+  Ints row[4];
+#pragma GCC unroll 16
+  for (int r = 0; r < 4; ++r) row[r] = every_fourth_row(from + static_cast<std::size_t>(r) * row_bytes, 4 * row_bytes);
+  const Ints low01 = interleave<1, 0>(row[0], row[1]), high01 = interleave<1, 2>(row[0], row[1]);
+  const Ints low23 = interleave<1, 0>(row[2], row[3]), high23 = interleave<1, 2>(row[2], row[3]);
+  out[0] = interleave<2, 0>(low01, low23), out[1] = interleave<2, 2>(low01, low23);
+  out[2] = interleave<2, 0>(high01, high23), out[3] = interleave<2, 2>(high01, high23);
+}
+
+// The container of an element: a row of an instruction has 32 bytes.
+template <int K>
+using Word = std::conditional_t<K == 8, std::uint32_t, std::conditional_t<K == 16, std::uint16_t, std::uint8_t>>;
+
+// K elements of `lanes` rows, whole registers at a time: four words of every row, each of one element or more.
+template <class T, int K>
+KILN_INLINE void gather_lanes(const T* from, std::size_t stride, int row, Scratch& s) {
+  constexpr int bits = 8 * sizeof(T), per_word = 32 / bits;
+  for (int k = 0; k < K; k += 4 * per_word) {
+    Ints words[4];
+    transpose(reinterpret_cast<const std::uint8_t*>(from + k), stride * sizeof(T), words);
+#pragma GCC unroll 16
+    for (int e = 0; e < 4 * per_word; ++e) {
+      const Sums word = reinterpret_cast<Sums>(words[e / per_word]) << (32 - bits - e % per_word * bits) >> (32 - bits);
+      *reinterpret_cast<AliasInts*>(&s.words[k + e][row]) = reinterpret_cast<Ints>(word);
+    }
+  }
+}
+
 template <class T, int K>
 void gather_words(const GemmOperand& operand, int first_row, int rows, int first_k, Scratch& s) {
   const T* from = static_cast<const T*>(operand.elements) + static_cast<std::size_t>(first_row) * operand.stride +
                   static_cast<std::size_t>(first_k);
-  for (int row = 0; row < rows; ++row, from += operand.stride)
-    for (int k = 0; k < K; ++k) s.words[k][row] = static_cast<std::int32_t>(from[k]);
-  for (int row = rows; row < panel_block; ++row)
+  int row = 0;
+  for (; row + lanes <= rows; row += lanes)
+    gather_lanes<T, K>(from + static_cast<std::size_t>(row) * operand.stride, operand.stride, row, s);
+  for (; row < rows; ++row)
+    for (int k = 0; k < K; ++k)
+      s.words[k][row] = static_cast<std::int32_t>(from[static_cast<std::size_t>(row) * operand.stride + k]);
+  for (; row < panel_block; ++row)
     for (int k = 0; k < K; ++k) s.words[k][row] = 0;
 }
 
@@ -195,11 +229,7 @@ void decode_panel(const GemmOperand& operand, ScalarType type, bool negate, int 
   for (int block = 0; block < panel.blocks; ++block)
     for (int step = 0; step < panel.steps; ++step) {
       const int first = block * panel_block, here = rows - first < panel_block ? rows - first : panel_block;
-      switch (isa::bits(type)) {
-        case 32: gather_words<std::uint32_t, K>(operand, first, here, step * K, s); break;
-        case 16: gather_words<std::uint16_t, K>(operand, first, here, step * K, s); break;
-        default: gather_words<std::uint8_t, K>(operand, first, here, step * K, s); break;
-      }
+      gather_words<Word<K>, K>(operand, first, here, step * K, s);
       const std::size_t scale = static_cast<std::size_t>(first) * operand.scale_stride + static_cast<std::size_t>(step);
       gather_scales(task.spec.scale_vector ? operand.scales + scale : nullptr, operand.scale_stride, here, s);
       if (fast)

@@ -103,7 +103,7 @@ KILN_INLINE void close_fp4(GemmJob& job, const Tile& t, int r, int j, const Fp4Q
     const auto further = static_cast<std::size_t>(g * panel_block);
     return Fp4Group(pa, pb, a + further, b + further);
   };
-  const Floats c = job.task->spec.read_c ? load(t.rows[r] + j) : Floats{};
+  const Floats c = reads_c(*job.task, t.step) ? load(t.rows[r] + j) : Floats{};
   const Ints c_field = bits(c) >> 23 & 0xFF;
   const Ints c_top = larger(c_field, Ints{} + 1) - (127 + job.task->spec.scale_input_d);
   Ints top = choose((bits(c) & 0x7FFFFFFF) == 0, Ints{} + no_exponent, c_top);

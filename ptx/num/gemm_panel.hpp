@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "ptx/num/fp4_panel.hpp"
@@ -83,6 +85,9 @@ struct GemmJob {
   Fp4Panel fp4_a, fp4_b;  // instead of `a` and `b`
   GemmCounters counters;
 };
+
+/// Whether an instruction of the chain reads C: all but the first do.
+inline bool reads_c(const GemmTask& task, int step) { return step > 0 || task.spec.read_c; }
 
 /// The selectors of a row of a sparse A for one instruction; empty for a dense one.
 std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step);

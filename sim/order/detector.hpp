@@ -3,6 +3,7 @@
 // asynchronous operation happens to run. README.md has the model.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,6 +41,7 @@ class RaceDetector final : public Observer {
     std::uint64_t phase = 0;  // phases complete
     Message pending{};        // of the phase that is open, and all before
     Message complete{};       // of the last complete phase
+    std::uint64_t complete_name = 0;
     Access init{};
     Mask init_lanes = 0;
   };
@@ -102,15 +104,21 @@ class RaceDetector final : public Observer {
     Epoch copies = 0;                  // cp.async groups committed
   };
 
-  // The last cell that was judged, before and after, and what the verdict rests on. Holds the lists of both.
+  // The last cells that were judged, before and after, and what the verdicts rest on. Holds the lists of both. Several:
+  // the lines of a tile have been read by as many instructions as they have slices, turned around by the swizzle.
   struct Memo {
     using Key = std::tuple<std::uint64_t, AccessId, Mask, AccessKind, isa::Space, std::uint64_t, std::uint64_t>;
+    struct Judged {
+      TouchLists* lists = nullptr;  // null: no cell
+      std::uint16_t bytes = 0;
+      Cell before{}, after{};
+    };
     Key key{};
-    TouchLists* lists = nullptr;  // null: no cell
-    std::uint16_t bytes = 0;
-    Cell before{}, after{};
+    std::array<Judged, 4> judged{};
+    std::size_t next = 0;
 
     void forget();
+    void forget(Judged&);
   };
 
   // Global memory that the grid before a programmatic dependent launch touches.
@@ -201,6 +209,7 @@ class RaceDetector final : public Observer {
   Generations cluster_barrier_;
   std::shared_ptr<TouchLists> page_lists_ = std::make_shared<TouchLists>();
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
+  std::uint64_t phases_ = 0;  // complete so far, of all mbarriers
   std::uint64_t events_ = 1;  // counts what may change a verdict: everything but plain accesses
   Memo memo_{};
   std::vector<PriorRange> prior_{};

@@ -27,26 +27,27 @@ class RaceDetector::Sweep {
 
   // Touches cells [first, end), `bytes` of each.
   void cells(Shadow& shadow, std::size_t first, std::size_t end, std::uint16_t bytes) {
-    const Memo& memo = detector_.memo_;
     while (first < end) {
-      if (memo.lists == &shadow.lists() && memo.bytes == bytes)
-        first = shadow.replace(first, end, memo.before, memo.after);
-      if (first < end) cell(shadow, first++, bytes);
+      const std::size_t before = first;
+      for (const Memo::Judged& j : detector_.memo_.judged)
+        if (j.lists == &shadow.lists() && j.bytes == bytes) first = shadow.replace(first, end, j.before, j.after);
+      if (first == before) cell(shadow, first++, bytes);
     }
   }
 
  private:
   void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
     Memo& memo = detector_.memo_;
-    memo.forget();
-    memo.lists = &shadow.lists();
-    memo.bytes = bytes;
-    memo.before = shadow.at(at);
-    memo.lists->keep(memo.before.more);
+    Memo::Judged& j = memo.judged[memo.next++ % memo.judged.size()];
+    memo.forget(j);
+    j.lists = &shadow.lists();
+    j.bytes = bytes;
+    j.before = shadow.at(at);
+    j.lists->keep(j.before.more);
     judge_all(shadow, at, bytes);
     write_down(shadow, at, {id_, later_.lanes, bytes});
-    memo.after = shadow.at(at);
-    memo.lists->keep(memo.after.more);
+    j.after = shadow.at(at);
+    j.lists->keep(j.after.more);
   }
 
   void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
@@ -119,17 +120,23 @@ class RaceDetector::Sweep {
   const bool writes_, rewrites_, transitive_;
 };
 
-void RaceDetector::Memo::forget() {
-  if (!lists) return;
-  lists->drop(before.more);
-  lists->drop(after.more);
-  lists = nullptr;
+void RaceDetector::Memo::forget(Judged& j) {
+  if (!j.lists) return;
+  j.lists->drop(j.before.more);
+  j.lists->drop(j.after.more);
+  j.lists = nullptr;
 }
 
-// Ranges of one access often come one by one, and nothing has happened in between.
+void RaceDetector::Memo::forget() {
+  for (Judged& j : judged) forget(j);
+}
+
+// Ranges of one access often come one by one, and nothing has happened in between. What a copy reads matters where its
+// writes are judged.
 void RaceDetector::recall(AccessId id, const Agent& a, const Range& range, AccessKind kind) {
   const Access& x = accesses_[id];
-  const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, x.source};
+  const std::uint64_t source = kind == AccessKind::read ? Access::no_source : x.source;
+  const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, source};
   if (key == memo_.key) return;
   memo_.forget();
   memo_.key = key;

@@ -90,6 +90,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
       b.phase = s.value;
       b.pending.happened.raise({streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(s.value)});
       b.complete = b.pending;
+      b.complete_name = ++phases_;
       return;
     case SyncKind::mbarrier_complete:
       if (s.by) completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
@@ -101,7 +102,7 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
                     [&]() -> Found { return {fmt::format("{} phases since the wait began", s.value)}; });
     case SyncKind::mbarrier_observe:
       check_init(a, *op, s, b, false);
-      warp(a).knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(b.complete); });
+      warp(a).knowledge.acquire(a.lanes, b.complete, b.complete_name);
       return;
     default: break;
   }

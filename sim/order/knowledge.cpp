@@ -1,6 +1,7 @@
 #include "sim/order/knowledge.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::sim {
 namespace {
@@ -60,8 +61,33 @@ void WarpKnowledge::split(Mask lanes) {
   for (std::size_t k = 0, n = groups_.size(); k < n; ++k) {
     const Mask outside = groups_[k].lanes & ~lanes;
     if (outside == 0 || outside == groups_[k].lanes) continue;
-    groups_.push_back({outside, groups_[k].knowledge});
+    groups_.push_back({outside, groups_[k].knowledge, groups_[k].state});
     groups_[k].lanes &= lanes;
+  }
+}
+
+// Moves lanes that know what others knew before the last acquisition to where those are now; which they were.
+Mask WarpKnowledge::follow(Mask lanes) {
+  const auto is_behind = [&](const Group& g) { return g.state == acquired_.after; };
+  const auto to = std::find_if(groups_.begin(), groups_.end(), is_behind);
+  if (to == groups_.end()) return 0;
+  Mask moved = 0;
+  for (Group& g : groups_)
+    if (g.state == acquired_.before) moved |= g.lanes & lanes, g.lanes &= ~lanes;
+  to->lanes |= moved;
+  std::erase_if(groups_, [](const Group& g) { return g.lanes == 0; });
+  return moved;
+}
+
+void WarpKnowledge::acquire(Mask lanes, const Message& m, std::uint64_t name) {
+  ++version_;
+  if (name && name == acquired_.name) lanes &= ~follow(lanes);
+  if (lanes == 0) return;
+  split(lanes);
+  for (Group& g : groups_) {
+    if (!(g.lanes & lanes)) continue;
+    g.knowledge.acquire(m);
+    acquired_ = {name, std::exchange(g.state, ++states_), states_};
   }
 }
 
@@ -127,6 +153,7 @@ void WarpKnowledge::meet(Mask lanes) {
   groups_.erase(std::remove_if(first + 1, groups_.end(), is_there), groups_.end());
   first->knowledge.seen.tcgen05.join(first->knowledge.tcgen05_fenced);
   add_own(first->knowledge.seen, first->lanes);
+  first->state = ++states_;
   advance();
 }
 

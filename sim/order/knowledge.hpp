@@ -18,8 +18,8 @@ struct Message {
   Clock fenced_global{};  // the same for global memory
   Clock fenced_map{};     // the same for the tensormap proxy
   Clock published{};      // mbarrier initialisations before a fence.mbarrier_init, and CTAs that have started
-  Clock met{};            // events before a relaxed cluster barrier, which today's hardware keeps in order for mbarriers
-  Clock tcgen05{};        // events that tcgen05.fence has put in order
+  Clock met{};      // events before a relaxed cluster barrier, which today's hardware keeps in order for mbarriers
+  Clock tcgen05{};  // events that tcgen05.fence has put in order
   std::map<std::uint32_t, Clock> foreign{};         // `happened` of other clusters, by their number
   std::map<std::uint32_t, Clock> foreign_fenced{};  // `fenced_global` of theirs
 
@@ -72,8 +72,11 @@ class WarpKnowledge {
     split(lanes);
     ++version_;
     for (Group& g : groups_)
-      if (g.lanes & lanes) f(g.lanes, g.knowledge);
+      if (g.lanes & lanes) f(g.lanes, g.knowledge), g.state = ++states_;
   }
+  /// The lanes take a message in. `name` is that of this message and no other, or 0: threads of a warp mostly see a
+  /// phase one by one, and those that knew the same before know the same behind it.
+  void acquire(Mask lanes, const Message&, std::uint64_t name);
   /// The lanes' own events up to now are fenced.
   void fence(OwnFence which, Mask lanes);
   /// Whether a lane's own events of this epoch and before are fenced.
@@ -92,13 +95,21 @@ class WarpKnowledge {
   struct Group {
     Mask lanes = 0;
     Knowledge knowledge{};
+    std::uint64_t state = 0;  // groups with the same one know the same
+  };
+  // The last acquisition: which message, and the knowledge before and behind it.
+  struct Acquired {
+    std::uint64_t name = 0, before = 0, after = 0;
   };
   void split(Mask lanes);
+  Mask follow(Mask lanes);
   void add_own(Message&, Mask lanes) const;
 
   Component first_ = 0;
   Epoch epoch_ = 1;
   std::uint64_t version_ = 1;
+  std::uint64_t states_ = 0;
+  Acquired acquired_{};
   std::vector<Group> groups_;
   std::array<std::array<Epoch, warp_lanes>, own_fences> own_{};
 };

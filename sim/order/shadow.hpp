@@ -3,8 +3,9 @@
 // Tensor memory is kept in the same cells: 16 lanes of one column each, a bit of the byte mask for a lane.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -24,16 +25,13 @@ struct Cell {
   Touch write{};
   Touch read{};
   TouchListId more = 0;
+  std::uint32_t unused = 0;
 
-  /// Without a branch for each field: asked of every cell that is touched.
-  bool operator==(const Cell& o) const {
-    static_assert(sizeof(Cell) == 28 && std::has_unique_object_representations_v<Cell>);
-    std::uint64_t a[4], b[4];  // the last word overlaps the one before
-    for (std::size_t k = 0; k < 4; ++k) {
-      std::memcpy(&a[k], reinterpret_cast<const char*>(this) + (k < 3 ? 8 * k : 20), 8);
-      std::memcpy(&b[k], reinterpret_cast<const char*>(&o) + (k < 3 ? 8 * k : 20), 8);
-    }
-    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  /// All of it, for comparing without a branch for each field.
+  using Words = std::array<std::uint64_t, 4>;
+  Words words() const {
+    static_assert(sizeof(Cell) == sizeof(Words) && std::has_unique_object_representations_v<Cell>);
+    return std::bit_cast<Words>(*this);
   }
 };
 
@@ -64,12 +62,21 @@ class Shadow {
   /// Makes cells from `first` on that look like `before` look like `after`, and stops at `end` or the first other one,
   /// which it returns.
   std::size_t replace(std::size_t first, std::size_t end, const Cell& before, const Cell& after) {
-    const Cell from = before, to = after;
-    for (; first < end && cells_[first] == from; ++first) {
-      if (from.more | to.more) lists_->keep(to.more), lists_->drop(from.more);
-      cells_[first] = to;
+    // Asked of every cell that is touched, so copies that the compiler keeps in registers.
+    const Cell::Words from = before.words(), to = after.words();
+    const TouchListId less = before.more, more = after.more;
+    Cell* const cells = cells_.data();
+    std::size_t at = first;
+    for (; at < end; ++at) {
+      const Cell::Words w = cells[at].words();
+      if ((w[0] ^ from[0]) | (w[1] ^ from[1]) | (w[2] ^ from[2]) | (w[3] ^ from[3])) break;
+      cells[at] = std::bit_cast<Cell>(to);
     }
-    return first;
+    if (at > first && less | more) {
+      lists_->keep(more, std::uint32_t(at - first));
+      lists_->drop(less, std::uint32_t(at - first));
+    }
+    return at;
   }
 
   /// Calls f(touch, is_write) for everything in the cell that overlaps `bytes`.
@@ -111,7 +118,11 @@ class Shadow {
   void forget(std::size_t first, std::size_t n);
 
  private:
-  static void remove(Touch& t, std::uint16_t bytes) { t.bytes = std::uint16_t(t.bytes & ~bytes); }
+  // What is gone leaves nothing behind, so that cells which remember the same look the same.
+  static void remove(Touch& t, std::uint16_t bytes) {
+    t.bytes = std::uint16_t(t.bytes & ~bytes);
+    if (t.bytes == 0) t = {};
+  }
 
   template <class F>
   void add_read(Cell& c, Touch t, F supersedes) {

@@ -32,11 +32,11 @@ class TouchLists {
   using List = std::vector<Entry>;
 
   const List& at(TouchListId id) const { return lists_[id - 1].entries; }
-  void keep(TouchListId id) {
-    if (id) ++lists_[id - 1].users;
+  void keep(TouchListId id, std::uint32_t cells = 1) {
+    if (id) lists_[id - 1].users += cells;
   }
-  void drop(TouchListId id) {
-    if (id == 0 || --lists_[id - 1].users) return;
+  void drop(TouchListId id, std::uint32_t cells = 1) {
+    if (id == 0 || (lists_[id - 1].users -= cells)) return;
     lists_[id - 1].entries.clear();
     free_.push_back(id);
   }

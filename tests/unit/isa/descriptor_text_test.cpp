@@ -133,3 +133,24 @@ TEST_CASE("reading names the first word that is wrong") {
   CHECK(read_shared_descriptor("start=0x10 stride=8").wrong == "stride=8");
   CHECK(read_shared_descriptor("start=99999999999999999999").wrong == "start=99999999999999999999");
 }
+
+TEST_CASE("the span of a K-major operand holds every piece, and little else") {
+  for (const Swizzle s : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32})
+    for (const std::uint32_t start : {1024u, 1056u, 7 * 1024u + 64u})
+      for (const std::uint32_t stride : {256u, 1024u, 2048u})
+        for (const int mn : {0, 3, 16})
+          for (const int rows : {8, 24, 128}) {
+            const SharedDescriptorFields d{.start = start, .leading = 4096, .stride = stride, .base_offset = 1};
+            const AddressSpan span = k_major_span(d, s, mn, rows, 32);
+            std::uint32_t low = ~0u, high = 0;
+            for (int row = mn; row < mn + rows; ++row)
+              for (int k = 0; k < 32; k += 16) {
+                const std::uint32_t at = k_major_address(d, s, row, k);
+                low = std::min(low, at), high = std::max(high, at + 16);
+              }
+            CHECK(span.first <= low);
+            CHECK(span.end >= high);
+            CHECK(low - span.first < 128 + 7 * std::uint32_t(span_bytes(s)));
+            CHECK(span.end - high < 128 + 7 * std::uint32_t(span_bytes(s)));
+          }
+}

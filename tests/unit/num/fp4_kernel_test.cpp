@@ -85,6 +85,8 @@ Words expected(const Case& c) {
   for (std::size_t i = 0; i < c.m; ++i)
     for (std::size_t s = 0; s < c.steps; ++s) {
       const std::size_t at = i * c.steps + s;
+      DotSpec spec = c.spec;
+      spec.read_c |= s > 0;
       const Words a = widened(c.a, at * c.stored(), c.stored());
       for (std::size_t j = 0; j < c.n; ++j) {
         const std::size_t there = j * c.steps + s;
@@ -92,7 +94,7 @@ Words expected(const Case& c) {
         const DotSides sides{std::span(c.scale_a).subspan(at * c.scales(), c.scales()),
                              std::span(c.scale_b).subspan(there * c.scales(), c.scales()),
                              std::span(c.metadata).subspan(at * c.words(), c.words())};
-        d[i * c.n + j] = dot(c.spec, a, b, d[i * c.n + j], sides);
+        d[i * c.n + j] = dot(spec, a, b, d[i * c.n + j], sides);
       }
     }
   return d;
