@@ -179,6 +179,11 @@ class WarpWalk {
         if (is_gate(home, gate, deallocs)) return report_leak(site, gate);
   }
 
+  // Of a predicate that is written in several places it is not known which threads pass.
+  bool is_followed(const flow::Edge& e) const {
+    return e.condition && facts_.definitions.writers(e.condition->predicate).size() == 1;
+  }
+
   bool is_gate(BlockId home, BlockId gate, const std::vector<BlockId>& deallocs) const {
     if (gate != home) {
       const std::vector<bool> past = reach(home, false, gate);
@@ -187,7 +192,7 @@ class WarpWalk {
     }
     for (std::uint32_t e : cfg_.blocks[gate].out) {
       const BlockId to = cfg_.edges[e].to;
-      if (!feasible_[e] || !cfg_.edges[e].condition || frees(to)) continue;
+      if (!feasible_[e] || !is_followed(cfg_.edges[e]) || frees(to)) continue;
       const std::vector<bool> from = reach(to, false);
       const bool may_free = std::any_of(deallocs.begin(), deallocs.end(), [&](BlockId d) { return from[d]; });
       if (!may_free && (to == cfg_.end() || from[cfg_.end()])) return true;
