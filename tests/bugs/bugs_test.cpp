@@ -49,16 +49,15 @@ Claim claim_of(const std::string& text) {
   return {text, ""};
 }
 
-// The head of a file: `OWNER/REPOSITORY#NUMBER: the mistake`, and lines `launch:`, `simulator:` and `static:`.
+// The head of a file: the thread, the mistake, what people saw, and lines `launch:`, `simulator:` and `static:`.
 void read_head(Pair& p, const std::string& line) {
   const auto after = [&](const std::string& key) {
     return line.starts_with(key) ? line.substr(key.size()) : std::string();
   };
-  if (p.thread.empty()) {
-    const std::size_t colon = line.find(": ");
-    p.thread = line.substr(3, colon - 3);
-    p.mistake = line.substr(colon + 2);
-  }
+  if (p.thread.empty())
+    p.thread = line.substr(3);
+  else if (p.mistake.empty())
+    p.mistake = line.substr(3);
   if (const std::string text = after("// launch: "); !text.empty()) p.launch = text;
   if (const std::string text = after("// simulator: "); !text.empty()) p.simulator = claim_of(text);
   if (const std::string text = after("// static: "); !text.empty()) p.verifier = claim_of(text);
