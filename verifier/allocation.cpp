@@ -179,6 +179,11 @@ class WarpWalk {
         if (is_gate(home, gate, deallocs)) return report_leak(site, gate);
   }
 
+  // Of a predicate that is written in several places it is not known which threads pass.
+  bool is_followed(const flow::Edge& e) const {
+    return e.condition && facts_.definitions.writers(e.condition->predicate).size() == 1;
+  }
+
   bool is_gate(BlockId home, BlockId gate, const std::vector<BlockId>& deallocs) const {
     if (gate != home) {
       const std::vector<bool> past = reach(home, false, gate);
@@ -187,7 +192,7 @@ class WarpWalk {
     }
     for (std::uint32_t e : cfg_.blocks[gate].out) {
       const BlockId to = cfg_.edges[e].to;
-      if (!feasible_[e] || !cfg_.edges[e].condition || frees(to)) continue;
+      if (!feasible_[e] || !is_followed(cfg_.edges[e]) || frees(to)) continue;
       const std::vector<bool> from = reach(to, false);
       const bool may_free = std::any_of(deallocs.begin(), deallocs.end(), [&](BlockId d) { return from[d]; });
       if (!may_free && (to == cfg_.end() || from[cfg_.end()])) return true;
@@ -282,6 +287,48 @@ void report_all_leaks(const Facts& facts, const std::vector<AllocSite>& sites) {
   }
 }
 
+bool repeats(const Facts& facts, std::uint32_t operation) {
+  const BlockId home = facts.cfg.block_of(operation);
+  return facts.cfg.reached_from(home, [](std::uint32_t) { return true; })[home];
+}
+
+// Each warp that executes a dealloc frees one allocation. Certain where the kernel says how many warps there are, all
+// of them come when one does, and no allocation is made in a loop.
+void check_freed_often(const Facts& facts, const std::vector<AllocSite>& sites) {
+  if (!facts.function.find("reqntid")) return;
+  int made = 0;
+  for (const AllocSite& s : sites) {
+    if (s.event != AllocEvent::alloc) continue;
+    if (repeats(facts, s.operation)) return;
+    made += std::popcount(s.warps);
+  }
+  for (const AllocSite& s : sites) {
+    const int freed = std::popcount(s.warps);
+    if (s.event != AllocEvent::dealloc || freed <= made || !facts.uniformity.is_exact(s.operation)) continue;
+    rules::Verdict v = rules::dealloc_size(s.columns.value_or(1), 0);
+    v.has_nearest = false;
+    judge(facts.sink, v, {facts.code, operation(facts, s)},
+          std::to_string(freed) + " warps that free, and " + std::to_string(made) + " that allocate");
+  }
+}
+
+// A plain number for an address, in a module that allocates nothing.
+void check_never_allocated(const Facts& facts) {
+  if (!facts.target || !isa::has_tcgen05(*facts.target)) return;
+  for (const ir::Item& item : facts.module.items)
+    if (const auto* f = std::get_if<ir::Function>(&item); f && (!f->body || has_sites(*f->body))) return;
+  for (const ir::Operation& use : facts.code.operations) {
+    if (isa::unit(use.opcode) != isa::Unit::tcgen05 || !facts.is_formed(use)) continue;
+    for (const Footprint& part : footprints(facts, use)) {
+      const flow::Origin at = facts.origins.of(*part.address);
+      if (!at.is(flow::Origin::Base::number) || !at.added.knows(column_bits)) continue;
+      judge(facts.sink, rules::step({}, AllocEvent::use).verdict, {facts.code, use, part.address->operand},
+            "column " + std::to_string(column(at.added)) + " in a module that allocates nothing");
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<AllocSite> alloc_sites(const Facts& facts) {
@@ -308,8 +355,10 @@ bool calls_allocator(const Facts& facts) {
 void check_allocation(const Facts& facts) {
   const std::vector<AllocSite> sites = alloc_sites(facts);
   const bool counts_are_sound = check_columns(facts, sites);
+  if (sites.empty() && facts.function.entry) check_never_allocated(facts);
   if (sites.empty() || !counts_are_sound || !facts.function.entry || calls_allocator(facts)) return;
   if (!check_sizes(facts, sites)) return;
+  check_freed_often(facts, sites);
   if (!frees_anything(sites)) report_all_leaks(facts, sites);
   if (share_warps(sites) && sites[0].warps != 0) WarpWalk(facts, sites, std::countr_zero(sites[0].warps)).run();
 }

@@ -26,7 +26,8 @@ bool calls_allocator(const Facts&);
 
 /// Checks column counts everywhere. In kernels whose sites belong to the same warps it also walks those warps' paths:
 /// what is wrong on every path is an error, their own use of tensor memory without an allocation included. Sites of
-/// different warps are compared by their sizes alone, because nothing is known of their order.
+/// different warps are compared by their sizes and numbers alone, because nothing is known of their order. A use of a
+/// fixed column is an error where nobody allocates.
 void check_allocation(const Facts&);
 
 }  // namespace kiln::verifier

@@ -30,6 +30,7 @@ class Mbarriers {
     }
     for (const ir::Operation& op : code_.operations)
       if (const ir::Argument* used = facts_.is_formed(op) ? barrier_operand(op) : nullptr) check_use(op, *used);
+    for (const flow::BasicBlock& b : facts_.cfg.blocks) check_live(b);
     return check_waits();
   }
 
@@ -61,6 +62,25 @@ class Mbarriers {
         rules::mbarrier_use(initialised ? rules::BarrierState::initialised : rules::BarrierState::fresh);
     if (judge(facts_.sink, v, {code_, op, used.operand}, name(facts_, *object) + ", which no mbarrier.init names"))
       reported_.push_back(*object);
+  }
+
+  // The mbarrier.inits of one block, which the same threads execute one after the other. An mbarrier.inval may be of
+  // any object that was initialised before it.
+  void check_live(const flow::BasicBlock& block) {
+    std::vector<BarrierObject> live;
+    for (std::uint32_t i = block.first; i < block.last; ++i) {
+      const ir::Operation& op = code_.operations[i];
+      if (op.opcode == Opcode::mbarrier_inval) live.clear();
+      if (op.opcode != Opcode::mbarrier_init || op.guard || !facts_.is_formed(op)) continue;
+      const auto object = find(op.arguments[0]);
+      if (!object || !object->offset.is_constant()) continue;
+      const auto count = facts_.constant(op.arguments[1], 32);
+      if (count && rules::mbarrier_count(*count).broken()) continue;  // which makes none
+      const bool again = std::count(live.begin(), live.end(), *object) != 0;
+      judge(facts_.sink, rules::mbarrier_overwritten(!again), {code_, op, op.arguments[0].operand},
+            "a second mbarrier.init of " + name(facts_, *object) + ", which lives");
+      live.push_back(*object);
+    }
   }
 
   // A wait on a barrier that nothing in the kernel arrives on never ends, unless it asks for parity 1 of a fresh one.

@@ -61,6 +61,9 @@ constexpr Verdict barrier_mismatch(BarrierArrivals b, std::int64_t count, std::i
   return legal;
 }
 
+/// An arrival by a thread that does or does not know that all arrivals of the barrier's last use have come.
+constexpr Verdict barrier_overrun(bool over) { return over ? legal : breaks(Rule::barrier_mismatch); }
+
 /// Registers a thread after setmaxnreg.
 constexpr Verdict setmaxnreg_count(std::int64_t registers) {
   using namespace isa;

@@ -50,8 +50,19 @@ class RaceDetector final : public Observer {
     std::string got{};
     std::vector<diag::Note> notes{};
   };
-  // One of a CTA's or the cluster's barriers: arrivals by generation.
-  using Generations = std::map<std::uint64_t, Message>;
+  // Threads of a warp that have come to a barrier.
+  struct Arrival {
+    std::uint32_t warp = 0;
+    Mask lanes = 0;
+    Stamp at{};
+    const ir::Operation* operation = nullptr;
+  };
+  struct Generation {
+    Message released{};
+    std::vector<Arrival> arrivals{};  // of a CTA's barriers
+  };
+  // One of a CTA's or the cluster's barriers.
+  using Generations = std::map<std::uint64_t, Generation>;
   // What strong writes of one CTA to one place released.
   struct Flag {
     std::uint32_t cta = 0, cluster = 0;
@@ -165,6 +176,7 @@ class RaceDetector final : public Observer {
   void sync_mbarrier(const Agent&, const ir::Operation*, const Sync&);
   void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
   void arrive_async(const Sync&, Barrier&);
+  void check_overrun(const Agent&, const ir::Operation&, const Sync&, const Generations&);
   void check_init(const Agent&, const ir::Operation&, const Sync&, const Barrier&, bool is_async);
   void sync_barrier(const Agent&, const ir::Operation*, const Sync&);
   void sync_async(const Agent&, const ir::Operation&, const Sync&);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ptx/isa/wgmma.hpp"
+#include "ptx/rules/execution.hpp"
 #include "ptx/rules/order.hpp"
 #include "sim/machine.hpp"
 #include "sim/order/detector.hpp"
@@ -155,22 +156,43 @@ void RaceDetector::check_init(const Agent& a, const ir::Operation& op, const Syn
   if (known && is_async) report(rules::mbarrier_init_fence(published), a, op, [&] { return found(""); });
 }
 
+// Who arrives without waiting may come again too early: to the use of the barrier in which he is counted already, or to
+// the next one, which nothing but luck makes the next.
+void RaceDetector::check_overrun(const Agent& a, const ir::Operation& op, const Sync& s, const Generations& all) {
+  const auto early = [&](const Arrival& e) {
+    report(rules::barrier_overrun(false), a, op, [&]() -> Found {
+      return {fmt::format("an arrival at barrier {} that may come before its last use is over", s.object),
+              {{"which waits for " + thread_name(cluster_->grid, a.cta, e.warp, e.lanes, *e.operation),
+                code_->where(*e.operation)}}};
+    });
+  };
+  const Message& seen = warp(a).knowledge.of(first_lane(a.lanes)).seen;
+  if (const auto same = all.find(s.value); same != all.end())
+    for (const Arrival& e : same->second.arrivals)
+      if (e.warp == a.warp && (e.lanes & a.lanes) != 0) return early(e);
+  if (const auto last = all.find(s.value - 1); s.value != 0 && last != all.end())
+    for (const Arrival& e : last->second.arrivals)
+      if (e.warp != a.warp && !seen.happened.knows(e.at)) return early(e);
+}
+
 void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const Sync& s) {
   WarpState& w = warp(a);
   const bool of_cluster = s.kind == SyncKind::cluster_arrive || s.kind == SyncKind::cluster_leave;
   Generations& g = of_cluster ? cluster_barrier_ : cta(a.cta).named[s.object];
   if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
+    if (!of_cluster) check_overrun(a, *op, s, g);
     Message m = w.knowledge.message(a.lanes);
     if (of_cluster && op->modifiers.semantics == Semantics::relaxed) {
       Clock all = std::move(m.happened);
       m = w.knowledge.relaxed_message(a.lanes, Reach::cluster);
       m.met.join(all);
     }
-    g[s.value].join(m);
+    g[s.value].released.join(m);
+    if (!of_cluster) g[s.value].arrivals.push_back({a.warp, a.lanes, w.knowledge.now(first_lane(a.lanes)), op});
     w.knowledge.advance();
     return;
   }
-  w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g[s.value]); });
+  w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g[s.value].released); });
   while (!g.empty() && g.begin()->first + 2 < s.value) g.erase(g.begin());
 }
 

@@ -45,6 +45,8 @@ TEST_CASE("barrier-mismatch: one count at a time, and nobody beyond it") {
   CHECK(is_broken(barrier_mismatch({64, 32}, 96, 32), Rule::barrier_mismatch, 64));
   CHECK(is_broken(barrier_mismatch({0, 32}, 64, 32), Rule::barrier_mismatch, 0));
   CHECK(is_broken(barrier_mismatch({64, 48}, 64, 32), Rule::barrier_mismatch, 64));
+  CHECK(barrier_overrun(true).ok());
+  CHECK(is_broken(barrier_overrun(false), Rule::barrier_mismatch));
 }
 
 TEST_CASE("cluster-rank: a CTA of the cluster, by number or in a mask") {

@@ -139,6 +139,30 @@ TEST_CASE("bar.arrive and bar.sync with counts pair producers and consumers") {
   CHECK(out[40] == 77);
 }
 
+TEST_CASE("who arrives at a named barrier twice must know that its first use is over") {
+  // Warps 1 and 2 do not wait; warp 0 does. `told`: by a second barrier, which says that the first is over.
+  const auto repeated = [](const std::string& told) {
+    return run_kernel(kernel("mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, 0;"
+                             "L: @%p1 bra W; bar.arrive 3, 96; bra N; W: bar.sync 3, 96;\nN:" +
+                             told + "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra L;"),
+                      96);
+  };
+  const Run whole = repeated("bar.sync 4, 96;");
+  CHECK_MESSAGE(whole.clean(), whole.findings());
+  CHECK_MESSAGE(repeated("").has("may come before its last use is over [barrier-mismatch]"), "whatever the schedule");
+}
+
+TEST_CASE("a named barrier may pass from some warps to others when something orders the two uses") {
+  const auto handed = [](const std::string& between) {
+    return run_kernel(kernel("mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.ge.u32 %p1, %r1, 2;\n"
+                             "@%p1 bra S; bar.sync 3, 64;\nS:" +
+                             between + "@!%p1 bra E; bar.sync 3, 64;\nE:"),
+                      128);
+  };
+  CHECK_MESSAGE(handed("bar.sync 4, 128;").clean(), "behind barrier 4");
+  CHECK(handed("").has("[barrier-mismatch]"));
+}
+
 TEST_CASE("bar.red counts predicates of the whole CTA") {
   const auto out = threads("setp.lt.u32 %p1, %r0, 40; bar.red.popc.u32 %r1, 0, %p1; st.global.u32 [%rd0], %r1;", 64);
   CHECK(out[0] == 40);
