@@ -46,7 +46,12 @@ std::string print(const rules::Verdict& v) {
     case Rule::mbarrier_uninitialised:
     case Rule::form_modifier:
     case Rule::form_operands:
-    case Rule::cta_group_mixed: return {};
+    case Rule::cta_group_mixed:
+    case Rule::deadlock:
+    case Rule::race:
+    case Rule::race_async:
+    case Rule::race_tmem:
+    case Rule::mbarrier_lapped: return {};
     default: return std::to_string(v.given);
   }
 }
@@ -80,8 +85,8 @@ bool judge(diag::Sink& sink, const rules::Verdict& v, const Subject& subject, st
   return v.broken();
 }
 
-diag::Diagnostic& incomplete(diag::Sink& sink, diag::Where where, const std::string& what) {
-  diag::Diagnostic d = rules::finding(rules::Limit::unmodelled, what);
+diag::Diagnostic& incomplete(diag::Sink& sink, diag::Where where, const std::string& what, rules::Limit limit) {
+  diag::Diagnostic d = rules::finding(limit, what);
   d.where = std::move(where);
   return sink.report(std::move(d));
 }

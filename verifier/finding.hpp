@@ -29,6 +29,7 @@ diag::Diagnostic& broken(diag::Sink&, const rules::Verdict&, const Subject&, std
 bool judge(diag::Sink&, const rules::Verdict&, const Subject&, std::string got = {});
 
 /// Says that something is not modelled, so that its absence from the findings means nothing.
-diag::Diagnostic& incomplete(diag::Sink&, diag::Where, const std::string& what);
+diag::Diagnostic& incomplete(diag::Sink&, diag::Where, const std::string& what,
+                             rules::Limit = rules::Limit::unmodelled);
 
 }  // namespace kiln::verifier

@@ -14,6 +14,7 @@
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/skip.hpp"
+#include "verifier/explore.hpp"
 #include "verifier/verify.hpp"
 
 using namespace kiln;
@@ -108,12 +109,17 @@ bool says(const diag::Sink& sink, const Claim& claim) {
   });
 }
 
-diag::Sink checked(const std::string& name, const std::string& text) {
+// What `kiln check --launch` says.
+diag::Sink checked(const Pair& p, const std::string& text) {
   diag::Sink sink;
-  const ir::Module module = parse::parse(std::make_shared<const diag::Source>(name, text), sink);
+  const ir::Module module = parse::parse(std::make_shared<const diag::Source>(p.name, text), sink);
   verifier::check(module, sink);
+  const launch::Contract contract = harness::read_contract_file(folder / p.launch);
+  if (!sink.has_errors()) verifier::explore(module, sink, &contract);
   return sink;
 }
+
+bool is_finding(const diag::Diagnostic& d) { return is_fault(d) && d.severity != diag::Severity::incomplete; }
 
 harness::RunReport simulated(const Pair& p, const std::string& text, sim::Strategy strategy, std::uint64_t seed) {
   launch::Contract contract = harness::read_contract_file(folder / p.launch);
@@ -215,15 +221,18 @@ TEST_CASE("the repaired twin of every public bug runs clean, and right") {
 }
 
 TEST_CASE("the static verifier says of every public bug what its head says, and nothing of the repaired twin") {
+  std::size_t unproven = 0;
   for (const Pair& p : pairs()) {
     CAPTURE(p.name);
-    const diag::Sink before = checked(p.name, p.before), after = checked(p.name, p.after);
+    const diag::Sink before = checked(p, p.before), after = checked(p, p.after);
     if (p.verifier.slug.empty())
-      CHECK_MESSAGE(std::none_of(before.all().begin(), before.all().end(), is_fault), diag::render_text(before));
+      CHECK_MESSAGE(std::none_of(before.all().begin(), before.all().end(), is_finding), diag::render_text(before));
     else
       CHECK_MESSAGE(says(before, p.verifier), diag::render_text(before));
-    CHECK_MESSAGE(after.all().empty(), diag::render_text(after));
+    CHECK_MESSAGE(std::none_of(after.all().begin(), after.all().end(), is_finding), diag::render_text(after));
+    unproven += after.incomplete();
   }
+  CHECK(unproven <= 1);  // vllm#26026 has more ways to go than are gone
 }
 
 TEST_CASE("the table of the public bugs says what their files say") {

@@ -10,6 +10,7 @@
 #include "tools/command/console.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
+#include "verifier/explore.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {
@@ -24,7 +25,7 @@ constexpr const char* examples =
 struct Arguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
-  bool strict = false, json = false;
+  bool strict = false, json = false, quick = false;
 };
 
 void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
@@ -40,6 +41,8 @@ diag::Sink check_file(const std::string& path, const Arguments& a, const launch:
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
+  // What follows from a mistake that is known is no news.
+  if (!a.quick && !sink.has_errors()) verifier::explore(module, sink, a.launch.empty() ? nullptr : &contract);
   if (a.launch.empty()) return sink;
   try {
     harness::check_fits(module, contract);
@@ -84,6 +87,7 @@ void add_check(const Builder& builder) {
   auto a = std::make_shared<Arguments>();
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
+  sub->add_flag("--quick", a->quick, "do not explore the synchronisation");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int most_shift = 12, most_tries = 24, most_rounds = 4;
 constexpr std::size_t most_candidates = 600;
+// No example counts beyond this: what is larger is a size that has overflowed.
+constexpr std::uint64_t largest = std::uint64_t{1} << 30;
 
 }  // namespace
 
@@ -87,7 +89,8 @@ bool Assumptions::solve(const Problem& problem, Example& example) {
     for (const Span& p : domain->parts())
       for (const std::uint64_t end : {p.first, p.last})
         for (int shift = 0; shift <= most_shift && numbers.size() < most_candidates; ++shift)
-          for (const std::uint64_t v : {(end << shift) - 1, end << shift, (end << shift) + 1}) numbers.insert(v);
+          for (const std::uint64_t v : {(end << shift) - 1, end << shift, (end << shift) + 1})
+            if (v <= largest) numbers.insert(v);
   for (int shift = 2; shift <= most_shift; ++shift) numbers.insert(std::uint64_t{1} << shift);
   std::mt19937_64 random(1);
   const std::vector<std::uint64_t> pool(numbers.begin(), numbers.end());
@@ -116,7 +119,7 @@ std::optional<Assumptions::Example> Assumptions::example(const State& s) {
   for (const Problem& p : problems(s)) {
     // A leaf of which only one thing is assumed is what that says.
     if (p.predicates.empty() && p.words.size() == 1 && p.leaves.size() == 1 && *p.leaves.begin() == p.words[0].first) {
-      if (p.words[0].second->empty()) return std::nullopt;
+      if (p.words[0].second->empty() || p.words[0].second->parts().front().first > largest) return std::nullopt;
       out[p.words[0].first] = p.words[0].second->parts().front().first;
       continue;
     }

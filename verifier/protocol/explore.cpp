@@ -1,5 +1,6 @@
 #include "verifier/protocol/explore.hpp"
 
+#include <deque>
 #include <unordered_set>
 
 #include "verifier/protocol/key.hpp"
@@ -8,16 +9,21 @@ namespace kiln::verifier::protocol {
 
 Explored explore(const Program& program, std::uint64_t most_states) {
   Explored out;
+  if (program.threads == 0 && !program.synchronises()) {
+    out.complete = true;
+    return out;
+  }
   if (program.threads == 0) {
     out.incomplete = "how many threads a CTA has";
     return out;
   }
   Machine machine(program);
   std::unordered_set<std::string> known;
-  std::vector<State> open{machine.start()};
+  std::deque<State> open;  // few trips first
+  open.push_back(machine.start());
   while (!open.empty()) {
-    State s = std::move(open.back());
-    open.pop_back();
+    State s = std::move(open.front());
+    open.pop_front();
     const Stop stop = machine.run(s);
     ++out.states;
     if (stop.kind == Stop::Kind::unfollowed || out.states > most_states) {
@@ -25,13 +31,16 @@ Explored explore(const Program& program, std::uint64_t most_states) {
       out.where = stop.operation;
       break;
     }
-    if (stop.kind == Stop::Kind::deadlock && !machine.assumptions().example(s)) {
-      out.incomplete = "whether all that is taken for granted on the way to a standstill can be";
-      out.where = stop.operation;
-      break;
-    }
     if (stop.kind == Stop::Kind::deadlock) {
-      out.deadlock = stop.operation;
+      const auto example = machine.example(s);
+      if (example) {
+        out.deadlock = stop.operation;
+        out.example = machine.text(*example);
+        out.last = std::move(s);
+      } else {
+        out.incomplete = "whether all that is taken for granted on the way to a standstill can be";
+        out.where = stop.operation;
+      }
       break;
     }
     if (stop.kind == Stop::Kind::finished) continue;
@@ -39,7 +48,7 @@ Explored explore(const Program& program, std::uint64_t most_states) {
     if (!known.insert(key(s, program, machine)).second) continue;
     for (const bool holds : {false, true}) {
       State next = s;
-      machine.assumptions().assume(next, stop.choice, holds);
+      machine.assume(next, stop.choice, holds);
       for (Cta& cta : next.ctas)
         for (Warp& w : cta.warps)
           for (Fragment& f : w.fragments)

@@ -12,7 +12,8 @@ struct Explored {
   const ir::Operation* where = nullptr;
   const ir::Operation* deadlock = nullptr;
   std::vector<Breach> breaches{};
-  State last{};  // of a standstill
+  State last{};           // of a standstill
+  std::string example{};  // parameters under which it comes to that
   std::uint64_t states = 0, steps = 0;
 };
 

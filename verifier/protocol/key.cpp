@@ -219,6 +219,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     for (const Span& p : domain.parts()) out.put(open && p.first == *open ? 0 : p.first), out.put(p.last);
     out.put(0);
   }
+  out.put(s.guessed);
   // What an event is matters as far as later judgements ask.
   for (const Event& e : s.events)
     out.put(std::uint64_t(e.operation ? program.code.index(*e.operation) + 1 : 0)), out.put(e.cta), out.put(e.warp),

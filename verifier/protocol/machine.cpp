@@ -13,6 +13,7 @@ using isa::Opcode;
 namespace {
 
 constexpr std::uint64_t most_steps = 200'000;
+constexpr std::size_t most_told = 3;  // parameters of an example
 
 }  // namespace
 
@@ -26,10 +27,34 @@ void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir:
   if (!v.broken()) return;
   if (told_.contains({&op, v.rule})) return;
   if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", &op};
-  if (state_ && !assumptions_.example(*state_))
-    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", &op};
+  const auto example = state_ ? this->example(*state_) : Assumptions::Example{};
+  if (!example) throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", &op};
   told_.emplace(&op, v.rule);
-  breaches_.push_back({v, &op, earlier, std::move(got)});
+  breaches_.push_back({v, &op, earlier, std::move(got), text(*example)});
+}
+
+void Machine::assume(State& s, TermId predicate, bool holds) {
+  const std::set<TermId>& pieces = evaluator_.pieces(predicate);
+  s.guessed |= std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return is_fresh(p); });
+  assumptions_.assume(s, predicate, holds);
+}
+
+std::optional<Assumptions::Example> Machine::example(const State& s) {
+  return s.guessed ? std::nullopt : assumptions_.example(s);
+}
+
+std::string Machine::text(const Assumptions::Example& example) const {
+  std::string out;
+  std::size_t told = 0;
+  for (const auto& [leaf, v] : example) {
+    const std::string name = evaluator_.text(leaf);
+    const std::string_view begin = "parameter(&";
+    if (!name.starts_with(begin) || told++ >= most_told) continue;
+    const std::string inside = name.substr(begin.size(), name.rfind(',') - begin.size());
+    const int unused = 64 - terms_.width(leaf);
+    out += (out.empty() ? "" : " and ") + inside + " = " + std::to_string(std::int64_t(v << unused) >> unused);
+  }
+  return out;
 }
 
 State Machine::start() {
@@ -110,7 +135,7 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    if (++steps_ > most_steps) throw Unfollowed{"what happens after " + std::to_string(most_steps) + " steps", &t.op};
+    if (++steps_ > most_steps) throw Unfollowed{"too many ways to go", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;

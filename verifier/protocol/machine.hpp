@@ -34,6 +34,7 @@ struct Breach {
   const ir::Operation* operation = nullptr;
   const ir::Operation* earlier = nullptr;  // the other access or operation
   std::string got{};
+  std::string example{};  // "n = 3 and stages = 4": under which it happens
 };
 
 /// Thrown where a run cannot be followed.
@@ -60,6 +61,12 @@ class Machine {
   /// An unknown word of its own, out of memory or out of what is not followed.
   bool is_fresh(flow::TermId atom) const { return fresh_.contains(atom); }
   bool has_fresh() const { return !fresh_.empty(); }
+  /// Takes it that a predicate holds, or does not.
+  void assume(State&, flow::TermId predicate, bool holds);
+  /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
+  std::optional<Assumptions::Example> example(const State&);
+  /// Numbers for parameters, for people; empty when what is assumed says nothing of parameters.
+  std::string text(const Assumptions::Example&) const;
   const std::vector<Breach>& breaches() const { return breaches_; }
   std::uint64_t steps() const { return steps_; }
 
@@ -99,6 +106,7 @@ class Machine {
   void note_comparison(const Turn&);
   void write(Turn&, std::size_t result, const LaneTerms&);
   void load_word(Turn&);
+  std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
   std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
   flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
@@ -173,6 +181,7 @@ class Machine {
   std::map<std::uint32_t, std::set<flow::TermId>> bases_{};  // by family
   const State* state_ = nullptr;                             // that runs
   std::set<flow::TermId> fresh_{};
+  std::map<flow::TermId, std::uint32_t> parameters_{};  // by their addresses
   std::uint64_t steps_ = 0;
   bool is_guess_ = false;  // what is being judged may not happen
 };

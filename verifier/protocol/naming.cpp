@@ -64,14 +64,17 @@ bool Naming::is_plain(TermId t) {
 }
 
 bool Naming::is_past(TermId t) {
+  if (last_.empty()) return false;
   if (const auto p = place(t)) {
     const auto last = last_.find({p->start, p->step});
     if (last != last_.end()) return p->n < last->second;
   }
+  const auto [known, is_new] = past_.try_emplace(t, false);
+  if (!is_new) return known->second;
+  bool past = false;
   for (const flow::Terms::Part& part : machine_.terms().sum(t).parts)
-    for (const TermId o : machine_.terms().atom_of(part.atom)->operands)
-      if (is_past(o)) return true;
-  return false;
+    for (const TermId o : machine_.terms().atom_of(part.atom)->operands) past |= is_past(o);
+  return past_[t] = past;
 }
 
 void Naming::put_atom(Writer& out, TermId atom) {

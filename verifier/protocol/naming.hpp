@@ -43,7 +43,7 @@ class Naming {
   Machine& machine_;
   std::map<std::pair<flow::TermId, flow::TermId>, std::int64_t> last_{};  // the place of the counter furthest behind
   std::map<flow::TermId, std::uint64_t> fresh_{}, said_{};
-  std::map<flow::TermId, bool> plain_{};
+  std::map<flow::TermId, bool> plain_{}, past_{};
 };
 
 /// Calls f(TermId) for each word that a live register holds or that is kept in shared memory.

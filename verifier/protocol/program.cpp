@@ -115,12 +115,13 @@ bool is_protocol(const ir::Operation& op) {
   }
 }
 
-Program::Program(const Facts& f)
+Program::Program(const Facts& f, const Shape& given)
     : facts(f),
       code(f.code),
       demands(f.code, f.definitions, f.known,
               [&f](const ir::Operation& op, flow::Demands::Wanted& out) { add_roots(f, op, out); }),
       matters_(f.code.operations.size()) {
+  shape = given;
   measure();
   place_shared();
   // What decides a branch that matters matters, and with it may other branches.
@@ -138,7 +139,7 @@ Program::Program(const Facts& f)
   find_families();
 }
 
-// Threads of the CTA and CTAs of the cluster, as the kernel's directives say.
+// Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say.
 void Program::measure() {
   const auto product = [](const ir::Performance& p, std::uint32_t* extents) {
     std::uint64_t n = 1;
@@ -152,6 +153,14 @@ void Program::measure() {
     cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
   }
   if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(*p, cluster));
+  const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
+    if (from[0] == 0) return std::uint32_t{0};
+    std::uint32_t n = 1;
+    for (std::size_t k = 0; k < 3; ++k) n *= extents[k] = std::max(1u, from[k]);
+    return n;
+  };
+  if (const std::uint32_t n = given(shape.cta, cta)) threads = int(n);
+  if (const std::uint32_t n = given(shape.cluster, cluster)) ctas = n;
 }
 
 void Program::place_shared() {
@@ -192,6 +201,13 @@ void Program::find_ways() {
     else
       deciding_.insert(i);
   }
+}
+
+bool Program::synchronises() const {
+  return std::any_of(code.operations.begin(), code.operations.end(), [](const ir::Operation& op) {
+    if (op.opcode == Opcode::exit || op.opcode == Opcode::ret) return false;
+    return is_protocol(op) && !(is_shared_access(op) && op.modifiers.space() == isa::Space::generic);
+  });
 }
 
 std::optional<std::uint32_t> Program::way_around(std::uint32_t branch) const {

@@ -1,6 +1,7 @@
 // What a run needs to know of a kernel beforehand: its slice, its branches, its shared memory, its CTA and cluster.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,11 +13,18 @@
 
 namespace kiln::verifier::protocol {
 
+/// What a launch says: how large the grid, the CTA and the cluster are, zeros where it does not, and bytes of
+/// parameters by parameter and offset.
+struct Shape {
+  std::array<std::uint32_t, 3> grid{}, cta{}, cluster{};
+  std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
+};
+
 /// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and
 /// tensor memory, and the values that these hang on.
 class Program {
  public:
-  explicit Program(const Facts&);
+  explicit Program(const Facts&, const Shape& = {});
 
   static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
@@ -26,6 +34,10 @@ class Program {
   int threads = 0;         // of the CTA; 0: the kernel does not say
   std::uint32_t ctas = 1;  // of the cluster
   std::uint32_t cta[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  Shape shape{};
+
+  /// Some operation waits, signals, or touches memory that threads share.
+  bool synchronises() const;
 
   std::uint32_t slots() const { return slots_; }
   /// Where a register of the slice is kept; no_slot for others.

@@ -136,6 +136,7 @@ struct State {
   std::map<flow::TermId, bool> decided{};           // predicates
   std::map<flow::TermId, Domain> domains{};         // of sums without a number
   std::map<flow::TermId, std::uint64_t> settled{};  // leaves that can be one number alone
+  bool guessed = false;  // something was taken for granted of a word out of memory, which may be known to be otherwise
 };
 
 }  // namespace kiln::verifier::protocol

@@ -80,6 +80,13 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::cluster_nctaid_x: return constant(program_.cluster[0]);
     case Special::cluster_nctaid_y: return constant(program_.cluster[1]);
     case Special::cluster_nctaid_z: return constant(program_.cluster[2]);
+    case Special::nctaid_x:
+    case Special::nctaid_y:
+    case Special::nctaid_z: {
+      const std::uint32_t extent = program_.shape.grid[std::size_t(s) - std::size_t(Special::nctaid_x)];
+      if (extent) return constant(extent);
+      break;
+    }
     case Special::ctaid_x:
     case Special::ctaid_y:
     case Special::ctaid_z: {
@@ -119,7 +126,9 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
       if (isa::is_shared(s.variable->space))
         return with_offset(
             terms_.constant(std::uint64_t(t.cta_index) << isa::cluster_rank_shift | program_.address(a.id), width));
-      return with_offset(named("&" + s.variable->name, width));
+      const TermId at = named("&" + s.variable->name, width);
+      if (s.is_parameter && s.parameter_index >= 0) parameters_[at] = std::uint32_t(s.parameter_index);
+      return with_offset(at);
     }
     case Kind::address:
       if (a.count == 1) return read(t, code_.components(a)[0], lane, width);
@@ -238,6 +247,21 @@ std::optional<TermId> Machine::stored_word(const Turn& t, std::uint32_t address,
   return std::nullopt;
 }
 
+// What the launch gives a parameter.
+std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) const {
+  const Assumptions::Word at = assumptions_.word(address);
+  const auto found = parameters_.find(at.base);
+  if (found == parameters_.end() || found->second >= program_.shape.parameters.size()) return std::nullopt;
+  const auto& given = program_.shape.parameters[found->second];
+  std::uint64_t word = 0;
+  for (int k = 0; k < bytes; ++k) {
+    const auto byte = given.find(std::uint32_t(at.offset) + std::uint32_t(k));
+    if (byte == given.end()) return std::nullopt;
+    word |= std::uint64_t{byte->second} << (8 * k);
+  }
+  return word;
+}
+
 // A word out of memory: what was stored there, a parameter, or a word of that place.
 void Machine::load_word(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
@@ -255,6 +279,10 @@ void Machine::load_word(Turn& t) {
           out[std::size_t(l)] = *known;
           continue;
         }
+      }
+      if (const auto given = space == isa::Space::param ? given_word(address, bytes) : std::nullopt) {
+        out[std::size_t(l)] = terms_.constant(*given, width);
+        continue;
       }
       const bool fixed = space == isa::Space::param || space == isa::Space::constant;
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};

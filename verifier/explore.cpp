@@ -1,0 +1,62 @@
+#include "verifier/explore.hpp"
+
+#include "verifier/protocol/report.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using Bytes = std::map<std::uint32_t, std::uint8_t>;
+
+void add_bytes(const launch::Param& p, std::uint32_t at, Bytes& out) {
+  if (const auto* scalar = std::get_if<launch::ScalarParam>(&p.value))
+    for (std::uint32_t k = 0; k < std::uint32_t(isa::bits(scalar->type)) / 8; ++k)
+      out[at + k] = std::uint8_t(scalar->bits >> (8 * k));
+  if (const auto* bytes = std::get_if<launch::BytesParam>(&p.value))
+    for (std::uint32_t k = 0; k < bytes->bytes.size(); ++k) out[at + k] = bytes->bytes[k];
+  if (const auto* fields = std::get_if<launch::StructParam>(&p.value))
+    for (const launch::StructField& f : fields->fields) add_bytes(f.value, at + f.at, out);
+}
+
+protocol::Shape shape_of(const launch::Launch& l) {
+  protocol::Shape shape;
+  shape.grid = {l.grid.x, l.grid.y, l.grid.z};
+  shape.cta = {l.block.x, l.block.y, l.block.z};
+  shape.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
+  for (const launch::Param& p : l.params) add_bytes(p, 0, shape.parameters.emplace_back());
+  return shape;
+}
+
+// What the launches of an entry say; nothing in particular without one.
+std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract) {
+  std::vector<protocol::Shape> out;
+  if (contract)
+    for (const launch::Launch& l : contract->launches)
+      if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l));
+  if (out.empty()) out.emplace_back();
+  return out;
+}
+
+}  // namespace
+
+std::vector<Exploration> explore(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
+  std::vector<Exploration> out;
+  for (const ir::Item& item : module.items) {
+    const auto* f = std::get_if<ir::Function>(&item);
+    if (!f || !f->body || !f->entry) continue;
+    diag::Sink said;  // what decoding says was said before
+    const Facts facts(module, *f, said);
+    Exploration all{f->name, true, 0, 0};
+    for (const protocol::Shape& shape : shapes_of(*f, contract)) {
+      const protocol::Program program(facts, shape);
+      const protocol::Explored e = protocol::explore(program);
+      protocol::report(program, e, sink);
+      all.complete &= e.complete;
+      all.states += e.states, all.steps += e.steps;
+    }
+    out.push_back(all);
+  }
+  sink.sort();
+  return out;
+}
+
+}  // namespace kiln::verifier
