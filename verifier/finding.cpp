@@ -51,7 +51,8 @@ std::string print(const rules::Verdict& v) {
     case Rule::race:
     case Rule::race_async:
     case Rule::race_tmem:
-    case Rule::mbarrier_lapped: return {};
+    case Rule::mbarrier_lapped:
+    case Rule::proxy_fence: return {};
     default: return std::to_string(v.given);
   }
 }

@@ -1,12 +1,15 @@
 // kiln check: PTX texts, read and judged.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "harness/contract_json.hpp"
 #include "harness/entry.hpp"
+#include "harness/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
+#include "ptx/rules/catalogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
@@ -20,7 +23,10 @@ constexpr const char* examples =
     "  kiln check kernel.ptx                  findings to stderr, in the layout of clang\n"
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
-    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel?";
+    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n\n"
+    "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run, "
+    "unless\n"
+    "with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete (exit 3).";
 
 struct Arguments {
   std::vector<std::string> files{};
@@ -33,6 +39,35 @@ void report_misfit(const diag::SourcePtr& source, const std::string& launch, con
   d.message = fmt::format("{}: {}", launch, why);
   d.where = diag::Where::at(source, {});
   sink.report(std::move(d));
+}
+
+bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
+
+// Where the synchronisation is not proven, runs show some of it: their findings join what is known.
+diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const launch::Contract& contract,
+                     const std::string& launch) {
+  if (known.has_errors() || std::none_of(known.all().begin(), known.all().end(), is_unfollowed)) return known;
+  diag::Sink all;
+  for (diag::Diagnostic d : known.all()) {
+    if (is_unfollowed(d))
+      d.notes.push_back({"two runs of the launch were simulated instead, which proves nothing", {}});
+    all.report(std::move(d));
+  }
+  harness::RunOptions options;
+  options.contract = launch;
+  options.folder = folder_of(launch);
+  options.simulation.print = [](std::string_view) {};
+  for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
+    launch::Contract inputs = contract;
+    for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
+    options.simulation.strategy = strategy;
+    diag::Sink found = harness::run_text(source, inputs, options).findings;
+    const bool ends = found.has_errors();
+    all.append(std::move(found));
+    if (ends) break;
+  }
+  all.sort();
+  return all;
 }
 
 diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
@@ -49,7 +84,7 @@ diag::Sink check_file(const std::string& path, const Arguments& a, const launch:
   } catch (const diag::InputError& error) {
     report_misfit(module.source, a.launch, error.what(), sink);
   }
-  return sink;
+  return with_runs(std::move(sink), module.source, contract, a.launch);
 }
 
 int check(const Arguments& a) {
@@ -87,8 +122,9 @@ void add_check(const Builder& builder) {
   auto a = std::make_shared<Arguments>();
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
-  sub->add_flag("--quick", a->quick, "do not explore the synchronisation");
-  sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
+  sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
+  sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
+      ->type_name("L.json");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))
       ->type_name("isa|tileiras");

@@ -83,7 +83,10 @@ void add_standings(const Program& program, const State& s, diag::Diagnostic& d) 
   for (const Standing& x : all) {
     if (d.notes.size() >= most_notes) break;
     const std::string others = x.warps > 1 ? fmt::format(" and {} more", x.warps - 1) : "";
-    d.notes.push_back({fmt::format("{}{} wait {}", x.who, others, x.what), program.code.where(*x.at)});
+    const diag::Where where = program.code.where(*x.at);
+    const std::uint32_t line = where.source ? where.source->position(where.place.begin).line : 0;
+    d.notes.push_back(
+        {fmt::format("line {}: {}{} wait{} {}", line, x.who, others, others.empty() ? "s" : "", x.what), {}});
   }
 }
 
