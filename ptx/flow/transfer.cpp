@@ -84,6 +84,16 @@ class Transfer {
     return a1 * b1 + (middle >> 32) + (other >> 32);
   }
 
+  // The smaller or the larger of two numbers.
+  Bits extreme() const {
+    if (op_.arguments.size() != 3) return Bits::unknown();
+    const auto a = in(1).value(), b = in(2).value();
+    if (!a || !b || isa::is_floating(type_) || op_.modifiers.relu) return join(in(1), in(2));
+    const int unused = 64 - width_;
+    const bool less = is_signed() ? std::int64_t(*a << unused) < std::int64_t(*b << unused) : *a < *b;
+    return Bits::constant(less == (op_.opcode == Opcode::min) ? *a : *b);
+  }
+
   // Only what lies in the CTA's window survives a change of view.
   Bits same_window(Bits a) const { return {a.zero & shared_window_mask, a.one & shared_window_mask}; }
 
@@ -194,7 +204,7 @@ class Transfer {
       }
       case Opcode::selp: return join(in(1), in(2));
       case Opcode::min:
-      case Opcode::max: return op_.arguments.size() == 3 ? join(in(1), in(2)) : Bits::unknown();
+      case Opcode::max: return extreme();
       case Opcode::bfe: return extract();
       case Opcode::bfi: return insert();
       case Opcode::prmt: return permute();

@@ -12,7 +12,7 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000;
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_a_launch = 2'000'000;
 constexpr std::size_t most_told = 3;  // parameters of an example
 
 }  // namespace
@@ -135,7 +135,8 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    if (++steps_ > most_steps) throw Unfollowed{"too many ways to go", &t.op};
+    if (++steps_ > (program_.shape.parameters.empty() ? most_steps : most_steps_of_a_launch))
+      throw Unfollowed{"too many ways to go", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
