@@ -26,13 +26,12 @@ protocol::Shape shape_of(const launch::Launch& l) {
   return shape;
 }
 
-// What the launches of an entry say; nothing in particular without one.
+// What the launches of an entry say; nothing in particular without a contract.
 std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract) {
+  if (!contract) return {protocol::Shape{}};
   std::vector<protocol::Shape> out;
-  if (contract)
-    for (const launch::Launch& l : contract->launches)
-      if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l));
-  if (out.empty()) out.emplace_back();
+  for (const launch::Launch& l : contract->launches)
+    if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l));
   return out;
 }
 
