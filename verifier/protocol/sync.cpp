@@ -125,8 +125,11 @@ void Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::uin
     breach(v, t.op, b.last, std::to_string(count) + " arrivals where " + std::to_string(b.pending) + " are awaited");
     throw Unfollowed{"what follows too many arrivals", &t.op};
   }
-  if (b.completed && !clock.before.has(b.completed))
-    throw Unfollowed{"whether an arrival comes before the end of the phase before", &t.op};
+  if (b.completed && !clock.before.has(b.completed)) {
+    breach(rules::mbarrier_arrivals(0, count, false), t.op, t.s.events[b.completed].operation,
+           "an arrival that may come before the phase before is over, and count for that");
+    throw Unfollowed{"what follows an arrival that may count for another phase", &t.op};
+  }
   b.open.join(clock);
   b.pending -= count;
   b.last = &t.op;
