@@ -22,6 +22,8 @@ TEST_CASE("branch-index: one of the targets") {
 TEST_CASE("warp-aligned, warp-uniform, warp-member-mask: the threads of a warp together") {
   CHECK(warp_aligned(0xFFFFFFFF).ok());
   CHECK(is_broken(warp_aligned(0x7FFFFFFF), Rule::warp_aligned, 32));
+  CHECK(warp_divergence(false).ok());
+  CHECK(warp_divergence(true).rule == Rule::warp_divergence);
   CHECK(warp_uniform(5, 5).ok());
   CHECK(is_broken(warp_uniform(6, 5), Rule::warp_uniform, 5));
   CHECK(warp_member_mask(0xF, 0x3).ok());
