@@ -23,11 +23,11 @@ void explore_entry(const ir::Module& module, const ir::Function& f, StaticLayer&
   for (const auto& b : e.breaches) {
     const diag::Diagnostic& d =
         verifier::broken(breaches, b.verdict, verifier::Subject{facts.code, *b.operation, nullptr, true}, b.got);
-    out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message});
+    out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message, true});
   }
   if (e.deadlock)
     out.findings.push_back({std::string(standstill), diag::Severity::error, facts.code.where(*e.deadlock).place.begin,
-                            "nobody can go on"});
+                            "nobody can go on", true});
 }
 
 // Everything that is known without a run.
@@ -37,7 +37,7 @@ void check(const ir::Module& module, StaticLayer& out) {
   for (const diag::Diagnostic& d : sink.all()) {
     if (d.severity == diag::Severity::incomplete) out.incomplete = d.message;
     if (d.severity == diag::Severity::error || d.severity == diag::Severity::portability)
-      out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message});
+      out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message, false});
   }
   // What an instruction that is not formed does, no exploration can tell.
   if (sink.has_errors()) return;
@@ -75,7 +75,7 @@ std::string static_witness(const Mutant& m, const StaticLayer& mutant, const Sta
     const bool is_known = std::any_of(whole.findings.begin(), whole.findings.end(), [&](const StaticFinding& known) {
       return known.slug == f.slug && known.at >= o.first && known.at <= o.last;
     });
-    if (!is_known) return f.slug + ": " + f.message;
+    if (!is_known) return (f.is_explored ? "explored, " : "") + f.slug + ": " + f.message;
   }
   return {};
 }

@@ -17,6 +17,7 @@ struct StaticFinding {
   diag::Severity severity = diag::Severity::error;
   std::size_t at = 0;  // offset in the text
   std::string message{};
+  bool is_explored = false;  // exploring found it, not the rules alone
 };
 
 /// What the static layer comes to for one text.
