@@ -35,9 +35,9 @@ oracle: configure ## every generated instruction, for every target: Kiln against
 	@$(BUILD) build --target oracle -j $(JOBS)
 	build/tests/oracle
 
-mutation: configure ## kernels with one mistake each, all of them: what the simulator notices (a minute or two)
+mutation: configure ## kernels with one mistake each, all of them: what is noticed (a few minutes)
 	@$(BUILD) build --target mutate -j $(JOBS)
-	build/tests/mutate --jobs $(JOBS)
+	build/tests/mutate --jobs $(JOBS) --doc docs/mutation.md
 
 corpus: configure ## kernels of other compilers in the simulator; PYTHON has Triton, the CuTe DSL, CUTLASS
 	@$(BUILD) build --target kiln -j $(JOBS)

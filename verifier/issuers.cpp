@@ -47,13 +47,16 @@ class Issuers {
   }
 
   void check() {
+    std::vector<std::uint32_t> conditional;
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
       const ir::Operation& op = facts_.code.operations[i];
       if (!facts_.is_formed(op)) continue;
-      if (is_aligned(op)) check_aligned(i);
+      // What whole warps execute by all that is known may still hang on a condition that is not.
+      if (is_aligned(op) && !check_aligned(i) && !who_.is_exact(i)) conditional.push_back(i);
       const auto mma = issued_by_many_ ? std::nullopt : mma_operands(op);
       if (mma) issued_by_many_ = check_mma(i, *mma);
     }
+    if (!conditional.empty()) check_divergence(facts_, conditional);
   }
 
  private:
@@ -74,19 +77,21 @@ class Issuers {
     return stray;
   }
 
-  void check_aligned(std::uint32_t operation) const {
+  bool check_aligned(std::uint32_t operation) const {
     const ir::Operation& op = facts_.code.operations[operation];
     std::uint32_t lanes = stray_lanes(operation);
     if (!lanes && is_single(operation) && who_.threads() > 1) lanes = 1;
-    if (!lanes) return;
-    judge(facts_.sink, rules::warp_aligned(lanes), {facts_.code, op},
-          is_single(operation) ? "one thread" : std::to_string(std::popcount(lanes)) + " threads of a warp");
+    if (!lanes) return false;
+    return judge(facts_.sink, rules::warp_aligned(lanes), {facts_.code, op},
+                 is_single(operation) ? "one thread" : std::to_string(std::popcount(lanes)) + " threads of a warp");
   }
 
   // Without accumulation the MMAs of all threads write the same. Once for each function is enough.
   bool check_mma(std::uint32_t operation, const MmaOperands& mma) const {
     const ir::Operation& op = facts_.code.operations[operation];
-    if (is_single(operation) || !who_.is_exact(operation) || (mma.enable_input_d && never_accumulates(*mma.enable_input_d))) return false;
+    if (is_single(operation) || !who_.is_exact(operation) ||
+        (mma.enable_input_d && never_accumulates(*mma.enable_input_d)))
+      return false;
     int most = 0;
     const flow::ThreadSet here = who_.threads_at(operation);
     for (int w = 0; w < who_.warps(); ++w) most = std::max(most, std::popcount(lanes_of(here, w)));

@@ -101,6 +101,14 @@ bool Uniformity::operand(const ir::Argument& a, int width, int depth, Values& ou
   return true;
 }
 
+std::optional<bool> Uniformity::varies_in_warp(const ir::Argument& a) const {
+  Values values;
+  if (!operand(a, 64, 0, values)) return std::nullopt;
+  for (std::size_t t = 0; t < values.size(); ++t)
+    if (values[t] != values[t / isa::threads_per_warp * isa::threads_per_warp]) return true;
+  return false;
+}
+
 std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op, int depth) const {
   if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type()) || op.modifiers.sat ||
       op.modifiers.half == isa::HalfSelect::hi)

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -74,6 +75,10 @@ class Uniformity {
   bool may_execute(const ir::Operation&, int warp) const;
 
   const Truth& truth(ir::RegisterId predicate) const;
+
+  /// Whether an operand that is a function of the thread index alone differs between the threads of some warp; nothing
+  /// for other operands.
+  std::optional<bool> varies_in_warp(const ir::Argument&) const;
 
  private:
   using Values = std::vector<std::uint64_t>;  // one per thread

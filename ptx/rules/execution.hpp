@@ -27,6 +27,10 @@ constexpr Verdict warp_aligned(std::uint32_t lanes) {
   return lanes == 0xFFFFFFFF ? legal : breaks(Rule::warp_aligned, std::popcount(lanes), isa::threads_per_warp);
 }
 
+/// `own_word`: the condition on the way to an .aligned instruction is made of words that the threads of a warp have
+/// loaded from addresses of their own.
+constexpr Verdict warp_divergence(bool own_word) { return own_word ? breaks(Rule::warp_divergence) : legal; }
+
 /// The value of one thread against that of the first.
 constexpr Verdict warp_uniform(std::uint64_t value, std::uint64_t first) {
   return value == first ? legal : breaks(Rule::warp_uniform, std::int64_t(value), std::int64_t(first));

@@ -19,11 +19,12 @@ struct Arguments {
   bool clean = false, list = false;
   int schedules = 20, every = 1;
   unsigned jobs = 0;
-  std::string kernel{}, ptx{}, rewrite{};
+  std::string kernel{}, ptx{}, rewrite{}, doc{};
 };
 
 constexpr const char* usage =
     "usage: mutate [--kernel NAME] [--rewrite NAME] [--schedules N] [--every N] [--jobs N]\n"
+    "       mutate --doc FILE                all of them; writes the tables between the marks of FILE\n"
     "       mutate --clean [--schedules N]   the kernels themselves\n"
     "       mutate --list                    every mutant with its verdict\n"
     "       mutate --ptx LINE --kernel NAME --rewrite NAME   the mutants of one line, as PTX\n";
@@ -52,6 +53,8 @@ Arguments parse_arguments(int argc, char** argv) {
       a.kernel = value;
     else if (word == "--rewrite")
       a.rewrite = value;
+    else if (word == "--doc")
+      a.doc = value;
     else if (word == "--ptx")
       a.ptx = value;
     else
@@ -135,9 +138,9 @@ std::vector<Mutant> mutants(const std::vector<Kernel>& kernels, const Arguments&
 void list(const std::vector<Judged>& judged) {
   constexpr const char* fates[] = {"stillborn", "killed", "values", "LIVES"};
   for (const Judged& j : judged)
-    std::cout << fmt::format("{:<9} {:>2} {} | {} | {}@{} | class {}{} | {}\n", fates[int(j.fate)], j.schedule,
-                             j.mutant.kernel, j.mutant.rewrite, j.mutant.original, j.mutant.line, j.mutant.bug_class,
-                             char(j.mutant.profile), j.witness);
+    std::cout << fmt::format("{:<9} {:>2} {} | {} | {}@{} | class {}{} | {} | static: {}\n", fates[int(j.fate)],
+                             j.schedule, j.mutant.kernel, j.mutant.rewrite, j.mutant.original, j.mutant.line,
+                             j.mutant.bug_class, char(j.mutant.profile), j.witness, j.unrun.empty() ? "-" : j.unrun);
 }
 
 int print_ptx(const std::vector<Kernel>& kernels, const std::vector<Mutant>& all, const std::string& line) {
@@ -146,24 +149,36 @@ int print_ptx(const std::vector<Kernel>& kernels, const std::vector<Mutant>& all
   return 0;
 }
 
+std::map<std::string, Whole> run_whole(const std::vector<Kernel>& kernels) {
+  std::map<std::string, Whole> out;
+  for (const Kernel& k : kernels) {
+    const std::string text(k.ptx->text());
+    const Whole& whole = out[k.name] = {run_once(k, text, 1), check_statically(k.name, text)};
+    if (!is_right(whole.run)) throw diag::InputError(k.name + " is wrong itself: " + whole.run.first);
+  }
+  return out;
+}
+
 int run_mutants(const Arguments& a) {
   const std::vector<Kernel> kernels = chosen(a);
   const std::vector<Mutant> all = mutants(kernels, a);
   if (!a.ptx.empty()) return print_ptx(kernels, all, a.ptx);
-  std::map<std::string, std::pair<const Kernel*, Observed>> whole;
-  for (const Kernel& k : kernels) {
-    whole[k.name] = {&k, run_once(k, std::string(k.ptx->text()), 1)};
-    if (!is_right(whole[k.name].second))
-      throw diag::InputError(k.name + " is wrong itself: " + whole[k.name].second.first);
-  }
+  const std::map<std::string, Whole> whole = run_whole(kernels);
+  std::map<std::string, const Kernel*> by_name;
+  for (const Kernel& k : kernels) by_name[k.name] = &k;
   std::vector<Judged> judged(all.size());
   in_parallel(all.size(), a.jobs, [&](std::size_t k) {
-    const auto& [kernel, usual] = whole.at(all[k].kernel);
-    judged[k] = judge(*kernel, all[k], usual, a.schedules);
+    const std::string& name = all[k].kernel;
+    judged[k] = judge(*by_name.at(name), all[k], whole.at(name), a.schedules);
   });
   if (a.list) list(judged);
   const bool complete = a.every == 1 && a.kernel.empty() && a.rewrite.empty();
-  return report(judged, read_survivors(KILN_MUTATION "/survivors.txt"), complete) ? 0 : 1;
+  const std::vector<SurvivorRow> rows = read_survivors(KILN_MUTATION "/survivors.txt");
+  Report report(rows, whole);
+  for (const Judged& j : judged) report.take(j);
+  std::cout << report.tables();
+  if (complete && !a.doc.empty()) write_between_marks(a.doc, report.tables());
+  return report.check(complete) ? 0 : 1;
 }
 
 }  // namespace

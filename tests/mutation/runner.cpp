@@ -59,16 +59,17 @@ Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t s
   return o;
 }
 
-Judged judge(const Kernel& kernel, const Mutant& m, const Observed& whole, int schedules) {
-  Judged j{m, Fate::survived, 0, {}};
+Judged judge(const Kernel& kernel, const Mutant& m, const Whole& whole, int schedules) {
+  Judged j{m, Fate::survived, 0, {}, {}};
   const BugClass* bug = find_class(m.bug_class);
   if (!bug) throw diag::InternalError("no class " + std::to_string(m.bug_class));
   const std::string text = m.text_of(std::string(kernel.ptx->text()));
+  j.unrun = static_witness(m, check_statically(kernel.name, text), whole.unrun);
   for (int seed = 1; seed <= schedules; ++seed) {
     const Observed o = run_once(kernel, text, std::uint64_t(seed));
     j.schedule = seed;
     if (o.stillborn) return j.fate = Fate::stillborn, j.witness = o.first, j;
-    const bool advised = is_more(o.portability, whole.portability);
+    const bool advised = is_more(o.portability, whole.run.portability);
     if (o.error || (m.profile == Profile::portability && advised)) {
       j.fate = Fate::killed;
       j.witness = o.error ? o.first : "portability";

@@ -7,6 +7,7 @@
 #include "sim/simulate.hpp"
 #include "tests/mutation/kernel.hpp"
 #include "tests/mutation/mutant.hpp"
+#include "tests/mutation/static_layer.hpp"
 
 namespace kiln::mutation {
 
@@ -28,10 +29,16 @@ struct Judged {
   Fate fate = Fate::survived;
   int schedule = 0;       // the first one that killed it
   std::string witness{};  // what was reported
+  std::string unrun{};    // what the static layer reports; empty: nothing
 };
 
-/// Runs a mutant in schedule 1, and in those up to `schedules` until one kills it. `whole`: what the kernel itself
-/// gives.
-Judged judge(const Kernel&, const Mutant&, const Observed& whole, int schedules);
+/// What the kernel itself gives.
+struct Whole {
+  Observed run{};
+  StaticLayer unrun{};
+};
+
+/// Asks the static layer, and runs a mutant in schedule 1, and in those up to `schedules` until one kills it.
+Judged judge(const Kernel&, const Mutant&, const Whole&, int schedules);
 
 }  // namespace kiln::mutation

@@ -19,6 +19,11 @@ TEST_CASE("branch-index: one of the targets") {
   CHECK(is_broken(branch_index(4, 4), Rule::branch_index, 3));
 }
 
+TEST_CASE("warp-divergence: a condition on words that threads load for themselves") {
+  CHECK(warp_divergence(false).ok());
+  CHECK(warp_divergence(true).rule == Rule::warp_divergence);
+}
+
 TEST_CASE("warp-aligned, warp-uniform, warp-member-mask: the threads of a warp together") {
   CHECK(warp_aligned(0xFFFFFFFF).ok());
   CHECK(is_broken(warp_aligned(0x7FFFFFFF), Rule::warp_aligned, 32));
