@@ -153,7 +153,7 @@ std::map<std::string, Whole> run_whole(const std::vector<Kernel>& kernels) {
   std::map<std::string, Whole> out;
   for (const Kernel& k : kernels) {
     const std::string text(k.ptx->text());
-    const Whole& whole = out[k.name] = {run_once(k, text, 1), check_statically(k.name, text)};
+    const Whole& whole = out[k.name] = {run_once(k, text, 1), check_statically(k.name, text, k.contract)};
     if (!is_right(whole.run)) throw diag::InputError(k.name + " is wrong itself: " + whole.run.first);
   }
   return out;

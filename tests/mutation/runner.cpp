@@ -64,7 +64,7 @@ Judged judge(const Kernel& kernel, const Mutant& m, const Whole& whole, int sche
   const BugClass* bug = find_class(m.bug_class);
   if (!bug) throw diag::InternalError("no class " + std::to_string(m.bug_class));
   const std::string text = m.text_of(std::string(kernel.ptx->text()));
-  j.unrun = static_witness(m, check_statically(kernel.name, text), whole.unrun);
+  j.unrun = static_witness(m, check_statically(kernel.name, text, kernel.contract), whole.unrun);
   for (int seed = 1; seed <= schedules; ++seed) {
     const Observed o = run_once(kernel, text, std::uint64_t(seed));
     j.schedule = seed;

@@ -3,46 +3,30 @@
 #include <algorithm>
 
 #include "ptx/parse/parse.hpp"
-#include "verifier/finding.hpp"
-#include "verifier/protocol/explore.hpp"
+#include "verifier/explore.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::mutation {
 namespace {
 
-using verifier::protocol::Explored;
-
-constexpr std::string_view standstill = "deadlock";  // the slug that nobody has given it yet
-
-// Explores one kernel. check() does not do it by itself; when it does, this goes.
-void explore_entry(const ir::Module& module, const ir::Function& f, StaticLayer& out) {
-  diag::Sink sink, breaches;
-  const verifier::Facts facts(module, f, sink);
-  const Explored e = verifier::protocol::explore(verifier::protocol::Program(facts));
-  if (!e.incomplete.empty()) out.incomplete = e.incomplete;
-  for (const auto& b : e.breaches) {
-    const diag::Diagnostic& d =
-        verifier::broken(breaches, b.verdict, verifier::Subject{facts.code, *b.operation, nullptr, true}, b.got);
-    out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message, true});
-  }
-  if (e.deadlock)
-    out.findings.push_back({std::string(standstill), diag::Severity::error, facts.code.where(*e.deadlock).place.begin,
-                            "nobody can go on", true});
-}
-
-// Everything that is known without a run.
-void check(const ir::Module& module, StaticLayer& out) {
-  diag::Sink sink;
-  verifier::check(module, sink);
+void take(const diag::Sink& sink, bool is_explored, StaticLayer& out) {
   for (const diag::Diagnostic& d : sink.all()) {
     if (d.severity == diag::Severity::incomplete) out.incomplete = d.message;
     if (d.severity == diag::Severity::error || d.severity == diag::Severity::portability)
-      out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message, false});
+      out.findings.push_back({d.slug, d.severity, d.where.place.begin, d.message, is_explored});
   }
+}
+
+// Everything that `kiln check --launch` knows without a run.
+void check(const ir::Module& module, const launch::Contract& contract, StaticLayer& out) {
+  diag::Sink sink;
+  verifier::check(module, sink);
+  take(sink, false, out);
   // What an instruction that is not formed does, no exploration can tell.
   if (sink.has_errors()) return;
-  for (const ir::Item& item : module.items)
-    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body && f->entry) explore_entry(module, *f, out);
+  diag::Sink explored;
+  verifier::explore(module, explored, &contract);
+  take(explored, true, out);
 }
 
 // Where a place of the mutant is in the kernel; places in what was put in are anywhere in what was taken out.
@@ -60,11 +44,11 @@ Original original_of(const Mutant& m, std::size_t at) {
 
 }  // namespace
 
-StaticLayer check_statically(const std::string& name, const std::string& text) {
+StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract& contract) {
   StaticLayer out;
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>(name + ".ptx", text), sink);
-  if (!sink.has_errors()) check(module, out);
+  if (!sink.has_errors()) check(module, contract, out);
   return out;
 }
 

@@ -26,9 +26,9 @@ struct StaticLayer {
   std::vector<StaticFinding> findings{};
 };
 
-/// Checks the functions of a text and explores the protocols of its entry functions. A text that does not parse has no
+/// Checks the functions of a text and explores what the contract launches. A text that does not parse has no
 /// findings.
-StaticLayer check_statically(const std::string& name, const std::string& text);
+StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract&);
 
 /// The first finding of a mutant that the kernel itself does not have and that is as bad as the mutant's class asks
 /// for; empty when there is none.

@@ -109,7 +109,10 @@ void Machine::arrive_behind_copies(Turn& t) {
   for (Mask m = t.lanes; m; m &= m - 1) {
     const auto p = place(t, t.op.arg(0), std::countr_zero(m), isa::Space::shared_cta);
     if (!t.op.modifiers.noinc) ++barrier_at(t, p.cta, p.address).pending;
-    arrive(t, p.cta, p.address, 1, clock);
+    EventSet& brought = t.warp.brought[std::countr_zero(m)];
+    Clock mine = clock;
+    mine.before.join(brought);
+    if (const EventId end = arrive(t, p.cta, p.address, 1, mine)) brought.add(end);
   }
 }
 

@@ -41,6 +41,7 @@ void each_set(State& s, F f) {
       for (auto& [lane, c] : w.copies) copies(c);
       copies(w.own_copies);
       for (auto& [lane, e] : w.tensor) f(e);
+      for (auto& [lane, e] : w.brought) f(e);
       f(w.stores);
     }
   }
@@ -177,6 +178,7 @@ void put(Writer& out, const Warp& w) {
   for (const auto& [lane, c] : w.copies) copies(lane, c);
   copies(lanes_per_warp, w.own_copies);
   for (const auto& [lane, e] : w.tensor) out.put(std::uint64_t(lane)), out.put(e);
+  for (const auto& [lane, e] : w.brought) out.put(std::uint64_t(lane)), out.put(e);
   for (const PendingLoad& p : w.loads) out.put(p.event), out.put(p.registers.size());
   out.put(w.stores);
 }

@@ -33,6 +33,11 @@ void Machine::learn(Warp& w, Mask lanes, EventId e) {
   for_groups(w, lanes, [&](Clock& c) { c.seen.add(e), c.before.add(e); });
 }
 
+// What is over before anything that the lanes do from now on, though they may not rely on it.
+void Machine::came_before(Warp& w, Mask lanes, EventId e) {
+  for_groups(w, lanes, [&](Clock& c) { c.before.add(e); });
+}
+
 // What lanes that make an access know of it: one lane all of it, of several each its own part.
 void Machine::made(Warp& w, Mask lanes, EventId e) {
   if (std::has_single_bit(lanes)) return learn(w, lanes, e);

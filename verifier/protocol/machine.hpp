@@ -121,7 +121,7 @@ class Machine {
   Status warp_barrier(Turn&);
   Status mbarrier(Turn&);
   Status wait(Turn&);
-  void arrive(Turn&, std::uint32_t cta, std::uint32_t address, std::uint32_t count, const Clock&);
+  EventId arrive(Turn&, std::uint32_t cta, std::uint32_t address, std::uint32_t count, const Clock&);
   void signal(Turn&, const ir::Argument& object, int lane, const Clock&);
   void complete(State&, std::uint32_t cta, std::uint32_t address, const ir::Operation&);
   Barrier& barrier_at(Turn&, std::uint32_t cta, std::uint32_t address);
@@ -130,6 +130,7 @@ class Machine {
   static EventId add_event(State&, Event);
   static void learn(Warp&, Mask lanes, EventId);
   static void made(Warp&, Mask lanes, EventId);
+  static void came_before(Warp&, Mask lanes, EventId);
   static Clock released(Warp&, Mask lanes);
   static void acquire(Warp&, Mask lanes, const Clock&);
   static void fence(Warp&, Mask lanes);

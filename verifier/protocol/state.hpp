@@ -94,6 +94,8 @@ struct Warp {
   std::map<int, CopyGroups> copies{};  // by lane
   CopyGroups own_copies{};             // cp.async, of the lanes that an event names
   std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
+  // Ends of phases that asynchronous arrivals of a lane have brought about: its later ones come behind them.
+  std::map<int, EventSet> brought{};
   std::vector<PendingLoad> loads{};
   EventSet stores{};  // tcgen05.st not waited for
 };

@@ -118,7 +118,8 @@ void Machine::complete(State& s, std::uint32_t cta, std::uint32_t address, const
   b.observers = {};
 }
 
-void Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::uint32_t count, const Clock& clock) {
+// The end of the phase that an arrival completes; 0 when it does not.
+EventId Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::uint32_t count, const Clock& clock) {
   Barrier& b = barrier_at(t, cta, address);
   const rules::Verdict v = rules::mbarrier_arrivals(b.pending, count, false);
   if (v.broken()) {
@@ -133,7 +134,9 @@ void Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::uin
   b.open.join(clock);
   b.pending -= count;
   b.last = &t.op;
+  const std::uint64_t phase = b.phase;
   complete(t.s, cta, address, t.op);
+  return b.phase == phase ? 0 : b.completed;
 }
 
 Machine::Status Machine::wait(Turn& t) {
@@ -186,7 +189,9 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
   else if (&object != &t.op.arguments.back())
     count = std::uint32_t(last("the count of an arrival"));
   if (t.op.opcode == Opcode::mbarrier_arrive_drop) barrier_at(t, p.cta, p.address).expected -= count;
-  arrive(t, p.cta, p.address, count, m.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+  const EventId end =
+      arrive(t, p.cta, p.address, count, m.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+  if (end) came_before(t.warp, Mask{1} << lane, end);
 }
 
 Machine::Status Machine::mbarrier(Turn& t) {

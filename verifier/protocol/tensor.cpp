@@ -92,8 +92,11 @@ void Machine::commit(Turn& t) {
   const auto p = place(t, t.op.arg(0), l, isa::Space::shared_cluster);
   std::uint32_t ctas = 1u << p.cta;
   if (t.op.modifiers.multicast) ctas = std::uint32_t(number(t, t.op.arg(1), l, 16, "the CTAs of a commit"));
+  EventSet& brought = t.warp.brought[l];
+  clock.before.join(brought);
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c)
-    if (ctas >> c & 1) arrive(t, c, p.address, 1, clock);
+    if (ctas >> c & 1)
+      if (const EventId end = arrive(t, c, p.address, 1, clock)) brought.add(end);
 }
 
 // ld and st by a warp.
