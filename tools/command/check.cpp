@@ -1,6 +1,7 @@
 // kiln check: PTX texts, read and judged.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "harness/contract_json.hpp"
@@ -8,6 +9,7 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tools/command/console.hpp"
+#include "tools/command/fix.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/verify.hpp"
@@ -19,12 +21,13 @@ constexpr const char* examples =
     "  kiln check kernel.ptx                  findings to stderr, in the layout of clang\n"
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
-    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel?";
+    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel?\n"
+    "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which";
 
 struct Arguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
-  bool strict = false, json = false;
+  bool strict = false, json = false, fix = false;
 };
 
 void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
@@ -34,9 +37,9 @@ void report_misfit(const diag::SourcePtr& source, const std::string& launch, con
   sink.report(std::move(d));
 }
 
-diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch::Contract& contract) {
   diag::Sink sink;
-  const ir::Module module = parse::parse(read_source(path), sink);
+  const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
@@ -49,7 +52,15 @@ diag::Sink check_file(const std::string& path, const Arguments& a, const launch:
   return sink;
 }
 
+diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+  const diag::SourcePtr source = read_source(path);
+  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, contract); };
+  return a.fix ? fix(path, source, judged) : judged(source);
+}
+
 int check(const Arguments& a) {
+  if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
+    throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
   const launch::Contract contract =
       a.launch.empty() ? launch::Contract{} : harness::read_contract(read_source(a.launch)->text(), a.launch);
   diag::Sink all;
@@ -84,6 +95,7 @@ void add_check(const Builder& builder) {
   auto a = std::make_shared<Arguments>();
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
+  sub->add_flag("--fix", a->fix, "make the repairs that findings offer, in place; the text of - goes to stdout");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))
