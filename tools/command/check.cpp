@@ -10,6 +10,7 @@
 #include "ptx/parse/parse.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/fix.hpp"
+#include "tools/command/lint.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/verify.hpp"
@@ -27,7 +28,7 @@ constexpr const char* examples =
 struct Arguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
-  bool strict = false, json = false, fix = false;
+  bool strict = false, json = false, fix = false, lint = false;
 };
 
 void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
@@ -43,6 +44,7 @@ diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
+  if (a.lint && !sink.has_errors()) lint(module, sink);
   if (a.launch.empty()) return sink;
   try {
     harness::check_fits(module, contract);
@@ -95,6 +97,7 @@ void add_check(const Builder& builder) {
   auto a = std::make_shared<Arguments>();
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
+  sub->add_flag("--lint", a->lint, "notes on what is legal but costs: registers, occupancy, unused memory, scopes");
   sub->add_flag("--fix", a->fix, "make the repairs that findings offer, in place; the text of - goes to stdout");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file")->type_name("L.json");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
