@@ -23,9 +23,9 @@ struct Repaired {
   std::vector<std::size_t> findings{};  // those whose fix-its were applied, as indices into Sink::all()
 };
 
-/// Applies the fix-its of every finding about `source`. Those of one finding are applied together or not at all; a finding
-/// whose edits overlap others that were taken before it keeps its place for the next time. An edit that several findings
-/// ask for is made once. No byte outside the edits changes.
+/// Applies the fix-its of every finding about `source`. Those of one finding are applied together or not at all; a
+/// finding whose edits overlap others that were taken before it keeps its place for the next time. An edit that several
+/// findings ask for is made once. No byte outside the edits changes.
 Repaired repair(const Source& source, const Sink&);
 
 }  // namespace kiln::diag

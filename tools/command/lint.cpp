@@ -41,8 +41,8 @@ void lint_entry(const ir::Module& module, const ir::Function& f, const harness::
   const rules::Verdict v = rules::occupancy(ctas);
   if (!v.broken()) return;
   diag::Diagnostic d = rules::finding(
-      v.rule, fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory", ctas,
-                          cta->volume(), entry.registers, entry.stack_bytes, entry.shared_bytes));
+      v.rule, fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory",
+                          ctas, cta->volume(), entry.registers, entry.stack_bytes, entry.shared_bytes));
   d.where = at;
   sink.report(std::move(d));
 }
