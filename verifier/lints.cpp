@@ -11,6 +11,7 @@
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
 #include "verifier/forms.hpp"
+#include "verifier/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -124,18 +125,78 @@ void lint_static_memory(const Facts& facts) {
            std::to_string(bytes) + " bytes for " + isa::spelling(*facts.target));
 }
 
-// Tensor memory is touched by what has a footprint in it; a call may hide anything.
+// Columns of an allocation that a kernel may touch. Where they are not followed, it may be all of them.
+class TouchedColumns {
+ public:
+  explicit TouchedColumns(const Facts& facts) : facts_(facts) {
+    for (const ir::Operation& op : facts.code.operations) add(op);
+  }
+
+  bool any() const { return all_ || end_ > 0; }
+  /// The smallest allocation that would do for `site`.
+  std::int64_t enough_for(const AllocSite& site) const {
+    const auto end = all_ || !is_only_base(site) ? isa::tmem_columns : end_;
+    return std::max<std::int64_t>(isa::tmem_min_allocation, std::int64_t(std::bit_ceil(std::uint64_t(end))));
+  }
+
+ private:
+  void add(const ir::Operation& op) {
+    if (op.opcode == Opcode::call || isa::unit(op.opcode) == isa::Unit::unknown || !facts_.is_formed(op)) all_ = true;
+    if (all_ || isa::unit(op.opcode) != isa::Unit::tcgen05) return;
+    const std::vector<Footprint> parts = footprints(facts_, op);
+    if (!parts.empty() && !is_whole(op, parts)) all_ = true;
+    for (const Footprint& part : parts) add(part);
+  }
+
+  // A footprint is what is accessed for sure; this says that there is no more. Scales, metadata, shifts and loads of
+  // two column ranges have more.
+  bool is_whole(const ir::Operation& op, const std::vector<Footprint>& parts) const {
+    if (op.modifiers.shape == isa::DataShape::s16x32bx2 || op.opcode == Opcode::tcgen05_shift) return false;
+    const auto mma = mma_operands(op);
+    const auto is_side = [](const Footprint& f) {
+      return f.role == Footprint::Role::sfa || f.role == Footprint::Role::sfb || f.role == Footprint::Role::metadata;
+    };
+    return std::none_of(parts.begin(), parts.end(), is_side) &&
+           (!mma || facts_.known.of(mma->idesc, 32).value().has_value());
+  }
+
+  void add(const Footprint& part) {
+    const flow::Origin o = facts_.origins.of(*part.address);
+    const auto farthest = std::int64_t(~o.added.zero & column_bits);
+    if (!o.is(flow::Origin::Base::slot) || (slot_ && *slot_ != o.id) || o.added.is_nothing()) all_ = true;
+    slot_ = o.id;
+    end_ = std::max(end_, farthest + part.columns.end());
+  }
+
+  // All addresses are the word that this tcgen05.alloc wrote, and nothing else is stored over it.
+  bool is_only_base(const AllocSite& site) const {
+    const flow::Origin to = facts_.origins.of(facts_.code.operations[site.operation].arg(0));
+    if (!slot_ || !to.is(flow::Origin::Base::symbol) || !to.exact()) return false;
+    if (facts_.origins.slots[*slot_] != flow::Slot{to.id, to.offset()}) return false;
+    return std::none_of(facts_.code.operations.begin(), facts_.code.operations.end(), [&](const ir::Operation& op) {
+      if (op.opcode != Opcode::st) return false;
+      const flow::Origin stored = facts_.origins.of(op.arg(0));
+      return !stored.is(flow::Origin::Base::symbol) ? op.modifiers.space() != isa::Space::global : stored.id == to.id;
+    });
+  }
+
+  const Facts& facts_;
+  bool all_ = false;
+  std::optional<std::uint32_t> slot_{};
+  std::int64_t end_ = 0;
+};
+
 void lint_allocation(const Facts& facts) {
-  const auto& operations = facts.code.operations;
-  const auto may_touch = [&](const ir::Operation& op) {
-    return op.opcode == Opcode::call || isa::unit(op.opcode) == isa::Unit::unknown || !facts.is_formed(op) ||
-           (isa::unit(op.opcode) == isa::Unit::tcgen05 && !footprints(facts, op).empty());
-  };
-  const bool touched = std::any_of(operations.begin(), operations.end(), may_touch);
-  for (const AllocSite& s : alloc_sites(facts))
-    if (s.event == rules::AllocEvent::alloc)
-      judge(facts.sink, rules::alloc_unused(touched, s.columns.value_or(0)), {facts.code, operations[s.operation]},
-            (s.columns ? std::to_string(*s.columns) + " columns" : std::string("columns")) + " that nothing touches");
+  const std::vector<AllocSite> sites = alloc_sites(facts);
+  const auto is_alloc = [](const AllocSite& s) { return s.event == rules::AllocEvent::alloc; };
+  const auto site = std::find_if(sites.begin(), sites.end(), is_alloc);
+  if (std::count_if(sites.begin(), sites.end(), is_alloc) != 1 || !site->columns) return;
+  const TouchedColumns touched(facts);
+  const std::int64_t enough = touched.any() ? touched.enough_for(*site) : 0;
+  judge(facts.sink, rules::alloc_unused(enough >= *site->columns, *site->columns),
+        {facts.code, facts.code.operations[site->operation]},
+        std::to_string(*site->columns) + " columns " +
+            (enough ? "where " + std::to_string(enough) + " would do" : "that nothing touches"));
 }
 
 void lint_scopes(const Facts& facts) {
