@@ -58,6 +58,8 @@ void write_file(const std::string& path, std::span<const std::uint8_t> bytes) {
     fs::remove(partial, status);
     throw;
   }
+  if (const fs::file_status was = fs::status(target, status); fs::is_regular_file(was))
+    fs::permissions(partial, was.permissions(), status);  // what the file was for stays
   fs::rename(partial, target, status);
   if (!status) return;
   const std::string why = status.message();

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "ptx/diag/repair.hpp"
 #include "ptx/isa/swizzle.hpp"
 #include "ptx/isa/types.hpp"
 #include "ptx/rules/finding.hpp"
@@ -84,6 +85,16 @@ diag::Diagnostic& broken(diag::Sink& sink, const rules::Verdict& v, const Subjec
 bool judge(diag::Sink& sink, const rules::Verdict& v, const Subject& subject, std::string got) {
   if (v.broken()) broken(sink, v, subject, std::move(got));
   return v.broken();
+}
+
+std::optional<diag::FixIt> insertion_before(const ir::Code& code, const ir::Operation& op, std::string_view statement) {
+  if (!code.module->source || op.instruction->at.empty()) return std::nullopt;
+  return diag::insert_before(*code.module->source, op.instruction->at, statement);
+}
+
+std::optional<diag::FixIt> insertion_behind(const ir::Code& code, const ir::Operation& op, std::string_view statement) {
+  if (!code.module->source || op.instruction->at.empty()) return std::nullopt;
+  return diag::insert_behind(*code.module->source, op.instruction->at, statement);
 }
 
 diag::Diagnostic& incomplete(diag::Sink& sink, diag::Where where, const std::string& what, rules::Limit limit) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/code.hpp"
@@ -27,6 +28,11 @@ diag::Diagnostic& broken(diag::Sink&, const rules::Verdict&, const Subject&, std
 
 /// Reports the verdict if it is broken, and says whether it did.
 bool judge(diag::Sink&, const rules::Verdict&, const Subject&, std::string got = {});
+
+/// A statement to be put in front of an operation, or behind it, as a repair; nothing when the module was built and has no
+/// text to repair.
+std::optional<diag::FixIt> insertion_before(const ir::Code&, const ir::Operation&, std::string_view statement);
+std::optional<diag::FixIt> insertion_behind(const ir::Code&, const ir::Operation&, std::string_view statement);
 
 /// Says that something is not modelled, so that its absence from the findings means nothing.
 diag::Diagnostic& incomplete(diag::Sink&, diag::Where, const std::string& what,

@@ -4,6 +4,7 @@
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/memory.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/execution.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/mma.hpp"
@@ -64,6 +65,16 @@ std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int d
     }
     default: return std::nullopt;
   }
+}
+
+constexpr std::string_view fence_statement = "fence.proxy.async.shared::cta;";
+
+// By this a thread may tell others that it has stored.
+bool tells(const ir::Operation& op) {
+  return isa::unit(op.opcode) == isa::Unit::barrier || arrives(op) || op.opcode == Opcode::bar_warp_sync ||
+         op.opcode == Opcode::atom || op.opcode == Opcode::red ||
+         (op.opcode == Opcode::st && op.modifiers.semantics != isa::Semantics::none &&
+          op.modifiers.semantics != isa::Semantics::weak);
 }
 
 class Proxies {
@@ -176,6 +187,39 @@ class Proxies {
     diag::Diagnostic& d = broken(facts_.sink, v, {code_, op, read.operand->operand, false},
                                  "a read of '" + code_.symbols[read.start.id].variable->name + "' without one");
     d.notes.insert(d.notes.begin(), {"stored here", code_.where(code_.operations[write.operation])});
+    if (const auto at = place_of_fence(read))
+      if (const auto repair = insertion_before(code_, code_.operations[*at], fence_statement))
+        d.fixits.push_back(*repair);
+  }
+
+  // A thread fences what it stored before it tells others of it. With something like a barrier on the way, that is in
+  // front of the first one that all who stored pass and that is passed before the read; without, in front of the read.
+  // Nothing when there are barriers and none is such.
+  std::optional<std::uint32_t> place_of_fence(const Access& read) const {
+    bool is_told = false;
+    for (std::uint32_t i = 0; i < code_.operations.size(); ++i) {
+      if (!tells(code_.operations[i]) || !is_before(i, read.operation)) continue;
+      const auto follows = [&](const Access& w) {
+        return w.start.id != read.start.id || surely_follows(i, w.operation);
+      };
+      if (std::all_of(writes_.begin(), writes_.end(), follows) && surely_precedes(i, read.operation)) return i;
+      is_told = is_told || std::any_of(writes_.begin(), writes_.end(), [&](const Access& w) {
+                  return w.start.id == read.start.id && is_before(w.operation, i);
+                });
+    }
+    return is_told ? std::nullopt : std::optional(read.operation);
+  }
+
+  // Whoever executes `first` executes `second` behind it.
+  bool surely_follows(std::uint32_t second, std::uint32_t first) const {
+    const flow::BlockId a = facts_.cfg.block_of(first), b = facts_.cfg.block_of(second);
+    return a == b ? first < second : facts_.cfg.post_dominates(b, a);
+  }
+
+  // Whoever executes `second` has executed `first` before it.
+  bool surely_precedes(std::uint32_t first, std::uint32_t second) const {
+    const flow::BlockId a = facts_.cfg.block_of(first), b = facts_.cfg.block_of(second);
+    return a == b ? first < second : facts_.cfg.dominates(a, b);
   }
 
   const Facts& facts_;

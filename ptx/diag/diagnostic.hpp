@@ -29,7 +29,7 @@ struct Where {
   static Where at(Here here) { return {nullptr, {}, here.file, here.line}; }
 };
 
-/// Replace `place` by `text`; an empty place inserts before it.
+/// Replace `place` by `text`; an empty place inserts before it. Those of one finding are one repair.
 struct FixIt {
   Place place{};
   std::string text{};

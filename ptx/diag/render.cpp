@@ -80,6 +80,20 @@ std::string snippet(const Where& w, const std::vector<FixIt>& fixits, Colour col
   return out;
 }
 
+// Statements to put in, which have no room under the caret.
+std::string insertions(const Diagnostic& d, Colour colour) {
+  std::string out;
+  for (const FixIt& f : d.fixits) {
+    const std::size_t first = f.text.find_first_not_of(" \t\r\n"), last = f.text.find_last_not_of(" \t\r\n");
+    if (!d.where.source || f.text.find('\n') == std::string::npos || first == std::string::npos) continue;
+    Where at = d.where;
+    at.place = f.place;
+    out += head(at) + paint("note: ", colour_of(Severity::note), colour);
+    out += fmt::format("repair: put in {}\n", f.text.substr(first, last + 1 - first));
+  }
+  return out;
+}
+
 std::string behind(const Where& w) {
   return w.source && w.line ? fmt::format("{}:{}: note: the line behind this instruction\n", w.file, w.line) : "";
 }
@@ -122,6 +136,19 @@ std::string_view sarif_level(Severity s) {
   return "none";
 }
 
+// One fix with all its edits: to SARIF, several fixes would be a choice.
+Json sarif_fix(const Diagnostic& d) {
+  Json change;
+  for (const FixIt& f : d.fixits) {
+    Where at = d.where;
+    at.place = f.place;
+    const Json location = sarif_location(at)["physicalLocation"];
+    change["artifactLocation"] = location["artifactLocation"];
+    change["replacements"].push_back({{"deletedRegion", location["region"]}, {"insertedContent", {{"text", f.text}}}});
+  }
+  return {{"artifactChanges", Json::array({change})}};
+}
+
 Json sarif_result(const Diagnostic& d) {
   Json r;
   r["ruleId"] = d.slug.empty() ? "syntax" : d.slug;
@@ -133,14 +160,7 @@ Json sarif_result(const Diagnostic& d) {
     related["message"]["text"] = n.message;
     r["relatedLocations"].push_back(std::move(related));
   }
-  for (const FixIt& f : d.fixits) {
-    Where at = d.where;
-    at.place = f.place;
-    const Json location = sarif_location(at)["physicalLocation"];
-    Json replacement = {{"deletedRegion", location["region"]}, {"insertedContent", {{"text", f.text}}}};
-    Json change = {{"artifactLocation", location["artifactLocation"]}, {"replacements", Json::array({replacement})}};
-    r["fixes"].push_back({{"artifactChanges", Json::array({change})}});
-  }
+  if (!d.fixits.empty()) r["fixes"] = Json::array({sarif_fix(d)});
   r["properties"]["severity"] = spelling(d.severity);
   return r;
 }
@@ -162,7 +182,7 @@ std::string render_text(const Diagnostic& d, Colour colour) {
     out += head(n.where) + paint("note: ", colour_of(Severity::note), colour) + n.message + '\n';
     out += snippet(n.where, {}, colour);
   }
-  return out;
+  return out + insertions(d, colour);
 }
 
 std::string render_text(const Sink& sink, Colour colour) {

@@ -10,7 +10,7 @@ namespace kiln::diag {
 enum class Colour : bool { off, on };
 
 /// clang's layout: `file:line:col: error: what must hold; got X [slug]`, the source line, a caret under the range, the
-/// fix-it under the caret, then notes.
+/// fix-it under the caret, then notes, then statements that are to be put in.
 std::string render_text(const Diagnostic&, Colour = Colour::off);
 std::string render_text(const Sink&, Colour = Colour::off);
 
@@ -18,7 +18,8 @@ std::string render_text(const Sink&, Colour = Colour::off);
 /// reference}], "counts": {...}}`, one document with a trailing newline.
 std::string render_json(const Sink&);
 
-/// SARIF 2.1.0 with one run; severities map to error, warning, note and (for incomplete) warning with a property.
+/// SARIF 2.1.0 with one run; the fix-its of a finding are one fix; severities map to error, warning, note and (for
+/// incomplete) warning with a property.
 std::string render_sarif(const Sink&);
 
 /// "2 errors, 1 portability" in the order of severity; "clean" when there is nothing to say.

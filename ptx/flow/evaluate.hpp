@@ -73,6 +73,8 @@ class Evaluator {
   std::optional<TermId> viewed(const ir::Operation&, OperandTerms&);
   std::optional<TermId> moved(const ir::Operation&, OperandTerms&);
   TermId product(TermId a, TermId b);
+  static std::size_t first_operand(const ir::Operation&);  // of those that are read
+  static std::int64_t as_signed(std::uint64_t v, int width) { return std::int64_t(v << (64 - width)) >> (64 - width); }
   static int common_zeros(const Terms::Sum&);
   TermId divided(TermId a, int zeros);
   TermId low_bits(TermId a, int bits);

@@ -23,6 +23,16 @@ constexpr std::uint64_t cta_registers(std::uint64_t threads, std::uint64_t regis
   return warps * ((registers * threads_per_warp + register_unit - 1) / register_unit * register_unit);
 }
 
+/// Registers of a thread with which `ctas` CTAs of `threads` threads share an SM, in the steps in which a warp gets them.
+/// The warps are spread over four partitions, so that their number counts as a multiple of four. Measured with ptxas 13.0:
+/// .minnctapersm beside .reqntid.
+constexpr std::uint32_t registers_to_share(std::uint64_t ctas, std::uint64_t threads) {
+  constexpr std::uint32_t step = register_unit / threads_per_warp;
+  const std::uint64_t warps = (ctas * ((threads + threads_per_warp - 1) / threads_per_warp) + 3) / 4 * 4;
+  const std::uint64_t each = warps ? registers_per_cta / (warps * threads_per_warp) / step * step : 0;
+  return std::uint32_t(each < max_registers ? each : max_registers);
+}
+
 /// Threads, CTAs and bytes of shared memory of an SM; each CTA takes a KiB besides its own.
 constexpr std::uint32_t sm_threads(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 2048 : 1536; }
 constexpr std::uint32_t sm_ctas(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 32 : 24; }

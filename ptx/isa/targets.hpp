@@ -69,6 +69,11 @@ constexpr int max_shared_bytes(Target t) {
   }
 }
 
+/// The static part of it. Measured with ptxas 13.0: only a target with an a suffix may have all of it.
+constexpr int max_static_shared_bytes(Target t) {
+  return t.suffix == TargetSuffix::a ? max_shared_bytes(t) : 48 * 1024;
+}
+
 inline constexpr int max_threads_per_cta = 1024;
 inline constexpr int threads_per_warp = 32;
 /// Named barriers 0...15 of `bar` and `barrier`.

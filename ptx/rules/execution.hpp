@@ -76,6 +76,26 @@ constexpr Verdict setmaxnreg_count(std::int64_t registers) {
   return registers == near ? legal : breaks(Rule::setmaxnreg_count, registers, near);
 }
 
+/// `known`: ptxas knows how many registers a thread has at entry.
+constexpr Verdict setmaxnreg_ignored(bool known) { return known ? legal : breaks(Rule::setmaxnreg_ignored); }
+
+/// Registers of all threads: those that setmaxnreg gives them, and those that the CTA has at entry.
+constexpr Verdict setmaxnreg_budget(std::int64_t given, std::int64_t at_entry) {
+  return given <= at_entry ? legal : breaks(Rule::setmaxnreg_budget, given);
+}
+
+/// Registers that two warps of a warpgroup ask for; 0 for a warp that does not ask.
+constexpr Verdict setmaxnreg_warpgroup(std::int64_t a, std::int64_t b) {
+  return a == b ? legal : breaks(Rule::setmaxnreg_warpgroup, a);
+}
+
+constexpr Verdict register_spills(std::uint64_t bytes) {
+  return bytes == 0 ? legal : breaks(Rule::register_spills, std::int64_t(bytes));
+}
+
+/// Always worth knowing.
+constexpr Verdict occupancy(std::uint32_t ctas) { return breaks(Rule::occupancy, ctas); }
+
 constexpr Verdict cluster_rank(std::int64_t rank, std::int64_t ctas) {
   return rank >= 0 && rank < ctas ? legal : breaks(Rule::cluster_rank, rank, ctas - 1);
 }

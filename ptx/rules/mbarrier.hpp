@@ -60,4 +60,9 @@ constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool n
 /// `intact`: the object's bytes are those that its last instruction left.
 constexpr Verdict mbarrier_overwritten(bool intact) { return intact ? legal : breaks(Rule::mbarrier_overwritten); }
 
+/// An arrival on an mbarrier that may be another CTA's; `written`: the instruction says its scope.
+constexpr Verdict mbarrier_scope_unwritten(bool written) {
+  return written ? legal : breaks(Rule::mbarrier_scope_unwritten);
+}
+
 }  // namespace kiln::rules

@@ -51,4 +51,10 @@ constexpr Verdict shared_budget(isa::Target t, std::int64_t bytes) {
   return bytes <= most ? legal : breaks(Rule::shared_budget, bytes, most);
 }
 
+/// Static shared memory that a kernel names.
+constexpr Verdict shared_static(std::int64_t bytes, isa::Target t) {
+  const int most = isa::max_static_shared_bytes(t);
+  return bytes <= most ? legal : breaks(Rule::shared_static, bytes);
+}
+
 }  // namespace kiln::rules

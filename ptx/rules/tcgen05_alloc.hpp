@@ -81,4 +81,9 @@ constexpr AllocStep step(AllocState s, AllocEvent e, std::int64_t columns = 0) {
   return {s, legal};
 }
 
+/// `touched`: the kernel may read or write columns that a smaller allocation would not have.
+constexpr Verdict alloc_unused(bool touched, std::int64_t columns) {
+  return touched ? legal : breaks(Rule::alloc_unused, columns);
+}
+
 }  // namespace kiln::rules

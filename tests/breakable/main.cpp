@@ -1,7 +1,7 @@
 // The part of `kiln check` that lit/verify needs, made of the verifier compiled with KILN_RULE_SWITCH: with a slug in
 // KILN_BREAK_RULE that rule always holds. For tools/break_rules.
 //
-//   kiln_breakable check [--strict] [--profile P] [--json | --format text|json|sarif] FILE...
+//   kiln_breakable check [--strict] [--lint] [--profile P] [--json | --format text|json|sarif] FILE...
 //   kiln_breakable rule       prints the slug of the rule that is switched off
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include "ptx/diag/source.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "verifier/lints.hpp"
 #include "verifier/verify.hpp"
 
 namespace {
@@ -27,27 +28,29 @@ int complain(const std::string& text) {
   return unusable;
 }
 
-diag::Sink check_file(const std::string& path, rules::Profile profile) {
+diag::Sink check_file(const std::string& path, rules::Profile profile, bool lint) {
   diag::Sink sink;
   const ir::Module module = parse::parse(diag::Source::read(path), sink);
   if (!sink.has_errors()) verifier::check(module, sink, profile);
+  if (lint && !sink.has_errors()) verifier::check_lints(module, sink);
   return sink;
 }
 
 int check(const std::vector<std::string>& words) {
-  bool strict = false;
+  bool strict = false, lint = false;
   std::string format = "text";
   rules::Profile profile = rules::Profile::isa;
   diag::Sink all;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--strict") strict = true;
     else if (words[i] == "--quick") continue;  // nothing is explored here
+    else if (words[i] == "--lint") lint = true;
     else if (words[i] == "--json") format = "json";
     else if (words[i] == "--format" && i + 1 < words.size()) format = words[++i];
     else if (words[i] == "--profile" && i + 1 < words.size())
       profile = rules::parse_profile(words[++i]).value_or(rules::Profile::isa);
     else if (words[i].starts_with("-")) return complain("kiln_breakable does not know " + words[i]);
-    else all.append(check_file(words[i], profile));
+    else all.append(check_file(words[i], profile, lint));
   }
   if (format == "json") std::fputs(diag::render_json(all).c_str(), stdout);
   else if (format == "sarif") std::fputs(diag::render_sarif(all).c_str(), stdout);

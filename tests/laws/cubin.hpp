@@ -37,7 +37,7 @@ class Cubin {
 
  private:
   static constexpr std::size_t header_size = 64;
-  static constexpr std::uint32_t no_bits = 8;
+  static constexpr std::uint32_t no_bits = 8, cuda_shared = 0x7000000A;  // section types that take no bytes of the file
 
   template <class T>
   T read(std::uint64_t at) const {
@@ -49,7 +49,7 @@ class Cubin {
 
   std::string_view section(std::uint64_t header) const {
     const auto at = read<std::uint64_t>(header + 0x18), size = read<std::uint64_t>(header + 0x20);
-    if (read<std::uint32_t>(header + 4) == no_bits) return {};
+    if (const auto type = read<std::uint32_t>(header + 4); type == no_bits || type == cuda_shared) return {};
     if (at > bytes_.size() || size > bytes_.size() - at)
       throw std::runtime_error("an ELF section is outside of the file");
     return std::string_view(bytes_).substr(at, size);

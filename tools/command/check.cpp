@@ -11,6 +11,8 @@
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/console.hpp"
+#include "tools/command/fix.hpp"
+#include "tools/command/lint.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/explore.hpp"
@@ -23,15 +25,16 @@ constexpr const char* examples =
     "  kiln check kernel.ptx                  findings to stderr, in the layout of clang\n"
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
-    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n\n"
-    "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run, "
-    "unless\n"
-    "with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete (exit 3).";
+    "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n"
+    "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n\n"
+    "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
+    "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
+    "(exit 3).";
 
 struct Arguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
-  bool strict = false, json = false, quick = false;
+  bool strict = false, json = false, quick = false, fix = false, lint = false;
 };
 
 void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
@@ -70,12 +73,13 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
   return all;
 }
 
-diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch::Contract& contract) {
   diag::Sink sink;
-  const ir::Module module = parse::parse(read_source(path), sink);
+  const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
+  if (a.lint && !sink.has_errors()) lint(module, sink);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) verifier::explore(module, sink, a.launch.empty() ? nullptr : &contract);
   if (a.launch.empty()) return sink;
@@ -87,7 +91,15 @@ diag::Sink check_file(const std::string& path, const Arguments& a, const launch:
   return with_runs(std::move(sink), module.source, contract, a.launch);
 }
 
+diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+  const diag::SourcePtr source = read_source(path);
+  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, contract); };
+  return a.fix ? fix(path, source, judged) : judged(source);
+}
+
 int check(const Arguments& a) {
+  if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
+    throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
   const launch::Contract contract =
       a.launch.empty() ? launch::Contract{} : harness::read_contract(read_source(a.launch)->text(), a.launch);
   diag::Sink all;
@@ -125,6 +137,9 @@ void add_check(const Builder& builder) {
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
       ->type_name("L.json");
+  sub->add_flag("--lint", a->lint, "notes on what is legal but costs: registers, occupancy, unused memory, scopes");
+  sub->add_flag("--fix", a->fix,
+                "put in the waits and fences that findings ask for, in place; the text of - goes to stdout");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))
       ->type_name("isa|tileiras");

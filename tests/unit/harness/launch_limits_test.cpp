@@ -110,3 +110,13 @@ TEST_CASE("an SM has room for so many CTAs") {
   CHECK(isa::cta_registers(33, 1) == 2 * 256);
   CHECK(isa::cta_registers(1024, 64) == 65536);
 }
+
+TEST_CASE("registers that CTAs share are those that ptxas gives a kernel with .minnctapersm beside .reqntid") {
+  CHECK(isa::registers_to_share(1, 128) == 255);
+  CHECK(isa::registers_to_share(1, 256) == 255);
+  CHECK(isa::registers_to_share(1, 288) == 168);
+  CHECK(isa::registers_to_share(2, 160) == 168);
+  CHECK(isa::registers_to_share(1, 384) == 168);
+  CHECK(isa::registers_to_share(1, 512) == 128);
+  CHECK(isa::registers_to_share(1, 640) == 96);
+}

@@ -70,3 +70,8 @@ TEST_CASE("tcgen05-alloc-leak: nothing is live at the end") {
   CHECK(step({0, true}, AllocEvent::exit).verdict.ok());
   CHECK(is_broken(step({64, true}, AllocEvent::exit).verdict, Rule::alloc_leak));
 }
+
+TEST_CASE("tcgen05-alloc-unused: columns that nothing touches") {
+  CHECK(alloc_unused(true, 512).ok());
+  CHECK(is_broken(alloc_unused(false, 512), Rule::alloc_unused));
+}

@@ -80,3 +80,19 @@ TEST_CASE("setmaxnreg-count: multiples of 8 from 24 to 256") {
   CHECK(is_broken(setmaxnreg_count(100), Rule::setmaxnreg_count, 96));
   CHECK(is_broken(setmaxnreg_count(264), Rule::setmaxnreg_count, 256));
 }
+
+TEST_CASE("setmaxnreg-ignored, setmaxnreg-budget, setmaxnreg-warpgroup: registers that warps hand to each other") {
+  CHECK(setmaxnreg_ignored(true).ok());
+  CHECK(is_broken(setmaxnreg_ignored(false), Rule::setmaxnreg_ignored));
+  CHECK(setmaxnreg_budget(64512, 64512).ok());
+  CHECK(is_broken(setmaxnreg_budget(64513, 64512), Rule::setmaxnreg_budget));
+  CHECK(setmaxnreg_warpgroup(40, 40).ok());
+  CHECK(is_broken(setmaxnreg_warpgroup(40, 104), Rule::setmaxnreg_warpgroup));
+  CHECK(is_broken(setmaxnreg_warpgroup(40, 0), Rule::setmaxnreg_warpgroup));
+}
+
+TEST_CASE("register-spills, occupancy: what ptxas makes of an entry") {
+  CHECK(register_spills(0).ok());
+  CHECK(is_broken(register_spills(8), Rule::register_spills));
+  CHECK(is_broken(occupancy(2), Rule::occupancy));
+}

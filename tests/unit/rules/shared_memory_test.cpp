@@ -50,3 +50,12 @@ TEST_CASE("shared-tile-span, shared-tile-slice, shared-tile-layout, shared-budge
   CHECK(is_broken(shared_budget(isa::sm_100a, 227 * 1024 + 1), Rule::shared_budget, 227 * 1024));
   CHECK(is_broken(shared_budget(isa::sm_120a, 100 * 1024), Rule::shared_budget, 99 * 1024));
 }
+
+TEST_CASE("shared-static: 48 KiB, but for a target with an a suffix") {
+  CHECK(shared_static(49152, isa::sm_100f).ok());
+  CHECK(is_broken(shared_static(49153, isa::sm_100f), Rule::shared_static));
+  CHECK(is_broken(shared_static(49153, isa::Target{90}), Rule::shared_static));
+  CHECK(shared_static(49153, isa::sm_100a).ok());
+  CHECK(shared_static(232448, isa::sm_90a).ok());
+  CHECK(is_broken(shared_static(232449, isa::sm_90a), Rule::shared_static));
+}

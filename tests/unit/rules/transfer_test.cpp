@@ -155,3 +155,8 @@ TEST_CASE("tensormap-field: dimensions and codes that a field has") {
   CHECK(is_broken(tensormap_field(TensorMapField::swizzle_mode, 4), Rule::tensormap_field, 3));
   CHECK(is_broken(tensormap_field(TensorMapField::fill_mode, -1), Rule::tensormap_field, 0));
 }
+
+TEST_CASE("mbarrier-scope-unwritten: who arrives for another CTA says so") {
+  CHECK(mbarrier_scope_unwritten(true).ok());
+  CHECK(is_broken(mbarrier_scope_unwritten(false), Rule::mbarrier_scope_unwritten));
+}
