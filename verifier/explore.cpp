@@ -37,25 +37,20 @@ std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::
 
 }  // namespace
 
-std::vector<Exploration> explore(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
-  std::vector<Exploration> out;
+void explore(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
     if (!f || !f->body || !f->entry) continue;
+    const std::vector<protocol::Shape> shapes = shapes_of(*f, contract);
+    if (shapes.empty()) continue;
     diag::Sink said;  // what decoding says was said before
     const Facts facts(module, *f, said);
-    Exploration all{f->name, true, 0, 0};
-    for (const protocol::Shape& shape : shapes_of(*f, contract)) {
+    for (const protocol::Shape& shape : shapes) {
       const protocol::Program program(facts, shape);
-      const protocol::Explored e = protocol::explore(program);
-      protocol::report(program, e, sink);
-      all.complete &= e.complete;
-      all.states += e.states, all.steps += e.steps;
+      protocol::report(program, protocol::explore(program), sink);
     }
-    out.push_back(all);
   }
   sink.sort();
-  return out;
 }
 
 }  // namespace kiln::verifier

@@ -48,8 +48,6 @@ void each_set(State& s, F f) {
   clock(s.cluster.open), clock(s.cluster.published);
 }
 
-}  // namespace
-
 // What is assumed of words out of memory that nobody holds any more hangs on nothing else.
 void forget_words(State& s, const Program& program, Machine& machine) {
   std::set<flow::TermId> held;
@@ -66,6 +64,8 @@ void forget_words(State& s, const Program& program, Machine& machine) {
   std::erase_if(s.domains, [&](const auto& d) { return is_gone(d.first); });
   std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
 }
+
+}  // namespace
 
 void forget(State& s, const Program& program, Machine& machine) {
   if (machine.has_fresh()) forget_words(s, program, machine);

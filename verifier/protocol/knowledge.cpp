@@ -83,14 +83,9 @@ void Machine::meet(Warp& w, Mask lanes) {
   w.groups = std::move(rest);
 }
 
-bool Machine::comes_behind(const Turn& t, EventId e) {
+bool Machine::all_have(const Turn& t, EventSet Clock::*set, EventId e) {
   return std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
-                     [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.before.has(e); });
-}
-
-bool Machine::knows(const Turn& t, EventId e) {
-  return std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
-                     [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.seen.has(e); });
+                     [&](const Group& g) { return !(g.lanes & t.lanes) || (g.clock.*set).has(e); });
 }
 
 }  // namespace kiln::verifier::protocol

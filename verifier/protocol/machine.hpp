@@ -135,8 +135,9 @@ class Machine {
   static void acquire(Warp&, Mask lanes, const Clock&);
   static void fence(Warp&, Mask lanes);
   static void meet(Warp&, Mask lanes);
-  static bool knows(const Turn&, EventId);
-  static bool comes_behind(const Turn&, EventId);
+  static bool all_have(const Turn&, EventSet Clock::*, EventId);
+  static bool knows(const Turn& t, EventId e) { return all_have(t, &Clock::seen, e); }
+  static bool comes_behind(const Turn& t, EventId e) { return all_have(t, &Clock::before, e); }
 
   // memory.cpp: accesses
   struct SharedPlace {

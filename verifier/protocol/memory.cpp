@@ -69,11 +69,9 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
   const bool known = knows(t, e.event) || (own && (!copied || knows_own(t, e)));
   if (!known) return copied ? rules::race_async(false) : rules::race(false);
   if (later.proxy == Proxy::generic || !earlier.writes) return rules::legal;
-  const bool fenced =
-      std::all_of(t.warp.groups.begin(), t.warp.groups.end(),
-                  [&](const Group& g) { return !(g.lanes & t.lanes) || g.clock.fenced.has(e.event); }) ||
-      std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
-                  [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
+  const bool fenced = all_have(t, &Clock::fenced, e.event) ||
+                      std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
+                                  [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
   return rules::proxy_fence(fenced);
 }
 

@@ -10,42 +10,44 @@ namespace {
 using isa::Opcode;
 using isa::Unit;
 
-// Whether the word of a register may differ from thread to thread, by what it is made of.
-class Varying {
- public:
-  explicit Varying(const Facts& facts) : facts_(facts), known_(facts.code.registers.size()) {}
-  bool of(const ir::Argument& a) {
-    if (a.kind == ir::Argument::Kind::special) return true;
-    if (a.kind == ir::Argument::Kind::address)
-      for (const ir::Argument& part : facts_.code.components(a))
-        if (of(part)) return true;
-    return a.kind == ir::Argument::Kind::reg && of(a.id);
-  }
+// Whether an operand may differ from thread to thread, when these registers do.
+bool is_varied(const ir::Code& code, const ir::Argument& a, const std::vector<bool>& varies) {
+  if (a.kind == ir::Argument::Kind::special) return true;
+  if (a.kind == ir::Argument::Kind::address)
+    for (const ir::Argument& part : code.components(a))
+      if (is_varied(code, part, varies)) return true;
+  return a.kind == ir::Argument::Kind::reg && varies[a.id];
+}
 
- private:
-  enum class Answer : std::uint8_t { unknown, no, yes };
-  bool of(ir::RegisterId r) {
-    if (known_[r] != Answer::unknown) return known_[r] == Answer::yes;
-    known_[r] = Answer::no;  // of a loop's counter: what it starts with decides
-    for (const std::uint32_t w : facts_.definitions.writers(r)) {
-      const ir::Operation& op = facts_.code.operations[w];
-      bool varies = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa &&
+// Registers whose words may differ from thread to thread, by what they are made of.
+std::vector<bool> varying(const Facts& facts) {
+  std::vector<bool> varies(facts.code.registers.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) {
+      const ir::Operation& op = facts.code.operations[i];
+      bool varied = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa &&
                     !(op.opcode == Opcode::ld && op.modifiers.space() == isa::Space::param);
-      for (std::size_t k = 1; k < op.arguments.size(); ++k) varies |= of(op.arg(k));
-      if (varies) known_[r] = Answer::yes;
+      for (std::size_t k = 1; k < op.arguments.size() && !varied; ++k)
+        varied = is_varied(facts.code, op.arg(k), varies);
+      for (const ir::RegisterId r : facts.definitions.written(i))
+        if (varied && !varies[r]) changed = varies[r] = true;
     }
-    return known_[r] == Answer::yes;
   }
+  return varies;
+}
 
-  const Facts& facts_;
-  std::vector<Answer> known_;
-};
-
-// What is stored as a scalar at an address that all threads share may be a word of the protocol; what goes to an
-// address of each thread's own is data.
-bool hands_on_a_word(const Facts& facts, const ir::Operation& op) {
-  return op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
-         !isa::is_floating(op.modifiers.type()) && !Varying(facts).of(op.arg(0));
+// By operation: what is stored as a scalar at an address that all threads share may be a word of the protocol; what
+// goes to an address of each thread's own is data.
+std::vector<bool> handing_on(const Facts& facts) {
+  const std::vector<bool> varies = varying(facts);
+  std::vector<bool> out(facts.code.operations.size());
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    const ir::Operation& op = facts.code.operations[i];
+    out[i] = op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
+             !isa::is_floating(op.modifiers.type()) && !is_varied(facts.code, op.arg(0), varies);
+  }
+  return out;
 }
 
 // Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
@@ -65,7 +67,8 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
   return false;
 }
 
-void add_roots(const Facts& facts, const ir::Operation& op, flow::Demands::Wanted& out) {
+// `hands_on`: what it stores may be a word of the protocol.
+void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& out) {
   if (!is_protocol(op)) return;
   if (op.guard) out.registers.push_back(*op.guard);
   // Addresses count, and what else says how much and on whom; data does not, unless it may be a word of the protocol.
@@ -76,8 +79,7 @@ void add_roots(const Facts& facts, const ir::Operation& op, flow::Demands::Wante
     const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
     const bool is_address = a.kind == ir::Argument::Kind::address;
     if (is_about_data(op, a)) continue;
-    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on_a_word(facts, op)))
-      out.arguments.push_back(&a);
+    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on)) out.arguments.push_back(&a);
   }
 }
 
@@ -118,25 +120,30 @@ bool is_protocol(const ir::Operation& op) {
 Program::Program(const Facts& f, const Shape& given)
     : facts(f),
       code(f.code),
-      demands(f.code, f.definitions, f.known,
-              [&f](const ir::Operation& op, flow::Demands::Wanted& out) { add_roots(f, op, out); }),
+      hands_on_(handing_on(f)),
+      demands(demanded()),
+      shape(given),
       matters_(f.code.operations.size()) {
-  shape = given;
   measure();
   place_shared();
   // What decides a branch that matters matters, and with it may other branches.
   find_ways();
   for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
-    demands = flow::Demands(code, f.definitions, f.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
-      add_roots(facts, op, out);
-      if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
-    });
+    demands = demanded();
     find_ways();
   }
   number_registers();
   find_questions();
   find_live();
   find_families();
+}
+
+// What the protocol and the branches that are known to matter hang on.
+flow::Demands Program::demanded() const {
+  return {code, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
+            add_roots(op, hands_on_[code.index(op)], out);
+            if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
+          }};
 }
 
 // Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say.
@@ -246,15 +253,15 @@ void Program::find_live() {
   }
 }
 
-std::vector<ir::RegisterId> Program::live(std::uint32_t operation) const {
-  if (operation >= code.operations.size()) return {};
+const std::vector<ir::RegisterId>& Program::live(std::uint32_t operation) const {
+  const auto [known, is_new] = live_.try_emplace(operation);
+  if (!is_new || operation >= code.operations.size()) return known->second;
   const flow::BasicBlock& block = facts.cfg.blocks[facts.cfg.block_of(operation)];
   std::vector<bool> live = live_out_[facts.cfg.block_of(operation)];
   for (std::uint32_t i = block.last; i-- > operation;) step_back(i, live);
-  std::vector<ir::RegisterId> out;
   for (ir::RegisterId r = 0; r < slot_.size(); ++r)
-    if (slot_[r] != no_slot && live[slot_[r]]) out.push_back(r);
-  return out;
+    if (slot_[r] != no_slot && live[slot_[r]]) known->second.push_back(r);
+  return known->second;
 }
 
 void Program::find_questions() {
@@ -262,9 +269,9 @@ void Program::find_questions() {
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
     flow::Demands::Wanted wanted;
-    add_roots(facts, op, wanted);
+    add_roots(op, hands_on_[i], wanted);
     for (const ir::Argument* a : wanted.arguments) {
-      if (hands_on_a_word(facts, op) && a == &op.arg(1)) continue;
+      if (hands_on_[i] && a == &op.arg(1)) continue;
       if (a->kind == ir::Argument::Kind::reg) questions_[i].push_back(a->id);
       if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
         for (const ir::Argument& part : code.components(*a))

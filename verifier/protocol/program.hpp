@@ -30,6 +30,13 @@ class Program {
 
   const Facts& facts;
   const ir::Code& code;
+
+ private:
+  std::vector<bool> hands_on_;          // by operation: what it stores may be a word of the protocol
+  std::set<std::uint32_t> deciding_{};  // branches that matter
+  flow::Demands demanded() const;
+
+ public:
   flow::Demands demands;
   int threads = 0;         // of the CTA; 0: the kernel does not say
   std::uint32_t ctas = 1;  // of the cluster
@@ -47,7 +54,7 @@ class Program {
   /// Where threads are behind a branch when it does not matter which way they take: nothing happens in between.
   std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
   /// Registers of the slice that may be read from an operation on before they are written.
-  std::vector<ir::RegisterId> live(std::uint32_t operation) const;
+  const std::vector<ir::RegisterId>& live(std::uint32_t operation) const;
   /// Counters and their bounds: registers that are compared, made of each other by adding numbers or compared with each
   /// other.
   struct Family {
@@ -78,8 +85,8 @@ class Program {
   std::vector<std::uint32_t> ways_;
   std::vector<std::vector<ir::RegisterId>> questions_{};
   std::map<std::uint32_t, Family> kin_{};
-  std::set<std::uint32_t> deciding_{};         // branches that matter
-  std::vector<std::vector<bool>> live_out_{};  // by block, by slot
+  std::vector<std::vector<bool>> live_out_{};                            // by block, by slot
+  mutable std::map<std::uint32_t, std::vector<ir::RegisterId>> live_{};  // what was asked for
 };
 
 /// An access of threads to what may be shared memory.

@@ -61,6 +61,9 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
   const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane);
   const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
   const std::uint64_t x = program_.cta[0], y = program_.cta[1];
+  const std::uint64_t inside[] = {t.cta_index % program_.cluster[0],
+                                  t.cta_index / program_.cluster[0] % program_.cluster[1],
+                                  t.cta_index / program_.cluster[0] / program_.cluster[1]};
   switch (s) {
     case Special::tid_x: return constant(thread % x);
     case Special::tid_y: return constant(thread / x % y);
@@ -74,12 +77,13 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::warp_size: return constant(lanes_per_warp);
     case Special::cluster_ctarank: return constant(t.cta_index);
     case Special::cluster_nctarank: return constant(program_.ctas);
-    case Special::cluster_ctaid_x: return constant(t.cta_index % program_.cluster[0]);
-    case Special::cluster_ctaid_y: return constant(t.cta_index / program_.cluster[0] % program_.cluster[1]);
-    case Special::cluster_ctaid_z: return constant(t.cta_index / program_.cluster[0] / program_.cluster[1]);
-    case Special::cluster_nctaid_x: return constant(program_.cluster[0]);
-    case Special::cluster_nctaid_y: return constant(program_.cluster[1]);
-    case Special::cluster_nctaid_z: return constant(program_.cluster[2]);
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z: return constant(inside[std::size_t(s) - std::size_t(Special::cluster_ctaid_x)]);
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z:
+      return constant(program_.cluster[std::size_t(s) - std::size_t(Special::cluster_nctaid_x)]);
     case Special::nctaid_x:
     case Special::nctaid_y:
     case Special::nctaid_z: {
@@ -92,9 +96,6 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::ctaid_z: {
       // The cluster's place in the grid times its extent, and the CTA's place in the cluster.
       const auto k = std::size_t(s) - std::size_t(Special::ctaid_x);
-      const std::uint64_t inside[] = {t.cta_index % program_.cluster[0],
-                                      t.cta_index / program_.cluster[0] % program_.cluster[1],
-                                      t.cta_index / program_.cluster[0] / program_.cluster[1]};
       const TermId cluster = named("clusterid." + std::to_string(k), 32);
       return terms_.add(terms_.scale(cluster, program_.cluster[k]), constant(inside[k]));
     }
