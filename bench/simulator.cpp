@@ -138,6 +138,9 @@ const bool registered = [] {
              {std::pair{"", Races::off}, {"/races", Races::on}, {"/races+tiles", Races::and_tiles}})
           add(std::string(kernel) + "/1024/" + data + "/" + what + watched, gemm(kernel, 1024, init), arithmetic,
               races);
+  for (const auto& [what, arithmetic] : {std::pair{"exact", Arithmetic::exact}, {"fast", Arithmetic::fast}})
+    add(std::string("gemm_bf16/512/random/") + what, gemm("gemm_bf16", 512, launch::Init::Kind::normal), arithmetic,
+        Races::off);
   add("arithmetic", arithmetic_loop(), Arithmetic::exact, Races::off);
   add("arithmetic/races", arithmetic_loop(), Arithmetic::exact, Races::on);
   return true;

@@ -238,14 +238,21 @@ __attribute__((noinline)) bool plain_tile(GemmJob& job, const Tile& t, const int
   return true;
 }
 
-// The largest unit that divides every product of the tile, if sums of them and a small C are exact in f32 and uncut.
-KILN_INLINE bool provable(const GemmJob& job, const Tile& t, int k, int& unit) {
-  const BlockSummary& a = job.a.summaries[job.a.index(t.row, t.step)];
-  const BlockSummary& b = job.b.summaries[job.b.index(t.column, t.step)];
-  if (!a.plain || !b.plain) return false;
-  unit = a.unit + b.unit;
-  if (unit < safe_low || unit > safe_high || a.top + b.top - blackwell_window > unit) return false;
-  return static_cast<float>(k) * a.max_abs * b.max_abs <= power_of(23 + unit);
+// The largest unit that divides every product of `depth` instructions, if sums of them and a small C are exact in f32
+// and uncut.
+KILN_INLINE bool provable(const GemmJob& job, const Tile& t, int k, int depth, int& unit) {
+  const BlockSummary* const a = &job.a.summaries[job.a.index(t.row, t.step)];
+  const BlockSummary* const b = &job.b.summaries[job.b.index(t.column, t.step)];
+  unit = a->unit + b->unit;
+  for (int step = 1; step < depth; ++step)
+    unit = a[step].unit + b[step].unit < unit ? a[step].unit + b[step].unit : unit;
+  if (unit < safe_low || unit > safe_high) return false;
+  float bound = 0;
+  for (int step = 0; step < depth; ++step) {
+    if (!a[step].plain || !b[step].plain || a[step].top + b[step].top - blackwell_window > unit) return false;
+    bound += static_cast<float>(k) * a[step].max_abs * b[step].max_abs;
+  }
+  return bound <= power_of(23 + unit);
 }
 
 // How much of a tile lies inside D.
@@ -256,23 +263,31 @@ KILN_INLINE int columns_in(const GemmJob& job, const Tile& t) {
   return job.task->n - t.column < panel_block ? job.task->n - t.column : panel_block;
 }
 
-// The instructions that `multiply_tile` does at once. Fast sums may stay in registers from one to the next: what D's
-// word adds is that -0 becomes +0 and a NaN the canonical one, and that is seen in the last as well.
-KILN_INLINE int depth_of(const GemmJob& job) {
-  const bool holds = job.task->arithmetic == Arithmetic::fast && job.task->spec.scale_input_d == 0;
-  return holds ? job.a.steps : 1;
+// The instructions that `multiply_tile` is given at once. Plain sums may stay in registers from one to the next: what
+// D's word adds is that -0 becomes +0 and a NaN the canonical one, and that is seen in the last as well.
+KILN_INLINE int depth_of(const GemmJob& job) { return job.task->spec.scale_input_d == 0 ? job.a.steps : 1; }
+
+// By plain sums, where they are proven exact.
+template <int K>
+KILN_INLINE bool multiply_proven(GemmJob& job, const Tile& t, int depth) {
+  int unit = 0;
+  if (!provable(job, t, K, depth, unit) || !plain_tile<K>(job, t, &unit, depth)) return false;
+  job.counters.proven += static_cast<std::uint64_t>(depth) * static_cast<std::uint64_t>(rows_in(job, t)) *
+                         static_cast<std::uint64_t>(columns_in(job, t));
+  return true;
 }
 
 template <int K>
 void multiply_tile(GemmJob& job, const Tile& t) {
-  int unit = 0;
+  const int depth = depth_of(job);
   if (job.task->arithmetic == Arithmetic::fast) {
-    plain_tile<K>(job, t, nullptr, depth_of(job));
-  } else if (provable(job, t, K, unit) && plain_tile<K>(job, t, &unit, 1)) {
-    job.counters.proven += static_cast<std::uint64_t>(rows_in(job, t)) * static_cast<std::uint64_t>(columns_in(job, t));
-  } else {
-    exact_tile<K>(job, t);
+    plain_tile<K>(job, t, nullptr, depth);
+    return;
   }
+  if (depth > 1 && multiply_proven<K>(job, t, depth)) return;
+  Tile one = t;
+  for (; one.step < t.step + depth; ++one.step)
+    if (!multiply_proven<K>(job, one, 1)) exact_tile<K>(job, one);
 }
 
 // Uses the tile and `redo_lanes`.

@@ -224,6 +224,36 @@ TEST_CASE("the kernel equals dot through a chain of instructions, and at every e
     }
 }
 
+TEST_CASE("a chain equals dot where plain sums are proven, and just beyond") {
+  Random random(10);
+  const DotSpec specs[] = {{.kind = MmaKind::f16, .a = ScalarType::bf16, .b = ScalarType::bf16},
+                           {.kind = MmaKind::tf32, .a = ScalarType::tf32, .b = ScalarType::tf32}};
+  for (const DotSpec& spec : specs)
+    for (int bits = 4; bits <= 13; ++bits)
+      for (int step = 0; step < 4; ++step)
+        for (bool alternate : {false, true}) {
+          CAPTURE(bits);
+          CAPTURE(step);
+          // Odd sums up to 2^23 units and C near 2^23 of them; one step's factors are so large, the others' small, or
+          // 0.
+          Case c = make(spec, small_integer, zero, random, 5, 72, 4);
+          const auto k = static_cast<std::size_t>(dense_k(spec.kind)), row = 4 * k,
+                     first = static_cast<std::size_t>(step) * k;
+          const ScalarType type = spec.a == ScalarType::tf32 ? ScalarType::f32 : spec.a;
+          for (Words* words : {&c.a, &c.b})
+            for (std::size_t i = 0; i < words->size(); ++i)
+              if (i % row / k == first / k)
+                (*words)[i] =
+                    word_of(type, std::ldexp(1.0, words == &c.a ? bits : 8) - (bits <= 8 && i % k == 0 ? 1 : 0));
+              else if (alternate)
+                (*words)[i] = 0;
+          for (std::uint32_t& d : c.d)
+            d = word_of(ScalarType::f32,
+                        std::ldexp(1.0, 22 + static_cast<int>(random() % 3)) - static_cast<double>(random() % 4));
+          check(c);
+        }
+}
+
 TEST_CASE("a chain in fast arithmetic leaves what its instructions leave one by one") {
   Random random(9);
   const Source sources[] = {normal, wide, specials, subnormal};
@@ -299,6 +329,10 @@ TEST_CASE("random normal operands are almost never redone and integers are prove
   CHECK(counters.proven == 0);
   const Case integers = make({}, small_integer, small_integer, random, 128, 256);
   computed(integers, VectorUnit::automatic, &counters);
+  CHECK(counters.proven == counters.elements);
+  const Case chain = make({}, small_integer, small_integer, random, 128, 256, 4);
+  computed(chain, VectorUnit::automatic, &counters);
+  CHECK(counters.elements == 4 * 128 * 256);
   CHECK(counters.proven == counters.elements);
 }
 
