@@ -105,23 +105,6 @@ void unpack_cells(MmaKind kind, ScalarType type, const u8* from, int bytes, u8* 
     std::memcpy(out, from, std::size_t(bytes));
 }
 
-// K of more than 32 bytes: what lies behind the end of a swizzled line only an absolute leading dimension says, and the
-// ISA gives that to K = 96 alone.
-void check_lines(const SharedOperand& o, const char* what) {
-  const isa::SharedDescriptorFields& d = o.descriptor;
-  const bool lines = o.major == Major::K && o.swizzle != Swizzle::none;
-  if (d.leading_is_absolute) {
-    const bool known = lines && o.swizzle == Swizzle::b128 && d.base_offset == 0 && o.k_bytes == isa::a_k_bytes(true);
-    if (!known)
-      unmodelled("an absolute leading dimension on other than a K-major operand of K = 96 with the 128-byte swizzle");
-    return;
-  }
-  const int span = isa::span_bytes(o.swizzle);
-  if (lines && o.k_bytes > isa::mma_k_bytes && int(d.start) % span + o.k_bytes > span)
-    unmodelled(fmt::format("{} bytes along K of operand {} that run past a line of its {} swizzle", o.k_bytes, what,
-                           isa::spelling(o.swizzle)));
-}
-
 }  // namespace
 
 const u8* SharedReader::at(u32 address, u32 bytes) const {
@@ -130,20 +113,13 @@ const u8* SharedReader::at(u32 address, u32 bytes) const {
   return v.data;
 }
 
-SharedOperand operand_a(const MmaTask& t) {
-  return {t.a, t.a_swizzle, t.shape.a_major, t.form.kind, t.a_type(), t.rows(), isa::a_k_bytes(t.shape.k96)};
-}
+SharedOperand operand_a(const MmaTask& t) { return tile::operand_a(t.form, t.shape, t.a, t.a_swizzle); }
 
 SharedOperand operand_b(const MmaTask& t, const std::vector<u8>* zeroed) {
-  return {t.b,
-          t.b_swizzle,
-          t.shape.b_major,
-          t.form.kind,
-          t.b_type(),
-          t.shape.n / t.members(),
-          isa::b_k_bytes(t.form.sparse, t.shape.k96),
-          t.mask.shift,
-          zeroed};
+  SharedOperand b = tile::operand_b(t.form, t.shape, t.b, t.b_swizzle);
+  b.first_row = t.mask.shift;
+  b.zeroed = zeroed;
+  return b;
 }
 
 std::vector<u8> zeroed_columns(const MmaTask& t) {
@@ -177,7 +153,7 @@ void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Ele
 }
 
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
-  check_lines(o, what);
+  if (const auto open = tile::undocumented(o, what)) unmodelled(*open);
   const std::size_t size = cta.shared.size();
   if (o.major == Major::K && !o.descriptor.leading_is_absolute) {
     const isa::AddressSpan span = isa::k_major_span(o.descriptor, o.swizzle, o.first_row, o.rows, o.k_bytes);

@@ -7,11 +7,12 @@
 #include <cstring>
 #include <vector>
 
+#include "ptx/tile/shared_operand.hpp"
 #include "sim/tensor_part.hpp"
 
 namespace kiln::sim {
 
-inline constexpr std::uint32_t swizzle_piece = 16;  // a swizzle moves 16-byte pieces whole
+inline constexpr std::uint32_t swizzle_piece = tile::piece_bytes;
 
 /// Shared memory as the tensor core reads it: pieces of 16 bytes, of which the first `bytes` count; poison reported.
 struct SharedReader {
@@ -22,27 +23,8 @@ struct SharedReader {
   const std::uint8_t* at(std::uint32_t address, std::uint32_t bytes = swizzle_piece) const;
 };
 
-/// One operand in shared memory.
-struct SharedOperand {
-  const isa::SharedDescriptorFields& descriptor;
-  isa::Swizzle swizzle;
-  isa::Major major;
-  isa::MmaKind kind;
-  isa::ScalarType type;
-  int rows;
-  int k_bytes;                                   // along K, as stored
-  int first_row = 0;                             // of .ws, whose B may be shifted
-  const std::vector<std::uint8_t>* zeroed = {};  // .ws: rows from `first_row` on that are taken as zeros and not read
-
-  int container_bytes() const { return std::max(8, isa::container_bits(kind)) / 8; }
-  bool skips(int row) const { return zeroed && (*zeroed)[std::size_t(row)]; }
-  /// Whether something of `count` rows from `row` on, which may reach beyond the operand, is read.
-  bool reads(int row, int count) const {
-    for (int r = std::max(row, 0); r < std::min(row + count, rows); ++r)
-      if (!skips(r)) return true;
-    return false;
-  }
-};
+using tile::for_pieces;
+using tile::SharedOperand;
 
 /// A and B of a task as they lie in one CTA.
 SharedOperand operand_a(const MmaTask& task);
@@ -82,23 +64,6 @@ void gather_b(Grid& grid, const MmaTask& task, Cta& issuer, Elements& out);
 /// Faults unless every piece that the operand covers lies in the CTA's shared memory; `what` names it. Ends the run as
 /// incomplete for layouts that the documents leave open.
 void check_operand(const SharedOperand& operand, Cta& cta, const char* what);
-
-/// Calls f(row, address) for every piece of the operand; `row` is the first one that the piece holds something of.
-template <class F>
-void for_pieces(const SharedOperand& o, F f) {
-  constexpr int piece = int(swizzle_piece);
-  if (o.major == isa::Major::K) {
-    for (int row = 0; row < o.rows; ++row)
-      for (int at = 0; at < o.k_bytes && !o.skips(row); at += piece)
-        f(row, isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at));
-    return;
-  }
-  const int size = o.container_bytes(), per_piece = piece / size;
-  for (int k = 0; k < o.k_bytes / size; ++k)
-    for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece)
-      if (o.reads(mn - o.first_row, per_piece))
-        f(mn - o.first_row, isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k));
-}
 
 // What is read beside A and B (tensor_sides.cpp).
 

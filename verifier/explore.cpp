@@ -17,12 +17,22 @@ void add_bytes(const launch::Param& p, std::uint32_t at, Bytes& out) {
     for (const launch::StructField& f : fields->fields) add_bytes(f.value, at + f.at, out);
 }
 
-protocol::Shape shape_of(const launch::Launch& l) {
+void add_maps(const launch::Param& p, std::uint32_t at, const launch::Contract& contract,
+              std::map<std::uint32_t, launch::TensorMap>& out) {
+  if (const auto* named = std::get_if<launch::TensorMapParam>(&p.value))
+    if (const auto map = contract.tensor_maps.find(named->tensor_map); map != contract.tensor_maps.end())
+      out.emplace(at, map->second);
+  if (const auto* fields = std::get_if<launch::StructParam>(&p.value))
+    for (const launch::StructField& f : fields->fields) add_maps(f.value, at + f.at, contract, out);
+}
+
+protocol::Shape shape_of(const launch::Launch& l, const launch::Contract& contract) {
   protocol::Shape shape;
   shape.grid = {l.grid.x, l.grid.y, l.grid.z};
   shape.cta = {l.block.x, l.block.y, l.block.z};
   shape.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
   for (const launch::Param& p : l.params) add_bytes(p, 0, shape.parameters.emplace_back());
+  for (const launch::Param& p : l.params) add_maps(p, 0, contract, shape.maps.emplace_back());
   return shape;
 }
 
@@ -31,7 +41,7 @@ std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::
   if (!contract) return {protocol::Shape{}};
   std::vector<protocol::Shape> out;
   for (const launch::Launch& l : contract->launches)
-    if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l));
+    if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l, *contract));
   return out;
 }
 

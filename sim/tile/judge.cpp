@@ -1,17 +1,35 @@
 #include "sim/tile/judge.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "ptx/rules/finding.hpp"
 #include "sim/report.hpp"
-#include "sim/tensor_core.hpp"
+#include "sim/tensor_operands.hpp"
+#include "sim/tma.hpp"
 
 namespace kiln::sim {
 namespace {
 
-bool same(const Tile::At& a, const Tile::At& b) { return a.piece == b.piece && a.row == b.row && a.along == b.along; }
+using tile::CopiedTiles;
+using tile::SharedOperand;
+using tile::Tile;
+using tile::TileOperand;
+
+// A box as it lies in shared memory.
+Tile tile_of(const ir::Operation& operation, const Box& box, std::uint32_t address) {
+  Tile t;
+  t.operation = &operation;
+  t.swizzle = box.swizzle();
+  t.address = address;
+  t.pitch = box.row_pitch();
+  t.pieces = box.shared_row_bytes() / Tile::piece;
+  t.rows = box.rows();
+  t.extents.fill(1);
+  t.extents[0] = t.rows;
+  if (box.map.pixels || box.picks_rows()) return t;
+  for (int d = 1; d < box.map.rank; ++d) t.extents[std::size_t(d - 1)] = box.extent(d);
+  return t;
+}
 
 // Elements along K of the MMA to one that is stored: of a sparse A, every other one is.
 int per_stored(const MmaTask& t) { return t.form.sparse ? 2 : 1; }
@@ -40,7 +58,7 @@ void TileJudge::access(const Agent&, const ir::Operation& op, const Range& r, Ac
   if (r.space != isa::Space::shared_cta || kind == AccessKind::read) return;
   CopiedTiles& tiles = tiles_of(r.cta);
   if (id && id == loading_)
-    tiles.add(Tile::of(op, *box_, std::uint32_t(r.address)));
+    tiles.add(tile_of(op, *box_, std::uint32_t(r.address)));
   else
     tiles.forget(r.address, r.bytes);
 }
@@ -69,7 +87,7 @@ std::optional<TileJudge::Judged> TileJudge::judge_operand(const MmaTask& t, cons
   const auto judged = [&](const std::optional<TileOperand::Start>& start) {
     return start ? std::optional(Judged{&tiles.tile(first), first, *start}) : std::nullopt;
   };
-  if (const RightOperands::Known* like = right_.find(shared, tiles, first)) return judged(like->start);
+  if (const tile::RightOperands::Known* like = right_.find(shared, tiles, first)) return judged(like->start);
   const TileOperand operand(shared, tiles, name);
   if (!operand.known()) return {};
   if (const auto wrong = operand.misread()) {
@@ -83,34 +101,17 @@ std::optional<TileJudge::Judged> TileJudge::judge_operand(const MmaTask& t, cons
 }
 
 void TileJudge::advance(const MmaTask& t, const Cta& cta, const Judged& a, const Judged& b) {
-  Chain& chain = chains_[{cta.index, t.d}];
-  if (!t.accumulate) chain = {};
+  tile::Accumulation& chain = chains_[{cta.index, t.d}];
+  if (!t.accumulate) chain.clear();
   if (t.disabled != decltype(t.disabled){}) return;
-  const bool goes_on =
-      chain.a == a.number && chain.b == b.number && same(chain.a_at, a.start.at) && same(chain.b_at, b.start.at);
-  if (!goes_on) chain = {a.number, b.number, a.start.at, b.start.at, {}};
-  const rules::KSlices now{a.start.k * per_stored(t), b.start.k};
-  const auto wrong = std::find_if(chain.slices.begin(), chain.slices.end(), [&](const Chain::Slice& e) {
-    return rules::sdesc_advance(e.k, now, t.k()).broken();
-  });
-  if (wrong != chain.slices.end()) return report_advance(t, a, b, now, *wrong);
-  const auto is_now = [&](const Chain::Slice& s) { return s.k == now; };
-  if (std::none_of(chain.slices.begin(), chain.slices.end(), is_now)) chain.slices.push_back({now, t.operation});
-}
-
-void TileJudge::report_advance(const MmaTask& t, const Judged& a, const Judged& b, rules::KSlices now,
-                               const Chain::Slice& other) {
+  const auto apart = chain.add(a, b, t.k(), per_stored(t), *t.operation);
+  if (!apart) return;
   const ir::Code& code = *cluster_->grid.program.code;
-  const std::string repair =
-      fmt::format("repair: the same {} elements of both in each MMA; addresses in descriptors count {} bytes", t.k(),
-                  isa::descriptor_unit_bytes);
-  report(rules::Rule::sdesc_advance, t,
-         fmt::format("A from K = {} of its tile and B from K = {}, where another MMA of this accumulator has {} and {}",
-                     now.a, now.b, other.k.a, other.k.b),
-         {{"the other MMA is here", code.where(*other.operation)},
+  report(rules::Rule::sdesc_advance, t, tile::got(*apart),
+         {{"the other MMA is here", code.where(*apart->other.operation)},
           {"A was copied here", code.where(*a.tile->operation)},
           {"B was copied here", code.where(*b.tile->operation)},
-          {repair, {}}});
+          {tile::advance_repair(t.k()), {}}});
 }
 
 void TileJudge::report(rules::Rule rule, const MmaTask& t, const std::string& got, std::vector<diag::Note> notes) {

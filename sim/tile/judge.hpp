@@ -7,9 +7,14 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/tile/right.hpp"
+#include "ptx/tile/accumulation.hpp"
+#include "ptx/tile/right.hpp"
+#include "sim/observer.hpp"
 
 namespace kiln::sim {
+
+struct Box;
+struct Cta;
 
 class TileJudge final : public Observer {
  public:
@@ -19,36 +24,19 @@ class TileJudge final : public Observer {
   void multiply(AsyncId, const Agent&, const MmaTask&) override;
 
  private:
-  // The MMAs that have added products of one pair of tiles to one accumulator.
-  struct Chain {
-    std::uint32_t a = 0, b = 0;  // numbers of the tiles
-    Tile::At a_at{}, b_at{};     // where they are read, but for K
-    struct Slice {
-      rules::KSlices k{};
-      const ir::Operation* operation = nullptr;
-    };
-    std::vector<Slice> slices{};
-  };
+  using Judged = tile::Beginning;
 
-  // An operand that is right.
-  struct Judged {
-    const Tile* tile = nullptr;  // that it begins in
-    std::uint32_t number = 0;    // of the tile
-    TileOperand::Start start{};
-  };
-
-  CopiedTiles& tiles_of(std::uint32_t cta);
-  std::optional<Judged> judge_operand(const MmaTask&, const SharedOperand&, const CopiedTiles&, char name);
+  tile::CopiedTiles& tiles_of(std::uint32_t cta);
+  std::optional<Judged> judge_operand(const MmaTask&, const tile::SharedOperand&, const tile::CopiedTiles&, char name);
   void advance(const MmaTask&, const Cta&, const Judged& a, const Judged& b);
-  void report_advance(const MmaTask&, const Judged& a, const Judged& b, rules::KSlices now, const Chain::Slice& other);
   void report(rules::Rule, const MmaTask&, const std::string& got, std::vector<diag::Note> notes);
 
   Cluster* cluster_ = nullptr;
-  std::vector<CopiedTiles> tiles_;  // by rank
-  AsyncId loading_ = 0;             // the tensor copy whose accesses follow
+  std::vector<tile::CopiedTiles> tiles_;  // by rank
+  AsyncId loading_ = 0;                   // the tensor copy whose accesses follow
   const Box* box_ = nullptr;
-  RightOperands right_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t>, Chain> chains_;  // by CTA and accumulator
+  tile::RightOperands right_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, tile::Accumulation> chains_;  // by CTA and accumulator
   std::set<std::tuple<rules::Rule, const ir::Operation*>> reported_;
 };
 

@@ -1,5 +1,5 @@
-// Asynchronous copies. Tensor copies do not say how many bytes they move: of one only its first bytes are looked at,
-// and those that a phase waits for are taken to be done when nobody can go on without.
+// Asynchronous copies. Tensor copies without a launch do not say how many bytes they move: of one only its first bytes
+// are looked at, and those that a phase waits for are taken to be done when nobody can go on without.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -23,24 +23,29 @@ void Machine::copy_in(Turn& t, int lane) {
   const std::size_t signal = tensor ? 2 : 3;
   const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cluster);
   const auto barrier = place(t, t.op.arg(signal), lane, isa::Space::shared_cluster);
-  const std::uint32_t bytes =
-      tensor ? looked_at : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+  const auto box = tensor ? box_of(program_.facts, program_.shape.maps, t.op, t.op.arg(1)) : std::nullopt;
+  const std::uint32_t bytes = box      ? box->shared_bytes
+                              : tensor ? looked_at
+                                       : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
   std::uint32_t ctas = 1u << to.cta;
   if (m.multicast) ctas = std::uint32_t(number(t, t.op.arg(signal + 1), lane, 16, "the CTAs of a multicast"));
   const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
-    const std::uint32_t signalled = m.multicast ? c : barrier.cta;
+    // With cta_group::2, of the pair that the destination is in the one that the address names.
+    const std::uint32_t own = m.cta_group == isa::CtaGroup::two ? (c & ~1u) | (barrier.cta & 1) : c;
+    const std::uint32_t signalled = m.multicast ? own : barrier.cta;
     const EventId id = access_event(t, true, Proxy::async, true);
     access(t, id, t.s.ctas[c].shared, to.address, to.address + bytes, Mask{1} << lane);
+    if (tensor) note_tile(t, c, to.address, box);
     Barrier& b = barrier_at(t, signalled, barrier.address);
     b.open.join(issued);
     b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
-    if (tensor) {
+    if (tensor && !box) {
       ++b.copies;
       continue;
     }
-    b.tx -= bytes;
+    b.tx -= box ? box->bytes : bytes;
     complete(t.s, signalled, barrier.address, t.op);
   }
 }
@@ -48,8 +53,11 @@ void Machine::copy_in(Turn& t, int lane) {
 // Out of shared memory: a read, done when its group is waited for.
 void Machine::copy_out(Turn& t, int lane) {
   const auto from = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
-  const std::uint32_t bytes =
-      is_tensor(t.op.opcode) ? looked_at : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+  const bool tensor = is_tensor(t.op.opcode);
+  const auto box = tensor ? box_of(program_.facts, program_.shape.maps, t.op, t.op.arg(0)) : std::nullopt;
+  const std::uint32_t bytes = box      ? box->shared_bytes
+                              : tensor ? looked_at
+                                       : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
   const EventId id = access_event(t, false, Proxy::async, true);
   access(t, id, t.cta.shared, from.address, from.address + bytes, Mask{1} << lane);
   t.warp.copies[lane].open.add(id);

@@ -206,6 +206,8 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     out.put(cta.shared);
     for (const Intervals& block : cta.tensor) out.put(block);
     for (const auto& [at, a] : cta.allocations) out.put(at), out.put(a.columns);
+    out.put(cta.tiles);
+    for (const auto& [at, sum] : cta.sums) out.put(at), sum.each([&](std::uint64_t v) { out.put(v); });
     for (const auto& [at, stored] : cta.stored)
       for (const auto& [bytes, t] : stored) out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
   }

@@ -24,13 +24,19 @@ Machine::Machine(const Program& program)
       assumptions_(terms_, evaluator_) {}
 
 void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
-  if (!v.broken()) return;
-  if (told_.contains({&op, v.rule})) return;
-  if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", &op};
+  Breach b{v, &op, earlier, std::move(got)};
+  breach(std::move(b));
+}
+
+void Machine::breach(Breach b) {
+  if (!b.verdict.broken() || told_.contains({b.operation, b.verdict.rule})) return;
+  if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
   const auto example = state_ ? this->example(*state_) : Assumptions::Example{};
-  if (!example) throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", &op};
-  told_.emplace(&op, v.rule);
-  breaches_.push_back({v, &op, earlier, std::move(got), text(*example)});
+  if (!example)
+    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", b.operation};
+  told_.emplace(b.operation, b.verdict.rule);
+  b.example = text(*example);
+  breaches_.push_back(std::move(b));
 }
 
 void Machine::assume(State& s, TermId predicate, bool holds) {

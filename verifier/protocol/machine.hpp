@@ -13,9 +13,11 @@
 
 #include "ptx/rules/verdict.hpp"
 #include "verifier/footprint.hpp"
+#include "verifier/mma.hpp"
 #include "verifier/protocol/assumptions.hpp"
 #include "verifier/protocol/program.hpp"
 #include "verifier/protocol/shadow.hpp"
+#include "verifier/protocol/tiles.hpp"
 
 namespace kiln::verifier::protocol {
 
@@ -34,7 +36,9 @@ struct Breach {
   const ir::Operation* operation = nullptr;
   const ir::Operation* earlier = nullptr;  // the other access or operation
   std::string got{};
-  std::string example{};  // "n = 3 and stages = 4": under which it happens
+  std::string example{};                       // "n = 3 and stages = 4": under which it happens
+  const char* what = "the other one is here";  // what `earlier` is
+  std::string repair{};
 };
 
 /// Thrown where a run cannot be followed.
@@ -43,7 +47,7 @@ struct Unfollowed {
   const ir::Operation* operation = nullptr;
 };
 
-/// Bytes that are looked at of what does not say how large it is: the front of a tensor copy's box or of an operand.
+/// Bytes that are looked at where it is not known how many there are: the front of a box or of an operand.
 inline constexpr std::uint32_t looked_at = 16;
 
 class Machine {
@@ -160,6 +164,13 @@ class Machine {
   void copy_out(Turn&, int lane);
   void wait_for_groups(Turn&);
   bool settle_copies(State&);
+  // operands.cpp
+  std::optional<KnownOperand> known_operand(const Turn&, const MmaOperands&, bool is_a);
+  EventId read_operand(Turn&, std::uint32_t cta, const ir::Argument& descriptor, const std::optional<KnownOperand>&);
+  void judge_tiles(Turn&, std::uint32_t cta, const MmaOperands&, const std::optional<KnownOperand>& a,
+                   const std::optional<KnownOperand>& b);
+  void note_tile(Turn&, std::uint32_t cta, std::uint32_t address, const std::optional<Box>&);
+  void forget_tiles(State&, const Intervals&, std::uint32_t first, std::uint32_t end);
   // tensor.cpp
   Status tensor(Turn&);
   void allocate(Turn&);
@@ -171,6 +182,7 @@ class Machine {
 
   void breach(const rules::Verdict&, const ir::Operation&, const ir::Operation* earlier = nullptr,
               std::string got = {});
+  void breach(Breach);
 
   const Program& program_;
   const ir::Code& code_;
@@ -185,6 +197,7 @@ class Machine {
   std::set<flow::TermId> fresh_{};
   std::map<flow::TermId, std::uint32_t> parameters_{};  // by their addresses
   std::uint64_t steps_ = 0;
+  TileJudge tiles_{};
   bool is_guess_ = false;  // what is being judged may not happen
 };
 

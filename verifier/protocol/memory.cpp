@@ -77,6 +77,7 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
 
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
   const Event later = t.s.events[id];
+  if (later.writes && later.proxy != Proxy::tensor) forget_tiles(t.s, memory, first, end);
   for_cells(memory, first, end, [&](Cell& c) {
     // A write that threads have read was there for them; that they had to fence it for a copy is no more than a note.
     const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {

@@ -10,14 +10,16 @@
 
 #include "ptx/flow/demand.hpp"
 #include "verifier/facts.hpp"
+#include "verifier/protocol/boxes.hpp"
 
 namespace kiln::verifier::protocol {
 
-/// What a launch says: how large the grid, the CTA and the cluster are, zeros where it does not, and bytes of
-/// parameters by parameter and offset.
+/// What a launch says: how large the grid, the CTA and the cluster are, zeros where it does not, bytes of parameters by
+/// parameter and offset, and tensor maps among them.
 struct Shape {
   std::array<std::uint32_t, 3> grid{}, cta{}, cluster{};
   std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
+  GivenMaps maps{};
 };
 
 /// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and

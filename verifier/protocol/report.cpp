@@ -41,6 +41,7 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
       std::string text = fmt::format("for phase {} of mbarrier {}: {} of {} arrivals have come", b.phase, name,
                                      b.expected - b.pending, b.expected);
       if (b.tx > 0) text += fmt::format(", {} bytes have not", b.tx);
+      if (b.tx < 0) text += fmt::format(", and {} bytes that nobody expects", -b.tx);
       return text;
     }
     case Wait::Kind::barrier: {
@@ -100,7 +101,8 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     if (says(sink, rules::info(b.verdict.rule).slug, where)) continue;
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);
-    if (b.earlier) d.notes.push_back({"the other one is here", program.code.where(*b.earlier)});
+    if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
+    if (!b.repair.empty()) d.notes.push_back({b.repair, {}});
   }
   if (e.deadlock) {
     const diag::Where where = program.code.where(*e.deadlock);

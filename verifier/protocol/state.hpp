@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/tile/accumulation.hpp"
 #include "verifier/protocol/domain.hpp"
 #include "verifier/protocol/events.hpp"
 #include "verifier/protocol/words.hpp"
@@ -127,8 +128,10 @@ struct Cta {
   std::map<std::uint32_t, NamedBarrier> barriers{};
   std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
   Intervals shared{};
-  std::vector<Intervals> tensor{};                    // by block of 16 lanes: columns
-  std::map<std::uint32_t, Allocation> allocations{};  // by first column
+  std::vector<Intervals> tensor{};                     // by block of 16 lanes: columns
+  std::map<std::uint32_t, Allocation> allocations{};   // by first column
+  std::uint32_t tiles = 0;                             // in shared memory: a TileSet
+  std::map<std::uint32_t, tile::Accumulation> sums{};  // by the address of D
 };
 
 struct State {

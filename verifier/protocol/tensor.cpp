@@ -57,23 +57,18 @@ void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footpri
 void Machine::multiply(Turn& t) {
   const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
-  std::vector<const ir::Argument*> descriptors;
-  if (const auto mma = mma_operands(t.op)) {
-    if (!mma->form.a_in_tmem) descriptors.push_back(&mma->a);
-    descriptors.push_back(&mma->b);
-  } else if (t.op.opcode == Opcode::tcgen05_cp) {
-    descriptors.push_back(&t.op.arg(1));
-  }
+  const auto mma = mma_operands(t.op);
+  const auto a = mma ? known_operand(t, *mma, true) : std::nullopt,
+             b = mma ? known_operand(t, *mma, false) : std::nullopt;
   const std::vector<Footprint> prints = footprints(program_.facts, t.op);
   for (std::uint32_t k = 0; k < members; ++k) {
     const std::uint32_t cta = t.cta_index ^ k;
-    for (const ir::Argument* d : descriptors) {
-      const auto bits = terms_.bits(read(t, *d, t.leader(), 64));
-      if (!bits.knows(0x3FFF)) throw Unfollowed{"the address in a descriptor is not known", &t.op};
-      const std::uint32_t start = isa::unpack_shared(bits.one).start;
-      const EventId id = access_event(t, false, Proxy::async, true);
-      access(t, id, t.s.ctas[cta].shared, start, start + looked_at, t.lanes);
-      queue.add(id);
+    if (mma) {
+      judge_tiles(t, cta, *mma, a, b);
+      if (!mma->form.a_in_tmem) queue.add(read_operand(t, cta, mma->a, a));
+      queue.add(read_operand(t, cta, mma->b, b));
+    } else if (t.op.opcode == Opcode::tcgen05_cp) {
+      queue.add(read_operand(t, cta, t.op.arg(1), std::nullopt));
     }
     for (const Footprint& print : prints) {
       const bool writes = print.role == Footprint::Role::d || print.role == Footprint::Role::copied ||

@@ -1,9 +1,13 @@
 // Tensor copies into shared memory, then MMAs out of it: a kernel of one warp (in each of `ctas` CTAs) whose data is
-// all zeros, so that nothing but the layouts can tell right from wrong.
+// all zeros, so that nothing but the layouts can tell right from wrong. The verifier, which runs nothing, must say of
+// the tiles what the simulator says.
 #pragma once
+
+#include <set>
 
 #include "ptx/isa/shared_descriptor.hpp"
 #include "tests/unit/sim/tiled_map.hpp"
+#include "verifier/explore.hpp"
 
 namespace kiln::test {
 
@@ -30,6 +34,7 @@ struct TileKernel {
 
   std::string text() const;
   Run run() const;
+  void check_explored(const Run&, const launch::Contract&) const;
 };
 
 inline std::string TileKernel::text() const {
@@ -80,6 +85,26 @@ WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0; @!%p2 bra WAIT;
          "tcgen05.dealloc" + group + ".sync.aligned.b32 %r6, 128;\nret;\n}\n";
 }
 
+// What is said about tiles: the rule, the place, and what was found but for addresses, which are not the same.
+inline std::string said_of_tiles(const diag::Sink& sink) {
+  std::set<std::string> all;
+  for (const diag::Diagnostic& d : sink.all())
+    if (d.slug == "tcgen05-sdesc-tile" || d.slug == "tcgen05-sdesc-advance")
+      all.insert(d.slug + " at " + std::to_string(d.where.place.begin) + ": " +
+                 d.message.substr(0, d.message.find("0x")));
+  std::string out;
+  for (const std::string& one : all) out += one + "\n";
+  return out;
+}
+
+inline void TileKernel::check_explored(const Run& r, const launch::Contract& c) const {
+  diag::Sink sink;
+  const ir::Module module = parse::parse(std::make_shared<const diag::Source>("test.ptx", text()), sink);
+  verifier::explore(module, sink, &c);
+  CHECK_MESSAGE(!sink.incomplete(), diag::render_text(sink));
+  CHECK(said_of_tiles(sink) == said_of_tiles(r.sink));
+}
+
 inline Run TileKernel::run() const {
   launch::Contract c;
   c.buffers = {buffer("A", 65536), buffer("B", 65536)};
@@ -91,7 +116,9 @@ inline Run TileKernel::run() const {
   l.dynamic_smem = bytes;
   l.params = {map("A"), map("B")};
   c.launches = {l};
-  return kiln::test::run(text(), c);
+  Run r = kiln::test::run(text(), c);
+  check_explored(r, c);
+  return r;
 }
 
 }  // namespace kiln::test

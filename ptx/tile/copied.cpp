@@ -1,25 +1,8 @@
-#include "sim/tile/copied.hpp"
+#include "ptx/tile/copied.hpp"
 
 #include <algorithm>
 
-#include "sim/tma.hpp"
-
-namespace kiln::sim {
-
-Tile Tile::of(const ir::Operation& operation, const Box& box, std::uint32_t address) {
-  Tile t;
-  t.operation = &operation;
-  t.swizzle = box.swizzle();
-  t.address = address;
-  t.pitch = box.row_pitch();
-  t.pieces = box.shared_row_bytes() / piece;
-  t.rows = box.rows();
-  t.extents.fill(1);
-  t.extents[0] = t.rows;
-  if (box.map.pixels || box.picks_rows()) return t;
-  for (int d = 1; d < box.map.rank; ++d) t.extents[std::size_t(d - 1)] = box.extent(d);
-  return t;
-}
+namespace kiln::tile {
 
 Tile::At Tile::find(std::uint32_t shared) const {
   const std::uint32_t offset = isa::swizzled(swizzle, shared) - address;
@@ -48,4 +31,4 @@ void CopiedTiles::forget(std::uint64_t address, std::uint64_t bytes) {
   for (std::size_t k = address / Tile::piece; k <= last; ++k) set(tags_[k], 0);
 }
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

@@ -1,8 +1,8 @@
-#include "sim/tile/right.hpp"
+#include "ptx/tile/right.hpp"
 
 #include <algorithm>
 
-namespace kiln::sim {
+namespace kiln::tile {
 namespace {
 
 using u32 = std::uint32_t;
@@ -57,4 +57,4 @@ void RightOperands::add(const SharedOperand& o, const CopiedTiles& tiles, const 
   known_.push_back(std::move(k));
 }
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

@@ -1,11 +1,11 @@
-#include "sim/tile/operand.hpp"
+#include "ptx/tile/operand.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-namespace kiln::sim {
+namespace kiln::tile {
 namespace {
 
 using isa::Major;
@@ -241,4 +241,4 @@ std::string TileOperand::stride_repair(const char* stride, std::uint32_t given, 
   return fmt::format("repair: a {} dimension byte offset of {}, not {}", stride, right, given);
 }
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "ptx/rules/shared_tile.hpp"
-#include "sim/tensor_operands.hpp"
-#include "sim/tile/copied.hpp"
+#include "ptx/tile/copied.hpp"
 
-namespace kiln::sim {
+namespace kiln::tile {
 
 class TileOperand {
  public:
@@ -74,4 +73,4 @@ class TileOperand {
   std::vector<Place> places_{};
 };
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

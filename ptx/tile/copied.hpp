@@ -9,20 +9,24 @@
 #include <vector>
 
 #include "ptx/isa/tma.hpp"
-#include "sim/observer.hpp"
+#include "ptx/tile/shared_operand.hpp"
 
-namespace kiln::sim {
+namespace kiln::ir {
+struct Operation;
+}
 
-struct Box;
+namespace kiln::tile {
 
 /// A box of a tensor as it lies in the shared memory of a CTA: rows of 16-byte pieces.
 struct Tile {
-  static constexpr std::uint32_t piece = 16;
+  static constexpr std::uint32_t piece = piece_bytes;
   static constexpr int dims = isa::tma_max_rank - 1;
   /// Where something lies in the box: its piece of a row, the row, and that along the box's dimensions 1 and up.
   struct At {
     std::uint32_t piece = 0, row = 0;
     std::array<std::uint32_t, dims> along{};
+
+    bool operator==(const At&) const = default;
   };
 
   const ir::Operation* operation = nullptr;
@@ -34,7 +38,6 @@ struct Tile {
   std::array<std::uint32_t, dims> extents{};  // rows along each dimension
   bool whole = true;                          // nothing else has been written to it
 
-  static Tile of(const ir::Operation& operation, const Box& box, std::uint32_t address);
   bool same_shape(const Tile& o) const {
     return swizzle == o.swizzle && pitch == o.pitch && pieces == o.pieces && extents == o.extents;
   }
@@ -73,4 +76,4 @@ class CopiedTiles {
   std::vector<Tile> tiles_;
 };
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "sim/tile/operand.hpp"
+#include "ptx/tile/operand.hpp"
 
-namespace kiln::sim {
+namespace kiln::tile {
 
 class RightOperands {
  public:
@@ -30,4 +30,4 @@ class RightOperands {
   std::vector<Known> known_;
 };
 
-}  // namespace kiln::sim
+}  // namespace kiln::tile

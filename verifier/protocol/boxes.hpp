@@ -1,0 +1,34 @@
+// Boxes of tensor maps: what a tensor copy brings, as far as a launch says it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "launch/tensor_map.hpp"
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/tile/copied.hpp"
+#include "verifier/facts.hpp"
+
+namespace kiln::verifier::protocol {
+
+/// Tensor maps by parameter and the byte within it.
+using GivenMaps = std::vector<std::map<std::uint32_t, launch::TensorMap>>;
+
+/// The box of a tensor copy.
+struct Box {
+  tile::Tile layout{};             // as if it were copied to address 0
+  std::uint32_t bytes = 0;         // that an mbarrier counts
+  std::uint32_t shared_bytes = 0;  // from the first byte in shared memory to the last
+};
+
+/// The box that a map says for copies of a mode and rank; nothing where the copy itself has a part in it (halos) or the
+/// two do not fit.
+std::optional<Box> box_of(const launch::TensorMap&, isa::TensorMode, int rank);
+
+/// The box of a tensor copy or reduction, `tensor` being its operand; nothing where its map is not a parameter that
+/// the launch gives.
+std::optional<Box> box_of(const Facts&, const GivenMaps&, const ir::Operation&, const ir::Argument& tensor);
+
+}  // namespace kiln::verifier::protocol
