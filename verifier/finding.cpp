@@ -53,7 +53,9 @@ std::string print(const rules::Verdict& v) {
     case Rule::race_async:
     case Rule::race_tmem:
     case Rule::mbarrier_lapped:
-    case Rule::proxy_fence: return {};
+    case Rule::proxy_fence:
+    case Rule::proxy_fence_read:
+    case Rule::tcgen05_fence: return {};
     default: return std::to_string(v.given);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/proxy_fence.hpp"
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/order.hpp"
@@ -225,11 +226,9 @@ void RaceDetector::fence_proxy(const Agent& a, const ir::Operation& op) {
     w.fence(which, a.lanes);
     w.change(a.lanes, [&](Mask, Knowledge& k) { (k.seen.*clock).join(k.seen.happened); });
   };
-  const bool is_async = m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic;
-  const bool any_space = m.spaces.count == 0 && m.sync_restrict == isa::SyncRestrict::none;
-  if (is_async && (any_space || isa::is_shared(m.space()) || m.sync_restrict != isa::SyncRestrict::none))
-    fence(OwnFence::shared, &Message::fenced_shared);
-  if (is_async && (any_space || m.space() == isa::Space::global)) {
+  const isa::AsyncFence async = isa::async_fence(m);
+  if (async.shared) fence(OwnFence::shared, &Message::fenced_shared);
+  if (async.global) {
     fence(OwnFence::global, &Message::fenced_global);
     w.change(a.lanes, [](Mask, Knowledge& k) {
       for (const auto& [cluster, clock] : k.seen.foreign) k.seen.foreign_fenced[cluster].join(clock);

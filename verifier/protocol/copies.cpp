@@ -39,6 +39,7 @@ void Machine::copy_in(Turn& t, int lane) {
     access(t, id, t.s.ctas[c].shared, to.address, to.address + bytes, Mask{1} << lane);
     if (tensor) note_tile(t, c, to.address, box);
     Barrier& b = barrier_at(t, signalled, barrier.address);
+    check_init(t, b, true);
     b.open.join(issued);
     b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
     if (tensor && !box) {

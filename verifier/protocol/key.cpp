@@ -22,13 +22,17 @@ void each_holder(State& s, F f) {
     };
     memory(cta.shared);
     for (Intervals& block : cta.tensor) memory(block);
-    for (auto& [at, b] : cta.mbarriers) f(b.completed), f(b.before);
+    f(cta.started);
+    for (auto& [at, b] : cta.mbarriers) {
+      f(b.completed), f(b.before), f(b.init);
+      for (EventId& e : b.users) f(e);
+    }
   }
 }
 
 template <class F>
 void each_set(State& s, F f) {
-  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before); };
+  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met); };
   for (Cta& cta : s.ctas) {
     for (auto& [at, b] : cta.mbarriers) clock(b.open), clock(b.published), f(b.observers);
     for (auto& [id, b] : cta.barriers) clock(b.open), clock(b.published);
@@ -199,8 +203,11 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     for (const auto& [at, b] : cta.mbarriers) {
       out.put(at), out.put(b.phase & 1), out.put(b.expected), out.put(b.pending), out.put(std::uint64_t(b.tx));
       out.put(b.copies), out.put(b.open), out.put(b.published), out.put(b.completed), out.put(b.before),
-          out.put(b.observers);
+          out.put(b.observers), out.put(b.init);
+      for (const EventId e : b.users) out.put(e);
+      out.put(0);
     }
+    out.put(cta.started), out.put(cta.exited), out.put(cta.frees);
     for (const auto& [id, b] : cta.barriers)
       out.put(id), out.put(b.generation & 1), out.put(b.arrived), out.put(b.open), out.put(b.published);
     out.put(cta.shared);

@@ -84,6 +84,7 @@ State Machine::start() {
       cta.warps[std::size_t(w)].groups.emplace_back();
     }
   }
+  start_ctas(s);
   return s;
 }
 
@@ -137,6 +138,8 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     if (at >= code_.operations.size()) {
       warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
       moved = true;
+      const auto is_gone = [](const Warp& w) { return w.fragments.empty(); };
+      if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) exit_cta(s, cta_index);
       continue;
     }
     next->wait = {};

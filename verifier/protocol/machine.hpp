@@ -171,9 +171,18 @@ class Machine {
                    const std::optional<KnownOperand>& b);
   void note_tile(Turn&, std::uint32_t cta, std::uint32_t address, const std::optional<Box>&);
   void forget_tiles(State&, const Intervals&, std::uint32_t first, std::uint32_t end);
+  // lifecycle.cpp
+  static void start_ctas(State&);
+  void use_remote(const Turn&, std::uint32_t cta);
+  void use_memory(const Turn&, const Intervals&);
+  EventId note_arrival(Turn&, std::uint32_t cta, std::uint32_t address, Mask lanes, bool is_async);
+  void check_init(const Turn&, const Barrier&, bool is_async);
+  static void publish(Turn&);
+  void exit_cta(State&, std::uint32_t cta);
   // tensor.cpp
   Status tensor(Turn&);
   void allocate(Turn&);
+  void deallocate(Turn&);
   void multiply(Turn&);
   void commit(Turn&);
   void touch_tensor(Turn&, EventId, std::uint32_t cta, const Footprint&);

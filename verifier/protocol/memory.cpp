@@ -50,6 +50,9 @@ EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) 
 rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {
   const Event& earlier = t.s.events[e.event];
   if (!earlier.writes && !later.writes) return rules::legal;
+  // The CTAs of a pair free their columns together.
+  const bool frees = earlier.operation->opcode == Opcode::tcgen05_dealloc;
+  if (frees && later.operation->opcode == Opcode::tcgen05_dealloc) return rules::legal;
   // Threads that one instruction lets store to one place are taken to store the same.
   if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
   const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
@@ -68,15 +71,16 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
   const bool own = same_warp && (e.lanes & ~lanes) == 0;
   const bool known = knows(t, e.event) || (own && (!copied || knows_own(t, e)));
   if (!known) return copied ? rules::race_async(false) : rules::race(false);
-  if (later.proxy == Proxy::generic || !earlier.writes) return rules::legal;
+  if (later.proxy == Proxy::generic) return rules::legal;
   const bool fenced = all_have(t, &Clock::fenced, e.event) ||
                       std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                                   [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
-  return rules::proxy_fence(fenced);
+  return earlier.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced);
 }
 
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
   const Event later = t.s.events[id];
+  use_memory(t, memory);
   if (later.writes && later.proxy != Proxy::tensor) forget_tiles(t.s, memory, first, end);
   for_cells(memory, first, end, [&](Cell& c) {
     // A write that threads have read was there for them; that they had to fence it for a copy is no more than a note.

@@ -110,6 +110,7 @@ bool is_protocol(const ir::Operation& op) {
   switch (op.opcode) {
     case Opcode::bar_warp_sync:
     case Opcode::fence_proxy:
+    case Opcode::fence_mbarrier_init:
     case Opcode::membar_proxy:
     case Opcode::exit:
     case Opcode::ret: return true;

@@ -109,6 +109,8 @@ struct Barrier {
   EventId completed = 0, before = 0;  // the latest completion and the one before; 0: none yet
   std::uint32_t copies = 0;           // of unknown size, in the current phase
   EventSet observers{};               // observations of the latest completed phase
+  EventId init = 0;
+  std::vector<EventId> users{};  // arrivals from other CTAs, the latest of each thread and instruction
   const ir::Operation* last = nullptr;
 };
 
@@ -123,6 +125,9 @@ struct Allocation {
 };
 
 struct Cta {
+  EventId started = 0;  // 0: it is the only one
+  bool exited = false;
+  std::uint32_t frees = 0;  // tcgen05.dealloc so far
   std::vector<Warp> warps{};
   std::map<std::uint32_t, Barrier> mbarriers{};
   std::map<std::uint32_t, NamedBarrier> barriers{};

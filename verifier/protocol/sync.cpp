@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/isa/proxy_fence.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/barrier_object.hpp"
@@ -23,7 +24,10 @@ Machine::Status Machine::synchronise(Turn& t) {
   switch (t.op.opcode) {
     case Opcode::bar_warp_sync: return warp_barrier(t);
     case Opcode::fence_proxy:
-    case Opcode::membar_proxy: fence(t.warp, t.lanes); return Status::next;
+    case Opcode::membar_proxy:
+      if (isa::async_fence(t.op.modifiers).shared) fence(t.warp, t.lanes);
+      return Status::next;
+    case Opcode::fence_mbarrier_init: publish(t); return Status::next;
     default: touch_shared(t); return Status::next;
   }
 }
@@ -42,6 +46,7 @@ Machine::Status Machine::cluster_barrier(Turn& t) {
   if (!waits) {
     const Clock clock = released(t.warp, t.lanes);
     b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+    b.open.met.join(clock.seen);
     t.f.cluster_token = b.generation;
     b.arrived += std::uint32_t(std::popcount(t.lanes));
     if (b.arrived >= std::uint32_t(program_.threads) * program_.ctas) {
@@ -154,6 +159,7 @@ Machine::Status Machine::wait(Turn& t) {
     return Status::blocked;
   }
   t.f.spun = passes ? Program::no_slot : t.at;
+  if (passes) check_init(t, b, false);
   if (passes && b.phase > 0) {
     acquire(t.warp, t.lanes, b.published);
     const EventId seen = add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes});
@@ -173,10 +179,15 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
     case Opcode::mbarrier_init: {
       Barrier b;
       b.expected = b.pending = std::uint32_t(last("the count of an mbarrier"));
+      b.init = add_event(t.s, {&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
+      learn(t.warp, Mask{1} << lane, b.init);
       t.s.ctas[p.cta].mbarriers[p.address] = b;
       return;
     }
     case Opcode::mbarrier_inval: t.s.ctas[p.cta].mbarriers.erase(p.address); return;
+    default: check_init(t, barrier_at(t, p.cta, p.address), false);
+  }
+  switch (t.op.opcode) {
     case Opcode::mbarrier_expect_tx: barrier_at(t, p.cta, p.address).tx += std::int64_t(last("expected bytes")); return;
     case Opcode::mbarrier_complete_tx:
       barrier_at(t, p.cta, p.address).tx -= std::int64_t(last("completed bytes"));
@@ -189,8 +200,14 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
   else if (&object != &t.op.arguments.back())
     count = std::uint32_t(last("the count of an arrival"));
   if (t.op.opcode == Opcode::mbarrier_arrive_drop) barrier_at(t, p.cta, p.address).expected -= count;
-  const EventId end =
-      arrive(t, p.cta, p.address, count, m.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+  const bool relaxed = m.semantics == isa::Semantics::relaxed;
+  Clock released = relaxed ? clock.relaxed() : clock;
+  if (const EventId use = note_arrival(t, p.cta, p.address, Mask{1} << lane, false)) {
+    breach(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr, ".cta scope, the default");
+    learn(t.warp, Mask{1} << lane, use);
+    if (!relaxed) released.seen.add(use);
+  }
+  const EventId end = arrive(t, p.cta, p.address, count, released);
   if (end) came_before(t.warp, Mask{1} << lane, end);
 }
 

@@ -31,12 +31,32 @@ void Machine::allocate(Turn& t) {
     t.f.wait = {Wait::Kind::lanes, 0, 0, 0, 0};
     throw Unfollowed{"an allocation that waits for another to be freed", &t.op};
   }
+  if (is_pair(t.op) && t.s.ctas.size() > 1) use_remote(t, t.cta_index ^ 1);
   t.cta.allocations[first] = {columns, &t.op};
+  // Columns are given out when everything done to them before is over.
+  for (Intervals& block : t.cta.tensor)
+    for_cells(block, first, first + columns, [](Cell& c) { c.writers.clear(), c.readers.clear(); });
   const auto to = place(t, t.op.arg(0), t.leader(), isa::Space::shared_cta);
   const EventId id = access_event(t, true, Proxy::generic, false);
   access(t, id, t.cta.shared, to.address, to.address + 4, t.lanes);
   learn(t.warp, t.lanes, id);
   t.cta.stored[to.address] = {{4, terms_.constant(first, 32)}};
+}
+
+// Freeing columns is a write to all of them, and stays one for those who come later; a pair frees those of both, each
+// CTA at its own dealloc or the other's.
+void Machine::deallocate(Turn& t) {
+  const auto first = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "what is freed") & column_mask);
+  const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
+  const EventId id = access_event(t, true, Proxy::tensor, false);
+  for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
+  t.cta.allocations.erase(first);
+  ++t.cta.frees;
+  if (!is_pair(t.op) || t.s.ctas.size() < 2) return;
+  Cta& peer = t.s.ctas[t.cta_index ^ 1];
+  // What the peer has freed before is nobody's any more.
+  if (peer.frees >= t.cta.frees) return;
+  for (Intervals& block : peer.tensor) access(t, id, block, first, first + columns, t.lanes);
 }
 
 void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footprint& print) {
@@ -89,9 +109,13 @@ void Machine::commit(Turn& t) {
   if (t.op.modifiers.multicast) ctas = std::uint32_t(number(t, t.op.arg(1), l, 16, "the CTAs of a commit"));
   EventSet& brought = t.warp.brought[l];
   clock.before.join(brought);
-  for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c)
-    if (ctas >> c & 1)
-      if (const EventId end = arrive(t, c, p.address, 1, clock)) brought.add(end);
+  for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
+    if (!(ctas >> c & 1)) continue;
+    check_init(t, barrier_at(t, c, p.address), true);
+    Clock released = clock;
+    if (const EventId use = note_arrival(t, c, p.address, Mask{1} << l, true)) released.seen.add(use);
+    if (const EventId end = arrive(t, c, p.address, 1, released)) brought.add(end);
+  }
 }
 
 // ld and st by a warp.
@@ -124,15 +148,7 @@ Machine::Status Machine::tensor(Turn& t) {
   if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
   switch (t.op.opcode) {
     case Opcode::tcgen05_alloc: allocate(t); break;
-    case Opcode::tcgen05_dealloc: {
-      const auto first = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "what is freed") & column_mask);
-      const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
-      const EventId id = access_event(t, true, Proxy::tensor, false);
-      for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
-      for (Intervals& block : t.cta.tensor) block.clear();
-      t.cta.allocations.erase(first);
-      break;
-    }
+    case Opcode::tcgen05_dealloc: deallocate(t); break;
     case Opcode::tcgen05_commit: commit(t); break;
     case Opcode::tcgen05_ld:
     case Opcode::tcgen05_ld_red:
