@@ -47,16 +47,19 @@ class EventSet {
 /// What a thread knows to have happened, what of it lies before a proxy fence that it knows of, and what comes before
 /// in time whether or not it may be relied on: the end of a copy comes behind all that came before its issue. Then what
 /// relaxed operations hand on too: initialisations that were published and CTAs that have started, and what somebody
-/// had seen who met others at a relaxed cluster barrier.
+/// had seen who met others at a relaxed cluster barrier. `tensor`: what of it tcgen05.fence has put in order for
+/// operations on tensor memory.
 struct Clock {
   EventSet seen{};
   EventSet fenced{};
   EventSet before{};
   EventSet published{};
   EventSet met{};
+  EventSet tensor{};
 
   void join(const Clock& o) {
     seen.join(o.seen), fenced.join(o.fenced), before.join(o.before), published.join(o.published), met.join(o.met);
+    tensor.join(o.tensor);
   }
   /// What is left of it where nothing is released.
   Clock relaxed() const {

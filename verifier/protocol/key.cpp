@@ -32,12 +32,12 @@ void each_holder(State& s, F f) {
 
 template <class F>
 void each_set(State& s, F f) {
-  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met); };
+  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor); };
   for (Cta& cta : s.ctas) {
     for (auto& [at, b] : cta.mbarriers) clock(b.open), clock(b.published), f(b.observers);
     for (auto& [id, b] : cta.barriers) clock(b.open), clock(b.published);
     for (Warp& w : cta.warps) {
-      for (Group& g : w.groups) clock(g.clock);
+      for (Group& g : w.groups) clock(g.clock), f(g.tensor_fenced), f(g.tensor_arrived);
       const auto copies = [&](CopyGroups& c) {
         f(c.open);
         for (EventSet& e : c.committed) f(e);
@@ -170,7 +170,8 @@ class Registers {
 };
 
 void put(Writer& out, const Warp& w) {
-  for (const Group& g : w.groups) out.put(g.lanes), out.put(g.clock);
+  for (const Group& g : w.groups)
+    out.put(g.lanes), out.put(g.clock), out.put(g.tensor_fenced), out.put(g.tensor_arrived);
   out.put(0);
   for (const Part& p : w.parts) out.put(p.event + 1), out.put(p.lanes), out.put(p.fenced);
   out.put(0);

@@ -6,7 +6,7 @@
 namespace kiln::verifier::protocol {
 namespace {
 
-// Calls f(Clock&) for every group of lanes within `lanes`, groups cut to fit.
+// Calls f(Group&) for every group of lanes within `lanes`, groups cut to fit.
 template <class F>
 void for_groups(Warp& w, Mask lanes, F f) {
   for (std::size_t k = 0; k < w.groups.size(); ++k) {
@@ -18,7 +18,7 @@ void for_groups(Warp& w, Mask lanes, F f) {
       w.groups[k].lanes = inside;
       w.groups.push_back(std::move(rest));
     }
-    f(w.groups[k].clock);
+    f(w.groups[k]);
   }
 }
 
@@ -30,12 +30,12 @@ EventId Machine::add_event(State& s, Event e) {
 }
 
 void Machine::learn(Warp& w, Mask lanes, EventId e) {
-  for_groups(w, lanes, [&](Clock& c) { c.seen.add(e), c.before.add(e); });
+  for_groups(w, lanes, [&](Group& g) { g.clock.seen.add(e), g.clock.before.add(e); });
 }
 
 // What is over before anything that the lanes do from now on, though they may not rely on it.
 void Machine::came_before(Warp& w, Mask lanes, EventId e) {
-  for_groups(w, lanes, [&](Clock& c) { c.before.add(e); });
+  for_groups(w, lanes, [&](Group& g) { g.clock.before.add(e); });
 }
 
 // What lanes that make an access know of it: one lane all of it, of several each its own part.
@@ -48,7 +48,7 @@ void Machine::made(Warp& w, Mask lanes, EventId e) {
 
 Clock Machine::released(Warp& w, Mask lanes) {
   Clock out;
-  for_groups(w, lanes, [&](Clock& c) { out.join(c); });
+  for_groups(w, lanes, [&](Group& g) { out.join(g.clock), out.tensor.join(g.tensor_fenced); });
   for (const Part& p : w.parts) {
     if ((p.lanes & ~lanes) == 0) out.seen.add(p.event), out.before.add(p.event);
     if ((p.lanes & ~p.fenced) == 0) out.fenced.add(p.event);
@@ -57,7 +57,13 @@ Clock Machine::released(Warp& w, Mask lanes) {
 }
 
 void Machine::acquire(Warp& w, Mask lanes, const Clock& clock) {
-  for_groups(w, lanes, [&](Clock& c) { c.join(clock); });
+  // What was put in order for somebody else is in order here only behind a fence of one's own.
+  for_groups(w, lanes, [&](Group& g) {
+    g.tensor_arrived.join(clock.tensor);
+    const EventSet ordered = g.clock.tensor;
+    g.clock.join(clock);
+    g.clock.tensor = ordered;
+  });
   // A part that every lane knows as a whole is one no more.
   std::erase_if(w.parts, [&](const Part& p) {
     return std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) { return g.clock.seen.has(p.event); });
@@ -65,18 +71,29 @@ void Machine::acquire(Warp& w, Mask lanes, const Clock& clock) {
 }
 
 void Machine::fence(Warp& w, Mask lanes) {
-  for_groups(w, lanes, [&](Clock& c) { c.fenced.join(c.seen); });
+  for_groups(w, lanes, [&](Group& g) { g.clock.fenced.join(g.clock.seen); });
   for (Part& p : w.parts) p.fenced |= p.lanes & lanes;
+}
+
+void Machine::tensor_fence(Warp& w, Mask lanes, bool is_before) {
+  for_groups(w, lanes, [&](Group& g) {
+    if (is_before)
+      g.tensor_fenced.join(g.clock.seen);
+    else
+      g.clock.tensor.join(g.tensor_arrived);
+  });
 }
 
 // Lanes that meet know the same from then on.
 void Machine::meet(Warp& w, Mask lanes) {
   const Clock all = released(w, lanes);
   acquire(w, lanes, all);
+  Group met;
+  for_groups(w, lanes,
+             [&](Group& g) { met.tensor_fenced.join(g.tensor_fenced), met.tensor_arrived.join(g.tensor_arrived); });
   std::vector<Group> rest;
   for (Group& g : w.groups)
     if (g.lanes & ~lanes) rest.push_back(std::move(g));
-  Group met;
   met.lanes = lanes;
   met.clock = all;
   rest.push_back(std::move(met));

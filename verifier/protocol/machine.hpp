@@ -138,6 +138,7 @@ class Machine {
   static Clock released(Warp&, Mask lanes);
   static void acquire(Warp&, Mask lanes, const Clock&);
   static void fence(Warp&, Mask lanes);
+  static void tensor_fence(Warp&, Mask lanes, bool is_before);
   static void meet(Warp&, Mask lanes);
   static bool all_have(const Turn&, EventSet Clock::*, EventId);
   static bool knows(const Turn& t, EventId e) { return all_have(t, &Clock::seen, e); }
@@ -154,6 +155,7 @@ class Machine {
   EventId access_event(Turn&, bool writes, Proxy, bool is_async);
   void access(Turn&, EventId, Intervals&, std::uint32_t first, std::uint32_t end, Mask lanes);
   rules::Verdict judge(const Turn&, const Toucher& earlier, Mask lanes, const Event& later) const;
+  rules::Verdict judge_tensor_fence(const Turn&, const Toucher& earlier, const Event& later) const;
 
   // copies.cpp
   Status copy(Turn&);

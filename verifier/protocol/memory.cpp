@@ -58,7 +58,7 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
   const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
   const bool copied = earlier.is_async && earlier.proxy == Proxy::generic;
   if (!copied && (earlier.is_async || later.proxy == Proxy::tensor)) {
-    if (knows(t, e.event)) return rules::legal;
+    if (knows(t, e.event)) return judge_tensor_fence(t, e, later);
     if (same_warp && !earlier.is_async && (e.lanes & ~lanes) == 0) return rules::legal;
     if (earlier.proxy == Proxy::tensor && later.proxy == Proxy::tensor) {
       // What one thread gives the tensor core is done in order.
@@ -76,6 +76,15 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
                       std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                                   [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
   return earlier.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced);
+}
+
+// Operations on tensor memory that are known to be over. That tcgen05.dealloc needs the fences too nobody writes.
+rules::Verdict Machine::judge_tensor_fence(const Turn& t, const Toucher& e, const Event& later) const {
+  const Event& earlier = t.s.events[e.event];
+  const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
+  if (earlier.proxy != Proxy::tensor || later.proxy != Proxy::tensor || same_warp) return rules::legal;
+  if (!earlier.is_async || !later.is_async) return rules::legal;
+  return rules::tcgen05_fence(all_have(t, &Clock::tensor, e.event));
 }
 
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {

@@ -99,6 +99,9 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
   for (const Breach& b : e.breaches) {
     const diag::Where where = program.code.where(*b.operation);
     if (says(sink, rules::info(b.verdict.rule).slug, where)) continue;
+    // The missing fence behind a wait has a rule of its own.
+    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::info(rules::Rule::fence_after).slug, where))
+      continue;
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);
     if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});

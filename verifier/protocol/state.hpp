@@ -69,6 +69,8 @@ struct Fragment {
 struct Group {
   Mask lanes = all_lanes;
   Clock clock{};
+  // Of tcgen05: what lies before a fence::before_thread_sync, and what others have told of but no fence::after.
+  EventSet tensor_fenced{}, tensor_arrived{};
 };
 
 /// An event of several lanes of which each knows its own part alone; the lanes that have fenced their part.

@@ -109,6 +109,7 @@ void Machine::commit(Turn& t) {
   if (t.op.modifiers.multicast) ctas = std::uint32_t(number(t, t.op.arg(1), l, 16, "the CTAs of a commit"));
   EventSet& brought = t.warp.brought[l];
   clock.before.join(brought);
+  clock.tensor.join(clock.seen);  // a commit implies tcgen05.fence::before_thread_sync
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
     check_init(t, barrier_at(t, c, p.address), true);
@@ -161,9 +162,11 @@ Machine::Status Machine::tensor(Turn& t) {
       t.warp.stores.each([&](EventId e) { learn(t.warp, t.lanes, e); });
       t.warp.stores = {};
       break;
+    case Opcode::tcgen05_fence_before:
+    case Opcode::tcgen05_fence_after: tensor_fence(t.warp, t.lanes, t.op.opcode == Opcode::tcgen05_fence_before); break;
     default:
       if (rules::is_pipelined(t.op.opcode)) multiply(t);
-      break;  // fences and permits
+      break;  // permits
   }
   return Status::next;
 }

@@ -136,6 +136,37 @@ TEST_CASE("tiles that threads store and a copy reads need the proxy fence, and t
   CHECK(std::count(p.broken.begin(), p.broken.end(), rules::Rule::proxy_fence));
 }
 
+TEST_CASE("tensor memory that other threads have used needs tcgen05.fence on both sides of what tells of it") {
+  const Protocol behind = protocol(with(file("multicast"), "tcgen05.fence::after_thread_sync", "", 2));
+  REQUIRE(behind.broken == std::vector{rules::Rule::tcgen05_fence});
+  CHECK(behind.at.starts_with("tcgen05.ld"));
+  CHECK(behind.against.starts_with("tcgen05.mma"));
+  // Columns that are set to zero before the first MMA.
+  const std::string zeroed = with(file("multicast"), "ld.shared.b32 %tm, [slot]", R"(ld.shared.b32 %tm, [slot];
+  setp.lt.u32 %q, %warp, 4;
+  shl.b32 %at, %warp, 21;
+  add.u32 %at, %tm, %at;
+  mov.b32 %v0, 0;
+  @%q tcgen05.st.sync.aligned.32x32b.x1.b32 [%at], {%v0};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;)");
+  CHECK(protocol(zeroed).is_right());
+  CHECK(protocol(with(zeroed, "tcgen05.wait::st", "")).broken == std::vector{rules::Rule::race_tmem});
+  const Protocol before = protocol(with(zeroed, "tcgen05.fence::before_thread_sync", ""));
+  REQUIRE(before.broken == std::vector{rules::Rule::tcgen05_fence});
+  CHECK(before.at.starts_with("tcgen05.mma"));
+  CHECK(before.against.starts_with("@%q tcgen05.st"));
+}
+
+TEST_CASE("a proxy fence is about the memory that it names") {
+  const std::string ring = file("store_ring");
+  const Protocol p = protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async.global;", 2));
+  CHECK(std::count(p.broken.begin(), p.broken.end(), rules::Rule::proxy_fence));
+  CHECK(protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async;", 2)).is_right());
+}
+
 TEST_CASE("what is not followed is named, and no verdict") {
   const Protocol p = protocol(file("persistent"));
   CHECK_FALSE(p.complete);
