@@ -30,6 +30,7 @@ protocol::Shape shape_of(const launch::Launch& l, const launch::Contract& contra
   protocol::Shape shape;
   shape.grid = {l.grid.x, l.grid.y, l.grid.z};
   shape.cta = {l.block.x, l.block.y, l.block.z};
+  shape.dynamic_shared = l.dynamic_smem;
   shape.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
   for (const launch::Param& p : l.params) add_bytes(p, 0, shape.parameters.emplace_back());
   for (const launch::Param& p : l.params) add_maps(p, 0, contract, shape.maps.emplace_back());

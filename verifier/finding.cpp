@@ -55,7 +55,9 @@ std::string print(const rules::Verdict& v) {
     case Rule::mbarrier_lapped:
     case Rule::proxy_fence:
     case Rule::proxy_fence_read:
-    case Rule::tcgen05_fence: return {};
+    case Rule::tcgen05_fence:
+    case Rule::sdesc_tile:
+    case Rule::sdesc_advance: return {};
     default: return std::to_string(v.given);
   }
 }

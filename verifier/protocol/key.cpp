@@ -208,7 +208,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
       for (const EventId e : b.users) out.put(e);
       out.put(0);
     }
-    out.put(cta.started), out.put(cta.exited), out.put(cta.frees);
+    out.put(cta.started), out.put(cta.exited), out.put(cta.trapped), out.put(cta.frees);
     for (const auto& [id, b] : cta.barriers)
       out.put(id), out.put(b.generation & 1), out.put(b.arrived), out.put(b.open), out.put(b.published);
     out.put(cta.shared);

@@ -5,6 +5,7 @@
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/order.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "verifier/protocol/machine.hpp"
 
 namespace kiln::verifier::protocol {
@@ -117,6 +118,9 @@ void Machine::publish(Turn& t) {
 void Machine::exit_cta(State& s, std::uint32_t index) {
   Cta& cta = s.ctas[index];
   cta.exited = true;
+  if (cta.trapped) return;
+  for (const auto& [at, a] : cta.allocations)
+    breach(rules::step(rules::AllocState{a.columns}, rules::AllocEvent::exit).verdict, *a.operation);
   EventSet known;
   for (Warp& w : cta.warps) known.join(released(w, all_lanes).seen);
   const auto judge = [&](EventId id) {

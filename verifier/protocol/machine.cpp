@@ -280,7 +280,7 @@ Machine::Status Machine::step(Turn& t) {
     case Opcode::bra: return branch(t);
     case Opcode::exit:
     case Opcode::ret: return leave(t);
-    case Opcode::trap: return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
+    case Opcode::trap: t.cta.trapped = true; return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
     case Opcode::brx_idx: return jump_by_table(t);
     case Opcode::call: throw Unfollowed{"calls", &t.op};
     default: break;

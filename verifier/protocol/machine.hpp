@@ -173,6 +173,13 @@ class Machine {
                    const std::optional<KnownOperand>& b);
   void note_tile(Turn&, std::uint32_t cta, std::uint32_t address, const std::optional<Box>&);
   void forget_tiles(State&, const Intervals&, std::uint32_t first, std::uint32_t end);
+  // operand_rules.cpp
+  void check_columns(const Turn&, std::uint32_t cta, std::uint32_t first, std::uint32_t end);
+  void check_lanes(const Turn&, std::uint64_t address);
+  void check_uniform(const Turn&, const ir::Argument&, int width);
+  void check_issuer(const Turn&);
+  void check_descriptor(const Turn&, const MmaOperands&, bool is_a);
+  void check_bounds(const Turn&, const Intervals&, std::uint32_t first, std::uint32_t end);
   // lifecycle.cpp
   static void start_ctas(State&);
   void use_remote(const Turn&, std::uint32_t cta);

@@ -90,6 +90,7 @@ rules::Verdict Machine::judge_tensor_fence(const Turn& t, const Toucher& e, cons
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
   const Event later = t.s.events[id];
   use_memory(t, memory);
+  check_bounds(t, memory, first, end);
   if (later.writes && later.proxy != Proxy::tensor) forget_tiles(t.s, memory, first, end);
   for_cells(memory, first, end, [&](Cell& c) {
     // A write that threads have read was there for them; that they had to fence it for a copy is no more than a note.

@@ -185,6 +185,13 @@ void Program::place_shared() {
   };
   place(false);
   place(true);
+  const auto is_dynamic = [](const ir::Symbol& s) {
+    return isa::is_shared(s.variable->space) && s.variable->linkage == ir::Linkage::external;
+  };
+  if (std::none_of(code.symbols.begin(), code.symbols.end(), is_dynamic))
+    shared_bytes_ = std::uint32_t(end) + shape.dynamic_shared.value_or(0);
+  else if (shape.dynamic_shared)
+    shared_bytes_ = std::uint32_t(end) + *shape.dynamic_shared;
 }
 
 // A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.

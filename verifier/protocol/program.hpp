@@ -20,6 +20,7 @@ struct Shape {
   std::array<std::uint32_t, 3> grid{}, cta{}, cluster{};
   std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
   GivenMaps maps{};
+  std::optional<std::uint32_t> dynamic_shared{};  // bytes
 };
 
 /// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and
@@ -68,6 +69,8 @@ class Program {
   const Family& family_of(std::uint32_t number) const { return kin_.at(number); }
   /// Registers that an operation of the protocol needs as numbers.
   const std::vector<ir::RegisterId>& questions(std::uint32_t operation) const { return questions_[operation]; }
+  /// Bytes of shared memory that the CTA has, if that is known.
+  std::optional<std::uint32_t> shared_bytes() const { return shared_bytes_; }
   /// The address of a shared variable within the CTA's window.
   std::uint32_t address(std::uint32_t symbol) const { return addresses_[symbol]; }
 
@@ -82,6 +85,7 @@ class Program {
   void step_back(std::uint32_t operation, std::vector<bool>& live) const;
 
   std::uint32_t slots_ = 0;
+  std::optional<std::uint32_t> shared_bytes_{};
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
   std::vector<std::uint32_t> ways_;

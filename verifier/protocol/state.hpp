@@ -129,6 +129,7 @@ struct Allocation {
 struct Cta {
   EventId started = 0;  // 0: it is the only one
   bool exited = false;
+  bool trapped = false;     // some thread gave up: nothing else is owed
   std::uint32_t frees = 0;  // tcgen05.dealloc so far
   std::vector<Warp> warps{};
   std::map<std::uint32_t, Barrier> mbarriers{};

@@ -4,6 +4,7 @@
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/proxy_fence.hpp"
+#include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/barrier_object.hpp"
@@ -77,8 +78,13 @@ Machine::Status Machine::barrier(Turn& t) {
                       t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
   if (!t.f.arrived) {
     const std::size_t counted = t.op.arguments.size() > 1 && t.op.arg(1).kind != ir::Argument::Kind::none ? 1 : 0;
-    b.expected = counted ? std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the barrier's count"))
-                         : std::uint32_t(program_.threads);
+    const std::uint32_t expected = counted
+                                       ? std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the barrier's count"))
+                                       : std::uint32_t(program_.threads);
+    if (counted) breach(rules::barrier_count(expected), t.op);
+    breach(rules::barrier_number(id), t.op);
+    breach(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
+    b.expected = expected;
     b.open.join(released(t.warp, t.lanes));
     b.arrived += std::uint32_t(std::popcount(t.lanes));
     t.f.wait = {Wait::Kind::barrier, t.cta_index, id, b.generation, 0};

@@ -50,6 +50,8 @@ void Machine::deallocate(Turn& t) {
   const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
   const EventId id = access_event(t, true, Proxy::tensor, false);
   for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
+  const auto found = t.cta.allocations.find(first);
+  breach(rules::dealloc_size(columns, found == t.cta.allocations.end() ? 0 : found->second.columns), t.op);
   t.cta.allocations.erase(first);
   ++t.cta.frees;
   if (!is_pair(t.op) || t.s.ctas.size() < 2) return;
@@ -69,6 +71,7 @@ void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footpri
     from = lane / tensor_block_lanes;
     until = from + (print.half_lanes ? 1 : 2);
   }
+  check_columns(t, cta, first, end);
   for (int block = from; block < until; ++block)
     access(t, id, t.s.ctas[cta].tensor[std::size_t(block)], first, end, t.lanes);
 }
@@ -77,7 +80,10 @@ void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footpri
 void Machine::multiply(Turn& t) {
   const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
+  check_issuer(t);
   const auto mma = mma_operands(t.op);
+  if (mma && !mma->form.a_in_tmem) check_descriptor(t, *mma, true);
+  if (mma) check_descriptor(t, *mma, false);
   const auto a = mma ? known_operand(t, *mma, true) : std::nullopt,
              b = mma ? known_operand(t, *mma, false) : std::nullopt;
   const std::vector<Footprint> prints = footprints(program_.facts, t.op);
@@ -101,6 +107,7 @@ void Machine::multiply(Turn& t) {
 }
 
 void Machine::commit(Turn& t) {
+  check_issuer(t);
   const int l = t.leader();
   Clock clock = released(t.warp, t.lanes);
   clock.seen.join(t.warp.tensor[l]), clock.before.join(t.warp.tensor[l]);
@@ -123,6 +130,8 @@ void Machine::commit(Turn& t) {
 void Machine::move_data(Turn& t) {
   const bool loads = isa::is_tensor_load(t.op.opcode);
   for (const Footprint& print : footprints(program_.facts, t.op)) {
+    check_uniform(t, *print.address, 32);
+    check_lanes(t, number(t, *print.address, t.leader(), 32, "an address of tensor memory"));
     const EventId id = access_event(t, !loads, Proxy::tensor, true);
     touch_tensor(t, id, t.cta_index, print);
     if (!loads) {

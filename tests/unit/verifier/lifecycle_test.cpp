@@ -1,8 +1,7 @@
 // The life of CTAs and mbarriers as exploring sees it: what is not there yet, what is there no more, and for whom.
 #include <doctest/doctest.h>
 
-#include "tests/unit/verifier/checked.hpp"
-#include "verifier/explore.hpp"
+#include "tests/unit/verifier/explored.hpp"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -44,18 +43,6 @@ WAIT:
   ret;
 }
 )";
-
-// The slugs of what exploring finds, each once.
-std::string explored(const std::string& text) {
-  diag::Sink sink, once;
-  const ir::Module module = parse::parse(std::make_shared<diag::Source>("t.ptx", text), sink);
-  REQUIRE_FALSE(sink.has_errors());
-  verifier::explore(module, sink);
-  std::string out;
-  for (const auto& d : sink.all())
-    if (out.find(d.slug + " ") == std::string::npos) out += d.slug + " ";
-  return out;
-}
 
 std::string without(const std::string& instruction) { return replaced(pair, instruction, ""); }
 
