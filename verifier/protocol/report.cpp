@@ -53,9 +53,11 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
   }
 }
 
-bool says(const diag::Sink& sink, std::string_view slug, const diag::Where& where) {
+// Of an instruction, or of an operand of it.
+bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
+  const diag::Place place = op.instruction->at;
   return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& d) {
-    return d.slug == slug && d.where.place.begin == where.place.begin;
+    return d.slug == rules::info(rule).slug && d.where.place.begin >= place.begin && d.where.place.end <= place.end;
   });
 }
 
@@ -98,10 +100,9 @@ std::string when(const std::string& example) { return example.empty() ? "" : " w
 void report(const Program& program, const Explored& e, diag::Sink& sink) {
   for (const Breach& b : e.breaches) {
     const diag::Where where = program.code.where(*b.operation);
-    if (says(sink, rules::info(b.verdict.rule).slug, where)) continue;
+    if (says(sink, b.verdict.rule, *b.operation)) continue;
     // The missing fence behind a wait has a rule of its own.
-    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::info(rules::Rule::fence_after).slug, where))
-      continue;
+    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::Rule::fence_after, *b.operation)) continue;
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);
     if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
@@ -109,7 +110,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
   }
   if (e.deadlock) {
     const diag::Where where = program.code.where(*e.deadlock);
-    if (!says(sink, rules::info(rules::Rule::deadlock).slug, where)) {
+    if (!says(sink, rules::Rule::deadlock, *e.deadlock)) {
       diag::Diagnostic& d = broken(sink, rules::deadlock(false), where);
       d.message += when(e.example);
       add_standings(program, e.last, d);
