@@ -23,6 +23,9 @@ void each_holder(State& s, F f) {
     memory(cta.shared);
     for (Intervals& block : cta.tensor) memory(block);
     f(cta.started);
+    for (auto& [id, b] : cta.barriers)
+      for (std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
+        for (EventId& e : *list) f(e);
     for (auto& [at, b] : cta.mbarriers) {
       f(b.completed), f(b.before), f(b.init);
       for (EventId& e : b.users) f(e);
@@ -209,8 +212,13 @@ std::string key(const State& s, const Program& program, Machine& machine) {
       out.put(0);
     }
     out.put(cta.started), out.put(cta.exited), out.put(cta.trapped), out.put(cta.frees);
-    for (const auto& [id, b] : cta.barriers)
+    for (const auto& [id, b] : cta.barriers) {
       out.put(id), out.put(b.generation & 1), out.put(b.arrived), out.put(b.open), out.put(b.published);
+      for (const std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals}) {
+        for (const EventId e : *list) out.put(e);
+        out.put(0);
+      }
+    }
     out.put(cta.shared);
     for (const Intervals& block : cta.tensor) out.put(block);
     for (const auto& [at, a] : cta.allocations) out.put(at), out.put(a.columns);

@@ -121,6 +121,7 @@ class Machine {
   // sync.cpp: barriers
   Status synchronise(Turn&);
   Status barrier(Turn&);
+  void note_arrival(Turn&, NamedBarrier&);
   Status cluster_barrier(Turn&);
   Status warp_barrier(Turn&);
   Status mbarrier(Turn&);

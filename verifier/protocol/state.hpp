@@ -117,6 +117,7 @@ struct Barrier {
 };
 
 struct NamedBarrier {
+  std::vector<EventId> arrivals{}, last_arrivals{};  // in this use, and in the one before
   std::uint32_t generation = 0, arrived = 0, expected = 0;
   Clock open{}, published{};
 };

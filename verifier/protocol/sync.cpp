@@ -1,6 +1,7 @@
 // Barriers: of a warp, a CTA, a cluster, and mbarriers.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/proxy_fence.hpp"
@@ -65,6 +66,18 @@ Machine::Status Machine::cluster_barrier(Turn& t) {
   return Status::next;
 }
 
+// Who does not know that the last use of the barrier is over may be counted in that one.
+void Machine::note_arrival(Turn& t, NamedBarrier& b) {
+  for (const EventId e : b.last_arrivals) {
+    const Event& last = t.s.events[e];
+    if (last.warp == t.warp_index || knows(t, e)) continue;
+    breach(rules::barrier_overrun(false), t.op, last.operation, "an arrival that may come before its last use is over");
+  }
+  const EventId id = add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes});
+  learn(t.warp, t.lanes, id);
+  b.arrivals.push_back(id);
+}
+
 Machine::Status Machine::barrier(Turn& t) {
   switch (t.op.opcode) {
     case Opcode::barrier_cluster_arrive:
@@ -85,12 +98,14 @@ Machine::Status Machine::barrier(Turn& t) {
     breach(rules::barrier_number(id), t.op);
     breach(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
     b.expected = expected;
+    note_arrival(t, b);
     b.open.join(released(t.warp, t.lanes));
     b.arrived += std::uint32_t(std::popcount(t.lanes));
     t.f.wait = {Wait::Kind::barrier, t.cta_index, id, b.generation, 0};
     if (b.arrived >= b.expected) {
       b.published = std::move(b.open);
       b.open = {};
+      b.last_arrivals = std::exchange(b.arrivals, {});
       b.arrived = 0;
       ++b.generation;
     }
@@ -183,6 +198,8 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
   const auto last = [&](const char* what) { return number(t, t.op.arguments.back(), lane, 32, what); };
   switch (t.op.opcode) {
     case Opcode::mbarrier_init: {
+      breach(rules::mbarrier_overwritten(!t.s.ctas[p.cta].mbarriers.contains(p.address)), t.op, nullptr,
+             "mbarrier.init where one lives");
       Barrier b;
       b.expected = b.pending = std::uint32_t(last("the count of an mbarrier"));
       b.init = add_event(t.s, {&t.op, t.cta_index, t.warp_index, Mask{1} << lane});

@@ -90,6 +90,30 @@ TEST_CASE("barrier-count, barrier-number, barrier-mismatch: numbers of a named b
   CHECK(with("bar.sync 1, %number", "bar.sync %number, 64").find("barrier-number ") != std::string::npos);
 }
 
+TEST_CASE("barrier-mismatch: who arrives again without knowing that the last use is over") {
+  const std::string barrier = "  bar.sync 1, %number;\n";
+  CHECK(with(barrier, barrier + barrier) == "");
+  // The first warp arrives for the next use, and need not be the last to arrive for this one.
+  const std::string arrive = "  @!%p bar.arrive 2, 64;\n  @%p bar.sync 2, 64;\n";
+  CHECK(with(barrier, barrier + arrive) == "");
+  CHECK(with(barrier, barrier + arrive + barrier + arrive) == "");
+  CHECK(with(barrier, barrier + arrive + "  @!%p bar.sync 2, 64;\n  @%p bar.arrive 2, 64;\n")
+            .starts_with("barrier-mismatch "));
+}
+
+TEST_CASE("mbarrier-overwritten: an mbarrier is initialised where one lives") {
+  const std::string init = "  @!%p mbarrier.init.shared::cta.b64 [bar], 1;\n";
+  const std::string twice = replaced(quarters, "  .shared .align 4 .b32 slot;\n",
+                                     "  .shared .align 4 .b32 slot;\n  .shared .align 8 .b64 bar;\n");
+  const auto begun = [&](const std::string& text) {
+    return explored(replaced(twice, "  setp.ne.u32 %p, %warp, 0;\n",
+                             "  setp.ne.u32 %p, %t, 0;\n" + text + "  setp.ne.u32 %p, %warp, 0;\n"));
+  };
+  CHECK(begun(init) == "");
+  CHECK(begun(init + init) == "mbarrier-overwritten ");
+  CHECK(begun(init + "  @!%p mbarrier.inval.shared::cta.b64 [bar];\n" + init) == "");
+}
+
 TEST_CASE("memory-bounds: shared memory ends where its variables do, and a launch adds to it") {
   CHECK(with("mad.lo.u32 %word, %t, 4, %word", "mad.lo.u32 %word, %t, 8, %word") == "memory-bounds ");
   launch::Contract c;
