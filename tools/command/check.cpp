@@ -79,7 +79,7 @@ diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
-  if (a.lint && !sink.has_errors()) lint(module, sink);
+  if (a.lint && !sink.has_errors()) lint(module, sink, a.launch.empty() ? nullptr : &contract);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) verifier::explore(module, sink, a.launch.empty() ? nullptr : &contract);
   if (a.launch.empty()) return sink;

@@ -25,31 +25,45 @@ std::optional<launch::Dim3> largest_cta(const ir::Function& f) {
   return std::nullopt;
 }
 
+// How an entry is launched, as far as its text says it: nothing when that does not say how many threads a CTA has.
+std::vector<launch::Launch> launches_of(const ir::Function& f, const launch::Contract* contract) {
+  std::vector<launch::Launch> out;
+  if (contract)
+    for (const launch::Launch& l : contract->launches)
+      if (f.name.find(l.entry) != std::string::npos) out.push_back(l);
+  if (!out.empty()) return out;
+  if (const auto cta = largest_cta(f)) out.emplace_back().block = *cta;
+  return out;
+}
+
+void lint_occupancy(const ir::Module& module, const ir::Function& f, const harness::EntryResources& entry,
+                    isa::Target target, const launch::Launch& l, diag::Sink& sink) {
+  const std::uint64_t shared = entry.shared_bytes + std::uint64_t(l.dynamic_smem);
+  const std::uint32_t ctas = launch::residents(l, {shared, std::uint32_t(entry.registers)}, target);
+  const rules::Verdict v = rules::occupancy(ctas);
+  if (!v.broken()) return;
+  std::string got = fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory",
+                                ctas, l.block.volume(), entry.registers, entry.stack_bytes, entry.shared_bytes);
+  if (l.dynamic_smem) got += fmt::format(" and {} of dynamic", l.dynamic_smem);
+  diag::Diagnostic d = rules::finding(v.rule, got);
+  d.where = diag::Where::at(module.source, f.name_at);
+  sink.report(std::move(d));
+}
+
 void lint_entry(const ir::Module& module, const ir::Function& f, const harness::EntryResources& entry,
-                isa::Target target, diag::Sink& sink) {
+                isa::Target target, const launch::Contract* contract, diag::Sink& sink) {
   const diag::Where at = diag::Where::at(module.source, f.name_at);
   const rules::Verdict spills = rules::register_spills(entry.spill_store_bytes + entry.spill_load_bytes);
   if (spills.broken())
     verifier::broken(sink, spills, at,
                      fmt::format("{} bytes of stores and {} of loads in {} registers", entry.spill_store_bytes,
                                  entry.spill_load_bytes, entry.registers));
-  launch::Launch l;
-  const auto cta = largest_cta(f);
-  if (!cta) return;
-  l.block = *cta;
-  const std::uint32_t ctas = launch::residents(l, {entry.shared_bytes, std::uint32_t(entry.registers)}, target);
-  const rules::Verdict v = rules::occupancy(ctas);
-  if (!v.broken()) return;
-  diag::Diagnostic d = rules::finding(
-      v.rule, fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory",
-                          ctas, cta->volume(), entry.registers, entry.stack_bytes, entry.shared_bytes));
-  d.where = at;
-  sink.report(std::move(d));
+  for (const launch::Launch& l : launches_of(f, contract)) lint_occupancy(module, f, entry, target, l, sink);
 }
 
 }  // namespace
 
-void lint(const ir::Module& module, diag::Sink& sink) {
+void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
   verifier::check_lints(module, sink);
   const auto target = module.target();
   if (!target || !module.source) return;
@@ -61,7 +75,7 @@ void lint(const ir::Module& module, diag::Sink& sink) {
     return;
   }
   for (const harness::EntryResources& entry : made.entries)
-    if (const ir::Function* f = module.find_function(entry.name)) lint_entry(module, *f, entry, *target, sink);
+    if (const ir::Function* f = module.find_function(entry.name)) lint_entry(module, *f, entry, *target, contract, sink);
   sink.sort();
 }
 
