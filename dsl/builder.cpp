@@ -209,6 +209,11 @@ Statements KernelBuilder::setup() {
   rec_.enter(out, out);
   const bool tensor_memory = tmem_columns_ > 0;
   if (!barriers_.empty()) initialise_barriers();
+  if (tensor_memory && in_pairs()) {
+    // "The issuing warp must make sure that peer CTA is launched" (PTX ISA, "tcgen05.alloc").
+    rec_.emit("barrier.cluster.arrive.relaxed.aligned", {}, nowhere);
+    rec_.emit("barrier.cluster.wait.acquire.aligned", {}, nowhere);
+  }
   if (tensor_memory) {
     // The allocating warp is not the one that initialises barriers, where there are two.
     is_allocator_ = rec_.fresh(ScalarType::pred);
