@@ -56,14 +56,16 @@ struct Clock {
   EventSet published{};
   EventSet met{};
   EventSet tensor{};
+  EventSet handed{};  // what lies before a fence that releases: a relaxed operation behind it hands that on
 
   void join(const Clock& o) {
     seen.join(o.seen), fenced.join(o.fenced), before.join(o.before), published.join(o.published), met.join(o.met);
-    tensor.join(o.tensor);
+    tensor.join(o.tensor), handed.join(o.handed);
   }
-  /// What is left of it where nothing is released.
+  /// What is left of it where nothing is released but by a fence.
   Clock relaxed() const {
     Clock out;
+    out.seen = out.handed = handed;
     out.before = before;
     out.published = published;
     out.met = met;

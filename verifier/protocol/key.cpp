@@ -35,7 +35,7 @@ void each_holder(State& s, F f) {
 
 template <class F>
 void each_set(State& s, F f) {
-  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor); };
+  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.handed); };
   for (Cta& cta : s.ctas) {
     for (auto& [at, b] : cta.mbarriers) clock(b.open), clock(b.published), f(b.observers);
     for (auto& [id, b] : cta.barriers) clock(b.open), clock(b.published);

@@ -75,6 +75,12 @@ void Machine::fence(Warp& w, Mask lanes) {
   for (Part& p : w.parts) p.fenced |= p.lanes & lanes;
 }
 
+// All that the lanes know; each its own part of what they did together.
+void Machine::release_fence(Warp& w, Mask lanes) {
+  const Clock all = released(w, lanes);
+  for_groups(w, lanes, [&](Group& g) { g.clock.handed.join(all.seen); });
+}
+
 void Machine::tensor_fence(Warp& w, Mask lanes, bool is_before) {
   for_groups(w, lanes, [&](Group& g) {
     if (is_before)

@@ -139,6 +139,7 @@ class Machine {
   static Clock released(Warp&, Mask lanes);
   static void acquire(Warp&, Mask lanes, const Clock&);
   static void fence(Warp&, Mask lanes);
+  static void release_fence(Warp&, Mask lanes);
   static void tensor_fence(Warp&, Mask lanes, bool is_before);
   static void meet(Warp&, Mask lanes);
   static bool all_have(const Turn&, EventSet Clock::*, EventId);

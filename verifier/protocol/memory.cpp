@@ -4,6 +4,7 @@
 
 #include "ptx/rules/memory.hpp"
 #include "ptx/rules/order.hpp"
+#include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/protocol/machine.hpp"
 
 namespace kiln::verifier::protocol {
@@ -18,6 +19,21 @@ std::uint32_t bytes_of(const ir::Operation& op) {
   if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
   const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
   return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
+}
+
+// Atomic operations, and loads and stores with an order.
+bool is_strong(const ir::Operation& op) {
+  if (op.opcode == Opcode::atom || op.opcode == Opcode::red) return true;
+  const isa::Semantics s = op.modifiers.semantics;
+  return (op.opcode == Opcode::ld || op.opcode == Opcode::st) && s != isa::Semantics::none && s != isa::Semantics::weak;
+}
+
+// A pair that the tensor core executes in the order of issue.
+bool is_piped(const Event& a, const Event& b) {
+  const ir::Operation &first = *a.operation, &second = *b.operation;
+  return a.is_async && b.is_async && rules::is_pipelined(first.opcode) && rules::is_pipelined(second.opcode) &&
+         first.modifiers.cta_group == second.modifiers.cta_group &&
+         rules::pipelined(first.opcode, second.opcode, second.modifiers.shape, true);
 }
 
 }  // namespace
@@ -55,6 +71,7 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
   if (frees && later.operation->opcode == Opcode::tcgen05_dealloc) return rules::legal;
   // Threads that one instruction lets store to one place are taken to store the same.
   if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
+  if (is_strong(*earlier.operation) && is_strong(*later.operation)) return rules::legal;
   const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
   const bool copied = earlier.is_async && earlier.proxy == Proxy::generic;
   if (!copied && (earlier.is_async || later.proxy == Proxy::tensor)) {
@@ -63,6 +80,8 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
     if (earlier.proxy == Proxy::tensor && later.proxy == Proxy::tensor) {
       // What one thread gives the tensor core is done in order.
       const auto mine = t.warp.tensor.find(t.leader());
+      // Threads that give it work one after the other tell each other by ways that are not followed here.
+      if (is_piped(earlier, later) && (!same_warp || e.lanes != lanes)) return rules::legal;
       const bool piped = later.is_async && mine != t.warp.tensor.end() && mine->second.has(e.event);
       return piped ? rules::legal : rules::race_tmem(false);
     }

@@ -16,7 +16,7 @@ void Writer::put(const EventSet& e) {
   put(0);
 }
 
-void Writer::put(const Clock& c) { put(c.seen), put(c.fenced), put(c.before), put(c.published), put(c.met), put(c.tensor); }
+void Writer::put(const Clock& c) { put(c.seen), put(c.fenced), put(c.before), put(c.published), put(c.met), put(c.tensor), put(c.handed); }
 
 void Writer::put(const Intervals& m) {
   for (const auto& [at, cell] : m) {

@@ -109,6 +109,8 @@ bool is_protocol(const ir::Operation& op) {
   }
   switch (op.opcode) {
     case Opcode::bar_warp_sync:
+    case Opcode::fence:
+    case Opcode::membar:
     case Opcode::fence_proxy:
     case Opcode::fence_mbarrier_init:
     case Opcode::membar_proxy:

@@ -30,6 +30,10 @@ Machine::Status Machine::synchronise(Turn& t) {
       if (isa::async_fence(t.op.modifiers).shared) fence(t.warp, t.lanes);
       return Status::next;
     case Opcode::fence_mbarrier_init: publish(t); return Status::next;
+    case Opcode::fence:
+    case Opcode::membar: release_fence(t.warp, t.lanes); return Status::next;
+    case Opcode::st_async:
+    case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
     default: touch_shared(t); return Status::next;
   }
 }
@@ -228,7 +232,7 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
   if (const EventId use = note_arrival(t, p.cta, p.address, Mask{1} << lane, false)) {
     breach(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr, ".cta scope, the default");
     learn(t.warp, Mask{1} << lane, use);
-    if (!relaxed) released.seen.add(use);
+    released.seen.add(use);  // it is over when its phase is
   }
   const EventId end = arrive(t, p.cta, p.address, count, released);
   if (end) came_before(t.warp, Mask{1} << lane, end);

@@ -101,3 +101,17 @@ TEST_CASE("mbarrier-scope: an arrival at a peer that releases to the own CTA alo
   CHECK(explored(replaced(pair, "arrive.release.cluster.shared", "arrive.release.cta.shared")) == "mbarrier-scope ");
   CHECK(explored(replaced(pair, "arrive.release.cluster.shared", "arrive.shared")) == "mbarrier-scope ");
 }
+
+TEST_CASE("a relaxed arrival hands on what a fence before it releases, and nothing else") {
+  const std::string relaxed = replaced(pair, "mbarrier.arrive.release", "mbarrier.arrive.relaxed");
+  CHECK(explored(relaxed).find("race ") != std::string::npos);
+  CHECK(explored(replaced(relaxed, "  mbarrier.arrive", "  fence.acq_rel.cluster;\n  mbarrier.arrive")) == "");
+}
+
+TEST_CASE("atomic operations do not race with each other, and st.async is not followed") {
+  const std::string store = "st.shared::cluster.u32 [%at], %rank;";
+  const std::string both = replaced(pair, store, "atom.shared::cluster.add.u32 %v, [%at], %rank;");
+  CHECK(explored(replaced(both, "ld.shared.u32 %v, [%at];", "atom.shared.add.u32 %v, [%at], 0;")) == "");
+  const std::string async = "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%at], %rank, [%at];";
+  CHECK(explored(replaced(pair, store, async)) == "unfollowed ");
+}
