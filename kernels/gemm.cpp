@@ -1,14 +1,15 @@
 #include "kernels/gemm.hpp"
 
+#include <algorithm>
 #include <array>
-
 
 namespace kiln::kernels {
 namespace {
 
 constexpr std::array options{dsl::SizeOption{"m", 512, "rows of A and D"},
                              dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}};
+                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"},
+                             dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"}};
 
 constexpr std::uint64_t elements_per_16_bytes = 8;
 
@@ -30,7 +31,8 @@ launch::Buffer matrix(const char* name, std::uint64_t rows, std::uint64_t cols, 
 
 }  // namespace
 
-std::span<const dsl::SizeOption> gemm_options() { return options; }
+std::span<const dsl::SizeOption> gemm_options() { return std::span(options).first(3); }
+std::span<const dsl::SizeOption> persistent_options() { return options; }
 
 GemmSizes gemm_sizes(const dsl::Sizes& sizes) {
   const GemmSizes s{sizes.at("m"), sizes.at("n"), sizes.at("k")};
@@ -63,6 +65,14 @@ launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t t
     throw diag::InputError("--n " + std::to_string(s.n) + ": needs " + std::to_string(y) +
                            " tiles along y; a grid has at most 65535");
   return {std::uint32_t(x), std::uint32_t(y), 1};
+}
+
+launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group) {
+  const GemmSizes s = gemm_sizes(sizes);
+  const std::uint64_t ctas = sizes.at("ctas"), tiles = (s.m + tile_m - 1) / tile_m * ((s.n + tile_n - 1) / tile_n);
+  if (ctas < group)
+    throw diag::InputError("--ctas " + std::to_string(ctas) + ": " + std::to_string(group) + " CTAs share a tile");
+  return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};
 }
 
 }  // namespace kiln::kernels

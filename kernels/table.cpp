@@ -4,6 +4,7 @@
 #include "dsl/entry.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/ladder/ladder.hpp"
 
 namespace kiln::dsl {
 namespace {
@@ -19,6 +20,26 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_options(), kernels::gemm_bf16, kernels::gemm_bf16_problem},
       Entry{"gemm_bf16_basic", "D = A * B^T, bf16: one warpgroup, no overlap, tile 128x128x64", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_bf16_basic, kernels::gemm_bf16_basic_problem},
+      Entry{"gemm_v1a", "the ladder, bf16: two-dimensional copies of 16-byte columns, tile 128x256x256", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v1a, kernels::gemm_v1a_problem},
+      Entry{"gemm_v1b", "the ladder, bf16: one three-dimensional copy a tile", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v1b, kernels::gemm_v1b_problem},
+      Entry{"gemm_v2a", "the ladder, bf16: 128-byte swizzle", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v2a, kernels::gemm_v2a_problem},
+      Entry{"gemm_v2b", "the ladder, bf16: 128-byte swizzle, one copy a tile", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v2b, kernels::gemm_v2b_problem},
+      Entry{"gemm_v3", "the ladder, bf16: pipelined, ring of 2, tile 128x256x128", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v3, kernels::gemm_v3_problem},
+      Entry{"gemm_v4", "the ladder, bf16: warp-specialised, ring of 4, tile 128x256x64", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v4, kernels::gemm_v4_problem},
+      Entry{"gemm_v5", "the ladder, bf16: CTA pairs, ring of 7, tile 256x256x64", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v5, kernels::gemm_v5_problem},
+      Entry{"gemm_v6", "the ladder, bf16: persistent pairs, two accumulators", tcgen05_targets, kernels::persistent_options(),
+            kernels::gemm_v6, kernels::gemm_v6_problem},
+      Entry{"gemm_v7", "the ladder, bf16: bands of tiles for L2, stored by TMA", tcgen05_targets, kernels::persistent_options(),
+            kernels::gemm_v7, kernels::gemm_v7_problem},
+      Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v8, kernels::gemm_v8_problem},
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
   };
