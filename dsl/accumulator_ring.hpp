@@ -15,7 +15,7 @@ namespace kiln::dsl {
 template <class Mma>
 struct AccumulatorSlot {
   typename Mma::Accumulator sums;  // as this CTA holds it
-  Mbarrier full;                   // completes when the MMAs committed to it have: in a pair, commit to both CTAs
+  Mbarrier full;                   // completes when the MMAs committed to it have: in a pair, commit to all_ctas
   AnyMbarrier empty;               // the readers' arrivals go here: in a pair to the leader
 };
 
@@ -48,7 +48,7 @@ class AccumulatorRing {
     else t.wait(b, phase, at);
   }
   AccumulatorSlot<Mma> slot(SlotPlace place) const {
-    return {{&place.tiles.recorder(), place.tiles.operand(), 0}, std::move(place.full), std::move(place.leaders)};
+    return {{&place.tiles.recorder(), place.tiles.operand(), 0}, std::move(place.full), std::move(place.leader_empty)};
   }
 
   RingState* state_;

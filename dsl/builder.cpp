@@ -101,7 +101,7 @@ RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot
     ring.full = barrier_array(name + "_full", stages, 1, at).operand();
     ring.empty = barrier_array(name + "_empty", stages, 1, at).operand();
     if (in_pairs()) {
-      ring.leaders = in_leader(ring.full);
+      ring.leader_full = in_leader(ring.full);
       ring.is_leader = leader_predicate();
     }
   }
@@ -157,7 +157,7 @@ RingState& KernelBuilder::add_accumulator_ring(const std::string& name, int stag
   ring.full = barrier_array(name + "_full", stages, 1, at).operand();
   constexpr int warps = 4;  // of the warpgroup that reads
   ring.empty = barrier_array(name + "_empty", stages, in_pairs() ? 2 * warps : warps, at).operand();
-  if (in_pairs()) ring.leaders = in_leader(ring.empty);
+  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
   return ring;
 }
 
@@ -172,7 +172,7 @@ LaunchControlTiles KernelBuilder::tiles(LaunchControl schedule, const U32& rows,
   ring.tiles = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(answers_symbol)}, nowhere);
   ring.full = barrier_array(ring.name + "_full", stages, 1, at).operand();
   ring.empty = barrier_array(ring.name + "_empty", stages, 1, at).operand();  // count_readers() corrects it
-  if (in_pairs()) ring.leaders = in_leader(ring.empty);
+  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
   return {tiles(StaticSchedule(schedule), rows, columns, at), &ring, in_pairs() ? 2 : 1};
 }
 

@@ -127,7 +127,10 @@ launch::TensorMap tensor_map(const GlobalTensor& t, ScalarType type, bool k_inne
 /// The same for a tile type.
 template <class Tile>
 launch::TensorMap tensor_map(const GlobalTensor& t) {
-  return tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
+  launch::TensorMap m =
+      tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
+  m.padded = Tile::element::packed_bits == 4 && Tile::element::bits == 8;
+  return m;
 }
 
 /// The same as TensorMap3d sees it. Throws diag::InputError where a row is not a whole number of spans.

@@ -33,7 +33,7 @@ void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<vo
   rec_->emit_if(more, false, "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128",
                 {first, use(*rec_, answer, at)}, at);
   fence_proxy_async(at);  // before the next answer is written here
-  arrive(place.leaders);
+  arrive(place.leader_empty);
   rec_->emit("div.u32", {number, first, Operand::number(tiles.ctas)}, at);
   rec_->close_scope();
   rec_->emit_if(more, false, "bra", {target(head)}, at);

@@ -51,10 +51,12 @@ SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at) {
     return element(r, barriers ? array : ring.tiles, stage, isa::mbarrier_bytes, at);
   };
   const Mbarrier full{barrier(ring.full), ring.name + "_full", nullptr};
-  const AnyMbarrier leaders =
-      ring.leaders ? AnyMbarrier(RemoteMbarrier{{barrier(*ring.leaders)}, &ring.released}) : AnyMbarrier(full);
-  SlotPlace place{apply("add", element(r, ring.tiles, stage, ring.slot_bytes, at), ring.first, at), full,
-                  {barrier(ring.empty), ring.name + "_empty", &ring.released}, leaders, U32(r, phase)};
+  const Mbarrier empty{barrier(ring.empty), ring.name + "_empty", &ring.released};
+  const auto in_leader = [&](const std::optional<Operand>& array, const Mbarrier& own) {
+    return array ? AnyMbarrier(RemoteMbarrier{{barrier(*array)}, own.released}) : AnyMbarrier(own);
+  };
+  SlotPlace place{apply("add", element(r, ring.tiles, stage, ring.slot_bytes, at), ring.first, at), full, empty,
+                  in_leader(ring.leader_full, full), in_leader(ring.leader_empty, empty), U32(r, phase)};
   advance(r, ring, p, at);
   return place;
 }

@@ -36,8 +36,8 @@ struct RingState {
   int slot_bytes = 0;              // columns of tensor memory for a ring of accumulators
   ir::Operand tiles, full, empty;  // registers: addresses of slot 0 and of the two barrier arrays
   int first = 0;                   // from `tiles` to slot 0
-  std::optional<ir::Operand> leaders{};    // of a pair: the array in the leader that both CTAs' arrivals go to
-  std::optional<ir::Operand> is_leader{};  // of a pair: predicate
+  // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
+  std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
   std::set<const void*> producers{}, consumers{};  // role keys
   std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
   bool released = false;
@@ -49,8 +49,8 @@ struct RingState {
 struct SlotPlace {
   U32 tiles;
   Mbarrier full, empty;
-  AnyMbarrier leaders;  // of a pair: the leader's full barrier, or empty one for accumulators; else this CTA's
-  U32 phase;            // parity of the use before this one for a producer, of this one for a consumer
+  AnyMbarrier leader_full, leader_empty;  // of a pair: the leader's; else this CTA's
+  U32 phase;  // parity of the use before this one for a producer, of this one for a consumer
 };
 
 /// Takes the next slot of the calling role, which joins that side: copies stage and phase, then advances them.
@@ -103,7 +103,7 @@ class Slot {
  public:
   using Pack = TilePack<Tiles...>;
   explicit Slot(SlotPlace place)
-      : full(std::move(place.leaders)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
+      : full(std::move(place.leader_full)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
 
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>

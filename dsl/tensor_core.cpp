@@ -70,8 +70,8 @@ void TensorCore::commit(const Mbarrier& b, Here at) {
 }
 
 // A cluster of the DSL's is one pair, ranks 0 and 1.
-void TensorCore::commit(const Mbarrier& b, BothCtas, Here at) {
-  rec_->require(rules::cta_group_mixed(group(), isa::CtaGroup::two), at);
+void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
+  if (group() == isa::CtaGroup::one) return commit(b, at);
   commit(b, U32(*rec_, Operand::number(0b11)), at);
 }
 

@@ -215,8 +215,9 @@ class Warpgroup : public WholeWarps {
   template <class T, int M, int N>
   Registers<T, N, LdState::pending> load(const Tmem<T, M, N>& from, Here at = {}) {
     static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
-    rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(N)) ? N : 0)>();
-    return {*rec_, load_rows(from.address(at), N, at)};
+    constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
+    rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0)>();
+    return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
   }
 
   /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.
@@ -252,7 +253,7 @@ class Warpgroup : public WholeWarps {
   U32 row(Here at = {}) const;
 
  private:
-  std::vector<ir::Operand> load_rows(const U32& address, int columns, Here at);
+  std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
                  Here at);

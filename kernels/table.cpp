@@ -4,13 +4,21 @@
 #include "dsl/entry.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/kinds/kinds.hpp"
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::dsl {
 namespace {
 
 constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+
+template <class Problem>
+Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
+  using Kernel = kernels::DenseKernel<Problem>;
+  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
+}
 
 }  // namespace
 
@@ -40,6 +48,15 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_v7, kernels::gemm_v7_problem},
       Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
             kernels::gemm_v8, kernels::gemm_v8_problem},
+      dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", tcgen05_targets),
+      dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
+      dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", tcgen05_targets),
+      dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", tcgen05_targets),
+      dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", tcgen05_targets),
+      dense_row<kernels::GemmE4m3E2m1>("D = A * B^T: e4m3 times e2m1, which TMA spreads to a byte each", tcgen05_targets),
+      dense_row<kernels::GemmE2m1>("D = A * B^T: e2m1 operands without scales", tcgen05_targets),
+      dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
+      dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
   };

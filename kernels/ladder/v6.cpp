@@ -26,7 +26,7 @@ Kernel gemm_v6(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
-  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<stages, ATile, BTile>("in");
@@ -51,9 +51,9 @@ Kernel gemm_v6(Target target, const Sizes&) {
         auto slot = in.wait(t);
         for (int k = 0; k < K; k += Mma::K)
           t.mma<Mma>(d.sums, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
-        t.commit(slot.empty, both_ctas);
+        t.commit(slot.empty, all_ctas);
       });
-      t.commit(d.full, both_ctas);
+      t.commit(d.full, all_ctas);
     });
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {

@@ -54,9 +54,9 @@ Kernel gemm_v7(Target target, const Sizes&) {
         auto slot = in.wait(t);
         for (int k = 0; k < K; k += Mma::K)
           t.mma<Mma>(d.sums, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
-        t.commit(slot.empty, both_ctas);
+        t.commit(slot.empty, all_ctas);
       });
-      t.commit(d.full, both_ctas);
+      t.commit(d.full, all_ctas);
     });
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {

@@ -53,9 +53,9 @@ Kernel gemm_v8(Target target, const Sizes&) {
         auto slot = in.wait(t);
         for (int k = 0; k < K; k += Mma::K)
           t.mma<Mma>(d.sums, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
-        t.commit(slot.empty, both_ctas);
+        t.commit(slot.empty, all_ctas);
       });
-      t.commit(d.full, both_ctas);
+      t.commit(d.full, all_ctas);
     });
   });
   gemm.role("schedule", leader_cta, warp<6>.elect(), [&](Thread t) { t.hand_out(tiles); });
