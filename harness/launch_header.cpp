@@ -24,11 +24,13 @@ void write_bytes(Text out, const std::vector<std::uint8_t>& bytes) {
 }
 
 void write_buffers(Text out, const Contract& c) {
-  fmt::format_to(out, "/// Device addresses.\nstruct Buffers {{\n");
+  fmt::format_to(out, "/// Device addresses, and what they must have room for.\nstruct Buffers {{\n");
   for (const launch::Buffer& b : c.buffers)
-    fmt::format_to(out, "  CUdeviceptr {}{{}};  // {} [{}], {} bytes\n", b.name, isa::spelling(b.dtype),
-                   fmt::join(b.shape, ", "), b.size());
-  fmt::format_to(out, "}};\n\n");
+    fmt::format_to(out, "  CUdeviceptr {}{{}};  // {} [{}]\n", b.name, isa::spelling(b.dtype), fmt::join(b.shape, ", "));
+  fmt::format_to(out, "}};\n");
+  for (const launch::Buffer& b : c.buffers)
+    fmt::format_to(out, "inline constexpr unsigned long long {}_bytes = {};\n", b.name, b.size());
+  fmt::format_to(out, "\n");
 }
 
 template <class Array>
