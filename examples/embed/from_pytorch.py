@@ -26,7 +26,7 @@ status = library.copy(result.data_ptr(), source.data_ptr(), scratch.data_ptr(), 
 if status != 0:
     sys.exit(f"from_pytorch.py: error: the driver answers {status}")
 # Any library that speaks DLPack sees the result without a copy.
-seen = torch.from_dlpack(result.__dlpack__(stream=stream.cuda_stream))
+seen = torch.from_dlpack(result)
 torch.cuda.synchronize()
 if not torch.equal(seen, source):
     sys.exit("from_pytorch.py: error: the copy differs")
