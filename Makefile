@@ -16,7 +16,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test oracle mutation corpus build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test oracle mutation corpus scoreboard build configure debug clang bench fuzz install-deps clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -42,6 +42,10 @@ mutation: configure ## kernels with one mistake each, all of them: what is notic
 corpus: configure ## kernels of other compilers in the simulator; PYTHON has Triton, the CuTe DSL, CUTLASS
 	@$(BUILD) build --target kiln -j $(JOBS)
 	$(PYTHON) tests/corpus/run $(CORPUS)
+
+scoreboard: configure ## the ladder beside hand-written CUDA C++: registers, SASS, instructions a tile (needs ptxas)
+	@$(BUILD) build --target kiln -j $(JOBS)
+	@bench/scoreboard build/kiln
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)

@@ -17,6 +17,7 @@ namespace {
 constexpr Here nowhere = Here::nowhere();
 constexpr const char* dynamic_symbol = "kiln_shared";
 constexpr const char* tmem_slot = "kiln_tmem";
+constexpr const char* answers_symbol = "kiln_answers";
 
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
   ir::Variable v;
@@ -99,8 +100,28 @@ RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot
   if (barriers) {
     ring.full = barrier_array(name + "_full", stages, 1, at).operand();
     ring.empty = barrier_array(name + "_empty", stages, 1, at).operand();
+    if (in_pairs()) {
+      ring.leader_full = in_leader(ring.full);
+      ring.is_leader = leader_predicate();
+    }
   }
   return ring;
+}
+
+// The pair of a cluster of two begins at rank 0.
+U32 KernelBuilder::pair_rank() { return in_pairs() ? special("%cluster_ctarank") : constant(0); }
+
+Operand KernelBuilder::leader_predicate() {
+  return rec_.pure(ScalarType::pred, "setp.eq.u32", {pair_rank().operand(), Operand::number(0)}, nowhere);
+}
+
+Operand KernelBuilder::in_leader(const Operand& shared) {
+  return rec_.pure(ScalarType::b32, "mapa.shared::cluster.u32", {shared, Operand::number(0)}, nowhere);
+}
+
+StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here) {
+  const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x, step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
+  return {rows, columns, first, step, schedule.rows_together};
 }
 
 // Tensor memory --------------------------------------------------------------------------------------------------------
@@ -123,6 +144,47 @@ int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
   rec_.require(rules::tmem_budget(tmem_columns_), at,
                "'" + name + "' brings the sum to " + std::to_string(tmem_columns_));
   return first;
+}
+
+RingState& KernelBuilder::add_accumulator_ring(const std::string& name, int stages, int columns, Here at) {
+  RingState& ring = rings_.emplace_back();
+  ring.name = name;
+  ring.stages = stages;
+  ring.slot_bytes = columns;
+  ring.made_at = at;
+  ring.tiles = tmem_base();
+  ring.first = tmem_columns(stages * columns, name, at);
+  ring.full = barrier_array(name + "_full", stages, 1, at).operand();
+  constexpr int warps = 4;  // of the warpgroup that reads
+  ring.empty = barrier_array(name + "_empty", stages, in_pairs() ? 2 * warps : warps, at).operand();
+  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
+  return ring;
+}
+
+// Two answers: one is read while the next is on its way.
+LaunchControlTiles KernelBuilder::tiles(LaunchControl schedule, const U32& rows, const U32& columns, Here at) {
+  constexpr int stages = 2;
+  RingState& ring = answers_.emplace_back();
+  ring.name = "tiles";
+  ring.stages = stages;
+  ring.slot_bytes = answer_bytes;
+  ring.made_at = at;
+  ring.tiles = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(answers_symbol)}, nowhere);
+  ring.full = barrier_array(ring.name + "_full", stages, 1, at).operand();
+  ring.empty = barrier_array(ring.name + "_empty", stages, 1, at).operand();  // count_readers() corrects it
+  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
+  return {tiles(StaticSchedule(schedule), rows, columns, at), &ring, in_pairs() ? 2 : 1};
+}
+
+// Each role that reads the answers says so once, in each CTA that it runs in.
+void KernelBuilder::count_readers() {
+  for (const RingState& ring : answers_) {
+    int readers = 0;
+    for (const Role& role : roles_)
+      if (ring.consumers.count(&role.entry)) readers += in_pairs() && !role.leader_only ? 2 : 1;
+    for (Barriers& b : barriers_)
+      if (b.name == ring.name + "_empty") b.arrivals = readers;
+  }
 }
 
 // Roles ----------------------------------------------------------------------------------------------------------------
@@ -165,6 +227,7 @@ Statements KernelBuilder::role_code(Role& role) {
     rec_.emit("setp.ne.u32", {other, group, Operand::number(role.first_warp / 4)}, nowhere);
   }
   rec_.emit_if(other, false, "bra", {Operand::named(end)}, nowhere);
+  if (role.leader_only) rec_.emit_if(leader_predicate(), true, "bra", {Operand::named(end)}, nowhere);
   if (role.elected) {
     rec_.emit_if(elect_leader(rec_, nowhere), true, "bra", {Operand::named(join)}, nowhere);
   }
@@ -209,11 +272,8 @@ Statements KernelBuilder::setup() {
   rec_.enter(out, out);
   const bool tensor_memory = tmem_columns_ > 0;
   if (!barriers_.empty()) initialise_barriers();
-  if (tensor_memory && in_pairs()) {
-    // "The issuing warp must make sure that peer CTA is launched" (PTX ISA, "tcgen05.alloc").
-    rec_.emit("barrier.cluster.arrive.relaxed.aligned", {}, nowhere);
-    rec_.emit("barrier.cluster.wait.acquire.aligned", {}, nowhere);
-  }
+  // The peer must have started before it is spoken to; for an allocation PTX says so ("tcgen05.alloc").
+  if (in_pairs()) synchronise_ctas();
   if (tensor_memory) {
     // The allocating warp is not the one that initialises barriers, where there are two.
     is_allocator_ = rec_.fresh(ScalarType::pred);
@@ -225,7 +285,7 @@ Statements KernelBuilder::setup() {
     rec_.label("setup_tmem_end");
     rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
   }
-  if (tensor_memory || !barriers_.empty()) synchronise_ctas();
+  if (tensor_memory || (!barriers_.empty() && !in_pairs())) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
   if (tensor_memory) {
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
     rec_.emit("ld.shared.b32", {tmem_base_, Operand::address(Operand::named(tmem_slot))}, nowhere);
@@ -253,15 +313,20 @@ Statements KernelBuilder::cleanup() {
 
 // The whole ------------------------------------------------------------------------------------------------------------
 
+void KernelBuilder::check(const RingState& ring) {
+  const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
+  rec_.require(rules::ring_roles(producers, consumers), ring.made_at,
+               "ring '" + ring.name + "' has " + std::to_string(producers) + " producers and " +
+                   std::to_string(consumers) + " consumers");
+  if (consumers > 0)
+    rec_.require(rules::ring_release(ring.released), ring.made_at, "nothing arrives on '" + ring.name + "_empty'");
+}
+
 void KernelBuilder::check() {
-  for (const RingState& ring : rings_) {
-    const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
-    rec_.require(rules::ring_roles(producers, consumers), ring.made_at,
-                 "ring '" + ring.name + "' has " + std::to_string(producers) + " producers and " +
-                     std::to_string(consumers) + " consumers");
-    if (consumers > 0)
-      rec_.require(rules::ring_release(ring.released), ring.made_at, "nothing arrives on '" + ring.name + "_empty'");
-  }
+  for (const RingState& ring : rings_) check(ring);
+  for (const RingState& ring : answers_)
+    rec_.require(rules::ring_roles(int(ring.producers.size()), 1), ring.made_at,
+                 std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
   if (!rec_.findings().all().empty())
     throw diag::Rejected("kernel '" + name_ + "' breaks a rule", rec_.findings());
 }
@@ -300,6 +365,9 @@ ir::Function KernelBuilder::function() {
   body.statements = rec_.declarations();
   for (const Barriers& b : barriers_)
     body.statements.push_back({shared_variable(b.name, ScalarType::b64, b.count, isa::mbarrier_bytes)});
+  for (const RingState& ring : answers_)
+    body.statements.push_back(
+        {shared_variable(answers_symbol, ScalarType::b8, ring.stages * ring.slot_bytes, answer_bytes)});
   if (tmem_columns_ > 0) body.statements.push_back({shared_variable(tmem_slot, ScalarType::b32, 1, 4)});
   std::move(code.begin(), code.end(), std::back_inserter(body.statements));
   f.body = std::move(body);
@@ -308,6 +376,7 @@ ir::Function KernelBuilder::function() {
 
 Kernel KernelBuilder::build() {
   check();
+  count_readers();
   Kernel k;
   k.name = name_;
   k.target = context_.target;

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "dsl/accumulator_ring.hpp"
 #include "dsl/kernel.hpp"
 #include "dsl/ring.hpp"
+#include "dsl/schedule.hpp"
 #include "dsl/warp.hpp"
 
 namespace kiln::dsl {
@@ -24,6 +26,9 @@ struct WholeWarp {
 struct WholeWarpgroup { int index; };
 /// How many warps a CTA has.
 struct WarpCount { int count; };
+/// Of a pair, the CTA with the even rank: the one that issues tcgen05.mma for both.
+struct LeaderCta {};
+inline constexpr LeaderCta leader_cta{};
 
 template <int index> inline constexpr WholeWarp warp{index};
 template <int index> inline constexpr WholeWarpgroup warpgroup{index};
@@ -78,6 +83,14 @@ class KernelBuilder : private Recording {
     return {&rec_, tmem_base(), tmem_columns(N, name, at)};
   }
 
+  /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA role
+  /// commits to both CTAs and hears from both.
+  template <int stages, class Mma>
+  AccumulatorRing<stages, Mma> accumulator_ring(const std::string& name, Here at = {}) {
+    rules::require<rules::tmem_range(0, stages * Mma::Accumulator::columns_held, isa::tmem_columns)>();
+    return AccumulatorRing<stages, Mma>(add_accumulator_ring(name, stages, Mma::Accumulator::columns_held, at));
+  }
+
   /// A block of tensor memory for something else: TmemA, SFA, SFB, SparseMetadata.
   template <class Handle>
   Handle tensor_memory(const std::string& name, Here at = {}) {
@@ -89,6 +102,12 @@ class KernelBuilder : private Recording {
   void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     add_role(name, who.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
+  }
+  /// A role of the leader's warp alone; the peer's same warp has nothing to do.
+  template <class Body>
+  void role(const std::string& name, LeaderCta, ElectedWarp who, Body body, Here at = {}) {
+    role(name, who, std::move(body), at);
+    roles_.back().leader_only = in_pairs();
   }
   template <class Body>
   void role(const std::string& name, WholeWarp who, Body body, Here at = {}) {
@@ -108,6 +127,14 @@ class KernelBuilder : private Recording {
     return apply("div", apply("add", a, b - 1, at), b, at);
   }
 
+  /// The rank of this CTA in its pair: 0 in the leader, 1 in its peer; 0 without pairs.
+  U32 pair_rank();
+  /// The tiles of a problem of `rows` by `columns` tiles, dealt out among the CTAs, or the pairs, of the launch.
+  StaticTiles tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at = {});
+
+  /// The same, handed out while the kernel runs: launched with a CTA, or a pair, for every tile along x.
+  LaunchControlTiles tiles(LaunchControl schedule, const U32& rows, const U32& columns, Here at = {});
+
   /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with all
   /// findings when the kernel breaks a rule.
   Kernel build();
@@ -117,6 +144,7 @@ class KernelBuilder : private Recording {
     RoleContext context{};
     int first_warp = 0, warps = 1;
     bool elected = false;
+    bool leader_only = false;
     Statements entry{}, body{};
   };
   struct Barriers {
@@ -128,6 +156,10 @@ class KernelBuilder : private Recording {
   template <class Tile>
   TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
     return {rec_, tensor_map_parameter(name, Tile::element::scalar, 2, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+  }
+  template <class Tile>
+  TensorMap3d<Tile> declare(const std::string& name, TensorMap3d<Tile>*) {
+    return {rec_, tensor_map_parameter(name, Tile::element::scalar, 3, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
   }
   // The box of a bare map is the launch's business.
   template <class T, int rank>
@@ -156,6 +188,9 @@ class KernelBuilder : private Recording {
   U32 shared_bytes(int bytes, Here at);
   U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
   RingState& add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at);
+  RingState& add_accumulator_ring(const std::string& name, int stages, int columns, Here at);
+  ir::Operand leader_predicate();
+  ir::Operand in_leader(const ir::Operand& shared);
   const ir::Operand& tmem_base();
   int tmem_columns(int columns, const std::string& name, Here at);
   ir::Operand allocation() const;
@@ -165,6 +200,8 @@ class KernelBuilder : private Recording {
   U32 special(const char* name);
   std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
   void check();
+  void check(const RingState& ring);
+  void count_readers();
   Statements setup();
   void initialise_barriers();
   Statements role_code(Role& role);
@@ -180,6 +217,7 @@ class KernelBuilder : private Recording {
   std::vector<ParameterInfo> parameters_;
   std::vector<Barriers> barriers_;
   std::list<RingState> rings_;
+  std::list<RingState> answers_;  // of launch control
   std::list<Role> roles_;
   ir::Operand tmem_base_{};
   int tmem_columns_ = 0;

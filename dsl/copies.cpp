@@ -111,6 +111,13 @@ void Copies::store_boxes(const TilePieces& pieces, const U32& shared, const BoxS
   }, at);
 }
 
+TensorLoadExtras Copies::with_group(TensorLoadExtras extras, const AnyMbarrier& full, Here at) const {
+  const bool names_peer = full.space == isa::Space::shared_cluster && group() == isa::CtaGroup::two;
+  if (names_peer && !extras.has<isa::CtaGroup>()) extras.add(TensorLoadExtras::place_of<isa::CtaGroup>(), extra(group()));
+  if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
+  return extras;
+}
+
 void Copies::load_tile(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
                        const U32& outer, const Mbarrier& full, Here at) {
   load_boxes(pieces, shared, {map, inner, outer}, full, {}, at);
@@ -129,9 +136,11 @@ void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {
              {sink(), address_of(*rec_, b.address, at), Operand::number(bytes)}, at);
 }
 
-void Copies::arrive(const Mbarrier& b, Here at) {
+void Copies::arrive(const AnyMbarrier& b, Here at) {
   if (b.released) *b.released = true;
-  rec_->emit("mbarrier.arrive.shared::cta.b64", {sink(), address_of(*rec_, b.address, at)}, at);
+  const bool remote = b.space == isa::Space::shared_cluster;
+  rec_->emit(remote ? "mbarrier.arrive.release.cluster.shared::cluster.b64" : "mbarrier.arrive.shared::cta.b64",
+             {sink(), address_of(*rec_, b.address, at)}, at);
 }
 
 // Tensor maps ----------------------------------------------------------------------------------------------------------

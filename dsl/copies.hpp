@@ -69,8 +69,13 @@ class Copies : public BulkCopies {
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
-    if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
-    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, extras, at);
+    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, with_group(extras, full, at), at);
+  }
+  /// The same with one copy, where a third dimension counts the spans of a row.
+  template <class Tile>
+  void tma_load(const Shared<Tile>& to, const Box3d<Tile>& from, const AnyMbarrier& full,
+                const TensorLoadExtras& extras = {}, Here at = {}) {
+    tensor_load(isa::Space::shared_cluster, to.address, place(from), full, with_group(extras, full, at), at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
@@ -87,7 +92,8 @@ class Copies : public BulkCopies {
 
   /// Arrives on an mbarrier and announces `bytes` of copies for its phase.
   void expect_tx(const Mbarrier& b, std::int64_t bytes, Here at = {});
-  void arrive(const Mbarrier& b, Here at = {});
+  /// Arrives once; in another CTA with release.cluster.
+  void arrive(const AnyMbarrier& b, Here at = {});
 
   /// Writes a field of a tensor map in shared (U32) or global (U64) memory. PTX ISA "tensormap.replace".
   /// A field with a value a dimension: tensormap_replace<TensorMapField::box_dim, 1>(map, 64).
@@ -107,6 +113,13 @@ class Copies : public BulkCopies {
   }
 
  private:
+  // A copy that counts on the peer's mbarrier says so.
+  TensorLoadExtras with_group(TensorLoadExtras extras, const AnyMbarrier& full, Here at) const;
+  template <class Tile>
+  static TensorPlace place(const Box3d<Tile>& b) {
+    return {U64(b.outer.recorder(), b.map), isa::TensorMode::tile, 3, {b.inner, b.outer, b.span}};
+  }
+
   struct BoxStart {
     const ir::Operand& map;
     const U32 &inner, &outer;

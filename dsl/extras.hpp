@@ -83,10 +83,13 @@ class Extras : public ExtraList {
   }
   /// Whether this extra was given.
   template <class E>
-  bool has() const {
+  bool has() const { return ExtraList::has(place_of<E>()); }
+  /// Its position among the extras that the instruction takes.
+  template <class E>
+  static constexpr int place_of() {
     int at = 0, place = -1;
     ((std::is_same_v<E, Allowed> ? void(place = at++) : void(++at)), ...);
-    return ExtraList::has(place);
+    return place;
   }
 
  private:

@@ -64,6 +64,7 @@ struct GlobalTensor {
 /// Whether a value may be given to a parameter of type T.
 template <class T, class V> inline constexpr bool accepts = false;
 template <class Tile> inline constexpr bool accepts<TensorMap<Tile>, GlobalTensor> = true;
+template <class Tile> inline constexpr bool accepts<TensorMap3d<Tile>, GlobalTensor> = true;
 template <class T> inline constexpr bool accepts<Pointer<T>, std::string> = true;
 template <class T> inline constexpr bool accepts<Pointer<T>, const char*> = true;
 template <ScalarType type, class V>
@@ -126,11 +127,22 @@ launch::TensorMap tensor_map(const GlobalTensor& t, ScalarType type, bool k_inne
 /// The same for a tile type.
 template <class Tile>
 launch::TensorMap tensor_map(const GlobalTensor& t) {
-  return tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
+  launch::TensorMap m =
+      tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
+  m.padded = Tile::element::packed_bits == 4 && Tile::element::bits == 8;
+  return m;
 }
+
+/// The same as TensorMap3d sees it. Throws diag::InputError where a row is not a whole number of spans.
+launch::TensorMap tensor_map_3d(const launch::TensorMap& flat, int spans);
 
 namespace detail {
 
+template <class Tile>
+launch::Param argument(launch::Contract& c, const std::string& name, TensorMap3d<Tile>*, const GlobalTensor& t) {
+  c.tensor_maps[name] = tensor_map_3d(tensor_map<Tile>(t), Tile::blocks);
+  return {launch::TensorMapParam{name}};
+}
 template <class Tile>
 launch::Param argument(launch::Contract& c, const std::string& name, TensorMap<Tile>*, const GlobalTensor& t) {
   c.tensor_maps[name] = tensor_map<Tile>(t);

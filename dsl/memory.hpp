@@ -67,6 +67,37 @@ class TensorMap {
   ir::Operand address_;
 };
 
+/// Where a box of three dimensions lies: what TensorMap3d::at returns.
+template <class Tile>
+struct Box3d {
+  ir::Operand map;
+  U32 inner, outer, span;  // start coordinates: elements, elements, spans
+};
+
+/// The same tensor seen as three dimensions: the elements of a swizzle span (or of 16 bytes), rows, spans of a row. One copy
+/// brings a whole tile of several spans. A row of the tensor must be a whole number of spans: what lies behind its end is
+/// the next row to TMA.
+template <class Tile>
+class TensorMap3d {
+ public:
+  using tile = Tile;
+  static_assert(Tile::box_rows_pieces == 1, "one box holds at most 256 rows");
+  static constexpr int span_elements = Tile::box_inner;
+  TensorMap3d(Recorder& r, ir::Operand address) : rec_(&r), address_(std::move(address)) {}
+
+  /// The box whose first element is (mn, k), where `k` (or `mn`, if that is contiguous) is a multiple of the span.
+  Box3d<Tile> at(OperandOf<U32> mn, OperandOf<U32> k) const {
+    const bool k_inner = Tile::order == Major::K;
+    const U32 outer = coordinate(k_inner ? mn : k), along = coordinate(k_inner ? k : mn);
+    return {address_, {*rec_, ir::Operand::number(0)}, outer, apply("div", along, span_elements, Here::nowhere())};
+  }
+
+ private:
+  U32 coordinate(const OperandOf<U32>& v) const { return {*rec_, use(*rec_, v.input())}; }
+  Recorder* rec_;
+  ir::Operand address_;
+};
+
 /// A kernel parameter that points to global memory.
 template <class T>
 class Pointer {
@@ -102,6 +133,12 @@ struct Tmem {
   Tmem<T, M, Width> columns(int at, Here here = {}) const {
     rec->require(rules::tmem_range(at, Width, N), here);
     return {rec, base, first + at};
+  }
+  /// `Width` columns from a place that the kernel computes, which must lie inside.
+  template <int Width>
+  Tmem<T, M, Width> columns(const U32& at, Here here = {}) const {
+    rules::require<rules::tmem_range(0, Width, N)>();
+    return {rec, apply("add", address(here), at, here).operand(), 0};
   }
   /// The address of the first cell; `lane` in the upper half.
   U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }

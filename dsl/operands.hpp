@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "dsl/value.hpp"
+#include "ptx/isa/tcgen05.hpp"
 
 namespace kiln::dsl {
 

@@ -1,5 +1,7 @@
 #include "dsl/ring.hpp"
 
+#include "dsl/operands.hpp"
+
 namespace kiln::dsl {
 
 using ir::Operand;
@@ -38,19 +40,57 @@ void advance(Recorder& r, const RingState& ring, const RingPosition& p, Here at)
 
 }  // namespace
 
-SlotPlace next_slot(Recorder& r, RingState& ring, Here at) {
-  auto [position, is_new] = ring.positions.try_emplace(r.role_key());
+SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at) {
+  (side == RingSide::producer ? ring.producers : ring.consumers).insert(r.role_key());
+  auto [position, is_new] = ring.positions.try_emplace({r.role_key(), side});
   if (is_new) position->second = start(r);
   const RingPosition& p = position->second;
   const Operand stage = copy(r, p.stage, at), phase = copy(r, p.phase, at);
   const bool barriers = !ring.full.text.empty();
-  const Operand& full_base = barriers ? ring.full : ring.tiles;
-  const Operand& empty_base = barriers ? ring.empty : ring.tiles;
-  SlotPlace place{element(r, ring.tiles, stage, ring.slot_bytes, at),
-                  {element(r, full_base, stage, isa::mbarrier_bytes, at), ring.name + "_full", nullptr},
-                  {element(r, empty_base, stage, isa::mbarrier_bytes, at), ring.name + "_empty", &ring.released},
-                  U32(r, phase)};
+  const auto barrier = [&](const Operand& array) {
+    return element(r, barriers ? array : ring.tiles, stage, isa::mbarrier_bytes, at);
+  };
+  const Mbarrier full{barrier(ring.full), ring.name + "_full", nullptr};
+  const Mbarrier empty{barrier(ring.empty), ring.name + "_empty", &ring.released};
+  const auto in_leader = [&](const std::optional<Operand>& array, const Mbarrier& own) {
+    return array ? AnyMbarrier(RemoteMbarrier{{barrier(*array)}, own.released}) : AnyMbarrier(own);
+  };
+  SlotPlace place{apply("add", element(r, ring.tiles, stage, ring.slot_bytes, at), ring.first, at), full, empty,
+                  in_leader(ring.leader_full, full), in_leader(ring.leader_empty, empty), U32(r, phase)};
   advance(r, ring, p, at);
+  return place;
+}
+
+namespace {
+
+void wait_until_empty(Thread t, const SlotPlace& place, Here at) {
+  t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), at);
+}
+
+// Arrivals come from the leader's tensor core: a CTA that left before the last would have them written to nobody's memory.
+void drain_at_exit(Thread t, RingState& ring, Here at) {
+  if (std::exchange(ring.drains, true)) return;
+  t.role().at_exit.push_back([t, &ring, at] { drain_ring(t, ring, at); });
+}
+
+}  // namespace
+
+void drain_ring(Thread t, RingState& ring, Here at) {
+  t.loop(OperandOf<U32>(ring.stages, at),
+         [&](U32) { wait_until_empty(t, next_slot(t.recorder(), ring, RingSide::producer, at), at); });
+}
+
+SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at) {
+  SlotPlace place = next_slot(t.recorder(), ring, RingSide::producer, at);
+  wait_until_empty(t, place, at);
+  if (!ring.is_leader) {
+    t.expect_tx(place.full, bytes, at);
+    return place;
+  }
+  drain_at_exit(t, ring, at);
+  t.recorder().require(rules::mbarrier_tx(2 * bytes), at);
+  t.recorder().emit_if(*ring.is_leader, false, "mbarrier.arrive.expect_tx.shared::cta.b64",
+                       {sink(), address_of(t.recorder(), place.full.address, at), Operand::number(2 * bytes)}, at);
   return place;
 }
 

@@ -11,6 +11,7 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/type.hpp>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,21 +20,28 @@
 
 namespace kiln::dsl {
 
-/// What one role knows of where it stands in a ring. Registers that live as long as the role.
+/// Who takes a slot. One role may be both, each side with a position of its own.
+enum class RingSide : unsigned char { producer, consumer };
+
+/// What one side knows of where it stands in a ring. Registers that live as long as the role.
 struct RingPosition {
   ir::Operand stage, phase;
 };
 
-/// The parts of a ring that do not depend on its tiles. Owned by the builder.
+/// The parts of a ring that do not depend on its tiles. Owned by the builder. In a pair of CTAs one ring runs through
+/// both: what has arrived counts on the leader's full barriers, what has been read empties the slots of both.
 struct RingState {
   std::string name;
   int stages = 0;
-  int slot_bytes = 0;
-  ir::Operand tiles, full, empty;  // registers: shared addresses of slot 0 and of the two barrier arrays
+  int slot_bytes = 0;              // columns of tensor memory for a ring of accumulators
+  ir::Operand tiles, full, empty;  // registers: addresses of slot 0 and of the two barrier arrays
+  int first = 0;                   // from `tiles` to slot 0
+  // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
+  std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
   std::set<const void*> producers{}, consumers{};  // role keys
-  std::map<const void*, RingPosition> positions{};
+  std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
   bool released = false;
-  bool drains = false;  // a store ring whose role waits for its copies before it ends
+  bool drains = false;  // a role of the ring waits before it ends: for its copies, or for the peer's arrivals
   Here made_at{};
 };
 
@@ -41,11 +49,17 @@ struct RingState {
 struct SlotPlace {
   U32 tiles;
   Mbarrier full, empty;
+  AnyMbarrier leader_full, leader_empty;  // of a pair: the leader's; else this CTA's
   U32 phase;  // parity of the use before this one for a producer, of this one for a consumer
 };
 
-/// Takes the next slot of the calling role: copies stage and phase, then advances them.
-SlotPlace next_slot(Recorder& r, RingState& ring, Here at);
+/// Takes the next slot of the calling role, which joins that side: copies stage and phase, then advances them.
+SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at);
+/// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both CTAs,
+/// and each stays until nothing arrives on its barriers any more.
+SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at);
+/// Waits, as the ring's producer, until every slot is empty.
+void drain_ring(Thread t, RingState& ring, Here at);
 
 /// Tiles are placed at multiples of the longest swizzle period, so no descriptor needs a base offset.
 inline constexpr int tile_placement = isa::period_bytes(isa::Swizzle::b128);
@@ -89,7 +103,7 @@ class Slot {
  public:
   using Pack = TilePack<Tiles...>;
   explicit Slot(SlotPlace place)
-      : full(std::move(place.full)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
+      : full(std::move(place.leader_full)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
 
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
@@ -102,8 +116,8 @@ class Slot {
     return {apply("add", tiles_, Pack::template offset<index>(), at)};
   }
 
-  Mbarrier full;   // completes when the slot's bytes have arrived
-  Mbarrier empty;  // completes when the slot may be filled again
+  AnyMbarrier full;  // completes when the slot's bytes have arrived; in a pair the leader's, for both CTAs
+  Mbarrier empty;    // completes when the slot may be filled again
 
  private:
   U32 tiles_;
@@ -120,17 +134,14 @@ class Ring {
   /// The next slot to fill: waits until it is empty and announces its bytes on `full`.
   [[nodiscard]] Slot<Tiles...> acquire(Thread t, Here at = {}) {
     rules::require<rules::mbarrier_tx(Pack::transaction_bytes)>();
-    state_->producers.insert(t.recorder().role_key());
-    SlotPlace place = next_slot(t.recorder(), *state_, at);
-    t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), at);
-    t.expect_tx(place.full, Pack::transaction_bytes, at);
-    return Slot<Tiles...>(std::move(place));
+    return Slot<Tiles...>(slot_to_fill(t, *state_, Pack::transaction_bytes, at));
   }
+  /// Waits until every slot is empty: what was filled has been read.
+  void drain(Thread t, Here at = {}) { drain_ring(t, *state_, at); }
   /// The next slot to read: waits until it is full.
   template <class S>
   [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
-    state_->consumers.insert(scope.recorder().role_key());
-    SlotPlace place = next_slot(scope.recorder(), *state_, at);
+    SlotPlace place = next_slot(scope.recorder(), *state_, RingSide::consumer, at);
     scope.wait(place.full, Phase(place.phase), at);
     return Slot<Tiles...>(std::move(place));
   }
@@ -147,10 +158,9 @@ class StoreRing {
 
   /// The next tile to write: waits until the copy that last read it has done so.
   [[nodiscard]] Shared<Tile> acquire(Warpgroup& g, Here at = {}) {
-    state_->producers.insert(g.recorder().role_key());
     state_->consumers.insert(g.recorder().role_key());
     state_->released = true;
-    SlotPlace place = next_slot(g.recorder(), *state_, at);
+    SlotPlace place = next_slot(g.recorder(), *state_, RingSide::producer, at);
     g.elect([&](Thread t) { t.wait_stores_read(stages - 1, at); }, at);
     g.sync(at);
     return {place.tiles};

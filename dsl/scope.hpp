@@ -14,6 +14,7 @@
 #include "dsl/cluster.hpp"
 #include "dsl/memory.hpp"
 #include "dsl/registers.hpp"
+#include "dsl/schedule.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/target.hpp"
@@ -38,6 +39,13 @@ class Scope : public ClusterMember {
   void loop(OperandOf<U32> trips, Body body) {
     rules::require<body_verdict<decltype(body(std::declval<U32>()))>>();
     loop_over(trips, [&](const U32& i) { body(i); });
+  }
+
+  /// Once for every tile that the schedule gives this CTA or pair, in the same order in every role; maybe never.
+  template <class Body>
+  void loop(const StaticTiles& tiles, Body body, Here at = {}) {
+    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
+    loop_steps({tiles.first, tiles.count(at), tiles.step}, [&](const U32& number) { body(tiles.place(number, at)); }, at);
   }
 
   /// Executes the body where `p` holds.
@@ -69,7 +77,19 @@ class Scope : public ClusterMember {
   U32 thread_index() const { return {*rec_, role_->thread}; }
 
  protected:
+  // Ends behind the tile that no answer followed; `arrive` tells that the answer has been read.
+  void loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
+                    const std::function<void(const AnyMbarrier&)>& arrive, Here at);
+  struct Steps {
+    U32 first, end, step;
+  };
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
+  void loop_steps(const Steps& steps, const std::function<void(const U32&)>& body, Here at);
+  struct Loop {
+    ir::Operand i, step, count;
+    std::string head, end;  // labels
+  };
+  void loop_body(const Loop& loop, const std::function<void(const U32&)>& body, Here at);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
 

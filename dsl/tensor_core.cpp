@@ -69,6 +69,12 @@ void TensorCore::commit(const Mbarrier& b, Here at) {
              {address_of(*rec_, b.address, at)}, at);
 }
 
+// A cluster of the DSL's is one pair, ranks 0 and 1.
+void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
+  if (group() == isa::CtaGroup::one) return commit(b, at);
+  commit(b, U32(*rec_, Operand::number(0b11)), at);
+}
+
 void TensorCore::commit(const Mbarrier& b, const U32& ctas, Here at) {
   if (b.released) *b.released = true;
   before_tcgen05(at);

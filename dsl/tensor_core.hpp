@@ -27,6 +27,10 @@ inline constexpr isa::CpMulticast no_multicast = isa::CpMulticast::none,
 inline constexpr isa::CpSourceFormat b6x16_p32 = isa::CpSourceFormat::b6x16_p32,
                                      b4x16_p64 = isa::CpSourceFormat::b4x16_p64;
 
+/// Every CTA that shares the MMAs: both of a pair, or this one alone.
+struct AllCtas {};
+inline constexpr AllCtas all_ctas{};
+
 /// A shared-memory matrix descriptor in a register.
 struct SharedDescriptor {
   U64 word;
@@ -174,6 +178,9 @@ class TensorCore : public Copies {
   void commit(const Mbarrier& b, Here at = {});
   /// The same on the barrier at that place in every CTA whose bit of the 16-bit `ctas` is set.
   void commit(const Mbarrier& b, const U32& ctas, Here at = {});
+
+  /// The same in every CTA that shares the MMAs.
+  void commit(const Mbarrier& b, AllCtas, Here at = {});
 
   /// tcgen05.cp: copies rows that a matrix descriptor names into tensor memory at `to`. `multicast` is what the shape demands;
   /// a source format decompresses 6- or 4-bit elements to bytes.

@@ -10,6 +10,17 @@ class Thread : public TensorCore {
  public:
   Thread(Recorder& r, RoleContext& role) : TensorCore(r, role, false) {}
 
+  using TensorCore::loop;
+  /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
+  template <class Body>
+  void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
+    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
+    loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
+                 [&](const AnyMbarrier& b) { arrive(b, at); }, at);
+  }
+  /// Asks for one more tile after another until there is none; in the leader where CTAs are paired.
+  void hand_out(const LaunchControlTiles& tiles, Here at = {});
+
   // Here only to say who executes them.
   template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }

@@ -132,11 +132,11 @@ U32 Warpgroup::row(Here at) const {
   return {*rec_, rec_->pure(ScalarType::b32, "and.b32", {role_->thread, Operand::number(127)}, at)};
 }
 
-std::vector<Operand> Warpgroup::load_rows(const U32& address, int columns, Here at) {
+std::vector<Operand> Warpgroup::load_rows(const U32& address, const TmemLoad& access, Here at) {
   // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
   const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
   const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
-  return load_tmem({isa::DataShape::s32x32b, columns}, apply("add", lanes, address, at), at);
+  return load_tmem(access, apply("add", lanes, address, at), at);
 }
 
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.
@@ -163,15 +163,15 @@ void Warpgroup::store_row(const U32& tile, isa::Swizzle s, int row_pitch, int bl
   }
 }
 
-void Warpgroup::store_vectors(const U64& address, const std::vector<Operand>& regs, const U32& elements,
-                              int per_vector, Here at) {
-  const Operand to = use(*rec_, address, at), limit = use(*rec_, elements, at);
+void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& regs, Here at) {
+  constexpr int vector_bytes = 16;
+  const Operand address = use(*rec_, to.address, at), limit = use(*rec_, to.elements, at);
   for (std::size_t i = 0; i < regs.size(); i += 4) {
     const Operand inside = rec_->fresh(ScalarType::pred);
-    const auto last = std::int64_t(i / 4 + 1) * per_vector;
-    rec_->emit("setp.ge.u32", {inside, limit, Operand::number(last)}, at);
+    const std::int64_t begin = to.first + std::int64_t(i / 4) * to.per_vector;
+    rec_->emit("setp.ge.u32", {inside, limit, Operand::number(begin + to.per_vector)}, at);
     rec_->emit_if(inside, false, "st.global.v4.b32",
-                  {Operand::address(to, std::int64_t(i) * 4),
+                  {Operand::address(address, begin / to.per_vector * vector_bytes),
                    Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4})},
                   at);
   }
@@ -199,7 +199,12 @@ void Warpgroup::elect_one(const std::function<void(Thread)>& body, Here at) {
   execute_in_one(*rec_, *role_, chosen_thread(at), body, at);
 }
 
-void Warpgroup::arrive(const Mbarrier& b, Here at) {
+void Warpgroup::arrive_by_warp(const AnyMbarrier& b, Here at) {
+  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+  execute_in_one(*rec_, *role_, elect_leader(*rec_, at), [&](Thread t) { t.arrive(b, at); }, at);
+}
+
+void Warpgroup::arrive(const AnyMbarrier& b, Here at) {
   sync(at);
   elect_one([&](Thread t) { t.arrive(b, at); }, at);
 }

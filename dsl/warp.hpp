@@ -202,12 +202,22 @@ class Warpgroup : public WholeWarps {
  public:
   using WholeWarps::WholeWarps;
 
+  using WholeWarps::loop;
+  /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
+  template <class Body>
+  void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
+    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
+    loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
+                 [&](const AnyMbarrier& b) { arrive(b, at); }, at);
+  }
+
   /// This thread's row of an accumulator: lane 32 * (warp % 4) + lane of the warp, all columns.
   template <class T, int M, int N>
   Registers<T, N, LdState::pending> load(const Tmem<T, M, N>& from, Here at = {}) {
     static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
-    rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(N)) ? N : 0)>();
-    return {*rec_, load_rows(from.address(at), N, at)};
+    constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
+    rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0)>();
+    return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
   }
 
   /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.
@@ -219,17 +229,20 @@ class Warpgroup : public WholeWarps {
     static_assert(Tile::rows == 128, "a warpgroup stores 128 rows");
     store_row(to.address, Tile::swizzle, Tile::row_pitch, Tile::block_bytes, row.operands(), at);
   }
-  /// Writes this thread's values to consecutive global addresses, 16 bytes at a time, as far as `elements` reaches.
+  /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what begins
+  /// at `address` and has `elements`.
   template <class T, int N, LdState s>
-  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, Here at = {}) {
+  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0, Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
-    store_vectors(address, values.operands(), elements, 128 / T::bits, at);
+    store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }
 
   /// Waits for all threads of the warpgroup.
   void sync(Here at = {});
-  /// Arrives once for the whole warpgroup, after all its threads have come here.
-  void arrive(const Mbarrier& b, Here at = {});
+  /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
+  void arrive(const AnyMbarrier& b, Here at = {});
+  /// Arrives once for each of the four warps, without waiting for the others; in another CTA with release.cluster.
+  void arrive_by_warp(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
   void elect(Body body, Here at = {}) {
@@ -240,12 +253,16 @@ class Warpgroup : public WholeWarps {
   U32 row(Here at = {}) const;
 
  private:
-  std::vector<ir::Operand> load_rows(const U32& address, int columns, Here at);
+  std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
                  Here at);
-  void store_vectors(const U64& address, const std::vector<ir::Operand>& regs, const U32& elements, int per_vector,
-                     Here at);
+  struct GlobalRow {
+    const U64& address;
+    const U32& elements;
+    int first, per_vector;  // elements
+  };
+  void store_vectors(const GlobalRow& to, const std::vector<ir::Operand>& regs, Here at);
   const ir::Operand& chosen_thread(Here at);
   void elect_one(const std::function<void(Thread)>& body, Here at);
 };

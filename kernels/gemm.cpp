@@ -1,54 +1,72 @@
-#include "kernels/gemm.hpp"
+#include "kernels/dense.hpp"
 
+#include <algorithm>
 #include <array>
-
 
 namespace kiln::kernels {
 namespace {
 
 constexpr std::array options{dsl::SizeOption{"m", 512, "rows of A and D"},
                              dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}};
+                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"},
+                             dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"}};
 
-constexpr std::uint64_t elements_per_16_bytes = 8;
+constexpr std::array dense{dsl::SizeOption{"m", 512, "rows of A and D"},
+                           dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
+                           dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
+                           dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
+                           dsl::SizeOption{"cta-group", 2, "CTAs that share a tile: 1 or 2"}};
 
-void check_extent(std::string_view name, std::uint64_t value, bool is_row) {
+void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
   const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";
   if (value == 0 || value > (std::uint64_t{1} << 31)) throw diag::InputError(option + "must be in [1, 2^31]");
-  if (is_row && value % elements_per_16_bytes != 0)
-    throw diag::InputError(option + "must be a multiple of 8: TMA needs rows of a multiple of 16 bytes [tma-stride]");
+  if (value % multiple != 0)
+    throw diag::InputError(option + "must be a multiple of " + std::to_string(multiple) +
+                           ": TMA needs whole rows [tma-stride]");
 }
 
-launch::Buffer matrix(const char* name, std::uint64_t rows, std::uint64_t cols, launch::Init init) {
+launch::Buffer matrix(const char* name, isa::ScalarType type, std::uint64_t rows, std::uint64_t cols) {
   launch::Buffer b;
   b.name = name;
-  b.dtype = isa::ScalarType::bf16;
+  b.dtype = type;
   b.shape = {rows, cols};
-  b.init = std::move(init);
   return b;
+}
+
+// Numbers that a type holds well: a normal distribution, or small integers.
+launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {
+  launch::Init init;
+  init.kind = isa::is_floating(type) ? launch::Init::Kind::normal : launch::Init::Kind::integers;
+  if (!isa::is_floating(type)) init.low = isa::is_signed(type) ? -8 : 0, init.high = 8;
+  init.seed = seed;
+  return init;
 }
 
 }  // namespace
 
-std::span<const dsl::SizeOption> gemm_options() { return options; }
+std::span<const dsl::SizeOption> gemm_options() { return std::span(options).first(3); }
+std::span<const dsl::SizeOption> persistent_options() { return options; }
+std::span<const dsl::SizeOption> dense_options() { return dense; }
 
-GemmSizes gemm_sizes(const dsl::Sizes& sizes) {
+bool wants_pairs(const dsl::Sizes& sizes) {
+  const std::uint64_t ctas = sizes.at("cta-group");
+  if (ctas != 1 && ctas != 2) throw diag::InputError("--cta-group " + std::to_string(ctas) + ": must be 1 or 2");
+  return ctas == 2;
+}
+
+GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple) {
   const GemmSizes s{sizes.at("m"), sizes.at("n"), sizes.at("k")};
-  check_extent("m", s.m, false);
-  check_extent("n", s.n, true);
-  check_extent("k", s.k, true);
+  check_extent("m", s.m, 1);
+  check_extent("n", s.n, 8);
+  check_extent("k", s.k, k_multiple);
   return s;
 }
 
-launch::Contract gemm_buffers(const GemmSizes& s) {
+launch::Contract gemm_buffers(const GemmSizes& s, isa::ScalarType a, isa::ScalarType b, isa::ScalarType d) {
   launch::Contract c;
-  const auto normal = [](std::uint64_t seed) {
-    launch::Init init;
-    init.kind = launch::Init::Kind::normal;
-    init.seed = seed;
-    return init;
-  };
-  c.buffers = {matrix("A", s.m, s.k, normal(1)), matrix("B", s.n, s.k, normal(2)), matrix("D", s.m, s.n, {})};
+  c.buffers = {matrix("A", a, s.m, s.k), matrix("B", b, s.n, s.k), matrix("D", d, s.m, s.n)};
+  c.buffers[0].init = numbers(a, 1);
+  c.buffers[1].init = numbers(b, 2);
   launch::Expectation product;
   product.output = "D";
   product.a = "A";
@@ -63,6 +81,14 @@ launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t t
     throw diag::InputError("--n " + std::to_string(s.n) + ": needs " + std::to_string(y) +
                            " tiles along y; a grid has at most 65535");
   return {std::uint32_t(x), std::uint32_t(y), 1};
+}
+
+launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group) {
+  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), ctas = sizes.at("ctas");
+  const std::uint64_t tiles = (m + tile_m - 1) / tile_m * ((n + tile_n - 1) / tile_n);
+  if (ctas < group)
+    throw diag::InputError("--ctas " + std::to_string(ctas) + ": " + std::to_string(group) + " CTAs share a tile");
+  return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};
 }
 
 }  // namespace kiln::kernels

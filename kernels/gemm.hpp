@@ -1,6 +1,8 @@
 // What the GEMM kernels share on the host: sizes, what is refused, buffers, grids.
 #pragma once
 
+#include <algorithm>
+
 #include "dsl/dsl.hpp"
 
 namespace kiln::kernels {
@@ -12,13 +14,25 @@ struct GemmSizes {
 
 /// The options --m, --n and --k.
 std::span<const dsl::SizeOption> gemm_options();
-/// Reads and checks them. Throws diag::InputError for an extent that TMA cannot address: zero, over 2^31, or rows that are
-/// not a multiple of 16 bytes.
-GemmSizes gemm_sizes(const dsl::Sizes&);
-/// Buffers A, B (normal random numbers) and D (poison) of bf16, and the expectation that D is the product.
-launch::Contract gemm_buffers(const GemmSizes&);
+/// The same and --ctas, for persistent kernels.
+std::span<const dsl::SizeOption> persistent_options();
+/// Elements of which a row of A and of B must hold whole multiples for TMA: 16 bytes, or 128 elements of those that TMA
+/// spreads to a byte each.
+template <class A, class B>
+inline constexpr std::uint64_t row_elements =
+    A::bits != A::packed_bits || B::bits != B::packed_bits ? 128 : std::uint64_t(128 / std::min(A::bits, B::bits));
+/// Reads and checks them. Throws diag::InputError for an extent that TMA cannot address: zero, over 2^31, K that is not a
+/// multiple of `k_multiple`, or N that is not one of 8.
+GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8);
+/// Buffers A, B (normal random numbers; small integers where the type is one) and D (poison), and the expectation that D is
+/// the product.
+launch::Contract gemm_buffers(const GemmSizes&, isa::ScalarType a = isa::ScalarType::bf16,
+                              isa::ScalarType b = isa::ScalarType::bf16, isa::ScalarType d = isa::ScalarType::bf16);
 /// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
+/// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws diag::InputError where
+/// that leaves none.
+launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group);
 
 dsl::Kernel gemm_bf16(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_bf16_problem(const dsl::Kernel&, const dsl::Sizes&);

@@ -50,11 +50,11 @@ Kernel gemm_bf16_basic(Target target, const Sizes&) {
       g.sync();  // a warp that were two steps late would take the phase for one to come, and wait for ever
     });
     const U32 my_row = row + g.row();
-    const U64 start = multiply_wide(my_row, n) + widen(col);
+    const U64 address = given["D"_arg].at(multiply_wide(my_row, n) + widen(col));
+    const U32 left = select(col < n, n - col, 0);     // columns of D from here to its right edge
     for (int c = 0; c < N; c += 64) {
       auto sums = g.wait(g.load(acc.columns<64>(c)));
-      const U32 left = select(col + c < n, n - col - c, 0);  // columns of D from here to its right edge
-      g.when(my_row < m, [&] { g.store_global(given["D"_arg].at(start + c), cvt<bf16>(sums), left); });
+      g.when(my_row < m, [&] { g.store_global(address, cvt<bf16>(sums), left, c); });
     }
   });
 

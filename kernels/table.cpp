@@ -4,12 +4,21 @@
 #include "dsl/entry.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/kinds/kinds.hpp"
+#include "kernels/ladder/ladder.hpp"
 
 namespace kiln::dsl {
 namespace {
 
 constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+
+template <class Problem>
+Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
+  using Kernel = kernels::DenseKernel<Problem>;
+  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
+}
 
 }  // namespace
 
@@ -19,6 +28,35 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_options(), kernels::gemm_bf16, kernels::gemm_bf16_problem},
       Entry{"gemm_bf16_basic", "D = A * B^T, bf16: one warpgroup, no overlap, tile 128x128x64", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_bf16_basic, kernels::gemm_bf16_basic_problem},
+      Entry{"gemm_v1a", "the ladder, bf16: two-dimensional copies of 16-byte columns, tile 128x256x256", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v1a, kernels::gemm_v1a_problem},
+      Entry{"gemm_v1b", "the ladder, bf16: one three-dimensional copy a tile", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v1b, kernels::gemm_v1b_problem},
+      Entry{"gemm_v2a", "the ladder, bf16: 128-byte swizzle", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v2a, kernels::gemm_v2a_problem},
+      Entry{"gemm_v2b", "the ladder, bf16: 128-byte swizzle, one copy a tile", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v2b, kernels::gemm_v2b_problem},
+      Entry{"gemm_v3", "the ladder, bf16: pipelined, ring of 2, tile 128x256x128", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v3, kernels::gemm_v3_problem},
+      Entry{"gemm_v4", "the ladder, bf16: warp-specialised, ring of 4, tile 128x256x64", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v4, kernels::gemm_v4_problem},
+      Entry{"gemm_v5", "the ladder, bf16: CTA pairs, ring of 7, tile 256x256x64", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v5, kernels::gemm_v5_problem},
+      Entry{"gemm_v6", "the ladder, bf16: persistent pairs, two accumulators", tcgen05_targets, kernels::persistent_options(),
+            kernels::gemm_v6, kernels::gemm_v6_problem},
+      Entry{"gemm_v7", "the ladder, bf16: bands of tiles for L2, stored by TMA", tcgen05_targets, kernels::persistent_options(),
+            kernels::gemm_v7, kernels::gemm_v7_problem},
+      Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
+            kernels::gemm_v8, kernels::gemm_v8_problem},
+      dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", tcgen05_targets),
+      dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
+      dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", tcgen05_targets),
+      dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", tcgen05_targets),
+      dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", tcgen05_targets),
+      dense_row<kernels::GemmE4m3E2m1>("D = A * B^T: e4m3 times e2m1, which TMA spreads to a byte each", tcgen05_targets),
+      dense_row<kernels::GemmE2m1>("D = A * B^T: e2m1 operands without scales", tcgen05_targets),
+      dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
+      dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
   };

@@ -3,7 +3,7 @@
   %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
   %at_most N   passes its input on, and fails  %clangxx    clang++, the same
-               when that has more than N lines
+               when that has more than N lines  %build_with_gxx  g++ that makes a program
   %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
   REQUIRES: ptxas | gpu | clang
 """
@@ -54,6 +54,7 @@ config.substitutions += [
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", syntax_check(config.kiln_gxx)),
+    ("%build_with_gxx", f"{config.kiln_gxx} -std=c++17 -Wall -Wextra -Werror"),
     ("%clangxx", syntax_check(config.kiln_clangxx or "clang++-not-found")),
     ("%at_most", f"{sys.executable} -B {config.kiln_source_dir}/tools/at_most"),
 ]

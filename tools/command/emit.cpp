@@ -1,13 +1,15 @@
-// kiln emit: a kernel of the table as PTX, as a cubin, or its launch contract. kiln emit-raw: a text, taken apart and
+// kiln emit: a kernel of the table as PTX, as a cubin, its launch contract, or a C++ header that launches it. kiln emit-raw: a text, taken apart and
 // put together again, for tests of the emitter.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include "emit/emit.hpp"
 #include "harness/contract_json.hpp"
 #include "harness/files.hpp"
+#include "harness/launch_header.hpp"
 #include "harness/ptxas.hpp"
 #include "harness/run.hpp"
 #include "ptx/diag/error.hpp"
@@ -23,7 +25,8 @@ namespace {
 constexpr const char* examples =
     "  kiln emit gemm_bf16                          PTX to the terminal\n"
     "  kiln emit gemm_bf16 --format cubin -o gemm.cubin\n"
-    "  kiln emit gemm_bf16 --m 1024 --format json   the launch contract of that problem";
+    "  kiln emit gemm_bf16 --m 1024 --format json   the launch contract of that problem\n"
+    "  kiln emit gemm_bf16 --m 1024 --format header -o gemm.hpp    C++ that holds the cubin and launches that problem";
 
 struct Arguments {
   KernelArguments kernel{};
@@ -37,15 +40,31 @@ void deliver(const std::string& path, std::string_view content, bool binary) {
   print(content);
 }
 
-int deliver_cubin(const Arguments& a, const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
-  const harness::Assembly assembly = harness::assemble(harness::find_ptxas(), ptx, target, sink);
+// What ptxas makes of the text; nothing where it refuses, which has been said then.
+std::optional<harness::Assembly> assembled(const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
+  harness::Assembly assembly = harness::assemble(harness::find_ptxas(), ptx, target, sink);
   print_findings(sink);
   if (assembly.status == harness::Assembly::Status::unavailable) throw diag::InputError(assembly.reason);
-  if (assembly.status != harness::Assembly::Status::assembled) {
-    if (!assembly.reason.empty()) complain(fmt::format("error: {}\n", assembly.reason));
-    return Exit::errors;
-  }
-  deliver(a.output, {reinterpret_cast<const char*>(assembly.cubin.data()), assembly.cubin.size()}, true);
+  if (assembly.status == harness::Assembly::Status::assembled) return assembly;
+  if (!assembly.reason.empty()) complain(fmt::format("error: {}\n", assembly.reason));
+  return std::nullopt;
+}
+
+int deliver_cubin(const Arguments& a, const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
+  const auto assembly = assembled(ptx, target, sink);
+  if (!assembly) return Exit::errors;
+  deliver(a.output, {reinterpret_cast<const char*>(assembly->cubin.data()), assembly->cubin.size()}, true);
+  return diag::exit_code(sink);
+}
+
+int deliver_header(const Arguments& a, const diag::SourcePtr& ptx, const launch::Contract& contract, diag::Sink& sink) {
+  const isa::Target target = a.kernel.chosen_target();
+  harness::HeaderJob job{a.kernel.name, a.kernel.name, a.kernel.name + ", " + isa::spelling(target), target, {}};
+  for (const auto& [name, value] : a.kernel.chosen_sizes()) job.origin += fmt::format(" {}={}", name, value);
+  const auto assembly = assembled(ptx, target, sink);
+  if (!assembly) return Exit::errors;
+  job.cubin = assembly->cubin;
+  deliver(a.output, harness::write_launch_header(job, contract), false);
   return diag::exit_code(sink);
 }
 
@@ -60,8 +79,10 @@ int emit_kernel(const Arguments& a) {
     return Exit::clean;
   }
   diag::Sink sink;
+  const launch::Contract contract = a.format == "header" ? entry.problem(kernel, sizes) : launch::Contract();
   const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink);
   if (ptx && a.format == "cubin") return deliver_cubin(a, ptx, target, sink);
+  if (ptx && a.format == "header") return deliver_header(a, ptx, contract, sink);
   print_findings(sink);
   if (!ptx) {
     complain(fmt::format("{}\n", diag::summary(sink)));
@@ -83,12 +104,12 @@ int emit_raw(const std::string& path) {
 }  // namespace
 
 void add_emit(const Builder& builder) {
-  CLI::App* sub = builder.add("emit", "Write a kernel as verified PTX, as a cubin, or its launch contract", examples);
+  CLI::App* sub = builder.add("emit", "Write a kernel as verified PTX, as a cubin, its launch contract, or a C++ header", examples);
   auto a = std::make_shared<Arguments>();
   add_kernel_arguments(*sub, a->kernel, builder.words, false);
-  sub->add_option("--format", a->format, "ptx, cubin (needs ptxas) or json (the launch contract) [ptx]")
-      ->check(one_of({"ptx", "cubin", "json"}))
-      ->type_name("ptx|cubin|json");
+  sub->add_option("--format", a->format, "ptx, cubin or header (need ptxas), or json (the launch contract) [ptx]")
+      ->check(one_of({"ptx", "cubin", "json", "header"}))
+      ->type_name("ptx|cubin|json|header");
   sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
   sub->add_flag("--json", a->json, "the same as --format json");
   sub->callback([a, &action = builder.action] {

@@ -1,0 +1,30 @@
+#include "dsl/schedule.hpp"
+
+namespace kiln::dsl {
+
+namespace {
+
+// number = quotient * by + rest.
+struct Quotient {
+  U32 quotient, rest;
+};
+Quotient divided(const U32& number, const U32& by, Here at) {
+  const U32 quotient = apply("div", number, by, at);
+  return {quotient, apply("sub", number, apply("mul.lo", quotient, by, at), at)};
+}
+
+}  // namespace
+
+TilePlace StaticTiles::place(const U32& number, Here at) const {
+  if (rows_together == 0) {
+    const auto [column, row] = divided(number, rows, at);
+    return {row, column};
+  }
+  const auto [band, within] = divided(number, apply("mul.lo", columns, rows_together, at), at);
+  const U32 first_row = apply("mul.lo", band, rows_together, at), left = apply("sub", rows, first_row, at);
+  // The last band may have fewer rows.
+  const auto [column, row] = divided(within, apply("min", left, rows_together, at), at);
+  return {apply("add", first_row, row, at), column};
+}
+
+}  // namespace kiln::dsl

@@ -1,0 +1,4 @@
+// D = A * B^T: e2m1 operands without scales.
+#include "kernels/kinds/kinds.hpp"
+
+template struct kiln::kernels::DenseKernel<kiln::kernels::GemmE2m1>;

@@ -1,0 +1,123 @@
+// Every kernel of the table runs: on four shapes or more its result is right and, bit for bit, the one in golden.json, which both
+// compilers and every processor must give; on the first shape in 200 schedules. Nothing is reported.
+//
+// A kernel that is new, or rightly gives another result, gets its line from a run with KILN_GOLDEN=FILE, which writes what came
+// out to FILE.
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "dsl/entry.hpp"
+#include "emit/emit.hpp"
+#include "harness/compare.hpp"
+#include "harness/fill.hpp"
+#include "ptx/diag/render.hpp"
+#include "ptx/parse/parse.hpp"
+#include "sim/simulate.hpp"
+#include "verifier/verify.hpp"
+
+namespace {
+
+using namespace kiln;
+using Json = nlohmann::ordered_json;
+
+constexpr int schedules = 200, least_shapes = 4;
+constexpr sim::Strategy strategies[] = {sim::Strategy::random, sim::Strategy::adversarial, sim::Strategy::pct};
+
+Json golden() {
+  std::ifstream in(KILN_SOURCE_DIR "/tests/library/golden.json");
+  return Json::parse(in);
+}
+
+// A kernel at one shape: its text as a user would keep it, and its problem with inputs.
+struct Problem {
+  ir::Module module;
+  launch::Contract contract;
+};
+
+Problem problem(const dsl::Entry& entry, const Json& shape) {
+  dsl::Sizes sizes = dsl::standard_sizes(entry);
+  for (const auto& [name, extent] : shape.items()) {
+    REQUIRE_MESSAGE(sizes.count(name), "golden.json: ", entry.name, " has no option --", name);
+    sizes[name] = extent.get<std::uint64_t>();
+  }
+  const dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  REQUIRE(verified);
+  const auto text = std::make_shared<const diag::Source>("kernel.ptx", emit::emit(*verified));
+  Problem p{parse::parse(text, sink), entry.problem(kernel, sizes)};
+  harness::fill(p.contract);
+  return p;
+}
+
+// The outputs in 16 hexadecimal digits (FNV-1a).
+std::string digest(const launch::Contract& contract) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const launch::Expectation& e : contract.expectations)
+    for (const std::uint8_t byte : contract.find(e.output)->bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+// Runs the problem; the contract then holds the results.
+launch::Contract run(const Problem& p, std::uint64_t seed, sim::Strategy strategy) {
+  launch::Contract contract = p.contract;
+  sim::Options options;
+  options.seed = seed;
+  options.strategy = strategy;
+  diag::Sink sink;
+  const sim::Result result = sim::simulate(p.module, contract, options, sink);
+  INFO(diag::render_text(sink));
+  CHECK(result.outcome == sim::Outcome::finished);
+  CHECK(sink.all().empty());
+  return contract;
+}
+
+void check_right(const launch::Contract& contract) {
+  CHECK_FALSE(contract.expectations.empty());
+  for (const launch::Expectation& e : contract.expectations) {
+    const harness::Comparison c = harness::compare(contract, e);
+    INFO(e.output, ": ", c.wrong, " of ", c.elements, " wrong; got ", c.got, ", want ", c.want);
+    CHECK(c.pass);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every kernel gives the right result, and the same bits as always, on every shape") {
+  Json known = golden(), found = Json::object();
+  for (const dsl::Entry& entry : dsl::kernel_table()) {
+    const std::string name(entry.name);
+    CAPTURE(name);
+    REQUIRE_MESSAGE(known.contains(name), "tests/library/golden.json has no shapes for this kernel");
+    CHECK(known[name].size() >= least_shapes);
+    for (const Json& one : known[name]) {
+      const std::string shape = one["shape"].dump();
+      CAPTURE(shape);
+      const launch::Contract contract = run(problem(entry, one["shape"]), 1, sim::Strategy::random);
+      check_right(contract);
+      CHECK(one["result"].get<std::string>() == digest(contract));
+      found[name].push_back({{"shape", one["shape"]}, {"result", digest(contract)}});
+    }
+  }
+  if (const char* path = std::getenv("KILN_GOLDEN")) std::ofstream(path) << found.dump(1) << '\n';
+}
+
+TEST_CASE("every kernel gives the same bits in 200 schedules, and nothing is reported in any") {
+  Json known = golden();
+  for (const dsl::Entry& entry : dsl::kernel_table()) {
+    const std::string name(entry.name);
+    CAPTURE(name);
+    const Json one = known[name][0];
+    const Problem p = problem(entry, one["shape"]);
+    for (int seed = 2; seed < 2 + schedules; ++seed) {
+      CAPTURE(seed);
+      const launch::Contract contract = run(p, std::uint64_t(seed), strategies[seed % std::size(strategies)]);
+      REQUIRE(digest(contract) == one["result"].get<std::string>());
+    }
+  }
+}
