@@ -116,12 +116,16 @@ void Machine::arrive_behind_copies(Turn& t) {
   }
 }
 
-// Tensor copies are done where that lets a phase complete. True when one did.
-bool Machine::settle_copies(State& s) {
+// Tensor copies are done where that lets a phase complete. True when one did. `may_copy`: somebody waits for a choice
+// and may have another copy to make that a phase waits for; then only what has as many as it had before is done.
+bool Machine::settle_copies(State& s, bool may_copy) {
   bool moved = false;
   for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
     for (auto& [address, b] : s.ctas[c].mbarriers) {
       if (b.pending != 0 || b.tx <= 0 || b.copies == 0) continue;
+      std::uint32_t& usual = copies_a_phase_[{c, address}];
+      if (may_copy && (usual == 0 || b.copies < usual)) continue;
+      usual = std::max(usual, b.copies);
       b.tx = 0;
       complete(s, c, address, *b.last);
       moved = true;
