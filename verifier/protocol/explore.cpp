@@ -12,7 +12,6 @@ namespace kiln::verifier::protocol {
 namespace {
 
 constexpr int most_passes = 24;
-constexpr std::size_t most_alike = 3;
 
 // What follows is not known. Where nobody may come here, another way to a like state may be open still.
 void give_up(Explored& out, bool is_doubtful, std::string why, const ir::Operation* where) {

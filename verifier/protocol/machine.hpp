@@ -194,6 +194,7 @@ class Machine {
   void copy_by_threads(Turn&);
   void wait_for_threads_copies(Turn&);
   void arrive_behind_copies(Turn&);
+  void request(Turn&, int lane);
   void copy_out(Turn&, int lane);
   void wait_for_groups(Turn&);
   bool settle_copies(State&, bool may_copy);

@@ -104,6 +104,7 @@ bool is_shared_access(const ir::Operation& op) {
 }
 
 bool is_protocol(const ir::Operation& op) {
+  if (op.opcode == Opcode::clusterlaunchcontrol_query_cancel) return false;  // makes words of an answer
   switch (isa::unit(op.opcode)) {
     case Unit::barrier:
     case Unit::mbarrier:

@@ -280,7 +280,7 @@ std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) cons
 void Machine::load_word(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   const isa::Space space = t.op.modifiers.space();
-  const int bytes = width_of(t.op.modifiers.type()) / 8;
+  const int bytes = std::max(1, isa::bits(t.op.modifiers.type()) / 8);
   for (std::size_t k = 0; k < written.size(); ++k) {
     const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
     LaneTerms out{};

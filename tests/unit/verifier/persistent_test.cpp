@@ -118,7 +118,8 @@ TEST_CASE("what comes to a standstill in a later tile, or in the first, is found
            {"setp.lt.u32 %p5", "setp.le.u32 %p5, %r28, %r21;", 1},
            {"setp.lt.u32 %p14", "setp.le.u32 %p14, %r52, %r21;", 1},
            {"setp.lt.u32 %p23", "setp.le.u32 %p23, %r66, %r26;", 1}}) {
-    CAPTURE(begin);
+    const std::string changed = begin;
+    CAPTURE(changed);
     const Protocol p = protocol(with(right, begin, to, nth));
     CHECK(p.stands_still);
     CHECK_FALSE(p.example.empty());
@@ -147,7 +148,8 @@ TEST_CASE("a mistake in the persistent GEMM is never proven right") {
            {"mbarrier.try_wait.parity.shared::cta.b64 %p12", "setp.eq.u32 %p12, 0, 0;"},
            {"mbarrier.try_wait.parity.shared::cta.b64 %p18", "setp.eq.u32 %p18, 0, 0;"},
            {"setp.lt.u32 %p15", "setp.lt.u32 %p15, %r43, %r43;"}}) {
-    CAPTURE(begin);
+    const std::string changed = begin;
+    CAPTURE(changed);
     CHECK_FALSE(protocol(with(right, begin, to)).is_right());
   }
 }
