@@ -12,6 +12,7 @@ using isa::Opcode;
 using Kind = ir::Argument::Kind;
 
 constexpr Demand everything{~std::uint64_t{0}, false};
+constexpr Demand parity{1, false};
 constexpr Demand made{0, false, 1, true};
 constexpr std::uint64_t largest_modulus = 1 << 20;
 
@@ -29,6 +30,7 @@ Demands::Demands(const ir::Code& code, const Definitions& definitions, const Kno
   Wanted wanted;
   for (const ir::Operation& op : code.operations) roots(op, wanted);
   for (const ir::Argument* a : wanted.arguments) want(*a, everything);
+  for (const ir::Argument* a : wanted.parities) want(*a, parity);
   for (const ir::RegisterId r : wanted.registers) want(r, everything);
   while (!work_.empty()) {
     const ir::RegisterId r = work_.back();
@@ -127,6 +129,10 @@ void Demands::want_operands(const ir::Operation& op, Demand d) {
   }
   if (isa::unit(op.opcode) == isa::Unit::alu && !isa::is_floating(op.modifiers.type()) && want_through_number(op, d))
     return;
+  if (isa::unit(op.opcode) == isa::Unit::mbarrier && op.modifiers.parity) {
+    for (std::size_t i = 1; i < op.arguments.size(); ++i) want(op.arg(i), i == 2 ? parity : everything);
+    return;
+  }
   for (const ir::RegisterId r : code_->read(op)) want(r, everything);
   if (reads_carry(op)) want_carries();
 }

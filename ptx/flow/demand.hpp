@@ -31,9 +31,9 @@ struct Demand {
 /// Demands on registers, without a thought for paths.
 class Demands {
  public:
-  /// What is of interest for itself, in all bits.
+  /// What is of interest for itself, in all bits; of parities the lowest one alone.
   struct Wanted {
-    std::vector<const ir::Argument*> arguments{};
+    std::vector<const ir::Argument*> arguments{}, parities{};
     std::vector<ir::RegisterId> registers{};
   };
   /// Appends what of an operation is of interest.

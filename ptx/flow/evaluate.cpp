@@ -64,7 +64,8 @@ std::uint64_t Evaluator::name(const std::string& text, Maker maker) {
   return found->second;
 }
 
-TermId Evaluator::less(TermId x, TermId y, bool is_signed, int width) {
+TermId Evaluator::less(TermId x, TermId y, bool is_signed) {
+  const int width = terms_.width(x);
   if (x == y) return terms_.constant(0, 1);
   if (const auto u = terms_.value(x), v = terms_.value(y); u && v)
     return terms_.constant(is_signed ? as_signed(*u, width) < as_signed(*v, width) : *u < *v, 1);
@@ -85,7 +86,7 @@ TermId Evaluator::equal(TermId a, TermId b) {
 
 // Two kinds of comparison, equal and less, and their opposites.
 TermId Evaluator::comparison(Compare how, ScalarType type, TermId a, TermId b) {
-  const auto is_less = [&](TermId x, TermId y) { return less(x, y, isa::is_signed(type), width_of(type)); };
+  const auto is_less = [&](TermId x, TermId y) { return less(x, y, isa::is_signed(type)); };
   switch (how) {
     case Compare::eq: return equal(a, b);
     case Compare::ne: return inverted(equal(a, b));

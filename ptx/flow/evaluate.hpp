@@ -32,6 +32,10 @@ class Evaluator {
   std::vector<TermId> results(std::uint32_t operation, OperandTerms&);
   /// The predicate that two words are the same.
   TermId equal(TermId a, TermId b);
+  /// The predicate that a is less than b.
+  TermId less(TermId a, TermId b, bool is_signed);
+  /// The rest of a word modulo 2^bits.
+  TermId low_bits(TermId a, int bits);
   /// `a` where the predicate holds, `b` where it does not.
   TermId choice(TermId predicate, TermId a, TermId b, int width);
   /// What generic addresses of shared memory have more than the addresses themselves.
@@ -41,6 +45,8 @@ class Evaluator {
   /// What a term is made of in the end: atoms that nothing here has made of others (parameters, words out of memory,
   /// what the caller has named), and those that are low bits of another word.
   const std::set<TermId>& pieces(TermId);
+  /// The term hangs on how words compare.
+  bool compares(TermId);
   bool is_leaf(TermId atom) const { return makers_[terms_.atom_of(atom)->name - 1].kind == Maker::Kind::leaf; }
   /// The term with numbers in place of leaves; a constant when all of them are given and their operations are modelled.
   TermId with(TermId, const std::map<TermId, std::uint64_t>& leaves);
@@ -62,7 +68,6 @@ class Evaluator {
   void append(std::string&, TermId, std::size_t most) const;
   TermId with(TermId, const std::map<TermId, std::uint64_t>& numbers, std::unordered_map<TermId, TermId>& known);
   TermId remade(const Terms::Atom&, const Maker&, int width, const std::vector<TermId>& operands);
-  TermId less(TermId a, TermId b, bool is_signed, int width);
   TermId compared(const ir::Operation&, OperandTerms&);
   TermId comparison(isa::Compare, isa::ScalarType, TermId a, TermId b);
   TermId both(TermId a, TermId b);
@@ -77,7 +82,6 @@ class Evaluator {
   static std::int64_t as_signed(std::uint64_t v, int width) { return std::int64_t(v << (64 - width)) >> (64 - width); }
   static int common_zeros(const Terms::Sum&);
   TermId divided(TermId a, int zeros);
-  TermId low_bits(TermId a, int bits);
   std::optional<TermId> masked(const ir::Operation&, OperandTerms&);
   std::vector<TermId> opaque(std::uint32_t operation, OperandTerms&, const std::vector<Bits>&);
 
@@ -88,6 +92,7 @@ class Evaluator {
   std::vector<std::string> spelled_{};  // by name - 1
   std::vector<Maker> makers_{};
   std::unordered_map<TermId, std::set<TermId>> pieces_{};
+  std::unordered_map<TermId, bool> compares_{};
 };
 
 }  // namespace kiln::flow

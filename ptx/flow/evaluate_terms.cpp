@@ -63,8 +63,8 @@ class Evaluator::Given final : public OperandTerms {
 TermId Evaluator::remade(const Terms::Atom& atom, const Maker& maker, int width, const std::vector<TermId>& in) {
   switch (maker.kind) {
     case Maker::Kind::equal: return equal(in[0], in[1]);
-    case Maker::Kind::less: return less(in[0], in[1], true, terms_.width(in[0]));
-    case Maker::Kind::below: return less(in[0], in[1], false, terms_.width(in[0]));
+    case Maker::Kind::less: return less(in[0], in[1], true);
+    case Maker::Kind::below: return less(in[0], in[1], false);
     case Maker::Kind::both: return both(in[0], in[1]);
     case Maker::Kind::select: return choice(in[0], in[1], in[2], width);
     case Maker::Kind::product: return product(in[0], in[1]);
@@ -118,6 +118,18 @@ const std::set<TermId>& Evaluator::pieces(TermId t) {
     }
   }
   return pieces_.emplace(t, std::move(out)).first->second;
+}
+
+bool Evaluator::compares(TermId t) {
+  if (const auto known = compares_.find(t); known != compares_.end()) return known->second;
+  bool out = false;
+  for (const Terms::Part& p : terms_.sum(t).parts) {
+    const Terms::Atom& atom = *terms_.atom_of(p.atom);
+    const Maker::Kind kind = makers_[atom.name - 1].kind;
+    out |= kind == Maker::Kind::equal || kind == Maker::Kind::below || kind == Maker::Kind::less;
+    for (const TermId o : atom.operands) out |= compares(o);
+  }
+  return compares_[t] = out;
 }
 
 std::optional<std::pair<TermId, int>> Evaluator::low_bits_of(const Terms::Atom& atom) const {

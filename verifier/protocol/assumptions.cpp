@@ -62,6 +62,24 @@ std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate)
   return c;
 }
 
+TermId Assumptions::about(TermId predicate, TermId other) {
+  const auto c = comparison(predicate);
+  if (!c) return predicate;
+  if (const auto r = rest(c->word.base)) other = evaluator_.low_bits(made(r->of, other), r->bits);
+  const TermId word = made(c->word, other), number = terms_.constant(c->number, terms_.width(word));
+  const TermId out = c->equal           ? evaluator_.equal(word, number)
+                     : c->word_is_first ? evaluator_.less(word, number, c->is_signed)
+                                        : evaluator_.less(number, word, c->is_signed);
+  return c->opposite ? terms_.add(out, terms_.constant(1, 1)) : out;
+}
+
+// The word as a term, where its base is another one.
+TermId Assumptions::made(const Word& w, TermId base) {
+  if (w.cleared) base = terms_.subtract(base, evaluator_.low_bits(base, w.cleared));
+  const TermId offset = terms_.constant(w.offset, terms_.width(base));
+  return w.negated ? terms_.subtract(offset, base) : terms_.add(base, offset);
+}
+
 std::optional<Span> Assumptions::Comparison::span(int width) const {
   const std::uint64_t mask = flow::low_mask(width), sign = std::uint64_t{1} << (width - 1);
   const std::uint64_t least = is_signed ? sign : 0, most = is_signed ? sign - 1 : mask, n = number & mask;
@@ -83,7 +101,7 @@ std::optional<Span> Assumptions::Comparison::without_overflow(int width) const {
   return negative ? Span{(least - word.offset) & mask, most} : Span{least, (most - word.offset) & mask};
 }
 
-Domain Assumptions::domain(const State& s, TermId base) const {
+Domain Assumptions::domain(const Assumed& s, TermId base) const {
   const auto found = s.domains.find(base);
   return found == s.domains.end() ? Domain(terms_.width(base), terms_.bits(base)) : found->second;
 }
@@ -96,9 +114,30 @@ std::optional<Assumptions::Rest> Assumptions::rest(TermId t) const {
   return of.cleared ? std::nullopt : std::optional(Rest{of, low->second});
 }
 
+std::optional<Assumptions::Place> Assumptions::place(TermId t) const {
+  const flow::Terms::Sum& sum = terms_.sum(t);
+  if (sum.parts.size() != 2 || sum.number != 0) return std::nullopt;
+  for (const int k : {0, 1}) {
+    const auto &start = sum.parts[std::size_t(k)], &step = sum.parts[std::size_t(1 - k)];
+    const int unused = 64 - sum.width;
+    if (start.factor == 1 && evaluator_.is_leaf(start.atom) && evaluator_.is_leaf(step.atom))
+      return Place{start.atom, step.atom, std::int64_t(step.factor << unused) >> unused};
+  }
+  return std::nullopt;
+}
+
+std::optional<Assumptions::Place> Assumptions::compared_place(TermId predicate) const {
+  const flow::Terms::Atom* atom = terms_.atom_of(predicate);
+  if (!atom) atom = terms_.atom_of(terms_.add(predicate, terms_.constant(1, 1)));
+  if (!atom || (atom->name != equal_ && atom->name != below_ && atom->name != less_)) return std::nullopt;
+  for (const TermId o : atom->operands)
+    if (const auto p = place(o)) return p;
+  return std::nullopt;
+}
+
 // False when a base cannot be one of these numbers: not by itself, or not together with what is assumed of its low
 // bits.
-bool Assumptions::can_be(const State& s, TermId base, const Domain& allowed) const {
+bool Assumptions::can_be(const Assumed& s, TermId base, const Domain& allowed) const {
   if (allowed.empty()) return false;
   const auto own = rest(base);
   const TermId whole = own ? own->of.base : base;
@@ -119,7 +158,7 @@ bool Assumptions::can_be(const State& s, TermId base, const Domain& allowed) con
   return false;
 }
 
-TermId Assumptions::settled(const State& s, TermId t) const {
+TermId Assumptions::settled(const Assumed& s, TermId t) const {
   if (s.domains.empty() || terms_.is_constant(t)) return t;
   const Word w = word(t);
   const auto found = s.domains.find(w.base);
@@ -132,7 +171,7 @@ TermId Assumptions::settled(const State& s, TermId t) const {
   return s.settled.empty() ? t : evaluator_.with(t, s.settled);
 }
 
-std::optional<TermId> Assumptions::way_to_settle(State& s, TermId t) {
+std::optional<TermId> Assumptions::way_to_settle(Assumed& s, TermId t) {
   for (const TermId leaf : std::set(evaluator_.pieces(t))) {
     const Domain now = domain(s, leaf);
     if (now.value() || now.count() > most_ways) continue;
@@ -149,7 +188,7 @@ std::optional<TermId> Assumptions::way_to_settle(State& s, TermId t) {
 }
 
 // The numbers that the base of a comparison may be when its sum does not overflow.
-Domain Assumptions::sane(const State& s, const Comparison& c) const {
+Domain Assumptions::sane(const Assumed& s, const Comparison& c) const {
   Domain d = domain(s, c.word.base);
   const auto span = c.without_overflow(d.width());
   if (!span) return d;
@@ -158,7 +197,7 @@ Domain Assumptions::sane(const State& s, const Comparison& c) const {
   return kept.empty() ? d : kept;
 }
 
-std::optional<bool> Assumptions::holds(const State& s, TermId predicate) {
+std::optional<bool> Assumptions::holds(const Assumed& s, TermId predicate) {
   if (const auto v = terms_.value(predicate)) return *v != 0;
   if (const auto found = s.decided.find(predicate); found != s.decided.end()) return found->second;
   const TermId contrary = terms_.add(predicate, terms_.constant(1, 1));
@@ -173,7 +212,7 @@ std::optional<bool> Assumptions::holds(const State& s, TermId predicate) {
   return std::nullopt;
 }
 
-void Assumptions::assume(State& s, TermId predicate, bool holds) {
+void Assumptions::assume(Assumed& s, TermId predicate, bool holds) {
   const auto c = comparison(predicate);
   if (!c) {
     s.decided[predicate] = holds;

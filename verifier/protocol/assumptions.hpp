@@ -50,17 +50,25 @@ class Assumptions {
   /// The comparison that a predicate is, if it is one of a word with a number.
   std::optional<Comparison> comparison(flow::TermId predicate) const;
 
+  /// A comparison as one with another word in place of its base, or in place of that of which its base is the low bits.
+  flow::TermId about(flow::TermId predicate, flow::TermId other);
+
   /// Whether a predicate holds under what is assumed; nothing when it may go both ways.
-  std::optional<bool> holds(const State&, flow::TermId predicate);
+  std::optional<bool> holds(const Assumed&, flow::TermId predicate);
   /// Takes it that a predicate which may go both ways holds, or does not.
-  void assume(State&, flow::TermId predicate, bool holds);
+  void assume(Assumed&, flow::TermId predicate, bool holds);
   /// The number that a word must be under what is assumed, or the word.
-  flow::TermId settled(const State&, flow::TermId) const;
+  flow::TermId settled(const Assumed&, flow::TermId) const;
   /// Where a word hangs on one that can be a few numbers only: the predicate that it is one of them. Notes what is
   /// found out on the way.
-  std::optional<flow::TermId> way_to_settle(State&, flow::TermId);
+  std::optional<flow::TermId> way_to_settle(Assumed&, flow::TermId);
   /// The numbers that a base may be.
-  Domain domain(const State&, flow::TermId base) const;
+  Domain domain(const Assumed&, flow::TermId base) const;
+
+  /// The least number from which on a base may be all that its known bits allow; nothing when that is not so.
+  std::optional<std::uint64_t> open_from(const Assumed& s, flow::TermId base) const {
+    return domain(s, base).open_from(terms_.bits(base).largest());
+  }
 
   /// The low bits of a word.
   struct Rest {
@@ -69,17 +77,27 @@ class Assumptions {
   };
   std::optional<Rest> rest(flow::TermId) const;
 
+  /// A counter that starts at one unknown word and grows by another: start + n * step.
+  struct Place {
+    flow::TermId start = 0, step = 0;
+    std::int64_t n = 0;
+  };
+  std::optional<Place> place(flow::TermId) const;
+  /// That of the words that a predicate compares.
+  std::optional<Place> compared_place(flow::TermId predicate) const;
+
   /// Numbers for parameters and other unknown words under which all that is assumed is so.
   using Example = std::map<flow::TermId, std::uint64_t>;
   /// Such numbers; nothing when none were found, which does not say that there are none.
-  std::optional<Example> example(const State&);
+  std::optional<Example> example(const Assumed&);
 
  private:
   struct Problem;
-  Domain sane(const State&, const Comparison&) const;
-  bool can_be(const State&, flow::TermId base, const Domain&) const;
+  flow::TermId made(const Word&, flow::TermId base);
+  Domain sane(const Assumed&, const Comparison&) const;
+  bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
   std::set<flow::TermId> leaves(flow::TermId) const;
-  std::vector<Problem> problems(const State&) const;
+  std::vector<Problem> problems(const Assumed&) const;
   bool solve(const Problem&, Example&);
 
   flow::Terms& terms_;

@@ -10,7 +10,10 @@
 namespace kiln::verifier::protocol {
 namespace {
 
+using flow::TermId;
 using isa::Opcode;
+
+constexpr int answer_bytes = 16;  // of clusterlaunchcontrol.try_cancel
 
 bool is_tensor(Opcode op) { return op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk_tensor; }
 
@@ -48,6 +51,27 @@ void Machine::copy_in(Turn& t, int lane) {
     }
     b.tx -= box ? box->bytes : bytes;
     complete(t.s, signalled, barrier.address, t.op);
+  }
+}
+
+// clusterlaunchcontrol.try_cancel: an answer, the same for all who read it, in this CTA or in each of the cluster.
+void Machine::request(Turn& t, int lane) {
+  const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cta);
+  const auto barrier = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
+  const TermId answer = fresh("answer", 64);
+  const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
+  for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
+    if (c != t.cta_index && !t.op.modifiers.multicast_all) continue;
+    const EventId id = access_event(t, true, Proxy::async, true);
+    Cta& cta = t.s.ctas[c];
+    access(t, id, cta.shared, to.address, to.address + answer_bytes, Mask{1} << lane);
+    for (std::uint32_t at = to.address; at < to.address + answer_bytes; ++at) cta.stored.erase(at);
+    cta.stored[to.address][answer_bytes] = answer;
+    Barrier& b = barrier_at(t, c, barrier.address);
+    b.open.join(issued);
+    b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
+    b.tx -= answer_bytes;
+    complete(t.s, c, barrier.address, t.op);
   }
 }
 
@@ -125,12 +149,16 @@ void Machine::arrive_behind_copies(Turn& t) {
   }
 }
 
-// Tensor copies are done where that lets a phase complete. True when one did.
-bool Machine::settle_copies(State& s) {
+// Tensor copies are done where that lets a phase complete. True when one did. `may_copy`: somebody waits for a choice
+// and may have another copy to make that a phase waits for; then only what has as many as it had before is done.
+bool Machine::settle_copies(State& s, bool may_copy) {
   bool moved = false;
   for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
     for (auto& [address, b] : s.ctas[c].mbarriers) {
       if (b.pending != 0 || b.tx <= 0 || b.copies == 0) continue;
+      std::uint32_t& usual = copies_a_phase_[{c, address}];
+      if (may_copy && (usual == 0 || b.copies < usual)) continue;
+      usual = std::max(usual, b.copies);
       b.tx = 0;
       complete(s, c, address, *b.last);
       moved = true;
@@ -155,6 +183,9 @@ Machine::Status Machine::copy(Turn& t) {
         else
           throw Unfollowed{"a copy from CTA to CTA", &t.op};
       }
+      return Status::next;
+    case Opcode::clusterlaunchcontrol_try_cancel:
+      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) request(t, std::countr_zero(lanes));
       return Status::next;
     case Opcode::cp_async_bulk_commit_group:
       for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {

@@ -67,8 +67,8 @@ bool Domain::has_rest(std::uint64_t rest, int bits) const {
                      [&](const Span& p) { return ((rest - p.first) & mask) <= p.last - p.first; });
 }
 
-std::optional<std::uint64_t> Domain::open_from() const {
-  const std::uint64_t highest = flow::low_mask(width_ - 1);
+std::optional<std::uint64_t> Domain::open_from(std::uint64_t largest) const {
+  const std::uint64_t highest = std::min(flow::low_mask(width_ - 1), largest);
   for (const Span& p : parts_)
     if (p.first <= highest && p.last >= highest) return p.first;
   return std::nullopt;

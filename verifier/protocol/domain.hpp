@@ -41,8 +41,9 @@ class Domain {
   /// Intervals in rising order, none touching the next.
   const std::vector<Span>& parts() const { return parts_; }
   int width() const { return width_; }
-  /// The least number from which on all are possible up to the largest signed one; nothing when that is not so.
-  std::optional<std::uint64_t> open_from() const;
+  /// The least number from which on all are possible up to the largest signed one, or up to `largest` where that is
+  /// less; nothing when that is not so.
+  std::optional<std::uint64_t> open_from(std::uint64_t largest = ~std::uint64_t{0}) const;
 
   bool operator==(const Domain&) const = default;
 

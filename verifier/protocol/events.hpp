@@ -25,6 +25,14 @@ class EventSet {
   bool empty() const {
     return std::all_of(words_.begin(), words_.end(), [](std::uint64_t w) { return w == 0; });
   }
+  void meet(const EventSet& o) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= i < o.words_.size() ? o.words_[i] : 0;
+  }
+  bool within(const EventSet& o) const {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if (words_[i] & ~(i < o.words_.size() ? o.words_[i] : 0)) return false;
+    return true;
+  }
   /// Calls f(EventId) for each event in rising order.
   template <class F>
   void each(F f) const {
@@ -72,5 +80,11 @@ struct Clock {
     return out;
   }
 };
+
+/// Calls f(EventSet&) for each set of a clock.
+template <class C, class F>
+void each_set_of(C& c, F f) {
+  f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.handed);
+}
 
 }  // namespace kiln::verifier::protocol

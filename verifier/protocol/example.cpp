@@ -41,7 +41,7 @@ std::set<TermId> Assumptions::leaves(TermId t) const {
   return out;
 }
 
-std::vector<Assumptions::Problem> Assumptions::problems(const State& s) const {
+std::vector<Assumptions::Problem> Assumptions::problems(const Assumed& s) const {
   std::vector<Problem> out;
   const auto add = [&](Problem p) {
     for (std::size_t k = 0; k < out.size();) {
@@ -114,7 +114,7 @@ bool Assumptions::solve(const Problem& problem, Example& example) {
   return false;
 }
 
-std::optional<Assumptions::Example> Assumptions::example(const State& s) {
+std::optional<Assumptions::Example> Assumptions::example(const Assumed& s) {
   Example out;
   for (const Problem& p : problems(s)) {
     // A leaf of which only one thing is assumed is what that says.

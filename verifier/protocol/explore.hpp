@@ -11,6 +11,8 @@ struct Explored {
   std::string incomplete{};  // else: why not
   const ir::Operation* where = nullptr;
   const ir::Operation* deadlock = nullptr;
+  std::string doubt{};  // why not all of the ways that are gone though no numbers are known for them is followed
+  const ir::Operation* doubtful = nullptr;
   std::vector<Breach> breaches{};
   State last{};           // of a standstill
   std::string example{};  // parameters under which it comes to that

@@ -1,6 +1,7 @@
 #include "verifier/protocol/key.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "verifier/protocol/naming.hpp"
 
@@ -35,7 +36,7 @@ void each_holder(State& s, F f) {
 
 template <class F>
 void each_set(State& s, F f) {
-  const auto clock = [&](Clock& c) { f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.handed); };
+  const auto clock = [&](Clock& c) { each_set_of(c, f); };
   for (Cta& cta : s.ctas) {
     for (auto& [at, b] : cta.mbarriers) clock(b.open), clock(b.published), f(b.observers);
     for (auto& [id, b] : cta.barriers) clock(b.open), clock(b.published);
@@ -75,6 +76,7 @@ void forget_words(State& s, const Program& program, Machine& machine) {
 }  // namespace
 
 void forget(State& s, const Program& program, Machine& machine) {
+  machine.settle_rounds(s);
   if (machine.has_fresh()) forget_words(s, program, machine);
   std::vector<EventId> number(s.events.size(), gone);
   std::vector<Event> kept{Event{}};
@@ -107,19 +109,13 @@ namespace {
 // upper end: its frontier.
 class Registers {
  public:
-  Registers(const State& s, const Program& p, Machine& m) : state_(s), program_(p), machine_(m), naming_(s, p, m) {
-    for (const auto& [word, domain] : s.domains)
-      if (const auto from = domain.open_from()) frontiers_[word] = *from;
-  }
-  std::uint64_t frontier(flow::TermId base) const {
-    const auto found = frontiers_.find(base);
-    return found == frontiers_.end() ? 0 : found->second;
-  }
+  Registers(const State& s, const Program& p, Machine& m) : state_(s), program_(p), machine_(m), naming_(s, p, m) {}
 
   Naming& naming() { return naming_; }
 
   void put(Writer& out, const Fragment& f, ir::RegisterId r) {
     const WordId word = f.words[program_.slot(r)];
+    fragment_ = &f;
     for (Mask m = f.lanes; m; m &= m - 1) {
       put_word(out, r, machine_.words().at(word, std::countr_zero(m)));
       if (machine_.words().is_uniform(word)) break;
@@ -131,7 +127,9 @@ class Registers {
   const Program& program_;
   Machine& machine_;
   Naming naming_;
-  std::map<flow::TermId, std::uint64_t> frontiers_{};
+  const Fragment* fragment_ = nullptr;
+
+  std::uint64_t frontier(flow::TermId base) const { return machine_.moved(state_, *fragment_, base).value_or(0); }
 
   void put_word(Writer& out, ir::RegisterId r, flow::TermId t) {
     const auto v = machine_.terms().value(t);
@@ -166,15 +164,14 @@ class Registers {
     if (!kin.bounded || word <= kin.most) return false;
     bool any = false;
     for (const flow::TermId base : machine_.bases(family))
-      if (frontiers_.contains(base))
-        out.put(3), naming_.put(out, base), out.put(std::uint64_t(word) - frontier(base) + far), any = true;
+      if (const auto from = machine_.moved(state_, *fragment_, base))
+        out.put(3), naming_.put(out, base), out.put(std::uint64_t(word) - *from + far), any = true;
     return any;
   }
 };
 
 void put(Writer& out, const Warp& w) {
-  for (const Group& g : w.groups)
-    out.put(g.lanes), out.put(g.clock), out.put(g.tensor_fenced), out.put(g.tensor_arrived);
+  for (const Group& g : w.groups) out.put(g.lanes);
   out.put(0);
   for (const Part& p : w.parts) out.put(p.event + 1), out.put(p.lanes), out.put(p.fenced);
   out.put(0);
@@ -185,10 +182,44 @@ void put(Writer& out, const Warp& w) {
   };
   for (const auto& [lane, c] : w.copies) copies(lane, c);
   copies(lanes_per_warp, w.own_copies);
-  for (const auto& [lane, e] : w.tensor) out.put(std::uint64_t(lane)), out.put(e);
-  for (const auto& [lane, e] : w.brought) out.put(std::uint64_t(lane)), out.put(e);
+  for (const auto& [lane, queue] : w.tensor) out.put(std::uint64_t(lane));
+  for (const auto& [lane, ends] : w.brought) out.put(std::uint64_t(lane) + lanes_per_warp);
   for (const PendingLoad& p : w.loads) out.put(p.event), out.put(p.registers.size());
   out.put(w.stores);
+}
+
+// Where threads stand in their rounds.
+void put_rounds(Writer& out, const State& s, const Fragment& f, Machine& machine, Naming& naming) {
+  for (const auto& [bound, r] : f.rounds) {
+    const auto from = machine.moved(s, f, bound);
+    out.put(1), naming.put(out, bound), out.put(r.number - machine.first_round(s, bound));
+    for (const auto& [place, n] : r.asked) out.put(place + 1), out.put(n ? *n - from.value_or(0) + far : 0);
+    out.put(0);
+  }
+  out.put(0);
+}
+
+void put_domains(Writer& out, const State& s, Machine& machine, Naming& naming) {
+  for (const auto& [bound, closed] : s.closed)
+    if (closed) naming.put(out, bound), out.put(closed + 1 - std::min(closed + 1, machine.first_round(s, bound)));
+  for (const auto& [t, domain] : s.domains) {
+    if (naming.is_past(t)) continue;
+    const auto r = machine.round_of(t);
+    const auto rest = machine.assumptions().rest(t);
+    const auto from = r ? machine.moved(s, r->bound, r->round) : machine.moved(s, rest ? rest->of.base : t, 0);
+    out.put(1), naming.put(out, r ? r->bound : t);
+    if (r) out.put(r->round - std::min(r->round, machine.first_round(s, r->bound)));
+    // Moving along with a bound keeps the low bits only where it moves by a multiple of them.
+    if (rest) out.put(rest->bits), out.put(from.value_or(0) & flow::low_mask(rest->bits));
+    // So it is with what else counts of its bits, where it may become a number that they are taken of.
+    if (from && !r) {
+      const flow::Demand parts = machine.parts(t);
+      out.put(*from & flow::low_mask(64 - std::countl_zero(parts.bits))), out.put(*from % parts.modulus);
+    }
+    const std::uint64_t less = from && !rest ? *from : 0;
+    for (const Span& p : domain.parts()) out.put(p.first - less), out.put(domain.value() ? p.last - less : p.last);
+    out.put(0);
+  }
 }
 
 }  // namespace
@@ -201,19 +232,19 @@ std::string key(const State& s, const Program& program, Machine& machine) {
       for (const Fragment& f : w.fragments) {
         out.put(f.lanes), out.put(f.at), out.put(f.arrived), out.put(std::uint64_t(f.wait.kind)), out.put(f.spun);
         for (const ir::RegisterId r : program.live(f.at)) words.put(out, f, r);
+        put_rounds(out, s, f, machine, words.naming());
       }
       put(out, w);
     }
     for (const auto& [at, b] : cta.mbarriers) {
       out.put(at), out.put(b.phase & 1), out.put(b.expected), out.put(b.pending), out.put(std::uint64_t(b.tx));
-      out.put(b.copies), out.put(b.open), out.put(b.published), out.put(b.completed), out.put(b.before),
-          out.put(b.observers), out.put(b.init);
+      out.put(b.copies), out.put(b.completed), out.put(b.before), out.put(b.observers), out.put(b.init);
       for (const EventId e : b.users) out.put(e);
       out.put(0);
     }
     out.put(cta.started), out.put(cta.exited), out.put(cta.trapped), out.put(cta.frees);
     for (const auto& [id, b] : cta.barriers) {
-      out.put(id), out.put(b.generation & 1), out.put(b.arrived), out.put(b.open), out.put(b.published);
+      out.put(id), out.put(b.generation & 1), out.put(b.arrived);
       for (const std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals}) {
         for (const EventId e : *list) out.put(e);
         out.put(0);
@@ -225,20 +256,15 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     out.put(cta.tiles);
     for (const auto& [at, sum] : cta.sums) out.put(at), sum.each([&](std::uint64_t v) { out.put(v); });
     for (const auto& [at, stored] : cta.stored)
-      for (const auto& [bytes, t] : stored) out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
+      for (const auto& [bytes, t] : stored) {
+        out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
+        out.put(machine.moved(s, machine.assumptions().word(t).base, 0).value_or(0));
+      }
   }
-  out.put(s.cluster.generation & 1), out.put(s.cluster.arrived), out.put(s.cluster.open), out.put(s.cluster.published);
+  out.put(s.cluster.generation & 1), out.put(s.cluster.arrived);
   for (const auto& [p, v] : s.decided)
     if (!words.naming().is_past(p)) words.naming().put(out, p), out.put(v);
-  for (const auto& [t, domain] : s.domains) {
-    if (words.naming().is_past(t)) continue;
-    const auto open = domain.open_from();
-    out.put(1), words.naming().put(out, t);
-    // Moving along with a frontier keeps the low bits only where it moves by a multiple of them.
-    if (const auto r = machine.assumptions().rest(t)) out.put(words.frontier(r->of.base) & flow::low_mask(r->bits));
-    for (const Span& p : domain.parts()) out.put(open && p.first == *open ? 0 : p.first), out.put(p.last);
-    out.put(0);
-  }
+  put_domains(out, s, machine, words.naming());
   out.put(s.guessed);
   // What an event is matters as far as later judgements ask.
   for (const Event& e : s.events)

@@ -12,7 +12,8 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 600'000, most_steps_of_a_launch = 2'000'000;
+constexpr int most_sought = 2;        // examples, in vain
 constexpr std::size_t most_told = 3;  // parameters of an example
 
 }  // namespace
@@ -23,6 +24,11 @@ Machine::Machine(const Program& program)
       evaluator_(program.code, program.facts.definitions, terms_),
       assumptions_(terms_, evaluator_) {}
 
+std::uint64_t Machine::enough_steps() const {
+  if (!program_.shape.parameters.empty()) return most_steps_of_a_launch;
+  return has_rounds() ? most_steps_of_nested_loops : most_steps;
+}
+
 void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
   Breach b{v, &op, earlier, std::move(got)};
   breach(std::move(b));
@@ -31,9 +37,9 @@ void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir:
 void Machine::breach(Breach b) {
   if (!b.verdict.broken() || told_.contains({b.operation, b.verdict.rule})) return;
   if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
-  const auto example = state_ ? this->example(*state_) : Assumptions::Example{};
+  const auto example = state_ && !state_->forgets ? this->example(*state_) : std::nullopt;
   if (!example)
-    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", b.operation};
+    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", b.operation, true};
   told_.emplace(b.operation, b.verdict.rule);
   b.example = text(*example);
   breaches_.push_back(std::move(b));
@@ -43,10 +49,16 @@ void Machine::assume(State& s, TermId predicate, bool holds) {
   const std::set<TermId>& pieces = evaluator_.pieces(predicate);
   s.guessed |= std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return is_fresh(p); });
   assumptions_.assume(s, predicate, holds);
+  const TermId always = of_all_rounds(predicate);
+  s.contradicts |= assumptions_.holds(s.path, always) == !holds;
+  assumptions_.assume(s.path, always, holds);
 }
 
 std::optional<Assumptions::Example> Machine::example(const State& s) {
-  return s.guessed ? std::nullopt : assumptions_.example(s);
+  if (s.guessed || s.contradicts || sought_in_vain_ == most_sought) return std::nullopt;
+  auto found = assumptions_.example(s.path);
+  sought_in_vain_ += !found;
+  return found;
 }
 
 std::string Machine::text(const Assumptions::Example& example) const {
@@ -102,6 +114,8 @@ void Machine::merge(Warp& w) {
       }
       for (std::size_t n = 0; n < a.words.size(); ++n) a.words[n] = words_.merged(a.words[n], b.words[n], a.lanes);
       a.lanes |= b.lanes;
+      for (auto& [bound, r] : b.rounds)
+        if (Round& mine = a.rounds[bound]; mine.number < r.number) mine = std::move(r);
       a.wait = {};
       w.fragments.erase(w.fragments.begin() + std::ptrdiff_t(k));
     }
@@ -144,8 +158,7 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    if (++steps_ > (program_.shape.parameters.empty() ? most_steps : most_steps_of_a_launch))
-      throw Unfollowed{"too many ways to go", &t.op};
+    if (++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
@@ -156,9 +169,11 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
   }
 }
 
-std::optional<bool> Machine::decide(Turn& t, TermId predicate) {
-  if (const auto v = assumptions_.holds(t.s, predicate)) return v;
-  t.f.wait = {Wait::Kind::choice, 0, 0, 0, predicate};
+std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate) {
+  const TermId question = asked(t, lane, predicate);
+  if (const auto v = assumptions_.holds(t.s, question)) return v;
+  t.f.wait = {Wait::Kind::choice, 0, 0, 0, question};
+  t.f.asks = t.at;
   return std::nullopt;
 }
 
@@ -169,17 +184,19 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
   if (slot == Program::no_slot) throw Unfollowed{"the guard is not followed", &t.op};
   const WordId word = t.f.words[slot];
   if (const auto p = words_.shared(word, t.f.lanes)) {
-    const auto v = decide(t, *p);
+    const auto v = decide(t, lanes_per_warp, *p);
     if (!v) return std::nullopt;
+    t.f.asks = Program::no_slot;
     return *v != t.op.guard_negated ? t.f.lanes : 0;
   }
   Mask out = 0;
   for (Mask m = t.f.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
-    const auto v = decide(t, words_.at(word, l));
+    const auto v = decide(t, l, words_.at(word, l));
     if (!v) return std::nullopt;
     if (*v != t.op.guard_negated) out |= Mask{1} << l;
   }
+  t.f.asks = Program::no_slot;
   return out;
 }
 
@@ -190,15 +207,17 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   if (!plain || op == Opcode::st_async || op == Opcode::red_async || op == Opcode::atom) return false;
   const WordId word = t.f.words[program_.slot(*t.op.guard)];
   t.lanes = 0;
+  const bool same = words_.shared(word, t.f.lanes).has_value();
   for (Mask m = t.f.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
-    TermId p = words_.at(word, l);
+    TermId p = asked(t, same ? lanes_per_warp : l, words_.at(word, l));
     if (t.op.guard_negated) p = terms_.add(p, terms_.constant(1, 1));
     const auto v = assumptions_.holds(t.s, p);
     may[std::size_t(l)] = v ? terms_.constant(*v, 1) : p;
     if (!v || *v) t.lanes |= Mask{1} << l;
   }
   t.f.wait = {};
+  t.f.asks = Program::no_slot;
   t.may = &may;
   return true;
 }
@@ -305,6 +324,14 @@ Machine::Status Machine::step(Turn& t) {
   return Status::next;
 }
 
+bool Machine::chooses(const State& s) {
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments)
+        if (f.wait.kind == Wait::Kind::choice) return true;
+  return false;
+}
+
 Stop Machine::run(State& s) {
   state_ = &s;
   try {
@@ -312,18 +339,18 @@ Stop Machine::run(State& s) {
       moved = false;
       for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
         for (std::uint32_t w = 0; w < s.ctas[c].warps.size(); ++w) moved |= advance(s, c, w);
-      if (!moved) moved = settle_copies(s);
+      if (!moved) moved = settle_copies(s, chooses(s));
     }
   } catch (const Unfollowed& u) {
-    return {Stop::Kind::unfollowed, 0, u.what, u.operation};
+    return {Stop::Kind::unfollowed, 0, u.what, u.may_be_nothing, u.operation};
   }
   Stop stop;
   for (const Cta& cta : s.ctas)
     for (const Warp& w : cta.warps)
       for (const Fragment& f : w.fragments) {
         const ir::Operation* op = &code_.operations[f.at];
-        if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, op};
-        if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, op};
+        if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, false, op};
+        if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, false, op};
       }
   return stop;
 }

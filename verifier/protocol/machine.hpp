@@ -25,8 +25,9 @@ namespace kiln::verifier::protocol {
 struct Stop {
   enum class Kind : std::uint8_t { finished, choice, deadlock, unfollowed };
   Kind kind = Kind::finished;
-  flow::TermId choice = 0;  // the predicate that may go both ways
-  std::string what{};       // unfollowed: what is not known
+  flow::TermId choice = 0;      // the predicate that may go both ways
+  std::string what{};           // unfollowed: what is not known
+  bool may_be_nothing = false;  // a rule would be broken if a run came here, and none is known that does
   const ir::Operation* operation = nullptr;
 };
 
@@ -45,6 +46,7 @@ struct Breach {
 struct Unfollowed {
   std::string what{};
   const ir::Operation* operation = nullptr;
+  bool may_be_nothing = false;  // as in Stop
 };
 
 /// Bytes that are looked at where it is not known how many there are: the front of a box or of an operand.
@@ -71,6 +73,26 @@ class Machine {
   std::optional<Assumptions::Example> example(const State&);
   /// Numbers for parameters, for people; empty when what is assumed says nothing of parameters.
   std::string text(const Assumptions::Example&) const;
+  /// Closes rounds that all have come to and forgets those that all have left; before states are compared.
+  void settle_rounds(State&);
+  /// From where on a bound moves along with those who compare with it in a round, or with the round that threads are
+  /// in: the least that it may be, or all that it may. Nothing while it does not move.
+  std::optional<std::uint64_t> moved(const State&, flow::TermId bound, std::uint32_t round);
+  std::optional<std::uint64_t> moved(const State&, const Fragment&, flow::TermId bound);
+  struct InRound {
+    flow::TermId bound = 0;
+    std::uint32_t round = 0;
+  };
+  /// What a word is that stands for a bound in a round, or for its low bits.
+  std::optional<InRound> round_of(flow::TermId base) const;
+  static std::uint32_t first_round(const State&, flow::TermId bound);
+  /// What counts of the words that have been made of a base, but for comparisons.
+  flow::Demand parts(flow::TermId base) const;
+  /// Something was learnt of who compares with what that a run should know from its start.
+  bool wants_again() const { return again_; }
+  /// Bounds are compared in several rounds, and nothing is found yet: there may be many ways.
+  bool has_rounds() const { return !repeated_.empty() && breaches_.empty(); }
+  void begin_again(bool is_last) { again_ = false, is_settled_ = is_last, steps_ = 0, participants_ = found_; }
   const std::vector<Breach>& breaches() const { return breaches_; }
   std::uint64_t steps() const { return steps_; }
 
@@ -84,6 +106,7 @@ class Machine {
     const ir::Operation& op;
     std::uint32_t cta_index = 0, warp_index = 0, at = 0;
     Mask lanes = 0;
+    bool compares = false;           // what it makes is compared
     const LaneTerms* may = nullptr;  // the lanes' predicates where it is not decided which of them execute
     int leader() const { return std::countr_zero(lanes); }
   };
@@ -91,18 +114,31 @@ class Machine {
   enum class Status : std::uint8_t { next, blocked, jumped };
 
   // machine.cpp: control
+  static bool chooses(const State&);
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);
   Status step(Turn&);
   Status branch(Turn&);
   Status jump_by_table(Turn&);
   Status leave(Turn&);
   std::optional<Mask> guard_lanes(Turn&);
-  std::optional<bool> decide(Turn&, flow::TermId predicate);
+  std::optional<bool> decide(Turn&, int lane, flow::TermId predicate);
   bool settle_operands(Turn&);
   bool guess_guard(Turn&, LaneTerms&);
   bool converge(Turn&, Mask needed);
   void merge(Warp&);
   bool may_go_on(const State&, const Cta&, const Fragment&) const;
+
+  std::uint64_t enough_steps() const;
+
+  // rounds.cpp
+  std::uint64_t first_moving(flow::TermId bound) const;
+  flow::TermId in_round(flow::TermId bound, std::uint32_t round);
+  std::uint32_t enter_round(Turn&, flow::TermId bound, std::uint64_t place, std::uint64_t number);
+  flow::TermId asked(Turn&, int lane, flow::TermId predicate);
+  bool has_all(const State&, flow::TermId bound, std::uint32_t round) const;
+  bool is_long(const State&, flow::TermId bound, std::uint32_t round) const;
+  flow::TermId of_all_rounds(flow::TermId predicate);
+  void note_parts(const Turn&, ir::RegisterId, flow::TermId word);
 
   // values.cpp: words
   void evaluate(Turn&);
@@ -113,6 +149,7 @@ class Machine {
   std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
   std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
   flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
+  flow::TermId settled(const Turn&, flow::TermId);
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
   flow::TermId fresh(const char* what, int width);
   flow::TermId named(const std::string&, int width, std::span<const flow::TermId> operands = {});
@@ -165,9 +202,10 @@ class Machine {
   void copy_by_threads(Turn&);
   void wait_for_threads_copies(Turn&);
   void arrive_behind_copies(Turn&);
+  void request(Turn&, int lane);
   void copy_out(Turn&, int lane);
   void wait_for_groups(Turn&);
-  bool settle_copies(State&);
+  bool settle_copies(State&, bool may_copy);
   // operands.cpp
   std::optional<KnownOperand> known_operand(const Turn&, const MmaOperands&, bool is_a);
   EventId read_operand(Turn&, std::uint32_t cta, const ir::Argument& descriptor, const std::optional<KnownOperand>&);
@@ -214,11 +252,23 @@ class Machine {
   std::set<std::pair<const ir::Operation*, rules::Rule>> told_{};
   std::map<std::uint32_t, std::set<flow::TermId>> bases_{};  // by family
   const State* state_ = nullptr;                             // that runs
+  // By bound: the warps that compare with it, and where.
+  using Participants = std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>>;
+  std::map<flow::TermId, Participants> participants_{}, found_{};  // from the start; and found on the way
+  std::set<flow::TermId> repeated_{};                              // bounds that several rounds compare with
+  std::map<flow::TermId, InRound> in_rounds_{};                    // words of bounds in their rounds
+  std::map<std::uint64_t, std::uint64_t> steps_of_{};              // by place in the code: how far numbers move on
+  std::map<flow::TermId, flow::Demand> parts_{};                   // by base
+  std::map<std::pair<flow::TermId, std::uint64_t>, std::uint64_t>
+      firsts_{};  // by bound and place: a round's first number
+  bool again_ = false, is_settled_ = false;
   std::set<flow::TermId> fresh_{};
-  std::map<flow::TermId, std::uint32_t> parameters_{};  // by their addresses
+  std::map<flow::TermId, std::uint32_t> parameters_{};                                 // by their addresses
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
   std::uint64_t steps_ = 0;
   TileJudge tiles_{};
-  bool is_guess_ = false;  // what is being judged may not happen
+  int sought_in_vain_ = 0;  // examples
+  bool is_guess_ = false;   // what is being judged may not happen
 };
 
 }  // namespace kiln::verifier::protocol

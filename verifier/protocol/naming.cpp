@@ -16,8 +16,6 @@ void Writer::put(const EventSet& e) {
   put(0);
 }
 
-void Writer::put(const Clock& c) { put(c.seen), put(c.fenced), put(c.before), put(c.published), put(c.met), put(c.tensor), put(c.handed); }
-
 void Writer::put(const Intervals& m) {
   for (const auto& [at, cell] : m) {
     put(at + 1), put(cell.end);
@@ -29,7 +27,7 @@ void Writer::put(const Intervals& m) {
   put(0);
 }
 
-Naming::Naming(const State& s, const Program& program, Machine& machine) : machine_(machine) {
+Naming::Naming(const State& s, const Program& program, Machine& machine) : state_(s), machine_(machine) {
   each_word(s, program, machine, [&](TermId t) {
     const auto p = place(t);
     if (!p) return;
@@ -38,17 +36,11 @@ Naming::Naming(const State& s, const Program& program, Machine& machine) : machi
   });
 }
 
-// A sum of two leaves, one of them times a number.
-std::optional<Naming::Place> Naming::place(TermId t) const {
-  const flow::Terms::Sum& sum = machine_.terms().sum(t);
-  if (sum.parts.size() != 2 || sum.number != 0) return std::nullopt;
-  for (const int k : {0, 1}) {
-    const auto &start = sum.parts[std::size_t(k)], &step = sum.parts[std::size_t(1 - k)];
-    const int unused = 64 - sum.width;
-    if (start.factor == 1 && machine_.evaluator().is_leaf(start.atom) && machine_.evaluator().is_leaf(step.atom))
-      return Place{start.atom, step.atom, std::int64_t(step.factor << unused) >> unused};
-  }
-  return std::nullopt;
+// Counters that move along: nobody comes any more with one that begins anew.
+std::optional<Assumptions::Place> Naming::place(TermId t) const {
+  const auto p = machine_.assumptions().place(t);
+  const auto closed = p ? state_.closed.find(p->start) : state_.closed.end();
+  return closed != state_.closed.end() && closed->second ? p : std::nullopt;
 }
 
 bool Naming::is_plain(TermId t) {

@@ -14,7 +14,6 @@ class Writer {
  public:
   void put(std::uint64_t v);
   void put(const EventSet&);
-  void put(const Clock&);
   void put(const Intervals&);
   std::string take() { return std::move(text_); }
 
@@ -31,15 +30,11 @@ class Naming {
   bool is_past(flow::TermId);
 
  private:
-  // a + n * b
-  struct Place {
-    flow::TermId start = 0, step = 0;
-    std::int64_t n = 0;
-  };
-  std::optional<Place> place(flow::TermId) const;
+  std::optional<Assumptions::Place> place(flow::TermId) const;
   bool is_plain(flow::TermId);
   void put_atom(Writer&, flow::TermId);
 
+  const State& state_;
   Machine& machine_;
   std::map<std::pair<flow::TermId, flow::TermId>, std::int64_t> last_{};  // the place of the counter furthest behind
   std::map<flow::TermId, std::uint64_t> fresh_{}, said_{};

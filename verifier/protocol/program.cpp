@@ -79,6 +79,10 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
     const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
     const bool is_address = a.kind == ir::Argument::Kind::address;
     if (is_about_data(op, a)) continue;
+    if (op.modifiers.parity && isa::unit(op.opcode) == Unit::mbarrier && &a == &op.arg(2)) {
+      out.parities.push_back(&a);
+      continue;
+    }
     if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on)) out.arguments.push_back(&a);
   }
 }
@@ -100,6 +104,7 @@ bool is_shared_access(const ir::Operation& op) {
 }
 
 bool is_protocol(const ir::Operation& op) {
+  if (op.opcode == Opcode::clusterlaunchcontrol_query_cancel) return false;  // makes words of an answer
   switch (isa::unit(op.opcode)) {
     case Unit::barrier:
     case Unit::mbarrier:
@@ -280,6 +285,7 @@ void Program::find_questions() {
     const ir::Operation& op = code.operations[i];
     flow::Demands::Wanted wanted;
     add_roots(op, hands_on_[i], wanted);
+    wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
     for (const ir::Argument* a : wanted.arguments) {
       if (hands_on_[i] && a == &op.arg(1)) continue;
       if (a->kind == ir::Argument::Kind::reg) questions_[i].push_back(a->id);

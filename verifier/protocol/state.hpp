@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ptx/ir/code.hpp"
@@ -54,6 +55,15 @@ struct Wait {
   flow::TermId choice = 0;   // the predicate that is not decided
 };
 
+/// Threads that compare with a bound, time and again. A round begins where a number is new to the comparison; in it,
+/// numbers move on by steps.
+struct Round {
+  std::uint32_t number = 0;  // 0: none yet
+  std::uint32_t trips = 0;   // comparisons in this round
+  /// By place in the code: the number that was asked for last; none where that lies far behind.
+  std::map<std::uint64_t, std::optional<std::uint64_t>> asked{};
+};
+
 /// Threads of a warp that stand at one instruction.
 struct Fragment {
   Mask lanes = 0;
@@ -62,7 +72,9 @@ struct Fragment {
   std::uint32_t cluster_token = 0;
   std::uint32_t spun = ~std::uint32_t{0};  // operation whose wait has just failed
   Wait wait{};
-  std::vector<WordId> words{};  // by register of the slice
+  std::vector<WordId> words{};             // by register of the slice
+  std::map<flow::TermId, Round> rounds{};  // by bound
+  std::uint32_t asks = ~std::uint32_t{0};  // operation that waits for an answer
 };
 
 /// Lanes that know the same.
@@ -143,14 +155,25 @@ struct Cta {
   std::map<std::uint32_t, tile::Accumulation> sums{};  // by the address of D
 };
 
-struct State {
-  std::vector<Cta> ctas{};
-  NamedBarrier cluster{};
-  std::vector<Event> events{Event{}};               // event 0 is none
+/// What is taken for granted.
+struct Assumed {
   std::map<flow::TermId, bool> decided{};           // predicates
   std::map<flow::TermId, Domain> domains{};         // of sums without a number
   std::map<flow::TermId, std::uint64_t> settled{};  // leaves that can be one number alone
+};
+
+struct State : Assumed {
+  std::vector<Cta> ctas{};
+  NamedBarrier cluster{};
+  std::vector<Event> events{Event{}};              // event 0 is none
+  std::map<flow::TermId, std::uint32_t> closed{};  // by bound: rounds up to this one nobody joins any more
+  Assumed path{};  // what was taken for granted on the way here, of bounds as they are in all rounds
+  bool contradicts =
+      false;             // no numbers are known under which a run goes this way: it stands for others that come here
+  bool forgets = false;  // threads may know more: the state stands for several
   bool guessed = false;  // something was taken for granted of a word out of memory, which may be known to be otherwise
+
+  bool is_doubtful() const { return contradicts || forgets; }
 };
 
 }  // namespace kiln::verifier::protocol

@@ -106,6 +106,18 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
   return terms_.atom(evaluator_.name(std::string(ir::spelling(s))), {}, 64, known);
 }
 
+// A word as the number that it must be. What is compared stays what it is where states move along with it.
+TermId Machine::settled(const Turn& t, TermId word) {
+  const auto moves = [&](TermId base) {
+    const auto closed = t.s.closed.find(base);
+    return closed != t.s.closed.end() && closed->second != 0;
+  };
+  if (terms_.is_constant(word) || !(t.compares || evaluator_.compares(word))) return assumptions_.settled(t.s, word);
+  const std::set<TermId>& pieces = evaluator_.pieces(word);
+  const bool any = moves(assumptions_.word(word).base) || std::any_of(pieces.begin(), pieces.end(), moves);
+  return any ? word : assumptions_.settled(t.s, word);
+}
+
 TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) {
   const auto with_offset = [&](TermId base) {
     if (a.value == 0) return terms_.truncate(base, std::min(width, terms_.width(base)));
@@ -119,7 +131,7 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
       const TermId t0 = slot == Program::no_slot
                             ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)))
                             : words_.at(t.f.words[slot], lane);
-      return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(assumptions_.settled(t.s, t0));
+      return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(settled(t, t0));
     }
     case Kind::special: return terms_.truncate(special(t, a, lane), width);
     case Kind::symbol: {
@@ -161,6 +173,7 @@ void Machine::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
     if (!(t.lanes >> l & 1))
       all[std::size_t(l)] = t.f.lanes >> l & 1 ? words_.at(word, l) : lanes[std::size_t(t.leader())];
   word = words_.of(all);
+  note_parts(t, written[result], words_.at(word, t.leader()));
 }
 
 // Operations that look at other lanes or at memory. False for all others.
@@ -267,7 +280,7 @@ std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) cons
 void Machine::load_word(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   const isa::Space space = t.op.modifiers.space();
-  const int bytes = width_of(t.op.modifiers.type()) / 8;
+  const int bytes = std::max(1, isa::bits(t.op.modifiers.type()) / 8);
   for (std::size_t k = 0; k < written.size(); ++k) {
     const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
     LaneTerms out{};
@@ -307,6 +320,9 @@ void Machine::note_comparison(const Turn& t) {
 void Machine::evaluate(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   if (written.empty()) return;
+  t.compares = t.op.opcode == Opcode::setp || std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) {
+                 return program_.demands.of(r).compared;
+               });
   if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) note_comparison(t);
   if (t.op.opcode == Opcode::ld) return load_word(t);
   if (evaluate_across(t)) return;
