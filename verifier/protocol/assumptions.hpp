@@ -97,6 +97,8 @@ class Assumptions {
   Domain sane(const Assumed&, const Comparison&) const;
   bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
   std::set<flow::TermId> leaves(flow::TermId) const;
+  void add_makings(flow::TermId, std::set<std::uint64_t>&) const;
+  std::set<std::uint64_t> candidates(const Problem&) const;
   std::vector<Problem> problems(const Assumed&) const;
   bool solve(const Problem&, Example&);
 

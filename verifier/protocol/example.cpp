@@ -12,7 +12,8 @@ using flow::TermId;
 namespace {
 
 constexpr int most_shift = 12, most_tries = 24, most_rounds = 4;
-constexpr std::size_t most_candidates = 600;
+constexpr std::size_t most_candidates = 900;
+constexpr std::uint64_t most_making = 1 << 16;
 // No example counts beyond this: what is larger is a size that has overflowed.
 constexpr std::uint64_t largest = std::uint64_t{1} << 30;
 
@@ -69,6 +70,43 @@ std::vector<Assumptions::Problem> Assumptions::problems(const Assumed& s) const 
   return out;
 }
 
+// Numbers that a word is made with: what it is multiplied with or divided by, and what is added to it.
+void Assumptions::add_makings(TermId t, std::set<std::uint64_t>& out) const {
+  const flow::Terms::Sum& sum = terms_.sum(t);
+  const auto add = [&](std::uint64_t v) {
+    if (v > 1 && v < most_making) out.insert(v);
+  };
+  add(sum.number);
+  for (const flow::Terms::Part& p : sum.parts) {
+    add(p.factor);
+    for (const TermId o : terms_.atom_of(p.atom)->operands) add_makings(o, out);
+  }
+}
+
+// Numbers at the ends of what is assumed of words, before they are divided or multiplied, and before something is
+// added.
+std::set<std::uint64_t> Assumptions::candidates(const Problem& problem) const {
+  std::set<std::uint64_t> ends, makings, out{0, 1, 2, 3};
+  const auto add = [&](std::uint64_t v) {
+    if (v <= largest && out.size() < most_candidates) out.insert(v);
+  };
+  for (const auto& [word, domain] : problem.words) {
+    add_makings(word, makings);
+    for (const Span& p : domain->parts()) ends.insert(p.first), ends.insert(p.last);
+  }
+  for (const std::uint64_t end : ends)
+    for (int shift = 0; shift <= most_shift; ++shift)
+      add((end << shift) - 1), add(end << shift), add((end << shift) + 1);
+  for (int shift = 2; shift <= most_shift; ++shift) out.insert(std::uint64_t{1} << shift);
+  const std::vector<std::uint64_t> plain(out.begin(), out.end());
+  for (const std::uint64_t n : makings) {
+    for (const std::uint64_t end : ends)
+      if (end <= largest) add(end * n);
+    for (const std::uint64_t v : plain) add(v - n);
+  }
+  return out;
+}
+
 // Tries numbers near those that the assumptions name, one leaf after the other, and keeps what leaves least
 // unfulfilled.
 bool Assumptions::solve(const Problem& problem, Example& example) {
@@ -84,14 +122,7 @@ bool Assumptions::solve(const Problem& problem, Example& example) {
     }
     return n;
   };
-  std::set<std::uint64_t> numbers{0, 1, 2, 3};
-  for (const auto& [word, domain] : problem.words)
-    for (const Span& p : domain->parts())
-      for (const std::uint64_t end : {p.first, p.last})
-        for (int shift = 0; shift <= most_shift && numbers.size() < most_candidates; ++shift)
-          for (const std::uint64_t v : {(end << shift) - 1, end << shift, (end << shift) + 1})
-            if (v <= largest) numbers.insert(v);
-  for (int shift = 2; shift <= most_shift; ++shift) numbers.insert(std::uint64_t{1} << shift);
+  const std::set<std::uint64_t> numbers = candidates(problem);
   std::mt19937_64 random(1);
   const std::vector<std::uint64_t> pool(numbers.begin(), numbers.end());
   for (int attempt = 0; attempt < most_tries; ++attempt) {

@@ -105,6 +105,24 @@ TEST_CASE("a proxy fence is about the memory that it names") {
   CHECK(protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async;", 2)).is_right());
 }
 
+TEST_CASE("a finding behind a bound that is divided, rounded up, has a number for what is divided") {
+  const auto stands_still = [](const std::string& divide) {
+    return protocol(
+        ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u32 n) .reqntid 1 {\n"
+        "  .reg .pred %p, %q;\n  .reg .b32 %n, %trips;\n  .shared .align 8 .b64 bar;\n"
+        "  mbarrier.init.shared::cta.b64 [bar], 2;\n  ld.param.u32 %n, [n];\n  add.u32 %n, %n, 95;\n" +
+        divide +
+        "  setp.ne.u32 %p, %trips, 20;\n  @%p bra DONE;\n  mbarrier.arrive.shared::cta.b64 _, [bar];\nAGAIN:\n"
+        "  mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0;\n  @!%q bra AGAIN;\nDONE:\n  ret;\n}\n");
+  };
+  const Protocol divided = stands_still("  div.u32 %trips, %n, 96;\n");
+  CHECK(divided.stands_still);
+  CHECK((std::stoi(divided.example.substr(std::string("n = ").size())) + 95) / 96 == 20);
+  const Protocol shifted = stands_still("  shr.u32 %trips, %n, 6;\n");
+  CHECK(shifted.stands_still);
+  CHECK((std::stoi(shifted.example.substr(std::string("n = ").size())) + 95) / 64 == 20);
+}
+
 TEST_CASE("what is not followed is named, and no verdict") {
   const Protocol p = protocol(file("flags"));
   CHECK_FALSE(p.complete);
