@@ -119,9 +119,9 @@ Operand KernelBuilder::in_leader(const Operand& shared) {
   return rec_.pure(ScalarType::b32, "mapa.shared::cluster.u32", {shared, Operand::number(0)}, nowhere);
 }
 
-StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here) {
+StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at) {
   const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x, step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
-  return {rows, columns, first, step, schedule.rows_together};
+  return {rows, columns, apply("mul.lo", rows, columns, at), first, step, schedule.rows_together};
 }
 
 // Tensor memory --------------------------------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ inline constexpr StaticSchedule static_schedule{};
 /// The tiles of one CTA or pair under a StaticSchedule.
 struct StaticTiles {
   U32 rows, columns;  // of the problem, in tiles
+  U32 count;          // rows * columns
   U32 first, step;    // numbers of tiles
   int rows_together = 0;
 
-  U32 count(Here at = {}) const { return apply("mul.lo", rows, columns, at); }
   /// Where the tile with that number lies.
   TilePlace place(const U32& number, Here at = {}) const;
 };

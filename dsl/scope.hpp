@@ -45,7 +45,7 @@ class Scope : public ClusterMember {
   template <class Body>
   void loop(const StaticTiles& tiles, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
-    loop_steps({tiles.first, tiles.count(at), tiles.step}, [&](const U32& number) { body(tiles.place(number, at)); }, at);
+    loop_steps({tiles.first, tiles.count, tiles.step}, [&](const U32& number) { body(tiles.place(number, at)); }, at);
   }
 
   /// Executes the body where `p` holds.

@@ -49,7 +49,6 @@ std::span<const Entry> kernel_table() {
       Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
             kernels::gemm_v8, kernels::gemm_v8_problem},
       dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", tcgen05_targets),
-      dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
       dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", tcgen05_targets),
       dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", tcgen05_targets),
       dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", tcgen05_targets),
