@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/diag/error.hpp"
+
 namespace kiln::launch {
 namespace {
 
@@ -46,6 +48,31 @@ Buffer metadata_buffer(std::string name, MmaKind kind, std::uint64_t rows, std::
   b.shape = {isa::metadata_row_images(rows), padded(isa::metadata_k_images(kind, k), k_multiple),
              std::uint64_t(isa::metadata_image_words)};
   return b;
+}
+
+void quantise(Contract& contract, const std::string& operand, const Quantisation& how, ScalarType scale_type,
+              std::uint64_t k_multiple) {
+  Buffer* matrix = contract.find(operand);
+  if (!matrix || matrix->shape.size() != 2)
+    throw diag::InputError("there is no matrix " + operand + " to quantise in the contract");
+  matrix->init.quantised = how;
+  const std::uint64_t rows = matrix->shape[0], stored = matrix->shape[1];
+  const ScalarType type = matrix->dtype;  // no pointer into the buffers outlives the first one added
+  if (!how.scales.empty()) {
+    if (how.block == 0) throw diag::InputError("the scales of " + operand + " need a block");
+    contract.buffers.push_back(scale_buffer(how.scales, scale_type, rows, stored / how.block, k_multiple));
+  }
+  if (!how.metadata.empty()) {
+    const MmaKind kind = mma_kind(type, type, how.block, how.mma_k);
+    if (kind == MmaKind::none) throw diag::InputError("no MMA multiplies a sparse " + operand + " of its type");
+    contract.buffers.push_back(metadata_buffer(how.metadata, kind, rows, 2 * stored, k_multiple));
+  }
+  if (how.global.empty()) return;
+  Buffer global;
+  global.name = how.global;
+  global.dtype = ScalarType::f32;
+  global.shape = {1};
+  contract.buffers.push_back(std::move(global));
 }
 
 }  // namespace kiln::launch

@@ -24,4 +24,10 @@ Buffer scale_buffer(std::string name, isa::ScalarType type, std::uint64_t rows, 
 Buffer metadata_buffer(std::string name, isa::MmaKind kind, std::uint64_t rows, std::uint64_t k,
                        std::uint64_t k_multiple = 1);
 
+/// Has the matrix `operand` of a contract quantised from what its init draws, and adds the buffers that `how` names:
+/// scales of `scale_type`, one f32, metadata. `k_multiple` as above. The matrix must be there; its shape is what it
+/// stores.
+void quantise(Contract&, const std::string& operand, const Quantisation& how,
+              isa::ScalarType scale_type = isa::ScalarType::ue8m0, std::uint64_t k_multiple = 1);
+
 }  // namespace kiln::launch

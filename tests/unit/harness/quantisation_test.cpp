@@ -255,6 +255,65 @@ TEST_CASE("errors of quantisation and of the kernel are told apart") {
   CHECK(result.kernel->relative < 1e-6);
 }
 
+TEST_CASE("global scales and other factors leave the error of quantisation as it is") {
+  Contract c;
+  for (const char* name : {"A", "B"}) {
+    c.buffers.push_back(buffer(name, ScalarType::e2m1, {20, 128}));
+    c.buffers.back().init.kind = Init::Kind::normal;
+    c.buffers.back().init.high = 1e6;
+  }
+  c.buffers.push_back(buffer("D", ScalarType::f32, {20, 20}));
+  c.buffers.push_back(buffer("ALPHA", ScalarType::f32, {1}));
+  c.find("ALPHA")->init.kind = Init::Kind::hex;
+  c.find("ALPHA")->init.text = "00000040";  // 2
+  launch::Quantisation q;
+  q.block = 16;
+  q.scales = "SFA", q.global = "GA";
+  launch::quantise(c, "A", q, ScalarType::ue4m3, 4);
+  q.scales = "SFB", q.global = "GB";
+  launch::quantise(c, "B", q, ScalarType::ue4m3);
+  CHECK(c.find("SFA")->shape == std::vector<std::uint64_t>{1, 4, 512});
+  CHECK(c.find("SFB")->shape == std::vector<std::uint64_t>{1, 2, 512});
+  fill(c);
+  const auto number = [&](const char* name, std::uint64_t i) {
+    return element_value(c.find(name)->dtype, load_element(c.find(name)->bytes, c.find(name)->dtype, i));
+  };
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    double sum = 0;
+    for (std::uint64_t k = 0; k < 128; ++k) {
+      const std::uint64_t row = i / 20, column = i % 20, scale = k / 64 * 512 + k / 16 % 4;
+      sum += number("A", row * 128 + k) * number("SFA", scale + row * 16) * number("B", column * 128 + k) *
+             number("SFB", scale + column * 16);
+    }
+    store_element(c.find("D")->bytes, ScalarType::f32, i,
+                  quantise(ScalarType::f32, 2 * number("GA", 0) * number("GB", 0) * sum));
+  }
+  launch::Expectation e;
+  e.output = "D", e.a = "A", e.b = "B", e.sfa = "SFA", e.sfb = "SFB", e.block = 16, e.factors = {"GA", "ALPHA", "GB"};
+  const Comparison result = compare(c, e);
+  CHECK(result.pass);
+  CHECK(result.want != 0);
+  REQUIRE(result.quantisation);
+  CHECK(result.quantisation->relative > 0.05);
+  CHECK(result.quantisation->relative < 0.2);  // as without a global scale; a wrong factor would be off by far more
+  CHECK(result.kernel->relative < 1e-6);
+  e.factors = {"GA", "ALPHA"};
+  CHECK(contains(error_of([&] { compare(c, e); }), "the global scale GB, which is no factor of the gemm"));
+}
+
+TEST_CASE("what is added to a contract beside an operand has the shape that its quantisation needs") {
+  Contract c;
+  c.buffers = {buffer("A", ScalarType::e4m3, {300, 64})};
+  c.buffers[0].init.kind = Init::Kind::normal;
+  launch::Quantisation q;
+  q.block = 32, q.scales = "SFA", q.metadata = "E";
+  launch::quantise(c, "A", q);
+  CHECK(c.find("SFA")->shape == std::vector<std::uint64_t>{3, 1, 512});
+  CHECK(c.find("E")->shape == std::vector<std::uint64_t>{3, 1, 512});  // two MMAs of two columns
+  fill(c);
+  CHECK(error_of([&] { launch::quantise(c, "B", q); }) == "there is no matrix B to quantise in the contract");
+}
+
 const std::string head = R"({"block": [1], "buffers": {"SFA": {"dtype": "ue8m0", "shape": [1, 1, 512]},
   "E": {"dtype": "u32", "shape": [1, 1, 512]}, "G": {"dtype": "f32", "shape": [1]}, "A": )";
 std::string with(const std::string& dtype, const std::string& shape, const std::string& init) {
