@@ -88,7 +88,7 @@ struct SparseMetadata {
 template <class T, int MN, int scales>
 struct ScaleTile {
   using element = T;
-  static constexpr int chunk_rows = 128, chunk_bytes = 512;
+  static constexpr int chunk_rows = isa::scale_chunk_rows, chunk_bytes = isa::scale_chunk_bytes;
   static constexpr int row_chunks = (MN + chunk_rows - 1) / chunk_rows;
   static constexpr int groups = (scales + isa::scales_per_cell - 1) / isa::scales_per_cell;
   static constexpr int bytes = row_chunks * groups * chunk_bytes;

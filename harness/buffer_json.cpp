@@ -32,12 +32,12 @@ Init read_named(const JsonNode& node) {
     init.kind = Init::Kind::zeros;
   else
     node.fail(fmt::format(
-        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy or hex; got {}", node.shown()));
+        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy, hex or quantised; got {}",
+        node.shown()));
   return init;
 }
 
-Init read_init(const JsonNode& node) {
-  if (node.json().is_string()) return read_named(node);
+Init read_values(const JsonNode& node) {
   node.expect_object({"normal", "uniform", "integers", "npy", "hex", "seed"});
   Init init;
   int kinds = 0;
@@ -63,6 +63,29 @@ Init read_init(const JsonNode& node) {
     init.seed = v.whole();
   });
   return init;
+}
+
+Init read_quantised(const JsonNode& node) {
+  node.expect_object({"quantised", "scales", "block", "global", "metadata", "mma_k"});
+  const JsonNode source = node.at("quantised");
+  Init init = read_values(source);
+  if (init.kind == Init::Kind::hex) source.fail("hex has no numbers to quantise");
+  launch::Quantisation q;
+  const auto name = [&](const char* key, std::string& out) {
+    node.when(key, [&](const JsonNode& v) { out = v.text(); });
+  };
+  name("scales", q.scales);
+  name("global", q.global);
+  name("metadata", q.metadata);
+  node.when("block", [&](const JsonNode& v) { q.block = std::uint32_t(v.whole(16, 64)); });
+  node.when("mma_k", [&](const JsonNode& v) { q.mma_k = std::uint32_t(v.whole(1, 256)); });
+  init.quantised = q;
+  return init;
+}
+
+Init read_init(const JsonNode& node) {
+  if (node.json().is_string()) return read_named(node);
+  return node.json().is_object() && node.has("quantised") ? read_quantised(node) : read_values(node);
 }
 
 }  // namespace

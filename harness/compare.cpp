@@ -22,44 +22,35 @@ using launch::Contract;
 using launch::Expectation;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Covers the second-order terms of the bound and the f64 rounding of the reference itself.
-constexpr double slack = 1 + 0x1p-10;
+constexpr double f16_overflow = 65520;  // the least number that rounds to infinity
 
 const Buffer& find(const Contract& contract, const std::string& name) {
   if (const Buffer* b = contract.find(name)) return *b;
-  throw diag::InputError(fmt::format("the expectation names buffer {}, which the contract does not have", name));
+  throw diag::InputError(fmt::format("there is no buffer {}", name));
 }
 
-// K of one dense tcgen05.mma or wgmma; 0 for types that no tensor core multiplies.
-int instruction_k(ScalarType input) {
-  if (input == ScalarType::f32 || input == ScalarType::f64) return 0;
-  return 256 / std::max(4, isa::bits(input) == 6 ? 8 : isa::bits(input));
-}
-
-// The product's value and scale for each element, next to what came out.
-struct Expected {
-  Matrix value, scale;
+// What an element must be.
+struct Wanted {
+  double value = 0, bound = 0;
+  ScalarType accumulate = ScalarType::f32;
+  bool overflows = false;  // a partial sum may have, in some order of k
 };
 
-Expected expected_product(const Buffer& a, const Buffer& b, const Buffer& d) {
-  const auto is_matrix = [](const Buffer& x) { return x.shape.size() == 2; };
-  if (!is_matrix(a) || !is_matrix(b) || !is_matrix(d) || a.shape[1] != b.shape[1] || d.shape[0] != a.shape[0] ||
-      d.shape[1] != b.shape[0])
-    throw diag::InputError(fmt::format("{} [{}] is not {} [{}] times the transpose of {} [{}]", d.name,
-                                       fmt::join(d.shape, ", "), a.name, fmt::join(a.shape, ", "), b.name,
-                                       fmt::join(b.shape, ", ")));
-  return {multiply_transposed(values(a), values(b)), multiply_transposed(magnitudes(a), magnitudes(b))};
+// What a number becomes on its way through the accumulator to the output.
+double rounded(ScalarType type, ScalarType accumulate, double value) {
+  if (accumulate == ScalarType::f16) value = element_value(accumulate, num::encode(accumulate, value));
+  return element_value(type, num::encode(type, value));
 }
 
 // How far an element is from right, in units where up to 1 is right.
-double judge(ScalarType type, std::uint64_t word, double want, double bound) {
+double judge(ScalarType type, std::uint64_t word, const Wanted& want) {
   const double got = element_value(type, word);
-  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want) ? 0 : infinity;
-  if (got == want) return 0;
+  if (std::isnan(got) || std::isnan(want.value)) return std::isnan(got) && std::isnan(want.value) ? 0 : infinity;
+  if (got == want.value || (std::isinf(got) && want.overflows)) return 0;
   // A sum beyond the output type's range is right when it became what rounding makes of it.
-  if (isa::is_floating(type) && got == element_value(type, num::encode(type, want))) return 0;
-  const double error = std::abs(got - want);
-  return bound > 0 ? error / bound : infinity;
+  if (isa::is_floating(type) && got == rounded(type, want.accumulate, want.value)) return 0;
+  const double error = std::abs(got - want.value);
+  return want.bound > 0 ? error / want.bound : infinity;
 }
 
 std::vector<std::uint64_t> position(std::uint64_t index, const std::vector<std::uint64_t>& shape) {
@@ -69,16 +60,16 @@ std::vector<std::uint64_t> position(std::uint64_t index, const std::vector<std::
 }
 
 // Takes one element into account.
-void add(Comparison& c, const Buffer& out, std::uint64_t index, double want, double bound, double& worst) {
+void add(Comparison& c, const Buffer& out, std::uint64_t index, const Wanted& want, double& worst) {
   const std::uint64_t word = load_element(out.bytes, out.dtype, index);
-  const double got = element_value(out.dtype, word), error = std::abs(got - want);
-  const double ratio = judge(out.dtype, word, want, bound);
+  const double got = element_value(out.dtype, word), error = std::abs(got - want.value);
+  const double ratio = judge(out.dtype, word, want);
   if (error > c.max_error) c.max_error = error;
   if (!(ratio <= 1)) ++c.wrong;
   if (index != 0 && !(ratio > worst)) return;
   worst = ratio;
   c.worst = {index};
-  c.got = got, c.want = want, c.error = error, c.bound = bound;
+  c.got = got, c.want = want.value, c.error = error, c.bound = want.bound;
 }
 
 double root_mean_square(const Matrix& m) {
@@ -87,30 +78,72 @@ double root_mean_square(const Matrix& m) {
   return m.at.empty() ? 0 : std::sqrt(sum / double(m.at.size()));
 }
 
+Deviation deviation(const std::vector<double>& got, const std::vector<double>& want) {
+  Deviation d;
+  double errors = 0, squares = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(got[i] - want[i]);
+    if (!std::isfinite(error)) continue;
+    d.largest = std::max(d.largest, error);
+    errors += error * error, squares += want[i] * want[i];
+  }
+  if (errors > 0) d.relative = squares > 0 ? std::sqrt(errors / squares) : infinity;
+  return d;
+}
+
+// The product before quantisation, if there was one: an operand that was not quantised is what it is.
+std::optional<Matrix> exact_product(const GemmProblem& p) {
+  const Buffer &a = *p.a.elements, &b = *p.b.elements;
+  if (a.exact.empty() && b.exact.empty()) return std::nullopt;
+  const auto operand = [&](const Buffer& buffer, std::uint64_t rows, auto as_it_is) {
+    return buffer.exact.empty() ? as_it_is(p).values : Matrix{rows, p.k(), buffer.exact};
+  };
+  Matrix product = multiply_transposed(operand(a, p.rows(), operand_a), operand(b, p.columns(), operand_b));
+  for (const Buffer* f : p.factors) {
+    const auto undoes = [f](const Buffer& x) { return x.init.quantised && x.init.quantised->global == f->name; };
+    if (undoes(a) || undoes(b)) continue;
+    for (double& x : product.at) x *= element_value(f->dtype, load_element(f->bytes, f->dtype, 0));
+  }
+  return product;
+}
+
+void separate_errors(Comparison& c, const GemmProblem& p, const Matrix& expected) {
+  const std::optional<Matrix> exact = exact_product(p);
+  if (!exact) return;
+  std::vector<double> got(c.elements);
+  for (std::uint64_t i = 0; i < c.elements; ++i)
+    got[i] = element_value(p.d->dtype, load_element(p.d->bytes, p.d->dtype, i));
+  c.kernel = deviation(got, expected.at);
+  c.quantisation = deviation(expected.at, exact->at);
+}
+
+Tolerance relative_tolerance(const Expectation& e, double typical) {
+  Tolerance t;
+  t.argument = fmt::format("rtol {} of the larger of |D| and the root mean square of D, {:.4g}", e.rtol, typical);
+  return t;
+}
+
 Comparison compare_product(const Contract& contract, const Expectation& e, Accumulation accumulation) {
-  const Buffer &a = find(contract, e.a), &b = find(contract, e.b), &d = find(contract, e.output);
-  if (!is_addressable(d.dtype))
-    throw diag::InputError(fmt::format("buffer {}: {} cannot be compared", d.name, isa::spelling(d.dtype)));
-  const Expected expected = expected_product(a, b, d);
-  const ScalarType coarser = isa::bits(a.dtype) > isa::bits(b.dtype) ? a.dtype : b.dtype;
-  const Tolerance derived = derive_tolerance(coarser, d.dtype, a.shape[1], accumulation);
+  const GemmProblem p = gemm_problem(contract, e);
+  const Product expected = product_of(p);
   const double typical = root_mean_square(expected.value);
+  const Tolerance t = e.rtol > 0 ? relative_tolerance(e, typical) : derive_tolerance(p.arithmetic(), accumulation);
+  const bool half = p.accumulate == ScalarType::f16;
   Comparison c;
   c.expectation = e;
-  c.elements = d.elements();
-  c.argument = e.rtol > 0
-                   ? fmt::format("rtol {} of the larger of |D| and the root mean square of D, {:.4g}", e.rtol, typical)
-                   : derived.argument;
+  c.elements = p.d->elements();
+  c.argument = t.argument;
   double worst = 0;
   for (std::uint64_t i = 0; i < c.elements; ++i) {
     const double want = expected.value.at[i], scale = expected.scale.at[i];
-    const double bound = e.rtol > 0 ? e.rtol * std::max(std::abs(want), typical) : derived.bound(want, scale);
-    add(c, d, i, want, bound, worst);
-    const double error = std::abs(element_value(d.dtype, load_element(d.bytes, d.dtype, i)) - want);
+    const double bound = e.rtol > 0 ? e.rtol * std::max(std::abs(want), typical) : t.bound(want, scale);
+    add(c, *p.d, i, {want, bound, p.accumulate, half && scale + bound >= f16_overflow}, worst);
+    const double error = std::abs(element_value(p.d->dtype, load_element(p.d->bytes, p.d->dtype, i)) - want);
     if (scale > 0 && error > c.max_scaled_error * scale) c.max_scaled_error = error / scale;
   }
-  if (!c.worst.empty()) c.worst = position(c.worst[0], d.shape);
+  if (!c.worst.empty()) c.worst = position(c.worst[0], p.d->shape);
   c.pass = c.wrong == 0;
+  separate_errors(c, p, expected.value);
   return c;
 }
 
@@ -161,38 +194,6 @@ void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before
       isa::bits(from.dtype) % 8 != 0)
     refuse(fmt::format("with {} zeros before each row it needs the same rows and type and {} more columns",
                        zeros_before, zeros_before));
-}
-
-double Tolerance::bound(double want, double scale) const {
-  const double sum = of_scale * scale + absolute;
-  return sum + of_result * (std::abs(want) + sum);
-}
-
-Tolerance derive_tolerance(ScalarType input, ScalarType output, std::uint64_t k, Accumulation accumulation) {
-  if (!isa::is_floating(input)) return {0, 0, 0, "integers: exact"};
-  Tolerance t;
-  const int step = instruction_k(input);
-  if (accumulation == Accumulation::f32_chain || step == 0) {
-    t.of_scale = slack * double(k) * 0x1p-24;
-    t.absolute = double(k) * 0x1p-150;
-    t.argument =
-        fmt::format("{} f32 multiply-adds rounded to nearest: {} * 2^-24 = {:.2g} of sum |a||b|", k, k, t.of_scale);
-  } else {
-    const std::uint64_t count = (k + std::uint64_t(step) - 1) / std::uint64_t(step);
-    const double each = 4 + step + 1;  // in units of 2^-25
-    t.of_scale = slack * double(count) * each * 0x1p-25;
-    t.absolute = double(count) * 0x1p-148;
-    t.argument = fmt::format(
-        "{} MMAs of K={}, each cutting {} terms at 2^-25 and the sum at 2^-23: {} * {} * 2^-25 = {:.2g} "
-        "of sum |a||b|",
-        count, step, step + 1, count, each, t.of_scale);
-  }
-  if (!isa::is_floating(output) || isa::bits(output) >= 32) return t;
-  const num::Format f = num::format_of(output);
-  t.of_result = std::ldexp(1, -f.fraction_bits - 1);
-  t.absolute += std::ldexp(1, f.emin() - f.fraction_bits - 1);
-  t.argument += fmt::format("; then {} rounding, 2^{} of |D|", isa::spelling(output), -f.fraction_bits - 1);
-  return t;
 }
 
 Comparison compare(const Contract& contract, const Expectation& e, Accumulation accumulation) {

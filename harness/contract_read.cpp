@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "harness/compare.hpp"
 #include "harness/contract_json.hpp"
 #include "harness/contract_reader.hpp"
+#include "harness/quantisation.hpp"
 #include "ptx/diag/source.hpp"
 #include "ptx/isa/launch_limits.hpp"
 
@@ -11,7 +11,6 @@ namespace {
 
 using launch::Contract;
 using launch::Dim3;
-using launch::Expectation;
 
 using isa::max_cluster, isa::max_cta_z, isa::max_grid_x, isa::max_grid_yz;
 constexpr std::uint64_t max_dynamic_shared = 227 * 1024, max_residents = 32;
@@ -93,10 +92,10 @@ void read_launches(const JsonNode& root, Contract& contract) {
   });
 }
 
-const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& contract) {
-  const launch::Buffer* buffer = contract.find(node.text());
-  if (!buffer) node.fail(fmt::format("there is no buffer {}", node.shown()));
-  return *buffer;
+// Buffers name others, which may come after them.
+void check_quantisations(const JsonNode& buffers, const Contract& contract) {
+  for (const launch::Buffer& b : contract.buffers)
+    if (b.init.quantised) check_at(buffers.at(b.name.c_str()).at("init"), [&] { check_quantisation(contract, b); });
 }
 
 std::vector<std::string> read_multimem(const JsonNode& node, const Contract& contract) {
@@ -109,46 +108,6 @@ std::vector<std::string> read_multimem(const JsonNode& node, const Contract& con
     buffers.push_back(buffer.name);
   });
   return buffers;
-}
-
-void check_product(const JsonNode& node, const launch::Buffer& a, const launch::Buffer& b, const launch::Buffer& d) {
-  const bool flat = a.shape.size() == 2 && b.shape.size() == 2 && d.shape.size() == 2;
-  if (!flat) node.fail("A, B and D of a gemm must have two extents each");
-  if (a.shape[1] != b.shape[1]) node.fail(fmt::format("A has K = {}, B has K = {}", a.shape[1], b.shape[1]));
-  if (d.shape[0] != a.shape[0] || d.shape[1] != b.shape[0])
-    node.fail(fmt::format("D must be {} x {}; it is {} x {}", a.shape[0], b.shape[0], d.shape[0], d.shape[1]));
-}
-
-Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
-  node.expect_object({"gemm", "copy", "zeros_before", "rtol"});
-  const launch::Buffer* d = contract.find(output);
-  if (!d) node.fail(fmt::format("there is no buffer \"{}\"", output));
-  if (node.has("gemm") == node.has("copy")) node.fail(fmt::format("must have one of gemm, copy; got {}", node.shown()));
-  Expectation e;
-  e.output = output;
-  node.when("copy", [&](const JsonNode& v) {
-    e.kind = Expectation::Kind::copy;
-    const launch::Buffer& from = read_buffer_name(v, contract);
-    e.a = from.name;
-    node.when("zeros_before", [&](const JsonNode& z) { e.zeros_before = z.whole(); });
-    try {
-      check_copy(from, *d, e.zeros_before);
-    } catch (const diag::InputError& wrong) {
-      v.fail(wrong.what());
-    }
-  });
-  node.when("gemm", [&](const JsonNode& v) {
-    v.expect_object({"a", "b"});
-    const launch::Buffer &a = read_buffer_name(v.at("a"), contract), &b = read_buffer_name(v.at("b"), contract);
-    check_product(v, a, b, *d);
-    e.a = a.name, e.b = b.name;
-  });
-  node.when("rtol", [&](const JsonNode& v) {
-    e.rtol = v.number();
-    if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));
-    if (e.kind == Expectation::Kind::copy) v.fail("a copy is compared byte for byte");
-  });
-  return e;
 }
 
 }  // namespace
@@ -164,6 +123,7 @@ Contract read_contract(std::string_view text, const std::string& name) {
   root.when("buffers", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& b) { contract.buffers.push_back(read_buffer(key, b)); });
   });
+  root.when("buffers", [&](const JsonNode& v) { check_quantisations(v, contract); });
   root.when("multimem", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& m) {
       if (contract.find(key)) m.fail(fmt::format("there is a buffer \"{}\" already", key));

@@ -16,6 +16,22 @@ launch::TensorMap read_tensor_map(const JsonNode&, const launch::Contract&);
 /// "size"}`.
 launch::Param read_param(const JsonNode&, const launch::Contract&, int depth = 0);
 
+/// What is wrong with buffers, as `check` finds it, is said where the contract asks for them.
+template <class Check>
+void check_at(const JsonNode& node, Check check) {
+  try {
+    check();
+  } catch (const diag::InputError& wrong) {
+    node.fail(wrong.what());
+  }
+}
+
+/// The buffer that a string names.
+const launch::Buffer& read_buffer_name(const JsonNode&, const launch::Contract&);
+
+/// `"D": {"gemm": {"a", "b", ...}, "rtol"}` or `{"copy", "zeros_before"}`; the buffers must have been read.
+launch::Expectation read_expectation(const std::string& output, const JsonNode&, const launch::Contract&);
+
 /// The type that a "dtype" names.
 isa::ScalarType read_dtype(const JsonNode&);
 

@@ -12,11 +12,27 @@ namespace {
 using launch::Contract;
 using launch::Init;
 
+Json quantised_json(Json source, const launch::Quantisation& q) {
+  Json j = {{"quantised", std::move(source)}};
+  if (!q.scales.empty()) j["scales"] = q.scales;
+  if (q.block != 0) j["block"] = q.block;
+  if (!q.global.empty()) j["global"] = q.global;
+  if (!q.metadata.empty()) j["metadata"] = q.metadata;
+  if (q.mma_k != 0) j["mma_k"] = q.mma_k;
+  return j;
+}
+
 Json init_json(const Init& init) {
   const auto random = [&](const char* key, Json value) { return Json{{key, std::move(value)}, {"seed", init.seed}}; };
+  if (init.quantised) {
+    Init source = init;
+    source.quantised.reset();
+    return quantised_json(init_json(source), *init.quantised);
+  }
   switch (init.kind) {
     case Init::Kind::zeros: return "zeros";
-    case Init::Kind::poison: return "poison";
+    case Init::Kind::poison:
+    case Init::Kind::quantised: return "poison";
     case Init::Kind::normal: return random("normal", init.high);
     case Init::Kind::uniform: return random("uniform", Json::array({init.low, init.high}));
     case Init::Kind::integers:
@@ -118,12 +134,25 @@ Json launch_json(const launch::Launch& l) {
   return j;
 }
 
+Json gemm_json(const launch::Expectation& e) {
+  Json j = {{"a", e.a}, {"b", e.b}};
+  if (!e.sfa.empty()) j["sfa"] = e.sfa;
+  if (!e.sfb.empty()) j["sfb"] = e.sfb;
+  if (e.block != 0) j["block"] = e.block;
+  if (!e.metadata.empty()) j["metadata"] = e.metadata;
+  if (!e.factors.empty()) j["factors"] = e.factors;
+  if (e.accumulate != isa::ScalarType::f32) j["accumulate"] = isa::spelling(e.accumulate);
+  if (e.saturate) j["saturate"] = true;
+  if (e.mma_k != 0) j["mma_k"] = e.mma_k;
+  return j;
+}
+
 Json expectation_json(const launch::Expectation& e) {
   Json j;
   if (e.kind == launch::Expectation::Kind::copy)
     j["copy"] = e.a;
   else
-    j["gemm"] = {{"a", e.a}, {"b", e.b}};
+    j["gemm"] = gemm_json(e);
   if (e.zeros_before > 0) j["zeros_before"] = e.zeros_before;
   if (e.rtol > 0) j["rtol"] = e.rtol;
   return j;

@@ -8,7 +8,7 @@
 
 #include "harness/files.hpp"
 #include "harness/npy.hpp"
-#include "harness/random.hpp"
+#include "harness/quantisation.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/num/format.hpp"
 
@@ -43,37 +43,37 @@ bool holds(ScalarType type, double low, double high) {
   return low >= 0 && high < std::ldexp(1, bits);
 }
 
-template <class Draw>
-void draw(Buffer& b, Draw next) {
-  const std::uint64_t count = b.elements();
-  for (std::uint64_t i = 0; i < count; ++i) store_element(b.bytes, b.dtype, i, next(i));
-}
-
-void fill_integers(Buffer& b, const RandomStream& random) {
-  const auto low = std::int64_t(b.init.low), high = std::int64_t(b.init.high);
-  if (!holds(b.dtype, b.init.low, b.init.high))
-    fail(b, fmt::format("{} cannot hold all integers from {} to {}", isa::spelling(b.dtype), low, high));
-  const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low) + 1;
-  const bool numbers = isa::is_floating(b.dtype);
-  draw(b, [&](std::uint64_t i) {
-    const std::uint64_t value = std::uint64_t(low) + random.below(i, range);
-    return numbers ? quantise(b.dtype, double(std::int64_t(value))) : value;
-  });
-}
-
 void fill_random(Buffer& b) {
   if (!is_addressable(b.dtype))
     fail(b, fmt::format("{} has no element-wise fill; use zeros, poison, hex or npy", isa::spelling(b.dtype)));
   const RandomStream random(b.init.seed, b.name);
-  if (b.init.kind == Kind::integers) return fill_integers(b, random);
-  if (isa::type_class(b.dtype) == isa::TypeClass::untyped)
+  const bool integers = b.init.kind == Kind::integers;
+  if (integers && !holds(b.dtype, b.init.low, b.init.high))
+    fail(b, fmt::format("{} cannot hold all integers from {} to {}", isa::spelling(b.dtype), std::int64_t(b.init.low),
+                        std::int64_t(b.init.high)));
+  if (!integers && isa::type_class(b.dtype) == isa::TypeClass::untyped)
     fail(b, fmt::format("{} holds bits, not numbers; use integers, hex or npy", isa::spelling(b.dtype)));
-  const double low = b.init.low, high = b.init.high;
-  if (b.init.kind == Kind::normal)
-    draw(b, [&](std::uint64_t i) { return quantise(b.dtype, high * random.normal(i)); });
-  else  // fma: compilers may contract the plain expression on some machines and not on others
-    draw(b, [&](std::uint64_t i) { return quantise(b.dtype, std::fma(high - low, random.unit(i), low)); });
+  const bool whole = integers && !isa::is_floating(b.dtype);
+  for (std::uint64_t i = 0; i < b.elements(); ++i) {
+    const double number = drawn_number(b.init, random, i);
+    store_element(b.bytes, b.dtype, i, whole ? std::uint64_t(std::int64_t(number)) : quantise(b.dtype, number));
+  }
 }
+
+// Where an element of fewer than 8 bits lies: in one byte, or across two.
+struct SmallElement {
+  std::uint64_t byte;
+  unsigned shift, mask;
+  SmallElement(ScalarType type, std::uint64_t index) {
+    const auto bits = std::uint64_t(isa::bits(type));
+    byte = index * bits / 8;
+    shift = unsigned(index * bits % 8);
+    mask = (1u << bits) - 1;
+  }
+  unsigned load(const std::vector<std::uint8_t>& bytes) const {
+    return bytes[byte] | (shift + unsigned(std::bit_width(mask)) > 8 ? unsigned(bytes[byte + 1]) << 8 : 0u);
+  }
+};
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -94,9 +94,18 @@ void fill_hex(Buffer& b) {
 
 }  // namespace
 
+double drawn_number(const launch::Init& init, const RandomStream& random, std::uint64_t index) {
+  if (init.kind == Kind::normal) return init.high * random.normal(index);
+  // fma: compilers may contract the plain expression on some machines and not on others
+  if (init.kind == Kind::uniform) return std::fma(init.high - init.low, random.unit(index), init.low);
+  const auto low = std::int64_t(init.low), high = std::int64_t(init.high);
+  const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low) + 1;
+  return double(std::int64_t(std::uint64_t(low) + random.below(index, range)));
+}
+
 bool is_addressable(ScalarType type) {
   const int bits = isa::bits(type);
-  return bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+  return bits == 4 || bits == 6 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
 void store_element(std::vector<std::uint8_t>& bytes, ScalarType type, std::uint64_t index, std::uint64_t word) {
@@ -105,14 +114,19 @@ void store_element(std::vector<std::uint8_t>& bytes, ScalarType type, std::uint6
     std::memcpy(&bytes[index * size], &word, size);
     return;
   }
-  const unsigned shift = index % 2 * 4;
-  std::uint8_t& byte = bytes[index / 2];
-  byte = std::uint8_t((byte & ~(0xF << shift)) | (word & 0xF) << shift);
+  const SmallElement at(type, index);
+  const unsigned bits = at.mask << at.shift;
+  const unsigned both = (at.load(bytes) & ~bits) | (unsigned(word) << at.shift & bits);
+  bytes[at.byte] = std::uint8_t(both);
+  if (bits > 0xFF) bytes[at.byte + 1] = std::uint8_t(both >> 8);
 }
 
 std::uint64_t load_element(const std::vector<std::uint8_t>& bytes, ScalarType type, std::uint64_t index) {
   const auto size = std::size_t(isa::bits(type) / 8);
-  if (size == 0) return bytes[index / 2] >> (index % 2 * 4) & 0xFu;
+  if (size == 0) {
+    const SmallElement at(type, index);
+    return at.load(bytes) >> at.shift & at.mask;
+  }
   std::uint64_t word = 0;
   std::memcpy(&word, &bytes[index * size], size);
   return word;
@@ -143,12 +157,20 @@ double element_value(ScalarType type, std::uint64_t word) {
 }
 
 void fill(Buffer& b, const std::string& folder) {
+  if (b.init.quantised) {
+    launch::Contract alone;
+    alone.buffers.push_back(b);
+    fill_quantised(alone, alone.buffers[0], folder);
+    b = std::move(alone.buffers[0]);
+    return;
+  }
   if (b.init.kind == Kind::npy) return load_npy(path_from(folder, b.init.text), b);
   b.bytes.assign(b.size(), b.init.kind == Kind::poison ? 0xFF : 0);
   switch (b.init.kind) {
     case Kind::zeros:
     case Kind::poison:
-    case Kind::npy: break;
+    case Kind::npy:
+    case Kind::quantised: break;
     case Kind::hex: fill_hex(b); break;
     case Kind::normal:
     case Kind::uniform:
@@ -157,7 +179,10 @@ void fill(Buffer& b, const std::string& folder) {
 }
 
 void fill(launch::Contract& contract, const std::string& folder) {
-  for (Buffer& b : contract.buffers) fill(b, folder);
+  for (Buffer& b : contract.buffers)
+    if (!b.init.quantised) fill(b, folder);
+  for (Buffer& b : contract.buffers)
+    if (b.init.quantised) fill_quantised(contract, b, folder);
 }
 
 }  // namespace kiln::harness

@@ -163,11 +163,14 @@ std::string describe(std::string_view dtype, const std::vector<std::uint64_t>& s
   return fmt::format("{} [{}]", dtype, fmt::join(shape, ", "));
 }
 
-// Extents as the file has them: the last one counts bytes when elements are smaller than that.
+// Extents as the file has them: the last one counts bytes when elements are smaller than that, and is the only one when
+// rows end inside a byte.
 std::vector<std::uint64_t> stored_shape(const launch::Buffer& buffer) {
   std::vector<std::uint64_t> shape = buffer.shape;
   const auto bits = std::uint64_t(isa::bits(buffer.dtype));
-  if (bits < 8 && !shape.empty()) shape.back() = (shape.back() * bits + 7) / 8;
+  if (bits >= 8 || shape.empty()) return shape;
+  if (shape.back() * bits % 8 != 0) return {buffer.size()};
+  shape.back() = shape.back() * bits / 8;
   return shape;
 }
 

@@ -1,5 +1,5 @@
 // NumPy's .npy files, formats 1 to 3. Types that NumPy does not have travel as raw unsigned words: bf16 as u2, fp8 as
-// u1, fp4 as u1 with two elements to a byte (the even index in the low nibble), so that the last extent counts bytes.
+// u1, fp6 and fp4 packed in u1 (the first element in the lowest bits), so that the last extent counts bytes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ NpyArray read_npy(const std::string& path);
 /// Writes a .npy file of format 1.0 as a whole. Throws InputError when the file cannot be written.
 void write_npy(const std::string& path, const NpyArray&);
 
-/// The NumPy code that elements of this type travel as: "f2" for f16, "u2" for bf16, "u1" for fp8 and fp4.
+/// The NumPy code that elements of this type travel as: "f2" for f16, "u2" for bf16, "u1" for fp8, fp6 and fp4.
 std::string npy_dtype(isa::ScalarType);
 
 /// Fills a buffer from a file whose type and shape must be the buffer's. Throws InputError naming the file, what the

@@ -95,20 +95,22 @@ template <class Map>
 Matrix read_matrix(const launch::Buffer& b, Map map) {
   check_matrix(b);
   Matrix m{b.shape[0], b.shape[1], std::vector<double>(b.elements())};
-  for (std::uint64_t i = 0; i < m.at.size(); ++i)
-    m.at[i] = map(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));
+  for (std::uint64_t i = 0; i < m.at.size(); ++i) m.at[i] = map(b.dtype, load_element(b.bytes, b.dtype, i));
   return m;
 }
 
 }  // namespace
 
-Matrix values(const launch::Buffer& b) {
-  return read_matrix(b, [](double x) { return x; });
+Matrix values(const launch::Buffer& b) { return read_matrix(b, element_value); }
+
+double magnitude(isa::ScalarType type, std::uint64_t word) {
+  const double x = element_value(type, word);
+  if (!isa::is_floating(type) || x == 0) return std::abs(x);
+  return std::max(std::abs(x), std::ldexp(1, num::format_of(type).emin()));
 }
 
 Matrix magnitudes(const launch::Buffer& b) {
-  const double least = isa::is_floating(b.dtype) ? std::ldexp(1, num::format_of(b.dtype).emin()) : 0;
-  return read_matrix(b, [least](double x) { return x == 0 ? 0 : std::max(std::abs(x), least); });
+  return read_matrix(b, [](isa::ScalarType type, std::uint64_t word) { return magnitude(type, word); });
 }
 
 Matrix multiply_transposed(const Matrix& a, const Matrix& b) {

@@ -8,6 +8,7 @@
 #include "harness/files.hpp"
 #include "harness/fill.hpp"
 #include "harness/npy.hpp"
+#include "harness/reference.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
@@ -57,7 +58,10 @@ class Run {
   }
 
   void fill_inputs() {
-    stage("inputs", [&] { fill(contract_, options_.folder); });
+    stage("inputs", [&] {
+      fill(contract_, options_.folder);
+      check_contents(contract_);
+    });
   }
 
   // False when ptxas has found errors or is needed and failed.

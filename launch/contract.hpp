@@ -22,23 +22,36 @@ struct Dim3 {
   constexpr std::uint64_t volume() const { return std::uint64_t(x) * y * z; }
 };
 
+/// How real numbers become a narrow operand. Names are those of buffers that receive what comes with the elements, made by
+/// launch/operands.hpp; empty: none.
+struct Quantisation {
+  std::string scales{};     // one for each `block` elements of a row, in the chunks of isa::scale_index
+  std::uint32_t block = 0;  // 16 or 32 elements of this buffer, twice that where it is the B of a sparse A
+  std::string global{};     // ue4m3 scales: one f32, by which they and the elements are to be multiplied
+  std::string metadata{};   // where the half of A that is kept stood, in the images of isa::metadata_nibble
+  std::uint32_t mma_k = 0;  // as in Expectation
+};
+
 /// How a buffer is filled before the launch.
 struct Init {
-  enum class Kind : std::uint8_t { zeros, poison, normal, uniform, integers, npy, hex };
+  /// `quantised`: it is one of those that another buffer's quantisation fills.
+  enum class Kind : std::uint8_t { zeros, poison, normal, uniform, integers, npy, hex, quantised };
   Kind kind = Kind::poison;
   double low = 0, high = 1;  // uniform, integers (inclusive); normal: `high` is the standard deviation
   std::uint64_t seed = 1;
-  std::string text{};        // npy: path; hex: digits
+  std::string text{};                       // npy: path; hex: digits
+  std::optional<Quantisation> quantised{};  // normal, uniform, integers and npy are then real numbers, in f64
 };
 
 /// A global-memory buffer. `bytes` holds its content: the harness fills it before the launch, the engine overwrites it.
 struct Buffer {
   std::string name{};
-  isa::ScalarType dtype = isa::ScalarType::u8;  // sub-byte elements: two e2m1 to a byte, the even index in the low nibble
+  isa::ScalarType dtype = isa::ScalarType::u8;  // elements of 4 and 6 bits are packed, the first in the lowest bits
   std::vector<std::uint64_t> shape{};           // slowest first; elements
   Init init{};
-  std::string out{};                            // path of a .npy to write after the run; empty: none
+  std::string out{};  // path of a .npy to write after the run; empty: none
   std::vector<std::uint8_t> bytes{};
+  std::vector<double> exact{};  // what was quantised: all K of each row, pruned but not rounded
 
   /// Bytes that shape and type ask for.
   std::uint64_t size() const;
@@ -99,10 +112,18 @@ struct Launch {
 struct Expectation {
   enum class Kind : std::uint8_t { gemm, copy };
   Kind kind = Kind::gemm;
-  std::string output{};      // gemm: D[M,N] = A[M,K] * B[N,K]^T
-  std::string a{}, b{};      // copy: output equals a, byte for byte
+  std::string output{};            // gemm: D[M,N] = A[M,K] * B[N,K]^T
+  std::string a{}, b{};            // copy: output equals a, byte for byte
   std::uint64_t zeros_before = 0;  // copy: elements of zero that each row of the output has before a's row
-  double rtol = 0;           // 0: the harness derives the tolerance from K and the types
+  double rtol = 0;                 // 0: the harness derives the tolerance from K and the types
+  // What else a gemm has.
+  std::string sfa{}, sfb{};  // scales of A's and B's rows, in the chunks of isa::scale_index; both or neither
+  std::uint32_t block = 0;   // stored elements that share a scale: 16 or 32
+  std::string metadata{};    // of a sparse A, which stores K / 2 columns, in the images of isa::metadata_nibble
+  std::vector<std::string> factors{};                 // buffers of one f32 each, by which D is multiplied at the end
+  isa::ScalarType accumulate = isa::ScalarType::f32;  // what tcgen05.mma rounds each sum to; f16 is the other choice
+  bool saturate = false;                              // integers: each MMA clamps its sum; else sums wrap
+  std::uint32_t mma_k = 0;  // products of one MMA for each element of D; 0: those of launch::mma_kind
 };
 
 /// Buffers, tensor maps, launches in stream order, and what must come out.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "ptx/isa/instruction_descriptor.hpp"
@@ -131,5 +132,29 @@ constexpr ScalePlace scale_place(int scales, int group_columns, int step) {
 constexpr int scale_columns(int scales, int group_columns, int steps) {
   return (scales * steps + scales_per_cell - 1) / scales_per_cell * group_columns;
 }
+
+/// Scales in memory, as tcgen05.cp.32x128b takes them to all lanes: chunks of 128 rows by four scales, each the 32
+/// lanes of scale_cell with four columns of four bytes. Chunks follow one another along K, then along the rows; what is
+/// past the last row or scale belongs to no element. The layout is the libraries' (cuBLAS, CUTLASS), not the PTX ISA's.
+inline constexpr int scale_chunk_rows = 128, scale_chunk_bytes = scale_chunk_rows * scales_per_cell;
+
+/// Chunks that so many rows, or so many scales of a row, take.
+constexpr std::uint64_t scale_row_chunks(std::uint64_t rows) {
+  return (rows + scale_chunk_rows - 1) / scale_chunk_rows;
+}
+constexpr std::uint64_t scale_k_chunks(std::uint64_t scales) {
+  return (scales + scales_per_cell - 1) / scales_per_cell;
+}
+
+/// The byte of scale number `scale` of a row, in a buffer with `k_chunks` chunks along K.
+constexpr std::uint64_t scale_index(std::uint64_t row, std::uint64_t scale, std::uint64_t k_chunks) {
+  constexpr std::uint64_t lane_bytes = scale_chunk_bytes / 32;
+  const ScaleCell cell = scale_cell(int(row % scale_chunk_rows), int(scale % scales_per_cell));
+  const std::uint64_t chunk = row / scale_chunk_rows * k_chunks + scale / scales_per_cell;
+  return chunk * scale_chunk_bytes + std::uint64_t(cell.lane) * lane_bytes +
+         std::uint64_t(cell.column * scales_per_cell + cell.byte);
+}
+
+static_assert(scale_index(33, 2, 5) == 16 + 4 + 2 && scale_index(128, 4, 5) == 6 * 512);
 
 }  // namespace kiln::isa

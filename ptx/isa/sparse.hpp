@@ -55,7 +55,42 @@ constexpr bool is_selector(MmaKind kind, unsigned nibble) {
   return nibble == 0x6 || (nibble < 16 && (nibble & 3) < nibble >> 2);
 }
 
+/// Metadata in memory, as tcgen05.cp.128x128b takes it to tensor memory: images of 128 lanes by four columns, the words
+/// of a lane side by side, for MMAs whose rows are the lanes (M = 128, or 256 over two CTAs). Images follow one another
+/// along K, then along the rows. The order of images is Kiln's choice; the PTX ISA leaves memory to the program.
+inline constexpr int metadata_image_rows = 128, metadata_image_columns = 4;
+inline constexpr int metadata_image_words = metadata_image_rows * metadata_image_columns;
+
+/// Images that so many rows, or K elements of a row, take.
+constexpr std::uint64_t metadata_row_images(std::uint64_t rows) {
+  return (rows + metadata_image_rows - 1) / metadata_image_rows;
+}
+constexpr std::uint64_t metadata_k_images(MmaKind kind, std::uint64_t k) {
+  const auto step = std::uint64_t(mma_k(kind, true));
+  return (std::uint64_t(metadata_columns(kind)) * ((k + step - 1) / step) + metadata_image_columns - 1) /
+         metadata_image_columns;
+}
+
+/// The 32-bit word, and the first bit in it, of the nibble for chunk number `chunk` of a row, in a buffer with
+/// `k_images` images along K.
+struct MetadataNibble {
+  std::uint64_t word = 0;
+  int bit = 0;
+  constexpr bool operator==(const MetadataNibble&) const = default;
+};
+constexpr MetadataNibble metadata_nibble(MmaKind kind, std::uint64_t row, std::uint64_t chunk, std::uint64_t k_images) {
+  const auto chunks = std::uint64_t(mma_k(kind, true) / metadata_chunk(kind));  // of one MMA
+  const MetadataPlace place = metadata_place(kind, int(chunk / chunks));
+  const MetadataCell cell = metadata_cell(kind, int(row % metadata_image_rows), int(chunk % chunks));
+  const auto column = std::uint64_t(place.column + place.selector + cell.column);
+  const std::uint64_t image = row / metadata_image_rows * k_images + column / metadata_image_columns;
+  return {
+      image * metadata_image_words + std::uint64_t(cell.row) * metadata_image_columns + column % metadata_image_columns,
+      cell.bit};
+}
+
 static_assert(metadata_cell(MmaKind::f16, 9, 4) == MetadataCell{9, 0, 16});
 static_assert(metadata_cell(MmaKind::tf32, 1, 7) == MetadataCell{9, 0, 12});
+static_assert(metadata_nibble(MmaKind::f8f6f4, 129, 34, 2) == MetadataNibble{3 * 512 + 4, 8});
 
 }  // namespace kiln::isa

@@ -69,6 +69,11 @@ Json comparison_json(const harness::Comparison& c) {
             {"max_error", c.max_error},
             {"max_scaled_error", c.max_scaled_error},
             {"argument", c.argument}});
+  const auto deviation = [](const harness::Deviation& d) {
+    return Json{{"largest", d.largest}, {"relative", d.relative}};
+  };
+  if (c.quantisation) j["quantisation_error"] = deviation(*c.quantisation);
+  if (c.kernel) j["kernel_error"] = deviation(*c.kernel);
   if (!c.worst.empty())
     j["worst"] = {{"index", c.worst}, {"got", c.got}, {"want", c.want}, {"error", c.error}, {"bound", c.bound}};
   return j;

@@ -63,6 +63,17 @@ std::string gpu_text(const harness::CudaResult& r) {
   return out;
 }
 
+// What quantisation did to the product, and what the kernel did.
+std::string separated_errors(const harness::Comparison& c, const std::string& indent) {
+  if (!c.quantisation || !c.kernel) return {};
+  const auto line = [&](std::string_view whose, const harness::Deviation& d, std::string_view against) {
+    return fmt::format("\n{}{} error {:.3g}, root mean square {:.3g} of D: against {}", indent, whose, d.largest,
+                       d.relative, against);
+  };
+  return line("quantisation", *c.quantisation, "the product of the numbers before they were quantised") +
+         line("kernel", *c.kernel, "the product of the quantised numbers");
+}
+
 std::string comparison_text(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   const bool copy = e.kind == launch::Expectation::Kind::copy;
@@ -77,10 +88,12 @@ std::string comparison_text(const harness::Comparison& c) {
   out += fmt::format("\n{}{} [{}]: got {:.9g}, want {:.9g}", indent, copy ? "first" : "worst", fmt::join(c.worst, ", "),
                      c.got, c.want);
   if (copy) return out;
-  return out + fmt::format(
-                   ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
-                   "{}allowed: {}",
-                   c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument);
+  return out +
+         fmt::format(
+             ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
+             "{}allowed: {}",
+             c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument) +
+         separated_errors(c, indent);
 }
 
 std::string last_line(const RunFacts& facts, const RunReport& report, diag::Colour colour) {

@@ -131,6 +131,16 @@ TEST_CASE("bf16 saved by ml_dtypes is taken, and fp4 counts bytes") {
   save_npy(path, fp4);
   CHECK(read_npy(path).shape == std::vector<std::uint64_t>{2, 4});
   load_npy(path, fp4);
+  launch::Buffer fp6 = buffer(isa::ScalarType::e2m3, {2, 16});
+  fp6.bytes.assign(24, 0x21);
+  save_npy(path, fp6);
+  CHECK(read_npy(path).shape == std::vector<std::uint64_t>{2, 12});
+  load_npy(path, fp6);
+  launch::Buffer ragged = buffer(isa::ScalarType::e2m1, {2, 5});  // the second row begins inside a byte
+  ragged.bytes.assign(5, 0x21);
+  save_npy(path, ragged);
+  CHECK(read_npy(path).shape == std::vector<std::uint64_t>{5});
+  load_npy(path, ragged);
 }
 
 TEST_CASE("a file is replaced as a whole or not at all") {

@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "harness/compare.hpp"
+#include "harness/contract_reader.hpp"
+#include "harness/gemm_problem.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using launch::Contract;
+using launch::Expectation;
+
+constexpr std::uint64_t max_mma_k = 256;
+constexpr std::size_t max_factors = 8;
+
+void read_accumulator(const JsonNode& node, Expectation& e) {
+  e.accumulate = read_dtype(node);
+  if (e.accumulate != isa::ScalarType::f32 && e.accumulate != isa::ScalarType::f16)
+    node.fail(fmt::format("must be f32 or f16; got {}", node.shown()));
+}
+
+void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
+  node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k"});
+  const auto name = [&](const char* key, std::string& out) {
+    node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
+  };
+  e.a = read_buffer_name(node.at("a"), contract).name;
+  e.b = read_buffer_name(node.at("b"), contract).name;
+  name("sfa", e.sfa);
+  name("sfb", e.sfb);
+  name("metadata", e.metadata);
+  node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
+  node.when("factors", [&](const JsonNode& v) {
+    v.each_element(1, max_factors,
+                   [&](std::size_t, const JsonNode& f) { e.factors.push_back(read_buffer_name(f, contract).name); });
+  });
+  node.when("accumulate", [&](const JsonNode& v) { read_accumulator(v, e); });
+  node.when("saturate", [&](const JsonNode& v) { e.saturate = v.truth(); });
+  node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
+  check_at(node, [&] { gemm_problem(contract, e); });
+}
+
+void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const Contract& contract) {
+  e.kind = Expectation::Kind::copy;
+  const launch::Buffer& from = read_buffer_name(node, contract);
+  e.a = from.name;
+  all.when("zeros_before", [&](const JsonNode& z) { e.zeros_before = z.whole(); });
+  check_at(node, [&] { check_copy(from, *contract.find(e.output), e.zeros_before); });
+}
+
+}  // namespace
+
+const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& contract) {
+  const launch::Buffer* buffer = contract.find(node.text());
+  if (!buffer) node.fail(fmt::format("there is no buffer {}", node.shown()));
+  return *buffer;
+}
+
+Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
+  node.expect_object({"gemm", "copy", "zeros_before", "rtol"});
+  if (!contract.find(output)) node.fail(fmt::format("there is no buffer \"{}\"", output));
+  if (node.has("gemm") == node.has("copy")) node.fail(fmt::format("must have one of gemm, copy; got {}", node.shown()));
+  Expectation e;
+  e.output = output;
+  node.when("copy", [&](const JsonNode& v) { read_copy(node, v, e, contract); });
+  node.when("gemm", [&](const JsonNode& v) { read_gemm(v, e, contract); });
+  node.when("rtol", [&](const JsonNode& v) {
+    e.rtol = v.number();
+    if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));
+    if (e.kind == Expectation::Kind::copy) v.fail("a copy is compared byte for byte");
+  });
+  return e;
+}
+
+}  // namespace kiln::harness
