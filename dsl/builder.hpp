@@ -98,6 +98,13 @@ class KernelBuilder : private Recording {
     return {&rec_, tmem_base(), tmem_columns(Handle::columns_held, name, at)};
   }
 
+  /// The same `count` times.
+  template <int count, class Handle>
+  TmemArray<count, Handle> tensor_memory(const std::string& name, Here at = {}) {
+    rules::require<rules::tmem_range(0, count * Handle::columns_held, isa::tmem_columns)>();
+    return {&rec_, tmem_base(), tmem_columns(count * Handle::columns_held, name, at)};
+  }
+
   template <class Body>
   void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();

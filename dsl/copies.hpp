@@ -77,6 +77,13 @@ class Copies : public BulkCopies {
                 const TensorLoadExtras& extras = {}, Here at = {}) {
     tensor_load(isa::Space::shared_cluster, to.address, place(from), full, with_group(extras, full, at), at);
   }
+  /// The same from a bare map's box, which must bring the tile as it lies in shared memory.
+  template <class Tile, isa::TensorMode mode, int rank>
+  void tma_load(const Shared<Tile>& to, const TensorBox<mode, rank>& from, const AnyMbarrier& full,
+                const TensorLoadExtras& extras = {}, Here at = {}) {
+    rules::require<rules::tma_mode(isa::TensorAccess::load, mode, rank)>();
+    tensor_load(isa::Space::shared_cluster, to.address, from.place, full, with_group(extras, full, at), at);
+  }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {

@@ -65,6 +65,7 @@ struct GlobalTensor {
 template <class T, class V> inline constexpr bool accepts = false;
 template <class Tile> inline constexpr bool accepts<TensorMap<Tile>, GlobalTensor> = true;
 template <class Tile> inline constexpr bool accepts<TensorMap3d<Tile>, GlobalTensor> = true;
+template <class T, int rank> inline constexpr bool accepts<TensorMapHandle<T, rank>, launch::TensorMap> = true;
 template <class T> inline constexpr bool accepts<Pointer<T>, std::string> = true;
 template <class T> inline constexpr bool accepts<Pointer<T>, const char*> = true;
 template <ScalarType type, class V>
@@ -146,6 +147,11 @@ launch::Param argument(launch::Contract& c, const std::string& name, TensorMap3d
 template <class Tile>
 launch::Param argument(launch::Contract& c, const std::string& name, TensorMap<Tile>*, const GlobalTensor& t) {
   c.tensor_maps[name] = tensor_map<Tile>(t);
+  return {launch::TensorMapParam{name}};
+}
+template <class T, int rank>
+launch::Param argument(launch::Contract& c, const std::string& name, TensorMapHandle<T, rank>*, const launch::TensorMap& m) {
+  c.tensor_maps[name] = m;
   return {launch::TensorMapParam{name}};
 }
 template <class T>

@@ -144,4 +144,17 @@ struct Tmem {
   U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
+/// Blocks of tensor memory one behind the other, of which the kernel chooses: those of a ring's slots.
+template <int count, class Handle>
+struct TmemArray {
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  Handle at(const U32& index, Here here = {}) const {
+    const U32 start = tmem_address(*rec, base, first, here);
+    return {rec, apply("add", apply("mul.lo", index, Handle::columns_held, here), start, here).operand(), 0};
+  }
+};
+
 }  // namespace kiln::dsl

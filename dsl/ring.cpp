@@ -56,7 +56,7 @@ SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at) {
     return array ? AnyMbarrier(RemoteMbarrier{{barrier(*array)}, own.released}) : AnyMbarrier(own);
   };
   SlotPlace place{apply("add", element(r, ring.tiles, stage, ring.slot_bytes, at), ring.first, at), full, empty,
-                  in_leader(ring.leader_full, full), in_leader(ring.leader_empty, empty), U32(r, phase)};
+                  in_leader(ring.leader_full, full), in_leader(ring.leader_empty, empty), U32(r, stage), U32(r, phase)};
   advance(r, ring, p, at);
   return place;
 }

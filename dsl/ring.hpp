@@ -50,6 +50,7 @@ struct SlotPlace {
   U32 tiles;
   Mbarrier full, empty;
   AnyMbarrier leader_full, leader_empty;  // of a pair: the leader's; else this CTA's
+  U32 stage;
   U32 phase;  // parity of the use before this one for a producer, of this one for a consumer
 };
 
@@ -103,7 +104,10 @@ class Slot {
  public:
   using Pack = TilePack<Tiles...>;
   explicit Slot(SlotPlace place)
-      : full(std::move(place.leader_full)), empty(std::move(place.empty)), tiles_(std::move(place.tiles)) {}
+      : full(std::move(place.leader_full)),
+        empty(std::move(place.empty)),
+        stage(std::move(place.stage)),
+        tiles_(std::move(place.tiles)) {}
 
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
@@ -118,6 +122,7 @@ class Slot {
 
   AnyMbarrier full;  // completes when the slot's bytes have arrived; in a pair the leader's, for both CTAs
   Mbarrier empty;    // completes when the slot may be filled again
+  U32 stage;         // which slot of the ring it is
 
  private:
   U32 tiles_;

@@ -1,0 +1,148 @@
+// One generator for GEMMs of the block-scaled kinds: D = (A * SFA) * (B * SFB)^T, where each 16 or 32 elements along K share a
+// scale. The plan is that of kernels/dense.hpp; scales travel with the operands, global memory to shared memory by TMA, from there
+// to tensor memory by tcgen05.cp, which the MMAs of the same thread follow in order.
+#pragma once
+
+#include <string>
+
+#include "kernels/dense.hpp"
+
+namespace kiln::kernels {
+
+/// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma name the
+/// scale vector where the kind has several. Sums are f32.
+template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
+struct BlockScaledProblem {
+  using A = A_;
+  using B = B_;
+  using Scale = Scale_;
+  using D = D_;
+  template <int M, int N, dsl::CtaGroup group>
+  using Mma = dsl::tcgen05_mma<kind, A, B, dsl::f32, M, N, group, dsl::block_scale<Scale>, options...>;
+};
+
+/// Tiles are 128 columns wide: two accumulators and the scales of all slots then fit tensor memory.
+inline constexpr DenseStrategy scaled_single{dsl::cta_group_1, 128, 128, 6}, scaled_pair{dsl::cta_group_2, 128, 128, 7};
+
+/// The types that follow from problem and strategy.
+template <class Problem, DenseStrategy s>
+struct BlockScaledGemm {
+  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  using Mma = typename Problem::template Mma<M, s.columns, s.group>;
+  static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
+  static constexpr int steps = K / Mma::K, scales = steps * Mma::scales;  // of a slot; scales of a row
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  // B's columns are halved between the CTAs of a pair; their scales are not: each needs all.
+  using SfaTile = dsl::ScaleTile<typename Problem::Scale, Mma::a_rows, scales>;
+  using SfbTile = dsl::ScaleTile<typename Problem::Scale, Mma::N, scales>;
+  using Sfa = dsl::SFA<Mma, steps>;
+  using Sfb = dsl::SFB<Mma, steps>;
+  static_assert(SfaTile::row_chunks == 1 && SfbTile::row_chunks == 1, "a copy brings the scales of 128 rows");
+
+  static constexpr auto parameter_list = [] {
+    using namespace dsl;
+    return parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                      "SFA"_arg.is<TensorMapHandle<u32, 3>>(), "SFB"_arg.is<TensorMapHandle<u32, 3>>(),
+                      "D"_arg.is<Pointer<typename Problem::D>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(),
+                      "k_blocks"_arg.is<u32>());
+  };
+
+  static dsl::Kernel build(const std::string& name, dsl::Target target);
+  static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes);
+};
+
+template <class Problem, DenseStrategy s>
+dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Target target) {
+  using namespace dsl;
+  constexpr int a = 0, b = 1, sfa = 2, sfb = 3;  // places in a slot
+  KernelBuilder gemm(name, target, warps<6>, s.group);
+  const auto given = declare(gemm, parameter_list());
+  const auto& A = given["A"_arg];
+  const auto& B = given["B"_arg];
+  const auto& SFA = given["SFA"_arg];
+  const auto& SFB = given["SFB"_arg];
+  const Result<typename Problem::D> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const U32 k_blocks = given["k_blocks"_arg];
+
+  auto in = gemm.ring<s.stages, ATile, BTile, SfaTile, SfbTile>("in");
+  auto acc = gemm.accumulator_ring<2, Mma>("acc");
+  auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");  // a block for each slot, so that none is written while it is read
+  auto scales_b = gemm.tensor_memory<s.stages, Sfb>("sfb");
+  auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
+  U32 rank = gemm.pair_rank();
+
+  gemm.role("load", warp<4>.elect(), [&](Thread t) {
+    t.loop(tiles, [&](TilePlace tile) {
+      U32 row = tile.row * M + rank * Mma::a_rows, col = tile.column * Mma::N;
+      t.loop(k_blocks, [&](U32 i) {
+        auto slot = in.acquire(t);
+        t.tma_load(slot.template get<a>(), A.at(row, i * K), slot.full);
+        t.tma_load(slot.template get<b>(), B.at(col + rank * Mma::b_rows, i * K), slot.full);
+        t.tma_load(slot.template get<sfa>(), SFA.at(0, i * SfaTile::groups, row / 128), slot.full);
+        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column), slot.full);
+      });
+    });
+  });
+  gemm.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) {
+    t.loop(tiles, [&](TilePlace) {
+      auto d = acc.acquire(t);
+      t.loop(k_blocks, [&](U32 i) {
+        auto slot = in.wait(t);
+        const Sfa sa = scales_a.at(slot.stage);
+        const Sfb sb = scales_b.at(slot.stage);
+        t.copy(sa, slot.template get<sfa>());
+        t.copy(sb, slot.template get<sfb>());
+        for (int k = 0; k < steps; ++k)
+          t.mma<Mma>(d.sums, slot.template get<a>().k_slice(k * Mma::K), slot.template get<b>().k_slice(k * Mma::K),
+                     accumulate(i != 0 || k != 0), dsl::scales(sa.at(k), sb.at(k)));
+        t.commit(slot.empty, all_ctas);
+      });
+      t.commit(d.full, all_ctas);
+    });
+  });
+  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
+    g.loop(tiles, [&](TilePlace tile) {
+      auto d = acc.wait(g);
+      store_rows(g, d.sums, D, tile.row * M + rank * Mma::a_rows, tile.column * Mma::N);
+      acc.release(g, d);
+    });
+  });
+  return gemm.build();
+}
+
+/// The buffers of a block-scaled problem: normal random numbers, quantised to elements and scales.
+launch::Contract scaled_buffers(const GemmSizes&, isa::ScalarType a, isa::ScalarType b, isa::ScalarType scale,
+                                isa::ScalarType d, std::uint32_t block);
+/// The scales of a buffer of so many rows and scales a row as TMA sees them: words of a chunk, chunks along K, chunks of rows.
+launch::TensorMap scale_map(const std::string& buffer, std::uint64_t rows, std::uint64_t scales, std::uint32_t chunks);
+
+template <class Problem, DenseStrategy s>
+launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
+  using namespace dsl;
+  constexpr std::uint32_t block = Mma::K / Mma::scales;
+  const GemmSizes x = gemm_sizes(sizes, std::max<std::uint64_t>(block, row_elements<typename Problem::A, typename Problem::B>));
+  launch::Contract c =
+      scaled_buffers(x, Problem::A::scalar, Problem::B::scalar, Problem::Scale::scalar, Problem::D::scalar, block);
+  launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
+                "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k},
+                "SFA"_arg = scale_map("SFA", x.m, x.k / block, SfaTile::groups),
+                "SFB"_arg = scale_map("SFB", x.n, x.k / block, SfbTile::groups), "D"_arg = "D", "m"_arg = x.m,
+                "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);
+  return c;
+}
+
+/// A row of the kernel table, as DenseKernel.
+template <class Problem>
+struct BlockScaledKernel {
+  static dsl::Kernel build(isa::Target target, const dsl::Sizes& sizes) {
+    return wants_pairs(sizes) ? BlockScaledGemm<Problem, scaled_pair>::build(Problem::name, target)
+                              : BlockScaledGemm<Problem, scaled_single>::build(Problem::name, target);
+  }
+  static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
+    return wants_pairs(sizes) ? BlockScaledGemm<Problem, scaled_pair>::problem(kernel, sizes)
+                              : BlockScaledGemm<Problem, scaled_single>::problem(kernel, sizes);
+  }
+};
+
+}  // namespace kiln::kernels
