@@ -111,24 +111,31 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
   return gemm.build();
 }
 
-/// The buffers of a block-scaled problem: normal random numbers, quantised to elements and scales.
-launch::Contract scaled_buffers(const GemmSizes&, isa::ScalarType a, isa::ScalarType b, isa::ScalarType scale,
-                                isa::ScalarType d, std::uint32_t block);
-/// The scales of a buffer of so many rows and scales a row as TMA sees them: words of a chunk, chunks along K, chunks of rows.
-launch::TensorMap scale_map(const std::string& buffer, std::uint64_t rows, std::uint64_t scales, std::uint32_t chunks);
+/// What the buffers of a block-scaled problem hold: element types, elements that share a scale, K of an MMA, and the chunks of
+/// scales along K that a slot takes.
+struct ScaledTypes {
+  isa::ScalarType a, b, scale, d;
+  std::uint32_t block, mma_k;
+  std::uint64_t chunks;
+};
+/// Buffers A, B, SFA, SFB (normal random numbers, quantised) and D (poison), and the expectation that D is the product. Scales
+/// are padded to whole slots.
+launch::Contract scaled_buffers(const GemmSizes&, const ScaledTypes&);
+/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of so many chunks.
+launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t chunks);
 
 template <class Problem, DenseStrategy s>
 launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
   using namespace dsl;
   constexpr std::uint32_t block = Mma::K / Mma::scales;
-  const GemmSizes x = gemm_sizes(sizes, std::max<std::uint64_t>(block, row_elements<typename Problem::A, typename Problem::B>));
-  launch::Contract c =
-      scaled_buffers(x, Problem::A::scalar, Problem::B::scalar, Problem::Scale::scalar, Problem::D::scalar, block);
+  constexpr std::uint64_t elements = row_elements<typename Problem::A, typename Problem::B>;
+  const GemmSizes x = gemm_sizes(sizes, std::max<std::uint64_t>(block, elements));
+  launch::Contract c = scaled_buffers(x, {Problem::A::scalar, Problem::B::scalar, Problem::Scale::scalar,
+                                          Problem::D::scalar, block, Mma::K, SfaTile::groups});
+  const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::groups), sfb = scale_map(c, "SFB", SfbTile::groups);
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
-                "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k},
-                "SFA"_arg = scale_map("SFA", x.m, x.k / block, SfaTile::groups),
-                "SFB"_arg = scale_map("SFB", x.n, x.k / block, SfbTile::groups), "D"_arg = "D", "m"_arg = x.m,
-                "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);
+                "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "SFA"_arg = sfa,
+                "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);
   return c;
 }
 

@@ -104,6 +104,9 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
   using namespace dsl;
   const GemmSizes x = gemm_sizes(sizes, row_elements<typename Problem::A, typename Problem::B>);
   launch::Contract c = gemm_buffers(x, Problem::A::scalar, Problem::B::scalar, Problem::D::scalar);
+  if (Problem::Sums::scalar == isa::ScalarType::f16) c.expectations.front().accumulate = isa::ScalarType::f16;
+  if (Problem::A::bits != Problem::A::packed_bits || Problem::B::bits != Problem::B::packed_bits)
+    c.expectations.front().mma_k = Mma::K;
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
                 "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "D"_arg = "D",
                 "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);

@@ -5,6 +5,7 @@
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/kinds/kinds.hpp"
+#include "kernels/kinds/scaled.hpp"
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::dsl {
@@ -14,10 +15,18 @@ constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a
 constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
+// A problem of a generator, with both strategies.
+template <template <class> class Kernel, class Problem>
+Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
+  return {Problem::name, summary, targets, kernels::dense_options(), Kernel<Problem>::build, Kernel<Problem>::problem};
+}
 template <class Problem>
 Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
-  using Kernel = kernels::DenseKernel<Problem>;
-  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
+  return generated<kernels::DenseKernel, Problem>(summary, targets);
+}
+template <class Problem>
+Entry scaled_row(std::string_view summary) {
+  return generated<kernels::BlockScaledKernel, Problem>(summary, tcgen05_targets);
 }
 
 }  // namespace
@@ -56,6 +65,12 @@ std::span<const Entry> kernel_table() {
       dense_row<kernels::GemmE2m1>("D = A * B^T: e2m1 operands without scales", tcgen05_targets),
       dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
       dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
+      dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
+      scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
+      scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),
+      scaled_row<kernels::GemmMxf4>("D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them"),
+      scaled_row<kernels::GemmNvf4>("D = A * B^T: e2m1 operands, a ue4m3 scale for 16 of them"),
+      scaled_row<kernels::GemmMxf4nvf4>("D = A * B^T: e2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them"),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
   };

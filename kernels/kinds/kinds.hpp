@@ -12,6 +12,12 @@ struct GemmF16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f32, dsl::
 };
 extern template struct DenseKernel<GemmF16>;
 
+/// F16 operands, f16 sums.
+struct GemmF16F16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f16, dsl::f16> {
+  static constexpr const char* name = "gemm_f16_f16";
+};
+extern template struct DenseKernel<GemmF16F16>;
+
 /// Tf32 operands.
 struct GemmTf32 : DenseProblem<dsl::kind_tf32, dsl::tf32, dsl::tf32, dsl::f32, dsl::f32> {
   static constexpr const char* name = "gemm_tf32";
