@@ -121,7 +121,9 @@ Operand KernelBuilder::in_leader(const Operand& shared) {
 
 StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at) {
   const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x, step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
-  return {rows, columns, apply("mul.lo", rows, columns, at), first, step, schedule.rows_together};
+  const U32 count = apply("mul.lo", rows, columns, at), left = apply("sub", count, first, at);
+  const U32 trips = apply("div", apply("sub", apply("add", left, step, at), 1, at), step, at);
+  return {rows, columns, first, step, select(first < count, trips, 0), schedule.rows_together};
 }
 
 // Tensor memory --------------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ inline constexpr StaticSchedule static_schedule{};
 /// The tiles of one CTA or pair under a StaticSchedule.
 struct StaticTiles {
   U32 rows, columns;  // of the problem, in tiles
-  U32 count;          // rows * columns
   U32 first, step;    // numbers of tiles
+  U32 trips;          // tiles of this CTA or pair
   int rows_together = 0;
 
   /// Where the tile with that number lies.

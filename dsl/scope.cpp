@@ -18,30 +18,16 @@ void Scope::loop_over(OperandOf<U32> trips, const std::function<void(const U32&)
     rec_->emit("setp.eq.u32", {none, count, Operand::number(0)}, at);
     rec_->emit_if(none, false, "bra", {target(end)}, at);
   }
-  loop_body({i, Operand::number(1), count, head, end}, body, at);
-}
-
-void Scope::loop_steps(const Steps& steps, const std::function<void(const U32&)>& body, Here at) {
-  const Operand first = use(*rec_, steps.first, at), count = use(*rec_, steps.end, at), step = use(*rec_, steps.step, at);
-  const std::string head = rec_->fresh_label("loop_" + role_->name), end = head + "_end";
-  const Operand i = rec_->fresh(ScalarType::u32), none = rec_->fresh(ScalarType::pred);
-  rec_->emit("mov.u32", {i, first}, at);
-  rec_->emit("setp.ge.u32", {none, i, count}, at);
-  rec_->emit_if(none, false, "bra", {target(end)}, at);
-  loop_body({i, step, count, head, end}, body, at);
-}
-
-void Scope::loop_body(const Loop& loop, const std::function<void(const U32&)>& body, Here at) {
-  rec_->label(loop.head);
+  rec_->label(head);
   rec_->open_scope();
   role_->waited = true;  // the back edge may come from a wait
-  body(U32(*rec_, loop.i));
+  body(U32(*rec_, i));
   rec_->close_scope();
   const Operand more = rec_->fresh(ScalarType::pred);
-  rec_->emit("add.u32", {loop.i, loop.i, loop.step}, at);
-  rec_->emit("setp.lt.u32", {more, loop.i, loop.count}, at);
-  rec_->emit_if(more, false, "bra", {target(loop.head)}, at);
-  rec_->label(loop.end);
+  rec_->emit("add.u32", {i, i, Operand::number(1)}, at);
+  rec_->emit("setp.lt.u32", {more, i, count}, at);
+  rec_->emit_if(more, false, "bra", {target(head)}, at);
+  rec_->label(end);
 }
 
 void Scope::when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise,

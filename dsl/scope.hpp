@@ -45,7 +45,9 @@ class Scope : public ClusterMember {
   template <class Body>
   void loop(const StaticTiles& tiles, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
-    loop_steps({tiles.first, tiles.count, tiles.step}, [&](const U32& number) { body(tiles.place(number, at)); }, at);
+    loop_over({tiles.trips, at}, [&](const U32& i) {
+      body(tiles.place(apply("add", tiles.first, apply("mul.lo", i, tiles.step, at), at), at));
+    });
   }
 
   /// Executes the body where `p` holds.
@@ -80,16 +82,7 @@ class Scope : public ClusterMember {
   // Ends behind the tile that no answer followed; `arrive` tells that the answer has been read.
   void loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
                     const std::function<void(const AnyMbarrier&)>& arrive, Here at);
-  struct Steps {
-    U32 first, end, step;
-  };
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
-  void loop_steps(const Steps& steps, const std::function<void(const U32&)>& body, Here at);
-  struct Loop {
-    ir::Operand i, step, count;
-    std::string head, end;  // labels
-  };
-  void loop_body(const Loop& loop, const std::function<void(const U32&)>& body, Here at);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
 
