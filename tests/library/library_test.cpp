@@ -1,6 +1,6 @@
 // Every kernel of the table runs: on four shapes or more its result is right and, bit for bit, the one in golden.json,
 // which both compilers and every processor must give; on small ones in 200 schedules. Nothing is reported. How its
-// threads synchronise is proven without running it: for every launch, or, where it loops over tiles, for one.
+// threads synchronise is proven without running it: for every launch, or, where that takes long, for one.
 //
 // A kernel that is new, or rightly gives another result, gets its line from a run with KILN_GOLDEN=FILE, which writes
 // what came out to FILE.
@@ -133,19 +133,19 @@ TEST_CASE("every kernel gives the same bits in 200 schedules, and nothing is rep
   }
 }
 
-TEST_CASE(
-    "the synchronisation of every kernel is proven: for a launch, and for every launch where no loop over tiles is in "
-    "it") {
+TEST_CASE("the synchronisation of every kernel is proven: for every launch, or, where that takes long, for one") {
   Json known = golden();
   for (const dsl::Entry& entry : dsl::kernel_table()) {
     const std::string name(entry.name);
     CAPTURE(name);
     for (const Json& one : known[name]) {
       const Problem p = problem(entry, one["shape"]);
-      const bool is_persistent =
-          one["shape"].contains("cta-group") || name == "gemm_v6" || name == "gemm_v7" || name == "gemm_v8";
+      // Loops over tiles take a second, in pairs of CTAs seconds; of those, one is enough here. Two come to no end.
+      const bool is_first = one == known[name][0];
+      const bool is_repeated = !is_first && (one["shape"].contains("cta-group") || name == "gemm_v6");
+      const bool is_long = is_repeated || name == "gemm_v7" || name == "gemm_v8";
       diag::Sink sink;
-      verifier::explore(p.module, sink, is_persistent ? &p.contract : nullptr);
+      verifier::explore(p.module, sink, is_long ? &p.contract : nullptr);
       INFO(diag::render_text(sink));
       CHECK(sink.all().empty());
     }

@@ -12,7 +12,7 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 500'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 5'000'000, most_steps_of_a_launch = 2'000'000;
 constexpr int most_sought = 2;        // examples, in vain
 constexpr std::size_t most_told = 3;  // parameters of an example
 
