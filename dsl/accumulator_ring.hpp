@@ -29,7 +29,7 @@ class AccumulatorRing {
   /// The next accumulator to fill: waits until its readers have released it.
   [[nodiscard]] AccumulatorSlot<Mma> acquire(Thread t, Here at = {}) {
     SlotPlace place = next_slot(t.recorder(), *state_, RingSide::producer, at);
-    wait_in_pair(t, place.empty, Phase(apply("xor", place.phase, 1, at)), at);
+    wait_until_empty(t, *state_, place, at);
     return slot(std::move(place));
   }
   /// The next accumulator to read: waits until it is full.
@@ -42,11 +42,6 @@ class AccumulatorRing {
   void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { g.arrive_by_warp(from.empty, at); }
 
  private:
-  // What the peer's readers have seen is ordered before what follows here.
-  void wait_in_pair(Thread t, const Mbarrier& b, const Phase& phase, Here at) {
-    if (Mma::group == CtaGroup::two) t.wait(b, phase, {acquire_cluster}, at);
-    else t.wait(b, phase, at);
-  }
   AccumulatorSlot<Mma> slot(SlotPlace place) const {
     return {{&place.tiles.recorder(), place.tiles.operand(), 0}, std::move(place.full), std::move(place.leader_empty)};
   }

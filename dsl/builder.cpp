@@ -17,7 +17,6 @@ namespace {
 constexpr Here nowhere = Here::nowhere();
 constexpr const char* dynamic_symbol = "kiln_shared";
 constexpr const char* tmem_slot = "kiln_tmem";
-constexpr const char* answers_symbol = "kiln_answers";
 
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
   ir::Variable v;
@@ -90,42 +89,6 @@ U32 KernelBuilder::barrier_array(const std::string& name, int count, int arrival
   return {rec_, address};
 }
 
-RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at) {
-  RingState& ring = rings_.emplace_back();
-  ring.name = name;
-  ring.stages = stages;
-  ring.slot_bytes = slot_bytes;
-  ring.made_at = at;
-  ring.tiles = shared_bytes(stages * slot_bytes, at).operand();
-  if (barriers) {
-    ring.full = barrier_array(name + "_full", stages, 1, at).operand();
-    ring.empty = barrier_array(name + "_empty", stages, 1, at).operand();
-    if (in_pairs()) {
-      ring.leader_full = in_leader(ring.full);
-      ring.is_leader = leader_predicate();
-    }
-  }
-  return ring;
-}
-
-// The pair of a cluster of two begins at rank 0.
-U32 KernelBuilder::pair_rank() { return in_pairs() ? special("%cluster_ctarank") : constant(0); }
-
-Operand KernelBuilder::leader_predicate() {
-  return rec_.pure(ScalarType::pred, "setp.eq.u32", {pair_rank().operand(), Operand::number(0)}, nowhere);
-}
-
-Operand KernelBuilder::in_leader(const Operand& shared) {
-  return rec_.pure(ScalarType::b32, "mapa.shared::cluster.u32", {shared, Operand::number(0)}, nowhere);
-}
-
-StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at) {
-  const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x, step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
-  const U32 count = apply("mul.lo", rows, columns, at), left = apply("sub", count, first, at);
-  const U32 trips = apply("div", apply("sub", apply("add", left, step, at), 1, at), step, at);
-  return {rows, columns, first, step, select(first < count, trips, 0), schedule.rows_together};
-}
-
 // Tensor memory --------------------------------------------------------------------------------------------------------
 
 const Operand& KernelBuilder::tmem_base() {
@@ -146,47 +109,6 @@ int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
   rec_.require(rules::tmem_budget(tmem_columns_), at,
                "'" + name + "' brings the sum to " + std::to_string(tmem_columns_));
   return first;
-}
-
-RingState& KernelBuilder::add_accumulator_ring(const std::string& name, int stages, int columns, Here at) {
-  RingState& ring = rings_.emplace_back();
-  ring.name = name;
-  ring.stages = stages;
-  ring.slot_bytes = columns;
-  ring.made_at = at;
-  ring.tiles = tmem_base();
-  ring.first = tmem_columns(stages * columns, name, at);
-  ring.full = barrier_array(name + "_full", stages, 1, at).operand();
-  constexpr int warps = 4;  // of the warpgroup that reads
-  ring.empty = barrier_array(name + "_empty", stages, in_pairs() ? 2 * warps : warps, at).operand();
-  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
-  return ring;
-}
-
-// Two answers: one is read while the next is on its way.
-LaunchControlTiles KernelBuilder::tiles(LaunchControl schedule, const U32& rows, const U32& columns, Here at) {
-  constexpr int stages = 2;
-  RingState& ring = answers_.emplace_back();
-  ring.name = "tiles";
-  ring.stages = stages;
-  ring.slot_bytes = answer_bytes;
-  ring.made_at = at;
-  ring.tiles = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(answers_symbol)}, nowhere);
-  ring.full = barrier_array(ring.name + "_full", stages, 1, at).operand();
-  ring.empty = barrier_array(ring.name + "_empty", stages, 1, at).operand();  // count_readers() corrects it
-  if (in_pairs()) ring.leader_empty = in_leader(ring.empty);
-  return {tiles(StaticSchedule(schedule), rows, columns, at), &ring, in_pairs() ? 2 : 1};
-}
-
-// Each role that reads the answers says so once, in each CTA that it runs in.
-void KernelBuilder::count_readers() {
-  for (const RingState& ring : answers_) {
-    int readers = 0;
-    for (const Role& role : roles_)
-      if (ring.consumers.count(&role.entry)) readers += in_pairs() && !role.leader_only ? 2 : 1;
-    for (Barriers& b : barriers_)
-      if (b.name == ring.name + "_empty") b.arrivals = readers;
-  }
 }
 
 // Roles ----------------------------------------------------------------------------------------------------------------

@@ -194,6 +194,8 @@ class KernelBuilder : private Recording {
   ir::Operand scalar_parameter(ParameterInfo p);
   U32 shared_bytes(int bytes, Here at);
   U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
+  RingState& start_ring(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes, Here at);
+  void add_barriers(RingState& ring, int releases);
   RingState& add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at);
   RingState& add_accumulator_ring(const std::string& name, int stages, int columns, Here at);
   ir::Operand leader_predicate();
@@ -216,6 +218,8 @@ class KernelBuilder : private Recording {
   void synchronise_ctas();
   bool in_pairs() const { return context_.group == CtaGroup::two; }
   ir::Function function();
+
+  static constexpr const char* answers_symbol = "kiln_answers";
 
   std::string name_;
   KernelContext context_;

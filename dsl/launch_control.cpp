@@ -6,16 +6,6 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-namespace {
-
-// What the leader's request brings is written to both CTAs, and read there.
-TryWaitExtras order_in(const LaunchControlTiles& tiles) {
-  if (tiles.ctas > 1) return {acquire_cluster};
-  return {};
-}
-
-}  // namespace
-
 void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
                          const std::function<void(const AnyMbarrier&)>& arrive, Here at) {
   const std::string head = rec_->fresh_label("loop_" + role_->name);
@@ -26,7 +16,7 @@ void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<vo
   role_->waited = true;  // the back edge may come from a wait
   body(U32(*rec_, number));
   const SlotPlace place = next_slot(*rec_, *tiles.answers, RingSide::consumer, at);
-  wait(place.full, Phase(place.phase), order_in(tiles), at);
+  wait(place.full, Phase(place.phase), wait_order(*tiles.answers), at);
   const CancelResponse answer = ld_shared_b128(place.tiles, at);
   const Operand more = clusterlaunchcontrol_query_cancel_is_canceled(answer, at).operand();
   // Only a request that was granted has a CTA.
@@ -46,7 +36,7 @@ void Thread::hand_out(const LaunchControlTiles& tiles, Here at) {
   rec_->label(head);
   rec_->open_scope();
   const SlotPlace place = next_slot(*rec_, *tiles.answers, RingSide::producer, at);
-  wait(place.empty, Phase(apply("xor", place.phase, 1, at)), order_in(tiles), at);
+  wait_until_empty(*this, *tiles.answers, place, at);
   expect_tx(place.full, bytes, at);
   if (pair) mbarrier_arrive_expect_tx(mapa(place.full, 1, at), bytes, release_cluster, at);
   if (pair) clusterlaunchcontrol_try_cancel(place.tiles, place.full, {multicast_cluster_all}, at);

@@ -61,11 +61,16 @@ SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at) {
   return place;
 }
 
-namespace {
-
-void wait_until_empty(Thread t, const SlotPlace& place, Here at) {
-  t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), at);
+TryWaitExtras wait_order(const RingState& ring) {
+  if (ring.leader_empty) return {acquire_cluster};
+  return {};
 }
+
+void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, Here at) {
+  t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), wait_order(ring), at);
+}
+
+namespace {
 
 // Arrivals come from the leader's tensor core: a CTA that left before the last would have them written to nobody's memory.
 void drain_at_exit(Thread t, RingState& ring, Here at) {
@@ -77,12 +82,12 @@ void drain_at_exit(Thread t, RingState& ring, Here at) {
 
 void drain_ring(Thread t, RingState& ring, Here at) {
   t.loop(OperandOf<U32>(ring.stages, at),
-         [&](U32) { wait_until_empty(t, next_slot(t.recorder(), ring, RingSide::producer, at), at); });
+         [&](U32) { wait_until_empty(t, ring, next_slot(t.recorder(), ring, RingSide::producer, at), at); });
 }
 
 SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at) {
   SlotPlace place = next_slot(t.recorder(), ring, RingSide::producer, at);
-  wait_until_empty(t, place, at);
+  wait_until_empty(t, ring, place, at);
   if (!ring.is_leader) {
     t.expect_tx(place.full, bytes, at);
     return place;

@@ -79,6 +79,14 @@ class Scope : public ClusterMember {
   U32 thread_index() const { return {*rec_, role_->thread}; }
 
  protected:
+  // For a scope that arrives in its own way.
+  template <class Self, class Body>
+  static void loop_answered(Self& self, const LaunchControlTiles& tiles, Body& body, Here at) {
+    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
+    Scope& scope = self;
+    scope.loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
+                       [&](const AnyMbarrier& b) { self.arrive(b, at); }, at);
+  }
   // Ends behind the tile that no answer followed; `arrive` tells that the answer has been read.
   void loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
                     const std::function<void(const AnyMbarrier&)>& arrive, Here at);

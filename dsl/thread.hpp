@@ -14,9 +14,7 @@ class Thread : public TensorCore {
   /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
   template <class Body>
   void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
-    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
-    loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
-                 [&](const AnyMbarrier& b) { arrive(b, at); }, at);
+    loop_answered(*this, tiles, body, at);
   }
   /// Asks for one more tile after another until there is none; in the leader where CTAs are paired.
   void hand_out(const LaunchControlTiles& tiles, Here at = {});

@@ -206,9 +206,7 @@ class Warpgroup : public WholeWarps {
   /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
   template <class Body>
   void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
-    rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
-    loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
-                 [&](const AnyMbarrier& b) { arrive(b, at); }, at);
+    loop_answered(*this, tiles, body, at);
   }
 
   /// This thread's row of an accumulator: lane 32 * (warp % 4) + lane of the warp, all columns.
