@@ -101,13 +101,7 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
       t.commit(d.full, all_ctas);
     });
   });
-  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
-    g.loop(tiles, [&](TilePlace tile) {
-      auto d = acc.wait(g);
-      store_rows(g, d.sums, D, tile.row * M + rank * Mma::a_rows, tile.column * Mma::N);
-      acc.release(g, d);
-    });
-  });
+  store_tiles(gemm, tiles, acc, D);
   return gemm.build();
 }
 
@@ -135,21 +129,13 @@ launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel,
   const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::groups), sfb = scale_map(c, "SFB", SfbTile::groups);
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
                 "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "SFA"_arg = sfa,
-                "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);
+                "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
 
-/// A row of the kernel table, as DenseKernel.
-template <class Problem>
-struct BlockScaledKernel {
-  static dsl::Kernel build(isa::Target target, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? BlockScaledGemm<Problem, scaled_pair>::build(Problem::name, target)
-                              : BlockScaledGemm<Problem, scaled_single>::build(Problem::name, target);
-  }
-  static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? BlockScaledGemm<Problem, scaled_pair>::problem(kernel, sizes)
-                              : BlockScaledGemm<Problem, scaled_single>::problem(kernel, sizes);
-  }
+template <>
+struct StrategiesOf<BlockScaledGemm> {
+  static constexpr DenseStrategy one = scaled_single, two = scaled_pair;
 };
 
 }  // namespace kiln::kernels

@@ -89,13 +89,7 @@ dsl::Kernel DenseGemm<Problem, s>::build(const std::string& name, dsl::Target ta
       t.commit(d.full, all_ctas);
     });
   });
-  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
-    g.loop(tiles, [&](TilePlace tile) {
-      auto d = acc.wait(g);
-      store_rows(g, d.sums, D, tile.row * M + rank * Mma::a_rows, tile.column * Mma::N);
-      acc.release(g, d);
-    });
-  });
+  store_tiles(gemm, tiles, acc, D);
   return gemm.build();
 }
 
@@ -109,7 +103,7 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
     c.expectations.front().mma_k = Mma::K;
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
                 "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "D"_arg = "D",
-                "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = (x.k + K - 1) / K);
+                "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
 
@@ -118,17 +112,26 @@ std::span<const dsl::SizeOption> dense_options();
 /// --cta-group, 1 or 2; whether it is 2. Throws diag::InputError for other numbers.
 bool wants_pairs(const dsl::Sizes& sizes);
 
-/// A row of the kernel table: a problem, which has a name, with both strategies, of which --cta-group chooses. Instantiated
-/// in a file of its own.
-template <class Problem>
-struct DenseKernel {
+/// The strategies of a generator, by the CTAs that share a tile.
+template <template <class, DenseStrategy> class Generator>
+struct StrategiesOf;
+template <>
+struct StrategiesOf<DenseGemm> {
+  static constexpr DenseStrategy one = single, two = pair;
+};
+
+/// A row of the kernel table: a problem, which has a name, with both strategies of its generator, of which --cta-group
+/// chooses. Instantiated in a file of its own.
+template <template <class, DenseStrategy> class Generator, class Problem>
+struct GeneratedKernel {
+  using One = Generator<Problem, StrategiesOf<Generator>::one>;
+  using Two = Generator<Problem, StrategiesOf<Generator>::two>;
+
   static dsl::Kernel build(isa::Target target, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? DenseGemm<Problem, pair>::build(Problem::name, target)
-                              : DenseGemm<Problem, single>::build(Problem::name, target);
+    return wants_pairs(sizes) ? Two::build(Problem::name, target) : One::build(Problem::name, target);
   }
   static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? DenseGemm<Problem, pair>::problem(kernel, sizes)
-                              : DenseGemm<Problem, single>::problem(kernel, sizes);
+    return wants_pairs(sizes) ? Two::problem(kernel, sizes) : One::problem(kernel, sizes);
   }
 };
 

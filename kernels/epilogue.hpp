@@ -32,4 +32,17 @@ void store_rows(dsl::Warpgroup& g, const dsl::Tmem<Sums, 128, N>& sums, const Re
     g.store_global(address, converted<To>(g.wait(g.load(sums.template columns<8>(c)))), left, c);
 }
 
+/// The role of warps 0 to 3: stores the CTA's rows of every tile of a schedule.
+template <class Mma, class Tiles, int stages, class To>
+void store_tiles(dsl::KernelBuilder& gemm, const Tiles& tiles, dsl::AccumulatorRing<stages, Mma>& acc, const Result<To>& d) {
+  const dsl::U32 rank = gemm.pair_rank();
+  gemm.role("store", dsl::warpgroup<0>, [&](dsl::Warpgroup& g) {
+    g.loop(tiles, [&](dsl::TilePlace tile) {
+      auto sums = acc.wait(g);
+      store_rows(g, sums.sums, d, tile.row * Mma::M + rank * Mma::a_rows, tile.column * Mma::N);
+      acc.release(g, sums);
+    });
+  });
+}
+
 }  // namespace kiln::kernels

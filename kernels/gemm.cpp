@@ -6,15 +6,10 @@
 namespace kiln::kernels {
 namespace {
 
-constexpr std::array options{dsl::SizeOption{"m", 512, "rows of A and D"},
-                             dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"},
-                             dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"}};
-
-constexpr std::array dense{dsl::SizeOption{"m", 512, "rows of A and D"},
-                           dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                           dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
-                           dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
+constexpr dsl::SizeOption m{"m", 512, "rows of A and D"}, n{"n", 512, "rows of B, columns of D; a multiple of 8"},
+    ctas{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"};
+constexpr std::array options{m, n, dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, ctas};
+constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"}, ctas,
                            dsl::SizeOption{"cta-group", 2, "CTAs that share a tile: 1 or 2"}};
 
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
@@ -76,7 +71,7 @@ launch::Contract gemm_buffers(const GemmSizes& s, isa::ScalarType a, isa::Scalar
 }
 
 launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t tile_n) {
-  const std::uint64_t x = (s.m + tile_m - 1) / tile_m, y = (s.n + tile_n - 1) / tile_n;
+  const std::uint64_t x = pieces(s.m, tile_m), y = pieces(s.n, tile_n);
   if (y > 65535)
     throw diag::InputError("--n " + std::to_string(s.n) + ": needs " + std::to_string(y) +
                            " tiles along y; a grid has at most 65535");
@@ -85,7 +80,7 @@ launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t t
 
 launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), ctas = sizes.at("ctas");
-  const std::uint64_t tiles = (m + tile_m - 1) / tile_m * ((n + tile_n - 1) / tile_n);
+  const std::uint64_t tiles = pieces(m, tile_m) * pieces(n, tile_n);
   if (ctas < group)
     throw diag::InputError("--ctas " + std::to_string(ctas) + ": " + std::to_string(group) + " CTAs share a tile");
   return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};

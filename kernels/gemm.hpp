@@ -12,6 +12,9 @@ struct GemmSizes {
   std::uint64_t m = 0, n = 0, k = 0;
 };
 
+/// How many pieces of `size` an extent takes, the last of which may be shorter.
+constexpr std::uint64_t pieces(std::uint64_t extent, std::uint64_t size) { return (extent + size - 1) / size; }
+
 /// The options --m, --n and --k.
 std::span<const dsl::SizeOption> gemm_options();
 /// The same and --ctas, for persistent kernels.

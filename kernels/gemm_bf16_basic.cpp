@@ -66,7 +66,7 @@ launch::Contract gemm_bf16_basic_problem(const Kernel& kernel, const Sizes& size
   launch::Contract c = gemm_buffers(s);
   launch_kernel(c, kernel, parameter_list, gemm_grid(s, M, N), "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = std::string("D"), "m"_arg = s.m, "n"_arg = s.n,
-                "k_tiles"_arg = (s.k + K - 1) / K);
+                "k_tiles"_arg = pieces(s.k, K));
   return c;
 }
 

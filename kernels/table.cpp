@@ -16,17 +16,18 @@ constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
 // A problem of a generator, with both strategies.
-template <template <class> class Kernel, class Problem>
+template <template <class, kernels::DenseStrategy> class Generator, class Problem>
 Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
-  return {Problem::name, summary, targets, kernels::dense_options(), Kernel<Problem>::build, Kernel<Problem>::problem};
+  using Kernel = kernels::GeneratedKernel<Generator, Problem>;
+  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
 }
 template <class Problem>
 Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
-  return generated<kernels::DenseKernel, Problem>(summary, targets);
+  return generated<kernels::DenseGemm, Problem>(summary, targets);
 }
 template <class Problem>
 Entry scaled_row(std::string_view summary) {
-  return generated<kernels::BlockScaledKernel, Problem>(summary, tcgen05_targets);
+  return generated<kernels::BlockScaledGemm, Problem>(summary, tcgen05_targets);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
 // D = A * B^T: e4m3 operands.
 #include "kernels/kinds/kinds.hpp"
 
-template struct kiln::kernels::DenseKernel<kiln::kernels::GemmE4m3>;
+template struct kiln::kernels::GeneratedKernel<kiln::kernels::DenseGemm, kiln::kernels::GemmE4m3>;

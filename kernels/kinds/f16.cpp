@@ -1,4 +1,4 @@
 // D = A * B^T: f16 operands, f32 sums.
 #include "kernels/kinds/kinds.hpp"
 
-template struct kiln::kernels::DenseKernel<kiln::kernels::GemmF16>;
+template struct kiln::kernels::GeneratedKernel<kiln::kernels::DenseGemm, kiln::kernels::GemmF16>;

@@ -10,54 +10,54 @@ namespace kiln::kernels {
 struct GemmF16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f32, dsl::f16> {
   static constexpr const char* name = "gemm_f16";
 };
-extern template struct DenseKernel<GemmF16>;
+extern template struct GeneratedKernel<DenseGemm, GemmF16>;
 
 /// F16 operands, f16 sums.
 struct GemmF16F16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f16, dsl::f16> {
   static constexpr const char* name = "gemm_f16_f16";
 };
-extern template struct DenseKernel<GemmF16F16>;
+extern template struct GeneratedKernel<DenseGemm, GemmF16F16>;
 
 /// Tf32 operands.
 struct GemmTf32 : DenseProblem<dsl::kind_tf32, dsl::tf32, dsl::tf32, dsl::f32, dsl::f32> {
   static constexpr const char* name = "gemm_tf32";
 };
-extern template struct DenseKernel<GemmTf32>;
+extern template struct GeneratedKernel<DenseGemm, GemmTf32>;
 
 /// E4m3 operands.
 struct GemmE4m3 : DenseProblem<dsl::kind_f8f6f4, dsl::e4m3, dsl::e4m3, dsl::f32, dsl::bf16> {
   static constexpr const char* name = "gemm_e4m3";
 };
-extern template struct DenseKernel<GemmE4m3>;
+extern template struct GeneratedKernel<DenseGemm, GemmE4m3>;
 
 /// E5m2 times e4m3.
 struct GemmE5m2E4m3 : DenseProblem<dsl::kind_f8f6f4, dsl::e5m2, dsl::e4m3, dsl::f32, dsl::bf16> {
   static constexpr const char* name = "gemm_e5m2_e4m3";
 };
-extern template struct DenseKernel<GemmE5m2E4m3>;
+extern template struct GeneratedKernel<DenseGemm, GemmE5m2E4m3>;
 
 /// E4m3 times e2m1, which TMA spreads to a byte each.
 struct GemmE4m3E2m1 : DenseProblem<dsl::kind_f8f6f4, dsl::e4m3, dsl::unpacked<dsl::e2m1>, dsl::f32, dsl::bf16> {
   static constexpr const char* name = "gemm_e4m3_e2m1";
 };
-extern template struct DenseKernel<GemmE4m3E2m1>;
+extern template struct GeneratedKernel<DenseGemm, GemmE4m3E2m1>;
 
 /// E2m1 operands without scales.
 struct GemmE2m1 : DenseProblem<dsl::kind_f8f6f4, dsl::unpacked<dsl::e2m1>, dsl::unpacked<dsl::e2m1>, dsl::f32, dsl::bf16> {
   static constexpr const char* name = "gemm_e2m1";
 };
-extern template struct DenseKernel<GemmE2m1>;
+extern template struct GeneratedKernel<DenseGemm, GemmE2m1>;
 
 /// Signed bytes, 32-bit sums.
 struct GemmS8 : DenseProblem<dsl::kind_i8, dsl::s8, dsl::s8, dsl::s32, dsl::s32> {
   static constexpr const char* name = "gemm_s8";
 };
-extern template struct DenseKernel<GemmS8>;
+extern template struct GeneratedKernel<DenseGemm, GemmS8>;
 
 /// Unsigned times signed bytes.
 struct GemmU8S8 : DenseProblem<dsl::kind_i8, dsl::u8, dsl::s8, dsl::s32, dsl::s32> {
   static constexpr const char* name = "gemm_u8_s8";
 };
-extern template struct DenseKernel<GemmU8S8>;
+extern template struct GeneratedKernel<DenseGemm, GemmU8S8>;
 
 }  // namespace kiln::kernels

@@ -10,30 +10,30 @@ namespace kiln::kernels {
 struct GemmMxf8 : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::e4m3, dsl::e4m3, dsl::ue8m0, dsl::bf16> {
   static constexpr const char* name = "gemm_mxf8";
 };
-extern template struct BlockScaledKernel<GemmMxf8>;
+extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf8>;
 
 /// E3m2 times e2m1, a ue8m0 scale for 32 of them.
 struct GemmMxf6Mxf4 : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::unpacked<dsl::e3m2>, dsl::unpacked<dsl::e2m1>, dsl::ue8m0, dsl::bf16> {
   static constexpr const char* name = "gemm_mxf6_mxf4";
 };
-extern template struct BlockScaledKernel<GemmMxf6Mxf4>;
+extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf6Mxf4>;
 
 /// E2m1 operands, a ue8m0 scale for 32 of them.
 struct GemmMxf4 : BlockScaledProblem<dsl::kind_mxf4, dsl::e2m1, dsl::e2m1, dsl::ue8m0, dsl::bf16> {
   static constexpr const char* name = "gemm_mxf4";
 };
-extern template struct BlockScaledKernel<GemmMxf4>;
+extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf4>;
 
 /// E2m1 operands, a ue4m3 scale for 16 of them.
 struct GemmNvf4 : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue4m3, dsl::bf16, dsl::block16> {
   static constexpr const char* name = "gemm_nvf4";
 };
-extern template struct BlockScaledKernel<GemmNvf4>;
+extern template struct GeneratedKernel<BlockScaledGemm, GemmNvf4>;
 
 /// E2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them.
 struct GemmMxf4nvf4 : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue8m0, dsl::bf16, dsl::block32> {
   static constexpr const char* name = "gemm_mxf4nvf4";
 };
-extern template struct BlockScaledKernel<GemmMxf4nvf4>;
+extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf4nvf4>;
 
 }  // namespace kiln::kernels

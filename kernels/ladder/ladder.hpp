@@ -14,7 +14,7 @@ launch::Contract ladder_problem(const dsl::Kernel& kernel, const List& parameter
   using namespace dsl;
   launch::Contract c = gemm_buffers(s);
   launch_kernel(c, kernel, parameters, grid, "A"_arg = GlobalTensor{"A", s.m, s.k}, "B"_arg = GlobalTensor{"B", s.n, s.k},
-                "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = (s.k + block_k - 1) / block_k);
+                "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, block_k));
   return c;
 }
 

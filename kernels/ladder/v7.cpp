@@ -81,8 +81,8 @@ launch::Contract gemm_v7_problem(const Kernel& kernel, const Sizes& sizes) {
   launch::Contract c = gemm_buffers(s);
   launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, Mma::M, Mma::N, 2), "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = GlobalTensor{"D", s.m, s.n},
-                "rows"_arg = (s.m + Mma::M - 1) / Mma::M, "columns"_arg = (s.n + Mma::N - 1) / Mma::N,
-                "k_blocks"_arg = (s.k + K - 1) / K);
+                "rows"_arg = pieces(s.m, Mma::M), "columns"_arg = pieces(s.n, Mma::N),
+                "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
 

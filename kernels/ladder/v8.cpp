@@ -78,12 +78,12 @@ Kernel gemm_v8(Target target, const Sizes&) {
 
 launch::Contract gemm_v8_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
-  const std::uint64_t rows = (s.m + Mma::M - 1) / Mma::M, columns = (s.n + Mma::N - 1) / Mma::N;
+  const std::uint64_t rows = pieces(s.m, Mma::M), columns = pieces(s.n, Mma::N);
   launch::Contract c = gemm_buffers(s);
   launch_kernel(c, kernel, parameter_list, {std::uint32_t(2 * rows * columns), 1, 1}, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = GlobalTensor{"D", s.m, s.n},
                 "rows"_arg = rows, "columns"_arg = columns,
-                "k_blocks"_arg = (s.k + K - 1) / K);
+                "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
 
