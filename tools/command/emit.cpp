@@ -1,5 +1,5 @@
-// kiln emit: a kernel of the table as PTX, as a cubin, its launch contract, or a C++ header that launches it. kiln emit-raw: a text, taken apart and
-// put together again, for tests of the emitter.
+// kiln emit: a kernel of the table as PTX, as a cubin, its launch contract, or a C++ header that launches it.
+// kiln emit-raw: a text, taken apart and put together again, for tests of the emitter.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -74,31 +74,13 @@ void Machine::check_init(const Turn& t, const Barrier& b, bool is_async) {
   const Event& init = t.s.events[b.init];
   const bool published = known->published.has(b.init) || known->fenced.has(b.init);
   const bool seen = published || known->seen.has(b.init), met = seen || known->met.has(b.init);
-  const char* what = "it is initialised here";
-  if (!met)
-    return breach({rules::mbarrier_init_order(false),
-                   &t.op,
-                   init.operation,
-                   "an mbarrier whose initialisation is not known here",
-                   {},
-                   what,
-                   {}});
-  if (!seen)
-    breach({rules::mbarrier_init_fence(false),
-            &t.op,
-            init.operation,
-            "an mbarrier behind a relaxed barrier",
-            {},
-            what,
-            {}});
+  const auto find = [&](const rules::Verdict& v, const char* got) {
+    breach({v, &t.op, init.operation, got, {}, "it is initialised here", {}});
+  };
+  if (!met) return find(rules::mbarrier_init_order(false), "an mbarrier whose initialisation is not known here");
+  if (!seen) find(rules::mbarrier_init_fence(false), "an mbarrier behind a relaxed barrier");
   if (seen && is_async && !published)
-    breach({rules::mbarrier_init_fence(false),
-            &t.op,
-            init.operation,
-            "an asynchronous use of the mbarrier",
-            {},
-            what,
-            {}});
+    find(rules::mbarrier_init_fence(false), "an asynchronous use of the mbarrier");
 }
 
 // fence.mbarrier_init: the initialisations that these threads have made.

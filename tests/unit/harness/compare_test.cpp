@@ -9,6 +9,7 @@
 #include "harness/reference.hpp"
 #include "ptx/num/gemm_kernel.hpp"
 #include "ptx/num/window.hpp"
+#include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
 namespace kiln::harness {
@@ -21,11 +22,7 @@ using launch::Expectation;
 using launch::Init;
 
 Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64_t> shape, Init init) {
-  Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = std::move(shape);
-  b.init = std::move(init);
+  Buffer b = test::buffer(name, type, std::move(shape), std::move(init));
   fill(b);
   return b;
 }

@@ -8,6 +8,7 @@
 #include "harness/random.hpp"
 #include "harness/reference.hpp"
 #include "launch/operands.hpp"
+#include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/mma_chain.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
@@ -20,6 +21,7 @@ using launch::Contract;
 using launch::Expectation;
 using launch::Init;
 using num::MmaKind;
+using test::buffer;
 using test::contains;
 using test::error_of;
 using test::MmaChain;
@@ -34,14 +36,6 @@ struct Kind {
   bool sparse = false, saturate = false;
   double deviation = 1;
 };
-
-Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64_t> shape) {
-  Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = std::move(shape);
-  return b;
-}
 
 // Each operand quantised from normal numbers, A pruned where it is sparse.
 Init quantised(const Kind& k, const char* scales, bool prune) {

@@ -11,6 +11,7 @@
 #include "harness/fill.hpp"
 #include "harness/npy.hpp"
 #include "launch/operands.hpp"
+#include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
 namespace kiln::harness {
@@ -20,16 +21,9 @@ using isa::ScalarType;
 using launch::Buffer;
 using launch::Contract;
 using launch::Init;
+using test::buffer;
 using test::contains;
 using test::error_of;
-
-Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64_t> shape) {
-  Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = std::move(shape);
-  return b;
-}
 
 // One matrix A, quantised from the numbers of a file.
 struct FromFile {
