@@ -28,6 +28,9 @@ class EventSet {
   void meet(const EventSet& o) {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= i < o.words_.size() ? o.words_[i] : 0;
   }
+  void remove(const EventSet& o) {
+    for (std::size_t i = 0; i < std::min(words_.size(), o.words_.size()); ++i) words_[i] &= ~o.words_[i];
+  }
   bool within(const EventSet& o) const {
     for (std::size_t i = 0; i < words_.size(); ++i)
       if (words_[i] & ~(i < o.words_.size() ? o.words_[i] : 0)) return false;
@@ -69,6 +72,10 @@ struct Clock {
   void join(const Clock& o) {
     seen.join(o.seen), fenced.join(o.fenced), before.join(o.before), published.join(o.published), met.join(o.met);
     tensor.join(o.tensor), handed.join(o.handed);
+  }
+  void meet(const Clock& o) {
+    seen.meet(o.seen), fenced.meet(o.fenced), before.meet(o.before), published.meet(o.published), met.meet(o.met);
+    tensor.meet(o.tensor), handed.meet(o.handed);
   }
   /// What is left of it where nothing is released but by a fence.
   Clock relaxed() const {

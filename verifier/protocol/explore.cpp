@@ -64,18 +64,22 @@ class Known {
     again_.insert(found->second);
     return Is::less;
   }
-  /// The first state in which threads know less than when it was gone on from.
+  /// A state in which threads know less than when it was gone on from: all in turn, so that each is gone on from with
+  /// what the others have lost.
   std::optional<Entry> next() {
     if (again_.empty()) return std::nullopt;
-    const std::size_t first = *again_.begin();
-    again_.erase(again_.begin());
-    return entries_[first];
+    auto it = again_.upper_bound(last_);
+    if (it == again_.end()) it = again_.begin();
+    last_ = *it;
+    again_.erase(it);
+    return entries_[last_];
   }
 
  private:
   std::unordered_map<std::string, std::size_t> numbers_{};
   std::deque<Entry> entries_{};
   std::set<std::size_t> again_{};
+  std::size_t last_ = 0;
 };
 
 // Ways that are open: few trips first, ways that no run is known to go last.

@@ -8,8 +8,8 @@
 
 namespace kiln::verifier::protocol {
 
-/// Forgets events that nothing refers to and numbers the others by where they are found; forgets what is assumed of
-/// words out of memory that are gone.
+/// Forgets events that nothing refers to and numbers the others by where they are found, makes one of events that are
+/// alike, and forgets what is assumed of words out of memory that are gone.
 void forget(State&, const Program&, Machine&);
 
 /// The key of a state that has been through forget().

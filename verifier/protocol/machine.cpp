@@ -148,7 +148,7 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     for (Fragment& f : warp.fragments)
       if (may_go_on(s, cta, f) && (!next || f.at < next->at)) next = &f;
     if (!next) return moved;
-    const std::uint32_t at = next->at;
+    const std::uint32_t at = next->at = program_.next(next->at, !warp.loads.empty());
     if (at >= code_.operations.size()) {
       warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
       moved = true;

@@ -142,6 +142,8 @@ class Machine {
 
   // values.cpp: words
   void evaluate(Turn&);
+  bool differs(const Turn&);
+  const std::vector<LaneTerms>* made_before(const Turn&, std::vector<LaneTerms>*& keep);
   bool evaluate_across(Turn&);
   void note_comparison(const Turn&);
   void write(Turn&, std::size_t result, const LaneTerms&);
@@ -263,6 +265,7 @@ class Machine {
       firsts_{};  // by bound and place: a round's first number
   bool again_ = false, is_settled_ = false;
   std::set<flow::TermId> fresh_{};
+  std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> made_{};  // by operation, lanes, warp and operands
   std::map<flow::TermId, std::uint32_t> parameters_{};                                 // by their addresses
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
   std::uint64_t steps_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/tmem.hpp"
 #include "verifier/mma.hpp"
 
 namespace kiln::verifier::protocol {
@@ -9,6 +10,11 @@ namespace {
 
 using isa::Opcode;
 using isa::Unit;
+
+bool leads_elsewhere(Opcode op) {
+  return op == Opcode::bra || op == Opcode::brx_idx || op == Opcode::call || op == Opcode::exit || op == Opcode::ret ||
+         op == Opcode::trap;
+}
 
 // Whether an operand may differ from thread to thread, when these registers do.
 bool is_varied(const ir::Code& code, const ir::Argument& a, const std::vector<bool>& varies) {
@@ -142,6 +148,7 @@ Program::Program(const Facts& f, const Shape& given)
   }
   number_registers();
   find_questions();
+  find_next();
   find_live();
   find_families();
 }
@@ -222,6 +229,22 @@ void Program::find_ways() {
       ways_[i] = cfg.blocks[meet].first;
     else
       deciding_.insert(i);
+  }
+}
+
+void Program::find_next() {
+  std::vector<bool> is_loaded(code.registers.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i)
+    if (isa::is_tensor_load(code.operations[i].opcode))
+      for (const ir::RegisterId r : facts.definitions.written(i)) is_loaded[r] = true;
+  const auto end = std::uint32_t(code.operations.size());
+  next_[false].assign(end + 1, end), next_[true].assign(end + 1, end);
+  for (std::uint32_t i = end; i-- > 0;) {
+    const auto read = facts.definitions.read(i);
+    const bool matters = matters_[i] || leads_elsewhere(code.operations[i].opcode);
+    const bool reads = std::any_of(read.begin(), read.end(), [&](ir::RegisterId r) { return is_loaded[r]; });
+    next_[false][i] = matters ? i : next_[false][i + 1];
+    next_[true][i] = matters || reads ? i : next_[true][i + 1];
   }
 }
 

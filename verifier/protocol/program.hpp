@@ -56,6 +56,8 @@ class Program {
   bool matters(std::uint32_t operation) const { return matters_[operation]; }
   /// Where threads are behind a branch when it does not matter which way they take: nothing happens in between.
   std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
+  /// The next operation, from this one on, that matters or leads elsewhere; `loads`: or reads what tcgen05.ld writes.
+  std::uint32_t next(std::uint32_t operation, bool loads) const { return next_[loads][operation]; }
   /// Registers of the slice that may be read from an operation on before they are written.
   const std::vector<ir::RegisterId>& live(std::uint32_t operation) const;
   /// Counters and their bounds: registers that are compared, made of each other by adding numbers or compared with each
@@ -79,6 +81,7 @@ class Program {
   void place_shared();
   void measure();
   void find_ways();
+  void find_next();
   void find_live();
   void find_families();
   void find_questions();
@@ -89,6 +92,7 @@ class Program {
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
   std::vector<std::uint32_t> ways_;
+  std::array<std::vector<std::uint32_t>, 2> next_{};
   std::vector<std::vector<ir::RegisterId>> questions_{};
   std::map<std::uint32_t, Family> kin_{};
   std::vector<std::vector<bool>> live_out_{};                            // by block, by slot

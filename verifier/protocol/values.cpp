@@ -316,6 +316,33 @@ void Machine::note_comparison(const Turn& t) {
   }
 }
 
+// Whether lanes may have different operands.
+bool Machine::differs(const Turn& t) {
+  const auto is_shared = [&](ir::RegisterId r) {
+    const std::uint32_t slot = program_.slot(r);
+    return slot == Program::no_slot || words_.shared(t.f.words[slot], t.lanes);
+  };
+  const std::vector<ir::RegisterId>& read = code_.read(t.op);
+  return !std::all_of(read.begin(), read.end(), is_shared) ||
+         std::any_of(t.op.arguments.begin(), t.op.arguments.end(), [](const ir::Argument& a) {
+           return a.kind == Kind::special && differs_by_lane(Special(a.id));
+         });
+}
+
+// By result, what an operation makes of numbers of which each lane has its own: the same each time.
+const std::vector<LaneTerms>* Machine::made_before(const Turn& t, std::vector<LaneTerms>*& keep) {
+  std::vector<std::uint32_t> from{t.at, t.lanes, t.cta_index, t.warp_index};
+  for (const ir::RegisterId r : code_.read(t.op)) {
+    const std::uint32_t slot = program_.slot(r);
+    if (slot == Program::no_slot || !words_.is_constant(t.f.words[slot], terms_)) return nullptr;
+    from.push_back(t.f.words[slot]);
+  }
+  const auto [made, is_new] = made_.try_emplace(std::move(from));
+  if (!is_new) return &made->second;
+  keep = &made->second;
+  return nullptr;
+}
+
 // The words that an operation of the slice makes.
 void Machine::evaluate(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
@@ -326,26 +353,25 @@ void Machine::evaluate(Turn& t) {
   if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) note_comparison(t);
   if (t.op.opcode == Opcode::ld) return load_word(t);
   if (evaluate_across(t)) return;
-  bool same = true;
-  for (const ir::RegisterId r : code_.read(t.op))
-    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
-      same &= words_.shared(t.f.words[slot], t.lanes).has_value();
-  for (const ir::Argument& a : t.op.arguments) same &= a.kind != Kind::special || !differs_by_lane(Special(a.id));
-  std::vector<LaneTerms> out(written.size());
+  const bool differ = differs(t);
+  std::vector<LaneTerms>* keep = nullptr;
+  const std::vector<LaneTerms>* made = differ ? made_before(t, keep) : nullptr;
+  std::vector<LaneTerms> out(made ? 0 : written.size());
   std::vector<TermId> results;
-  for (Mask m = t.lanes; m; m &= m - 1) {
+  for (Mask m = made ? 0 : t.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
-    if (results.empty() || !same) {
+    if (results.empty() || differ) {
       Reader reader(*this, t, l);
       results = evaluator_.results(t.at, reader);
     }
     for (std::size_t k = 0; k < written.size(); ++k) out[k][std::size_t(l)] = results[k];
   }
-  if (!same) steps_ += lanes_per_warp / lanes_a_step;
+  if (differ && !made) steps_ += lanes_per_warp / lanes_a_step;
   for (std::size_t k = 0; k < written.size(); ++k) {
-    if (same) out[k].fill(results[k]);
-    write(t, k, out[k]);
+    if (!differ) out[k].fill(results[k]);
+    write(t, k, made ? (*made)[k] : out[k]);
   }
+  if (keep) *keep = std::move(out);
 }
 
 }  // namespace kiln::verifier::protocol

@@ -20,6 +20,12 @@ WordId Words::merged(WordId a, WordId b, Mask mask) {
   return of(out);
 }
 
+bool Words::is_constant(WordId w, const flow::Terms& terms) const {
+  if (is_uniform(w)) return terms.is_constant(w >> 1);
+  const LaneTerms& lanes = lanes_[w >> 1];
+  return std::all_of(lanes.begin(), lanes.end(), [&](flow::TermId t) { return terms.is_constant(t); });
+}
+
 std::optional<flow::TermId> Words::shared(WordId w, Mask mask) const {
   if (is_uniform(w)) return w >> 1;
   const flow::TermId first = at(w, std::countr_zero(mask));

@@ -30,6 +30,8 @@ class Words {
   flow::TermId at(WordId w, int lane) const { return w & 1 ? lanes_[w >> 1][std::size_t(lane)] : w >> 1; }
   /// `a` in the lanes of `mask`, `b` in the others.
   WordId merged(WordId a, WordId b, Mask mask);
+  /// Every lane has a number.
+  bool is_constant(WordId w, const flow::Terms&) const;
   /// The term that the lanes of `mask` share; nothing when they differ.
   std::optional<flow::TermId> shared(WordId w, Mask mask) const;
 
