@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ptx/isa/launch_limits.hpp"
+#include "ptx/isa/shared_banks.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/shared_memory.hpp"
@@ -209,6 +210,35 @@ void lint_scopes(const Facts& facts) {
   }
 }
 
+// Addresses of the lanes of a warp that execute an operation, but for a number that all share.
+std::vector<std::uint32_t> lane_addresses(const flow::Uniformity::Values& relative, const flow::ThreadSet& who, int warp) {
+  std::vector<std::uint32_t> out;
+  const std::size_t first = std::size_t(warp) * isa::threads_per_warp;
+  for (std::size_t t = first; t < std::min(first + isa::threads_per_warp, relative.size()); ++t)
+    if (who[t]) out.push_back(std::uint32_t(relative[t]));
+  return out;
+}
+
+void lint_banks(const Facts& facts, std::uint32_t i) {
+  const ir::Operation& op = facts.code.operations[i];
+  const bool loads = op.opcode == Opcode::ld;
+  if ((!loads && op.opcode != Opcode::st) || !isa::is_shared(op.modifiers.space()) || !facts.is_formed(op)) return;
+  const auto relative = facts.uniformity.relative(op.arg(loads ? 1 : 0));
+  if (!relative || !facts.uniformity.is_exact(i)) return;
+  const std::uint32_t bytes =
+      std::uint32_t(isa::bits(op.modifiers.type()) / 8 * isa::vector_width(op.modifiers.vector));
+  const flow::ThreadSet who = facts.uniformity.threads_at(i);
+  for (int w = 0; w < facts.uniformity.warps(); ++w) {
+    const std::vector<std::uint32_t> at = lane_addresses(*relative, who, w);
+    const std::size_t together = isa::lanes_a_wavefront(bytes);
+    const std::int64_t taken = isa::shared_wavefronts(at, bytes);
+    const auto least = std::int64_t((at.size() + together - 1) / together);
+    if (judge(facts.sink, rules::shared_bank_conflict(taken, least), {facts.code, op},
+              std::to_string(taken) + " wavefronts where " + std::to_string(least) + " would do"))
+      return;
+  }
+}
+
 }  // namespace
 
 void check_lints(const ir::Module& module, diag::Sink& sink) {
@@ -223,6 +253,7 @@ void check_lints(const ir::Module& module, diag::Sink& sink) {
       RegisterMoves(facts).check();
       lint_static_memory(facts);
       lint_allocation(facts);
+      for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) lint_banks(facts, i);
     }
     sink.append(std::move(notes));
   }

@@ -109,6 +109,27 @@ std::optional<bool> Uniformity::varies_in_warp(const ir::Argument& a) const {
   return false;
 }
 
+std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a) const { return relative(a, 0); }
+
+std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a, int depth) const {
+  Values out(std::size_t(threads_), 0);
+  if (a.kind == Kind::symbol || a.kind == Kind::immediate) return out;
+  if (a.kind == Kind::address) return a.count == 1 ? relative(code_.components(a)[0], depth) : std::nullopt;
+  if (operand(a, 64, depth, out)) return out;
+  if (a.kind != Kind::reg || a.negated || depth > deepest) return std::nullopt;
+  if (!diverges_[a.id]) return Values(std::size_t(threads_), 0);
+  const ir::Operation* writer = definitions_.only_writer(a.id);
+  if (!writer || writer->guard || isa::is_floating(writer->modifiers.type())) return std::nullopt;
+  const Opcode op = writer->opcode;
+  if (op == Opcode::mov || op == Opcode::cvt || op == Opcode::cvta) return relative(writer->arg(1), depth + 1);
+  if (op != Opcode::add && op != Opcode::sub) return std::nullopt;
+  auto first = relative(writer->arg(1), depth + 1);
+  const auto second = relative(writer->arg(2), depth + 1);
+  if (!first || !second) return std::nullopt;
+  for (std::size_t t = 0; t < first->size(); ++t) (*first)[t] += op == Opcode::add ? (*second)[t] : -(*second)[t];
+  return first;
+}
+
 std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op, int depth) const {
   if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type()) || op.modifiers.sat ||
       op.modifiers.half == isa::HalfSelect::hi)

@@ -80,8 +80,12 @@ class Uniformity {
   /// for other operands.
   std::optional<bool> varies_in_warp(const ir::Argument&) const;
 
- private:
   using Values = std::vector<std::uint64_t>;  // one per thread
+  /// An operand's value in each thread but for a number that all of the CTA share; nothing where it hangs on more than
+  /// the thread.
+  std::optional<Values> relative(const ir::Argument&) const;
+
+ private:
 
   void measure();
   void spread(const Cfg&);
@@ -98,6 +102,7 @@ class Uniformity {
   std::unique_ptr<Values> evaluate(const ir::Operation&, int depth) const;
   bool operand(const ir::Argument&, int width, int depth, Values&) const;
   bool special(ir::Special, Values&) const;
+  std::optional<Values> relative(const ir::Argument&, int depth) const;
 
   const ir::Code& code_;
   const Cfg& cfg_;

@@ -57,4 +57,9 @@ constexpr Verdict shared_static(std::int64_t bytes, isa::Target t) {
   return bytes <= most ? legal : breaks(Rule::shared_static, bytes);
 }
 
+/// An access by a warp takes `wavefronts` of shared memory where `least` would do.
+constexpr Verdict shared_bank_conflict(std::int64_t wavefronts, std::int64_t least) {
+  return wavefronts <= least ? legal : breaks(Rule::shared_bank_conflict, wavefronts, least);
+}
+
 }  // namespace kiln::rules

@@ -59,3 +59,8 @@ TEST_CASE("shared-static: 48 KiB, but for a target with an a suffix") {
   CHECK(shared_static(232448, isa::sm_90a).ok());
   CHECK(is_broken(shared_static(232449, isa::sm_90a), Rule::shared_static));
 }
+
+TEST_CASE("shared-bank-conflict: no more wavefronts than lanes need") {
+  CHECK(shared_bank_conflict(4, 4).ok());
+  CHECK(is_broken(shared_bank_conflict(32, 4), Rule::shared_bank_conflict, 4));
+}
