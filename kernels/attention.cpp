@@ -45,20 +45,29 @@ F32 reduced(std::vector<F32> values, Combine combine) {
   return values.front();
 }
 
-// A thread's scores from column `c` on; those of keys that are not there weigh nothing.
-std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c, const U32& keys_left) {
+// A thread's scores from column `c` on.
+std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
   const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
   std::vector<F32> out;
-  for (int i = 0; i < chunk; ++i) out.push_back(select(keys_left > c + i, loaded[i], nothing));
+  for (int i = 0; i < chunk; ++i) out.push_back(loaded[i]);
   return out;
 }
 
-F32 greatest_of(Warpgroup& g, const Scores& scores, const U32& keys_left, const F32& before) {
+// Has keys that are not there weigh nothing. Only the last block may have such.
+void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
+  for (int c = 0; c < keys; c += chunk) {
+    const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
+    g.store(scores.columns<chunk>(c),
+            make_registers<chunk>(g.recorder(), [&](int i) { return select(keys_left > c + i, loaded[i], nothing); }));
+  }
+  g.tcgen05_wait_st();
+}
+
+F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
+  const auto greater = [](const F32& a, const F32& b) { return max(a, b); };
   std::vector<F32> greatest;
-  for (int c = 0; c < keys; c += chunk)
-    greatest.push_back(
-        reduced(scores_of(g, scores, c, keys_left), [](const F32& a, const F32& b) { return max(a, b); }));
-  return max(before, reduced(greatest, [](const F32& a, const F32& b) { return max(a, b); }));
+  for (int c = 0; c < keys; c += chunk) greatest.push_back(reduced(scores_of(g, scores, c), greater));
+  return max(before, reduced(greatest, greater));
 }
 
 // What a block of keys weighs, rounded for the MMA, and the sum before rounding.
@@ -66,14 +75,14 @@ struct Weights {
   std::vector<Registers<bf16, chunk>> rounded;
   F32 sum;
 };
-Weights weights_of(Warpgroup& g, const Scores& scores, const U32& keys_left, const F32& greatest) {
+Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
   const F32 offset = greatest * -exponent_scale;
   const auto plus = [](const F32& a, const F32& b) { return a + b; };
   std::vector<Registers<bf16, chunk>> rounded;
   std::vector<F32> sums;
   for (int c = 0; c < keys; c += chunk) {
     std::vector<F32> weights;
-    for (const F32& score : scores_of(g, scores, c, keys_left))
+    for (const F32& score : scores_of(g, scores, c))
       weights.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
     rounded.push_back(cvt<bf16>(make_registers<chunk>(g.recorder(), [&](int i) { return weights[std::size_t(i)]; })));
     sums.push_back(reduced(weights, plus));
@@ -142,8 +151,9 @@ Kernel attention(Target target, const Sizes&) {
     g.loop(blocks, [&](U32 j) {
       auto s = scores.wait(g);
       const U32 keys_left = n - j * keys;
-      const F32 before = greatest, now = greatest_of(g, s.sums, keys_left, before);
-      const Weights w = weights_of(g, s.sums, keys_left, now);
+      g.when(j + 1 == blocks, [&] { leave_out(g, s.sums, keys_left); });
+      const F32 before = greatest, now = greatest_of(g, s.sums, before);
+      const Weights w = weights_of(g, s.sums, now);
       scores.release(g, s);
       const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
       g.wait(added, Phase((j + 1) & 1));  // the last block's: from here on nobody uses weights and sums
