@@ -151,7 +151,7 @@ Kernel attention(Target target, const Sizes&) {
     g.loop(blocks, [&](U32 j) {
       auto s = scores.wait(g);
       const U32 keys_left = n - j * keys;
-      g.when(j + 1 == blocks, [&] { leave_out(g, s.sums, keys_left); });
+      g.when(j + 1 >= blocks, [&] { leave_out(g, s.sums, keys_left); });
       const F32 before = greatest, now = greatest_of(g, s.sums, before);
       const Weights w = weights_of(g, s.sums, now);
       scores.release(g, s);
