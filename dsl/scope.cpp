@@ -61,6 +61,14 @@ Var<U32> Scope::var(OperandOf<U32> first) {
   return {*rec_, reg};
 }
 
+Var<F32> Scope::var(const F32& first, Here at) { return float_var(use(*rec_, first, at), at); }
+
+Var<F32> Scope::float_var(const Operand& first, Here at) {
+  const Operand reg = rec_->fresh(ScalarType::f32);
+  rec_->emit("mov.b32", {reg, first}, at);
+  return {*rec_, reg};
+}
+
 void Scope::ptx(std::string_view mnemonic, std::vector<Operand> operands, Here at) {
   rec_->emit(mnemonic, std::move(operands), at);
 }

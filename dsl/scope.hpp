@@ -6,6 +6,7 @@
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <array>
+#include <bit>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -66,6 +67,12 @@ class Scope : public ClusterMember {
 
   /// State that may be assigned, with its first value.
   Var<U32> var(OperandOf<U32> first);
+  Var<F32> var(const F32& first, Here at = {});
+  template <class F>
+    requires std::is_same_v<F, float>
+  Var<F32> var(F first, Here at = {}) {
+    return float_var(ir::Operand::f32_bits(std::bit_cast<std::uint32_t>(first)), at);
+  }
 
   /// A bare PTX instruction, for what the typed members do not have: the mnemonic and its operands.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
@@ -93,6 +100,8 @@ class Scope : public ClusterMember {
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
+
+  Var<F32> float_var(const ir::Operand& first, Here at);
 
   bool converged_;
 };

@@ -94,11 +94,17 @@ void TensorCore::copy_rows(isa::DataShape shape, isa::CpMulticast multicast, isa
 
 void TensorCore::copy_chunks(const U32& to, const U32& from, int chunks, Here at) {
   constexpr int columns = 4;  // 128 rows of four bytes in 32 lanes
-  using Chunk = ScaleTile<u8, 128, 4>;
   for (int i = 0; i < chunks; ++i)
     copy_rows(isa::DataShape::s32x128b, isa::CpMulticast::warpx4, isa::CpSourceFormat::none,
               apply("add", to, columns * i, at),
-              {descriptor_of(from, Chunk::descriptor(), Chunk::chunk_bytes * i, at)}, at);
+              {descriptor_of(from, core_matrix_column(), isa::scale_chunk_bytes * i, at)}, at);
+}
+
+void TensorCore::copy_images(const U32& to, const U32& from, int images, Here at) {
+  for (int i = 0; i < images; ++i)
+    copy_rows(isa::DataShape::s128x128b, isa::CpMulticast::none, isa::CpSourceFormat::none,
+              apply("add", to, isa::metadata_image_columns * i, at),
+              {descriptor_of(from, core_matrix_column(), isa::metadata_image_bytes * i, at)}, at);
 }
 
 void TensorCore::tcgen05_shift_down(const U32& address, Here at) {

@@ -201,6 +201,14 @@ class TensorCore : public Copies {
     rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale, Mma::shape.k96)>();
     copy_chunks(to.address(at), from.address, Tile::row_chunks * Tile::groups, at);
   }
+  /// All metadata of a tile: one tcgen05.cp.128x128b for each image.
+  template <class Mma, int steps, class Of, int held>
+  void copy(const SparseMetadata<Mma, steps>& to, const Shared<MetadataTile<Of, held>>& from, Here at = {}) {
+    using Tile = MetadataTile<Of, held>;
+    rules::require<rules::metadata_image(Mma::form, Mma::M, SparseMetadata<Mma, steps>::columns_held,
+                                         Tile::columns_held)>();
+    copy_images(to.address(at), from.address, Tile::images, at);
+  }
   /// Moves the rows of 32 bytes at `address` down by one lane. PTX ISA "tcgen05.shift".
   void tcgen05_shift_down(const U32& address, Here at = {});
 
@@ -244,6 +252,7 @@ class TensorCore : public Copies {
   void copy_rows(isa::DataShape, isa::CpMulticast, isa::CpSourceFormat, const U32& to, const SharedDescriptor& from,
                  Here at);
   void copy_chunks(const U32& to, const U32& from, int chunks, Here at);
+  void copy_images(const U32& to, const U32& from, int images, Here at);
   // Constant bits plus (address + offset) >> 4.
   U64 descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at);
 };

@@ -83,6 +83,26 @@ struct SparseMetadata {
   }
 };
 
+/// How tcgen05.cp reads a chunk of scales or an image of metadata: as one column of core matrices, eight rows of 16
+/// bytes each.
+constexpr isa::SharedDescriptor core_matrix_column() {
+  return isa::SharedDescriptor::of(
+      {Major::K, isa::Swizzle::none, std::uint32_t(isa::span_bytes(isa::Swizzle::none)), 0});
+}
+
+/// The metadata of a sparse A for `steps` MMAs along K in shared memory, as tcgen05.cp.128x128b reads it: images of 128
+/// rows by four columns (isa::metadata_nibble), one behind the other along K.
+template <class Mma, int steps>
+struct MetadataTile {
+  using element = u32;
+  static constexpr int columns_held = isa::metadata_columns(Mma::kind, steps);
+  static constexpr int images = (columns_held + isa::metadata_image_columns - 1) / isa::metadata_image_columns;
+  static constexpr int bytes = images * isa::metadata_image_bytes;
+  static constexpr int transaction_bytes = bytes;
+  static constexpr int alignment = isa::tma_shared_alignment;
+  static constexpr isa::SharedDescriptor descriptor() { return core_matrix_column(); }
+};
+
 /// Scale factors in shared memory, as tcgen05.cp reads them: chunks of 128 rows by 4 scales, 512 bytes each, the scale
 /// index fastest. One bulk copy fills it.
 template <class T, int MN, int scales>
@@ -94,10 +114,7 @@ struct ScaleTile {
   static constexpr int bytes = row_chunks * groups * chunk_bytes;
   static constexpr int transaction_bytes = bytes;
   static constexpr int alignment = isa::tma_shared_alignment;
-  /// Eight rows of 16 bytes follow one another; the chunk is one such column.
-  static constexpr isa::SharedDescriptor descriptor() {
-    return isa::SharedDescriptor::of({Major::K, isa::Swizzle::none, 16, 0});
-  }
+  static constexpr isa::SharedDescriptor descriptor() { return core_matrix_column(); }
 };
 
 }  // namespace kiln::dsl

@@ -112,6 +112,11 @@ F32 F32::binary(std::string_view name, const Operand& a, const Operand& b) {
   return {r, r.pure(ScalarType::f32, name, {real(r, a), real(r, b)}, a.at)};
 }
 
+F32 F32::unary(std::string_view name, const Operand& a) {
+  Recorder& r = float_recorder(a, a);
+  return {r, r.pure(ScalarType::f32, name, {real(r, a)}, a.at)};
+}
+
 F32 fma(F32::Operand a, F32::Operand b, F32::Operand c) {
   Recorder& r = a.value || b.value ? float_recorder(a, b) : float_recorder(c, c);
   return {r, r.pure(ScalarType::f32, "fma.rn.f32", {real(r, a), real(r, b), real(r, c)}, a.at)};
@@ -162,6 +167,17 @@ U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b) {
   r.check_use(&p.recorder(), p.scope(), a.at);
   return {r, r.pure(ScalarType::u32, "selp.b32",
                     {use(r, swap ? b.input() : a.input()), use(r, swap ? a.input() : b.input()), condition}, a.at)};
+}
+
+F32 select(const Pred& p, const F32& a, F32::Operand b) {
+  Recorder& r = p.recorder();
+  const Operand x = use(r, a, b.at), y = real(r, b);
+  if (p.is_constant()) return {r, p.constant() ? x : y};
+  Operand condition = p.operand();
+  condition.negated = false;
+  r.check_use(&p.recorder(), p.scope(), b.at);
+  const bool swap = p.operand().negated;
+  return {r, r.pure(ScalarType::f32, "selp.f32", {swap ? y : x, swap ? x : y, condition}, b.at)};
 }
 
 U64 widen(const U32& v, Here at) {

@@ -49,7 +49,7 @@ struct OperandOf {
   OperandOf(const V& v, Here at = {}) : value(v), at(at) {}
   OperandOf(const Var<V>& v, Here at = {}) : value(v.read(at)), at(at) {}
   template <class I>
-    requires std::is_integral_v<I>
+    requires(std::is_integral_v<I> && isa::is_integer(V::scalar))
   OperandOf(I constant, Here at = {}) : constant(std::int64_t(constant)), at(at) {}
 
   Input input() const { return {value ? &*value : nullptr, constant, at}; }
@@ -125,8 +125,12 @@ class F32 : public Value {
   friend F32 max(Operand a, Operand b) { return binary("max.f32", a, b); }
   friend F32 min(Operand a, Operand b) { return binary("min.f32", a, b); }
   friend F32 fma(Operand a, Operand b, Operand c);
+  /// 2 to the power of a, and 1 / a, as fast as the hardware can. PTX ISA "ex2", "rcp".
+  friend F32 ex2_approx_ftz(Operand a) { return unary("ex2.approx.ftz.f32", a); }
+  friend F32 rcp_approx_ftz(Operand a) { return unary("rcp.approx.ftz.f32", a); }
 
  private:
+  static F32 unary(std::string_view mnemonic, const Operand& a);
   static F32 binary(std::string_view mnemonic, const Operand& a, const Operand& b);
 };
 
@@ -177,6 +181,7 @@ KILN_COMPARE(>=, "ge")
 
 /// a where p holds, b elsewhere.
 U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b);
+F32 select(const Pred& p, const F32& a, F32::Operand b);
 
 /// The operators as functions, for code that writes on a caller's behalf and passes the caller's line on.
 template <ScalarType t>

@@ -132,11 +132,15 @@ U32 Warpgroup::row(Here at) const {
   return {*rec_, rec_->pure(ScalarType::b32, "and.b32", {role_->thread, Operand::number(127)}, at)};
 }
 
+// The lane field of the warp's quarter is 32 * (warp % 4) lanes, in the upper half of the address.
+U32 Warpgroup::quarter(const U32& address, Here at) const {
+  const U32 index = apply("and", U32(*rec_, role_->warp), 3, at);
+  const U32 lanes = apply("mul.lo", index, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
+  return apply("add", lanes, address, at);
+}
+
 std::vector<Operand> Warpgroup::load_rows(const U32& address, const TmemLoad& access, Here at) {
-  // The lane field of the warp's quarter: 32 * (warp % 4) lanes, in the upper half of the address.
-  const U32 quarter = apply("and", U32(*rec_, role_->warp), 3, at);
-  const U32 lanes = apply("mul.lo", quarter, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
-  return load_tmem(access, apply("add", lanes, address, at), at);
+  return load_tmem(access, quarter(address, at), at);
 }
 
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.

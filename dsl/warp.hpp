@@ -147,6 +147,7 @@ class WholeWarps : public Scope {
 
  protected:
   std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
+  void store_tmem(const TmemAccess& access, const U32& address, const std::vector<ir::Operand>& values, Here at);
 
  private:
   static constexpr rules::Verdict reducible(const TmemReduction& a, ScalarType type) {
@@ -160,7 +161,6 @@ class WholeWarps : public Scope {
     return {{*rec_, std::move(regs)}, {*rec_, {last}}};
   }
   std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address, Here at);
-  void store_tmem(const TmemAccess& access, const U32& address, const std::vector<ir::Operand>& values, Here at);
   void setmaxnreg(std::string_view direction, int registers, Here at);
   void copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at);
 };
@@ -218,6 +218,20 @@ class Warpgroup : public WholeWarps {
     return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
   }
 
+  /// Writes this thread's row: of an accumulator, or, from element `k` on, of an A that an MMA then takes from tensor
+  /// memory. Nobody reads it before tcgen05_wait_st(). PTX ISA "tcgen05.st".
+  template <class T, int N, LdState s>
+  void store(const Tmem<T, 128, N>& to, const Registers<T, N, s>& row, Here at = {}) {
+    static_assert(T::bits == 32, "16-bit sums take a column each: write them with tcgen05_st");
+    store_rows<Registers<T, N, s>::count, s>(to.address(at), row.operands(), at);
+  }
+  template <class T, int K, int N, LdState s>
+  void store(const TmemA<T, 128, K>& to, const Registers<T, N, s>& row, int k = 0, Here at = {}) {
+    rec_->require(rules::tile_slice(K, k, N), at);
+    const U32 address = tmem_address(*rec_, to.base, to.first + k * T::bits / 32, at);
+    store_rows<Registers<T, N, s>::count, s>(address, row.operands(), at);
+  }
+
   /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.
   template <class Tile, class T, int N, LdState s>
   void store(const Shared<Tile>& to, const Registers<T, N, s>& row, Here at = {}) {
@@ -251,6 +265,14 @@ class Warpgroup : public WholeWarps {
   U32 row(Here at = {}) const;
 
  private:
+  template <int registers, LdState s>
+  void store_rows(const U32& address, const std::vector<ir::Operand>& row, Here at) {
+    rules::require<rules::first(rules::step(s, LdEvent::read).verdict,
+                                rules::ld_repeat(isa::DataShape::s32x32b, registers))>();
+    store_tmem({isa::DataShape::s32x32b, registers}, quarter(address, at), row, at);
+  }
+  // The address in the lanes of this warp's quarter.
+  U32 quarter(const U32& address, Here at) const;
   std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "harness/composed.hpp"
 #include "harness/fill.hpp"
 #include "harness/reference.hpp"
 #include "ptx/diag/error.hpp"
@@ -147,6 +148,23 @@ Comparison compare_product(const Contract& contract, const Expectation& e, Accum
   return c;
 }
 
+Comparison compare_composed(const Contract& contract, const Expectation& e, const Composed& expected) {
+  const Buffer& out = find(contract, e.output);
+  const double typical = root_mean_square(expected.value);
+  Comparison c;
+  c.expectation = e;
+  c.elements = out.elements();
+  c.argument = e.rtol > 0 ? relative_tolerance(e, typical).argument : expected.argument;
+  double worst = 0;
+  for (std::uint64_t i = 0; i < c.elements; ++i) {
+    const double want = expected.value.at[i];
+    add(c, out, i, {want, e.rtol > 0 ? e.rtol * std::max(std::abs(want), typical) : expected.bound.at[i]}, worst);
+  }
+  if (!c.worst.empty()) c.worst = position(c.worst[0], out.shape);
+  c.pass = c.wrong == 0;
+  return c;
+}
+
 // The bytes that a copy must leave: a's rows, each behind its zeros.
 std::vector<std::uint8_t> expected_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
   if (zeros_before == 0) return from.bytes;
@@ -197,7 +215,13 @@ void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before
 }
 
 Comparison compare(const Contract& contract, const Expectation& e, Accumulation accumulation) {
-  return e.kind == Expectation::Kind::copy ? compare_copy(contract, e) : compare_product(contract, e, accumulation);
+  switch (e.kind) {
+    case Expectation::Kind::gemm: return compare_product(contract, e, accumulation);
+    case Expectation::Kind::copy: return compare_copy(contract, e);
+    case Expectation::Kind::attention: return compare_composed(contract, e, attention_of(contract, e, accumulation));
+    case Expectation::Kind::swiglu: return compare_composed(contract, e, swiglu_of(contract, e, accumulation));
+  }
+  throw diag::InternalError("an expectation of no kind");
 }
 
 }  // namespace kiln::harness

@@ -147,12 +147,21 @@ Json gemm_json(const launch::Expectation& e) {
   return j;
 }
 
+Json attention_json(const launch::Expectation& e) {
+  Json j = {{"q", e.a}, {"k", e.b}, {"v", e.c}};
+  if (e.scale != 0) j["scale"] = e.scale;
+  return j;
+}
+
 Json expectation_json(const launch::Expectation& e) {
+  using Kind = launch::Expectation::Kind;
   Json j;
-  if (e.kind == launch::Expectation::Kind::copy)
-    j["copy"] = e.a;
-  else
-    j["gemm"] = gemm_json(e);
+  switch (e.kind) {
+    case Kind::gemm: j["gemm"] = gemm_json(e); break;
+    case Kind::copy: j["copy"] = e.a; break;
+    case Kind::attention: j["attention"] = attention_json(e); break;
+    case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+  }
   if (e.zeros_before > 0) j["zeros_before"] = e.zeros_before;
   if (e.rtol > 0) j["rtol"] = e.rtol;
   return j;

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "harness/compare.hpp"
+#include "harness/composed.hpp"
 #include "harness/contract_reader.hpp"
 #include "harness/gemm_problem.hpp"
 
@@ -48,6 +51,36 @@ void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const 
   check_at(node, [&] { check_copy(from, *contract.find(e.output), e.zeros_before); });
 }
 
+void read_attention(const JsonNode& node, Expectation& e, const Contract& contract) {
+  node.expect_object({"q", "k", "v", "scale"});
+  e.kind = Expectation::Kind::attention;
+  e.a = read_buffer_name(node.at("q"), contract).name;
+  e.b = read_buffer_name(node.at("k"), contract).name;
+  e.c = read_buffer_name(node.at("v"), contract).name;
+  node.when("scale", [&](const JsonNode& v) {
+    e.scale = v.number();
+    if (e.scale == 0 || !std::isfinite(e.scale))
+      v.fail(fmt::format("must not be 0; leave it out for 1 / sqrt(K); got {}", v.shown()));
+  });
+  check_at(node, [&] { check_attention(contract, e); });
+}
+
+void read_swiglu(const JsonNode& node, Expectation& e, const Contract& contract) {
+  node.expect_object({"a", "gate", "up"});
+  e.kind = Expectation::Kind::swiglu;
+  e.a = read_buffer_name(node.at("a"), contract).name;
+  e.b = read_buffer_name(node.at("gate"), contract).name;
+  e.c = read_buffer_name(node.at("up"), contract).name;
+  check_at(node, [&] { check_swiglu(contract, e); });
+}
+
+// Exactly one of these keys says what the output is.
+void check_kind(const JsonNode& node) {
+  int given = 0;
+  for (const char* kind : {"gemm", "copy", "attention", "swiglu"}) given += node.has(kind);
+  if (given != 1) node.fail(fmt::format("must have one of gemm, copy, attention, swiglu; got {}", node.shown()));
+}
+
 }  // namespace
 
 const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& contract) {
@@ -57,13 +90,15 @@ const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& con
 }
 
 Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
-  node.expect_object({"gemm", "copy", "zeros_before", "rtol"});
+  node.expect_object({"gemm", "copy", "attention", "swiglu", "zeros_before", "rtol"});
   if (!contract.find(output)) node.fail(fmt::format("there is no buffer \"{}\"", output));
-  if (node.has("gemm") == node.has("copy")) node.fail(fmt::format("must have one of gemm, copy; got {}", node.shown()));
+  check_kind(node);
   Expectation e;
   e.output = output;
   node.when("copy", [&](const JsonNode& v) { read_copy(node, v, e, contract); });
   node.when("gemm", [&](const JsonNode& v) { read_gemm(v, e, contract); });
+  node.when("attention", [&](const JsonNode& v) { read_attention(v, e, contract); });
+  node.when("swiglu", [&](const JsonNode& v) { read_swiglu(v, e, contract); });
   node.when("rtol", [&](const JsonNode& v) {
     e.rtol = v.number();
     if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));

@@ -45,4 +45,7 @@ Tolerance derive_tolerance(const GemmArithmetic&, Accumulation = Accumulation::t
 Tolerance derive_tolerance(isa::ScalarType input, isa::ScalarType output, std::uint64_t k,
                            Accumulation = Accumulation::tensor_core);
 
+/// What rounding to nearest even into `output` adds; nothing for f32, which results already are.
+Tolerance rounding_to(isa::ScalarType output);
+
 }  // namespace kiln::harness

@@ -2,17 +2,22 @@
 #include <array>
 
 #include "dsl/entry.hpp"
+#include "kernels/attention.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/kinds/dual.hpp"
 #include "kernels/kinds/kinds.hpp"
 #include "kernels/kinds/scaled.hpp"
+#include "kernels/kinds/sparse.hpp"
 #include "kernels/ladder/ladder.hpp"
+#include "kernels/stationary.hpp"
 
 namespace kiln::dsl {
 namespace {
 
 constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 constexpr std::array i8_targets{sm_100a, sm_110a};
+constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
 // A problem of a generator, with both strategies.
@@ -28,6 +33,10 @@ Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) 
 template <class Problem>
 Entry scaled_row(std::string_view summary) {
   return generated<kernels::BlockScaledGemm, Problem>(summary, tcgen05_targets);
+}
+template <class Problem>
+Entry sparse_row(std::string_view summary) {
+  return generated<kernels::SparseGemm, Problem>(summary, tcgen05_targets);
 }
 
 }  // namespace
@@ -74,6 +83,16 @@ std::span<const Entry> kernel_table() {
       scaled_row<kernels::GemmMxf4nvf4>("D = A * B^T: e2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them"),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
+      sparse_row<kernels::GemmSpBf16>("D = A * B^T: bf16 operands, two of four elements of A"),
+      sparse_row<kernels::GemmSpTf32>("D = A * B^T: tf32 operands, one of two elements of A"),
+      sparse_row<kernels::GemmSpE4m3>("D = A * B^T: e4m3 operands, two of four elements of A"),
+      generated<kernels::SparseScaledGemm, kernels::GemmSpNvf4>(
+          "D = A * B^T: e2m1 operands, two of four pairs of A, a ue4m3 scale for 16 stored elements of A", sparse_packed_targets),
+      Entry{"attention", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, one head of 128", tcgen05_targets,
+            kernels::attention_options(), kernels::attention, kernels::attention_problem},
+      generated<kernels::DualGemm, kernels::DualBf16>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
+      Entry{"gemm_ws", "D = A * B^T, bf16: weight-stationary, four blocks of 32 rows for one of B", tcgen05_targets,
+            kernels::gemm_options(), kernels::gemm_ws, kernels::gemm_ws_problem},
   };
   return table;
 }

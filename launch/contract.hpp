@@ -110,7 +110,7 @@ struct Launch {
 
 /// What an output buffer must hold afterwards.
 struct Expectation {
-  enum class Kind : std::uint8_t { gemm, copy };
+  enum class Kind : std::uint8_t { gemm, copy, attention, swiglu };
   Kind kind = Kind::gemm;
   std::string output{};            // gemm: D[M,N] = A[M,K] * B[N,K]^T
   std::string a{}, b{};            // copy: output equals a, byte for byte
@@ -124,6 +124,10 @@ struct Expectation {
   isa::ScalarType accumulate = isa::ScalarType::f32;  // what tcgen05.mma rounds each sum to; f16 is the other choice
   bool saturate = false;                              // integers: each MMA clamps its sum; else sums wrap
   std::uint32_t mma_k = 0;  // products of one MMA for each element of D; 0: those of launch::mma_kind
+  // attention: softmax(scale * A[M,K] * B[N,K]^T) * C[N,L], the softmax over each row.
+  // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)).
+  std::string c{};
+  double scale = 0;  // attention: 0: 1 / sqrt(K)
 };
 
 /// Buffers, tensor maps, launches in stream order, and what must come out.

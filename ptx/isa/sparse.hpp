@@ -60,6 +60,7 @@ constexpr bool is_selector(MmaKind kind, unsigned nibble) {
 /// along K, then along the rows. The order of images is Kiln's choice; the PTX ISA leaves memory to the program.
 inline constexpr int metadata_image_rows = 128, metadata_image_columns = 4;
 inline constexpr int metadata_image_words = metadata_image_rows * metadata_image_columns;
+inline constexpr int metadata_image_bytes = 4 * metadata_image_words;
 
 /// Images that so many rows, or K elements of a row, take.
 constexpr std::uint64_t metadata_row_images(std::uint64_t rows) {

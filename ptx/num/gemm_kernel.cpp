@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "ptx/num/gemm_panel.hpp"
@@ -56,16 +57,49 @@ void load_words(const GemmOperand& operand, ScalarType type, int row, int first,
   }
 }
 
-void run_by_element(GemmJob& job, int steps) {
+// Of each row of an operand, in one step, whether all its words pass a test.
+template <class Test>
+std::vector<bool> rows_where(const GemmOperand& operand, ScalarType type, int rows, int first, int k, Test test) {
+  std::vector<bool> out(static_cast<std::size_t>(rows));
+  std::array<std::uint32_t, 128> words;
+  for (int row = 0; row < rows; ++row) {
+    load_words(operand, type, row, first, k, words.data());
+    out[static_cast<std::size_t>(row)] = std::all_of(words.begin(), words.begin() + k, test);
+  }
+  return out;
+}
+
+// One step, an element at a time. Rows of zeros times finite numbers leave nothing but what becomes of C, so there what
+// one element has become, another one with that C becomes too: ragged tiles have many such rows, and their C is zero.
+void step_by_element(GemmJob& job, int step) {
   const GemmTask& task = *job.task;
-  for (int step = 0; step < steps; ++step)
-    for (int row = 0; row < task.m; ++row)
-      for (int column = 0; column < task.n; ++column) {
-        std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
-        d = redo_element(job, row, column, step, d);
+  const DotSpec& spec = task.spec;
+  const int stored = stored_k(spec), logical = spec.sparse ? 2 * stored : stored;
+  const auto is_zero = [](std::uint32_t word) { return word == 0; };
+  const auto is_finite = [&](std::uint32_t word) {
+    return !isa::is_floating(spec.b) || decode(spec.b, word).kind == NumberClass::finite;
+  };
+  const auto zero = rows_where(task.a, spec.a, task.m, step * stored, stored, is_zero);
+  const auto finite = rows_where(task.b, spec.b, task.n, step * logical, logical, is_finite);
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> became;  // C, and what it became
+  for (int row = 0; row < task.m; ++row)
+    for (int column = 0; column < task.n; ++column) {
+      std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
+      const bool alone =
+          spec.scale_vector == 0 && zero[static_cast<std::size_t>(row)] && finite[static_cast<std::size_t>(column)];
+      if (alone && became && became->first == d) {
+        d = became->second;
+        continue;
       }
-  job.counters.redone +=
-      static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
+      const std::uint32_t c = d;
+      d = redo_element(job, row, column, step, c);
+      if (alone) became = {c, d};
+      ++job.counters.redone;
+    }
+}
+
+void run_by_element(GemmJob& job, int steps) {
+  for (int step = 0; step < steps; ++step) step_by_element(job, step);
 }
 
 // Specs of the window loop.

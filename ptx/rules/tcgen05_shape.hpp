@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/isa/mma_shape.hpp"
+#include "ptx/isa/sparse.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
@@ -31,6 +32,15 @@ constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
 /// Whether the call gives the operands that the form takes.
 constexpr Verdict mma_extras(const isa::MmaForm& f, bool scales, bool metadata) {
   return scales == f.block_scale && metadata == f.sparse ? legal : breaks(Rule::mma_extras);
+}
+
+/// A copy of metadata images from a tile that holds `held` columns of each row to `columns` columns of tensor memory, for
+/// MMAs of this form and M.
+constexpr Verdict metadata_image(const isa::MmaForm& f, int m, int columns, int held) {
+  const isa::DataPath path = isa::data_path(m, f.group, f.sparse, f.ws);
+  if (path != isa::DataPath::A && path != isa::DataPath::D) return breaks(Rule::metadata_image, m);
+  return columns == held && columns % isa::metadata_image_columns == 0 ? legal
+                                                                      : breaks(Rule::metadata_image, columns, held);
 }
 
 /// One operand as its handle describes it: a slice of a shared tile, or of a block of tensor memory. `bits` is what an

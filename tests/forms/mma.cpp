@@ -165,6 +165,15 @@ Kernel scale_copy(std::string_view name, Target target) {
   });
 }
 
+// Metadata of a sparse A, the images of one slot.
+template <class Mma>
+Kernel metadata_copy(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>, Mma::group);
+  const auto kept = k.tensor_memory<SparseMetadata<Mma, 4>>("kept");
+  const auto images = k.shared<MetadataTile<Mma, 4>>();
+  return in_thread(k, [&](Thread t) { t.copy(kept, images); });
+}
+
 template <CtaGroup group>
 Kernel shift(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>, group);
@@ -249,6 +258,9 @@ std::span<const Example> mma() {
       {"cp", tcgen05_targets, copies<cta_group_1>},
       {"cp_pair", tcgen05_targets, copies<cta_group_2>},
       {"cp_scales", tcgen05_targets, scale_copy},
+      {"cp_metadata", tcgen05_targets, metadata_copy<tcgen05_mma<kind_f16, f16, f16, f32, 128, 64, sparse>>},
+      {"cp_metadata_pair", tcgen05_targets,
+       metadata_copy<tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, 256, 64, cta_group_2, sparse>>},
       {"shift", a_targets, shift<cta_group_1>},
       {"shift_pair", a_targets, shift<cta_group_2>},
       {"commit", tcgen05_targets, commit<cta_group_1>},

@@ -57,12 +57,33 @@ Kernel allocate(std::string_view name, Target target) {
   });
 }
 
+// A warpgroup's rows, there and back, with arithmetic between; state that is a float.
+Kernel rows(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<4>);
+  const auto sums = k.tmem<f32, 128, 32>("sums");
+  const auto a = k.tensor_memory<TmemA<f16, 128, 32>>("A");
+  k.role("rows", warpgroup<0>, [&](Warpgroup& g) {
+    auto total = g.var(0.5f);
+    const auto row = g.wait(g.load(sums.columns<16>(16)));
+    const F32 x = select(g.row() < 8, row[0], -1.0f);
+    const F32 power = ex2_approx_ftz(x), part = rcp_approx_ftz(row[1]);
+    total = fma(power, part, total.read());
+    auto other = g.var(total.read());
+    other = max(other.read(), row[2]);
+    g.store(a, cvt<f16>(row), 16);
+    g.store(sums.columns<2>(2), make_registers<2>(g.recorder(), [&](int i) { return i ? other.read() : total.read(); }));
+    g.tcgen05_wait_st();
+  });
+  return k.build();
+}
+
 }  // namespace
 
 std::span<const Example> tmem_moves() {
   static const std::vector<Example> examples{
       {"tmem_load", tcgen05_targets, load},
       {"tmem_store", tcgen05_targets, store},
+      {"tmem_rows", tcgen05_targets, rows},
       {"tmem_load_reduced", {sm_103a, sm_103f, sm_110a, sm_110f}, load_reduced},
       {"tmem_allocate", tcgen05_targets, allocate<cta_group_1>},
       {"tmem_allocate_pair", tcgen05_targets, allocate<cta_group_2>},

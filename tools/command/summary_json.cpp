@@ -58,11 +58,14 @@ Json simulation_json(const sim::Result& r, const sim::Options& options) {
 
 Json comparison_json(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
+  using Kind = launch::Expectation::Kind;
   Json j = {{"output", e.output}};
-  if (e.kind == launch::Expectation::Kind::copy)
-    j["copy"] = e.a;
-  else
-    j["gemm"] = {{"a", e.a}, {"b", e.b}};
+  switch (e.kind) {
+    case Kind::gemm: j["gemm"] = {{"a", e.a}, {"b", e.b}}; break;
+    case Kind::copy: j["copy"] = e.a; break;
+    case Kind::attention: j["attention"] = {{"q", e.a}, {"k", e.b}, {"v", e.c}}; break;
+    case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+  }
   j.update({{"pass", c.pass},
             {"elements", c.elements},
             {"wrong", c.wrong},

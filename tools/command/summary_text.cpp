@@ -74,10 +74,22 @@ std::string separated_errors(const harness::Comparison& c, const std::string& in
          line("kernel", *c.kernel, "the product of the quantised numbers");
 }
 
+// What the output was expected to be, as a formula.
+std::string formula(const launch::Expectation& e) {
+  using Kind = launch::Expectation::Kind;
+  switch (e.kind) {
+    case Kind::gemm: return fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
+    case Kind::copy: return fmt::format("{} = {}", e.output, e.a);
+    case Kind::attention: return fmt::format("{} = softmax({} * {}^T) * {}", e.output, e.a, e.b, e.c);
+    case Kind::swiglu: return fmt::format("{} = silu({} * {}^T) * ({} * {}^T)", e.output, e.a, e.b, e.a, e.c);
+  }
+  return e.output;
+}
+
 std::string comparison_text(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   const bool copy = e.kind == launch::Expectation::Kind::copy;
-  std::string out = copy ? fmt::format("{} = {}", e.output, e.a) : fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
+  std::string out = formula(e);
   if (c.pass)
     out += fmt::format(": all {} elements are right", grouped(c.elements));
   else
@@ -88,11 +100,13 @@ std::string comparison_text(const harness::Comparison& c) {
   out += fmt::format("\n{}{} [{}]: got {:.9g}, want {:.9g}", indent, copy ? "first" : "worst", fmt::join(c.worst, ", "),
                      c.got, c.want);
   if (copy) return out;
+  const std::string of_sums = e.kind == launch::Expectation::Kind::gemm
+                                  ? fmt::format(", {:.3g} of sum |a||b|", c.max_scaled_error)
+                                  : std::string();
   return out +
          fmt::format(
-             ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}, {:.3g} of sum |a||b|\n"
-             "{}allowed: {}",
-             c.error, c.bound, indent, c.max_error, c.max_scaled_error, indent, c.argument) +
+             ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}{}\n{}allowed: {}", c.error, c.bound, indent,
+             c.max_error, of_sums, indent, c.argument) +
          separated_errors(c, indent);
 }
 

@@ -103,3 +103,32 @@ TEST_CASE("the kernel equals dot where A is sparse, and where K is 96") {
                      std::span(metadata).subspan(i * per_row, per_row)}));
     }
 }
+
+TEST_CASE("rows of zeros leave of C what dot leaves of it, whatever C is and next to infinities that nothing selects") {
+  using enum ScalarType;
+  const DotSpec specs[] = {{.kind = MmaKind::f16, .sparse = true},
+                           {.kind = MmaKind::f16, .a = f16, .b = f16, .d = f16, .sparse = true},
+                           {.kind = MmaKind::f16, .sparse = true, .read_c = false},
+                           {.kind = MmaKind::f16, .sparse = true, .scale_input_d = 3},
+                           {.kind = MmaKind::i8, .a = s8, .b = u8, .d = s32, .sparse = true}};
+  constexpr std::size_t m = 3, n = 12;
+  // Zeros of both signs, ones, subnormals, infinities, NaNs, and each of them twice in a row.
+  const Words c{0, 0, 0x80000000, 0x80000000, 0x3F800000, 0x3F800000, 1, 1, 0x7F800000, 0x7F800000, 0x7FC01234, 0x7FC01234};
+  for (const DotSpec& spec : specs)
+    for (const bool infinite : {false, true}) {
+      const auto k = static_cast<std::size_t>(stored_k(spec)), logical = 2 * k;
+      Words a(m * k, 0), b(n * logical, 3), d;
+      for (std::size_t x = 0; x < k; ++x) a[k + x] = 5;  // the middle row is none of zeros
+      // The metadata keeps the first two of four.
+      for (std::size_t j = 0; infinite && spec.kind == MmaKind::f16 && j < n; ++j)
+        b[j * logical + (j % 2 ? 1 : 2)] = spec.b == f16 ? 0x7C00 : 0x7F80;
+      for (std::size_t i = 0; i < m; ++i) d.insert(d.end(), c.begin(), c.end());
+      const std::size_t per_row = k / 2 / 8;
+      const Words metadata(m * per_row, 0x44444444);
+      const Words got = product(spec, m, n, a, b, d, metadata, {}, {}, Arithmetic::exact);
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+          CHECK(got[i * n + j] == dot(spec, std::span(a).subspan(i * k, k), std::span(b).subspan(j * logical, logical),
+                                      d[i * n + j], {{}, {}, std::span(metadata).subspan(i * per_row, per_row)}));
+    }
+}

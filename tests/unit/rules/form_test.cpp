@@ -233,3 +233,14 @@ TEST_CASE("tcgen05-mma-extras: scales for scaled kinds, metadata for sparse ones
   CHECK(is_broken(mma_extras(sparse, false, false), Rule::mma_extras));
   CHECK(is_broken(mma_extras(mx, false, false), Rule::mma_extras));
 }
+
+TEST_CASE("tcgen05-metadata-image: whole images of 128 rows, the same on both sides of the copy") {
+  const MmaForm sparse{.kind = MmaKind::f16, .sparse = true};
+  const MmaForm pair{.kind = MmaKind::f8f6f4, .group = CtaGroup::two, .sparse = true};
+  CHECK(metadata_image(sparse, 128, 4, 4).ok());
+  CHECK(metadata_image(pair, 256, 8, 8).ok());
+  CHECK(is_broken_by(64, metadata_image(sparse, 64, 4, 4), Rule::metadata_image));
+  CHECK(is_broken_by(128, metadata_image(pair, 128, 4, 4), Rule::metadata_image));
+  CHECK(is_broken_by(2, metadata_image(sparse, 128, 2, 2), Rule::metadata_image));
+  CHECK(is_broken_by(4, metadata_image(sparse, 128, 4, 8), Rule::metadata_image));
+}

@@ -1,0 +1,215 @@
+// O = softmax(Q * K^T / sqrt(head)) * V, one head, without an n x n matrix: a CTA has 128 rows of Q and goes through
+// the keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
+// probabilities back as the A of the next MMA, whose sums it scales whenever a greater score turns up. Warp 4 loads,
+// warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread.
+#include "kernels/attention.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int rows = 128, keys = 128, head = 128, stages = 2, chunk = 32;
+
+using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
+using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
+using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
+using ScoresMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, keys>;
+using ValuesMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, head>;
+using Scores = Tmem<f32, rows, keys>;
+using Probabilities = TmemA<bf16, rows, keys>;
+
+constexpr auto parameter_list =
+    parameters("Q"_arg.is<TensorMap<QTile>>(), "K"_arg.is<TensorMap<KTile>>(), "V"_arg.is<TensorMap<VTile>>(),
+               "O"_arg.is<Pointer<bf16>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>());
+
+// Exponents are of two: 2^(log2e / sqrt(head) * score).
+const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
+constexpr float nothing = -std::numeric_limits<float>::infinity();
+
+// Of several values one, two at a time.
+template <class Combine>
+F32 reduced(std::vector<F32> values, Combine combine) {
+  while (values.size() > 1) {
+    std::vector<F32> next;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(combine(values[i], values[i + 1]));
+    values.swap(next);
+  }
+  return values.front();
+}
+
+// A thread's scores from column `c` on.
+std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
+  const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
+  std::vector<F32> out;
+  for (int i = 0; i < chunk; ++i) out.push_back(loaded[i]);
+  return out;
+}
+
+// Has keys that are not there weigh nothing. Only the last block may have such.
+void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
+  for (int c = 0; c < keys; c += chunk) {
+    const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
+    g.store(scores.columns<chunk>(c),
+            make_registers<chunk>(g.recorder(), [&](int i) { return select(keys_left > c + i, loaded[i], nothing); }));
+  }
+  g.tcgen05_wait_st();
+}
+
+F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
+  const auto greater = [](const F32& a, const F32& b) { return max(a, b); };
+  std::vector<F32> greatest;
+  for (int c = 0; c < keys; c += chunk) greatest.push_back(reduced(scores_of(g, scores, c), greater));
+  return max(before, reduced(greatest, greater));
+}
+
+// What a block of keys weighs, rounded for the MMA, and the sum before rounding.
+struct Weights {
+  std::vector<Registers<bf16, chunk>> rounded;
+  F32 sum;
+};
+Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
+  const F32 offset = greatest * -exponent_scale;
+  const auto plus = [](const F32& a, const F32& b) { return a + b; };
+  std::vector<Registers<bf16, chunk>> rounded;
+  std::vector<F32> sums;
+  for (int c = 0; c < keys; c += chunk) {
+    std::vector<F32> weights;
+    for (const F32& score : scores_of(g, scores, c))
+      weights.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
+    rounded.push_back(cvt<bf16>(make_registers<chunk>(g.recorder(), [&](int i) { return weights[std::size_t(i)]; })));
+    sums.push_back(reduced(weights, plus));
+  }
+  return {rounded, reduced(sums, plus)};
+}
+
+template <class Sums>
+auto scaled(Warpgroup& g, const Sums& sums, int c, const F32& factor) {
+  const auto loaded = g.wait(g.load(sums.template columns<chunk>(c)));
+  return make_registers<chunk>(g.recorder(), [&](int i) { return loaded[i] * factor; });
+}
+
+}  // namespace
+
+Kernel attention(Target target, const Sizes&) {
+  KernelBuilder attention("attention", target, warps<7>);
+  const auto given = declare(attention, parameter_list);
+  const U32 m = given["m"_arg], n = given["n"_arg], blocks = given["blocks"_arg];
+
+  auto q = attention.shared<QTile>();
+  auto q_full = attention.mbarrier("q_full");
+  auto in_k = attention.ring<stages, KTile>("k");
+  auto in_v = attention.ring<stages, VTile>("v");
+  auto scores = attention.accumulator_ring<2, ScoresMma>("scores");
+  auto weights = attention.tensor_memory<Probabilities>("weights");
+  auto sums = attention.tmem<f32, rows, head>("sums");
+  auto weights_full = attention.mbarrier<4>("weights_full");  // an arrival of each warp
+  auto added = attention.mbarrier("added");                   // a block's values are in the sums
+
+  U32 row = attention.ctaid.x * rows;
+
+  attention.role("load", warp<4>.elect(), [&](Thread t) {
+    t.expect_tx(q_full, QTile::transaction_bytes);
+    t.tma_load(q, given["Q"_arg].at(row, 0), q_full);
+    t.loop(blocks, [&](U32 j) {
+      auto k = in_k.acquire(t);
+      t.tma_load(k.get<KTile>(), given["K"_arg].at(j * keys, 0), k.full);
+      auto v = in_v.acquire(t);
+      t.tma_load(v.get<VTile>(), given["V"_arg].at(0, j * keys), v.full);
+    });
+  });
+  attention.role("scores", warp<5>.elect(), [&](Thread t) {
+    t.wait(q_full, Phase{0});
+    t.loop(blocks, [&](U32) {
+      auto k = in_k.wait(t);
+      auto s = scores.acquire(t);
+      for (int i = 0; i < head; i += ScoresMma::K)
+        t.mma<ScoresMma>(s.sums, q.k_slice(i), k.get<KTile>().k_slice(i), accumulate(i != 0));
+      t.commit(k.empty);
+      t.commit(s.full);
+    });
+  });
+  attention.role("values", warp<6>.elect(), [&](Thread t) {
+    t.loop(blocks, [&](U32 j) {
+      auto v = in_v.wait(t);
+      t.wait(weights_full, Phase(j & 1));
+      for (int i = 0; i < keys; i += ValuesMma::K)
+        t.mma<ValuesMma>(sums, weights.k_slice(i), v.get<VTile>().k_slice(i), accumulate(j != 0 || i != 0));
+      t.commit(v.empty);
+      t.commit(added);
+    });
+  });
+  attention.role("softmax", warpgroup<0>, [&](Warpgroup& g) {
+    auto greatest = g.var(nothing), total = g.var(0.0f);
+    g.loop(blocks, [&](U32 j) {
+      auto s = scores.wait(g);
+      const U32 keys_left = n - j * keys;
+      g.when(j + 1 >= blocks, [&] { leave_out(g, s.sums, keys_left); });
+      const F32 before = greatest, now = greatest_of(g, s.sums, before);
+      const Weights w = weights_of(g, s.sums, now);
+      scores.release(g, s);
+      const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
+      g.wait(added, Phase((j + 1) & 1));  // the last block's: from here on nobody uses weights and sums
+      g.when(j != 0, [&] {
+        for (int c = 0; c < head; c += chunk) g.store(sums.columns<chunk>(c), scaled(g, sums, c, factor));
+      });
+      for (int c = 0; c < keys; c += chunk) g.store(weights, w.rounded[std::size_t(c / chunk)], c);
+      g.tcgen05_wait_st();
+      g.arrive_by_warp(weights_full);
+      total = fma(total.read(), factor, w.sum);
+      greatest = now;
+    });
+    g.wait(added, Phase((blocks + 1) & 1));
+    const F32 inverse = rcp_approx_ftz(total.read());
+    const U32 my_row = row + g.row(), left = select(my_row < m, head, 0);
+    const U64 address = given["O"_arg].at(multiply_wide(my_row, head));
+    for (int c = 0; c < head; c += chunk) g.store_global(address, cvt<bf16>(scaled(g, sums, c, inverse)), left, c);
+  });
+  return attention.build();
+}
+
+namespace {
+
+constexpr std::array options{SizeOption{"m", 512, "rows of Q and O"},
+                             SizeOption{"n", 512, "rows of K and V: the keys"}};
+
+launch::Buffer matrix(const char* name, std::uint64_t rows, std::uint64_t seed) {
+  launch::Buffer b;
+  b.name = name;
+  b.dtype = ScalarType::bf16;
+  b.shape = {rows, head};
+  if (seed) b.init.kind = launch::Init::Kind::normal;
+  b.init.seed = seed;
+  return b;
+}
+
+}  // namespace
+
+std::span<const SizeOption> attention_options() { return options; }
+
+launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) {
+  const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
+  for (const std::uint64_t x : {m, n})
+    if (x == 0 || x > (std::uint64_t{1} << 31))
+      throw diag::InputError((x == m ? "--m " : "--n ") + std::to_string(x) + ": must be in [1, 2^31]");
+  launch::Contract c;
+  c.buffers = {matrix("Q", m, 1), matrix("K", n, 2), matrix("V", n, 3), matrix("O", m, 0)};
+  launch::Expectation e;
+  e.kind = launch::Expectation::Kind::attention;
+  e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
+  c.expectations.push_back(e);
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t((m + rows - 1) / rows), 1, 1},
+                "Q"_arg = GlobalTensor{"Q", m, head}, "K"_arg = GlobalTensor{"K", n, head},
+                "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m, "n"_arg = n,
+                "blocks"_arg = (n + keys - 1) / keys);
+  return c;
+}
+
+}  // namespace kiln::kernels

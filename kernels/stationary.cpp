@@ -1,0 +1,101 @@
+// D = A * B^T, bf16, weight-stationary: a CTA's tile is four blocks of 32 rows, which meet the same B one after
+// another. The four K slices of B that a slot holds stay in the collector buffers b0 to b3 meanwhile: the first block
+// fills them, the last one lets them go. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
+#include "kernels/stationary.hpp"
+
+#include <array>
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int M = 32, N = 128, K = 64, blocks = 4, stages = 4;
+
+using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, weight_stationary>;
+using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+static_assert(K == 4 * Mma::K, "a collector buffer for each slice");
+
+constexpr auto parameter_list =
+    parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
+               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
+
+// A block of 32 rows lies in all 128 lanes: a warp's quarter of them has all rows and a quarter of the columns.
+constexpr int columns = Mma::d_columns;
+static_assert(columns * isa::tmem_lanes == M * N);
+
+void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Pointer<bf16>& d, const U32& row,
+                 const U32& col, const U32& m, const U32& n) {
+  const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
+  const U32 width = select(my_col < n, n - my_col, 0);
+  const U32 left = select(my_row < m, width, 0);
+  const U64 address = d.at(multiply_wide(my_row, n) + widen(my_col));
+  g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
+}
+
+}  // namespace
+
+Kernel gemm_ws(Target target, const Sizes&) {
+  KernelBuilder gemm("gemm_ws", target, warps<6>);
+  const auto given = declare(gemm, parameter_list);
+  const auto& A = given["A"_arg];
+  const auto& B = given["B"_arg];
+  const U32 k_tiles = given["k_tiles"_arg];
+
+  auto in = gemm.ring<stages, ATile, ATile, ATile, ATile, BTile>("in");
+  auto done = gemm.mbarrier("done");
+  auto acc = gemm.tmem<f32, isa::tmem_lanes, blocks * columns>("acc");
+
+  U32 row = gemm.ctaid.x * (blocks * M), col = gemm.ctaid.y * N;
+
+  gemm.role("load", warp<4>.elect(), [&](Thread t) {
+    t.loop(k_tiles, [&](U32 i) {
+      auto slot = in.acquire(t);
+      const std::array a{slot.get<0>(), slot.get<1>(), slot.get<2>(), slot.get<3>()};
+      for (int r = 0; r < blocks; ++r) t.tma_load(a[std::size_t(r)], A.at(row + r * M, i * K), slot.full);
+      t.tma_load(slot.get<BTile>(), B.at(col, i * K), slot.full);
+    });
+  });
+  gemm.role("mma", warp<5>.elect(), [&](Thread t) {
+    t.loop(k_tiles, [&](U32 i) {
+      auto slot = in.wait(t);
+      const std::array a{slot.get<0>(), slot.get<1>(), slot.get<2>(), slot.get<3>()};
+      // A block of rows, a slice of K after the other, each with its collector buffer.
+      const auto multiply = [&](int r, auto... collectors) {
+        int k = 0;
+        const auto slice = [&](auto collector) {
+          t.mma<Mma>(acc.columns<columns>(r * columns), a[std::size_t(r)].k_slice(k), slot.get<BTile>().k_slice(k),
+                     accumulate(i != 0 || k != 0), collector);
+          k += Mma::K;
+        };
+        (slice(collectors), ...);
+      };
+      multiply(0, collector_b0_fill, collector_b1_fill, collector_b2_fill, collector_b3_fill);
+      multiply(1, collector_b0_use, collector_b1_use, collector_b2_use, collector_b3_use);
+      multiply(2, collector_b0_use, collector_b1_use, collector_b2_use, collector_b3_use);
+      multiply(3, collector_b0_lastuse, collector_b1_lastuse, collector_b2_lastuse, collector_b3_lastuse);
+      t.commit(slot.empty);
+    });
+    t.commit(done);
+  });
+  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
+    g.wait(done, Phase{0});
+    for (int r = 0; r < blocks; ++r)
+      store_block(g, acc.columns<columns>(r * columns), given["D"_arg], row + r * M, col, given["m"_arg],
+                  given["n"_arg]);
+  });
+  return gemm.build();
+}
+
+launch::Contract gemm_ws_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes);
+  launch::Contract c = gemm_buffers(s);
+  launch_kernel(c, kernel, parameter_list, gemm_grid(s, blocks * M, N), "A"_arg = GlobalTensor{"A", s.m, s.k},
+                "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
+                "k_tiles"_arg = pieces(s.k, K));
+  return c;
+}
+
+}  // namespace kiln::kernels

@@ -1,0 +1,11 @@
+// D = A * B^T with B held in the tensor core: tcgen05.mma.ws.
+#pragma once
+
+#include "kernels/gemm.hpp"
+
+namespace kiln::kernels {
+
+dsl::Kernel gemm_ws(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+}  // namespace kiln::kernels

@@ -1,0 +1,188 @@
+// Attention and SwiGLU as contracts expect them, against plain loops.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "harness/compare.hpp"
+#include "harness/contract_json.hpp"
+#include "harness/fill.hpp"
+#include "harness/reference.hpp"
+#include "tests/unit/harness/buffer.hpp"
+#include "tests/unit/harness/temporary.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using isa::ScalarType;
+using launch::Contract;
+using launch::Expectation;
+using launch::Init;
+using test::contains;
+using test::error_of;
+
+launch::Buffer input(const char* name, std::uint64_t rows, std::uint64_t columns, ScalarType type = ScalarType::bf16) {
+  launch::Buffer b = test::buffer(name, type, {rows, columns}, {Init::Kind::normal, 0, 1, 1, {}});
+  fill(b);
+  return b;
+}
+
+constexpr std::uint64_t m = 5, n = 40, k = 24, l = 8;
+
+Contract attention(ScalarType type = ScalarType::bf16) {
+  Contract c;
+  c.buffers = {input("Q", m, k, type), input("K", n, k, type), input("V", n, l, type), input("O", m, l)};
+  Expectation e;
+  e.kind = Expectation::Kind::attention;
+  e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
+  c.expectations = {e};
+  return c;
+}
+
+// The softmax as a kernel might write it: in f32, without blocks. `weight_of` may get a weight wrong.
+template <class WeightOf>
+void run_attention(Contract& c, double scale, WeightOf weight_of) {
+  const Matrix q = values(c.buffers[0]), keys = values(c.buffers[1]), v = values(c.buffers[2]);
+  launch::Buffer& o = c.buffers[3];
+  for (std::uint64_t i = 0; i < m; ++i) {
+    std::vector<float> sums(l);
+    float total = 0;
+    for (std::uint64_t j = 0; j < n; ++j) {
+      double score = 0;
+      for (std::uint64_t x = 0; x < k; ++x) score += q.at[i * k + x] * keys.at[j * k + x];
+      const float weight = weight_of(j, float(std::exp(scale * score)));
+      total += weight;
+      const double used = element_value(c.buffers[2].dtype, quantise(c.buffers[2].dtype, double(weight)));
+      for (std::uint64_t x = 0; x < l; ++x) sums[x] += float(used * v.at[j * l + x]);
+    }
+    for (std::uint64_t x = 0; x < l; ++x)
+      store_element(o.bytes, o.dtype, i * l + x, quantise(o.dtype, double(sums[x] / total)));
+  }
+}
+
+const auto as_it_is = [](std::uint64_t, float w) { return w; };
+
+Comparison compared(const Contract& c) { return compare(c, c.expectations[0]); }
+
+TEST_CASE("attention is the softmax of scaled scores times values, with weights rounded to the type of the values") {
+  for (const ScalarType type : {ScalarType::bf16, ScalarType::f16}) {
+    Contract c = attention(type);
+    run_attention(c, 1 / std::sqrt(double(k)), as_it_is);
+    const Comparison right = compared(c);
+    CHECK(right.pass);
+    CHECK(right.max_error > 0);
+    CHECK(right.bound < 0.05);
+  }
+}
+
+TEST_CASE("attention with another scale, a key left out, or a key counted twice is wrong") {
+  Contract c = attention();
+  run_attention(c, 1, as_it_is);
+  CHECK_FALSE(compared(c).pass);
+  c.expectations[0].scale = 1;
+  CHECK(compared(c).pass);
+  c.expectations[0].scale = -1;
+  CHECK_FALSE(compared(c).pass);
+  run_attention(c, -1, as_it_is);
+  CHECK(compared(c).pass);
+
+  c.expectations[0].scale = 0;
+  const double scale = 1 / std::sqrt(double(k));
+  run_attention(c, scale, [](std::uint64_t j, float w) { return j == 7 ? 0 : w; });
+  CHECK_FALSE(compared(c).pass);
+  run_attention(c, scale, [](std::uint64_t j, float w) { return j == n - 1 ? 2 * w : w; });
+  CHECK_FALSE(compared(c).pass);
+}
+
+TEST_CASE("attention with scores too large for f32 is bounded by the values themselves") {
+  Contract c = attention();
+  c.expectations[0].scale = 1e8;
+  launch::Buffer& o = c.buffers[3];
+  for (std::uint64_t i = 0; i < m * l; ++i) store_element(o.bytes, o.dtype, i, quantise(o.dtype, 0));
+  CHECK(compared(c).pass);
+  store_element(o.bytes, o.dtype, 3, quantise(o.dtype, 20));
+  CHECK(compared(c).wrong == 1);
+}
+
+Contract swiglu(float error) {
+  Contract c;
+  c.buffers = {input("A", m, k), input("G", n, k), input("U", n, k), input("D", m, n, ScalarType::f32)};
+  const Matrix a = values(c.buffers[0]), g = values(c.buffers[1]), u = values(c.buffers[2]);
+  for (std::uint64_t i = 0; i < m * n; ++i) {
+    double gate = 0, up = 0;
+    for (std::uint64_t x = 0; x < k; ++x) {
+      gate += a.at[i / n * k + x] * g.at[i % n * k + x];
+      up += a.at[i / n * k + x] * u.at[i % n * k + x];
+    }
+    const float exponential = std::exp2(float(gate) * -1.44269504f);
+    const float d = float(gate) / (1 + exponential) * float(up) * (1 + error);
+    store_element(c.buffers[3].bytes, ScalarType::f32, i, quantise(ScalarType::f32, double(d)));
+  }
+  Expectation e;
+  e.kind = Expectation::Kind::swiglu;
+  e.output = "D", e.a = "A", e.b = "G", e.c = "U";
+  c.expectations = {e};
+  return c;
+}
+
+TEST_CASE("SwiGLU is silu of the first product times the second, to a few units of f32") {
+  CHECK(compared(swiglu(0)).pass);
+  CHECK_FALSE(compared(swiglu(1e-3f)).pass);
+  Contract other = swiglu(0);
+  std::swap(other.expectations[0].b, other.expectations[0].c);
+  CHECK_FALSE(compared(other).pass);
+}
+
+TEST_CASE("rtol replaces the derived bounds") {
+  Contract c = swiglu(1e-3f);
+  c.expectations[0].rtol = 1e-2;
+  CHECK(compared(c).pass);
+  c.expectations[0].rtol = 1e-5;
+  CHECK_FALSE(compared(c).pass);
+}
+
+std::string contract_with(const std::string& expectation) {
+  return R"({"block": [1], "buffers": {"Q": {"dtype": "bf16", "shape": [4, 8]}, "K": {"dtype": "bf16", "shape": [6, 8]},
+             "V": {"dtype": "bf16", "shape": [6, 3]}, "W": {"dtype": "f32", "shape": [6, 3]},
+             "O": {"dtype": "bf16", "shape": [4, 3]}, "D": {"dtype": "f32", "shape": [4, 6]}}, "expect": )" +
+         expectation + "}";
+}
+Contract read(const std::string& expectation) { return read_contract(contract_with(expectation), "l.json"); }
+std::string error_for(const std::string& expectation) {
+  return error_of([&] { read(expectation); });
+}
+
+TEST_CASE("attention and swiglu are read, and written as they were read") {
+  const Contract a = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V", "scale": 0.5}}})");
+  CHECK(a.expectations[0].kind == Expectation::Kind::attention);
+  CHECK(a.expectations[0].c == "V");
+  CHECK(a.expectations[0].scale == 0.5);
+  CHECK(contains(write_contract(a), R"("attention": {"q": "Q", "k": "K", "v": "V", "scale": 0.5})"));
+  const Contract plain = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V"}}})");
+  CHECK(plain.expectations[0].scale == 0);
+  CHECK(contains(write_contract(plain), R"("attention": {"q": "Q", "k": "K", "v": "V"})"));
+  const Contract s = read(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "K"}}})");
+  CHECK(s.expectations[0].kind == Expectation::Kind::swiglu);
+  CHECK(contains(write_contract(s), R"("swiglu": {"a": "Q", "gate": "K", "up": "K"})"));
+}
+
+TEST_CASE("what does not fit attention or swiglu is refused") {
+  const auto attention_of = [](const std::string& inside) {
+    return error_for(R"({"O": {"attention": )" + inside + "}}");
+  };
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K"})"), "/expect/O/attention"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "scale": 0})"),
+                 "/expect/O/attention/scale: must not be 0"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "mask": 1})"), "mask"));
+  CHECK(contains(attention_of(R"({"q": "K", "k": "Q", "v": "V"})"), "Q has 4 keys, V has 6"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "V", "v": "V"})"), "Q has rows of 8, V has rows of 3"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "W"})"), "attention is of f16 or bf16"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "K"})"), "O must be 4 x 8; it is 4 x 3"));
+  CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "Q"}}})"), "D must be 4 x 4"));
+  CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K"}}})"), "/expect/D/swiglu"));
+  CHECK(contains(error_for(R"({"D": {"copy": "D", "swiglu": {"a": "Q", "gate": "K", "up": "K"}}})"),
+                 "must have one of gemm, copy, attention, swiglu"));
+}
+
+}  // namespace
+}  // namespace kiln::harness
