@@ -3,15 +3,36 @@
 // combination that breaks a rule does not compile. The ladder (kernels/ladder) builds up the same kernel idea by idea.
 #pragma once
 
+#include <array>
 #include <string>
+#include <utility>
 
 #include "kernels/epilogue.hpp"
 #include "kernels/gemm.hpp"
 
 namespace kiln::kernels {
 
+/// How: CTAs that share a tile, columns of a tile, bytes of K in a slot, slots, accumulators. A tile has 128 rows a CTA.
+struct DenseStrategy {
+  dsl::CtaGroup group = dsl::cta_group_2;
+  int columns = 256;
+  int slot_bytes = 128;
+  int stages = 7;
+  int accumulators = 2;  // with two, one is stored while the other is summed up
+
+  constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
+  constexpr int rows() const { return 128 * ctas(); }
+};
+inline constexpr DenseStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
+
+/// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with tensor memory
+/// have as much of both.
+constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, int slot_bytes, int stages) {
+  return rules::first(mma, rules::tmem_budget(columns), rules::shared_budget(dsl::sm_100a, std::int64_t(stages) * slot_bytes));
+}
+
 /// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of shared
-/// memory), of the sums in tensor memory and of D.
+/// memory), of the sums in tensor memory and of D. `strategies` are those that it is instantiated with; a problem may have its own.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_>
 struct DenseProblem {
   static constexpr dsl::MmaKind kind = kind_;
@@ -19,26 +40,23 @@ struct DenseProblem {
   using B = B_;
   using Sums = Sums_;
   using D = D_;
+  static constexpr std::array strategies{pair, single};
 };
-
-/// How: CTAs that share a tile, columns of a tile, bytes of K in a slot, slots. A tile has 128 rows a CTA.
-struct DenseStrategy {
-  dsl::CtaGroup group = dsl::cta_group_2;
-  int columns = 256;
-  int slot_bytes = 128;
-  int stages = 7;
-};
-inline constexpr DenseStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
 
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
 struct DenseGemm {
-  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  static constexpr int M = s.rows();
   using Mma = dsl::tcgen05_mma<Problem::kind, typename Problem::A, typename Problem::B, typename Problem::Sums, M,
                                s.columns, s.group>;
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
   using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, dsl::swizzle_128B>;
   using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  static constexpr rules::Verdict check() {
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns, dsl::TilePack<ATile, BTile>::slot_bytes, s.stages);
+  }
+  using Required = decltype(rules::require<check()>());
+
   static constexpr auto parameter_list = [] {
     using namespace dsl;
     return parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
@@ -62,7 +80,7 @@ dsl::Kernel DenseGemm<Problem, s>::build(const std::string& name, dsl::Target ta
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<s.stages, ATile, BTile>("in");
-  auto acc = gemm.accumulator_ring<2, Mma>("acc");
+  auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
   U32 rank = gemm.pair_rank();
 
@@ -107,31 +125,45 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
   return c;
 }
 
-/// The options --m, --n, --k, --ctas and --cta-group.
+/// The options --m, --n, --k, --ctas, and those that choose a strategy: --tile, --stages, --cta-group, --accumulators.
 std::span<const dsl::SizeOption> dense_options();
-/// --cta-group, 1 or 2; whether it is 2. Throws diag::InputError for other numbers.
-bool wants_pairs(const dsl::Sizes& sizes);
+/// A strategy as these options choose it, with the K of its slots in elements.
+dsl::Strategy described(const DenseStrategy&, int k);
 
-/// The strategies of a generator, by the CTAs that share a tile.
-template <template <class, DenseStrategy> class Generator>
-struct StrategiesOf;
-template <>
-struct StrategiesOf<DenseGemm> {
-  static constexpr DenseStrategy one = single, two = pair;
-};
-
-/// A row of the kernel table: a problem, which has a name, with both strategies of its generator, of which --cta-group
-/// chooses. Instantiated in a file of its own.
+/// A row of the kernel table: a problem, which has a name, with each of its strategies, of which the options choose one.
+/// Instantiated in a file of its own.
 template <template <class, DenseStrategy> class Generator, class Problem>
 struct GeneratedKernel {
-  using One = Generator<Problem, StrategiesOf<Generator>::one>;
-  using Two = Generator<Problem, StrategiesOf<Generator>::two>;
-
   static dsl::Kernel build(isa::Target target, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? Two::build(Problem::name, target) : One::build(Problem::name, target);
+    return chosen(sizes).build(Problem::name, target);
   }
   static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
-    return wants_pairs(sizes) ? Two::problem(kernel, sizes) : One::problem(kernel, sizes);
+    return chosen(sizes).problem(kernel, sizes);
+  }
+  /// In the order of the problem's list.
+  static std::span<const dsl::Strategy> strategies() {
+    static const auto list = each([](auto i) { return described(Problem::strategies[i], Variant<i>::K); });
+    return list;
+  }
+
+ private:
+  template <std::size_t i>
+  using Variant = Generator<Problem, Problem::strategies[i]>;
+  struct Functions {
+    dsl::Kernel (*build)(const std::string& name, dsl::Target);
+    launch::Contract (*problem)(const dsl::Kernel&, const dsl::Sizes&);
+  };
+
+  // make(i) for each strategy.
+  template <class Make>
+  static constexpr auto each(Make make) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return std::array{make(std::integral_constant<std::size_t, i>())...};
+    }(std::make_index_sequence<Problem::strategies.size()>());
+  }
+  static Functions chosen(const dsl::Sizes& sizes) {
+    static constexpr auto functions = each([](auto i) { return Functions{&Variant<i>::build, &Variant<i>::problem}; });
+    return functions[dsl::chosen_strategy(Problem::name, strategies(), sizes)];
   }
 };
 

@@ -10,7 +10,10 @@ constexpr dsl::SizeOption m{"m", 512, "rows of A and D"}, n{"n", 512, "rows of B
     ctas{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"};
 constexpr std::array options{m, n, dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, ctas};
 constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"}, ctas,
-                           dsl::SizeOption{"cta-group", 2, "CTAs that share a tile: 1 or 2"}};
+                           dsl::SizeOption{"tile", {}, "rows and columns of D that are computed together, by the K of a slot", "MxNxK"},
+                           dsl::SizeOption{"stages", {}, "slots of the ring of operands"},
+                           dsl::SizeOption{"cta-group", {}, "CTAs that share a tile"},
+                           dsl::SizeOption{"accumulators", {}, "blocks of tensor memory for sums"}};
 
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
   const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";
@@ -43,10 +46,12 @@ std::span<const dsl::SizeOption> gemm_options() { return std::span(options).firs
 std::span<const dsl::SizeOption> persistent_options() { return options; }
 std::span<const dsl::SizeOption> dense_options() { return dense; }
 
-bool wants_pairs(const dsl::Sizes& sizes) {
-  const std::uint64_t ctas = sizes.at("cta-group");
-  if (ctas != 1 && ctas != 2) throw diag::InputError("--cta-group " + std::to_string(ctas) + ": must be 1 or 2");
-  return ctas == 2;
+dsl::Strategy described(const DenseStrategy& s, int k) {
+  const auto number = [](int n) { return std::uint64_t(n); };
+  return {{"tile", {number(s.rows()), number(s.columns), number(k)}},
+          {"stages", number(s.stages)},
+          {"cta-group", number(s.ctas())},
+          {"accumulators", number(s.accumulators)}};
 }
 
 GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple) {

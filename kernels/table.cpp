@@ -15,11 +15,11 @@ constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a
 constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
-// A problem of a generator, with both strategies.
+// A problem of a generator, with its strategies.
 template <template <class, kernels::DenseStrategy> class Generator, class Problem>
 Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
   using Kernel = kernels::GeneratedKernel<Generator, Problem>;
-  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
+  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem, Kernel::strategies()};
 }
 template <class Problem>
 Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
