@@ -158,7 +158,9 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    if (++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
+    // What an epilogue computes costs next to nothing; a loop of it ends in a branch.
+    const bool costs = program_.matters(at) || t.op.opcode == Opcode::bra;
+    if (costs && ++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
