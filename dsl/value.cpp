@@ -112,6 +112,11 @@ F32 F32::binary(std::string_view name, const Operand& a, const Operand& b) {
   return {r, r.pure(ScalarType::f32, name, {real(r, a), real(r, b)}, a.at)};
 }
 
+F32 F32::unary(std::string_view name, const Operand& a) {
+  Recorder& r = float_recorder(a, a);
+  return {r, r.pure(ScalarType::f32, name, {real(r, a)}, a.at)};
+}
+
 F32 fma(F32::Operand a, F32::Operand b, F32::Operand c) {
   Recorder& r = a.value || b.value ? float_recorder(a, b) : float_recorder(c, c);
   return {r, r.pure(ScalarType::f32, "fma.rn.f32", {real(r, a), real(r, b), real(r, c)}, a.at)};

@@ -100,6 +100,12 @@ Tolerance derive_tolerance(const GemmArithmetic& g, Accumulation accumulation) {
   return t;
 }
 
+Tolerance rounding_tolerance(ScalarType output) {
+  Tolerance t{1, 0, 0, {}};
+  if (isa::is_floating(output) && isa::bits(output) < 32) add_rounding(t, output);
+  return t;
+}
+
 Tolerance derive_tolerance(ScalarType input, ScalarType output, std::uint64_t k, Accumulation accumulation) {
   GemmArithmetic g;
   g.kind = launch::mma_kind(input, input);

@@ -108,7 +108,7 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
       t.commit(d.full, all_ctas);
     });
   });
-  store_tiles(gemm, tiles, acc, D);
+  store_tiles(gemm, tiles, acc, Plain::device(given), [&](const TilePlace& tile) { return MatrixTile{D, tile.row}; });
   return gemm.build();
 }
 

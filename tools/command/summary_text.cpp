@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "harness/epilogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/summary.hpp"
 
@@ -74,10 +75,20 @@ std::string separated_errors(const harness::Comparison& c, const std::string& in
          line("kernel", *c.kernel, "the product of the quantised numbers");
 }
 
+// "D = relu(A * B^T + bias)".
+std::string equation(const launch::Expectation& e) {
+  if (e.kind == launch::Expectation::Kind::copy) return fmt::format("{} = {}", e.output, e.a);
+  std::string sum = fmt::format("{}{} * {}{}", e.a, e.a_transposed ? "^T" : "", e.b, e.b_transposed ? "" : "^T");
+  if (!e.c.empty()) sum += e.beta.empty() ? " + " + e.c : fmt::format(" + {} * {}", e.beta, e.c);
+  if (!e.bias.empty()) sum += " + " + e.bias;
+  if (e.activation != launch::Activation::none) sum = fmt::format("{}({})", harness::spelling(e.activation), sum);
+  return fmt::format("{} = {}", e.output, sum);
+}
+
 std::string comparison_text(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   const bool copy = e.kind == launch::Expectation::Kind::copy;
-  std::string out = copy ? fmt::format("{} = {}", e.output, e.a) : fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
+  std::string out = equation(e);
   if (c.pass)
     out += fmt::format(": all {} elements are right", grouped(c.elements));
   else
