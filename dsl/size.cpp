@@ -48,7 +48,8 @@ std::size_t chosen_strategy(std::string_view kernel, std::span<const Strategy> s
   for (const Strategy& s : strategies) known += "\n  " + text(s);
   for (const auto& [option, value] : strategies.empty() ? Strategy() : strategies.front())
     if (const Size size = asked(sizes, option); size.is_given()) wanted.emplace_back(option, size);
-  throw diag::InputError(text(wanted) + ": " + std::string(kernel) + " is not instantiated so; its strategies are" + known);
+  throw diag::InputError(text(wanted) + ": " + std::string(kernel) + " is not instantiated so; its strategies are" +
+                         known);
 }
 
 }  // namespace kiln::dsl

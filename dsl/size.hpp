@@ -1,4 +1,5 @@
-// The numbers that a kernel's options take: problem sizes, and choices among the strategies that it is instantiated for.
+// The numbers that a kernel's options take: problem sizes, and choices among the strategies that it is instantiated
+// for.
 #pragma once
 
 #include <array>
@@ -51,8 +52,8 @@ using Strategy = std::vector<std::pair<std::string_view, Size>>;
 /// "--tile 256x128x64 --stages 7".
 std::string text(const Strategy&);
 
-/// The first strategy that has every value given for its options. Throws diag::InputError, which lists all of them, where
-/// none has.
+/// The first strategy that has every value given for its options. Throws diag::InputError, which lists all of them,
+/// where none has.
 std::size_t chosen_strategy(std::string_view kernel, std::span<const Strategy>, const Sizes&);
 
 }  // namespace kiln::dsl

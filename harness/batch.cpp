@@ -32,7 +32,8 @@ std::optional<std::uint64_t> batch_size(const Contract& contract, const Expectat
   if (d.shape.size() != 3) return std::nullopt;
   for (const Buffer* operand : {&a, &b}) {
     if (operand->shape.size() != 3 || operand->shape[0] != d.shape[0])
-      throw diag::InputError(fmt::format("{} is a batch of {} matrices; {} must be one too", d.name, d.shape[0], operand->name));
+      throw diag::InputError(
+          fmt::format("{} is a batch of {} matrices; {} must be one too", d.name, d.shape[0], operand->name));
     if (operand->init.quantised)
       throw diag::InputError(fmt::format("buffer {}: a batch is not quantised", operand->name));
   }

@@ -8,8 +8,8 @@
 
 namespace kiln::harness {
 
-/// How many matrices a batch has; nothing for a gemm of plain matrices. Throws InputError where A, B and D do not agree, and
-/// for what no batch has: scales, metadata, quantisation, an addend, a bias.
+/// How many matrices a batch has; nothing for a gemm of plain matrices. Throws InputError where A, B and D do not
+/// agree, and for what no batch has: scales, metadata, quantisation, an addend, a bias.
 std::optional<std::uint64_t> batch_size(const launch::Contract&, const launch::Expectation&);
 
 /// The contract of one matrix of a batch: A, B, D and the factors, with its bytes where there are any.

@@ -173,14 +173,16 @@ bool is_worse(const Comparison& a, const Comparison& b) {
   return ratio(a) > ratio(b);
 }
 
-Comparison compare_batch(const Contract& contract, const Expectation& e, std::uint64_t matrices, Accumulation accumulation) {
+Comparison compare_batch(const Contract& contract, const Expectation& e, std::uint64_t matrices,
+                         Accumulation accumulation) {
   Comparison all;
   for (std::uint64_t i = 0; i < matrices; ++i) {
     Comparison one = compare_product(matrix_of_batch(contract, e, i), e, accumulation);
     if (!one.worst.empty()) one.worst.insert(one.worst.begin(), i);
     const bool is_worst = i == 0 || is_worse(one, all);
     const std::uint64_t elements = all.elements + one.elements, wrong = all.wrong + one.wrong;
-    const double error = std::max(all.max_error, one.max_error), scaled = std::max(all.max_scaled_error, one.max_scaled_error);
+    const double error = std::max(all.max_error, one.max_error);
+    const double scaled = std::max(all.max_scaled_error, one.max_scaled_error);
     if (is_worst) all = one;
     all.elements = elements, all.wrong = wrong, all.max_error = error, all.max_scaled_error = scaled;
   }

@@ -68,8 +68,8 @@ void check_epilogue(const GemmEpilogue& e, std::uint64_t rows, std::uint64_t col
     throw diag::InputError(fmt::format("buffer {}: beta is one f32; got {} [{}]", e.beta->name,
                                        isa::spelling(e.beta->dtype), fmt::join(e.beta->shape, ", ")));
   if (e.bias && (e.bias->elements() != columns || !holds_numbers(*e.bias)))
-    throw diag::InputError(fmt::format("buffer {}: a bias is {} floats, one a column; got {} [{}]", e.bias->name, columns,
-                                       isa::spelling(e.bias->dtype), fmt::join(e.bias->shape, ", ")));
+    throw diag::InputError(fmt::format("buffer {}: a bias is {} floats, one a column; got {} [{}]", e.bias->name,
+                                       columns, isa::spelling(e.bias->dtype), fmt::join(e.bias->shape, ", ")));
 }
 
 double activated(Activation a, double x) {
@@ -95,7 +95,8 @@ std::string epilogue_argument(const GemmEpilogue& e) {
   std::string out;
   if (e.c) out += e.beta ? "; then + beta * C, 2^-24 of each" : "; then + C, 2^-24 of the sum";
   if (e.bias) out += "; then + bias, 2^-24 of the sum";
-  if (e.activation == Activation::relu) out += "; then relu";
+  if (e.activation == Activation::relu)
+    out += "; then relu";
   else if (e.activation != Activation::none)
     out += fmt::format("; then {0}, whose slope is at most {1}, {2}|y| + 6 units of 2^-23 of its own for e^-y",
                        spelling(e.activation), steepest, e.activation == Activation::silu ? "" : "3");

@@ -1,5 +1,5 @@
-// What a gemm does to its sums before it stores them: D = activation(A * B^T + beta * C + bias), on the CPU, and by how much each
-// step may be off. docs/tolerance.md has the derivation.
+// What a gemm does to its sums before it stores them: D = activation(A * B^T + beta * C + bias), on the CPU, and by how
+// much each step may be off. docs/tolerance.md has the derivation.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Estimate {
 /// Throws InputError unless the buffers fit a D of so many rows and columns.
 void check_epilogue(const GemmEpilogue&, std::uint64_t rows, std::uint64_t columns);
 
-/// relu is max(x, 0), silu x / (1 + e^-x), gelu_tanh x / (1 + e^-y) with y = sqrt(8 / pi) * (x + 0.044715 x^3), which is
-/// x / 2 * (1 + tanh(y / 2)).
+/// relu is max(x, 0), silu x / (1 + e^-x), gelu_tanh x / (1 + e^-y) with y = sqrt(8 / pi) * (x + 0.044715 x^3), which
+/// is x / 2 * (1 + tanh(y / 2)).
 double activated(launch::Activation, double x);
 /// "relu" and so on.
 std::string_view spelling(launch::Activation);

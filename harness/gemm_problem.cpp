@@ -176,7 +176,8 @@ GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   check_scaling(p);
   if (p.sparse()) check_metadata(*p.a.metadata, p.kind, p.rows(), p.k());
   check_sums(p);
-  p.epilogue = {find_or_none(contract, e.c), find_or_none(contract, e.beta), find_or_none(contract, e.bias), e.activation};
+  p.epilogue = {find_or_none(contract, e.c), find_or_none(contract, e.beta), find_or_none(contract, e.bias),
+                e.activation};
   check_epilogue(p.epilogue, p.rows(), p.columns());
   for (const Buffer* factor : p.factors) check_factor(*factor);
   check_origin(p, *p.a.elements, p.a.scales, p.a.metadata);

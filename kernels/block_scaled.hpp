@@ -42,7 +42,8 @@ struct BlockScaledGemm {
   static_assert(Mma::N % isa::scale_chunk_rows == 0, "a copy brings the scales of 128 rows: tiles begin where it does");
 
   static constexpr rules::Verdict check() {
-    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns + s.stages * (Sfa::columns_held + Sfb::columns_held),
+    constexpr int scale_columns = s.stages * (Sfa::columns_held + Sfb::columns_held);
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns + scale_columns,
                          dsl::TilePack<ATile, BTile, SfaTile, SfbTile>::slot_bytes, s.stages);
   }
   using Required = decltype(rules::require<check()>());
@@ -87,7 +88,8 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
         t.tma_load(slot.template get<a>(), A.at(row, i * K), slot.full);
         t.tma_load(slot.template get<b>(), B.at(col + rank * Mma::b_rows, i * K), slot.full);
         t.tma_load(slot.template get<sfa>(), SFA.at(0, i * SfaTile::groups, row / 128), slot.full);
-        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks), slot.full);
+        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks),
+                   slot.full);
       });
     });
   });
@@ -108,7 +110,8 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
       t.commit(d.full, all_ctas);
     });
   });
-  store_tiles(gemm, tiles, acc, Plain::device(given), [&](const TilePlace& tile) { return MatrixTile{D, tile.row}; });
+  store_tiles(gemm, tiles, acc, Plain::device(given),
+              [&](const TilePlace& tile) { return MatrixTile<typename Problem::D>{D, tile.row}; });
   return gemm.build();
 }
 
@@ -122,8 +125,10 @@ struct ScaledTypes {
 /// Buffers A, B, SFA, SFB (normal random numbers, quantised) and D (poison), and the expectation that D is the product. Scales
 /// are padded to whole slots.
 launch::Contract scaled_buffers(const GemmSizes&, const ScaledTypes&);
-/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one slot takes.
-launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t row_chunks, std::uint32_t k_chunks);
+/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one slot
+/// takes.
+launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t row_chunks,
+                            std::uint32_t k_chunks);
 
 template <class Problem, DenseStrategy s>
 launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {

@@ -24,16 +24,18 @@ struct DenseStrategy {
 };
 inline constexpr DenseStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
 
-/// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with tensor memory
-/// have as much of both.
+/// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with tensor
+/// memory have as much of both.
 constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, int slot_bytes, int stages) {
-  return rules::first(mma, rules::tmem_budget(columns), rules::shared_budget(dsl::sm_100a, std::int64_t(stages) * slot_bytes));
+  return rules::first(mma, rules::tmem_budget(columns),
+                      rules::shared_budget(dsl::sm_100a, std::int64_t(stages) * slot_bytes));
 }
 
 /// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of shared
 /// memory), of the sums in tensor memory and of D; what becomes of
 /// the sums; and which extent of A and of B is contiguous in memory, K or the other one.
-/// A problem may say that its `Matrices` are a Batch. `strategies` are those that it is instantiated with; a problem may have its own.
+/// A problem may say that its `Matrices` are a Batch. `strategies` are those that it is instantiated with; a problem may have
+/// its own.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_, class Epilogue_ = Plain,
           dsl::Major a_major_ = dsl::K_major, dsl::Major b_major_ = dsl::K_major>
 struct DenseProblem {
@@ -58,10 +60,12 @@ struct DenseGemm {
   using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, Problem::a_major, dsl::swizzle_128B>;
   using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, Problem::b_major, dsl::swizzle_128B>;
   using Matrices = typename Problem::Matrices;
-  static_assert(std::is_same_v<Matrices, OneMatrix> || std::is_same_v<typename Problem::Epilogue, Plain>, "a batch is plain");
+  static_assert(std::is_same_v<Matrices, OneMatrix> || std::is_same_v<typename Problem::Epilogue, Plain>,
+                "an epilogue reads what belongs to one matrix");
 
   static constexpr rules::Verdict check() {
-    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns, dsl::TilePack<ATile, BTile>::slot_bytes, s.stages);
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns, dsl::TilePack<ATile, BTile>::slot_bytes,
+                         s.stages);
   }
   using Required = decltype(rules::require<check()>());
 
@@ -121,7 +125,7 @@ dsl::Kernel DenseGemm<Problem, s>::build(const std::string& name, dsl::Target ta
   });
   store_tiles(gemm, tiles, acc, Problem::Epilogue::device(given), [&](const TilePlace& tile) {
     const TileRow where = Matrices::row(tile, row_tiles);
-    return MatrixTile{Matrices::result(D, where), where.row};
+    return MatrixTile<typename Problem::D>{Matrices::result(D, where), where.row};
   });
   return gemm.build();
 }
@@ -146,7 +150,8 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
       launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas, Matrices::count(sizes)),
                     "A"_arg = Matrices::template tensor<ATile>({"A", x.m, x.k}, sizes),
                     "B"_arg = Matrices::template tensor<BTile>({"B", x.n, x.k}, sizes),
-                    "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K), epilogue..., batch...);
+                    "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K), epilogue...,
+                    batch...);
     });
   });
   return c;

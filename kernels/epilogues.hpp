@@ -12,17 +12,20 @@ inline dsl::F32 weighted(const dsl::F32& x, const dsl::F32& y) {
   return x * rcp_approx_ftz(1.0f + ex2_approx_ftz(y * -std::numbers::log2e_v<float>));
 }
 
-/// The function of an element. gelu_tanh needs no tanh: (1 + tanh(y / 2)) / 2 is 1 / (1 + e^-y), and more exact so than with
-/// tanh.approx, which has 11 bits.
+/// The function of an element. gelu_tanh needs no tanh: (1 + tanh(y / 2)) / 2 is 1 / (1 + e^-y), and more exact so than
+/// with tanh.approx, which has 11 bits.
 template <launch::Activation activation>
 dsl::F32 activated(const dsl::F32& x) {
   using launch::Activation;
-  if constexpr (activation == Activation::relu) return max(x, 0.0f);
-  else if constexpr (activation == Activation::silu) return weighted(x, x);
+  if constexpr (activation == Activation::relu)
+    return max(x, 0.0f);
+  else if constexpr (activation == Activation::silu)
+    return weighted(x, x);
   else if constexpr (activation == Activation::gelu_tanh) {
     constexpr float slope = 1.5957691216f, cubic = slope * 0.044715f;  // sqrt(8 / pi)
     return weighted(x, x * fma(x * x, cubic, slope));
-  } else return x;
+  } else
+    return x;
 }
 
 /// D = activation(A * B^T + bias), with an f32 for each column.
@@ -62,7 +65,8 @@ struct AlphaBeta {
   static auto device(const Given& given) {
     using namespace dsl;
     return [alpha_at = given["alpha"_arg], beta_at = given["beta"_arg], c = given["C"_arg]](Warpgroup& g) {
-      return [alpha = g.ld_global_f32(alpha_at.address()), beta = g.ld_global_f32(beta_at.address()), c](const RowPlace& row) {
+      return [alpha = g.ld_global_f32(alpha_at.address()), beta = g.ld_global_f32(beta_at.address()),
+              c](const RowPlace& row) {
         return [alpha, beta, from = c.at(row.index), left = row.left](Warpgroup& g, const auto& sums, int column) {
           const auto addend = widen(g.load_global<bf16, 8>(from, left, column));
           return make_registers<8>(g.recorder(), [&](int i) { return fma(beta, addend[i], alpha * sums[i]); });

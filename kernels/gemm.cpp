@@ -10,7 +10,7 @@ constexpr dsl::SizeOption m{"m", 512, "rows of A and D"}, n{"n", 512, "rows of B
     ctas{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"};
 constexpr std::array options{m, n, dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, ctas};
 constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"}, ctas,
-                           dsl::SizeOption{"tile", {}, "rows and columns of D that are computed together, by the K of a slot", "MxNxK"},
+                           dsl::SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
                            dsl::SizeOption{"stages", {}, "slots of the ring of operands"},
                            dsl::SizeOption{"cta-group", {}, "CTAs that share a tile"},
                            dsl::SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},

@@ -43,8 +43,8 @@ void add_bias(launch::Contract&, const GemmSizes&, launch::Activation);
 void add_alpha_beta(launch::Contract&, const GemmSizes&, isa::ScalarType c);
 /// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
-/// As many CTAs as there are tiles in all matrices, in groups of `group` that share one, but no more than --ctas. Throws diag::InputError where
-/// that leaves none.
+/// As many CTAs as there are tiles in all matrices, in groups of `group` that share one, but no more than --ctas. Throws
+/// diag::InputError where that leaves none.
 launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
                              std::uint64_t matrices = 1);
 

@@ -77,7 +77,7 @@ std::span<const Entry> kernel_table() {
       dense_row<kernels::GemmBf16Bt>("D = A * B, B as [K, N]: bf16 operands", tcgen05_targets),
       dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", tcgen05_targets),
       dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", tcgen05_targets),
-      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), the form with a tanh: f16 operands", tcgen05_targets),
+      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", tcgen05_targets),
       dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", tcgen05_targets),
       scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),

@@ -1,4 +1,5 @@
-// GEMMs of many matrices at once, as problems of the generator in kernels/dense.hpp. Each is instantiated in a file of its own.
+// GEMMs of many matrices at once, as problems of the generator in kernels/dense.hpp. Each is instantiated in a file of
+// its own.
 #pragma once
 
 #include "kernels/dense.hpp"

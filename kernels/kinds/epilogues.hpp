@@ -1,5 +1,5 @@
-// GEMMs that end with more than a store, as problems of the generator in kernels/dense.hpp. Each is instantiated in a file of its
-// own.
+// GEMMs that end with more than a store, as problems of the generator in kernels/dense.hpp. Each is instantiated in a
+// file of its own.
 #pragma once
 
 #include "kernels/dense.hpp"

@@ -1,5 +1,5 @@
-// GEMMs of operands that are not contiguous along K, as problems of the generator in kernels/dense.hpp. Each is instantiated in a
-// file of its own.
+// GEMMs of operands that are not contiguous along K, as problems of the generator in kernels/dense.hpp. Each is
+// instantiated in a file of its own.
 #pragma once
 
 #include "kernels/dense.hpp"

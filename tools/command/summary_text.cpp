@@ -78,7 +78,9 @@ std::string separated_errors(const harness::Comparison& c, const std::string& in
 // "D = relu(A * B^T + bias)".
 std::string equation(const launch::Expectation& e) {
   if (e.kind == launch::Expectation::Kind::copy) return fmt::format("{} = {}", e.output, e.a);
-  std::string sum = fmt::format("{}{} * {}{}", e.a, e.a_transposed ? "^T" : "", e.b, e.b_transposed ? "" : "^T");
+  std::string sum;
+  for (const std::string& factor : e.factors) sum += factor + " * ";
+  sum += fmt::format("{}{} * {}{}", e.a, e.a_transposed ? "^T" : "", e.b, e.b_transposed ? "" : "^T");
   if (!e.c.empty()) sum += e.beta.empty() ? " + " + e.c : fmt::format(" + {} * {}", e.beta, e.c);
   if (!e.bias.empty()) sum += " + " + e.bias;
   if (e.activation != launch::Activation::none) sum = fmt::format("{}({})", harness::spelling(e.activation), sum);

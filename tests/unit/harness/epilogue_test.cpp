@@ -39,9 +39,12 @@ Buffer normal(const char* name, ScalarType type, std::vector<std::uint64_t> shap
 // D = gelu_tanh(ALPHA * A * B^T + BETA * C + BIAS), as an honest f32 program has it.
 Contract problem() {
   Contract c;
-  c.buffers = {normal("A", ScalarType::bf16, {rows, depth}, 1), normal("B", ScalarType::bf16, {columns, depth}, 2),
-               normal("C", ScalarType::bf16, {rows, columns}, 3), normal("ALPHA", ScalarType::f32, {1}, 4),
-               normal("BETA", ScalarType::f32, {1}, 5), normal("BIAS", ScalarType::f32, {columns}, 6),
+  c.buffers = {normal("A", ScalarType::bf16, {rows, depth}, 1),
+               normal("B", ScalarType::bf16, {columns, depth}, 2),
+               normal("C", ScalarType::bf16, {rows, columns}, 3),
+               normal("ALPHA", ScalarType::f32, {1}, 4),
+               normal("BETA", ScalarType::f32, {1}, 5),
+               normal("BIAS", ScalarType::f32, {columns}, 6),
                test::buffer("D", ScalarType::f32, {rows, columns})};
   fill(c.buffers.back());
   const auto number = [&](std::size_t buffer, std::uint64_t i) {
@@ -50,7 +53,8 @@ Contract problem() {
   };
   for (std::uint64_t i = 0; i < rows * columns; ++i) {
     float sum = 0;
-    for (std::uint64_t k = 0; k < depth; ++k) sum += number(0, i / columns * depth + k) * number(1, i % columns * depth + k);
+    for (std::uint64_t k = 0; k < depth; ++k)
+      sum += number(0, i / columns * depth + k) * number(1, i % columns * depth + k);
     const float x = std::fma(number(4, 0), number(2, i), number(3, 0) * sum) + number(5, i % columns);
     const float u = std::sqrt(2 / std::numbers::pi_v<float>) * (x + 0.044715f * x * x * x);
     store_element(c.buffers.back().bytes, ScalarType::f32, i, std::bit_cast<std::uint32_t>(x / (1 + std::exp(-2 * u))));
@@ -129,8 +133,9 @@ TEST_CASE("each step of an epilogue is looked at") {
 }
 
 TEST_CASE("an epilogue whose buffers do not fit is refused") {
-  CHECK(refusal([](Contract& c) { c.find("C")->shape = {columns, rows}; }) ==
-        "buffer C: C must be 6 x 10 floats; it is bf16 [10, 6]");
+  CHECK(refusal([](Contract& c) {
+          c.find("C")->shape = {columns, rows};
+        }) == "buffer C: C must be 6 x 10 floats; it is bf16 [10, 6]");
   CHECK(refusal([](Contract& c) { c.expectations[0].c.clear(); }) == "beta multiplies C, and there is none");
   CHECK(refusal([](Contract& c) { c.expectations[0].beta = "BIAS"; }) == "buffer BIAS: beta is one f32; got f32 [10]");
   CHECK(refusal([](Contract& c) { c.expectations[0].bias = "ALPHA"; }) ==

@@ -33,11 +33,14 @@ Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_
   return b;
 }
 
-double at(const Buffer& b, std::uint64_t index) { return element_value(b.dtype, load_element(b.bytes, b.dtype, index)); }
+double at(const Buffer& b, std::uint64_t index) {
+  return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
+}
 
 // D, exact in f32, of operands whose elements are found at these places.
 template <class A, class B>
-Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vector<std::uint64_t> shape, A a_at, B b_at) {
+Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vector<std::uint64_t> shape, A a_at,
+                 B b_at) {
   Contract c;
   c.buffers = std::move(operands);
   c.buffers.push_back(test::buffer("D", ScalarType::f32, std::move(shape)));
@@ -48,7 +51,8 @@ Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vect
         double sum = 0;
         for (std::uint64_t x = 0; x < k; ++x)
           sum += at(c.buffers[0], l * m * k + a_at(i, x)) * at(c.buffers[1], l * n * k + b_at(j, x));
-        store_element(c.buffers[2].bytes, ScalarType::f32, (l * m + i) * n + j, std::bit_cast<std::uint32_t>(float(sum)));
+        store_element(c.buffers[2].bytes, ScalarType::f32, (l * m + i) * n + j,
+                      std::bit_cast<std::uint32_t>(float(sum)));
       }
   Expectation e;
   e.output = "D", e.a = "A", e.b = "B";
@@ -57,17 +61,19 @@ Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vect
 }
 
 Contract transposed() {
-  Contract c = problem({integers("A", {k, m}, 1), integers("B", {k, n}, 2)}, 1, {m, n},
-                       [](std::uint64_t i, std::uint64_t x) { return x * m + i; },
-                       [](std::uint64_t j, std::uint64_t x) { return x * n + j; });
+  Contract c = problem(
+      {integers("A", {k, m}, 1), integers("B", {k, n}, 2)}, 1, {m, n},
+      [](std::uint64_t i, std::uint64_t x) { return x * m + i; },
+      [](std::uint64_t j, std::uint64_t x) { return x * n + j; });
   c.expectations[0].a_transposed = c.expectations[0].b_transposed = true;
   return c;
 }
 
 Contract batch() {
-  return problem({integers("A", {3, m, k}, 1), integers("B", {3, n, k}, 2)}, 3, {3, m, n},
-                 [](std::uint64_t i, std::uint64_t x) { return i * k + x; },
-                 [](std::uint64_t j, std::uint64_t x) { return j * k + x; });
+  return problem(
+      {integers("A", {3, m, k}, 1), integers("B", {3, n, k}, 2)}, 3, {3, m, n},
+      [](std::uint64_t i, std::uint64_t x) { return i * k + x; },
+      [](std::uint64_t j, std::uint64_t x) { return j * k + x; });
 }
 
 Comparison compared(const Contract& c) { return compare(c, c.expectations[0]); }
@@ -106,7 +112,9 @@ TEST_CASE("batches that do not agree, and what no batch has, are refused") {
     spoil(c);
     return error_of([&] { compared(c); });
   };
-  CHECK(refusal([](Contract& c) { c.buffers[1].shape = {2, n, k}; }) == "D is a batch of 3 matrices; B must be one too");
+  CHECK(refusal([](Contract& c) {
+          c.buffers[1].shape = {2, n, k};
+        }) == "D is a batch of 3 matrices; B must be one too");
   CHECK(refusal([](Contract& c) { c.buffers[0].shape = {m, k}; }) == "D is a batch of 3 matrices; A must be one too");
   CHECK(contains(refusal([](Contract& c) { c.expectations[0].bias = "A"; }), "no scales, metadata, addend or bias"));
   CHECK(contains(refusal([](Contract& c) { c.buffers[0].init.quantised = launch::Quantisation{}; }), "not quantised"));
