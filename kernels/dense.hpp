@@ -87,6 +87,7 @@ dsl::Kernel DenseGemm<Problem, s>::build(const std::string& name, dsl::Target ta
   using namespace dsl;
   constexpr int a = 0, b = 1;  // places in a slot
   KernelBuilder gemm(name, target, warps<6>, s.group);
+  gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, parameter_list());
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
