@@ -275,6 +275,7 @@ ir::Function KernelBuilder::function() {
   threads.name = "reqntid";
   threads.values = {warps_ * isa::threads_per_warp, 1, 1};
   f.performance.push_back(std::move(threads));
+  if (ctas_per_sm_ > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm_}});
   if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {2, 1, 1}});
 
   Statements code = std::move(rec_.prologue());

@@ -134,6 +134,10 @@ class KernelBuilder : private Recording {
     return apply("div", apply("add", a, b - 1, at), b, at);
   }
 
+  /// How many CTAs ptxas is to leave room for on an SM. With 1 it may give a thread more registers than the few that it
+  /// otherwise stops at, and spills for. PTX ISA ".minnctapersm".
+  void minnctapersm(int ctas) { ctas_per_sm_ = ctas; }
+
   /// The rank of this CTA in its pair: 0 in the leader, 1 in its peer; 0 without pairs.
   U32 pair_rank();
   /// The tiles of a problem of `rows` by `columns` tiles, dealt out among the CTAs, or the pairs, of the launch.
@@ -224,6 +228,7 @@ class KernelBuilder : private Recording {
   std::string name_;
   KernelContext context_;
   int warps_;
+  int ctas_per_sm_ = 0;  // 0: nothing is said
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;
   std::vector<Barriers> barriers_;

@@ -2,29 +2,17 @@
 // rest for its own kernels defines kiln::dsl::kernel_table() and links the command (CMake: kiln_add_kernels).
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dsl/kernel.hpp"
+#include "dsl/size.hpp"
 #include "launch/contract.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/targets.hpp"
 
 namespace kiln::dsl {
-
-/// A number that the command offers as --name: a problem size, or a choice that specialises the kernel.
-struct SizeOption {
-  std::string_view name;  // "m"
-  std::uint64_t standard; // the default
-  std::string_view help;
-};
-
-/// The numbers of one problem, by option name; every declared option is there.
-using Sizes = std::map<std::string, std::uint64_t, std::less<>>;
 
 /// A row of the table.
 struct Entry {
@@ -37,12 +25,22 @@ struct Entry {
   /// The launch contract of one problem: buffers (with shapes and default fills), tensor maps, grid, parameters,
   /// expectations. Throws diag::InputError for sizes that the kernel refuses, saying which and why.
   launch::Contract (*problem)(const Kernel&, const Sizes&);
+  /// What --tile and the like choose from: both functions take the first that fits. Empty: there is one way.
+  std::span<const Strategy> strategies{};
 };
 
 /// Every option of a kernel at its default.
 inline Sizes standard_sizes(const Entry& entry) {
   Sizes sizes;
   for (const SizeOption& option : entry.sizes) sizes[std::string(option.name)] = option.standard;
+  return sizes;
+}
+
+/// The same sizes with the options of the strategy that they choose. Throws diag::InputError where there is none.
+inline Sizes with_strategy(const Entry& entry, Sizes sizes) {
+  if (entry.strategies.empty()) return sizes;
+  for (const auto& [option, value] : entry.strategies[chosen_strategy(entry.name, entry.strategies, sizes)])
+    sizes[std::string(option)] = value;
   return sizes;
 }
 

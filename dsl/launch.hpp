@@ -5,6 +5,7 @@
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <boost/hana/at_key.hpp>
+#include <boost/hana/concat.hpp>
 #include <boost/hana/fold_left.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/map.hpp>
@@ -97,6 +98,10 @@ template <Name... names, class... Types>
 constexpr auto parameters(Parameter<names, Types>... list) {
   return boost::hana::make_tuple(detail::declared(list)...);
 }
+
+/// One list behind the other.
+template <class First, class Second>
+constexpr auto joined(const First& first, const Second& second) { return boost::hana::concat(first, second); }
 
 namespace detail {
 template <Name name> inline constexpr Name stored = name;

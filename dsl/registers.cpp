@@ -18,4 +18,14 @@ std::vector<Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector
   return out;
 }
 
+// A bf16 is the upper half of an f32.
+std::vector<Operand> widen_pairs(Recorder& r, const std::vector<Operand>& from, Here at) {
+  std::vector<Operand> out;
+  for (const Operand& pair : from) {
+    out.push_back(r.pure(ScalarType::b32, "shl.b32", {pair, Operand::number(16)}, at));
+    out.push_back(r.pure(ScalarType::b32, "and.b32", {pair, Operand::bits(0xFFFF0000u)}, at));
+  }
+  return out;
+}
+
 }  // namespace kiln::dsl

@@ -74,4 +74,13 @@ Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
   return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
 }
 
+/// Packed bf16 as f32 registers, exactly: element 2i is the low half of register i.
+std::vector<ir::Operand> widen_pairs(Recorder& r, const std::vector<ir::Operand>& from, Here at);
+
+template <int N, LdState state>
+Registers<f32, N> widen(const Registers<bf16, N, state>& from, Here at = {}) {
+  rules::require<rules::step(state, LdEvent::read).verdict>();
+  return {from.recorder(), widen_pairs(from.recorder(), from.operands(), at)};
+}
+
 }  // namespace kiln::dsl

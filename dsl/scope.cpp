@@ -102,6 +102,12 @@ void Scope::st_global_v4(const U64& address, const std::array<U32, 4>& values, H
   rec_->emit("st.global.v4.b32", {Operand::address(use(*rec_, address, at)), four(*rec_, values, at)}, at);
 }
 
+F32 Scope::ld_global_f32(const U64& address, Here at) {
+  const Operand value = rec_->fresh(ScalarType::f32);
+  rec_->emit("ld.global.f32", {value, Operand::address(use(*rec_, address, at))}, at);
+  return {*rec_, value};
+}
+
 // The strict reading of PTX wants a fence between a thread's wait and its next tcgen05 instruction; it costs nothing.
 void Scope::before_tcgen05(Here at) {
   if (!role_->used_tcgen05)

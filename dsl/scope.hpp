@@ -81,6 +81,8 @@ class Scope : public ClusterMember {
   void st_shared_v4(const U32& address, const std::array<U32, 4>& values, Here at = {});
   /// 16 bytes of global memory, at a multiple of 16.
   void st_global_v4(const U64& address, const std::array<U32, 4>& values, Here at = {});
+  /// One number of global memory.
+  F32 ld_global_f32(const U64& address, Here at = {});
   /// The index of this warp in its CTA, and of this thread.
   U32 warp_index() const { return {*rec_, role_->warp}; }
   U32 thread_index() const { return {*rec_, role_->thread}; }

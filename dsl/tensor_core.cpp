@@ -92,11 +92,12 @@ void TensorCore::copy_rows(isa::DataShape shape, isa::CpMulticast multicast, isa
              {address_of(*rec_, to, at), use(*rec_, from.word, at)}, at);
 }
 
-void TensorCore::copy_chunks(const U32& to, const U32& from, int chunks, Here at) {
+// Shared memory has the chunks along K first, tensor memory those along the rows: a group of four scales for all rows.
+void TensorCore::copy_chunks(const U32& to, const U32& from, int row_chunks, int groups, Here at) {
   constexpr int columns = 4;  // 128 rows of four bytes in 32 lanes
-  for (int i = 0; i < chunks; ++i)
+  for (int i = 0; i < row_chunks * groups; ++i)
     copy_rows(isa::DataShape::s32x128b, isa::CpMulticast::warpx4, isa::CpSourceFormat::none,
-              apply("add", to, columns * i, at),
+              apply("add", to, columns * (i % groups * row_chunks + i / groups), at),
               {descriptor_of(from, core_matrix_column(), isa::scale_chunk_bytes * i, at)}, at);
 }
 

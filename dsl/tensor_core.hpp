@@ -199,7 +199,7 @@ class TensorCore : public Copies {
     static_assert(Tile::row_chunks * 4 == To::group_columns && Tile::groups * To::group_columns == To::columns_held,
                   "the tile must hold the scales of all steps, for all rows");
     rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale, Mma::shape.k96)>();
-    copy_chunks(to.address(at), from.address, Tile::row_chunks * Tile::groups, at);
+    copy_chunks(to.address(at), from.address, Tile::row_chunks, Tile::groups, at);
   }
   /// All metadata of a tile: one tcgen05.cp.128x128b for each image.
   template <class Mma, int steps, class Of, int held>
@@ -251,7 +251,7 @@ class TensorCore : public Copies {
   void tcgen05_mma(const isa::MmaForm& form, MmaOperands operands, Here at);
   void copy_rows(isa::DataShape, isa::CpMulticast, isa::CpSourceFormat, const U32& to, const SharedDescriptor& from,
                  Here at);
-  void copy_chunks(const U32& to, const U32& from, int chunks, Here at);
+  void copy_chunks(const U32& to, const U32& from, int row_chunks, int groups, Here at);
   void copy_images(const U32& to, const U32& from, int images, Here at);
   // Constant bits plus (address + offset) >> 4.
   U64 descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at);

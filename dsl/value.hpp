@@ -125,7 +125,7 @@ class F32 : public Value {
   friend F32 max(Operand a, Operand b) { return binary("max.f32", a, b); }
   friend F32 min(Operand a, Operand b) { return binary("min.f32", a, b); }
   friend F32 fma(Operand a, Operand b, Operand c);
-  /// 2 to the power of a, and 1 / a, as fast as the hardware can. PTX ISA "ex2", "rcp".
+  /// 2^a and 1 / a within a few units in the last place; subnormal numbers are zero. PTX ISA "ex2", "rcp".
   friend F32 ex2_approx_ftz(Operand a) { return unary("ex2.approx.ftz.f32", a); }
   friend F32 rcp_approx_ftz(Operand a) { return unary("rcp.approx.ftz.f32", a); }
 

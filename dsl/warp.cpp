@@ -167,18 +167,36 @@ void Warpgroup::store_row(const U32& tile, isa::Swizzle s, int row_pitch, int bl
   }
 }
 
-void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& regs, Here at) {
+// A predicate, an address and four registers for each 16 bytes of a row.
+template <class Move>
+void Warpgroup::each_vector(const GlobalRow& row, const std::vector<Operand>& regs, Move move, Here at) {
   constexpr int vector_bytes = 16;
-  const Operand address = use(*rec_, to.address, at), limit = use(*rec_, to.elements, at);
+  const Operand address = use(*rec_, row.address, at), limit = use(*rec_, row.elements, at);
   for (std::size_t i = 0; i < regs.size(); i += 4) {
     const Operand inside = rec_->fresh(ScalarType::pred);
-    const std::int64_t begin = to.first + std::int64_t(i / 4) * to.per_vector;
-    rec_->emit("setp.ge.u32", {inside, limit, Operand::number(begin + to.per_vector)}, at);
-    rec_->emit_if(inside, false, "st.global.v4.b32",
-                  {Operand::address(address, begin / to.per_vector * vector_bytes),
-                   Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4})},
-                  at);
+    const std::int64_t begin = row.first + std::int64_t(i / 4) * row.per_vector;
+    rec_->emit("setp.ge.u32", {inside, limit, Operand::number(begin + row.per_vector)}, at);
+    move(inside, Operand::address(address, begin / row.per_vector * vector_bytes),
+         Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4}));
   }
+}
+
+void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& regs, Here at) {
+  each_vector(to, regs, [&](const Operand& inside, const Operand& address, const Operand& values) {
+    rec_->emit_if(inside, false, "st.global.v4.b32", {address, values}, at);
+  }, at);
+}
+
+std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int registers, Here at) {
+  std::vector<Operand> regs;
+  for (int i = 0; i < registers; ++i) {
+    regs.push_back(rec_->fresh(ScalarType::b32));
+    rec_->emit("mov.b32", {regs.back(), Operand::number(0)}, at);
+  }
+  each_vector(from, regs, [&](const Operand& inside, const Operand& address, const Operand& values) {
+    rec_->emit_if(inside, false, "ld.global.v4.b32", {values, address}, at);
+  }, at);
+  return regs;
 }
 
 void Warpgroup::sync(Here at) {

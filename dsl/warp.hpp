@@ -248,6 +248,12 @@ class Warpgroup : public WholeWarps {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }
+  /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
+  template <class T, int N>
+  Registers<T, N> load_global(const U64& address, const U32& elements, int first = 0, Here at = {}) {
+    static_assert(N * T::bits % 128 == 0, "16 bytes are read at a time");
+    return {*rec_, load_vectors({address, elements, first, 128 / T::bits}, N * T::bits / 32, at)};
+  }
 
   /// Waits for all threads of the warpgroup.
   void sync(Here at = {});
@@ -282,7 +288,10 @@ class Warpgroup : public WholeWarps {
     const U32& elements;
     int first, per_vector;  // elements
   };
+  template <class Move>
+  void each_vector(const GlobalRow& row, const std::vector<ir::Operand>& regs, Move move, Here at);
   void store_vectors(const GlobalRow& to, const std::vector<ir::Operand>& regs, Here at);
+  std::vector<ir::Operand> load_vectors(const GlobalRow& from, int registers, Here at);
   const ir::Operand& chosen_thread(Here at);
   void elect_one(const std::function<void(Thread)>& body, Here at);
 };

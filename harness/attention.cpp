@@ -131,7 +131,7 @@ Composed attention_of(const launch::Contract& contract, const launch::Expectatio
   const Matrix scores = multiply_transposed(values(x.q), values(x.k));
   const Matrix scales = multiply_transposed(magnitudes(x.q), magnitudes(x.k));
   const Matrix v = values(x.v), sizes = magnitudes(x.v);
-  const Tolerance output = rounding_to(x.o.dtype);
+  const Tolerance output = rounding_tolerance(x.o.dtype);
   Composed out{{x.q.shape[0], v.columns, {}}, {x.q.shape[0], v.columns, {}}, {}};
   for (std::size_t i = 0; i < scores.rows; ++i) {
     const Row row = row_of(&scores.at[i * scores.columns], &scales.at[i * scores.columns], scores.columns, errors,

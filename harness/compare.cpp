@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "harness/batch.hpp"
 #include "harness/composed.hpp"
 #include "harness/fill.hpp"
 #include "harness/reference.hpp"
@@ -73,12 +74,6 @@ void add(Comparison& c, const Buffer& out, std::uint64_t index, const Wanted& wa
   c.got = got, c.want = want.value, c.error = error, c.bound = want.bound;
 }
 
-double root_mean_square(const Matrix& m) {
-  double sum = 0;
-  for (double x : m.at) sum += x * x;
-  return m.at.empty() ? 0 : std::sqrt(sum / double(m.at.size()));
-}
-
 Deviation deviation(const std::vector<double>& got, const std::vector<double>& want) {
   Deviation d;
   double errors = 0, squares = 0;
@@ -105,20 +100,43 @@ std::optional<Matrix> exact_product(const GemmProblem& p) {
     if (undoes(a) || undoes(b)) continue;
     for (double& x : product.at) x *= element_value(f->dtype, load_element(f->bytes, f->dtype, 0));
   }
+  for (std::uint64_t i = 0; i < product.at.size(); ++i)
+    product.at[i] = after_epilogue(p.epilogue, {product.at[i], 0}, i / p.columns(), i % p.columns()).value;
   return product;
 }
 
-void separate_errors(Comparison& c, const GemmProblem& p, const Matrix& expected) {
+void separate_errors(Comparison& c, const GemmProblem& p, const std::vector<Estimate>& want) {
   const std::optional<Matrix> exact = exact_product(p);
   if (!exact) return;
-  std::vector<double> got(c.elements);
-  for (std::uint64_t i = 0; i < c.elements; ++i)
+  std::vector<double> got(c.elements), expected(c.elements);
+  for (std::uint64_t i = 0; i < c.elements; ++i) {
     got[i] = element_value(p.d->dtype, load_element(p.d->bytes, p.d->dtype, i));
-  c.kernel = deviation(got, expected.at);
-  c.quantisation = deviation(expected.at, exact->at);
+    expected[i] = want[i].value;
+  }
+  c.kernel = deviation(got, expected);
+  c.quantisation = deviation(expected, exact->at);
 }
 
-Tolerance relative_tolerance(const Expectation& e, double typical) {
+// What each element must be and by how much it may be off, when a tolerance of the sums is given.
+std::vector<Estimate> estimates(const GemmProblem& p, const Product& product, const Tolerance& t) {
+  const Tolerance stored = rounding_tolerance(p.d->dtype);
+  std::vector<Estimate> out(product.value.at.size());
+  for (std::uint64_t i = 0; i < out.size(); ++i) {
+    const double sum = product.value.at[i];
+    out[i] = {sum, t.bound(sum, product.scale.at[i])};
+    if (!p.epilogue.has_steps()) continue;
+    out[i] = after_epilogue(p.epilogue, out[i], i / p.columns(), i % p.columns());
+    out[i].error = stored.bound(out[i].value, out[i].error);
+  }
+  return out;
+}
+
+// The same from an explicit rtol.
+Tolerance set_relative(std::vector<Estimate>& want, const Expectation& e) {
+  double squares = 0;
+  for (const Estimate& x : want) squares += x.value * x.value;
+  const double typical = want.empty() ? 0 : std::sqrt(squares / double(want.size()));
+  for (Estimate& x : want) x.error = e.rtol * std::max(std::abs(x.value), typical);
   Tolerance t;
   t.argument = fmt::format("rtol {} of the larger of |D| and the root mean square of D, {:.4g}", e.rtol, typical);
   return t;
@@ -126,43 +144,66 @@ Tolerance relative_tolerance(const Expectation& e, double typical) {
 
 Comparison compare_product(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   const GemmProblem p = gemm_problem(contract, e);
-  const Product expected = product_of(p);
-  const double typical = root_mean_square(expected.value);
-  const Tolerance t = e.rtol > 0 ? relative_tolerance(e, typical) : derive_tolerance(p.arithmetic(), accumulation);
-  const bool half = p.accumulate == ScalarType::f16;
+  const Product product = product_of(p);
+  Tolerance t = derive_tolerance(p.arithmetic(), accumulation);
+  t.argument += epilogue_argument(p.epilogue) + (p.epilogue.has_steps() ? rounding_tolerance(p.d->dtype).argument : "");
+  std::vector<Estimate> want = estimates(p, product, t);
+  if (e.rtol > 0) t = set_relative(want, e);
+  const ScalarType accumulate = p.epilogue.has_steps() ? ScalarType::f32 : p.accumulate;
   Comparison c;
   c.expectation = e;
   c.elements = p.d->elements();
   c.argument = t.argument;
   double worst = 0;
   for (std::uint64_t i = 0; i < c.elements; ++i) {
-    const double want = expected.value.at[i], scale = expected.scale.at[i];
-    const double bound = e.rtol > 0 ? e.rtol * std::max(std::abs(want), typical) : t.bound(want, scale);
-    add(c, *p.d, i, {want, bound, p.accumulate, half && scale + bound >= f16_overflow}, worst);
-    const double error = std::abs(element_value(p.d->dtype, load_element(p.d->bytes, p.d->dtype, i)) - want);
+    const double scale = product.scale.at[i];
+    const bool overflows = p.accumulate == ScalarType::f16 && scale + want[i].error >= f16_overflow;
+    add(c, *p.d, i, {want[i].value, want[i].error, accumulate, overflows}, worst);
+    const double error = std::abs(element_value(p.d->dtype, load_element(p.d->bytes, p.d->dtype, i)) - want[i].value);
     if (scale > 0 && error > c.max_scaled_error * scale) c.max_scaled_error = error / scale;
   }
   if (!c.worst.empty()) c.worst = position(c.worst[0], p.d->shape);
   c.pass = c.wrong == 0;
-  separate_errors(c, p, expected.value);
+  separate_errors(c, p, want);
   return c;
 }
 
 Comparison compare_composed(const Contract& contract, const Expectation& e, const Composed& expected) {
   const Buffer& out = find(contract, e.output);
-  const double typical = root_mean_square(expected.value);
   Comparison c;
   c.expectation = e;
   c.elements = out.elements();
-  c.argument = e.rtol > 0 ? relative_tolerance(e, typical).argument : expected.argument;
+  std::vector<Estimate> want(c.elements);
+  for (std::uint64_t i = 0; i < c.elements; ++i) want[i] = {expected.value.at[i], expected.bound.at[i]};
+  c.argument = e.rtol > 0 ? set_relative(want, e).argument : expected.argument;
   double worst = 0;
-  for (std::uint64_t i = 0; i < c.elements; ++i) {
-    const double want = expected.value.at[i];
-    add(c, out, i, {want, e.rtol > 0 ? e.rtol * std::max(std::abs(want), typical) : expected.bound.at[i]}, worst);
-  }
+  for (std::uint64_t i = 0; i < c.elements; ++i) add(c, out, i, {want[i].value, want[i].error}, worst);
   if (!c.worst.empty()) c.worst = position(c.worst[0], out.shape);
   c.pass = c.wrong == 0;
   return c;
+}
+
+// Whether an element is further off than another, measured by what is allowed.
+bool is_worse(const Comparison& a, const Comparison& b) {
+  const auto ratio = [](const Comparison& c) { return c.bound > 0 ? c.error / c.bound : c.error > 0 ? infinity : 0; };
+  return ratio(a) > ratio(b);
+}
+
+Comparison compare_batch(const Contract& contract, const Expectation& e, std::uint64_t matrices,
+                         Accumulation accumulation) {
+  Comparison all;
+  for (std::uint64_t i = 0; i < matrices; ++i) {
+    Comparison one = compare_product(matrix_of_batch(contract, e, i), e, accumulation);
+    if (!one.worst.empty()) one.worst.insert(one.worst.begin(), i);
+    const bool is_worst = i == 0 || is_worse(one, all);
+    const std::uint64_t elements = all.elements + one.elements, wrong = all.wrong + one.wrong;
+    const double error = std::max(all.max_error, one.max_error);
+    const double scaled = std::max(all.max_scaled_error, one.max_scaled_error);
+    if (is_worst) all = one;
+    all.elements = elements, all.wrong = wrong, all.max_error = error, all.max_scaled_error = scaled;
+  }
+  all.pass = all.wrong == 0;
+  return all;
 }
 
 // The bytes that a copy must leave: a's rows, each behind its zeros.
@@ -216,7 +257,9 @@ void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before
 
 Comparison compare(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   switch (e.kind) {
-    case Expectation::Kind::gemm: return compare_product(contract, e, accumulation);
+    case Expectation::Kind::gemm:
+      if (const auto matrices = batch_size(contract, e)) return compare_batch(contract, e, *matrices, accumulation);
+      return compare_product(contract, e, accumulation);
     case Expectation::Kind::copy: return compare_copy(contract, e);
     case Expectation::Kind::attention: return compare_composed(contract, e, attention_of(contract, e, accumulation));
     case Expectation::Kind::swiglu: return compare_composed(contract, e, swiglu_of(contract, e, accumulation));

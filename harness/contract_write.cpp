@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/contract_json.hpp"
+#include "harness/epilogue.hpp"
 #include "harness/fill.hpp"
 #include "harness/json_node.hpp"
 
@@ -136,11 +137,17 @@ Json launch_json(const launch::Launch& l) {
 
 Json gemm_json(const launch::Expectation& e) {
   Json j = {{"a", e.a}, {"b", e.b}};
+  if (e.a_transposed) j["a_transposed"] = true;
+  if (e.b_transposed) j["b_transposed"] = true;
   if (!e.sfa.empty()) j["sfa"] = e.sfa;
   if (!e.sfb.empty()) j["sfb"] = e.sfb;
   if (e.block != 0) j["block"] = e.block;
   if (!e.metadata.empty()) j["metadata"] = e.metadata;
   if (!e.factors.empty()) j["factors"] = e.factors;
+  if (!e.c.empty()) j["c"] = e.c;
+  if (!e.beta.empty()) j["beta"] = e.beta;
+  if (!e.bias.empty()) j["bias"] = e.bias;
+  if (e.activation != launch::Activation::none) j["activation"] = spelling(e.activation);
   if (e.accumulate != isa::ScalarType::f32) j["accumulate"] = isa::spelling(e.accumulate);
   if (e.saturate) j["saturate"] = true;
   if (e.mma_k != 0) j["mma_k"] = e.mma_k;

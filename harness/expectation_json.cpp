@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "harness/batch.hpp"
 #include "harness/compare.hpp"
 #include "harness/composed.hpp"
 #include "harness/contract_reader.hpp"
@@ -22,16 +23,29 @@ void read_accumulator(const JsonNode& node, Expectation& e) {
     node.fail(fmt::format("must be f32 or f16; got {}", node.shown()));
 }
 
+launch::Activation read_activation(const JsonNode& node) {
+  for (const auto a : {launch::Activation::relu, launch::Activation::gelu_tanh, launch::Activation::silu})
+    if (node.text() == spelling(a)) return a;
+  node.fail(fmt::format("must be relu, gelu_tanh or silu; got {}", node.shown()));
+}
+
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k"});
+  node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k", "c",
+                      "beta", "bias", "activation", "a_transposed", "b_transposed"});
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
   };
   e.a = read_buffer_name(node.at("a"), contract).name;
   e.b = read_buffer_name(node.at("b"), contract).name;
+  node.when("a_transposed", [&](const JsonNode& v) { e.a_transposed = v.truth(); });
+  node.when("b_transposed", [&](const JsonNode& v) { e.b_transposed = v.truth(); });
   name("sfa", e.sfa);
   name("sfb", e.sfb);
   name("metadata", e.metadata);
+  name("c", e.c);
+  name("beta", e.beta);
+  name("bias", e.bias);
+  node.when("activation", [&](const JsonNode& v) { e.activation = read_activation(v); });
   node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
   node.when("factors", [&](const JsonNode& v) {
     v.each_element(1, max_factors,
@@ -40,7 +54,10 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("accumulate", [&](const JsonNode& v) { read_accumulator(v, e); });
   node.when("saturate", [&](const JsonNode& v) { e.saturate = v.truth(); });
   node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
-  check_at(node, [&] { gemm_problem(contract, e); });
+  check_at(node, [&] {
+    const auto matrices = batch_size(contract, e);
+    gemm_problem(matrices ? matrix_of_batch(contract, e, 0) : contract, e);
+  });
 }
 
 void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const Contract& contract) {

@@ -49,11 +49,18 @@ void check_blocks(const Buffer& b, std::uint64_t rows, std::uint64_t columns, st
 }
 
 void check_extents(const GemmProblem& p) {
-  const Buffer &a = *p.a.elements, &b = *p.b.elements, &d = *p.d;
-  const std::uint64_t k = a.shape[1] * (p.sparse() ? 2 : 1);
-  if (k != b.shape[1]) refuse("A has K = {}{}, B has K = {}", k, p.sparse() ? " (sparse)" : "", b.shape[1]);
-  if (d.shape[0] != a.shape[0] || d.shape[1] != b.shape[0])
-    refuse("D must be {} x {}; it is {} x {}", a.shape[0], b.shape[0], d.shape[0], d.shape[1]);
+  const Buffer& d = *p.d;
+  const std::uint64_t k = p.products() * (p.sparse() ? 2 : 1);
+  if (k != p.k()) refuse("A has K = {}{}, B has K = {}", k, p.sparse() ? " (sparse)" : "", p.k());
+  if (d.shape[0] != p.rows() || d.shape[1] != p.columns())
+    refuse("D must be {} x {}; it is {} x {}", p.rows(), p.columns(), d.shape[0], d.shape[1]);
+}
+
+// Scales and metadata belong to elements that follow one another along K, and so does what a quantisation makes.
+void check_transposed(const GemmProblem& p) {
+  for (const GemmOperandBuffers* o : {&p.a, &p.b})
+    if (o->transposed && (p.block != 0 || p.sparse() || o->elements->init.quantised))
+      refuse("buffer {} is transposed, which goes with no scales, metadata or quantisation", o->elements->name);
 }
 
 std::string_view kind_name(MmaKind kind) { return kind == MmaKind::none ? "no MMA" : isa::spelling(kind); }
@@ -141,7 +148,7 @@ void check_factor(const Buffer& factor) {
 
 GemmArithmetic GemmProblem::arithmetic() const {
   return {kind,
-          d->dtype,
+          epilogue.has_steps() ? ScalarType::f32 : d->dtype,
           products(),
           mma_k,
           accumulate,
@@ -151,8 +158,8 @@ GemmArithmetic GemmProblem::arithmetic() const {
 
 GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   GemmProblem p;
-  p.a = {&find(contract, e.a), find_or_none(contract, e.sfa), find_or_none(contract, e.metadata)};
-  p.b = {&find(contract, e.b), find_or_none(contract, e.sfb), nullptr};
+  p.a = {&find(contract, e.a), find_or_none(contract, e.sfa), find_or_none(contract, e.metadata), e.a_transposed};
+  p.b = {&find(contract, e.b), find_or_none(contract, e.sfb), nullptr, e.b_transposed};
   p.d = &find(contract, e.output);
   for (const std::string& name : e.factors) p.factors.push_back(&find(contract, name));
   for (const Buffer* matrix : {p.a.elements, p.b.elements, p.d}) check_matrix(*matrix);
@@ -164,10 +171,14 @@ GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   p.mma_k = e.mma_k ? int(e.mma_k) : isa::mma_k(p.kind);
   p.accumulate = e.accumulate;
   p.saturate = e.saturate;
+  check_transposed(p);
   check_extents(p);
   check_scaling(p);
   if (p.sparse()) check_metadata(*p.a.metadata, p.kind, p.rows(), p.k());
   check_sums(p);
+  p.epilogue = {find_or_none(contract, e.c), find_or_none(contract, e.beta), find_or_none(contract, e.bias),
+                e.activation};
+  check_epilogue(p.epilogue, p.rows(), p.columns());
   for (const Buffer* factor : p.factors) check_factor(*factor);
   check_origin(p, *p.a.elements, p.a.scales, p.a.metadata);
   check_origin(p, *p.b.elements, p.b.scales, nullptr);

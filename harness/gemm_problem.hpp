@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/epilogue.hpp"
 #include "harness/tolerance.hpp"
 #include "launch/contract.hpp"
 
@@ -14,6 +15,10 @@ struct GemmOperandBuffers {
   const launch::Buffer* elements = nullptr;
   const launch::Buffer* scales = nullptr;
   const launch::Buffer* metadata = nullptr;  // of A alone
+  bool transposed = false;                   // K is the slower extent
+
+  std::uint64_t rows() const { return elements->shape[transposed ? 1 : 0]; }
+  std::uint64_t depth() const { return elements->shape[transposed ? 0 : 1]; }  // stored elements along K
 };
 
 struct GemmProblem {
@@ -25,12 +30,14 @@ struct GemmProblem {
   std::uint64_t block = 0;  // stored elements of A that share a scale; 0: no scales
   isa::ScalarType accumulate = isa::ScalarType::f32;
   bool saturate = false;
+  GemmEpilogue epilogue{};
 
   bool sparse() const { return a.metadata != nullptr; }
-  std::uint64_t rows() const { return a.elements->shape[0]; }
-  std::uint64_t columns() const { return b.elements->shape[0]; }
-  std::uint64_t k() const { return b.elements->shape[1]; }         // before A is compressed
-  std::uint64_t products() const { return a.elements->shape[1]; }  // of an element of D
+  std::uint64_t rows() const { return a.rows(); }
+  std::uint64_t columns() const { return b.rows(); }
+  std::uint64_t k() const { return b.depth(); }         // before A is compressed
+  std::uint64_t products() const { return a.depth(); }  // of an element of D
+  /// Of the sums: the result is rounded to D's type behind them, or behind the epilogue.
   GemmArithmetic arithmetic() const;
 };
 

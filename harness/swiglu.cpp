@@ -16,6 +16,7 @@ launch::Expectation factor(const launch::Expectation& e, const std::string& b) {
   launch::Expectation product = e;
   product.kind = launch::Expectation::Kind::gemm;
   product.b = b;
+  product.c.clear();
   return product;
 }
 
@@ -57,7 +58,7 @@ Composed swiglu_of(const launch::Contract& contract, const launch::Expectation& 
   check_swiglu(contract, e);
   const Factor gate = factor_of(contract, factor(e, e.b), accumulation);
   const Factor up = factor_of(contract, factor(e, e.c), accumulation);
-  const Tolerance output = rounding_to(contract.find(e.output)->dtype);
+  const Tolerance output = rounding_tolerance(contract.find(e.output)->dtype);
   const Matrix &g = gate.product.value, &u = up.product.value;
   Composed out{{g.rows, g.columns, {}}, {g.rows, g.columns, {}}, {}};
   for (std::size_t i = 0; i < g.at.size(); ++i) {

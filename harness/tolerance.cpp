@@ -100,9 +100,9 @@ Tolerance derive_tolerance(const GemmArithmetic& g, Accumulation accumulation) {
   return t;
 }
 
-Tolerance rounding_to(ScalarType output) {
-  Tolerance t;
-  if (isa::bits(output) < 32) add_rounding(t, output);
+Tolerance rounding_tolerance(ScalarType output) {
+  Tolerance t{1, 0, 0, {}};
+  if (isa::is_floating(output) && isa::bits(output) < 32) add_rounding(t, output);
   return t;
 }
 

@@ -41,11 +41,12 @@ struct GemmArithmetic {
 /// at 2^-35 of the largest product of scales. An f16 accumulator is rounded to nearest (2^-11). Integers are exact.
 Tolerance derive_tolerance(const GemmArithmetic&, Accumulation = Accumulation::tensor_core);
 
-/// The same for K products of elements of `input` in dense MMAs of their type without scales.
+/// The rounding of a number to a type, where it has fewer than 32 bits: `of_scale` is 1, so what goes in as a scale is what
+/// the number may be off by already.
+Tolerance rounding_tolerance(isa::ScalarType output);
+
+/// The same as derive_tolerance above for K products of elements of `input` in dense MMAs of their type without scales.
 Tolerance derive_tolerance(isa::ScalarType input, isa::ScalarType output, std::uint64_t k,
                            Accumulation = Accumulation::tensor_core);
-
-/// What rounding to nearest even into `output` adds; nothing for f32, which results already are.
-Tolerance rounding_to(isa::ScalarType output);
 
 }  // namespace kiln::harness

@@ -20,7 +20,8 @@ launch::Contract scaled_buffers(const GemmSizes& s, const ScaledTypes& t) {
   return c;
 }
 
-launch::TensorMap scale_map(const launch::Contract& c, const std::string& buffer, std::uint32_t chunks) {
+launch::TensorMap scale_map(const launch::Contract& c, const std::string& buffer, std::uint32_t row_chunks,
+                            std::uint32_t k_chunks) {
   constexpr std::uint64_t words = isa::scale_chunk_bytes / 4;
   const launch::Buffer& scales = *c.find(buffer);
   launch::TensorMap m;
@@ -30,7 +31,7 @@ launch::TensorMap scale_map(const launch::Contract& c, const std::string& buffer
   m.dims = {words, scales.shape[1], scales.shape[0], 1, 1};
   m.strides[1] = isa::scale_chunk_bytes;
   m.strides[2] = scales.shape[1] * isa::scale_chunk_bytes;
-  m.box = {std::uint32_t(words), chunks, 1, 1, 1};
+  m.box = {std::uint32_t(words), k_chunks, row_chunks, 1, 1};
   return m;
 }
 

@@ -9,8 +9,11 @@
 
 namespace kiln::kernels {
 
+/// With tiles 128 columns wide two accumulators and the scales of all slots fit tensor memory; with 256 columns, one.
+inline constexpr DenseStrategy scaled_single{dsl::cta_group_1, 128, 128, 6}, scaled_pair{dsl::cta_group_2, 128, 128, 7};
+
 /// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma name the
-/// scale vector where the kind has several. Sums are f32.
+/// scale vector where the kind has several. Sums are f32. `strategies` as in DenseProblem.
 template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
 struct BlockScaledProblem {
   using A = A_;
@@ -19,15 +22,13 @@ struct BlockScaledProblem {
   using D = D_;
   template <int M, int N, dsl::CtaGroup group>
   using Mma = dsl::tcgen05_mma<kind, A, B, dsl::f32, M, N, group, dsl::block_scale<Scale>, options...>;
+  static constexpr std::array strategies{scaled_pair, scaled_single};
 };
-
-/// Tiles are 128 columns wide: two accumulators and the scales of all slots then fit tensor memory.
-inline constexpr DenseStrategy scaled_single{dsl::cta_group_1, 128, 128, 6}, scaled_pair{dsl::cta_group_2, 128, 128, 7};
 
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
 struct BlockScaledGemm {
-  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  static constexpr int M = s.rows();
   using Mma = typename Problem::template Mma<M, s.columns, s.group>;
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
   static constexpr int steps = K / Mma::K, scales = steps * Mma::scales;  // of a slot; scales of a row
@@ -38,7 +39,14 @@ struct BlockScaledGemm {
   using SfbTile = dsl::ScaleTile<typename Problem::Scale, Mma::N, scales>;
   using Sfa = dsl::SFA<Mma, steps>;
   using Sfb = dsl::SFB<Mma, steps>;
-  static_assert(SfaTile::row_chunks == 1 && SfbTile::row_chunks == 1, "a copy brings the scales of 128 rows");
+  static_assert(Mma::N % isa::scale_chunk_rows == 0, "a copy brings the scales of 128 rows: tiles begin where it does");
+
+  static constexpr rules::Verdict check() {
+    constexpr int scale_columns = s.stages * (Sfa::columns_held + Sfb::columns_held);
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns + scale_columns,
+                         dsl::TilePack<ATile, BTile, SfaTile, SfbTile>::slot_bytes, s.stages);
+  }
+  using Required = decltype(rules::require<check()>());
 
   static constexpr auto parameter_list = [] {
     using namespace dsl;
@@ -66,7 +74,7 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<s.stages, ATile, BTile, SfaTile, SfbTile>("in");
-  auto acc = gemm.accumulator_ring<2, Mma>("acc");
+  auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
   auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");  // a block for each slot, so that none is written while it is read
   auto scales_b = gemm.tensor_memory<s.stages, Sfb>("sfb");
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
@@ -80,7 +88,8 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
         t.tma_load(slot.template get<a>(), A.at(row, i * K), slot.full);
         t.tma_load(slot.template get<b>(), B.at(col + rank * Mma::b_rows, i * K), slot.full);
         t.tma_load(slot.template get<sfa>(), SFA.at(0, i * SfaTile::groups, row / 128), slot.full);
-        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column), slot.full);
+        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks),
+                   slot.full);
       });
     });
   });
@@ -115,8 +124,10 @@ struct ScaledTypes {
 /// Buffers A, B, SFA, SFB (normal random numbers, quantised) and D (poison), and the expectation that D is the product. Scales
 /// are padded to whole slots.
 launch::Contract scaled_buffers(const GemmSizes&, const ScaledTypes&);
-/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of so many chunks.
-launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t chunks);
+/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one slot
+/// takes.
+launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t row_chunks,
+                            std::uint32_t k_chunks);
 
 template <class Problem, DenseStrategy s>
 launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
@@ -126,16 +137,12 @@ launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel,
   const GemmSizes x = gemm_sizes(sizes, std::max<std::uint64_t>(block, elements));
   launch::Contract c = scaled_buffers(x, {Problem::A::scalar, Problem::B::scalar, Problem::Scale::scalar,
                                           Problem::D::scalar, block, Mma::K, SfaTile::groups});
-  const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::groups), sfb = scale_map(c, "SFB", SfbTile::groups);
+  const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::row_chunks, SfaTile::groups),
+                          sfb = scale_map(c, "SFB", SfbTile::row_chunks, SfbTile::groups);
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
                 "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "SFA"_arg = sfa,
                 "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
-
-template <>
-struct StrategiesOf<BlockScaledGemm> {
-  static constexpr DenseStrategy one = scaled_single, two = scaled_pair;
-};
 
 }  // namespace kiln::kernels

@@ -2,11 +2,11 @@
 // kernels/dense.hpp; each K slice of A meets both others, and stays in the collector buffer between them.
 #pragma once
 
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "kernels/dense.hpp"
+#include "kernels/epilogues.hpp"
 
 namespace kiln::kernels {
 
@@ -16,7 +16,7 @@ inline constexpr DenseStrategy dual_single{dsl::cta_group_1, 128, 128, 4}, dual_
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
 struct DualGemm {
-  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  static constexpr int M = s.rows();
   template <int columns>
   using MmaOf =
       dsl::tcgen05_mma<Problem::kind, typename Problem::A, typename Problem::B, dsl::f32, M, columns, s.group>;
@@ -25,6 +25,13 @@ struct DualGemm {
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
   using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, dsl::swizzle_128B>;
   using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+
+  static constexpr rules::Verdict check() {
+    return strategy_fits(Mma::check(), s.accumulators * Both::d_columns,
+                         dsl::TilePack<ATile, BTile, BTile>::slot_bytes, s.stages);
+  }
+  using Required = decltype(rules::require<check()>());
+
   static constexpr auto parameter_list = [] {
     using namespace dsl;
     return parameters("A"_arg.is<TensorMap<ATile>>(), "Gate"_arg.is<TensorMap<BTile>>(),
@@ -35,13 +42,6 @@ struct DualGemm {
   static dsl::Kernel build(const std::string& name, dsl::Target target);
   static launch::Contract problem(const dsl::Kernel& kernel, const dsl::Sizes& sizes);
 };
-
-/// silu(gate) * up, where silu(x) is x / (1 + exp(-x)).
-inline dsl::F32 swiglu(const dsl::F32& gate, const dsl::F32& up) {
-  const dsl::F32 exponential = ex2_approx_ftz(gate * float(-std::numbers::log2e));
-  const dsl::F32 sigmoid = rcp_approx_ftz(exponential + 1.0f);
-  return gate * sigmoid * up;
-}
 
 /// Joins the halves of a 128-row block of sums and stores what belongs at (row, col) of the result: each thread its
 /// row, 32 columns at a time. What lies outside the matrix is left out.
@@ -56,7 +56,7 @@ void store_gated(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, both>& sums, 
   for (int c = 0; c < columns; c += width) {
     const auto gate = g.wait(g.load(sums.template columns<width>(c)));
     const auto up = g.wait(g.load(sums.template columns<width>(columns + c)));
-    const auto joined = dsl::make_registers<width>(g.recorder(), [&](int i) { return swiglu(gate[i], up[i]); });
+    const auto joined = dsl::make_registers<width>(g.recorder(), [&](int i) { return activated<launch::Activation::silu>(gate[i]) * up[i]; });
     g.store_global(address, converted<To>(joined), left, c);
   }
 }
@@ -71,7 +71,7 @@ dsl::Kernel DualGemm<Problem, s>::build(const std::string& name, dsl::Target tar
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<s.stages, ATile, BTile, BTile>("in");
-  auto acc = gemm.accumulator_ring<2, Both>("acc");
+  auto acc = gemm.accumulator_ring<s.accumulators, Both>("acc");
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
   U32 rank = gemm.pair_rank();
 
@@ -128,10 +128,5 @@ launch::Contract DualGemm<Problem, s>::problem(const dsl::Kernel& kernel, const 
                 "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
-
-template <>
-struct StrategiesOf<DualGemm> {
-  static constexpr DenseStrategy one = dual_single, two = dual_pair;
-};
 
 }  // namespace kiln::kernels

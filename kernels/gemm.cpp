@@ -10,7 +10,11 @@ constexpr dsl::SizeOption m{"m", 512, "rows of A and D"}, n{"n", 512, "rows of B
     ctas{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"};
 constexpr std::array options{m, n, dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, ctas};
 constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"}, ctas,
-                           dsl::SizeOption{"cta-group", 2, "CTAs that share a tile: 1 or 2"}};
+                           dsl::SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
+                           dsl::SizeOption{"stages", {}, "slots of the ring of operands"},
+                           dsl::SizeOption{"cta-group", {}, "CTAs that share a tile"},
+                           dsl::SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
+                           dsl::SizeOption{"batch", 4, "matrices of a batch"}};
 
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
   const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";
@@ -37,21 +41,33 @@ launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {
   return init;
 }
 
+launch::Buffer vector(const char* name, std::uint64_t elements, std::uint64_t seed) {
+  launch::Buffer b;
+  b.name = name;
+  b.dtype = isa::ScalarType::f32;
+  b.shape = {elements};
+  b.init = numbers(b.dtype, seed);
+  return b;
+}
+
 }  // namespace
 
 std::span<const dsl::SizeOption> gemm_options() { return std::span(options).first(3); }
 std::span<const dsl::SizeOption> persistent_options() { return options; }
-std::span<const dsl::SizeOption> dense_options() { return dense; }
+std::span<const dsl::SizeOption> dense_options() { return std::span(dense).first(dense.size() - 1); }
+std::span<const dsl::SizeOption> batched_options() { return dense; }
 
-bool wants_pairs(const dsl::Sizes& sizes) {
-  const std::uint64_t ctas = sizes.at("cta-group");
-  if (ctas != 1 && ctas != 2) throw diag::InputError("--cta-group " + std::to_string(ctas) + ": must be 1 or 2");
-  return ctas == 2;
+dsl::Strategy described(const DenseStrategy& s, int k) {
+  const auto number = [](int n) { return std::uint64_t(n); };
+  return {{"tile", {number(s.rows()), number(s.columns), number(k)}},
+          {"stages", number(s.stages)},
+          {"cta-group", number(s.ctas())},
+          {"accumulators", number(s.accumulators)}};
 }
 
-GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple) {
+GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple, std::uint64_t m_multiple) {
   const GemmSizes s{sizes.at("m"), sizes.at("n"), sizes.at("k")};
-  check_extent("m", s.m, 1);
+  check_extent("m", s.m, m_multiple);
   check_extent("n", s.n, 8);
   check_extent("k", s.k, k_multiple);
   return s;
@@ -70,6 +86,44 @@ launch::Contract gemm_buffers(const GemmSizes& s, isa::ScalarType a, isa::Scalar
   return c;
 }
 
+void store_transposed(launch::Contract& c, const std::string& operand) {
+  launch::Expectation& product = c.expectations.front();
+  (operand == product.a ? product.a_transposed : product.b_transposed) = true;
+  std::vector<std::uint64_t>& shape = c.find(operand)->shape;
+  std::swap(shape[0], shape[1]);
+}
+
+void make_batch(launch::Contract& c, std::uint64_t matrices) {
+  if (matrices == 0 || matrices > 65536)
+    throw diag::InputError("--batch " + std::to_string(matrices) + ": must be in [1, 65536]");
+  for (launch::Buffer& b : c.buffers) b.shape.insert(b.shape.begin(), matrices);
+}
+
+launch::TensorMap batched_map(launch::TensorMap one, std::uint64_t matrices) {
+  one.rank = 3;
+  one.dims[2] = matrices;
+  one.strides[2] = one.strides[1] * one.dims[1];
+  one.box[2] = 1;
+  return one;
+}
+
+void add_bias(launch::Contract& c, const GemmSizes& s, launch::Activation activation) {
+  c.buffers.push_back(vector("bias", s.n, 3));
+  c.expectations.front().bias = "bias";
+  c.expectations.front().activation = activation;
+}
+
+void add_alpha_beta(launch::Contract& c, const GemmSizes& s, isa::ScalarType type) {
+  c.buffers.push_back(vector("alpha", 1, 3));
+  c.buffers.push_back(vector("beta", 1, 4));
+  c.buffers.push_back(matrix("C", type, s.m, s.n));
+  c.buffers.back().init = numbers(type, 5);
+  launch::Expectation& product = c.expectations.front();
+  product.factors = {"alpha"};
+  product.beta = "beta";
+  product.c = "C";
+}
+
 launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t tile_n) {
   const std::uint64_t x = pieces(s.m, tile_m), y = pieces(s.n, tile_n);
   if (y > 65535)
@@ -78,9 +132,10 @@ launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t t
   return {std::uint32_t(x), std::uint32_t(y), 1};
 }
 
-launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group) {
+launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
+                             std::uint64_t matrices) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), ctas = sizes.at("ctas");
-  const std::uint64_t tiles = pieces(m, tile_m) * pieces(n, tile_n);
+  const std::uint64_t tiles = pieces(m, tile_m) * pieces(n, tile_n) * matrices;
   if (ctas < group)
     throw diag::InputError("--ctas " + std::to_string(ctas) + ": " + std::to_string(group) + " CTAs share a tile");
   return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};

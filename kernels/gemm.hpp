@@ -25,17 +25,28 @@ template <class A, class B>
 inline constexpr std::uint64_t row_elements =
     A::bits != A::packed_bits || B::bits != B::packed_bits ? 128 : std::uint64_t(128 / std::min(A::bits, B::bits));
 /// Reads and checks them. Throws diag::InputError for an extent that TMA cannot address: zero, over 2^31, K that is not a
-/// multiple of `k_multiple`, or N that is not one of 8.
-GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8);
+/// multiple of `k_multiple`, N that is not one of 8, or M that is not one of `m_multiple`.
+GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1);
 /// Buffers A, B (normal random numbers; small integers where the type is one) and D (poison), and the expectation that D is
 /// the product.
 launch::Contract gemm_buffers(const GemmSizes&, isa::ScalarType a = isa::ScalarType::bf16,
                               isa::ScalarType b = isa::ScalarType::bf16, isa::ScalarType d = isa::ScalarType::bf16);
+/// Has an operand stored with K as the slower extent: A as [K, M], B as [K, N].
+void store_transposed(launch::Contract&, const std::string& operand);
+/// Makes A, B and D batches of --batch matrices. Throws diag::InputError for none and for over 2^16.
+void make_batch(launch::Contract&, std::uint64_t matrices);
+/// The map of a batch of matrices, one behind the other, of which one is described.
+launch::TensorMap batched_map(launch::TensorMap one, std::uint64_t matrices);
+/// Adds a bias, and what D then is.
+void add_bias(launch::Contract&, const GemmSizes&, launch::Activation);
+/// Adds factors alpha and beta and a matrix C, and that D has beta * C.
+void add_alpha_beta(launch::Contract&, const GemmSizes&, isa::ScalarType c);
 /// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
-/// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws diag::InputError where
-/// that leaves none.
-launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group);
+/// As many CTAs as there are tiles in all matrices, in groups of `group` that share one, but no more than --ctas. Throws
+/// diag::InputError where that leaves none.
+launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
+                             std::uint64_t matrices = 1);
 
 dsl::Kernel gemm_bf16(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_bf16_problem(const dsl::Kernel&, const dsl::Sizes&);

@@ -10,6 +10,10 @@
 
 namespace kiln::kernels {
 
+/// Tiles are 128 columns wide: two accumulators and the metadata of all slots then fit tensor memory. `slot_bytes` are
+/// those that A stores; B has twice as many.
+inline constexpr DenseStrategy sparse_single{dsl::cta_group_1, 128, 128, 4}, sparse_pair{dsl::cta_group_2, 128, 128, 5};
+
 /// What is multiplied: the kind of MMA, the element types of A and B and of D. Sums are f32, those of integers s32.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_>
 struct SparseProblem {
@@ -18,16 +22,13 @@ struct SparseProblem {
   using B = B_;
   using Sums = Sums_;
   using D = D_;
+  static constexpr std::array strategies{sparse_pair, sparse_single};
 };
-
-/// Tiles are 128 columns wide: two accumulators and the metadata of all slots then fit tensor memory. `slot_bytes` are
-/// those that A stores; B has twice as many.
-inline constexpr DenseStrategy sparse_single{dsl::cta_group_1, 128, 128, 4}, sparse_pair{dsl::cta_group_2, 128, 128, 5};
 
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
 struct SparseGemm {
-  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  static constexpr int M = s.rows();
   using Mma = dsl::tcgen05_mma<Problem::kind, typename Problem::A, typename Problem::B, typename Problem::Sums, M,
                                s.columns, s.group, dsl::sparse>;
   static constexpr int stored_K = s.slot_bytes * 8 / Problem::A::bits, K = 2 * stored_K, steps = K / Mma::K;
@@ -36,6 +37,12 @@ struct SparseGemm {
   using ETile = dsl::MetadataTile<Mma, steps>;
   using E = dsl::SparseMetadata<Mma, steps>;
   static_assert(Mma::a_rows == isa::metadata_image_rows, "a slot's images are those of a CTA's rows");
+
+  static constexpr rules::Verdict check() {
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns + s.stages * E::columns_held,
+                         dsl::TilePack<ATile, BTile, ETile>::slot_bytes, s.stages);
+  }
+  using Required = decltype(rules::require<check()>());
 
   static constexpr auto parameter_list = [] {
     using namespace dsl;
@@ -64,7 +71,7 @@ dsl::Kernel SparseGemm<Problem, s>::build(const std::string& name, dsl::Target t
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<s.stages, ATile, BTile, ETile>("in");
-  auto acc = gemm.accumulator_ring<2, Mma>("acc");
+  auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
   auto metadata =
       gemm.tensor_memory<s.stages, E>("metadata");  // for each slot, so that none is written while it is read
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
@@ -124,10 +131,5 @@ launch::Contract SparseGemm<Problem, s>::problem(const dsl::Kernel& kernel, cons
                 "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
-
-template <>
-struct StrategiesOf<SparseGemm> {
-  static constexpr DenseStrategy one = sparse_single, two = sparse_pair;
-};
 
 }  // namespace kiln::kernels

@@ -9,6 +9,9 @@
 
 namespace kiln::kernels {
 
+inline constexpr DenseStrategy sparse_scaled_single{dsl::cta_group_1, 128, 128, 3},
+    sparse_scaled_pair{dsl::cta_group_2, 128, 128, 5};
+
 /// What is multiplied: as in BlockScaledProblem.
 template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
 struct SparseScaledProblem {
@@ -18,15 +21,13 @@ struct SparseScaledProblem {
   using D = D_;
   template <int M, int N, dsl::CtaGroup group>
   using Mma = dsl::tcgen05_mma<kind, A, B, dsl::f32, M, N, group, dsl::sparse, dsl::block_scale<Scale>, options...>;
+  static constexpr std::array strategies{sparse_scaled_pair, sparse_scaled_single};
 };
-
-inline constexpr DenseStrategy sparse_scaled_single{dsl::cta_group_1, 128, 128, 3},
-    sparse_scaled_pair{dsl::cta_group_2, 128, 128, 5};
 
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
 struct SparseScaledGemm {
-  static constexpr int M = s.group == dsl::cta_group_2 ? 256 : 128;
+  static constexpr int M = s.rows();
   using Mma = typename Problem::template Mma<M, s.columns, s.group>;
   static constexpr int stored_K = s.slot_bytes * 8 / Problem::A::bits, K = 2 * stored_K;
   static constexpr int steps = K / Mma::K, scales = steps * Mma::scales;  // of a slot; scales of a row
@@ -38,7 +39,14 @@ struct SparseScaledGemm {
   using E = dsl::SparseMetadata<Mma, steps>;
   using Sfa = dsl::SFA<Mma, steps>;
   using Sfb = dsl::SFB<Mma, steps>;
-  static_assert(SfaTile::row_chunks == 1 && SfbTile::row_chunks == 1, "a copy brings the scales of 128 rows");
+  static_assert(Mma::N % isa::scale_chunk_rows == 0, "a copy brings the scales of 128 rows: tiles begin where it does");
+
+  static constexpr rules::Verdict check() {
+    constexpr int side_columns = s.stages * (E::columns_held + Sfa::columns_held + Sfb::columns_held);
+    return strategy_fits(Mma::check(), s.accumulators * Mma::d_columns + side_columns,
+                         dsl::TilePack<ATile, BTile, ETile, SfaTile, SfbTile>::slot_bytes, s.stages);
+  }
+  using Required = decltype(rules::require<check()>());
 
   static constexpr auto parameter_list = [] {
     using namespace dsl;
@@ -62,7 +70,7 @@ dsl::Kernel SparseScaledGemm<Problem, s>::build(const std::string& name, dsl::Ta
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<s.stages, ATile, BTile, ETile, SfaTile, SfbTile>("in");
-  auto acc = gemm.accumulator_ring<2, Mma>("acc");
+  auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
   auto metadata =
       gemm.tensor_memory<s.stages, E>("metadata");  // for each slot, so that none is written while it is read
   auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");
@@ -81,7 +89,8 @@ dsl::Kernel SparseScaledGemm<Problem, s>::build(const std::string& name, dsl::Ta
         t.tma_load(slot.template get<b>(), given["B"_arg].at(col + rank * Mma::b_rows, i * K), slot.full);
         t.tma_load(slot.template get<e>(), given["E"_arg].at(0, i * (ETile::images * image_rows), image), slot.full);
         t.tma_load(slot.template get<sfa>(), given["SFA"_arg].at(0, i * SfaTile::groups, row / 128), slot.full);
-        t.tma_load(slot.template get<sfb>(), given["SFB"_arg].at(0, i * SfbTile::groups, tile.column), slot.full);
+        t.tma_load(slot.template get<sfb>(),
+                   given["SFB"_arg].at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks), slot.full);
       });
     });
   });
@@ -123,17 +132,13 @@ launch::Contract SparseScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel
                                               Problem::D::scalar, block, Mma::a_k, SfaTile::groups},
                                              ETile::images);
   const launch::TensorMap metadata = metadata_map(c, "E", ETile::images);
-  const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::groups), sfb = scale_map(c, "SFB", SfbTile::groups);
+  const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::row_chunks, SfaTile::groups),
+                          sfb = scale_map(c, "SFB", SfbTile::row_chunks, SfbTile::groups);
   launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
                 "A"_arg = GlobalTensor{"A", x.m, x.k / 2}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "E"_arg = metadata,
                 "SFA"_arg = sfa, "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n,
                 "k_blocks"_arg = pieces(x.k, K));
   return c;
 }
-
-template <>
-struct StrategiesOf<SparseScaledGemm> {
-  static constexpr DenseStrategy one = sparse_scaled_single, two = sparse_scaled_pair;
-};
 
 }  // namespace kiln::kernels

@@ -5,8 +5,11 @@
 #include "kernels/attention.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/kinds/batched.hpp"
 #include "kernels/kinds/dual.hpp"
+#include "kernels/kinds/epilogues.hpp"
 #include "kernels/kinds/kinds.hpp"
+#include "kernels/kinds/majors.hpp"
 #include "kernels/kinds/scaled.hpp"
 #include "kernels/kinds/sparse.hpp"
 #include "kernels/ladder/ladder.hpp"
@@ -20,11 +23,12 @@ constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
-// A problem of a generator, with both strategies.
+// A problem of a generator, with its strategies.
 template <template <class, kernels::DenseStrategy> class Generator, class Problem>
-Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
+Entry generated(std::string_view summary, std::span<const isa::Target> targets,
+                std::span<const SizeOption> options = kernels::dense_options()) {
   using Kernel = kernels::GeneratedKernel<Generator, Problem>;
-  return {Problem::name, summary, targets, kernels::dense_options(), Kernel::build, Kernel::problem};
+  return {Problem::name, summary, targets, options, Kernel::build, Kernel::problem, Kernel::strategies()};
 }
 template <class Problem>
 Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
@@ -76,6 +80,14 @@ std::span<const Entry> kernel_table() {
       dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
       dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
       dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
+      generated<kernels::DenseGemm, kernels::GemmBf16Batched>("D[i] = A[i] * B[i]^T: bf16 operands", tcgen05_targets,
+                                                              kernels::batched_options()),
+      dense_row<kernels::GemmF16AtBt>("D = A^T * B, A as [K, M], B as [K, N]: f16 operands", tcgen05_targets),
+      dense_row<kernels::GemmBf16Bt>("D = A * B, B as [K, N]: bf16 operands", tcgen05_targets),
+      dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", tcgen05_targets),
+      dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", tcgen05_targets),
+      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", tcgen05_targets),
+      dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", tcgen05_targets),
       scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf4>("D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them"),

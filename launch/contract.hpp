@@ -108,6 +108,10 @@ struct Launch {
   std::optional<PriorGrid> pdl{};  // nothing: the launch begins when everything before it is over
 };
 
+/// What a gemm applies to each element at the end. gelu_tanh is the form with a tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x +
+/// 0.044715 x^3))); silu is x / (1 + e^-x).
+enum class Activation : std::uint8_t { none, relu, gelu_tanh, silu };
+
 /// What an output buffer must hold afterwards.
 struct Expectation {
   enum class Kind : std::uint8_t { gemm, copy, attention, swiglu };
@@ -117,16 +121,20 @@ struct Expectation {
   std::uint64_t zeros_before = 0;  // copy: elements of zero that each row of the output has before a's row
   double rtol = 0;                 // 0: the harness derives the tolerance from K and the types
   // What else a gemm has.
+  bool a_transposed = false, b_transposed = false;  // the buffers hold A^T, [K, M], and B^T, [K, N]
   std::string sfa{}, sfb{};  // scales of A's and B's rows, in the chunks of isa::scale_index; both or neither
   std::uint32_t block = 0;   // stored elements that share a scale: 16 or 32
   std::string metadata{};    // of a sparse A, which stores K / 2 columns, in the images of isa::metadata_nibble
-  std::vector<std::string> factors{};                 // buffers of one f32 each, by which D is multiplied at the end
+  std::vector<std::string> factors{};                 // buffers of one f32 each, by which the sums are multiplied
+  // What follows, in this order: D = activation(factors * A * B^T + beta * C + bias).
+  std::string c{}, beta{};  // a matrix like D, and a buffer of one f32; without beta C is added as it is
+  std::string bias{};       // a number for each column
+  Activation activation = Activation::none;
   isa::ScalarType accumulate = isa::ScalarType::f32;  // what tcgen05.mma rounds each sum to; f16 is the other choice
   bool saturate = false;                              // integers: each MMA clamps its sum; else sums wrap
   std::uint32_t mma_k = 0;  // products of one MMA for each element of D; 0: those of launch::mma_kind
   // attention: softmax(scale * A[M,K] * B[N,K]^T) * C[N,L], the softmax over each row.
   // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)).
-  std::string c{};
   double scale = 0;  // attention: 0: 1 / sqrt(K)
 };
 

@@ -9,6 +9,12 @@ namespace kiln::kernels {
 /// F16 operands, f32 sums.
 struct GemmF16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f32, dsl::f16> {
   static constexpr const char* name = "gemm_f16";
+  static constexpr std::array strategies{pair,
+                                         single,
+                                         DenseStrategy{dsl::cta_group_2, 128, 128, 9},
+                                         DenseStrategy{dsl::cta_group_1, 128, 128, 6},
+                                         DenseStrategy{dsl::cta_group_1, 128, 256, 3},
+                                         DenseStrategy{dsl::cta_group_1, 64, 128, 9}};
 };
 extern template struct GeneratedKernel<DenseGemm, GemmF16>;
 

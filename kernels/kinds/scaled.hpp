@@ -9,6 +9,7 @@ namespace kiln::kernels {
 /// E4m3 operands, a ue8m0 scale for 32 of them.
 struct GemmMxf8 : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::e4m3, dsl::e4m3, dsl::ue8m0, dsl::bf16> {
   static constexpr const char* name = "gemm_mxf8";
+  static constexpr std::array strategies{scaled_pair, scaled_single, DenseStrategy{dsl::cta_group_2, 256, 128, 6, 1}};
 };
 extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf8>;
 
@@ -27,6 +28,8 @@ extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf4>;
 /// E2m1 operands, a ue4m3 scale for 16 of them.
 struct GemmNvf4 : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue4m3, dsl::bf16, dsl::block16> {
   static constexpr const char* name = "gemm_nvf4";
+  static constexpr std::array strategies{scaled_pair, scaled_single, DenseStrategy{dsl::cta_group_2, 256, 128, 5, 1},
+                                         DenseStrategy{dsl::cta_group_1, 256, 128, 4, 1}};
 };
 extern template struct GeneratedKernel<BlockScaledGemm, GemmNvf4>;
 

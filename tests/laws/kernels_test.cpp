@@ -1,4 +1,4 @@
-// What holds for every kernel of the table, on every target that it names.
+// What holds for every kernel of the table, on every target that it names, and for every strategy on the first of them.
 #include <doctest/doctest.h>
 
 #include "dsl/entry.hpp"
@@ -13,21 +13,40 @@ namespace {
 
 using namespace kiln;
 
+// The standard sizes, and on the first target those of every other strategy.
+std::vector<dsl::Sizes> instances(const dsl::Entry& e, isa::Target target) {
+  std::vector<dsl::Sizes> out{dsl::standard_sizes(e)};
+  if (target != e.targets[0]) return out;
+  for (std::size_t i = 1; i < e.strategies.size(); ++i) {
+    out.push_back(out.front());
+    for (const auto& [option, value] : e.strategies[i]) out.back()[std::string(option)] = value;
+  }
+  return out;
+}
+
+template <class Law>
+void ask(const dsl::Entry& e, isa::Target target, const dsl::Sizes& sizes, Law law) {
+  const dsl::Kernel kernel = e.build(target, sizes);
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(verified);
+  CHECK(sink.all().empty());
+  law(kernel, std::make_shared<const diag::Source>(std::string(e.name) + ".ptx", emit::emit(*verified)));
+}
+
 // Calls `law` with each kernel, its target and its text.
 template <class Law>
 void for_each_kernel(Law law) {
   for (const dsl::Entry& e : dsl::kernel_table())
-    for (const isa::Target target : e.targets) {
-      CAPTURE(std::string(e.name));
-      CAPTURE(isa::spelling(target));
-      const dsl::Kernel kernel = e.build(target, dsl::standard_sizes(e));
-      diag::Sink sink;
-      const auto verified = verifier::verify(kernel.module, sink);
-      INFO(diag::render_text(sink));
-      REQUIRE(verified);
-      CHECK(sink.all().empty());
-      law(kernel, std::make_shared<const diag::Source>(std::string(e.name) + ".ptx", emit::emit(*verified)));
-    }
+    for (const isa::Target target : e.targets)
+      for (const dsl::Sizes& sizes : instances(e, target)) {
+        CAPTURE(std::string(e.name));
+        CAPTURE(isa::spelling(target));
+        const std::string tile = sizes.contains("tile") ? dsl::text(sizes.at("tile")) : "";
+        CAPTURE(tile);
+        ask(e, target, sizes, law);
+      }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -44,11 +45,18 @@ struct Problem {
   launch::Contract contract;
 };
 
+// A number, or extents in a list.
+dsl::Size size(const Json& value) {
+  if (!value.is_array()) return value.get<std::uint64_t>();
+  const auto extents = value.get<std::array<std::uint64_t, 3>>();
+  return {extents[0], extents[1], extents[2]};
+}
+
 Problem problem(const dsl::Entry& entry, const Json& shape) {
   dsl::Sizes sizes = dsl::standard_sizes(entry);
   for (const auto& item : shape.items()) {  // no structured binding: clang 14 does not let the macro's lambda see one
     REQUIRE_MESSAGE(sizes.count(item.key()), "golden.json: ", entry.name, " has no option --", item.key());
-    sizes[item.key()] = item.value().get<std::uint64_t>();
+    sizes[item.key()] = size(item.value());
   }
   const dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
   diag::Sink sink;

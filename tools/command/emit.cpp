@@ -60,7 +60,7 @@ int deliver_cubin(const Arguments& a, const diag::SourcePtr& ptx, isa::Target ta
 int deliver_header(const Arguments& a, const diag::SourcePtr& ptx, const launch::Contract& contract, diag::Sink& sink) {
   const isa::Target target = a.kernel.chosen_target();
   harness::HeaderJob job{a.kernel.name, a.kernel.name, a.kernel.name + ", " + isa::spelling(target), target, {}};
-  for (const auto& [name, value] : a.kernel.chosen_sizes()) job.origin += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : a.kernel.chosen_sizes()) job.origin += fmt::format(" {}={}", name, text(value));
   const auto assembly = assembled(ptx, target, sink);
   if (!assembly) return Exit::errors;
   job.cubin = assembly->cubin;

@@ -61,9 +61,13 @@ void add_sizes(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entr
     sub.add_option_function<std::string>(
            "--" + std::string(s.name),
            [&arguments, name = std::string(s.name)](const std::string& text) { arguments.sizes[name] = text; },
-           fmt::format("{} [{}]", s.help, s.standard))
-        ->type_name("N")
-        ->group("Sizes");
+           s.standard.is_given() ? fmt::format("{} [{}]", s.help, text(s.standard)) : std::string(s.help))
+        ->type_name(std::string(s.form))
+        ->group(s.standard.is_given() ? "Sizes" : "Strategy");
+  if (entry.strategies.empty()) return;
+  std::string footer = sub.get_footer() + "\n\nStrategies; the first that has what is given is taken:";
+  for (const dsl::Strategy& s : entry.strategies) footer += "\n  " + text(s);
+  sub.footer(footer);
 }
 
 }  // namespace
@@ -90,8 +94,10 @@ isa::Target KernelArguments::chosen_target() const {
 
 dsl::Sizes KernelArguments::chosen_sizes() const {
   dsl::Sizes out = dsl::standard_sizes(entry());
-  for (const auto& [option, text] : sizes) out[option] = whole_number(text, "--" + option);
-  return out;
+  for (const dsl::SizeOption& option : entry().sizes)
+    if (const auto given = sizes.find(std::string(option.name)); given != sizes.end())
+      out[given->first] = size(given->second, option);
+  return dsl::with_strategy(entry(), std::move(out));
 }
 
 void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<const std::string> words, bool inputs) {
@@ -110,7 +116,7 @@ void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<c
 std::string shown(const dsl::Sizes& sizes, const dsl::Entry& entry) {
   std::string out;
   for (const dsl::SizeOption& s : entry.sizes)
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, sizes.find(s.name)->second);
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, text(sizes.find(s.name)->second));
   return out;
 }
 

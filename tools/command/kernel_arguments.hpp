@@ -21,7 +21,8 @@ struct KernelArguments {
   const dsl::Entry& entry() const;
   /// The target asked for, or the kernel's own. Throws InputError for targets that the kernel is not for.
   isa::Target chosen_target() const;
-  /// Every declared size: what was said, else the standard one.
+  /// Every declared size: what was said, else the standard one, or that of the strategy which the rest chooses. Throws
+  /// InputError for what is no number, and where there is no such strategy.
   dsl::Sizes chosen_sizes() const;
 };
 

@@ -8,6 +8,7 @@
 
 #include "dsl/entry.hpp"
 #include "tools/command/console.hpp"
+#include "tools/command/size_json.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
@@ -21,13 +22,15 @@ std::vector<std::string> targets(const dsl::Entry& e) {
   return names;
 }
 
-std::string text() {
+std::string listing() {
   std::size_t width = 0;
   for (const dsl::Entry& e : dsl::kernel_table()) width = std::max(width, e.name.size());
   std::string out;
   for (const dsl::Entry& e : dsl::kernel_table()) {
     out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width, fmt::join(targets(e), ", "));
-    for (const dsl::SizeOption& s : e.sizes) out += fmt::format(", --{} {}", s.name, s.standard);
+    for (const dsl::SizeOption& s : e.sizes)
+      if (s.standard.is_given()) out += fmt::format(", --{} {}", s.name, text(s.standard));
+    if (!e.strategies.empty()) out += ", " + text(e.strategies.front());
     out += '\n';
   }
   return out.empty() ? "this program has no kernels\n" : out;
@@ -38,8 +41,14 @@ std::string json() {
   for (const dsl::Entry& e : dsl::kernel_table()) {
     Json sizes = Json::array();
     for (const dsl::SizeOption& s : e.sizes)
-      sizes.push_back({{"name", s.name}, {"standard", s.standard}, {"help", s.help}});
-    kernels.push_back({{"name", e.name}, {"summary", e.summary}, {"targets", targets(e)}, {"sizes", sizes}});
+      sizes.push_back({{"name", s.name}, {"standard", size_json(s.standard)}, {"help", s.help}});
+    Json strategies = Json::array();
+    for (const dsl::Strategy& s : e.strategies) {
+      Json& one = strategies.emplace_back(Json::object());
+      for (const auto& [option, value] : s) one[std::string(option)] = size_json(value);
+    }
+    kernels.push_back({{"name", e.name}, {"summary", e.summary}, {"targets", targets(e)}, {"sizes", sizes},
+                       {"strategies", strategies}});
   }
   return Json{{"kernels", kernels}}.dump(2) + "\n";
 }
@@ -51,7 +60,7 @@ void add_list(const Builder& builder) {
   auto as_json = std::make_shared<bool>(false);
   sub->add_flag("--json", *as_json, "print them as JSON");
   sub->callback([as_json, &action = builder.action] {
-    action = [as_json] { return print(*as_json ? json() : text()), int(Exit::clean); };
+    action = [as_json] { return print(*as_json ? json() : listing()), int(Exit::clean); };
   });
 }
 

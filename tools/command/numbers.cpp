@@ -25,6 +25,16 @@ std::uint64_t whole_number(const std::string& text, const std::string& what) {
   return value;
 }
 
+dsl::Size size(const std::string& text, const dsl::SizeOption& option) {
+  const std::string what = "--" + std::string(option.name);
+  if (option.form.find('x') == std::string_view::npos) return whole_number(text, what);
+  const std::size_t first = text.find('x'), second = first == std::string::npos ? first : text.find('x', first + 1);
+  if (second == std::string::npos)
+    throw diag::InputError(fmt::format("{}: must be {}, as in 128x256x64; got '{}'", what, option.form, text));
+  return {whole_number(text.substr(0, first), what), whole_number(text.substr(first + 1, second - first - 1), what),
+          whole_number(text.substr(second + 1), what)};
+}
+
 double positive_number(const std::string& text, const std::string& what) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

@@ -73,9 +73,8 @@ RunFacts read_facts(const Arguments& a, Progress& progress) {
   RunFacts facts;
   facts.name = a.kernel.name;
   facts.target = isa::spelling(a.kernel.chosen_target());
-  facts.numbers = {};
-  for (const auto& [name, value] : a.kernel.chosen_sizes()) facts.numbers[name] = value;
-  facts.sizes = shown(a.kernel.chosen_sizes(), a.kernel.entry());
+  facts.numbers = a.kernel.chosen_sizes();
+  facts.sizes = shown(facts.numbers, a.kernel.entry());
   harness::RunOptions& o = facts.options;
   o.backend = a.backend == "cuda" ? harness::Backend::cuda : harness::Backend::sim;
   o.simulation.seed = whole_number(a.seed, "--seed");

@@ -1,9 +1,9 @@
 // What `kiln run` and `kiln sim` say at the end, for a person and for a program.
 #pragma once
 
-#include <map>
 #include <string>
 
+#include "dsl/size.hpp"
 #include "harness/run.hpp"
 
 namespace kiln::command {
@@ -12,8 +12,8 @@ namespace kiln::command {
 struct RunFacts {
   std::string name{};  // kernel or file
   std::string target{};
-  std::string sizes{};                             // "m=512 n=512 k=512"
-  std::map<std::string, std::uint64_t> numbers{};  // the same for JSON
+  std::string sizes{};       // "m=512 n=512 k=512"
+  dsl::Sizes numbers{};      // the same for JSON
   harness::RunOptions options{};
 };
 

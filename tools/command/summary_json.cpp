@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/console.hpp"
+#include "tools/command/size_json.hpp"
 #include "tools/command/summary.hpp"
 
 namespace kiln::command {
@@ -87,7 +88,7 @@ Json comparison_json(const harness::Comparison& c) {
 std::string summary_json(const RunFacts& facts, const RunReport& report) {
   Json j = {{"name", facts.name}};
   if (!facts.target.empty()) j["target"] = facts.target;
-  if (!facts.numbers.empty()) j["sizes"] = facts.numbers;
+  for (const auto& [name, size] : facts.numbers) j["sizes"][name] = size_json(size);
   j["backend"] = facts.options.backend == harness::Backend::sim ? "sim" : "cuda";
   j["verdict"] = verdict(report);
   j["exit_code"] = report.exit_code();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "harness/epilogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/summary.hpp"
 
@@ -74,11 +75,22 @@ std::string separated_errors(const harness::Comparison& c, const std::string& in
          line("kernel", *c.kernel, "the product of the quantised numbers");
 }
 
-// What the output was expected to be, as a formula.
+// "relu(A * B^T + bias)".
+std::string gemm_formula(const launch::Expectation& e) {
+  std::string sum;
+  for (const std::string& factor : e.factors) sum += factor + " * ";
+  sum += fmt::format("{}{} * {}{}", e.a, e.a_transposed ? "^T" : "", e.b, e.b_transposed ? "" : "^T");
+  if (!e.c.empty()) sum += e.beta.empty() ? " + " + e.c : fmt::format(" + {} * {}", e.beta, e.c);
+  if (!e.bias.empty()) sum += " + " + e.bias;
+  if (e.activation != launch::Activation::none) sum = fmt::format("{}({})", harness::spelling(e.activation), sum);
+  return sum;
+}
+
+// What the output was expected to be.
 std::string formula(const launch::Expectation& e) {
   using Kind = launch::Expectation::Kind;
   switch (e.kind) {
-    case Kind::gemm: return fmt::format("{} = {} * {}^T", e.output, e.a, e.b);
+    case Kind::gemm: return fmt::format("{} = {}", e.output, gemm_formula(e));
     case Kind::copy: return fmt::format("{} = {}", e.output, e.a);
     case Kind::attention: return fmt::format("{} = softmax({} * {}^T) * {}", e.output, e.a, e.b, e.c);
     case Kind::swiglu: return fmt::format("{} = silu({} * {}^T) * ({} * {}^T)", e.output, e.a, e.b, e.a, e.c);

@@ -127,6 +127,17 @@ TEST_CASE("a kernel allocates what its handles need, rounded up to a power of tw
   CHECK(count(ptx, "tcgen05.dealloc") == 1);
 }
 
+TEST_CASE("a kernel says for how many CTAs of an SM its registers are meant, if it is told") {
+  const auto performance = [](int ctas) {
+    KernelBuilder k("k", sm_100a, warps<1>);
+    if (ctas > 0) k.minnctapersm(ctas);
+    k.role("r", warp<0>, [](Warp) {});
+    return emit::emit_unverified(k.build().module);
+  };
+  CHECK(performance(0).find(".minnctapersm") == std::string::npos);
+  CHECK(performance(1).find(".minnctapersm 1\n") != std::string::npos);
+}
+
 TEST_CASE("build reports tensor memory beyond 512 columns") {
   KernelBuilder k("k", sm_100a, warps<4>);
   (void)k.tmem<f32, 128, 512>("a");

@@ -147,3 +147,32 @@ TEST_CASE("constants travel to tensor memory in registers, as PTX refuses a vect
   CHECK(has(ptx, "mov.b32 %r10, 0;"));
   CHECK(has(ptx, "{%r10, %r11}"));
 }
+
+TEST_CASE("a row is read 16 bytes at a time, and is zero where the matrix has ended") {
+  KernelBuilder k("k", sm_100a, warps<4>);
+  const auto from = k.param<Pointer<bf16>>("from");
+  const auto to = k.param<Pointer<f32>>("to");
+  k.role("r", warpgroup<0>, [&](Warpgroup& g) {
+    const auto row = widen(g.load_global<bf16, 8>(from.address(), k.constant(12), 8));
+    g.store_global(to.address(), row, k.constant(12), 8);
+  });
+  const std::string out = text(k);
+  const std::size_t zero = out.find("mov.b32 %r"), read = out.find("ld.global.v4.b32");
+  REQUIRE(read != std::string::npos);
+  CHECK(zero < read);
+  CHECK(has(out, "@%p"));
+  CHECK(has(out, "+16]"));
+  CHECK(has(out, "shl.b32"));
+  CHECK(has(out, "0xffff0000"));
+}
+
+TEST_CASE("approximations are written as PTX names them") {
+  const auto out = in_thread(sm_100a, [](Thread& t, const U32& slot, const Mbarrier&, const Map& map) {
+    const F32 x = t.ld_global_f32(map.address());
+    const F32 y = rcp_approx_ftz(1.0f + ex2_approx_ftz(x));
+    t.ptx("st.shared.f32", {ir::Operand::address(slot.operand()), y.operand()});
+  });
+  CHECK(has(out, "ld.global.f32"));
+  CHECK(has(out, "ex2.approx.ftz.f32"));
+  CHECK(has(out, "rcp.approx.ftz.f32"));
+}

@@ -248,6 +248,27 @@ TEST_CASE("expectations") {
   CHECK(contains(error_for(with(R"({"gemm": {"a": "A", "b": "B"}, "rtol": 0})")), "/expect/D/rtol: must be above 0"));
 }
 
+TEST_CASE("an epilogue is read, written back as it was, and refused where it cannot be") {
+  const auto with = [](const std::string& gemm) {
+    return R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [4, 8]}, "B": {"dtype": "bf16", "shape": [6, 8]},
+             "C": {"dtype": "f32", "shape": [4, 6]}, "F": {"dtype": "f32", "shape": [1]},
+             "V": {"dtype": "f32", "shape": [6]}, "D": {"dtype": "f32", "shape": [4, 6]}},
+             "expect": {"D": {"gemm": {"a": "A", "b": "B", )" + gemm + "}}}}";
+  };
+  const Contract c = read(with(R"("c": "C", "beta": "F", "bias": "V", "activation": "gelu_tanh")"));
+  for (const launch::Expectation& e : {c.expectations[0], read(write_contract(c)).expectations[0]}) {
+    CHECK(e.c == "C");
+    CHECK(e.beta == "F");
+    CHECK(e.bias == "V");
+    CHECK(e.activation == launch::Activation::gelu_tanh);
+  }
+  CHECK(contains(error_for(with(R"("activation": "gelu")")),
+                 "/expect/D/gemm/activation: must be relu, gelu_tanh or silu; got \"gelu\""));
+  CHECK(contains(error_for(with(R"("bias": "C")")), "/expect/D/gemm: buffer C: a bias is 6 floats, one a column"));
+  CHECK(contains(error_for(with(R"("beta": "F")")), "/expect/D/gemm: beta multiplies C, and there is none"));
+  CHECK(contains(error_for(with(R"("c": "X")")), "/expect/D/gemm/c: there is no buffer \"X\""));
+}
+
 TEST_CASE("a struct parameter is laid out field by field") {
   const Contract c =
       read(with_params(R"([{"struct": [{"at": 1, "u8": 7}, {"at": 8, "buffer": "A", "offset": 4}], "size": 17}])"));

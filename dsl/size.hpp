@@ -1,0 +1,59 @@
+// The numbers that a kernel's options take: problem sizes, and choices among the strategies that it is instantiated
+// for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kiln::dsl {
+
+/// What an option was given: a number, or extents such as 256x128x64; nothing, where it follows from other options.
+class Size {
+ public:
+  constexpr Size() = default;
+  constexpr Size(std::uint64_t number) : extents_{number}, count_(1) {}
+  constexpr Size(std::uint64_t m, std::uint64_t n, std::uint64_t k) : extents_{m, n, k}, count_(3) {}
+
+  constexpr bool is_given() const { return count_ > 0; }
+  constexpr std::span<const std::uint64_t> extents() const { return {extents_.data(), count_}; }
+  constexpr bool is(const Size& other) const { return count_ == other.count_ && extents_ == other.extents_; }
+  /// The number. Throws diag::InternalError for extents, and for nothing.
+  operator std::uint64_t() const;
+
+ private:
+  std::array<std::uint64_t, 3> extents_{};
+  std::size_t count_ = 0;
+};
+
+/// "512", "256x128x64", "".
+std::string text(const Size&);
+
+/// What the command offers as --name: a problem size, or a choice that specialises the kernel.
+struct SizeOption {
+  std::string_view name;  // "m"
+  Size standard;          // the default; nothing: that of the strategy which the other options leave
+  std::string_view help;
+  std::string_view form = "N";  // what is to be given, in the help: "N" or "MxNxK"
+};
+
+/// The sizes of one problem, by option name; every declared option is there.
+using Sizes = std::map<std::string, Size, std::less<>>;
+
+/// One way in which a kernel is instantiated: a value for each option that tells them apart, as it is shown.
+using Strategy = std::vector<std::pair<std::string_view, Size>>;
+
+/// "--tile 256x128x64 --stages 7".
+std::string text(const Strategy&);
+
+/// The first strategy that has every value given for its options. Throws diag::InputError, which lists all of them,
+/// where none has.
+std::size_t chosen_strategy(std::string_view kernel, std::span<const Strategy>, const Sizes&);
+
+}  // namespace kiln::dsl
