@@ -118,6 +118,9 @@ TEST_CASE("rows of zeros leave of C what dot leaves of it, whatever C is and nex
     for (const bool infinite : {false, true}) {
       const auto k = static_cast<std::size_t>(stored_k(spec)), logical = 2 * k;
       Words a(m * k, 0), b(n * logical, 3), d;
+      // Every second column of the zeros' products is negative.
+      for (std::size_t j = 0; spec.kind == MmaKind::f16 && j < n; j += 2)
+        for (std::size_t x = 0; x < logical; ++x) b[j * logical + x] |= 0x8000;
       for (std::size_t x = 0; x < k; ++x) a[k + x] = 5;  // the middle row is none of zeros
       // The metadata keeps the first two of four.
       for (std::size_t j = 0; infinite && spec.kind == MmaKind::f16 && j < n; ++j)
