@@ -38,7 +38,10 @@ Exponent exponent(Activation a, double x) {
 // Adds an f32 rounding of what stands there.
 Estimate rounded(Estimate e) { return {e.value, e.error + rounding * (std::abs(e.value) + e.error) + least}; }
 
-Estimate with_activation(Activation a, const Estimate& x) {
+}  // namespace
+
+Estimate after_activation(Activation a, const Estimate& x) {
+  if (a == Activation::none) return x;
   Estimate out{activated(a, x.value), steepest * x.error};
   if (a == Activation::relu) return {out.value, x.error};
   const Exponent e = exponent(a, x.value);
@@ -46,8 +49,6 @@ Estimate with_activation(Activation a, const Estimate& x) {
   out.error += flushed * (1 + std::abs(x.value));
   return out;
 }
-
-}  // namespace
 
 std::string_view spelling(Activation a) {
   switch (a) {
@@ -88,19 +89,21 @@ Estimate after_epilogue(const GemmEpilogue& e, Estimate x, std::uint64_t row, st
     x = rounded({x.value + c, x.error + (e.beta ? rounding * std::abs(c) + least : 0)});
   }
   if (e.bias) x = rounded({x.value + element(*e.bias, column), x.error});
-  return e.activation == Activation::none ? x : with_activation(e.activation, x);
+  return after_activation(e.activation, x);
 }
 
 std::string epilogue_argument(const GemmEpilogue& e) {
   std::string out;
   if (e.c) out += e.beta ? "; then + beta * C, 2^-24 of each" : "; then + C, 2^-24 of the sum";
   if (e.bias) out += "; then + bias, 2^-24 of the sum";
-  if (e.activation == Activation::relu)
-    out += "; then relu";
-  else if (e.activation != Activation::none)
-    out += fmt::format("; then {0}, whose slope is at most {1}, {2}|y| + 6 units of 2^-23 of its own for e^-y",
-                       spelling(e.activation), steepest, e.activation == Activation::silu ? "" : "3");
-  return out;
+  return out + activation_argument(e.activation);
+}
+
+std::string activation_argument(Activation a) {
+  if (a == Activation::none) return {};
+  if (a == Activation::relu) return "; then relu";
+  return fmt::format("; then {0}, whose slope is at most {1}, {2}|y| + 6 units of 2^-23 of its own for e^-y", spelling(a),
+                     steepest, a == Activation::silu ? "" : "3");
 }
 
 }  // namespace kiln::harness

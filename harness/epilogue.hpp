@@ -31,9 +31,12 @@ double activated(launch::Activation, double x);
 /// "relu" and so on.
 std::string_view spelling(launch::Activation);
 
+/// What becomes of a number by an activation as kernels compute it, with ex2.approx.ftz and rcp.approx.ftz.
+Estimate after_activation(launch::Activation, const Estimate&);
 /// What becomes of the sum at (row, column).
 Estimate after_epilogue(const GemmEpilogue&, Estimate sum, std::uint64_t row, std::uint64_t column);
 /// The steps and their errors in one line, to follow the sums' own.
 std::string epilogue_argument(const GemmEpilogue&);
+std::string activation_argument(launch::Activation);
 
 }  // namespace kiln::harness

@@ -1,6 +1,6 @@
-// One generator for GEMMs of every dense kind without scales: D = A * B^T as a persistent, warp-specialised
-// kernel for one CTA a tile or a pair. What is multiplied and how are two template arguments; a
-// combination that breaks a rule does not compile. The ladder (kernels/ladder) builds up the same kernel idea by idea.
+// One generator for GEMMs of every dense kind without scales: D = A * B^T as a persistent, warp-specialised kernel for
+// one CTA a tile or a pair. What is multiplied and how are two template arguments; a combination that breaks a rule
+// does not compile. The ladder (kernels/ladder) builds up the same kernel idea by idea.
 #pragma once
 
 #include <array>
@@ -31,11 +31,10 @@ constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, i
                       rules::shared_budget(dsl::sm_100a, std::int64_t(stages) * slot_bytes));
 }
 
-/// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of shared
-/// memory), of the sums in tensor memory and of D; what becomes of
-/// the sums; and which extent of A and of B is contiguous in memory, K or the other one.
-/// A problem may say that its `Matrices` are a Batch. `strategies` are those that it is instantiated with; a problem may have
-/// its own.
+/// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of
+/// shared memory), of the sums in tensor memory and of D; what becomes of the sums; and which extent of A and of B is
+/// contiguous in memory, K or the other one. A problem may say that its `Matrices` are a Batch. `strategies` are those
+/// that it is instantiated with; a problem may have its own.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_, class Epilogue_ = Plain,
           dsl::Major a_major_ = dsl::K_major, dsl::Major b_major_ = dsl::K_major>
 struct DenseProblem {
