@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "ptx/isa/tmem.hpp"
 #include "verifier/protocol/key.hpp"
 #include "verifier/protocol/naming.hpp"
 
@@ -191,10 +192,12 @@ void tell_common(State& s) {
   s.cluster.open.join(*common), s.cluster.published.join(*common);
 }
 
-// What rules ask of an asynchronous access, but for who knows of it.
+// What rules ask of an asynchronous access, but for who knows of it; and its place, unless it is one of the many loads
+// and stores that bring a block of tensor memory.
 auto nature(const Event& e) {
   const ir::Operation& op = *e.operation;
-  return std::tuple(op.opcode, op.modifiers.cta_group, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes, e.may_be);
+  const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
+  return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes, e.may_be);
 }
 
 // Events by the first that is like them: asynchronous accesses of one nature that the same threads know of.

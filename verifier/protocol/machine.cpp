@@ -12,7 +12,8 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 5'000'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 10'000'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps_of_a_run = 100'000;  // from choice to choice, where there is no launch
 constexpr int most_sought = 2;        // examples, in vain
 constexpr std::size_t most_told = 3;  // parameters of an example
 
@@ -159,6 +160,8 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
     if (++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
+    if (steps_ - run_from_ > most_steps_of_a_run && program_.shape.parameters.empty())
+      throw Unfollowed{"where a loop ends", &t.op};
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
@@ -334,6 +337,7 @@ bool Machine::chooses(const State& s) {
 
 Stop Machine::run(State& s) {
   state_ = &s;
+  run_from_ = steps_;
   try {
     for (bool moved = true; moved;) {
       moved = false;

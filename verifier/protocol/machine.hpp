@@ -95,6 +95,8 @@ class Machine {
   void begin_again(bool is_last) { again_ = false, is_settled_ = is_last, steps_ = 0, participants_ = found_; }
   const std::vector<Breach>& breaches() const { return breaches_; }
   std::uint64_t steps() const { return steps_; }
+  /// Counts work as steps. False where there have been too many.
+  bool spend(std::uint64_t steps) { return (steps_ += steps) <= enough_steps(); }
 
  private:
   // What one operation is executed with.
@@ -268,7 +270,7 @@ class Machine {
   std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> made_{};  // by operation, lanes, warp and operands
   std::map<flow::TermId, std::uint32_t> parameters_{};                                 // by their addresses
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, run_from_ = 0;
   TileJudge tiles_{};
   int sought_in_vain_ = 0;  // examples
   bool is_guess_ = false;   // what is being judged may not happen
