@@ -12,7 +12,6 @@ namespace kiln::verifier::protocol {
 namespace {
 
 constexpr int most_passes = 24;
-constexpr std::size_t key_bytes_a_step = 32;  // words that grow in a loop make keys that do
 
 // What follows is not known. Where nobody may come here, another way to a like state may be open still.
 void give_up(Explored& out, bool is_doubtful, std::string why, const ir::Operation* where) {
@@ -120,9 +119,7 @@ void go_all_ways(Machine& machine, const Program& program, std::uint64_t most_st
     if (!out.incomplete.empty() || out.deadlock) return;
     if (stop.kind == Stop::Kind::choice) {
       forget(*s, program, machine);
-      const std::string name = key(*s, program, machine);
-      if (!machine.spend(name.size() / key_bytes_a_step)) return give_up(out, false, "too many ways to go", stop.operation);
-      if (known.keep(name, *s, stop.choice) == Known::Is::new_one)
+      if (known.keep(key(*s, program, machine), *s, stop.choice) == Known::Is::new_one)
         open.add(*s, machine, stop.choice);
     }
     if (!open.is_empty()) continue;

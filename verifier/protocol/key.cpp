@@ -8,6 +8,7 @@
 namespace kiln::verifier::protocol {
 namespace {
 
+constexpr std::uint64_t words_a_step = 8;
 constexpr std::uint64_t far = std::uint64_t{1} << 40;  // keeps distances positive
 
 // Registers, counters by how far they are from the least that is known of what they are compared with where that has no
@@ -175,6 +176,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
   for (const Event& e : s.events)
     out.put(std::uint64_t(e.operation ? program.code.index(*e.operation) + 1 : 0)), out.put(e.cta), out.put(e.warp),
         out.put(e.lanes);
+  machine.spend(words.naming().work() / words_a_step);  // words that grow in a loop take time here
   return out.take();
 }
 

@@ -95,8 +95,8 @@ class Machine {
   void begin_again(bool is_last) { again_ = false, is_settled_ = is_last, steps_ = 0, participants_ = found_; }
   const std::vector<Breach>& breaches() const { return breaches_; }
   std::uint64_t steps() const { return steps_; }
-  /// Counts work as steps. False where there have been too many.
-  bool spend(std::uint64_t steps) { return (steps_ += steps) <= enough_steps(); }
+  /// Counts work as steps, of which a run may take so many.
+  void spend(std::uint64_t steps) { steps_ += steps; }
 
  private:
   // What one operation is executed with.

@@ -28,6 +28,8 @@ class Naming {
   void put(Writer&, flow::TermId);
   /// The predicate or word is about a counter's place that all counters have left behind: nobody asks for it again.
   bool is_past(flow::TermId);
+  /// Words that have been looked into.
+  std::uint64_t work() const { return plain_.size() + past_.size(); }
 
  private:
   std::optional<Assumptions::Place> place(flow::TermId) const;
