@@ -223,8 +223,9 @@ void lint_banks(const Facts& facts, std::uint32_t i) {
   const ir::Operation& op = facts.code.operations[i];
   const bool loads = op.opcode == Opcode::ld;
   if ((!loads && op.opcode != Opcode::st) || !isa::is_shared(op.modifiers.space()) || !facts.is_formed(op)) return;
+  if (!facts.uniformity.is_exact(i)) return;
   const auto relative = facts.uniformity.relative(op.arg(loads ? 1 : 0));
-  if (!relative || !facts.uniformity.is_exact(i)) return;
+  if (!relative) return;
   const std::uint32_t bytes =
       std::uint32_t(isa::bits(op.modifiers.type()) / 8 * isa::vector_width(op.modifiers.vector));
   const flow::ThreadSet who = facts.uniformity.threads_at(i);

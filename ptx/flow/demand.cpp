@@ -32,6 +32,12 @@ Demands::Demands(const ir::Code& code, const Definitions& definitions, const Kno
   for (const ir::Argument* a : wanted.arguments) want(*a, everything);
   for (const ir::Argument* a : wanted.parities) want(*a, parity);
   for (const ir::RegisterId r : wanted.registers) want(r, everything);
+  settle();
+  for (const ir::Argument* a : wanted.rough) want_roughly(*a);
+  settle();
+}
+
+void Demands::settle() {
   while (!work_.empty()) {
     const ir::RegisterId r = work_.back();
     work_.pop_back();
@@ -45,10 +51,11 @@ bool Demands::matters(std::uint32_t operation) const {
 }
 
 void Demands::want(ir::RegisterId r, Demand d) {
+  const bool was_rough = rough_.erase(r) > 0;
   const Demand old = demands_[r];
   Demand now{old.bits | d.bits, old.compared || d.compared, std::lcm(old.modulus, d.modulus), old.made || d.made};
   if (now.modulus > largest_modulus) now.bits = ~std::uint64_t{0}, now.modulus = 1;
-  if (now == old) return;
+  if (now == old && !was_rough) return;
   demands_[r] = now;
   work_.push_back(r);
 }
@@ -64,6 +71,31 @@ void Demands::want(const ir::Argument& a, Demand d) {
       return;
     default: return;
   }
+}
+
+void Demands::want_roughly(const ir::Argument& a) {
+  if (a.kind == Kind::address)
+    for (const ir::Argument& part : code_->components(a)) want_roughly(part);
+  else if (a.kind != Kind::reg || !want_all_but_small(a.id))
+    want(a, everything);
+}
+
+// A sum with a small addend, or with a sum that has one. What is wanted for something else too is wanted as it is.
+bool Demands::want_all_but_small(ir::RegisterId r) {
+  if (rough_.contains(r)) return true;
+  const auto writers = definitions_->writers(r);
+  if (demands_[r].counts() || writers.size() != 1) return false;
+  const ir::Operation& op = code_->operations[writers.front()];
+  if (op.opcode != Opcode::add || op.guard || isa::is_floating(op.modifiers.type())) return false;
+  for (const std::size_t i : {1, 2}) {
+    const Bits part = known_->of(op.arg(i), 64);
+    const bool is_small = !part.value() && part.largest() <= most_small;
+    if (op.arg(i).kind != Kind::reg || !(is_small || want_all_but_small(op.arg(i).id))) continue;
+    want(op.arg(3 - i), everything);
+    demands_[r] = everything;
+    return rough_.insert(r).second;
+  }
+  return false;
 }
 
 void Demands::want_all(const ir::Operation& op, std::size_t first, Demand d) {

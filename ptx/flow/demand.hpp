@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "ptx/flow/bits.hpp"
@@ -34,20 +35,27 @@ class Demands {
   /// What is of interest for itself, in all bits; of parities the lowest one alone.
   struct Wanted {
     std::vector<const ir::Argument*> arguments{}, parities{};
+    std::vector<const ir::Argument*> rough{};  // addresses of which a small addend does not matter
     std::vector<ir::RegisterId> registers{};
   };
+  static constexpr std::uint64_t most_small = 3;
   /// Appends what of an operation is of interest.
   using Roots = std::function<void(const ir::Operation&, Wanted&)>;
 
   Demands(const ir::Code&, const Definitions&, const KnownBits&, const Roots&);
 
   Demand of(ir::RegisterId r) const { return demands_[r]; }
+  /// It is a sum of which something small is in nobody's interest.
+  bool is_rough(ir::RegisterId r) const { return rough_.contains(r); }
   /// The operation writes a register that matters.
   bool matters(std::uint32_t operation) const;
 
  private:
   void want(const ir::Argument&, Demand);
   void want(ir::RegisterId, Demand);
+  void settle();
+  void want_roughly(const ir::Argument&);
+  bool want_all_but_small(ir::RegisterId);
   void want_operands(const ir::Operation&, Demand result);
   void want_all(const ir::Operation&, std::size_t first, Demand);
   bool want_through_number(const ir::Operation&, Demand result);
@@ -59,6 +67,7 @@ class Demands {
   const KnownBits* known_;
   std::vector<Demand> demands_;
   std::vector<ir::RegisterId> work_{};
+  std::set<ir::RegisterId> rough_{};
   bool wants_carries_ = false;
 };
 

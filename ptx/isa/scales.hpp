@@ -82,9 +82,9 @@ struct ScaleCell {
   constexpr bool operator==(const ScaleCell&) const = default;
 };
 
-inline constexpr int scales_per_cell = 4;
+inline constexpr int scales_per_cell = 4, scale_column_rows = 32;
 constexpr ScaleCell scale_cell(int row, int k = 0, int group_columns = 0) {
-  return {row % 32, row / 32 + k / scales_per_cell * group_columns, k % scales_per_cell};
+  return {row % scale_column_rows, row / scale_column_rows + k / scales_per_cell * group_columns, k % scales_per_cell};
 }
 
 /// Which operand's scales: A's belong to rows, B's to columns.
@@ -106,7 +106,7 @@ constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
 
 /// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
 /// to a column. Scales that run past the first cell (K = 96) lie behind a whole group of rows and are not counted.
-constexpr int scale_columns(int extent) { return (extent + 31) / 32; }
+constexpr int scale_columns(int extent) { return (extent + scale_column_rows - 1) / scale_column_rows; }
 
 /// Columns from one group of four scales to the next, as the scales of a whole tile are laid out: B's are padded to 128
 /// rows, except where halves of N lie in halves of the lanes.

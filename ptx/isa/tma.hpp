@@ -52,9 +52,12 @@ inline constexpr int im2col_row_pixels = 128;
 /// Whether a map that walks rows may have the swizzle. CUDA driver API "cuTensorMapEncodeIm2colWide".
 constexpr bool walks_rows(Swizzle s) { return s == Swizzle::b64 || s == Swizzle::b128 || s == Swizzle::b128_atom32; }
 
-/// The driver's type for elements of a PTX type; sub-byte types have several and are chosen by name elsewhere.
-constexpr std::optional<TensorMapType> tensor_map_type(ScalarType t) {
+/// The driver's type for elements of a PTX type. `padded`: 4-bit elements of which 16 take 16 bytes of shared memory;
+/// 6-bit elements have no other form.
+constexpr std::optional<TensorMapType> tensor_map_type(ScalarType t, bool padded = false) {
   switch (t) {
+    case ScalarType::e2m1: return padded ? TensorMapType::u4_align16 : TensorMapType::u4_align8;
+    case ScalarType::e2m3: case ScalarType::e3m2: return TensorMapType::u6_align16;
     case ScalarType::u8: case ScalarType::s8: case ScalarType::b8: case ScalarType::e4m3: case ScalarType::e5m2:
       return TensorMapType::uint8;
     case ScalarType::u16: case ScalarType::s16: case ScalarType::b16: return TensorMapType::uint16;

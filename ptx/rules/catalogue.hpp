@@ -12,8 +12,9 @@ namespace kiln::rules {
 
 /// Who can find the rule broken: the DSL's types, the verifier on PTX text, the kernel builder, or whoever has a launch
 /// contract (`launch`: the verifier's check_contract and the DSL's types; `contract`: check_contract alone), or the
-/// simulator on the path that it executes (`run`), or `kiln check --lint` from what ptxas says (`ptxas`).
-enum class Seen : std::uint8_t { both, ptx, types, build, launch, contract, run, ptxas };
+/// simulator on the path that it executes (`run`), or `kiln check --lint` from what exploring finds without an instruction
+/// (`explore`) or from what ptxas says (`ptxas`).
+enum class Seen : std::uint8_t { both, ptx, types, build, launch, contract, run, explore, ptxas };
 
 struct RuleInfo {
   Rule rule;

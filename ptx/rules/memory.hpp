@@ -28,7 +28,7 @@ constexpr Verdict shared_remote(std::uint32_t owner, std::uint32_t rank) {
 
 /// What says a memory order: arrivals at an mbarrier, waits for one, changes of its transaction count, arrivals and waits
 /// at the cluster's barrier, fences.
-enum class Ordered : std::uint8_t { arrival, wait, transaction, cluster_arrival, cluster_wait, fence };
+enum class Ordered : std::uint8_t { arrival, wait, transaction, cluster_arrival, cluster_wait, fence, atomic, load, store };
 
 /// The order that it says, and for whom; the cluster's barrier has no scope to say.
 constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope) {
@@ -43,6 +43,9 @@ constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope)
     case Ordered::cluster_arrival: fits = bare && (relaxed || release); break;
     case Ordered::cluster_wait: fits = bare && acquire; break;
     case Ordered::fence: fits = !bare && !relaxed; break;
+    case Ordered::atomic: fits = !bare && s != Semantics::sc; break;
+    case Ordered::load: fits = !bare && (relaxed || acquire); break;
+    case Ordered::store: fits = !bare && (relaxed || release); break;
   }
   return fits ? legal : breaks(Rule::memory_order, int(s));
 }

@@ -21,6 +21,9 @@ constexpr Verdict proxy_fence_read(bool fenced) { return fenced ? legal : breaks
 /// A change of a tensor map before its use.
 constexpr Verdict tensormap_fence(bool fenced) { return fenced ? legal : breaks(Rule::tensormap_fence); }
 /// Whoever uses an mbarrier, and its mbarrier.init.
+/// `changes`: something is found wrong without the fence.
+constexpr Verdict fence_needed(bool changes) { return changes ? legal : breaks(Rule::fence_redundant); }
+
 constexpr Verdict mbarrier_init_order(bool known) { return known ? legal : breaks(Rule::mbarrier_init_order); }
 constexpr Verdict mbarrier_init_fence(bool published) { return published ? legal : breaks(Rule::mbarrier_init_fence); }
 /// `phases` that have completed since a thread began to wait for the first of them.

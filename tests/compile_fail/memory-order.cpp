@@ -13,5 +13,5 @@ constexpr auto order = release_cta;
 #endif
 void body(Thread t, Mbarrier b) { t.mbarrier_arrive(b, 1, order); }
 
-// CHECK-DAG: error: {{.*}}arrivals are release or relaxed, waits acquire or relaxed, at cta or cluster scope; fences are anything but relaxed; the cluster's barrier says no scope [memory-order]
+// CHECK-DAG: error: {{.*}}arrivals are release or relaxed, waits acquire or relaxed, at cta or cluster scope; so are stores and loads, and atom is also acq_rel, at any scope; fences are anything but relaxed; the cluster's barrier says no scope [memory-order]
 // CHECK-DAG: memory-order.cpp:14:

@@ -16,6 +16,7 @@
 #include "tools/command/read_source.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/explore.hpp"
+#include "verifier/redundant_fences.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {
@@ -81,7 +82,11 @@ diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
   if (a.lint && !sink.has_errors()) lint(module, sink, a.launch.empty() ? nullptr : &contract);
   // What follows from a mistake that is known is no news.
-  if (!a.quick && !sink.has_errors()) verifier::explore(module, sink, a.launch.empty() ? nullptr : &contract);
+  if (!a.quick && !sink.has_errors()) {
+    const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
+    verifier::explore(module, sink, launch);
+    if (a.lint) verifier::check_redundant_fences(module, sink, launch);
+  }
   if (a.launch.empty()) return sink;
   try {
     harness::check_fits(module, contract);
@@ -137,7 +142,7 @@ void add_check(const Builder& builder) {
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
       ->type_name("L.json");
-  sub->add_flag("--lint", a->lint, "notes on what is legal but costs: registers, occupancy, unused memory, scopes");
+  sub->add_flag("--lint", a->lint, "notes on what is legal but costs: registers, occupancy, unused memory, scopes, fences");
   sub->add_flag("--fix", a->fix,
                 "put in the waits and fences that findings ask for, in place; the text of - goes to stdout");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")

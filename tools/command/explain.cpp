@@ -35,6 +35,7 @@ std::string_view spelling(rules::Seen seen) {
     case rules::Seen::launch: return "`kiln check --launch`, `kiln sim` and the DSL's types";
     case rules::Seen::contract: return "`kiln check --launch` and `kiln sim`";
     case rules::Seen::run: return "the simulator, on the path that it executes";
+    case rules::Seen::explore: return "`kiln check --lint`, from what exploring finds without it";
     case rules::Seen::ptxas: return "`kiln check --lint`, from what ptxas says";
   }
   return "";

@@ -65,7 +65,9 @@ Json comparison_json(const harness::Comparison& c) {
     case Kind::gemm: j["gemm"] = {{"a", e.a}, {"b", e.b}}; break;
     case Kind::copy: j["copy"] = e.a; break;
     case Kind::attention: j["attention"] = {{"q", e.a}, {"k", e.b}, {"v", e.c}}; break;
+    case Kind::convolution: j["convolution"] = {{"weights", e.a}, {"inputs", e.b}, {"sequence", e.sequence}}; break;
     case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+    case Kind::absmax: j["absmax"] = {{"a", e.a}, {"b", e.b}, {"block", e.block}}; break;
   }
   j.update({{"pass", c.pass},
             {"elements", c.elements},

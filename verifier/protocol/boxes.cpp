@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/isa/tensor_map.hpp"
+
 namespace kiln::verifier::protocol {
 namespace {
 
@@ -31,6 +33,23 @@ u32 rows_of(const launch::TensorMap& m, TensorMode mode) {
   return rows;
 }
 
+using Field = isa::TensorMapField;
+using Replaced = std::map<std::pair<Field, int>, std::int64_t>;
+
+// What tensormap.replace writes, where a box hangs on it. False where that is no number, or another one elsewhere.
+bool note_field(const ir::Operation& op, Replaced& fields) {
+  for (const Field f : {Field::rank, Field::box_dim, Field::element_stride, Field::elemtype, Field::swizzle_mode,
+                        Field::swizzle_atomicity}) {
+    if (op.modifiers.others.empty() || op.modifiers.others.front() != isa::spelling(f)) continue;
+    const std::size_t at = isa::has_ordinal(f) ? 2 : 1;
+    const ir::Argument& value = op.arg(at);
+    if (f == Field::swizzle_atomicity || value.kind != ir::Argument::Kind::immediate) return false;
+    const int dimension = isa::has_ordinal(f) ? int(op.arg(1).value) : 0;
+    return fields.try_emplace({f, dimension}, value.value).first->second == value.value;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Box> box_of(const launch::TensorMap& m, TensorMode mode, int rank) {
@@ -52,8 +71,38 @@ std::optional<Box> box_of(const launch::TensorMap& m, TensorMode mode, int rank)
   return box;
 }
 
-std::optional<Box> box_of(const Facts& facts, const GivenMaps& maps, const ir::Operation& op,
-                          const ir::Argument& tensor) {
+bool may_be_made(const Facts& facts, const ir::Argument& tensor) {
+  const flow::Origin from = facts.origins.of(tensor);
+  return !from.is(flow::Origin::Base::symbol) || !facts.code.symbols[from.id].is_parameter;
+}
+
+std::optional<launch::TensorMap> made_map(const ir::Code& code) {
+  Replaced fields;
+  for (const ir::Operation& op : code.operations)
+    if (op.opcode == isa::Opcode::tensormap_replace && !note_field(op, fields)) return std::nullopt;
+  const auto value = [&](Field f, int dimension = 0) {
+    const auto found = fields.find({f, dimension});
+    return found == fields.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto rank = value(Field::rank), type = value(Field::elemtype), swizzle = value(Field::swizzle_mode);
+  if (!rank || !type || !swizzle || *rank < 0 || *rank >= isa::tma_max_rank) return std::nullopt;
+  if (!isa::element_type(*type) || !isa::swizzle_mode(*swizzle)) return std::nullopt;
+  launch::TensorMap m;
+  m.rank = int(*rank) + 1;  // counted from zero
+  m.dtype = *isa::element_type(*type);
+  m.swizzle = *isa::swizzle_mode(*swizzle);
+  for (int d = 0; d < m.rank; ++d) {
+    const auto box = value(Field::box_dim, d);
+    if (!box || value(Field::element_stride, d) != 1) return std::nullopt;
+    m.box[std::size_t(d)] = u32(*box);
+  }
+  return m;
+}
+
+std::optional<Box> box_of(const Facts& facts, const GivenMaps& maps, const std::optional<launch::TensorMap>& made,
+                          const ir::Operation& op, const ir::Argument& tensor) {
+  if (made && may_be_made(facts, tensor))
+    return box_of(*made, op.modifiers.tensor_mode, isa::dimensions(op.modifiers.dims));
   const flow::Origin from = facts.origins.of(tensor);
   if (!from.is(flow::Origin::Base::symbol) || !from.exact()) return std::nullopt;
   const ir::Symbol& symbol = facts.code.symbols[from.id];

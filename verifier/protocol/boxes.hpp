@@ -27,8 +27,16 @@ struct Box {
 /// two do not fit.
 std::optional<Box> box_of(const launch::TensorMap&, isa::TensorMode, int rank);
 
-/// The box of a tensor copy or reduction, `tensor` being its operand; nothing where its map is not a parameter that
-/// the launch gives.
-std::optional<Box> box_of(const Facts&, const GivenMaps&, const ir::Operation&, const ir::Argument& tensor);
+/// Whether a tensor copy's map may be one that the kernel has made: those in parameters are the host's.
+bool may_be_made(const Facts&, const ir::Argument& tensor);
+
+/// What all tensor maps that a kernel makes with tensormap.replace have in common; nothing unless all that a box hangs
+/// on is replaced, by the same numbers everywhere.
+std::optional<launch::TensorMap> made_map(const ir::Code&);
+
+/// The box of a tensor copy or reduction, `tensor` being its operand; nothing where its map is neither a parameter that
+/// the launch gives nor one of those that the kernel makes, which are `made`.
+std::optional<Box> box_of(const Facts&, const GivenMaps&, const std::optional<launch::TensorMap>& made,
+                          const ir::Operation&, const ir::Argument& tensor);
 
 }  // namespace kiln::verifier::protocol

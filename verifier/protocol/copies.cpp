@@ -19,6 +19,10 @@ bool is_tensor(Opcode op) { return op == Opcode::cp_async_bulk_tensor || op == O
 
 }  // namespace
 
+std::optional<Box> Machine::box_at(const Turn& t, const ir::Argument& tensor) const {
+  return box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor);
+}
+
 // Into shared memory: a destination in each CTA of the mask, and an mbarrier there.
 void Machine::copy_in(Turn& t, int lane) {
   const isa::Modifiers& m = t.op.modifiers;
@@ -26,7 +30,7 @@ void Machine::copy_in(Turn& t, int lane) {
   const std::size_t signal = tensor ? 2 : 3;
   const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cluster);
   const auto barrier = place(t, t.op.arg(signal), lane, isa::Space::shared_cluster);
-  const auto box = tensor ? box_of(program_.facts, program_.shape.maps, t.op, t.op.arg(1)) : std::nullopt;
+  const auto box = tensor ? box_at(t, t.op.arg(1)) : std::nullopt;
   const std::uint32_t bytes = box      ? box->shared_bytes
                               : tensor ? looked_at
                                        : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
@@ -79,7 +83,7 @@ void Machine::request(Turn& t, int lane) {
 void Machine::copy_out(Turn& t, int lane) {
   const auto from = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
   const bool tensor = is_tensor(t.op.opcode);
-  const auto box = tensor ? box_of(program_.facts, program_.shape.maps, t.op, t.op.arg(0)) : std::nullopt;
+  const auto box = tensor ? box_at(t, t.op.arg(0)) : std::nullopt;
   const std::uint32_t bytes = box      ? box->shared_bytes
                               : tensor ? looked_at
                                        : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
@@ -173,6 +177,7 @@ Machine::Status Machine::copy(Turn& t) {
     case Opcode::cp_async_bulk_tensor:
     case Opcode::cp_reduce_async_bulk:
     case Opcode::cp_reduce_async_bulk_tensor:
+      if (is_tensor(t.op.opcode)) judge_map(t, t.op.arg(isa::is_shared(m.spaces[0]) ? 1 : 0));
       for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
         const int l = std::countr_zero(lanes);
         const bool signals = m.completion == isa::Completion::mbarrier;
@@ -204,6 +209,8 @@ Machine::Status Machine::copy(Turn& t) {
     case Opcode::cp_async_mbarrier_arrive: arrive_behind_copies(t); return Status::next;
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return Status::next;
+    case Opcode::tensormap_replace: edit_map(t); return Status::next;
+    case Opcode::tensormap_cp_fenceproxy: return copy_map(t);
     default: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
   }
 }

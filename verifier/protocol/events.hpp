@@ -59,7 +59,7 @@ class EventSet {
 /// in time whether or not it may be relied on: the end of a copy comes behind all that came before its issue. Then what
 /// relaxed operations hand on too: initialisations that were published and CTAs that have started, and what somebody
 /// had seen who met others at a relaxed cluster barrier. `tensor`: what of it tcgen05.fence has put in order for
-/// operations on tensor memory.
+/// operations on tensor memory. `maps`: tensor maps that were published and then acquired.
 struct Clock {
   EventSet seen{};
   EventSet fenced{};
@@ -67,15 +67,16 @@ struct Clock {
   EventSet published{};
   EventSet met{};
   EventSet tensor{};
+  EventSet maps{};
   EventSet handed{};  // what lies before a fence that releases: a relaxed operation behind it hands that on
 
   void join(const Clock& o) {
     seen.join(o.seen), fenced.join(o.fenced), before.join(o.before), published.join(o.published), met.join(o.met);
-    tensor.join(o.tensor), handed.join(o.handed);
+    tensor.join(o.tensor), maps.join(o.maps), handed.join(o.handed);
   }
   void meet(const Clock& o) {
     seen.meet(o.seen), fenced.meet(o.fenced), before.meet(o.before), published.meet(o.published), met.meet(o.met);
-    tensor.meet(o.tensor), handed.meet(o.handed);
+    tensor.meet(o.tensor), maps.meet(o.maps), handed.meet(o.handed);
   }
   /// What is left of it where nothing is released but by a fence.
   Clock relaxed() const {
@@ -91,7 +92,7 @@ struct Clock {
 /// Calls f(EventSet&) for each set of a clock.
 template <class C, class F>
 void each_set_of(C& c, F f) {
-  f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.handed);
+  f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.maps), f(c.handed);
 }
 
 }  // namespace kiln::verifier::protocol

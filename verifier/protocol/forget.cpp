@@ -26,7 +26,8 @@ void each_memory(State& s, F f) {
 template <class F>
 void each_reference(State& s, F f) {
   for (Cta& cta : s.ctas) {
-    f(cta.started);
+    f(cta.started), f(cta.acquired_maps);
+    for (auto& [where, e] : cta.published_maps) f(e);
     for (auto& [id, b] : cta.barriers)
       for (std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
         for (EventId& e : *list) f(e);
@@ -37,16 +38,30 @@ void each_reference(State& s, F f) {
   }
 }
 
-// The same and those that a memory refers to.
+// Calls f(EventId&) for each event that a memory refers to.
 template <class F>
-void each_holder(State& s, F f) {
+void each_touch(State& s, F f) {
   each_memory(s, [&](Intervals& m) {
-    for (auto& [at, cell] : m) {
-      for (Toucher& e : cell.writers) f(e.event);
-      for (Toucher& e : cell.readers) f(e.event);
-    }
+    for (auto& [at, cell] : m)
+      for (std::vector<Toucher>* list : {&cell.writers, &cell.readers})
+        for (Toucher& t : *list) f(t.event);
   });
-  each_reference(s, f);
+}
+
+// Calls f(EventId&) for each load that has not come to its end.
+template <class F>
+void each_load(State& s, F f) {
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps)
+      for (PendingLoad& p : w.loads) f(p.event);
+}
+
+// Calls f(EventId&) for each event of which a warp knows parts.
+template <class F>
+void each_part(State& s, F f) {
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps)
+      for (Part& p : w.parts) f(p.event);
 }
 
 // Calls f(Clock&) for what each group of threads knows and each barrier hands on.
@@ -81,19 +96,52 @@ void each_set(State& s, F f) {
   }
 }
 
-// What is assumed of words out of memory that nobody holds any more hangs on nothing else.
+// Nobody reads any more what the launch gives.
+bool have_parameters(const State& s, const Program& program) {
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments)
+        if (f.at < program.behind_parameters()) return false;
+  return true;
+}
+
+// Nobody compares any more with a bound that is gone.
+void forget_bounds(State& s, const std::set<flow::TermId>& bounds) {
+  for (const flow::TermId bound : bounds) {
+    s.closed.erase(bound);
+    for (Cta& cta : s.ctas)
+      for (Warp& w : cta.warps)
+        for (Fragment& f : w.fragments) f.rounds.erase(bound);
+  }
+}
+
+// What is assumed of words out of memory, and of those that the launch gives, hangs on nothing else when nobody holds
+// them any more: a loop that is over has had any count.
 void forget_words(State& s, const Program& program, Machine& machine) {
+  const bool all_loaded = have_parameters(s, program);
+  if (!machine.has_fresh() && !all_loaded) return;
   std::set<flow::TermId> held;
   each_word(s, program, machine, [&](flow::TermId t) {
     const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
     held.insert(pieces.begin(), pieces.end());
   });
-  const auto is_gone = [&](flow::TermId t) {
+  const auto all_pieces = [&](flow::TermId t, const auto& are) {
     const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
-    return std::all_of(pieces.begin(), pieces.end(), [&](flow::TermId piece) {
-      return !held.contains(piece) && (machine.is_fresh(piece) || !machine.evaluator().is_leaf(piece));
+    return std::all_of(pieces.begin(), pieces.end(), are);
+  };
+  const auto is_lost = [&](flow::TermId piece) {
+    return !held.contains(piece) && (all_loaded || machine.is_fresh(piece) || !machine.evaluator().is_leaf(piece));
+  };
+  const auto is_gone = [&](flow::TermId t) {
+    return all_pieces(t, [&](flow::TermId piece) {
+      const auto round = machine.round_of(piece);
+      return round ? all_pieces(round->bound, is_lost) : is_lost(piece);
     });
   };
+  std::set<flow::TermId> bounds;
+  for (const auto& [bound, closed] : s.closed)
+    if (is_gone(bound)) bounds.insert(bound);
+  forget_bounds(s, bounds);
   std::erase_if(s.domains, [&](const auto& d) { return is_gone(d.first); });
   std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
 }
@@ -108,55 +156,45 @@ void number_events(State& s) {
     number[e] = EventId(kept.size());
     kept.push_back(s.events[e]);
   };
-  each_holder(s, [&](EventId& e) { keep(e); });
-  for (Cta& cta : s.ctas) {
-    for (auto& [at, b] : cta.mbarriers) b.observers.each(keep);
-    for (Warp& w : cta.warps)
-      for (PendingLoad& p : w.loads) keep(p.event);
-  }
-  each_holder(s, [&](EventId& e) { e = number[e]; });
-  each_set(s, [&](EventSet& e) { e = e.renumbered(number); });
+  each_touch(s, keep), each_reference(s, keep);
   for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps) {
-      for (PendingLoad& p : w.loads) p.event = number[p.event];
-      std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; });
-      for (Part& p : w.parts) p.event = number[p.event];
-    }
+    for (auto& [at, b] : cta.mbarriers) b.observers.each(keep);
+  each_load(s, keep);
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps) std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; });
+  const auto renumber = [&](EventId& e) { e = number[e]; };
+  each_touch(s, renumber), each_reference(s, renumber), each_load(s, renumber), each_part(s, renumber);
+  each_set(s, [&](EventSet& e) { e = e.renumbered(number); });
   s.events = std::move(kept);
 }
 
 // Of what threads know, what rules may ask for: of phases whether they are over before; of accesses whether they are
 // over for whom; of an mbarrier's initialisation and of a CTA's start who has been told.
 void forget_knowledge(State& s) {
-  EventSet phases, accesses, fenced, tensor, published;
-  each_memory(s, [&](Intervals& m) {
-    for (const auto& [at, cell] : m)
-      for (const std::vector<Toucher>* list : {&cell.writers, &cell.readers})
-        for (const Toucher& t : *list) accesses.add(t.event);
-  });
+  EventSet phases, accesses, fenced, tensor, published, maps;
+  const auto ask = [&](EventId e) { accesses.add(e); };
+  each_touch(s, ask), each_load(s, ask), each_part(s, ask);
   for (Cta& cta : s.ctas) {
     published.add(cta.started);
+    ask(cta.acquired_maps);
+    for (const auto& [where, e] : cta.published_maps) maps.add(e);
     for (const auto& [id, b] : cta.barriers)
       for (const std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
-        for (const EventId e : *list) accesses.add(e);
+        for (const EventId e : *list) ask(e);
     for (const auto& [at, b] : cta.mbarriers) {
       phases.add(b.completed), phases.add(b.before), phases.join(b.observers);
       published.add(b.init);
-      for (const EventId e : b.users) accesses.add(e);
-    }
-    for (const Warp& w : cta.warps) {
-      for (const PendingLoad& p : w.loads) accesses.add(p.event);
-      for (const Part& p : w.parts) accesses.add(p.event);
+      for (const EventId e : b.users) ask(e);
     }
   }
   accesses.each([&](EventId e) {
     if (s.events[e].proxy == Proxy::tensor) tensor.add(e);
     if (s.events[e].proxy == Proxy::generic) fenced.add(e);
   });
-  accesses.join(published), fenced.join(published);
+  accesses.join(published), accesses.join(maps), fenced.join(published);
   each_clock(s, [&](Clock& c) {
     c.seen.meet(accesses), c.handed.meet(accesses), c.before.meet(phases), c.fenced.meet(fenced);
-    c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor);
+    c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
   });
   for (Cta& cta : s.ctas)
     for (Warp& w : cta.warps)
@@ -197,19 +235,16 @@ void tell_common(State& s) {
 auto nature(const Event& e) {
   const ir::Operation& op = *e.operation;
   const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
-  return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes, e.may_be);
+  return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes,
+                    e.may_be);
 }
 
 // Events by the first that is like them: asynchronous accesses of one nature that the same threads know of.
 std::vector<EventId> alike(State& s) {
   std::vector<bool> is_one(s.events.size(), true);  // of its kind
   for (EventId e = 1; e < s.events.size(); ++e) is_one[e] = s.events[e].proxy == Proxy::generic;
-  each_reference(s, [&](EventId e) { is_one[e] = true; });
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps) {
-      for (const PendingLoad& p : w.loads) is_one[p.event] = true;
-      for (const Part& p : w.parts) is_one[p.event] = true;
-    }
+  const auto keep = [&](EventId e) { is_one[e] = true; };
+  each_reference(s, keep), each_load(s, keep), each_part(s, keep);
   std::vector<EventId> kind(s.events.size());
   std::map<decltype(nature(s.events[0])), EventId> kinds;
   for (EventId e = 0; e < kind.size(); ++e)
@@ -281,7 +316,7 @@ void unite_alike(State& s) {
 
 void forget(State& s, const Program& program, Machine& machine) {
   machine.settle_rounds(s);
-  if (machine.has_fresh()) forget_words(s, program, machine);
+  forget_words(s, program, machine);
   number_events(s);
   forget_knowledge(s);
   tell_common(s);

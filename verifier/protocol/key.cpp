@@ -159,7 +159,9 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     out.put(cta.shared);
     for (const Intervals& block : cta.tensor) out.put(block);
     for (const auto& [at, a] : cta.allocations) out.put(at), out.put(a.columns);
-    out.put(cta.tiles);
+    out.put(cta.tiles), out.put(cta.acquired_maps);
+    for (const auto& [where, e] : cta.published_maps) out.put(where.first + 1), out.put(where.second), out.put(e);
+    out.put(0);
     for (const auto& [at, sum] : cta.sums) out.put(at), sum.each([&](std::uint64_t v) { out.put(v); });
     for (const auto& [at, stored] : cta.stored)
       for (const auto& [bytes, t] : stored) {

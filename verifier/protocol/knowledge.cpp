@@ -90,6 +90,13 @@ void Machine::tensor_fence(Warp& w, Mask lanes, bool is_before) {
   });
 }
 
+// Of what is published, what the lanes know of.
+void Machine::learn_map(Warp& w, Mask lanes, EventId published) {
+  for_groups(w, lanes, [&](Group& g) {
+    if (g.clock.seen.has(published)) g.clock.maps.add(published);
+  });
+}
+
 // Lanes that meet know the same from then on.
 void Machine::meet(Warp& w, Mask lanes) {
   const Clock all = released(w, lanes);

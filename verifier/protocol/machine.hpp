@@ -145,7 +145,8 @@ class Machine {
   // values.cpp: words
   void evaluate(Turn&);
   bool differs(const Turn&);
-  const std::vector<LaneTerms>* made_before(const Turn&, std::vector<LaneTerms>*& keep);
+  std::vector<LaneTerms>* made_before(const Turn&);
+  std::vector<LaneTerms> make(const Turn&, bool differ);
   bool evaluate_across(Turn&);
   void note_comparison(const Turn&);
   void write(Turn&, std::size_t result, const LaneTerms&);
@@ -155,7 +156,7 @@ class Machine {
   flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
   flow::TermId settled(const Turn&, flow::TermId);
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
-  flow::TermId fresh(const char* what, int width);
+  flow::TermId fresh(const char* what, int width, flow::Bits known = flow::Bits::unknown());
   flow::TermId named(const std::string&, int width, std::span<const flow::TermId> operands = {});
   std::uint64_t number(const Turn&, const ir::Argument&, int lane, int width, const char* what);
 
@@ -182,6 +183,7 @@ class Machine {
   static void fence(Warp&, Mask lanes);
   static void release_fence(Warp&, Mask lanes);
   static void tensor_fence(Warp&, Mask lanes, bool is_before);
+  static void learn_map(Warp&, Mask lanes, EventId published);
   static void meet(Warp&, Mask lanes);
   static bool all_have(const Turn&, EventSet Clock::*, EventId);
   static bool knows(const Turn& t, EventId e) { return all_have(t, &Clock::seen, e); }
@@ -208,8 +210,15 @@ class Machine {
   void arrive_behind_copies(Turn&);
   void request(Turn&, int lane);
   void copy_out(Turn&, int lane);
+  std::optional<Box> box_at(const Turn&, const ir::Argument& tensor) const;
   void wait_for_groups(Turn&);
   bool settle_copies(State&, bool may_copy);
+  // maps.cpp: tensor maps that the kernel makes
+  void edit_map(Turn&);
+  Status copy_map(Turn&);
+  static void publish_map(Turn&);
+  static void acquire_maps(Turn&);
+  void judge_map(Turn&, const ir::Argument& tensor);
   // operands.cpp
   std::optional<KnownOperand> known_operand(const Turn&, const MmaOperands&, bool is_a);
   EventId read_operand(Turn&, std::uint32_t cta, const ir::Argument& descriptor, const std::optional<KnownOperand>&);
@@ -238,6 +247,7 @@ class Machine {
   void deallocate(Turn&);
   void multiply(Turn&);
   void commit(Turn&);
+  flow::Bits tensor_address(const Turn&, const Footprint&);
   void touch_tensor(Turn&, EventId, std::uint32_t cta, const Footprint&);
   void move_data(Turn&);
   void consume_loads(Turn&);

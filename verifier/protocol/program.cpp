@@ -66,6 +66,9 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
     case Opcode::cp_async: return !is(0) && !is(2);
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return true;
+    case Opcode::tensormap_replace: return !is(0) || !isa::is_shared(op.modifiers.space());
+    case Opcode::tensormap_cp_fenceproxy: return is(0);
+    case Opcode::fence_proxy: return true;
     default: break;
   }
   if (const auto mma = mma_operands(op))
@@ -81,6 +84,7 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
   const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
                           op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
   const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
+  const auto mma = mma_operands(op);
   for (const ir::Argument& a : op.arguments) {
     const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
     const bool is_address = a.kind == ir::Argument::Kind::address;
@@ -89,7 +93,25 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
       out.parities.push_back(&a);
       continue;
     }
+    // Nobody writes scales but the queue that reads them: which of a few columns are read does not matter.
+    if (mma && (&a == mma->sfa || &a == mma->sfb)) {
+      out.rough.push_back(&a);
+      continue;
+    }
     if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on)) out.arguments.push_back(&a);
+  }
+}
+
+// Known to a run: no word of the launch's.
+bool is_fixed(ir::Special s) {
+  switch (s) {
+    case ir::Special::tid_x:
+    case ir::Special::tid_y:
+    case ir::Special::tid_z:
+    case ir::Special::laneid:
+    case ir::Special::cluster_ctarank:
+    case ir::Special::cluster_nctarank: return true;
+    default: return false;
   }
 }
 
@@ -137,6 +159,7 @@ Program::Program(const Facts& f, const Shape& given)
       hands_on_(handing_on(f)),
       demands(demanded()),
       shape(given),
+      made_map(protocol::made_map(f.code)),
       matters_(f.code.operations.size()) {
   measure();
   place_shared();
@@ -151,6 +174,7 @@ Program::Program(const Facts& f, const Shape& given)
   find_next();
   find_live();
   find_families();
+  find_parameters();
 }
 
 // What the protocol and the branches that are known to matter hang on.
@@ -309,12 +333,15 @@ void Program::find_questions() {
     flow::Demands::Wanted wanted;
     add_roots(op, hands_on_[i], wanted);
     wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
+    wanted.arguments.insert(wanted.arguments.end(), wanted.rough.begin(), wanted.rough.end());
+    const auto ask = [&](const ir::Argument& a) {
+      if (a.kind == ir::Argument::Kind::reg && !demands.is_rough(a.id)) questions_[i].push_back(a.id);
+    };
     for (const ir::Argument* a : wanted.arguments) {
       if (hands_on_[i] && a == &op.arg(1)) continue;
-      if (a->kind == ir::Argument::Kind::reg) questions_[i].push_back(a->id);
+      ask(*a);
       if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
-        for (const ir::Argument& part : code.components(*a))
-          if (part.kind == ir::Argument::Kind::reg) questions_[i].push_back(part.id);
+        for (const ir::Argument& part : code.components(*a)) ask(part);
     }
   }
 }
@@ -354,6 +381,22 @@ void Program::find_families() {
     for (const auto& [x, y] : {std::pair(&a, &b), std::pair(&b, &a)})
       if (is_kin(*x) && y->kind == ir::Argument::Kind::immediate)
         kin_[families_[x->id]].most = std::max(kin_[families_[x->id]].most, y->value);
+  }
+}
+
+void Program::find_parameters() {
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    const bool loads = op.opcode == Opcode::ld && !isa::is_shared(op.modifiers.space());
+    const bool reads = std::any_of(op.arguments.begin(), op.arguments.end(), [](const ir::Argument& a) {
+      return a.kind == ir::Argument::Kind::special && !is_fixed(ir::Special(a.id));
+    });
+    if (matters_[i] && (loads || reads)) behind_parameters_ = i + 1;
+  }
+  for (const flow::Edge& e : facts.cfg.edges) {
+    const bool comes_back = facts.cfg.blocks[e.from].last > behind_parameters_ &&
+                            facts.cfg.blocks[e.to].first < behind_parameters_;
+    if (comes_back) behind_parameters_ = std::uint32_t(code.operations.size());
   }
 }
 

@@ -45,6 +45,7 @@ class Program {
   std::uint32_t ctas = 1;  // of the cluster
   std::uint32_t cta[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   Shape shape{};
+  std::optional<launch::TensorMap> made_map{};  // what tensor maps that the kernel makes have in common
 
   /// Some operation waits, signals, or touches memory that threads share.
   bool synchronises() const;
@@ -58,6 +59,9 @@ class Program {
   std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
   /// The next operation, from this one on, that matters or leads elsewhere; `loads`: or reads what tcgen05.ld writes.
   std::uint32_t next(std::uint32_t operation, bool loads) const { return next_[loads][operation]; }
+  /// The first operation behind all of the slice that read what the launch gives, parameters and special registers;
+  /// past the last one where a loop may come back to one of them.
+  std::uint32_t behind_parameters() const { return behind_parameters_; }
   /// Registers of the slice that may be read from an operation on before they are written.
   const std::vector<ir::RegisterId>& live(std::uint32_t operation) const;
   /// Counters and their bounds: registers that are compared, made of each other by adding numbers or compared with each
@@ -83,11 +87,12 @@ class Program {
   void find_ways();
   void find_next();
   void find_live();
+  void find_parameters();
   void find_families();
   void find_questions();
   void step_back(std::uint32_t operation, std::vector<bool>& live) const;
 
-  std::uint32_t slots_ = 0;
+  std::uint32_t slots_ = 0, behind_parameters_ = 0;
   std::optional<std::uint32_t> shared_bytes_{};
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ptx/ir/code.hpp"
@@ -153,6 +154,9 @@ struct Cta {
   std::map<std::uint32_t, Allocation> allocations{};   // by first column
   std::uint32_t tiles = 0;                             // in shared memory: a TileSet
   std::map<std::uint32_t, tile::Accumulation> sums{};  // by the address of D
+  // Tensor maps in global memory: the latest release by operation and warp, and whether any was acquired.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, EventId> published_maps{};
+  EventId acquired_maps = 0;  // 0: none
 };
 
 /// What is taken for granted.

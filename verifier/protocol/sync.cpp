@@ -27,6 +27,8 @@ Machine::Status Machine::synchronise(Turn& t) {
     case Opcode::bar_warp_sync: return warp_barrier(t);
     case Opcode::fence_proxy:
     case Opcode::membar_proxy:
+      if (t.op.modifiers.proxy == isa::Proxy::tensormap_generic)
+        return t.op.modifiers.semantics == isa::Semantics::acquire ? acquire_maps(t) : publish_map(t), Status::next;
       if (isa::async_fence(t.op.modifiers).shared) fence(t.warp, t.lanes);
       return Status::next;
     case Opcode::fence_mbarrier_init: publish(t); return Status::next;

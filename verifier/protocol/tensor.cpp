@@ -61,10 +61,21 @@ void Machine::deallocate(Turn& t) {
   for (Intervals& block : peer.tensor) access(t, id, block, first, first + columns, t.lanes);
 }
 
+// Scales may begin in one of a few columns (Program leaves out what chooses it).
+flow::Bits Machine::tensor_address(const Turn& t, const Footprint& print) {
+  const flow::TermId word = read(t, *print.address, t.leader(), 32);
+  const flow::Bits bits = terms_.bits(word);
+  const bool is_scale = print.role == Footprint::Role::sfa || print.role == Footprint::Role::sfb;
+  if (is_scale && bits.largest() - bits.smallest() <= flow::Demands::most_small) return bits;
+  return flow::Bits::constant(number(t, *print.address, t.leader(), 32, "an address of tensor memory"));
+}
+
 void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footprint& print) {
-  const std::uint64_t address = number(t, *print.address, t.leader(), 32, "an address of tensor memory");
+  const flow::Bits place = tensor_address(t, print);
+  const std::uint64_t address = place.smallest();
   const auto first = std::uint32_t(address & column_mask) + std::uint32_t(print.columns.first);
-  const std::uint32_t end = first + std::uint32_t(print.columns.count);
+  const std::uint32_t end = first + std::uint32_t(print.columns.count) + std::uint32_t(place.largest() - address);
+  if (!place.value()) t.s.events[id].may_be = is_guess_ = true;  // of none of the columns is it known
   int from = 0, until = isa::tmem_lanes / tensor_block_lanes;
   if (print.role == Footprint::Role::data) {
     const int lane = int(address >> 16 & (isa::tmem_lanes - 1));
@@ -72,6 +83,7 @@ void Machine::touch_tensor(Turn& t, EventId id, std::uint32_t cta, const Footpri
     until = from + (print.half_lanes ? 1 : 2);
   }
   check_columns(t, cta, first, end);
+  is_guess_ = false;
   for (int block = from; block < until; ++block)
     access(t, id, t.s.ctas[cta].tensor[std::size_t(block)], first, end, t.lanes);
 }

@@ -49,9 +49,9 @@ TermId Machine::named(const std::string& name, int width, std::span<const TermId
   return terms_.atom(evaluator_.name(name), operands, width);
 }
 
-TermId Machine::fresh(const char* what, int width) {
+TermId Machine::fresh(const char* what, int width, flow::Bits known) {
   const TermId number[] = {terms_.constant(fresh_.size())};
-  const TermId t = named(what, width, number);
+  const TermId t = terms_.atom(evaluator_.name(what), number, width, known);
   fresh_.insert(t);
   return t;
 }
@@ -129,7 +129,8 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
     case Kind::reg: {
       const std::uint32_t slot = program_.slot(a.id);
       const TermId t0 = slot == Program::no_slot
-                            ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)))
+                            ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)),
+                                    program_.facts.known.of(a.id))
                             : words_.at(t.f.words[slot], lane);
       return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(settled(t, t0));
     }
@@ -329,18 +330,34 @@ bool Machine::differs(const Turn& t) {
          });
 }
 
-// By result, what an operation makes of numbers of which each lane has its own: the same each time.
-const std::vector<LaneTerms>* Machine::made_before(const Turn& t, std::vector<LaneTerms>*& keep) {
+// Where the words are that an operation makes, by result, of numbers of which each lane has its own, which are the same
+// each time: none so far the first time. Null where operands are not such numbers.
+std::vector<LaneTerms>* Machine::made_before(const Turn& t) {
   std::vector<std::uint32_t> from{t.at, t.lanes, t.cta_index, t.warp_index};
   for (const ir::RegisterId r : code_.read(t.op)) {
     const std::uint32_t slot = program_.slot(r);
     if (slot == Program::no_slot || !words_.is_constant(t.f.words[slot], terms_)) return nullptr;
     from.push_back(t.f.words[slot]);
   }
-  const auto [made, is_new] = made_.try_emplace(std::move(from));
-  if (!is_new) return &made->second;
-  keep = &made->second;
-  return nullptr;
+  return &made_[std::move(from)];
+}
+
+// By result, the words that an operation makes: once where no lanes differ, else lane by lane.
+std::vector<LaneTerms> Machine::make(const Turn& t, bool differ) {
+  std::vector<LaneTerms> out(program_.facts.definitions.written(t.at).size());
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = differ ? std::countr_zero(m) : t.leader();
+    Reader reader(*this, t, l);
+    const std::vector<TermId> results = evaluator_.results(t.at, reader);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (differ)
+        out[k][std::size_t(l)] = results[k];
+      else
+        out[k].fill(results[k]);
+    if (!differ) break;
+  }
+  if (differ) steps_ += lanes_per_warp / lanes_a_step;
+  return out;
 }
 
 // The words that an operation of the slice makes.
@@ -354,24 +371,11 @@ void Machine::evaluate(Turn& t) {
   if (t.op.opcode == Opcode::ld) return load_word(t);
   if (evaluate_across(t)) return;
   const bool differ = differs(t);
-  std::vector<LaneTerms>* keep = nullptr;
-  const std::vector<LaneTerms>* made = differ ? made_before(t, keep) : nullptr;
-  std::vector<LaneTerms> out(made ? 0 : written.size());
-  std::vector<TermId> results;
-  for (Mask m = made ? 0 : t.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
-    if (results.empty() || differ) {
-      Reader reader(*this, t, l);
-      results = evaluator_.results(t.at, reader);
-    }
-    for (std::size_t k = 0; k < written.size(); ++k) out[k][std::size_t(l)] = results[k];
-  }
-  if (differ && !made) steps_ += lanes_per_warp / lanes_a_step;
-  for (std::size_t k = 0; k < written.size(); ++k) {
-    if (!differ) out[k].fill(results[k]);
-    write(t, k, made ? (*made)[k] : out[k]);
-  }
-  if (keep) *keep = std::move(out);
+  std::vector<LaneTerms> here;
+  std::vector<LaneTerms>* known = differ ? made_before(t) : nullptr;
+  std::vector<LaneTerms>& out = known ? *known : here;
+  if (out.empty()) out = make(t, differ);
+  for (std::size_t k = 0; k < written.size(); ++k) write(t, k, out[k]);
 }
 
 }  // namespace kiln::verifier::protocol

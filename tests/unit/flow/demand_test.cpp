@@ -80,3 +80,25 @@ TEST_CASE("a product with a reciprocal that is not exact for every word is no di
   CHECK(s.of("%r1").modulus == 1);
   CHECK(s.of("%r1").bits != 0);
 }
+
+TEST_CASE("of a rough address the addend that is small does not matter, unless something else wants the sum") {
+  const std::string body = R"(ld.param.u32 %r7, [n]; and.b32 %r5, %r7, 2; mov.u32 %r1, bars; add.u32 %r2, %r1, %r5;
+    add.u32 %r3, %r2, 16; and.b32 %r6, %r7, 4; add.u32 %r4, %r1, %r6; ld.shared.u32 %r8, [%r3]; ld.shared.u32 %r9, [%r4];)";
+  const Analysed a(body);
+  const auto demands = [&](bool wants_sum) {
+    return flow::Demands(a.code, a.definitions, a.known, [&](const ir::Operation& op, flow::Demands::Wanted& out) {
+      if (op.opcode != isa::Opcode::ld || !isa::is_shared(op.modifiers.space())) return;
+      out.rough.push_back(&op.arg(1));
+      if (wants_sum) out.registers.push_back(a.reg("%r2"));
+    });
+  };
+  const flow::Demands rough = demands(false), exact = demands(true);
+  for (const char* r : {"%r1", "%r2", "%r3"}) CHECK(rough.of(a.reg(r)).bits == ~std::uint64_t{0});
+  CHECK_FALSE(rough.of(a.reg("%r5")).any());
+  CHECK(rough.is_rough(a.reg("%r2")));
+  CHECK(rough.is_rough(a.reg("%r3")));
+  CHECK(rough.of(a.reg("%r6")).any());  // up to 4 is not small
+  CHECK_FALSE(rough.is_rough(a.reg("%r4")));
+  CHECK(exact.of(a.reg("%r5")).any());
+  CHECK_FALSE(exact.is_rough(a.reg("%r3")));
+}

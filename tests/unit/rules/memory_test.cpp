@@ -46,12 +46,21 @@ TEST_CASE("memory-order: who says which order, and for whom") {
   CHECK(memory_order(Ordered::cluster_wait, Semantics::acquire, Scope::none).ok());
   for (Semantics order : {Semantics::sc, Semantics::acq_rel, Semantics::acquire, Semantics::release})
     CHECK(memory_order(Ordered::fence, order, Scope::gpu).ok());
+  for (Semantics order : {Semantics::relaxed, Semantics::acquire, Semantics::release, Semantics::acq_rel})
+    CHECK(memory_order(Ordered::atomic, order, Scope::gpu).ok());
+  for (Semantics order : {Semantics::relaxed, Semantics::acquire})
+    CHECK(memory_order(Ordered::load, order, Scope::sys).ok());
+  for (Semantics order : {Semantics::relaxed, Semantics::release})
+    CHECK(memory_order(Ordered::store, order, Scope::cluster).ok());
   const std::tuple<Ordered, Semantics, Scope> wrong[] = {
       {Ordered::arrival, Semantics::acquire, Scope::cta},         {Ordered::arrival, Semantics::release, Scope::gpu},
       {Ordered::wait, Semantics::release, Scope::cta},            {Ordered::wait, Semantics::acquire, Scope::sys},
       {Ordered::transaction, Semantics::release, Scope::cta},     {Ordered::cluster_arrival, Semantics::acquire, Scope::none},
       {Ordered::cluster_wait, Semantics::acquire, Scope::cluster}, {Ordered::cluster_wait, Semantics::release, Scope::none},
-      {Ordered::fence, Semantics::relaxed, Scope::cta},           {Ordered::fence, Semantics::release, Scope::none}};
+      {Ordered::fence, Semantics::relaxed, Scope::cta},           {Ordered::fence, Semantics::release, Scope::none},
+      {Ordered::atomic, Semantics::sc, Scope::gpu},               {Ordered::atomic, Semantics::relaxed, Scope::none},
+      {Ordered::load, Semantics::release, Scope::gpu},            {Ordered::load, Semantics::acquire, Scope::none},
+      {Ordered::store, Semantics::acquire, Scope::gpu},           {Ordered::store, Semantics::release, Scope::none}};
   for (auto [what, order, scope] : wrong) CHECK(is_broken(memory_order(what, order, scope), Rule::memory_order));
 }
 

@@ -85,3 +85,8 @@ TEST_CASE("mbarrier-lapped: one phase may pass while somebody waits for it, two 
   CHECK(mbarrier_lapped(1).ok());
   CHECK(is_broken(mbarrier_lapped(2), Rule::mbarrier_lapped, 1));
 }
+
+TEST_CASE("fence-redundant: a fence is needed when something is found without it") {
+  CHECK(fence_needed(true).ok());
+  CHECK(is_broken(fence_needed(false), Rule::fence_redundant));
+}

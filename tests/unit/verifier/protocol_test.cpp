@@ -28,6 +28,29 @@ TEST_CASE("so do those of kernels written by hand: rings, named barriers, scales
   }
 }
 
+// The hand-written kernel of block-scaled MMAs, with the scales of B at `columns` from the accumulator on, and two
+// columns later where the number of steps says so.
+std::string with_narrow_scales(int columns) {
+  std::string text = with(file("scaled"), ".reg .pred", ".reg .pred %p, %q, %e; .reg .b32 %half, %first, %moved;");
+  text = with(text, "add.u32 %sb, %tm, 68", "add.u32 %sb, %tm, 68; add.u32 %first, %tm, " + std::to_string(columns) +
+                                                "; and.b32 %half, %k_tiles, 2; add.u32 %moved, %first, %half;");
+  return with(with(text, "[%sb], %p", "[%moved], %p;"), "[%sb], 1", "[%moved], 1;");
+}
+
+TEST_CASE("scales that begin in one of a few columns are read from all of them, but from none for sure") {
+  const Protocol shared = protocol(with_narrow_scales(68));
+  CHECK_MESSAGE(shared.is_right(), shared.incomplete);
+  // Warps 0 to 3 write to a column that is read only if the scales begin later.
+  std::string stores = with_narrow_scales(72);
+  const std::string role = "role_store:";
+  stores.insert(stores.find(role + "\n") + role.size(), R"( shl.b32 %i, %warp, 21; add.u32 %at, %tm, %i;
+    add.u32 %at, %at, 74; tcgen05.st.sync.aligned.32x32b.x1.b32 [%at], {%i};
+    tcgen05.wait::st.sync.aligned;)");
+  const Protocol guess = protocol(stores);
+  CHECK(guess.broken.empty());
+  CHECK(guess.incomplete == "whether an access happens that would break a rule");
+}
+
 TEST_CASE("what nvcc makes of a loop over stages, unrolled and with its rest, holds for every trip count") {
   const auto bytes = harness::read_file(KILN_SOURCE_DIR "/tests/interop/gemm_block_scaled.ptx");
   const std::string both(bytes.begin(), bytes.end());
