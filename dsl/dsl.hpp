@@ -7,6 +7,8 @@
 #include "dsl/entry.hpp"
 #include "dsl/kernel.hpp"
 #include "dsl/launch.hpp"
+#include "dsl/made_map.hpp"
 #include "dsl/ring.hpp"
 #include "dsl/warp.hpp"
 #include "dsl/types.hpp"
+#include "dsl/zero_mask.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/operands.hpp"
+#include "ptx/isa/cache_policy.hpp"
 
 namespace kiln::dsl {
 
@@ -14,6 +15,10 @@ CpMask cp_mask(OperandOf<U32> byteMask) { return {{".cp_mask", sixteen_bits(byte
 CacheHint L2_cache_hint(OperandOf<U64> policy) {
   const Operand o = policy.value ? operand_of(policy) : Operand::bits(std::uint64_t(policy.constant));
   return {{".L2::cache_hint", o}};
+}
+
+CacheHint L2_cache_hint(isa::L2Eviction p) {
+  return {{".L2::cache_hint", Operand::bits(isa::pack({.primary = p}))}};
 }
 
 SuspendTimeHint suspend_time_hint(OperandOf<U32> nanoseconds) { return {{"", operand_of(nanoseconds)}}; }

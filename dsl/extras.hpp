@@ -26,6 +26,12 @@ Multicast multicast_cluster(OperandOf<U32> ctaMask);
 /// .L2::cache_hint: a cache policy, as createpolicy makes them.
 struct CacheHint : Extra {};
 CacheHint L2_cache_hint(OperandOf<U64> policy);
+/// The same with a policy by name, for all that is accessed: evict_first for what is used once, evict_last for what is
+/// to stay.
+CacheHint L2_cache_hint(isa::L2Eviction);
+inline constexpr isa::L2Eviction evict_unchanged = isa::L2Eviction::evict_unchanged,
+                                 evict_first = isa::L2Eviction::evict_first, evict_last = isa::L2Eviction::evict_last,
+                                 evict_normal = isa::L2Eviction::evict_normal;
 
 /// .cp_mask: of every 16 bytes those whose bit is set are copied.
 struct CpMask : Extra {};

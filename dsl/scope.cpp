@@ -102,6 +102,13 @@ void Scope::st_global_v4(const U64& address, const std::array<U32, 4>& values, H
   rec_->emit("st.global.v4.b32", {Operand::address(use(*rec_, address, at)), four(*rec_, values, at)}, at);
 }
 
+Registers<f32, 4> Scope::ld_global_v4_f32(const U64& address, Here at) {
+  std::vector<Operand> regs;
+  for (int i = 0; i < 4; ++i) regs.push_back(rec_->fresh(ScalarType::f32));
+  rec_->emit("ld.global.v4.f32", {Operand::vector(regs), Operand::address(use(*rec_, address, at))}, at);
+  return {*rec_, std::move(regs)};
+}
+
 F32 Scope::ld_global_f32(const U64& address, Here at) {
   const Operand value = rec_->fresh(ScalarType::f32);
   rec_->emit("ld.global.f32", {value, Operand::address(use(*rec_, address, at))}, at);

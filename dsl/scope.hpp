@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "dsl/cluster.hpp"
+#include "dsl/atomics.hpp"
 #include "dsl/memory.hpp"
 #include "dsl/registers.hpp"
 #include "dsl/schedule.hpp"
@@ -30,10 +30,10 @@ inline constexpr rules::Verdict body_verdict = rules::body_result(std::is_void_v
 ir::Operand elect_leader(Recorder& r, Here at);
 
 /// What every scope can do: control flow, state, waiting, and bare PTX.
-class Scope : public ClusterMember {
+class Scope : public Atomics {
  public:
   /// `converged`: whole warps execute this, and must find together again after a branch.
-  Scope(Recorder& r, RoleContext& role, bool converged) : ClusterMember(r, role), converged_(converged) {}
+  Scope(Recorder& r, RoleContext& role, bool converged) : Atomics(r, role), converged_(converged) {}
 
   /// Repeats the body for i = 0 ... trips - 1; zero trips are possible.
   template <class Body>
@@ -81,6 +81,7 @@ class Scope : public ClusterMember {
   void st_shared_v4(const U32& address, const std::array<U32, 4>& values, Here at = {});
   /// 16 bytes of global memory, at a multiple of 16.
   void st_global_v4(const U64& address, const std::array<U32, 4>& values, Here at = {});
+  Registers<f32, 4> ld_global_v4_f32(const U64& address, Here at = {});
   /// One number of global memory.
   F32 ld_global_f32(const U64& address, Here at = {});
   /// The index of this warp in its CTA, and of this thread.

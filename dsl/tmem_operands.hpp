@@ -41,6 +41,11 @@ struct ScaleFactors {
   int first = 0;
 
   U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
+  /// The same for an MMA whose first row has the scales of row `row` of these, a multiple of 32: as many have their
+  /// scales in one column.
+  ScaleFactors from_row(const U32& row, Here at = {}) const {
+    return {rec, apply("add", address(at), apply("div", row, isa::scale_column_rows, at), at).operand(), 0};
+  }
   /// Where one MMA finds its scales: a cell, and the byte of it to begin with.
   struct Place {
     U32 address;

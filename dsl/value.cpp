@@ -1,6 +1,7 @@
 #include "dsl/value.hpp"
 
 #include <bit>
+#include <utility>
 
 #include "ptx/diag/error.hpp"
 
@@ -158,26 +159,26 @@ Pred operator||(const Pred& a, const Pred& b) {
   return {r, r.pure(ScalarType::pred, "or.pred", {plain(r, a), plain(r, b)}, Here::nowhere())};
 }
 
+namespace {
+
+// selp takes its predicate as it is, not negated.
+Operand selected(ScalarType type, std::string_view mnemonic, const Pred& p, Operand a, Operand b, Here at) {
+  if (p.is_constant()) return p.constant() ? a : b;
+  Operand condition = use(p.recorder(), p, at);
+  if (std::exchange(condition.negated, false)) std::swap(a, b);
+  return p.recorder().pure(type, mnemonic, {std::move(a), std::move(b), std::move(condition)}, at);
+}
+
+}  // namespace
+
 U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b) {
   Recorder& r = p.recorder();
-  if (p.is_constant()) return {r, use(r, p.constant() ? a.input() : b.input())};
-  const bool swap = p.operand().negated;
-  Operand condition = p.operand();
-  condition.negated = false;
-  r.check_use(&p.recorder(), p.scope(), a.at);
-  return {r, r.pure(ScalarType::u32, "selp.b32",
-                    {use(r, swap ? b.input() : a.input()), use(r, swap ? a.input() : b.input()), condition}, a.at)};
+  return {r, selected(ScalarType::u32, "selp.b32", p, use(r, a.input()), use(r, b.input()), a.at)};
 }
 
 F32 select(const Pred& p, const F32& a, F32::Operand b) {
   Recorder& r = p.recorder();
-  const Operand x = use(r, a, b.at), y = real(r, b);
-  if (p.is_constant()) return {r, p.constant() ? x : y};
-  Operand condition = p.operand();
-  condition.negated = false;
-  r.check_use(&p.recorder(), p.scope(), b.at);
-  const bool swap = p.operand().negated;
-  return {r, r.pure(ScalarType::f32, "selp.f32", {swap ? y : x, swap ? x : y, condition}, b.at)};
+  return {r, selected(ScalarType::f32, "selp.f32", p, use(r, a, b.at), real(r, b), b.at)};
 }
 
 U64 widen(const U32& v, Here at) {

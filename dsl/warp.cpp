@@ -187,6 +187,13 @@ void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& r
   }, at);
 }
 
+void Warpgroup::store_one(const U64& address, const Operand& value, const Pred& there, int index, Here at) {
+  constexpr int bytes = 4;
+  const std::vector<Operand> operands{Operand::address(use(*rec_, address, at), index * bytes), value};
+  if (!there.is_constant()) rec_->emit_if(use(*rec_, there, at), false, "st.global.b32", operands, at);
+  else if (there.constant()) rec_->emit("st.global.b32", operands, at);
+}
+
 std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int registers, Here at) {
   std::vector<Operand> regs;
   for (int i = 0; i < registers; ++i) {

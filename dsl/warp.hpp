@@ -218,6 +218,13 @@ class Warpgroup : public WholeWarps {
     return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
   }
 
+  /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
+  template <RedOp op, auto... how, class T, int M, int N>
+  Reduced<T, N, LdState::pending> load_reduced(const Tmem<T, M, N>& from, Here at = {}) {
+    static_assert(M == 128 && T::bits == 32, "a thread holds a row of 32-bit sums when M is 128");
+    return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
+  }
+
   /// Writes this thread's row: of an accumulator, or, from element `k` on, of an A that an MMA then takes from tensor
   /// memory. Nobody reads it before tcgen05_wait_st(). PTX ISA "tcgen05.st".
   template <class T, int N, LdState s>
@@ -247,6 +254,14 @@ class Warpgroup : public WholeWarps {
   void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0, Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
+  }
+  /// Writes one value of 32 bits, where the predicate holds: element `index` of what begins at `address`.
+  template <class T, LdState s>
+  void store_global(const U64& address, const Registers<T, 1, s>& value, const Pred& there, int index = 0,
+                    Here at = {}) {
+    rules::require<rules::step(s, LdEvent::read).verdict>();
+    static_assert(T::bits == 32, "one register holds one value");
+    store_one(address, value.operands().front(), there, index, at);
   }
   /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
   template <class T, int N>
@@ -290,6 +305,7 @@ class Warpgroup : public WholeWarps {
   };
   template <class Move>
   void each_vector(const GlobalRow& row, const std::vector<ir::Operand>& regs, Move move, Here at);
+  void store_one(const U64& address, const ir::Operand& value, const Pred& there, int index, Here at);
   void store_vectors(const GlobalRow& to, const std::vector<ir::Operand>& regs, Here at);
   std::vector<ir::Operand> load_vectors(const GlobalRow& from, int registers, Here at);
   const ir::Operand& chosen_thread(Here at);

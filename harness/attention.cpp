@@ -22,10 +22,9 @@ template <class... Args>
 }
 
 const Buffer& matrix(const launch::Contract& contract, const std::string& name) {
-  const Buffer* b = contract.find(name);
-  if (!b) refuse("there is no buffer {}", name);
-  if (b->shape.size() != 2) refuse("buffer {}: a matrix has 2 extents, this has {}", name, b->shape.size());
-  return *b;
+  const Buffer& b = contract.at(name);
+  if (b.shape.size() != 2) refuse("buffer {}: a matrix has 2 extents, this has {}", name, b.shape.size());
+  return b;
 }
 
 bool is_half(ScalarType t) { return t == ScalarType::f16 || t == ScalarType::bf16; }
@@ -88,11 +87,8 @@ Row row_of(const double* scores, const double* scales, std::size_t keys, const E
   return r;
 }
 
-// One element: its value, and its bound before it is rounded to the output's type.
-struct Element {
-  double value = 0, bound = 0;
-};
-Element element_of(const Row& row, const Matrix& v, const Matrix& sizes, std::size_t column, const Errors& e) {
+// One element before it is rounded to the output's type.
+Estimate element_of(const Row& row, const Matrix& v, const Matrix& sizes, std::size_t column, const Errors& e) {
   double value = 0, numerator = 0, size = 0, most = 0;
   for (std::size_t j = 0; j < row.weights.size(); ++j) {
     const double of_v = sizes.at[j * v.columns + column];
@@ -137,9 +133,9 @@ Composed attention_of(const launch::Contract& contract, const launch::Expectatio
     const Row row = row_of(&scores.at[i * scores.columns], &scales.at[i * scores.columns], scores.columns, errors,
                            scale < 0 ? -1 : 1);
     for (std::size_t column = 0; column < v.columns; ++column) {
-      const Element element = element_of(row, v, sizes, column, errors);
+      const Estimate element = element_of(row, v, sizes, column, errors);
       out.value.at.push_back(element.value);
-      out.bound.at.push_back(element.bound + output.bound(std::abs(element.value) + element.bound, 0));
+      out.bound.at.push_back(element.error + output.bound(std::abs(element.value) + element.error, 0));
     }
   }
   out.argument = fmt::format(

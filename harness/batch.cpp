@@ -11,11 +11,6 @@ using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
 
-const Buffer& find(const Contract& contract, const std::string& name) {
-  if (const Buffer* b = contract.find(name)) return *b;
-  throw diag::InputError(fmt::format("there is no buffer {}", name));
-}
-
 Buffer matrix_of(const Buffer& batch, std::uint64_t index) {
   Buffer one = batch;
   one.shape.erase(one.shape.begin());
@@ -28,7 +23,7 @@ Buffer matrix_of(const Buffer& batch, std::uint64_t index) {
 }  // namespace
 
 std::optional<std::uint64_t> batch_size(const Contract& contract, const Expectation& e) {
-  const Buffer &a = find(contract, e.a), &b = find(contract, e.b), &d = find(contract, e.output);
+  const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
   if (d.shape.size() != 3) return std::nullopt;
   for (const Buffer* operand : {&a, &b}) {
     if (operand->shape.size() != 3 || operand->shape[0] != d.shape[0])
@@ -47,8 +42,8 @@ std::optional<std::uint64_t> batch_size(const Contract& contract, const Expectat
 
 Contract matrix_of_batch(const Contract& contract, const Expectation& e, std::uint64_t index) {
   Contract one;
-  for (const std::string& name : {e.a, e.b, e.output}) one.buffers.push_back(matrix_of(find(contract, name), index));
-  for (const std::string& name : e.factors) one.buffers.push_back(find(contract, name));
+  for (const std::string& name : {e.a, e.b, e.output}) one.buffers.push_back(matrix_of(contract.at(name), index));
+  for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
   one.expectations = {e};
   return one;
 }

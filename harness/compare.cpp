@@ -10,7 +10,9 @@
 
 #include "harness/batch.hpp"
 #include "harness/composed.hpp"
+#include "harness/convolution.hpp"
 #include "harness/fill.hpp"
+#include "harness/groups.hpp"
 #include "harness/reference.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/num/format.hpp"
@@ -25,11 +27,6 @@ using launch::Expectation;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double f16_overflow = 65520;  // the least number that rounds to infinity
-
-const Buffer& find(const Contract& contract, const std::string& name) {
-  if (const Buffer* b = contract.find(name)) return *b;
-  throw diag::InputError(fmt::format("there is no buffer {}", name));
-}
 
 // What an element must be.
 struct Wanted {
@@ -168,8 +165,15 @@ Comparison compare_product(const Contract& contract, const Expectation& e, Accum
   return c;
 }
 
+Comparison compare_convolution(const Contract& contract, const Expectation& e, Accumulation accumulation) {
+  const Contract gemm = gemm_of_convolution(contract, e);
+  Comparison c = compare_product(gemm, gemm.expectations[0], accumulation);
+  c.expectation = e;
+  return c;
+}
+
 Comparison compare_composed(const Contract& contract, const Expectation& e, const Composed& expected) {
-  const Buffer& out = find(contract, e.output);
+  const Buffer& out = contract.at(e.output);
   Comparison c;
   c.expectation = e;
   c.elements = out.elements();
@@ -189,12 +193,12 @@ bool is_worse(const Comparison& a, const Comparison& b) {
   return ratio(a) > ratio(b);
 }
 
-Comparison compare_batch(const Contract& contract, const Expectation& e, std::uint64_t matrices,
-                         Accumulation accumulation) {
+// Matrices one by one; `one` compares the i-th, and says where its worst element is.
+template <class One>
+Comparison compare_each(std::uint64_t matrices, const One& compare_one) {
   Comparison all;
   for (std::uint64_t i = 0; i < matrices; ++i) {
-    Comparison one = compare_product(matrix_of_batch(contract, e, i), e, accumulation);
-    if (!one.worst.empty()) one.worst.insert(one.worst.begin(), i);
+    const Comparison one = compare_one(i);
     const bool is_worst = i == 0 || is_worse(one, all);
     const std::uint64_t elements = all.elements + one.elements, wrong = all.wrong + one.wrong;
     const double error = std::max(all.max_error, one.max_error);
@@ -204,6 +208,25 @@ Comparison compare_batch(const Contract& contract, const Expectation& e, std::ui
   }
   all.pass = all.wrong == 0;
   return all;
+}
+
+Comparison compare_batch(const Contract& contract, const Expectation& e, std::uint64_t matrices,
+                         Accumulation accumulation) {
+  return compare_each(matrices, [&](std::uint64_t i) {
+    Comparison one = compare_product(matrix_of_batch(contract, e, i), e, accumulation);
+    if (!one.worst.empty()) one.worst.insert(one.worst.begin(), i);
+    return one;
+  });
+}
+
+// A group that has no rows has nothing to compare.
+Comparison compare_groups(const Contract& contract, const Expectation& e, Accumulation accumulation) {
+  const std::vector<RowGroup> groups = row_groups(contract, e);
+  return compare_each(groups.size(), [&](std::uint64_t i) {
+    Comparison one = compare_product(matrices_of_group(contract, e, groups[i]), e, accumulation);
+    if (!one.worst.empty()) one.worst[0] += groups[i].first;
+    return one;
+  });
 }
 
 // The bytes that a copy must leave: a's rows, each behind its zeros.
@@ -217,7 +240,7 @@ std::vector<std::uint8_t> expected_copy(const Buffer& from, const Buffer& to, st
 }
 
 Comparison compare_copy(const Contract& contract, const Expectation& e) {
-  const Buffer &from = find(contract, e.a), &to = find(contract, e.output);
+  const Buffer &from = contract.at(e.a), &to = contract.at(e.output);
   kiln::harness::check_copy(from, to, e.zeros_before);
   const std::vector<std::uint8_t> wanted = expected_copy(from, to, e.zeros_before);
   Comparison c;
@@ -258,11 +281,14 @@ void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before
 Comparison compare(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   switch (e.kind) {
     case Expectation::Kind::gemm:
+      if (!e.groups.empty()) return compare_groups(contract, e, accumulation);
       if (const auto matrices = batch_size(contract, e)) return compare_batch(contract, e, *matrices, accumulation);
       return compare_product(contract, e, accumulation);
     case Expectation::Kind::copy: return compare_copy(contract, e);
     case Expectation::Kind::attention: return compare_composed(contract, e, attention_of(contract, e, accumulation));
+    case Expectation::Kind::convolution: return compare_convolution(contract, e, accumulation);
     case Expectation::Kind::swiglu: return compare_composed(contract, e, swiglu_of(contract, e, accumulation));
+    case Expectation::Kind::absmax: return compare_composed(contract, e, absmax_of(contract, e, accumulation));
   }
   throw diag::InternalError("an expectation of no kind");
 }

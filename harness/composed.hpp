@@ -1,9 +1,11 @@
-// Outputs that are more than one product, as a contract expects them: attention, and two products joined by SwiGLU. In
-// f64 from what the buffers hold, each element with a bound of its own, which docs/tolerance.md derives.
+// Outputs that are no single product, as a contract expects them: attention, two products joined by SwiGLU, the
+// greatest elements of a product. In f64 from what the buffers hold, each element with a bound of its own, which
+// docs/tolerance.md derives.
 #pragma once
 
 #include <string>
 
+#include "harness/estimate.hpp"
 #include "harness/reference.hpp"
 #include "harness/tolerance.hpp"
 #include "launch/contract.hpp"
@@ -19,16 +21,13 @@ struct Composed {
 /// Throws InputError where buffers are missing or do not fit.
 void check_attention(const launch::Contract&, const launch::Expectation&);
 void check_swiglu(const launch::Contract&, const launch::Expectation&);
+void check_absmax(const launch::Contract&, const launch::Expectation&);
 
 /// softmax(scale * A * B^T) * C.
 Composed attention_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
 /// silu(A * B^T) * (A * C^T).
 Composed swiglu_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
-
-/// The errors of one f32 instruction each, as parts of its result: add, mul and fma round to nearest;
-/// ex2.approx.ftz.f32 and rcp.approx.ftz.f32 are what the PTX ISA allows them.
-inline constexpr double f32_rounding = 0x1p-24, ex2_error = 0x1p-22, rcp_error = 0x1p-23;
-/// What .ftz takes for zero is less.
-inline constexpr double f32_flushed = 0x1p-126;
+/// The greatest |A * B^T| of each block of a row's columns.
+Composed absmax_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
 
 }  // namespace kiln::harness

@@ -147,6 +147,7 @@ Json gemm_json(const launch::Expectation& e) {
   if (!e.c.empty()) j["c"] = e.c;
   if (!e.beta.empty()) j["beta"] = e.beta;
   if (!e.bias.empty()) j["bias"] = e.bias;
+  if (!e.groups.empty()) j["groups"] = e.groups;
   if (e.activation != launch::Activation::none) j["activation"] = spelling(e.activation);
   if (e.accumulate != isa::ScalarType::f32) j["accumulate"] = isa::spelling(e.accumulate);
   if (e.saturate) j["saturate"] = true;
@@ -167,7 +168,9 @@ Json expectation_json(const launch::Expectation& e) {
     case Kind::gemm: j["gemm"] = gemm_json(e); break;
     case Kind::copy: j["copy"] = e.a; break;
     case Kind::attention: j["attention"] = attention_json(e); break;
+    case Kind::convolution: j["convolution"] = {{"weights", e.a}, {"inputs", e.b}, {"sequence", e.sequence}}; break;
     case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+    case Kind::absmax: j["absmax"] = {{"a", e.a}, {"b", e.b}, {"block", e.block}}; break;
   }
   if (e.zeros_before > 0) j["zeros_before"] = e.zeros_before;
   if (e.rtol > 0) j["rtol"] = e.rtol;

@@ -124,7 +124,7 @@ class DeviceModule {
 
 std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const DeviceBuffers& buffers,
                                                        const std::string& name, const launch::TensorMap& m) {
-  const auto type = isa::tensor_map_type(m.dtype);
+  const auto type = isa::tensor_map_type(m.dtype, m.is_padded());
   if (!type)
     throw diag::InputError(
         fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));

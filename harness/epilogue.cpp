@@ -15,10 +15,8 @@ namespace {
 using launch::Activation;
 using launch::Buffer;
 
-constexpr double rounding = 0x1p-24, least = 0x1p-149;  // of f32, to nearest
-constexpr double flushed = 0x1p-126;                    // what .ftz makes zero is less
-constexpr double steepest = 1.13;                       // no activation has a greater slope
-constexpr double slack = 1 + 0x1p-10;                   // second-order terms
+constexpr double steepest = 1.13;      // no activation has a greater slope
+constexpr double slack = 1 + 0x1p-10;  // second-order terms
 
 double element(const Buffer& b, std::uint64_t index) {
   return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
@@ -36,7 +34,7 @@ Exponent exponent(Activation a, double x) {
 }
 
 // Adds an f32 rounding of what stands there.
-Estimate rounded(Estimate e) { return {e.value, e.error + rounding * (std::abs(e.value) + e.error) + least}; }
+Estimate rounded(Estimate e) { return {e.value, e.error + f32_rounding * (std::abs(e.value) + e.error) + f32_least}; }
 
 }  // namespace
 
@@ -45,8 +43,8 @@ Estimate after_activation(Activation a, const Estimate& x) {
   Estimate out{activated(a, x.value), steepest * x.error};
   if (a == Activation::relu) return {out.value, x.error};
   const Exponent e = exponent(a, x.value);
-  out.error += slack * (e.units * std::abs(e.y) + 6) * 2 * rounding * std::abs(out.value);
-  out.error += flushed * (1 + std::abs(x.value));
+  out.error += slack * (e.units * std::abs(e.y) + 6) * 2 * f32_rounding * std::abs(out.value);
+  out.error += f32_flushed * (1 + std::abs(x.value));
   return out;
 }
 
@@ -86,7 +84,7 @@ double activated(Activation a, double x) {
 Estimate after_epilogue(const GemmEpilogue& e, Estimate x, std::uint64_t row, std::uint64_t column) {
   if (e.c) {
     const double c = element(*e.c, row * e.c->shape[1] + column) * (e.beta ? element(*e.beta, 0) : 1);
-    x = rounded({x.value + c, x.error + (e.beta ? rounding * std::abs(c) + least : 0)});
+    x = rounded({x.value + c, x.error + (e.beta ? f32_rounding * std::abs(c) + f32_least : 0)});
   }
   if (e.bias) x = rounded({x.value + element(*e.bias, column), x.error});
   return after_activation(e.activation, x);

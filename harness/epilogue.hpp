@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "harness/estimate.hpp"
 #include "launch/contract.hpp"
 
 namespace kiln::harness {
@@ -15,11 +16,6 @@ struct GemmEpilogue {
   launch::Activation activation = launch::Activation::none;
 
   bool has_steps() const { return c || bias || activation != launch::Activation::none; }
-};
-
-/// A number, and what it may be off by.
-struct Estimate {
-  double value = 0, error = 0;
 };
 
 /// Throws InputError unless the buffers fit a D of so many rows and columns.

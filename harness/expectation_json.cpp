@@ -1,12 +1,16 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 
 #include "harness/batch.hpp"
 #include "harness/compare.hpp"
 #include "harness/composed.hpp"
 #include "harness/contract_reader.hpp"
+#include "harness/convolution.hpp"
 #include "harness/gemm_problem.hpp"
+#include "harness/groups.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -14,7 +18,7 @@ namespace {
 using launch::Contract;
 using launch::Expectation;
 
-constexpr std::uint64_t max_mma_k = 256;
+constexpr std::uint64_t max_mma_k = 256, max_block = std::uint64_t{1} << 31;
 constexpr std::size_t max_factors = 8;
 
 void read_accumulator(const JsonNode& node, Expectation& e) {
@@ -31,7 +35,7 @@ launch::Activation read_activation(const JsonNode& node) {
 
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k", "c",
-                      "beta", "bias", "activation", "a_transposed", "b_transposed"});
+                      "beta", "bias", "activation", "a_transposed", "b_transposed", "groups"});
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
   };
@@ -45,6 +49,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   name("c", e.c);
   name("beta", e.beta);
   name("bias", e.bias);
+  name("groups", e.groups);
   node.when("activation", [&](const JsonNode& v) { e.activation = read_activation(v); });
   node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
   node.when("factors", [&](const JsonNode& v) {
@@ -55,6 +60,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("saturate", [&](const JsonNode& v) { e.saturate = v.truth(); });
   node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
   check_at(node, [&] {
+    if (!e.groups.empty()) return check_groups(contract, e);
     const auto matrices = batch_size(contract, e);
     gemm_problem(matrices ? matrix_of_batch(contract, e, 0) : contract, e);
   });
@@ -91,11 +97,31 @@ void read_swiglu(const JsonNode& node, Expectation& e, const Contract& contract)
   check_at(node, [&] { check_swiglu(contract, e); });
 }
 
+void read_convolution(const JsonNode& node, Expectation& e, const Contract& contract) {
+  node.expect_object({"weights", "inputs", "sequence"});
+  e.kind = Expectation::Kind::convolution;
+  e.a = read_buffer_name(node.at("weights"), contract).name;
+  e.b = read_buffer_name(node.at("inputs"), contract).name;
+  e.sequence = node.at("sequence").whole();
+  check_at(node, [&] { check_convolution(contract, e); });
+}
+
+void read_absmax(const JsonNode& node, Expectation& e, const Contract& contract) {
+  node.expect_object({"a", "b", "block"});
+  e.kind = Expectation::Kind::absmax;
+  e.a = read_buffer_name(node.at("a"), contract).name;
+  e.b = read_buffer_name(node.at("b"), contract).name;
+  e.block = std::uint32_t(node.at("block").whole(1, max_block));
+  check_at(node, [&] { check_absmax(contract, e); });
+}
+
+constexpr std::array kinds{"gemm", "copy", "attention", "swiglu", "absmax", "convolution"};
+
 // Exactly one of these keys says what the output is.
 void check_kind(const JsonNode& node) {
   int given = 0;
-  for (const char* kind : {"gemm", "copy", "attention", "swiglu"}) given += node.has(kind);
-  if (given != 1) node.fail(fmt::format("must have one of gemm, copy, attention, swiglu; got {}", node.shown()));
+  for (const char* kind : kinds) given += node.has(kind);
+  if (given != 1) node.fail(fmt::format("must have one of {}; got {}", fmt::join(kinds, ", "), node.shown()));
 }
 
 }  // namespace
@@ -107,7 +133,7 @@ const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& con
 }
 
 Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
-  node.expect_object({"gemm", "copy", "attention", "swiglu", "zeros_before", "rtol"});
+  node.expect_object({"gemm", "copy", "attention", "swiglu", "absmax", "convolution", "zeros_before", "rtol"});
   if (!contract.find(output)) node.fail(fmt::format("there is no buffer \"{}\"", output));
   check_kind(node);
   Expectation e;
@@ -115,7 +141,9 @@ Expectation read_expectation(const std::string& output, const JsonNode& node, co
   node.when("copy", [&](const JsonNode& v) { read_copy(node, v, e, contract); });
   node.when("gemm", [&](const JsonNode& v) { read_gemm(v, e, contract); });
   node.when("attention", [&](const JsonNode& v) { read_attention(v, e, contract); });
+  node.when("convolution", [&](const JsonNode& v) { read_convolution(v, e, contract); });
   node.when("swiglu", [&](const JsonNode& v) { read_swiglu(v, e, contract); });
+  node.when("absmax", [&](const JsonNode& v) { read_absmax(v, e, contract); });
   node.when("rtol", [&](const JsonNode& v) {
     e.rtol = v.number();
     if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));

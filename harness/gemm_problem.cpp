@@ -23,13 +23,8 @@ template <class... Args>
   throw diag::InputError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-const Buffer& find(const Contract& contract, const std::string& name) {
-  if (const Buffer* b = contract.find(name)) return *b;
-  refuse("there is no buffer {}", name);
-}
-
 const Buffer* find_or_none(const Contract& contract, const std::string& name) {
-  return name.empty() ? nullptr : &find(contract, name);
+  return name.empty() ? nullptr : &contract.at(name);
 }
 
 void check_matrix(const Buffer& b) {
@@ -158,10 +153,10 @@ GemmArithmetic GemmProblem::arithmetic() const {
 
 GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   GemmProblem p;
-  p.a = {&find(contract, e.a), find_or_none(contract, e.sfa), find_or_none(contract, e.metadata), e.a_transposed};
-  p.b = {&find(contract, e.b), find_or_none(contract, e.sfb), nullptr, e.b_transposed};
-  p.d = &find(contract, e.output);
-  for (const std::string& name : e.factors) p.factors.push_back(&find(contract, name));
+  p.a = {&contract.at(e.a), find_or_none(contract, e.sfa), find_or_none(contract, e.metadata), e.a_transposed};
+  p.b = {&contract.at(e.b), find_or_none(contract, e.sfb), nullptr, e.b_transposed};
+  p.d = &contract.at(e.output);
+  for (const std::string& name : e.factors) p.factors.push_back(&contract.at(name));
   for (const Buffer* matrix : {p.a.elements, p.b.elements, p.d}) check_matrix(*matrix);
   p.block = e.block;
   p.kind = launch::mma_kind(p.a.elements->dtype, p.b.elements->dtype, e.block, e.mma_k);

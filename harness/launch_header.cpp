@@ -39,8 +39,8 @@ std::string listed(const Array& values, int from, int to) {
 }
 
 void write_tensor_map(Text out, const std::string& name, const launch::TensorMap& m) {
-  const auto type = isa::tensor_map_type(m.dtype);
-  if (!type || m.im2col || m.is_padded())
+  const auto type = isa::tensor_map_type(m.dtype, m.is_padded());
+  if (!type || m.im2col)
     throw diag::InputError(fmt::format("tensor map {}: a header has no code for {} yet", name,
                                        m.im2col ? "im2col" : fmt::format("{} in it", isa::spelling(m.dtype))));
   fmt::format_to(out,

@@ -21,7 +21,7 @@ struct HeaderJob {
 };
 
 /// The text of the header. Throws InputError for a contract of several launches, and for parameters and tensor maps that have
-/// no code yet (structs; im2col, padded elements).
+/// no code yet (structs, im2col).
 std::string write_launch_header(const HeaderJob& job, const launch::Contract& contract);
 
 }  // namespace kiln::harness

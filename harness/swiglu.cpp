@@ -49,7 +49,7 @@ Composed swiglu_of(const launch::Contract& contract, const launch::Expectation& 
   check_swiglu(contract, e);
   const Factor gate = factor_of(contract, factor(e, e.b), accumulation);
   const Factor up = factor_of(contract, factor(e, e.c), accumulation);
-  const Tolerance output = rounding_tolerance(contract.find(e.output)->dtype);
+  const Tolerance output = rounding_tolerance(contract.at(e.output).dtype);
   const Matrix &g = gate.product.value, &u = up.product.value;
   Composed out{{g.rows, g.columns, {}}, {g.rows, g.columns, {}}, {}};
   for (std::size_t i = 0; i < g.at.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/estimate.hpp"
 #include "launch/operands.hpp"
 #include "ptx/num/format.hpp"
 
@@ -31,8 +32,8 @@ Cuts cuts_of(const GemmArithmetic& g) {
 Tolerance of_chain(const GemmArithmetic& g) {
   Tolerance t;
   const double k = double(g.products);
-  t.of_scale = slack * k * 0x1p-24;
-  t.absolute = k * 0x1p-150;
+  t.of_scale = slack * k * f32_rounding;
+  t.absolute = k * f32_least / 2;
   t.argument = fmt::format("{} f32 multiply-adds rounded to nearest: {} * 2^-24 = {:.2g} of sum |a||b|", g.products,
                            g.products, t.of_scale);
   return t;
@@ -70,8 +71,8 @@ void add_rounding(Tolerance& t, ScalarType output) {
 
 void add_factors(Tolerance& t, int factors) {
   if (factors == 0) return;
-  t.of_result += slack * factors * 0x1p-24;
-  t.absolute += factors * 0x1p-149;
+  t.of_result += slack * factors * f32_rounding;
+  t.absolute += factors * f32_least;
   t.argument += fmt::format("; then {} f32 product{}, 2^-24 of |D| each", factors, factors == 1 ? "" : "s");
 }
 

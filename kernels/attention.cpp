@@ -10,6 +10,8 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/gemm.hpp"
+
 namespace kiln::kernels {
 
 using namespace kiln::dsl;
@@ -180,35 +182,25 @@ namespace {
 constexpr std::array options{SizeOption{"m", 512, "rows of Q and O"},
                              SizeOption{"n", 512, "rows of K and V: the keys"}};
 
-launch::Buffer matrix(const char* name, std::uint64_t rows, std::uint64_t seed) {
-  launch::Buffer b;
-  b.name = name;
-  b.dtype = ScalarType::bf16;
-  b.shape = {rows, head};
-  if (seed) b.init.kind = launch::Init::Kind::normal;
-  b.init.seed = seed;
-  return b;
-}
-
 }  // namespace
 
 std::span<const SizeOption> attention_options() { return options; }
 
 launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
-  for (const std::uint64_t x : {m, n})
-    if (x == 0 || x > (std::uint64_t{1} << 31))
-      throw diag::InputError((x == m ? "--m " : "--n ") + std::to_string(x) + ": must be in [1, 2^31]");
+  check_extent("m", m);
+  check_extent("n", n);
   launch::Contract c;
-  c.buffers = {matrix("Q", m, 1), matrix("K", n, 2), matrix("V", n, 3), matrix("O", m, 0)};
+  c.buffers = {matrix("Q", bf16::scalar, m, head, 1), matrix("K", bf16::scalar, n, head, 2),
+               matrix("V", bf16::scalar, n, head, 3), matrix("O", bf16::scalar, m, head)};
   launch::Expectation e;
   e.kind = launch::Expectation::Kind::attention;
   e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
   c.expectations.push_back(e);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t((m + rows - 1) / rows), 1, 1},
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1},
                 "Q"_arg = GlobalTensor{"Q", m, head}, "K"_arg = GlobalTensor{"K", n, head},
                 "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m, "n"_arg = n,
-                "blocks"_arg = (n + keys - 1) / keys);
+                "blocks"_arg = pieces(n, keys));
   return c;
 }
 

@@ -23,7 +23,7 @@ launch::Contract scaled_buffers(const GemmSizes& s, const ScaledTypes& t) {
 launch::TensorMap scale_map(const launch::Contract& c, const std::string& buffer, std::uint32_t row_chunks,
                             std::uint32_t k_chunks) {
   constexpr std::uint64_t words = isa::scale_chunk_bytes / 4;
-  const launch::Buffer& scales = *c.find(buffer);
+  const launch::Buffer& scales = c.at(buffer);
   launch::TensorMap m;
   m.buffer = buffer;
   m.dtype = isa::ScalarType::u32;

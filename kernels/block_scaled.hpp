@@ -3,6 +3,7 @@
 // to tensor memory by tcgen05.cp, which the MMAs of the same thread follow in order.
 #pragma once
 
+#include <numeric>
 #include <string>
 
 #include "kernels/dense.hpp"
@@ -12,17 +13,47 @@ namespace kiln::kernels {
 /// With tiles 128 columns wide two accumulators and the scales of all slots fit tensor memory; with 256 columns, one.
 inline constexpr DenseStrategy scaled_single{dsl::cta_group_1, 128, 128, 6}, scaled_pair{dsl::cta_group_2, 128, 128, 7};
 
-/// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma name the
-/// scale vector where the kind has several. Sums are f32. `strategies` as in DenseProblem.
+/// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma, in any
+/// order, name the scale vector where the kind has several, and a sparse A. Sums are f32. A problem may have another
+/// Epilogue. `strategies` as in DenseProblem.
 template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
 struct BlockScaledProblem {
   using A = A_;
   using B = B_;
   using Scale = Scale_;
   using D = D_;
+  using Epilogue = Plain;
   template <int M, int N, dsl::CtaGroup group>
   using Mma = dsl::tcgen05_mma<kind, A, B, dsl::f32, M, N, group, dsl::block_scale<Scale>, options...>;
   static constexpr std::array strategies{scaled_pair, scaled_single};
+};
+
+/// Where tiles of N columns find the scales of B, of which a copy brings whole chunks of 128 rows. Tiles of other
+/// widths than multiples of that share chunks, and each begins at its own row of the first.
+template <int N>
+struct ScaleChunks {
+  static constexpr int rows = isa::scale_chunk_rows, of_tile = (N + rows - 1) / rows;
+  static constexpr bool are_shared = N % rows != 0;
+  static constexpr int last_start = rows - std::gcd(N, rows);  // the last row of a chunk that a tile begins with
+  static_assert(N % isa::scale_column_rows == 0, "a tile's scales begin with a column of tensor memory");
+  static_assert(!are_shared || last_start + N <= of_tile * rows, "a tile's scales lie in the chunks that it loads");
+
+  /// The first chunk of a column of tiles.
+  static dsl::U32 first(const dsl::U32& tile) {
+    if constexpr (are_shared) return tile * N / rows;
+    else return tile * of_tile;
+  }
+  /// The row of that chunk at which its tiles begin.
+  static auto start(const dsl::U32& tile) {
+    if constexpr (are_shared) return tile * N % rows;
+    else return 0;
+  }
+  /// The scales of a tile that begins there, from those of its chunks.
+  template <class Sfb, class Row>
+  static Sfb of(const Sfb& chunks, const Row& start) {
+    if constexpr (are_shared) return chunks.from_row(start);
+    else return chunks;
+  }
 };
 
 /// The types that follow from problem and strategy.
@@ -32,14 +63,14 @@ struct BlockScaledGemm {
   using Mma = typename Problem::template Mma<M, s.columns, s.group>;
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
   static constexpr int steps = K / Mma::K, scales = steps * Mma::scales;  // of a slot; scales of a row
-  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, dsl::swizzle_128B>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, s.swizzle>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, s.swizzle>;
   // B's columns are halved between the CTAs of a pair; their scales are not: each needs all.
   using SfaTile = dsl::ScaleTile<typename Problem::Scale, Mma::a_rows, scales>;
   using SfbTile = dsl::ScaleTile<typename Problem::Scale, Mma::N, scales>;
   using Sfa = dsl::SFA<Mma, steps>;
   using Sfb = dsl::SFB<Mma, steps>;
-  static_assert(Mma::N % isa::scale_chunk_rows == 0, "a copy brings the scales of 128 rows: tiles begin where it does");
+  using SfbChunks = ScaleChunks<Mma::N>;
 
   static constexpr rules::Verdict check() {
     constexpr int scale_columns = s.stages * (Sfa::columns_held + Sfb::columns_held);
@@ -50,10 +81,11 @@ struct BlockScaledGemm {
 
   static constexpr auto parameter_list = [] {
     using namespace dsl;
-    return parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
-                      "SFA"_arg.is<TensorMapHandle<u32, 3>>(), "SFB"_arg.is<TensorMapHandle<u32, 3>>(),
-                      "D"_arg.is<Pointer<typename Problem::D>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(),
-                      "k_blocks"_arg.is<u32>());
+    return joined(parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                             "SFA"_arg.is<TensorMapHandle<u32, 3>>(), "SFB"_arg.is<TensorMapHandle<u32, 3>>(),
+                             "D"_arg.is<Pointer<typename Problem::D>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(),
+                             "k_blocks"_arg.is<u32>()),
+                  Problem::Epilogue::parameter_list());
   };
 
   static dsl::Kernel build(const std::string& name, dsl::Target target);
@@ -88,20 +120,20 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
         t.tma_load(slot.template get<a>(), A.at(row, i * K), slot.full);
         t.tma_load(slot.template get<b>(), B.at(col + rank * Mma::b_rows, i * K), slot.full);
         t.tma_load(slot.template get<sfa>(), SFA.at(0, i * SfaTile::groups, row / 128), slot.full);
-        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks),
-                   slot.full);
+        t.tma_load(slot.template get<sfb>(), SFB.at(0, i * SfbTile::groups, SfbChunks::first(tile.column)), slot.full);
       });
     });
   });
   gemm.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) {
-    t.loop(tiles, [&](TilePlace) {
+    t.loop(tiles, [&](TilePlace tile) {
+      const auto start = SfbChunks::start(tile.column);
       auto d = acc.acquire(t);
       t.loop(k_blocks, [&](U32 i) {
         auto slot = in.wait(t);
         const Sfa sa = scales_a.at(slot.stage);
-        const Sfb sb = scales_b.at(slot.stage);
+        const Sfb chunks = scales_b.at(slot.stage), sb = SfbChunks::of(chunks, start);
         t.copy(sa, slot.template get<sfa>());
-        t.copy(sb, slot.template get<sfb>());
+        t.copy(chunks, slot.template get<sfb>());
         for (int k = 0; k < steps; ++k)
           t.mma<Mma>(d.sums, slot.template get<a>().k_slice(k * Mma::K), slot.template get<b>().k_slice(k * Mma::K),
                      accumulate(i != 0 || k != 0), dsl::scales(sa.at(k), sb.at(k)));
@@ -110,7 +142,7 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
       t.commit(d.full, all_ctas);
     });
   });
-  store_tiles(gemm, tiles, acc, D);
+  store_tiles(gemm, tiles, acc, D, Problem::Epilogue::device(given));
   return gemm.build();
 }
 
@@ -139,9 +171,13 @@ launch::Contract BlockScaledGemm<Problem, s>::problem(const dsl::Kernel& kernel,
                                           Problem::D::scalar, block, Mma::K, SfaTile::groups});
   const launch::TensorMap sfa = scale_map(c, "SFA", SfaTile::row_chunks, SfaTile::groups),
                           sfb = scale_map(c, "SFB", SfbTile::row_chunks, SfbTile::groups);
-  launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
-                "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "SFA"_arg = sfa,
-                "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K));
+  Problem::Epilogue::describe(c, x);
+  Problem::Epilogue::arguments([&](auto... epilogue) {
+    launch_kernel(c, kernel, parameter_list(), persistent_grid(sizes, M, Mma::N, Mma::ctas),
+                  "A"_arg = GlobalTensor{"A", x.m, x.k}, "B"_arg = GlobalTensor{"B", x.n, x.k}, "SFA"_arg = sfa,
+                  "SFB"_arg = sfb, "D"_arg = "D", "m"_arg = x.m, "n"_arg = x.n, "k_blocks"_arg = pieces(x.k, K),
+                  epilogue...);
+  });
   return c;
 }
 

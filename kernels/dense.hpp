@@ -11,13 +11,15 @@
 
 namespace kiln::kernels {
 
-/// How: CTAs that share a tile, columns of a tile, bytes of K in a slot, slots, accumulators. A tile has 128 rows a CTA.
+/// How: CTAs that share a tile, columns of a tile, bytes of K in a slot, slots, accumulators, and how operands lie in
+/// shared memory. A tile has 128 rows a CTA.
 struct DenseStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
   int slot_bytes = 128;
   int stages = 7;
   int accumulators = 2;  // with two, one is stored while the other is summed up
+  dsl::Layout swizzle = dsl::swizzle_128B;
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return 128 * ctas(); }
@@ -33,8 +35,8 @@ constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, i
 
 /// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of
 /// shared memory), of the sums in tensor memory and of D; what becomes of the sums; and which extent of A and of B is
-/// contiguous in memory, K or the other one. A problem may say that its `Matrices` are a Batch. `strategies` are those
-/// that it is instantiated with; a problem may have its own.
+/// contiguous in memory, K or the other one. A problem may say that its `Matrices` are a Batch, and how soon L2 is to give
+/// up its operands. `strategies` are those that it is instantiated with; a problem may have its own.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_, class Epilogue_ = Plain,
           dsl::Major a_major_ = dsl::K_major, dsl::Major b_major_ = dsl::K_major>
 struct DenseProblem {
@@ -46,8 +48,16 @@ struct DenseProblem {
   using Epilogue = Epilogue_;
   using Matrices = OneMatrix;
   static constexpr dsl::Major a_major = a_major_, b_major = b_major_;
+  static constexpr isa::L2Eviction a_eviction = isa::L2Eviction::none, b_eviction = isa::L2Eviction::none;
   static constexpr std::array strategies{pair, single};
 };
+
+/// What a load says to L2.
+template <isa::L2Eviction eviction>
+dsl::TensorLoadExtras hint() {
+  if constexpr (eviction == isa::L2Eviction::none) return {};
+  else return dsl::L2_cache_hint(eviction);
+}
 
 /// The types that follow from problem and strategy.
 template <class Problem, DenseStrategy s>
@@ -56,8 +66,8 @@ struct DenseGemm {
   using Mma = dsl::tcgen05_mma<Problem::kind, typename Problem::A, typename Problem::B, typename Problem::Sums, M,
                                s.columns, s.group>;
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
-  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, Problem::a_major, dsl::swizzle_128B>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, Problem::b_major, dsl::swizzle_128B>;
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, Problem::a_major, s.swizzle>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, Problem::b_major, s.swizzle>;
   using Matrices = typename Problem::Matrices;
   static_assert(std::is_same_v<Matrices, OneMatrix> || std::is_same_v<typename Problem::Epilogue, Plain>,
                 "an epilogue reads what belongs to one matrix");
@@ -105,8 +115,8 @@ dsl::Kernel DenseGemm<Problem, s>::build(const std::string& name, dsl::Target ta
       const U32 row = where.row * M + rank * Mma::a_rows, col = tile.column * Mma::N + rank * Mma::b_rows;
       t.loop(k_blocks, [&](U32 i) {
         auto slot = in.acquire(t);
-        t.tma_load(slot.template get<a>(), Matrices::box(A, where, row, i * K), slot.full);
-        t.tma_load(slot.template get<b>(), Matrices::box(B, where, col, i * K), slot.full);
+        t.tma_load(slot.template get<a>(), Matrices::box(A, where, row, i * K), slot.full, hint<Problem::a_eviction>());
+        t.tma_load(slot.template get<b>(), Matrices::box(B, where, col, i * K), slot.full, hint<Problem::b_eviction>());
       });
     });
   });
@@ -157,7 +167,8 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
   return c;
 }
 
-/// The options --m, --n, --k, --ctas, and those that choose a strategy: --tile, --stages, --cta-group, --accumulators.
+/// The options --m, --n, --k, --ctas, and those that choose a strategy: --tile, --stages, --cta-group, --accumulators,
+/// --swizzle.
 std::span<const dsl::SizeOption> dense_options();
 /// The same and --batch.
 std::span<const dsl::SizeOption> batched_options();

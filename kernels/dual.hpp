@@ -23,8 +23,8 @@ struct DualGemm {
   using Mma = MmaOf<s.columns>;
   using Both = MmaOf<2 * s.columns>;  // its accumulator holds those of both products, side by side
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
-  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, dsl::swizzle_128B>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, dsl::K_major, s.swizzle>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, s.swizzle>;
 
   static constexpr rules::Verdict check() {
     return strategy_fits(Mma::check(), s.accumulators * Both::d_columns,
@@ -51,8 +51,7 @@ void store_gated(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, both>& sums, 
   constexpr int columns = both / 2, width = 32;
   const dsl::U32 my_row = row + g.row();
   const dsl::U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(col));
-  const dsl::U32 there = select(col < d.n, d.n - col, 0);
-  const dsl::U32 left = select(my_row < d.m, there, 0);  // of this row, from `col` on
+  const dsl::U32 left = left_in_row(d, my_row, col);
   for (int c = 0; c < columns; c += width) {
     const auto gate = g.wait(g.load(sums.template columns<width>(c)));
     const auto up = g.wait(g.load(sums.template columns<width>(columns + c)));

@@ -48,6 +48,13 @@ struct Plain {
   static void arguments(Launch launch) { launch(); }
 };
 
+/// How many elements of a row of the result there are from `col` on: none where there is no such row.
+template <class To>
+dsl::U32 left_in_row(const Result<To>& d, const dsl::U32& row, const dsl::U32& col) {
+  const dsl::U32 width = select(col < d.n, d.n - col, 0);
+  return select(row < d.m, width, 0);
+}
+
 /// Stores a 128-row block of sums, which belongs at (row, col) of the result: each thread its row, 8 columns at a time. What
 /// lies outside the matrix is left out. `finish`: an epilogue's second step.
 template <class To, class Sums, int N, class Finish>
@@ -55,8 +62,7 @@ void store_rows(dsl::Warpgroup& g, const dsl::Tmem<Sums, 128, N>& sums, const Re
                 const dsl::U32& col, const Finish& finish) {
   const dsl::U32 my_row = row + g.row();
   const dsl::U64 index = multiply_wide(my_row, d.n) + widen(col), address = d.elements.at(index);
-  const dsl::U32 width = select(col < d.n, d.n - col, 0);
-  const dsl::U32 left = select(my_row < d.m, width, 0);
+  const dsl::U32 left = left_in_row(d, my_row, col);
   const auto finished = finish(RowPlace{index, col, left});
   for (int c = 0; c < N; c += 8)
     g.store_global(address, converted<To>(finished(g, g.wait(g.load(sums.template columns<8>(c))), c)), left, c);
@@ -92,11 +98,17 @@ void store_tiles(dsl::KernelBuilder& gemm, const Tiles& tiles, dsl::AccumulatorR
   });
 }
 
-/// The same of one matrix, of which the sums are stored as they are.
+/// The same of one matrix.
+template <class Mma, class Tiles, int stages, class To, class Epilogue>
+void store_tiles(dsl::KernelBuilder& gemm, const Tiles& tiles, dsl::AccumulatorRing<stages, Mma>& acc,
+                 const Result<To>& d, const Epilogue& epilogue) {
+  store_tiles(gemm, tiles, acc, epilogue, [&](const dsl::TilePlace& tile) { return MatrixTile<To>{d, tile.row}; });
+}
+/// The same, with the sums stored as they are.
 template <class Mma, class Tiles, int stages, class To>
 void store_tiles(dsl::KernelBuilder& gemm, const Tiles& tiles, dsl::AccumulatorRing<stages, Mma>& acc,
                  const Result<To>& d) {
-  store_tiles(gemm, tiles, acc, Plain::device(0), [&](const dsl::TilePlace& tile) { return MatrixTile<To>{d, tile.row}; });
+  store_tiles(gemm, tiles, acc, d, Plain::device(0));
 }
 
 }  // namespace kiln::kernels

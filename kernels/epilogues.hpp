@@ -82,4 +82,47 @@ struct AlphaBeta {
   }
 };
 
+/// D = A * B^T, and S[M, ceil(N / 32)], the greatest magnitude of the sums in each 32 columns of a row: what a
+/// block-scaled format of D is scaled by. The load finds it on its way (tcgen05.ld.red).
+struct BlockMaxima {
+  static constexpr int block = 32;
+  /// What store_rows takes in place of a function of sums.
+  struct Finish {
+    dsl::Pointer<dsl::f32> maxima;
+  };
+
+  static constexpr auto parameter_list() {
+    using namespace dsl;
+    return parameters("S"_arg.is<Pointer<f32>>());
+  }
+  template <class Given>
+  static auto device(const Given& given) {
+    using namespace dsl;
+    return [s = given["S"_arg]](Warpgroup&) { return Finish{s}; };
+  }
+  static void describe(launch::Contract& c, const GemmSizes& s) { add_maxima(c, s, block); }
+  template <class Launch>
+  static void arguments(Launch launch) {
+    using namespace dsl;
+    launch("S"_arg = "S");
+  }
+};
+
+/// Stores sums, and of each 32 columns of a row the greatest magnitude. Columns outside the matrix are zero.
+template <class To, int N>
+void store_rows(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, N>& sums, const Result<To>& d, const dsl::U32& row,
+                const dsl::U32& col, const BlockMaxima::Finish& out) {
+  constexpr int block = BlockMaxima::block;
+  const dsl::U32 my_row = row + g.row();
+  const dsl::U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(col));
+  const dsl::U32 left = left_in_row(d, my_row, col);
+  const dsl::U64 maxima = out.maxima.at(multiply_wide(my_row, (d.n + (block - 1)) / block) + widen(col / block));
+  for (int c = 0; c < N; c += block) {
+    const auto row_block =
+        g.wait(g.load_reduced<dsl::RedOp::max, dsl::Comparison::abs>(sums.template columns<block>(c)));
+    g.store_global(address, converted<To>(row_block.values), left, c);
+    g.store_global(maxima, row_block.reduced, left > c, c / block);
+  }
+}
+
 }  // namespace kiln::kernels

@@ -14,23 +14,8 @@ constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; 
                            dsl::SizeOption{"stages", {}, "slots of the ring of operands"},
                            dsl::SizeOption{"cta-group", {}, "CTAs that share a tile"},
                            dsl::SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
+                           dsl::SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
                            dsl::SizeOption{"batch", 4, "matrices of a batch"}};
-
-void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
-  const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";
-  if (value == 0 || value > (std::uint64_t{1} << 31)) throw diag::InputError(option + "must be in [1, 2^31]");
-  if (value % multiple != 0)
-    throw diag::InputError(option + "must be a multiple of " + std::to_string(multiple) +
-                           ": TMA needs whole rows [tma-stride]");
-}
-
-launch::Buffer matrix(const char* name, isa::ScalarType type, std::uint64_t rows, std::uint64_t cols) {
-  launch::Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = {rows, cols};
-  return b;
-}
 
 // Numbers that a type holds well: a normal distribution, or small integers.
 launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {
@@ -41,13 +26,18 @@ launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {
   return init;
 }
 
-launch::Buffer vector(const char* name, std::uint64_t elements, std::uint64_t seed) {
+launch::Buffer buffer(const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape,
+                      std::optional<std::uint64_t> seed) {
   launch::Buffer b;
   b.name = name;
-  b.dtype = isa::ScalarType::f32;
-  b.shape = {elements};
-  b.init = numbers(b.dtype, seed);
+  b.dtype = type;
+  b.shape = std::move(shape);
+  if (seed) b.init = numbers(type, *seed);
   return b;
+}
+
+launch::Buffer vector(const char* name, std::uint64_t elements, std::uint64_t seed) {
+  return buffer(name, isa::ScalarType::f32, {elements}, seed);
 }
 
 }  // namespace
@@ -62,7 +52,16 @@ dsl::Strategy described(const DenseStrategy& s, int k) {
   return {{"tile", {number(s.rows()), number(s.columns), number(k)}},
           {"stages", number(s.stages)},
           {"cta-group", number(s.ctas())},
-          {"accumulators", number(s.accumulators)}};
+          {"accumulators", number(s.accumulators)},
+          {"swizzle", number(isa::span_bytes(dsl::swizzle_of(s.swizzle)))}};
+}
+
+void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
+  const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";
+  if (value == 0 || value > (std::uint64_t{1} << 31)) throw diag::InputError(option + "must be in [1, 2^31]");
+  if (value % multiple != 0)
+    throw diag::InputError(option + "must be a multiple of " + std::to_string(multiple) +
+                           ": TMA needs whole rows [tma-stride]");
 }
 
 GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple, std::uint64_t m_multiple) {
@@ -73,11 +72,14 @@ GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple, std::uin
   return s;
 }
 
+launch::Buffer matrix(const char* name, isa::ScalarType type, std::uint64_t rows, std::uint64_t cols,
+                      std::optional<std::uint64_t> seed) {
+  return buffer(name, type, {rows, cols}, seed);
+}
+
 launch::Contract gemm_buffers(const GemmSizes& s, isa::ScalarType a, isa::ScalarType b, isa::ScalarType d) {
   launch::Contract c;
-  c.buffers = {matrix("A", a, s.m, s.k), matrix("B", b, s.n, s.k), matrix("D", d, s.m, s.n)};
-  c.buffers[0].init = numbers(a, 1);
-  c.buffers[1].init = numbers(b, 2);
+  c.buffers = {matrix("A", a, s.m, s.k, 1), matrix("B", b, s.n, s.k, 2), matrix("D", d, s.m, s.n)};
   launch::Expectation product;
   product.output = "D";
   product.a = "A";
@@ -89,7 +91,7 @@ launch::Contract gemm_buffers(const GemmSizes& s, isa::ScalarType a, isa::Scalar
 void store_transposed(launch::Contract& c, const std::string& operand) {
   launch::Expectation& product = c.expectations.front();
   (operand == product.a ? product.a_transposed : product.b_transposed) = true;
-  std::vector<std::uint64_t>& shape = c.find(operand)->shape;
+  std::vector<std::uint64_t>& shape = c.at(operand).shape;
   std::swap(shape[0], shape[1]);
 }
 
@@ -116,12 +118,22 @@ void add_bias(launch::Contract& c, const GemmSizes& s, launch::Activation activa
 void add_alpha_beta(launch::Contract& c, const GemmSizes& s, isa::ScalarType type) {
   c.buffers.push_back(vector("alpha", 1, 3));
   c.buffers.push_back(vector("beta", 1, 4));
-  c.buffers.push_back(matrix("C", type, s.m, s.n));
-  c.buffers.back().init = numbers(type, 5);
+  c.buffers.push_back(matrix("C", type, s.m, s.n, 5));
   launch::Expectation& product = c.expectations.front();
   product.factors = {"alpha"};
   product.beta = "beta";
   product.c = "C";
+}
+
+void add_maxima(launch::Contract& c, const GemmSizes& s, std::uint32_t block) {
+  c.buffers.push_back(matrix("S", isa::ScalarType::f32, s.m, pieces(s.n, block)));
+  launch::Expectation maxima;
+  maxima.kind = launch::Expectation::Kind::absmax;
+  maxima.output = "S";
+  maxima.a = "A";
+  maxima.b = "B";
+  maxima.block = block;
+  c.expectations.push_back(maxima);
 }
 
 launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t tile_n) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "dsl/dsl.hpp"
 
@@ -24,9 +26,15 @@ std::span<const dsl::SizeOption> persistent_options();
 template <class A, class B>
 inline constexpr std::uint64_t row_elements =
     A::bits != A::packed_bits || B::bits != B::packed_bits ? 128 : std::uint64_t(128 / std::min(A::bits, B::bits));
-/// Reads and checks them. Throws diag::InputError for an extent that TMA cannot address: zero, over 2^31, K that is not a
-/// multiple of `k_multiple`, N that is not one of 8, or M that is not one of `m_multiple`.
+/// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no multiple.
+void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple = 1);
+/// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, N none of 8, or M none of
+/// `m_multiple`, or check_extent refuses them.
 GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1);
+/// A buffer of rows of numbers that the type holds well: a normal distribution, or small integers. Without a seed it holds
+/// poison until a kernel writes it.
+launch::Buffer matrix(const char* name, isa::ScalarType, std::uint64_t rows, std::uint64_t cols,
+                      std::optional<std::uint64_t> seed = {});
 /// Buffers A, B (normal random numbers; small integers where the type is one) and D (poison), and the expectation that D is
 /// the product.
 launch::Contract gemm_buffers(const GemmSizes&, isa::ScalarType a = isa::ScalarType::bf16,
@@ -41,6 +49,8 @@ launch::TensorMap batched_map(launch::TensorMap one, std::uint64_t matrices);
 void add_bias(launch::Contract&, const GemmSizes&, launch::Activation);
 /// Adds factors alpha and beta and a matrix C, and that D has beta * C.
 void add_alpha_beta(launch::Contract&, const GemmSizes&, isa::ScalarType c);
+/// Adds S, the greatest magnitudes of the sums in each `block` columns of a row.
+void add_maxima(launch::Contract&, const GemmSizes&, std::uint32_t block);
 /// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
 /// As many CTAs as there are tiles in all matrices, in groups of `group` that share one, but no more than --ctas. Throws

@@ -13,7 +13,7 @@ launch::Contract sparse_buffers(const GemmSizes& s, const SparseTypes& t) {
 }
 
 launch::TensorMap metadata_map(const launch::Contract& c, const std::string& buffer, std::uint32_t images) {
-  const launch::Buffer& metadata = *c.find(buffer);
+  const launch::Buffer& metadata = c.at(buffer);
   launch::TensorMap m;
   m.buffer = buffer;
   m.dtype = isa::ScalarType::u32;

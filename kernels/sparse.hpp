@@ -14,14 +14,9 @@ namespace kiln::kernels {
 /// those that A stores; B has twice as many.
 inline constexpr DenseStrategy sparse_single{dsl::cta_group_1, 128, 128, 4}, sparse_pair{dsl::cta_group_2, 128, 128, 5};
 
-/// What is multiplied: the kind of MMA, the element types of A and B and of D. Sums are f32, those of integers s32.
-template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_>
-struct SparseProblem {
-  static constexpr dsl::MmaKind kind = kind_;
-  using A = A_;
-  using B = B_;
-  using Sums = Sums_;
-  using D = D_;
+/// What is multiplied: as in DenseProblem. Operands are contiguous along K, and sums are stored as they are.
+template <dsl::MmaKind kind, class A, class B, class Sums, class D>
+struct SparseProblem : DenseProblem<kind, A, B, Sums, D> {
   static constexpr std::array strategies{sparse_pair, sparse_single};
 };
 
@@ -32,8 +27,8 @@ struct SparseGemm {
   using Mma = dsl::tcgen05_mma<Problem::kind, typename Problem::A, typename Problem::B, typename Problem::Sums, M,
                                s.columns, s.group, dsl::sparse>;
   static constexpr int stored_K = s.slot_bytes * 8 / Problem::A::bits, K = 2 * stored_K, steps = K / Mma::K;
-  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, stored_K, dsl::K_major, dsl::swizzle_128B>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, stored_K, dsl::K_major, s.swizzle>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, s.swizzle>;
   using ETile = dsl::MetadataTile<Mma, steps>;
   using E = dsl::SparseMetadata<Mma, steps>;
   static_assert(Mma::a_rows == isa::metadata_image_rows, "a slot's images are those of a CTA's rows");

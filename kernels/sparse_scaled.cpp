@@ -17,7 +17,7 @@ launch::Contract sparse_scaled_buffers(const GemmSizes& s, const ScaledTypes& t,
   product.mma_k = t.mma_k;
   // Both are padded to whole slots, of which each takes its own number.
   const auto pad = [&](const char* name, std::uint64_t multiple) {
-    std::uint64_t& along_k = c.find(name)->shape[1];
+    std::uint64_t& along_k = c.at(name).shape[1];
     along_k = pieces(along_k, multiple) * multiple;
   };
   pad("SFA", t.chunks);

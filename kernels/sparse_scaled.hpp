@@ -13,14 +13,8 @@ inline constexpr DenseStrategy sparse_scaled_single{dsl::cta_group_1, 128, 128, 
     sparse_scaled_pair{dsl::cta_group_2, 128, 128, 5};
 
 /// What is multiplied: as in BlockScaledProblem.
-template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
-struct SparseScaledProblem {
-  using A = A_;
-  using B = B_;
-  using Scale = Scale_;
-  using D = D_;
-  template <int M, int N, dsl::CtaGroup group>
-  using Mma = dsl::tcgen05_mma<kind, A, B, dsl::f32, M, N, group, dsl::sparse, dsl::block_scale<Scale>, options...>;
+template <dsl::MmaKind kind, class A, class B, class Scale, class D, auto... options>
+struct SparseScaledProblem : BlockScaledProblem<kind, A, B, Scale, D, dsl::sparse, options...> {
   static constexpr std::array strategies{sparse_scaled_pair, sparse_scaled_single};
 };
 
@@ -31,15 +25,15 @@ struct SparseScaledGemm {
   using Mma = typename Problem::template Mma<M, s.columns, s.group>;
   static constexpr int stored_K = s.slot_bytes * 8 / Problem::A::bits, K = 2 * stored_K;
   static constexpr int steps = K / Mma::K, scales = steps * Mma::scales;  // of a slot; scales of a row
-  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, stored_K, dsl::K_major, dsl::swizzle_128B>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, dsl::swizzle_128B>;
+  using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, stored_K, dsl::K_major, s.swizzle>;
+  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, dsl::K_major, s.swizzle>;
   using ETile = dsl::MetadataTile<Mma, steps>;
   using SfaTile = dsl::ScaleTile<typename Problem::Scale, Mma::a_rows, scales>;
   using SfbTile = dsl::ScaleTile<typename Problem::Scale, Mma::N, scales>;
   using E = dsl::SparseMetadata<Mma, steps>;
   using Sfa = dsl::SFA<Mma, steps>;
   using Sfb = dsl::SFB<Mma, steps>;
-  static_assert(Mma::N % isa::scale_chunk_rows == 0, "a copy brings the scales of 128 rows: tiles begin where it does");
+  using SfbChunks = ScaleChunks<Mma::N>;
 
   static constexpr rules::Verdict check() {
     constexpr int side_columns = s.stages * (E::columns_held + Sfa::columns_held + Sfb::columns_held);
@@ -90,21 +84,22 @@ dsl::Kernel SparseScaledGemm<Problem, s>::build(const std::string& name, dsl::Ta
         t.tma_load(slot.template get<e>(), given["E"_arg].at(0, i * (ETile::images * image_rows), image), slot.full);
         t.tma_load(slot.template get<sfa>(), given["SFA"_arg].at(0, i * SfaTile::groups, row / 128), slot.full);
         t.tma_load(slot.template get<sfb>(),
-                   given["SFB"_arg].at(0, i * SfbTile::groups, tile.column * SfbTile::row_chunks), slot.full);
+                   given["SFB"_arg].at(0, i * SfbTile::groups, SfbChunks::first(tile.column)), slot.full);
       });
     });
   });
   gemm.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) {
-    t.loop(tiles, [&](TilePlace) {
+    t.loop(tiles, [&](TilePlace tile) {
+      const auto start = SfbChunks::start(tile.column);
       auto d = acc.acquire(t);
       t.loop(k_blocks, [&](U32 i) {
         auto slot = in.wait(t);
         const E kept = metadata.at(slot.stage);
         const Sfa sa = scales_a.at(slot.stage);
-        const Sfb sb = scales_b.at(slot.stage);
+        const Sfb chunks = scales_b.at(slot.stage), sb = SfbChunks::of(chunks, start);
         t.copy(kept, slot.template get<e>());
         t.copy(sa, slot.template get<sfa>());
-        t.copy(sb, slot.template get<sfb>());
+        t.copy(chunks, slot.template get<sfb>());
         for (int k = 0; k < steps; ++k)
           t.mma<Mma>(d.sums, slot.template get<a>().k_slice(k * Mma::a_k), slot.template get<b>().k_slice(k * Mma::K),
                      accumulate(i != 0 || k != 0), kept.at(k), dsl::scales(sa.at(k), sb.at(k)));

@@ -3,8 +3,10 @@
 
 #include "dsl/entry.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/convolution.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/grouped.hpp"
 #include "kernels/kinds/batched.hpp"
 #include "kernels/kinds/dual.hpp"
 #include "kernels/kinds/epilogues.hpp"
@@ -13,12 +15,14 @@
 #include "kernels/kinds/scaled.hpp"
 #include "kernels/kinds/sparse.hpp"
 #include "kernels/ladder/ladder.hpp"
+#include "kernels/split_k.hpp"
 #include "kernels/stationary.hpp"
 
 namespace kiln::dsl {
 namespace {
 
 constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_110a, sm_110f};
 constexpr std::array i8_targets{sm_100a, sm_110a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
@@ -72,6 +76,7 @@ std::span<const Entry> kernel_table() {
       Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
             kernels::gemm_v8, kernels::gemm_v8_problem},
       dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", tcgen05_targets),
+      dense_row<kernels::GemmBf16Kept>("D = A * B^T: bf16 operands, of which L2 is to keep A and let go B", tcgen05_targets),
       dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", tcgen05_targets),
       dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", tcgen05_targets),
       dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", tcgen05_targets),
@@ -86,12 +91,15 @@ std::span<const Entry> kernel_table() {
       dense_row<kernels::GemmBf16Bt>("D = A * B, B as [K, N]: bf16 operands", tcgen05_targets),
       dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", tcgen05_targets),
       dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", tcgen05_targets),
+      dense_row<kernels::GemmBf16Maxima>("D = A * B^T, S = max |A * B^T| of each 32 columns: bf16 operands", ld_red_targets),
       dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", tcgen05_targets),
       dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", tcgen05_targets),
       scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
+      scaled_row<kernels::GemmMxf8BiasSilu>("D = silu(A * B^T + bias): e4m3 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf4>("D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmNvf4>("D = A * B^T: e2m1 operands, a ue4m3 scale for 16 of them"),
+      scaled_row<kernels::GemmNvf4Axpby>("D = alpha * A * B^T + beta * C: e2m1 operands, a ue4m3 scale for 16 of them"),
       scaled_row<kernels::GemmMxf4nvf4>("D = A * B^T: e2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them"),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
@@ -103,8 +111,14 @@ std::span<const Entry> kernel_table() {
       Entry{"attention", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, one head of 128", tcgen05_targets,
             kernels::attention_options(), kernels::attention, kernels::attention_problem},
       generated<kernels::DualGemm, kernels::DualBf16>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
+      Entry{"conv1d_ws", "D[m, n] = sum of W[t, m] * X[n + t - 1] over 3 taps, in sequences, bf16: zero-column masks",
+            tcgen05_targets, kernels::convolution_options(), kernels::conv1d_ws, kernels::conv1d_ws_problem},
       Entry{"gemm_ws", "D = A * B^T, bf16: weight-stationary, four blocks of 32 rows for one of B", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_ws, kernels::gemm_ws_problem},
+      Entry{"gemm_split_k", "D = A * B^T, bf16: CTAs share the K of a tile, tile 128x128x64", tcgen05_targets,
+            kernels::split_k_options(), kernels::gemm_split_k, kernels::gemm_split_k_problem},
+      Entry{"gemm_grouped", "D[g] = A[g] * B[g]^T, bf16: groups of rows, device-made tensor maps, tile 128x256x64", tcgen05_targets,
+            kernels::grouped_options(), kernels::gemm_grouped, kernels::gemm_grouped_problem},
   };
   return table;
 }

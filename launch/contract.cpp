@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/diag/error.hpp"
+
 namespace kiln::launch {
 
 std::uint64_t Buffer::elements() const {
@@ -18,6 +20,13 @@ Buffer* Contract::find(const std::string& buffer) {
 }
 
 const Buffer* Contract::find(const std::string& buffer) const { return const_cast<Contract*>(this)->find(buffer); }
+
+Buffer& Contract::at(const std::string& buffer) {
+  if (Buffer* b = find(buffer)) return *b;
+  throw diag::InputError("there is no buffer " + buffer);
+}
+
+const Buffer& Contract::at(const std::string& buffer) const { return const_cast<Contract*>(this)->at(buffer); }
 
 std::uint64_t TensorMap::box_bytes() const {
   if (im2col) return std::uint64_t(im2col->channels) * im2col->column() * std::uint64_t(isa::bits(dtype)) / 8;

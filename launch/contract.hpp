@@ -114,7 +114,7 @@ enum class Activation : std::uint8_t { none, relu, gelu_tanh, silu };
 
 /// What an output buffer must hold afterwards.
 struct Expectation {
-  enum class Kind : std::uint8_t { gemm, copy, attention, swiglu };
+  enum class Kind : std::uint8_t { gemm, copy, attention, swiglu, absmax, convolution };
   Kind kind = Kind::gemm;
   std::string output{};            // gemm: D[M,N] = A[M,K] * B[N,K]^T
   std::string a{}, b{};            // copy: output equals a, byte for byte
@@ -133,9 +133,13 @@ struct Expectation {
   isa::ScalarType accumulate = isa::ScalarType::f32;  // what tcgen05.mma rounds each sum to; f16 is the other choice
   bool saturate = false;                              // integers: each MMA clamps its sum; else sums wrap
   std::uint32_t mma_k = 0;  // products of one MMA for each element of D; 0: those of launch::mma_kind
+  std::string groups{};     // u32s: where each group of rows of A and D ends. B is then [groups, N, K], a matrix for each
   // attention: softmax(scale * A[M,K] * B[N,K]^T) * C[N,L], the softmax over each row.
   // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)).
-  double scale = 0;  // attention: 0: 1 / sqrt(K)
+  // absmax: [M, ceil(N / block)]: the greatest magnitude among each `block` columns of a row of A[M,K] * B[N,K]^T.
+  // convolution: D[m, n], the sum over taps t of A[t, m] * B[n + t - taps / 2], where that is of n's sequence.
+  double scale = 0;            // attention: 0: 1 / sqrt(K)
+  std::uint64_t sequence = 0;  // convolution: positions of one
 };
 
 /// Buffers, tensor maps, launches in stream order, and what must come out.
@@ -150,6 +154,9 @@ struct Contract {
 
   Buffer* find(const std::string& buffer);
   const Buffer* find(const std::string& buffer) const;
+  /// Those that must be there. Throws diag::InputError.
+  Buffer& at(const std::string& buffer);
+  const Buffer& at(const std::string& buffer) const;
 };
 
 }  // namespace kiln::launch

@@ -26,6 +26,11 @@ using Held = std::function<std::optional<std::pair<int, int>>(int row, int colum
 /// The blocks of a memory of rows x columns places, by row and column; together they say all that `held` does.
 std::vector<Block> blocks_of(int rows, int columns, const Held& held);
 
+/// Whether an accumulator lies in both CTAs of a pair.
+constexpr bool is_of_pair(isa::DataPath path) {
+  return path == isa::DataPath::A || path == isa::DataPath::B || path == isa::DataPath::C;
+}
+
 /// Element (m, n) of an accumulator in the lanes and columns of one CTA of the pair. PTX ISA "Data Path Layout".
 std::vector<Block> accumulator_blocks(isa::DataPath path, int m, int n, int cta);
 

@@ -65,7 +65,7 @@ struct Grid {
 
 std::string accumulator_picture(isa::DataPath path, int m, int n) {
   Svg svg;
-  const bool pair = path == isa::DataPath::A || path == isa::DataPath::B || path == isa::DataPath::C;
+  const bool pair = is_of_pair(path);
   const int columns = isa::accumulator_columns(path, n);
   const double map_width = 380, gap = 80;
   const auto name = fmt::format("Layout {}: M = {}, N = {}, {} of {} columns", char('A' + int(path)), m, n, columns,

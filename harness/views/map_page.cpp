@@ -6,6 +6,7 @@
 #include "harness/views/memory_pictures.hpp"
 #include "harness/views/page_template.hpp"
 #include "harness/views/pages.hpp"
+#include "harness/views/placement_picture.hpp"
 #include "harness/views/svg.hpp"
 
 namespace kiln::harness {
@@ -80,9 +81,10 @@ std::string accumulators(const std::vector<sim::MmaUse>& mmas) {
     const isa::DataPath path = isa::data_path(s.m, s.group, s.sparse, s.ws);
     const auto mine = std::find_if(mmas.begin(), mmas.end(), [=](const sim::MmaUse& u) { return path_of(u) == path; });
     const bool is_used = mine != mmas.end();
-    const std::string picture = figure(accumulator_picture(path, is_used ? mine->m : s.m, is_used ? mine->n : other_n));
+    const int m = is_used ? mine->m : s.m, n = is_used ? mine->n : other_n;
+    const std::string pictures = figure(placement_picture(path, m, n)) + figure(accumulator_picture(path, m, n));
     (is_used ? used : others) +=
-        fmt::format("<h3>{}{}</h3>\n", s.words, is_used ? " <em>used by this kernel</em>" : "") + picture;
+        fmt::format("<h3>{}{}</h3>\n", s.words, is_used ? " <em>used by this kernel</em>" : "") + pictures;
   }
   return used + "<details><summary>" + (used.empty() ? "All layouts" : "The other layouts") + "</summary>\n" + others +
          "</details>\n";

@@ -35,4 +35,10 @@ struct GemmBf16BiasRelu
 };
 extern template struct GeneratedKernel<DenseGemm, GemmBf16BiasRelu>;
 
+/// Bf16, and the greatest magnitudes of blocks of D.
+struct GemmBf16Maxima : DenseProblem<dsl::kind_f16, dsl::bf16, dsl::bf16, dsl::f32, dsl::bf16, BlockMaxima> {
+  static constexpr const char* name = "gemm_bf16_maxima";
+};
+extern template struct GeneratedKernel<DenseGemm, GemmBf16Maxima>;
+
 }  // namespace kiln::kernels

@@ -14,7 +14,8 @@ struct GemmF16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f32, dsl::
                                          DenseStrategy{dsl::cta_group_2, 128, 128, 9},
                                          DenseStrategy{dsl::cta_group_1, 128, 128, 6},
                                          DenseStrategy{dsl::cta_group_1, 128, 256, 3},
-                                         DenseStrategy{dsl::cta_group_1, 64, 128, 9}};
+                                         DenseStrategy{dsl::cta_group_1, 64, 128, 9},
+                                         DenseStrategy{dsl::cta_group_1, 128, 64, 8, 2, dsl::swizzle_64B}};
 };
 extern template struct GeneratedKernel<DenseGemm, GemmF16>;
 
@@ -23,6 +24,14 @@ struct GemmF16F16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f16, ds
   static constexpr const char* name = "gemm_f16_f16";
 };
 extern template struct GeneratedKernel<DenseGemm, GemmF16F16>;
+
+/// Bf16 operands, which L2 is told about: tiles are dealt out column by column, so that all of A is wanted again for
+/// the next one, and a block of B never after its column.
+struct GemmBf16Kept : DenseProblem<dsl::kind_f16, dsl::bf16, dsl::bf16, dsl::f32, dsl::bf16> {
+  static constexpr const char* name = "gemm_bf16_kept";
+  static constexpr isa::L2Eviction a_eviction = dsl::evict_last, b_eviction = dsl::evict_first;
+};
+extern template struct GeneratedKernel<DenseGemm, GemmBf16Kept>;
 
 /// Tf32 operands.
 struct GemmTf32 : DenseProblem<dsl::kind_tf32, dsl::tf32, dsl::tf32, dsl::f32, dsl::f32> {

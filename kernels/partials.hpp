@@ -1,0 +1,109 @@
+// Partial sums of tiles in global memory, where several CTAs share the K of a tile. A tile has 128 rows; its numbers
+// lie such that the lanes of a warp, a row each, touch 512 bytes in a row.
+#pragma once
+
+#include <vector>
+
+#include "kernels/epilogue.hpp"
+
+namespace kiln::kernels {
+
+/// Adds a buffer that a kernel needs for itself.
+inline void add_workspace(launch::Contract& c, const char* name, isa::ScalarType type, std::uint64_t elements,
+                          launch::Init::Kind init) {
+  launch::Buffer b;
+  b.name = name;
+  b.dtype = type;
+  b.shape = {elements};
+  b.init.kind = init;
+  c.buffers.push_back(b);
+}
+
+/// A tile of which several CTAs sum up a part of K each.
+struct SharedTileOfD {
+  dsl::U32 number;        // of the counters that it has: 128
+  dsl::U32 first, count;  // of its parts, in the workspace
+  dsl::U32 row, col;      // in D
+};
+
+/// Parts: blocks of 128 rows by N columns of f32, one behind the other.
+template <int N>
+class Partials {
+ public:
+  static constexpr std::uint64_t elements = 128 * N;
+
+  Partials(dsl::Pointer<dsl::f32> workspace, dsl::Pointer<dsl::u32> counters)
+      : workspace_(std::move(workspace)), counters_(std::move(counters)) {}
+
+  /// Leaves this CTA's sums as the `part`-th of the tile. For each row, who comes last adds all parts in their order
+  /// and stores the sum: D does not hang on who that is. The counters are at zero before and after.
+  template <class To>
+  void add(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, N>& sums, const dsl::U32& part, const SharedTileOfD& tile,
+           const Result<To>& d) const {
+    store(g, sums, tile.first + part);
+    const dsl::U64 counter = counters_.at(widen(tile.number * 128 + g.row()));
+    const dsl::U32 last = tile.count - 1, before = g.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu);
+    g.when(before >= last, [&] { sum(g, tile.first, tile.count, d, tile.row, tile.col); });
+  }
+
+ private:
+  /// Writes this thread's row of the accumulator to the block with that number.
+  void store(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, N>& sums, const dsl::U32& number) const {
+    const dsl::U64 to = row(g, number);
+    g.loop(N / chunk, [&](dsl::U32 c) {
+      const auto block = g.wait(g.load(sums.template columns<chunk>(c * chunk)));
+      for (int v = 0; v < chunk / 4; ++v)
+        g.st_global_v4(vector(to, c, v),
+                       {word(block, 4 * v), word(block, 4 * v + 1), word(block, 4 * v + 2), word(block, 4 * v + 3)});
+    });
+  }
+
+  /// Adds `count` blocks from `first` on, in the order of their numbers, and stores this thread's row of the sum, which
+  /// belongs at (row, col) of the result.
+  template <class To>
+  void sum(dsl::Warpgroup& g, const dsl::U32& first, const dsl::U32& count, const Result<To>& d, const dsl::U32& row,
+           const dsl::U32& col) const {
+    const dsl::U32 my_row = row + g.row();
+    const dsl::U32 left = select(my_row < d.m, select(col < d.n, d.n - col, 0), 0);
+    g.loop(N / chunk, [&](dsl::U32 c) {
+      const dsl::U32 before = c * chunk;
+      const auto sums = sum_chunk(g, c, first, count);
+      g.store_global(d.elements.at(multiply_wide(my_row, d.n) + widen(col + before)), converted<To>(sums),
+                     select(before < left, left - before, 0));
+    });
+  }
+
+  static constexpr int chunk = 32, vector_bytes = 16;  // columns that a thread has in flight
+  static_assert(N % chunk == 0);
+
+  dsl::U64 row(dsl::Warpgroup& g, const dsl::U32& number) const {
+    return workspace_.at(multiply_wide(number, elements)) + widen(g.row() * vector_bytes);
+  }
+  static dsl::U64 vector(const dsl::U64& row, const dsl::U32& c, int v) {
+    return row + multiply_wide(c, chunk / 4 * 128 * vector_bytes) + v * 128 * vector_bytes;
+  }
+  template <class Registers>
+  static dsl::U32 word(const Registers& values, int i) {
+    return {values.recorder(), values.operands()[std::size_t(i)]};
+  }
+  auto sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first, const dsl::U32& count) const {
+    std::vector<dsl::Var<dsl::F32>> sums;
+    for (int i = 0; i < chunk; ++i) sums.push_back(g.var(0.0f));
+    g.loop(count, [&](dsl::U32 k) {
+      const dsl::U64 from = row(g, first + k);
+      for (int v = 0; v < chunk / 4; ++v) {
+        const auto four = g.ld_global_v4_f32(vector(from, c, v));
+        for (int i = 0; i < 4; ++i) {
+          dsl::Var<dsl::F32>& sum = sums[std::size_t(4 * v + i)];
+          sum = sum.read() + four[i];
+        }
+      }
+    });
+    return dsl::make_registers<chunk>(g.recorder(), [&](int i) { return sums[std::size_t(i)].read(); });
+  }
+
+  dsl::Pointer<dsl::f32> workspace_;
+  dsl::Pointer<dsl::u32> counters_;
+};
+
+}  // namespace kiln::kernels

@@ -1,0 +1,94 @@
+// Each of `splits` CTAs multiplies its part of K and leaves its sums in global memory; who comes last to a row adds
+// them all.
+#include "kernels/split_k.hpp"
+
+#include "kernels/partials.hpp"
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int M = 128, N = 128, K = 64, stages = 6;
+constexpr std::uint64_t most_splits = 64;
+constexpr int a = 0, b = 1;  // places in a slot
+
+using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+
+constexpr auto parameter_list = parameters(
+    "A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(), "m"_arg.is<u32>(),
+    "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>(), "partials"_arg.is<Pointer<f32>>(), "counters"_arg.is<Pointer<u32>>());
+
+}  // namespace
+
+std::span<const SizeOption> split_k_options() {
+  static const std::array options{gemm_options()[0], gemm_options()[1], gemm_options()[2],
+                                  SizeOption{"splits", 4, "CTAs that share the K of a tile"}};
+  return options;
+}
+
+Kernel gemm_split_k(Target target, const Sizes&) {
+  KernelBuilder gemm("gemm_split_k", target, warps<6>);
+  gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
+  const auto given = declare(gemm, parameter_list);
+  const auto& A = given["A"_arg];
+  const auto& B = given["B"_arg];
+  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const U32 k_blocks = given["k_blocks"_arg];
+  const Partials<N> partials(given["partials"_arg], given["counters"_arg]);
+
+  auto in = gemm.ring<stages, ATile, BTile>("in");
+  auto done = gemm.mbarrier("done");
+  auto acc = gemm.tmem<f32, M, N>("acc");
+
+  const U32 row = gemm.ctaid.x * M, col = gemm.ctaid.y * N, split = gemm.ctaid.z, splits = gemm.nctaid.z;
+  const U32 first = split * k_blocks / splits, count = (split + 1) * k_blocks / splits - first;
+
+  gemm.role("load", warp<4>.elect(), [&](Thread t) {
+    t.loop(count, [&](U32 i) {
+      auto slot = in.acquire(t);
+      t.tma_load(slot.get<a>(), A.at(row, (first + i) * K), slot.full);
+      t.tma_load(slot.get<b>(), B.at(col, (first + i) * K), slot.full);
+    });
+  });
+  gemm.role("mma", warp<5>.elect(), [&](Thread t) {
+    t.loop(count, [&](U32 i) {
+      auto slot = in.wait(t);
+      for (int k = 0; k < K; k += 16)
+        t.mma(acc, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
+      t.commit(slot.empty);
+    });
+    t.commit(done);
+  });
+  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 tile = gemm.ctaid.y * gemm.nctaid.x + gemm.ctaid.x;
+    g.wait(done, Phase{0});
+    partials.add(g, acc, split, {tile, tile * splits, splits, row, col}, D);
+  });
+
+  return gemm.build();
+}
+
+launch::Contract gemm_split_k_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes);
+  const std::uint64_t splits = sizes.at("splits"), k_blocks = pieces(s.k, K);
+  if (splits == 0 || splits > most_splits || splits > k_blocks)
+    throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " +
+                           std::to_string(std::min(most_splits, k_blocks)) + "]: K has " + std::to_string(k_blocks) +
+                           " blocks of " + std::to_string(K));
+  launch::Dim3 grid = gemm_grid(s, M, N);
+  grid.z = std::uint32_t(splits);
+  launch::Contract c = gemm_buffers(s);
+  const std::uint64_t tiles = std::uint64_t(grid.x) * grid.y;
+  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials<N>::elements,
+                launch::Init::Kind::poison);
+  add_workspace(c, "counters", isa::ScalarType::u32, tiles * M, launch::Init::Kind::zeros);
+  launch_kernel(c, kernel, parameter_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
+                "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
+                "k_blocks"_arg = k_blocks, "partials"_arg = "partials", "counters"_arg = "counters");
+  return c;
+}
+
+}  // namespace kiln::kernels
