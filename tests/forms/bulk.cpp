@@ -31,7 +31,7 @@ Kernel masked(std::string_view name, Target target) {
   const U32 here = k.shared<Bytes>().address;
   return in_thread(k, [&](Thread t) {
     t.cp_async_bulk(data, here, 64, cp_mask(0x00ff));
-    t.cp_async_bulk(data, here, 64, {cp_mask(k.ctaid.x), L2_cache_hint(0x12F0000000000000)});
+    t.cp_async_bulk(data, here, 64, {cp_mask(k.ctaid.x), L2_cache_hint(evict_first)});
     t.cp_async_bulk_commit_group();
     t.cp_async_bulk_wait_group(0);
   });
@@ -50,7 +50,7 @@ Kernel reduce(std::string_view name, Target target) {
     t.cp_reduce_async_bulk<RedOp::add, f64>(data, here, 64);
     t.cp_reduce_async_bulk<RedOp::add, u64>(data, here, 64);
     t.cp_reduce_async_bulk<RedOp::min, s64>(data, here, 64);
-    t.cp_reduce_async_bulk<RedOp::max, bf16>(data, here, 64, L2_cache_hint(0x12F0000000000000));
+    t.cp_reduce_async_bulk<RedOp::max, bf16>(data, here, 64, L2_cache_hint(evict_first));
     t.cp_reduce_async_bulk<RedOp::inc, u32>(data, here, 64);
     t.cp_reduce_async_bulk<RedOp::dec, u32>(data, here, 64);
     t.cp_reduce_async_bulk<RedOp::and_, b32>(data, here, 64);

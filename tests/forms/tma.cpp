@@ -19,7 +19,7 @@ Kernel load_tile(std::string_view name, Target target) {
   return in_thread(k, [&](Thread t) {
     t.cp_async_bulk_tensor(to, A.at(x), full);
     t.cp_async_bulk_tensor(to, B.at(x, 0), full, multicast_cluster(3));
-    t.cp_async_bulk_tensor(to, C.at(x, 0, 1), full, {L2_cache_hint(0x14F0000000000000), multicast_cluster(x)});
+    t.cp_async_bulk_tensor(to, C.at(x, 0, 1), full, {L2_cache_hint(evict_last), multicast_cluster(x)});
     t.cp_async_bulk_tensor<shared_cta>(to, D.at(x, 0, 1, 2), full);
     t.cp_async_bulk_tensor<shared_cta>(to, E.at(x, 0, 1, 2, x * 4), full, L2_cache_hint(widen(x)));
     t.arrive(full);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/fill.hpp"
 #include "launch/contract.hpp"
 
 namespace kiln::test {
@@ -17,6 +18,20 @@ inline launch::Buffer buffer(const char* name, isa::ScalarType type, std::vector
   b.shape = std::move(shape);
   b.init = std::move(init);
   return b;
+}
+
+/// The same as a launch finds it.
+inline launch::Buffer filled(const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape,
+                             launch::Init init = {}) {
+  launch::Buffer b = buffer(name, type, std::move(shape), std::move(init));
+  harness::fill(b);
+  return b;
+}
+
+/// Normal random numbers.
+inline launch::Buffer normal(const char* name, isa::ScalarType type, std::vector<std::uint64_t> shape,
+                             std::uint64_t seed = 1) {
+  return filled(name, type, std::move(shape), {launch::Init::Kind::normal, 0, 1, seed, {}});
 }
 
 }  // namespace kiln::test

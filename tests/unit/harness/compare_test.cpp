@@ -20,19 +20,13 @@ using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
 using launch::Init;
-
-Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64_t> shape, Init init) {
-  Buffer b = test::buffer(name, type, std::move(shape), std::move(init));
-  fill(b);
-  return b;
-}
+using test::filled;
+using test::normal;
 
 // D[M,N] = A[M,K] * B[N,K]^T with normal inputs, and D as an honest f32 accumulation would leave it.
 Contract problem(ScalarType in, ScalarType out, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-  const Init normal{Init::Kind::normal, 0, 1, 1, {}};
   Contract c;
-  c.buffers = {buffer("A", in, {m, k}, normal), buffer("B", in, {n, k}, normal),
-               buffer("D", out, {m, n}, {Init::Kind::poison, 0, 0, 0, {}})};
+  c.buffers = {normal("A", in, {m, k}), normal("B", in, {n, k}), filled("D", out, {m, n})};
   const Matrix a = values(c.buffers[0]), b = values(c.buffers[1]);
   for (std::uint64_t i = 0; i < m; ++i)
     for (std::uint64_t j = 0; j < n; ++j) {
@@ -71,8 +65,8 @@ TEST_CASE("the reference is exact on integers of every ragged shape") {
   const Init integers{Init::Kind::integers, -9, 9, 3, {}};
   for (std::uint64_t m : {1u, 3u, 4u, 5u, 17u})
     for (std::uint64_t n : {1u, 7u, 8u, 9u}) {
-      const Matrix a = values(buffer("A", ScalarType::s8, {m, 13}, integers));
-      const Matrix b = values(buffer("B", ScalarType::s8, {n, 13}, integers));
+      const Matrix a = values(filled("A", ScalarType::s8, {m, 13}, integers));
+      const Matrix b = values(filled("B", ScalarType::s8, {n, 13}, integers));
       const Matrix c = multiply_transposed(a, b);
       for (std::uint64_t i = 0; i < m; ++i)
         for (std::uint64_t j = 0; j < n; ++j) {
@@ -186,9 +180,8 @@ TEST_CASE("an explicit rtol replaces the derived bound") {
 }
 
 TEST_CASE("a copy is compared byte for byte") {
-  const Init normal{Init::Kind::normal, 0, 1, 1, {}};
   Contract c;
-  c.buffers = {buffer("A", ScalarType::bf16, {3, 5}, normal), buffer("D", ScalarType::bf16, {3, 5}, normal)};
+  c.buffers = {normal("A", ScalarType::bf16, {3, 5}), normal("D", ScalarType::bf16, {3, 5})};
   c.find("D")->bytes = c.find("A")->bytes;
   Expectation e;
   e.kind = Expectation::Kind::copy;
@@ -213,7 +206,7 @@ TEST_CASE("the bound is the one that is written down") {
 }
 
 TEST_CASE("a subnormal counts as the smallest normal number") {
-  Buffer b = buffer("A", ScalarType::e4m3, {1, 2}, {Init::Kind::zeros, 0, 0, 0, {}});
+  Buffer b = filled("A", ScalarType::e4m3, {1, 2}, {Init::Kind::zeros, 0, 0, 0, {}});
   b.bytes = {0x01, 0x00};
   CHECK(magnitudes(b).at == std::vector<double>{0x1p-6, 0});
 }

@@ -17,14 +17,11 @@ namespace {
 using isa::ScalarType;
 using launch::Contract;
 using launch::Expectation;
-using launch::Init;
 using test::contains;
 using test::error_of;
 
 launch::Buffer input(const char* name, std::uint64_t rows, std::uint64_t columns, ScalarType type = ScalarType::bf16) {
-  launch::Buffer b = test::buffer(name, type, {rows, columns}, {Init::Kind::normal, 0, 1, 1, {}});
-  fill(b);
-  return b;
+  return test::normal(name, type, {rows, columns});
 }
 
 constexpr std::uint64_t m = 5, n = 40, k = 24, l = 8;
@@ -133,6 +130,41 @@ TEST_CASE("SwiGLU is silu of the first product times the second, to a few units 
   CHECK_FALSE(compared(other).pass);
 }
 
+constexpr std::uint32_t block = 16;
+
+// The greatest magnitudes of blocks of 16 columns, the last of which has 8; one of them off by a part of itself.
+Contract absmax(double error) {
+  Contract c;
+  c.buffers = {input("A", m, k), input("B", n, k), input("S", m, (n + block - 1) / block, ScalarType::f32)};
+  const Matrix a = values(c.buffers[0]), b = values(c.buffers[1]);
+  std::vector<double> greatest(c.buffers[2].elements());
+  for (std::uint64_t i = 0; i < m * n; ++i) {
+    double sum = 0;
+    for (std::uint64_t x = 0; x < k; ++x) sum += a.at[i / n * k + x] * b.at[i % n * k + x];
+    double& most = greatest[i / n * c.buffers[2].shape[1] + i % n / block];
+    most = std::max(most, std::abs(sum));
+  }
+  greatest.back() *= 1 + error;
+  for (std::uint64_t i = 0; i < greatest.size(); ++i)
+    store_element(c.buffers[2].bytes, ScalarType::f32, i, quantise(ScalarType::f32, greatest[i]));
+  Expectation e;
+  e.kind = Expectation::Kind::absmax;
+  e.output = "S", e.a = "A", e.b = "B", e.block = block;
+  c.expectations = {e};
+  return c;
+}
+
+TEST_CASE("absmax is the greatest magnitude of each block of columns") {
+  CHECK(compared(absmax(0)).pass);
+  const Comparison wrong = compared(absmax(1e-3));
+  CHECK(wrong.wrong == 1);
+  CHECK(wrong.worst == std::vector<std::uint64_t>{m - 1, 2});
+  Contract other = absmax(0);
+  other.buffers[2].shape[1] = 2;
+  CHECK(error_of([&] { compared(other); }) ==
+        "buffer S: must be floats [5, 3], one for each 16 columns; it is f32 [5, 2]");
+}
+
 TEST_CASE("rtol replaces the derived bounds") {
   Contract c = swiglu(1e-3f);
   c.expectations[0].rtol = 1e-2;
@@ -152,7 +184,7 @@ std::string error_for(const std::string& expectation) {
   return error_of([&] { read(expectation); });
 }
 
-TEST_CASE("attention and swiglu are read, and written as they were read") {
+TEST_CASE("attention, swiglu and absmax are read, and written as they were read") {
   const Contract a = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V", "scale": 0.5}}})");
   CHECK(a.expectations[0].kind == Expectation::Kind::attention);
   CHECK(a.expectations[0].c == "V");
@@ -164,9 +196,13 @@ TEST_CASE("attention and swiglu are read, and written as they were read") {
   const Contract s = read(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "K"}}})");
   CHECK(s.expectations[0].kind == Expectation::Kind::swiglu);
   CHECK(contains(write_contract(s), R"("swiglu": {"a": "Q", "gate": "K", "up": "K"})"));
+  const Contract m = read(R"({"D": {"absmax": {"a": "Q", "b": "K", "block": 1}}})");
+  CHECK(m.expectations[0].kind == Expectation::Kind::absmax);
+  CHECK(m.expectations[0].block == 1);
+  CHECK(contains(write_contract(m), R"("absmax": {"a": "Q", "b": "K", "block": 1})"));
 }
 
-TEST_CASE("what does not fit attention or swiglu is refused") {
+TEST_CASE("what does not fit attention, swiglu or absmax is refused") {
   const auto attention_of = [](const std::string& inside) {
     return error_for(R"({"O": {"attention": )" + inside + "}}");
   };
@@ -181,7 +217,9 @@ TEST_CASE("what does not fit attention or swiglu is refused") {
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "Q"}}})"), "D must be 4 x 4"));
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K"}}})"), "/expect/D/swiglu"));
   CHECK(contains(error_for(R"({"D": {"copy": "D", "swiglu": {"a": "Q", "gate": "K", "up": "K"}}})"),
-                 "must have one of gemm, copy, attention, swiglu"));
+                 "must have one of gemm, copy, attention, swiglu, absmax, convolution"));
+  CHECK(contains(error_for(R"({"D": {"absmax": {"a": "Q", "b": "K", "block": 0}}})"), "/expect/D/absmax/block"));
+  CHECK(contains(error_for(R"({"D": {"absmax": {"a": "Q", "b": "V", "block": 1}}})"), "K = 8"));
 }
 
 }  // namespace

@@ -21,20 +21,11 @@ using launch::Activation;
 using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
-using launch::Init;
 using test::contains;
 using test::error_of;
+using test::normal;
 
 constexpr std::uint64_t rows = 6, columns = 10, depth = 32;
-
-Buffer normal(const char* name, ScalarType type, std::vector<std::uint64_t> shape, std::uint64_t seed) {
-  Init init;
-  init.kind = Init::Kind::normal;
-  init.seed = seed;
-  Buffer b = test::buffer(name, type, std::move(shape), init);
-  fill(b);
-  return b;
-}
 
 // D = gelu_tanh(ALPHA * A * B^T + BETA * C + BIAS), as an honest f32 program has it.
 Contract problem() {
@@ -45,8 +36,7 @@ Contract problem() {
                normal("ALPHA", ScalarType::f32, {1}, 4),
                normal("BETA", ScalarType::f32, {1}, 5),
                normal("BIAS", ScalarType::f32, {columns}, 6),
-               test::buffer("D", ScalarType::f32, {rows, columns})};
-  fill(c.buffers.back());
+               test::filled("D", ScalarType::f32, {rows, columns})};
   const auto number = [&](std::size_t buffer, std::uint64_t i) {
     const Buffer& b = c.buffers[buffer];
     return float(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));

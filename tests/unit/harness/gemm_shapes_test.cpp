@@ -25,12 +25,7 @@ using test::error_of;
 constexpr std::uint64_t m = 5, n = 6, k = 16;
 
 Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_t seed) {
-  Init init;
-  init.kind = Init::Kind::integers;
-  init.low = -4, init.high = 4, init.seed = seed;
-  Buffer b = test::buffer(name, ScalarType::bf16, std::move(shape), init);
-  fill(b);
-  return b;
+  return test::filled(name, ScalarType::bf16, std::move(shape), {Init::Kind::integers, -4, 4, seed, {}});
 }
 
 double at(const Buffer& b, std::uint64_t index) {
@@ -43,8 +38,7 @@ Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vect
                  B b_at) {
   Contract c;
   c.buffers = std::move(operands);
-  c.buffers.push_back(test::buffer("D", ScalarType::f32, std::move(shape)));
-  fill(c.buffers[2]);
+  c.buffers.push_back(test::filled("D", ScalarType::f32, std::move(shape)));
   for (std::uint64_t l = 0; l < matrices; ++l)
     for (std::uint64_t i = 0; i < m; ++i)
       for (std::uint64_t j = 0; j < n; ++j) {

@@ -1,9 +1,12 @@
 // Block scaling: what S2, S3 and S4 of docs/requirements.md have wrong about formats, vector sizes and layout.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <vector>
 
+#include "ptx/isa/cache_policy.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/isa/tmem.hpp"
@@ -169,6 +172,59 @@ TEST_CASE("S4-24, S4-25: rows 32 to 63 of the scales are column 1; .warpx4 repea
   for (std::uint32_t column = 0; column < 4; ++column)
     for (std::uint32_t lane = 0; lane < 128; ++lane)
       CHECK(out[column * 128 + lane] == (column * 32 + lane % 32) * 0x01010101u);
+}
+
+TEST_CASE("S4-68: a tile of NVFP4 scales lies at (k / 64 + n / 128 * (K / 64)) * 512 bytes") {
+  constexpr std::uint64_t K = 320, block = 16;
+  for (std::uint64_t n : {0u, 128u, 640u})
+    for (std::uint64_t k : {0u, 64u, 256u})
+      CHECK(isa::scale_index(n, k / block, isa::scale_k_chunks(K / block)) == (k / 64 + n / 128 * (K / 64)) * 512);
+}
+
+TEST_CASE("S4-81: the scales of a tile narrower than 128 begin at 4 * (the MMA's number) + n % 128 / 32 columns") {
+  const auto first_column = [](int tile_columns, int n, int mma) {
+    const int group = isa::scale_group_columns(isa::ScaleSide::B, 128, tile_columns, isa::CtaGroup::one);
+    return isa::scale_place(isa::scales_per_row(MmaKind::mxf4nvf4, ScaleVector::block16), group, mma).column +
+           isa::scale_cell(n % isa::scale_chunk_rows).column;
+  };
+  for (int tile_columns : {32, 64})
+    for (int n = 0; n < 512; n += tile_columns)
+      for (int mma = 0; mma < 4; ++mma) CHECK(first_column(tile_columns, n, mma) == 4 * mma + n % 128 / 32);
+}
+
+TEST_CASE("S4-72: CUTLASS's EVICT_FIRST and EVICT_LAST are createpolicy's words; its EVICT_NORMAL changes nothing") {
+  using isa::L2Eviction;
+  CHECK(isa::pack({L2Eviction::evict_first}) == 0x12F0000000000000);
+  CHECK(isa::pack({L2Eviction::evict_last}) == 0x14F0000000000000);
+  CHECK(isa::pack({.primary = L2Eviction::evict_unchanged, .sixteenths = 1}) == 0x1000000000000000);
+}
+
+TEST_CASE("S1-45: a mask of its own CTA brings each the scales of its rows of A, one of both those of all columns of B") {
+  std::vector<std::uint32_t> sfa(256), sfb(128, 7);  // chunks of 512 bytes; A's hold the number of their CTA
+  std::fill(sfa.begin() + 128, sfa.end(), 1);
+  launch::Contract c;
+  c.buffers = {test::filled("SFA", sfa), test::filled("SFB", sfb), test::buffer("out", 16)};
+  launch::Launch l;
+  l.grid = l.cluster = {2, 1, 1};
+  l.params = {test::pointer("SFA"), test::pointer("SFB"), test::pointer("out")};
+  c.launches = {l};
+  const test::Run r = test::run(test::head + R"(.visible .entry k(.param .u64 SFA, .param .u64 SFB, .param .u64 out) {
+    .reg .b32 %r<9>; .reg .b64 %rd<6>; .reg .pred %p<3>; .reg .b16 %h<2>;
+    .shared .align 128 .b8 s[1024]; .shared .align 8 .b64 bar;
+    ld.param.u64 %rd1, [SFA]; ld.param.u64 %rd2, [SFB]; ld.param.u64 %rd3, [out];
+    mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, %cluster_ctarank;
+    mbarrier.init.shared::cta.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1024;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+    mul.wide.u32 %rd4, %r3, 512; add.u64 %rd4, %rd4, %rd1; shl.b32 %r4, 1, %r3; cvt.u16.u32 %h1, %r4;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd4], 512, [%r2], %h1;
+    setp.ne.u32 %p1, %r3, 0; @%p1 bra W; mov.u16 %h1, 3; add.u32 %r5, %r1, 512;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r5], [%rd2], 512, [%r2], %h1;
+  W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra W;
+    ld.shared.u32 %r6, [%r1+508]; ld.shared.u32 %r7, [%r1+512]; mul.wide.u32 %rd5, %r3, 8; add.u64 %rd5, %rd5, %rd3;
+    st.global.v2.u32 [%rd5], {%r6, %r7}; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret; })",
+                                c);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<std::uint32_t>("out") == std::vector<std::uint32_t>{0, 7, 1, 7});
 }
 
 TEST_CASE("S4-31, S4-32: the descriptor of FP4 has type code 1 for A and B, and both transpose bits zero") {

@@ -1,0 +1,111 @@
+// Gemms of groups of rows, against plain loops.
+#include "harness/groups.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "harness/compare.hpp"
+#include "harness/contract_json.hpp"
+#include "harness/fill.hpp"
+#include "harness/reference.hpp"
+#include "tests/unit/harness/buffer.hpp"
+#include "tests/unit/harness/temporary.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using isa::ScalarType;
+using launch::Buffer;
+using launch::Contract;
+using launch::Init;
+using test::contains;
+using test::error_of;
+
+constexpr std::uint64_t m = 7, n = 5, k = 16;
+constexpr std::uint64_t ends[] = {2, 2, 6};  // the last row belongs to nobody
+
+Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_t seed) {
+  Init init;
+  init.kind = Init::Kind::integers;
+  init.low = -4, init.high = 4, init.seed = seed;
+  Buffer b = test::buffer(name, ScalarType::bf16, std::move(shape), init);
+  fill(b);
+  return b;
+}
+
+double at(const Buffer& b, std::uint64_t index) {
+  return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
+}
+
+Contract grouped() {
+  Contract c;
+  c.buffers = {integers("A", {m, k}, 1), integers("B", {3, n, k}, 2), test::buffer("D", ScalarType::f32, {m, n}),
+               test::buffer("ends", ScalarType::u32, {3})};
+  fill(c.buffers[2]), fill(c.buffers[3]);
+  for (std::uint64_t g = 0; g < 3; ++g) store_element(c.buffers[3].bytes, ScalarType::u32, g, ends[g]);
+  for (std::uint64_t i = 0; i < ends[2]; ++i)
+    for (std::uint64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::uint64_t x = 0; x < k; ++x)
+        sum += at(c.buffers[0], i * k + x) * at(c.buffers[1], ((i < 2 ? 0 : 2) * n + j) * k + x);
+      store_element(c.buffers[2].bytes, ScalarType::f32, i * n + j, std::bit_cast<std::uint32_t>(float(sum)));
+    }
+  c.expectations.emplace_back();
+  c.expectations[0].output = "D", c.expectations[0].a = "A", c.expectations[0].b = "B";
+  c.expectations[0].groups = "ends";
+  return c;
+}
+
+Comparison compared(const Contract& c) { return compare(c, c.expectations[0]); }
+
+}  // namespace
+
+TEST_CASE("the rows of each group are multiplied by its own matrix; what lies behind the last group is nobody's") {
+  Contract c = grouped();
+  CHECK(compared(c).pass);
+  CHECK(compared(c).max_error == 0);
+  CHECK(compared(c).elements == 6 * n);
+  store_element(c.buffers[2].bytes, ScalarType::f32, 4 * n + 3, 0x47000000);
+  const Comparison wrong = compared(c);
+  CHECK(wrong.wrong == 1);
+  CHECK(wrong.worst == std::vector<std::uint64_t>{4, 3});
+  c = grouped();
+  store_element(c.buffers[3].bytes, ScalarType::u32, 0, 1);
+  store_element(c.buffers[3].bytes, ScalarType::u32, 1, 1);  // row 1 is now the last group's
+  CHECK_FALSE(compared(c).pass);
+}
+
+TEST_CASE("groups that do not agree with the matrices, and what no group has, are refused") {
+  const auto refusal = [](void (*spoil)(Contract&)) {
+    Contract c = grouped();
+    spoil(c);
+    return error_of([&] { compared(c); });
+  };
+  CHECK(contains(refusal([](Contract& c) { store_element(c.buffers[3].bytes, ScalarType::u32, 1, 1); }),
+                 "buffer ends: group 1 ends at row 1; must be in [2, 7]"));
+  CHECK(contains(refusal([](Contract& c) { store_element(c.buffers[3].bytes, ScalarType::u32, 2, 8); }),
+                 "group 2 ends at row 8; must be in [2, 7]"));
+  CHECK(contains(refusal([](Contract& c) { c.buffers[3].shape = {2}; }),
+                 "must be a u32 for each of the 3 matrices of B"));
+  CHECK(contains(refusal([](Contract& c) { c.buffers[1].shape = {3 * n, k}; }), "must have 3 extents"));
+  CHECK(contains(refusal([](Contract& c) { c.expectations[0].a_transposed = true; }), "no scales, metadata, addend"));
+  CHECK(contains(refusal([](Contract& c) { c.buffers[0].init.quantised = launch::Quantisation{}; }), "not quantised"));
+}
+
+TEST_CASE("a gemm of groups is read, and written back as it was") {
+  const std::string text = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [6, 8]},
+    "B": {"dtype": "bf16", "shape": [2, 4, 8]}, "D": {"dtype": "f32", "shape": [6, 4]},
+    "ends": {"dtype": "u32", "shape": [2], "init": {"hex": "0200000006000000"}}},
+    "expect": {"D": {"gemm": {"a": "A", "b": "B", "groups": "ends"}}}})";
+  const Contract c = read_contract(text, "l.json");
+  CHECK(c.expectations[0].groups == "ends");
+  CHECK(read_contract(write_contract(c), "l.json").expectations[0].groups == "ends");
+  const std::string flat = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [6, 8]},
+    "B": {"dtype": "bf16", "shape": [4, 8]}, "D": {"dtype": "f32", "shape": [6, 4]},
+    "ends": {"dtype": "u32", "shape": [2]}},
+    "expect": {"D": {"gemm": {"a": "A", "b": "B", "groups": "ends"}}}})";
+  CHECK(contains(error_of([&] { read_contract(flat, "l.json"); }), "/expect/D/gemm: buffer B: must have 3 extents"));
+}
+
+}  // namespace kiln::harness
