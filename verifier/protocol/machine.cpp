@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ptx/isa/tmem.hpp"
+#include "verifier/protocol/roots.hpp"
 
 namespace kiln::verifier::protocol {
 

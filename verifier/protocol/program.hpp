@@ -104,10 +104,4 @@ class Program {
   mutable std::map<std::uint32_t, std::vector<ir::RegisterId>> live_{};  // what was asked for
 };
 
-/// An access of threads to what may be shared memory.
-bool is_shared_access(const ir::Operation&);
-
-/// An operation of the protocol itself.
-bool is_protocol(const ir::Operation&);
-
 }  // namespace kiln::verifier::protocol
