@@ -51,15 +51,22 @@ ir::Module without(ir::Module module, const diag::Place& place) {
 // What is found, by rule and place.
 using Findings = std::set<std::pair<std::string, std::size_t>>;
 
-Findings findings(const ir::Module& module, const launch::Contract* launch, bool explored) {
-  diag::Sink sink;
-  if (explored)
-    explore(module, sink, launch);
-  else
-    check(module, sink);
+Findings findings(const diag::Sink& sink) {
   Findings out;
   for (const diag::Diagnostic& d : sink.all()) out.emplace(d.slug, d.where.place.begin);
   return out;
+}
+
+bool finds_more(const ir::Module& module, const launch::Contract* launch, const Findings& known) {
+  diag::Sink sink;
+  const auto is_more = [&] {
+    const Findings found = findings(sink);
+    return !std::includes(known.begin(), known.end(), found.begin(), found.end());
+  };
+  check(module, sink);
+  if (is_more()) return true;
+  explore(module, sink, launch);
+  return is_more();
 }
 
 // Fences do not mend what the order of issue leaves open.
@@ -90,15 +97,14 @@ std::vector<Fence> fences(const ir::Module& module) {
 
 void check_redundant_fences(const ir::Module& module, diag::Sink& sink, const launch::Contract* launch) {
   if (sink.incomplete() || std::any_of(sink.all().begin(), sink.all().end(), may_be_mended)) return;
-  const Findings checked = findings(module, launch, false), explored = findings(module, launch, true);
+  const Findings known = findings(sink);
   ir::Module needed = module;
   // From the end: of two that order the same the first stays, nearer to what it orders.
   std::vector<Fence> candidates = fences(module);
   std::reverse(candidates.begin(), candidates.end());
   for (const Fence& fence : candidates) {
     ir::Module less = without(needed, fence.place);
-    const bool is_needed = findings(less, launch, false) != checked || findings(less, launch, true) != explored;
-    const rules::Verdict v = rules::fence_needed(is_needed);
+    const rules::Verdict v = rules::fence_needed(finds_more(less, launch, known));
     if (!v.broken()) continue;
     broken(sink, v, fence.where, fence.name + (launch ? ", without which this launch is in order" : ""));
     needed = std::move(less);

@@ -20,10 +20,10 @@ constexpr Verdict tcgen05_pipeline(bool listed) { return listed ? legal : breaks
 constexpr Verdict proxy_fence_read(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence_read); }
 /// A change of a tensor map before its use.
 constexpr Verdict tensormap_fence(bool fenced) { return fenced ? legal : breaks(Rule::tensormap_fence); }
-/// Whoever uses an mbarrier, and its mbarrier.init.
 /// `changes`: something is found wrong without the fence.
 constexpr Verdict fence_needed(bool changes) { return changes ? legal : breaks(Rule::fence_redundant); }
 
+/// Whoever uses an mbarrier, and its mbarrier.init.
 constexpr Verdict mbarrier_init_order(bool known) { return known ? legal : breaks(Rule::mbarrier_init_order); }
 constexpr Verdict mbarrier_init_fence(bool published) { return published ? legal : breaks(Rule::mbarrier_init_fence); }
 /// `phases` that have completed since a thread began to wait for the first of them.
