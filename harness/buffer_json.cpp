@@ -9,7 +9,8 @@ using launch::Init;
 
 // 1 TiB: more is a slip of the pen.
 constexpr std::uint64_t max_buffer_bytes = std::uint64_t{1} << 40;
-constexpr std::int64_t max_exact_integer = std::int64_t{1} << 53;  // Init carries its bounds as doubles
+constexpr std::size_t max_values = std::size_t{1} << 20;  // longer lists travel as .npy
+constexpr std::int64_t max_exact_integer = std::int64_t{1} << 53;  // Init carries numbers as doubles
 
 void read_bounds(const JsonNode& node, Init& init, bool integers) {
   node.each_element(2, 2, [&](std::size_t i, const JsonNode& bound) {
@@ -17,6 +18,10 @@ void read_bounds(const JsonNode& node, Init& init, bool integers) {
     end = integers ? double(bound.integer(-max_exact_integer, max_exact_integer)) : bound.number();
   });
   if (init.low > init.high) node.fail(fmt::format("the lower bound exceeds the upper; got {}", node.shown()));
+}
+
+double read_value(const JsonNode& node) {
+  return node.json().is_number_integer() ? double(node.integer(-max_exact_integer, max_exact_integer)) : node.number();
 }
 
 void read_hex(const JsonNode& node, Init& init) {
@@ -32,13 +37,17 @@ Init read_named(const JsonNode& node) {
     init.kind = Init::Kind::zeros;
   else
     node.fail(fmt::format(
-        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy, hex or quantised; got {}",
+        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy, hex, values or quantised; got {}",
         node.shown()));
   return init;
 }
 
-Init read_values(const JsonNode& node) {
-  node.expect_object({"normal", "uniform", "integers", "npy", "hex", "seed"});
+bool is_random(Init::Kind kind) {
+  return kind == Init::Kind::normal || kind == Init::Kind::uniform || kind == Init::Kind::integers;
+}
+
+Init read_filled(const JsonNode& node) {
+  node.expect_object({"normal", "uniform", "integers", "npy", "hex", "values", "seed"});
   Init init;
   int kinds = 0;
   const auto take = [&](const char* key, Init::Kind kind, auto read) {
@@ -56,10 +65,13 @@ Init read_values(const JsonNode& node) {
   take("integers", Init::Kind::integers, [&](const JsonNode& v) { read_bounds(v, init, true); });
   take("npy", Init::Kind::npy, [&](const JsonNode& v) { init.text = v.text(); });
   take("hex", Init::Kind::hex, [&](const JsonNode& v) { read_hex(v, init); });
-  if (kinds != 1) node.fail(fmt::format("must have one of normal, uniform, integers, npy, hex; got {}", node.shown()));
-  const bool random = init.kind != Init::Kind::npy && init.kind != Init::Kind::hex;
+  take("values", Init::Kind::values, [&](const JsonNode& v) {
+    v.each_element(0, max_values, [&](std::size_t, const JsonNode& n) { init.values.push_back(read_value(n)); });
+  });
+  if (kinds != 1)
+    node.fail(fmt::format("must have one of normal, uniform, integers, npy, hex, values; got {}", node.shown()));
   node.when("seed", [&](const JsonNode& v) {
-    if (!random) v.fail("npy and hex take no seed");
+    if (!is_random(init.kind)) v.fail("npy, hex and values take no seed");
     init.seed = v.whole();
   });
   return init;
@@ -68,8 +80,9 @@ Init read_values(const JsonNode& node) {
 Init read_quantised(const JsonNode& node) {
   node.expect_object({"quantised", "scales", "block", "global", "metadata", "mma_k"});
   const JsonNode source = node.at("quantised");
-  Init init = read_values(source);
-  if (init.kind == Init::Kind::hex) source.fail("hex has no numbers to quantise");
+  Init init = read_filled(source);
+  if (!is_random(init.kind) && init.kind != Init::Kind::npy)
+    source.fail("what is quantised is normal, uniform, integers or npy");
   launch::Quantisation q;
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = v.text(); });
@@ -85,7 +98,7 @@ Init read_quantised(const JsonNode& node) {
 
 Init read_init(const JsonNode& node) {
   if (node.json().is_string()) return read_named(node);
-  return node.json().is_object() && node.has("quantised") ? read_quantised(node) : read_values(node);
+  return node.json().is_object() && node.has("quantised") ? read_quantised(node) : read_filled(node);
 }
 
 }  // namespace

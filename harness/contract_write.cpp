@@ -23,6 +23,13 @@ Json quantised_json(Json source, const launch::Quantisation& q) {
   return j;
 }
 
+// Whole numbers as such.
+Json values_json(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double v : values) std::trunc(v) == v ? out.push_back(std::int64_t(v)) : out.push_back(v);
+  return out;
+}
+
 Json init_json(const Init& init) {
   const auto random = [&](const char* key, Json value) { return Json{{key, std::move(value)}, {"seed", init.seed}}; };
   if (init.quantised) {
@@ -40,6 +47,7 @@ Json init_json(const Init& init) {
       return random("integers", Json::array({std::int64_t(init.low), std::int64_t(init.high)}));
     case Init::Kind::npy: return {{"npy", init.text}};
     case Init::Kind::hex: return {{"hex", init.text}};
+    case Init::Kind::values: return {{"values", values_json(init.values)}};
   }
   return {};
 }

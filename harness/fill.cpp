@@ -81,6 +81,19 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+void fill_values(Buffer& b) {
+  const std::vector<double>& values = b.init.values;
+  if (!is_addressable(b.dtype)) fail(b, fmt::format("{} takes no list of values", isa::spelling(b.dtype)));
+  if (values.size() != b.elements())
+    fail(b, fmt::format("has {} values for {} elements", values.size(), b.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t word = quantise(b.dtype, values[i]);
+    if (element_value(b.dtype, word) != values[i])
+      fail(b, fmt::format("{} does not hold {}", isa::spelling(b.dtype), values[i]));
+    store_element(b.bytes, b.dtype, i, word);
+  }
+}
+
 void fill_hex(Buffer& b) {
   const std::string& text = b.init.text;
   if (text.size() != 2 * b.bytes.size())
@@ -172,6 +185,7 @@ void fill(Buffer& b, const std::string& folder) {
     case Kind::npy:
     case Kind::quantised: break;
     case Kind::hex: fill_hex(b); break;
+    case Kind::values: fill_values(b); break;
     case Kind::normal:
     case Kind::uniform:
     case Kind::integers: fill_random(b); break;

@@ -195,8 +195,8 @@ void check_quantisation(const Contract& contract, const Buffer& b) {
   if (!is_addressable(b.dtype) || (kind != isa::TypeClass::floating && !isa::is_integer(b.dtype)) ||
       isa::scale_format_code(b.dtype))
     fail(b, "{} is no type to quantise to", isa::spelling(b.dtype));
-  if (b.init.kind == Kind::hex || b.init.kind == Kind::zeros || b.init.kind == Kind::poison ||
-      b.init.kind == Kind::quantised)
+  if (b.init.kind != Kind::normal && b.init.kind != Kind::uniform && b.init.kind != Kind::integers &&
+      b.init.kind != Kind::npy)
     fail(b, "is quantised from normal, uniform, integers or npy");
   check_targets(contract, b);
   if ((!q.scales.empty() || !q.metadata.empty()) && b.shape.size() != 2)

@@ -35,11 +35,12 @@ struct Quantisation {
 /// How a buffer is filled before the launch.
 struct Init {
   /// `quantised`: it is one of those that another buffer's quantisation fills.
-  enum class Kind : std::uint8_t { zeros, poison, normal, uniform, integers, npy, hex, quantised };
+  enum class Kind : std::uint8_t { zeros, poison, normal, uniform, integers, npy, hex, values, quantised };
   Kind kind = Kind::poison;
   double low = 0, high = 1;  // uniform, integers (inclusive); normal: `high` is the standard deviation
   std::uint64_t seed = 1;
   std::string text{};                       // npy: path; hex: digits
+  std::vector<double> values{};             // values: of all elements, in order
   std::optional<Quantisation> quantised{};  // normal, uniform, integers and npy are then real numbers, in f64
 };
 

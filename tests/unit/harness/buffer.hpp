@@ -34,4 +34,9 @@ inline launch::Buffer normal(const char* name, isa::ScalarType type, std::vector
   return filled(name, type, std::move(shape), {launch::Init::Kind::normal, 0, 1, seed, {}});
 }
 
+/// A number of a buffer.
+inline double element(const launch::Buffer& b, std::uint64_t index) {
+  return harness::element_value(b.dtype, harness::load_element(b.bytes, b.dtype, index));
+}
+
 }  // namespace kiln::test

@@ -117,6 +117,12 @@ TEST_CASE("buffers") {
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"seed": 1}})")), "must have one of"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"npy": "a", "hex": "00"}})")),
                  "must have one of"));
+  CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"values": [1], "seed": 2}})")),
+                 "/buffers/A/init/seed: npy, hex and values take no seed"));
+  CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"values": ["one"]}})")),
+                 "/buffers/A/init/values/0: must be a number"));
+  CHECK(contains(error_for(with_buffer(R"({"dtype": "u64", "shape": [1], "init": {"values": [9007199254740993]}})")),
+                 "/buffers/A/init/values/0: must be an integer"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"uniform": [2, 1]}})")),
                  "/buffers/A/init/uniform: the lower bound exceeds the upper"));
   CHECK(contains(error_for(with_buffer(R"({"dtype": "u8", "shape": [1], "init": {"integers": [0.5, 1]}})")),

@@ -39,7 +39,7 @@ Contract problem() {
                test::filled("D", ScalarType::f32, {rows, columns})};
   const auto number = [&](std::size_t buffer, std::uint64_t i) {
     const Buffer& b = c.buffers[buffer];
-    return float(element_value(b.dtype, load_element(b.bytes, b.dtype, i)));
+    return float(test::element(b, i));
   };
   for (std::uint64_t i = 0; i < rows * columns; ++i) {
     float sum = 0;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/random.hpp"
+#include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
 namespace kiln::harness {
@@ -16,23 +17,16 @@ using isa::ScalarType;
 using launch::Buffer;
 using launch::Init;
 using test::contains;
+using test::element;
 using test::error_of;
 
 Buffer filled(ScalarType type, std::uint64_t count, Init init, const char* name = "A") {
-  Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = {count};
-  b.init = std::move(init);
-  fill(b);
-  return b;
+  return test::filled(name, type, {count}, std::move(init));
 }
 
 Init init(Init::Kind kind, double low = 0, double high = 1, std::uint64_t seed = 1) {
   return {kind, low, high, seed, {}};
 }
-
-double value(const Buffer& b, std::uint64_t i) { return element_value(b.dtype, load_element(b.bytes, b.dtype, i)); }
 
 TEST_CASE("the first numbers of a stream never change") {
   const RandomStream random(1, "A");
@@ -49,7 +43,7 @@ TEST_CASE("the first elements of each fill never change") {
   const Buffer uniform = filled(ScalarType::f32, 2, init(Init::Kind::uniform, -1, 1));
   CHECK(load_element(uniform.bytes, uniform.dtype, 0) == 0x3F7313D2);
   const Buffer integers = filled(ScalarType::s8, 2, init(Init::Kind::integers, -5, 5));
-  CHECK(value(integers, 0) == 5);
+  CHECK(element(integers, 0) == 5);
 }
 
 TEST_CASE("seed and name choose the numbers, nothing else does") {
@@ -64,7 +58,7 @@ TEST_CASE("seed and name choose the numbers, nothing else does") {
 TEST_CASE("normal numbers have the mean and deviation asked for") {
   const Buffer b = filled(ScalarType::f32, 20000, init(Init::Kind::normal, 0, 2));
   double sum = 0, squares = 0;
-  for (std::uint64_t i = 0; i < 20000; ++i) sum += value(b, i), squares += value(b, i) * value(b, i);
+  for (std::uint64_t i = 0; i < 20000; ++i) sum += element(b, i), squares += element(b, i) * element(b, i);
   CHECK(std::abs(sum / 20000) < 0.05);
   CHECK(std::abs(std::sqrt(squares / 20000) - 2) < 0.05);
 }
@@ -72,7 +66,7 @@ TEST_CASE("normal numbers have the mean and deviation asked for") {
 TEST_CASE("integers reach both ends and no further") {
   const Buffer b = filled(ScalarType::s32, 1000, init(Init::Kind::integers, -2, 3));
   std::set<double> seen;
-  for (std::uint64_t i = 0; i < 1000; ++i) seen.insert(value(b, i));
+  for (std::uint64_t i = 0; i < 1000; ++i) seen.insert(element(b, i));
   CHECK(seen == std::set<double>{-2, -1, 0, 1, 2, 3});
 }
 
@@ -96,7 +90,7 @@ TEST_CASE("elements of six bits are packed, and a neighbour stays as it is") {
   }
   const Buffer normal = filled(ScalarType::e3m2, 16, init(Init::Kind::normal));
   CHECK(normal.bytes.size() == 12);
-  CHECK(value(normal, 0) == -0.4375);  // -0x1.c2cp-2, cut to three bits
+  CHECK(element(normal, 0) == -0.4375);  // -0x1.c2cp-2, cut to three bits
 }
 
 TEST_CASE("numbers are rounded once, to nearest even, and stay finite") {
@@ -110,12 +104,28 @@ TEST_CASE("numbers are rounded once, to nearest even, and stay finite") {
 }
 
 TEST_CASE("poison is NaN, zeros are zero, hex is as written") {
-  CHECK(std::isnan(value(filled(ScalarType::bf16, 4, init(Init::Kind::poison)), 3)));
-  CHECK(value(filled(ScalarType::bf16, 4, init(Init::Kind::zeros)), 3) == 0);
+  CHECK(std::isnan(element(filled(ScalarType::bf16, 4, init(Init::Kind::poison)), 3)));
+  CHECK(element(filled(ScalarType::bf16, 4, init(Init::Kind::zeros)), 3) == 0);
   Init hex = init(Init::Kind::hex);
   hex.text = "01020aFF";
   CHECK(filled(ScalarType::u16, 2, hex).bytes == std::vector<std::uint8_t>{1, 2, 10, 255});
   CHECK(error_of([&] { filled(ScalarType::u16, 3, hex); }) == "buffer A: hex has 8 digits, 6 bytes need 12");
+}
+
+TEST_CASE("values are the elements, in order, and none is rounded") {
+  const auto with = [](ScalarType type, std::vector<double> values) {
+    Init of = init(Init::Kind::values);
+    of.values = std::move(values);
+    return filled(type, 3, of);
+  };
+  const Buffer u = with(ScalarType::u32, {2, 2, 4294967295});
+  CHECK(u.bytes == std::vector<std::uint8_t>{2, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255});
+  CHECK(element(with(ScalarType::s8, {-128, 0, 127}), 0) == -128);
+  CHECK(element(with(ScalarType::e2m1, {0.5, -6, 3}), 1) == -6);
+  CHECK(error_of([&] { with(ScalarType::u32, {1, 2}); }) == "buffer A: has 2 values for 3 elements");
+  CHECK(error_of([&] { with(ScalarType::u32, {1, -2, 3}); }) == "buffer A: u32 does not hold -2");
+  CHECK(error_of([&] { with(ScalarType::u32, {1, 2, 2.5}); }) == "buffer A: u32 does not hold 2.5");
+  CHECK(error_of([&] { with(ScalarType::bf16, {1, 2, 257}); }) == "buffer A: bf16 does not hold 257");
 }
 
 TEST_CASE("a type is not asked for what it cannot hold") {

@@ -20,16 +20,13 @@ using launch::Contract;
 using launch::Expectation;
 using launch::Init;
 using test::contains;
+using test::element;
 using test::error_of;
 
 constexpr std::uint64_t m = 5, n = 6, k = 16;
 
 Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_t seed) {
   return test::filled(name, ScalarType::bf16, std::move(shape), {Init::Kind::integers, -4, 4, seed, {}});
-}
-
-double at(const Buffer& b, std::uint64_t index) {
-  return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
 }
 
 // D, exact in f32, of operands whose elements are found at these places.
@@ -44,7 +41,7 @@ Contract problem(std::vector<Buffer> operands, std::uint64_t matrices, std::vect
       for (std::uint64_t j = 0; j < n; ++j) {
         double sum = 0;
         for (std::uint64_t x = 0; x < k; ++x)
-          sum += at(c.buffers[0], l * m * k + a_at(i, x)) * at(c.buffers[1], l * n * k + b_at(j, x));
+          sum += element(c.buffers[0], l * m * k + a_at(i, x)) * element(c.buffers[1], l * n * k + b_at(j, x));
         store_element(c.buffers[2].bytes, ScalarType::f32, (l * m + i) * n + j,
                       std::bit_cast<std::uint32_t>(float(sum)));
       }

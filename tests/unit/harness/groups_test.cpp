@@ -20,35 +20,29 @@ using launch::Buffer;
 using launch::Contract;
 using launch::Init;
 using test::contains;
+using test::element;
 using test::error_of;
+using test::filled;
 
 constexpr std::uint64_t m = 7, n = 5, k = 16;
-constexpr std::uint64_t ends[] = {2, 2, 6};  // the last row belongs to nobody
+constexpr std::uint32_t ends[] = {2, 2, 6};  // the last row belongs to nobody
 
 Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_t seed) {
-  Init init;
-  init.kind = Init::Kind::integers;
-  init.low = -4, init.high = 4, init.seed = seed;
-  Buffer b = test::buffer(name, ScalarType::bf16, std::move(shape), init);
-  fill(b);
-  return b;
-}
-
-double at(const Buffer& b, std::uint64_t index) {
-  return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
+  return filled(name, ScalarType::bf16, std::move(shape), {Init::Kind::integers, -4, 4, seed, {}});
 }
 
 Contract grouped() {
+  Init of_ends;
+  of_ends.kind = Init::Kind::values;
+  of_ends.values = {ends[0], ends[1], ends[2]};
   Contract c;
-  c.buffers = {integers("A", {m, k}, 1), integers("B", {3, n, k}, 2), test::buffer("D", ScalarType::f32, {m, n}),
-               test::buffer("ends", ScalarType::u32, {3})};
-  fill(c.buffers[2]), fill(c.buffers[3]);
-  for (std::uint64_t g = 0; g < 3; ++g) store_element(c.buffers[3].bytes, ScalarType::u32, g, ends[g]);
+  c.buffers = {integers("A", {m, k}, 1), integers("B", {3, n, k}, 2), filled("D", ScalarType::f32, {m, n}),
+               filled("ends", ScalarType::u32, {3}, of_ends)};
   for (std::uint64_t i = 0; i < ends[2]; ++i)
     for (std::uint64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (std::uint64_t x = 0; x < k; ++x)
-        sum += at(c.buffers[0], i * k + x) * at(c.buffers[1], ((i < 2 ? 0 : 2) * n + j) * k + x);
+        sum += element(c.buffers[0], i * k + x) * element(c.buffers[1], ((i < 2 ? 0 : 2) * n + j) * k + x);
       store_element(c.buffers[2].bytes, ScalarType::f32, i * n + j, std::bit_cast<std::uint32_t>(float(sum)));
     }
   c.expectations.emplace_back();
@@ -96,11 +90,13 @@ TEST_CASE("groups that do not agree with the matrices, and what no group has, ar
 TEST_CASE("a gemm of groups is read, and written back as it was") {
   const std::string text = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [6, 8]},
     "B": {"dtype": "bf16", "shape": [2, 4, 8]}, "D": {"dtype": "f32", "shape": [6, 4]},
-    "ends": {"dtype": "u32", "shape": [2], "init": {"hex": "0200000006000000"}}},
+    "ends": {"dtype": "u32", "shape": [2], "init": {"values": [2, 6]}}},
     "expect": {"D": {"gemm": {"a": "A", "b": "B", "groups": "ends"}}}})";
   const Contract c = read_contract(text, "l.json");
   CHECK(c.expectations[0].groups == "ends");
-  CHECK(read_contract(write_contract(c), "l.json").expectations[0].groups == "ends");
+  const Contract again = read_contract(write_contract(c), "l.json");
+  CHECK(again.expectations[0].groups == "ends");
+  CHECK(again.at("ends").init.values == std::vector<double>{2, 6});
   const std::string flat = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [6, 8]},
     "B": {"dtype": "bf16", "shape": [4, 8]}, "D": {"dtype": "f32", "shape": [6, 4]},
     "ends": {"dtype": "u32", "shape": [2]}},

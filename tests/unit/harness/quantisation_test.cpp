@@ -357,7 +357,7 @@ TEST_CASE("what cannot be quantised is refused where it stands") {
   CHECK(contains(error_for(with("f32", "[64, 64]", normal + R"(, "metadata": "E"})")), "no MMA multiplies a sparse A"));
   CHECK(contains(error_for(with("bf16", "[64]", normal + R"(, "metadata": "E"})")), "belong to matrices"));
   CHECK(contains(error_for(with("bf16", "[64, 64]", R"({"quantised": {"hex": "00"}})")),
-                 "/buffers/A/init/quantised: hex has no numbers"));
+                 "/buffers/A/init/quantised: what is quantised is normal, uniform, integers or npy"));
   CHECK(contains(error_for(R"({"block": [1], "buffers": {"S": {"dtype": "ue8m0", "shape": [1, 1, 512], "init": "zeros"},
     "A": {"dtype": "e4m3", "shape": [8, 32], "init": {"quantised": {"normal": 1}, "scales": "S", "block": 32}}}})"),
                  "fills buffer S, which has an init of its own"));
