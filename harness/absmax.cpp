@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/composed.hpp"
-#include "harness/gemm_problem.hpp"
+#include "harness/factor.hpp"
 #include "ptx/diag/error.hpp"
 
 namespace kiln::harness {
@@ -17,22 +17,15 @@ using launch::Contract;
 using launch::Expectation;
 
 // The product itself, as a gemm that leaves f32.
-Contract product_of(const Contract& contract, const Expectation& e) {
+Contract gemm_of(const Contract& contract, const Expectation& e) {
   Contract product;
-  product.buffers = {contract.at(e.a), contract.at(e.b)};
+  product.buffers = {matrix_buffer(contract, e.a), matrix_buffer(contract, e.b)};
   Buffer d;
   d.name = e.output;
   d.dtype = isa::ScalarType::f32;
-  for (const Buffer& operand : product.buffers) {
-    if (operand.shape.size() != 2)
-      throw diag::InputError(
-          fmt::format("buffer {}: a matrix has 2 extents, this has {}", operand.name, operand.shape.size()));
-    d.shape.push_back(operand.shape[0]);
-  }
+  d.shape = {product.buffers[0].shape[0], product.buffers[1].shape[0]};
   product.buffers.push_back(std::move(d));
-  product.expectations = {e};
-  product.expectations[0].kind = Expectation::Kind::gemm;
-  product.expectations[0].block = 0;
+  product.expectations = {factor_gemm(e, e.b)};
   return product;
 }
 
@@ -41,7 +34,7 @@ std::uint64_t blocks_of(std::uint64_t columns, const Expectation& e) { return (c
 }  // namespace
 
 void check_absmax(const Contract& contract, const Expectation& e) {
-  const Contract product = product_of(contract, e);
+  const Contract product = gemm_of(contract, e);
   gemm_problem(product, product.expectations[0]);
   const Buffer &wanted = product.buffers.back(), &out = contract.at(e.output);
   if (e.block == 0) throw diag::InputError("absmax is of blocks of one column or more");
@@ -54,25 +47,23 @@ void check_absmax(const Contract& contract, const Expectation& e) {
 
 Composed absmax_of(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   check_absmax(contract, e);
-  const Contract product = product_of(contract, e);
-  const GemmProblem problem = gemm_problem(product, product.expectations[0]);
-  const Product sums = harness::product_of(problem);
-  const Tolerance t = derive_tolerance(problem.arithmetic(), accumulation);
+  const Contract product = gemm_of(contract, e);
+  const Factor sums = factor_of(product, product.expectations[0], accumulation);
   const Tolerance output = rounding_tolerance(contract.at(e.output).dtype);
-  const std::uint64_t columns = problem.columns(), blocks = blocks_of(columns, e);
-  Composed out{{problem.rows(), blocks, {}}, {problem.rows(), blocks, {}}, {}};
-  for (std::uint64_t i = 0; i < problem.rows(); ++i)
+  const std::uint64_t rows = sums.product.value.rows, columns = sums.product.value.columns;
+  const std::uint64_t blocks = blocks_of(columns, e);
+  Composed out{{rows, blocks, {}}, {rows, blocks, {}}, {}};
+  for (std::uint64_t i = 0; i < rows; ++i)
     for (std::uint64_t first = 0; first < columns; first += e.block) {
       Estimate greatest;
       for (std::uint64_t j = first; j < std::min(first + e.block, columns); ++j) {
-        const double sum = sums.value.at[i * columns + j];
-        greatest.value = std::max(greatest.value, std::abs(sum));
-        greatest.error = std::max(greatest.error, t.bound(sum, sums.scale.at[i * columns + j]));
+        greatest.value = std::max(greatest.value, std::abs(sums.product.value.at[i * columns + j]));
+        greatest.error = std::max(greatest.error, sums.error(i * columns + j));
       }
       out.value.at.push_back(greatest.value);
       out.bound.at.push_back(output.bound(greatest.value, greatest.error));
     }
-  out.argument = t.argument +
+  out.argument = sums.tolerance.argument +
                  fmt::format("; the greatest of {} columns is off by no more than the worst of them", e.block) +
                  output.argument;
   return out;

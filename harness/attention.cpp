@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "harness/composed.hpp"
+#include "harness/factor.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/num/format.hpp"
 
@@ -21,19 +22,13 @@ template <class... Args>
   throw diag::InputError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-const Buffer& matrix(const launch::Contract& contract, const std::string& name) {
-  const Buffer& b = contract.at(name);
-  if (b.shape.size() != 2) refuse("buffer {}: a matrix has 2 extents, this has {}", name, b.shape.size());
-  return b;
-}
-
 bool is_half(ScalarType t) { return t == ScalarType::f16 || t == ScalarType::bf16; }
 
 struct Inputs {
   const Buffer &q, &k, &v, &o;
 };
 Inputs inputs(const launch::Contract& c, const launch::Expectation& e) {
-  return {matrix(c, e.a), matrix(c, e.b), matrix(c, e.c), matrix(c, e.output)};
+  return {matrix_buffer(c, e.a), matrix_buffer(c, e.b), matrix_buffer(c, e.c), matrix_buffer(c, e.output)};
 }
 
 // What does not depend on the row: errors as parts of what they belong to.

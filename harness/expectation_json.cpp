@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "harness/batch.hpp"
 #include "harness/compare.hpp"
@@ -115,13 +118,33 @@ void read_absmax(const JsonNode& node, Expectation& e, const Contract& contract)
   check_at(node, [&] { check_absmax(contract, e); });
 }
 
-constexpr std::array kinds{"gemm", "copy", "attention", "swiglu", "absmax", "convolution"};
+// What an output can be, and what reads it; `all` is the whole expectation.
+struct Kind {
+  const char* name;
+  void (*read)(const JsonNode& all, const JsonNode& node, Expectation&, const Contract&);
+};
+template <void (*read)(const JsonNode&, Expectation&, const Contract&)>
+constexpr void read_alone(const JsonNode&, const JsonNode& node, Expectation& e, const Contract& contract) {
+  read(node, e, contract);
+}
+constexpr std::array kinds{Kind{"gemm", read_alone<read_gemm>},
+                           Kind{"copy", read_copy},
+                           Kind{"attention", read_alone<read_attention>},
+                           Kind{"swiglu", read_alone<read_swiglu>},
+                           Kind{"absmax", read_alone<read_absmax>},
+                           Kind{"convolution", read_alone<read_convolution>}};
 
 // Exactly one of these keys says what the output is.
-void check_kind(const JsonNode& node) {
-  int given = 0;
-  for (const char* kind : kinds) given += node.has(kind);
-  if (given != 1) node.fail(fmt::format("must have one of {}; got {}", fmt::join(kinds, ", "), node.shown()));
+const Kind& kind_of(const JsonNode& node) {
+  std::vector<std::string_view> names;
+  for (const Kind& k : kinds) names.push_back(k.name);
+  std::vector<std::string_view> keys = names;
+  keys.insert(keys.end(), {"zeros_before", "rtol"});
+  node.expect_object(keys);
+  const auto given = [&](const Kind& k) { return node.has(k.name); };
+  if (std::count_if(kinds.begin(), kinds.end(), given) != 1)
+    node.fail(fmt::format("must have one of {}; got {}", fmt::join(names, ", "), node.shown()));
+  return *std::find_if(kinds.begin(), kinds.end(), given);
 }
 
 }  // namespace
@@ -133,17 +156,11 @@ const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& con
 }
 
 Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
-  node.expect_object({"gemm", "copy", "attention", "swiglu", "absmax", "convolution", "zeros_before", "rtol"});
+  const Kind& kind = kind_of(node);
   if (!contract.find(output)) node.fail(fmt::format("there is no buffer \"{}\"", output));
-  check_kind(node);
   Expectation e;
   e.output = output;
-  node.when("copy", [&](const JsonNode& v) { read_copy(node, v, e, contract); });
-  node.when("gemm", [&](const JsonNode& v) { read_gemm(v, e, contract); });
-  node.when("attention", [&](const JsonNode& v) { read_attention(v, e, contract); });
-  node.when("convolution", [&](const JsonNode& v) { read_convolution(v, e, contract); });
-  node.when("swiglu", [&](const JsonNode& v) { read_swiglu(v, e, contract); });
-  node.when("absmax", [&](const JsonNode& v) { read_absmax(v, e, contract); });
+  kind.read(node, node.at(kind.name), e, contract);
   node.when("rtol", [&](const JsonNode& v) {
     e.rtol = v.number();
     if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));

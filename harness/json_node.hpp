@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptx/diag/error.hpp"
 
@@ -54,7 +55,8 @@ class JsonNode {
   }
 
   /// Complains unless this is an object with these keys and no others.
-  void expect_object(std::initializer_list<std::string_view> keys) const {
+  void expect_object(std::initializer_list<std::string_view> keys) const { expect_object(std::vector(keys)); }
+  void expect_object(const std::vector<std::string_view>& keys) const {
     expect_object();
     for (const auto& item : json_->items()) {
       if (std::find(keys.begin(), keys.end(), item.key()) == keys.end())

@@ -4,31 +4,10 @@
 
 #include "harness/composed.hpp"
 #include "harness/epilogue.hpp"
-#include "harness/gemm_problem.hpp"
+#include "harness/factor.hpp"
 
 namespace kiln::harness {
 namespace {
-
-// The product of A with one of the two others, as a gemm that leaves f32.
-launch::Expectation factor(const launch::Expectation& e, const std::string& b) {
-  launch::Expectation product = e;
-  product.kind = launch::Expectation::Kind::gemm;
-  product.b = b;
-  product.c.clear();
-  return product;
-}
-
-struct Factor {
-  Product product;
-  Tolerance tolerance;
-  double error(std::size_t i) const { return tolerance.bound(0, product.scale.at[i]); }
-};
-Factor factor_of(const launch::Contract& contract, const launch::Expectation& e, Accumulation accumulation) {
-  const GemmProblem p = gemm_problem(contract, e);
-  GemmArithmetic arithmetic = p.arithmetic();
-  arithmetic.output = isa::ScalarType::f32;  // it is not rounded before it is used
-  return {product_of(p), derive_tolerance(arithmetic, accumulation)};
-}
 
 // silu(g) * u.
 Estimate joined(const Estimate& g, const Estimate& u) {
@@ -41,14 +20,14 @@ Estimate joined(const Estimate& g, const Estimate& u) {
 }  // namespace
 
 void check_swiglu(const launch::Contract& contract, const launch::Expectation& e) {
-  gemm_problem(contract, factor(e, e.b));
-  gemm_problem(contract, factor(e, e.c));
+  gemm_problem(contract, factor_gemm(e, e.b));
+  gemm_problem(contract, factor_gemm(e, e.c));
 }
 
 Composed swiglu_of(const launch::Contract& contract, const launch::Expectation& e, Accumulation accumulation) {
   check_swiglu(contract, e);
-  const Factor gate = factor_of(contract, factor(e, e.b), accumulation);
-  const Factor up = factor_of(contract, factor(e, e.c), accumulation);
+  const Factor gate = factor_of(contract, factor_gemm(e, e.b), accumulation);
+  const Factor up = factor_of(contract, factor_gemm(e, e.c), accumulation);
   const Tolerance output = rounding_tolerance(contract.at(e.output).dtype);
   const Matrix &g = gate.product.value, &u = up.product.value;
   Composed out{{g.rows, g.columns, {}}, {g.rows, g.columns, {}}, {}};
