@@ -136,6 +136,13 @@ void add_maxima(launch::Contract& c, const GemmSizes& s, std::uint32_t block) {
   c.expectations.push_back(maxima);
 }
 
+launch::Buffer& add_workspace(launch::Contract& c, const char* name, isa::ScalarType type, std::uint64_t elements,
+                              launch::Init::Kind content) {
+  c.buffers.push_back(buffer(name, type, {elements}, {}));
+  c.buffers.back().init.kind = content;
+  return c.buffers.back();
+}
+
 launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t tile_n) {
   const std::uint64_t x = pieces(s.m, tile_m), y = pieces(s.n, tile_n);
   if (y > 65535)
@@ -144,13 +151,16 @@ launch::Dim3 gemm_grid(const GemmSizes& s, std::uint64_t tile_m, std::uint64_t t
   return {std::uint32_t(x), std::uint32_t(y), 1};
 }
 
+launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tiles, std::uint64_t group) {
+  const std::uint64_t ctas = sizes.at("ctas");
+  if (ctas < group)
+    throw diag::InputError("--ctas " + std::to_string(ctas) + ": a tile takes " + std::to_string(group));
+  return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};
+}
+
 launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
                              std::uint64_t matrices) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), ctas = sizes.at("ctas");
-  const std::uint64_t tiles = pieces(m, tile_m) * pieces(n, tile_n) * matrices;
-  if (ctas < group)
-    throw diag::InputError("--ctas " + std::to_string(ctas) + ": " + std::to_string(group) + " CTAs share a tile");
-  return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};
+  return persistent_grid(sizes, pieces(sizes.at("m"), tile_m) * pieces(sizes.at("n"), tile_n) * matrices, group);
 }
 
 }  // namespace kiln::kernels

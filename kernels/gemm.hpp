@@ -51,10 +51,15 @@ void add_bias(launch::Contract&, const GemmSizes&, launch::Activation);
 void add_alpha_beta(launch::Contract&, const GemmSizes&, isa::ScalarType c);
 /// Adds S, the greatest magnitudes of the sums in each `block` columns of a row.
 void add_maxima(launch::Contract&, const GemmSizes&, std::uint32_t block);
+/// Adds a buffer that a kernel needs beside its operands; returned for what its kind of content asks for.
+launch::Buffer& add_workspace(launch::Contract&, const char* name, isa::ScalarType, std::uint64_t elements,
+                              launch::Init::Kind = launch::Init::Kind::poison);
 /// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
-/// As many CTAs as there are tiles in all matrices, in groups of `group` that share one, but no more than --ctas. Throws
-/// diag::InputError where that leaves none.
+/// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws diag::InputError
+/// where that leaves none.
+launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tiles, std::uint64_t group);
+/// The same of the tiles of all matrices.
 launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
                              std::uint64_t matrices = 1);
 

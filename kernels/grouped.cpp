@@ -3,7 +3,7 @@
 // global memory, in a place of this CTA's own, which nobody writes a second time; warp 4 acquires it and loads with it.
 #include "kernels/grouped.hpp"
 
-#include "kernels/partials.hpp"
+#include "kernels/epilogue.hpp"
 
 namespace kiln::kernels {
 
@@ -142,19 +142,10 @@ Kernel gemm_grouped(Target target, const Sizes&) {
 
 namespace {
 
-// Little-endian u32s as hexadecimal digits.
-std::string digits(const std::vector<std::uint64_t>& words) {
-  std::string out;
-  for (const std::uint64_t w : words)
-    for (int byte = 0; byte < 4; ++byte)
-      for (const int shift : {4, 0}) out += "0123456789abcdef"[w >> (8 * byte + shift) & 15];
-  return out;
-}
-
 // Where groups end that get larger one by one.
-std::vector<std::uint64_t> ends_of(std::uint64_t m, std::uint64_t groups) {
-  std::vector<std::uint64_t> ends;
-  for (std::uint64_t g = 1; g <= groups; ++g) ends.push_back(m * g * g / (groups * groups));
+std::vector<double> ends_of(std::uint64_t m, std::uint64_t groups) {
+  std::vector<double> ends;
+  for (std::uint64_t g = 1; g <= groups; ++g) ends.push_back(double(m * g * g / (groups * groups)));
   return ends;
 }
 
@@ -162,21 +153,19 @@ std::vector<std::uint64_t> ends_of(std::uint64_t m, std::uint64_t groups) {
 
 launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
-  const std::uint64_t groups = sizes.at("groups"), ctas = sizes.at("ctas");
+  const std::uint64_t groups = sizes.at("groups");
   if (groups == 0 || groups > most_groups)
     throw diag::InputError("--groups " + std::to_string(groups) + ": must be in [1, " + std::to_string(most_groups) +
                            "]");
-  if (ctas == 0) throw diag::InputError("--ctas 0: somebody has to do it");
-  // Enough whatever the sizes of the groups are: each may begin a tile of its own.
-  const std::uint64_t row_tiles = s.m / M + groups;
-  const std::uint64_t grid = std::min(row_tiles * pieces(s.n, N), ctas);
+  // Enough whatever the sizes of the groups are: the last tile of each may have one row.
+  const std::uint64_t row_tiles = (s.m + groups * (M - 1)) / M;
+  const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::hex);
-  c.at("ends").init.text = digits(ends_of(s.m, groups));
-  add_workspace(c, "maps", isa::ScalarType::u8, grid * groups * isa::tensor_map_bytes, launch::Init::Kind::poison);
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
+  add_workspace(c, "maps", isa::ScalarType::u8, grid.x * groups * isa::tensor_map_bytes);
   c.expectations.front().groups = "ends";
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(grid), 1, 1}, "A"_arg = "A",
+  launch_kernel(c, kernel, parameter_list, grid, "A"_arg = "A",
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D", "ends"_arg = "ends",
                 "groups"_arg = groups, "row_tiles"_arg = row_tiles, "n"_arg = s.n, "k"_arg = s.k,
                 "k_blocks"_arg = pieces(s.k, K), "maps"_arg = "maps");

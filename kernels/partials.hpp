@@ -8,17 +8,6 @@
 
 namespace kiln::kernels {
 
-/// Adds a buffer that a kernel needs for itself.
-inline void add_workspace(launch::Contract& c, const char* name, isa::ScalarType type, std::uint64_t elements,
-                          launch::Init::Kind init) {
-  launch::Buffer b;
-  b.name = name;
-  b.dtype = type;
-  b.shape = {elements};
-  b.init.kind = init;
-  c.buffers.push_back(b);
-}
-
 /// A tile of which several CTAs sum up a part of K each.
 struct SharedTileOfD {
   dsl::U32 number;        // of the counters that it has: 128
@@ -64,7 +53,7 @@ class Partials {
   void sum(dsl::Warpgroup& g, const dsl::U32& first, const dsl::U32& count, const Result<To>& d, const dsl::U32& row,
            const dsl::U32& col) const {
     const dsl::U32 my_row = row + g.row();
-    const dsl::U32 left = select(my_row < d.m, select(col < d.n, d.n - col, 0), 0);
+    const dsl::U32 left = left_in_row(d, my_row, col);
     g.loop(N / chunk, [&](dsl::U32 c) {
       const dsl::U32 before = c * chunk;
       const auto sums = sum_chunk(g, c, first, count);

@@ -82,8 +82,7 @@ launch::Contract gemm_split_k_problem(const Kernel& kernel, const Sizes& sizes) 
   grid.z = std::uint32_t(splits);
   launch::Contract c = gemm_buffers(s);
   const std::uint64_t tiles = std::uint64_t(grid.x) * grid.y;
-  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials<N>::elements,
-                launch::Init::Kind::poison);
+  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials<N>::elements);
   add_workspace(c, "counters", isa::ScalarType::u32, tiles * M, launch::Init::Kind::zeros);
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,

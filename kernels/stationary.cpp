@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "kernels/epilogue.hpp"
+
 namespace kiln::kernels {
 
 using namespace kiln::dsl;
@@ -26,12 +28,11 @@ constexpr auto parameter_list =
 constexpr int columns = Mma::d_columns;
 static_assert(columns * isa::tmem_lanes == M * N);
 
-void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Pointer<bf16>& d, const U32& row,
-                 const U32& col, const U32& m, const U32& n) {
+void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result<bf16>& d, const U32& row,
+                 const U32& col) {
   const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
-  const U32 width = select(my_col < n, n - my_col, 0);
-  const U32 left = select(my_row < m, width, 0);
-  const U64 address = d.at(multiply_wide(my_row, n) + widen(my_col));
+  const U32 left = left_in_row(d, my_row, my_col);
+  const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
   g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
 }
 
@@ -42,6 +43,7 @@ Kernel gemm_ws(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
+  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_tiles = given["k_tiles"_arg];
 
   auto in = gemm.ring<stages, ATile, ATile, ATile, ATile, BTile>("in");
@@ -82,9 +84,7 @@ Kernel gemm_ws(Target target, const Sizes&) {
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     g.wait(done, Phase{0});
-    for (int r = 0; r < blocks; ++r)
-      store_block(g, acc.columns<columns>(r * columns), given["D"_arg], row + r * M, col, given["m"_arg],
-                  given["n"_arg]);
+    for (int r = 0; r < blocks; ++r) store_block(g, acc.columns<columns>(r * columns), D, row + r * M, col);
   });
   return gemm.build();
 }
