@@ -46,7 +46,7 @@ U32 KernelBuilder::special(const char* name) {
   return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
 }
 
-// Parameters -----------------------------------------------------------------------------------------------------------
+// Parameters ----------------------------------------------------------------------------------------------------------
 
 Operand KernelBuilder::tensor_map_parameter(const std::string& name, ScalarType type, int rank, int box_inner,
                                             int box_outer, isa::Swizzle swizzle) {
@@ -73,7 +73,7 @@ Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
   return pointer ? rec_.pure(ScalarType::b64, "cvta.to.global.u64", {value}, nowhere) : value;
 }
 
-// Shared memory --------------------------------------------------------------------------------------------------------
+// Shared memory -------------------------------------------------------------------------------------------------------
 
 U32 KernelBuilder::shared_bytes(int bytes, Here at) {
   const int offset = dynamic_bytes_;
@@ -89,7 +89,7 @@ U32 KernelBuilder::barrier_array(const std::string& name, int count, int arrival
   return {rec_, address};
 }
 
-// Tensor memory --------------------------------------------------------------------------------------------------------
+// Tensor memory -------------------------------------------------------------------------------------------------------
 
 const Operand& KernelBuilder::tmem_base() {
   if (tmem_columns_ == 0 && tmem_base_.text.empty()) tmem_base_ = rec_.fresh(ScalarType::b32);
@@ -111,7 +111,7 @@ int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
   return first;
 }
 
-// Roles ----------------------------------------------------------------------------------------------------------------
+// Roles ---------------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::add_role(const std::string& name, int first_warp, int warps, bool elected,
                              const std::function<void(RoleContext&)>& record, Here at) {
@@ -166,7 +166,7 @@ Statements KernelBuilder::role_code(Role& role) {
   return out;
 }
 
-// Set-up and clean-up --------------------------------------------------------------------------------------------------
+// Set-up and clean-up -------------------------------------------------------------------------------------------------
 
 void KernelBuilder::initialise_barriers() {
   const Operand other = rec_.fresh(ScalarType::pred);
@@ -235,7 +235,7 @@ Statements KernelBuilder::cleanup() {
   return out;
 }
 
-// The whole ------------------------------------------------------------------------------------------------------------
+// The whole -----------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::check(const RingState& ring) {
   const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());

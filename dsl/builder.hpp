@@ -1,4 +1,5 @@
-// The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one module.
+// The kernel builder: owns parameters, shared memory, barriers, tensor memory and roles, and turns them into one
+// module.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -83,8 +84,8 @@ class KernelBuilder : private Recording {
     return {&rec_, tmem_base(), tmem_columns(N, name, at)};
   }
 
-  /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA role
-  /// commits to both CTAs and hears from both.
+  /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA
+  /// role commits to both CTAs and hears from both.
   template <int stages, class Mma>
   AccumulatorRing<stages, Mma> accumulator_ring(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, stages * Mma::Accumulator::columns_held, isa::tmem_columns)>();
@@ -146,8 +147,8 @@ class KernelBuilder : private Recording {
   /// The same, handed out while the kernel runs: launched with a CTA, or a pair, for every tile along x.
   LaunchControlTiles tiles(LaunchControl schedule, const U32& rows, const U32& columns, Here at = {});
 
-  /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with all
-  /// findings when the kernel breaks a rule.
+  /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with
+  /// all findings when the kernel breaks a rule.
   Kernel build();
 
  private:
@@ -166,11 +167,13 @@ class KernelBuilder : private Recording {
 
   template <class Tile>
   TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
-    return {rec_, tensor_map_parameter(name, Tile::element::scalar, 2, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+    return {rec_,
+            tensor_map_parameter(name, Tile::element::scalar, 2, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
   }
   template <class Tile>
   TensorMap3d<Tile> declare(const std::string& name, TensorMap3d<Tile>*) {
-    return {rec_, tensor_map_parameter(name, Tile::element::scalar, 3, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+    return {rec_,
+            tensor_map_parameter(name, Tile::element::scalar, 3, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
   }
   // The box of a bare map is the launch's business.
   template <class T, int rank>

@@ -11,7 +11,7 @@ constexpr Here nowhere = Here::nowhere();
 
 }  // namespace
 
-// Pairs ----------------------------------------------------------------------------------------------------------------
+// Pairs ---------------------------------------------------------------------------------------------------------------
 
 // The pair of a cluster of two begins at rank 0.
 U32 KernelBuilder::pair_rank() { return in_pairs() ? special("%cluster_ctarank") : constant(0); }
@@ -24,7 +24,7 @@ Operand KernelBuilder::in_leader(const Operand& shared) {
   return rec_.pure(ScalarType::b32, "mapa.shared::cluster.u32", {shared, Operand::number(0)}, nowhere);
 }
 
-// Rings ----------------------------------------------------------------------------------------------------------------
+// Rings ---------------------------------------------------------------------------------------------------------------
 
 RingState& KernelBuilder::start_ring(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes,
                                      Here at) {
@@ -64,10 +64,11 @@ RingState& KernelBuilder::add_accumulator_ring(const std::string& name, int stag
   return ring;
 }
 
-// Schedules ------------------------------------------------------------------------------------------------------------
+// Schedules -----------------------------------------------------------------------------------------------------------
 
 StaticTiles KernelBuilder::tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at) {
-  const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x, step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
+  const U32 first = in_pairs() ? special("%clusterid.x") : ctaid.x,
+            step = in_pairs() ? special("%nclusterid.x") : nctaid.x;
   const U32 count = apply("mul.lo", rows, columns, at), left = apply("sub", count, first, at);
   const U32 trips = apply("div", apply("sub", apply("add", left, step, at), 1, at), step, at);
   return {rows, columns, first, step, select(first < count, trips, 0), schedule.rows_together};

@@ -6,7 +6,7 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-// Addresses ------------------------------------------------------------------------------------------------------------
+// Addresses -----------------------------------------------------------------------------------------------------------
 
 ClusterAddress ClusterMember::mapa(const U32& shared, OperandOf<U32> ctarank, Here at) {
   return {{*rec_,
@@ -21,7 +21,7 @@ U32 ClusterMember::getctarank(const ClusterAddress& address, Here at) {
   return {*rec_, rec_->pure(ScalarType::b32, "getctarank.shared::cluster.u32", {use(*rec_, address.value, at)}, at)};
 }
 
-// Special registers ----------------------------------------------------------------------------------------------------
+// Special registers ---------------------------------------------------------------------------------------------------
 
 Index3 ClusterMember::special3(const std::string& name, Here at) const {
   return {special(name + ".x", at), special(name + ".y", at), special(name + ".z", at)};
@@ -38,7 +38,7 @@ Pred ClusterMember::is_explicit_cluster(Here at) const {
   return {*rec_, rec_->pure(ScalarType::pred, "mov.pred", {Operand::named("%is_explicit_cluster")}, at)};
 }
 
-// The barrier ----------------------------------------------------------------------------------------------------------
+// The barrier ---------------------------------------------------------------------------------------------------------
 
 void ClusterMember::barrier_cluster_arrive(const Extras<ClusterArriveOrder>& extras, Here at) {
   cluster_arrive(extras, at);
@@ -54,7 +54,7 @@ void ClusterMember::cluster_wait(const ExtraList& extras, Here at) {
   role_->waited = true;
 }
 
-// Launches -------------------------------------------------------------------------------------------------------------
+// Launches ------------------------------------------------------------------------------------------------------------
 
 void ClusterMember::clusterlaunchcontrol_try_cancel(const U32& response, const Mbarrier& b,
                                                     const Extras<MulticastAll>& extras, Here at) {

@@ -7,7 +7,7 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-// Places ---------------------------------------------------------------------------------------------------------------
+// Places --------------------------------------------------------------------------------------------------------------
 
 std::vector<U32> coordinates_of(const U64& map, const OperandOf<U32>* first, int count) {
   std::vector<U32> out;
@@ -36,7 +36,8 @@ std::string dimensions(const TensorPlace& p) { return std::to_string(p.rank) + "
 
 }  // namespace
 
-// Loads of some modes reach their own CTA on more targets than a cluster; the prefetch of a mode goes where its load does.
+// Loads of some modes reach their own CTA on more targets than a cluster; the prefetch of a mode goes where its load
+// does.
 void Copies::require_mode(isa::TensorMode mode, isa::Space to, Here at) const {
   using isa::Feature, isa::TensorMode;
   switch (mode) {
@@ -49,7 +50,7 @@ void Copies::require_mode(isa::TensorMode mode, isa::Space to, Here at) const {
   }
 }
 
-// Copies of boxes ------------------------------------------------------------------------------------------------------
+// Copies of boxes -----------------------------------------------------------------------------------------------------
 
 void Copies::tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
                          const ExtraList& extras, Here at) {
@@ -83,7 +84,7 @@ void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, H
              std::move(operands), at);
 }
 
-// Tiles ----------------------------------------------------------------------------------------------------------------
+// Tiles ---------------------------------------------------------------------------------------------------------------
 
 template <class Copy>
 void Copies::each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at) {
@@ -113,7 +114,8 @@ void Copies::store_boxes(const TilePieces& pieces, const U32& shared, const BoxS
 
 TensorLoadExtras Copies::with_group(TensorLoadExtras extras, const AnyMbarrier& full, Here at) const {
   const bool names_peer = full.space == isa::Space::shared_cluster && group() == isa::CtaGroup::two;
-  if (names_peer && !extras.has<isa::CtaGroup>()) extras.add(TensorLoadExtras::place_of<isa::CtaGroup>(), extra(group()));
+  if (names_peer && !extras.has<isa::CtaGroup>())
+    extras.add(TensorLoadExtras::place_of<isa::CtaGroup>(), extra(group()));
   if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
   return extras;
 }
@@ -128,7 +130,7 @@ void Copies::store_tile(const TilePieces& pieces, const U32& shared, const Opera
   store_boxes(pieces, shared, {map, inner, outer}, {}, at);
 }
 
-// The short way to barriers --------------------------------------------------------------------------------------------
+// The short way to barriers -------------------------------------------------------------------------------------------
 
 void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {
   rec_->require(rules::mbarrier_tx(bytes), at);
@@ -143,7 +145,7 @@ void Copies::arrive(const AnyMbarrier& b, Here at) {
              {sink(), address_of(*rec_, b.address, at)}, at);
 }
 
-// Tensor maps ----------------------------------------------------------------------------------------------------------
+// Tensor maps ---------------------------------------------------------------------------------------------------------
 
 Operand Copies::operand(const OperandOf<U32>& v) { return operand_of(v); }
 Operand Copies::operand(const OperandOf<U64>& v) { return operand_of(v); }

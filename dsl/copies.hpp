@@ -14,8 +14,9 @@ struct TilePieces {
   int box_inner, box_outer;     // and in the tensor, elements
 };
 template <class Tile>
-inline constexpr TilePieces pieces_of{Tile::blocks,    Tile::box_rows_pieces, Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
-                                      Tile::box_inner, Tile::box_outer};
+inline constexpr TilePieces pieces_of{Tile::blocks,      Tile::box_rows_pieces,
+                                      Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
+                                      Tile::box_inner,   Tile::box_outer};
 
 /// What a tensor load may carry. A CTA of a pair that says cta_group_2 may name its peer's mbarrier.
 using TensorLoadExtras = Extras<Multicast, isa::CtaGroup, CacheHint>;
@@ -132,14 +133,15 @@ class Copies : public BulkCopies {
     const U32 &inner, &outer;
   };
   // What kernels say most, without extras: one call, so that their code compiles fast.
-  void load_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner, const U32& outer,
-                 const Mbarrier& full, Here at);
+  void load_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
+                 const U32& outer, const Mbarrier& full, Here at);
   void store_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
                   const U32& outer, Here at);
   // One copy for each box of a tile.
   void load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
                   const ExtraList& extras, Here at);
-  void store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras, Here at);
+  void store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras,
+                   Here at);
   template <class Copy>
   void each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at);
 

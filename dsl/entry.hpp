@@ -1,5 +1,5 @@
-// How a kernel joins the command: one row of a table, written by hand. A program that wants `kiln run`, `kiln emit` and the
-// rest for its own kernels defines kiln::dsl::kernel_table() and links the command (CMake: kiln_add_kernels).
+// How a kernel joins the command: one row of a table, written by hand. A program that wants `kiln run`, `kiln emit` and
+// the rest for its own kernels defines kiln::dsl::kernel_table() and links the command (CMake: kiln_add_kernels).
 #pragma once
 
 #include <span>

@@ -17,7 +17,7 @@ struct ParameterInfo {
   isa::ScalarType type = isa::ScalarType::u32;
   bool is_pointer = false;
   bool is_tensor_map = false;
-  launch::TensorMap map{};  // dtype, rank, box, swizzle as the kernel expects them; dims, strides, buffer are the caller's
+  launch::TensorMap map{};  // dtype, rank, box, swizzle as the kernel expects them; the rest is the caller's
 };
 
 /// What KernelBuilder::build() returns.

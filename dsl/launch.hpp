@@ -1,5 +1,5 @@
-// Named parameters and the typed launch. A kernel's parameter list is a value: names and types known at compile time. The
-// builder declares from it, the launch is checked against it.
+// Named parameters and the typed launch. A kernel's parameter list is a value: names and types known at compile time.
+// The builder declares from it, the launch is checked against it.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -155,7 +155,8 @@ launch::Param argument(launch::Contract& c, const std::string& name, TensorMap<T
   return {launch::TensorMapParam{name}};
 }
 template <class T, int rank>
-launch::Param argument(launch::Contract& c, const std::string& name, TensorMapHandle<T, rank>*, const launch::TensorMap& m) {
+launch::Param argument(launch::Contract& c, const std::string& name, TensorMapHandle<T, rank>*,
+                       const launch::TensorMap& m) {
   c.tensor_maps[name] = m;
   return {launch::TensorMapParam{name}};
 }
@@ -197,8 +198,8 @@ void add_arguments(launch::Contract& contract, launch::Launch& launch, const Lis
 
 }  // namespace detail
 
-/// Appends a launch of the kernel to a contract. Every parameter of the list is given once, by name, with a value of its
-/// type; a mistake fails to compile with [dsl-launch-arguments].
+/// Appends a launch of the kernel to a contract. Every parameter of the list is given once, by name, with a value of
+/// its type; a mistake fails to compile with [dsl-launch-arguments].
 template <class List, Name... names, class... Values>
 void launch_kernel(launch::Contract& contract, const Kernel& kernel, const List& list, launch::Dim3 grid,
                    Argument<names, Values>... arguments) {

@@ -1,6 +1,5 @@
 // Tensor maps that a kernel makes: of what only the device knows, such as where the rows of a group lie. That zeros and
-// tensormap.replace are enough is measured on an H200 (tests/gpu/made_map.cu). PTX ISA
-// "tensormap.replace".
+// tensormap.replace are enough is measured on an H200 (tests/gpu/made_map.cu). PTX ISA "tensormap.replace".
 #pragma once
 
 #include "dsl/thread.hpp"

@@ -7,7 +7,7 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-// Operands -------------------------------------------------------------------------------------------------------------
+// Operands ------------------------------------------------------------------------------------------------------------
 
 // An arrival counts once where it says nothing.
 std::optional<Operand> Mbarriers::count(const OperandOf<U32>& arrivals) const {
@@ -21,7 +21,7 @@ Operand Mbarriers::transaction(const OperandOf<U32>& bytes) const {
   return operand_of(bytes);
 }
 
-// The object's life ----------------------------------------------------------------------------------------------------
+// The object's life ---------------------------------------------------------------------------------------------------
 
 void Mbarriers::mbarrier_init(const Mbarrier& b, OperandOf<U32> count, Here at) {
   if (!count.value) rec_->require(rules::mbarrier_count(count.constant), at);
@@ -32,7 +32,7 @@ void Mbarriers::mbarrier_inval(const Mbarrier& b, Here at) {
   rec_->emit("mbarrier.inval.shared::cta.b64", {address_of(*rec_, b.address, at)}, at);
 }
 
-// Arrivals -------------------------------------------------------------------------------------------------------------
+// Arrivals ------------------------------------------------------------------------------------------------------------
 
 Operand Mbarriers::arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<Operand>& operand,
                            const ArriveOrder& order, Here at) {
@@ -83,7 +83,7 @@ void Mbarriers::mbarrier_arrive_drop_expect_tx(const RemoteMbarrier& b, OperandO
   arrival("arrive_drop.expect_tx", b, transaction(bytes), order, at);
 }
 
-// Transactions ---------------------------------------------------------------------------------------------------------
+// Transactions --------------------------------------------------------------------------------------------------------
 
 void Mbarriers::change_tx(std::string_view name, const AnyMbarrier& b, const OperandOf<U32>& bytes,
                           const TxOrder& order, Here at) {
@@ -98,7 +98,7 @@ void Mbarriers::mbarrier_complete_tx(const AnyMbarrier& b, OperandOf<U32> bytes,
   change_tx("complete_tx", b, bytes, order, at);
 }
 
-// Waits ----------------------------------------------------------------------------------------------------------------
+// Waits ---------------------------------------------------------------------------------------------------------------
 
 Pred Mbarriers::test(std::string_view name, const Mbarrier& b, const Phase& phase, const ExtraList& extras, Here at) {
   const Operand which = phase.state   ? use(*rec_, *phase.state, at)

@@ -74,9 +74,9 @@ struct Box3d {
   U32 inner, outer, span;  // start coordinates: elements, elements, spans
 };
 
-/// The same tensor seen as three dimensions: the elements of a swizzle span (or of 16 bytes), rows, spans of a row. One copy
-/// brings a whole tile of several spans. A row of the tensor must be a whole number of spans: what lies behind its end is
-/// the next row to TMA.
+/// The same tensor seen as three dimensions: the elements of a swizzle span (or of 16 bytes), rows, spans of a row. One
+/// copy brings a whole tile of several spans. A row of the tensor must be a whole number of spans: what lies behind its
+/// end is the next row to TMA.
 template <class Tile>
 class TensorMap3d {
  public:
@@ -106,7 +106,9 @@ class Pointer {
   Pointer(Recorder& r, ir::Operand address) : address_(r, std::move(address)) {}
 
   /// The address of element `index`.
-  U64 at(const U64& index, Here at = {}) const { return apply("add", address_, apply("mul.lo", index, T::bits / 8, at), at); }
+  U64 at(const U64& index, Here at = {}) const {
+    return apply("add", address_, apply("mul.lo", index, T::bits / 8, at), at);
+  }
   const U64& address() const { return address_; }
 
  private:

@@ -1,5 +1,6 @@
 // tcgen05.mma as a type: element types, extents and options together; its check() asks every question about their
-// legality. What changes from one MMA of a chain to the next (collector use, masks, scales) is given to the call instead.
+// legality. What changes from one MMA of a chain to the next (collector use, masks, scales) is given to the call
+// instead.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace kiln::dsl {
 
-// Kinds and options, as PTX spells them --------------------------------------------------------------------------------
+// Kinds and options, as PTX spells them -------------------------------------------------------------------------------
 
 using isa::CtaGroup, isa::MmaKind, isa::ScaleVector;
 
@@ -84,9 +85,9 @@ struct MmaSpec {
 
 }  // namespace detail
 
-/// One MMA: D[M,N] (+)= A[M,K] * B[N,K]^T. M and N are the whole instruction's, over both CTAs of cta_group_2; K follows from
-/// the kind. Options in any order: cta_group_2, sparse, weight_stationary, negate_a, negate_b, saturate, a_MN_major,
-/// b_MN_major, K_96, a scale vector (block16, scale_vec_4X, ...), block_scale<ue4m3>, max_shift<16>.
+/// One MMA: D[M,N] (+)= A[M,K] * B[N,K]^T. M and N are the whole instruction's, over both CTAs of cta_group_2; K
+/// follows from the kind. Options in any order: cta_group_2, sparse, weight_stationary, negate_a, negate_b, saturate,
+/// a_MN_major, b_MN_major, K_96, a scale vector (block16, scale_vec_4X, ...), block_scale<ue4m3>, max_shift<16>.
 template <MmaKind kind_, class A_, class B_, class D_, int M_, int N_, auto... options>
 struct tcgen05_mma {
   using A = A_;
@@ -111,7 +112,8 @@ struct tcgen05_mma {
     using namespace rules;
     if (const Verdict v = mma_form(form, Profile::tileiras); !v.ok()) return v;
     if (form.block_scale)
-      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, spec.sfb, shape.k96); !v.ok()) return v;
+      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, spec.sfb, shape.k96); !v.ok())
+        return v;
     return mma_shape(form, shape);
   }
   /// Asked by every use in an instruction. Where it is not, nothing more is asked: one mistake, one message.
@@ -132,7 +134,7 @@ struct tcgen05_mma {
   using Accumulator = Tmem<D, isa::tmem_lanes, d_columns>;
 };
 
-// What a call says beside its operands ---------------------------------------------------------------------------------
+// What a call says beside its operands --------------------------------------------------------------------------------
 
 /// The operands of one MMA on their way into an instruction.
 struct MmaOperands {
@@ -222,7 +224,9 @@ struct Scales {
   static constexpr void apply(isa::MmaForm&) {}
   void put(MmaOperands& o, Here at) const;
 };
-inline Scales scales(const U32& sfa, const U32& sfb, int sfa_id = 0, int sfb_id = 0) { return {sfa, sfb, sfa_id, sfb_id}; }
+inline Scales scales(const U32& sfa, const U32& sfb, int sfa_id = 0, int sfb_id = 0) {
+  return {sfa, sfb, sfa_id, sfb_id};
+}
 
 /// An instruction descriptor that is only known when the kernel runs, in place of the type's.
 struct IdescRegister {

@@ -1,5 +1,5 @@
-// Memory orders as PTX writes them on an instruction: semantics and scope together, release_cluster for .release.cluster.
-// What an instruction may say is a type; PTX ISA "Memory Consistency Model".
+// Memory orders as PTX writes them on an instruction: semantics and scope together, release_cluster for
+// .release.cluster. What an instruction may say is a type; PTX ISA "Memory Consistency Model".
 #pragma once
 
 #include "dsl/extras.hpp"

@@ -14,8 +14,9 @@ struct RegisterClass {
   const char* prefix;
 };
 
-constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b16, "%h"}, {ScalarType::b32, "%r"},
-                                     {ScalarType::b64, "%rd"}, {ScalarType::b128, "%rq"}, {ScalarType::f32, "%f"}, {ScalarType::f64, "%fd"}};
+constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b16, "%h"},   {ScalarType::b32, "%r"},
+                                     {ScalarType::b64, "%rd"}, {ScalarType::b128, "%rq"}, {ScalarType::f32, "%f"},
+                                     {ScalarType::f64, "%fd"}};
 
 const char* prefix_of(ScalarType cls) {
   for (const RegisterClass& c : classes)

@@ -1,5 +1,5 @@
-// Where values, scopes and handles write: statements of the waist, each with the C++ line that asked for it. The recorder
-// knows registers, blocks and lexical scopes; it knows no tensor cores.
+// Where values, scopes and handles write: statements of the waist, each with the C++ line that asked for it. The
+// recorder knows registers, blocks and lexical scopes; it knows no tensor cores.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class Recorder {
   void emit(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);
   void emit_if(const ir::Operand& predicate, bool negated, std::string_view mnemonic, std::vector<ir::Operand> operands,
                Here at);
-  /// A result in a fresh register: emits `mnemonic result, operands`. Pure: asked again with the same operands in a scope
-  /// that is still open, it answers the same register and emits nothing.
+  /// A result in a fresh register: emits `mnemonic result, operands`. Pure: asked again with the same operands in a
+  /// scope that is still open, it answers the same register and emits nothing.
   ir::Operand pure(ScalarType type, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);
   /// A fresh register of a type, declared.
   ir::Operand fresh(ScalarType type);

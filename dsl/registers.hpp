@@ -1,5 +1,5 @@
-// Registers as tcgen05.ld fills them: N values of one type in a thread. Loads are asynchronous, so registers know whether
-// they may be read yet.
+// Registers as tcgen05.ld fills them: N values of one type in a thread. Loads are asynchronous, so registers know
+// whether they may be read yet.
 #pragma once
 
 #include <array>

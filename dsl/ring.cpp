@@ -72,7 +72,8 @@ void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, H
 
 namespace {
 
-// Arrivals come from the leader's tensor core: a CTA that left before the last would have them written to nobody's memory.
+// Arrivals come from the leader's tensor core: a CTA that left before the last would have them written to nobody's
+// memory.
 void drain_at_exit(Thread t, RingState& ring, Here at) {
   if (std::exchange(ring.drains, true)) return;
   t.role().at_exit.push_back([t, &ring, at] { drain_ring(t, ring, at); });

@@ -56,13 +56,13 @@ struct SlotPlace {
 
 /// Takes the next slot of the calling role, which joins that side: copies stage and phase, then advances them.
 SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at);
-/// How to wait on the ring's barriers: in a pair whose readers arrive in the leader, what they have seen in both CTAs is ordered
-/// before what follows.
+/// How to wait on the ring's barriers: in a pair whose readers arrive in the leader, what they have seen in both CTAs
+/// is ordered before what follows.
 TryWaitExtras wait_order(const RingState& ring);
 /// Waits, as the ring's producer, until the slot is empty.
 void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, Here at);
-/// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both CTAs,
-/// and each stays until nothing arrives on its barriers any more.
+/// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both
+/// CTAs, and each stays until nothing arrives on its barriers any more.
 SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at);
 /// Waits, as the ring's producer, until every slot is empty.
 void drain_ring(Thread t, RingState& ring, Here at);

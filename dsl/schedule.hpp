@@ -15,7 +15,8 @@ struct TilePlace {
 struct StaticSchedule {
   int rows_together = 0;  // 0: all rows of a column of tiles, then the next column
 
-  /// `rows` rows of tiles are walked together, column by column, so that what runs at the same time shares A and B in L2.
+  /// `rows` rows of tiles are walked together, column by column, so that what runs at the same time shares A and B in
+  /// L2.
   constexpr StaticSchedule in_groups_of(int rows) const { return {rows}; }
 };
 inline constexpr StaticSchedule static_schedule{};
@@ -31,8 +32,8 @@ struct StaticTiles {
   TilePlace place(const U32& number, Here at = {}) const;
 };
 
-/// Tiles handed out while the kernel runs: the grid has a CTA, or a pair, for every tile, and those that run take over the
-/// work of those that have not started. PTX ISA "clusterlaunchcontrol.try_cancel".
+/// Tiles handed out while the kernel runs: the grid has a CTA, or a pair, for every tile, and those that run take over
+/// the work of those that have not started. PTX ISA "clusterlaunchcontrol.try_cancel".
 struct LaunchControl : StaticSchedule {
   constexpr LaunchControl in_groups_of(int rows) const { return {{rows}}; }
 };
@@ -43,8 +44,8 @@ inline constexpr int answer_bytes = isa::bits(ScalarType::b128) / 8;
 
 struct RingState;
 
-/// The tiles of one CTA or pair under LaunchControl, its own first: one role asks for more (Thread::hand_out), every role that
-/// loops over them reads the answers.
+/// The tiles of one CTA or pair under LaunchControl, its own first: one role asks for more (Thread::hand_out), every
+/// role that loops over them reads the answers.
 struct LaunchControlTiles {
   StaticTiles grid;    // how numbers become places
   RingState* answers;  // 16 bytes a slot

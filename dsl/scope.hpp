@@ -1,6 +1,6 @@
-// Execution scopes: who executes what follows. Which instructions a scope may issue is which members it has; the members
-// that only refuse are there to say where the instruction lives. What all scopes share is a chain: mbarriers, fences, the
-// cluster, and here control flow and state. thread.hpp has one thread, warp.hpp whole warps.
+// Execution scopes: who executes what follows. Which instructions a scope may issue is which members it has; the
+// members that only refuse are there to say where the instruction lives. What all scopes share is a chain: mbarriers,
+// fences, the cluster, and here control flow and state. thread.hpp has one thread, warp.hpp whole warps.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file

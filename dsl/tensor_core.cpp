@@ -120,7 +120,8 @@ U64 TensorCore::descriptor_of(const U32& address, isa::SharedDescriptor constant
   const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
   const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(constant.word())}, at);
   if (offset == 0) return {*rec_, base};
-  return {*rec_, rec_->pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};
+  return {*rec_,
+          rec_->pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};
 }
 
 }  // namespace kiln::dsl

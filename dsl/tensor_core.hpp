@@ -112,7 +112,9 @@ constexpr rules::Verdict check_call() {
   constexpr isa::MmaForm f = form_of_call<Mma, A, Extras...>();
   constexpr isa::MmaShape s = shape_of_call<Mma, A, B>();
   constexpr int masks = lane_masks<Extras...>();
-  if (const Verdict v = first(mma_form(f, Profile::tileiras), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>)); !v.ok())
+  if (const Verdict v =
+          first(mma_form(f, Profile::tileiras), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>));
+      !v.ok())
     return v;
   if (masks >= 0)
     if (const Verdict v = output_lanes(f, masks); !v.ok()) return v;
@@ -147,9 +149,9 @@ class TensorCore : public Copies {
  public:
   using Copies::Copies;
 
-  /// One MMA of a named type: `t.mma<Mma>(d, a, b, accumulate(true), collector_a_fill)`. `d` is the type's Accumulator or an
-  /// address; `a` a K slice of a tile or of tensor memory, a raw descriptor or a tensor-memory address; `b` a K slice or a
-  /// raw descriptor. Behind enable-input-d, in any order: scales(...), metadata(...), collector_..., ashift,
+  /// One MMA of a named type: `t.mma<Mma>(d, a, b, accumulate(true), collector_a_fill)`. `d` is the type's Accumulator
+  /// or an address; `a` a K slice of a tile or of tensor memory, a raw descriptor or a tensor-memory address; `b` a K
+  /// slice or a raw descriptor. Behind enable-input-d, in any order: scales(...), metadata(...), collector_..., ashift,
   /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...) or zero_column_mask_of<fields>,
   /// instruction_descriptor(...). PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
@@ -182,8 +184,8 @@ class TensorCore : public Copies {
   /// The same in every CTA that shares the MMAs.
   void commit(const Mbarrier& b, AllCtas, Here at = {});
 
-  /// tcgen05.cp: copies rows that a matrix descriptor names into tensor memory at `to`. `multicast` is what the shape demands;
-  /// a source format decompresses 6- or 4-bit elements to bytes.
+  /// tcgen05.cp: copies rows that a matrix descriptor names into tensor memory at `to`. `multicast` is what the shape
+  /// demands; a source format decompresses 6- or 4-bit elements to bytes.
   template <isa::DataShape shape, isa::CpMulticast multicast = isa::CpMulticast::none,
             isa::CpSourceFormat format = isa::CpSourceFormat::none>
   void tcgen05_cp(const U32& to, const SharedDescriptor& from, Here at = {}) {
@@ -198,7 +200,8 @@ class TensorCore : public Copies {
     using Tile = ScaleTile<T, MN, held>;
     static_assert(Tile::row_chunks * 4 == To::group_columns && Tile::groups * To::group_columns == To::columns_held,
                   "the tile must hold the scales of all steps, for all rows");
-    rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale, Mma::shape.k96)>();
+    rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale,
+                                      Mma::shape.k96)>();
     copy_chunks(to.address(at), from.address, Tile::row_chunks, Tile::groups, at);
   }
   /// All metadata of a tile: one tcgen05.cp.128x128b for each image.

@@ -26,8 +26,14 @@ class Thread : public TensorCore {
   template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <int n, class... Args> void setmaxnreg_inc(Args&&...) { refuse<rules::Rule::warp_issuer, rules::given<n>>(); }
-  template <int n, class... Args> void setmaxnreg_dec(Args&&...) { refuse<rules::Rule::warp_issuer, rules::given<n>>(); }
+  template <int n, class... Args>
+  void setmaxnreg_inc(Args&&...) {
+    refuse<rules::Rule::warp_issuer, rules::given<n>>();
+  }
+  template <int n, class... Args>
+  void setmaxnreg_dec(Args&&...) {
+    refuse<rules::Rule::warp_issuer, rules::given<n>>();
+  }
 };
 
 }  // namespace kiln::dsl

@@ -1,5 +1,5 @@
-// Shared-memory tiles as types: how many bytes, where each piece lies, which TMA boxes fill it, and the constant part of the
-// matrix descriptor that reads it. All of it follows from element type, extents, major and layout.
+// Shared-memory tiles as types: how many bytes, where each piece lies, which TMA boxes fill it, and the constant part
+// of the matrix descriptor that reads it. All of it follows from element type, extents, major and layout.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -15,8 +15,8 @@
 
 namespace kiln::dsl {
 
-/// An MN x K tile of T. K_major: K is contiguous. A row longer than the swizzle span is cut into blocks of one span, each
-/// block holding all rows; TMA fills a block with one copy (or more, when it has over 256 rows).
+/// An MN x K tile of T. K_major: K is contiguous. A row longer than the swizzle span is cut into blocks of one span,
+/// each block holding all rows; TMA fills a block with one copy (or more, when it has over 256 rows).
 template <class T, int MN, int K, Major major, Layout layout>
 struct SharedTile {
   using element = T;

@@ -12,7 +12,8 @@ struct TmemSlice {
   U32 address;
 };
 
-/// A in tensor memory: a row of M in each lane, K elements packed along the columns. PTX ISA "Matrix A in tensor memory".
+/// A in tensor memory: a row of M in each lane, K elements packed along the columns. PTX ISA "Matrix A in tensor
+/// memory".
 template <class T, int M, int K>
 struct TmemA {
   using element = T;

@@ -54,8 +54,9 @@ using b64 = Element<ScalarType::b64>;
 using isa::Major;
 inline constexpr Major K_major = Major::K, MN_major = Major::MN;
 
-/// How a tile lies in shared memory. `packed`: rows one after the other, as one TMA box without a swizzle is written; no
-/// tensor core reads it. `none`: columns of 16 bytes, each of 8-row core matrices. The rest: rows of one swizzle span.
+/// How a tile lies in shared memory. `packed`: rows one after the other, as one TMA box without a swizzle is written;
+/// no tensor core reads it. `none`: columns of 16 bytes, each of 8-row core matrices. The rest: rows of one swizzle
+/// span.
 enum class Layout : unsigned char { packed, none, b32, b64, b128, b128_atom32 };
 inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, swizzle_32B = Layout::b32,
                         swizzle_64B = Layout::b64, swizzle_128B = Layout::b128,

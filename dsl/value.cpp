@@ -10,7 +10,9 @@ namespace {
 
 using ir::Operand;
 
-bool is_zero(const Input& in) { return in.value ? in.value->operand().is_integer() && in.value->operand().value == 0 : in.constant == 0; }
+bool is_zero(const Input& in) {
+  return in.value ? in.value->operand().is_integer() && in.value->operand().value == 0 : in.constant == 0;
+}
 bool is_one(const Input& in) { return !in.value && in.constant == 1; }
 
 // What x op constant is without an instruction, if anything.
@@ -55,7 +57,8 @@ Operand use(Recorder& r, const Input& in) {
 Operand arithmetic(ScalarType type, std::string_view operation, const Input& a, const Input& b) {
   Recorder& r = recorder_of(a, b);
   if (const Input* same = identity(operation, a, b)) return use(r, *same);
-  const bool commutes = operation == "add" || operation == "mul.lo" || operation == "and" || operation == "or" || operation == "xor";
+  const bool commutes =
+      operation == "add" || operation == "mul.lo" || operation == "and" || operation == "or" || operation == "xor";
   const bool swap = commutes && !a.value;  // PTX wants the register first
   std::string_view op = operation;
   Operand left = use(r, swap ? b : a), right = use(r, swap ? a : b);

@@ -1,5 +1,5 @@
-// Device values: immutable names for what a register holds. Arithmetic on them writes instructions. State that changes is
-// a Var.
+// Device values: immutable names for what a register holds. Arithmetic on them writes instructions. State that changes
+// is a Var.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ ir::Operand use(Recorder& r, const Input& in);
 
 template <class V> class Var;
 
-/// An operand of an operator on `V`: made from a value, a variable or a host integer, it carries the line that wrote it.
+/// An operand of an operator on `V`: made from a value, a variable or a host integer, it carries the line that wrote
+/// it.
 template <class V>
 struct OperandOf {
   OperandOf(const V& v, Here at = {}) : value(v), at(at) {}

@@ -8,7 +8,7 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-// Tensor memory --------------------------------------------------------------------------------------------------------
+// Tensor memory -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -68,7 +68,7 @@ void WholeWarps::store_tmem(const TmemAccess& a, const U32& address, const std::
 void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
 void WholeWarps::tcgen05_wait_st(Here at) { rec_->emit("tcgen05.wait::st.sync.aligned", {}, at); }
 
-// The rest of what warps do together -----------------------------------------------------------------------------------
+// The rest of what warps do together ----------------------------------------------------------------------------------
 
 void WholeWarps::setmaxnreg(std::string_view direction, int registers, Here at) {
   rec_->emit(dotted({"setmaxnreg", direction, "sync.aligned.u32"}), {Operand::number(registers)}, at);
@@ -80,7 +80,7 @@ void WholeWarps::copy_tensor_map(const U64& to, const U32& from, isa::Scope scop
              {address_of(*rec_, to, at), address_of(*rec_, from, at), Operand::number(isa::tensor_map_bytes)}, at);
 }
 
-// Warp -----------------------------------------------------------------------------------------------------------------
+// Warp ----------------------------------------------------------------------------------------------------------------
 
 Operand elect_leader(Recorder& r, Here at) {
   const Operand leader = r.fresh(ScalarType::pred);
@@ -126,7 +126,7 @@ void Warp::tcgen05_relinquish_alloc_permit(Here at) {
   rec_->emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", group()) + ".sync.aligned", {}, at);
 }
 
-// Warpgroup ------------------------------------------------------------------------------------------------------------
+// Warpgroup -----------------------------------------------------------------------------------------------------------
 
 U32 Warpgroup::row(Here at) const {
   return {*rec_, rec_->pure(ScalarType::b32, "and.b32", {role_->thread, Operand::number(127)}, at)};

@@ -57,8 +57,8 @@ constexpr rules::Verdict tmem_shape(const TmemAccess& a) {
 template <isa::DataShape shape, int repeat>
 inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
 
-/// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register count,
-/// and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
+/// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register
+/// count, and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
 class WholeWarps : public Scope {
  public:
   WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
@@ -107,8 +107,8 @@ class WholeWarps : public Scope {
     return {{*rec_, loaded.values.operands()}, {*rec_, loaded.reduced.operands()}};
   }
 
-  /// Gives registers back, or takes more: `registers` a thread from here on, once all four warps of the warpgroup say so.
-  /// PTX ISA "setmaxnreg".
+  /// Gives registers back, or takes more: `registers` a thread from here on, once all four warps of the warpgroup say
+  /// so. PTX ISA "setmaxnreg".
   template <int registers>
   void setmaxnreg_inc(Here at = {}) {
     rules::require<rules::setmaxnreg_count(registers)>();
@@ -160,7 +160,8 @@ class WholeWarps : public Scope {
     regs.pop_back();
     return {{*rec_, std::move(regs)}, {*rec_, {last}}};
   }
-  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address, Here at);
+  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address,
+                                        Here at);
   void setmaxnreg(std::string_view direction, int registers, Here at);
   void copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at);
 };
@@ -248,10 +249,11 @@ class Warpgroup : public WholeWarps {
     static_assert(Tile::rows == 128, "a warpgroup stores 128 rows");
     store_row(to.address, Tile::swizzle, Tile::row_pitch, Tile::block_bytes, row.operands(), at);
   }
-  /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what begins
-  /// at `address` and has `elements`.
+  /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what
+  /// begins at `address` and has `elements`.
   template <class T, int N, LdState s>
-  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0, Here at = {}) {
+  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0,
+                    Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }

@@ -1,6 +1,6 @@
-// One generator for GEMMs of the block-scaled kinds: D = (A * SFA) * (B * SFB)^T, where each 16 or 32 elements along K share a
-// scale. The plan is that of kernels/dense.hpp; scales travel with the operands, global memory to shared memory by TMA, from there
-// to tensor memory by tcgen05.cp, which the MMAs of the same thread follow in order.
+// One generator for GEMMs of the block-scaled kinds: D = (A * SFA) * (B * SFB)^T, where each 16 or 32 elements along K
+// share a scale. The plan is that of kernels/dense.hpp; scales travel with the operands, global memory to shared memory
+// by TMA, from there to tensor memory by tcgen05.cp, which the MMAs of the same thread follow in order.
 #pragma once
 
 #include <numeric>
@@ -13,9 +13,9 @@ namespace kiln::kernels {
 /// With tiles 128 columns wide two accumulators and the scales of all slots fit tensor memory; with 256 columns, one.
 inline constexpr DenseStrategy scaled_single{dsl::cta_group_1, 128, 128, 6}, scaled_pair{dsl::cta_group_2, 128, 128, 7};
 
-/// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma, in any
-/// order, name the scale vector where the kind has several, and a sparse A. Sums are f32. A problem may have another
-/// Epilogue. `strategies` as in DenseProblem.
+/// What is multiplied: the kind of MMA, the element types of A and B, of the scales and of D; `options` of tcgen05_mma,
+/// in any order, name the scale vector where the kind has several, and a sparse A. Sums are f32. A problem may have
+/// another Epilogue. `strategies` as in DenseProblem.
 template <dsl::MmaKind kind, class A_, class B_, class Scale_, class D_, auto... options>
 struct BlockScaledProblem {
   using A = A_;
@@ -107,7 +107,7 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
 
   auto in = gemm.ring<s.stages, ATile, BTile, SfaTile, SfbTile>("in");
   auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
-  auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");  // a block for each slot, so that none is written while it is read
+  auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");  // a block for each slot: none is written while it is read
   auto scales_b = gemm.tensor_memory<s.stages, Sfb>("sfb");
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));
   U32 rank = gemm.pair_rank();
@@ -146,18 +146,18 @@ dsl::Kernel BlockScaledGemm<Problem, s>::build(const std::string& name, dsl::Tar
   return gemm.build();
 }
 
-/// What the buffers of a block-scaled problem hold: element types, elements that share a scale, K of an MMA, and the chunks of
-/// scales along K that a slot takes.
+/// What the buffers of a block-scaled problem hold: element types, elements that share a scale, K of an MMA, and the
+/// chunks of scales along K that a slot takes.
 struct ScaledTypes {
   isa::ScalarType a, b, scale, d;
   std::uint32_t block, mma_k;
   std::uint64_t chunks;
 };
-/// Buffers A, B, SFA, SFB (normal random numbers, quantised) and D (poison), and the expectation that D is the product. Scales
-/// are padded to whole slots.
+/// Buffers A, B, SFA, SFB (normal random numbers, quantised) and D (poison), and the expectation that D is the product.
+/// Scales are padded to whole slots.
 launch::Contract scaled_buffers(const GemmSizes&, const ScaledTypes&);
-/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one slot
-/// takes.
+/// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one
+/// slot takes.
 launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t row_chunks,
                             std::uint32_t k_chunks);
 

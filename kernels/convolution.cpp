@@ -1,6 +1,6 @@
 // A convolution as a GEMM without im2col: B of a tap is a tile of X some positions on, as TMA brings it. What a tile's
-// edge brings from the sequence next to it a zero-column mask of tcgen05.mma.ws takes out. A CTA has 128 channels of 128
-// positions. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
+// edge brings from the sequence next to it a zero-column mask of tcgen05.mma.ws takes out. A CTA has 128 channels of
+// 128 positions. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
 #include "kernels/convolution.hpp"
 
 #include "kernels/epilogue.hpp"
@@ -71,10 +71,11 @@ Kernel conv1d_ws(Target target, const Sizes&) {
 namespace {
 
 constexpr std::uint64_t least_sequence = 2, longest_sequence = 257;  // what a mask can say
-constexpr std::array options{SizeOption{"m", 256, "rows of W and D: channels out"},
-                             SizeOption{"n", 1024, "rows of X, columns of D: positions, a multiple of --sequence and of 8"},
-                             SizeOption{"k", 512, "columns of W and X: channels in"},
-                             SizeOption{"sequence", 64, "positions of a sequence, 2 to 257"}};
+constexpr std::array options{
+    SizeOption{"m", 256, "rows of W and D: channels out"},
+    SizeOption{"n", 1024, "rows of X, columns of D: positions, a multiple of --sequence and of 8"},
+    SizeOption{"k", 512, "columns of W and X: channels in"},
+    SizeOption{"sequence", 64, "positions of a sequence, 2 to 257"}};
 
 }  // namespace
 
@@ -86,7 +87,8 @@ launch::Contract conv1d_ws_problem(const Kernel& kernel, const Sizes& sizes) {
   if (sequence < least_sequence || sequence > longest_sequence)
     throw diag::InputError("--sequence " + std::to_string(sequence) + ": must be in [2, 257]");
   if (s.n % sequence != 0)
-    throw diag::InputError("--n " + std::to_string(s.n) + ": must be a multiple of --sequence " + std::to_string(sequence));
+    throw diag::InputError("--n " + std::to_string(s.n) + ": must be a multiple of --sequence " +
+                           std::to_string(sequence));
   launch::Contract c;
   launch::Buffer weights = matrix("W", bf16::scalar, taps * s.m, s.k, 1);
   weights.shape = {taps, s.m, s.k};

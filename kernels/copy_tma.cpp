@@ -1,6 +1,6 @@
-// D = A, 64-row tiles: TMA brings a tile in, TMA takes it out. Before it leaves, the threads write its shared-memory bytes,
-// as they lie, to S: that is how TMA places a box, for every swizzle, at the tensor's edges, and when a row is narrower
-// than the swizzle span. Runs on sm_90a and later.
+// D = A, 64-row tiles: TMA brings a tile in, TMA takes it out. Before it leaves, the threads write its shared-memory
+// bytes, as they lie, to S: that is how TMA places a box, for every swizzle, at the tensor's edges, and when a row is
+// narrower than the swizzle span. Runs on sm_90a and later.
 //
 // With --shift s the first tile begins s columns before A, where a load reads zeros. A store may not begin before its
 // tensor (the launch dies), so D then has s columns more than A.

@@ -13,7 +13,8 @@ struct CopyTile {
   launch::TensorMap (*map)(const dsl::GlobalTensor&);
 };
 
-/// The tile that --swizzle and --inner choose. Throws diag::InputError for a pair that the kernel is not instantiated for.
+/// The tile that --swizzle and --inner choose. Throws diag::InputError for a pair that the kernel is not instantiated
+/// for.
 CopyTile copy_tma_tile(const dsl::Sizes&);
 /// Throws diag::InputError for --rows, --cols or --shift that TMA cannot address.
 void check_copy_tma(const dsl::Sizes&);

@@ -8,7 +8,8 @@ using namespace kiln::dsl;
 void check_copy_tma(const Sizes& sizes) {
   for (const char* name : {"rows", "cols"})
     if (sizes.at(name) == 0 || sizes.at(name) > 1u << 22)
-      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) + ": must be in [1, 4194304]");
+      throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) +
+                             ": must be in [1, 4194304]");
   for (const char* name : {"cols", "shift"})
     if (sizes.at(name) % 8 != 0)
       throw diag::InputError(std::string("--") + name + " " + std::to_string(sizes.at(name)) +

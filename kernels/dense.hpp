@@ -26,8 +26,8 @@ struct DenseStrategy {
 };
 inline constexpr DenseStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
 
-/// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with tensor
-/// memory have as much of both.
+/// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with
+/// tensor memory have as much of both.
 constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, int slot_bytes, int stages) {
   return rules::first(mma, rules::tmem_budget(columns),
                       rules::shared_budget(dsl::sm_100a, std::int64_t(stages) * slot_bytes));
@@ -35,8 +35,8 @@ constexpr rules::Verdict strategy_fits(const rules::Verdict& mma, int columns, i
 
 /// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of
 /// shared memory), of the sums in tensor memory and of D; what becomes of the sums; and which extent of A and of B is
-/// contiguous in memory, K or the other one. A problem may say that its `Matrices` are a Batch, and how soon L2 is to give
-/// up its operands. `strategies` are those that it is instantiated with; a problem may have its own.
+/// contiguous in memory, K or the other one. A problem may say that its `Matrices` are a Batch, and how soon L2 is to
+/// give up its operands. `strategies` are those that it is instantiated with; a problem may have its own.
 template <dsl::MmaKind kind_, class A_, class B_, class Sums_, class D_, class Epilogue_ = Plain,
           dsl::Major a_major_ = dsl::K_major, dsl::Major b_major_ = dsl::K_major>
 struct DenseProblem {
@@ -175,8 +175,8 @@ std::span<const dsl::SizeOption> batched_options();
 /// A strategy as these options choose it, with the K of its slots in elements.
 dsl::Strategy described(const DenseStrategy&, int k);
 
-/// A row of the kernel table: a problem, which has a name, with each of its strategies, of which the options choose one.
-/// Instantiated in a file of its own.
+/// A row of the kernel table: a problem, which has a name, with each of its strategies, of which the options choose
+/// one. Instantiated in a file of its own.
 template <template <class, DenseStrategy> class Generator, class Problem>
 struct GeneratedKernel {
   static dsl::Kernel build(isa::Target target, const dsl::Sizes& sizes) {

@@ -55,7 +55,8 @@ void store_gated(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, both>& sums, 
   for (int c = 0; c < columns; c += width) {
     const auto gate = g.wait(g.load(sums.template columns<width>(c)));
     const auto up = g.wait(g.load(sums.template columns<width>(columns + c)));
-    const auto joined = dsl::make_registers<width>(g.recorder(), [&](int i) { return activated<launch::Activation::silu>(gate[i]) * up[i]; });
+    const auto joined = dsl::make_registers<width>(
+        g.recorder(), [&](int i) { return activated<launch::Activation::silu>(gate[i]) * up[i]; });
     g.store_global(address, converted<To>(joined), left, c);
   }
 }

@@ -25,7 +25,8 @@ auto converted(const dsl::Registers<From, N>& sums) {
   else return dsl::cvt<To>(sums);
 }
 
-/// A thread's row of a block: which element of the matrix it begins with, at which column, and how many are left from there.
+/// A thread's row of a block: which element of the matrix it begins with, at which column, and how many are left from
+/// there.
 struct RowPlace {
   dsl::U64 index;
   dsl::U32 col, left;
@@ -55,8 +56,8 @@ dsl::U32 left_in_row(const Result<To>& d, const dsl::U32& row, const dsl::U32& c
   return select(row < d.m, width, 0);
 }
 
-/// Stores a 128-row block of sums, which belongs at (row, col) of the result: each thread its row, 8 columns at a time. What
-/// lies outside the matrix is left out. `finish`: an epilogue's second step.
+/// Stores a 128-row block of sums, which belongs at (row, col) of the result: each thread its row, 8 columns at a time.
+/// What lies outside the matrix is left out. `finish`: an epilogue's second step.
 template <class To, class Sums, int N, class Finish>
 void store_rows(dsl::Warpgroup& g, const dsl::Tmem<Sums, 128, N>& sums, const Result<To>& d, const dsl::U32& row,
                 const dsl::U32& col, const Finish& finish) {
@@ -81,8 +82,8 @@ struct MatrixTile {
   dsl::U32 row;
 };
 
-/// The role of warps 0 to 3: stores the CTA's rows of every tile of a schedule. `epilogue`: the first step of one; `locate`
-/// makes a MatrixTile of a TilePlace.
+/// The role of warps 0 to 3: stores the CTA's rows of every tile of a schedule. `epilogue`: the first step of one;
+/// `locate` makes a MatrixTile of a TilePlace.
 template <class Mma, class Tiles, int stages, class Epilogue, class Locate>
 void store_tiles(dsl::KernelBuilder& gemm, const Tiles& tiles, dsl::AccumulatorRing<stages, Mma>& acc,
                  const Epilogue& epilogue, const Locate& locate) {

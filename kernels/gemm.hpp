@@ -26,17 +26,18 @@ std::span<const dsl::SizeOption> persistent_options();
 template <class A, class B>
 inline constexpr std::uint64_t row_elements =
     A::bits != A::packed_bits || B::bits != B::packed_bits ? 128 : std::uint64_t(128 / std::min(A::bits, B::bits));
-/// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no multiple.
+/// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no
+/// multiple.
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple = 1);
 /// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, N none of 8, or M none of
 /// `m_multiple`, or check_extent refuses them.
 GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1);
-/// A buffer of rows of numbers that the type holds well: a normal distribution, or small integers. Without a seed it holds
-/// poison until a kernel writes it.
+/// A buffer of rows of numbers that the type holds well: a normal distribution, or small integers. Without a seed it
+/// holds poison until a kernel writes it.
 launch::Buffer matrix(const char* name, isa::ScalarType, std::uint64_t rows, std::uint64_t cols,
                       std::optional<std::uint64_t> seed = {});
-/// Buffers A, B (normal random numbers; small integers where the type is one) and D (poison), and the expectation that D is
-/// the product.
+/// Buffers A, B (normal random numbers; small integers where the type is one) and D (poison), and the expectation that
+/// D is the product.
 launch::Contract gemm_buffers(const GemmSizes&, isa::ScalarType a = isa::ScalarType::bf16,
                               isa::ScalarType b = isa::ScalarType::bf16, isa::ScalarType d = isa::ScalarType::bf16);
 /// Has an operand stored with K as the slower extent: A as [K, M], B as [K, N].
@@ -54,10 +55,11 @@ void add_maxima(launch::Contract&, const GemmSizes&, std::uint32_t block);
 /// Adds a buffer that a kernel needs beside its operands; returned for what its kind of content asks for.
 launch::Buffer& add_workspace(launch::Contract&, const char* name, isa::ScalarType, std::uint64_t elements,
                               launch::Init::Kind = launch::Init::Kind::poison);
-/// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of tiles.
+/// One CTA per tile: tiles along M in x, along N in y. Throws diag::InputError when the grid has too many rows of
+/// tiles.
 launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t tile_n);
-/// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws diag::InputError
-/// where that leaves none.
+/// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws
+/// diag::InputError where that leaves none.
 launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tiles, std::uint64_t group);
 /// The same of the tiles of all matrices.
 launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,

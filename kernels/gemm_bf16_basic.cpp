@@ -1,5 +1,6 @@
-// D = A * B^T, the plainest way: one warpgroup, one 128 x 128 tile a CTA, one shared buffer, no overlap. Load, multiply, and
-// wait for both before the next step. The result goes to global memory in 16-byte vectors, masked at the edges.
+// D = A * B^T, the plainest way: one warpgroup, one 128 x 128 tile a CTA, one shared buffer, no overlap. Load,
+// multiply, and wait for both before the next step. The result goes to global memory in 16-byte vectors, masked at the
+// edges.
 #include "kernels/gemm.hpp"
 
 namespace kiln::kernels {

@@ -1,4 +1,5 @@
-// Grouped GEMM, as a mixture of experts has it: rows of A in groups of any size, each multiplied by a matrix of its own.
+// Grouped GEMM, as a mixture of experts has it: rows of A in groups of any size, each multiplied by a matrix of its
+// own.
 #pragma once
 
 #include "dsl/dsl.hpp"

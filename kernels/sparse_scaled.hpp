@@ -65,8 +65,7 @@ dsl::Kernel SparseScaledGemm<Problem, s>::build(const std::string& name, dsl::Ta
 
   auto in = gemm.ring<s.stages, ATile, BTile, ETile, SfaTile, SfbTile>("in");
   auto acc = gemm.accumulator_ring<s.accumulators, Mma>("acc");
-  auto metadata =
-      gemm.tensor_memory<s.stages, E>("metadata");  // for each slot, so that none is written while it is read
+  auto metadata = gemm.tensor_memory<s.stages, E>("metadata");  // for each slot: none is written while it is read
   auto scales_a = gemm.tensor_memory<s.stages, Sfa>("sfa");
   auto scales_b = gemm.tensor_memory<s.stages, Sfb>("sfb");
   auto tiles = gemm.tiles(static_schedule, gemm.ceil_div(D.m, M), gemm.ceil_div(D.n, Mma::N));

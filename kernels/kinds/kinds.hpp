@@ -1,5 +1,5 @@
-// GEMMs of every dense kind without scales, as problems of the generator in kernels/dense.hpp. Each is instantiated in a
-// file of its own.
+// GEMMs of every dense kind without scales, as problems of the generator in kernels/dense.hpp. Each is instantiated in
+// a file of its own.
 #pragma once
 
 #include "kernels/dense.hpp"
@@ -58,7 +58,8 @@ struct GemmE4m3E2m1 : DenseProblem<dsl::kind_f8f6f4, dsl::e4m3, dsl::unpacked<ds
 extern template struct GeneratedKernel<DenseGemm, GemmE4m3E2m1>;
 
 /// E2m1 operands without scales.
-struct GemmE2m1 : DenseProblem<dsl::kind_f8f6f4, dsl::unpacked<dsl::e2m1>, dsl::unpacked<dsl::e2m1>, dsl::f32, dsl::bf16> {
+struct GemmE2m1
+    : DenseProblem<dsl::kind_f8f6f4, dsl::unpacked<dsl::e2m1>, dsl::unpacked<dsl::e2m1>, dsl::f32, dsl::bf16> {
   static constexpr const char* name = "gemm_e2m1";
 };
 extern template struct GeneratedKernel<DenseGemm, GemmE2m1>;

@@ -1,5 +1,5 @@
-// GEMMs of the block-scaled kinds, as problems of the generator in kernels/block_scaled.hpp. Each is instantiated in a file of
-// its own.
+// GEMMs of the block-scaled kinds, as problems of the generator in kernels/block_scaled.hpp. Each is instantiated in a
+// file of its own.
 #pragma once
 
 #include "kernels/block_scaled.hpp"
@@ -23,7 +23,8 @@ struct GemmMxf8BiasSilu : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::e4m3, dsl:
 extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf8BiasSilu>;
 
 /// E3m2 times e2m1, a ue8m0 scale for 32 of them.
-struct GemmMxf6Mxf4 : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::unpacked<dsl::e3m2>, dsl::unpacked<dsl::e2m1>, dsl::ue8m0, dsl::bf16> {
+struct GemmMxf6Mxf4 : BlockScaledProblem<dsl::kind_mxf8f6f4, dsl::unpacked<dsl::e3m2>, dsl::unpacked<dsl::e2m1>,
+                                         dsl::ue8m0, dsl::bf16> {
   static constexpr const char* name = "gemm_mxf6_mxf4";
 };
 extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf6Mxf4>;
@@ -45,14 +46,16 @@ struct GemmNvf4 : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, d
 extern template struct GeneratedKernel<BlockScaledGemm, GemmNvf4>;
 
 /// The same, alpha * A * B^T + beta * C. Of nvfp4 operands, alpha is what remains of their two global scales.
-struct GemmNvf4Axpby : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue4m3, dsl::bf16, dsl::block16> {
+struct GemmNvf4Axpby
+    : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue4m3, dsl::bf16, dsl::block16> {
   static constexpr const char* name = "gemm_nvf4_axpby";
   using Epilogue = AlphaBeta;
 };
 extern template struct GeneratedKernel<BlockScaledGemm, GemmNvf4Axpby>;
 
 /// E2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them.
-struct GemmMxf4nvf4 : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue8m0, dsl::bf16, dsl::block32> {
+struct GemmMxf4nvf4
+    : BlockScaledProblem<dsl::kind_mxf4nvf4, dsl::e2m1, dsl::e2m1, dsl::ue8m0, dsl::bf16, dsl::block32> {
   static constexpr const char* name = "gemm_mxf4nvf4";
 };
 extern template struct GeneratedKernel<BlockScaledGemm, GemmMxf4nvf4>;

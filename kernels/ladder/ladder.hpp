@@ -1,5 +1,6 @@
-// The ladder: one GEMM, D = A * B^T in bf16, from the least that multiplies to a persistent kernel that keeps the tensor core
-// busy; each rung adds one idea to the one before (docs/ladder.md). What no rung changes is here: the launch.
+// The ladder: one GEMM, D = A * B^T in bf16, from the least that multiplies to a persistent kernel that keeps the
+// tensor core busy; each rung adds one idea to the one before (docs/ladder.md). What no rung changes is here: the
+// launch.
 #pragma once
 
 #include "kernels/epilogue.hpp"
@@ -9,12 +10,13 @@ namespace kiln::kernels {
 
 /// The launch of a rung: its parameters are A, B, D, m, n and k_blocks.
 template <class List>
-launch::Contract ladder_problem(const dsl::Kernel& kernel, const List& parameters, const GemmSizes& s, launch::Dim3 grid,
-                                std::uint64_t block_k) {
+launch::Contract ladder_problem(const dsl::Kernel& kernel, const List& parameters, const GemmSizes& s,
+                                launch::Dim3 grid, std::uint64_t block_k) {
   using namespace dsl;
   launch::Contract c = gemm_buffers(s);
-  launch_kernel(c, kernel, parameters, grid, "A"_arg = GlobalTensor{"A", s.m, s.k}, "B"_arg = GlobalTensor{"B", s.n, s.k},
-                "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, block_k));
+  launch_kernel(c, kernel, parameters, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
+                "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
+                "k_blocks"_arg = pieces(s.k, block_k));
   return c;
 }
 

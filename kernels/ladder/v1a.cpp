@@ -1,6 +1,6 @@
-// Rung 1a: the least that multiplies. One warpgroup owns a 128 x 256 tile of D; one of its threads loads a block of A and B,
-// waits for it, has the tensor core multiply it, and waits for that before it loads the next. Tiles lie in columns of 16
-// bytes, so a tensor map of two dimensions brings them one column at a time.
+// Rung 1a: the least that multiplies. One warpgroup owns a 128 x 256 tile of D; one of its threads loads a block of A
+// and B, waits for it, has the tensor core multiply it, and waits for that before it loads the next. Tiles lie in
+// columns of 16 bytes, so a tensor map of two dimensions brings them one column at a time.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

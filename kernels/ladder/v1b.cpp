@@ -1,5 +1,5 @@
-// Rung 1b: rung 1a with tensor maps of three dimensions. Seen as (16 bytes, rows, columns of 16 bytes), a tile is one box: one
-// copy brings what took 32. K must be a multiple of 8.
+// Rung 1b: rung 1a with tensor maps of three dimensions. Seen as (16 bytes, rows, columns of 16 bytes), a tile is one
+// box: one copy brings what took 32. K must be a multiple of 8.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

@@ -1,5 +1,5 @@
-// Rung 2a: rung 1a with the 128-byte swizzle. Tiles lie in columns of 128 bytes, eight times fewer copies, each of whole
-// lines of global memory. The kernel never computes the swizzle: tensor map and descriptor name the same one.
+// Rung 2a: rung 1a with the 128-byte swizzle. Tiles lie in columns of 128 bytes, eight times fewer copies, each of
+// whole lines of global memory. The kernel never computes the swizzle: tensor map and descriptor name the same one.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

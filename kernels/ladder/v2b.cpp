@@ -1,5 +1,5 @@
-// Rung 2b: both ideas, the 128-byte swizzle and one copy a tile. K must be a multiple of 64: a row has whole columns of 128
-// bytes.
+// Rung 2b: both ideas, the 128-byte swizzle and one copy a tile. K must be a multiple of 64: a row has whole columns of
+// 128 bytes.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

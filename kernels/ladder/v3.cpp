@@ -1,5 +1,5 @@
-// Rung 3: pipelining. Two slots instead of one buffer: while the tensor core multiplies one block, the next is on its way.
-// One thread still does both; it loads a step ahead.
+// Rung 3: pipelining. Two slots instead of one buffer: while the tensor core multiplies one block, the next is on its
+// way. One thread still does both; it loads a step ahead.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

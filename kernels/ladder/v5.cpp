@@ -1,6 +1,6 @@
-// Rung 5: two CTAs, one MMA. A pair shares a 256 x 256 tile: each CTA loads its 128 rows of A and its half of B, the leader's
-// tensor-core instructions read both halves from both CTAs, and each CTA holds its own 128 rows of the sums. Half the bytes of
-// B a CTA leave room for seven slots.
+// Rung 5: two CTAs, one MMA. A pair shares a 256 x 256 tile: each CTA loads its 128 rows of A and its half of B, the
+// leader's tensor-core instructions read both halves from both CTAs, and each CTA holds its own 128 rows of the sums.
+// Half the bytes of B a CTA leave room for seven slots.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

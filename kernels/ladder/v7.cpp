@@ -1,6 +1,6 @@
-// Rung 7: tuned. Tiles are walked in bands of eight rows, so that the pairs at work share blocks of A and B in L2; and the
-// result leaves through shared memory and TMA, whole lines at a time, while the warps go on. 128 x 32 blocks of D keep the
-// epilogue's registers few; the room they take is one slot of the ring.
+// Rung 7: tuned. Tiles are walked in bands of eight rows, so that the pairs at work share blocks of A and B in L2; and
+// the result leaves through shared memory and TMA, whole lines at a time, while the warps go on. 128 x 32 blocks of D
+// keep the epilogue's registers few; the room they take is one slot of the ring.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {
@@ -79,10 +79,10 @@ Kernel gemm_v7(Target target, const Sizes&) {
 launch::Contract gemm_v7_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   launch::Contract c = gemm_buffers(s);
-  launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, Mma::M, Mma::N, 2), "A"_arg = GlobalTensor{"A", s.m, s.k},
-                "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = GlobalTensor{"D", s.m, s.n},
-                "rows"_arg = pieces(s.m, Mma::M), "columns"_arg = pieces(s.n, Mma::N),
-                "k_blocks"_arg = pieces(s.k, K));
+  launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, Mma::M, Mma::N, 2),
+                "A"_arg = GlobalTensor{"A", s.m, s.k}, "B"_arg = GlobalTensor{"B", s.n, s.k},
+                "D"_arg = GlobalTensor{"D", s.m, s.n}, "rows"_arg = pieces(s.m, Mma::M),
+                "columns"_arg = pieces(s.n, Mma::N), "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
 

@@ -1,5 +1,6 @@
-// Rung 8: the hardware hands out the tiles. The grid has a pair for every tile; a pair that is done asks for the work of one
-// that has not started (clusterlaunchcontrol), so that a GPU shared with others stays busy to the end. Warp 6 asks.
+// Rung 8: the hardware hands out the tiles. The grid has a pair for every tile; a pair that is done asks for the work
+// of one that has not started (clusterlaunchcontrol), so that a GPU shared with others stays busy to the end. Warp 6
+// asks.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {
@@ -80,9 +81,9 @@ launch::Contract gemm_v8_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   const std::uint64_t rows = pieces(s.m, Mma::M), columns = pieces(s.n, Mma::N);
   launch::Contract c = gemm_buffers(s);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(2 * rows * columns), 1, 1}, "A"_arg = GlobalTensor{"A", s.m, s.k},
-                "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = GlobalTensor{"D", s.m, s.n},
-                "rows"_arg = rows, "columns"_arg = columns,
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t(2 * rows * columns), 1, 1},
+                "A"_arg = GlobalTensor{"A", s.m, s.k}, "B"_arg = GlobalTensor{"B", s.n, s.k},
+                "D"_arg = GlobalTensor{"D", s.m, s.n}, "rows"_arg = rows, "columns"_arg = columns,
                 "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
