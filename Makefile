@@ -17,12 +17,13 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
 .PHONY: help demo test oracle mutation corpus scoreboard build configure debug clang bench fuzz install-deps clean
+.PHONY: bootstrap-demo bootstrap-test
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build/.bootstrap-demo ## build the command and run a GEMM: built, verified, assembled, simulated, compared
+demo: bootstrap-demo ## build the command and run a GEMM: built, verified, assembled, simulated, compared
 	@test -f build/cmake_install.cmake || $(CONFIGURE) release -DKILN_BUILD_TESTS=OFF
 	@$(BUILD) build --target kiln -j $(JOBS)
 	build/kiln $(DEMO)
@@ -43,23 +44,23 @@ corpus: configure ## kernels of other compilers in the simulator; PYTHON has Tri
 	@$(BUILD) build --target kiln -j $(JOBS)
 	$(PYTHON) tests/corpus/run $(CORPUS)
 
-scoreboard: configure ## the ladder beside hand-written CUDA C++: registers, SASS, instructions a tile (needs ptxas)
+scoreboard: configure ## every kernel: registers, SASS, instructions a tile; the ladder beside CUDA C++ (needs ptxas)
 	@$(BUILD) build --target kiln -j $(JOBS)
 	@bench/scoreboard build/kiln
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)
 
-configure: build/.bootstrap-test
+configure: bootstrap-test
 	@$(HAS_TESTS) || $(CONFIGURE) release -DKILN_BUILD_TESTS=ON -DKILN_BUILD_BENCH=ON
 
-debug: build/.bootstrap-test ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+debug: bootstrap-test ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@test -f build-debug/cmake_install.cmake || $(CONFIGURE) debug
 	$(BUILD) build-debug -j $(JOBS)
 	$(CTEST) build-debug
 	@scripts/skipped build-debug
 
-clang: build/.bootstrap-test ## the tests with the second compiler
+clang: bootstrap-test ## the tests with the second compiler
 	@test -f build-clang/cmake_install.cmake || $(CONFIGURE) clang
 	$(BUILD) build-clang -j $(JOBS)
 	$(CTEST) build-clang
@@ -68,7 +69,7 @@ clang: build/.bootstrap-test ## the tests with the second compiler
 bench: build ## run the benchmarks
 	@set -e; for program in build/bench/bench_*; do [ -x "$$program" ] || continue; "$$program" $(BENCH_ARGS); done
 
-fuzz: build/.bootstrap-test ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz: bootstrap-test ## run each fuzz target for FUZZ_SECONDS (60)
 	@test -f build-fuzz/cmake_install.cmake || $(CONFIGURE) fuzz
 	$(BUILD) build-fuzz -j $(JOBS)
 	@set -e; for program in build-fuzz/fuzz/fuzz_*; do [ -x "$$program" ] || continue; \
@@ -78,13 +79,10 @@ fuzz: build/.bootstrap-test ## run each fuzz target for FUZZ_SECONDS (60)
 
 install-deps: ## install the Debian packages and find or fetch ptxas
 	@scripts/bootstrap test
-	@mkdir -p build && touch build/.bootstrap-demo build/.bootstrap-test
 
 clean: ## remove every build folder
 	rm -rf build build-debug build-clang build-fuzz
 
-# One stamp per mode: with nothing missing, a second `make demo` does not ask dpkg again.
-build/.bootstrap-%: scripts/bootstrap
+# Asked each time, which takes less than half a second: a build folder that was kept says nothing about this machine.
+bootstrap-demo bootstrap-test: bootstrap-%:
 	@scripts/bootstrap $*
-	@mkdir -p build && touch $@
-.PRECIOUS: build/.bootstrap-%
