@@ -1,9 +1,11 @@
-// D = A * B^T, bf16, weight-stationary: a CTA's tile is four blocks of 32 rows, which meet the same B one after
-// another. The four K slices of B that a slot holds stay in the collector buffers b0 to b3 meanwhile: the first block
-// fills them, the last one lets them go. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
+// D = A * B^T, bf16, weight-stationary: a CTA's tile is four blocks of 32 rows, or two of 64, which meet the same B one
+// after another. The four K slices of B that a slot holds stay in the collector buffers b0 to b3 meanwhile: the first
+// block fills them, the last one lets them go. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
 #include "kernels/stationary.hpp"
 
 #include <array>
+#include <string>
+#include <utility>
 
 #include "kernels/epilogue.hpp"
 
@@ -13,89 +15,125 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 32, N = 128, K = 64, blocks = 4, stages = 4;
-
-using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, weight_stationary>;
-using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+constexpr int rows = 128, N = 128, K = 64, stages = 4;  // of a tile
 using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
-static_assert(K == 4 * Mma::K, "a collector buffer for each slice");
 
-constexpr auto parameter_list =
-    parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
-               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
+// Blocks of M rows.
+template <int M>
+struct Stationary {
+  static constexpr int blocks = rows / M;
+  using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, weight_stationary>;
+  using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+  static_assert(K == 4 * Mma::K, "a collector buffer for each slice");
 
-// A block of 32 rows lies in all 128 lanes: a warp's quarter of them has all rows and a quarter of the columns.
-constexpr int columns = Mma::d_columns;
-static_assert(columns * isa::tmem_lanes == M * N);
+  static constexpr auto parameter_list =
+      parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
+                 "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
 
-void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result<bf16>& d, const U32& row,
-                 const U32& col) {
-  const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
-  const U32 left = left_in_row(d, my_row, my_col);
-  const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
-  g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
-}
+  // A block of rows lies in all 128 lanes: those of a warp have a part of the rows and a part of the columns.
+  static constexpr int columns = Mma::d_columns;
+  static_assert(columns * isa::tmem_lanes == M * N);
 
-}  // namespace
+  static Kernel build(const std::string& name, Target target);
+  static launch::Contract problem(const Kernel& kernel, const Sizes& sizes);
 
-Kernel gemm_ws(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_ws", target, warps<6>);
+ private:
+  // A slot has a tile of A for each block, and one of B.
+  template <std::size_t>
+  using BlockTile = ATile;
+  static auto ring(KernelBuilder& gemm) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return gemm.ring<stages, BlockTile<i>..., BTile>("in");
+    }(std::make_index_sequence<blocks>());
+  }
+  template <class Slot>
+  static auto blocks_of(const Slot& slot) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return std::array{slot.template get<int(i)>()...};
+    }(std::make_index_sequence<blocks>());
+  }
+  static void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result<bf16>& d, const U32& row,
+                          const U32& col) {
+    const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
+    const U32 left = left_in_row(d, my_row, my_col);
+    const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
+    g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
+  }
+};
+
+template <int M>
+Kernel Stationary<M>::build(const std::string& name, Target target) {
+  KernelBuilder gemm(name, target, warps<6>);
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
   const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_tiles = given["k_tiles"_arg];
 
-  auto in = gemm.ring<stages, ATile, ATile, ATile, ATile, BTile>("in");
+  auto in = ring(gemm);
   auto done = gemm.mbarrier("done");
   auto acc = gemm.tmem<f32, isa::tmem_lanes, blocks * columns>("acc");
 
-  U32 row = gemm.ctaid.x * (blocks * M), col = gemm.ctaid.y * N;
+  U32 row = gemm.ctaid.x * rows, col = gemm.ctaid.y * N;
 
   gemm.role("load", warp<4>.elect(), [&](Thread t) {
     t.loop(k_tiles, [&](U32 i) {
       auto slot = in.acquire(t);
-      const std::array a{slot.get<0>(), slot.get<1>(), slot.get<2>(), slot.get<3>()};
+      const auto a = blocks_of(slot);
       for (int r = 0; r < blocks; ++r) t.tma_load(a[std::size_t(r)], A.at(row + r * M, i * K), slot.full);
-      t.tma_load(slot.get<BTile>(), B.at(col, i * K), slot.full);
+      t.tma_load(slot.template get<BTile>(), B.at(col, i * K), slot.full);
     });
   });
   gemm.role("mma", warp<5>.elect(), [&](Thread t) {
     t.loop(k_tiles, [&](U32 i) {
       auto slot = in.wait(t);
-      const std::array a{slot.get<0>(), slot.get<1>(), slot.get<2>(), slot.get<3>()};
+      const auto a = blocks_of(slot);
       // A block of rows, a slice of K after the other, each with its collector buffer.
       const auto multiply = [&](int r, auto... collectors) {
         int k = 0;
         const auto slice = [&](auto collector) {
-          t.mma<Mma>(acc.columns<columns>(r * columns), a[std::size_t(r)].k_slice(k), slot.get<BTile>().k_slice(k),
-                     accumulate(i != 0 || k != 0), collector);
+          t.mma<Mma>(acc.template columns<columns>(r * columns), a[std::size_t(r)].k_slice(k),
+                     slot.template get<BTile>().k_slice(k), accumulate(i != 0 || k != 0), collector);
           k += Mma::K;
         };
         (slice(collectors), ...);
       };
       multiply(0, collector_b0_fill, collector_b1_fill, collector_b2_fill, collector_b3_fill);
-      multiply(1, collector_b0_use, collector_b1_use, collector_b2_use, collector_b3_use);
-      multiply(2, collector_b0_use, collector_b1_use, collector_b2_use, collector_b3_use);
-      multiply(3, collector_b0_lastuse, collector_b1_lastuse, collector_b2_lastuse, collector_b3_lastuse);
+      for (int r = 1; r < blocks - 1; ++r)
+        multiply(r, collector_b0_use, collector_b1_use, collector_b2_use, collector_b3_use);
+      multiply(blocks - 1, collector_b0_lastuse, collector_b1_lastuse, collector_b2_lastuse, collector_b3_lastuse);
       t.commit(slot.empty);
     });
     t.commit(done);
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     g.wait(done, Phase{0});
-    for (int r = 0; r < blocks; ++r) store_block(g, acc.columns<columns>(r * columns), D, row + r * M, col);
+    for (int r = 0; r < blocks; ++r)
+      store_block(g, acc.template columns<columns>(r * columns), D, row + r * M, col);
   });
   return gemm.build();
 }
 
-launch::Contract gemm_ws_problem(const Kernel& kernel, const Sizes& sizes) {
+template <int M>
+launch::Contract Stationary<M>::problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   launch::Contract c = gemm_buffers(s);
-  launch_kernel(c, kernel, parameter_list, gemm_grid(s, blocks * M, N), "A"_arg = GlobalTensor{"A", s.m, s.k},
+  launch_kernel(c, kernel, parameter_list, gemm_grid(s, rows, N), "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
                 "k_tiles"_arg = pieces(s.k, K));
   return c;
+}
+
+}  // namespace
+
+Kernel gemm_ws(Target target, const Sizes&) { return Stationary<32>::build("gemm_ws", target); }
+launch::Contract gemm_ws_problem(const Kernel& kernel, const Sizes& sizes) {
+  return Stationary<32>::problem(kernel, sizes);
+}
+
+Kernel gemm_ws_m64(Target target, const Sizes&) { return Stationary<64>::build("gemm_ws_m64", target); }
+launch::Contract gemm_ws_m64_problem(const Kernel& kernel, const Sizes& sizes) {
+  return Stationary<64>::problem(kernel, sizes);
 }
 
 }  // namespace kiln::kernels

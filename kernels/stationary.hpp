@@ -7,5 +7,7 @@ namespace kiln::kernels {
 
 dsl::Kernel gemm_ws(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_ws_m64(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_ws_m64_problem(const dsl::Kernel&, const dsl::Sizes&);
 
 }  // namespace kiln::kernels

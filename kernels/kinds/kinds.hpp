@@ -57,6 +57,13 @@ struct GemmE4m3E2m1 : DenseProblem<dsl::kind_f8f6f4, dsl::e4m3, dsl::unpacked<ds
 };
 extern template struct GeneratedKernel<DenseGemm, GemmE4m3E2m1>;
 
+/// E3m2 times e2m3, which TMA spreads to a byte each.
+struct GemmE3m2E2m3
+    : DenseProblem<dsl::kind_f8f6f4, dsl::unpacked<dsl::e3m2>, dsl::unpacked<dsl::e2m3>, dsl::f32, dsl::bf16> {
+  static constexpr const char* name = "gemm_e3m2_e2m3";
+};
+extern template struct GeneratedKernel<DenseGemm, GemmE3m2E2m3>;
+
 /// E2m1 operands without scales.
 struct GemmE2m1
     : DenseProblem<dsl::kind_f8f6f4, dsl::unpacked<dsl::e2m1>, dsl::unpacked<dsl::e2m1>, dsl::f32, dsl::bf16> {
