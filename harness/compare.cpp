@@ -14,6 +14,7 @@
 #include "harness/fill.hpp"
 #include "harness/groups.hpp"
 #include "harness/reference.hpp"
+#include "harness/sample.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/num/format.hpp"
 
@@ -189,7 +190,10 @@ Comparison compare_composed(const Contract& contract, const Expectation& e, cons
 
 // Whether an element is further off than another, measured by what is allowed.
 bool is_worse(const Comparison& a, const Comparison& b) {
-  const auto ratio = [](const Comparison& c) { return c.bound > 0 ? c.error / c.bound : c.error > 0 ? infinity : 0; };
+  const auto ratio = [](const Comparison& c) {
+    if (std::isnan(c.error)) return infinity;
+    return c.bound > 0 ? c.error / c.bound : c.error > 0 ? infinity : 0;
+  };
   return ratio(a) > ratio(b);
 }
 
@@ -291,6 +295,24 @@ Comparison compare(const Contract& contract, const Expectation& e, Accumulation 
     case Expectation::Kind::absmax: return compare_composed(contract, e, absmax_of(contract, e, accumulation));
   }
   throw diag::InternalError("an expectation of no kind");
+}
+
+Comparison compare_sample(const Contract& contract, const Expectation& e, const Sample& sample,
+                          Accumulation accumulation) {
+  const Buffer& d = contract.at(e.output);
+  if (e.kind != Expectation::Kind::gemm || d.elements() <= sample.elements) return compare(contract, e, accumulation);
+  const std::vector<SampleBlock> blocks = choose_blocks(contract, e, sample.elements, sample.seed);
+  Comparison all = compare_each(blocks.size(), [&](std::uint64_t i) {
+    const Contract part = gemm_of_block(contract, e, blocks[i]);
+    Comparison one = compare_product(part, part.expectations[0], accumulation);
+    if (one.worst.empty()) return one;
+    one.worst = {blocks[i].rows[one.worst[0]], blocks[i].columns[one.worst[1]]};
+    if (d.shape.size() == 3) one.worst.insert(one.worst.begin(), blocks[i].matrix);
+    return one;
+  });
+  all.expectation = e;
+  all.whole = d.elements();
+  return all;
 }
 
 }  // namespace kiln::harness

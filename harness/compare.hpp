@@ -23,6 +23,7 @@ struct Comparison {
   launch::Expectation expectation{};
   bool pass = false;
   std::uint64_t elements = 0, wrong = 0;
+  std::uint64_t whole = 0;  // elements of the output, where `elements` is a sample of them; 0: all were compared
   // The element nearest to its bound, or furthest beyond it.
   std::vector<std::uint64_t> worst{};
   double got = 0, want = 0, error = 0, bound = 0;
@@ -40,5 +41,15 @@ void check_copy(const launch::Buffer& from, const launch::Buffer& to, std::uint6
 /// Compares an output buffer with what the contract expects of it. Throws InputError for what gemm_problem and
 /// check_copy refuse, and for metadata that means nothing.
 Comparison compare(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
+
+/// Some elements of a large output: how many at least, and the seed that chooses them.
+struct Sample {
+  std::uint64_t elements = 4096, seed = 1;
+};
+
+/// The same for a sample of a gemm's elements, each against its exact dot product. Compares all where the output has no
+/// more elements than that, and of expectations that are no gemm.
+Comparison compare_sample(const launch::Contract&, const launch::Expectation&, const Sample&,
+                          Accumulation = Accumulation::tensor_core);
 
 }  // namespace kiln::harness

@@ -22,6 +22,8 @@ Api load() {
   };
 #define BIND(name) bind(a.name, #name)
   BIND(cuInit), BIND(cuDriverGetVersion), BIND(cuDeviceGetCount), BIND(cuDeviceGet), BIND(cuDeviceGetName);
+  BIND(cuDeviceGetPCIBusId), BIND(cuMemGetInfo_v2), BIND(cuMemcpyDtoDAsync_v2), BIND(cuMemsetD8Async);
+  BIND(cuMemHostAlloc), BIND(cuMemFreeHost);
   BIND(cuDeviceGetAttribute), BIND(cuDevicePrimaryCtxRetain), BIND(cuDevicePrimaryCtxRelease_v2);
   BIND(cuCtxSetCurrent), BIND(cuCtxSynchronize), BIND(cuModuleLoadDataEx), BIND(cuModuleUnload);
   BIND(cuModuleGetFunction), BIND(cuFuncSetAttribute), BIND(cuMemAlloc_v2), BIND(cuMemFree_v2);

@@ -18,7 +18,8 @@ using Stream = struct StreamTag*;
 using Event = struct EventTag*;
 
 inline constexpr Status success = 0, out_of_memory = 2, no_device = 100, not_ready = 600;
-inline constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
+inline constexpr int attribute_capability_major = 75, attribute_capability_minor = 76, attribute_l2_bytes = 38;
+inline constexpr int attribute_multiprocessors = 16;
 inline constexpr int function_max_dynamic_shared = 8, function_non_portable_cluster = 14;
 inline constexpr int jit_error_log_buffer = 5, jit_error_log_buffer_bytes = 6;
 inline constexpr int launch_attribute_cluster = 4;
@@ -56,6 +57,7 @@ struct Api {
   Status (*cuDeviceGet)(Device*, int ordinal);
   Status (*cuDeviceGetName)(char* name, int size, Device);
   Status (*cuDeviceGetAttribute)(int* value, int attribute, Device);
+  Status (*cuDeviceGetPCIBusId)(char* text, int size, Device);
   Status (*cuDevicePrimaryCtxRetain)(Context*, Device);
   Status (*cuDevicePrimaryCtxRelease_v2)(Device);
   Status (*cuCtxSetCurrent)(Context);
@@ -66,8 +68,13 @@ struct Api {
   Status (*cuFuncSetAttribute)(Function, int attribute, int value);
   Status (*cuMemAlloc_v2)(Address*, std::size_t bytes);
   Status (*cuMemFree_v2)(Address);
+  Status (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
+  Status (*cuMemHostAlloc)(void**, std::size_t bytes, unsigned flags);
+  Status (*cuMemFreeHost)(void*);
   Status (*cuMemcpyHtoD_v2)(Address, const void*, std::size_t bytes);
   Status (*cuMemcpyDtoH_v2)(void*, Address, std::size_t bytes);
+  Status (*cuMemcpyDtoDAsync_v2)(Address to, Address from, std::size_t bytes, Stream);
+  Status (*cuMemsetD8Async)(Address, unsigned char, std::size_t bytes, Stream);
   Status (*cuTensorMapEncodeTiled)(TensorMapWords*, int type, std::uint32_t rank, void* address,
                                    const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
                                    const std::uint32_t* element_strides, int interleave, int swizzle, int l2, int oob);

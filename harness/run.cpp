@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/emit.hpp"
 #include "harness/contract_json.hpp"
 #include "harness/entry.hpp"
@@ -98,8 +100,9 @@ class Run {
   }
 
   void run_on_gpu(const ir::Module& module, isa::Target target) {
-    CudaJob job{report.assembly->cubin, target, entry_names(module, contract_), options_.gpu_timeout};
-    report.cuda = stage("gpu", [&] { return cuda_run(job, contract_); });
+    CudaJob job{report.assembly->cubin, target, entry_names(module, contract_), options_.gpu_timeout, options_.timing};
+    report.cuda = stage("gpu", [&] { return named(options_.contract, [&] { return cuda_run(job, contract_); }); });
+    if (report.cuda->timing) report.work = work_of(contract_);
     if (report.cuda->outcome == CudaResult::Outcome::finished) return;
     diag::Diagnostic d;
     d.message = report.cuda->reason;
@@ -118,8 +121,31 @@ class Run {
     if (contract_.expectations.empty()) return;
     stage("compare", [&] {
       for (const launch::Expectation& e : contract_.expectations)
-        report.comparisons.push_back(compare(contract_, e, accumulation));
+        report.comparisons.push_back(compare_sample(contract_, e, sample(), accumulation));
+      if (report.cuda && report.cuda->timing && report.cuda->timing->cublas) compare_cublas();
     });
+  }
+
+  // What of a gemm is compared. A sample of everything is everything.
+  Sample sample() const {
+    constexpr double whole_limit = 0x1p34;  // multiply-adds: some ten seconds of a CPU
+    Sample s{UINT64_MAX, options_.simulation.seed};
+    if (options_.sample && *options_.sample != 0) s.elements = *options_.sample;
+    if (!options_.sample && options_.backend == Backend::cuda && work_of(contract_)->operations / 2 > whole_limit)
+      s.elements = Sample{}.elements;
+    return s;
+  }
+
+  // Whether cuBLAS was asked for the right product, which is one without factors and epilogue.
+  void compare_cublas() {
+    launch::Expectation e = contract_.expectations[0];
+    e.factors.clear();
+    e.c.clear(), e.beta.clear(), e.bias.clear();
+    e.activation = launch::Activation::none;
+    launch::Buffer& ours = contract_.at(e.output);
+    std::swap(ours, report.cuda->timing->cublas->d);
+    report.cublas = compare_sample(contract_, e, {std::min<std::uint64_t>(sample().elements, 1024), sample().seed});
+    std::swap(ours, report.cuda->timing->cublas->d);
   }
 
   RunReport report{};
@@ -206,7 +232,14 @@ RunReport run_text(const diag::SourcePtr& source, Contract& contract, const RunO
   if (run.report.findings.has_errors()) return std::move(run.report);
   if (!run.contract_is_right(module)) return std::move(run.report);
   run.fill_inputs();
-  run.simulate(module);
+  if (options.backend == Backend::sim) {
+    run.simulate(module);
+  } else {
+    const auto target = module.target();
+    if (!target) throw diag::InputError(source->name() + ": no .target, so nothing to assemble it for");
+    if (!run.assemble_text(*target)) return std::move(run.report);
+    run.run_on_gpu(module, *target);
+  }
   run.finish();
   return std::move(run.report);
 }

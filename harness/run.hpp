@@ -11,6 +11,7 @@
 #include "harness/compare.hpp"
 #include "harness/cuda_driver.hpp"
 #include "harness/ptxas.hpp"
+#include "harness/timing.hpp"
 #include "harness/views/views.hpp"
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
@@ -25,6 +26,10 @@ struct RunOptions {
   Backend backend = Backend::sim;
   sim::Options simulation{};
   std::chrono::milliseconds gpu_timeout = std::chrono::seconds(60);
+  std::optional<TimingOptions> timing{};  // of a run on a GPU
+  /// Elements of a gemm to compare, chosen by the simulation's seed; 0: all. Nothing: all, but 4096 of a gemm of more
+  /// than 2^34 multiply-adds on a GPU.
+  std::optional<std::uint64_t> sample{};
   std::string contract{};  // the contract's file, for findings about it; may be empty
   std::string folder{};    // where relative .npy paths of the contract start; empty: the working directory
   ViewOptions views{};     // of a simulated run
@@ -50,6 +55,8 @@ struct RunReport {
   std::optional<sim::Result> simulation{};
   std::optional<CudaResult> cuda{};
   std::vector<Comparison> comparisons{};  // of the contract's expectations, in order
+  std::optional<Work> work{};             // of a timed run
+  std::optional<Comparison> cublas{};     // of what cuBLAS computed beside it
   std::vector<std::string> written{};     // output files, and those of views
 
   /// The launches ran to their end.
@@ -63,7 +70,8 @@ struct RunReport {
 /// on and `assembly` says so. Throws InputError for inputs, contracts and environments that cannot be used.
 RunReport run_module(ir::Module, const std::string& name, launch::Contract&, const RunOptions&);
 
-/// Parses a PTX text, fills the inputs, simulates every launch, writes the outputs and compares them.
+/// Parses a PTX text, fills the inputs, simulates every launch or assembles the text and runs it on a GPU, writes the
+/// outputs and compares them.
 RunReport run_text(const diag::SourcePtr&, launch::Contract&, const RunOptions&);
 
 /// Verifies and emits: null, and findings in the sink, when the verifier gives no proof.

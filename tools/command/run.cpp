@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
 #include "harness/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/console.hpp"
+#include "tools/command/gpu_options.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/numbers.hpp"
 #include "tools/command/schedules.hpp"
@@ -25,15 +25,17 @@ constexpr const char* examples =
     "  kiln run gemm_bf16 --m 512 --n 512 --k 512      built, verified, assembled, simulated, compared\n"
     "  kiln run gemm_bf16 --a a.npy --b b.npy --out d.npy\n"
     "  kiln run copy_tma --target sm_90a --backend cuda\n"
+    "  kiln run copy_tma --target sm_90a --backend cuda --rows 8192 --cols 8192 --time\n"
     "  kiln run gemm_bf16 --keep build/gemm --json     keep the PTX, the cubin and the launch contract";
 
 struct Arguments {
   KernelArguments kernel{};
   bool races = true;
   harness::ViewOptions views{};
-  std::string backend = "sim", arithmetic = "exact", seed = "1", timeout = "60", keep{};
+  std::string backend = "sim", arithmetic = "exact", seed = "1", keep{};
   std::vector<std::string> outputs{};
   ScheduleArguments schedules{};
+  GpuArguments gpu{};
   bool json = false;
 };
 
@@ -80,7 +82,7 @@ RunFacts read_facts(const Arguments& a, Progress& progress) {
   o.simulation.seed = whole_number(a.seed, "--seed");
   o.simulation.detect_races = a.races;
   o.simulation.arithmetic = a.arithmetic == "fast" ? sim::Arithmetic::fast : sim::Arithmetic::exact;
-  o.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
+  apply(a.gpu, o);
   o.keep = a.keep;
   o.views = a.views;
   if (o.views.any() && o.backend != harness::Backend::sim)
@@ -122,9 +124,7 @@ int run(Arguments a) {
   print_findings(report.findings);
   print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
   schedules->save();
-  const bool hangs = report.cuda && report.cuda->outcome == harness::CudaResult::Outcome::hang;
-  if (hangs) std::_Exit(report.exit_code());  // the driver's own exit handlers would wait for the kernel
-  return report.exit_code();
+  return finish_gpu_run(report);
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ void add_run(const Builder& builder) {
       ->check(one_of({"exact", "fast"}))
       ->type_name("exact|fast");
   add_schedule_options(*sub, a->schedules);
-  sub->add_option("--timeout", a->timeout, "for each launch on a GPU [60]")->type_name("SECONDS");
+  add_gpu_options(*sub, a->gpu);
   sub->add_option("--keep", a->keep, "keep the PTX, the cubin and the launch contract")->type_name("DIR");
   add_views(*sub, a->views);
   sub->add_flag("--json", a->json, "print the summary as JSON");

@@ -45,6 +45,7 @@ void add_emit(const Builder&);
 void add_emit_raw(const Builder&);
 void add_check(const Builder&);
 void add_sim(const Builder&);
+void add_gpu(const Builder&);
 void add_map(const Builder&);
 void add_merge(const Builder&);
 void add_list(const Builder&);

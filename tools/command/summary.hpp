@@ -5,6 +5,7 @@
 
 #include "dsl/size.hpp"
 #include "harness/run.hpp"
+#include "ptx/diag/render.hpp"
 
 namespace kiln::command {
 

@@ -3,6 +3,7 @@
 #include "tools/command/console.hpp"
 #include "tools/command/size_json.hpp"
 #include "tools/command/summary.hpp"
+#include "tools/command/timing_report.hpp"
 
 namespace kiln::command {
 namespace {
@@ -71,6 +72,7 @@ Json comparison_json(const harness::Comparison& c) {
   }
   j.update({{"pass", c.pass},
             {"elements", c.elements},
+            {"whole", c.whole ? c.whole : c.elements},
             {"wrong", c.wrong},
             {"max_error", c.max_error},
             {"max_scaled_error", c.max_scaled_error},
@@ -102,7 +104,10 @@ std::string summary_json(const RunFacts& facts, const RunReport& report) {
     j["gpu"] = {{"outcome", spelling(report.cuda->outcome)},
                 {"device", report.cuda->device},
                 {"architecture", report.cuda->architecture},
+                {"driver", report.cuda->driver},
+                {"cuda_version", report.cuda->cuda_version},
                 {"milliseconds", report.cuda->milliseconds}};
+  if (Json timing = timing_json(report); !timing.is_null()) j["timing"] = std::move(timing);
   j["comparisons"] = Json::array();
   for (const harness::Comparison& c : report.comparisons) j["comparisons"].push_back(comparison_json(c));
   j["outputs"] = report.written;

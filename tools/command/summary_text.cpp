@@ -6,6 +6,7 @@
 #include "harness/epilogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/summary.hpp"
+#include "tools/command/timing_report.hpp"
 
 namespace kiln::command {
 namespace {
@@ -105,10 +106,14 @@ std::string comparison_text(const harness::Comparison& c) {
   const launch::Expectation& e = c.expectation;
   const bool copy = e.kind == launch::Expectation::Kind::copy;
   std::string out = formula(e);
-  if (c.pass)
+  if (c.pass && c.whole)
+    out += fmt::format(": a sample of {} of {} elements is right", grouped(c.elements), grouped(c.whole));
+  else if (c.pass)
     out += fmt::format(": all {} elements are right", grouped(c.elements));
   else
-    out += fmt::format(": {} of {} elements are wrong", grouped(c.wrong), grouped(c.elements));
+    out += fmt::format(": {} of {}{} elements are wrong", grouped(c.wrong),
+                       c.whole ? fmt::format("a sample of {} of ", grouped(c.elements)) : "",
+                       grouped(c.whole ? c.whole : c.elements));
   if (copy && c.pass) return out + ", byte for byte";
   if (c.worst.empty()) return out;
   const std::string indent(21, ' ');
@@ -174,6 +179,7 @@ std::string summary_text(const RunFacts& facts, const RunReport& report, diag::C
     out += fmt::format("  {:<9}{:>8}  --schedule {} --seed {}\n", "again", "",
                        sim::spelling(facts.options.simulation.strategy), facts.options.simulation.seed);
   for (const std::string& path : report.written) out += fmt::format("  wrote {}\n", path);
+  out += timing_text(facts, report);
   return out + last_line(facts, report, colour);
 }
 

@@ -1,0 +1,63 @@
+#include "tools/command/gpu_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "ptx/diag/error.hpp"
+#include "tools/command/numbers.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr std::uint64_t most_repetitions = 100'000, most_elements = UINT32_MAX;
+
+unsigned count(const std::string& text, const char* option, std::uint64_t least,
+               std::uint64_t most = most_repetitions) {
+  const std::uint64_t n = whole_number(text, option);
+  if (n < least || n > most)
+    throw diag::InputError(fmt::format("{}: must be in [{}, {}]; got {}", option, least, most, n));
+  return unsigned(n);
+}
+
+}  // namespace
+
+void add_gpu_options(CLI::App& sub, GpuArguments& a) {
+  constexpr const char* group = "GPU";
+  sub.add_option("--timeout", a.timeout, "for each launch [60]")->type_name("SECONDS")->group(group);
+  sub.add_flag("--time", a.time, "time the launches, and cuBLAS beside them")->group(group);
+  sub.add_option("--repetitions", a.repetitions, "to time [20]")->type_name("N")->group(group);
+  sub.add_option("--warm-up", a.warm_up, "repetitions before those [5]")->type_name("N")->group(group);
+  sub.add_flag("--cublas,!--no-cublas", a.cublas, "time cuBLAS's gemm too [on]")->group(group);
+  sub.add_option("--sample", a.sample, "elements of a gemm to compare, or all [all; 4096 of a large gemm on a GPU]")
+      ->type_name("N|all");
+}
+
+void apply(const GpuArguments& a, harness::RunOptions& options) {
+  options.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
+  if (a.sample == "all")
+    options.sample = 0;
+  else if (!a.sample.empty())
+    options.sample = count(a.sample, "--sample", 1, most_elements);
+  if (!a.time) {
+    for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
+                                        {!a.warm_up.empty(), "--warm-up"},
+                                        {!a.cublas, "--no-cublas"}})
+      if (given) throw diag::InputError(fmt::format("{} says how --time measures, and there is no --time", option));
+    return;
+  }
+  if (options.backend != harness::Backend::cuda)
+    throw diag::InputError("--time measures a GPU: it needs --backend cuda (simulated ticks are no time)");
+  options.timing.emplace();
+  if (!a.repetitions.empty()) options.timing->repetitions = count(a.repetitions, "--repetitions", 1);
+  if (!a.warm_up.empty()) options.timing->warm_up = count(a.warm_up, "--warm-up", 0);
+  options.timing->beside = a.cublas ? harness::Beside::cublas : harness::Beside::nothing;
+}
+
+int finish_gpu_run(const harness::RunReport& report) {
+  const bool hangs = report.cuda && report.cuda->outcome == harness::CudaResult::Outcome::hang;
+  if (hangs) std::_Exit(report.exit_code());
+  return report.exit_code();
+}
+
+}  // namespace kiln::command

@@ -1,0 +1,27 @@
+// What `kiln run` and `kiln gpu` say about a run on a GPU.
+#pragma once
+
+#include <string>
+
+#include "harness/run.hpp"
+#include "tools/command/subcommands.hpp"
+
+namespace kiln::command {
+
+/// The options as they were written.
+struct GpuArguments {
+  std::string timeout = "60", repetitions{}, warm_up{}, sample{};
+  bool time = false, cublas = true;
+};
+
+/// Adds --timeout, --time, --repetitions, --warm-up, --no-cublas and --sample.
+void add_gpu_options(CLI::App&, GpuArguments&);
+
+/// Takes them over; the backend must be chosen by then. Throws InputError for numbers that are none and for what only a
+/// GPU can do.
+void apply(const GpuArguments&, harness::RunOptions&);
+
+/// Leaves with the report's exit code. After a hang the driver's own exit handlers would wait for the kernel.
+int finish_gpu_run(const harness::RunReport&);
+
+}  // namespace kiln::command
