@@ -5,6 +5,7 @@
 
 #include "dsl/dead_code.hpp"
 #include "dsl/operands.hpp"
+#include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/target.hpp"
 
@@ -38,6 +39,10 @@ KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, C
   thread_ = special("%tid.x").operand();
   const Operand index = rec_.pure(ScalarType::b32, "shr.u32", {thread_, Operand::number(5)}, nowhere);
   // A shuffle tells ptxas, and every reader, that the index is the same in all lanes.
+  if (isa::has(isa::Feature::wgmma, target)) {
+    constexpr int group = isa::warps_per_warpgroup;
+    context_.wgmma.emplace().first_warp = (warps_ + group - 1) / group * group;
+  }
   warp_ = rec_.fresh(ScalarType::b32);
   rec_.emit("shfl.sync.idx.b32", {warp_, index, Operand::number(0), Operand::number(31), whole_warp()}, nowhere);
 }
@@ -118,6 +123,7 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   rec_.require(rules::role_warps(first_warp + warps - 1, warps_), at,
                "role '" + name + "' wants warp " + std::to_string(first_warp + warps - 1) + " of " +
                    std::to_string(warps_));
+  place_rings();
   Role& role = roles_.emplace_back();
   role.first_warp = first_warp;
   role.warps = warps;
@@ -229,6 +235,8 @@ Statements KernelBuilder::cleanup() {
     rec_.emit(cta_mnemonic("tcgen05.dealloc", context_.group) + ".sync.aligned.b32",
               {tmem_base_, allocation()}, tmem_at_);
     rec_.label("cleanup_end");
+  } else if (multiplies() && in_pairs()) {
+    synchronise_ctas();
   }
   rec_.emit("ret", {}, nowhere);
   rec_.leave();
@@ -273,8 +281,9 @@ ir::Function KernelBuilder::function() {
   }
   ir::Performance threads;
   threads.name = "reqntid";
-  threads.values = {warps_ * isa::threads_per_warp, 1, 1};
+  threads.values = {warps() * isa::threads_per_warp, 1, 1};
   f.performance.push_back(std::move(threads));
+  if (multiplies()) ctas_per_sm_ = 1;
   if (ctas_per_sm_ > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm_}});
   if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {2, 1, 1}});
 
@@ -282,7 +291,9 @@ ir::Function KernelBuilder::function() {
   code.insert(code.begin(), {ir::Label{"role_setup", {}}});
   const auto append = [&code](Statements more) { std::move(more.begin(), more.end(), std::back_inserter(code)); };
   append(setup());
-  for (Role& role : roles_) append(role_code(role));
+  if (multiplies()) append(wgmma_role_code());
+  for (Role& role : roles_)
+    if (!role.context.multiplies) append(role_code(role));
   append(cleanup());
   drop_unused_results(code);
 
@@ -300,12 +311,14 @@ ir::Function KernelBuilder::function() {
 }
 
 Kernel KernelBuilder::build() {
+  place_rings();
   check();
   count_readers();
+  count_wgmma_releases();
   Kernel k;
   k.name = name_;
   k.target = context_.target;
-  k.block = {std::uint32_t(warps_ * isa::threads_per_warp), 1, 1};
+  k.block = {std::uint32_t(warps() * isa::threads_per_warp), 1, 1};
   if (in_pairs()) k.cluster = {2, 1, 1};
   k.dynamic_smem = std::uint32_t(dynamic_bytes_);
   k.module.version = context_.version;

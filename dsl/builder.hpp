@@ -65,11 +65,12 @@ class KernelBuilder : private Recording {
   /// `stages` slots, each with these tiles and two mbarriers: NAME_full and NAME_empty.
   template <int stages, class... Tiles>
   Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {
-    return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::slot_bytes, true, at));
+    using Pack = TilePack<Tiles...>;
+    return Ring<stages, Tiles...>(add_ring(name, stages, {Pack::slot_bytes, Pack::peer_bytes, Pack::peer_blocks}, at));
   }
   template <int stages, class Tile>
   StoreRing<stages, Tile> store_ring(const std::string& name = "store", Here at = {}) {
-    return StoreRing<stages, Tile>(add_ring(name, stages, TilePack<Tile>::slot_bytes, false, at));
+    return StoreRing<stages, Tile>(add_store_ring(name, stages, TilePack<Tile>::slot_bytes, at));
   }
   /// An mbarrier whose phase completes after `arrivals` arrivals.
   template <int arrivals = 1>
@@ -81,6 +82,7 @@ class KernelBuilder : private Recording {
   template <class T, int M, int N>
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
+    if (context_.wgmma) return {&rec_, wgmma_sums(M, N, name, at), 0};
     return {&rec_, tmem_base(), tmem_columns(N, name, at)};
   }
 
@@ -203,7 +205,11 @@ class KernelBuilder : private Recording {
   U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
   RingState& start_ring(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes, Here at);
   void add_barriers(RingState& ring, int releases);
-  RingState& add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at);
+  struct SlotSize {
+    int bytes, peer_bytes, peer_blocks;  // of the halves that both CTAs of a pair hold
+  };
+  RingState& add_ring(const std::string& name, int stages, const SlotSize& slot, Here at);
+  RingState& add_store_ring(const std::string& name, int stages, int slot_bytes, Here at);
   RingState& add_accumulator_ring(const std::string& name, int stages, int columns, Here at);
   ir::Operand leader_predicate();
   ir::Operand in_leader(const ir::Operand& shared);
@@ -218,6 +224,14 @@ class KernelBuilder : private Recording {
   void check();
   void check(const RingState& ring);
   void count_readers();
+  // Where the target multiplies with wgmma: dsl/builder_wgmma.cpp.
+  ir::Operand wgmma_sums(int rows, int columns, const std::string& name, Here at);
+  void place_later(RingState& ring, const SlotSize& slot);
+  void place_rings();
+  void count_wgmma_releases();
+  Statements wgmma_role_code();
+  bool multiplies() const { return context_.wgmma && context_.wgmma->multiplier; }
+  int warps() const { return multiplies() ? context_.wgmma->first_warp + WgmmaContext::warps : warps_; }
   Statements setup();
   void initialise_barriers();
   Statements role_code(Role& role);
@@ -237,6 +251,7 @@ class KernelBuilder : private Recording {
   std::vector<Barriers> barriers_;
   std::list<RingState> rings_;
   std::list<RingState> answers_;  // of launch control
+  std::vector<RingState*> unplaced_;  // rings that take as many slots as there is room for
   std::list<Role> roles_;
   ir::Operand tmem_base_{};
   int tmem_columns_ = 0;

@@ -42,12 +42,18 @@ void KernelBuilder::add_barriers(RingState& ring, int releases) {
   ring.empty = barrier_array(ring.name + "_empty", ring.stages, releases, ring.made_at).operand();
 }
 
-RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot_bytes, bool barriers, Here at) {
+RingState& KernelBuilder::add_store_ring(const std::string& name, int stages, int slot_bytes, Here at) {
   RingState& ring = start_ring(rings_, name, stages, slot_bytes, at);
   ring.tiles = shared_bytes(stages * slot_bytes, at).operand();
-  if (!barriers) return ring;
+  return ring;
+}
+
+RingState& KernelBuilder::add_ring(const std::string& name, int stages, const SlotSize& slot, Here at) {
+  RingState& ring = start_ring(rings_, name, stages, slot.bytes, at);
+  if (context_.wgmma) place_later(ring, slot);
+  else ring.tiles = shared_bytes(stages * slot.bytes, at).operand();
   add_barriers(ring, 1);
-  if (in_pairs()) {
+  if (in_pairs() && !context_.wgmma) {
     ring.leader_full = in_leader(ring.full);
     ring.is_leader = leader_predicate();
   }
@@ -56,6 +62,12 @@ RingState& KernelBuilder::add_ring(const std::string& name, int stages, int slot
 
 RingState& KernelBuilder::add_accumulator_ring(const std::string& name, int stages, int columns, Here at) {
   constexpr int warps = 4;  // of the warpgroup that reads
+  if (context_.wgmma) {
+    RingState& ring = start_ring(rings_, name, stages, 0, at);
+    ring.tiles = wgmma_sums(isa::tmem_lanes, columns, name, at);
+    add_barriers(ring, warps);
+    return ring;
+  }
   RingState& ring = start_ring(rings_, name, stages, columns, at);
   ring.tiles = tmem_base();
   ring.first = tmem_columns(stages * columns, name, at);

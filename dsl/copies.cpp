@@ -98,10 +98,26 @@ void Copies::each_box(const TilePieces& pieces, const U32& shared, const BoxStar
     }
 }
 
+Copies::Destination Copies::destination(int other_half_bytes, const U32& shared, const ExtraList& extras,
+                                        Here at) const {
+  const bool to_both = other_half_bytes > 0 && role_->kernel->wgmma && group() == isa::CtaGroup::two;
+  if (!to_both) return {shared, extras};
+  Destination to{apply("add", shared, apply("mul.lo", cluster_ctarank(at), other_half_bytes, at), at), extras};
+  to.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(OperandOf<U32>(0b11, at)));
+  return to;
+}
+
+void Copies::load_whole(int other_half_bytes, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
+                        const ExtraList& extras, Here at) {
+  const Destination to = destination(other_half_bytes, shared, extras, at);
+  tensor_load(isa::Space::shared_cluster, to.address, from, full, to.extras, at);
+}
+
 void Copies::load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
                         const ExtraList& extras, Here at) {
-  each_box(pieces, shared, start, [&](const U32& box, const TensorPlace& from) {
-    tensor_load(isa::Space::shared_cluster, box, from, full, extras, at);
+  const Destination to = destination(pieces.other_half_bytes, shared, extras, at);
+  each_box(pieces, to.address, start, [&](const U32& box, const TensorPlace& from) {
+    tensor_load(isa::Space::shared_cluster, box, from, full, to.extras, at);
   }, at);
 }
 

@@ -12,11 +12,13 @@ struct TilePieces {
   int blocks, row_pieces;       // boxes along and across the contiguous dimension
   int block_bytes, piece_bytes; // from one to the next in shared memory
   int box_inner, box_outer;     // and in the tensor, elements
+  int other_half_bytes;         // of a half that both CTAs of a pair multiply by
 };
 template <class Tile>
 inline constexpr TilePieces pieces_of{Tile::blocks,      Tile::box_rows_pieces,
                                       Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
-                                      Tile::box_inner,   Tile::box_outer};
+                                      Tile::box_inner,   Tile::box_outer,
+                                      other_half_bytes<Tile>()};
 
 /// What a tensor load may carry. A CTA of a pair that says cta_group_2 may name its peer's mbarrier.
 using TensorLoadExtras = Extras<Multicast, isa::CtaGroup, CacheHint>;
@@ -76,14 +78,14 @@ class Copies : public BulkCopies {
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box3d<Tile>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
-    tensor_load(isa::Space::shared_cluster, to.address, place(from), full, with_group(extras, full, at), at);
+    load_whole(other_half_bytes<Tile>(), to.address, place(from), full, with_group(extras, full, at), at);
   }
   /// The same from a bare map's box, which must bring the tile as it lies in shared memory.
   template <class Tile, isa::TensorMode mode, int rank>
   void tma_load(const Shared<Tile>& to, const TensorBox<mode, rank>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
     rules::require<rules::tma_mode(isa::TensorAccess::load, mode, rank)>();
-    tensor_load(isa::Space::shared_cluster, to.address, from.place, full, with_group(extras, full, at), at);
+    load_whole(other_half_bytes<Tile>(), to.address, from.place, full, with_group(extras, full, at), at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
@@ -137,6 +139,15 @@ class Copies : public BulkCopies {
                  const U32& outer, const Mbarrier& full, Here at);
   void store_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
                   const U32& outer, Here at);
+  // Where a tile goes to, and what its copies say: the half of an operand goes to both CTAs where both hold the whole.
+  struct Destination {
+    U32 address;
+    ExtraList extras;
+  };
+  Destination destination(int other_half_bytes, const U32& shared, const ExtraList& extras, Here at) const;
+  // A tile with one copy.
+  void load_whole(int other_half_bytes, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
+                  const ExtraList& extras, Here at);
   // One copy for each box of a tile.
   void load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
                   const ExtraList& extras, Here at);

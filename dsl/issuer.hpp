@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/value.hpp"
+#include "dsl/wgmma.hpp"
 #include "ptx/isa/features.hpp"
 #include "ptx/isa/modifiers.hpp"
 
@@ -18,6 +19,7 @@ struct KernelContext {
   isa::Target target{};
   isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
   isa::PtxVersion version{};                 // the lowest that knows what was used so far
+  std::optional<WgmmaContext> wgmma{};       // where the target multiplies with it
 };
 
 /// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
@@ -32,6 +34,7 @@ struct RoleContext {
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;
+  bool multiplies = false;      // with wgmma
 };
 
 /// A place to write instructions to.

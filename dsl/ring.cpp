@@ -19,6 +19,7 @@ RingPosition start(Recorder& r) {
 
 // base + stage * bytes.
 U32 element(Recorder& r, const Operand& base, const Operand& stage, int bytes, Here at) {
+  if (bytes == 0) return {r, base};
   return {r, r.pure(ScalarType::b32, "mad.lo.u32", {stage, Operand::number(bytes), base}, at)};
 }
 
@@ -62,7 +63,7 @@ SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at) {
 }
 
 TryWaitExtras wait_order(const RingState& ring) {
-  if (ring.leader_empty) return {acquire_cluster};
+  if (ring.leader_empty || ring.peer_bytes > 0) return {acquire_cluster};
   return {};
 }
 
@@ -90,7 +91,7 @@ SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at) {
   SlotPlace place = next_slot(t.recorder(), ring, RingSide::producer, at);
   wait_until_empty(t, ring, place, at);
   if (!ring.is_leader) {
-    t.expect_tx(place.full, bytes, at);
+    t.expect_tx(place.full, bytes + ring.peer_bytes, at);
     return place;
   }
   drain_at_exit(t, ring, at);

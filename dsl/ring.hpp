@@ -38,6 +38,7 @@ struct RingState {
   int first = 0;                   // from `tiles` to slot 0
   // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
   std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
+  int peer_bytes = 0;              // of a slot that the peer's copies bring
   std::set<const void*> producers{}, consumers{};  // role keys
   std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
   bool released = false;
@@ -80,6 +81,14 @@ struct TilePack {
       boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + placed_bytes(decltype(t)::type::bytes); });
   static constexpr int transaction_bytes =
       boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + decltype(t)::type::transaction_bytes; });
+  /// Bytes of the other half of what CTAs share: of the last tile, or none.
+  static constexpr int peer_bytes =
+      boost::hana::fold_left(types, 0, [](int, auto t) { return other_half_bytes<typename decltype(t)::type>(); });
+  static constexpr int peer_blocks =
+      boost::hana::fold_left(types, 0, [](int, auto t) { return half_blocks<typename decltype(t)::type>(); });
+  static_assert(peer_bytes == boost::hana::fold_left(types, 0, [](int sum, auto t) {
+                  return sum + other_half_bytes<typename decltype(t)::type>();
+                }), "behind a half of a tile the other half must have room: it is the last tile of a slot");
 
   template <int index>
   using tile = typename std::decay_t<decltype(boost::hana::at_c<index>(types))>::type;

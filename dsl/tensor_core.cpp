@@ -1,6 +1,7 @@
 #include "dsl/tensor_core.hpp"
 
 #include "dsl/operands.hpp"
+#include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/forms.hpp"
 
 namespace kiln::dsl {
@@ -63,6 +64,7 @@ void TensorCore::tcgen05_mma(const isa::MmaForm& form, MmaOperands o, Here at) {
 }
 
 void TensorCore::commit(const Mbarrier& b, Here at) {
+  if (role_->kernel->wgmma) return commit_wgmma(b, at);
   if (b.released) *b.released = true;
   before_tcgen05(at);
   rec_->emit(cta_mnemonic("tcgen05.commit", group()) + ".mbarrier::arrive::one.shared::cluster.b64",
@@ -71,11 +73,12 @@ void TensorCore::commit(const Mbarrier& b, Here at) {
 
 // A cluster of the DSL's is one pair, ranks 0 and 1.
 void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
-  if (group() == isa::CtaGroup::one) return commit(b, at);
+  if (group() == isa::CtaGroup::one || role_->kernel->wgmma) return commit(b, at);
   commit(b, U32(*rec_, Operand::number(0b11)), at);
 }
 
 void TensorCore::commit(const Mbarrier& b, const U32& ctas, Here at) {
+  if (role_->kernel->wgmma) return commit_wgmma(b, at);
   if (b.released) *b.released = true;
   before_tcgen05(at);
   // The mask is a 16-bit register; no immediate assembles.
@@ -115,10 +118,11 @@ void TensorCore::tcgen05_shift_down(const U32& address, Here at) {
 }
 
 U64 TensorCore::descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at) {
+  const std::uint64_t word = role_->kernel->wgmma ? isa::wgmma_word(constant) : constant.word();
   const Operand units = rec_->pure(ScalarType::b32, "shr.u32", {use(*rec_, address, at), Operand::number(4)}, at);
   const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::bits(0x3fff)}, at);
   const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
-  const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(constant.word())}, at);
+  const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(word)}, at);
   if (offset == 0) return {*rec_, base};
   return {*rec_,
           rec_->pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};

@@ -229,10 +229,12 @@ class TensorCore : public Copies {
   template <class Mma, class D, class A, class B, class... Extras>
   void issue(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     constexpr isa::MmaForm form = detail::form_of_call<Mma, A, Extras...>();
-    MmaOperands o{d_operand<Mma>(d, p.at), operand(a, p.at), operand(b, p.at),
-                  isa::InstructionDescriptor::of(form, detail::shape_of_call<Mma, A, B>()), p.operand};
+    constexpr isa::MmaShape shape = detail::shape_of_call<Mma, A, B>();
+    MmaOperands o{d_operand<Mma>(d, p.at), a_operand(a, p.at), operand(b, p.at),
+                  isa::InstructionDescriptor::of(form, shape), p.operand};
     (extras.put(o, p.at), ...);
-    tcgen05_mma(form, std::move(o), p.at);
+    if (role_->kernel->wgmma) wgmma(form, shape, o, row_pitch(b), p.at);
+    else tcgen05_mma(form, std::move(o), p.at);
   }
 
   template <class Mma, class T, int L, int C>
@@ -244,6 +246,13 @@ class TensorCore : public Copies {
   template <class Mma>
   ir::Operand d_operand(const U32& address, Here at) { return ir::Operand::address(use(*rec_, address, at)); }
 
+  template <class Tile>
+  ir::Operand a_operand(const KSlice<Tile>& s, Here at) {
+    const ir::Operand all = operand(s, at);
+    return role_->kernel->wgmma ? rows_of_warpgroup(all, Tile::row_pitch, at) : all;
+  }
+  template <class A>
+  ir::Operand a_operand(const A& a, Here at) { return operand(a, at); }
   template <class Tile>
   ir::Operand operand(const KSlice<Tile>& s, Here at) { return use(*rec_, descriptor(s, at).word, at); }
   template <class T, int M>
@@ -258,6 +267,20 @@ class TensorCore : public Copies {
   void copy_images(const U32& to, const U32& from, int images, Here at);
   // Constant bits plus (address + offset) >> 4.
   U64 descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at);
+
+  // Where the target multiplies with wgmma: dsl/wgmma.cpp.
+  void wgmma(const isa::MmaForm&, const isa::MmaShape&, const MmaOperands&, int row_pitch, Here at);
+  template <class Tile>
+  static constexpr int row_pitch(const KSlice<Tile>&) { return Tile::row_pitch; }
+  template <class B>
+  static constexpr int row_pitch(const B&) { return 0; }  // a raw descriptor says nothing of it
+  WgmmaContext::Multiplier& multiplier(Here at);
+  ir::Operand rows_of_warpgroup(const ir::Operand& descriptor, int row_pitch, Here at);
+  void wait_wgmma(int groups, Here at);
+  void release_pending(Here at);
+  void commit_wgmma(const Mbarrier& b, Here at);
+  void finish_wgmma(Here at);
+  void hand_over_sums(Here at);
 };
 
 }  // namespace kiln::dsl

@@ -64,4 +64,25 @@ struct SharedTile {
   static constexpr int slice_offset(int k) { return int(isa::slice_offset(operand(), k, T::bits)); }
 };
 
+/// A half of an operand: each CTA of a pair loads its own, and both multiply by both halves. tcgen05.mma reads the
+/// peer's where it lies; wgmma wants all at hand, so there each half goes to both CTAs. The last tile of a slot.
+template <class T, int MN, int K, Major major, Layout layout>
+struct HalfTile : SharedTile<T, MN, K, major, layout> {
+  static constexpr bool is_half = true;
+};
+
+/// The boxes that a half of an operand takes; 0 for whole tiles.
+template <class Tile>
+constexpr int half_blocks() {
+  if constexpr (requires { Tile::is_half; }) return Tile::blocks;
+  else return 0;
+}
+
+/// Bytes of the other half of a tile, which this CTA has too where both CTAs hold the whole; 0 for whole tiles.
+template <class Tile>
+constexpr int other_half_bytes() {
+  if constexpr (requires { Tile::is_half; }) return Tile::bytes;
+  else return 0;
+}
+
 }  // namespace kiln::dsl

@@ -65,7 +65,9 @@ void WholeWarps::store_tmem(const TmemAccess& a, const U32& address, const std::
   rec_->emit(access_name("tcgen05.st", a) + (a.packed ? ".unpack::16b" : "") + ".b32", std::move(operands), at);
 }
 
-void WholeWarps::tcgen05_wait_ld(Here at) { rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at); }
+void WholeWarps::tcgen05_wait_ld(Here at) {
+  if (!role_->kernel->wgmma) rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at);
+}
 void WholeWarps::tcgen05_wait_st(Here at) { rec_->emit("tcgen05.wait::st.sync.aligned", {}, at); }
 
 // The rest of what warps do together ----------------------------------------------------------------------------------

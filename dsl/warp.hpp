@@ -216,6 +216,7 @@ class Warpgroup : public WholeWarps {
     static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
     constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
     rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0)>();
+    if (role_->kernel->wgmma) return {*rec_, load_sums(from.base, from.first, repeat, at)};
     return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
   }
 
@@ -297,6 +298,9 @@ class Warpgroup : public WholeWarps {
   // The address in the lanes of this warp's quarter.
   U32 quarter(const U32& address, Here at) const;
   std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
+  // Where the target multiplies with wgmma: dsl/wgmma.cpp.
+  std::vector<ir::Operand> load_sums(const ir::Operand& base, int first, int columns, Here at);
+  void read_block(const ir::Operand& place, int block, std::vector<ir::Operand>& out, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
                  Here at);

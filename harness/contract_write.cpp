@@ -160,6 +160,7 @@ Json gemm_json(const launch::Expectation& e) {
   if (e.accumulate != isa::ScalarType::f32) j["accumulate"] = isa::spelling(e.accumulate);
   if (e.saturate) j["saturate"] = true;
   if (e.mma_k != 0) j["mma_k"] = e.mma_k;
+  if (e.width != 0) j["width"] = e.width;
   return j;
 }
 

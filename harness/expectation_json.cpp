@@ -21,7 +21,7 @@ namespace {
 using launch::Contract;
 using launch::Expectation;
 
-constexpr std::uint64_t max_mma_k = 256, max_block = std::uint64_t{1} << 31;
+constexpr std::uint64_t max_mma_k = 256, max_width = 53, max_block = std::uint64_t{1} << 31;
 constexpr std::size_t max_factors = 8;
 
 void read_accumulator(const JsonNode& node, Expectation& e) {
@@ -37,7 +37,7 @@ launch::Activation read_activation(const JsonNode& node) {
 }
 
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k", "c",
+  node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k", "width", "c",
                       "beta", "bias", "activation", "a_transposed", "b_transposed", "groups"});
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
@@ -62,6 +62,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("accumulate", [&](const JsonNode& v) { read_accumulator(v, e); });
   node.when("saturate", [&](const JsonNode& v) { e.saturate = v.truth(); });
   node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
+  node.when("width", [&](const JsonNode& v) { e.width = int(v.whole(1, max_width)); });
   check_at(node, [&] {
     if (!e.groups.empty()) return check_groups(contract, e);
     const auto matrices = batch_size(contract, e);

@@ -148,7 +148,8 @@ GemmArithmetic GemmProblem::arithmetic() const {
           mma_k,
           accumulate,
           int(factors.size()),
-          !isa::is_floating(a.elements->dtype) && !isa::is_floating(b.elements->dtype)};
+          !isa::is_floating(a.elements->dtype) && !isa::is_floating(b.elements->dtype),
+          width};
 }
 
 GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
@@ -166,6 +167,7 @@ GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   p.mma_k = e.mma_k ? int(e.mma_k) : isa::mma_k(p.kind);
   p.accumulate = e.accumulate;
   p.saturate = e.saturate;
+  p.width = e.width;
   check_transposed(p);
   check_extents(p);
   check_scaling(p);

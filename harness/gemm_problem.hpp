@@ -30,6 +30,7 @@ struct GemmProblem {
   std::uint64_t block = 0;  // stored elements of A that share a scale; 0: no scales
   isa::ScalarType accumulate = isa::ScalarType::f32;
   bool saturate = false;
+  int width = 0;  // of what an MMA cuts; 0: tcgen05's
   GemmEpilogue epilogue{};
 
   bool sparse() const { return a.metadata != nullptr; }

@@ -25,6 +25,7 @@ struct Cuts {
 
 Cuts cuts_of(const GemmArithmetic& g) {
   constexpr int fp4_group = 16, fp4_width = 35, width = 25;
+  if (g.width != 0) return {g.mma_k + 1, g.width};
   if (g.kind == MmaKind::mxf4 || g.kind == MmaKind::mxf4nvf4) return {g.mma_k / fp4_group + 1, fp4_width};
   return {g.mma_k + 1, width};
 }
@@ -45,7 +46,7 @@ Tolerance of_mmas(const GemmArithmetic& g) {
   const Cuts cut = cuts_of(g);
   const double lost = cut.terms * std::ldexp(1, -cut.width);
   const std::string how = fmt::format("{} MMAs of K={}, each cutting {} {} at 2^-{} and ", count, step, cut.terms,
-                                      cut.width == 25 ? "terms" : "sums", cut.width);
+                                      cut.terms == g.mma_k + 1 ? "terms" : "sums", cut.width);
   if (g.accumulate == ScalarType::f16) {
     // Rounding errors of 2^-11 are large enough for those of one MMA to count in the next.
     const double each = 0x1p-11 + lost;
@@ -55,10 +56,12 @@ Tolerance of_mmas(const GemmArithmetic& g) {
                                    each * 0x1p11, count, t.of_scale);
     return t;
   }
-  t.of_scale = slack * double(count) * (0x1p-23 + lost);
+  const int sum_bits = g.width != 0 ? g.width : 23, shown = g.width != 0 ? g.width : 25;
+  const double each = std::ldexp(1, -sum_bits) + lost;
+  t.of_scale = slack * double(count) * each;
   t.absolute = double(count) * (0x1p-149 + cut.terms * std::ldexp(1, -126 - cut.width));
-  t.argument = how + fmt::format("the sum at 2^-23: {} * {:.4g} * 2^-25 = {:.2g} of sum |a||b|", count,
-                                 (0x1p-23 + lost) * 0x1p25, t.of_scale);
+  t.argument = how + fmt::format("the sum at 2^-{}: {} * {:.4g} * 2^-{} = {:.2g} of sum |a||b|", sum_bits, count,
+                                 std::ldexp(each, shown), shown, t.of_scale);
   return t;
 }
 

@@ -30,6 +30,7 @@ struct GemmArithmetic {
   isa::ScalarType accumulate = isa::ScalarType::f32;
   int factors = 0;  // f32 factors at the end, each a rounded product
   bool integers = false;
+  int width = 0;  // terms and sum are cut at 2^-width of the largest; 0: as tcgen05.mma does
 };
 
 /// The bound for sums that MMAs of one kind form and f32 or f16 accumulators hold, rounded to nearest even into

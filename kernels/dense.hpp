@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/batch.hpp"
+#include "ptx/isa/wgmma.hpp"
 
 namespace kiln::kernels {
 
@@ -67,7 +68,7 @@ struct DenseGemm {
                                s.columns, s.group>;
   static constexpr int K = s.slot_bytes * 8 / Problem::A::bits;
   using ATile = dsl::SharedTile<typename Problem::A, Mma::a_rows, K, Problem::a_major, s.swizzle>;
-  using BTile = dsl::SharedTile<typename Problem::B, Mma::b_rows, K, Problem::b_major, s.swizzle>;
+  using BTile = dsl::HalfTile<typename Problem::B, Mma::b_rows, K, Problem::b_major, s.swizzle>;
   using Matrices = typename Problem::Matrices;
   static_assert(std::is_same_v<Matrices, OneMatrix> || std::is_same_v<typename Problem::Epilogue, Plain>,
                 "an epilogue reads what belongs to one matrix");
@@ -153,6 +154,8 @@ launch::Contract DenseGemm<Problem, s>::problem(const dsl::Kernel& kernel, const
   if (Problem::Sums::scalar == isa::ScalarType::f16) c.expectations.front().accumulate = isa::ScalarType::f16;
   if (Problem::A::bits != Problem::A::packed_bits || Problem::B::bits != Problem::B::packed_bits)
     c.expectations.front().mma_k = Mma::K;
+  if (isa::has(isa::Feature::wgmma, kernel.target) && Problem::kind == kind_f8f6f4)
+    c.expectations.front().width = isa::wgmma_fp8_width;
   Matrices::describe(c, sizes);
   Problem::Epilogue::describe(c, x);
   Problem::Epilogue::arguments([&](auto... epilogue) {

@@ -22,8 +22,10 @@ namespace kiln::dsl {
 namespace {
 
 constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+// With what tcgen05 and wgmma have in common.
+constexpr std::array wgmma_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f, sm_90a};
 constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_110a, sm_110f};
-constexpr std::array i8_targets{sm_100a, sm_110a};
+constexpr std::array i8_targets{sm_100a, sm_110a, sm_90a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
@@ -51,7 +53,7 @@ Entry sparse_row(std::string_view summary) {
 
 std::span<const Entry> kernel_table() {
   static const std::array table{
-      Entry{"gemm_bf16", "D = A * B^T, bf16: warp-specialised, ring of 4, tile 128x256x64", tcgen05_targets,
+      Entry{"gemm_bf16", "D = A * B^T, bf16: warp-specialised, ring of 4, tile 128x256x64", wgmma_targets,
             kernels::gemm_options(), kernels::gemm_bf16, kernels::gemm_bf16_problem},
       Entry{"gemm_bf16_basic", "D = A * B^T, bf16: one warpgroup, no overlap, tile 128x128x64", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_bf16_basic, kernels::gemm_bf16_basic_problem},
@@ -65,22 +67,22 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_v2b, kernels::gemm_v2b_problem},
       Entry{"gemm_v3", "the ladder, bf16: pipelined, ring of 2, tile 128x256x128", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_v3, kernels::gemm_v3_problem},
-      Entry{"gemm_v4", "the ladder, bf16: warp-specialised, ring of 4, tile 128x256x64", tcgen05_targets,
+      Entry{"gemm_v4", "the ladder, bf16: warp-specialised, ring of 4, tile 128x256x64", wgmma_targets,
             kernels::gemm_options(), kernels::gemm_v4, kernels::gemm_v4_problem},
-      Entry{"gemm_v5", "the ladder, bf16: CTA pairs, ring of 7, tile 256x256x64", tcgen05_targets,
+      Entry{"gemm_v5", "the ladder, bf16: CTA pairs, ring of 7, tile 256x256x64", wgmma_targets,
             kernels::gemm_options(), kernels::gemm_v5, kernels::gemm_v5_problem},
-      Entry{"gemm_v6", "the ladder, bf16: persistent pairs, two accumulators", tcgen05_targets,
+      Entry{"gemm_v6", "the ladder, bf16: persistent pairs, two accumulators", wgmma_targets,
             kernels::persistent_options(), kernels::gemm_v6, kernels::gemm_v6_problem},
-      Entry{"gemm_v7", "the ladder, bf16: bands of tiles for L2, stored by TMA", tcgen05_targets,
+      Entry{"gemm_v7", "the ladder, bf16: bands of tiles for L2, stored by TMA", wgmma_targets,
             kernels::persistent_options(), kernels::gemm_v7, kernels::gemm_v7_problem},
       Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
             kernels::gemm_v8, kernels::gemm_v8_problem},
-      dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", tcgen05_targets),
+      dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", wgmma_targets),
       dense_row<kernels::GemmBf16Kept>("D = A * B^T: bf16 operands, of which L2 is to keep A and let go B",
-                                       tcgen05_targets),
-      dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", tcgen05_targets),
-      dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", tcgen05_targets),
-      dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", tcgen05_targets),
+                                       wgmma_targets),
+      dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", wgmma_targets),
+      dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", wgmma_targets),
+      dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", wgmma_targets),
       dense_row<kernels::GemmE4m3E2m1>("D = A * B^T: e4m3 times e2m1, which TMA spreads to a byte each",
                                        tcgen05_targets),
       dense_row<kernels::GemmE3m2E2m3>("D = A * B^T: e3m2 times e2m3, which TMA spreads to a byte each",
@@ -89,16 +91,16 @@ std::span<const Entry> kernel_table() {
       dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
       dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
       dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
-      generated<kernels::DenseGemm, kernels::GemmBf16Batched>("D[i] = A[i] * B[i]^T: bf16 operands", tcgen05_targets,
+      generated<kernels::DenseGemm, kernels::GemmBf16Batched>("D[i] = A[i] * B[i]^T: bf16 operands", wgmma_targets,
                                                               kernels::batched_options()),
       dense_row<kernels::GemmF16AtBt>("D = A^T * B, A as [K, M], B as [K, N]: f16 operands", tcgen05_targets),
       dense_row<kernels::GemmBf16Bt>("D = A * B, B as [K, N]: bf16 operands", tcgen05_targets),
-      dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", tcgen05_targets),
-      dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", tcgen05_targets),
+      dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", wgmma_targets),
+      dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", wgmma_targets),
       dense_row<kernels::GemmBf16Maxima>("D = A * B^T, S = max |A * B^T| of each 32 columns: bf16 operands",
                                          ld_red_targets),
-      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", tcgen05_targets),
-      dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", tcgen05_targets),
+      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", wgmma_targets),
+      dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", wgmma_targets),
       scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf8BiasSilu>("D = silu(A * B^T + bias): e4m3 operands, a ue8m0 scale for 32 of them"),
       scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),
@@ -123,10 +125,10 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_options(), kernels::gemm_ws, kernels::gemm_ws_problem},
       Entry{"gemm_ws_m64", "D = A * B^T, bf16: weight-stationary, two blocks of 64 rows for one of B", tcgen05_targets,
             kernels::gemm_options(), kernels::gemm_ws_m64, kernels::gemm_ws_m64_problem},
-      Entry{"gemm_split_k", "D = A * B^T, bf16: CTAs share the K of a tile, tile 128x128x64", tcgen05_targets,
+      Entry{"gemm_split_k", "D = A * B^T, bf16: CTAs share the K of a tile, tile 128x128x64", wgmma_targets,
             kernels::split_k_options(), kernels::gemm_split_k, kernels::gemm_split_k_problem},
       Entry{"gemm_grouped", "D[g] = A[g] * B[g]^T, bf16: groups of rows, device-made tensor maps, tile 128x256x64",
-            tcgen05_targets, kernels::grouped_options(), kernels::gemm_grouped, kernels::gemm_grouped_problem},
+            wgmma_targets, kernels::grouped_options(), kernels::gemm_grouped, kernels::gemm_grouped_problem},
   };
   return table;
 }

@@ -134,6 +134,7 @@ struct Expectation {
   isa::ScalarType accumulate = isa::ScalarType::f32;  // what tcgen05.mma rounds each sum to; f16 is the other choice
   bool saturate = false;                              // integers: each MMA clamps its sum; else sums wrap
   std::uint32_t mma_k = 0;  // products of one MMA for each element of D; 0: those of launch::mma_kind
+  int width = 0;            // an MMA's terms and sum are cut at 2^-width of the largest; 0: as tcgen05.mma does
   std::string groups{};     // u32s: where each group of rows of A and D ends. B is then [groups, N, K], a matrix for each
   // attention: softmax(scale * A[M,K] * B[N,K]^T) * C[N,L], the softmax over each row.
   // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)).

@@ -14,7 +14,7 @@ constexpr int K = 64, stages = 7;
 constexpr int a = 0, b = 1;                           // places in a slot
 
 using ATile = SharedTile<bf16, Mma::a_rows, K, K_major, swizzle_128B>;
-using BTile = SharedTile<bf16, Mma::b_rows, K, K_major, swizzle_128B>;
+using BTile = HalfTile<bf16, Mma::b_rows, K, K_major, swizzle_128B>;
 
 constexpr auto parameter_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),

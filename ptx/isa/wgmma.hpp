@@ -11,6 +11,8 @@ namespace kiln::isa {
 
 inline constexpr int wgmma_m = 64;
 inline constexpr int warps_per_warpgroup = 4;
+/// Products of 8-bit floats, and their sum, are cut at 2^-13 of the largest (docs/tolerance.md has the sources).
+inline constexpr int wgmma_fp8_width = 13;
 /// Rows of A and D that one warp of the four has: those of an mma.sync.
 inline constexpr int wgmma_warp_rows = wgmma_m / warps_per_warpgroup;
 static_assert(wgmma_warp_rows == mma_sync_m);
@@ -48,6 +50,12 @@ constexpr std::uint64_t pack_wgmma(const SharedDescriptorFields& f, Swizzle swiz
   std::uint64_t code = 0;
   while (wgmma_swizzle(std::uint8_t(code)) != swizzle) ++code;
   return pack(plain) | code << 62;
+}
+
+/// What tcgen05 reads through this descriptor, for wgmma. There is none for a swizzle that wgmma lacks.
+constexpr std::uint64_t wgmma_word(SharedDescriptor d) {
+  const std::optional<Swizzle> swizzle = descriptor_swizzle(d.fields().swizzle_code);
+  return swizzle && *swizzle != Swizzle::b128_atom32 ? pack_wgmma(d.fields(), *swizzle) : 0;
 }
 
 }  // namespace kiln::isa

@@ -1,6 +1,7 @@
-// Rules of wgmma that only a run can see. PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
+// Rules of wgmma that only a run can see, and of kernels whose MMAs become wgmma. PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
 
+#include "ptx/isa/mma_shape.hpp"
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/verdict.hpp"
 
@@ -10,5 +11,35 @@ namespace kiln::rules {
 constexpr Verdict wgmma_warpgroup(std::int64_t warps) {
   return warps >= isa::warps_per_warpgroup ? legal : breaks(Rule::wgmma_warpgroup, warps, isa::warps_per_warpgroup);
 }
+
+/// Whether wgmma has a type of A and B in a kind of tcgen05.mma.
+constexpr bool wgmma_type(isa::MmaKind kind, isa::ScalarType t) {
+  using isa::ScalarType;
+  switch (kind) {
+    case isa::MmaKind::f16: return t == ScalarType::f16 || t == ScalarType::bf16;
+    case isa::MmaKind::tf32: return t == ScalarType::tf32;
+    case isa::MmaKind::f8f6f4: return t == ScalarType::e4m3 || t == ScalarType::e5m2;
+    case isa::MmaKind::i8: return t == ScalarType::u8 || t == ScalarType::s8;
+    default: return false;
+  }
+}
+
+/// An MMA as two warpgroups do it with wgmma: 128 rows a CTA, columns in chunks of 32.
+constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
+  isa::MmaForm plain;
+  plain.kind = f.kind;
+  plain.group = f.group;
+  plain.collector = f.collector;  // a hint
+  const int rows = s.m / (f.group == isa::CtaGroup::two ? 2 : 1);
+  const bool types = wgmma_type(f.kind, s.a) && wgmma_type(f.kind, s.b) && isa::bits(s.d) == 32;
+  const bool shape = rows == 2 * isa::wgmma_m && s.n % 32 == 0 && s.a_major == isa::Major::K && s.b_major == isa::Major::K;
+  return f == plain && types && shape && s.n % (32 * ((s.n + 127) / 128)) == 0 ? legal : breaks(Rule::wgmma_form, s.m, s.n);
+}
+/// `one`: what is summed up is the kernel's only accumulator, by one role.
+constexpr Verdict wgmma_sums(bool one) { return one ? legal : breaks(Rule::wgmma_sums); }
+/// `in_order`: sums are read from the first column to the last, in whole blocks.
+constexpr Verdict wgmma_sums_order(bool in_order) { return in_order ? legal : breaks(Rule::wgmma_sums_order); }
+/// Boxes of one swizzle span that a half of an operand takes: with more, the halves would not lie behind each other.
+constexpr Verdict wgmma_half(int blocks) { return blocks == 1 ? legal : breaks(Rule::wgmma_half, blocks, 1); }
 
 }  // namespace kiln::rules

@@ -52,13 +52,13 @@ dsl::Size size(const Json& value) {
   return {extents[0], extents[1], extents[2]};
 }
 
-Problem problem(const dsl::Entry& entry, const Json& shape) {
+Problem problem(const dsl::Entry& entry, const Json& shape, isa::Target target) {
   dsl::Sizes sizes = dsl::standard_sizes(entry);
   for (const auto& item : shape.items()) {  // no structured binding: clang 14 does not let the macro's lambda see one
     REQUIRE_MESSAGE(sizes.count(item.key()), "golden.json: ", entry.name, " has no option --", item.key());
     sizes[item.key()] = size(item.value());
   }
-  const dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
+  const dsl::Kernel kernel = entry.build(target, sizes);
   diag::Sink sink;
   const auto verified = verifier::verify(kernel.module, sink);
   REQUIRE(verified);
@@ -67,6 +67,8 @@ Problem problem(const dsl::Entry& entry, const Json& shape) {
   harness::fill(p.contract);
   return p;
 }
+
+Problem problem(const dsl::Entry& entry, const Json& shape) { return problem(entry, shape, entry.targets[0]); }
 
 // The outputs in 16 hexadecimal digits (FNV-1a).
 std::string digest(const launch::Contract& contract) {
@@ -86,7 +88,9 @@ launch::Contract run(const Problem& p, std::uint64_t seed, sim::Strategy strateg
   const sim::Result result = sim::simulate(p.module, contract, options, sink);
   INFO(diag::render_text(sink));
   CHECK(result.outcome == sim::Outcome::finished);
-  CHECK(sink.all().empty());
+  // A pair on sm_90a gives slots back without the scope that PTX asks for (docs/hopper.md).
+  const bool hopper = p.module.target() == isa::sm_90a;
+  for (const diag::Diagnostic& d : sink.all()) CHECK((hopper && d.slug == "mbarrier-scope"));
   return contract;
 }
 
@@ -141,6 +145,30 @@ TEST_CASE("every kernel gives the same bits in 200 schedules, and nothing is rep
     }
     CHECK(run_so_far >= least_schedules);
   }
+}
+
+TEST_CASE("every kernel that sm_90a can run gives the right result there, in any schedule") {
+  Json known = golden();
+  int kernels = 0;
+  for (const dsl::Entry& entry : dsl::kernel_table()) {
+    if (!std::count(entry.targets.begin(), entry.targets.end(), isa::sm_90a)) continue;
+    ++kernels;
+    const std::string name(entry.name);
+    CAPTURE(name);
+    for (const Json& one : known[name]) {
+      if (one["shape"].contains("swizzle")) continue;  // wgmma-half
+      const std::string shape = one["shape"].dump();
+      CAPTURE(shape);
+      const Problem p = problem(entry, one["shape"], isa::sm_90a);
+      const launch::Contract first = run(p, 1, sim::Strategy::random);
+      check_right(first);
+      for (int seed = 2; one.contains("schedules") && seed < 20; ++seed) {
+        CAPTURE(seed);
+        REQUIRE(digest(run(p, std::uint64_t(seed), strategies[seed % std::size(strategies)])) == digest(first));
+      }
+    }
+  }
+  CHECK(kernels >= 20);
 }
 
 TEST_CASE("the synchronisation of every kernel is proven for every launch") {

@@ -204,6 +204,20 @@ TEST_CASE("the bound is the one that is written down") {
         doctest::Approx(64 * 0x1p-24).epsilon(2e-3));
 }
 
+TEST_CASE("a contract may say at which bit MMAs cut, as those of 8-bit floats by wgmma do at the 13th") {
+  Contract c = problem(ScalarType::e4m3, ScalarType::f32, 4, 8, 64);
+  c.expectations[0].width = 13;
+  const Comparison found = compared(c);
+  CHECK(found.pass);
+  CHECK(test::contains(found.argument, "2 MMAs of K=32, each cutting 33 terms at 2^-13 and the sum at 2^-13"));
+  const std::uint64_t index = 5;
+  const double want = at(c, index);
+  set(c, index, want + 0.001 * std::abs(want) + 0.001);
+  CHECK(compared(c).pass);
+  c.expectations[0].width = 0;
+  CHECK_FALSE(compared(c).pass);
+}
+
 TEST_CASE("a subnormal counts as the smallest normal number") {
   Buffer b = filled("A", ScalarType::e4m3, {1, 2}, {Init::Kind::zeros, 0, 0, 0, {}});
   b.bytes = {0x01, 0x00};
