@@ -110,6 +110,8 @@ void check_attention(const launch::Contract& contract, const launch::Expectation
   if (k.shape[0] != v.shape[0] || k.shape[0] == 0)
     refuse("{} has {} keys, {} has {}; there must be as many, and one at least", k.name, k.shape[0], v.name,
            v.shape[0]);
+  if (e.causal && q.shape[0] > k.shape[0])
+    refuse("causal attention has no more rows than keys; {} has {}, {} has {}", q.name, q.shape[0], k.name, k.shape[0]);
   if (o.shape[0] != q.shape[0] || o.shape[1] != v.shape[1])
     refuse("{} must be {} x {}; it is {} x {}", o.name, q.shape[0], v.shape[1], o.shape[0], o.shape[1]);
 }
@@ -125,7 +127,8 @@ Composed attention_of(const launch::Contract& contract, const launch::Expectatio
   const Tolerance output = rounding_tolerance(x.o.dtype);
   Composed out{{x.q.shape[0], v.columns, {}}, {x.q.shape[0], v.columns, {}}, {}};
   for (std::size_t i = 0; i < scores.rows; ++i) {
-    const Row row = row_of(&scores.at[i * scores.columns], &scales.at[i * scores.columns], scores.columns, errors,
+    const std::size_t seen = e.causal ? scores.columns - scores.rows + i + 1 : scores.columns;
+    const Row row = row_of(&scores.at[i * scores.columns], &scales.at[i * scores.columns], seen, errors,
                            scale < 0 ? -1 : 1);
     for (std::size_t column = 0; column < v.columns; ++column) {
       const Estimate element = element_of(row, v, sizes, column, errors);

@@ -167,6 +167,7 @@ Json gemm_json(const launch::Expectation& e) {
 Json attention_json(const launch::Expectation& e) {
   Json j = {{"q", e.a}, {"k", e.b}, {"v", e.c}};
   if (e.scale != 0) j["scale"] = e.scale;
+  if (e.causal) j["causal"] = true;
   return j;
 }
 

@@ -79,7 +79,7 @@ void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const 
 }
 
 void read_attention(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"q", "k", "v", "scale"});
+  node.expect_object({"q", "k", "v", "scale", "causal"});
   e.kind = Expectation::Kind::attention;
   e.a = read_buffer_name(node.at("q"), contract).name;
   e.b = read_buffer_name(node.at("k"), contract).name;
@@ -89,6 +89,7 @@ void read_attention(const JsonNode& node, Expectation& e, const Contract& contra
     if (e.scale == 0 || !std::isfinite(e.scale))
       v.fail(fmt::format("must not be 0; leave it out for 1 / sqrt(K); got {}", v.shown()));
   });
+  node.when("causal", [&](const JsonNode& v) { e.causal = v.truth(); });
   check_at(node, [&] { check_attention(contract, e); });
 }
 

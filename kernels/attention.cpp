@@ -1,7 +1,8 @@
 // O = softmax(Q * K^T / sqrt(head)) * V, one head, without an n x n matrix: a CTA has 128 rows of Q and goes through
 // the keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
 // probabilities back as the A of the next MMA, whose sums it scales whenever a greater score turns up. Warp 4 loads,
-// warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread.
+// warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
+// further than the last of its rows sees, and leaves out what each of them does not see yet.
 #include "kernels/attention.hpp"
 
 #include <array>
@@ -55,7 +56,35 @@ std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
   return out;
 }
 
-// Has keys that are not there weigh nothing. Only the last block may have such.
+// Which keys the rows of a CTA see, and in how many blocks those are.
+struct AllKeys {
+  U32 n, blocks;
+
+  // How many of a block's keys and those behind it this thread's row sees.
+  U32 left(Warpgroup&, const U32& block) const { return n - block * keys; }
+  // Only the last block may have keys that are not there.
+  Pred cuts(const U32& block) const { return block + 1 >= blocks; }
+};
+
+// The rows are the last of as many positions as there are keys, and see none that come later than their own.
+struct KeysSoFar {
+  U32 first_end, blocks;  // how many keys the first row sees; of all rows
+
+  KeysSoFar(const U32& row, const U32& m, const U32& n, const U32& all_blocks)
+      : first_end(n - m + row + 1), blocks(lesser((first_end + (rows - 1 + keys - 1)) / keys, all_blocks)) {}
+
+  U32 left(Warpgroup& g, const U32& block) const {
+    const U32 end = first_end + g.row(), before = block * keys;
+    return select(before < end, end - before, 0);
+  }
+  // The rows' last keys lie in two blocks at most.
+  Pred cuts(const U32& block) const { return block + 2 >= blocks; }
+
+ private:
+  static U32 lesser(const U32& a, const U32& b) { return select(a < b, a, b); }
+};
+
+// Has keys that a row does not see weigh nothing.
 void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
   for (int c = 0; c < keys; c += chunk) {
     const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
@@ -98,12 +127,12 @@ auto scaled(Warpgroup& g, const Sums& sums, int c, const F32& factor) {
   return make_registers<chunk>(g.recorder(), [&](int i) { return loaded[i] * factor; });
 }
 
-}  // namespace
-
-Kernel attention(Target target, const Sizes&) {
-  KernelBuilder attention("attention", target, warps<7>);
+// `seen`: the keys that a CTA's rows see, given the first of them, how many rows and keys there are, and the blocks.
+template <class Seen>
+Kernel build(const std::string& name, Target target, const Seen& seen) {
+  KernelBuilder attention(name, target, warps<7>);
   const auto given = declare(attention, parameter_list);
-  const U32 m = given["m"_arg], n = given["n"_arg], blocks = given["blocks"_arg];
+  const U32 m = given["m"_arg], n = given["n"_arg];
 
   auto q = attention.shared<QTile>();
   auto q_full = attention.mbarrier("q_full");
@@ -116,6 +145,8 @@ Kernel attention(Target target, const Sizes&) {
   auto added = attention.mbarrier("added");                   // a block's values are in the sums
 
   U32 row = attention.ctaid.x * rows;
+  const auto visible = seen(row, m, n, given["blocks"_arg]);
+  const U32 blocks = visible.blocks;
 
   attention.role("load", warp<4>.elect(), [&](Thread t) {
     t.expect_tx(q_full, QTile::transaction_bytes);
@@ -152,8 +183,8 @@ Kernel attention(Target target, const Sizes&) {
     auto greatest = g.var(nothing), total = g.var(0.0f);
     g.loop(blocks, [&](U32 j) {
       auto s = scores.wait(g);
-      const U32 keys_left = n - j * keys;
-      g.when(j + 1 >= blocks, [&] { leave_out(g, s.sums, keys_left); });
+      const U32 keys_left = visible.left(g, j);
+      g.when(visible.cuts(j), [&] { leave_out(g, s.sums, keys_left); });
       const F32 before = greatest, now = greatest_of(g, s.sums, before);
       const Weights w = weights_of(g, s.sums, now);
       scores.release(g, s);
@@ -177,16 +208,10 @@ Kernel attention(Target target, const Sizes&) {
   return attention.build();
 }
 
-namespace {
-
 constexpr std::array options{SizeOption{"m", 512, "rows of Q and O"},
                              SizeOption{"n", 512, "rows of K and V: the keys"}};
 
-}  // namespace
-
-std::span<const SizeOption> attention_options() { return options; }
-
-launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) {
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
   check_extent("m", m);
   check_extent("n", n);
@@ -197,10 +222,34 @@ launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) {
   e.kind = launch::Expectation::Kind::attention;
   e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
   c.expectations.push_back(e);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1},
-                "Q"_arg = GlobalTensor{"Q", m, head}, "K"_arg = GlobalTensor{"K", n, head},
-                "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m, "n"_arg = n,
-                "blocks"_arg = pieces(n, keys));
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1}, "Q"_arg = GlobalTensor{"Q", m, head},
+                "K"_arg = GlobalTensor{"K", n, head}, "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m,
+                "n"_arg = n, "blocks"_arg = pieces(n, keys));
+  return c;
+}
+
+}  // namespace
+
+std::span<const SizeOption> attention_options() { return options; }
+
+Kernel attention(Target target, const Sizes&) {
+  return build("attention", target, [](const U32&, const U32&, const U32& n, const U32& blocks) {
+    return AllKeys{n, blocks};
+  });
+}
+launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) { return problem(kernel, sizes); }
+
+Kernel attention_causal(Target target, const Sizes&) {
+  return build("attention_causal", target, [](const U32& row, const U32& m, const U32& n, const U32& blocks) {
+    return KeysSoFar(row, m, n, blocks);
+  });
+}
+launch::Contract attention_causal_problem(const Kernel& kernel, const Sizes& sizes) {
+  if (sizes.at("m") > sizes.at("n"))
+    throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
+                           std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
+  launch::Contract c = problem(kernel, sizes);
+  c.expectations.front().causal = true;
   return c;
 }
 

@@ -118,6 +118,8 @@ std::span<const Entry> kernel_table() {
           sparse_packed_targets),
       Entry{"attention", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, one head of 128", tcgen05_targets,
             kernels::attention_options(), kernels::attention, kernels::attention_problem},
+      Entry{"attention_causal", "attention in which row i sees the first n - m + i + 1 keys", tcgen05_targets,
+            kernels::attention_options(), kernels::attention_causal, kernels::attention_causal_problem},
       generated<kernels::DualGemm, kernels::DualBf16>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
       Entry{"conv1d_ws", "D[m, n] = sum of W[t, m] * X[n + t - 1] over 3 taps, in sequences, bf16: zero-column masks",
             tcgen05_targets, kernels::convolution_options(), kernels::conv1d_ws, kernels::conv1d_ws_problem},

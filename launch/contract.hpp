@@ -141,6 +141,7 @@ struct Expectation {
   // absmax: [M, ceil(N / block)]: the greatest magnitude among each `block` columns of a row of A[M,K] * B[N,K]^T.
   // convolution: D[m, n], the sum over taps t of A[t, m] * B[n + t - taps / 2], where that is of n's sequence.
   double scale = 0;            // attention: 0: 1 / sqrt(K)
+  bool causal = false;         // attention: row i sees the first N - M + i + 1 keys, and M is at most N
   std::uint64_t sequence = 0;  // convolution: positions of one
 };
 

@@ -44,7 +44,7 @@ void run_attention(Contract& c, double scale, WeightOf weight_of) {
   for (std::uint64_t i = 0; i < m; ++i) {
     std::vector<float> sums(l);
     float total = 0;
-    for (std::uint64_t j = 0; j < n; ++j) {
+    for (std::uint64_t j = 0; j < (c.expectations[0].causal ? n - m + i + 1 : n); ++j) {
       double score = 0;
       for (std::uint64_t x = 0; x < k; ++x) score += q.at[i * k + x] * keys.at[j * k + x];
       const float weight = weight_of(j, float(std::exp(scale * score)));
@@ -88,6 +88,21 @@ TEST_CASE("attention with another scale, a key left out, or a key counted twice 
   run_attention(c, scale, [](std::uint64_t j, float w) { return j == 7 ? 0 : w; });
   CHECK_FALSE(compared(c).pass);
   run_attention(c, scale, [](std::uint64_t j, float w) { return j == n - 1 ? 2 * w : w; });
+  CHECK_FALSE(compared(c).pass);
+}
+
+TEST_CASE("causal attention has each row see the keys so far, the last row all of them") {
+  Contract c = attention();
+  c.expectations[0].causal = true;
+  const double scale = 1 / std::sqrt(double(k));
+  run_attention(c, scale, as_it_is);
+  CHECK(compared(c).pass);
+  c.expectations[0].causal = false;
+  const Comparison all = compared(c);
+  CHECK_FALSE(all.pass);
+  CHECK(all.worst[0] < m - 1);
+  c.expectations[0].causal = true;
+  run_attention(c, scale, [](std::uint64_t j, float w) { return j == n - m ? 0 : w; });  // the last that row 0 sees
   CHECK_FALSE(compared(c).pass);
 }
 
@@ -175,7 +190,8 @@ TEST_CASE("rtol replaces the derived bounds") {
 
 std::string contract_with(const std::string& expectation) {
   return R"({"block": [1], "buffers": {"Q": {"dtype": "bf16", "shape": [4, 8]}, "K": {"dtype": "bf16", "shape": [6, 8]},
-             "V": {"dtype": "bf16", "shape": [6, 3]}, "W": {"dtype": "f32", "shape": [6, 3]},
+             "V": {"dtype": "bf16", "shape": [6, 3]}, "F": {"dtype": "bf16", "shape": [4, 3]},
+             "W": {"dtype": "f32", "shape": [6, 3]},
              "O": {"dtype": "bf16", "shape": [4, 3]}, "D": {"dtype": "f32", "shape": [4, 6]}}, "expect": )" +
          expectation + "}";
 }
@@ -190,6 +206,9 @@ TEST_CASE("attention, swiglu and absmax are read, and written as they were read"
   CHECK(a.expectations[0].c == "V");
   CHECK(a.expectations[0].scale == 0.5);
   CHECK(contains(write_contract(a), R"("attention": {"q": "Q", "k": "K", "v": "V", "scale": 0.5})"));
+  const Contract causal = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V", "causal": true}}})");
+  CHECK(causal.expectations[0].causal);
+  CHECK(contains(write_contract(causal), R"("attention": {"q": "Q", "k": "K", "v": "V", "causal": true})"));
   const Contract plain = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V"}}})");
   CHECK(plain.expectations[0].scale == 0);
   CHECK(contains(write_contract(plain), R"("attention": {"q": "Q", "k": "K", "v": "V"})"));
@@ -210,6 +229,9 @@ TEST_CASE("what does not fit attention, swiglu or absmax is refused") {
   CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "scale": 0})"),
                  "/expect/O/attention/scale: must not be 0"));
   CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "mask": 1})"), "mask"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "causal": 1})"),
+                 "/expect/O/attention/causal: must be true or false"));
+  CHECK(contains(attention_of(R"({"q": "K", "k": "Q", "v": "F", "causal": true})"), "no more rows than keys"));
   CHECK(contains(attention_of(R"({"q": "K", "k": "Q", "v": "V"})"), "Q has 4 keys, V has 6"));
   CHECK(contains(attention_of(R"({"q": "Q", "k": "V", "v": "V"})"), "Q has rows of 8, V has rows of 3"));
   CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "W"})"), "attention is of f16 or bf16"));
