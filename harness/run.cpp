@@ -93,7 +93,9 @@ class Run {
     if (!plan_ || lost) return;
     stage("profile", [&] {
       const std::vector<WarpProfile> warps = read_profile(*plan_, contract_);
-      write_file(options_.profile.file, profile_json(*plan_, contract_, warps, name, options_.backend == Backend::sim));
+      write_file(options_.profile.file,
+                 profile_json(*plan_, contract_, warps, name,
+                              options_.backend == Backend::sim ? ProfileClock::simulated : ProfileClock::gpu));
       report.written.push_back(options_.profile.file);
       if (!report.finished()) report.last_phases = last_phases(*plan_, warps);
     });

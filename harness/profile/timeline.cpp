@@ -38,7 +38,7 @@ void add(sim::Trace& trace, const ProfilePlan& plan, const WarpProfile& w, std::
 }  // namespace
 
 std::string profile_json(const ProfilePlan& plan, const launch::Contract& contract,
-                         const std::vector<WarpProfile>& warps, const std::string& kernel, bool is_simulated) {
+                         const std::vector<WarpProfile>& warps, const std::string& kernel, ProfileClock clock) {
   sim::Trace trace;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> processes;
   for (const WarpProfile& w : warps) {
@@ -47,7 +47,8 @@ std::string profile_json(const ProfilePlan& plan, const launch::Contract& contra
       trace.processes.push_back({process->second, cta_name(contract.launches[w.launch], w, contract.launches.size())});
     add(trace, plan, w, process->second);
   }
-  return trace_json(trace, kernel, is_simulated ? TraceClock{ticks_note, 1, {}} : TraceClock{time_note, 1000, {}});
+  return trace_json(trace, kernel,
+                    clock == ProfileClock::simulated ? TraceClock{ticks_note, 1, {}} : TraceClock{time_note, 1000, {}});
 }
 
 }  // namespace kiln::harness

@@ -204,7 +204,7 @@ TEST_CASE("a kernel that hangs leaves the last phase of each of its warps") {
 
 TEST_CASE("the timeline is in the trace's format, with a track for each warp and what it waits for") {
   const Profiled p = simulated("gemm_bf16");
-  const auto j = nlohmann::json::parse(profile_json(p.plan, p.contract, p.warps, "gemm_bf16", true));
+  const auto j = nlohmann::json::parse(profile_json(p.plan, p.contract, p.warps, "gemm_bf16", ProfileClock::simulated));
   CHECK(test::contains(j["otherData"]["clock"], "not time"));
   std::map<std::string, int> names;
   bool waits = false;
@@ -248,7 +248,7 @@ TEST_CASE("a GPU's nanoseconds are written as microseconds, and SMs stand side b
   CHECK(warps[1].sm == 1);
   CHECK(warps[1].phases[0].begin == 400);
   CHECK(warps[1].phases[1].end == 1'400);
-  CHECK(test::contains(profile_json(plan, c, warps, "k", false), R"("ts":0.250,"dur":0.750,"name":"Run")"));
+  CHECK(test::contains(profile_json(plan, c, warps, "k", ProfileClock::gpu), R"("ts":0.250,"dur":0.750,"name":"Run")"));
 }
 
 TEST_CASE("the profiler's buffer is refused twice, and launches of too many warps altogether") {
