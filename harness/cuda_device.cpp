@@ -59,18 +59,28 @@ DeviceMemory::~DeviceMemory() {
   if (!gpu_.abandoned) gpu_.api().cuMemFree_v2(at_);
 }
 
-DeviceBuffers::DeviceBuffers(const Gpu& gpu, const launch::Contract& contract) : gpu_(gpu) {
+DeviceBuffers::DeviceBuffers(const Gpu& gpu, const launch::Contract& contract, const std::string& host_buffer)
+    : gpu_(gpu), host_name_(host_buffer) {
   if (!contract.multimems.empty()) throw diag::InputError("/multimem: no multimem objects on a GPU yet");
   for (const launch::Buffer& b : contract.buffers) {
     const auto what = fmt::format("buffer {} of {} bytes does not fit the GPU", b.name, b.bytes.size());
-    gpu.api().check(gpu.api().cuMemAlloc_v2(&at_[b.name], std::max<std::size_t>(b.bytes.size(), 1)), what.c_str());
+    const std::size_t bytes = std::max<std::size_t>(b.bytes.size(), 1);
+    if (b.name == host_name_) {  // under unified addressing its address is the GPU's too
+      gpu.api().check(gpu.api().cuMemHostAlloc(&host_, bytes, cuda::host_device_mapped), what.c_str());
+      std::copy(b.bytes.begin(), b.bytes.end(), static_cast<std::uint8_t*>(host_));
+      at_[b.name] = reinterpret_cast<cuda::Address>(host_);
+      continue;
+    }
+    gpu.api().check(gpu.api().cuMemAlloc_v2(&at_[b.name], bytes), what.c_str());
     gpu.api().check(gpu.api().cuMemcpyHtoD_v2(at_[b.name], b.bytes.data(), b.bytes.size()), what.c_str());
   }
 }
 
 DeviceBuffers::~DeviceBuffers() {
-  if (!gpu_.abandoned)
-    for (const auto& [name, address] : at_) gpu_.api().cuMemFree_v2(address);
+  if (gpu_.abandoned) return;
+  for (const auto& [name, address] : at_)
+    if (name != host_name_) gpu_.api().cuMemFree_v2(address);
+  if (host_) gpu_.api().cuMemFreeHost(host_);
 }
 
 cuda::Address DeviceBuffers::address(const std::string& name) const {
@@ -80,9 +90,17 @@ cuda::Address DeviceBuffers::address(const std::string& name) const {
 }
 
 void DeviceBuffers::download(launch::Contract& contract) const {
+  download_host_buffer(contract);
   for (launch::Buffer& b : contract.buffers)
-    gpu_.api().check(gpu_.api().cuMemcpyDtoH_v2(b.bytes.data(), address(b.name), b.bytes.size()),
-                     "the results cannot be copied back");
+    if (b.name != host_name_)
+      gpu_.api().check(gpu_.api().cuMemcpyDtoH_v2(b.bytes.data(), address(b.name), b.bytes.size()),
+                       "the results cannot be copied back");
+}
+
+void DeviceBuffers::download_host_buffer(launch::Contract& contract) const {
+  if (!host_) return;
+  std::vector<std::uint8_t>& bytes = contract.at(host_name_).bytes;
+  std::memcpy(bytes.data(), host_, bytes.size());
 }
 
 std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const DeviceBuffers& buffers,

@@ -58,10 +58,10 @@ class DeviceMemory {
   cuda::Address at_ = 0;
 };
 
-/// A contract's buffers in GPU memory, filled with what the contract's hold.
+/// A contract's buffers in GPU memory, filled with what the contract's hold; one of them may lie in the host's instead.
 class DeviceBuffers {
  public:
-  DeviceBuffers(const Gpu&, const launch::Contract&);
+  DeviceBuffers(const Gpu&, const launch::Contract&, const std::string& host_buffer = {});
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
@@ -69,10 +69,14 @@ class DeviceBuffers {
   /// Throws InputError when there is no such buffer.
   cuda::Address address(const std::string& name) const;
   void download(launch::Contract&) const;
+  /// Only what lies in the host's memory, as it stands, whatever the GPU does.
+  void download_host_buffer(launch::Contract&) const;
 
  private:
   const Gpu& gpu_;
   std::map<std::string, cuda::Address> at_;
+  std::string host_name_;
+  void* host_ = nullptr;
 };
 
 /// The tensor map of that name, encoded by the driver, over the buffers where they lie. Throws InputError for maps that

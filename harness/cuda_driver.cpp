@@ -72,12 +72,15 @@ CudaResult cuda_run(const CudaJob& job, Contract& contract) {
   std::optional<Contract> before;
   if (job.timing) before = contract;
   {
-    const DeviceBuffers buffers(gpu, contract);
+    const DeviceBuffers buffers(gpu, contract, job.host_buffer);
     const ParameterContext context{
         [&](const std::string& name) { return buffers.address(name); },
         [&](const std::string& name) { return encode(gpu, buffers, name, contract.tensor_maps.at(name)); }};
     for (std::size_t i = 0; i < contract.launches.size(); ++i)
-      if (!run_launch(gpu, module, job, i, contract, context, result)) return result;
+      if (!run_launch(gpu, module, job, i, contract, context, result)) {
+        buffers.download_host_buffer(contract);
+        return result;
+      }
     buffers.download(contract);
   }
   if (job.timing) run_timed(gpu, module, job, *before, contract, result);

@@ -20,6 +20,7 @@ struct CudaJob {
   std::vector<std::string> entries{};
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
   std::optional<TimingOptions> timing{};  // nothing: run once
+  std::string host_buffer{};  // a buffer to keep in the host's memory, where it can be read even when a kernel hangs
 };
 
 /// What the GPU did.

@@ -80,6 +80,27 @@ class Run {
     return !report.findings.has_errors();
   }
 
+  void instrument_module(ir::Module& module) {
+    if (!options_.profile.file.empty()) named(options_.contract, [&] { plan_ = instrument(module, contract_); });
+  }
+
+  // With its context a hanging kernel takes everything in the GPU's memory along.
+  bool reads_profile_of_hang() const { return plan_ && options_.profile.memory == ProfileMemory::host; }
+
+  // What warps did, whatever became of the run.
+  void write_profile() {
+    const bool lost = report.cuda && report.cuda->outcome != CudaResult::Outcome::finished && !reads_profile_of_hang();
+    if (!plan_ || lost) return;
+    stage("profile", [&] {
+      const std::vector<WarpProfile> warps = read_profile(*plan_, contract_);
+      write_file(options_.profile.file,
+                 profile_json(*plan_, contract_, warps, name,
+                              options_.backend == Backend::sim ? ProfileClock::simulated : ProfileClock::gpu));
+      report.written.push_back(options_.profile.file);
+      if (!report.finished()) report.last_phases = last_phases(*plan_, warps);
+    });
+  }
+
   // False when the contract is wrong in itself; throws when it does not fit the module.
   bool contract_is_right(const ir::Module& module) {
     check_contract(contract_, options_.contract, report.findings);
@@ -100,12 +121,16 @@ class Run {
   }
 
   void run_on_gpu(const ir::Module& module, isa::Target target) {
-    CudaJob job{report.assembly->cubin, target, entry_names(module, contract_), options_.gpu_timeout, options_.timing};
+    CudaJob job{report.assembly->cubin, target,          entry_names(module, contract_),
+                options_.gpu_timeout,   options_.timing, {}};
+    if (plan_ && options_.profile.memory == ProfileMemory::host) job.host_buffer = ProfilePlan::buffer;
     report.cuda = stage("gpu", [&] { return named(options_.contract, [&] { return cuda_run(job, contract_); }); });
     if (report.cuda->timing) report.work = work_of(contract_);
     if (report.cuda->outcome == CudaResult::Outcome::finished) return;
     diag::Diagnostic d;
     d.message = report.cuda->reason;
+    if (report.cuda->outcome == CudaResult::Outcome::hang && !reads_profile_of_hang())
+      d.notes.push_back({"--profile FILE --profile-memory host tells what each role was waiting for", {}});
     report.findings.report(std::move(d));
   }
 
@@ -154,7 +179,13 @@ class Run {
  private:
   Contract& contract_;
   const RunOptions& options_;
+  std::optional<ProfilePlan> plan_{};
 };
+
+void check_files(const RunOptions& options) {
+  check_views(options.views);
+  if (!options.profile.file.empty()) check_writable(options.profile.file);
+}
 
 // Our own text must parse; if it does not, that is nobody's mistake but ours.
 ir::Module parse_back(const diag::SourcePtr& ptx) {
@@ -199,12 +230,13 @@ diag::SourcePtr emit_verified(ir::Module module, const std::string& source_name,
 
 RunReport run_module(ir::Module built, const std::string& name, Contract& contract, const RunOptions& options) {
   if (!options.keep.empty()) make_folder(options.keep);
-  check_views(options.views);
+  check_files(options);
   Run run(contract, options);
   run.name = name;
-  run.keep(".json", write_contract(contract));
   const std::optional<isa::Target> target = built.target();
   if (!target) throw diag::InternalError("the built module has no target");
+  run.instrument_module(built);
+  run.keep(".json", write_contract(contract));
   run.fill_inputs();
   const std::string source_name = options.keep.empty() ? name + ".ptx" : options.keep + "/" + name + ".ptx";
   run.report.ptx =
@@ -219,17 +251,24 @@ RunReport run_module(ir::Module built, const std::string& name, Contract& contra
     run.simulate(module);
   else
     run.run_on_gpu(module, *target);
+  run.write_profile();
   run.finish();
   return std::move(run.report);
 }
 
 RunReport run_text(const diag::SourcePtr& source, Contract& contract, const RunOptions& options) {
-  check_views(options.views);
+  check_files(options);
   Run run(contract, options);
   run.name = source->name();
   run.report.ptx = source;
-  const ir::Module module = run.stage("parse", [&] { return parse::parse(source, run.report.findings); });
+  ir::Module module = run.stage("parse", [&] { return parse::parse(source, run.report.findings); });
   if (run.report.findings.has_errors()) return std::move(run.report);
+  if (!options.profile.file.empty()) {
+    run.instrument_module(module);
+    run.report.ptx =
+        std::make_shared<const diag::Source>(source->name() + " (profiled)", emit::emit_unverified(module));
+    module = parse_back(run.report.ptx);
+  }
   if (!run.contract_is_right(module)) return std::move(run.report);
   run.fill_inputs();
   if (options.backend == Backend::sim) {
@@ -240,6 +279,7 @@ RunReport run_text(const diag::SourcePtr& source, Contract& contract, const RunO
     if (!run.assemble_text(*target)) return std::move(run.report);
     run.run_on_gpu(module, *target);
   }
+  run.write_profile();
   run.finish();
   return std::move(run.report);
 }

@@ -10,6 +10,7 @@
 
 #include "harness/compare.hpp"
 #include "harness/cuda_driver.hpp"
+#include "harness/profile/profile.hpp"
 #include "harness/ptxas.hpp"
 #include "harness/timing.hpp"
 #include "harness/views/views.hpp"
@@ -22,6 +23,15 @@ namespace kiln::harness {
 
 enum class Backend : std::uint8_t { sim, cuda };
 
+/// Where a profile's records lie while a GPU writes them. The host's memory is slower, but there when a kernel hangs.
+enum class ProfileMemory : std::uint8_t { device, host };
+
+/// The profiler in the kernel; without a file there is none.
+struct ProfileOptions {
+  std::string file{};  // a trace-event JSON file
+  ProfileMemory memory = ProfileMemory::device;
+};
+
 struct RunOptions {
   Backend backend = Backend::sim;
   sim::Options simulation{};
@@ -33,7 +43,8 @@ struct RunOptions {
   std::string contract{};  // the contract's file, for findings about it; may be empty
   std::string folder{};    // where relative .npy paths of the contract start; empty: the working directory
   ViewOptions views{};     // of a simulated run
-  std::string keep{};      // a folder for the PTX, the cubin and the contract; empty: nothing is kept
+  ProfileOptions profile{};
+  std::string keep{};  // a folder for the PTX, the cubin and the contract; empty: nothing is kept
   std::function<void(std::string_view stage)> on_stage = [](std::string_view) {};
   /// Called when everything is ready to be simulated; false: leave it at that. May be empty.
   std::function<bool(const ir::Module&, const diag::SourcePtr& ptx, const launch::Contract&)> on_ready{};
@@ -54,10 +65,11 @@ struct RunReport {
   std::optional<Assembly> assembly{};
   std::optional<sim::Result> simulation{};
   std::optional<CudaResult> cuda{};
-  std::vector<Comparison> comparisons{};  // of the contract's expectations, in order
-  std::optional<Work> work{};             // of a timed run
-  std::optional<Comparison> cublas{};     // of what cuBLAS computed beside it
-  std::vector<std::string> written{};     // output files, and those of views
+  std::vector<Comparison> comparisons{};   // of the contract's expectations, in order
+  std::optional<Work> work{};              // of a timed run
+  std::optional<Comparison> cublas{};      // of what cuBLAS computed beside it
+  std::vector<std::string> written{};      // output files, and those of views
+  std::vector<std::string> last_phases{};  // of a profiled run that did not end: where its warps were
 
   /// The launches ran to their end.
   bool finished() const;

@@ -21,9 +21,17 @@ std::string arguments(const sim::TraceArguments& list) {
   return "{" + out + "}";
 }
 
+// The format's unit, with three decimals where a tick is less than that.
+std::string microseconds(sim::Tick ticks, std::uint32_t per_microsecond) {
+  if (per_microsecond == 1) return fmt::format("{}", ticks);
+  return fmt::format("{:.3f}", double(ticks) / per_microsecond);
+}
+
 /// The events one after the other; runs of millions of events are not worth a tree.
 class Writer {
  public:
+  explicit Writer(std::uint32_t per_microsecond) : per_microsecond_(per_microsecond) {}
+  std::string time(sim::Tick ticks) const { return microseconds(ticks, per_microsecond_); }
   template <class... Values>
   void event(fmt::format_string<Values...> format, Values&&... values) {
     text_ += first_ ? "\n{" : ",\n{";
@@ -36,6 +44,7 @@ class Writer {
  private:
   std::string text_;
   bool first_ = true;
+  std::uint32_t per_microsecond_;
 };
 
 void names(Writer& w, const sim::Trace& trace) {
@@ -53,30 +62,28 @@ void counter(Writer& w, const sim::TraceCounter& c) {
   std::string values;
   for (const auto& [name, value] : c.values)
     values += fmt::format(R"({}"{}":{})", values.empty() ? "" : ",", name, value);
-  w.event(R"("ph":"C","pid":{},"ts":{},"name":{},"args":{{{}}})", c.process, c.at, quoted(c.name), values);
+  w.event(R"("ph":"C","pid":{},"ts":{},"name":{},"args":{{{}}})", c.process, w.time(c.at), quoted(c.name), values);
 }
 
 }  // namespace
 
-std::string trace_json(const sim::Trace& trace, const std::string& name) {
-  Writer w;
+std::string trace_json(const sim::Trace& trace, const std::string& name, const TraceClock& clock) {
+  Writer w(clock.ticks_per_microsecond);
   names(w, trace);
   for (const sim::TraceSlice& s : trace.slices)
-    w.event(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{})", s.process, s.track, s.begin,
-            s.end - s.begin, quoted(s.name), arguments(s.arguments));
+    w.event(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{})", s.process, s.track, w.time(s.begin),
+            w.time(s.end - s.begin), quoted(s.name), arguments(s.arguments));
   for (const sim::TraceSpan& s : trace.spans) {
     w.event(R"("ph":"b","cat":"{}","id":{},"pid":{},"tid":0,"ts":{},"name":{},"args":{})", s.category, s.id, s.process,
-            s.begin, quoted(s.name), arguments(s.arguments));
-    w.event(R"("ph":"e","cat":"{}","id":{},"pid":{},"tid":0,"ts":{},"name":{})", s.category, s.id, s.process, s.end,
-            quoted(s.name));
+            w.time(s.begin), quoted(s.name), arguments(s.arguments));
+    w.event(R"("ph":"e","cat":"{}","id":{},"pid":{},"tid":0,"ts":{},"name":{})", s.category, s.id, s.process,
+            w.time(s.end), quoted(s.name));
   }
   for (const sim::TraceCounter& c : trace.counters) counter(w, c);
+  const std::string clusters = clock.clusters.empty() ? std::string() : ",\"clusters\":" + quoted(clock.clusters);
   return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"kernel\":{},\"clock\":\"simulated ticks, not time: one for "
-      "each "
-      "warp instruction of a cluster; a tick is shown as one microsecond\",\"clusters\":\"all begin at the start of "
-      "their launch\"}},\n\"traceEvents\":[{}\n]}}\n",
-      quoted(name), w.take());
+      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"kernel\":{},\"clock\":{}{}}},\n\"traceEvents\":[{}\n]}}\n",
+      quoted(name), quoted(clock.note), clusters, w.take());
 }
 
 }  // namespace kiln::harness

@@ -31,7 +31,27 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
   sub.add_flag("--cublas,!--no-cublas", a.cublas, "time cuBLAS's gemm too [on]")->group(group);
   sub.add_option("--sample", a.sample, "elements of a gemm to compare, or all [all; 4096 of a large gemm on a GPU]")
       ->type_name("N|all");
+  sub.add_option("--profile", a.profile, "write which phase each warp was in when, for ui.perfetto.dev")
+      ->type_name("FILE.json");
+  sub.add_option("--profile-memory", a.profile_memory,
+                 "where a GPU writes the profile; host: slower, but readable when the kernel hangs [device]")
+      ->check(one_of({"device", "host"}))
+      ->type_name("device|host")
+      ->group(group);
 }
+
+namespace {
+
+void apply_profile(const GpuArguments& a, harness::RunOptions& options) {
+  if (a.profile.empty() && !a.profile_memory.empty())
+    throw diag::InputError("--profile-memory says where --profile writes, and there is no --profile");
+  if (!a.profile.empty() && a.time)
+    throw diag::InputError("--profile puts instructions into the kernel, whose --time would be another one's");
+  options.profile.file = a.profile;
+  if (a.profile_memory == "host") options.profile.memory = harness::ProfileMemory::host;
+}
+
+}  // namespace
 
 void apply(const GpuArguments& a, harness::RunOptions& options) {
   options.gpu_timeout = std::chrono::milliseconds(long(positive_number(a.timeout, "--timeout") * 1000));
@@ -39,6 +59,7 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
     options.sample = 0;
   else if (!a.sample.empty())
     options.sample = count(a.sample, "--sample", 1, most_elements);
+  apply_profile(a, options);
   if (!a.time) {
     for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
                                         {!a.warm_up.empty(), "--warm-up"},

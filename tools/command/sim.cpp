@@ -27,6 +27,7 @@ constexpr const char* examples =
 struct Arguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0", ctas_per_sm{};
   harness::ViewOptions views{};
+  std::string profile{};
   bool json = false, races = true;
   ScheduleArguments schedules{};
 };
@@ -50,6 +51,7 @@ int simulate(const Arguments& a) {
     std::fwrite(text.data(), 1, text.size(), to);
   };
   facts.options.views = a.views;
+  facts.options.profile.file = a.profile;
   harness::RunReport report;
   std::optional<Schedules> schedules;
   {
@@ -90,6 +92,8 @@ void add_sim(const Builder& builder) {
   add_schedule_options(*sub, a->schedules);
   sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
   add_views(*sub, a->views);
+  sub->add_option("--profile", a->profile, "write which phase each warp was in when, for ui.perfetto.dev; in ticks")
+      ->type_name("FILE.json");
   sub->add_flag("--json", a->json, "print the summary as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return simulate(*a); }; });
 }

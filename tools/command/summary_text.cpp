@@ -125,9 +125,8 @@ std::string comparison_text(const harness::Comparison& c) {
                                   ? fmt::format(", {:.3g} of sum |a||b|", c.max_scaled_error)
                                   : std::string();
   return out +
-         fmt::format(
-             ", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}{}\n{}allowed: {}", c.error, c.bound, indent,
-             c.max_error, of_sums, indent, c.argument) +
+         fmt::format(", off by {:.3g} of {:.3g} allowed\n{}largest error {:.3g}{}\n{}allowed: {}", c.error, c.bound,
+                     indent, c.max_error, of_sums, indent, c.argument) +
          separated_errors(c, indent);
 }
 
@@ -179,6 +178,7 @@ std::string summary_text(const RunFacts& facts, const RunReport& report, diag::C
   if (report.simulation && report.exit_code() == Exit::errors && !facts.options.simulation.replay)
     out += fmt::format("  {:<9}{:>8}  --schedule {} --seed {}\n", "again", "",
                        sim::spelling(facts.options.simulation.strategy), facts.options.simulation.seed);
+  for (const std::string& phase : report.last_phases) out += fmt::format("  {:<9}{:>8}  {}\n", "last", "", phase);
   for (const std::string& path : report.written) out += fmt::format("  wrote {}\n", path);
   out += timing_text(facts, report);
   return out + last_line(facts, report, colour);
