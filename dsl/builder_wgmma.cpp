@@ -78,9 +78,10 @@ struct RegisterShares {
 
   RegisterShares(int sums, int others) {
     constexpr int besides = 48;  // addresses, descriptors, positions
-    const int all = int(isa::registers_per_cta), even = all / (threads + others) / step * step;
+    // What setmaxnreg shares out is what the CTA was launched with, not what the SM has.
+    const int even = int(isa::registers_per_cta) / (threads + others) / step * step;
     multiply = (sums + besides + step - 1) / step * step;
-    other = (all - threads * multiply) / others / step * step;
+    other = (even * (threads + others) - threads * multiply) / others / step * step;
     is_even = multiply <= even;
   }
 };

@@ -6,6 +6,7 @@
 #include "dsl/dsl.hpp"
 #include "emit/emit.hpp"
 #include "ptx/isa/wgmma.hpp"
+#include "ptx/rules/catalogue.hpp"
 #include "ptx/rules/wgmma.hpp"
 
 using namespace kiln;
