@@ -218,6 +218,4 @@ std::size_t Plan::share_of(const Form& f) const {
 
 std::optional<Plan> plan(const Facts& facts) { return Planner(facts).run(); }
 
-bool is_read_after(const Facts&, std::uint32_t) { return true; }
-
 }  // namespace kiln::lower
