@@ -21,6 +21,26 @@ void ImageAccess::add(Text& out, const char* to, const char* offset) const {
   out.line("add.u64 {0}, {0}, %lw_image;", to);
 }
 
+namespace {
+
+void move_pair(Text& out, const ImageAccess& image, int reg, int at, bool loads) {
+  if (loads) out.line("ld.{}.v2.b32 {{%lw_d{}, %lw_d{}}}, [%lw_at+{}];", image.space(), reg, reg + 1, at);
+  else out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_d{}, %lw_d{}}};", image.space(), at, reg, reg + 1);
+}
+
+// Two sums of 16 bits in a register, and each in the low half of a cell of its own.
+void move_packed(Text& out, const ImageAccess& image, int reg, int at, bool loads) {
+  if (loads) {
+    out.line("ld.{}.v2.b32 {{%lw_x0, %lw_x1}}, [%lw_at+{}];", image.space(), at);
+    return out.line("prmt.b32 %lw_d{}, %lw_x0, %lw_x1, 0x5410;", reg);
+  }
+  out.line("and.b32 %lw_x0, %lw_d{}, 0xffff;", reg);
+  out.line("shr.u32 %lw_x1, %lw_d{}, 16;", reg);
+  out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_x0, %lw_x1}};", image.space(), at);
+}
+
+}  // namespace
+
 // Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the next.
 void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way) {
   const ImageAccess image(plan);
@@ -39,6 +59,9 @@ void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way
   out.line("and.b32 %lw_x0, %lw_x0, 127;");
   out.line("rem.u32 %lw_x1, %lw_w, {};", s.warps_n);
   out.line("and.b32 %lw_x2, %lw_res_d, 0xffff;");
+  out.line("and.b32 %lw_x3, %lw_res_d, 1;");  // two columns are stored at a time
+  out.line("setp.ne.u32 %lw_p3, %lw_x3, 0;");
+  out.line("@%lw_p3 trap;");
   out.line("mad.lo.u32 %lw_x1, %lw_x1, {}, %lw_x2;", s.column_tiles() * 8);
   out.line("and.b32 %lw_x2, %lw_l, 3;");
   out.line("mad.lo.u32 %lw_x1, %lw_x2, 2, %lw_x1;");
@@ -51,11 +74,10 @@ void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way
   for (int i = 0; i < s.row_tiles(); ++i)
     for (int j = 0; j < s.column_tiles(); ++j)
       for (int half = 0; half < 2; ++half) {
-        const int reg = (i * s.column_tiles() + j) * 4 + 2 * half;
         const int at = (i * tile_lanes + 8 * half) * image_lane_bytes + j * image_group_bytes;
-        const std::string pair = fmt::format("{{%lw_d{}, %lw_d{}}}", reg, reg + 1);
-        const std::string place = fmt::format("[%lw_at+{}]", at);
-        out.line("{}.{}.v2.b32 {}, {};", way, image.space(), loads ? pair : place, loads ? place : pair);
+        const int tile = i * s.column_tiles() + j;
+        if (s.tile_registers() == 2) move_packed(out, image, tile * 2 + half, at, loads);
+        else move_pair(out, image, tile * 4 + 2 * half, at, loads);
       }
   out.line("}}");
 }

@@ -5,9 +5,14 @@
 namespace kiln::lower {
 namespace {
 
-// Frames of the engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
+void set_registers(Text& out, const Plan& p, std::uint32_t count) {
+  if (count == 0 || count == p.first_registers()) return;
+  out.line("setmaxnreg.{}.sync.aligned.u32 {};", count > p.first_registers() ? "inc" : "dec", count);
+}
+
+// The engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
 // ticket that is next, %lw_c the command. %lw_res_d and %lw_res_s say which sums are in registers and not in the image: D's
-// address and the number of its share, of which 0 is none. %lw_old is the share of the last sums that were.
+// address and the number of its share, of which 0 is none.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -31,16 +36,16 @@ class EngineCode {
     int registers = 0;
     for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
     out_.line(".reg .b32 %lw_d<{}>, %lw_c<6>, %lw_t<6>;", std::max(registers, 1));
-    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_slot8, %lw_barrier, %lw_res_d, %lw_res_s, %lw_old, %lw_back;");
+    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_slot8, %lw_barrier, %lw_res_d, %lw_res_s, %lw_apart, %lw_back;");
     out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first;");
-    if (p_.engine_registers) out_.line("setmaxnreg.inc.sync.aligned.u32 {};", p_.engine_registers);
+    set_registers(out_, p_, p_.engine_registers);
     out_.line("mov.u32 %lw_t0, %tid.x;");
     out_.line("sub.u32 %lw_t0, %lw_t0, {};", p_.first_engine_thread);
     out_.line("shr.u32 %lw_w, %lw_t0, 5;");
     out_.line("shfl.sync.idx.b32 %lw_w, %lw_w, 0, 31, 0xffffffff;");
     out_.line("and.b32 %lw_l, %lw_t0, 31;");
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
-    for (const char* r : {"head", "res_d", "res_s", "old", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    for (const char* r : {"head", "res_d", "res_s", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
   }
 
   // The next command into %lw_c. The slot is free again when every warp has said so.
@@ -90,20 +95,15 @@ class EngineCode {
     out_.line("setp.ne.u32 %lw_p2, %lw_res_s, 0;");
     out_.line("@%lw_p2 bra lw_flush;");
     out_.line("lw_flushed_{}:", i);
-    if (p_.shares.size() > 1) {
-      out_.line("setp.eq.u32 %lw_p2, %lw_old, {};", share);
-      out_.line("@%lw_p2 bra lw_same_{};", i);
-      synchronise();
-      out_.line("mov.b32 %lw_old, {};", share);
-      out_.line("lw_same_{}:", i);
-    }
     out_.line("mov.b32 %lw_res_d, %lw_c1;");
     out_.line("mov.b32 %lw_res_s, {};", share);
+    synchronise(form, i);
     skip_idle(form.share, "lw_next");
     out_.line("@!%lw_p1 bra lw_zero_{};", i);
     write_transfer(out_, p_, form.share, "ld");
     out_.line("bra lw_multiply_{};", i);
     out_.line("lw_kept_{}:", i);
+    if (form.a_in_tmem) synchronise(form, i + p_.forms.size());
     skip_idle(form.share, "lw_next");
     out_.line("@%lw_p1 bra lw_multiply_{};", i);
     out_.line("lw_zero_{}:", i);
@@ -120,7 +120,16 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", to);
   }
 
-  void synchronise() { out_.line("bar.sync {}, {};", p_.barrier, p_.engine_warps * 32); }
+  // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out otherwise.
+  // %lw_apart: something was written since they met.
+  void synchronise(const Form& form, std::size_t label) {
+    if (p_.shares.size() < 2 && !form.a_in_tmem) return;
+    out_.line("setp.eq.u32 %lw_p2, %lw_apart, 0;");
+    out_.line("@%lw_p2 bra lw_met_{};", label);
+    out_.line("bar.sync {}, {};", p_.barrier, p_.engine_warps * 32);
+    out_.line("mov.b32 %lw_apart, 0;");
+    out_.line("lw_met_{}:", label);
+  }
 
   // To `label` unless this is the last warp to do this command; then on, in one thread.
   void all_but_the_last(const char* label) {
@@ -202,6 +211,7 @@ class EngineCode {
   // Back to who wanted the sums written: 0 is a commit, i + 1 form i.
   void go_back() {
     out_.line("lw_flushed:");
+    out_.line("mov.b32 %lw_apart, 1;");
     out_.line("mov.b32 %lw_res_s, 0;");
     for (std::size_t i = 0; i < p_.forms.size(); ++i) jump_if("%lw_back", int(i) + 1, fmt::format("lw_flushed_{}", i));
     out_.line("bra lw_committed;");
@@ -285,7 +295,7 @@ Text prologue(const Plan& p) {
   out.line("bar.sync 0;");
   out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.first_engine_thread);
   out.line("@%lw_p0 bra lw_engine;");
-  if (p.other_registers) out.line("setmaxnreg.dec.sync.aligned.u32 {};", p.other_registers);
+  set_registers(out, p, p.other_registers);
   if (p.first_engine_thread != p.threads) {
     out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.threads);
     out.line("@%lw_p0 bra lw_left;");

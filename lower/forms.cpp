@@ -127,6 +127,7 @@ class FormFinder {
     Form alone = open.form;
     alone.steps.clear();
     if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
+    if (form.scale_input_d != 0) return false;  // once for each of them
     if (op.guard != head.guard || op.guard_negated != head.guard_negated) return false;
     for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d)}) {
       const auto p = based(*x, block), q = based(*y, block);
@@ -196,18 +197,30 @@ class FormFinder {
     return out;
   }
 
+  static bool has_type(isa::MmaKind kind, isa::ScalarType t) {
+    return kind != isa::MmaKind::f8f6f4 || t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2;
+  }
+
   bool has_counterpart(const Form& form, const isa::InstructionDescriptorFields& d, const ir::Operation& op) const {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
-    if (form.kind != isa::MmaKind::f16) return no(fmt::format("an MMA of .{}", isa::spelling(form.kind)));
-    if (form.share.d_type != isa::ScalarType::f32) return no("sums in f16");
-    if (d.m != 128) return no(fmt::format("an MMA with M = {}", d.m));
-    if (form.a_in_tmem) return no("A in tensor memory");
-    if (form.scale_input_d != 0) return no("scale-input-d");
+    for (const isa::ScalarType t : {form.a_type, form.b_type})
+      if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
+    if (d.m != 128 && d.m != 64) return no(fmt::format("an MMA with M = {}", d.m));
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
-    if (d.a_major != isa::Major::K || d.b_major != isa::Major::K) return no("an operand that is not K-major");
-    for (const Layout* l : {&form.a, &form.b})
-      if (!l->swizzle || !l->stride || !l->base_offset || (*l->swizzle == isa::Swizzle::none && !l->leading))
-        return f_.refuse(Limit::lower_descriptor, "", op);
+    if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
+    if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");
+    const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.kind, op);
+    return a_good && is_laid_out(form.b, form.kind, op);
+  }
+
+  bool is_laid_out(const Layout& l, isa::MmaKind kind, const ir::Operation& op) const {
+    if (!l.swizzle || !l.stride || !l.base_offset) return f_.refuse(Limit::lower_descriptor, "", op);
+    if ((l.major == isa::Major::MN || *l.swizzle == isa::Swizzle::none) && !l.leading)
+      return f_.refuse(Limit::lower_descriptor, "", op);
+    if (l.major == isa::Major::MN && kind != isa::MmaKind::f16)
+      return f_.refuse(Limit::lower_unsupported, fmt::format("an operand of .{} that is not K-major", isa::spelling(kind)), op);
+    if (l.major == isa::Major::K && *l.swizzle == isa::Swizzle::b128_atom32)
+      return f_.refuse(Limit::lower_unsupported, "32-byte atoms of a K-major operand", op);
     return true;
   }
 

@@ -104,12 +104,14 @@ class Planner {
     return cells <= 64 * 64 ? 4 : 8;
   }
 
-  // Where registers do not suffice for all threads alike, the engine begins at a warpgroup and takes some from the others.
+  // Where all threads alike would have few registers, the engine begins at a warpgroup and has what it needs, and the
+  // others have the rest.
   bool place_engine() {
     std::uint32_t need = 64;
     for (const Form& f : p_.forms) need = std::max(need, std::uint32_t(registers_needed(f)));
     p_.first_engine_thread = p_.threads;
-    if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= need) return true;
+    constexpr std::uint32_t plenty = 168;
+    if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
     p_.first_engine_thread = (p_.threads + 127) / 128 * 128;
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads, fmt::format("{} threads beside {} of the engine", p_.threads,
@@ -119,7 +121,7 @@ class Planner {
       return (isa::registers_per_cta - taken) / threads / step * step;
     };
     p_.engine_registers = std::min((need + step - 1) / step * step, 240u);
-    p_.other_registers = engine * p_.engine_registers < isa::registers_per_cta ? left(engine * p_.engine_registers, others) : 0;
+    p_.other_registers = std::min(left(engine * p_.engine_registers, others), 240u);
     constexpr std::uint32_t least = 40;  // of threads that store what they load
     if (p_.other_registers < least) {
       p_.other_registers = least;

@@ -10,6 +10,7 @@
 #include "lower/facts.hpp"
 #include "lower/form.hpp"
 #include "ptx/ir/mma.hpp"
+#include "ptx/isa/launch_limits.hpp"
 
 namespace kiln::lower {
 
@@ -27,6 +28,7 @@ struct Plan {
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
   std::uint32_t cta_threads() const { return first_engine_thread + engine_warps * 32; }
   std::uint32_t engine_registers = 0, other_registers = 0;  // 0: as many for one as for the other
+  std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
   std::vector<Share> shares{};             // of the forms, each once

@@ -5,7 +5,6 @@
 
 #include "lower/engine.hpp"
 #include "lower/queue.hpp"
-#include "ptx/isa/launch_limits.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -38,7 +37,7 @@ class Rewriter {
     });
     out.performance.push_back({"reqntid", {std::int64_t(p_.cta_threads()), 1, 1}, {}, {}});
     if (p_.engine_registers)
-      out.performance.push_back({"maxnreg", {std::int64_t(isa::registers_to_share(1, p_.cta_threads()))}, {}, {}});
+      out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
   }
 
   void add_all(std::vector<ir::Statement>& to, const std::vector<ir::Statement>& from) {
@@ -69,12 +68,13 @@ class Rewriter {
       case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
       // What these order, the queue and the kernel's own barriers order.
       case Opcode::tcgen05_relinquish_alloc_permit:
-      case Opcode::tcgen05_wait_ld:
-      case Opcode::tcgen05_wait_st:
       case Opcode::tcgen05_fence_before:
       case Opcode::tcgen05_fence_after:
       // The engine moves registers itself where they must be moved.
       case Opcode::setmaxnreg: return;
+      // A warp's loads were one; one of its lanes may say that all are done.
+      case Opcode::tcgen05_wait_ld:
+      case Opcode::tcgen05_wait_st: return replace(to, i, meeting());
       case Opcode::ret:
       case Opcode::exit: return leave(to, i);
       default: to.push_back({adapted(i, op)});
@@ -131,6 +131,12 @@ class Rewriter {
     if (o.kind != Kind::name) return;
     if (o.text == "%ntid.x") o = ir::Operand::number(p_.threads);
     else if (o.text == "%nwarpid") o = ir::Operand::number(p_.threads / 32);
+  }
+
+  static Text meeting() {
+    Text out;
+    out.line("bar.warp.sync 0xffffffff;");
+    return out;
   }
 
   static void one_lane(Text& out) {
