@@ -27,11 +27,11 @@ Share shared_out(int m, int n, isa::ScalarType d_type, int warps) {
 
 int registers_needed(const Form& f) {
   // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills.
-  int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 16;
-  for (const Layout* l : {&f.a, &f.b})
-    if (l->major == isa::Major::MN) out += 16;
+  int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 24;
+  if (f.a.major == isa::Major::MN) out += 16;
+  if (f.b.major == isa::Major::MN) out += 8;
   // sm_90 has no mma.sync of 8-bit floats: ptxas makes f16 of them.
-  if (f.kind == isa::MmaKind::f8f6f4) out += 32;
+  if (f.kind == isa::MmaKind::f8f6f4) out += 24;
   return out;
 }
 

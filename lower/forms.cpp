@@ -63,7 +63,6 @@ class FormFinder {
     if (open_ && joins(*open_, i, mma, *form, block)) {
       Batch& batch = open_->batch;
       p_.batches.erase(open_->last);
-      p_.absorbed.insert(open_->last);
       const ir::MmaOperands first = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
       open_->form.steps.push_back({distance(first.a, mma.a, block), distance(first.b, mma.b, block)});
       batch.operations.push_back(i);
@@ -94,18 +93,19 @@ class FormFinder {
     return v && *v == 1;
   }
 
-  // What a register is based on; nothing for what is no register.
+  // What a register is based on; nothing for what is no register. Bits that are put where there were none are added.
   std::optional<Based> based(const ir::Argument& a, const flow::BasicBlock& block) const {
     const ir::Argument& base = a.kind == ir::Argument::Kind::address ? f_.code.components(a)[0] : a;
     if (base.kind != ir::Argument::Kind::reg) return std::nullopt;
     Based out{&a, base.id, base.value};
     for (int depth = 0; depth < 8; ++depth) {
       const ir::Operation* writer = f_.definitions.only_writer(out.root);
-      if (!writer || writer->opcode != Opcode::add || writer->guard) break;
+      if (!writer || writer->guard || (writer->opcode != Opcode::add && writer->opcode != Opcode::or_)) break;
       const std::uint32_t at = f_.code.index(*writer);
       const ir::Argument& x = writer->arg(1);
       const auto y = f_.known.constant(writer->arg(2), 64);
       if (x.kind != ir::Argument::Kind::reg || !y || at < block.first || at >= block.last) break;
+      if (writer->opcode == Opcode::or_ && (f_.known.of(x.id).zero & *y) != *y) break;
       out.root = x.id;
       out.added += std::int64_t(*y);
     }
@@ -128,17 +128,14 @@ class FormFinder {
     alone.steps.clear();
     if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
     if (form.scale_input_d != 0) return false;  // once for each of them
-    if (op.guard != head.guard || op.guard_negated != head.guard_negated) return false;
+    if (op.guard || head.guard) return false;
     for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d)}) {
       const auto p = based(*x, block), q = based(*y, block);
       if (!p || !q || p->root != q->root || (x == &first.d && p->added != q->added)) return false;
       if (std::abs(q->added - p->added) >= 1 << 14) return false;
     }
-    // What the first MMA read must still be there at the last.
+    // The bases must not have changed since.
     const std::uint32_t from = f_.code.index(head);
-    for (const std::uint32_t r : f_.definitions.read(from))
-      for (const std::uint32_t w : f_.definitions.writers(r))
-        if (w > from && w < i) return false;
     for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d})
       for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
         if (w > from && w < i) return false;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "lower/facts.hpp"
@@ -33,7 +32,6 @@ struct Plan {
   std::vector<Form> forms{};
   std::vector<Share> shares{};             // of the forms, each once
   std::map<std::uint32_t, Batch> batches{};  // by the operation at which the command is given
-  std::set<std::uint32_t> absorbed{};      // MMAs whose command is given elsewhere
   std::map<std::uint32_t, bool> commits{};  // and whether sums must be written to the image
 
   std::uint32_t columns = 0;  // of the image

@@ -22,7 +22,11 @@ class Rewriter {
     ir::Function out = f_.function;
     resize(out);
     std::vector<ir::Statement>& body = out.body->statements;
-    body = statements(prologue(p_));
+    Text start;
+    for (const auto& [last, batch] : p_.batches)
+      for (int w = 0; w < 6; ++w) start.line(".reg .b32 {};", kept(batch, w));
+    start.append(prologue(p_));
+    body = statements(start);
     add_all(body, f_.function.body->statements);
     for (ir::Statement& s : statements(epilogue(p_))) body.push_back(std::move(s));
     return out;
@@ -63,8 +67,7 @@ class Rewriter {
       case Opcode::tcgen05_ld:
       case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
       case Opcode::tcgen05_mma:
-        if (!p_.absorbed.count(number)) replace(to, i, multiplication(p_.batches.at(number)));
-        return;
+        return multiply(to, i, number);
       case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
       // What these order, the queue and the kernel's own barriers order.
       case Opcode::tcgen05_relinquish_alloc_permit:
@@ -196,33 +199,49 @@ class Rewriter {
     return out;
   }
 
-  static void halves(Text& out, const ir::Operand& o, const char* low, const char* high) {
+  static void halves(Text& out, const ir::Operand& o, const std::string& low, const std::string& high) {
     out.line("mov.b64 %lw_h, {};", text(o));
     out.line("mov.b64 {{{}, {}}}, %lw_h;", low, high);
   }
 
-  Text multiplication(const Batch& batch) const {
-    const ir::Operation& first = f_.code.operations[batch.operations.front()];
-    const ir::MmaOperands mma = *ir::mma_operands(first);
-    const unsigned word = unsigned(Command::first_form) + unsigned(batch.form);
-    Text out;
-    out.line(".reg .b32 %lw_g<6>;");
-    out.line(".reg .b64 %lw_h;");
-    flag(out, "%lw_g0", word, mma.enable_input_d);
-    move_to(out, "%lw_g1", *mma.d.operand);
-    if (mma.form.a_in_tmem) {
-      move_to(out, "%lw_g2", *mma.a.operand);
-      out.line("mov.b32 %lw_g3, 0;");
-    } else {
-      halves(out, *mma.a.operand, "%lw_g2", "%lw_g3");
+  // The command is given where the last MMA of a batch stands. What it says is kept from the first on: by then, the
+  // registers may have other values, and their names other scopes.
+  void multiply(std::vector<ir::Statement>& to, const ir::Instruction& i, std::uint32_t number) const {
+    for (const auto& [last, batch] : p_.batches) {
+      const bool is_first = batch.operations.front() == number;
+      if (!is_first && last != number) continue;
+      Text piece;
+      if (is_first) describe(piece, batch);
+      if (last == number) {
+        std::vector<std::string> words;
+        for (int w = 0; w < 6; ++w) words.push_back(kept(batch, w));
+        push(piece, words);
+      }
+      replace(to, i, piece);
     }
-    halves(out, *mma.b.operand, "%lw_g4", "%lw_g5");
-    push(out, {"%lw_g0", "%lw_g1", "%lw_g2", "%lw_g3", "%lw_g4", "%lw_g5"});
-    return out;
+  }
+
+  static std::string kept(const Batch& batch, int word) {
+    return fmt::format("%lw_k{}_{}", batch.operations.front(), word);
+  }
+
+  void describe(Text& out, const Batch& batch) const {
+    const ir::MmaOperands mma = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
+    const unsigned word = unsigned(Command::first_form) + unsigned(batch.form);
+    out.line(".reg .b64 %lw_h;");
+    flag(out, kept(batch, 0), word, mma.enable_input_d);
+    move_to(out, kept(batch, 1), *mma.d.operand);
+    if (mma.form.a_in_tmem) {
+      move_to(out, kept(batch, 2), *mma.a.operand);
+      out.line("mov.b32 {}, 0;", kept(batch, 3));
+    } else {
+      halves(out, *mma.a.operand, kept(batch, 2), kept(batch, 3));
+    }
+    halves(out, *mma.b.operand, kept(batch, 4), kept(batch, 5));
   }
 
   // `word`, and flag_first where a predicate holds.
-  static void flag(Text& out, const char* to, unsigned word, const ir::Argument* predicate) {
+  static void flag(Text& out, const std::string& to, unsigned word, const ir::Argument* predicate) {
     const ir::Operand* o = predicate ? predicate->operand : nullptr;
     if (!o || o->is_integer()) return out.line("mov.b32 {}, {};", to, o && o->value ? word | flag_first : word);
     unsigned yes = word | flag_first, no = word;
