@@ -88,9 +88,15 @@ class FormFinder {
       if (std::find(p_.shares.begin(), p_.shares.end(), form.share) == p_.shares.end()) p_.shares.push_back(form.share);
   }
 
+  // enable-input-d is one whenever the MMA is issued. Compilers write that as a comparison of 1 with 0.
   bool is_set(const ir::MmaOperands& mma) const {
-    const auto v = mma.enable_input_d ? f_.known.constant(*mma.enable_input_d, 1) : std::nullopt;
-    return v && *v == 1;
+    if (!mma.enable_input_d) return false;
+    const ir::Argument& p = *mma.enable_input_d;
+    if (const auto v = f_.known.constant(p, 1)) return *v == 1;
+    const ir::Operation* writer = p.kind == ir::Argument::Kind::reg ? f_.definitions.only_writer(p.id) : nullptr;
+    if (!writer || writer->opcode != Opcode::setp || writer->guard || writer->arguments.size() != 3 || p.negated) return false;
+    const auto x = f_.known.constant(writer->arg(1), 32), y = f_.known.constant(writer->arg(2), 32);
+    return writer->modifiers.compare == isa::Compare::ne && x && y && *x != *y;
   }
 
   // What a register is based on; nothing for what is no register. Bits that are put where there were none are added.

@@ -112,6 +112,7 @@ class Planner {
     p_.first_engine_thread = p_.threads;
     constexpr std::uint32_t plenty = 168;
     if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
+    if (ignores_setmaxnreg() && fits(p_.cta_threads())) return true;
     p_.first_engine_thread = (p_.threads + 127) / 128 * 128;
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads, fmt::format("{} threads beside {} of the engine", p_.threads,
@@ -128,6 +129,15 @@ class Planner {
       p_.engine_registers = std::min(left(others * least, engine), 240u);
     }
     return true;
+  }
+
+  // Measured with ptxas 13.0: for sm_120a, "'setmaxnreg' ignored to maintain compatibility into 'extern' call" of a kernel
+  // with a tensor copy.
+  bool ignores_setmaxnreg() const {
+    return f_.options.target.sm >= 120 &&
+           std::any_of(f_.code.operations.begin(), f_.code.operations.end(), [](const ir::Operation& op) {
+             return isa::unit(op.opcode) == isa::Unit::async_copy && op.modifiers.dims != isa::TensorDims::none;
+           });
   }
 
   static bool fits(std::uint32_t threads) { return threads <= std::uint32_t(isa::max_threads_per_cta); }
