@@ -45,7 +45,7 @@ void move_packed(Text& out, const ImageAccess& image, int reg, int at, bool load
 void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way) {
   const ImageAccess image(plan);
   const bool loads = way[0] == 'l';
-  const int tile_lanes = s.m == 64 ? 32 : 16;  // M = 64 has its rows 16 of each 32 lanes
+  const int tile_lanes = s.tile_lanes(), warps_of_part = s.warps_n / s.parts;
   out.line("{{");
   out.line(".reg .b32 %lw_x<4>;");
   out.line(".reg .{} %lw_at;", image.reg());
@@ -56,8 +56,13 @@ void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way
   out.line("mad.lo.u32 %lw_x0, %lw_x1, {}, %lw_x0;", s.row_tiles() * tile_lanes);
   out.line("shr.u32 %lw_x2, %lw_l, 2;");
   out.line("add.u32 %lw_x0, %lw_x0, %lw_x2;");
-  out.line("and.b32 %lw_x0, %lw_x0, 127;");
   out.line("rem.u32 %lw_x1, %lw_w, {};", s.warps_n);
+  if (s.parts > 1) {
+    out.line("div.u32 %lw_x2, %lw_x1, {};", warps_of_part);
+    out.line("mad.lo.u32 %lw_x0, %lw_x2, {}, %lw_x0;", s.m);
+    out.line("rem.u32 %lw_x1, %lw_x1, {};", warps_of_part);
+  }
+  out.line("and.b32 %lw_x0, %lw_x0, 127;");
   out.line("and.b32 %lw_x2, %lw_res_d, 0xffff;");
   out.line("and.b32 %lw_x3, %lw_res_d, 1;");  // two columns are stored at a time
   out.line("setp.ne.u32 %lw_p3, %lw_x3, 0;");

@@ -9,12 +9,12 @@ constexpr int most_accumulators = 128;  // registers of a thread
 
 }  // namespace
 
-Share shared_out(int m, int n, isa::ScalarType d_type, int warps) {
+Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
   std::optional<std::tuple<int, int, Share>> best;
   for (int warps_m = 1; warps_m <= warps; warps_m *= 2)
     for (int warps_n = 1; warps_m * warps_n <= warps; warps_n *= 2) {
-      if (m / 16 % warps_m != 0 || n / 8 % warps_n != 0) continue;
-      const Share s{m, n, warps_m, warps_n, d_type};
+      if (m / 16 % warps_m != 0 || n / 8 % warps_n != 0 || warps_n % parts != 0) continue;
+      const Share s{m, n, parts, warps_m, warps_n, d_type};
       if (s.registers() > most_accumulators) continue;
       const int rows = s.row_tiles() * 16, columns = s.column_tiles() * 8;
       const std::tuple candidate{rows * columns, rows + columns, s};

@@ -32,6 +32,7 @@ struct Step {
 /// columns_of_warp() columns from w % warps_n on. Forms with equal shares can follow each other in registers.
 struct Share {
   int m = 0, n = 0;
+  int parts = 1;  // M = 64 and 32 of .ws: so many parts of N lie one below the other in tensor memory
   int warps_m = 0, warps_n = 0;
   isa::ScalarType d_type = isa::ScalarType::f32;
   bool operator==(const Share&) const = default;
@@ -40,6 +41,7 @@ struct Share {
   int row_tiles() const { return m / 16 / warps_m; }      // of 16 rows, of one warp
   int column_tiles() const { return n / 8 / warps_n; }    // of 8 columns, of one warp
   int tile_registers() const { return d_type == isa::ScalarType::f16 ? 2 : 4; }
+  int tile_lanes() const { return m == 64 && parts == 1 ? 32 : 16; }  // of tensor memory, from a tile to the next
   int registers() const { return row_tiles() * column_tiles() * tile_registers(); }
 };
 
@@ -57,7 +59,7 @@ struct Form {
 };
 
 /// The share in which the busiest of `warps` warps has the least to do, and of those the one with the squarest tiles.
-Share shared_out(int m, int n, isa::ScalarType d_type, int warps);
+Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts = 1);
 
 /// Registers of a thread that the engine needs for a form, about.
 int registers_needed(const Form&);

@@ -171,7 +171,7 @@ class FormFinder {
     if (form.group == isa::CtaGroup::two) return f_.refuse(Limit::lower_pair, "an MMA with cta_group::2", op);
     if (form.ashift) return no(".ashift");
     if (form.sparse) return no("an MMA with a sparse A");
-    if (form.ws) return no("tcgen05.mma.ws");
+    if (form.zero_column_mask) return no("an MMA with a mask of columns");
     if (form.block_scale) return no("an MMA with block scaling");
     if (form.disable_output_lane) return no("an MMA with masks of lanes");
     return true;
@@ -193,7 +193,8 @@ class FormFinder {
     out.saturates = d.saturate;
     out.a_in_tmem = mma.form.a_in_tmem;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
-    out.share = shared_out(d.m, d.n, isa::d_type(d.d_type), int(p_.engine_warps));
+    const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
+    out.share = shared_out(d.m, d.n, isa::d_type(d.d_type), int(p_.engine_warps), parts);
     if (!out.a_in_tmem) out.a = layout(mma.a, d.a_major);
     out.b = layout(mma.b, d.b_major);
     if (!has_counterpart(out, d, op)) return std::nullopt;
@@ -208,7 +209,7 @@ class FormFinder {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     for (const isa::ScalarType t : {form.a_type, form.b_type})
       if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
-    if (d.m != 128 && d.m != 64) return no(fmt::format("an MMA with M = {}", d.m));
+    if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory for .ws with M = {}", d.m));
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
     if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");

@@ -42,7 +42,6 @@ class Lowering {
   void retarget() {
     out_.module.targets.at(0) = isa::spelling(options_.target);
     out_.module.version = std::max(out_.module.version, isa::lowest_version(options_.target));
-    out_.module.source = nullptr;
   }
 
   void add(const ir::Function& function) {
@@ -124,7 +123,9 @@ std::string sentence(const Report& r) {
 }
 
 std::optional<Lowered> lower(const ir::Module& module, const Options& options, diag::Sink& sink) {
-  return Lowering(module, options, sink).run();
+  std::optional<Lowered> out = Lowering(module, options, sink).run();
+  sink.sort();
+  return out;
 }
 
 }  // namespace kiln::lower

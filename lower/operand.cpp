@@ -75,7 +75,7 @@ void OperandCode::begin_columns() const {
 
 // %lw_?p: the lane of the image of this thread's first row, in bytes; %lw_?n: its first column.
 void OperandCode::begin_image() const {
-  const int tile_lanes = form_.share.m == 64 ? 32 : 16;
+  const int tile_lanes = form_.share.tile_lanes();
   out_.line("shr.u32 %lw_{}t0, %lw_c2, 16;", x_);
   out_.line("mad.lo.u32 %lw_{0}p, %lw_{0}p, {1}, %lw_{0}t0;", x_, form_.share.row_tiles() * tile_lanes);
   out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
@@ -120,7 +120,7 @@ void OperandCode::address(std::size_t step) const {
 
 void OperandCode::load(int tile, int first, bool half) const {
   if (in_tmem()) {
-    const int tile_lanes = form_.share.m == 64 ? 32 : 16;
+    const int tile_lanes = form_.share.tile_lanes();
     for (int r = 0; r < 4; ++r)
       out_.line("ld.{}.b32 %lw_f{}{}, [%lw_{}{}+{}];", ImageAccess(plan_).space(), x_, first + r, x_, r < 2 ? 'l' : 'h',
                 (tile * tile_lanes + 8 * (r % 2)) * image_lane_bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/features.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 
@@ -81,16 +82,31 @@ class Planner {
       return f_.refuse(Limit::lower_pair, fmt::format("{} with cta_group::2", isa::spelling(op.opcode)), op);
     switch (op.opcode) {
       case Opcode::tcgen05_shift:
-      case Opcode::tcgen05_cp:
-      case Opcode::tcgen05_ld_red: return no(std::string(isa::spelling(op.opcode)));
+      case Opcode::tcgen05_cp: return no(std::string(isa::spelling(op.opcode)));
       case Opcode::barrier_cluster_arrive:
       case Opcode::barrier_cluster_wait: return no("barrier.cluster, which counts the engine's threads too");
       case Opcode::call: return no("a call in a kernel that uses tcgen05");
       default: break;
     }
+    if (const auto missing = missing_feature(op))
+      return f_.refuse(Limit::lower_target, fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
     if (op.modifiers.cta_group == isa::CtaGroup::two && !is_tcgen05)
       return f_.refuse(Limit::lower_pair, "a copy with cta_group::2", op);
     return true;
+  }
+
+  // What kernels for targets with tcgen05 use besides, and others may lack.
+  std::optional<isa::Feature> missing_feature(const ir::Operation& op) const {
+    std::optional<isa::Feature> needed;
+    if (isa::spelling(op.opcode).starts_with("clusterlaunchcontrol")) needed = isa::Feature::launch_control;
+    switch (op.modifiers.tensor_mode) {
+      case isa::TensorMode::gather4:
+      case isa::TensorMode::scatter4:
+      case isa::TensorMode::im2col_w:
+      case isa::TensorMode::im2col_w_128: needed = isa::Feature::tensor_modes; break;
+      default: break;
+    }
+    return needed && !isa::has(*needed, f_.options.target) ? needed : std::nullopt;
   }
 
   std::uint32_t engine_warps() const {

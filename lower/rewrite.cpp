@@ -65,8 +65,10 @@ class Rewriter {
       case Opcode::tcgen05_alloc: return replace(to, i, allocation(op));
       case Opcode::tcgen05_dealloc: return replace(to, i, deallocation(op));
       case Opcode::tcgen05_ld:
+      case Opcode::tcgen05_ld_red:
       case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
       case Opcode::tcgen05_mma:
+      case Opcode::tcgen05_mma_ws:
         return multiply(to, i, number);
       case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
       // What these order, the queue and the kernel's own barriers order.

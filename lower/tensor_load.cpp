@@ -19,11 +19,11 @@ struct Cell {
 class Transfer {
  public:
   Transfer(Text& out, const Facts& f, const Plan& p, const ir::Operation& op)
-      : out_(out), f_(f), image_(p), op_(op), shape_(op.modifiers.shape), loads_(op.opcode == isa::Opcode::tcgen05_ld) {}
+      : out_(out), f_(f), image_(p), op_(op), shape_(op.modifiers.shape), loads_(isa::is_tensor_load(op.opcode)) {}
 
   void write() {
     const ir::Instruction& instruction = *op_.instruction;
-    const ir::Operand& address = instruction.operands[loads_ ? 1 : 0];
+    const ir::Operand& address = instruction.operands[address_at()];
     const ir::Operand& registers = instruction.operands.back();
     const ir::Operand& held = loads_ ? instruction.operands[0] : registers;
     names_.clear();
@@ -31,7 +31,7 @@ class Transfer {
       for (const ir::Operand& o : held.items) names_.push_back(text(o));
     else
       names_.push_back(text(held));
-    if (shape_ == DataShape::s16x32bx2) split_ = int(instruction.operands[loads_ ? 2 : 1].value);
+    if (shape_ == DataShape::s16x32bx2) split_ = int(instruction.operands[address_at() + 1].value);
     out_.line(".reg .b32 %lw_x<6>;");
     out_.line(".reg .{} %lw_at;", image_.reg());
     image_.find(out_);
@@ -40,9 +40,26 @@ class Transfer {
     const auto low = column_in_group();
     if (low && packs() == 1 && keeps_groups(*low)) by_offsets(*low);
     else one_by_one();
+    if (reduces()) reduce(text(instruction.operands[1]));
   }
 
  private:
+  bool reduces() const { return op_.opcode == isa::Opcode::tcgen05_ld_red; }
+  std::size_t address_at() const { return reduces() ? 2 : loads_ ? 1 : 0; }
+
+  // The least or the greatest of what this thread has loaded.
+  void reduce(const std::string& to) {
+    const isa::Modifiers& m = op_.modifiers;
+    const std::string op = fmt::format("{}{}.{}", isa::spelling(m.combine), m.propagate_nan ? ".NaN" : "", isa::spelling(m.type()));
+    out_.line(".reg .b32 %lw_z<2>;");
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const char* one = i == 0 ? "%lw_z0" : "%lw_z1";
+      out_.line("{} {}, {};", m.absolute ? "abs.f32" : "mov.b32", one, names_[i]);
+      if (i != 0) out_.line("{} %lw_z0, %lw_z0, %lw_z1;", op);
+    }
+    out_.line("mov.b32 {}, %lw_z0;", to);
+  }
+
   int packs() const { return op_.modifiers.pack_16b || op_.modifiers.unpack_16b ? 2 : 1; }
 
   Cell cell(int thread, int i) const {
@@ -52,7 +69,7 @@ class Transfer {
 
   // The column of the address modulo 8, when it is known: allocations begin at multiples of 32.
   std::optional<int> column_in_group() const {
-    const ir::Argument& address = op_.arguments[loads_ ? 1 : 0];
+    const ir::Argument& address = op_.arguments[address_at()];
     const ir::Argument& base = address.kind == ir::Argument::Kind::address ? f_.code.components(address)[0] : address;
     const flow::Origin origin = f_.origins.of(base);
     if (!origin.is(flow::Origin::Base::slot) || !origin.added.knows(7) || !is_allocation(f_.origins.slots[origin.id]))
