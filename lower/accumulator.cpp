@@ -24,8 +24,10 @@ void ImageAccess::add(Text& out, const char* to, const char* offset) const {
 namespace {
 
 void move_pair(Text& out, const ImageAccess& image, int reg, int at, bool loads) {
-  if (loads) out.line("ld.{}.v2.b32 {{%lw_d{}, %lw_d{}}}, [%lw_at+{}];", image.space(), reg, reg + 1, at);
-  else out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_d{}, %lw_d{}}};", image.space(), at, reg, reg + 1);
+  if (loads)
+    out.line("ld.{}.v2.b32 {{%lw_d{}, %lw_d{}}}, [%lw_at+{}];", image.space(), reg, reg + 1, at);
+  else
+    out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_d{}, %lw_d{}}};", image.space(), at, reg, reg + 1);
 }
 
 // Two sums of 16 bits in a register, and each in the low half of a cell of its own.
@@ -81,8 +83,10 @@ void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way
       for (int half = 0; half < 2; ++half) {
         const int at = (i * tile_lanes + 8 * half) * image_lane_bytes + j * image_group_bytes;
         const int tile = i * s.column_tiles() + j;
-        if (s.tile_registers() == 2) move_packed(out, image, tile * 2 + half, at, loads);
-        else move_pair(out, image, tile * 4 + 2 * half, at, loads);
+        if (s.tile_registers() == 2)
+          move_packed(out, image, tile * 2 + half, at, loads);
+        else
+          move_pair(out, image, tile * 4 + 2 * half, at, loads);
       }
   out.line("}}");
 }

@@ -11,8 +11,8 @@ void set_registers(Text& out, const Plan& p, std::uint32_t count) {
 }
 
 // The engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
-// ticket that is next, %lw_c the command. %lw_res_d and %lw_res_s say which sums are in registers and not in the image: D's
-// address and the number of its share, of which 0 is none.
+// ticket that is next, %lw_c the command. %lw_res_d and %lw_res_s say which sums are in registers and not in the image:
+// D's address and the number of its share, of which 0 is none.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -76,12 +76,11 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", label);
   }
 
-  void release_slot() {
-    out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_barrier+{}];", 8 * queue_slots);
-  }
+  void release_slot() { out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_barrier+{}];", 8 * queue_slots); }
 
-  // Sums that are in registers already stay there. Others go to the image first; those to which is added come from it. Where
-  // the sums are shared out in another way than the last ones were, one warp may need what another has just written.
+  // Sums that are in registers already stay there. Others go to the image first; those to which is added come from it.
+  // Where the sums are shared out in another way than the last ones were, one warp may need what another has just
+  // written.
   void multiply(std::size_t i) {
     const Form& form = p_.forms[i];
     const std::size_t share = p_.share_of(form) + 1;
@@ -120,8 +119,8 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", to);
   }
 
-  // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out otherwise.
-  // %lw_apart: something was written since they met.
+  // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out
+  // otherwise. %lw_apart: something was written since they met.
   void synchronise(const Form& form, std::size_t label) {
     if (p_.shares.size() < 2 && !form.a_in_tmem) return;
     out_.line("setp.eq.u32 %lw_p2, %lw_apart, 0;");
@@ -143,7 +142,8 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", label);
   }
 
-  // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the mask.
+  // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the
+  // mask.
   void commit() {
     out_.line("lw_commit:");
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
@@ -283,7 +283,8 @@ Text prologue(const Plan& p) {
   out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * command_bytes);
   out.line(".shared .align 8 .b64 lw_barriers[{}];", 2 * queue_slots);
   out.line(".shared .align 4 .b32 lw_done[{}];", queue_slots);
-  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"}) out.line(".shared .align 4 .b32 {};", name);
+  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
+    out.line(".shared .align 4 .b32 {};", name);
   out.line(".reg .pred %lw_p<2>;");
   out.line(".reg .b32 %lw_t<2>;");
   out.line("mov.u32 %lw_t1, %tid.x;");

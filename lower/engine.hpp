@@ -1,5 +1,5 @@
-// The warps that do what tensor cores did by themselves: they take commands out of a queue in shared memory, in order, and
-// multiply by mma.sync. Written as the PTX of a kernel's end, and of its beginning, where the queue is made.
+// The warps that do what tensor cores did by themselves: they take commands out of a queue in shared memory, in order,
+// and multiply by mma.sync. Written as the PTX of a kernel's end, and of its beginning, where the queue is made.
 #pragma once
 
 #include "lower/plan.hpp"
@@ -23,8 +23,8 @@ struct ImageAccess {
   void add(Text&, const char* to, const char* offset) const;
 };
 
-/// Where a cell lies in the image: eight columns of all lanes together, and in them the lanes one after the other. What a
-/// warp holds of an accumulator tile of 8 x 8 is then 256 bytes in a row.
+/// Where a cell lies in the image: eight columns of all lanes together, and in them the lanes one after the other. What
+/// a warp holds of an accumulator tile of 8 x 8 is then 256 bytes in a row.
 inline constexpr int image_lane_bytes = 32, image_group_bytes = 4096;
 
 /// Variables of the module that lowered kernels share.

@@ -1,7 +1,7 @@
-// Which commits must write the sums to the image. A ring's slots are freed by commits too, and nobody who waits for those
-// reads a sum: then the sums stay in registers. Followed are the warps that wait for a commit, whatever they do next, and
-// whoever waits for something that they do: a path from the commit to somebody who reads tensor memory counts, if no other
-// commit is on it, since that one decides for itself.
+// Which commits must write the sums to the image. A ring's slots are freed by commits too, and nobody who waits for
+// those reads a sum: then the sums stay in registers. Followed are the warps that wait for a commit, whatever they do
+// next, and whoever waits for something that they do: a path from the commit to somebody who reads tensor memory
+// counts, if no other commit is on it, since that one decides for itself.
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -75,8 +75,8 @@ class Followed {
 
   bool is_for_all(const ir::Operation& op) const { return op.arguments.size() == 1; }
 
-  // All threads have left `early` when one of them comes to `late`: it is the first of this barrier that anybody comes to,
-  // once, and nobody comes to `late` but through it.
+  // All threads have left `early` when one of them comes to `late`: it is the first of this barrier that anybody comes
+  // to, once, and nobody comes to `late` but through it.
   bool is_past(std::uint32_t early, std::uint32_t late) const {
     const ir::Operation& op = f_.code.operations[early];
     if (early == late || !is_for_all(op)) return false;
@@ -126,30 +126,23 @@ class Followed {
       case Opcode::atom:
       case Opcode::red: found_ = true; return;  // who sees it, nobody knows
       case Opcode::st:
-        if (op.modifiers.semantics != isa::Semantics::none && op.modifiers.semantics != isa::Semantics::weak) found_ = true;
+        if (op.modifiers.semantics != isa::Semantics::none && op.modifiers.semantics != isa::Semantics::weak)
+          found_ = true;
         return;
       default: break;
     }
     if (is_named(op)) return signal_named(i);
     const Unit unit = isa::unit(op.opcode);
-    if (unit == Unit::mbarrier && !waits(op)) return signal_of(op);
-    if (unit == Unit::async_copy) signal_of(op);
+    if ((unit == Unit::mbarrier && !waits(op)) || (unit == Unit::async_copy && !is_of_a_group(op))) signal_of(op);
   }
 
-  // Every address in shared memory that an operation has, since one of them is the mbarrier.
+  // Copies that nobody hears of through an mbarrier.
+  static bool is_of_a_group(const ir::Operation& op) { return op.modifiers.completion == isa::Completion::bulk_group; }
+
+  // The mbarrier is the last address that an operation has.
   void signal_of(const ir::Operation& op) {
-    for (const ir::Argument& a : op.arguments)
-      if (a.kind == ir::Argument::Kind::address) {
-        const Origin o = f_.origins.of(a);
-        if (is_waited_for(o)) signal(o);
-      }
-  }
-
-  // Not the tiles, nor tensor maps.
-  bool is_waited_for(const Origin& o) const {
-    return std::any_of(f_.code.operations.begin(), f_.code.operations.end(), [&](const ir::Operation& op) {
-      return waits(op) && o.is(Origin::Base::symbol) ? may_alias(o, f_.origins.of(op.arg(1))) : waits(op);
-    });
+    for (auto a = op.arguments.rbegin(); a != op.arguments.rend(); ++a)
+      if (a->kind == ir::Argument::Kind::address) return signal(f_.origins.of(*a));
   }
 
   const Facts& f_;

@@ -18,8 +18,8 @@ Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
       if (s.registers() > most_accumulators) continue;
       const int rows = s.row_tiles() * 16, columns = s.column_tiles() * 8;
       const std::tuple candidate{rows * columns, rows + columns, s};
-      if (!best || std::tie(std::get<0>(candidate), std::get<1>(candidate)) <
-                       std::tie(std::get<0>(*best), std::get<1>(*best)))
+      if (!best ||
+          std::tie(std::get<0>(candidate), std::get<1>(candidate)) < std::tie(std::get<0>(*best), std::get<1>(*best)))
         best = candidate;
     }
   return best ? std::get<2>(*best) : Share{};

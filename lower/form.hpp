@@ -1,5 +1,5 @@
-// One form of MMA as a kernel uses it: everything about it that is known before it runs, and how the engine's warps share
-// its accumulator.
+// One form of MMA as a kernel uses it: everything about it that is known before it runs, and how the engine's warps
+// share its accumulator.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// One K step of a run of MMAs that one command stands for: how far its operands lie behind those of the first, in bytes
-/// (for A in tensor memory: columns).
+/// One K step of a run of MMAs that one command stands for: how far its operands lie behind those of the first, in
+/// bytes (for A in tensor memory: columns).
 struct Step {
   std::int64_t a = 0, b = 0;
   bool operator==(const Step&) const = default;
@@ -38,8 +38,8 @@ struct Share {
   bool operator==(const Share&) const = default;
 
   int warps() const { return warps_m * warps_n; }
-  int row_tiles() const { return m / 16 / warps_m; }      // of 16 rows, of one warp
-  int column_tiles() const { return n / 8 / warps_n; }    // of 8 columns, of one warp
+  int row_tiles() const { return m / 16 / warps_m; }    // of 16 rows, of one warp
+  int column_tiles() const { return n / 8 / warps_n; }  // of 8 columns, of one warp
   int tile_registers() const { return d_type == isa::ScalarType::f16 ? 2 : 4; }
   int tile_lanes() const { return m == 64 && parts == 1 ? 32 : 16; }  // of tensor memory, from a tile to the next
   int registers() const { return row_tiles() * column_tiles() * tile_registers(); }
@@ -51,7 +51,7 @@ struct Form {
   bool negates = false;    // the product: one of A and B has its sign turned, not both
   bool saturates = false;  // integer sums
   bool a_in_tmem = false;
-  int scale_input_d = 0;   // D is multiplied by 2 to the minus this
+  int scale_input_d = 0;  // D is multiplied by 2 to the minus this
   Layout a{}, b{};
   Share share{};
   std::vector<Step> steps{};

@@ -29,8 +29,10 @@ class FormFinder {
       open_.reset();
       for (std::uint32_t i = block.first; i < block.last; ++i) {
         const ir::Operation& op = f_.code.operations[i];
-        if (const auto mma = ir::mma_operands(op)) good &= add(i, op, *mma, block);
-        else if (ends_batch(op)) open_.reset();
+        if (const auto mma = ir::mma_operands(op))
+          good &= add(i, op, *mma, block);
+        else if (ends_batch(op))
+          open_.reset();
       }
     }
     number();
@@ -94,7 +96,8 @@ class FormFinder {
     const ir::Argument& p = *mma.enable_input_d;
     if (const auto v = f_.known.constant(p, 1)) return *v == 1;
     const ir::Operation* writer = p.kind == ir::Argument::Kind::reg ? f_.definitions.only_writer(p.id) : nullptr;
-    if (!writer || writer->opcode != Opcode::setp || writer->guard || writer->arguments.size() != 3 || p.negated) return false;
+    if (!writer || writer->opcode != Opcode::setp || writer->guard || writer->arguments.size() != 3 || p.negated)
+      return false;
     const auto x = f_.known.constant(writer->arg(1), 32), y = f_.known.constant(writer->arg(2), 32);
     return writer->modifiers.compare == isa::Compare::ne && x && y && *x != *y;
   }
@@ -222,7 +225,8 @@ class FormFinder {
     if ((l.major == isa::Major::MN || *l.swizzle == isa::Swizzle::none) && !l.leading)
       return f_.refuse(Limit::lower_descriptor, "", op);
     if (l.major == isa::Major::MN && kind != isa::MmaKind::f16)
-      return f_.refuse(Limit::lower_unsupported, fmt::format("an operand of .{} that is not K-major", isa::spelling(kind)), op);
+      return f_.refuse(Limit::lower_unsupported,
+                       fmt::format("an operand of .{} that is not K-major", isa::spelling(kind)), op);
     if (l.major == isa::Major::K && *l.swizzle == isa::Swizzle::b128_atom32)
       return f_.refuse(Limit::lower_unsupported, "32-byte atoms of a K-major operand", op);
     return true;

@@ -29,8 +29,10 @@ class Lowering {
     out_.module.items.clear();
     for (const ir::Item& item : module_.items) {
       const auto* function = std::get_if<ir::Function>(&item);
-      if (function && function->body) add(*function);
-      else out_.module.items.push_back(item);
+      if (function && function->body)
+        add(*function);
+      else
+        out_.module.items.push_back(item);
     }
     if (sink_.count(diag::Severity::error) != errors) return std::nullopt;
     for (const auto& p : {memory_, dynamic_})
@@ -110,15 +112,16 @@ class Lowering {
 }  // namespace
 
 std::string sentence(const Report& r) {
-  std::string out = fmt::format("{}: {} threads and {} warps of the engine, {} in all; {} MMAs in {} commands; {} of {} "
-                                "commits write the sums; tensor memory: {} columns in {} memory",
-                                r.entry, r.threads, r.engine_warps, r.cta_threads, r.multiplications, r.commands, r.flushes,
-                                r.commits, r.columns,
-                                r.image == Place::shared ? "shared" : "global");
+  std::string out = fmt::format(
+      "{}: {} threads and {} warps of the engine, {} in all; {} MMAs in {} commands; {} of {} "
+      "commits write the sums; tensor memory: {} columns in {} memory",
+      r.entry, r.threads, r.engine_warps, r.cta_threads, r.multiplications, r.commands, r.flushes, r.commits, r.columns,
+      r.image == Place::shared ? "shared" : "global");
   if (r.image == Place::global) out += fmt::format(" for {} CTAs", r.slots);
   if (!r.why.empty()) out += ", " + r.why;
   if (r.engine_registers)
-    out += fmt::format("; {} registers for the engine's threads, {} for the others", r.engine_registers, r.other_registers);
+    out += fmt::format("; {} registers for the engine's threads, {} for the others", r.engine_registers,
+                       r.other_registers);
   return out;
 }
 

@@ -28,13 +28,13 @@ struct Report {
   std::uint32_t threads = 0, engine_warps = 0, cta_threads = 0;  // threads: the original ones
   std::uint32_t columns = 0;                                     // of tensor memory
   Place image = Place::global;
-  std::string why{};             // the image is there
-  std::uint32_t slots = 0;       // CTAs that have an image in global memory at a time
+  std::string why{};                                    // the image is there
+  std::uint32_t slots = 0;                              // CTAs that have an image in global memory at a time
   std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes, of the lowered kernel; dynamic: when a launch says so
   std::uint32_t engine_registers = 0, other_registers = 0;  // that setmaxnreg asks for; 0: it is not needed
-  std::size_t commands = 0;                 // places that give the engine an MMA, of how many instructions
+  std::size_t commands = 0;  // places that give the engine an MMA, of how many instructions
   std::size_t multiplications = 0;
-  std::size_t commits = 0, flushes = 0;     // flushes: commits that write the sums to the image
+  std::size_t commits = 0, flushes = 0;  // flushes: commits that write the sums to the image
 };
 
 /// "gemm: 192 threads and 8 warps of the engine ...": for people, a line or two a kernel.

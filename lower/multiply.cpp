@@ -39,8 +39,10 @@ class Multiplication {
     for (int s = 0; s < steps; ++s)
       for (int j = 0; j < pairs(); ++j) {
         const bool last = j + 1 == pairs(), more = s + 1 < steps;
-        if (!last) load_b(s, j + 1);
-        else if (more) load_b(s + 1, 0);
+        if (!last)
+          load_b(s, j + 1);
+        else if (more)
+          load_b(s + 1, 0);
         for (int i = 0; i < f_.share.row_tiles(); ++i) {
           multiply(s, j, i);
           if (last && more) load_a(s + 1, i);

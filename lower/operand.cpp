@@ -42,8 +42,8 @@ void OperandCode::declare(int fragments) const {
   if (in_tmem()) out_.line(".reg .{} %lw_{}l, %lw_{}h;", ImageAccess(plan_).reg(), x_, x_);
 }
 
-// Lane l gives ldmatrix row l % 8 of matrix l / 8. %lw_?m, %lw_?k: which of the two matrices along M or N and along K that
-// is. %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
+// Lane l gives ldmatrix row l % 8 of matrix l / 8. %lw_?m, %lw_?k: which of the two matrices along M or N and along K
+// that is. %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
 void OperandCode::begin() const {
   out_.line("{}.u32 %lw_{}p, %lw_w, {};", is_a() ? "div" : "rem", x_, form_.share.warps_n);
   if (in_tmem()) return begin_image();
@@ -54,14 +54,17 @@ void OperandCode::begin() const {
   out_.line("and.b32 %lw_{}n, %lw_c{}, 0x3fff;", x_, is_a() ? 2 : 4);
   out_.line("shl.b32 %lw_{0}n, %lw_{0}n, 4;", x_);
   out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}t0, {1}, %lw_{0}n;", x_, isa::span_bytes(*layout().swizzle));
-  if (is_k_major()) begin_rows();
-  else begin_columns();
+  if (is_k_major())
+    begin_rows();
+  else
+    begin_columns();
 }
 
 void OperandCode::begin_rows() const {
   out_.line("mad.lo.u32 %lw_{0}m, %lw_{0}p, {1}, %lw_{0}m;", x_, groups());
   out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}m, {1}, %lw_{0}n;", x_, *layout().stride);
-  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}k, {1}, %lw_{0}n;", x_, *layout().swizzle == Swizzle::none ? *layout().leading : 16);
+  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}k, {1}, %lw_{0}n;", x_,
+            *layout().swizzle == Swizzle::none ? *layout().leading : 16);
 }
 
 // A row of the matrix is a line of 8 elements along M or N; ldmatrix turns it over. Without a swizzle, the offsets have
@@ -96,7 +99,8 @@ void OperandCode::address(std::size_t step) const {
       out_.line("and.b32 %lw_{0}t0, %lw_{0}t0, 7;", x_);
       out_.line("mad.lo.u32 %lw_{0}t1, %lw_{0}t1, {1}, %lw_{0}p;", x_, image_group_bytes);
       out_.line("mad.lo.u32 %lw_{0}t1, %lw_{0}t0, 4, %lw_{0}t1;", x_);
-      ImageAccess(plan_).add(out_, fmt::format("%lw_{}{}", x_, further ? 'h' : 'l').c_str(), fmt::format("%lw_{}t1", x_).c_str());
+      ImageAccess(plan_).add(out_, fmt::format("%lw_{}{}", x_, further ? 'h' : 'l').c_str(),
+                             fmt::format("%lw_{}t1", x_).c_str());
     }
     return;
   }
@@ -132,8 +136,9 @@ void OperandCode::load(int tile, int first, bool half) const {
       out_.line("ldmatrix.sync.aligned.m8n8.x2{0}.shared.b16 {{%lw_f{1}{2}, %lw_f{1}{3}}}, {4};", turned, x_, first,
                 first + 1, place);
     else
-      out_.line("ldmatrix.sync.aligned.m8n8.x4{0}.shared.b16 {{%lw_f{1}{2}, %lw_f{1}{3}, %lw_f{1}{4}, %lw_f{1}{5}}}, {6};",
-                turned, x_, first, first + 1, first + 2, first + 3, place);
+      out_.line(
+          "ldmatrix.sync.aligned.m8n8.x4{0}.shared.b16 {{%lw_f{1}{2}, %lw_f{1}{3}, %lw_f{1}{4}, %lw_f{1}{5}}}, {6};",
+          turned, x_, first, first + 1, first + 2, first + 3, place);
   }
   if (is_a() && form_.negates)
     for (int r = 0; r < 4; ++r) out_.line("xor.b32 %lw_fa{0}, %lw_fa{0}, {1};", first + r, sign_bits(form_.kind));

@@ -9,9 +9,9 @@ namespace kiln::lower {
 
 /// Code for A or B of a form. Registers of its own are named by `letter`; fragments go to %lw_f<letter>.
 ///
-/// All K-major operands look alike: an MMA has 32 bytes of K, which are two 8 x 16-byte matrices, whatever the elements.
-/// The four matrices of 16 rows or columns by 32 bytes of K are, for A, rows 0-7 and 8-15, then both again further along K;
-/// for B the other way round.
+/// All K-major operands look alike: an MMA has 32 bytes of K, which are two 8 x 16-byte matrices, whatever the
+/// elements. The four matrices of 16 rows or columns by 32 bytes of K are, for A, rows 0-7 and 8-15, then both again
+/// further along K; for B the other way round.
 class OperandCode {
  public:
   OperandCode(Text&, const Plan&, const Form&, char letter);

@@ -89,7 +89,8 @@ class Planner {
       default: break;
     }
     if (const auto missing = missing_feature(op))
-      return f_.refuse(Limit::lower_target, fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
+      return f_.refuse(Limit::lower_target,
+                       fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
     if (op.modifiers.cta_group == isa::CtaGroup::two && !is_tcgen05)
       return f_.refuse(Limit::lower_pair, "a copy with cta_group::2", op);
     return true;
@@ -131,8 +132,8 @@ class Planner {
     if (ignores_setmaxnreg() && fits(p_.cta_threads())) return true;
     p_.first_engine_thread = (p_.threads + 127) / 128 * 128;
     if (!fits(p_.cta_threads()))
-      return f_.refuse(Limit::lower_threads, fmt::format("{} threads beside {} of the engine", p_.threads,
-                                                         p_.engine_warps * 32));
+      return f_.refuse(Limit::lower_threads,
+                       fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
     const std::uint32_t step = isa::setmaxnreg_step, engine = p_.engine_warps * 32, others = p_.first_engine_thread;
     const auto left = [&](std::uint32_t taken, std::uint32_t threads) {
       return (isa::registers_per_cta - taken) / threads / step * step;
@@ -147,8 +148,8 @@ class Planner {
     return true;
   }
 
-  // Measured with ptxas 13.0: for sm_120a, "'setmaxnreg' ignored to maintain compatibility into 'extern' call" of a kernel
-  // with a tensor copy.
+  // Measured with ptxas 13.0: for sm_120a, "'setmaxnreg' ignored to maintain compatibility into 'extern' call" of a
+  // kernel with a tensor copy.
   bool ignores_setmaxnreg() const {
     return f_.options.target.sm >= 120 &&
            std::any_of(f_.code.operations.begin(), f_.code.operations.end(), [](const ir::Operation& op) {
@@ -175,7 +176,8 @@ class Planner {
   bool place_image() {
     measure_shared();
     const std::uint64_t limit = std::uint64_t(isa::max_shared_bytes(f_.options.target));
-    const std::uint64_t without = p_.static_shared + p_.dynamic_shared, with = p_.static_shared + image_start() + p_.image_bytes();
+    const std::uint64_t without = p_.static_shared + p_.dynamic_shared,
+                        with = p_.static_shared + image_start() + p_.image_bytes();
     if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0));
     const bool may = f_.options.contract != nullptr && with <= limit;
     if (f_.options.image == Place::shared && !may)
@@ -184,8 +186,8 @@ class Planner {
     p_.image = may && f_.options.image != Place::global ? Place::shared : Place::global;
     p_.why = f_.options.image != Place::automatic ? "as was asked for"
              : may                                ? "where it fits"
-             : f_.options.contract                ? fmt::format("since shared memory has no room: {}", shared_table(p_.image_bytes()))
-                                                  : "since without a contract nobody knows what shared memory has room for";
+             : f_.options.contract ? fmt::format("since shared memory has no room: {}", shared_table(p_.image_bytes()))
+                                   : "since without a contract nobody knows what shared memory has room for";
     if (p_.image == Place::shared) {
       p_.image_offset = image_start();
       p_.dynamic_shared = image_start() + p_.image_bytes();
@@ -211,13 +213,15 @@ class Planner {
     kernel_shared_ = at;
     // Dynamic shared memory begins at a multiple of what its variable asks for, 1024 as a rule.
     p_.static_shared = (at + queue_bytes + 1023) / 1024 * 1024;
-    for (const launch::Launch* l : f_.launches()) p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
+    for (const launch::Launch* l : f_.launches())
+      p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
   }
 
   std::string shared_table(std::uint64_t image) const {
-    std::string out = fmt::format("{} of {} bytes: {} dynamic, {} of the kernel's variables, {} of the queue",
-                                  p_.static_shared + p_.dynamic_shared + image, isa::max_shared_bytes(f_.options.target),
-                                  p_.dynamic_shared, kernel_shared_, queue_bytes);
+    std::string out =
+        fmt::format("{} of {} bytes: {} dynamic, {} of the kernel's variables, {} of the queue",
+                    p_.static_shared + p_.dynamic_shared + image, isa::max_shared_bytes(f_.options.target),
+                    p_.dynamic_shared, kernel_shared_, queue_bytes);
     if (image) out += fmt::format(", {} of {} columns of tensor memory", image, p_.columns);
     return out;
   }

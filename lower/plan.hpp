@@ -30,17 +30,17 @@ struct Plan {
   std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
-  std::vector<Share> shares{};             // of the forms, each once
+  std::vector<Share> shares{};               // of the forms, each once
   std::map<std::uint32_t, Batch> batches{};  // by the operation at which the command is given
-  std::map<std::uint32_t, bool> commits{};  // and whether sums must be written to the image
+  std::map<std::uint32_t, bool> commits{};   // and whether sums must be written to the image
 
   std::uint32_t columns = 0;  // of the image
   Place image = Place::global;
   std::string why{};
-  std::uint32_t slots = 0;          // images in global memory
+  std::uint32_t slots = 0;                              // images in global memory
   std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes of the lowered kernel, the image included
-  std::uint64_t image_offset = 0;   // of an image in dynamic shared memory
-  std::string dynamic_name{};       // the variable at the start of that; empty: the kernel has none
+  std::uint64_t image_offset = 0;                       // of an image in dynamic shared memory
+  std::string dynamic_name{};                           // the variable at the start of that; empty: the kernel has none
   bool has_clusters = false;
   int barrier = 15;  // that is the engine's own
 
@@ -54,11 +54,12 @@ std::optional<Plan> plan(const Facts&);
 /// Finds the batches and forms of a plan. False, and errors in the sink, where an MMA has no counterpart.
 bool find_forms(const Facts&, Plan&);
 
-/// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is not
-/// known better.
+/// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is
+/// not known better.
 bool is_read_after(const Facts&, std::uint32_t commit);
 
-/// The queue: commands that are under way at most, and the bytes of shared memory that one takes, and that all of it does.
+/// The queue: commands that are under way at most, and the bytes of shared memory that one takes, and that all of it
+/// does.
 inline constexpr std::uint32_t queue_slots = 16, command_bytes = 32;
 inline constexpr std::uint32_t queue_bytes = queue_slots * (command_bytes + 8 + 8 + 4) + 4 * 4;
 

@@ -1,5 +1,5 @@
-// The queue of commands in shared memory: who gives one takes a ticket, waits until its slot is free, writes the words and
-// arrives; the engine's warps read them in the order of the tickets.
+// The queue of commands in shared memory: who gives one takes a ticket, waits until its slot is free, writes the words
+// and arrives; the engine's warps read them in the order of the tickets.
 #pragma once
 
 #include <string>

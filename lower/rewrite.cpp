@@ -40,8 +40,7 @@ class Rewriter {
       return d.name == "maxnreg" || d.name == "minnctapersm" || d.name == "maxntid" || d.name == "reqntid";
     });
     out.performance.push_back({"reqntid", {std::int64_t(p_.cta_threads()), 1, 1}, {}, {}});
-    if (p_.engine_registers)
-      out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
+    if (p_.engine_registers) out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
   }
 
   void add_all(std::vector<ir::Statement>& to, const std::vector<ir::Statement>& from) {
@@ -68,8 +67,7 @@ class Rewriter {
       case Opcode::tcgen05_ld_red:
       case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
       case Opcode::tcgen05_mma:
-      case Opcode::tcgen05_mma_ws:
-        return multiply(to, i, number);
+      case Opcode::tcgen05_mma_ws: return multiply(to, i, number);
       case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
       // What these order, the queue and the kernel's own barriers order.
       case Opcode::tcgen05_relinquish_alloc_permit:
@@ -134,8 +132,10 @@ class Rewriter {
   void name_threads(ir::Operand& o) const {
     for (ir::Operand& item : o.items) name_threads(item);
     if (o.kind != Kind::name) return;
-    if (o.text == "%ntid.x") o = ir::Operand::number(p_.threads);
-    else if (o.text == "%nwarpid") o = ir::Operand::number(p_.threads / 32);
+    if (o.text == "%ntid.x")
+      o = ir::Operand::number(p_.threads);
+    else if (o.text == "%nwarpid")
+      o = ir::Operand::number(p_.threads / 32);
   }
 
   static Text meeting() {
@@ -184,7 +184,8 @@ class Rewriter {
     out.line("setp.ne.u32 %lw_p0, %lw_x5, %lw_x2;");
     out.line("@%lw_p0 bra lw_look;");
     out.line("shl.b32 %lw_x3, %lw_x3, 5;");
-    out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to), to.value);
+    out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to),
+             to.value);
     all_lanes(out);
     return out;
   }
@@ -268,8 +269,10 @@ class Rewriter {
     }
     if (operands.size() > 1) {
       word |= flag_second;
-      if (operands[1].is_integer()) out.line("mov.b32 %lw_g1, {};", operands[1].value);
-      else out.line("cvt.u32.u16 %lw_g1, {};", text(operands[1]));
+      if (operands[1].is_integer())
+        out.line("mov.b32 %lw_g1, {};", operands[1].value);
+      else
+        out.line("cvt.u32.u16 %lw_g1, {};", text(operands[1]));
     } else {
       out.line("mov.b32 %lw_g1, 0;");
     }

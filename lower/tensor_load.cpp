@@ -38,8 +38,10 @@ class Transfer {
     move_to(out_, "%lw_x0", address);
     own_row();
     const auto low = column_in_group();
-    if (low && packs() == 1 && keeps_groups(*low)) by_offsets(*low);
-    else one_by_one();
+    if (low && packs() == 1 && keeps_groups(*low))
+      by_offsets(*low);
+    else
+      one_by_one();
     if (reduces()) reduce(text(instruction.operands[1]));
   }
 
@@ -50,7 +52,8 @@ class Transfer {
   // The least or the greatest of what this thread has loaded.
   void reduce(const std::string& to) {
     const isa::Modifiers& m = op_.modifiers;
-    const std::string op = fmt::format("{}{}.{}", isa::spelling(m.combine), m.propagate_nan ? ".NaN" : "", isa::spelling(m.type()));
+    const std::string op =
+        fmt::format("{}{}.{}", isa::spelling(m.combine), m.propagate_nan ? ".NaN" : "", isa::spelling(m.type()));
     out_.line(".reg .b32 %lw_z<2>;");
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const char* one = i == 0 ? "%lw_z0" : "%lw_z1";
@@ -96,8 +99,8 @@ class Transfer {
     return true;
   }
 
-  // %lw_x1: the thread's lane of the image. The hardware gives a warp the lanes of its quarter, whatever the address says.
-  // %lw_x2: the columns by which the thread's first cell is to the right of the address.
+  // %lw_x1: the thread's lane of the image. The hardware gives a warp the lanes of its quarter, whatever the address
+  // says. %lw_x2: the columns by which the thread's first cell is to the right of the address.
   void own_row() {
     out_.line("mov.u32 %lw_x3, %tid.x;");
     out_.line("and.b32 %lw_x1, %lw_x3, 96;");
@@ -140,8 +143,10 @@ class Transfer {
   void by_offsets(int low) {
     out_.line("sub.u32 %lw_x0, %lw_x0, {};", low);
     out_.line("mad.lo.u32 %lw_x1, %lw_x0, {}, %lw_x1;", image_group_bytes / 8);
-    if (shape_ == DataShape::s16x32bx2) out_.line("mad.lo.s32 %lw_x1, %lw_x2, {}, %lw_x1;", image_group_bytes / 8);
-    else out_.line("mad.lo.u32 %lw_x1, %lw_x2, 4, %lw_x1;");
+    if (shape_ == DataShape::s16x32bx2)
+      out_.line("mad.lo.s32 %lw_x1, %lw_x2, {}, %lw_x1;", image_group_bytes / 8);
+    else
+      out_.line("mad.lo.u32 %lw_x1, %lw_x2, 4, %lw_x1;");
     image_.add(out_, "%lw_at", "%lw_x1");
     const int count = int(names_.size());
     for (int i = 0; i < count;) {
@@ -170,8 +175,10 @@ class Transfer {
     for (int i = 1; i < count; ++i) held += ", " + names_[std::size_t(first + i)];
     if (count > 1) held = "{" + held + "}";
     const std::string vector = count > 1 ? fmt::format(".v{}", count) : "";
-    if (loads_) out_.line("ld.{}{}.b32 {}, [%lw_at+{}];", image_.space(), vector, held, at);
-    else out_.line("st.{}{}.b32 [%lw_at+{}], {};", image_.space(), vector, at, held);
+    if (loads_)
+      out_.line("ld.{}{}.b32 {}, [%lw_at+{}];", image_.space(), vector, held, at);
+    else
+      out_.line("st.{}{}.b32 [%lw_at+{}], {};", image_.space(), vector, at, held);
   }
 
   // Every cell by an address of its own.
@@ -181,11 +188,15 @@ class Transfer {
       const std::string& name = names_[std::size_t(i)];
       for (int half = 0; half < packs(); ++half) {
         find(cell(0, i), half);
-        if (loads_) out_.line("ld.{}.b32 {}, [%lw_at];", image_.space(), packs() == 1 ? name : fmt::format("%lw_y{}", half));
-        else if (packs() == 1) out_.line("st.{}.b32 [%lw_at], {};", image_.space(), name);
+        if (loads_)
+          out_.line("ld.{}.b32 {}, [%lw_at];", image_.space(), packs() == 1 ? name : fmt::format("%lw_y{}", half));
+        else if (packs() == 1)
+          out_.line("st.{}.b32 [%lw_at], {};", image_.space(), name);
         else {
-          if (half) out_.line("shr.u32 %lw_y0, {}, 16;", name);
-          else out_.line("and.b32 %lw_y0, {}, 0xffff;", name);
+          if (half)
+            out_.line("shr.u32 %lw_y0, {}, 16;", name);
+          else
+            out_.line("and.b32 %lw_y0, {}, 0xffff;", name);
           out_.line("st.{}.b32 [%lw_at], %lw_y0;", image_.space());
         }
       }

@@ -9,8 +9,8 @@ namespace kiln::lower {
 namespace {
 
 ir::Module parsed(const std::string& body) {
-  const auto source = std::make_shared<const diag::Source>(
-      "lowered.ptx", ".version 9.0\n.target sm_90a\n.address_size 64\n" + body);
+  const auto source =
+      std::make_shared<const diag::Source>("lowered.ptx", ".version 9.0\n.target sm_90a\n.address_size 64\n" + body);
   diag::Sink sink;
   ir::Module module = parse::parse(source, sink);
   if (!sink.all().empty()) {

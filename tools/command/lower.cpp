@@ -37,9 +37,7 @@ struct Input {
   std::optional<launch::Contract> contract{};
 };
 
-bool is_file(const std::string& name) {
-  return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name);
-}
+bool is_file(const std::string& name) { return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name); }
 
 std::optional<Input> input(const Arguments& a, diag::Sink& sink) {
   Input out;
@@ -82,21 +80,27 @@ int run_lower(const Arguments& a) {
   }
   for (const lower::Report& r : out->reports) complain(lower::sentence(r) + "\n");
   if (!a.launch_out.empty()) harness::write_file(a.launch_out, harness::write_contract(out->contract));
-  if (a.output.empty() || a.output == "-") print(text->text());
-  else harness::write_file(a.output, text->text());
+  if (a.output.empty() || a.output == "-")
+    print(text->text());
+  else
+    harness::write_file(a.output, text->text());
   return Exit::clean;
 }
 
 }  // namespace
 
 void add_lower(const Builder& builder) {
-  CLI::App* sub = builder.add("lower", "Rewrite a kernel with tcgen05 for a GPU that has none: mma.sync instead", examples);
+  CLI::App* sub =
+      builder.add("lower", "Rewrite a kernel with tcgen05 for a GPU that has none: mma.sync instead", examples);
   auto a = std::make_shared<Arguments>();
-  sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")->required();
-  sub->add_option("--target", a->target, "sm_90a or sm_120a [sm_90a]")->check(one_of({"sm_90a", "sm_120a"}))
+  sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")
+      ->required();
+  sub->add_option("--target", a->target, "sm_90a or sm_120a [sm_90a]")
+      ->check(one_of({"sm_90a", "sm_120a"}))
       ->type_name("sm_NNN");
   sub->add_option("--image", a->image, "where tensor memory is kept [auto: shared where it fits]")
-      ->check(one_of({"auto", "shared", "global"}))->type_name("shared|global");
+      ->check(one_of({"auto", "shared", "global"}))
+      ->type_name("shared|global");
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
   sub->add_option("--launch-out", a->launch_out, "write the contract of the lowered kernel")->type_name("L2.json");
   sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");

@@ -36,7 +36,8 @@ Kernel foreign(const std::string& name, const std::string& contract) {
 
 }  // namespace
 
-TEST_CASE("every dense kind is multiplied right: bf16, f16, tf32, 8-bit floats and mixes of them, integers, sums in f16") {
+TEST_CASE(
+    "every dense kind is multiplied right: bf16, f16, tf32, 8-bit floats and mixes of them, integers, sums in f16") {
   for (const char* name : {"gemm_f16", "gemm_tf32", "gemm_e4m3", "gemm_e5m2_e4m3", "gemm_f16_f16"}) {
     CAPTURE(name);
     check_right(simulated(checked(library_kernel(name, one_cta))));
@@ -61,7 +62,8 @@ TEST_CASE("operands that are contiguous along M or N are turned over as they are
   }
 }
 
-TEST_CASE("S3-40: an accumulator of 128 x 256 is shared by eight warps, and two of them by turns go through the image") {
+TEST_CASE(
+    "S3-40: an accumulator of 128 x 256 is shared by eight warps, and two of them by turns go through the image") {
   check_right(simulated(checked(library_kernel("gemm_swiglu", one_cta))));
 }
 

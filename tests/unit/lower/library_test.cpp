@@ -1,5 +1,5 @@
-// Every kernel of the library, as it stands and, where it can be, for one CTA: lowered for both targets it gives the right
-// result, or it is refused for the reason that is written here.
+// Every kernel of the library, as it stands and, where it can be, for one CTA: lowered for both targets it gives the
+// right result, or it is refused for the reason that is written here.
 #include <algorithm>
 
 #include "tests/unit/lower/lowered.hpp"
@@ -15,7 +15,8 @@ struct Refusal {
   const char* slug = "lower-unsupported";
 };
 
-// For any target. Kernels whose standard strategy is a pair of CTAs are refused as pairs; these, when one CTA works alone.
+// For any target. Kernels whose standard strategy is a pair of CTAs are refused as pairs; these, when one CTA works
+// alone.
 constexpr Refusal refused[] = {
     {"gemm_e4m3_e2m1", "an operand of e2m1"},
     {"gemm_e2m1", "an operand of e2m1"},
