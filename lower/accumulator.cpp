@@ -41,21 +41,14 @@ void move_packed(Text& out, const ImageAccess& image, int reg, int at, bool load
   out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_x0, %lw_x1}};", image.space(), at);
 }
 
-}  // namespace
-
-// Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the next.
-void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way) {
-  const ImageAccess image(plan);
-  const bool loads = way[0] == 'l';
-  const int tile_lanes = s.tile_lanes(), warps_of_part = s.warps_n / s.parts;
-  out.line("{{");
-  out.line(".reg .b32 %lw_x<4>;");
-  out.line(".reg .{} %lw_at;", image.reg());
-  image.find(out);
-  // %lw_res_d: lane in the upper half, column in the lower.
+// %lw_x0, %lw_x1: the lane and the column of this thread's first sum. %lw_res_d has D's lane in the upper half, its
+// column in the lower. Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the
+// next.
+void find_first_sum(Text& out, const Share& s) {
+  const int warps_of_part = s.warps_n / s.parts;
   out.line("shr.u32 %lw_x0, %lw_res_d, 16;");
   out.line("div.u32 %lw_x1, %lw_w, {};", s.warps_n);
-  out.line("mad.lo.u32 %lw_x0, %lw_x1, {}, %lw_x0;", s.row_tiles() * tile_lanes);
+  out.line("mad.lo.u32 %lw_x0, %lw_x1, {}, %lw_x0;", s.row_tiles() * s.tile_lanes());
   out.line("shr.u32 %lw_x2, %lw_l, 2;");
   out.line("add.u32 %lw_x0, %lw_x0, %lw_x2;");
   out.line("rem.u32 %lw_x1, %lw_w, {};", s.warps_n);
@@ -72,6 +65,19 @@ void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way
   out.line("mad.lo.u32 %lw_x1, %lw_x1, {}, %lw_x2;", s.column_tiles() * 8);
   out.line("and.b32 %lw_x2, %lw_l, 3;");
   out.line("mad.lo.u32 %lw_x1, %lw_x2, 2, %lw_x1;");
+}
+
+}  // namespace
+
+void write_transfer(Text& out, const Plan& plan, const Share& s, const char* way) {
+  const ImageAccess image(plan);
+  const bool loads = way[0] == 'l';
+  const int tile_lanes = s.tile_lanes();
+  out.line("{{");
+  out.line(".reg .b32 %lw_x<4>;");
+  out.line(".reg .{} %lw_at;", image.reg());
+  image.find(out);
+  find_first_sum(out, s);
   out.line("shr.u32 %lw_x2, %lw_x1, 3;");
   out.line("and.b32 %lw_x1, %lw_x1, 7;");
   out.line("shl.b32 %lw_x1, %lw_x1, 2;");
