@@ -7,9 +7,6 @@
 
 namespace kiln::lower {
 
-/// Names of shared variables and labels that a lowered kernel has; none may be there before.
-inline constexpr const char* reserved_prefix = "lw_";
-
 /// How code reaches the image of tensor memory: "shared" or "global", by addresses of 32 or 64 bits.
 struct ImageAccess {
   explicit ImageAccess(const Plan& p) : plan(p), is_global(p.image == Place::global) {}

@@ -58,6 +58,12 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
+/// What an operand's elements are multiplied as: e2m1 has no mma.sync but on sm_120a, and every one of its numbers is
+/// one of e4m3's.
+constexpr isa::ScalarType multiplied_as(isa::ScalarType t) {
+  return t == isa::ScalarType::e2m1 ? isa::ScalarType::e4m3 : t;
+}
+
 /// The share in which the busiest of `warps` warps has the least to do, and of those the one with the squarest tiles.
 Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts = 1);
 

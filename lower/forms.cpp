@@ -205,7 +205,8 @@ class FormFinder {
   }
 
   static bool has_type(isa::MmaKind kind, isa::ScalarType t) {
-    return kind != isa::MmaKind::f8f6f4 || t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2;
+    return kind != isa::MmaKind::f8f6f4 || t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2 ||
+           t == isa::ScalarType::e2m1;
   }
 
   bool has_counterpart(const Form& form, const isa::InstructionDescriptorFields& d, const ir::Operation& op) const {
@@ -215,6 +216,7 @@ class FormFinder {
     if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory for .ws with M = {}", d.m));
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
+    if (form.a_in_tmem && form.a_type == isa::ScalarType::e2m1) return no("A of e2m1 in tensor memory");
     if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");
     const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.kind, op);
     return a_good && is_laid_out(form.b, form.kind, op);

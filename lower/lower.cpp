@@ -65,6 +65,7 @@ class Lowering {
     for (launch::Launch& l : out_.contract.launches)
       if (function.name.find(l.entry) != std::string::npos) {
         l.block = {p->cta_threads(), 1, 1};
+        l.ctas_per_sm = 0;  // they share no tensor memory any more
         if (p->image == Place::shared) l.dynamic_smem = std::uint32_t(p->dynamic_shared);
       }
   }

@@ -11,7 +11,8 @@ namespace {
 std::string instruction(const Form& f) {
   const char* k = f.kind == isa::MmaKind::tf32 ? "k8" : f.kind == isa::MmaKind::f16 ? "k16" : "k32";
   return fmt::format("mma.sync.aligned.m16n8{0}.row.col{1}.{2}.{3}.{4}.{2}", k, f.saturates ? ".satfinite" : "",
-                     isa::spelling(f.share.d_type), isa::spelling(f.a_type), isa::spelling(f.b_type));
+                     isa::spelling(f.share.d_type), isa::spelling(multiplied_as(f.a_type)),
+                     isa::spelling(multiplied_as(f.b_type)));
 }
 
 std::string registers(const char* letter, int first, int count) {

@@ -38,7 +38,7 @@ OperandCode::OperandCode(Text& out, const Plan& plan, const Form& form, char let
 
 void OperandCode::declare(int fragments) const {
   out_.line(".reg .b32 %lw_f{0}<{1}>, %lw_{0}n, %lw_{0}m, %lw_{0}k, %lw_{0}p, %lw_{0}t<{2}>;", x_, fragments,
-            std::max(tiles() + 2, 4));
+            std::max(tiles(), 2) + 2);
   if (in_tmem()) out_.line(".reg .{} %lw_{}l, %lw_{}h;", ImageAccess(plan_).reg(), x_, x_);
 }
 
@@ -47,6 +47,7 @@ void OperandCode::declare(int fragments) const {
 void OperandCode::begin() const {
   out_.line("{}.u32 %lw_{}p, %lw_w, {};", is_a() ? "div" : "rem", x_, form_.share.warps_n);
   if (in_tmem()) return begin_image();
+  if (is_packed()) return begin_packed();
   out_.line("shr.u32 %lw_{}{}, %lw_l, 4;", x_, is_a() ? 'k' : 'm');
   out_.line("shr.u32 %lw_{}{}, %lw_l, 3;", x_, is_a() ? 'm' : 'k');
   out_.line("and.b32 %lw_{0}{1}, %lw_{0}{1}, 1;", x_, is_a() ? 'm' : 'k');
@@ -58,6 +59,17 @@ void OperandCode::begin() const {
     begin_rows();
   else
     begin_columns();
+}
+
+// Each lane loads its own elements: row l / 4 of each matrix.
+void OperandCode::begin_packed() const {
+  out_.line("and.b32 %lw_{}n, %lw_c{}, 0x3fff;", x_, is_a() ? 2 : 4);
+  out_.line("shl.b32 %lw_{0}n, %lw_{0}n, 4;", x_);
+  out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
+  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}t0, {1}, %lw_{0}n;", x_, isa::span_bytes(*layout().swizzle));
+  out_.line("mov.b32 %lw_{}m, 0;", x_);
+  out_.line("mov.b32 %lw_{}k, 0;", x_);
+  begin_rows();
 }
 
 void OperandCode::begin_rows() const {
@@ -104,6 +116,7 @@ void OperandCode::address(std::size_t step) const {
     }
     return;
   }
+  if (is_packed()) return out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset);
   for (int i = 0; i < (follow() ? 1 : tiles()); ++i) {
     if (is_k_major()) {
       out_.line("add.s32 %lw_{0}t{1}, %lw_{0}n, {2};", x_, i, offset + tile_offset(i));
@@ -123,25 +136,54 @@ void OperandCode::address(std::size_t step) const {
 }
 
 void OperandCode::load(int tile, int first, bool half) const {
-  if (in_tmem()) {
-    const int tile_lanes = form_.share.tile_lanes();
-    for (int r = 0; r < 4; ++r)
-      out_.line("ld.{}.b32 %lw_f{}{}, [%lw_{}{}+{}];", ImageAccess(plan_).space(), x_, first + r, x_, r < 2 ? 'l' : 'h',
-                (tile * tile_lanes + 8 * (r % 2)) * image_lane_bytes);
-  } else {
-    const std::string place =
-        follow() ? fmt::format("[%lw_{}t0+{}]", x_, tile_offset(tile)) : fmt::format("[%lw_{}t{}]", x_, tile);
-    const char* turned = is_k_major() ? "" : ".trans";
-    if (half)
-      out_.line("ldmatrix.sync.aligned.m8n8.x2{0}.shared.b16 {{%lw_f{1}{2}, %lw_f{1}{3}}}, {4};", turned, x_, first,
-                first + 1, place);
-    else
-      out_.line(
-          "ldmatrix.sync.aligned.m8n8.x4{0}.shared.b16 {{%lw_f{1}{2}, %lw_f{1}{3}, %lw_f{1}{4}, %lw_f{1}{5}}}, {6};",
-          turned, x_, first, first + 1, first + 2, first + 3, place);
-  }
+  if (in_tmem())
+    load_image(tile, first);
+  else if (is_packed())
+    load_packed(tile, first, half);
+  else
+    load_matrices(tile, first, half);
   if (is_a() && form_.negates)
     for (int r = 0; r < 4; ++r) out_.line("xor.b32 %lw_fa{0}, %lw_fa{0}, {1};", first + r, sign_bits(form_.kind));
+}
+
+void OperandCode::load_image(int tile, int first) const {
+  for (int r = 0; r < 4; ++r)
+    out_.line("ld.{}.b32 %lw_f{}{}, [%lw_{}{}+{}];", ImageAccess(plan_).space(), x_, first + r, x_, r < 2 ? 'l' : 'h',
+              (tile * form_.share.tile_lanes() + 8 * (r % 2)) * image_lane_bytes);
+}
+
+void OperandCode::load_matrices(int tile, int first, bool half) const {
+  const std::string place =
+      follow() ? fmt::format("[%lw_{}t0+{}]", x_, tile_offset(tile)) : fmt::format("[%lw_{}t{}]", x_, tile);
+  std::string to;
+  for (int r = 0; r < (half ? 2 : 4); ++r) to += fmt::format("{}%lw_f{}{}", r ? ", " : "", x_, first + r);
+  out_.line("ldmatrix.sync.aligned.m8n8.{}{}.shared.b16 {{{}}}, {};", half ? "x2" : "x4", is_k_major() ? "" : ".trans",
+            to, place);
+}
+
+// Sixteen elements of 4 bits lie in the first half of their 16 bytes; what is in the other half, nobody has written.
+// The tables have the bytes of e4m3 for 0, 0.5, 1, 1.5, 2, 3, 4 and 6, and for a sign.
+void OperandCode::load_packed(int tile, int first, bool half) const {
+  const std::uint32_t further = *layout().swizzle == Swizzle::none ? *layout().leading : 16;
+  for (int r = 0; r < (half ? 2 : 4); ++r) {
+    const int row = is_a() ? r % 2 : r / 2, chunk = is_a() ? r / 2 : r % 2;
+    const std::string to = fmt::format("%lw_f{}{}", x_, first + r);
+    out_.line("add.s32 %lw_{0}t1, %lw_{0}t0, {1};", x_,
+              tile_offset(tile) + row * std::int64_t(*layout().stride) + chunk * std::int64_t(further));
+    exchange_bits(1);
+    out_.line("{{");
+    out_.line(".reg .b32 %lw_u<2>;");
+    out_.line("and.b32 %lw_u0, %lw_l, 3;");
+    out_.line("mad.lo.u32 %lw_u0, %lw_u0, 2, %lw_{}t1;", x_);
+    out_.line("ld.shared.u16 %lw_u0, [%lw_u0];");
+    out_.line("and.b32 %lw_u1, %lw_u0, 0x7777;");
+    out_.line("prmt.b32 {}, 0x3c383000, 0x4c484440, %lw_u1;", to);
+    out_.line("shr.u32 %lw_u0, %lw_u0, 3;");
+    out_.line("and.b32 %lw_u0, %lw_u0, 0x1111;");
+    out_.line("prmt.b32 %lw_u0, 0x8000, 0, %lw_u0;");
+    out_.line("or.b32 {0}, {0}, %lw_u0;", to);
+    out_.line("}}");
+  }
 }
 
 std::int64_t OperandCode::tile_offset(int tile) const { return std::int64_t(tile) * 2 * *layout().stride; }
@@ -154,7 +196,8 @@ bool OperandCode::follow() const {
 void OperandCode::exchange_bits(int tile) const {
   const Exchange e = exchange(*layout().swizzle);
   if (e.mask == 0) return;
-  const std::string key = fmt::format("%lw_{}t{}", x_, tiles() + 1), at = fmt::format("%lw_{}t{}", x_, tile);
+  const std::string key = fmt::format("%lw_{}t{}", x_, std::max(tiles(), 2) + 1),
+                    at = fmt::format("%lw_{}t{}", x_, tile);
   const bool moved = *layout().base_offset != 0;
   if (moved) out_.line("sub.u32 {}, {}, {};", key, at, *layout().base_offset * 128);
   out_.line("shr.u32 {}, {}, {};", key, moved ? key : at, e.shift);

@@ -33,12 +33,17 @@ class OperandCode {
   /// Rows or columns of one warp, in groups of 8.
   int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
 
+  void begin_packed() const;
   void begin_rows() const;
   void begin_columns() const;
   void begin_image() const;
   bool follow() const;  // addresses of all tiles follow from that of the first
   std::int64_t tile_offset(int tile) const;
   void exchange_bits(int tile) const;
+  bool is_packed() const { return (is_a() ? form_.a_type : form_.b_type) == isa::ScalarType::e2m1; }
+  void load_image(int tile, int first) const;
+  void load_matrices(int tile, int first, bool half) const;
+  void load_packed(int tile, int first, bool half) const;
 
   Text& out_;
   const Plan& plan_;

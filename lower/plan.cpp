@@ -20,7 +20,7 @@ class Planner {
 
   std::optional<Plan> run() {
     if (!count_threads()) return std::nullopt;
-    bool good = look_around();
+    bool good = look_around() && has_our_names();
     p_.engine_warps = engine_warps();
     good &= find_forms(f_, p_);
     if (!good) return std::nullopt;
@@ -51,6 +51,19 @@ class Planner {
                       f_.function.find("maxclusterrank");
     for (const launch::Launch* l : f_.launches()) p_.has_clusters |= l->cluster.volume() > 1;
     return true;
+  }
+
+  // Names of ours that the kernel has already.
+  bool has_our_names() const {
+    const auto ours = [](std::string_view name) {
+      return name.starts_with(reserved_prefix) || name.starts_with(std::string("%") + reserved_prefix);
+    };
+    const ir::Code& c = f_.code;
+    const bool found =
+        std::any_of(c.registers.begin(), c.registers.end(), [&](const auto& r) { return ours(r.name); }) ||
+        std::any_of(c.symbols.begin(), c.symbols.end(), [&](const auto& s) { return ours(s.variable->name); }) ||
+        std::any_of(c.labels.begin(), c.labels.end(), [&](const auto& l) { return ours(l.second); });
+    return !found || f_.refuse(Limit::lower_unsupported, fmt::format("a name that begins with {}", reserved_prefix));
   }
 
   // What stands in the way, all of it, and what is to be decided later.

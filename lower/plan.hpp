@@ -13,6 +13,9 @@
 
 namespace kiln::lower {
 
+/// How the names begin that a lowered kernel has and others may not have.
+inline constexpr const char* reserved_prefix = "lw_";
+
 /// What a command is about: the first word of it, below its flags.
 enum class Command : std::uint8_t { quit, commit, free, first_form };
 

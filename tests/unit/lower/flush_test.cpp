@@ -6,7 +6,8 @@ using namespace kiln::test;
 
 namespace {
 
-// Warp 0 multiplies and commits to `ring`; warp 1 waits for that and does `after`; warp 2 waits for `go` and does `reads`.
+// Warp 0 multiplies and commits to `ring`; warp 1 waits for that and does `after`; warp 2 waits for `go` and does
+// `reads`.
 std::string kernel(const std::string& after, const std::string& reads) {
   return R"(.version 8.6
 .target sm_100a
@@ -42,12 +43,14 @@ meet:
 second:
   mbarrier.try_wait.parity.shared::cta.b64 %p2, [ring], 0;
   @!%p2 bra second;
-)" + after + R"(
+)" + after +
+         R"(
   bra end;
 third:
   mbarrier.try_wait.parity.shared::cta.b64 %p2, [go], 0;
   @!%p2 bra third;
-)" + reads + R"(
+)" + reads +
+         R"(
 end:
   bar.sync 0;
   @%p1 bra leave;

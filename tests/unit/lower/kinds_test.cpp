@@ -44,6 +44,13 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("4-bit floats of kind::f8f6f4 are multiplied as the 8-bit floats that they equal") {
+  for (const char* name : {"gemm_e2m1", "gemm_e4m3_e2m1"}) {
+    CAPTURE(name);
+    check_right(simulated(checked(library_kernel(name, one_cta))));
+  }
+}
+
 TEST_CASE("integers come out bit for bit as tcgen05 would make them") {
   for (const char* name : {"gemm_s8", "gemm_u8_s8"}) {
     CAPTURE(name);

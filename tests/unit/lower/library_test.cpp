@@ -18,20 +18,12 @@ struct Refusal {
 // For any target. Kernels whose standard strategy is a pair of CTAs are refused as pairs; these, when one CTA works
 // alone.
 constexpr Refusal refused[] = {
-    {"gemm_e4m3_e2m1", "an operand of e2m1"},
-    {"gemm_e2m1", "an operand of e2m1"},
-    {"gemm_mxf8", "tcgen05.cp"},
-    {"gemm_mxf8_bias_silu", "tcgen05.cp"},
-    {"gemm_mxf6_mxf4", "tcgen05.cp"},
-    {"gemm_mxf4", "tcgen05.cp"},
-    {"gemm_nvf4", "tcgen05.cp"},
-    {"gemm_nvf4_axpby", "tcgen05.cp"},
-    {"gemm_mxf4nvf4", "tcgen05.cp"},
-    {"gemm_sp_bf16", "tcgen05.cp"},
-    {"gemm_sp_tf32", "tcgen05.cp"},
-    {"gemm_sp_e4m3", "tcgen05.cp"},
-    {"gemm_sp_nvf4", "tcgen05.cp"},
-    {"conv1d_ws", "an MMA with a mask of columns"},
+    {"gemm_mxf8", "tcgen05.cp"},      {"gemm_mxf8_bias_silu", "tcgen05.cp"},
+    {"gemm_mxf6_mxf4", "tcgen05.cp"}, {"gemm_mxf4", "tcgen05.cp"},
+    {"gemm_nvf4", "tcgen05.cp"},      {"gemm_nvf4_axpby", "tcgen05.cp"},
+    {"gemm_mxf4nvf4", "tcgen05.cp"},  {"gemm_sp_bf16", "tcgen05.cp"},
+    {"gemm_sp_tf32", "tcgen05.cp"},   {"gemm_sp_e4m3", "tcgen05.cp"},
+    {"gemm_sp_nvf4", "tcgen05.cp"},   {"conv1d_ws", "an MMA with a mask of columns"},
 };
 // What fits 99 KiB.
 constexpr const char* small[] = {"gemm_bf16_basic", "copy_tma"};
