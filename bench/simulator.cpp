@@ -21,14 +21,15 @@
 namespace {
 
 using namespace kiln;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // FLOP/s of sgemm on one core; 0 without OpenBLAS.
 double sgemm_rate() {
 #ifdef KILN_BENCH_OPENBLAS
   static const double rate = [] {
+    using Clock = std::chrono::steady_clock;
+    const auto seconds_since = [](Clock::time_point start) {
+      return std::chrono::duration<double>(Clock::now() - start).count();
+    };
     openblas_set_num_threads(1);
     const int n = 1024;
     std::vector<float> a(std::size_t(n) * n, 1.5f), b = a, c = a;

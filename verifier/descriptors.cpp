@@ -8,7 +8,7 @@
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "verifier/finding.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -34,7 +34,7 @@ std::string hex(std::uint64_t v) {
 // One MMA with what is known of its instruction descriptor.
 class InstructionDescriptor {
  public:
-  InstructionDescriptor(const Facts& facts, const ir::Operation& op, const MmaOperands& mma)
+  InstructionDescriptor(const Facts& facts, const ir::Operation& op, const ir::MmaOperands& mma)
       : facts_(facts),
         op_(op),
         mma_(mma),
@@ -117,7 +117,7 @@ class InstructionDescriptor {
 
   const Facts& facts_;
   const ir::Operation& op_;
-  const MmaOperands& mma_;
+  const ir::MmaOperands& mma_;
   MmaKind kind_;
   Bits bits_;
   isa::InstructionDescriptorFields f_;
@@ -154,7 +154,7 @@ void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argumen
 }
 
 // The mask of .ws: its own bits, and its shift against M and the descriptor's allowance.
-void check_zero_mask(const Facts& facts, const ir::Operation& op, const MmaOperands& mma) {
+void check_zero_mask(const Facts& facts, const ir::Operation& op, const ir::MmaOperands& mma) {
   const Bits mask = facts.known.of(*mma.zero_mask, 64), idesc = facts.known.of(mma.idesc, 32);
   if (mask.is_nothing()) return;
   const Subject subject{facts.code, op, mma.zero_mask->operand, false};
@@ -170,7 +170,7 @@ void check_zero_mask(const Facts& facts, const ir::Operation& op, const MmaOpera
 }
 
 void check_mma(const Facts& facts, const ir::Operation& op) {
-  const auto mma = mma_operands(op);
+  const auto mma = ir::mma_operands(op);
   if (!mma || op.modifiers.kind == MmaKind::none || op.modifiers.cta_group == isa::CtaGroup::none) return;
   InstructionDescriptor(facts, op, *mma).check();
   const Bits idesc = facts.known.of(mma->idesc, 32);

@@ -1,7 +1,7 @@
 // What each instruction asks of its target.
 #include <algorithm>
 
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 #include "verifier/targets.hpp"
 
 namespace kiln::verifier {
@@ -13,7 +13,7 @@ using isa::Opcode;
 std::vector<Feature> tcgen05_features(const ir::Operation& op) {
   if (op.opcode == Opcode::tcgen05_ld_red) return {Feature::ld_red};
   if (op.opcode == Opcode::tcgen05_shift) return {Feature::shift};
-  const auto mma = mma_operands(op);
+  const auto mma = ir::mma_operands(op);
   if (!mma) return {};
   const isa::MmaFeatures used = isa::mma_features(mma->form);
   return {used.begin(), used.end()};

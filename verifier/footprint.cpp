@@ -3,7 +3,7 @@
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tmem.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -22,7 +22,7 @@ Footprint data(const ir::Operation& op, const ir::Argument& address) {
 int copied_columns(isa::DataShape s) { return s == isa::DataShape::s128x256b || s == isa::DataShape::s4x256b ? 8 : 4; }
 
 // What is read beside A and B: scale factors and metadata. Without a known shape it is one column of each.
-void add_side_operands(const MmaOperands& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
+void add_side_operands(const ir::MmaOperands& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
                        bool half, std::vector<Footprint>& out) {
   const auto extents = f ? isa::scaled_extents(op.modifiers.cta_group, f->m, f->n) : isa::ScaledExtents{1, 1};
   if (mma.sfa) out.push_back({mma.sfa, Role::sfa, {0, isa::scale_columns(extents.a)}});
@@ -36,7 +36,7 @@ void add_side_operands(const MmaOperands& mma, const ir::Operation& op, const is
 
 // D, whose width the instruction descriptor says, A when it is in tensor memory, and what scales or thins them.
 std::vector<Footprint> multiplied(const Facts& facts, const ir::Operation& op) {
-  const auto mma = mma_operands(op);
+  const auto mma = ir::mma_operands(op);
   if (!mma) return {};
   std::vector<Footprint> out;
   const Bits idesc = facts.known.of(mma->idesc, 32);

@@ -6,7 +6,7 @@
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/forms.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -35,7 +35,7 @@ std::string mma_got(const isa::MmaForm& f, rules::Rule rule) {
   }
 }
 
-bool check_mma_modifiers(const ir::Code& code, const ir::Operation& op, const MmaOperands& mma, rules::Profile profile,
+bool check_mma_modifiers(const ir::Code& code, const ir::Operation& op, const ir::MmaOperands& mma, rules::Profile profile,
                          diag::Sink& sink) {
   const isa::MmaForm& f = mma.form;
   const rules::Verdict v = rules::mma_form(f, profile);
@@ -106,7 +106,7 @@ bool check_mma_values(const ir::Code& code, const ir::Operation& op, std::string
 bool check_tcgen05_modifiers(const ir::Code& code, const ir::Operation& op, rules::Profile profile, diag::Sink& sink) {
   if (op.opcode == Opcode::tcgen05_cp) return check_copy_modifiers(code, op, sink);
   if (op.opcode == Opcode::tcgen05_ld_red) return check_reduction_modifiers(code, op, sink);
-  const auto mma = mma_operands(op);
+  const auto mma = ir::mma_operands(op);
   return !mma || check_mma_modifiers(code, op, *mma, profile, sink);
 }
 

@@ -12,7 +12,7 @@
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
 #include "verifier/forms.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -153,7 +153,7 @@ class TouchedColumns {
   // two column ranges have more.
   bool is_whole(const ir::Operation& op, const std::vector<Footprint>& parts) const {
     if (op.modifiers.shape == isa::DataShape::s16x32bx2 || op.opcode == Opcode::tcgen05_shift) return false;
-    const auto mma = mma_operands(op);
+    const auto mma = ir::mma_operands(op);
     const auto is_side = [](const Footprint& f) {
       return f.role == Footprint::Role::sfa || f.role == Footprint::Role::sfb || f.role == Footprint::Role::metadata;
     };

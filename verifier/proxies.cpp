@@ -7,7 +7,7 @@
 #include "verifier/barrier_object.hpp"
 #include "verifier/execution.hpp"
 #include "verifier/finding.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -107,7 +107,7 @@ class Proxies {
         writes_.push_back({i, &op.arg(0), to, bits / 8 * isa::vector_width(op.modifiers.vector)});
     } else if (op.opcode == Opcode::tcgen05_cp && op.arguments.size() == 2) {
       add_described(i, op.arguments[1], copied_rows(op.modifiers.shape));
-    } else if (const auto mma = mma_operands(op)) {
+    } else if (const auto mma = ir::mma_operands(op)) {
       gather_mma(i, *mma);
     }
     return true;
@@ -128,7 +128,7 @@ class Proxies {
   }
 
   // K-major operands alone: eight rows in every stride.
-  void gather_mma(std::uint32_t i, const MmaOperands& mma) {
+  void gather_mma(std::uint32_t i, const ir::MmaOperands& mma) {
     const ir::Operation& op = code_.operations[i];
     const Bits idesc = facts_.known.of(mma.idesc, 32);
     constexpr std::uint64_t shape_and_majors = 0x1F7F8000 & ~std::uint64_t{0x00800000};

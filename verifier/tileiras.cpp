@@ -7,7 +7,7 @@
 #include "ptx/rules/tileiras.hpp"
 #include "verifier/allocation.hpp"
 #include "verifier/finding.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -25,7 +25,7 @@ class Tileiras {
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
       const ir::Operation& op = facts_.code.operations[i];
       check_escape(op);
-      const auto mma = mma_operands(op);
+      const auto mma = ir::mma_operands(op);
       if (!mma || !facts_.is_formed(op)) continue;
       check_scope(i);
       check_collector(op, *mma);
@@ -91,14 +91,14 @@ class Tileiras {
           {facts_.code, op, value.operand}, "a store to ." + std::string(isa::spelling(space)));
   }
 
-  void check_collector(const ir::Operation& op, const MmaOperands& mma) {
+  void check_collector(const ir::Operation& op, const ir::MmaOperands& mma) {
     const bool discards = isa::collector_use(mma.form.collector) == isa::CollectorUse::discard;
     judge(facts_.sink, rules::tileiras_scaled_collector(mma.form, discards), {facts_.code, op},
           "." + std::string(isa::spelling(mma.form.collector)));
   }
 
   // Known only where both addresses come from allocations.
-  void check_metadata(const ir::Operation& op, const MmaOperands& mma) {
+  void check_metadata(const ir::Operation& op, const ir::MmaOperands& mma) {
     if (!mma.metadata || !mma.form.a_in_tmem) return;
     const Origin values = facts_.origins.of(mma.a), metadata = facts_.origins.of(*mma.metadata);
     if (!is_allocation(values) || !is_allocation(metadata)) return;

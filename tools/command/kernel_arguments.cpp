@@ -113,6 +113,12 @@ void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<c
   if (inputs) add_inputs(sub, arguments, *entry);
 }
 
+bool add_kernel_sizes(CLI::App& sub, KernelArguments& arguments, std::span<const std::string> words) {
+  const dsl::Entry* entry = named_among(words);
+  if (entry) add_sizes(sub, arguments, *entry);
+  return entry != nullptr;
+}
+
 std::string shown(const dsl::Sizes& sizes, const dsl::Entry& entry) {
   std::string out;
   for (const dsl::SizeOption& s : entry.sizes)

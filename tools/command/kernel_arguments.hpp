@@ -30,6 +30,9 @@ struct KernelArguments {
 /// the kernel reads.
 void add_kernel_arguments(CLI::App&, KernelArguments&, std::span<const std::string> words, bool inputs);
 
+/// The sizes alone, when the words name a kernel; false when they name none.
+bool add_kernel_sizes(CLI::App&, KernelArguments&, std::span<const std::string> words);
+
 /// "m=512 n=512 k=512".
 std::string shown(const dsl::Sizes&, const dsl::Entry&);
 

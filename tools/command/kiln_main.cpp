@@ -83,6 +83,7 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, std::span<c
 void add_subcommands(const command::Builder& builder) {
   command::add_run(builder);
   command::add_emit(builder);
+  command::add_lower(builder);
   command::add_check(builder);
   command::add_sim(builder);
   command::add_gpu(builder);

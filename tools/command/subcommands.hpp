@@ -43,6 +43,7 @@ void add_views(CLI::App&, harness::ViewOptions&);
 void add_run(const Builder&);
 void add_emit(const Builder&);
 void add_emit_raw(const Builder&);
+void add_lower(const Builder&);
 void add_check(const Builder&);
 void add_sim(const Builder&);
 void add_gpu(const Builder&);

@@ -13,7 +13,7 @@
 
 #include "ptx/rules/verdict.hpp"
 #include "verifier/footprint.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 #include "verifier/protocol/assumptions.hpp"
 #include "verifier/protocol/program.hpp"
 #include "verifier/protocol/shadow.hpp"
@@ -220,9 +220,9 @@ class Machine {
   static void acquire_maps(Turn&);
   void judge_map(Turn&, const ir::Argument& tensor);
   // operands.cpp
-  std::optional<KnownOperand> known_operand(const Turn&, const MmaOperands&, bool is_a);
+  std::optional<KnownOperand> known_operand(const Turn&, const ir::MmaOperands&, bool is_a);
   EventId read_operand(Turn&, std::uint32_t cta, const ir::Argument& descriptor, const std::optional<KnownOperand>&);
-  void judge_tiles(Turn&, std::uint32_t cta, const MmaOperands&, const std::optional<KnownOperand>& a,
+  void judge_tiles(Turn&, std::uint32_t cta, const ir::MmaOperands&, const std::optional<KnownOperand>& a,
                    const std::optional<KnownOperand>& b);
   void note_tile(Turn&, std::uint32_t cta, std::uint32_t address, const std::optional<Box>&);
   void forget_tiles(State&, const Intervals&, std::uint32_t first, std::uint32_t end);
@@ -231,7 +231,7 @@ class Machine {
   void check_lanes(const Turn&, std::uint64_t address);
   void check_uniform(const Turn&, const ir::Argument&, int width);
   void check_issuer(const Turn&);
-  void check_descriptor(const Turn&, const MmaOperands&, bool is_a);
+  void check_descriptor(const Turn&, const ir::MmaOperands&, bool is_a);
   void check_bounds(const Turn&, const Intervals&, std::uint32_t first, std::uint32_t end);
   // lifecycle.cpp
   static void start_ctas(State&);

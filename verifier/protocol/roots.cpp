@@ -1,6 +1,6 @@
 #include "verifier/protocol/roots.hpp"
 
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier::protocol {
 namespace {
@@ -50,7 +50,7 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
     case Opcode::fence_proxy: return true;
     default: break;
   }
-  if (const auto mma = mma_operands(op))
+  if (const auto mma = ir::mma_operands(op))
     return &a == mma->enable_input_d || &a == mma->scale_input_d || &a == &mma->idesc;
   return false;
 }
@@ -111,7 +111,7 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
   const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
                           op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
   const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
-  const auto mma = mma_operands(op);
+  const auto mma = ir::mma_operands(op);
   for (const ir::Argument& a : op.arguments) {
     const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
     const bool is_address = a.kind == ir::Argument::Kind::address;

@@ -5,7 +5,7 @@
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 #include "verifier/protocol/machine.hpp"
 
 namespace kiln::verifier::protocol {
@@ -93,7 +93,7 @@ void Machine::multiply(Turn& t) {
   const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
   check_issuer(t);
-  const auto mma = mma_operands(t.op);
+  const auto mma = ir::mma_operands(t.op);
   if (mma && !mma->form.a_in_tmem) check_descriptor(t, *mma, true);
   if (mma) check_descriptor(t, *mma, false);
   const auto a = mma ? known_operand(t, *mma, true) : std::nullopt,

@@ -1,15 +1,15 @@
-#include "verifier/mma.hpp"
+#include "ptx/ir/mma.hpp"
 
-namespace kiln::verifier {
+namespace kiln::ir {
 namespace {
 
 using isa::Opcode;
-using Kind = ir::Argument::Kind;
+using Kind = Argument::Kind;
 
 // What stands behind the instruction descriptor: scales or lane masks, enable-input-d, a scale or a mask. The
 // undocumented second predicate that ptxas lets pass is stepped over.
-void read_tail(const ir::Operation& op, std::size_t at, MmaOperands& out) {
-  const auto next = [&]() -> const ir::Argument* { return at < op.arguments.size() ? &op.arguments[at++] : nullptr; };
+void read_tail(const Operation& op, std::size_t at, MmaOperands& out) {
+  const auto next = [&]() -> const Argument* { return at < op.arguments.size() ? &op.arguments[at++] : nullptr; };
   if (out.form.block_scale) {
     out.sfa = next();
     out.sfb = next();
@@ -18,7 +18,7 @@ void read_tail(const ir::Operation& op, std::size_t at, MmaOperands& out) {
   }
   if (at < op.arguments.size() && op.arguments[at].kind == Kind::vector) out.lanes = next();
   out.enable_input_d = next();
-  const ir::Argument* last = next();
+  const Argument* last = next();
   if (last && at < op.arguments.size()) last = next();
   if (out.form.ws) out.zero_mask = last;
   else if (last && last->kind == Kind::immediate) out.scale_input_d = last;
@@ -26,7 +26,7 @@ void read_tail(const ir::Operation& op, std::size_t at, MmaOperands& out) {
 
 }  // namespace
 
-std::optional<MmaOperands> mma_operands(const ir::Operation& op) {
+std::optional<MmaOperands> mma_operands(const Operation& op) {
   const bool sparse = op.opcode == Opcode::tcgen05_mma_sp || op.opcode == Opcode::tcgen05_mma_ws_sp;
   const bool ws = op.opcode == Opcode::tcgen05_mma_ws || op.opcode == Opcode::tcgen05_mma_ws_sp;
   if (!sparse && !ws && op.opcode != Opcode::tcgen05_mma) return std::nullopt;
@@ -45,4 +45,4 @@ std::optional<MmaOperands> mma_operands(const ir::Operation& op) {
   return out;
 }
 
-}  // namespace kiln::verifier
+}  // namespace kiln::ir

@@ -1,0 +1,321 @@
+#include "lower/engine.hpp"
+
+#include "lower/queue.hpp"
+
+namespace kiln::lower {
+namespace {
+
+void set_registers(Text& out, const Plan& p, std::uint32_t count) {
+  if (count == 0 || count == p.first_registers()) return;
+  out.line("setmaxnreg.{}.sync.aligned.u32 {};", count > p.first_registers() ? "inc" : "dec", count);
+}
+
+// The engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
+// ticket that is next, %lw_c the command. %lw_res_d and %lw_res_s say which sums are in registers and not in the image:
+// D's address and the number of its share, of which 0 is none.
+class EngineCode {
+ public:
+  EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
+
+  void write() {
+    out_.line("lw_engine:");
+    out_.line("{{");
+    declare();
+    fetch();
+    for (std::size_t i = 0; i < p_.forms.size(); ++i) multiply(i);
+    commit();
+    free();
+    for (std::size_t i = 0; i < p_.shares.size(); ++i) flush(i);
+    go_back();
+    quit();
+    out_.line("}}");
+  }
+
+ private:
+  void declare() {
+    int registers = 0;
+    for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
+    out_.line(".reg .b32 %lw_d<{}>, %lw_c<6>, %lw_t<6>;", std::max(registers, 1));
+    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_slot8, %lw_barrier, %lw_res_d, %lw_res_s, %lw_apart, %lw_back;");
+    out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first;");
+    set_registers(out_, p_, p_.engine_registers);
+    out_.line("mov.u32 %lw_t0, %tid.x;");
+    out_.line("sub.u32 %lw_t0, %lw_t0, {};", p_.first_engine_thread);
+    out_.line("shr.u32 %lw_w, %lw_t0, 5;");
+    out_.line("shfl.sync.idx.b32 %lw_w, %lw_w, 0, 31, 0xffffffff;");
+    out_.line("and.b32 %lw_l, %lw_t0, 31;");
+    out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
+    for (const char* r : {"head", "res_d", "res_s", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+  }
+
+  // The next command into %lw_c. The slot is free again when every warp has said so.
+  void fetch() {
+    out_.line("lw_next:");
+    find_slot(out_, "%lw_head", "%lw_slot8", "%lw_t0");
+    out_.line("mov.b32 %lw_barrier, lw_barriers;");
+    out_.line("add.u32 %lw_barrier, %lw_barrier, %lw_slot8;");
+    wait_for(out_, "%lw_barrier", "%lw_t0", "lw_wait_full");
+    out_.line("bar.warp.sync 0xffffffff;");
+    out_.line("mov.b32 %lw_t0, lw_queue;");
+    out_.line("mad.lo.u32 %lw_t0, %lw_slot8, {}, %lw_t0;", command_bytes / 8);
+    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_t0];");
+    out_.line("add.u32 %lw_head, %lw_head, 1;");
+    out_.line("and.b32 %lw_t1, %lw_c0, {};", command_mask);
+    jump_if("%lw_t1", int(Command::quit), "lw_quit");
+    jump_if("%lw_t1", int(Command::commit), "lw_commit");
+    jump_if("%lw_t1", int(Command::free), "lw_free");
+    out_.line("ld.shared.v2.b32 {{%lw_c4, %lw_c5}}, [%lw_t0+16];");
+    out_.line("bar.warp.sync 0xffffffff;");
+    release_slot();
+    for (std::size_t i = 1; i < p_.forms.size(); ++i)
+      jump_if("%lw_t1", int(Command::first_form) + int(i), fmt::format("lw_form_{}", i));
+  }
+
+  void jump_if(const char* what, int value, const std::string& label) {
+    out_.line("setp.eq.u32 %lw_p0, {}, {};", what, value);
+    out_.line("@%lw_p0 bra {};", label);
+  }
+
+  void release_slot() { out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_barrier+{}];", 8 * queue_slots); }
+
+  // Sums that are in registers already stay there. Others go to the image first; those to which is added come from it.
+  // Where the sums are shared out in another way than the last ones were, one warp may need what another has just
+  // written.
+  void multiply(std::size_t i) {
+    const Form& form = p_.forms[i];
+    const std::size_t share = p_.share_of(form) + 1;
+    out_.line("lw_form_{}:", i);
+    out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
+    out_.line("setp.ne.u32 %lw_p1, %lw_t2, 0;");
+    out_.line("setp.eq.u32 %lw_p0, %lw_res_d, %lw_c1;");
+    out_.line("setp.eq.and.u32 %lw_p0, %lw_res_s, {}, %lw_p0;", share);
+    out_.line("@%lw_p0 bra lw_kept_{};", i);
+    out_.line("mov.b32 %lw_back, {};", i + 1);
+    out_.line("setp.ne.u32 %lw_p2, %lw_res_s, 0;");
+    out_.line("@%lw_p2 bra lw_flush;");
+    out_.line("lw_flushed_{}:", i);
+    out_.line("mov.b32 %lw_res_d, %lw_c1;");
+    out_.line("mov.b32 %lw_res_s, {};", share);
+    synchronise(form, i);
+    skip_idle(form.share, "lw_next");
+    out_.line("@!%lw_p1 bra lw_zero_{};", i);
+    write_transfer(out_, p_, form.share, "ld");
+    out_.line("bra lw_multiply_{};", i);
+    out_.line("lw_kept_{}:", i);
+    if (form.a_in_tmem) synchronise(form, i + p_.forms.size());
+    skip_idle(form.share, "lw_next");
+    out_.line("@%lw_p1 bra lw_multiply_{};", i);
+    out_.line("lw_zero_{}:", i);
+    for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
+    out_.line("lw_multiply_{}:", i);
+    write_multiplication(out_, p_, form);
+    out_.line("bra lw_next;");
+  }
+
+  // Warps that have no part of a small accumulator.
+  void skip_idle(const Share& s, const char* to) {
+    if (s.warps() >= int(p_.engine_warps)) return;
+    out_.line("setp.ge.u32 %lw_p0, %lw_w, {};", s.warps());
+    out_.line("@%lw_p0 bra {};", to);
+  }
+
+  // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out
+  // otherwise. %lw_apart: something was written since they met.
+  void synchronise(const Form& form, std::size_t label) {
+    if (p_.shares.size() < 2 && !form.a_in_tmem) return;
+    out_.line("setp.eq.u32 %lw_p2, %lw_apart, 0;");
+    out_.line("@%lw_p2 bra lw_met_{};", label);
+    out_.line("bar.sync {}, {};", p_.barrier, p_.engine_warps * 32);
+    out_.line("mov.b32 %lw_apart, 0;");
+    out_.line("lw_met_{}:", label);
+  }
+
+  // To `label` unless this is the last warp to do this command; then on, in one thread.
+  void all_but_the_last(const char* label) {
+    out_.line("bar.warp.sync 0xffffffff;");
+    out_.line("@!%lw_first bra {};", label);
+    out_.line("mov.b32 %lw_t0, lw_done;");
+    out_.line("shr.u32 %lw_t1, %lw_slot8, 1;");
+    out_.line("add.u32 %lw_t0, %lw_t0, %lw_t1;");
+    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_t0], {};", p_.engine_warps - 1);
+    out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
+    out_.line("@%lw_p0 bra {};", label);
+  }
+
+  // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the
+  // mask.
+  void commit() {
+    out_.line("lw_commit:");
+    out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
+    out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
+    out_.line("setp.ne.and.u32 %lw_p0, %lw_res_s, 0, %lw_p0;");
+    out_.line("mov.b32 %lw_back, 0;");
+    out_.line("@%lw_p0 bra lw_flush;");
+    out_.line("lw_committed:");
+    all_but_the_last("lw_leave_slot");
+    if (!p_.has_clusters) {
+      out_.line("mbarrier.arrive.shared::cta.b64 _, [%lw_c1];");
+    } else {
+      out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_second);
+      out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
+      out_.line("@%lw_p0 bra lw_multicast;");
+      out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_c1];");
+      out_.line("bra lw_leave_slot;");
+      out_.line("lw_multicast:");
+      out_.line("bfind.u32 %lw_t2, %lw_c2;");
+      out_.line("mapa.shared::cluster.u32 %lw_t3, %lw_c1, %lw_t2;");
+      out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_t3];");
+      out_.line("shl.b32 %lw_t4, 1, %lw_t2;");
+      out_.line("xor.b32 %lw_c2, %lw_c2, %lw_t4;");
+      out_.line("setp.ne.u32 %lw_p0, %lw_c2, 0;");
+      out_.line("@%lw_p0 bra lw_multicast;");
+    }
+    out_.line("lw_leave_slot:");
+    release_slot();
+    out_.line("bra lw_next;");
+  }
+
+  // Columns %lw_c1 and on, as many as %lw_c2 says, are nobody's now, and neither are sums that belong there.
+  void free() {
+    out_.line("lw_free:");
+    out_.line("and.b32 %lw_t2, %lw_res_d, 0xffff;");
+    out_.line("sub.u32 %lw_t2, %lw_t2, %lw_c1;");
+    out_.line("setp.lt.u32 %lw_p0, %lw_t2, %lw_c2;");
+    out_.line("@%lw_p0 mov.b32 %lw_res_s, 0;");
+    all_but_the_last("lw_leave_slot");
+    out_.line("shr.u32 %lw_t2, %lw_c1, 5;");
+    out_.line("shr.u32 %lw_t3, %lw_c2, 5;");
+    out_.line("bfi.b32 %lw_t2, 0xffffffff, 0, %lw_t2, %lw_t3;");
+    out_.line("not.b32 %lw_t2, %lw_t2;");
+    out_.line("mov.b32 %lw_t0, lw_columns;");
+    out_.line("atom.release.cta.shared::cta.and.b32 %lw_t1, [%lw_t0], %lw_t2;");
+    out_.line("bra lw_leave_slot;");
+  }
+
+  void flush(std::size_t i) {
+    if (i == 0) out_.line("lw_flush:");
+    if (i + 1 < p_.shares.size()) jump_unless_share(i);
+    skip_idle(p_.shares[i], "lw_flushed");
+    write_transfer(out_, p_, p_.shares[i], "st");
+    if (i + 1 < p_.shares.size()) {
+      out_.line("bra lw_flushed;");
+      out_.line("lw_not_{}:", i);
+    }
+  }
+
+  void jump_unless_share(std::size_t i) {
+    out_.line("setp.ne.u32 %lw_p0, %lw_res_s, {};", i + 1);
+    out_.line("@%lw_p0 bra lw_not_{};", i);
+  }
+
+  // Back to who wanted the sums written: 0 is a commit, i + 1 form i.
+  void go_back() {
+    out_.line("lw_flushed:");
+    out_.line("mov.b32 %lw_apart, 1;");
+    out_.line("mov.b32 %lw_res_s, 0;");
+    for (std::size_t i = 0; i < p_.forms.size(); ++i) jump_if("%lw_back", int(i) + 1, fmt::format("lw_flushed_{}", i));
+    out_.line("bra lw_committed;");
+  }
+
+  void quit() {
+    out_.line("lw_quit:");
+    if (p_.image == Place::global) {
+      all_but_the_last("lw_gone");
+      out_.line("ld.shared.b32 %lw_t0, [lw_slot];");
+      out_.line("{{");
+      out_.line(".reg .b64 %lw_at<2>;");
+      out_.line("mov.b64 %lw_at0, lw_taken;");
+      out_.line("mad.wide.u32 %lw_at0, %lw_t0, 4, %lw_at0;");
+      out_.line("st.release.gpu.global.b32 [%lw_at0], 0;");
+      out_.line("}}");
+      out_.line("lw_gone:");
+    }
+    out_.line("ret;");
+  }
+
+  Text& out_;
+  const Plan& p_;
+};
+
+void make_queue(Text& out, const Plan& p) {
+  out.line("mov.b32 %lw_t0, lw_barriers;");
+  for (std::uint32_t i = 0; i < 2 * queue_slots; ++i)
+    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", 8 * i, i < queue_slots ? 1 : p.engine_warps);
+  for (std::uint32_t i = 0; i < queue_slots; ++i) out.line("st.shared.b32 [lw_done+{}], 0;", 4 * i);
+  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns"}) out.line("st.shared.b32 [{}], 0;", name);
+}
+
+// A CTA takes the first image that is free, from one on that few others begin with.
+void claim_image(Text& out, const Plan& p) {
+  out.line("{{");
+  out.line(".reg .b32 %lw_x<4>;");
+  out.line(".reg .b64 %lw_at<2>;");
+  out.line("mov.u32 %lw_x0, %ctaid.z;");
+  out.line("mov.u32 %lw_x1, %nctaid.y;");
+  out.line("mov.u32 %lw_x2, %ctaid.y;");
+  out.line("mad.lo.u32 %lw_x0, %lw_x0, %lw_x1, %lw_x2;");
+  out.line("mov.u32 %lw_x1, %nctaid.x;");
+  out.line("mov.u32 %lw_x2, %ctaid.x;");
+  out.line("mad.lo.u32 %lw_x0, %lw_x0, %lw_x1, %lw_x2;");
+  out.line("mov.b64 %lw_at0, lw_taken;");
+  out.line("lw_claim:");
+  out.line("rem.u32 %lw_x0, %lw_x0, {};", p.slots);
+  out.line("mad.wide.u32 %lw_at1, %lw_x0, 4, %lw_at0;");
+  out.line("atom.acquire.gpu.global.cas.b32 %lw_x1, [%lw_at1], 0, 1;");
+  out.line("mov.b32 %lw_x2, %lw_x0;");
+  out.line("add.u32 %lw_x0, %lw_x0, 1;");
+  out.line("setp.ne.u32 %lw_p0, %lw_x1, 0;");
+  out.line("@%lw_p0 bra lw_claim;");
+  out.line("st.shared.b32 [lw_slot], %lw_x2;");
+  out.line("}}");
+}
+
+}  // namespace
+
+void declare_image(Text& out, const Plan& p) {
+  if (p.image == Place::shared) return out.line(".extern .shared .align 1024 .b8 lw_dynamic[];");
+  out.line(".global .align 1024 .b8 lw_memory[{}];", p.slots * p.image_bytes());
+  out.line(".global .align 4 .b32 lw_taken[{}];", p.slots);
+}
+
+Text prologue(const Plan& p) {
+  Text out;
+  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * command_bytes);
+  out.line(".shared .align 8 .b64 lw_barriers[{}];", 2 * queue_slots);
+  out.line(".shared .align 4 .b32 lw_done[{}];", queue_slots);
+  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
+    out.line(".shared .align 4 .b32 {};", name);
+  out.line(".reg .pred %lw_p<2>;");
+  out.line(".reg .b32 %lw_t<2>;");
+  out.line("mov.u32 %lw_t1, %tid.x;");
+  out.line("setp.ne.u32 %lw_p0, %lw_t1, 0;");
+  out.line("@%lw_p0 bra lw_made;");
+  make_queue(out, p);
+  if (p.image == Place::global) claim_image(out, p);
+  out.line("lw_made:");
+  out.line("bar.sync 0;");
+  out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.first_engine_thread);
+  out.line("@%lw_p0 bra lw_engine;");
+  set_registers(out, p, p.other_registers);
+  if (p.first_engine_thread != p.threads) {
+    out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.threads);
+    out.line("@%lw_p0 bra lw_left;");
+  }
+  return out;
+}
+
+Text epilogue(const Plan& p) {
+  Text out;
+  out.line("lw_leave:");
+  out.line("mov.b32 %lw_t0, lw_exits;");
+  out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t0, [%lw_t0], {};", p.threads - 1);
+  out.line("setp.ne.u32 %lw_p0, %lw_t0, {};", p.threads - 1);
+  out.line("@%lw_p0 bra lw_left;");
+  push(out, {std::to_string(int(Command::quit))});
+  out.line("lw_left:");
+  out.line("ret;");
+  EngineCode(out, p).write();
+  return out;
+}
+
+}  // namespace kiln::lower

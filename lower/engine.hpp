@@ -1,0 +1,39 @@
+// The warps that do what tensor cores did by themselves: they take commands out of a queue in shared memory, in order,
+// and multiply by mma.sync. Written as the PTX of a kernel's end, and of its beginning, where the queue is made.
+#pragma once
+
+#include "lower/plan.hpp"
+#include "lower/text.hpp"
+
+namespace kiln::lower {
+
+/// How code reaches the image of tensor memory: "shared" or "global", by addresses of 32 or 64 bits.
+struct ImageAccess {
+  explicit ImageAccess(const Plan& p) : plan(p), is_global(p.image == Place::global) {}
+  const Plan& plan;
+  bool is_global;
+  const char* space() const { return is_global ? "global" : "shared"; }
+  const char* reg() const { return is_global ? "b64" : "b32"; }
+  /// Declares %lw_image and finds it: kept for longer, it would take registers where there are few.
+  void find(Text&) const;
+  /// `to` = the image's start + the 32-bit register `offset`.
+  void add(Text&, const char* to, const char* offset) const;
+};
+
+/// Where a cell lies in the image: eight columns of all lanes together, and in them the lanes one after the other. What
+/// a warp holds of an accumulator tile of 8 x 8 is then 256 bytes in a row.
+inline constexpr int image_lane_bytes = 32, image_group_bytes = 4096;
+
+/// Variables of the module that lowered kernels share.
+void declare_image(Text&, const Plan&);
+/// Declarations and the first instructions of the kernel: the queue is made, the image found, the engine sent off.
+Text prologue(const Plan&);
+/// The end: where the original threads leave, and the engine.
+Text epilogue(const Plan&);
+
+/// The chains of mma.sync of one form, for one command.
+void write_multiplication(Text&, const Plan&, const Form&);
+/// Sums between registers and the image; `way` is ld or st.
+void write_transfer(Text&, const Plan&, const Share&, const char* way);
+
+}  // namespace kiln::lower

@@ -1,0 +1,54 @@
+// A kernel with everything that is known about it before it is lowered.
+#pragma once
+
+#include <string>
+
+#include "launch/contract.hpp"
+#include "lower/lower.hpp"
+#include "ptx/flow/cfg.hpp"
+#include "ptx/flow/definitions.hpp"
+#include "ptx/flow/known_bits.hpp"
+#include "ptx/flow/origins.hpp"
+#include "ptx/flow/uniformity.hpp"
+#include "ptx/ir/code.hpp"
+#include "ptx/rules/finding.hpp"
+
+namespace kiln::lower {
+
+struct Facts {
+  Facts(const ir::Module& m, const ir::Function& f, const Options& o, diag::Sink& s)
+      : module(m), function(f), options(o), sink(s), code(ir::decode(m, f, s)) {}
+
+  const ir::Module& module;
+  const ir::Function& function;
+  const Options& options;
+  diag::Sink& sink;
+  ir::Code code;
+  flow::Cfg cfg{code};
+  flow::Definitions definitions{code};
+  flow::KnownBits known{code, definitions};
+  flow::Origins origins{code, definitions, known};
+  flow::Uniformity uniformity{code, cfg, definitions, known};
+
+  /// Reports that a limit of lowering is reached, at an operation or at the kernel's head. Always false.
+  bool refuse(rules::Limit limit, const std::string& got, const ir::Operation* op = nullptr) const {
+    diag::Diagnostic d = rules::finding(limit, got);
+    d.where = op ? code.where(*op) : diag::Where::at(module.source, function.name_at);
+    sink.report(std::move(d));
+    return false;
+  }
+  bool refuse(rules::Limit limit, const std::string& got, const ir::Operation& op) const {
+    return refuse(limit, got, &op);
+  }
+
+  /// The launches of this kernel that the contract has.
+  std::vector<const launch::Launch*> launches() const {
+    std::vector<const launch::Launch*> out;
+    if (options.contract)
+      for (const launch::Launch& l : options.contract->launches)
+        if (function.name.find(l.entry) != std::string::npos) out.push_back(&l);
+    return out;
+  }
+};
+
+}  // namespace kiln::lower

@@ -1,0 +1,38 @@
+#include "lower/form.hpp"
+
+#include <tuple>
+
+namespace kiln::lower {
+namespace {
+
+constexpr int most_accumulators = 128;  // registers of a thread
+
+}  // namespace
+
+Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
+  std::optional<std::tuple<int, int, Share>> best;
+  for (int warps_m = 1; warps_m <= warps; warps_m *= 2)
+    for (int warps_n = 1; warps_m * warps_n <= warps; warps_n *= 2) {
+      if (m / 16 % warps_m != 0 || n / 8 % warps_n != 0 || warps_n % parts != 0) continue;
+      const Share s{m, n, parts, warps_m, warps_n, d_type};
+      if (s.registers() > most_accumulators) continue;
+      const int rows = s.row_tiles() * 16, columns = s.column_tiles() * 8;
+      const std::tuple candidate{rows * columns, rows + columns, s};
+      if (!best ||
+          std::tie(std::get<0>(candidate), std::get<1>(candidate)) < std::tie(std::get<0>(*best), std::get<1>(*best)))
+        best = candidate;
+    }
+  return best ? std::get<2>(*best) : Share{};
+}
+
+int registers_needed(const Form& f) {
+  // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills.
+  int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 24;
+  if (f.a.major == isa::Major::MN) out += 16;
+  if (f.b.major == isa::Major::MN) out += 8;
+  // sm_90 has no mma.sync of 8-bit floats: ptxas makes f16 of them.
+  if (f.kind == isa::MmaKind::f8f6f4) out += 24;
+  return out;
+}
+
+}  // namespace kiln::lower

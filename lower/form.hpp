@@ -1,0 +1,73 @@
+// One form of MMA as a kernel uses it: everything about it that is known before it runs, and how the engine's warps
+// share its accumulator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/types.hpp"
+
+namespace kiln::lower {
+
+/// How an operand lies in shared memory. What is empty is read from the descriptor at run time; lengths in bytes.
+struct Layout {
+  isa::Major major = isa::Major::K;
+  std::optional<isa::Swizzle> swizzle{};
+  std::optional<std::uint32_t> leading{}, stride{}, base_offset{};
+  bool operator==(const Layout&) const = default;
+};
+
+/// One K step of a run of MMAs that one command stands for: how far its operands lie behind those of the first, in
+/// bytes (for A in tensor memory: columns).
+struct Step {
+  std::int64_t a = 0, b = 0;
+  bool operator==(const Step&) const = default;
+};
+
+/// How an accumulator is shared: warp w of the engine has the rows_of_warp() rows from w / warps_n and the
+/// columns_of_warp() columns from w % warps_n on. Forms with equal shares can follow each other in registers.
+struct Share {
+  int m = 0, n = 0;
+  int parts = 1;  // M = 64 and 32 of .ws: so many parts of N lie one below the other in tensor memory
+  int warps_m = 0, warps_n = 0;
+  isa::ScalarType d_type = isa::ScalarType::f32;
+  bool operator==(const Share&) const = default;
+
+  int warps() const { return warps_m * warps_n; }
+  int row_tiles() const { return m / 16 / warps_m; }    // of 16 rows, of one warp
+  int column_tiles() const { return n / 8 / warps_n; }  // of 8 columns, of one warp
+  int tile_registers() const { return d_type == isa::ScalarType::f16 ? 2 : 4; }
+  int tile_lanes() const { return m == 64 && parts == 1 ? 32 : 16; }  // of tensor memory, from a tile to the next
+  int registers() const { return row_tiles() * column_tiles() * tile_registers(); }
+};
+
+struct Form {
+  isa::MmaKind kind = isa::MmaKind::none;
+  isa::ScalarType a_type = isa::ScalarType::none, b_type = isa::ScalarType::none;
+  bool negates = false;    // the product: one of A and B has its sign turned, not both
+  bool saturates = false;  // integer sums
+  bool a_in_tmem = false;
+  int scale_input_d = 0;  // D is multiplied by 2 to the minus this
+  Layout a{}, b{};
+  Share share{};
+  std::vector<Step> steps{};
+  bool operator==(const Form&) const = default;
+};
+
+/// What an operand's elements are multiplied as: e2m1 has no mma.sync but on sm_120a, and every one of its numbers is
+/// one of e4m3's.
+constexpr isa::ScalarType multiplied_as(isa::ScalarType t) {
+  return t == isa::ScalarType::e2m1 ? isa::ScalarType::e4m3 : t;
+}
+
+/// The share in which the busiest of `warps` warps has the least to do, and of those the one with the squarest tiles.
+Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts = 1);
+
+/// Registers of a thread that the engine needs for a form, about.
+int registers_needed(const Form&);
+
+}  // namespace kiln::lower

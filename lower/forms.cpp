@@ -1,0 +1,247 @@
+// Which forms of MMA a kernel has, and which of its MMAs follow each other so that one command can stand for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/plan.hpp"
+#include "ptx/isa/shared_descriptor.hpp"
+
+namespace kiln::lower {
+namespace {
+
+using isa::Opcode;
+using rules::Limit;
+
+// A register as another one and a number that was added to it just before.
+struct Based {
+  const ir::Argument* argument = nullptr;
+  ir::RegisterId root = 0;
+  std::int64_t added = 0;
+};
+
+class FormFinder {
+ public:
+  FormFinder(const Facts& f, Plan& p) : f_(f), p_(p) {}
+
+  bool run() {
+    bool good = true;
+    for (const flow::BasicBlock& block : f_.cfg.blocks) {
+      open_.reset();
+      for (std::uint32_t i = block.first; i < block.last; ++i) {
+        const ir::Operation& op = f_.code.operations[i];
+        if (const auto mma = ir::mma_operands(op))
+          good &= add(i, op, *mma, block);
+        else if (ends_batch(op))
+          open_.reset();
+      }
+    }
+    number();
+    return good;
+  }
+
+ private:
+  // A run of MMAs that may go on.
+  struct Open {
+    std::uint32_t last = 0;
+    Form form{};
+    Batch batch{};
+  };
+
+  // Waiting in the middle of a batch would keep its first MMAs back.
+  static bool ends_batch(const ir::Operation& op) {
+    switch (isa::unit(op.opcode)) {
+      case isa::Unit::tcgen05:
+        return op.opcode != Opcode::tcgen05_fence_after && op.opcode != Opcode::tcgen05_fence_before;
+      case isa::Unit::barrier:
+      case isa::Unit::mbarrier:
+      case isa::Unit::control: return true;
+      default: return false;
+    }
+  }
+
+  bool add(std::uint32_t i, const ir::Operation& op, const ir::MmaOperands& mma, const flow::BasicBlock& block) {
+    std::optional<Form> form = form_of(op, mma);
+    if (!form) return false;
+    if (open_ && joins(*open_, i, mma, *form, block)) {
+      Batch& batch = open_->batch;
+      p_.batches.erase(open_->last);
+      const ir::MmaOperands first = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
+      open_->form.steps.push_back({distance(first.a, mma.a, block), distance(first.b, mma.b, block)});
+      batch.operations.push_back(i);
+    } else {
+      form->steps.push_back({});
+      open_ = Open{i, *form, {{i}, 0}};
+    }
+    open_->last = i;
+    p_.batches[i] = open_->batch;
+    pending_[i] = open_->form;
+    return true;
+  }
+
+  // Gives each batch its form. Those of batches that have grown since are gone.
+  void number() {
+    for (auto& [last, batch] : p_.batches) {
+      const Form& form = pending_[last];
+      const auto found = std::find(p_.forms.begin(), p_.forms.end(), form);
+      batch.form = std::size_t(found - p_.forms.begin());
+      if (found == p_.forms.end()) p_.forms.push_back(form);
+    }
+    for (const Form& form : p_.forms)
+      if (std::find(p_.shares.begin(), p_.shares.end(), form.share) == p_.shares.end()) p_.shares.push_back(form.share);
+  }
+
+  // enable-input-d is one whenever the MMA is issued. Compilers write that as a comparison of 1 with 0.
+  bool is_set(const ir::MmaOperands& mma) const {
+    if (!mma.enable_input_d) return false;
+    const ir::Argument& p = *mma.enable_input_d;
+    if (const auto v = f_.known.constant(p, 1)) return *v == 1;
+    const ir::Operation* writer = p.kind == ir::Argument::Kind::reg ? f_.definitions.only_writer(p.id) : nullptr;
+    if (!writer || writer->opcode != Opcode::setp || writer->guard || writer->arguments.size() != 3 || p.negated)
+      return false;
+    const auto x = f_.known.constant(writer->arg(1), 32), y = f_.known.constant(writer->arg(2), 32);
+    return writer->modifiers.compare == isa::Compare::ne && x && y && *x != *y;
+  }
+
+  // What a register is based on; nothing for what is no register. Bits that are put where there were none are added.
+  std::optional<Based> based(const ir::Argument& a, const flow::BasicBlock& block) const {
+    const ir::Argument& base = a.kind == ir::Argument::Kind::address ? f_.code.components(a)[0] : a;
+    if (base.kind != ir::Argument::Kind::reg) return std::nullopt;
+    Based out{&a, base.id, base.value};
+    for (int depth = 0; depth < 8; ++depth) {
+      const ir::Operation* writer = f_.definitions.only_writer(out.root);
+      if (!writer || writer->guard || (writer->opcode != Opcode::add && writer->opcode != Opcode::or_)) break;
+      const std::uint32_t at = f_.code.index(*writer);
+      const ir::Argument& x = writer->arg(1);
+      const auto y = f_.known.constant(writer->arg(2), 64);
+      if (x.kind != ir::Argument::Kind::reg || !y || at < block.first || at >= block.last) break;
+      if (writer->opcode == Opcode::or_ && (f_.known.of(x.id).zero & *y) != *y) break;
+      out.root = x.id;
+      out.added += std::int64_t(*y);
+    }
+    return out;
+  }
+
+  // How far the second operand lies behind the first, in the units of Step.
+  std::int64_t distance(const ir::Argument& first, const ir::Argument& second, const flow::BasicBlock& block) const {
+    const std::int64_t units = based(second, block)->added - based(first, block)->added;
+    return first.kind == ir::Argument::Kind::address ? units : units * isa::descriptor_unit_bytes;
+  }
+
+  bool joins(const Open& open, std::uint32_t i, const ir::MmaOperands& mma, const Form& form,
+             const flow::BasicBlock& block) const {
+    constexpr std::size_t most_steps = 8;
+    const ir::Operation& op = f_.code.operations[i];
+    const ir::Operation& head = f_.code.operations[open.batch.operations.front()];
+    const ir::MmaOperands first = *ir::mma_operands(head);
+    Form alone = open.form;
+    alone.steps.clear();
+    if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
+    if (form.scale_input_d != 0) return false;  // once for each of them
+    if (op.guard || head.guard) return false;
+    for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d)}) {
+      const auto p = based(*x, block), q = based(*y, block);
+      if (!p || !q || p->root != q->root || (x == &first.d && p->added != q->added)) return false;
+      if (std::abs(q->added - p->added) >= 1 << 14) return false;
+    }
+    // The bases must not have changed since.
+    const std::uint32_t from = f_.code.index(head);
+    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d})
+      for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
+        if (w > from && w < i) return false;
+    return true;
+  }
+
+  Layout layout(const ir::Argument& descriptor, isa::Major major) const {
+    const flow::Bits bits = f_.known.of(descriptor, 64);
+    const auto field = [&](int at, int width) -> std::optional<std::uint32_t> {
+      if (!bits.knows(flow::low_mask(width) << at)) return std::nullopt;
+      return std::uint32_t(bits.one >> at & flow::low_mask(width));
+    };
+    const auto bytes = [&](int at) -> std::optional<std::uint32_t> {
+      const auto units = field(at, 14);
+      return units ? std::optional(*units * 16) : std::nullopt;
+    };
+    Layout out{major, std::nullopt, bytes(16), bytes(32), field(49, 3)};
+    if (const auto code = field(61, 3)) out.swizzle = isa::descriptor_swizzle(std::uint8_t(*code));
+    // Not read: the same for all.
+    if (major == isa::Major::K && out.swizzle && *out.swizzle != isa::Swizzle::none) out.leading = 0;
+    return out;
+  }
+
+  bool is_modelled(const ir::Operation& op, const ir::MmaOperands& mma) const {
+    const isa::MmaForm& form = mma.form;
+    const auto no = [&](const char* what) { return f_.refuse(Limit::lower_unsupported, what, op); };
+    if (form.group == isa::CtaGroup::two) return f_.refuse(Limit::lower_pair, "an MMA with cta_group::2", op);
+    if (form.ashift) return no(".ashift");
+    if (form.sparse) return no("an MMA with a sparse A");
+    if (form.zero_column_mask) return no("an MMA with a mask of columns");
+    if (form.block_scale) return no("an MMA with block scaling");
+    if (form.disable_output_lane) return no("an MMA with masks of lanes");
+    return true;
+  }
+
+  std::optional<Form> form_of(const ir::Operation& op, const ir::MmaOperands& mma) const {
+    if (!is_modelled(op, mma)) return std::nullopt;
+    const auto word = f_.known.constant(mma.idesc, 32);
+    if (!word) {
+      f_.refuse(Limit::lower_idesc, "", op);
+      return std::nullopt;
+    }
+    const isa::InstructionDescriptorFields d = isa::unpack(std::uint32_t(*word), mma.form.kind);
+    Form out;
+    out.kind = mma.form.kind;
+    out.a_type = isa::operand_type(out.kind, d.a_type);
+    out.b_type = isa::operand_type(out.kind, d.b_type);
+    out.negates = d.negate_a != d.negate_b;
+    out.saturates = d.saturate;
+    out.a_in_tmem = mma.form.a_in_tmem;
+    if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
+    const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
+    out.share = shared_out(d.m, d.n, isa::d_type(d.d_type), int(p_.engine_warps), parts);
+    if (!out.a_in_tmem) out.a = layout(mma.a, d.a_major);
+    out.b = layout(mma.b, d.b_major);
+    if (!has_counterpart(out, d, op)) return std::nullopt;
+    return out;
+  }
+
+  static bool has_type(isa::MmaKind kind, isa::ScalarType t) {
+    return kind != isa::MmaKind::f8f6f4 || t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2 ||
+           t == isa::ScalarType::e2m1;
+  }
+
+  bool has_counterpart(const Form& form, const isa::InstructionDescriptorFields& d, const ir::Operation& op) const {
+    const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
+    for (const isa::ScalarType t : {form.a_type, form.b_type})
+      if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
+    if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory for .ws with M = {}", d.m));
+    if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
+    if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
+    if (form.a_in_tmem && form.a_type == isa::ScalarType::e2m1) return no("A of e2m1 in tensor memory");
+    if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");
+    const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.kind, op);
+    return a_good && is_laid_out(form.b, form.kind, op);
+  }
+
+  bool is_laid_out(const Layout& l, isa::MmaKind kind, const ir::Operation& op) const {
+    if (!l.swizzle || !l.stride || !l.base_offset) return f_.refuse(Limit::lower_descriptor, "", op);
+    if ((l.major == isa::Major::MN || *l.swizzle == isa::Swizzle::none) && !l.leading)
+      return f_.refuse(Limit::lower_descriptor, "", op);
+    if (l.major == isa::Major::MN && kind != isa::MmaKind::f16)
+      return f_.refuse(Limit::lower_unsupported,
+                       fmt::format("an operand of .{} that is not K-major", isa::spelling(kind)), op);
+    if (l.major == isa::Major::K && *l.swizzle == isa::Swizzle::b128_atom32)
+      return f_.refuse(Limit::lower_unsupported, "32-byte atoms of a K-major operand", op);
+    return true;
+  }
+
+  const Facts& f_;
+  Plan& p_;
+  std::optional<Open> open_{};
+  std::map<std::uint32_t, Form> pending_{};
+};
+
+}  // namespace
+
+bool find_forms(const Facts& facts, Plan& plan) { return FormFinder(facts, plan).run(); }
+
+}  // namespace kiln::lower

@@ -1,0 +1,54 @@
+// The fragments of one operand of mma.sync, out of shared memory by ldmatrix or out of the image of tensor memory.
+#pragma once
+
+#include <string>
+
+#include "lower/engine.hpp"
+
+namespace kiln::lower {
+
+/// Code for A or B of a form. Registers of its own are named by `letter`; fragments go to %lw_f<letter>.
+///
+/// All K-major operands look alike: an MMA has 32 bytes of K, which are two 8 x 16-byte matrices, whatever the
+/// elements. The four matrices of 16 rows or columns by 32 bytes of K are, for A, rows 0-7 and 8-15, then both again
+/// further along K; for B the other way round.
+class OperandCode {
+ public:
+  OperandCode(Text&, const Plan&, const Form&, char letter);
+
+  void declare(int fragments) const;
+  /// What stays the same for all steps of a command.
+  void begin() const;
+  /// The addresses of a step.
+  void address(std::size_t step) const;
+  /// Fragments of tile number `tile`, of 16 rows or columns, from register `first` on; `half`: of 8 columns alone.
+  void load(int tile, int first, bool half = false) const;
+
+ private:
+  bool is_a() const { return x_ == 'a'; }
+  const Layout& layout() const { return is_a() ? form_.a : form_.b; }
+  bool in_tmem() const { return is_a() && form_.a_in_tmem; }
+  bool is_k_major() const { return layout().major == isa::Major::K; }
+  int tiles() const { return is_a() ? form_.share.row_tiles() : (form_.share.column_tiles() + 1) / 2; }
+  /// Rows or columns of one warp, in groups of 8.
+  int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
+
+  void begin_packed() const;
+  void begin_rows() const;
+  void begin_columns() const;
+  void begin_image() const;
+  bool follow() const;  // addresses of all tiles follow from that of the first
+  std::int64_t tile_offset(int tile) const;
+  void exchange_bits(int tile) const;
+  bool is_packed() const { return (is_a() ? form_.a_type : form_.b_type) == isa::ScalarType::e2m1; }
+  void load_image(int tile, int first) const;
+  void load_matrices(int tile, int first, bool half) const;
+  void load_packed(int tile, int first, bool half) const;
+
+  Text& out_;
+  const Plan& plan_;
+  const Form& form_;
+  char x_;
+};
+
+}  // namespace kiln::lower

@@ -1,0 +1,266 @@
+#include "lower/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptx/isa/features.hpp"
+#include "ptx/isa/launch_limits.hpp"
+#include "ptx/isa/tmem.hpp"
+
+namespace kiln::lower {
+namespace {
+
+using isa::Opcode;
+using rules::Limit;
+
+class Planner {
+ public:
+  explicit Planner(const Facts& f) : f_(f) {}
+
+  std::optional<Plan> run() {
+    if (!count_threads()) return std::nullopt;
+    bool good = look_around() && has_our_names();
+    p_.engine_warps = engine_warps();
+    good &= find_forms(f_, p_);
+    if (!good) return std::nullopt;
+    if (!place_engine()) return std::nullopt;
+    for (auto& [commit, flushes] : p_.commits) flushes = is_read_after(f_, commit);
+    count_columns();
+    if (!place_image()) return std::nullopt;
+    return std::move(p_);
+  }
+
+ private:
+  // The contract's CTA, else that of .reqntid.
+  bool count_threads() {
+    const ir::Performance* required = f_.function.find("reqntid");
+    std::vector<std::int64_t> extents = required ? required->values : std::vector<std::int64_t>{};
+    for (const launch::Launch* l : f_.launches()) {
+      const std::vector<std::int64_t> block{l->block.x, l->block.y, l->block.z};
+      if (!required && !extents.empty() && extents != block)
+        return f_.refuse(Limit::lower_threads, "launches with CTAs of different sizes");
+      extents = block;
+    }
+    if (extents.empty()) return f_.refuse(Limit::lower_threads, "a kernel without .reqntid, and no contract");
+    for (std::size_t i = 1; i < extents.size(); ++i)
+      if (extents[i] != 1) return f_.refuse(Limit::lower_threads, "a CTA of more than one dimension");
+    p_.threads = std::uint32_t(extents[0]);
+    if (p_.threads % 32 != 0) return f_.refuse(Limit::lower_threads, fmt::format("{} threads", p_.threads));
+    p_.has_clusters = f_.function.find("reqnctapercluster") || f_.function.find("explicitcluster") ||
+                      f_.function.find("maxclusterrank");
+    for (const launch::Launch* l : f_.launches()) p_.has_clusters |= l->cluster.volume() > 1;
+    return true;
+  }
+
+  // Names of ours that the kernel has already.
+  bool has_our_names() const {
+    const auto ours = [](std::string_view name) {
+      return name.starts_with(reserved_prefix) || name.starts_with(std::string("%") + reserved_prefix);
+    };
+    const ir::Code& c = f_.code;
+    const bool found =
+        std::any_of(c.registers.begin(), c.registers.end(), [&](const auto& r) { return ours(r.name); }) ||
+        std::any_of(c.symbols.begin(), c.symbols.end(), [&](const auto& s) { return ours(s.variable->name); }) ||
+        std::any_of(c.labels.begin(), c.labels.end(), [&](const auto& l) { return ours(l.second); });
+    return !found || f_.refuse(Limit::lower_unsupported, fmt::format("a name that begins with {}", reserved_prefix));
+  }
+
+  // What stands in the way, all of it, and what is to be decided later.
+  bool look_around() {
+    bool good = true;
+    std::uint32_t taken = 0;  // named barriers
+    for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
+      const ir::Operation& op = f_.code.operations[i];
+      if (op.opcode == Opcode::tcgen05_commit) p_.commits[i] = true;
+      if (isa::unit(op.opcode) == isa::Unit::barrier && op.opcode != Opcode::barrier_cluster_arrive &&
+          op.opcode != Opcode::barrier_cluster_wait)
+        taken |= barriers_of(op);
+      good &= is_modelled(op);
+    }
+    while (p_.barrier > 0 && (taken >> p_.barrier & 1)) --p_.barrier;
+    if (p_.barrier == 0) good = f_.refuse(Limit::lower_unsupported, "a kernel that uses all named barriers");
+    return good;
+  }
+
+  std::uint32_t barriers_of(const ir::Operation& op) const {
+    const auto id = f_.known.constant(op.arg(isa::writes(op.opcode) == isa::Writes::first ? 1 : 0), 32);
+    return id && *id < 16 ? 1u << *id : 0xffffu;
+  }
+
+  bool is_modelled(const ir::Operation& op) const {
+    const auto no = [&](std::string what) { return f_.refuse(Limit::lower_unsupported, std::move(what), op); };
+    const bool is_tcgen05 = isa::unit(op.opcode) == isa::Unit::tcgen05;
+    if (is_tcgen05 && op.modifiers.cta_group == isa::CtaGroup::two && !ir::mma_operands(op))
+      return f_.refuse(Limit::lower_pair, fmt::format("{} with cta_group::2", isa::spelling(op.opcode)), op);
+    switch (op.opcode) {
+      case Opcode::tcgen05_shift:
+      case Opcode::tcgen05_cp: return no(std::string(isa::spelling(op.opcode)));
+      case Opcode::barrier_cluster_arrive:
+      case Opcode::barrier_cluster_wait: return no("barrier.cluster, which counts the engine's threads too");
+      case Opcode::call: return no("a call in a kernel that uses tcgen05");
+      default: break;
+    }
+    if (const auto missing = missing_feature(op))
+      return f_.refuse(Limit::lower_target,
+                       fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
+    if (op.modifiers.cta_group == isa::CtaGroup::two && !is_tcgen05)
+      return f_.refuse(Limit::lower_pair, "a copy with cta_group::2", op);
+    return true;
+  }
+
+  // What kernels for targets with tcgen05 use besides, and others may lack.
+  std::optional<isa::Feature> missing_feature(const ir::Operation& op) const {
+    std::optional<isa::Feature> needed;
+    if (isa::spelling(op.opcode).starts_with("clusterlaunchcontrol")) needed = isa::Feature::launch_control;
+    switch (op.modifiers.tensor_mode) {
+      case isa::TensorMode::gather4:
+      case isa::TensorMode::scatter4:
+      case isa::TensorMode::im2col_w:
+      case isa::TensorMode::im2col_w_128: needed = isa::Feature::tensor_modes; break;
+      default: break;
+    }
+    return needed && !isa::has(*needed, f_.options.target) ? needed : std::nullopt;
+  }
+
+  std::uint32_t engine_warps() const {
+    int cells = 0;
+    for (const ir::Operation& op : f_.code.operations)
+      if (const auto mma = ir::mma_operands(op))
+        if (const auto word = f_.known.constant(mma->idesc, 32)) {
+          const auto d = isa::unpack(std::uint32_t(*word), mma->form.kind);
+          cells = std::max(cells, d.m * d.n);
+        }
+    return cells <= 64 * 64 ? 4 : 8;
+  }
+
+  // Where all threads alike would have few registers, the engine begins at a warpgroup and has what it needs, and the
+  // others have the rest.
+  bool place_engine() {
+    std::uint32_t need = 64;
+    for (const Form& f : p_.forms) need = std::max(need, std::uint32_t(registers_needed(f)));
+    p_.first_engine_thread = p_.threads;
+    constexpr std::uint32_t plenty = 168;
+    if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
+    if (ignores_setmaxnreg() && fits(p_.cta_threads())) return true;
+    p_.first_engine_thread = (p_.threads + 127) / 128 * 128;
+    if (!fits(p_.cta_threads()))
+      return f_.refuse(Limit::lower_threads,
+                       fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
+    // What setmaxnreg shares out is what the CTA was launched with, not what the SM has.
+    const std::uint32_t step = isa::setmaxnreg_step, engine = p_.engine_warps * 32, others = p_.first_engine_thread;
+    const std::uint32_t all = isa::registers_to_share(1, p_.cta_threads()) * p_.cta_threads();
+    const auto left = [&](std::uint32_t taken, std::uint32_t threads) { return (all - taken) / threads / step * step; };
+    p_.engine_registers = std::min((need + step - 1) / step * step, 240u);
+    p_.other_registers = std::min(left(engine * p_.engine_registers, others), 240u);
+    constexpr std::uint32_t least = 40;  // of threads that store what they load
+    if (p_.other_registers < least) {
+      p_.other_registers = least;
+      p_.engine_registers = std::min(left(others * least, engine), 240u);
+    }
+    return true;
+  }
+
+  // Measured with ptxas 13.0: for sm_120a, "'setmaxnreg' ignored to maintain compatibility into 'extern' call" of a
+  // kernel with a tensor copy.
+  bool ignores_setmaxnreg() const {
+    return f_.options.target.sm >= 120 &&
+           std::any_of(f_.code.operations.begin(), f_.code.operations.end(), [](const ir::Operation& op) {
+             return isa::unit(op.opcode) == isa::Unit::async_copy && op.modifiers.dims != isa::TensorDims::none;
+           });
+  }
+
+  static bool fits(std::uint32_t threads) { return threads <= std::uint32_t(isa::max_threads_per_cta); }
+
+  // Allocations that may come again and again may hold all there is; others no more than they ask for.
+  void count_columns() {
+    std::uint64_t columns = 0;
+    for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
+      const ir::Operation& op = f_.code.operations[i];
+      if (op.opcode != Opcode::tcgen05_alloc) continue;
+      const auto n = f_.known.constant(op.arg(1), 32);
+      const flow::BlockId b = f_.cfg.block_of(i);
+      columns += n && !f_.cfg.reached_from(b)[b] ? *n : isa::tmem_columns;
+    }
+    p_.columns = std::uint32_t(std::min<std::uint64_t>(columns, isa::tmem_columns));
+  }
+
+  // Shared memory is nearer, but few kernels leave room in it. How much they use, a contract says.
+  bool place_image() {
+    measure_shared();
+    const std::uint64_t limit = std::uint64_t(isa::max_shared_bytes(f_.options.target));
+    const std::uint64_t without = p_.static_shared + p_.dynamic_shared,
+                        with = p_.static_shared + image_start() + p_.image_bytes();
+    if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0));
+    const bool may = f_.options.contract != nullptr && with <= limit;
+    if (f_.options.image == Place::shared && !may)
+      return f_.refuse(Limit::lower_shared_memory,
+                       f_.options.contract ? shared_table(p_.image_bytes()) : "no contract to say how much is used");
+    p_.image = may && f_.options.image != Place::global ? Place::shared : Place::global;
+    p_.why = f_.options.image != Place::automatic ? "as was asked for"
+             : may                                ? "where it fits"
+             : f_.options.contract ? fmt::format("since shared memory has no room: {}", shared_table(p_.image_bytes()))
+                                   : "since without a contract nobody knows what shared memory has room for";
+    if (p_.image == Place::shared) {
+      p_.image_offset = image_start();
+      p_.dynamic_shared = image_start() + p_.image_bytes();
+    } else {
+      count_slots();
+    }
+    return true;
+  }
+
+  std::uint64_t image_start() const { return (p_.dynamic_shared + 1023) / 1024 * 1024; }
+
+  void measure_shared() {
+    std::uint64_t at = 0;
+    for (const ir::Symbol& s : f_.code.symbols) {
+      if (s.variable->space != isa::Space::shared && s.variable->space != isa::Space::shared_cta) continue;
+      if (s.variable->linkage == ir::Linkage::external) {
+        p_.dynamic_name = s.variable->name;
+        continue;
+      }
+      const std::uint64_t alignment = s.variable->alignment();
+      at = (at + alignment - 1) / alignment * alignment + s.variable->bytes();
+    }
+    kernel_shared_ = at;
+    // Dynamic shared memory begins at a multiple of what its variable asks for, 1024 as a rule.
+    p_.static_shared = (at + queue_bytes + 1023) / 1024 * 1024;
+    for (const launch::Launch* l : f_.launches())
+      p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
+  }
+
+  std::string shared_table(std::uint64_t image) const {
+    std::string out =
+        fmt::format("{} of {} bytes: {} dynamic, {} of the kernel's variables, {} of the queue",
+                    p_.static_shared + p_.dynamic_shared + image, isa::max_shared_bytes(f_.options.target),
+                    p_.dynamic_shared, kernel_shared_, queue_bytes);
+    if (image) out += fmt::format(", {} of {} columns of tensor memory", image, p_.columns);
+    return out;
+  }
+
+  // No more CTAs than these are there at a time; one that finds no image free waits for one.
+  void count_slots() {
+    const std::uint64_t multiprocessors = f_.options.target.sm >= 120 ? 192 : 144;
+    const std::uint64_t on_one = std::max<std::uint64_t>(1, isa::sm_threads(f_.options.target) / p_.cta_threads());
+    std::uint64_t slots = multiprocessors * (p_.engine_registers ? 1 : on_one);
+    std::uint64_t ctas = 0;
+    for (const launch::Launch* l : f_.launches()) ctas = std::max(ctas, l->grid.volume());
+    if (ctas != 0) slots = std::min(slots, ctas);
+    p_.slots = std::uint32_t(slots);
+  }
+
+  const Facts& f_;
+  std::uint64_t kernel_shared_ = 0;  // bytes of its own variables
+  Plan p_{};
+};
+
+}  // namespace
+
+std::size_t Plan::share_of(const Form& f) const {
+  return std::size_t(std::find(shares.begin(), shares.end(), f.share) - shares.begin());
+}
+
+std::optional<Plan> plan(const Facts& facts) { return Planner(facts).run(); }
+
+}  // namespace kiln::lower

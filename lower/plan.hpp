@@ -1,0 +1,69 @@
+// What a kernel needs when it is lowered, and what becomes of each of its tcgen05 instructions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "lower/facts.hpp"
+#include "lower/form.hpp"
+#include "ptx/ir/mma.hpp"
+#include "ptx/isa/launch_limits.hpp"
+
+namespace kiln::lower {
+
+/// How the names begin that a lowered kernel has and others may not have.
+inline constexpr const char* reserved_prefix = "lw_";
+
+/// What a command is about: the first word of it, below its flags.
+enum class Command : std::uint8_t { quit, commit, free, first_form };
+
+/// A run of MMAs that become one command, which is given where the last of them stands.
+struct Batch {
+  std::vector<std::uint32_t> operations{};
+  std::size_t form = 0;  // Plan::forms
+};
+
+struct Plan {
+  // Threads of a CTA: the original ones, those that fill the last warpgroup, the engine's.
+  std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
+  std::uint32_t cta_threads() const { return first_engine_thread + engine_warps * 32; }
+  std::uint32_t engine_registers = 0, other_registers = 0;  // 0: as many for one as for the other
+  std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
+
+  std::vector<Form> forms{};
+  std::vector<Share> shares{};               // of the forms, each once
+  std::map<std::uint32_t, Batch> batches{};  // by the operation at which the command is given
+  std::map<std::uint32_t, bool> commits{};   // and whether sums must be written to the image
+
+  std::uint32_t columns = 0;  // of the image
+  Place image = Place::global;
+  std::string why{};
+  std::uint32_t slots = 0;                              // images in global memory
+  std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes of the lowered kernel, the image included
+  std::uint64_t image_offset = 0;                       // of an image in dynamic shared memory
+  std::string dynamic_name{};                           // the variable at the start of that; empty: the kernel has none
+  bool has_clusters = false;
+  int barrier = 15;  // that is the engine's own
+
+  std::size_t share_of(const Form& f) const;
+  std::uint64_t image_bytes() const { return std::uint64_t(columns) * 512; }
+};
+
+/// Nothing, and errors in the sink, for kernels that cannot be lowered.
+std::optional<Plan> plan(const Facts&);
+
+/// Finds the batches and forms of a plan. False, and errors in the sink, where an MMA has no counterpart.
+bool find_forms(const Facts&, Plan&);
+
+/// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is
+/// not known better.
+bool is_read_after(const Facts&, std::uint32_t commit);
+
+/// The queue: commands that are under way at most, and the bytes of shared memory that one takes, and that all of it
+/// does.
+inline constexpr std::uint32_t queue_slots = 16, command_bytes = 32;
+inline constexpr std::uint32_t queue_bytes = queue_slots * (command_bytes + 8 + 8 + 4) + 4 * 4;
+
+}  // namespace kiln::lower

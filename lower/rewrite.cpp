@@ -1,0 +1,292 @@
+#include "lower/rewrite.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lower/engine.hpp"
+#include "lower/queue.hpp"
+
+namespace kiln::lower {
+namespace {
+
+using isa::Opcode;
+using Kind = ir::Operand::Kind;
+
+class Rewriter {
+ public:
+  Rewriter(const Facts& f, const Plan& p) : f_(f), p_(p) {
+    for (std::uint32_t i = 0; i < f.code.operations.size(); ++i) number_[f.code.operations[i].instruction] = i;
+  }
+
+  ir::Function run() {
+    ir::Function out = f_.function;
+    resize(out);
+    std::vector<ir::Statement>& body = out.body->statements;
+    Text start;
+    for (const auto& [last, batch] : p_.batches)
+      for (int w = 0; w < 6; ++w) start.line(".reg .b32 {};", kept(batch, w));
+    start.append(prologue(p_));
+    body = statements(start);
+    add_all(body, f_.function.body->statements);
+    for (ir::Statement& s : statements(epilogue(p_))) body.push_back(std::move(s));
+    return out;
+  }
+
+ private:
+  // The directives that count threads count the engine's too. How many registers a thread has follows from that, unless
+  // setmaxnreg is to move them.
+  void resize(ir::Function& out) const {
+    std::erase_if(out.performance, [](const ir::Performance& d) {
+      return d.name == "maxnreg" || d.name == "minnctapersm" || d.name == "maxntid" || d.name == "reqntid";
+    });
+    out.performance.push_back({"reqntid", {std::int64_t(p_.cta_threads()), 1, 1}, {}, {}});
+    if (p_.engine_registers) out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
+  }
+
+  void add_all(std::vector<ir::Statement>& to, const std::vector<ir::Statement>& from) {
+    for (const ir::Statement& s : from) {
+      if (const auto* block = std::get_if<ir::Block>(&s.node)) {
+        ir::Block inner{{}, block->at};
+        add_all(inner.statements, block->statements);
+        to.push_back({std::move(inner)});
+      } else if (const auto* instruction = std::get_if<ir::Instruction>(&s.node)) {
+        add(to, *instruction);
+      } else {
+        to.push_back(s);
+      }
+    }
+  }
+
+  void add(std::vector<ir::Statement>& to, const ir::Instruction& i) {
+    const std::uint32_t number = number_.at(&i);
+    const ir::Operation& op = f_.code.operations[number];
+    switch (op.opcode) {
+      case Opcode::tcgen05_alloc: return replace(to, i, allocation(op));
+      case Opcode::tcgen05_dealloc: return replace(to, i, deallocation(op));
+      case Opcode::tcgen05_ld:
+      case Opcode::tcgen05_ld_red:
+      case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
+      case Opcode::tcgen05_mma:
+      case Opcode::tcgen05_mma_ws: return multiply(to, i, number);
+      case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
+      // What these order, the queue and the kernel's own barriers order.
+      case Opcode::tcgen05_relinquish_alloc_permit:
+      case Opcode::tcgen05_fence_before:
+      case Opcode::tcgen05_fence_after:
+      // The engine moves registers itself where they must be moved.
+      case Opcode::setmaxnreg: return;
+      // A warp's loads were one; one of its lanes may say that all are done.
+      case Opcode::tcgen05_wait_ld:
+      case Opcode::tcgen05_wait_st: return replace(to, i, meeting());
+      case Opcode::ret:
+      case Opcode::exit: return leave(to, i);
+      default: to.push_back({adapted(i, op)});
+    }
+  }
+
+  // Puts a piece in the place of an instruction, around which its guard leads.
+  static void replace(std::vector<ir::Statement>& to, const ir::Instruction& i, const Text& piece) {
+    if (!i.guard) return to.push_back(block(piece));
+    Text guarded;
+    guarded.line("@{}{} bra lw_skip;", i.guard->negated ? "" : "!", i.guard->predicate);
+    guarded.line("{{");
+    guarded.append(piece);
+    guarded.line("}}");
+    guarded.line("lw_skip:");
+    to.push_back(block(guarded));
+  }
+
+  static void leave(std::vector<ir::Statement>& to, const ir::Instruction& i) {
+    ir::Instruction jump;
+    jump.guard = i.guard;
+    jump.opcode = Opcode::bra;
+    jump.operands.push_back(ir::Operand::named("lw_leave"));
+    jump.at = i.at;
+    to.push_back({std::move(jump)});
+  }
+
+  // The same instruction, where the engine's threads do not count and the target has its modifiers.
+  ir::Instruction adapted(ir::Instruction i, const ir::Operation& op) const {
+    for (ir::Operand& o : i.operands) name_threads(o);
+    if (isa::unit(op.opcode) == isa::Unit::barrier && counts_all(op))
+      i.operands.insert(i.operands.begin() + (isa::writes(op.opcode) == isa::Writes::first ? 2 : 1),
+                        ir::Operand::number(p_.threads));
+    std::erase(i.modifiers, "cta_group::1");
+    return i;
+  }
+
+  static bool counts_all(const ir::Operation& op) {
+    switch (op.opcode) {
+      case Opcode::bar_sync:
+      case Opcode::bar_cta_sync:
+      case Opcode::barrier_sync:
+      case Opcode::barrier_cta_sync: return op.arguments.size() == 1;
+      case Opcode::bar_red:
+      case Opcode::bar_cta_red:
+      case Opcode::barrier_red:
+      case Opcode::barrier_cta_red: return op.arguments.size() == 3;
+      default: return false;
+    }
+  }
+
+  void name_threads(ir::Operand& o) const {
+    for (ir::Operand& item : o.items) name_threads(item);
+    if (o.kind != Kind::name) return;
+    if (o.text == "%ntid.x")
+      o = ir::Operand::number(p_.threads);
+    else if (o.text == "%nwarpid")
+      o = ir::Operand::number(p_.threads / 32);
+  }
+
+  static Text meeting() {
+    Text out;
+    out.line("bar.warp.sync 0xffffffff;");
+    return out;
+  }
+
+  static void one_lane(Text& out) {
+    out.line(".reg .b32 %lw_x<6>;");
+    out.line(".reg .pred %lw_p<2>;");
+    out.line("mov.u32 %lw_x0, %laneid;");
+    out.line("setp.ne.u32 %lw_p0, %lw_x0, 0;");
+    out.line("@%lw_p0 bra lw_others;");
+  }
+  static void all_lanes(Text& out) {
+    out.line("lw_others:");
+    out.line("bar.warp.sync 0xffffffff;");
+  }
+
+  // The lowest columns that are free, in units of 32; waits for as long as there are none.
+  Text allocation(const ir::Operation& op) const {
+    const ir::Operand& to = op.instruction->operands[0].items[0];
+    Text out;
+    one_lane(out);
+    move_to(out, "%lw_x0", op.instruction->operands[1]);
+    out.line("shr.u32 %lw_x0, %lw_x0, 5;");
+    out.line("shl.b32 %lw_x1, 1, %lw_x0;");
+    out.line("sub.u32 %lw_x1, %lw_x1, 1;");
+    out.line("lw_look:");
+    out.line("ld.relaxed.cta.shared::cta.b32 %lw_x2, [lw_columns];");
+    out.line("mov.b32 %lw_x3, 0;");
+    out.line("lw_fit:");
+    out.line("shl.b32 %lw_x4, %lw_x1, %lw_x3;");
+    out.line("and.b32 %lw_x5, %lw_x4, %lw_x2;");
+    out.line("setp.eq.u32 %lw_p0, %lw_x5, 0;");
+    out.line("@%lw_p0 bra lw_take;");
+    out.line("add.u32 %lw_x3, %lw_x3, 1;");
+    out.line("add.u32 %lw_x5, %lw_x3, %lw_x0;");
+    out.line("setp.le.u32 %lw_p0, %lw_x5, {};", p_.columns / 32);
+    out.line("@%lw_p0 bra lw_fit;");
+    out.line("bra lw_look;");
+    out.line("lw_take:");
+    out.line("or.b32 %lw_x4, %lw_x4, %lw_x2;");
+    out.line("atom.acquire.cta.shared::cta.cas.b32 %lw_x5, [lw_columns], %lw_x2, %lw_x4;");
+    out.line("setp.ne.u32 %lw_p0, %lw_x5, %lw_x2;");
+    out.line("@%lw_p0 bra lw_look;");
+    out.line("shl.b32 %lw_x3, %lw_x3, 5;");
+    out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to),
+             to.value);
+    all_lanes(out);
+    return out;
+  }
+
+  // By the engine: what it has in registers for these columns is of no use any more.
+  Text deallocation(const ir::Operation& op) const {
+    Text out;
+    one_lane(out);
+    move_to(out, "%lw_x1", op.instruction->operands[0]);
+    out.line("and.b32 %lw_x1, %lw_x1, 0xffff;");
+    move_to(out, "%lw_x2", op.instruction->operands[1]);
+    push(out, {std::to_string(int(Command::free)), "%lw_x1", "%lw_x2"});
+    all_lanes(out);
+    return out;
+  }
+
+  static void halves(Text& out, const ir::Operand& o, const std::string& low, const std::string& high) {
+    out.line("mov.b64 %lw_h, {};", text(o));
+    out.line("mov.b64 {{{}, {}}}, %lw_h;", low, high);
+  }
+
+  // The command is given where the last MMA of a batch stands. What it says is kept from the first on: by then, the
+  // registers may have other values, and their names other scopes.
+  void multiply(std::vector<ir::Statement>& to, const ir::Instruction& i, std::uint32_t number) const {
+    for (const auto& [last, batch] : p_.batches) {
+      const bool is_first = batch.operations.front() == number;
+      if (!is_first && last != number) continue;
+      Text piece;
+      if (is_first) describe(piece, batch);
+      if (last == number) {
+        std::vector<std::string> words;
+        for (int w = 0; w < 6; ++w) words.push_back(kept(batch, w));
+        push(piece, words);
+      }
+      replace(to, i, piece);
+    }
+  }
+
+  static std::string kept(const Batch& batch, int word) {
+    return fmt::format("%lw_k{}_{}", batch.operations.front(), word);
+  }
+
+  void describe(Text& out, const Batch& batch) const {
+    const ir::MmaOperands mma = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
+    const unsigned word = unsigned(Command::first_form) + unsigned(batch.form);
+    out.line(".reg .b64 %lw_h;");
+    flag(out, kept(batch, 0), word, mma.enable_input_d);
+    move_to(out, kept(batch, 1), *mma.d.operand);
+    if (mma.form.a_in_tmem) {
+      move_to(out, kept(batch, 2), *mma.a.operand);
+      out.line("mov.b32 {}, 0;", kept(batch, 3));
+    } else {
+      halves(out, *mma.a.operand, kept(batch, 2), kept(batch, 3));
+    }
+    halves(out, *mma.b.operand, kept(batch, 4), kept(batch, 5));
+  }
+
+  // `word`, and flag_first where a predicate holds.
+  static void flag(Text& out, const std::string& to, unsigned word, const ir::Argument* predicate) {
+    const ir::Operand* o = predicate ? predicate->operand : nullptr;
+    if (!o || o->is_integer()) return out.line("mov.b32 {}, {};", to, o && o->value ? word | flag_first : word);
+    unsigned yes = word | flag_first, no = word;
+    if (o->negated) std::swap(yes, no);
+    out.line("selp.b32 {}, {}, {}, {};", to, yes, no, o->text);
+  }
+
+  Text commit(const ir::Operation& op, bool flushes) const {
+    const std::vector<ir::Operand>& operands = op.instruction->operands;
+    unsigned word = unsigned(Command::commit) | (flushes ? flag_first : 0);
+    Text out;
+    out.line(".reg .b32 %lw_g<2>;");
+    if (op.modifiers.space() == isa::Space::generic) {
+      const ir::Operand& at = operands[0].items[0];
+      out.line(".reg .b64 %lw_h;");
+      out.line("mov.b64 %lw_h, {};", text(at));
+      if (at.value != 0) out.line("add.s64 %lw_h, %lw_h, {};", at.value);
+      out.line("cvta.to.shared{}.u64 %lw_h, %lw_h;", p_.has_clusters ? "::cluster" : "");
+      out.line("cvt.u32.u64 %lw_g0, %lw_h;");
+    } else {
+      move_to(out, "%lw_g0", operands[0]);
+    }
+    if (operands.size() > 1) {
+      word |= flag_second;
+      if (operands[1].is_integer())
+        out.line("mov.b32 %lw_g1, {};", operands[1].value);
+      else
+        out.line("cvt.u32.u16 %lw_g1, {};", text(operands[1]));
+    } else {
+      out.line("mov.b32 %lw_g1, 0;");
+    }
+    push(out, {std::to_string(word), "%lw_g0", "%lw_g1"});
+    return out;
+  }
+
+  const Facts& f_;
+  const Plan& p_;
+  std::unordered_map<const ir::Instruction*, std::uint32_t> number_{};
+};
+
+}  // namespace
+
+ir::Function rewrite(const Facts& facts, const Plan& plan) { return Rewriter(facts, plan).run(); }
+
+}  // namespace kiln::lower

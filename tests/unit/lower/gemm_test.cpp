@@ -1,0 +1,93 @@
+// The bf16 kernels of the library, lowered: what they compute, and what ptxas makes of them.
+#include "tests/skip.hpp"
+#include "tests/unit/lower/lowered.hpp"
+
+using namespace kiln;
+using namespace kiln::test;
+
+namespace {
+
+constexpr const char* kernels[] = {"gemm_bf16_basic", "gemm_bf16", "gemm_v1a", "gemm_v1b",
+                                   "gemm_v2a",        "gemm_v2b",  "gemm_v3",  "gemm_v4"};
+// Two tiles of the output, several rounds of the widest ring; k apart from what the tiles share.
+const dsl::Sizes sizes{{"m", 256}, {"n", 256}, {"k", 768}};
+
+std::string slugs(const diag::Sink& sink) {
+  std::string out;
+  for (const diag::Diagnostic& d : sink.all()) out += d.slug + " ";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("S3-52, S3-55: bf16 kernels lowered for sm_90a give the right result in several schedules, without a race") {
+  for (const char* name : kernels) {
+    CAPTURE(name);
+    const Kernel kernel = library_kernel(name, sizes);
+    diag::Sink sink;
+    const auto low = lowered(kernel, isa::sm_90a, sink);
+    INFO(diag::render_text(sink));
+    REQUIRE(low);
+    for (const std::uint64_t seed : {1, 2, 3}) check_right(simulated(*low, seed));
+  }
+}
+
+TEST_CASE("S3-38: tensor memory is kept in shared memory where it fits, and in global memory where that is asked for") {
+  const Kernel kernel = library_kernel("gemm_bf16_basic", sizes);
+  for (const lower::Place place : {lower::Place::automatic, lower::Place::shared, lower::Place::global}) {
+    diag::Sink sink;
+    const auto low = lowered(kernel, isa::sm_90a, sink, place);
+    REQUIRE(low);
+    const bool in_global = low->text->text().find(".global .align 1024 .b8 lw_memory") != std::string_view::npos;
+    CHECK(in_global == (place == lower::Place::global));
+    check_right(simulated(*low));
+  }
+}
+
+TEST_CASE("S3-22, S3-39: what does not fit the 99 KiB of sm_120a is refused, with what takes how much") {
+  const Kernel kernel = library_kernel("gemm_v4", sizes);
+  diag::Sink sink;
+  CHECK_FALSE(lowered(kernel, isa::sm_120a, sink));
+  REQUIRE(sink.all().size() == 1);
+  CHECK(sink.all()[0].slug == "lower-shared-memory");
+  CHECK(sink.all()[0].message.find("of 101376 bytes: 196608 dynamic, ") != std::string::npos);
+  diag::Sink other;
+  const auto basic = lowered(library_kernel("gemm_bf16_basic", sizes), isa::sm_120a, other);
+  REQUIRE(basic);
+  check_right(simulated(*basic));
+}
+
+TEST_CASE("S3-57: what two CTAs do together is refused where it stands") {
+  const Kernel kernel = library_kernel("gemm_v5", {});
+  diag::Sink sink;
+  CHECK_FALSE(lowered(kernel, isa::sm_90a, sink));
+  CHECK(slugs(sink).find("lower-pair") != std::string::npos);
+  for (const diag::Diagnostic& d : sink.all()) CHECK_FALSE(d.where.place.empty());
+}
+
+// Bytes: the store role of gemm_bf16 holds 64 sums, which is a little too much beside an engine with 128.
+constexpr std::pair<const char*, std::uint64_t> spilt[] = {{"gemm_bf16", 64}};
+
+std::uint64_t may_spill(const std::string& name) {
+  for (const auto& [kernel, bytes] : spilt)
+    if (name == kernel) return bytes;
+  return 0;
+}
+
+TEST_CASE("ptxas assembles lowered kernels for both targets, and spills no register, or hardly one") {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return skip(ptxas.missing);
+  for (const char* name : kernels)
+    for (const isa::Target target : {isa::sm_90a, isa::sm_120a}) {
+      CAPTURE(name);
+      CAPTURE(isa::spelling(target));
+      diag::Sink sink;
+      const auto low = lowered(library_kernel(name, sizes), target, sink);
+      if (!low && slugs(sink) == "lower-shared-memory ") continue;
+      REQUIRE(low);
+      const harness::Assembly a = harness::assemble(ptxas, low->text, target, sink);
+      INFO(diag::render_text(sink));
+      REQUIRE(a.status == harness::Assembly::Status::assembled);
+      for (const harness::EntryResources& e : a.entries) CHECK(e.spill_store_bytes <= may_spill(name));
+    }
+}

@@ -1,0 +1,111 @@
+// kiln lower: a kernel with tcgen05 as one without, for GPUs that have none.
+#include "lower/lower.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "emit/emit.hpp"
+#include "harness/contract_json.hpp"
+#include "harness/files.hpp"
+#include "harness/run.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/parse.hpp"
+#include "tools/command/console.hpp"
+#include "tools/command/kernel_arguments.hpp"
+#include "tools/command/read_source.hpp"
+#include "tools/command/subcommands.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* examples =
+    "  kiln lower kernel.ptx --target sm_90a -o lowered.ptx\n"
+    "  kiln lower kernel.ptx --target sm_120a --launch l.json --launch-out l2.json -o lowered.ptx\n"
+    "  kiln lower gemm_v4 --m 1024 --target sm_90a --launch-out l.json -o v4.ptx     a kernel of the library";
+
+struct Arguments {
+  KernelArguments kernel{};  // its name may be a file's
+  std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{};
+};
+
+// What is to be lowered, and how it is launched.
+struct Input {
+  ir::Module module{};
+  std::optional<launch::Contract> contract{};
+};
+
+bool is_file(const std::string& name) { return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name); }
+
+std::optional<Input> input(const Arguments& a, diag::Sink& sink) {
+  Input out;
+  if (is_file(a.kernel.name)) {
+    out.module = parse::parse(read_source(a.kernel.name), sink);
+    if (!a.launch.empty()) out.contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
+  } else {
+    const dsl::Entry& entry = a.kernel.entry();
+    const dsl::Sizes sizes = a.kernel.chosen_sizes();
+    dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
+    out.contract = entry.problem(kernel, sizes);
+    const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink);
+    if (!ptx) return std::nullopt;
+    out.module = parse::parse(ptx, sink);
+  }
+  if (sink.has_errors()) return std::nullopt;
+  return out;
+}
+
+int run_lower(const Arguments& a) {
+  const auto target = isa::parse_target(a.target);
+  diag::Sink sink;
+  const std::optional<Input> in = input(a, sink);
+  std::optional<lower::Lowered> out;
+  diag::SourcePtr text;
+  if (in) {
+    if (!a.launch_out.empty() && !in->contract) throw diag::InputError("--launch-out needs --launch");
+    const lower::Options options{*target,
+                                 a.image == "shared"   ? lower::Place::shared
+                                 : a.image == "global" ? lower::Place::global
+                                                       : lower::Place::automatic,
+                                 in->contract ? &*in->contract : nullptr};
+    out = lower::lower(in->module, options, sink);
+    if (out) text = harness::emit_verified(std::move(out->module), "lowered.ptx", sink);
+  }
+  print_findings(sink);
+  if (!text) {
+    complain(fmt::format("{}\n", diag::summary(sink)));
+    return diag::exit_code(sink);
+  }
+  for (const lower::Report& r : out->reports) complain(lower::sentence(r) + "\n");
+  if (!a.launch_out.empty()) harness::write_file(a.launch_out, harness::write_contract(out->contract));
+  if (a.output.empty() || a.output == "-")
+    print(text->text());
+  else
+    harness::write_file(a.output, text->text());
+  return Exit::clean;
+}
+
+}  // namespace
+
+void add_lower(const Builder& builder) {
+  CLI::App* sub =
+      builder.add("lower", "Rewrite a kernel with tcgen05 for a GPU that has none: mma.sync instead", examples);
+  auto a = std::make_shared<Arguments>();
+  sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")
+      ->required();
+  sub->add_option("--target", a->target, "sm_90a or sm_120a [sm_90a]")
+      ->check(one_of({"sm_90a", "sm_120a"}))
+      ->type_name("sm_NNN");
+  sub->add_option("--image", a->image, "where tensor memory is kept [auto: shared where it fits]")
+      ->check(one_of({"auto", "shared", "global"}))
+      ->type_name("shared|global");
+  sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
+  sub->add_option("--launch-out", a->launch_out, "write the contract of the lowered kernel")->type_name("L2.json");
+  sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
+  add_kernel_sizes(*sub, a->kernel, builder.words);
+  sub->callback([a, &action = builder.action] { action = [a] { return run_lower(*a); }; });
+}
+
+}  // namespace kiln::command
