@@ -20,7 +20,8 @@ constexpr int reserved_bytes = 1024;  // for mbarriers and what else is static
 
 Operand KernelBuilder::wgmma_sums(int rows, int columns, const std::string& name, Here at) {
   WgmmaContext& w = *context_.wgmma;
-  rec_.require(rules::wgmma_sums(!w.sums && rows == WgmmaContext::rows && columns % WgmmaContext::chunk_columns == 0), at,
+  const bool fits = rows == WgmmaContext::rows && columns % WgmmaContext::chunk_columns == 0;
+  rec_.require(rules::wgmma_sums(!w.sums && fits), at,
                "'" + name + "' of " + std::to_string(rows) + " x " + std::to_string(columns) +
                    (w.sums ? " beside another" : ""));
   if (w.sums) return Operand::number(0);
@@ -69,15 +70,15 @@ void KernelBuilder::count_wgmma_releases() {
 
 namespace {
 
-// Registers a thread, in the steps of setmaxnreg: where the sums want more than an even share of an SM's, the other warps
-// give some of theirs.
+// Registers a thread, in the steps of setmaxnreg: where the sums want more than an even share of an SM's, the other
+// warps give some of theirs.
 struct RegisterShares {
   static constexpr int step = isa::setmaxnreg_step, threads = WgmmaContext::warps * isa::threads_per_warp;
   int multiply, other;
   bool is_even;
 
   RegisterShares(int sums, int others) {
-    constexpr int besides = 48;  // addresses, descriptors, positions
+    constexpr int besides = 40;  // addresses, descriptors, positions
     // What setmaxnreg shares out is what the CTA was launched with, not what the SM has.
     const int even = int(isa::registers_per_cta) / (threads + others) / step * step;
     multiply = (sums + besides + step - 1) / step * step;

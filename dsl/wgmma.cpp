@@ -13,8 +13,8 @@ namespace {
 
 using Context = WgmmaContext;
 
-// Where a thread's columns lie in a place for sums: a row has 32 bytes in each block of 8 columns, of which rows 4...7 of
-// every eight have the halves exchanged. Neither who writes (a pair of columns, 8 rows at a time) nor who reads (4
+// Where a thread's columns lie in a place for sums: a row has 32 bytes in each block of 8 columns, of which rows 4...7
+// of every eight have the halves exchanged. Neither who writes (a pair of columns, 8 rows at a time) nor who reads (4
 // columns, a row a thread) then meets a bank twice.
 constexpr int row_bytes = Context::block_columns * 4, half_bytes = row_bytes / 2, vector_bytes = 16;
 
@@ -25,7 +25,8 @@ constexpr int most_columns = 128;
 // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
 std::string mnemonic(const isa::MmaForm& f, const isa::MmaShape& s, int columns) {
   return dotted({"wgmma.mma_async.sync.aligned",
-                 "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(columns) + "k" + std::to_string(isa::mma_k(f, s)),
+                 "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(columns) + "k" +
+                     std::to_string(isa::mma_k(f, s)),
                  s.saturate ? "satfinite" : "", isa::spelling(s.d), isa::spelling(s.a), isa::spelling(s.b)});
 }
 
@@ -61,7 +62,7 @@ U32 place_of_sums(const RoleEntry& e, const U32& warp, const U32& lane, Here at)
 
 }  // namespace
 
-// The role that multiplies ---------------------------------------------------------------------------------------------
+// The role that multiplies --------------------------------------------------------------------------------------------
 
 WgmmaContext::Multiplier& TensorCore::multiplier(Here at) {
   Context& w = *role_->kernel->wgmma;
@@ -145,8 +146,8 @@ void TensorCore::release_pending(Here at) {
   }
   const Operand there = rec_->fresh(ScalarType::b32);
   rec_->emit_if(here, false, "mapa.shared::cluster.u32", {there, m.pending, m.lane}, at);
-  // Without a scope: what is handed on is that reads are done, which the wait for them says. A release.cluster would be a
-  // fence of the whole GPU, each time (a third of the kernel's time on an H200).
+  // Without a scope: what is handed on is that reads are done, which the wait for them says. A release.cluster would be
+  // a fence of the whole GPU, each time (a third of the kernel's time on an H200).
   rec_->emit_if(here, false, "mbarrier.arrive.shared::cluster.b64", {sink(), Operand::address(there)}, at);
 }
 
@@ -196,7 +197,7 @@ void TensorCore::hand_over_sums(Here at) {
   }
 }
 
-// The role that stores -------------------------------------------------------------------------------------------------
+// The role that stores ------------------------------------------------------------------------------------------------
 
 // This thread's row of one block of columns.
 void Warpgroup::read_block(const Operand& place, int block, std::vector<Operand>& out, Here at) {

@@ -1,6 +1,6 @@
-// MMAs where the tensor core is wgmma (sm_90a), from the same kernel. Sums are then registers of the warps that multiply:
-// the role that issues MMAs becomes two warpgroups with 64 rows each, behind the kernel's other warps, and the warpgroup
-// that stores gets the sums through shared memory, 32 columns at a time.
+// MMAs where the tensor core is wgmma (sm_90a), from the same kernel. Sums are then registers of the warps that
+// multiply: the role that issues MMAs becomes two warpgroups with 64 rows each, behind the kernel's other warps, and the
+// warpgroup that stores gets the sums through shared memory, 32 columns at a time.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "dsl/types.hpp"
 #include "ptx/ir/module.hpp"
+#include "ptx/isa/wgmma.hpp"
 
 namespace kiln::dsl {
 
@@ -22,7 +23,8 @@ struct WgmmaContext {
   static constexpr int rows = 64 * warpgroups, chunk_columns = 32;  // of the sums that are handed over at a time
   static constexpr int chunks = 2;                                  // places for them in shared memory
   static constexpr int block_columns = 8;  // a place has the columns in blocks of 8, each of all rows
-  static constexpr int block_bytes = rows * block_columns * 4, chunk_bytes = block_bytes * chunk_columns / block_columns;
+  static constexpr int block_bytes = rows * block_columns * 4;
+  static constexpr int chunk_bytes = block_bytes * chunk_columns / block_columns;
 
   int first_warp = 0;         // of those that multiply
   RingState* sums = nullptr;  // the places; null until the kernel has an accumulator

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "kernels/batch.hpp"
-#include "ptx/isa/wgmma.hpp"
 
 namespace kiln::kernels {
 

@@ -1,4 +1,5 @@
-// Rules of wgmma that only a run can see, and of kernels whose MMAs become wgmma. PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
+// Rules of wgmma that only a run can see, and of kernels whose MMAs become wgmma. PTX ISA "Asynchronous Warpgroup Level
+// Matrix Instructions".
 #pragma once
 
 #include "ptx/isa/mma_shape.hpp"
@@ -32,8 +33,10 @@ constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
   plain.collector = f.collector;  // a hint
   const int rows = s.m / (f.group == isa::CtaGroup::two ? 2 : 1);
   const bool types = wgmma_type(f.kind, s.a) && wgmma_type(f.kind, s.b) && isa::bits(s.d) == 32;
-  const bool shape = rows == 2 * isa::wgmma_m && s.n % 32 == 0 && s.a_major == isa::Major::K && s.b_major == isa::Major::K;
-  return f == plain && types && shape && s.n % (32 * ((s.n + 127) / 128)) == 0 ? legal : breaks(Rule::wgmma_form, s.m, s.n);
+  const int parts = (s.n + 127) / 128;  // instructions of at most 128 columns
+  const bool shape = rows == 2 * isa::wgmma_m && s.n % (32 * parts) == 0;
+  const bool k_major = s.a_major == isa::Major::K && s.b_major == isa::Major::K;
+  return f == plain && types && shape && k_major ? legal : breaks(Rule::wgmma_form, s.m, s.n);
 }
 /// `one`: what is summed up is the kernel's only accumulator, by one role.
 constexpr Verdict wgmma_sums(bool one) { return one ? legal : breaks(Rule::wgmma_sums); }

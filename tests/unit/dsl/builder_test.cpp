@@ -146,7 +146,7 @@ TEST_CASE("build reports tensor memory beyond 512 columns") {
 }
 
 TEST_CASE("build reports tensor memory on a target without it") {
-  KernelBuilder k("k", sm_90a, warps<4>);
+  KernelBuilder k("k", isa::sm_120a, warps<4>);
   (void)k.tmem<f32, 128, 64>("a");
   CHECK(refused(k) == "target-tcgen05 ");
 }

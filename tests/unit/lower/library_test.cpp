@@ -24,6 +24,7 @@ constexpr Refusal refused[] = {
     {"gemm_mxf4nvf4", "tcgen05.cp"},  {"gemm_sp_bf16", "tcgen05.cp"},
     {"gemm_sp_tf32", "tcgen05.cp"},   {"gemm_sp_e4m3", "tcgen05.cp"},
     {"gemm_sp_nvf4", "tcgen05.cp"},   {"conv1d_ws", "an MMA with a mask of columns"},
+    {"gemm_e3m2_e2m3", "an operand of e3m2"},
 };
 // What fits 99 KiB.
 constexpr const char* small[] = {"gemm_bf16_basic", "copy_tma"};
