@@ -1,5 +1,7 @@
 #include "lower/engine.hpp"
 
+#include <bit>
+
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
@@ -11,8 +13,9 @@ void set_registers(Text& out, const Plan& p, std::uint32_t count) {
 }
 
 // The engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
-// ticket that is next, %lw_c the command. %lw_res_d and %lw_res_s say which sums are in registers and not in the image:
-// D's address and the number of its share, of which 0 is none.
+// ticket that is next, %lw_at the slot of the command in hand, %lw_next that of the next one, %lw_c a command.
+// %lw_res_d and %lw_res_s say which sums are in registers and not in the image: D's address and the number of its
+// share, of which 0 is none. While the last mma.sync of a command run, the next command is fetched if it is there.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -23,6 +26,7 @@ class EngineCode {
     declare();
     fetch();
     for (std::size_t i = 0; i < p_.forms.size(); ++i) multiply(i);
+    others();
     commit();
     free();
     for (std::size_t i = 0; i < p_.shares.size(); ++i) flush(i);
@@ -35,9 +39,10 @@ class EngineCode {
   void declare() {
     int registers = 0;
     for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
-    out_.line(".reg .b32 %lw_d<{}>, %lw_c<6>, %lw_t<6>;", std::max(registers, 1));
-    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_slot8, %lw_barrier, %lw_res_d, %lw_res_s, %lw_apart, %lw_back;");
-    out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first;");
+    out_.line(".reg .b32 %lw_d<{}>, %lw_c<4>, %lw_t<6>;", std::max(registers, 1));
+    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_at, %lw_next, %lw_parity, %lw_signal, %lw_count;");
+    out_.line(".reg .b32 %lw_res_d, %lw_res_s, %lw_apart, %lw_back;");
+    out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first, %lw_ready, %lw_counts;");
     set_registers(out_, p_, p_.engine_registers);
     out_.line("mov.u32 %lw_t0, %tid.x;");
     out_.line("sub.u32 %lw_t0, %lw_t0, {};", p_.first_engine_thread);
@@ -45,30 +50,74 @@ class EngineCode {
     out_.line("shfl.sync.idx.b32 %lw_w, %lw_w, 0, 31, 0xffffffff;");
     out_.line("and.b32 %lw_l, %lw_t0, 31;");
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
+    out_.line("mov.b32 %lw_at, lw_queue;");
+    out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
     for (const char* r : {"head", "res_d", "res_s", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    for (const Form& form : p_.forms) write_lane_offsets(out_, p_, form);
   }
 
-  // The next command into %lw_c. The slot is free again when every warp has said so.
+  // The slot of the next command, and the phase of its mbarriers.
+  void find_next() {
+    out_.line("add.u32 %lw_next, %lw_at, {};", slot_bytes);
+    out_.line("and.b32 %lw_parity, %lw_head, {};", queue_slots - 1);
+    out_.line("setp.eq.u32 %lw_p3, %lw_parity, 0;");
+    out_.line("@%lw_p3 sub.u32 %lw_next, %lw_next, {};", queue_slots * slot_bytes);
+    out_.line("shr.u32 %lw_parity, %lw_head, {};", std::countr_zero(queue_slots));
+    out_.line("and.b32 %lw_parity, %lw_parity, 1;");
+  }
+
+  // The next command into %lw_c.
   void fetch() {
-    out_.line("lw_next:");
-    find_slot(out_, "%lw_head", "%lw_slot8", "%lw_t0");
-    out_.line("mov.b32 %lw_barrier, lw_barriers;");
-    out_.line("add.u32 %lw_barrier, %lw_barrier, %lw_slot8;");
-    wait_for(out_, "%lw_barrier", "%lw_t0", "lw_wait_full");
+    out_.line("lw_fetch:");
+    find_next();
+    out_.line("lw_wait:");
+    wait_for(out_, "%lw_next", slot_full, "%lw_parity", "lw_wait_full");
+    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
+    out_.line("lw_have:");
     out_.line("bar.warp.sync 0xffffffff;");
-    out_.line("mov.b32 %lw_t0, lw_queue;");
-    out_.line("mad.lo.u32 %lw_t0, %lw_slot8, {}, %lw_t0;", command_bytes / 8);
-    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_t0];");
+    out_.line("mov.b32 %lw_at, %lw_next;");
     out_.line("add.u32 %lw_head, %lw_head, 1;");
+    out_.line("and.b32 %lw_t1, %lw_c0, {};", flag_other);
+    out_.line("setp.ne.u32 %lw_p0, %lw_t1, 0;");
+    out_.line("@%lw_p0 bra lw_other;");
+    if (p_.forms.size() < 2) return;
     out_.line("and.b32 %lw_t1, %lw_c0, {};", command_mask);
-    jump_if("%lw_t1", int(Command::quit), "lw_quit");
-    jump_if("%lw_t1", int(Command::commit), "lw_commit");
-    jump_if("%lw_t1", int(Command::free), "lw_free");
-    out_.line("ld.shared.v2.b32 {{%lw_c4, %lw_c5}}, [%lw_t0+16];");
-    out_.line("bar.warp.sync 0xffffffff;");
-    release_slot();
     for (std::size_t i = 1; i < p_.forms.size(); ++i)
       jump_if("%lw_t1", int(Command::first_form) + int(i), fmt::format("lw_form_{}", i));
+  }
+
+  void others() {
+    out_.line("lw_other:");
+    out_.line("and.b32 %lw_t1, %lw_c0, {};", command_mask);
+    jump_if("%lw_t1", int(Command::quit), "lw_quit");
+    jump_if("%lw_t1", int(Command::free), "lw_free");
+  }
+
+  // This warp has read all that the command names. Of the warps that say so, the last one knows it: then %lw_count is
+  // engine_warps - 1. The slot is free again when every warp has said so.
+  void count() {
+    out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_commits);
+    out_.line("setp.ne.u32 %lw_counts, %lw_t2, 0;");
+    out_.line("and.pred %lw_counts, %lw_counts, %lw_first;");
+    out_.line("mov.b32 %lw_signal, %lw_c3;");
+    out_.line("mov.b32 %lw_count, 0;");
+    out_.line("bar.warp.sync 0xffffffff;");
+    out_.line("@%lw_counts atom.acq_rel.cta.shared::cta.inc.u32 %lw_count, [%lw_at+{}], {};", slot_done,
+              p_.engine_warps - 1);
+    release_slot();
+  }
+
+  void fetch_early() {
+    find_next();
+    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_ready, [%lw_next+{}], %lw_parity;", slot_full);
+    out_.line("@%lw_ready ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
+  }
+
+  // The arrival that a commit is, by the last of the warps.
+  void signal() {
+    out_.line("setp.eq.and.u32 %lw_p0, %lw_count, {}, %lw_counts;", p_.engine_warps - 1);
+    out_.line("@%lw_p0 mbarrier.arrive{}.b64 _, [%lw_signal];",
+              p_.has_clusters ? ".release.cluster.shared::cluster" : ".shared::cta");
   }
 
   void jump_if(const char* what, int value, const std::string& label) {
@@ -76,7 +125,7 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", label);
   }
 
-  void release_slot() { out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_barrier+{}];", 8 * queue_slots); }
+  void release_slot() { out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_at+{}];", slot_empty); }
 
   // Sums that are in registers already stay there. Others go to the image first; those to which is added come from it.
   // Where the sums are shared out in another way than the last ones were, one warp may need what another has just
@@ -97,19 +146,24 @@ class EngineCode {
     out_.line("mov.b32 %lw_res_d, %lw_c1;");
     out_.line("mov.b32 %lw_res_s, {};", share);
     synchronise(form, i);
-    skip_idle(form.share, "lw_next");
+    skip_idle(form.share, "lw_committed");
     out_.line("@!%lw_p1 bra lw_zero_{};", i);
     write_transfer(out_, p_, form.share, "ld");
     out_.line("bra lw_multiply_{};", i);
     out_.line("lw_kept_{}:", i);
     if (form.a_in_tmem) synchronise(form, i + p_.forms.size());
-    skip_idle(form.share, "lw_next");
+    skip_idle(form.share, "lw_committed");
     out_.line("@%lw_p1 bra lw_multiply_{};", i);
     out_.line("lw_zero_{}:", i);
     for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
     out_.line("lw_multiply_{}:", i);
-    write_multiplication(out_, p_, form);
-    out_.line("bra lw_next;");
+    write_multiplication(out_, p_, form, [this] {
+      count();
+      fetch_early();
+    });
+    signal();
+    out_.line("@%lw_ready bra lw_have;");
+    out_.line("bra lw_wait;");
   }
 
   // Warps that have no part of a small accumulator.
@@ -134,45 +188,45 @@ class EngineCode {
   void all_but_the_last(const char* label) {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@!%lw_first bra {};", label);
-    out_.line("mov.b32 %lw_t0, lw_done;");
-    out_.line("shr.u32 %lw_t1, %lw_slot8, 1;");
-    out_.line("add.u32 %lw_t0, %lw_t0, %lw_t1;");
-    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_t0], {};", p_.engine_warps - 1);
+    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_done, p_.engine_warps - 1);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
     out_.line("@%lw_p0 bra {};", label);
   }
 
   // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the
-  // mask.
+  // mask. Warps that have no part of an MMA come to lw_committed too.
   void commit() {
-    out_.line("lw_commit:");
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
     out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
     out_.line("setp.ne.and.u32 %lw_p0, %lw_res_s, 0, %lw_p0;");
     out_.line("mov.b32 %lw_back, 0;");
     out_.line("@%lw_p0 bra lw_flush;");
     out_.line("lw_committed:");
-    all_but_the_last("lw_leave_slot");
-    if (!p_.has_clusters) {
-      out_.line("mbarrier.arrive.shared::cta.b64 _, [%lw_c1];");
-    } else {
-      out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_second);
+    if (p_.has_clusters) {
+      out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_multicast);
       out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
       out_.line("@%lw_p0 bra lw_multicast;");
-      out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_c1];");
-      out_.line("bra lw_leave_slot;");
-      out_.line("lw_multicast:");
-      out_.line("bfind.u32 %lw_t2, %lw_c2;");
-      out_.line("mapa.shared::cluster.u32 %lw_t3, %lw_c1, %lw_t2;");
-      out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_t3];");
-      out_.line("shl.b32 %lw_t4, 1, %lw_t2;");
-      out_.line("xor.b32 %lw_c2, %lw_c2, %lw_t4;");
-      out_.line("setp.ne.u32 %lw_p0, %lw_c2, 0;");
-      out_.line("@%lw_p0 bra lw_multicast;");
     }
+    count();
+    signal();
+    out_.line("bra lw_fetch;");
+    if (p_.has_clusters) multicast();
     out_.line("lw_leave_slot:");
     release_slot();
-    out_.line("bra lw_next;");
+    out_.line("bra lw_fetch;");
+  }
+
+  void multicast() {
+    out_.line("lw_multicast:");
+    all_but_the_last("lw_leave_slot");
+    out_.line("lw_each:");
+    out_.line("bfind.u32 %lw_t2, %lw_c2;");
+    out_.line("mapa.shared::cluster.u32 %lw_t3, %lw_c3, %lw_t2;");
+    out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_t3];");
+    out_.line("shl.b32 %lw_t4, 1, %lw_t2;");
+    out_.line("xor.b32 %lw_c2, %lw_c2, %lw_t4;");
+    out_.line("setp.ne.u32 %lw_p0, %lw_c2, 0;");
+    out_.line("@%lw_p0 bra lw_each;");
   }
 
   // Columns %lw_c1 and on, as many as %lw_c2 says, are nobody's now, and neither are sums that belong there.
@@ -238,10 +292,12 @@ class EngineCode {
 };
 
 void make_queue(Text& out, const Plan& p) {
-  out.line("mov.b32 %lw_t0, lw_barriers;");
-  for (std::uint32_t i = 0; i < 2 * queue_slots; ++i)
-    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", 8 * i, i < queue_slots ? 1 : p.engine_warps);
-  for (std::uint32_t i = 0; i < queue_slots; ++i) out.line("st.shared.b32 [lw_done+{}], 0;", 4 * i);
+  out.line("mov.b32 %lw_t0, lw_queue;");
+  for (std::uint32_t i = 0; i < queue_slots; ++i) {
+    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + slot_full);
+    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_empty, p.engine_warps);
+    out.line("st.shared.b32 [%lw_t0+{}], 0;", i * slot_bytes + slot_done);
+  }
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns"}) out.line("st.shared.b32 [{}], 0;", name);
 }
 
@@ -280,9 +336,7 @@ void declare_image(Text& out, const Plan& p) {
 
 Text prologue(const Plan& p) {
   Text out;
-  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * command_bytes);
-  out.line(".shared .align 8 .b64 lw_barriers[{}];", 2 * queue_slots);
-  out.line(".shared .align 4 .b32 lw_done[{}];", queue_slots);
+  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes);
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
     out.line(".shared .align 4 .b32 {};", name);
   out.line(".reg .pred %lw_p<2>;");
@@ -311,7 +365,7 @@ Text epilogue(const Plan& p) {
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t0, [%lw_t0], {};", p.threads - 1);
   out.line("setp.ne.u32 %lw_p0, %lw_t0, {};", p.threads - 1);
   out.line("@%lw_p0 bra lw_left;");
-  push(out, {std::to_string(int(Command::quit))});
+  push(out, {std::to_string(unsigned(Command::quit) | flag_other)});
   out.line("lw_left:");
   out.line("ret;");
   EngineCode(out, p).write();

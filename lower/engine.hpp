@@ -2,6 +2,8 @@
 // and multiply by mma.sync. Written as the PTX of a kernel's end, and of its beginning, where the queue is made.
 #pragma once
 
+#include <functional>
+
 #include "lower/plan.hpp"
 #include "lower/text.hpp"
 
@@ -31,8 +33,11 @@ Text prologue(const Plan&);
 /// The end: where the original threads leave, and the engine.
 Text epilogue(const Plan&);
 
-/// The chains of mma.sync of one form, for one command.
-void write_multiplication(Text&, const Plan&, const Form&);
+/// Before the loop, for commands of this form: where a lane's rows of A and B lie behind their starts.
+void write_lane_offsets(Text&, const Plan&, const Form&);
+/// The chains of mma.sync of one form, for one command. `when_read` writes what is to be done when all operands are
+/// read and some of the mma.sync are yet to come.
+void write_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
 /// Sums between registers and the image; `way` is ld or st.
 void write_transfer(Text&, const Plan&, const Share&, const char* way);
 

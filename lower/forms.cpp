@@ -31,8 +31,10 @@ class FormFinder {
         const ir::Operation& op = f_.code.operations[i];
         if (const auto mma = ir::mma_operands(op))
           good &= add(i, op, *mma, block);
-        else if (ends_batch(op))
+        else if (ends_batch(op)) {
+          if (op.opcode == Opcode::tcgen05_commit) take_in(i, op);
           open_.reset();
+        }
       }
     }
     number();
@@ -76,6 +78,13 @@ class FormFinder {
     p_.batches[i] = open_->batch;
     pending_[i] = open_->form;
     return true;
+  }
+
+  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own.
+  void take_in(std::uint32_t i, const ir::Operation& op) {
+    if (!open_ || op.guard || op.arguments.size() != 1) return;
+    if (f_.code.operations[open_->batch.operations.front()].guard) return;
+    p_.batches.at(open_->last).commit = i;
   }
 
   // Gives each batch its form. Those of batches that have grown since are gone.

@@ -26,7 +26,12 @@ class Multiplication {
   Multiplication(Text& out, const Plan& p, const Form& f)
       : out_(out), p_(p), f_(f), a_(out, p, f, 'a'), b_(out, p, f, 'b'), name_(instruction(f)) {}
 
-  void write() {
+  void write_lane_offsets() {
+    a_.keep_lane_offset();
+    b_.keep_lane_offset();
+  }
+
+  void write(const std::function<void()>& when_read) {
     out_.line("{{");
     if (f_.a_in_tmem) ImageAccess(p_).find(out_);
     a_.declare(4 * f_.share.row_tiles());
@@ -44,6 +49,7 @@ class Multiplication {
           load_b(s, j + 1);
         else if (more)
           load_b(s + 1, 0);
+        if (!more && j == std::max(pairs() - 2, 0)) when_read();
         for (int i = 0; i < f_.share.row_tiles(); ++i) {
           multiply(s, j, i);
           if (last && more) load_a(s + 1, i);
@@ -92,6 +98,12 @@ class Multiplication {
 
 }  // namespace
 
-void write_multiplication(Text& out, const Plan& plan, const Form& form) { Multiplication(out, plan, form).write(); }
+void write_lane_offsets(Text& out, const Plan& plan, const Form& form) {
+  Multiplication(out, plan, form).write_lane_offsets();
+}
+
+void write_multiplication(Text& out, const Plan& plan, const Form& form, const std::function<void()>& when_read) {
+  Multiplication(out, plan, form).write(when_read);
+}
 
 }  // namespace kiln::lower

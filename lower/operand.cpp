@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "lower/queue.hpp"
+
 namespace kiln::lower {
 namespace {
 
@@ -42,47 +44,87 @@ void OperandCode::declare(int fragments) const {
   if (in_tmem()) out_.line(".reg .{} %lw_{}l, %lw_{}h;", ImageAccess(plan_).reg(), x_, x_);
 }
 
-// Lane l gives ldmatrix row l % 8 of matrix l / 8. %lw_?m, %lw_?k: which of the two matrices along M or N and along K
-// that is. %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
+// Each register that is kept is one less for sums: kernels of few forms have room for them.
+bool OperandCode::keeps_lane_offset() const { return has_lane_offset() && plan_.forms.size() <= 2; }
+
+std::string OperandCode::lane_offset() const {
+  return keeps_lane_offset() ? fmt::format("%lw_{}o{}", x_, &form_ - plan_.forms.data()) : fmt::format("%lw_{}n", x_);
+}
+
+void OperandCode::keep_lane_offset() const {
+  if (!keeps_lane_offset()) return;
+  out_.line(".reg .b32 {};", lane_offset());
+  out_.line("{{");
+  out_.line(".reg .b32 %lw_{0}m, %lw_{0}k, %lw_{0}p, %lw_{0}t<1>;", x_);
+  find_lane_offset();
+  out_.line("}}");
+}
+
+// The row or the column of warps that this one is in. There are powers of two of them.
+void OperandCode::find_warp(const char* to) const {
+  const unsigned n = unsigned(form_.share.warps_n);
+  if (is_a())
+    out_.line("shr.u32 %lw_{}{}, %lw_w, {};", x_, to, std::countr_zero(n));
+  else
+    out_.line("and.b32 %lw_{}{}, %lw_w, {};", x_, to, n - 1);
+}
+
+void OperandCode::find_start() const {
+  if (is_a())
+    out_.line("shl.b32 %lw_an, %lw_c2, 4;");
+  else
+    out_.line("shr.u32 %lw_bn, %lw_c0, {};", start_of_b - 4);
+  out_.line("and.b32 %lw_{0}n, %lw_{0}n, {1};", x_, 0x3fff << 4);
+}
+
+// %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
 void OperandCode::begin() const {
-  out_.line("{}.u32 %lw_{}p, %lw_w, {};", is_a() ? "div" : "rem", x_, form_.share.warps_n);
-  if (in_tmem()) return begin_image();
-  if (is_packed()) return begin_packed();
+  if (in_tmem()) {
+    find_warp("p");
+    return begin_image();
+  }
+  if (!is_k_major()) return begin_columns();
+  if (!keeps_lane_offset()) {
+    find_lane_offset();
+    out_.line("mov.b32 %lw_{0}m, %lw_{0}n;", x_);
+  }
+  find_start();
+  out_.line("add.u32 %lw_{0}n, %lw_{0}n, {1};", x_, keeps_lane_offset() ? lane_offset() : fmt::format("%lw_{}m", x_));
+}
+
+// Lane l gives ldmatrix row l % 8 of matrix l / 8. %lw_?m, %lw_?k: which of the two matrices along M or N and along K
+// that is. Where each lane loads its own elements: row l / 4 of each matrix.
+void OperandCode::find_lane_offset() const {
+  const std::string to = lane_offset();
+  find_warp("p");
+  if (is_packed()) {
+    out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
+    out_.line("mov.b32 %lw_{}m, 0;", x_);
+    out_.line("mov.b32 %lw_{}k, 0;", x_);
+  } else {
+    find_matrix();
+  }
+  out_.line("mad.lo.u32 %lw_{0}m, %lw_{0}p, {1}, %lw_{0}m;", x_, groups());
+  out_.line("mul.lo.u32 {}, %lw_{}t0, {};", to, x_, isa::span_bytes(*layout().swizzle));
+  out_.line("mad.lo.u32 {0}, %lw_{1}m, {2}, {0};", to, x_, *layout().stride);
+  out_.line("mad.lo.u32 {0}, %lw_{1}k, {2}, {0};", to, x_, *layout().swizzle == Swizzle::none ? *layout().leading : 16);
+}
+
+void OperandCode::find_matrix() const {
   out_.line("shr.u32 %lw_{}{}, %lw_l, 4;", x_, is_a() ? 'k' : 'm');
   out_.line("shr.u32 %lw_{}{}, %lw_l, 3;", x_, is_a() ? 'm' : 'k');
   out_.line("and.b32 %lw_{0}{1}, %lw_{0}{1}, 1;", x_, is_a() ? 'm' : 'k');
   out_.line("and.b32 %lw_{}t0, %lw_l, 7;", x_);
-  out_.line("and.b32 %lw_{}n, %lw_c{}, 0x3fff;", x_, is_a() ? 2 : 4);
-  out_.line("shl.b32 %lw_{0}n, %lw_{0}n, 4;", x_);
-  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}t0, {1}, %lw_{0}n;", x_, isa::span_bytes(*layout().swizzle));
-  if (is_k_major())
-    begin_rows();
-  else
-    begin_columns();
-}
-
-// Each lane loads its own elements: row l / 4 of each matrix.
-void OperandCode::begin_packed() const {
-  out_.line("and.b32 %lw_{}n, %lw_c{}, 0x3fff;", x_, is_a() ? 2 : 4);
-  out_.line("shl.b32 %lw_{0}n, %lw_{0}n, 4;", x_);
-  out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
-  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}t0, {1}, %lw_{0}n;", x_, isa::span_bytes(*layout().swizzle));
-  out_.line("mov.b32 %lw_{}m, 0;", x_);
-  out_.line("mov.b32 %lw_{}k, 0;", x_);
-  begin_rows();
-}
-
-void OperandCode::begin_rows() const {
-  out_.line("mad.lo.u32 %lw_{0}m, %lw_{0}p, {1}, %lw_{0}m;", x_, groups());
-  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}m, {1}, %lw_{0}n;", x_, *layout().stride);
-  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}k, {1}, %lw_{0}n;", x_,
-            *layout().swizzle == Swizzle::none ? *layout().leading : 16);
 }
 
 // A row of the matrix is a line of 8 elements along M or N; ldmatrix turns it over. Without a swizzle, the offsets have
 // changed places. %lw_?m: the first element of this lane's line of the first tile.
 void OperandCode::begin_columns() const {
   const bool plain = *layout().swizzle == Swizzle::none;
+  find_warp("p");
+  find_matrix();
+  find_start();
+  out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}t0, {1}, %lw_{0}n;", x_, isa::span_bytes(*layout().swizzle));
   out_.line("mad.lo.u32 %lw_{0}n, %lw_{0}k, {1}, %lw_{0}n;", x_, plain ? *layout().leading : *layout().stride);
   out_.line("mad.lo.u32 %lw_{0}m, %lw_{0}p, {1}, %lw_{0}m;", x_, groups());
   out_.line("shl.b32 %lw_{0}m, %lw_{0}m, 3;", x_);

@@ -17,6 +17,8 @@ class OperandCode {
   OperandCode(Text&, const Plan&, const Form&, char letter);
 
   void declare(int fragments) const;
+  /// Before the loop: what stays the same for all commands, in a register that is kept, where that pays.
+  void keep_lane_offset() const;
   /// What stays the same for all steps of a command.
   void begin() const;
   /// The addresses of a step.
@@ -33,8 +35,13 @@ class OperandCode {
   /// Rows or columns of one warp, in groups of 8.
   int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
 
-  void begin_packed() const;
-  void begin_rows() const;
+  bool has_lane_offset() const { return !in_tmem() && is_k_major(); }
+  bool keeps_lane_offset() const;
+  std::string lane_offset() const;
+  void find_lane_offset() const;
+  void find_start() const;
+  void find_matrix() const;
+  void find_warp(const char* to) const;
   void begin_columns() const;
   void begin_image() const;
   bool follow() const;  // addresses of all tiles follow from that of the first

@@ -26,6 +26,8 @@ class Planner {
     if (!good) return std::nullopt;
     if (!place_engine()) return std::nullopt;
     for (auto& [commit, flushes] : p_.commits) flushes = is_read_after(f_, commit);
+    for (auto& [last, batch] : p_.batches)
+      if (batch.commit && p_.commits.at(*batch.commit)) batch.commit.reset();
     count_columns();
     if (!place_image()) return std::nullopt;
     return std::move(p_);

@@ -19,10 +19,13 @@ inline constexpr const char* reserved_prefix = "lw_";
 /// What a command is about: the first word of it, below its flags.
 enum class Command : std::uint8_t { quit, commit, free, first_form };
 
-/// A run of MMAs that become one command, which is given where the last of them stands.
+/// A run of MMAs that become one command, which is given where the last of them stands, or where the commit stands that
+/// is part of it.
 struct Batch {
   std::vector<std::uint32_t> operations{};
-  std::size_t form = 0;  // Plan::forms
+  std::size_t form = 0;                   // Plan::forms
+  std::optional<std::uint32_t> commit{};  // comes right behind it, in all cases, and writes no sums
+  std::uint32_t given_at() const { return commit.value_or(operations.back()); }
 };
 
 struct Plan {
@@ -34,7 +37,7 @@ struct Plan {
 
   std::vector<Form> forms{};
   std::vector<Share> shares{};               // of the forms, each once
-  std::map<std::uint32_t, Batch> batches{};  // by the operation at which the command is given
+  std::map<std::uint32_t, Batch> batches{};  // by the last of their MMAs
   std::map<std::uint32_t, bool> commits{};   // and whether sums must be written to the image
 
   std::uint32_t columns = 0;  // of the image
@@ -61,9 +64,9 @@ bool find_forms(const Facts&, Plan&);
 /// not known better.
 bool is_read_after(const Facts&, std::uint32_t commit);
 
-/// The queue: commands that are under way at most, and the bytes of shared memory that one takes, and that all of it
-/// does.
-inline constexpr std::uint32_t queue_slots = 16, command_bytes = 32;
-inline constexpr std::uint32_t queue_bytes = queue_slots * (command_bytes + 8 + 8 + 4) + 4 * 4;
+/// The queue: commands that are under way at most, and the bytes of shared memory that the slot of one takes, and that
+/// all of it does.
+inline constexpr std::uint32_t queue_slots = 16, slot_bytes = 48;
+inline constexpr std::uint32_t queue_bytes = queue_slots * slot_bytes + 4 * 4;
 
 }  // namespace kiln::lower

@@ -10,17 +10,20 @@
 
 namespace kiln::lower {
 
-/// Of the first word of a command.
-inline constexpr unsigned command_mask = 0xff, flag_first = 0x100, flag_second = 0x200;
+/// Of the first word of a command. `flag_first`: of MMAs, enable-input-d; of a commit, that sums are to be written.
+/// `flag_commits`: the last word is an mbarrier that is waiting for one arrival. `flag_multicast`: of the commands, one
+/// for several CTAs. `flag_other`: no MMAs. In the upper half: the start address of B.
+inline constexpr unsigned command_mask = 0xff, flag_first = 0x100, flag_multicast = 0x200, flag_commits = 0x400,
+                          flag_other = 0x800, start_of_b = 16;
 
-/// Words of a command: 32-bit registers or numbers, at most six. For one thread of whoever is there.
+/// In a slot: the command's four words, an mbarrier for full and one for empty, how many warps have done it.
+inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32;
+
+/// Words of a command: 32-bit registers or numbers, at most four. For one thread of whoever is there.
 void push(Text&, const std::vector<std::string>& words);
 
-/// `lw_slot8`, eight times the slot of a ticket, and `lw_parity`, how often the queue was gone round before, modulo 2:
-/// into registers of these names.
-void find_slot(Text&, const char* ticket, const char* slot8, const char* parity);
-
-/// The loop that waits for a phase of the mbarrier at a register's address. The label is the block's own.
-void wait_for(Text&, const char* barrier, const char* parity, const char* label);
+/// The loop that waits for a phase of the mbarrier so many bytes behind a register's address. The label is the block's
+/// own.
+void wait_for(Text&, const char* slot, unsigned offset, const char* parity, const char* label);
 
 }  // namespace kiln::lower

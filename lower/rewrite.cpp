@@ -24,7 +24,7 @@ class Rewriter {
     std::vector<ir::Statement>& body = out.body->statements;
     Text start;
     for (const auto& [last, batch] : p_.batches)
-      for (int w = 0; w < 6; ++w) start.line(".reg .b32 {};", kept(batch, w));
+      for (int w = 0; w < 3; ++w) start.line(".reg .b32 {};", kept(batch, w));
     start.append(prologue(p_));
     body = statements(start);
     add_all(body, f_.function.body->statements);
@@ -68,7 +68,7 @@ class Rewriter {
       case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
       case Opcode::tcgen05_mma:
       case Opcode::tcgen05_mma_ws: return multiply(to, i, number);
-      case Opcode::tcgen05_commit: return replace(to, i, commit(op, p_.commits.at(number)));
+      case Opcode::tcgen05_commit: return replace(to, i, commit(number));
       // What these order, the queue and the kernel's own barriers order.
       case Opcode::tcgen05_relinquish_alloc_permit:
       case Opcode::tcgen05_fence_before:
@@ -197,29 +197,29 @@ class Rewriter {
     move_to(out, "%lw_x1", op.instruction->operands[0]);
     out.line("and.b32 %lw_x1, %lw_x1, 0xffff;");
     move_to(out, "%lw_x2", op.instruction->operands[1]);
-    push(out, {std::to_string(int(Command::free)), "%lw_x1", "%lw_x2"});
+    push(out, {std::to_string(unsigned(Command::free) | flag_other), "%lw_x1", "%lw_x2"});
     all_lanes(out);
     return out;
   }
 
-  static void halves(Text& out, const ir::Operand& o, const std::string& low, const std::string& high) {
+  // Of a matrix descriptor; what is in the upper half is known before.
+  static void low_half(Text& out, const ir::Operand& o, const std::string& to) {
+    out.line("{{");
+    out.line(".reg .b64 %lw_h;");
     out.line("mov.b64 %lw_h, {};", text(o));
-    out.line("mov.b64 {{{}, {}}}, %lw_h;", low, high);
+    out.line("cvt.u32.u64 {}, %lw_h;", to);
+    out.line("}}");
   }
 
-  // The command is given where the last MMA of a batch stands. What it says is kept from the first on: by then, the
-  // registers may have other values, and their names other scopes.
+  // The command is given where the last MMA of a batch stands, or the commit that it takes in. What it says is kept
+  // from the first on: by then, the registers may have other values, and their names other scopes.
   void multiply(std::vector<ir::Statement>& to, const ir::Instruction& i, std::uint32_t number) const {
     for (const auto& [last, batch] : p_.batches) {
       const bool is_first = batch.operations.front() == number;
-      if (!is_first && last != number) continue;
+      if (!is_first && batch.given_at() != number) continue;
       Text piece;
       if (is_first) describe(piece, batch);
-      if (last == number) {
-        std::vector<std::string> words;
-        for (int w = 0; w < 6; ++w) words.push_back(kept(batch, w));
-        push(piece, words);
-      }
+      if (batch.given_at() == number) push(piece, {kept(batch, 0), kept(batch, 1), kept(batch, 2)});
       replace(to, i, piece);
     }
   }
@@ -231,16 +231,16 @@ class Rewriter {
   void describe(Text& out, const Batch& batch) const {
     const ir::MmaOperands mma = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
     const unsigned word = unsigned(Command::first_form) + unsigned(batch.form);
-    out.line(".reg .b64 %lw_h;");
-    flag(out, kept(batch, 0), word, mma.enable_input_d);
+    out.line(".reg .b32 %lw_b;");
+    flag(out, kept(batch, 0), batch.commit ? word | flag_commits : word, mma.enable_input_d);
+    low_half(out, *mma.b.operand, "%lw_b");
+    out.line("shl.b32 %lw_b, %lw_b, {};", start_of_b);
+    out.line("or.b32 {0}, {0}, %lw_b;", kept(batch, 0));
     move_to(out, kept(batch, 1), *mma.d.operand);
-    if (mma.form.a_in_tmem) {
+    if (mma.form.a_in_tmem)
       move_to(out, kept(batch, 2), *mma.a.operand);
-      out.line("mov.b32 {}, 0;", kept(batch, 3));
-    } else {
-      halves(out, *mma.a.operand, kept(batch, 2), kept(batch, 3));
-    }
-    halves(out, *mma.b.operand, kept(batch, 4), kept(batch, 5));
+    else
+      low_half(out, *mma.a.operand, kept(batch, 2));
   }
 
   // `word`, and flag_first where a predicate holds.
@@ -252,9 +252,11 @@ class Rewriter {
     out.line("selp.b32 {}, {}, {}, {};", to, yes, no, o->text);
   }
 
-  Text commit(const ir::Operation& op, bool flushes) const {
+  Text commit(std::uint32_t number) const {
+    const ir::Operation& op = f_.code.operations[number];
     const std::vector<ir::Operand>& operands = op.instruction->operands;
-    unsigned word = unsigned(Command::commit) | (flushes ? flag_first : 0);
+    unsigned word = unsigned(Command::commit) | flag_other | flag_commits;
+    if (p_.commits.at(number)) word |= flag_first;
     Text out;
     out.line(".reg .b32 %lw_g<2>;");
     if (op.modifiers.space() == isa::Space::generic) {
@@ -268,7 +270,7 @@ class Rewriter {
       move_to(out, "%lw_g0", operands[0]);
     }
     if (operands.size() > 1) {
-      word |= flag_second;
+      word |= flag_multicast;
       if (operands[1].is_integer())
         out.line("mov.b32 %lw_g1, {};", operands[1].value);
       else
@@ -276,8 +278,17 @@ class Rewriter {
     } else {
       out.line("mov.b32 %lw_g1, 0;");
     }
-    push(out, {std::to_string(word), "%lw_g0", "%lw_g1"});
+    if (const Batch* batch = taken_in_by(number))
+      push(out, {kept(*batch, 0), kept(*batch, 1), kept(*batch, 2), "%lw_g0"});
+    else
+      push(out, {std::to_string(word), "0", "%lw_g1", "%lw_g0"});
     return out;
+  }
+
+  const Batch* taken_in_by(std::uint32_t commit) const {
+    for (const auto& [last, batch] : p_.batches)
+      if (batch.commit == commit) return &batch;
+    return nullptr;
   }
 
   const Facts& f_;

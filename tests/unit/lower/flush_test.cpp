@@ -61,6 +61,22 @@ leave:
 )";
 }
 
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++out;
+  return out;
+}
+
+// Where commands are given, those that free columns and end the engine included.
+std::size_t pushes(std::string text, const std::string& commit = "  tcgen05.commit") {
+  text.replace(text.find("  tcgen05.commit"), 16, commit);
+  diag::Sink sink;
+  const auto out = lower::lower(parsed(text, {}).module, {}, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(out);
+  return occurrences(emit::emit_unverified(out->module), "shared::cta.add.u32");
+}
+
 std::size_t flushes(const std::string& after, const std::string& reads) {
   const Kernel k = parsed(kernel(after, reads), {});
   diag::Sink sink;
@@ -94,4 +110,11 @@ TEST_CASE("a reader that waits for something else counts when who waits for the 
 TEST_CASE("what others may see, and nobody can follow, counts as a reader") {
   CHECK(flushes("  atom.shared.add.u32 %r5, [address], 1;", "") == 1);
   CHECK(flushes("  st.release.cta.shared.b32 [address], %r5;", "") == 1);
+}
+
+TEST_CASE("a commit right behind its MMAs that writes no sums is part of their command, and else has its own") {
+  CHECK(pushes(kernel("", "")) == 3);
+  CHECK(pushes(kernel(reading, "")) == 4);
+  CHECK(pushes(kernel("", ""), "  @%p1 tcgen05.commit") == 4);
+  CHECK(pushes(kernel("", ""), "  mbarrier.test_wait.parity.shared::cta.b64 %p2, [go], 0;\n  tcgen05.commit") == 4);
 }
