@@ -70,7 +70,7 @@ WgmmaContext::Multiplier& TensorCore::multiplier(Here at) {
     rec_->require(rules::wgmma_sums(w.multiplier->role == role_), at, "another role multiplies too");
     return *w.multiplier;
   }
-  Context::Multiplier& m = w.multiplier.emplace();
+  Context::Multiplier& m = w.multiplier.emplace(Context::Multiplier{});
   m.role = role_;
   role_->multiplies = true;
   rec_->at_role_entry([&] {
