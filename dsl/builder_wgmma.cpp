@@ -79,11 +79,10 @@ struct RegisterShares {
 
   RegisterShares(int sums, int others) {
     constexpr int besides = 40;  // addresses, descriptors, positions
-    // What setmaxnreg shares out is what the CTA was launched with, not what the SM has.
-    const int even = int(isa::registers_per_cta) / (threads + others) / step * step;
+    const auto all = std::uint32_t(threads + others);
     multiply = (sums + besides + step - 1) / step * step;
-    other = (even * (threads + others) - threads * multiply) / others / step * step;
-    is_even = multiply <= even;
+    other = int(isa::registers_for_the_rest(all, threads, std::uint32_t(multiply)));
+    is_even = multiply <= int(isa::registers_to_share(1, all));
   }
 };
 

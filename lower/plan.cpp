@@ -149,16 +149,13 @@ class Planner {
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads,
                        fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
-    // What setmaxnreg shares out is what the CTA was launched with, not what the SM has.
-    const std::uint32_t step = isa::setmaxnreg_step, engine = p_.engine_warps * 32, others = p_.first_engine_thread;
-    const std::uint32_t all = isa::registers_to_share(1, p_.cta_threads()) * p_.cta_threads();
-    const auto left = [&](std::uint32_t taken, std::uint32_t threads) { return (all - taken) / threads / step * step; };
+    const std::uint32_t step = isa::setmaxnreg_step, all = p_.cta_threads(), engine = p_.engine_warps * 32;
     p_.engine_registers = std::min((need + step - 1) / step * step, 240u);
-    p_.other_registers = std::min(left(engine * p_.engine_registers, others), 240u);
+    p_.other_registers = std::min(isa::registers_for_the_rest(all, engine, p_.engine_registers), 240u);
     constexpr std::uint32_t least = 40;  // of threads that store what they load
     if (p_.other_registers < least) {
       p_.other_registers = least;
-      p_.engine_registers = std::min(left(others * least, engine), 240u);
+      p_.engine_registers = std::min(isa::registers_for_the_rest(all, all - engine, least), 240u);
     }
     return true;
   }

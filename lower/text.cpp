@@ -1,34 +1,12 @@
 #include "lower/text.hpp"
 
-#include <memory>
-
-#include "ptx/diag/error.hpp"
-#include "ptx/parse/parse.hpp"
+#include "ptx/parse/fragment.hpp"
 
 namespace kiln::lower {
-namespace {
 
-ir::Module parsed(const std::string& body) {
-  const auto source =
-      std::make_shared<const diag::Source>("lowered.ptx", ".version 9.0\n.target sm_90a\n.address_size 64\n" + body);
-  diag::Sink sink;
-  ir::Module module = parse::parse(source, sink);
-  if (!sink.all().empty()) {
-    const diag::Diagnostic& first = sink.all().front();
-    const int line = source->position(first.where.place.begin).line;
-    throw diag::InternalError(fmt::format("{} in `{}`", first.message, source->line(line)));
-  }
-  return module;
-}
+std::vector<ir::Statement> statements(const Text& text) { return parse::own_statements(text.str()); }
 
-}  // namespace
-
-std::vector<ir::Statement> statements(const Text& text) {
-  ir::Module module = parsed(".entry lw()\n{\n" + text.str() + "}\n");
-  return std::move(std::get<ir::Function>(module.items.at(0)).body->statements);
-}
-
-std::vector<ir::Item> items(const Text& text) { return std::move(parsed(text.str()).items); }
+std::vector<ir::Item> items(const Text& text) { return parse::own_items(text.str()); }
 
 ir::Statement block(const Text& text) { return {ir::Block{statements(text), {}}}; }
 

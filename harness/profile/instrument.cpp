@@ -9,7 +9,7 @@
 #include "harness/profile/kernel_facts.hpp"
 #include "harness/profile/profile.hpp"
 #include "ptx/diag/error.hpp"
-#include "ptx/parse/parse.hpp"
+#include "ptx/parse/fragment.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -21,20 +21,9 @@ constexpr const char* parameter = "kiln_profile_buffer";
 constexpr std::uint64_t most_bytes = 256 << 20;
 constexpr std::uint32_t least_records = 32;
 
-// Statements from text: what the profiler adds is written as a person would.
-Statements statements(const std::string& body) {
-  diag::Sink sink;
-  const auto source = std::make_shared<const diag::Source>(
-      "profiler", fmt::format(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n{}\n}}\n", body));
-  ir::Module module = parse::parse(source, sink);
-  ir::Function* f = module.items.empty() ? nullptr : std::get_if<ir::Function>(&module.items.front());
-  if (sink.has_errors() || !f || !f->body) throw diag::InternalError("the profiler's own PTX does not parse");
-  return std::move(f->body->statements);
-}
-
 // Registers live across the kernel: %kprd0 where the warp's bytes begin, %kprd1 its records, %kpr0 how many there are.
 Statements begin(std::uint64_t warp_bytes) {
-  return statements(fmt::format(R"(
+  return parse::own_statements(fmt::format(R"(
   .reg .pred %kpp<2>; .reg .b32 %kpr<8>; .reg .b64 %kprd<6>;
   ld.param.u64 %kprd0, [{}];
   cvta.to.global.u64 %kprd0, %kprd0;
@@ -67,7 +56,7 @@ Statements begin(std::uint64_t warp_bytes) {
 
 // From here on: that phase. `barrier` leaves in %kpr5 which of a variable's mbarriers is waited for.
 Statements record(std::size_t site, std::uint32_t records, const std::string& barrier) {
-  return statements(fmt::format(
+  return parse::own_statements(fmt::format(
       R"({}
   activemask.b32 %kpr3; mov.u32 %kpr4, %lanemask_lt; and.b32 %kpr3, %kpr3, %kpr4; setp.eq.u32 %kpp0, %kpr3, 0;
   setp.lt.and.u32 %kpp0, %kpr0, {}, %kpp0;
@@ -81,7 +70,7 @@ Statements record(std::size_t site, std::uint32_t records, const std::string& ba
 }
 
 Statements finish() {
-  return statements(R"(
+  return parse::own_statements(R"(
   activemask.b32 %kpr3; mov.u32 %kpr4, %lanemask_lt; and.b32 %kpr3, %kpr3, %kpr4; setp.eq.u32 %kpp0, %kpr3, 0;
   mov.u64 %kprd2, %globaltimer;
   mov.u64 %kprd3, %clock64;

@@ -33,6 +33,13 @@ constexpr std::uint32_t registers_to_share(std::uint64_t ctas, std::uint64_t thr
   return std::uint32_t(each < max_registers ? each : max_registers);
 }
 
+/// Registers a thread for the rest of a CTA of `threads`, alone on its SM, when `some` of them have `each`: setmaxnreg
+/// shares out what the CTA was launched with, not what the SM has.
+constexpr std::uint32_t registers_for_the_rest(std::uint32_t threads, std::uint32_t some, std::uint32_t each) {
+  constexpr std::uint32_t step = register_unit / threads_per_warp;
+  return (registers_to_share(1, threads) * threads - some * each) / (threads - some) / step * step;
+}
+
 /// Threads, CTAs and bytes of shared memory of an SM; each CTA takes a KiB besides its own.
 constexpr std::uint32_t sm_threads(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 2048 : 1536; }
 constexpr std::uint32_t sm_ctas(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 32 : 24; }
