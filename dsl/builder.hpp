@@ -204,7 +204,8 @@ class KernelBuilder : private Recording {
   U32 shared_bytes(int bytes, Here at);
   U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
   RingState& start_ring(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes, Here at);
-  void add_barriers(RingState& ring, int releases);
+  void add_barriers(RingState& ring, int releases, int arrivals = 1);
+  Barriers& barriers_of(const RingState& ring, RingSide waits);
   struct SlotSize {
     int bytes, peer_bytes, peer_blocks;  // of the halves that both CTAs of a pair hold
   };

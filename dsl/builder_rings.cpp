@@ -1,4 +1,6 @@
 // The builder's rings: slots of shared memory, accumulators, answers of launch control; and the schedules of tiles.
+#include <algorithm>
+
 #include "dsl/builder.hpp"
 
 namespace kiln::dsl {
@@ -36,10 +38,16 @@ RingState& KernelBuilder::start_ring(std::list<RingState>& rings, const std::str
   return ring;
 }
 
-// A slot is full after one arrival, and empty after `releases`.
-void KernelBuilder::add_barriers(RingState& ring, int releases) {
-  ring.full = barrier_array(ring.name + "_full", ring.stages, 1, ring.made_at).operand();
+// A slot is full after `arrivals`, and empty after `releases`.
+void KernelBuilder::add_barriers(RingState& ring, int releases, int arrivals) {
+  ring.full = barrier_array(ring.name + "_full", ring.stages, arrivals, ring.made_at).operand();
   ring.empty = barrier_array(ring.name + "_empty", ring.stages, releases, ring.made_at).operand();
+}
+
+// Those that one side waits for: the producer for empty ones.
+KernelBuilder::Barriers& KernelBuilder::barriers_of(const RingState& ring, RingSide waits) {
+  const std::string name = ring.name + (waits == RingSide::producer ? "_empty" : "_full");
+  return *std::find_if(barriers_.begin(), barriers_.end(), [&](const Barriers& b) { return b.name == name; });
 }
 
 RingState& KernelBuilder::add_store_ring(const std::string& name, int stages, int slot_bytes, Here at) {
@@ -101,8 +109,7 @@ void KernelBuilder::count_readers() {
     int readers = 0;
     for (const Role& role : roles_)
       if (ring.consumers.count(&role.entry)) readers += in_pairs() && !role.leader_only ? 2 : 1;
-    for (Barriers& b : barriers_)
-      if (b.name == ring.name + "_empty") b.arrivals = readers;
+    barriers_of(ring, RingSide::producer).arrivals = readers;
   }
 }
 

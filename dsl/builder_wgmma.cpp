@@ -28,8 +28,7 @@ Operand KernelBuilder::wgmma_sums(int rows, int columns, const std::string& name
   constexpr int readers = isa::warps_per_warpgroup;
   RingState& ring = start_ring(rings_, "sums", WgmmaContext::chunks, WgmmaContext::chunk_bytes, at);
   ring.tiles = shared_bytes(WgmmaContext::chunks * WgmmaContext::chunk_bytes, at).operand();
-  ring.full = barrier_array("sums_full", ring.stages, WgmmaContext::warps, at).operand();
-  ring.empty = barrier_array("sums_empty", ring.stages, readers, at).operand();
+  add_barriers(ring, readers, WgmmaContext::warps);
   w.sums = &ring;
   w.columns = columns;
   return Operand::number(0);
@@ -51,8 +50,7 @@ void KernelBuilder::place_rings() {
   for (RingState* ring : std::exchange(unplaced_, {})) {
     const int room = isa::max_shared_bytes(context_.target) - reserved_bytes - dynamic_bytes_;
     ring->stages = std::clamp(room / ring->slot_bytes, 1, ring->stages);
-    for (Barriers& b : barriers_)
-      if (b.name == ring->name + "_full" || b.name == ring->name + "_empty") b.count = ring->stages;
+    for (const RingSide side : {RingSide::producer, RingSide::consumer}) barriers_of(*ring, side).count = ring->stages;
     const Operand place = shared_bytes(ring->stages * ring->slot_bytes, ring->made_at).operand();
     rec_.emit("mov.b32", {ring->tiles, place}, nowhere);
   }
@@ -63,8 +61,7 @@ void KernelBuilder::count_wgmma_releases() {
   if (!multiplies()) return;
   for (const RingState& ring : rings_) {
     if (!context_.wgmma->released.contains(&ring.released)) continue;
-    for (Barriers& b : barriers_)
-      if (b.name == ring.name + "_empty") b.arrivals = WgmmaContext::warps * (in_pairs() ? 2 : 1);
+    barriers_of(ring, RingSide::producer).arrivals = WgmmaContext::warps * (in_pairs() ? 2 : 1);
   }
 }
 

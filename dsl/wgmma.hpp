@@ -3,10 +3,8 @@
 // warpgroup that stores gets the sums through shared memory, 32 columns at a time.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "dsl/types.hpp"
