@@ -58,7 +58,7 @@ void multiply(benchmark::State& state, Data data, ScalarType type, Arithmetic ar
   state.counters["redone"] = static_cast<double>(c.redone) / static_cast<double>(c.elements);
 }
 
-// Kinds of other loops than bf16's: one instruction of fp4, and of i8, which goes through `dot`.
+// Kinds of other loops than bf16's: one instruction of fp4, and of i8.
 void one_instruction(benchmark::State& state, DotSpec spec) {
   const int m = 128, n = 256, k = dense_k(spec.kind);
   std::mt19937 random(1);

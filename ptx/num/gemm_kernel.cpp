@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -33,6 +35,14 @@ SmallFormat tabulate(ScalarType type) {
     table.exponent[word] = n.m == 0 ? -1000 : n.e;
     table.special[word] = n.kind != NumberClass::finite;
   }
+  return table;
+}
+
+// Values alone: no proof and no window is asked for with integers.
+SmallFormat tabulate_integers(ScalarType type) {
+  SmallFormat table{};
+  for (int word = 0; word < 256; ++word)
+    table.value[word] = static_cast<float>(type == ScalarType::s8 && word > 127 ? word - 256 : word);
   return table;
 }
 
@@ -102,6 +112,27 @@ void run_by_element(GemmJob& job, int steps) {
   for (int step = 0; step < steps; ++step) step_by_element(job, step);
 }
 
+// The sums of so many products of two bytes are exact in f32: each is 255 * 255 at most.
+constexpr int exact_products = 256;
+static_assert(exact_products * 255 * 255 <= 1 << 24);
+
+bool has_integer_path(const DotSpec& spec) { return spec.kind == MmaKind::i8 && !spec.sparse; }
+
+// Adds the sums of products to D, which they wrap around or stay inside of.
+void add_integers(const GemmTask& task, const std::vector<std::uint32_t>& sums, bool reads_d) {
+  for (int row = 0; row < task.m; ++row)
+    for (int column = 0; column < task.n; ++column) {
+      std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
+      const float sum = std::bit_cast<float>(sums[static_cast<std::size_t>(row * task.n + column)]);
+      std::int64_t n = static_cast<std::int32_t>(sum);
+      if (reads_d) n += static_cast<std::int32_t>(d);
+      if (task.spec.saturate)
+        n = std::clamp<std::int64_t>(n, std::numeric_limits<std::int32_t>::min(),
+                                     std::numeric_limits<std::int32_t>::max());
+      d = static_cast<std::uint32_t>(n);
+    }
+}
+
 // Specs of the window loop.
 bool has_window_path(const DotSpec& spec) {
   const bool windowed = spec.kind == MmaKind::tf32 || spec.kind == MmaKind::f16 || spec.kind == MmaKind::f8f6f4 ||
@@ -118,6 +149,31 @@ void multiply(VectorUnit unit, GemmJob& job) {
 #endif
     default: return portable::multiply(job);
   }
+}
+
+// Integers, by plain sums in f32 of no more products than these are exact for. Each instruction of a chain saturates
+// for itself.
+void multiply_integers(VectorUnit unit, GemmJob& job, std::vector<std::uint32_t>& sums, int steps) {
+  const GemmTask& whole = *job.task;
+  const int k = stored_k(whole.spec), together = whole.spec.saturate ? 1 : exact_products / k;
+  sums.resize(static_cast<std::size_t>(whole.m) * static_cast<std::size_t>(whole.n));
+  GemmTask part = whole;
+  part.spec = {.kind = MmaKind::f8f6f4, .a = whole.spec.a, .b = whole.spec.b, .read_c = false};
+  part.arithmetic = Arithmetic::fast;
+  part.d = sums.data();
+  part.d_stride = static_cast<std::size_t>(whole.n);
+  for (int step = 0; step < steps; step += together) {
+    const int count = std::min(together, steps - step);
+    part.k = count * k;
+    part.a.elements = static_cast<const std::uint8_t*>(whole.a.elements) + step * k;
+    part.b.elements = static_cast<const std::uint8_t*>(whole.b.elements) + step * k;
+    job.task = &part;
+    job.a.resize(part.m, count, k, true);
+    job.b.resize(part.n, count, k, false);
+    multiply(unit, job);
+    add_integers(whole, sums, reads_c(whole, step));
+  }
+  job.task = &whole;
 }
 
 }  // namespace
@@ -150,12 +206,15 @@ void Panel::resize(int rows, int step_count, int strip_k, bool wide) {
 const SmallFormat& small_format(ScalarType type) {
   static const SmallFormat tables[] = {tabulate(ScalarType::e4m3), tabulate(ScalarType::e5m2),
                                        tabulate(ScalarType::e3m2), tabulate(ScalarType::e2m3),
-                                       tabulate(ScalarType::e2m1)};
+                                       tabulate(ScalarType::e2m1), tabulate_integers(ScalarType::s8),
+                                       tabulate_integers(ScalarType::u8)};
   switch (type) {
     case ScalarType::e4m3: return tables[0];
     case ScalarType::e5m2: return tables[1];
     case ScalarType::e3m2: return tables[2];
     case ScalarType::e2m3: return tables[3];
+    case ScalarType::s8: return tables[5];
+    case ScalarType::u8: return tables[6];
     default: return tables[4];
   }
 }
@@ -180,10 +239,11 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
              std::span(b).first(static_cast<std::size_t>(logical)), c, sides);
 }
 
-bool has_vector_path(const DotSpec& spec) { return has_window_path(spec) || has_fp4_path(spec); }
+bool has_vector_path(const DotSpec& spec) { return has_window_path(spec) || has_fp4_path(spec) || has_integer_path(spec); }
 
 struct GemmKernel::State {
   GemmJob job;
+  std::vector<std::uint32_t> integer_sums{};
 };
 
 GemmKernel::GemmKernel(VectorUnit unit) : unit_(best_unit(unit)), state_(std::make_unique<State>()) {}
@@ -201,6 +261,7 @@ void GemmKernel::run(const GemmTask& task) {
   job.counters.elements +=
       static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
   job.is_fp4 = has_fp4_path(task.spec);
+  if (has_integer_path(task.spec)) return multiply_integers(unit_, job, state_->integer_sums, steps);
   if (job.is_fp4) {
     decode_fp4(task, Fp4Side::a, job.fp4_a);
     decode_fp4(task, Fp4Side::b, job.fp4_b);

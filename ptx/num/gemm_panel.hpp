@@ -74,7 +74,7 @@ struct SmallFormat {
   bool special[256];
 };
 
-/// The table of e4m3, e5m2, e3m2, e2m3 or e2m1.
+/// The table of e4m3, e5m2, e3m2, e2m3 or e2m1; of s8 and u8 the values alone.
 const SmallFormat& small_format(ScalarType type);
 
 /// Everything the vector loops need for one task.

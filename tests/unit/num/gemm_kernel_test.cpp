@@ -349,10 +349,33 @@ TEST_CASE("fast arithmetic agrees with exact to f32 accuracy and on all vector u
 TEST_CASE("specs without a vector path go through dot") {
   Random random(6);
   using enum ScalarType;
-  const DotSpec specs[] = {{.kind = MmaKind::f16, .a = f16, .b = f16, .d = f16},
-                           {.kind = MmaKind::i8, .a = u8, .b = s8, .d = s32}};
-  for (const DotSpec& spec : specs) {
-    CHECK_FALSE(has_vector_path(spec));
-    check(make(spec, any_bits, small_integer, random, 3, 9, 2));
+  const DotSpec spec{.kind = MmaKind::f16, .a = f16, .b = f16, .d = f16};
+  CHECK_FALSE(has_vector_path(spec));
+  check(make(spec, any_bits, small_integer, random, 3, 9, 2));
+}
+
+TEST_CASE("integers of any bytes wrap, or saturate at each instruction, on every unit") {
+  Random random(7);
+  using enum ScalarType;
+  for (const ScalarType a : {s8, u8})
+    for (const ScalarType b : {s8, u8})
+      for (const bool saturate : {false, true})
+        for (const bool read_c : {false, true}) {
+          const DotSpec spec{
+              .kind = MmaKind::i8, .a = a, .b = b, .d = s32, .saturate = saturate, .read_c = read_c};
+          REQUIRE(has_vector_path(spec));
+          check(make(spec, any_bits, any_bits, random, 7, 67, 11));
+        }
+}
+
+TEST_CASE("sums of the largest bytes are exact, and cross the end of s32 where C is there") {
+  Random random(8);
+  using enum ScalarType;
+  const Source largest = [](Random&, ScalarType) { return 0xFFu; };
+  for (const bool saturate : {false, true}) {
+    Case c = make({.kind = MmaKind::i8, .a = u8, .b = u8, .d = s32, .saturate = saturate}, largest, largest, random, 4,
+                  64, 9);
+    for (std::size_t i = 0; i < c.d.size(); ++i) c.d[i] = i % 2 ? 0x7FFFFFF0u : 0x7FE00000u + std::uint32_t(i);
+    check(c);
   }
 }
