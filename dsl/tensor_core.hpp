@@ -233,7 +233,7 @@ class TensorCore : public Copies {
     MmaOperands o{d_operand<Mma>(d, p.at), a_operand(a, p.at), operand(b, p.at),
                   isa::InstructionDescriptor::of(form, shape), p.operand};
     (extras.put(o, p.at), ...);
-    if (role_->kernel->wgmma) wgmma(form, shape, o, row_pitch(b), p.at);
+    if (role_->kernel->wgmma) wgmma(form, shape, o, row_offset(b, isa::wgmma_columns(shape.n)), p.at);
     else tcgen05_mma(form, std::move(o), p.at);
   }
 
@@ -249,7 +249,7 @@ class TensorCore : public Copies {
   template <class Tile>
   ir::Operand a_operand(const KSlice<Tile>& s, Here at) {
     const ir::Operand all = operand(s, at);
-    return role_->kernel->wgmma ? rows_of_warpgroup(all, Tile::row_pitch, at) : all;
+    return role_->kernel->wgmma ? rows_of_warpgroup(all, Tile::row_offset(isa::wgmma_m), at) : all;
   }
   template <class A>
   ir::Operand a_operand(const A& a, Here at) { return operand(a, at); }
@@ -269,13 +269,13 @@ class TensorCore : public Copies {
   U64 descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at);
 
   // Where the target multiplies with wgmma: dsl/wgmma.cpp.
-  void wgmma(const isa::MmaForm&, const isa::MmaShape&, const MmaOperands&, int row_pitch, Here at);
+  void wgmma(const isa::MmaForm&, const isa::MmaShape&, const MmaOperands&, int part_bytes, Here at);
   template <class Tile>
-  static constexpr int row_pitch(const KSlice<Tile>&) { return Tile::row_pitch; }
+  static constexpr int row_offset(const KSlice<Tile>&, int row) { return Tile::row_offset(row); }
   template <class B>
-  static constexpr int row_pitch(const B&) { return 0; }  // a raw descriptor says nothing of it
+  static constexpr int row_offset(const B&, int) { return 0; }  // a raw descriptor says nothing of it
   WgmmaContext::Multiplier& multiplier(Here at);
-  ir::Operand rows_of_warpgroup(const ir::Operand& descriptor, int row_pitch, Here at);
+  ir::Operand rows_of_warpgroup(const ir::Operand& descriptor, int bytes, Here at);
   void wait_wgmma(int groups, Here at);
   void release_pending(Here at);
   void commit_wgmma(const Mbarrier& b, Here at);

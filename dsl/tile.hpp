@@ -62,6 +62,8 @@ struct SharedTile {
 
   /// Bytes from the tile's start to element 0 of the slice that begins at `k`.
   static constexpr int slice_offset(int k) { return int(isa::slice_offset(operand(), k, T::bits)); }
+  /// Bytes from the tile's start to the slice that begins at row `row` of M or N.
+  static constexpr int row_offset(int row) { return int(isa::row_offset(operand(), row, T::bits)); }
 };
 
 /// A half of an operand: each CTA of a pair loads its own, and both multiply by both halves. tcgen05.mma reads the
@@ -71,10 +73,10 @@ struct HalfTile : SharedTile<T, MN, K, major, layout> {
   static constexpr bool is_half = true;
 };
 
-/// The boxes that a half of an operand takes; 0 for whole tiles.
+/// The blocks that a half of an operand has side by side along K; 0 for whole tiles.
 template <class Tile>
 constexpr int half_blocks() {
-  if constexpr (requires { Tile::is_half; }) return Tile::blocks;
+  if constexpr (requires { Tile::is_half; }) return Tile::order == Major::K ? Tile::blocks : 1;
   else return 0;
 }
 

@@ -18,10 +18,6 @@ using Context = WgmmaContext;
 // columns, a row a thread) then meets a bank twice.
 constexpr int row_bytes = Context::block_columns * 4, half_bytes = row_bytes / 2, vector_bytes = 16;
 
-// ptxas (13.0) refuses an instruction whose sums are nearly all registers that a launch of 16 warps gives a thread,
-// whatever setmaxnreg says: wide MMAs are done in parts.
-constexpr int most_columns = 128;
-
 // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
 std::string mnemonic(const isa::MmaForm& f, const isa::MmaShape& s, int columns) {
   return dotted({"wgmma.mma_async.sync.aligned",
@@ -90,9 +86,9 @@ WgmmaContext::Multiplier& TensorCore::multiplier(Here at) {
 }
 
 // Each warpgroup takes its 64 rows of A.
-Operand TensorCore::rows_of_warpgroup(const Operand& descriptor, int row_pitch, Here at) {
+Operand TensorCore::rows_of_warpgroup(const Operand& descriptor, int bytes, Here at) {
   const Context::Multiplier& m = multiplier(at);
-  const int units = isa::wgmma_m * row_pitch / isa::descriptor_unit_bytes;
+  const int units = bytes / isa::descriptor_unit_bytes;
   Operand offset;
   rec_->at_role_entry([&] {
     const U32 rows = apply("mul.lo", U32(*rec_, m.group), units, at);
@@ -101,7 +97,7 @@ Operand TensorCore::rows_of_warpgroup(const Operand& descriptor, int row_pitch, 
   return rec_->pure(ScalarType::b64, "add.s64", {descriptor, offset}, at);
 }
 
-void TensorCore::wgmma(const isa::MmaForm& form, const isa::MmaShape& shape, const MmaOperands& o, int row_pitch,
+void TensorCore::wgmma(const isa::MmaForm& form, const isa::MmaShape& shape, const MmaOperands& o, int part_bytes,
                        Here at) {
   const rules::Verdict legal = rules::wgmma_form(form, shape);
   rec_->require(legal, at);
@@ -115,17 +111,19 @@ void TensorCore::wgmma(const isa::MmaForm& form, const isa::MmaShape& shape, con
                 "an MMA of " + std::to_string(shape.n) + " columns into " + std::to_string(w.columns));
   if (!w.is_open) rec_->emit("wgmma.fence.sync.aligned", {}, at);
   w.is_open = true;
-  const int parts = (shape.n + most_columns - 1) / most_columns, columns = shape.n / parts;
+  const int columns = isa::wgmma_columns(shape.n), parts = isa::wgmma_parts(shape.n);
   const std::size_t registers = m.sums.size() / std::size_t(parts);
   for (int part = 0; part < parts; ++part) {
     const auto first = m.sums.begin() + long(part * registers);
-    const int units = part * columns * row_pitch / isa::descriptor_unit_bytes;
+    const int units = part * part_bytes / isa::descriptor_unit_bytes;
     const Operand b =
         units == 0 ? o.b : rec_->pure(ScalarType::b64, "add.s64", {o.b, Operand::number(units)}, at);
     std::vector<Operand> operands{Operand::vector({first, first + long(registers)}), o.a, b, o.enable_input_d};
     const auto sign = [&](bool negate) { operands.push_back(Operand::number(negate ? -1 : 1)); };
     if (isa::is_floating(shape.a)) sign(shape.negate_a), sign(shape.negate_b);
-    if (form.kind == isa::MmaKind::f16) operands.insert(operands.end(), {Operand::number(0), Operand::number(0)});
+    const auto transposed = [](isa::Major major) { return Operand::number(major == isa::Major::MN ? 1 : 0); };
+    if (form.kind == isa::MmaKind::f16)
+      operands.insert(operands.end(), {transposed(shape.a_major), transposed(shape.b_major)});
     rec_->emit(mnemonic(form, shape, columns), std::move(operands), at);
   }
 }

@@ -89,6 +89,13 @@ constexpr std::uint32_t slice_offset(const OperandTile& t, int k, int element_bi
   return byte / t.row_pitch * t.block_bytes + byte % t.row_pitch;
 }
 
+/// Bytes from a tile's start to the slice of it that begins at row `row` of M or N.
+constexpr std::uint32_t row_offset(const OperandTile& t, int row, int element_bits) {
+  if (t.major == Major::K) return std::uint32_t(row) * t.row_pitch;
+  const auto byte = std::uint32_t(row * element_bits / 8);
+  return byte / t.row_pitch * t.block_bytes + byte % t.row_pitch;
+}
+
 /// A matrix descriptor as a value, without its start address. Made of a tile's layout, unless somebody says raw().
 class SharedDescriptor {
  public:

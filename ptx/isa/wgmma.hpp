@@ -37,6 +37,18 @@ constexpr SharedDescriptorFields unpack_wgmma(std::uint64_t word) {
   return f;
 }
 
+/// Instructions in which `n` columns are multiplied. ptxas (13.0) refuses one whose sums are nearly all registers that a
+/// launch of 16 warps gives a thread, whatever setmaxnreg says.
+constexpr int wgmma_parts(int n) {
+  constexpr int most_columns = 128;
+  return (n + most_columns - 1) / most_columns;
+}
+/// Columns of one of them.
+constexpr int wgmma_columns(int n) { return n / wgmma_parts(n); }
+
+/// Whether operands of a type may lie MN-major in shared memory: the instruction says so itself, and only for 16 bits.
+constexpr bool wgmma_transposes(ScalarType t) { return t == ScalarType::f16 || t == ScalarType::bf16; }
+
 /// The swizzle that a wgmma descriptor's code means; every code has one.
 constexpr Swizzle wgmma_swizzle(std::uint8_t code) {
   constexpr Swizzle by_code[] = {Swizzle::none, Swizzle::b128, Swizzle::b64, Swizzle::b32};

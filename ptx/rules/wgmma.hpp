@@ -33,16 +33,18 @@ constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
   plain.collector = f.collector;  // a hint
   const int rows = s.m / (f.group == isa::CtaGroup::two ? 2 : 1);
   const bool types = wgmma_type(f.kind, s.a) && wgmma_type(f.kind, s.b) && isa::bits(s.d) == 32;
-  const int parts = (s.n + 127) / 128;  // instructions of at most 128 columns
-  const bool shape = rows == 2 * isa::wgmma_m && s.n % (32 * parts) == 0;
+  // Along N, a part begins where a swizzle span does.
+  const int parts = isa::wgmma_parts(s.n), step = s.b_major == isa::Major::K ? 32 : 64;
+  const bool shape = rows == 2 * isa::wgmma_m && s.n % (step * parts) == 0;
   const bool k_major = s.a_major == isa::Major::K && s.b_major == isa::Major::K;
-  return f == plain && types && shape && k_major ? legal : breaks(Rule::wgmma_form, s.m, s.n);
+  const bool majors = k_major || (isa::wgmma_transposes(s.a) && isa::wgmma_transposes(s.b));
+  return f == plain && types && shape && majors ? legal : breaks(Rule::wgmma_form, s.m, s.n);
 }
 /// `one`: what is summed up is the kernel's only accumulator, by one role.
 constexpr Verdict wgmma_sums(bool one) { return one ? legal : breaks(Rule::wgmma_sums); }
 /// `in_order`: sums are read from the first column to the last, in whole blocks.
 constexpr Verdict wgmma_sums_order(bool in_order) { return in_order ? legal : breaks(Rule::wgmma_sums_order); }
-/// Boxes of one swizzle span that a half of an operand takes: with more, the halves would not lie behind each other.
+/// Swizzle spans of K that a half of an operand has: with more, the halves would not lie behind each other.
 constexpr Verdict wgmma_half(int blocks) { return blocks == 1 ? legal : breaks(Rule::wgmma_half, blocks, 1); }
 
 }  // namespace kiln::rules

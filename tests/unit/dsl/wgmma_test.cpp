@@ -160,7 +160,7 @@ TEST_CASE("a matrix descriptor of a tile is the same for wgmma but for version a
   CHECK(f.reserved == 0);
 }
 
-TEST_CASE("wgmma-form: dense MMAs of 128 rows a CTA, of types that wgmma has, K-major, with 32-bit sums") {
+TEST_CASE("wgmma-form: dense MMAs of 128 rows a CTA, of types that wgmma has, with 32-bit sums") {
   const isa::MmaForm f16{.kind = isa::MmaKind::f16};
   const isa::MmaShape bf16{.a = ScalarType::bf16, .b = ScalarType::bf16, .m = 128, .n = 256};
   CHECK(rules::wgmma_form(f16, bf16).ok());
@@ -171,9 +171,28 @@ TEST_CASE("wgmma-form: dense MMAs of 128 rows a CTA, of types that wgmma has, K-
   isa::MmaForm sparse = f16, scaled = f16, from_tmem = f16;
   sparse.sparse = true, scaled.kind = isa::MmaKind::mxf4, from_tmem.a_in_tmem = true;
   for (const isa::MmaForm& f : {sparse, scaled, from_tmem}) CHECK(slug(f, bf16) == "wgmma-form");
-  isa::MmaShape half = bf16, halves = bf16, narrow = bf16, transposed = bf16;
-  half.m = 64, halves.d = ScalarType::f16, narrow.n = 48, transposed.b_major = Major::MN;
-  for (const isa::MmaShape& s : {half, halves, narrow, transposed}) CHECK(slug(f16, s) == "wgmma-form");
+  isa::MmaShape half = bf16, halves = bf16, narrow = bf16;
+  half.m = 64, halves.d = ScalarType::f16, narrow.n = 48;
+  for (const isa::MmaShape& s : {half, halves, narrow}) CHECK(slug(f16, s) == "wgmma-form");
+}
+
+TEST_CASE("wgmma-form: operands of 16 bits may lie MN-major, others may not") {
+  isa::MmaShape both{.a = ScalarType::bf16, .b = ScalarType::bf16, .m = 128, .n = 256};
+  both.a_major = both.b_major = Major::MN;
+  CHECK(rules::wgmma_form({.kind = isa::MmaKind::f16}, both).ok());
+  both.n = 192;  // two parts of 96 columns: the second would begin inside a swizzle span
+  CHECK(rules::wgmma_form({.kind = isa::MmaKind::f16}, both).broken());
+  isa::MmaShape tf32{.a = ScalarType::tf32, .b = ScalarType::tf32, .m = 128, .n = 256};
+  CHECK(rules::wgmma_form({.kind = isa::MmaKind::tf32}, tf32).ok());
+  tf32.b_major = Major::MN;
+  CHECK(rules::wgmma_form({.kind = isa::MmaKind::tf32}, tf32).broken());
+}
+
+TEST_CASE("slices of an MN-major tile along its rows begin a whole span further") {
+  using Turned = SharedTile<bf16, 256, K, MN_major, swizzle_128B>;
+  CHECK(Turned::row_offset(64) == Turned::block_bytes);
+  CHECK(Turned::row_offset(128) == 2 * Turned::block_bytes);
+  CHECK(ATile::row_offset(64) == 64 * ATile::row_pitch);
 }
 
 TEST_CASE("wgmma-sums: a second accumulator is refused") {
