@@ -33,6 +33,15 @@ enum class Feature : std::uint8_t {
   launch_control,          // clusterlaunchcontrol
   launch_control_all,      // .multicast::cluster::all
   setmaxnreg,
+  packed_f32,              // add, sub, mul and fma of .f32x2
+  three_inputs,            // min and max of three f32
+  mixed_floats,            // add, sub and fma of f32 with f16 or bf16
+  access_256,              // ld and st of 256 bits
+  bulk_store,              // st.bulk
+  narrow_conversion,       // cvt from and to floats below 8 bits and ue8m0
+  stochastic_rounding,     // cvt.rs
+  saturated_tf32,          // cvt.rn.satfinite.tf32 and .rz
+  redux_f32,               // redux.sync of f32
   matrix_b8,               // ldmatrix and stmatrix of 8-bit and narrower elements
   mma_fp8,                 // mma.sync of e4m3 and e5m2
   mma_fp8_short,           // the same with .m16n8k16 or an f16 accumulator
@@ -69,6 +78,15 @@ constexpr std::string_view spelling(Feature f) {
     case Feature::launch_control: return "clusterlaunchcontrol";
     case Feature::launch_control_all: return ".multicast::cluster::all";
     case Feature::setmaxnreg: return "setmaxnreg";
+    case Feature::packed_f32: return ".f32x2";
+    case Feature::three_inputs: return "a minimum or maximum of three";
+    case Feature::mixed_floats: return "f32 with f16 or bf16";
+    case Feature::access_256: return "an access of 256 bits";
+    case Feature::bulk_store: return "st.bulk";
+    case Feature::narrow_conversion: return "cvt of floats below 8 bits or ue8m0";
+    case Feature::stochastic_rounding: return "cvt.rs";
+    case Feature::saturated_tf32: return "cvt.satfinite.tf32";
+    case Feature::redux_f32: return "redux.sync.f32";
     case Feature::matrix_b8: return "a matrix of 8-bit elements";
     case Feature::mma_fp8: return "mma.sync of 8-bit floats";
     case Feature::mma_fp8_short: return "mma.sync of 8-bit floats with .m16n8k16 or .f16";
@@ -104,11 +122,20 @@ constexpr bool has(Feature f, Target t) {
     case Feature::tensormap_replace: return t.sm >= 90 && suffixed;
     case Feature::byte_mask:
     case Feature::modes_to_cta:
+    case Feature::packed_f32:
+    case Feature::three_inputs:
+    case Feature::mixed_floats:
+    case Feature::access_256:
+    case Feature::bulk_store:
+    case Feature::saturated_tf32:
     case Feature::launch_control: return t.sm >= 100;
     case Feature::swizzle_atomicity:
     case Feature::packed_elemtype:
     case Feature::launch_control_all:
+    case Feature::narrow_conversion:
     case Feature::matrix_b8: return t.sm >= 100 && suffixed;
+    case Feature::stochastic_rounding: return t.suffix == TargetSuffix::a && (t.sm == 100 || t.sm == 103);
+    case Feature::redux_f32: return suffixed && (t.sm == 100 || t.sm == 103);
     case Feature::tensor_modes: return has_tcgen05(t);
     case Feature::mma_fp8:
     case Feature::mma_fp8_short: return t.sm >= 89;
@@ -139,7 +166,10 @@ constexpr PtxVersion lowest_version(Feature f) {
     case Feature::mma_narrow:
     case Feature::packed_elemtype:
     case Feature::mxf4nvf4:
+    case Feature::stochastic_rounding:
     case Feature::scale_vec_4x: return {8, 7};
+    case Feature::three_inputs:
+    case Feature::access_256:
     case Feature::block_size:
     case Feature::ld_red: return {8, 8};
     default: return {8, 6};

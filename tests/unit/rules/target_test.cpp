@@ -58,6 +58,14 @@ TEST_CASE("target-feature: around tcgen05") {
   CHECK(row(Feature::launch_control_all) == "0000101");
   CHECK(row(Feature::swizzle_atomicity) == "0000101");
   CHECK(row(Feature::byte_mask) == "0001111");
+  for (Feature f : {Feature::packed_f32, Feature::three_inputs, Feature::mixed_floats, Feature::access_256,
+                    Feature::bulk_store, Feature::saturated_tf32})
+    CHECK(row(f) == "0001111");
+  CHECK(row(Feature::narrow_conversion) == "0000101");
+  CHECK(row(Feature::redux_f32) == "0000100");
+  CHECK(row(Feature::stochastic_rounding) == "0000000");  // of sm_100a and sm_103a
+  CHECK(target_feature(Feature::stochastic_rounding, isa::sm_100a, v).ok());
+  CHECK(is_broken(target_feature(Feature::three_inputs, isa::sm_100a, {8, 7}), Rule::target_feature));
   CHECK(row(Feature::mma_fp8) == "0111111");
   CHECK(row(Feature::mma_narrow) == "0000001");
   CHECK(row(Feature::mma_sparse) == "1111111");

@@ -1,26 +1,26 @@
-// What each instruction asks of its target.
+#include "ptx/ir/features.hpp"
+
 #include <algorithm>
 
 #include "ptx/ir/mma.hpp"
-#include "verifier/targets.hpp"
 
-namespace kiln::verifier {
+namespace kiln::ir {
 namespace {
 
 using isa::Feature;
 using isa::Opcode;
 
-std::vector<Feature> tcgen05_features(const ir::Operation& op) {
+std::vector<Feature> tcgen05_features(const Operation& op) {
   if (op.opcode == Opcode::tcgen05_ld_red) return {Feature::ld_red};
   if (op.opcode == Opcode::tcgen05_shift) return {Feature::shift};
-  const auto mma = ir::mma_operands(op);
+  const auto mma = mma_operands(op);
   if (!mma) return {};
   const isa::MmaFeatures used = isa::mma_features(mma->form);
   return {used.begin(), used.end()};
 }
 
 // Bulk copies, tensor copies among them.
-std::vector<Feature> copy_features(const ir::Operation& op) {
+std::vector<Feature> copy_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{Feature::hopper};
   const bool to_cta = m.space() == isa::Space::shared_cta;
@@ -35,7 +35,7 @@ std::vector<Feature> copy_features(const ir::Operation& op) {
 }
 
 // Of sm_80: init, inval, arrivals on the own CTA, test_wait, pending_count.
-std::vector<Feature> mbarrier_features(const ir::Operation& op) {
+std::vector<Feature> mbarrier_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out;
   const bool arrives = op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop;
@@ -55,7 +55,7 @@ bool has(const isa::Modifiers& m, std::string_view modifier) {
   return std::find(m.others.begin(), m.others.end(), modifier) != m.others.end();
 }
 
-std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
+std::vector<Feature> sparse_mma_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{op.opcode == Opcode::mma_sp ? Feature::mma_sparse : Feature::mma_sparse_ordered};
   if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
@@ -65,7 +65,7 @@ std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
   return out;
 }
 
-std::vector<Feature> mma_features(const ir::Operation& op) {
+std::vector<Feature> mma_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (op.opcode == Opcode::mma_sp || has(m, "sp::ordered_metadata")) return sparse_mma_features(op);
   const bool k16 = has(m, "m16n8k16"), k4 = has(m, "m8n8k4");
@@ -76,7 +76,7 @@ std::vector<Feature> mma_features(const ir::Operation& op) {
   return {};
 }
 
-std::vector<Feature> wgmma_features(const ir::Operation& op) {
+std::vector<Feature> wgmma_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{Feature::wgmma};
   if (op.opcode == Opcode::wgmma_mma_async_sp) out.push_back(Feature::wgmma_sparse);
@@ -84,7 +84,7 @@ std::vector<Feature> wgmma_features(const ir::Operation& op) {
   return out;
 }
 
-std::vector<Feature> fence_features(const ir::Operation& op) {
+std::vector<Feature> fence_features(const Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out;
   if (m.scope == isa::Scope::cluster || m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic ||
@@ -95,7 +95,7 @@ std::vector<Feature> fence_features(const ir::Operation& op) {
   return out;
 }
 
-std::vector<Feature> tensormap_features(const ir::Operation& op) {
+std::vector<Feature> tensormap_features(const Operation& op) {
   if (has(op.modifiers, "swizzle_atomicity")) return {Feature::swizzle_atomicity};
   const ir::Argument& value = op.arg(1);
   if (has(op.modifiers, "elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
@@ -118,9 +118,39 @@ bool is_of_hopper(Opcode op) {
   }
 }
 
+// Two floats at a time, three inputs, or a narrower one among them.
+std::vector<Feature> float_features(const Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.type() == isa::ScalarType::f32x2) return {Feature::packed_f32};
+  const bool compares = op.opcode == Opcode::min || op.opcode == Opcode::max;
+  if (compares) return op.arguments.size() > 3 ? std::vector{Feature::three_inputs} : std::vector<Feature>{};
+  const bool mixed = m.type() == isa::ScalarType::f32 && m.types.count > 1;
+  return mixed ? std::vector{Feature::mixed_floats} : std::vector<Feature>{};
+}
+
+bool is_narrow(isa::ScalarType t) {
+  using enum isa::ScalarType;
+  constexpr isa::ScalarType narrow[] = {ue8m0x2, e3m2x2, e2m3x2, e2m1x2, e3m2x4, e2m3x4, e2m1x4};
+  return std::find(std::begin(narrow), std::end(narrow), t) != std::end(narrow);
+}
+
+std::vector<Feature> conversion_features(const Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.rounding == isa::Rounding::rs) return {Feature::stochastic_rounding};
+  if (is_narrow(m.types[0]) || is_narrow(m.types[1])) return {Feature::narrow_conversion};
+  if (m.type() == isa::ScalarType::tf32 && m.rounding != isa::Rounding::rna)
+    return {m.satfinite ? Feature::saturated_tf32 : Feature::hopper};
+  return {};
+}
+
+std::vector<Feature> access_features(const Operation& op) {
+  const int bits = isa::vector_width(op.modifiers.vector) * isa::bits(op.modifiers.type());
+  return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};
+}
+
 }  // namespace
 
-std::vector<Feature> features(const ir::Operation& op) {
+std::vector<Feature> features(const Operation& op) {
   switch (isa::unit(op.opcode)) {
     case isa::Unit::tcgen05: return tcgen05_features(op);
     case isa::Unit::mbarrier: return mbarrier_features(op);
@@ -144,6 +174,18 @@ std::vector<Feature> features(const ir::Operation& op) {
     case Opcode::clusterlaunchcontrol_try_cancel:
       return {op.modifiers.multicast_all ? Feature::launch_control_all : Feature::launch_control};
     case Opcode::clusterlaunchcontrol_query_cancel: return {Feature::launch_control};
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul:
+    case Opcode::fma:
+    case Opcode::min:
+    case Opcode::max: return float_features(op);
+    case Opcode::cvt: return conversion_features(op);
+    case Opcode::st_bulk: return {Feature::bulk_store};
+    case Opcode::ld:
+    case Opcode::st: return access_features(op);
+    case Opcode::redux_sync:
+      return isa::is_floating(op.modifiers.type()) ? std::vector{Feature::redux_f32} : std::vector<Feature>{};
     case Opcode::ldmatrix:
     case Opcode::stmatrix:
       if (op.modifiers.shape != isa::DataShape::m8n8) return {Feature::matrix_b8};
@@ -157,4 +199,4 @@ std::vector<Feature> features(const ir::Operation& op) {
   }
 }
 
-}  // namespace kiln::verifier
+}  // namespace kiln::ir
