@@ -200,7 +200,7 @@ class EngineCode {
     out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
     out_.line("setp.ne.and.u32 %lw_p0, %lw_res_s, 0, %lw_p0;");
     out_.line("mov.b32 %lw_back, 0;");
-    out_.line("@%lw_p0 bra lw_flush;");
+    if (!p_.shares.empty()) out_.line("@%lw_p0 bra lw_flush;");
     out_.line("lw_committed:");
     if (p_.has_clusters) {
       out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_multicast);
@@ -336,7 +336,7 @@ void declare_image(Text& out, const Plan& p) {
 
 Text prologue(const Plan& p) {
   Text out;
-  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes);
+  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes + queue_padding);
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
     out.line(".shared .align 4 .b32 {};", name);
   out.line(".reg .pred %lw_p<2>;");

@@ -6,6 +6,7 @@
 
 #include "lower/engine.hpp"
 #include "lower/rewrite.hpp"
+#include "ptx/ir/features.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -48,10 +49,7 @@ class Lowering {
 
   void add(const ir::Function& function) {
     const Facts facts(module_, function, options_, sink_);
-    if (!uses_tcgen05(facts.code)) {
-      out_.module.items.emplace_back(function);
-      return;
-    }
+    if (!uses_tcgen05(facts.code)) return keep(facts);
     if (!function.entry) {
       facts.refuse(Limit::lower_unsupported, "tcgen05 in a function that is no kernel");
       return;
@@ -68,6 +66,15 @@ class Lowering {
         l.ctas_per_sm = 0;  // they share no tensor memory any more
         if (p->image == Place::shared) l.dynamic_smem = std::uint32_t(p->dynamic_shared);
       }
+  }
+
+  void keep(const Facts& facts) {
+    for (const ir::Operation& op : facts.code.operations)
+      for (const isa::Feature f : ir::features(op))
+        if (!isa::has(f, options_.target))
+          facts.refuse(Limit::lower_target, fmt::format("{} for {}", isa::spelling(f), isa::spelling(options_.target)),
+                       op);
+    out_.module.items.emplace_back(facts.function);
   }
 
   static std::uint64_t image_bytes(const Plan& p) { return p.slots * p.image_bytes(); }

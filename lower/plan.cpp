@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ptx/isa/features.hpp"
+#include "lower/older.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 
@@ -103,26 +103,12 @@ class Planner {
       case Opcode::call: return no("a call in a kernel that uses tcgen05");
       default: break;
     }
-    if (const auto missing = missing_feature(op))
+    if (const auto missing = missing_feature(op, f_.options.target))
       return f_.refuse(Limit::lower_target,
                        fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
     if (op.modifiers.cta_group == isa::CtaGroup::two && !is_tcgen05)
       return f_.refuse(Limit::lower_pair, "a copy with cta_group::2", op);
     return true;
-  }
-
-  // What kernels for targets with tcgen05 use besides, and others may lack.
-  std::optional<isa::Feature> missing_feature(const ir::Operation& op) const {
-    std::optional<isa::Feature> needed;
-    if (isa::spelling(op.opcode).starts_with("clusterlaunchcontrol")) needed = isa::Feature::launch_control;
-    switch (op.modifiers.tensor_mode) {
-      case isa::TensorMode::gather4:
-      case isa::TensorMode::scatter4:
-      case isa::TensorMode::im2col_w:
-      case isa::TensorMode::im2col_w_128: needed = isa::Feature::tensor_modes; break;
-      default: break;
-    }
-    return needed && !isa::has(*needed, f_.options.target) ? needed : std::nullopt;
   }
 
   std::uint32_t engine_warps() const {
@@ -224,7 +210,7 @@ class Planner {
     }
     kernel_shared_ = at;
     // Dynamic shared memory begins at a multiple of what its variable asks for, 1024 as a rule.
-    p_.static_shared = (at + queue_bytes + 1023) / 1024 * 1024;
+    p_.static_shared = (at + queue_bytes + queue_padding + 1023) / 1024 * 1024;
     for (const launch::Launch* l : f_.launches())
       p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
   }
@@ -233,7 +219,7 @@ class Planner {
     std::string out =
         fmt::format("{} of {} bytes: {} dynamic, {} of the kernel's variables, {} of the queue",
                     p_.static_shared + p_.dynamic_shared + image, isa::max_shared_bytes(f_.options.target),
-                    p_.dynamic_shared, kernel_shared_, queue_bytes);
+                    p_.dynamic_shared, kernel_shared_, queue_bytes + queue_padding);
     if (image) out += fmt::format(", {} of {} columns of tensor memory", image, p_.columns);
     return out;
   }

@@ -68,5 +68,8 @@ bool is_read_after(const Facts&, std::uint32_t commit);
 /// all of it does.
 inline constexpr std::uint32_t queue_slots = 16, slot_bytes = 48;
 inline constexpr std::uint32_t queue_bytes = queue_slots * slot_bytes + 4 * 4;
+/// What is added to that, so that dynamic shared memory begins as far behind a swizzle's period as it did: kernels that
+/// have nothing else rely on its beginning at one, whatever alignment they ask for.
+inline constexpr std::uint32_t queue_padding = (1024 - queue_bytes % 1024) % 1024;
 
 }  // namespace kiln::lower

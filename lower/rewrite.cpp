@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "lower/engine.hpp"
+#include "lower/older.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
@@ -80,8 +81,13 @@ class Rewriter {
       case Opcode::tcgen05_wait_st: return replace(to, i, meeting());
       case Opcode::ret:
       case Opcode::exit: return leave(to, i);
-      default: to.push_back({adapted(i, op)});
+      default: return keep(to, i, op);
     }
+  }
+
+  void keep(std::vector<ir::Statement>& to, const ir::Instruction& i, const ir::Operation& op) const {
+    if (const auto older = older_form(op, f_.options.target)) return replace(to, i, *older);
+    to.push_back({adapted(i, op)});
   }
 
   // Puts a piece in the place of an instruction, around which its guard leads.
