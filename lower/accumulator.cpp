@@ -41,12 +41,12 @@ void move_packed(Text& out, const ImageAccess& image, int reg, int at, bool load
   out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_x0, %lw_x1}};", image.space(), at);
 }
 
-// %lw_x0, %lw_x1: the lane and the column of this thread's first sum. %lw_res_d has D's lane in the upper half, its
-// column in the lower. Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the
+// %lw_x0, %lw_x1: the lane and the column of this thread's first sum. Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the
 // next.
 void find_first_sum(Text& out, const Share& s) {
   const int warps_of_part = s.warps_n / s.parts;
-  out.line("shr.u32 %lw_x0, %lw_res_d, 16;");
+  find_self(out);
+  out.line("shr.u32 %lw_x0, %lw_held, 16;");
   out.line("div.u32 %lw_x1, %lw_w, {};", s.warps_n);
   out.line("mad.lo.u32 %lw_x0, %lw_x1, {}, %lw_x0;", s.row_tiles() * s.tile_lanes());
   out.line("shr.u32 %lw_x2, %lw_l, 2;");
@@ -58,8 +58,8 @@ void find_first_sum(Text& out, const Share& s) {
     out.line("rem.u32 %lw_x1, %lw_x1, {};", warps_of_part);
   }
   out.line("and.b32 %lw_x0, %lw_x0, 127;");
-  out.line("and.b32 %lw_x2, %lw_res_d, 0xffff;");
-  out.line("and.b32 %lw_x3, %lw_res_d, 1;");  // two columns are stored at a time
+  out.line("and.b32 %lw_x2, %lw_held, {};", held_column);
+  out.line("and.b32 %lw_x3, %lw_held, 1;");  // two columns are stored at a time
   out.line("setp.ne.u32 %lw_p3, %lw_x3, 0;");
   out.line("@%lw_p3 trap;");
   out.line("mad.lo.u32 %lw_x1, %lw_x1, {}, %lw_x2;", s.column_tiles() * 8);

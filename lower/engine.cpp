@@ -12,10 +12,11 @@ void set_registers(Text& out, const Plan& p, std::uint32_t count) {
   out.line("setmaxnreg.{}.sync.aligned.u32 {};", count > p.first_registers() ? "inc" : "dec", count);
 }
 
-// The engine's loop. In registers all along: %lw_w the warp's number in the engine, %lw_l the lane, %lw_head the
-// ticket that is next, %lw_at the slot of the command in hand, %lw_next that of the next one, %lw_c a command.
-// %lw_res_d and %lw_res_s say which sums are in registers and not in the image: D's address and the number of its
-// share, of which 0 is none. While the last mma.sync of a command run, the next command is fetched if it is there.
+// The engine's loop. In registers all along: %lw_id the thread's number in the engine, %lw_head the ticket that is next,
+// and %lw_held, which says which sums are in registers and not in the image: D's address, and above its column the
+// number of the share, of which 0 is none. All else is found anew where it is needed, since sums leave few registers:
+// %lw_at the slot of a command, %lw_w the warp's number, %lw_l the lane. %lw_c is a command; while its last mma.sync
+// run, the next one is fetched if it is there.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -40,30 +41,34 @@ class EngineCode {
     int registers = 0;
     for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
     out_.line(".reg .b32 %lw_d<{}>, %lw_c<4>, %lw_t<6>;", std::max(registers, 1));
-    out_.line(".reg .b32 %lw_w, %lw_l, %lw_head, %lw_at, %lw_next, %lw_parity, %lw_signal, %lw_count;");
-    out_.line(".reg .b32 %lw_res_d, %lw_res_s, %lw_apart, %lw_back;");
+    out_.line(".reg .b32 %lw_id, %lw_w, %lw_l, %lw_head, %lw_at, %lw_parity, %lw_signal, %lw_count;");
+    out_.line(".reg .b32 %lw_held, %lw_key, %lw_apart, %lw_back;");
     out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first, %lw_ready, %lw_counts;");
     set_registers(out_, p_, p_.engine_registers);
-    out_.line("mov.u32 %lw_t0, %tid.x;");
-    out_.line("sub.u32 %lw_t0, %lw_t0, {};", p_.first_engine_thread);
-    out_.line("shr.u32 %lw_w, %lw_t0, 5;");
-    out_.line("shfl.sync.idx.b32 %lw_w, %lw_w, 0, 31, 0xffffffff;");
-    out_.line("and.b32 %lw_l, %lw_t0, 31;");
+    out_.line("mov.u32 %lw_id, %tid.x;");
+    out_.line("sub.u32 %lw_id, %lw_id, {};", p_.first_engine_thread);
+    for (const char* r : {"head", "held", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    find_self(out_);
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
-    out_.line("mov.b32 %lw_at, lw_queue;");
-    out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
-    for (const char* r : {"head", "res_d", "res_s", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
     for (const Form& form : p_.forms) write_lane_offsets(out_, p_, form);
   }
 
   // The slot of the next command, and the phase of its mbarriers.
   void find_next() {
-    out_.line("add.u32 %lw_next, %lw_at, {};", slot_bytes);
-    out_.line("and.b32 %lw_parity, %lw_head, {};", queue_slots - 1);
-    out_.line("setp.eq.u32 %lw_p3, %lw_parity, 0;");
-    out_.line("@%lw_p3 sub.u32 %lw_next, %lw_next, {};", queue_slots * slot_bytes);
+    find_slot("%lw_head");
     out_.line("shr.u32 %lw_parity, %lw_head, {};", std::countr_zero(queue_slots));
     out_.line("and.b32 %lw_parity, %lw_parity, 1;");
+  }
+
+  void find_own() {
+    out_.line("sub.u32 %lw_t5, %lw_head, 1;");
+    find_slot("%lw_t5");
+  }
+
+  void find_slot(const char* ticket) {
+    out_.line("mov.b32 %lw_at, lw_queue;");
+    out_.line("and.b32 %lw_t5, {}, {};", ticket, queue_slots - 1);
+    out_.line("mad.lo.u32 %lw_at, %lw_t5, {}, %lw_at;", slot_bytes);
   }
 
   // The next command into %lw_c.
@@ -71,11 +76,10 @@ class EngineCode {
     out_.line("lw_fetch:");
     find_next();
     out_.line("lw_wait:");
-    wait_for(out_, "%lw_next", slot_full, "%lw_parity", "lw_wait_full");
-    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
+    wait_for(out_, "%lw_at", slot_full, "%lw_parity", "lw_wait_full");
+    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_at];");
     out_.line("lw_have:");
     out_.line("bar.warp.sync 0xffffffff;");
-    out_.line("mov.b32 %lw_at, %lw_next;");
     out_.line("add.u32 %lw_head, %lw_head, 1;");
     out_.line("and.b32 %lw_t1, %lw_c0, {};", flag_other);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, 0;");
@@ -101,6 +105,7 @@ class EngineCode {
     out_.line("and.pred %lw_counts, %lw_counts, %lw_first;");
     out_.line("mov.b32 %lw_signal, %lw_c3;");
     out_.line("mov.b32 %lw_count, 0;");
+    find_own();
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@%lw_counts atom.acq_rel.cta.shared::cta.inc.u32 %lw_count, [%lw_at+{}], {};", slot_done,
               p_.engine_warps - 1);
@@ -109,8 +114,9 @@ class EngineCode {
 
   void fetch_early() {
     find_next();
-    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_ready, [%lw_next+{}], %lw_parity;", slot_full);
-    out_.line("@%lw_ready ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
+    for (int i = 0; i < 4; ++i) out_.line("mov.b32 %lw_c{}, 0;", i);  // else ptxas keeps what was there before
+    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_ready, [%lw_at+{}], %lw_parity;", slot_full);
+    out_.line("@%lw_ready ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_at];");
   }
 
   // The arrival that a commit is, by the last of the warps.
@@ -136,15 +142,14 @@ class EngineCode {
     out_.line("lw_form_{}:", i);
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
     out_.line("setp.ne.u32 %lw_p1, %lw_t2, 0;");
-    out_.line("setp.eq.u32 %lw_p0, %lw_res_d, %lw_c1;");
-    out_.line("setp.eq.and.u32 %lw_p0, %lw_res_s, {}, %lw_p0;", share);
+    out_.line("or.b32 %lw_key, %lw_c1, {};", share << held_share);
+    out_.line("setp.eq.u32 %lw_p0, %lw_held, %lw_key;");
     out_.line("@%lw_p0 bra lw_kept_{};", i);
     out_.line("mov.b32 %lw_back, {};", i + 1);
-    out_.line("setp.ne.u32 %lw_p2, %lw_res_s, 0;");
+    out_.line("setp.ne.u32 %lw_p2, %lw_held, 0;");
     out_.line("@%lw_p2 bra lw_flush;");
     out_.line("lw_flushed_{}:", i);
-    out_.line("mov.b32 %lw_res_d, %lw_c1;");
-    out_.line("mov.b32 %lw_res_s, {};", share);
+    out_.line("or.b32 %lw_held, %lw_c1, {};", share << held_share);
     synchronise(form, i);
     skip_idle(form.share, "lw_committed");
     out_.line("@!%lw_p1 bra lw_zero_{};", i);
@@ -169,7 +174,7 @@ class EngineCode {
   // Warps that have no part of a small accumulator.
   void skip_idle(const Share& s, const char* to) {
     if (s.warps() >= int(p_.engine_warps)) return;
-    out_.line("setp.ge.u32 %lw_p0, %lw_w, {};", s.warps());
+    out_.line("setp.ge.u32 %lw_p0, %lw_id, {};", s.warps() * 32);
     out_.line("@%lw_p0 bra {};", to);
   }
 
@@ -188,6 +193,7 @@ class EngineCode {
   void all_but_the_last(const char* label) {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@!%lw_first bra {};", label);
+    find_own();
     out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_done, p_.engine_warps - 1);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
     out_.line("@%lw_p0 bra {};", label);
@@ -198,7 +204,7 @@ class EngineCode {
   void commit() {
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
     out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
-    out_.line("setp.ne.and.u32 %lw_p0, %lw_res_s, 0, %lw_p0;");
+    out_.line("setp.ne.and.u32 %lw_p0, %lw_held, 0, %lw_p0;");
     out_.line("mov.b32 %lw_back, 0;");
     if (!p_.shares.empty()) out_.line("@%lw_p0 bra lw_flush;");
     out_.line("lw_committed:");
@@ -212,6 +218,7 @@ class EngineCode {
     out_.line("bra lw_fetch;");
     if (p_.has_clusters) multicast();
     out_.line("lw_leave_slot:");
+    find_own();
     release_slot();
     out_.line("bra lw_fetch;");
   }
@@ -232,10 +239,10 @@ class EngineCode {
   // Columns %lw_c1 and on, as many as %lw_c2 says, are nobody's now, and neither are sums that belong there.
   void free() {
     out_.line("lw_free:");
-    out_.line("and.b32 %lw_t2, %lw_res_d, 0xffff;");
+    out_.line("and.b32 %lw_t2, %lw_held, {};", held_column);
     out_.line("sub.u32 %lw_t2, %lw_t2, %lw_c1;");
     out_.line("setp.lt.u32 %lw_p0, %lw_t2, %lw_c2;");
-    out_.line("@%lw_p0 mov.b32 %lw_res_s, 0;");
+    out_.line("@%lw_p0 mov.b32 %lw_held, 0;");
     all_but_the_last("lw_leave_slot");
     out_.line("shr.u32 %lw_t2, %lw_c1, 5;");
     out_.line("shr.u32 %lw_t3, %lw_c2, 5;");
@@ -258,7 +265,9 @@ class EngineCode {
   }
 
   void jump_unless_share(std::size_t i) {
-    out_.line("setp.ne.u32 %lw_p0, %lw_res_s, {};", i + 1);
+    out_.line("shr.u32 %lw_t2, %lw_held, {};", held_share);
+    out_.line("and.b32 %lw_t2, %lw_t2, {};", 0xffff >> held_share);
+    out_.line("setp.ne.u32 %lw_p0, %lw_t2, {};", i + 1);
     out_.line("@%lw_p0 bra lw_not_{};", i);
   }
 
@@ -266,7 +275,7 @@ class EngineCode {
   void go_back() {
     out_.line("lw_flushed:");
     out_.line("mov.b32 %lw_apart, 1;");
-    out_.line("mov.b32 %lw_res_s, 0;");
+    out_.line("mov.b32 %lw_held, 0;");
     for (std::size_t i = 0; i < p_.forms.size(); ++i) jump_if("%lw_back", int(i) + 1, fmt::format("lw_flushed_{}", i));
     out_.line("bra lw_committed;");
   }
@@ -327,6 +336,11 @@ void claim_image(Text& out, const Plan& p) {
 }
 
 }  // namespace
+
+void find_self(Text& out) {
+  out.line("shr.u32 %lw_w, %lw_id, 5;");
+  out.line("and.b32 %lw_l, %lw_id, 31;");
+}
 
 void declare_image(Text& out, const Plan& p) {
   if (p.image == Place::shared) return out.line(".extern .shared .align 1024 .b8 lw_dynamic[];");

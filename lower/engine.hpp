@@ -26,6 +26,12 @@ struct ImageAccess {
 /// a warp holds of an accumulator tile of 8 x 8 is then 256 bytes in a row.
 inline constexpr int image_lane_bytes = 32, image_group_bytes = 4096;
 
+/// %lw_held: the bits of D's column, and where the number of a share begins; D's lane is above that.
+inline constexpr unsigned held_column = 0x3ff, held_share = 10;
+
+/// %lw_w and %lw_l, the warp's number in the engine and the lane, out of %lw_id.
+void find_self(Text&);
+
 /// Variables of the module that lowered kernels share.
 void declare_image(Text&, const Plan&);
 /// Declarations and the first instructions of the kernel: the queue is made, the image found, the engine sent off.

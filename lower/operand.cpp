@@ -79,6 +79,7 @@ void OperandCode::find_start() const {
 
 // %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
 void OperandCode::begin() const {
+  if (!keeps_lane_offset() || is_packed()) find_self(out_);
   if (in_tmem()) {
     find_warp("p");
     return begin_image();
