@@ -135,14 +135,7 @@ class Planner {
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads,
                        fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
-    const std::uint32_t step = isa::setmaxnreg_step, all = p_.cta_threads(), engine = p_.engine_warps * 32;
-    p_.engine_registers = std::min((need + step - 1) / step * step, 240u);
-    p_.other_registers = std::min(isa::registers_for_the_rest(all, engine, p_.engine_registers), 240u);
-    constexpr std::uint32_t least = 40;  // of threads that store what they load
-    if (p_.other_registers < least) {
-      p_.other_registers = least;
-      p_.engine_registers = std::min(isa::registers_for_the_rest(all, all - engine, least), 240u);
-    }
+    share_registers(f_, p_, need);
     return true;
   }
 

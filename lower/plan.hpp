@@ -33,6 +33,7 @@ struct Plan {
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
   std::uint32_t cta_threads() const { return first_engine_thread + engine_warps * 32; }
   std::uint32_t engine_registers = 0, other_registers = 0;  // 0: as many for one as for the other
+  std::map<std::uint32_t, std::uint32_t> raises{};  // operations before which a warpgroup of others gets so many
   std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
@@ -59,6 +60,9 @@ std::optional<Plan> plan(const Facts&);
 
 /// Finds the batches and forms of a plan. False, and errors in the sink, where an MMA has no counterpart.
 bool find_forms(const Facts&, Plan&);
+
+/// Shares out the registers of a CTA whose engine begins at a warpgroup.
+void share_registers(const Facts&, Plan&, std::uint32_t engine_needs);
 
 /// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is
 /// not known better.

@@ -61,6 +61,11 @@ class Rewriter {
   void add(std::vector<ir::Statement>& to, const ir::Instruction& i) {
     const std::uint32_t number = number_.at(&i);
     const ir::Operation& op = f_.code.operations[number];
+    if (const auto raise = p_.raises.find(number); raise != p_.raises.end()) {
+      Text text;
+      text.line("setmaxnreg.inc.sync.aligned.u32 {};", raise->second);
+      for (ir::Statement& s : statements(text)) to.push_back(std::move(s));
+    }
     switch (op.opcode) {
       case Opcode::tcgen05_alloc: return replace(to, i, allocation(op));
       case Opcode::tcgen05_dealloc: return replace(to, i, deallocation(op));
