@@ -13,10 +13,10 @@ void set_registers(Text& out, const Plan& p, std::uint32_t count) {
 }
 
 // The engine's loop. In registers all along: %lw_id the thread's number in the engine, %lw_head the ticket that is next,
-// and %lw_held, which says which sums are in registers and not in the image: D's address, and above its column the
-// number of the share, of which 0 is none. All else is found anew where it is needed, since sums leave few registers:
-// %lw_at the slot of a command, %lw_w the warp's number, %lw_l the lane. %lw_c is a command; while its last mma.sync
-// run, the next one is fetched if it is there.
+// %lw_at the slot of the command in hand, and %lw_held, which says which sums are in registers and not in the image:
+// D's address, and above its column the number of the share, of which 0 is none. All else is found anew where it is
+// needed, since sums leave few registers: %lw_w the warp's number, %lw_l the lane. %lw_c is a command; while its last
+// mma.sync run, the next one is fetched if it is there.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -41,34 +41,28 @@ class EngineCode {
     int registers = 0;
     for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
     out_.line(".reg .b32 %lw_d<{}>, %lw_c<4>, %lw_t<6>;", std::max(registers, 1));
-    out_.line(".reg .b32 %lw_id, %lw_w, %lw_l, %lw_head, %lw_at, %lw_parity, %lw_signal, %lw_count;");
+    out_.line(".reg .b32 %lw_id, %lw_w, %lw_l, %lw_head, %lw_at, %lw_next, %lw_parity, %lw_signal, %lw_count;");
     out_.line(".reg .b32 %lw_held, %lw_key, %lw_apart, %lw_back;");
     out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first, %lw_ready, %lw_counts;");
     set_registers(out_, p_, p_.engine_registers);
     out_.line("mov.u32 %lw_id, %tid.x;");
     out_.line("sub.u32 %lw_id, %lw_id, {};", p_.first_engine_thread);
     for (const char* r : {"head", "held", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    out_.line("mov.b32 %lw_at, lw_queue;");
+    out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
     find_self(out_);
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
     for (const Form& form : p_.forms) write_lane_offsets(out_, p_, form);
   }
 
-  // The slot of the next command, and the phase of its mbarriers.
+  // The slot of the next command, and the phase of its mbarriers. The queue's own address takes longer to find.
   void find_next() {
-    find_slot("%lw_head");
+    out_.line("add.u32 %lw_next, %lw_at, {};", slot_bytes);
+    out_.line("and.b32 %lw_parity, %lw_head, {};", queue_slots - 1);
+    out_.line("setp.eq.u32 %lw_p3, %lw_parity, 0;");
+    out_.line("@%lw_p3 sub.u32 %lw_next, %lw_next, {};", queue_slots * slot_bytes);
     out_.line("shr.u32 %lw_parity, %lw_head, {};", std::countr_zero(queue_slots));
     out_.line("and.b32 %lw_parity, %lw_parity, 1;");
-  }
-
-  void find_own() {
-    out_.line("sub.u32 %lw_t5, %lw_head, 1;");
-    find_slot("%lw_t5");
-  }
-
-  void find_slot(const char* ticket) {
-    out_.line("mov.b32 %lw_at, lw_queue;");
-    out_.line("and.b32 %lw_t5, {}, {};", ticket, queue_slots - 1);
-    out_.line("mad.lo.u32 %lw_at, %lw_t5, {}, %lw_at;", slot_bytes);
   }
 
   // The next command into %lw_c.
@@ -76,10 +70,11 @@ class EngineCode {
     out_.line("lw_fetch:");
     find_next();
     out_.line("lw_wait:");
-    wait_for(out_, "%lw_at", slot_full, "%lw_parity", "lw_wait_full");
-    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_at];");
+    wait_for(out_, "%lw_next", slot_full, "%lw_parity", "lw_wait_full");
+    out_.line("ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
     out_.line("lw_have:");
     out_.line("bar.warp.sync 0xffffffff;");
+    out_.line("mov.b32 %lw_at, %lw_next;");
     out_.line("add.u32 %lw_head, %lw_head, 1;");
     out_.line("and.b32 %lw_t1, %lw_c0, {};", flag_other);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, 0;");
@@ -97,15 +92,18 @@ class EngineCode {
     jump_if("%lw_t1", int(Command::free), "lw_free");
   }
 
+  // The mbarrier of a command that is a commit too, else 0, where no variable is: the queue comes before the kernel's.
+  void keep_signal() {
+    out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_commits);
+    out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
+    out_.line("selp.b32 %lw_signal, %lw_c3, 0, %lw_p0;");
+  }
+
   // This warp has read all that the command names. Of the warps that say so, the last one knows it: then %lw_count is
   // engine_warps - 1. The slot is free again when every warp has said so.
   void count() {
-    out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_commits);
-    out_.line("setp.ne.u32 %lw_counts, %lw_t2, 0;");
-    out_.line("and.pred %lw_counts, %lw_counts, %lw_first;");
-    out_.line("mov.b32 %lw_signal, %lw_c3;");
+    out_.line("setp.ne.and.u32 %lw_counts, %lw_signal, 0, %lw_first;");
     out_.line("mov.b32 %lw_count, 0;");
-    find_own();
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@%lw_counts atom.acq_rel.cta.shared::cta.inc.u32 %lw_count, [%lw_at+{}], {};", slot_done,
               p_.engine_warps - 1);
@@ -115,8 +113,8 @@ class EngineCode {
   void fetch_early() {
     find_next();
     for (int i = 0; i < 4; ++i) out_.line("mov.b32 %lw_c{}, 0;", i);  // else ptxas keeps what was there before
-    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_ready, [%lw_at+{}], %lw_parity;", slot_full);
-    out_.line("@%lw_ready ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_at];");
+    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_ready, [%lw_next+{}], %lw_parity;", slot_full);
+    out_.line("@%lw_ready ld.shared.v4.b32 {{%lw_c0, %lw_c1, %lw_c2, %lw_c3}}, [%lw_next];");
   }
 
   // The arrival that a commit is, by the last of the warps.
@@ -162,6 +160,7 @@ class EngineCode {
     out_.line("lw_zero_{}:", i);
     for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
     out_.line("lw_multiply_{}:", i);
+    keep_signal();
     write_multiplication(out_, p_, form, [this] {
       count();
       fetch_early();
@@ -193,7 +192,6 @@ class EngineCode {
   void all_but_the_last(const char* label) {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@!%lw_first bra {};", label);
-    find_own();
     out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_done, p_.engine_warps - 1);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
     out_.line("@%lw_p0 bra {};", label);
@@ -213,12 +211,12 @@ class EngineCode {
       out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
       out_.line("@%lw_p0 bra lw_multicast;");
     }
+    keep_signal();
     count();
     signal();
     out_.line("bra lw_fetch;");
     if (p_.has_clusters) multicast();
     out_.line("lw_leave_slot:");
-    find_own();
     release_slot();
     out_.line("bra lw_fetch;");
   }

@@ -204,7 +204,7 @@ class FormFinder {
     out.negates = d.negate_a != d.negate_b;
     out.saturates = d.saturate;
     out.a_in_tmem = mma.form.a_in_tmem;
-    out.widened = out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
+    out.as_f16 = out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
     out.share = shared_out(d.m, d.n, isa::d_type(d.d_type), int(p_.engine_warps), parts);

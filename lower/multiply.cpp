@@ -3,14 +3,14 @@
 
 #include "lower/engine.hpp"
 #include "lower/operand.hpp"
-#include "lower/widen.hpp"
+#include "lower/halves.hpp"
 
 namespace kiln::lower {
 namespace {
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
 std::string instruction(const Form& f) {
-  if (f.widened) return fmt::format("mma.sync.aligned.m16n8k16.row.col.{0}.f16.f16.{0}", isa::spelling(f.share.d_type));
+  if (f.as_f16) return fmt::format("mma.sync.aligned.m16n8k16.row.col.{0}.f16.f16.{0}", isa::spelling(f.share.d_type));
   const char* k = f.kind == isa::MmaKind::tf32 ? "k8" : f.kind == isa::MmaKind::f16 ? "k16" : "k32";
   return fmt::format("mma.sync.aligned.m16n8{0}.row.col{1}.{2}.{3}.{4}.{2}", k, f.saturates ? ".satfinite" : "",
                      isa::spelling(f.share.d_type), isa::spelling(multiplied_as(f.a_type)),
@@ -47,6 +47,7 @@ class Multiplication {
     for (int s = 0; s < steps; ++s)
       for (int j = 0; j < pairs(); ++j) {
         const bool last = j + 1 == pairs(), more = s + 1 < steps;
+        if (f_.as_f16) out_.line("bar.warp.sync 0xffffffff;");  // loads stay behind it: ptxas would move them all up
         if (!last)
           load_b(s, j + 1);
         else if (more)
@@ -65,24 +66,24 @@ class Multiplication {
   int set_of_b(int step, int pair) const { return (step * pairs() + pair) % 2; }
 
   // Elements that become wider are multiplied in two parts, for each of which they are loaded anew.
-  int parts() const { return f_.widened ? 2 : 1; }
+  int parts() const { return f_.as_f16 ? 2 : 1; }
   int raw_a() const { return 4 * f_.share.row_tiles(); }
   static constexpr int raw_b = 8;
 
   // A's fragments have one set of registers: those of the next step come when the last MMAs of this one have theirs.
   void load_a(int step, int tile) {
     if (tile == 0) a_.address(std::size_t(step / parts()));
-    if (!f_.widened) return a_.load(tile, 4 * tile);
+    if (!f_.as_f16) return a_.load(tile, 4 * tile);
     a_.load(tile, raw_a());
-    write_widened(out_, 'a', multiplied_as(f_.a_type), raw_a(), 4 * tile, 4, step % 2);
+    write_half(out_, 'a', multiplied_as(f_.a_type), raw_a(), 4 * tile, 4, step % 2);
   }
 
   void load_b(int step, int pair) {
     const bool half = 2 * pair + 1 >= f_.share.column_tiles();
     if (pair == 0) b_.address(std::size_t(step / parts()));
-    if (!f_.widened) return b_.load(pair, 4 * set_of_b(step, pair), half);
+    if (!f_.as_f16) return b_.load(pair, 4 * set_of_b(step, pair), half);
     b_.load(pair, raw_b, half);
-    write_widened(out_, 'b', multiplied_as(f_.b_type), raw_b, 4 * set_of_b(step, pair), half ? 2 : 4, step % 2);
+    write_half(out_, 'b', multiplied_as(f_.b_type), raw_b, 4 * set_of_b(step, pair), half ? 2 : 4, step % 2);
   }
 
   // scale-input-d: what is added to counts 2 to the minus so many.

@@ -45,7 +45,7 @@ void OperandCode::declare(int fragments) const {
 }
 
 // Each register that is kept is one less for sums: kernels of few forms have room for them.
-bool OperandCode::keeps_lane_offset() const { return has_lane_offset() && plan_.forms.size() <= 2; }
+bool OperandCode::keeps_lane_offset() const { return false; }
 
 std::string OperandCode::lane_offset() const {
   return keeps_lane_offset() ? fmt::format("%lw_{}o{}", x_, &form_ - plan_.forms.data()) : fmt::format("%lw_{}n", x_);
@@ -79,7 +79,7 @@ void OperandCode::find_start() const {
 
 // %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
 void OperandCode::begin() const {
-  if (!keeps_lane_offset() || is_packed()) find_self(out_);
+  if (!keeps_lane_offset()) find_self(out_);
   if (in_tmem()) {
     find_warp("p");
     return begin_image();
@@ -109,6 +109,9 @@ void OperandCode::find_lane_offset() const {
   out_.line("mul.lo.u32 {}, %lw_{}t0, {};", to, x_, isa::span_bytes(*layout().swizzle));
   out_.line("mad.lo.u32 {0}, %lw_{1}m, {2}, {0};", to, x_, *layout().stride);
   out_.line("mad.lo.u32 {0}, %lw_{1}k, {2}, {0};", to, x_, *layout().swizzle == Swizzle::none ? *layout().leading : 16);
+  if (!is_packed()) return;
+  out_.line("and.b32 %lw_{}t0, %lw_l, 3;", x_);  // this thread's four elements
+  out_.line("mad.lo.u32 {0}, %lw_{1}t0, 2, {0};", to, x_);
 }
 
 void OperandCode::find_matrix() const {
@@ -211,14 +214,13 @@ void OperandCode::load_packed(int tile, int first, bool half) const {
   for (int r = 0; r < (half ? 2 : 4); ++r) {
     const int row = is_a() ? r % 2 : r / 2, chunk = is_a() ? r / 2 : r % 2;
     const std::string to = fmt::format("%lw_f{}{}", x_, first + r);
-    out_.line("add.s32 %lw_{0}t1, %lw_{0}t0, {1};", x_,
-              tile_offset(tile) + row * std::int64_t(*layout().stride) + chunk * std::int64_t(further));
+    const std::int64_t behind = tile_offset(tile) + row * std::int64_t(*layout().stride);
+    const bool follows = *layout().stride % std::uint32_t(isa::period_bytes(*layout().swizzle)) == 0;
+    out_.line("add.s32 %lw_{0}t1, %lw_{0}t0, {1};", x_, chunk * std::int64_t(further) + (follows ? 0 : behind));
     exchange_bits(1);
     out_.line("{{");
     out_.line(".reg .b32 %lw_u<2>;");
-    out_.line("and.b32 %lw_u0, %lw_l, 3;");
-    out_.line("mad.lo.u32 %lw_u0, %lw_u0, 2, %lw_{}t1;", x_);
-    out_.line("ld.shared.u16 %lw_u0, [%lw_u0];");
+    out_.line("ld.shared.u16 %lw_u0, [%lw_{}t1+{}];", x_, follows ? behind : 0);
     out_.line("and.b32 %lw_u1, %lw_u0, 0x7777;");
     out_.line("prmt.b32 {}, 0x3c383000, 0x4c484440, %lw_u1;", to);
     out_.line("shr.u32 %lw_u0, %lw_u0, 3;");

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t warpgroup = 128;  // threads
 constexpr std::uint32_t step = isa::setmaxnreg_step, most = 240;
 // What the pieces need that stand in the place of tcgen05, and ptxas beyond what is alive; found by what it spills.
-constexpr std::uint32_t least = 56, margin = 12;
+constexpr std::uint32_t least = 48, margin = 12;
 // What the engine gets beyond its need before the others do: ptxas then loads operands earlier.
 constexpr std::uint32_t ease = 24;
 
@@ -48,10 +48,10 @@ class Sharing {
   bool share_alike(std::uint32_t need) {
     std::uint32_t wants = wanted(elsewhere_);
     for (const std::uint32_t alive : in_role_) wants = std::max(wants, wanted(alive));
-    if (need * engine_threads() >= all() || rest(need) < wants) return false;
-    for (p_.engine_registers = need; p_.engine_registers < std::min(need + ease, most); p_.engine_registers += step)
-      if (rest(p_.engine_registers + step) < wants) break;
-    p_.other_registers = rest(p_.engine_registers);
+    const std::uint32_t eased = std::min(need + ease, most);
+    if (eased * engine_threads() >= all() || rest(eased) < wants) return false;
+    p_.engine_registers = eased;
+    p_.other_registers = rest(eased);
     return true;
   }
 

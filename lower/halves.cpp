@@ -1,8 +1,8 @@
-#include "lower/widen.hpp"
+#include "lower/halves.hpp"
 
 namespace kiln::lower {
 
-void write_widened(Text& out, char letter, isa::ScalarType type, int from, int to, int count, int half) {
+void write_half(Text& out, char letter, isa::ScalarType type, int from, int to, int count, int half) {
   for (int r = 0; r < count; ++r) {
     out.line("{{");
     out.line(".reg .b16 %lw_e<2>;");

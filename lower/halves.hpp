@@ -10,6 +10,6 @@ namespace kiln::lower {
 /// Fragments `from` and on of %lw_f<letter>, `count` of them with four elements each: the elements `2 * half` and the
 /// next one of each as two f16, in the fragments from `to` on. The halves of A and of B multiply each other, whatever
 /// place along K they had.
-void write_widened(Text&, char letter, isa::ScalarType, int from, int to, int count, int half);
+void write_half(Text&, char letter, isa::ScalarType, int from, int to, int count, int half);
 
 }  // namespace kiln::lower
