@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include "harness/files.hpp"
 #include "harness/process.hpp"
@@ -85,8 +88,26 @@ Ptxas find_ptxas() {
   return none;
 }
 
+namespace {
+
+// Each check is a function of its own that traps, whose name the cubin has.
+std::vector<std::string> tensor_memory_checks(const std::vector<std::uint8_t>& cubin) {
+  constexpr std::string_view head = "_tcgen05_guardrail_trap_";
+  const std::string_view text(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  std::set<std::string> found;
+  for (std::size_t at = text.find(head); at != std::string_view::npos; at = text.find(head, at + 1)) {
+    const std::string_view name = text.substr(at + head.size());
+    const auto ends =
+        std::find_if_not(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) || c == '_'; });
+    found.emplace(name.begin(), ends);
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
 Assembly assemble(const Ptxas& ptxas, const diag::SourcePtr& source, isa::Target target, diag::Sink& sink,
-                  std::chrono::milliseconds timeout) {
+                  TensorMemoryChecks checks, std::chrono::milliseconds timeout) {
   Assembly a;
   a.reason = ptxas.missing;
   if (!ptxas.found()) return a;
@@ -94,8 +115,9 @@ Assembly assemble(const Ptxas& ptxas, const diag::SourcePtr& source, isa::Target
   const TemporaryFolder folder;
   const std::string input = folder.file("kernel.ptx"), output = folder.file("kernel.cubin");
   write_file(input, source->text());
-  const ProcessResult ran =
-      run_process({ptxas.path, "-v", "-arch=" + isa::spelling(target), "-o", output, input}, timeout);
+  std::vector<std::string> command{ptxas.path, "-v", "-arch=" + isa::spelling(target), "-o", output, input};
+  if (checks == TensorMemoryChecks::on) command.push_back("--g-tensor-memory-access-check");
+  const ProcessResult ran = run_process(command, timeout);
   a.seconds = ran.seconds;
   a.status = Assembly::Status::failed;
   if (ran.timed_out) return a.reason = fmt::format("ptxas did not finish within {} s", timeout.count() / 1000), a;
@@ -106,6 +128,7 @@ Assembly assemble(const Ptxas& ptxas, const diag::SourcePtr& source, isa::Target
   sink.append(std::move(said));
   if (ran.exit_code == 0) {
     a.cubin = read_file(output);
+    a.tensor_memory_checks = tensor_memory_checks(a.cubin);
     a.status = Assembly::Status::assembled;
   } else if (explained) {
     a.status = Assembly::Status::rejected;

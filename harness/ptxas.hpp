@@ -37,6 +37,10 @@ struct EntryResources {
   bool spills() const { return spill_store_bytes + spill_load_bytes != 0; }
 };
 
+/// Whether ptxas puts checks into the code around what reads and writes tensor memory, which trap (`ptxas
+/// --g-tensor-memory-access-check`, for targets with tcgen05). Allocations it checks in any case.
+enum class TensorMemoryChecks : std::uint8_t { off, on };
+
 /// What became of a text.
 struct Assembly {
   enum class Status : std::uint8_t { assembled, rejected, unavailable, failed };
@@ -45,12 +49,14 @@ struct Assembly {
   std::string version{};
   std::vector<std::uint8_t> cubin{};
   std::vector<EntryResources> entries{};
+  std::vector<std::string> tensor_memory_checks{};  // as ptxas names them: "unallocated_columns_access"
   double seconds = 0;
 };
 
 /// Assembles a PTX text for a target. What ptxas finds is reported to `sink`, located in `source`. No ptxas and a crash
 /// of ptxas are states of the result, not exceptions.
 Assembly assemble(const Ptxas&, const diag::SourcePtr& source, isa::Target, diag::Sink& sink,
+                  TensorMemoryChecks checks = TensorMemoryChecks::off,
                   std::chrono::milliseconds timeout = std::chrono::minutes(5));
 
 /// Reads what ptxas -v prints: messages become findings located in `source`, the rest fills `entries`.

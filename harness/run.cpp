@@ -70,7 +70,16 @@ class Run {
   bool assemble_text(isa::Target target) {
     const Ptxas ptxas = find_ptxas();
     if (!ptxas.found() && options_.backend == Backend::cuda) throw diag::InputError(ptxas.missing);
-    report.assembly = stage("assemble", [&] { return assemble(ptxas, report.ptx, target, report.findings); });
+    const bool checks = options_.tensor_memory_checks == TensorMemoryChecks::on;
+    if (checks && !isa::has_tcgen05(target))
+      throw diag::InputError(
+          fmt::format("{}: --check-tensor-memory: {} has no tensor memory", name, isa::spelling(target)));
+    report.assembly = stage("assemble", [&] {
+      return assemble(ptxas, report.ptx, target, report.findings, options_.tensor_memory_checks);
+    });
+    if (checks && !report.findings.has_errors() && report.assembly->tensor_memory_checks.empty())
+      throw diag::InputError(name +
+                             ": --check-tensor-memory: ptxas finds nothing to check, since nothing uses tcgen05");
     if (report.assembly->status == Assembly::Status::assembled) keep(".cubin", report.assembly->cubin);
     if (report.assembly->status == Assembly::Status::failed) {
       diag::Diagnostic d;
@@ -131,6 +140,12 @@ class Run {
     d.message = report.cuda->reason;
     if (report.cuda->outcome == CudaResult::Outcome::hang && !reads_profile_of_hang())
       d.notes.push_back({"--profile FILE --profile-memory host tells what each role was waiting for", {}});
+    const std::vector<std::string>& checks = report.assembly->tensor_memory_checks;
+    if (report.cuda->outcome == CudaResult::Outcome::fault && !checks.empty())
+      d.notes.push_back({fmt::format("a trap may be one of ptxas's checks of tensor memory; cuda-gdb stops in the "
+                                     "function that bears its name: {}",
+                                     fmt::join(checks, ", ")),
+                         {}});
     report.findings.report(std::move(d));
   }
 

@@ -36,7 +36,8 @@ struct RunOptions {
   Backend backend = Backend::sim;
   sim::Options simulation{};
   std::chrono::milliseconds gpu_timeout = std::chrono::seconds(60);
-  std::optional<TimingOptions> timing{};  // of a run on a GPU
+  std::optional<TimingOptions> timing{};                              // of a run on a GPU
+  TensorMemoryChecks tensor_memory_checks = TensorMemoryChecks::off;  // the same
   /// Elements of a gemm to compare, chosen by the simulation's seed; 0: all. Nothing: all, but 4096 of a gemm of more
   /// than 2^34 multiply-adds on a GPU.
   std::optional<std::uint64_t> sample{};

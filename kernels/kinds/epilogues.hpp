@@ -31,7 +31,7 @@ extern template struct GeneratedKernel<DenseGemm, GemmE4m3BiasSilu>;
 struct GemmBf16BiasRelu
     : DenseProblem<dsl::kind_f16, dsl::bf16, dsl::bf16, dsl::f32, dsl::bf16, Bias<launch::Activation::relu>> {
   static constexpr const char* name = "gemm_bf16_bias_relu";
-  static constexpr std::array strategies{single};
+  static constexpr std::array strategies{single, compact};
 };
 extern template struct GeneratedKernel<DenseGemm, GemmBf16BiasRelu>;
 

@@ -15,7 +15,8 @@ struct GemmF16 : DenseProblem<dsl::kind_f16, dsl::f16, dsl::f16, dsl::f32, dsl::
                                          DenseStrategy{dsl::cta_group_1, 128, 128, 6},
                                          DenseStrategy{dsl::cta_group_1, 128, 256, 3},
                                          DenseStrategy{dsl::cta_group_1, 64, 128, 9},
-                                         DenseStrategy{dsl::cta_group_1, 128, 64, 8, 2, dsl::swizzle_64B}};
+                                         DenseStrategy{dsl::cta_group_1, 128, 64, 8, 2, dsl::swizzle_64B},
+                                         compact};
 };
 extern template struct GeneratedKernel<DenseGemm, GemmF16>;
 

@@ -33,6 +33,9 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
       ->type_name("N|all");
   sub.add_option("--profile", a.profile, "write which phase each warp was in when, for ui.perfetto.dev")
       ->type_name("FILE.json");
+  sub.add_flag("--check-tensor-memory", a.check_tensor_memory,
+               "assemble with ptxas's checks of tensor memory, which trap (sm_100 and its kin)")
+      ->group(group);
   sub.add_option("--profile-memory", a.profile_memory,
                  "where a GPU writes the profile; host: slower, but readable when the kernel hangs [device]")
       ->check(one_of({"device", "host"}))
@@ -51,6 +54,15 @@ void apply_profile(const GpuArguments& a, harness::RunOptions& options) {
   if (a.profile_memory == "host") options.profile.memory = harness::ProfileMemory::host;
 }
 
+void apply_checks(const GpuArguments& a, harness::RunOptions& options) {
+  if (!a.check_tensor_memory) return;
+  if (options.backend != harness::Backend::cuda)
+    throw diag::InputError("--check-tensor-memory is about code for a GPU: it needs --backend cuda");
+  if (a.time)
+    throw diag::InputError("--check-tensor-memory puts checks into the kernel, whose --time would be another one's");
+  options.tensor_memory_checks = harness::TensorMemoryChecks::on;
+}
+
 }  // namespace
 
 void apply(const GpuArguments& a, harness::RunOptions& options) {
@@ -60,6 +72,7 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
   else if (!a.sample.empty())
     options.sample = count(a.sample, "--sample", 1, most_elements);
   apply_profile(a, options);
+  apply_checks(a, options);
   if (!a.time) {
     for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
                                         {!a.warm_up.empty(), "--warm-up"},

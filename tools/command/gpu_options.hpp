@@ -11,10 +11,11 @@ namespace kiln::command {
 /// The options as they were written.
 struct GpuArguments {
   std::string timeout = "60", repetitions{}, warm_up{}, sample{}, profile{}, profile_memory{};
-  bool time = false, cublas = true;
+  bool time = false, cublas = true, check_tensor_memory = false;
 };
 
-/// Adds --timeout, --time, --repetitions, --warm-up, --no-cublas, --sample, --profile and --profile-memory.
+/// Adds --timeout, --time, --repetitions, --warm-up, --no-cublas, --sample, --profile, --profile-memory and
+/// --check-tensor-memory.
 void add_gpu_options(CLI::App&, GpuArguments&);
 
 /// Takes them over; the backend must be chosen by then. Throws InputError for numbers that are none and for what only a

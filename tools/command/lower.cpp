@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "harness/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
+#include "ptx/rules/catalogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
@@ -39,42 +41,68 @@ struct Input {
 
 bool is_file(const std::string& name) { return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name); }
 
+std::optional<Input> library_input(const KernelArguments& a, const dsl::Sizes& sizes, diag::Sink& sink) {
+  const dsl::Entry& entry = a.entry();
+  Input out;
+  dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
+  out.contract = entry.problem(kernel, sizes);
+  const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.name + ".ptx", sink);
+  if (!ptx) return std::nullopt;
+  out.module = parse::parse(ptx, sink);
+  if (sink.has_errors()) return std::nullopt;
+  return out;
+}
+
 std::optional<Input> input(const Arguments& a, diag::Sink& sink) {
   Input out;
   if (is_file(a.kernel.name)) {
     out.module = parse::parse(read_source(a.kernel.name), sink);
     if (!a.launch.empty()) out.contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
   } else {
-    const dsl::Entry& entry = a.kernel.entry();
-    const dsl::Sizes sizes = a.kernel.chosen_sizes();
-    dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
-    out.contract = entry.problem(kernel, sizes);
-    const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink);
-    if (!ptx) return std::nullopt;
-    out.module = parse::parse(ptx, sink);
+    return library_input(a.kernel, a.kernel.chosen_sizes(), sink);
   }
   if (sink.has_errors()) return std::nullopt;
   return out;
 }
 
+lower::Options options(const Arguments& a, const Input& in) {
+  return {*isa::parse_target(a.target),
+          a.image == "shared"   ? lower::Place::shared
+          : a.image == "global" ? lower::Place::global
+                                : lower::Place::automatic,
+          in.contract ? &*in.contract : nullptr};
+}
+
+// Where a kernel of the library does not fit: the first of its strategies that does. Empty: none, or another reason.
+std::string strategy_that_fits(const Arguments& a, const diag::Sink& sink) {
+  const bool too_large = std::any_of(sink.all().begin(), sink.all().end(), [](const diag::Diagnostic& d) {
+    return d.slug == rules::info(rules::Limit::lower_shared_memory).slug;
+  });
+  if (!too_large || is_file(a.kernel.name)) return {};
+  for (const dsl::Strategy& strategy : a.kernel.entry().strategies) {
+    dsl::Sizes sizes = a.kernel.chosen_sizes();
+    for (const auto& [option, value] : strategy) sizes[std::string(option)] = value;
+    diag::Sink tried;
+    const std::optional<Input> in = library_input(a.kernel, sizes, tried);
+    if (in && lower::lower(in->module, options(a, *in), tried)) return dsl::text(strategy);
+  }
+  return {};
+}
+
 int run_lower(const Arguments& a) {
-  const auto target = isa::parse_target(a.target);
   diag::Sink sink;
   const std::optional<Input> in = input(a, sink);
   std::optional<lower::Lowered> out;
   diag::SourcePtr text;
   if (in) {
     if (!a.launch_out.empty() && !in->contract) throw diag::InputError("--launch-out needs --launch");
-    const lower::Options options{*target,
-                                 a.image == "shared"   ? lower::Place::shared
-                                 : a.image == "global" ? lower::Place::global
-                                                       : lower::Place::automatic,
-                                 in->contract ? &*in->contract : nullptr};
-    out = lower::lower(in->module, options, sink);
+    out = lower::lower(in->module, options(a, *in), sink);
     if (out) text = harness::emit_verified(std::move(out->module), "lowered.ptx", sink);
   }
   print_findings(sink);
   if (!text) {
+    if (const std::string fits = strategy_that_fits(a, sink); !fits.empty())
+      complain(fmt::format("note: {} fits with {}\n", a.kernel.name, fits));
     complain(fmt::format("{}\n", diag::summary(sink)));
     return diag::exit_code(sink);
   }

@@ -1,8 +1,10 @@
 #include "harness/ptxas.hpp"
 
 #include <doctest/doctest.h>
+
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "harness/process.hpp"
@@ -137,7 +139,8 @@ TEST_CASE("no ptxas, a hanging one and a crashing one are states, not exceptions
 
   const TemporaryFolder folder;
   const Ptxas slow{fake_ptxas(folder, "sleep 30\n"), "13.0", {}};
-  const Assembly hung = assemble(slow, source(bad), isa::sm_100a, sink, std::chrono::milliseconds(100));
+  const Assembly hung =
+      assemble(slow, source(bad), isa::sm_100a, sink, TensorMemoryChecks::off, std::chrono::milliseconds(100));
   CHECK(hung.status == Assembly::Status::failed);
   CHECK(contains(hung.reason, "did not finish"));
   CHECK(hung.seconds < 10);
@@ -163,6 +166,29 @@ TEST_CASE("the real ptxas assembles and rejects") {
   const Assembly rejected = assemble(ptxas, source(bad), isa::sm_100a, sink);
   CHECK(rejected.status == Assembly::Status::rejected);
   CHECK(sink.has_errors());
+}
+
+TEST_CASE("ptxas puts its checks of tensor memory into a kernel when they are asked for, and the assembly names them") {
+  const Ptxas ptxas = find_ptxas();
+  if (!ptxas.found()) return test::skip("ptxas: " + ptxas.missing);
+  diag::Sink sink;
+  const diag::SourcePtr text = source(
+      ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %r<2>;\n"
+      "  .shared .align 4 .b32 slot;\n"
+      "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;\n  ld.shared.b32 %r1, [slot];\n"
+      "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;\n  ret;\n}\n");
+  const Assembly plain = assemble(ptxas, text, isa::sm_100a, sink);
+  CHECK(plain.status == Assembly::Status::assembled);
+  const auto has = [](const Assembly& a, const char* name) {
+    return std::count(a.tensor_memory_checks.begin(), a.tensor_memory_checks.end(), name) == 1;
+  };
+  CHECK(has(plain, "unallocated_columns_being_dealloced"));  // what it checks in any case
+  CHECK_FALSE(has(plain, "access_out_of_physical_bounds"));
+  const Assembly checked = assemble(ptxas, text, isa::sm_100a, sink, TensorMemoryChecks::on);
+  CHECK(checked.status == Assembly::Status::assembled);
+  CHECK(checked.cubin.size() > plain.cubin.size());
+  CHECK(has(checked, "unallocated_columns_being_dealloced"));
+  CHECK(has(checked, "access_out_of_physical_bounds"));
 }
 
 TEST_CASE("a child's streams and exit code are kept, however much it says") {

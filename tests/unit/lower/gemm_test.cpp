@@ -1,5 +1,4 @@
-// The bf16 kernels of the library, lowered: what they compute, and what ptxas makes of them.
-#include "tests/skip.hpp"
+// The bf16 kernels of the library, lowered: what they compute.
 #include "tests/unit/lower/lowered.hpp"
 
 using namespace kiln;
@@ -78,31 +77,4 @@ TEST_CASE("the registers that setmaxnreg moves fit those that the CTA is launche
     return std::stoul(std::string(low->text->text().substr(at + head.size(), 3)));
   };
   CHECK(256 * asked("inc") + 128 * asked("dec") <= 168 * 384);
-}
-
-// Bytes: the store role of gemm_bf16 holds 64 sums, which is a little too much beside an engine with 128.
-constexpr std::pair<const char*, std::uint64_t> spilt[] = {{"gemm_bf16", 128}};
-
-std::uint64_t may_spill(const std::string& name) {
-  for (const auto& [kernel, bytes] : spilt)
-    if (name == kernel) return bytes;
-  return 0;
-}
-
-TEST_CASE("ptxas assembles lowered kernels for both targets, and spills no register, or hardly one") {
-  const harness::Ptxas ptxas = harness::find_ptxas();
-  if (!ptxas.found()) return skip(ptxas.missing);
-  for (const char* name : kernels)
-    for (const isa::Target target : {isa::sm_90a, isa::sm_120a}) {
-      CAPTURE(name);
-      CAPTURE(isa::spelling(target));
-      diag::Sink sink;
-      const auto low = lowered(library_kernel(name, sizes), target, sink);
-      if (!low && slugs(sink) == "lower-shared-memory ") continue;
-      REQUIRE(low);
-      const harness::Assembly a = harness::assemble(ptxas, low->text, target, sink);
-      INFO(diag::render_text(sink));
-      REQUIRE(a.status == harness::Assembly::Status::assembled);
-      for (const harness::EntryResources& e : a.entries) CHECK(e.spill_store_bytes <= may_spill(name));
-    }
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,17 @@ inline Kernel library_kernel(const std::string& name, const dsl::Sizes& given) {
   }
   FAIL("no kernel is named ", name);
   return {};
+}
+
+/// The strategies of a kernel with one CTA for a tile, as options.
+inline std::vector<dsl::Strategy> strategies_of_one_cta(const dsl::Entry& entry) {
+  std::vector<dsl::Strategy> out;
+  for (const dsl::Strategy& s : entry.strategies)
+    if (std::any_of(s.begin(), s.end(), [](const auto& o) {
+          return o.first == "cta-group" && o.second.is(dsl::Size(std::uint64_t{1}));
+        }))
+      out.push_back(s);
+  return out;
 }
 
 /// The kernel lowered, written as text and read back; nothing, and the findings, when it cannot be.
