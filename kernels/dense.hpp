@@ -25,6 +25,8 @@ struct DenseStrategy {
   constexpr int rows() const { return 128 * ctas(); }
 };
 inline constexpr DenseStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
+/// For 99 KiB of shared memory, which is what sm_120 has: `kiln lower` takes it there.
+inline constexpr DenseStrategy compact{dsl::cta_group_1, 128, 128, 3};
 
 /// Whether a strategy fits: a legal MMA, its columns of tensor memory, its slots of shared memory. All targets with
 /// tensor memory have as much of both.
@@ -49,7 +51,7 @@ struct DenseProblem {
   using Matrices = OneMatrix;
   static constexpr dsl::Major a_major = a_major_, b_major = b_major_;
   static constexpr isa::L2Eviction a_eviction = isa::L2Eviction::none, b_eviction = isa::L2Eviction::none;
-  static constexpr std::array strategies{pair, single};
+  static constexpr std::array strategies{pair, single, compact};
 };
 
 /// What a load says to L2.

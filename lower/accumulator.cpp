@@ -41,8 +41,8 @@ void move_packed(Text& out, const ImageAccess& image, int reg, int at, bool load
   out.line("st.{}.v2.b32 [%lw_at+{}], {{%lw_x0, %lw_x1}};", image.space(), at);
 }
 
-// %lw_x0, %lw_x1: the lane and the column of this thread's first sum. Registers of m16n8: row t / 4 and, from the third on, 8 further down; columns 2 (t % 4) and the
-// next.
+// %lw_x0, %lw_x1: the lane and the column of this thread's first sum. Registers of m16n8: row t / 4 and, from the third
+// on, 8 further down; columns 2 (t % 4) and the next.
 void find_first_sum(Text& out, const Share& s) {
   const int warps_of_part = s.warps_n / s.parts;
   find_self(out);

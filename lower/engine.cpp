@@ -12,11 +12,11 @@ void set_registers(Text& out, const Plan& p, std::uint32_t count) {
   out.line("setmaxnreg.{}.sync.aligned.u32 {};", count > p.first_registers() ? "inc" : "dec", count);
 }
 
-// The engine's loop. In registers all along: %lw_id the thread's number in the engine, %lw_head the ticket that is next,
-// %lw_at the slot of the command in hand, and %lw_held, which says which sums are in registers and not in the image:
-// D's address, and above its column the number of the share, of which 0 is none. All else is found anew where it is
-// needed, since sums leave few registers: %lw_w the warp's number, %lw_l the lane. %lw_c is a command; while its last
-// mma.sync run, the next one is fetched if it is there.
+// The engine's loop. In registers all along: %lw_id the thread's number in the engine, %lw_head the ticket that is
+// next, %lw_at the slot of the command in hand, and %lw_held, which says which sums are in registers and not in the
+// image: D's address, and above its column the number of the share, of which 0 is none. All else is found anew where it
+// is needed, since sums leave few registers: %lw_w the warp's number, %lw_l the lane. %lw_c is a command; while its
+// last mma.sync run, the next one is fetched if it is there.
 class EngineCode {
  public:
   EngineCode(Text& out, const Plan& p) : out_(out), p_(p) {}
@@ -52,7 +52,6 @@ class EngineCode {
     out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
     find_self(out_);
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
-    for (const Form& form : p_.forms) write_lane_offsets(out_, p_, form);
   }
 
   // The slot of the next command, and the phase of its mbarriers. The queue's own address takes longer to find.

@@ -39,8 +39,6 @@ Text prologue(const Plan&);
 /// The end: where the original threads leave, and the engine.
 Text epilogue(const Plan&);
 
-/// Before the loop, for commands of this form: where a lane's rows of A and B lie behind their starts.
-void write_lane_offsets(Text&, const Plan&, const Form&);
 /// The chains of mma.sync of one form, for one command. `when_read` writes what is to be done when all operands are
 /// read and some of the mma.sync are yet to come.
 void write_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);

@@ -28,7 +28,7 @@ Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
 int registers_needed(const Form& f) {
   // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills.
   int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 24;
-  if (f.as_f16) out += 16;                         // what is to become f16
+  if (f.as_f16) out += 16;  // what is to become f16
   if (f.a.major == isa::Major::MN) out += 8;
   return out;
 }

@@ -51,7 +51,7 @@ struct Form {
   bool negates = false;    // the product: one of A and B has its sign turned, not both
   bool saturates = false;  // integer sums
   bool a_in_tmem = false;
-  bool as_f16 = false;   // elements of 8 bits are multiplied as f16
+  bool as_f16 = false;    // elements of 8 bits are multiplied as f16
   int scale_input_d = 0;  // D is multiplied by 2 to the minus this
   Layout a{}, b{};
   Share share{};

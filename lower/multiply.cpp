@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lower/engine.hpp"
-#include "lower/operand.hpp"
 #include "lower/halves.hpp"
+#include "lower/operand.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -27,11 +27,6 @@ class Multiplication {
  public:
   Multiplication(Text& out, const Plan& p, const Form& f)
       : out_(out), p_(p), f_(f), a_(out, p, f, 'a'), b_(out, p, f, 'b'), name_(instruction(f)) {}
-
-  void write_lane_offsets() {
-    a_.keep_lane_offset();
-    b_.keep_lane_offset();
-  }
 
   void write(const std::function<void()>& when_read) {
     out_.line("{{");
@@ -110,10 +105,6 @@ class Multiplication {
 };
 
 }  // namespace
-
-void write_lane_offsets(Text& out, const Plan& plan, const Form& form) {
-  Multiplication(out, plan, form).write_lane_offsets();
-}
 
 void write_multiplication(Text& out, const Plan& plan, const Form& form, const std::function<void()>& when_read) {
   Multiplication(out, plan, form).write(when_read);

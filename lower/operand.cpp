@@ -44,22 +44,6 @@ void OperandCode::declare(int fragments) const {
   if (in_tmem()) out_.line(".reg .{} %lw_{}l, %lw_{}h;", ImageAccess(plan_).reg(), x_, x_);
 }
 
-// Each register that is kept is one less for sums: kernels of few forms have room for them.
-bool OperandCode::keeps_lane_offset() const { return false; }
-
-std::string OperandCode::lane_offset() const {
-  return keeps_lane_offset() ? fmt::format("%lw_{}o{}", x_, &form_ - plan_.forms.data()) : fmt::format("%lw_{}n", x_);
-}
-
-void OperandCode::keep_lane_offset() const {
-  if (!keeps_lane_offset()) return;
-  out_.line(".reg .b32 {};", lane_offset());
-  out_.line("{{");
-  out_.line(".reg .b32 %lw_{0}m, %lw_{0}k, %lw_{0}p, %lw_{0}t<1>;", x_);
-  find_lane_offset();
-  out_.line("}}");
-}
-
 // The row or the column of warps that this one is in. There are powers of two of them.
 void OperandCode::find_warp(const char* to) const {
   const unsigned n = unsigned(form_.share.warps_n);
@@ -79,24 +63,22 @@ void OperandCode::find_start() const {
 
 // %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.
 void OperandCode::begin() const {
-  if (!keeps_lane_offset()) find_self(out_);
+  find_self(out_);
   if (in_tmem()) {
     find_warp("p");
     return begin_image();
   }
   if (!is_k_major()) return begin_columns();
-  if (!keeps_lane_offset()) {
-    find_lane_offset();
-    out_.line("mov.b32 %lw_{0}m, %lw_{0}n;", x_);
-  }
+  find_lane_offset();
+  out_.line("mov.b32 %lw_{0}m, %lw_{0}n;", x_);
   find_start();
-  out_.line("add.u32 %lw_{0}n, %lw_{0}n, {1};", x_, keeps_lane_offset() ? lane_offset() : fmt::format("%lw_{}m", x_));
+  out_.line("add.u32 %lw_{0}n, %lw_{0}n, %lw_{0}m;", x_);
 }
 
 // Lane l gives ldmatrix row l % 8 of matrix l / 8. %lw_?m, %lw_?k: which of the two matrices along M or N and along K
 // that is. Where each lane loads its own elements: row l / 4 of each matrix.
 void OperandCode::find_lane_offset() const {
-  const std::string to = lane_offset();
+  const std::string to = fmt::format("%lw_{}n", x_);
   find_warp("p");
   if (is_packed()) {
     out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);

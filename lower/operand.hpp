@@ -17,8 +17,6 @@ class OperandCode {
   OperandCode(Text&, const Plan&, const Form&, char letter);
 
   void declare(int fragments) const;
-  /// Before the loop: what stays the same for all commands, in a register that is kept, where that pays.
-  void keep_lane_offset() const;
   /// What stays the same for all steps of a command.
   void begin() const;
   /// The addresses of a step.
@@ -35,9 +33,6 @@ class OperandCode {
   /// Rows or columns of one warp, in groups of 8.
   int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
 
-  bool has_lane_offset() const { return !in_tmem() && is_k_major(); }
-  bool keeps_lane_offset() const;
-  std::string lane_offset() const;
   void find_lane_offset() const;
   void find_start() const;
   void find_matrix() const;

@@ -70,8 +70,7 @@ class Sharing {
     p_.other_registers = need * engine_threads() < all() ? rest(need) : 0;
     if (p_.other_registers >= bare) return;
     p_.other_registers = bare;
-    p_.engine_registers =
-        std::min(isa::registers_for_the_rest(p_.cta_threads(), p_.first_engine_thread, bare), most);
+    p_.engine_registers = std::min(isa::registers_for_the_rest(p_.cta_threads(), p_.first_engine_thread, bare), most);
   }
 
   std::uint32_t taken() const {

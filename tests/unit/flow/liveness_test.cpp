@@ -24,7 +24,8 @@ TEST_CASE("a register is live from where it is written to where it is last read"
   CHECK(k.at(4) == 0);
 }
 
-TEST_CASE("a register of 64 bits is two words, one of 16 one, a predicate none, and what nobody reads is one at birth") {
+TEST_CASE(
+    "a register of 64 bits is two words, one of 16 one, a predicate none, and what nobody reads is one at birth") {
   const Measured k(R"(ld.param.u64 %rd1, [a]; mov.u16 %h1, 1; setp.ne.u64 %p1, %rd1, 0; mov.u32 %r9, 1;
     @%p1 st.global.u16 [%rd1], %h1; ret;)");
   CHECK(k.at(0) == 2);
@@ -39,7 +40,7 @@ TEST_CASE("what a loop reads again is live all around it, and what a branch alon
     L: add.u32 %r2, %r2, 1; mov.u32 %r3, 7; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;
     mov.u32 %r4, 1; mov.u32 %r5, 2; setp.eq.u32 %p2, %r4, %r5; @%p2 bra M; st.shared.u32 [slot], %r5; bra N;
     M: st.shared.u32 [slot], %r4; N: ret;)");
-  CHECK(k.at(3) == 3);   // n, the counter, the new one
+  CHECK(k.at(3) == 3);  // n, the counter, the new one
   CHECK(k.at(5) == 2);
   CHECK(k.at(8) == 2);
   CHECK(k.at(10) == 1);

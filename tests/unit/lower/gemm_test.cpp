@@ -78,3 +78,23 @@ TEST_CASE("the registers that setmaxnreg moves fit those that the CTA is launche
   };
   CHECK(256 * asked("inc") + 128 * asked("dec") <= 168 * 384);
 }
+
+TEST_CASE("a role that needs more registers than the rest gets them at its beginning, and all of them fit the launch") {
+  diag::Sink sink;
+  const auto low = lowered(library_kernel("gemm_bf16", sizes), isa::sm_90a, sink);
+  REQUIRE(low);
+  const std::string_view text = low->text->text();
+  const auto asked = [&](std::size_t from, const std::string& way) {
+    const std::string head = "setmaxnreg." + way + ".sync.aligned.u32 ";
+    const std::size_t at = text.find(head, from);
+    REQUIRE(at != std::string_view::npos);
+    return std::stoul(std::string(text.substr(at + head.size(), 3)));
+  };
+  const std::size_t role = text.find("role_store:"), engine = text.find("lw_engine:");
+  REQUIRE(role != std::string_view::npos);
+  const std::size_t rest = asked(0, "dec"), store = asked(role, "inc"), multiply = asked(engine, "inc");
+  CHECK(store >= 64 + 12);  // the sums that it holds, and some more
+  CHECK(rest < store);
+  CHECK(multiply >= 176);
+  CHECK(128 * (rest + store) + 256 * multiply <= 65536);
+}

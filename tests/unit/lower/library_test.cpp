@@ -119,15 +119,17 @@ std::string rows(const dsl::Entry& e) {
 
 std::string interop_rows() {
   constexpr std::pair<const char*, const char*> kernels[] = {
-      {"gemm_bf16_pipelined", "gemm_bf16_pipelined"}, {"gemm_bf16_cluster", "gemm_bf16_cluster"},
-      {"gemm_block_scaled", "gemm_mxf8"},             {"gemm_block_scaled", "gemm_nvf4"},
+      {"gemm_bf16_pipelined", "gemm_bf16_pipelined"},
+      {"gemm_bf16_cluster", "gemm_bf16_cluster"},
+      {"gemm_block_scaled", "gemm_mxf8"},
+      {"gemm_block_scaled", "gemm_nvf4"},
       {"attention_chain", "attention_chain"},
   };
   std::string out;
   for (const auto& [source, contract] : kernels)
     for (const std::string compiler : {"", "clang_"}) {
-      Kernel k = parsed(read(interop + compiler + source + ".ptx"),
-                        harness::read_contract_file(interop + contract + ".json"));
+      Kernel k =
+          parsed(read(interop + compiler + source + ".ptx"), harness::read_contract_file(interop + contract + ".json"));
       harness::fill(k.contract);
       out += row("tests/interop/" + compiler + source + ".ptx" + (source == std::string(contract) ? "" : ", ") +
                      (source == std::string(contract) ? "" : contract),
