@@ -21,6 +21,14 @@ void ImageAccess::add(Text& out, const char* to, const char* offset) const {
   out.line("add.u64 {0}, {0}, %lw_image;", to);
 }
 
+void write_cell_address(Text& out, const ImageAccess& image, const char* to, const char* column, const char* lane,
+                        const char* scratch) {
+  out.line("shr.u32 {}, {}, 3;", scratch, column);
+  out.line("mad.lo.u32 {0}, {0}, {1}, {2};", scratch, image_group_bytes, lane);
+  out.line("bfi.b32 {0}, {1}, {0}, 2, 3;", scratch, column);
+  image.add(out, to, scratch);
+}
+
 namespace {
 
 void move_pair(Text& out, const ImageAccess& image, int reg, int at, bool loads) {

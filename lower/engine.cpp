@@ -30,6 +30,7 @@ class EngineCode {
     others();
     commit();
     free();
+    for (std::size_t i = 0; i < p_.copies.size(); ++i) copy(i);
     for (std::size_t i = 0; i < p_.shares.size(); ++i) flush(i);
     go_back();
     quit();
@@ -42,12 +43,12 @@ class EngineCode {
     for (const Share& s : p_.shares) registers = std::max(registers, s.registers());
     out_.line(".reg .b32 %lw_d<{}>, %lw_c<4>, %lw_t<6>;", std::max(registers, 1));
     out_.line(".reg .b32 %lw_id, %lw_w, %lw_l, %lw_head, %lw_at, %lw_next, %lw_parity, %lw_signal, %lw_count;");
-    out_.line(".reg .b32 %lw_held, %lw_key, %lw_apart, %lw_back;");
+    out_.line(".reg .b32 %lw_held, %lw_key, %lw_apart, %lw_looked, %lw_back;");
     out_.line(".reg .pred %lw_wp, %lw_p<4>, %lw_first, %lw_ready, %lw_counts;");
     set_registers(out_, p_, p_.engine_registers);
     out_.line("mov.u32 %lw_id, %tid.x;");
     out_.line("sub.u32 %lw_id, %lw_id, {};", p_.first_engine_thread);
-    for (const char* r : {"head", "held", "apart", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    for (const char* r : {"head", "held", "apart", "looked", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
     out_.line("mov.b32 %lw_at, lw_queue;");
     out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
     find_self(out_);
@@ -89,6 +90,8 @@ class EngineCode {
     out_.line("and.b32 %lw_t1, %lw_c0, {};", command_mask);
     jump_if("%lw_t1", int(Command::quit), "lw_quit");
     jump_if("%lw_t1", int(Command::free), "lw_free");
+    for (std::size_t i = 0; i < p_.copies.size(); ++i)
+      jump_if("%lw_t1", int(p_.command_of_copy(i)), fmt::format("lw_copy_{}", i));
   }
 
   // The mbarrier of a command that is a commit too, else 0, where no variable is: the queue comes before the kernel's.
@@ -137,6 +140,7 @@ class EngineCode {
     const Form& form = p_.forms[i];
     const std::size_t share = p_.share_of(form) + 1;
     out_.line("lw_form_{}:", i);
+    if (form.reads_image()) out_.line("mov.b32 %lw_looked, 1;");
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
     out_.line("setp.ne.u32 %lw_p1, %lw_t2, 0;");
     out_.line("or.b32 %lw_key, %lw_c1, {};", share << held_share);
@@ -153,17 +157,21 @@ class EngineCode {
     write_transfer(out_, p_, form.share, "ld");
     out_.line("bra lw_multiply_{};", i);
     out_.line("lw_kept_{}:", i);
-    if (form.a_in_tmem) synchronise(form, i + p_.forms.size());
+    if (form.reads_image()) synchronise(form, i + p_.forms.size());
     skip_idle(form.share, "lw_committed");
     out_.line("@%lw_p1 bra lw_multiply_{};", i);
     out_.line("lw_zero_{}:", i);
     for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
     out_.line("lw_multiply_{}:", i);
     keep_signal();
-    write_multiplication(out_, p_, form, [this] {
+    const auto when_read = [this] {
       count();
       fetch_early();
-    });
+    };
+    if (form.scales)
+      write_scaled_multiplication(out_, p_, form, when_read);
+    else
+      write_multiplication(out_, p_, form, when_read);
     signal();
     out_.line("@%lw_ready bra lw_have;");
     out_.line("bra lw_wait;");
@@ -179,12 +187,26 @@ class EngineCode {
   // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out
   // otherwise. %lw_apart: something was written since they met.
   void synchronise(const Form& form, std::size_t label) {
-    if (p_.shares.size() < 2 && !form.a_in_tmem) return;
+    if (p_.shares.size() < 2 && !form.reads_image()) return;
     out_.line("setp.eq.u32 %lw_p2, %lw_apart, 0;");
     out_.line("@%lw_p2 bra lw_met_{};", label);
     out_.line("bar.sync {}, {};", p_.barrier, p_.engine_warps * 32);
     out_.line("mov.b32 %lw_apart, 0;");
     out_.line("lw_met_{}:", label);
+  }
+
+  // Warps that are behind may still read what lay there.
+  void copy(std::size_t i) {
+    out_.line("lw_copy_{}:", i);
+    out_.line("setp.eq.u32 %lw_p2, %lw_looked, 0;");
+    out_.line("@%lw_p2 bra lw_copy_now_{};", i);
+    out_.line("bar.sync {}, {};", p_.barrier, p_.engine_warps * 32);
+    out_.line("mov.b32 %lw_looked, 0;");
+    out_.line("lw_copy_now_{}:", i);
+    write_copy(out_, p_, i);
+    out_.line("mov.b32 %lw_apart, 1;");
+    out_.line("bar.warp.sync 0xffffffff;");
+    out_.line("bra lw_leave_slot;");
   }
 
   // To `label` unless this is the last warp to do this command; then on, in one thread.

@@ -32,6 +32,11 @@ inline constexpr unsigned held_column = 0x3ff, held_share = 10;
 /// %lw_w and %lw_l, the warp's number in the engine and the lane, out of %lw_id.
 void find_self(Text&);
 
+/// `to` = where the image has the column of register `column`, in the lane that begins `lane` bytes into each group;
+/// `scratch` is overwritten.
+void write_cell_address(Text&, const ImageAccess&, const char* to, const char* column, const char* lane,
+                        const char* scratch);
+
 /// Variables of the module that lowered kernels share.
 void declare_image(Text&, const Plan&);
 /// Declarations and the first instructions of the kernel: the queue is made, the image found, the engine sent off.
@@ -42,6 +47,12 @@ Text epilogue(const Plan&);
 /// The chains of mma.sync of one form, for one command. `when_read` writes what is to be done when all operands are
 /// read and some of the mma.sync are yet to come.
 void write_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
+/// The same for a form with block scaling.
+void write_scaled_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
+/// The same where mma.sync scales the blocks itself.
+void write_block_scaled_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
+/// A copy of the plan, into the image: what this thread does of it.
+void write_copy(Text&, const Plan&, std::size_t number);
 /// Sums between registers and the image; `way` is ld or st.
 void write_transfer(Text&, const Plan&, const Share&, const char* way);
 

@@ -43,10 +43,12 @@ struct Facts {
 
   /// The launches of this kernel that the contract has.
   std::vector<const launch::Launch*> launches() const {
+    return options.contract ? launches(*options.contract, function) : std::vector<const launch::Launch*>{};
+  }
+  static std::vector<const launch::Launch*> launches(const launch::Contract& contract, const ir::Function& kernel) {
     std::vector<const launch::Launch*> out;
-    if (options.contract)
-      for (const launch::Launch& l : options.contract->launches)
-        if (function.name.find(l.entry) != std::string::npos) out.push_back(&l);
+    for (const launch::Launch& l : contract.launches)
+      if (kernel.name.find(l.entry) != std::string::npos) out.push_back(&l);
     return out;
   }
 };

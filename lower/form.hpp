@@ -9,6 +9,7 @@
 #include "ptx/isa/instruction_descriptor.hpp"
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/swizzle.hpp"
+#include "ptx/isa/tcgen05.hpp"
 #include "ptx/isa/types.hpp"
 
 namespace kiln::lower {
@@ -25,6 +26,8 @@ struct Layout {
 /// bytes (for A in tensor memory: columns).
 struct Step {
   std::int64_t a = 0, b = 0;
+  std::int64_t sfa = 0, sfb = 0;  // the scales, in columns
+  int sfa_id = 0, sfb_id = 0;     // the byte of a cell that holds the first of them
   bool operator==(const Step&) const = default;
 };
 
@@ -53,16 +56,23 @@ struct Form {
   bool a_in_tmem = false;
   bool as_f16 = false;    // elements of 8 bits are multiplied as f16
   int scale_input_d = 0;  // D is multiplied by 2 to the minus this
+  int scales = 0;         // of a row in one MMA; 0: there is no block scaling
+  isa::ScalarType scale_type = isa::ScalarType::none;
+  bool scaled_by_mma = false;  // mma.sync of the target scales the blocks itself
   Layout a{}, b{};
   Share share{};
   std::vector<Step> steps{};
   bool operator==(const Form&) const = default;
+
+  bool reads_image() const { return a_in_tmem || scales != 0; }
+  bool is_packed() const { return isa::container_bits(kind) == 4; }  // two elements to a byte
 };
 
-/// What an operand's elements are multiplied as: e2m1 has no mma.sync but on sm_120a, and every one of its numbers is
-/// one of e4m3's.
+/// What the elements of a byte container are multiplied as: those of 6 and 4 bits have no mma.sync but on sm_120a, and
+/// all their numbers are numbers of e4m3, or of e5m2.
 constexpr isa::ScalarType multiplied_as(isa::ScalarType t) {
-  return t == isa::ScalarType::e2m1 ? isa::ScalarType::e4m3 : t;
+  if (t == isa::ScalarType::e3m2) return isa::ScalarType::e5m2;
+  return t == isa::ScalarType::e2m1 || t == isa::ScalarType::e2m3 ? isa::ScalarType::e4m3 : t;
 }
 
 /// The share in which the busiest of `warps` warps has the least to do, and of those the one with the squarest tiles.

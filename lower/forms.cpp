@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "lower/plan.hpp"
+#include "ptx/isa/features.hpp"
+#include "ptx/isa/scales.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 
 namespace kiln::lower {
@@ -68,10 +70,14 @@ class FormFinder {
       Batch& batch = open_->batch;
       p_.batches.erase(open_->last);
       const ir::MmaOperands first = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
-      open_->form.steps.push_back({distance(first.a, mma.a, block), distance(first.b, mma.b, block)});
+      Step step = form->steps.front();
+      step.a = distance(first.a, mma.a, block);
+      step.b = distance(first.b, mma.b, block);
+      if (first.sfa) step.sfa = distance(*first.sfa, *mma.sfa, block);
+      if (first.sfb) step.sfb = distance(*first.sfb, *mma.sfb, block);
+      open_->form.steps.push_back(step);
       batch.operations.push_back(i);
     } else {
-      form->steps.push_back({});
       open_ = Open{i, *form, {{i}, 0}};
     }
     open_->last = i;
@@ -143,38 +149,24 @@ class FormFinder {
     const ir::Operation& head = f_.code.operations[open.batch.operations.front()];
     const ir::MmaOperands first = *ir::mma_operands(head);
     Form alone = open.form;
-    alone.steps.clear();
+    alone.steps = form.steps;
     if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
     if (form.scale_input_d != 0) return false;  // once for each of them
     if (op.guard || head.guard) return false;
-    for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d)}) {
+    for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d),
+                               std::pair(first.sfa, mma.sfa), std::pair(first.sfb, mma.sfb)}) {
+      if (!x || !y) continue;
       const auto p = based(*x, block), q = based(*y, block);
       if (!p || !q || p->root != q->root || (x == &first.d && p->added != q->added)) return false;
       if (std::abs(q->added - p->added) >= 1 << 14) return false;
     }
     // The bases must not have changed since.
     const std::uint32_t from = f_.code.index(head);
-    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d})
-      for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
-        if (w > from && w < i) return false;
+    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d, mma.sfa, mma.sfb})
+      if (x)
+        for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
+          if (w > from && w < i) return false;
     return true;
-  }
-
-  Layout layout(const ir::Argument& descriptor, isa::Major major) const {
-    const flow::Bits bits = f_.known.of(descriptor, 64);
-    const auto field = [&](int at, int width) -> std::optional<std::uint32_t> {
-      if (!bits.knows(flow::low_mask(width) << at)) return std::nullopt;
-      return std::uint32_t(bits.one >> at & flow::low_mask(width));
-    };
-    const auto bytes = [&](int at) -> std::optional<std::uint32_t> {
-      const auto units = field(at, 14);
-      return units ? std::optional(*units * 16) : std::nullopt;
-    };
-    Layout out{major, std::nullopt, bytes(16), bytes(32), field(49, 3)};
-    if (const auto code = field(61, 3)) out.swizzle = isa::descriptor_swizzle(std::uint8_t(*code));
-    // Not read: the same for all.
-    if (major == isa::Major::K && out.swizzle && *out.swizzle != isa::Swizzle::none) out.leading = 0;
-    return out;
   }
 
   bool is_modelled(const ir::Operation& op, const ir::MmaOperands& mma) const {
@@ -184,7 +176,6 @@ class FormFinder {
     if (form.ashift) return no(".ashift");
     if (form.sparse) return no("an MMA with a sparse A");
     if (form.zero_column_mask) return no("an MMA with a mask of columns");
-    if (form.block_scale) return no("an MMA with block scaling");
     if (form.disable_output_lane) return no("an MMA with masks of lanes");
     return true;
   }
@@ -207,17 +198,22 @@ class FormFinder {
     out.as_f16 = out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
-    out.share = shared_out(d.m, d.n, isa::d_type(d.d_type), int(p_.engine_warps), parts);
-    if (!out.a_in_tmem) out.a = layout(mma.a, d.a_major);
-    out.b = layout(mma.b, d.b_major);
+    const isa::ScalarType sums = isa::is_block_scaled(out.kind) ? isa::ScalarType::f32 : isa::d_type(d.d_type);
+    out.share = shared_out(d.m, d.n, sums, int(p_.engine_warps), parts);
+    out.scales = isa::scales_per_row(out.kind, mma.form.scale_vector);
+    if (out.scales) out.scale_type = isa::scale_format(d.scale_format);
+    out.scaled_by_mma = out.scales && isa::has(isa::Feature::mma_narrow, f_.options.target) && has_scaled_mma(out);
+    out.steps.push_back({0, 0, 0, 0, d.sfa_id, d.sfb_id});
+    if (!out.a_in_tmem) out.a = layout_of(f_, mma.a, d.a_major);
+    out.b = layout_of(f_, mma.b, d.b_major);
     if (!has_counterpart(out, d, op)) return std::nullopt;
     return out;
   }
 
-  static bool has_type(isa::MmaKind kind, isa::ScalarType t) {
-    return kind != isa::MmaKind::f8f6f4 || t == isa::ScalarType::e4m3 || t == isa::ScalarType::e5m2 ||
-           t == isa::ScalarType::e2m1;
-  }
+  static bool has_type(isa::MmaKind kind, isa::ScalarType t) { return isa::operand_type_code(kind, t).has_value(); }
+
+  // ptxas 13.0 takes four scales of a row as ue4m3 alone.
+  static bool has_scaled_mma(const Form& f) { return f.scales != 4 || f.scale_type == isa::ScalarType::ue4m3; }
 
   bool has_counterpart(const Form& form, const isa::InstructionDescriptorFields& d, const ir::Operation& op) const {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
@@ -226,7 +222,10 @@ class FormFinder {
     if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory for .ws with M = {}", d.m));
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
-    if (form.a_in_tmem && form.a_type == isa::ScalarType::e2m1) return no("A of e2m1 in tensor memory");
+    if (d.k96) return no("an MMA with K = 96");
+    if (form.a_in_tmem && form.scales) return no("A in tensor memory of an MMA with block scaling");
+    if (form.a_in_tmem && isa::bits(form.a_type) < 8)
+      return no(fmt::format("A of {} in tensor memory", isa::spelling(form.a_type)));
     if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");
     const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.kind, op);
     return a_good && is_laid_out(form.b, form.kind, op);
@@ -251,6 +250,23 @@ class FormFinder {
 };
 
 }  // namespace
+
+Layout layout_of(const Facts& facts, const ir::Argument& descriptor, isa::Major major) {
+  const flow::Bits bits = facts.known.of(descriptor, 64);
+  const auto field = [&](int at, int width) -> std::optional<std::uint32_t> {
+    if (!bits.knows(flow::low_mask(width) << at)) return std::nullopt;
+    return std::uint32_t(bits.one >> at & flow::low_mask(width));
+  };
+  const auto bytes = [&](int at) -> std::optional<std::uint32_t> {
+    const auto units = field(at, 14);
+    return units ? std::optional(*units * 16) : std::nullopt;
+  };
+  Layout out{major, std::nullopt, bytes(16), bytes(32), field(49, 3)};
+  if (const auto code = field(61, 3)) out.swizzle = isa::descriptor_swizzle(std::uint8_t(*code));
+  // Not read: the same for all.
+  if (major == isa::Major::K && out.swizzle && *out.swizzle != isa::Swizzle::none) out.leading = 0;
+  return out;
+}
 
 bool find_forms(const Facts& facts, Plan& plan) { return FormFinder(facts, plan).run(); }
 

@@ -54,6 +54,7 @@ class Lowering {
       facts.refuse(Limit::lower_unsupported, "tcgen05 in a function that is no kernel");
       return;
     }
+    if (is_left_out(facts)) return out_.left_out.push_back(function.name);
     const std::optional<Plan> p = plan(facts);
     if (!p) return;
     out_.module.items.emplace_back(rewrite(facts, *p));
@@ -75,6 +76,15 @@ class Lowering {
           facts.refuse(Limit::lower_target, fmt::format("{} for {}", isa::spelling(f), isa::spelling(options_.target)),
                        op);
     out_.module.items.emplace_back(facts.function);
+  }
+
+  // A file may hold several kernels, and a contract be for one of them.
+  bool is_left_out(const Facts& facts) const {
+    if (!options_.contract || facts.function.find("reqntid") || !facts.launches().empty()) return false;
+    return std::any_of(module_.items.begin(), module_.items.end(), [&](const ir::Item& item) {
+      const auto* other = std::get_if<ir::Function>(&item);
+      return other && other->entry && !Facts::launches(*options_.contract, *other).empty();
+    });
   }
 
   static std::uint64_t image_bytes(const Plan& p) { return p.slots * p.image_bytes(); }

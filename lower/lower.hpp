@@ -44,6 +44,7 @@ struct Lowered {
   ir::Module module{};
   launch::Contract contract{};  // when one was given: with the CTAs and the shared memory that the module needs
   std::vector<Report> reports{};
+  std::vector<std::string> left_out{};  // kernels that no launch of the contract is of, with CTAs of unknown size
 };
 
 /// Lowers every kernel of a module that uses tcgen05. Nothing, and errors in the sink, when one of them cannot be: each

@@ -107,6 +107,8 @@ class Multiplication {
 }  // namespace
 
 void write_multiplication(Text& out, const Plan& plan, const Form& form, const std::function<void()>& when_read) {
+  if (form.scaled_by_mma) return write_block_scaled_multiplication(out, plan, form, when_read);
+  if (form.scales) return write_scaled_multiplication(out, plan, form, when_read);
   Multiplication(out, plan, form).write(when_read);
 }
 

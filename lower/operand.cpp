@@ -29,6 +29,8 @@ std::uint32_t sign_bits(isa::MmaKind kind) {
   switch (kind) {
     case isa::MmaKind::tf32: return 0x80000000;
     case isa::MmaKind::f16: return 0x80008000;
+    case isa::MmaKind::mxf4:
+    case isa::MmaKind::mxf4nvf4: return 0x88888888;
     default: return 0x80808080;
   }
 }
@@ -80,7 +82,7 @@ void OperandCode::begin() const {
 void OperandCode::find_lane_offset() const {
   const std::string to = fmt::format("%lw_{}n", x_);
   find_warp("p");
-  if (is_packed()) {
+  if (is_narrow()) {
     out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
     out_.line("mov.b32 %lw_{}m, 0;", x_);
     out_.line("mov.b32 %lw_{}k, 0;", x_);
@@ -91,9 +93,11 @@ void OperandCode::find_lane_offset() const {
   out_.line("mul.lo.u32 {}, %lw_{}t0, {};", to, x_, isa::span_bytes(*layout().swizzle));
   out_.line("mad.lo.u32 {0}, %lw_{1}m, {2}, {0};", to, x_, *layout().stride);
   out_.line("mad.lo.u32 {0}, %lw_{1}k, {2}, {0};", to, x_, *layout().swizzle == Swizzle::none ? *layout().leading : 16);
-  if (!is_packed()) return;
-  out_.line("and.b32 %lw_{}t0, %lw_l, 3;", x_);  // this thread's four elements
-  out_.line("mad.lo.u32 {0}, %lw_{1}t0, 2, {0};", to, x_);
+  if (!is_narrow()) return;
+  out_.line("and.b32 %lw_{}t0, %lw_l, 3;", x_);  // this thread's four elements, from the word of 16 bits they begin in
+  out_.line("mul.lo.u32 %lw_{0}t0, %lw_{0}t0, {1};", x_, isa::bits(type()) / 2);
+  out_.line("and.b32 %lw_{0}t0, %lw_{0}t0, 14;", x_);
+  out_.line("add.u32 {0}, {0}, %lw_{1}t0;", to, x_);
 }
 
 void OperandCode::find_matrix() const {
@@ -144,7 +148,7 @@ void OperandCode::address(std::size_t step) const {
     }
     return;
   }
-  if (is_packed()) return out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset);
+  if (is_narrow()) return out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset);
   for (int i = 0; i < (follow() ? 1 : tiles()); ++i) {
     if (is_k_major()) {
       out_.line("add.s32 %lw_{0}t{1}, %lw_{0}n, {2};", x_, i, offset + tile_offset(i));
@@ -166,8 +170,8 @@ void OperandCode::address(std::size_t step) const {
 void OperandCode::load(int tile, int first, bool half) const {
   if (in_tmem())
     load_image(tile, first);
-  else if (is_packed())
-    load_packed(tile, first, half);
+  else if (is_narrow())
+    load_narrow(tile, first, half);
   else
     load_matrices(tile, first, half);
   if (is_a() && form_.negates)
@@ -189,30 +193,6 @@ void OperandCode::load_matrices(int tile, int first, bool half) const {
             to, place);
 }
 
-// Sixteen elements of 4 bits lie in the first half of their 16 bytes; what is in the other half, nobody has written.
-// The tables have the bytes of e4m3 for 0, 0.5, 1, 1.5, 2, 3, 4 and 6, and for a sign.
-void OperandCode::load_packed(int tile, int first, bool half) const {
-  const std::uint32_t further = *layout().swizzle == Swizzle::none ? *layout().leading : 16;
-  for (int r = 0; r < (half ? 2 : 4); ++r) {
-    const int row = is_a() ? r % 2 : r / 2, chunk = is_a() ? r / 2 : r % 2;
-    const std::string to = fmt::format("%lw_f{}{}", x_, first + r);
-    const std::int64_t behind = tile_offset(tile) + row * std::int64_t(*layout().stride);
-    const bool follows = *layout().stride % std::uint32_t(isa::period_bytes(*layout().swizzle)) == 0;
-    out_.line("add.s32 %lw_{0}t1, %lw_{0}t0, {1};", x_, chunk * std::int64_t(further) + (follows ? 0 : behind));
-    exchange_bits(1);
-    out_.line("{{");
-    out_.line(".reg .b32 %lw_u<2>;");
-    out_.line("ld.shared.u16 %lw_u0, [%lw_{}t1+{}];", x_, follows ? behind : 0);
-    out_.line("and.b32 %lw_u1, %lw_u0, 0x7777;");
-    out_.line("prmt.b32 {}, 0x3c383000, 0x4c484440, %lw_u1;", to);
-    out_.line("shr.u32 %lw_u0, %lw_u0, 3;");
-    out_.line("and.b32 %lw_u0, %lw_u0, 0x1111;");
-    out_.line("prmt.b32 %lw_u0, 0x8000, 0, %lw_u0;");
-    out_.line("or.b32 {0}, {0}, %lw_u0;", to);
-    out_.line("}}");
-  }
-}
-
 std::int64_t OperandCode::tile_offset(int tile) const { return std::int64_t(tile) * 2 * *layout().stride; }
 
 // The exchanged bits of a row are those of the row 16 further on.
@@ -221,15 +201,18 @@ bool OperandCode::follow() const {
 }
 
 void OperandCode::exchange_bits(int tile) const {
-  const Exchange e = exchange(*layout().swizzle);
+  write_exchange(out_, layout(), fmt::format("%lw_{}t{}", x_, tile),
+                 fmt::format("%lw_{}t{}", x_, std::max(tiles(), 2) + 1));
+}
+
+void write_exchange(Text& out, const Layout& l, const std::string& at, const std::string& key) {
+  const Exchange e = exchange(*l.swizzle);
   if (e.mask == 0) return;
-  const std::string key = fmt::format("%lw_{}t{}", x_, std::max(tiles(), 2) + 1),
-                    at = fmt::format("%lw_{}t{}", x_, tile);
-  const bool moved = *layout().base_offset != 0;
-  if (moved) out_.line("sub.u32 {}, {}, {};", key, at, *layout().base_offset * 128);
-  out_.line("shr.u32 {}, {}, {};", key, moved ? key : at, e.shift);
-  out_.line("and.b32 {0}, {0}, {1};", key, e.mask);
-  out_.line("xor.b32 {0}, {0}, {1};", at, key);
+  const bool moved = *l.base_offset != 0;
+  if (moved) out.line("sub.u32 {}, {}, {};", key, at, *l.base_offset * 128);
+  out.line("shr.u32 {}, {}, {};", key, moved ? key : at, e.shift);
+  out.line("and.b32 {0}, {0}, {1};", key, e.mask);
+  out.line("xor.b32 {0}, {0}, {1};", at, key);
 }
 
 }  // namespace kiln::lower

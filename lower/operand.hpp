@@ -7,6 +7,13 @@
 
 namespace kiln::lower {
 
+/// Puts an address in shared memory where the layout's swizzle has it; `key` is overwritten.
+void write_exchange(Text&, const Layout&, const std::string& at, const std::string& key);
+
+/// Widens four elements of 4 or 6 bits: `to`, a 32-bit register that has them side by side from its lowest bit on, gets
+/// the bytes of what they are multiplied as.
+void write_widening(Text&, isa::ScalarType, const std::string& to);
+
 /// Code for A or B of a form. Registers of its own are named by `letter`; fragments go to %lw_f<letter>.
 ///
 /// All K-major operands look alike: an MMA has 32 bytes of K, which are two 8 x 16-byte matrices, whatever the
@@ -42,10 +49,12 @@ class OperandCode {
   bool follow() const;  // addresses of all tiles follow from that of the first
   std::int64_t tile_offset(int tile) const;
   void exchange_bits(int tile) const;
-  bool is_packed() const { return (is_a() ? form_.a_type : form_.b_type) == isa::ScalarType::e2m1; }
+  isa::ScalarType type() const { return is_a() ? form_.a_type : form_.b_type; }
+  /// Elements of 6 or 4 bits, sixteen of them at the front of 16 bytes.
+  bool is_narrow() const { return isa::bits(type()) < 8 && !form_.is_packed(); }
   void load_image(int tile, int first) const;
   void load_matrices(int tile, int first, bool half) const;
-  void load_packed(int tile, int first, bool half) const;
+  void load_narrow(int tile, int first, bool half) const;
 
   Text& out_;
   const Plan& plan_;

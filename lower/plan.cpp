@@ -23,6 +23,7 @@ class Planner {
     bool good = look_around() && has_our_names();
     p_.engine_warps = engine_warps();
     good &= find_forms(f_, p_);
+    good &= find_copies(f_, p_);
     if (!good) return std::nullopt;
     if (!place_engine()) return std::nullopt;
     for (auto& [commit, flushes] : p_.commits) flushes = is_read_after(f_, commit);
@@ -96,8 +97,7 @@ class Planner {
     if (is_tcgen05 && op.modifiers.cta_group == isa::CtaGroup::two && !ir::mma_operands(op))
       return f_.refuse(Limit::lower_pair, fmt::format("{} with cta_group::2", isa::spelling(op.opcode)), op);
     switch (op.opcode) {
-      case Opcode::tcgen05_shift:
-      case Opcode::tcgen05_cp: return no(std::string(isa::spelling(op.opcode)));
+      case Opcode::tcgen05_shift: return no(std::string(isa::spelling(op.opcode)));
       case Opcode::barrier_cluster_arrive:
       case Opcode::barrier_cluster_wait: return no("barrier.cluster, which counts the engine's threads too");
       case Opcode::call: return no("a call in a kernel that uses tcgen05");

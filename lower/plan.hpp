@@ -28,6 +28,14 @@ struct Batch {
   std::uint32_t given_at() const { return commit.value_or(operations.back()); }
 };
 
+/// What a tcgen05.cp copies from shared memory into the image.
+struct Copy {
+  isa::DataShape shape = isa::DataShape::none;
+  isa::CpMulticast multicast = isa::CpMulticast::none;
+  Layout from{};
+  bool operator==(const Copy&) const = default;
+};
+
 struct Plan {
   // Threads of a CTA: the original ones, those that fill the last warpgroup, the engine's.
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
@@ -40,6 +48,8 @@ struct Plan {
   std::vector<Share> shares{};               // of the forms, each once
   std::map<std::uint32_t, Batch> batches{};  // by the last of their MMAs
   std::map<std::uint32_t, bool> commits{};   // and whether sums must be written to the image
+  std::vector<Copy> copies{};
+  std::map<std::uint32_t, std::size_t> copied{};  // by the tcgen05.cp
 
   std::uint32_t columns = 0;  // of the image
   Place image = Place::global;
@@ -52,6 +62,9 @@ struct Plan {
   int barrier = 15;  // that is the engine's own
 
   std::size_t share_of(const Form& f) const;
+  unsigned command_of_copy(std::size_t copy) const {
+    return unsigned(Command::first_form) + unsigned(forms.size() + copy);
+  }
   std::uint64_t image_bytes() const { return std::uint64_t(columns) * 512; }
 };
 
@@ -63,6 +76,12 @@ bool find_forms(const Facts&, Plan&);
 
 /// Shares out the registers of a CTA whose engine begins at a warpgroup.
 void share_registers(const Facts&, Plan&, std::uint32_t engine_needs);
+
+/// Finds what is copied. False, and errors in the sink, where a tcgen05.cp has no counterpart.
+bool find_copies(const Facts&, Plan&);
+
+/// How an operand lies, as far as its matrix descriptor is known.
+Layout layout_of(const Facts&, const ir::Argument& descriptor, isa::Major);
 
 /// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is
 /// not known better.

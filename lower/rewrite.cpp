@@ -75,6 +75,7 @@ class Rewriter {
       case Opcode::tcgen05_mma:
       case Opcode::tcgen05_mma_ws: return multiply(to, i, number);
       case Opcode::tcgen05_commit: return replace(to, i, commit(number));
+      case Opcode::tcgen05_cp: return replace(to, i, copy(number));
       // What these order, the queue and the kernel's own barriers order.
       case Opcode::tcgen05_relinquish_alloc_permit:
       case Opcode::tcgen05_fence_before:
@@ -252,6 +253,21 @@ class Rewriter {
       move_to(out, kept(batch, 2), *mma.a.operand);
     else
       low_half(out, *mma.a.operand, kept(batch, 2));
+    if (!mma.sfa || !mma.sfb) return;
+    for (const auto& [scales, at] : {std::pair(mma.sfa, start_of_sfa), std::pair(mma.sfb, start_of_sfb)}) {
+      move_to(out, "%lw_b", *scales->operand);
+      out.line("bfi.b32 {0}, %lw_b, {0}, {1}, {2};", kept(batch, 2), at, tensor_column_bits);
+    }
+  }
+
+  Text copy(std::uint32_t number) const {
+    const std::vector<ir::Operand>& operands = f_.code.operations[number].instruction->operands;
+    Text out;
+    out.line(".reg .b32 %lw_g<2>;");
+    move_to(out, "%lw_g0", operands[0]);
+    low_half(out, operands[1], "%lw_g1");
+    push(out, {std::to_string(p_.command_of_copy(p_.copied.at(number)) | flag_other), "%lw_g0", "%lw_g1"});
+    return out;
   }
 
   // `word`, and flag_first where a predicate holds.

@@ -107,6 +107,7 @@ int run_lower(const Arguments& a) {
     return diag::exit_code(sink);
   }
   for (const lower::Report& r : out->reports) complain(lower::sentence(r) + "\n");
+  for (const std::string& name : out->left_out) complain(name + ": left out, since the contract does not launch it\n");
   if (!a.launch_out.empty()) harness::write_file(a.launch_out, harness::write_contract(out->contract));
   if (a.output.empty() || a.output == "-")
     print(text->text());

@@ -44,8 +44,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("4-bit floats of kind::f8f6f4 are multiplied as the 8-bit floats that they equal") {
-  for (const char* name : {"gemm_e2m1", "gemm_e4m3_e2m1"}) {
+TEST_CASE("floats of 4 and 6 bits of kind::f8f6f4 are multiplied as the 8-bit floats that they equal") {
+  for (const char* name : {"gemm_e2m1", "gemm_e4m3_e2m1", "gemm_e3m2_e2m3"}) {
     CAPTURE(name);
     check_right(simulated(checked(library_kernel(name, one_cta))));
   }
