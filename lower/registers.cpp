@@ -14,14 +14,18 @@ constexpr std::uint32_t warpgroup = 128;  // threads
 constexpr std::uint32_t step = isa::setmaxnreg_step, most = 240;
 // What the pieces need that stand in the place of tcgen05, and ptxas beyond what is alive; found by what it spills.
 constexpr std::uint32_t least = 48, margin = 12;
-// What the engine gets beyond its need before the others do: ptxas then loads operands earlier.
-constexpr std::uint32_t ease = 24;
+// What the engine gets beyond its need before the others do: ptxas then loads operands earlier. Where it loads scales as
+// well it fills what it gets until it spills.
+constexpr std::uint32_t ease_of_operands = 24, ease_of_scales = 0;
 
 constexpr std::uint32_t rounded_up(std::uint32_t n) { return (n + step - 1) / step * step; }
 
 class Sharing {
  public:
-  Sharing(const Facts& f, Plan& p) : f_(f), p_(p) {}
+  Sharing(const Facts& f, Plan& p) : f_(f), p_(p) {
+    for (const Form& form : p.forms)
+      if (form.scales) ease_ = ease_of_scales;
+  }
 
   void run(std::uint32_t engine_needs) {
     measure();
@@ -30,7 +34,7 @@ class Sharing {
     p_.engine_registers = need;
     raise_roles();
     if (taken() > all()) return squeeze(need);
-    while (more(p_.engine_registers, need + ease, engine_threads())) {
+    while (more(p_.engine_registers, need + ease_, engine_threads())) {
     }
     for (auto& [at, registers] : p_.raises)
       while (more(registers, most, warpgroup)) {
@@ -48,7 +52,7 @@ class Sharing {
   bool share_alike(std::uint32_t need) {
     std::uint32_t wants = wanted(elsewhere_);
     for (const std::uint32_t alive : in_role_) wants = std::max(wants, wanted(alive));
-    const std::uint32_t eased = std::min(need + ease, most);
+    const std::uint32_t eased = std::min(need + ease_, most);
     if (eased * engine_threads() >= all() || rest(eased) < wants) return false;
     p_.engine_registers = eased;
     p_.other_registers = rest(eased);
@@ -126,6 +130,7 @@ class Sharing {
   std::vector<std::optional<flow::BlockId>> start_{};  // of roles, by warpgroup
   std::vector<std::uint32_t> in_role_{};
   std::uint32_t elsewhere_ = 0;
+  std::uint32_t ease_ = ease_of_operands;
 };
 
 }  // namespace
