@@ -33,6 +33,12 @@ Scales scales_of(const MmaTask& t, ScaleSide side) {
   return s;
 }
 
+void check_selectors(isa::MmaKind kind, int row, u32 four) {
+  for (int bit = 0; bit < 16; bit += 4)
+    if (const u32 nibble = four >> bit & 15; !isa::is_selector(kind, nibble))
+      unmodelled(fmt::format("the metadata {:#x} of row {}, which keeps no half of its elements", nibble, row));
+}
+
 }  // namespace
 
 void report_poison(Grid& grid, const MmaTask& task, const char* what, int column) {
@@ -78,16 +84,16 @@ std::vector<u32> gather_metadata(Grid& grid, const MmaTask& t, const Part& part,
   std::vector<u32> out(std::size_t(part.rows * words));
   bool poison = false;
   for (int row = 0; row < part.rows; ++row)
-    for (int chunk = 0; chunk < 8 * words; ++chunk) {
+    for (int chunk = 0; chunk < 8 * words; chunk += 4) {  // four lie side by side in every kind
       const isa::MetadataCell at = isa::metadata_cell(kind, row, chunk);
       const int lane = part.lane_of(at.row), column = base + at.column;
       cta.tmem.require_known(lane, column, 1, "metadata");
-      const u32 nibble = *cta.tmem.cell(lane, column) >> at.bit & 15;
+      const u32 four = *cta.tmem.cell(lane, column) >> at.bit & 0xFFFF;
       if (*cta.tmem.written(lane, column) == TensorMemory::unwritten)
         poison = true;
-      else if (!isa::is_selector(kind, nibble))
-        unmodelled(fmt::format("the metadata {:#x} of row {}, which keeps no half of its elements", nibble, row));
-      out[std::size_t(row * words + chunk / 8)] |= nibble << chunk % 8 * 4;
+      else
+        check_selectors(kind, row, four);
+      out[std::size_t(row * words + chunk / 8)] |= four << chunk % 8 * 4;
     }
   if (poison) report_poison(grid, t, "metadata", base);
   return out;

@@ -60,7 +60,7 @@ std::vector<T> narrowed(const std::vector<u32>& words) {
 template <class T>
 void run_kernel(Grid& grid, num::GemmTask& task, const WarpProduct& p) {
   const std::vector<T> a = narrowed<T>(p.a), b = narrowed<T>(p.b);
-  task.a = {a.data(), std::size_t(task.k), nullptr, 0};
+  task.a = {a.data(), p.a.size() / std::size_t(p.m), nullptr, 0};
   task.b = {b.data(), std::size_t(task.k), nullptr, 0};
   grid.gemm.run(task);
 }
@@ -69,10 +69,13 @@ void run_kernel(Grid& grid, num::GemmTask& task, const WarpProduct& p) {
 bool multiply_by_kernel(Grid& grid, const WarpMma& mma, WarpProduct& p) {
   num::GemmTask task;
   task.spec = num::window_spec(mma.spec);
-  const bool one_window = mma.elements_k() <= num::window_length(mma.spec) && !num::is_emulated(mma.spec);
-  if (mma.sparse || mma.spec.scale_vector || !one_window || !num::has_vector_path(task.spec)) return false;
-  if (mma.container < 8 || mma.elements_k() != num::dense_k(task.spec.kind)) return false;
+  task.spec.sparse = mma.sparse;
+  const bool one_window = mma.stored_k() <= num::window_length(mma.spec) && !num::is_emulated(mma.spec);
+  if (mma.spec.scale_vector || !one_window || !num::has_vector_path(task.spec)) return false;
+  if (mma.container < 8 || mma.stored_k() != num::dense_k(task.spec.kind)) return false;
   task.m = p.m, task.n = p.n, task.k = mma.elements_k();
+  task.metadata = p.metadata.data();
+  task.metadata_stride = p.metadata.size() / std::size_t(p.m);
   task.d = p.d.data();
   task.d_stride = std::size_t(p.n);
   task.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
@@ -101,6 +104,7 @@ void select_columns(const WarpMma& mma, const u32* lanes, WarpProduct& p) {
   const int stored = mma.stored_k(), chunks = stored / isa::metadata_kept(mma.container);
   const num::MmaKind kind = metadata_kind(mma.container);
   p.columns.resize(std::size_t(p.m * stored));
+  p.metadata.clear();
   for (int row = 0; row < p.m; ++row) {
     std::vector<u32> words(std::size_t((chunks + 7) / 8));  // eight chunks each
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -109,6 +113,7 @@ void select_columns(const WarpMma& mma, const u32* lanes, WarpProduct& p) {
       if (!has_meaning(mma, nibble)) unmodelled("sparsity metadata that the PTX ISA gives no meaning");
       words[std::size_t(chunk / 8)] |= nibble << 4 * (chunk % 8);
     }
+    p.metadata.insert(p.metadata.end(), words.begin(), words.end());
     for (int slot = 0; slot < stored; ++slot)
       p.columns[std::size_t(row * stored + slot)] = std::uint8_t(num::sparse_column(kind, slot, words));
   }

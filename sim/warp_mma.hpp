@@ -40,7 +40,8 @@ struct WarpMma {
 struct WarpProduct {
   int m = 0, n = 0;
   std::vector<std::uint32_t> a{}, b{}, d{};
-  std::vector<std::uint8_t> columns{};  // sparse: the column of B that each stored element of A meets
+  std::vector<std::uint8_t> columns{};    // sparse: the column of B that each stored element of A meets
+  std::vector<std::uint32_t> metadata{};  // and what says so, a row of A after the other
   std::vector<std::uint8_t> scale_a{}, scale_b{};
 
   WarpProduct(const WarpMma& mma, int rows);
@@ -51,7 +52,8 @@ struct WarpProduct {
 /// .e2m1".
 std::uint32_t contained(const WarpMma& mma, isa::ScalarType type, std::uint32_t bits);
 
-/// Fills `columns` out of the metadata that the 32 lanes hold; metadata without a meaning is not modelled.
+/// Fills `columns` and `metadata` out of the metadata that the 32 lanes hold; metadata without a meaning is not
+/// modelled.
 void select_columns(const WarpMma& mma, const std::uint32_t* lanes, WarpProduct& p);
 
 /// D = A * B + D, bit for bit as the target's hardware does it.

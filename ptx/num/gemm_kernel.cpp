@@ -116,7 +116,7 @@ void run_by_element(GemmJob& job, int steps) {
 constexpr int exact_products = 256;
 static_assert(exact_products * 255 * 255 <= 1 << 24);
 
-bool has_integer_path(const DotSpec& spec) { return spec.kind == MmaKind::i8 && !spec.sparse; }
+bool has_integer_path(const DotSpec& spec) { return spec.kind == MmaKind::i8; }
 
 // Adds the sums of products to D, which they wrap around or stay inside of.
 void add_integers(const GemmTask& task, const std::vector<std::uint32_t>& sums, bool reads_d) {
@@ -137,8 +137,7 @@ void add_integers(const GemmTask& task, const std::vector<std::uint32_t>& sums, 
 bool has_window_path(const DotSpec& spec) {
   const bool windowed = spec.kind == MmaKind::tf32 || spec.kind == MmaKind::f16 || spec.kind == MmaKind::f8f6f4 ||
                         spec.kind == MmaKind::mxf8f6f4;
-  return windowed && spec.d == ScalarType::f32 && !spec.sparse && spec.window == blackwell_window &&
-         spec.cut_d_bits == 0;
+  return windowed && spec.d == ScalarType::f32 && spec.window == blackwell_window && spec.cut_d_bits == 0;
 }
 
 void multiply(VectorUnit unit, GemmJob& job) {
@@ -155,21 +154,24 @@ void multiply(VectorUnit unit, GemmJob& job) {
 // for itself.
 void multiply_integers(VectorUnit unit, GemmJob& job, std::vector<std::uint32_t>& sums, int steps) {
   const GemmTask& whole = *job.task;
-  const int k = stored_k(whole.spec), together = whole.spec.saturate ? 1 : exact_products / k;
+  const int k = stored_k(whole.spec), logical = whole.k / steps;
+  const int together = whole.spec.saturate ? 1 : exact_products / k;
   sums.resize(static_cast<std::size_t>(whole.m) * static_cast<std::size_t>(whole.n));
   GemmTask part = whole;
-  part.spec = {.kind = MmaKind::f8f6f4, .a = whole.spec.a, .b = whole.spec.b, .read_c = false};
+  part.spec = {
+      .kind = MmaKind::f8f6f4, .a = whole.spec.a, .b = whole.spec.b, .sparse = whole.spec.sparse, .read_c = false};
   part.arithmetic = Arithmetic::fast;
   part.d = sums.data();
   part.d_stride = static_cast<std::size_t>(whole.n);
   for (int step = 0; step < steps; step += together) {
     const int count = std::min(together, steps - step);
-    part.k = count * k;
+    part.k = count * logical;
     part.a.elements = static_cast<const std::uint8_t*>(whole.a.elements) + step * k;
-    part.b.elements = static_cast<const std::uint8_t*>(whole.b.elements) + step * k;
+    part.b.elements = static_cast<const std::uint8_t*>(whole.b.elements) + step * logical;
+    part.metadata = metadata_of(whole, 0, step).data();
     job.task = &part;
-    job.a.resize(part.m, count, k, true);
-    job.b.resize(part.n, count, k, false);
+    job.a.resize(part.m, count, logical, true);
+    job.b.resize(part.n, count, logical, false);
     multiply(unit, job);
     add_integers(whole, sums, reads_c(whole, step));
   }
@@ -204,9 +206,9 @@ void Panel::resize(int rows, int step_count, int strip_k, bool wide) {
 }
 
 const SmallFormat& small_format(ScalarType type) {
-  static const SmallFormat tables[] = {tabulate(ScalarType::e4m3), tabulate(ScalarType::e5m2),
-                                       tabulate(ScalarType::e3m2), tabulate(ScalarType::e2m3),
-                                       tabulate(ScalarType::e2m1), tabulate_integers(ScalarType::s8),
+  static const SmallFormat tables[] = {tabulate(ScalarType::e4m3),       tabulate(ScalarType::e5m2),
+                                       tabulate(ScalarType::e3m2),       tabulate(ScalarType::e2m3),
+                                       tabulate(ScalarType::e2m1),       tabulate_integers(ScalarType::s8),
                                        tabulate_integers(ScalarType::u8)};
   switch (type) {
     case ScalarType::e4m3: return tables[0];
@@ -226,7 +228,7 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
   const int stored = stored_k(spec), logical = spec.sparse ? 2 * stored : stored;
   if (has_window_path(spec) && task.arithmetic == Arithmetic::exact) {
     const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||
-                     job.b.specials[job.b.strip(column, step)] == StripSpecial::nan;
+                     (!spec.sparse && job.b.specials[job.b.strip(column, step)] == StripSpecial::nan);
     if (nan) return static_cast<std::uint32_t>(canonical_nan(spec.d));
   }
   std::array<std::uint32_t, 96> a;
@@ -239,7 +241,9 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
              std::span(b).first(static_cast<std::size_t>(logical)), c, sides);
 }
 
-bool has_vector_path(const DotSpec& spec) { return has_window_path(spec) || has_fp4_path(spec) || has_integer_path(spec); }
+bool has_vector_path(const DotSpec& spec) {
+  return has_window_path(spec) || has_fp4_path(spec) || has_integer_path(spec);
+}
 
 struct GemmKernel::State {
   GemmJob job;
@@ -266,8 +270,9 @@ void GemmKernel::run(const GemmTask& task) {
     decode_fp4(task, Fp4Side::a, job.fp4_a);
     decode_fp4(task, Fp4Side::b, job.fp4_b);
   } else if (has_window_path(task.spec)) {
-    job.a.resize(task.m, steps, k, true);
-    job.b.resize(task.n, steps, k, false);
+    const int logical = task.k / steps;
+    job.a.resize(task.m, steps, logical, true);
+    job.b.resize(task.n, steps, logical, false);
   } else {
     return run_by_element(job, steps);
   }

@@ -103,12 +103,13 @@ KILN_INLINE Window open_window(const GemmTask& task, const Tile& t, int r, int j
 }
 
 // The sum of the cut products in grid units. Sixteen products stay below 2^31; thirty-two may not, which `slow`
-// records.
-template <int K>
+// records. Half of a sparse row's are zeros.
+template <int K, bool sparse>
 KILN_INLINE void sum_products(const float* a, const float* b, Window (&w)[row_group]) {
+  constexpr int safe = sparse ? 32 : 16;
   Sums sum[row_group] = {};
 #pragma GCC unroll 16
-  for (int k = 0; k < (K < 16 ? K : 16); ++k) {
+  for (int k = 0; k < (K < safe ? K : safe); ++k) {
     const Floats bk = load(b + k * panel_block);
 #pragma GCC unroll 16
     for (int r = 0; r < row_group; ++r) sum[r] += sums((bk * a[k * panel_block + r]) * w[r].scale);
@@ -116,10 +117,10 @@ KILN_INLINE void sum_products(const float* a, const float* b, Window (&w)[row_gr
   Floats rough[row_group];
 #pragma GCC unroll 16
   for (int r = 0; r < row_group; ++r) rough[r] = to_floats(reinterpret_cast<Ints>(sum[r]));
-  if constexpr (K > 16) {
+  if constexpr (K > safe) {
     Sums rest[row_group] = {};
 #pragma GCC unroll 16
-    for (int k = 16; k < K; ++k) {
+    for (int k = safe; k < K; ++k) {
       const Floats bk = load(b + k * panel_block);
 #pragma GCC unroll 16
       for (int r = 0; r < row_group; ++r) rest[r] += sums((bk * a[k * panel_block + r]) * w[r].scale);
@@ -161,7 +162,7 @@ KILN_INLINE void close_window(GemmJob& job, const Tile& t, int r, int j, const W
   }
 }
 
-template <int K>
+template <int K, bool sparse>
 __attribute__((noinline)) void exact_tile(GemmJob& job, const Tile& t) {
   alignas(64) std::int8_t highest[row_group][panel_block];
   highest_codes<K>(job, t, highest);
@@ -176,7 +177,7 @@ __attribute__((noinline)) void exact_tile(GemmJob& job, const Tile& t) {
       const std::size_t strip = job.a.strip(t.row + r, t.step);
       w[r] = open_window(*job.task, t, r, j, &highest[r][j], job.a.tops[strip], job.a.scales[strip], b_top, b_scale);
     }
-    sum_products<K>(a, b + j, w);
+    sum_products<K, sparse>(a, b + j, w);
 #pragma GCC unroll 16
     for (int r = 0; r < row_group; ++r) close_window(job, t, r, j, w[r]);
   }
@@ -265,29 +266,45 @@ KILN_INLINE int columns_in(const GemmJob& job, const Tile& t) {
 
 // The instructions that `multiply_tile` is given at once. Plain sums may stay in registers from one to the next: what
 // D's word adds is that -0 becomes +0 and a NaN the canonical one, and that is seen in the last as well.
-KILN_INLINE int depth_of(const GemmJob& job) { return job.task->spec.scale_input_d == 0 ? job.a.steps : 1; }
+KILN_INLINE int depth_of(const GemmJob& job) {
+  const bool looks_at_each = job.task->spec.sparse && job.task->arithmetic == Arithmetic::fast;
+  return job.task->spec.scale_input_d == 0 && !looks_at_each ? job.a.steps : 1;
+}
 
 // By plain sums, where they are proven exact.
-template <int K>
+template <int K, bool sparse>
 KILN_INLINE bool multiply_proven(GemmJob& job, const Tile& t, int depth) {
   int unit = 0;
-  if (!provable(job, t, K, depth, unit) || !plain_tile<K>(job, t, &unit, depth)) return false;
+  if (!provable(job, t, sparse ? K / 2 : K, depth, unit) || !plain_tile<K>(job, t, &unit, depth)) return false;
   job.counters.proven += static_cast<std::uint64_t>(depth) * static_cast<std::uint64_t>(rows_in(job, t)) *
                          static_cast<std::uint64_t>(columns_in(job, t));
   return true;
 }
 
-template <int K>
+// Zeros that a sparse A does not store meet elements of B that nobody reads: infinities and NaNs among them must leave
+// no trace, so those go through `dot`.
+__attribute__((noinline)) bool redo_specials(GemmJob& job, const Tile& t) {
+  if (job.b.summaries[job.b.index(t.column, t.step)].plain) return false;
+  for (int r = 0; r < row_group; ++r)
+    for (int j = 0; j < panel_block; j += lanes) {
+      alignas(64) float c[lanes];
+      store(c, load(t.rows[r] + j));
+      redo_lanes(job, t, r, j, ~0u, c, t.rows[r] + j);
+    }
+  return true;
+}
+
+template <int K, bool sparse>
 void multiply_tile(GemmJob& job, const Tile& t) {
   const int depth = depth_of(job);
   if (job.task->arithmetic == Arithmetic::fast) {
-    plain_tile<K>(job, t, nullptr, depth);
+    if (!sparse || !redo_specials(job, t)) plain_tile<K>(job, t, nullptr, depth);
     return;
   }
-  if (depth > 1 && multiply_proven<K>(job, t, depth)) return;
+  if (depth > 1 && multiply_proven<K, sparse>(job, t, depth)) return;
   Tile one = t;
   for (; one.step < t.step + depth; ++one.step)
-    if (!multiply_proven<K>(job, one, 1)) exact_tile<K>(job, one);
+    if (!multiply_proven<K, sparse>(job, one, 1)) exact_tile<K, sparse>(job, one);
 }
 
 // Uses the tile and `redo_lanes`.
@@ -327,14 +344,19 @@ void multiply_tiles(GemmJob& job, int steps, int depth = 1) {
     }
 }
 
-template <int K>
+template <int K, bool sparse = false>
 void multiply_all(GemmJob& job) {
-  decode_panels<K>(job);
-  multiply_tiles<multiply_tile<K>>(job, job.a.steps, depth_of(job));
+  decode_panels<K, sparse>(job);
+  multiply_tiles<multiply_tile<K, sparse>>(job, job.a.steps, depth_of(job));
 }
 
 void multiply(GemmJob& job) {
   if (job.is_fp4) return multiply_tiles<fp4_tile>(job, job.fp4_a.steps);
+  if (job.task->spec.sparse) switch (job.a.k) {
+      case 16: return multiply_all<16, true>(job);
+      case 32: return multiply_all<32, true>(job);
+      default: return multiply_all<64, true>(job);
+    }
   switch (job.a.k) {
     case 8: return multiply_all<8>(job);
     case 16: return multiply_all<16>(job);

@@ -62,7 +62,7 @@ KILN_INLINE Ints lowest_bit(Floats value) {
 // One block and step of an operand while it is decoded: raw words, then exponents, with k outside and rows inside, so
 // that every reduction over k is between whole vectors.
 struct Scratch {
-  alignas(64) std::int32_t words[32][panel_block];
+  alignas(64) std::int32_t words[64][panel_block];
   alignas(64) std::int32_t scale[panel_block];  // exponent of each row's ue8m0 scale; NaN is special_top
 };
 
@@ -77,9 +77,10 @@ KILN_INLINE void transpose(const std::uint8_t* from, std::size_t row_bytes, Ints
   out[2] = interleave<2, 0>(high01, high23), out[3] = interleave<2, 2>(high01, high23);
 }
 
-// The container of an element: a row of an instruction has 32 bytes.
-template <int K>
-using Word = std::conditional_t<K == 8, std::uint32_t, std::conditional_t<K == 16, std::uint16_t, std::uint8_t>>;
+// The container of an element: an instruction stores 32 bytes of a row of A.
+template <int Stored>
+using Word =
+    std::conditional_t<Stored == 8, std::uint32_t, std::conditional_t<Stored == 16, std::uint16_t, std::uint8_t>>;
 
 // K elements of `lanes` rows, whole registers at a time: four words of every row, each of one element or more.
 template <class T, int K>
@@ -108,6 +109,33 @@ void gather_words(const GemmOperand& operand, int first_row, int rows, int first
       s.words[k][row] = static_cast<std::int32_t>(from[static_cast<std::size_t>(row) * operand.stride + k]);
   for (; row < panel_block; ++row)
     for (int k = 0; k < K; ++k) s.words[k][row] = 0;
+}
+
+// Where each stored element of a sparse row belongs, as `sparse_column` says: one of two, or two of four.
+template <int K>
+KILN_INLINE void place_slots(const std::uint32_t* metadata, std::uint8_t (&places)[K / 2]) {
+  constexpr int kept = K == 16 ? 1 : 2;
+#pragma GCC unroll 16
+  for (int slot = 0; slot < K / 2; ++slot) {
+    const int chunk = slot / kept;
+    const std::uint32_t nibble = metadata[chunk / 8] >> 4 * (chunk % 8) & 15;
+    const std::uint32_t place = kept == 1 ? nibble >> 3 : slot % 2 == 0 ? nibble & 3 : nibble >> 2;
+    places[slot] = static_cast<std::uint8_t>(2 * kept * chunk + static_cast<int>(place));
+  }
+}
+
+// Stored elements of a sparse A where they belong among the others, which are zeros.
+template <class T, int K>
+void expand_words(const GemmTask& task, int first_row, int rows, int step, Scratch& s) {
+  constexpr int stored = K / 2;
+  __builtin_memset(s.words, 0, sizeof s.words);
+  for (int row = 0; row < rows; ++row) {
+    const T* from = static_cast<const T*>(task.a.elements) +
+                    static_cast<std::size_t>(first_row + row) * task.a.stride + static_cast<std::size_t>(step * stored);
+    std::uint8_t places[stored];
+    place_slots<K>(metadata_of(task, first_row + row, step).data(), places);
+    for (int slot = 0; slot < stored; ++slot) s.words[places[slot]][row] = static_cast<std::int32_t>(from[slot]);
+  }
 }
 
 // `scales` points at the first row's scale byte of this step, or is null.
@@ -178,19 +206,22 @@ KILN_INLINE void write_codes(Panel& panel, std::size_t element, const Scratch& s
     }
 }
 
-// What fast arithmetic needs of a block: values with their scales.
-template <int K>
+// What fast arithmetic needs of a block: values with their scales, and of a sparse product's B whether all are finite.
+template <int K, bool sparse>
 void decode_values(ScalarType type, bool negate, Panel& panel, std::size_t index, const Scratch& s) {
   float* values = panel.values() + index * static_cast<std::size_t>(panel_block * K);
   const Ints sign = Ints{} + (negate ? static_cast<std::int32_t>(0x80000000u) : 0);
+  Ints special = {};
   for (int row = 0; row < panel_block; row += lanes) {
     for (int k = 0; k < K; ++k) {
       const Decoded d = decode_words(type, load(&s.words[k][row]));
       store(values + k * panel_block + row, floats(bits(d.value) ^ sign));
+      if constexpr (sparse) special |= d.special;
     }
     const Ints scale = load(&s.scale[row]);
     if (lane_mask(scale != 0)) scale_column<K>(row, scale, values);
   }
+  if constexpr (sparse) panel.summaries[index].plain = lane_mask(special) == 0;
 }
 
 // Decodes the words in `s` into block `index` of the panel.
@@ -221,27 +252,35 @@ void decode_block(ScalarType type, bool negate, Panel& panel, std::size_t index,
                             lane_mask(rough) == 0};
 }
 
-template <int K>
+template <int K, bool sparse>
 void decode_panel(const GemmOperand& operand, ScalarType type, bool negate, int rows, const GemmTask& task,
                   Panel& panel) {
+  using T = Word<sparse ? K / 2 : K>;
   Scratch s;
   const bool fast = task.arithmetic == Arithmetic::fast;
   for (int block = 0; block < panel.blocks; ++block)
     for (int step = 0; step < panel.steps; ++step) {
       const int first = block * panel_block, here = rows - first < panel_block ? rows - first : panel_block;
-      gather_words<Word<K>, K>(operand, first, here, step * K, s);
+      if constexpr (sparse) {
+        if (&operand == &task.a)
+          expand_words<T, K>(task, first, here, step, s);
+        else
+          gather_words<T, K>(operand, first, here, step * K, s);
+      } else {
+        gather_words<T, K>(operand, first, here, step * K, s);
+      }
       const std::size_t scale = static_cast<std::size_t>(first) * operand.scale_stride + static_cast<std::size_t>(step);
       gather_scales(task.spec.scale_vector ? operand.scales + scale : nullptr, operand.scale_stride, here, s);
       if (fast)
-        decode_values<K>(type, negate, panel, panel.index(first, step), s);
+        decode_values<K, sparse>(type, negate, panel, panel.index(first, step), s);
       else
         decode_block<K>(type, negate, panel, panel.index(first, step), s);
     }
 }
 
-template <int K>
+template <int K, bool sparse>
 void decode_panels(GemmJob& job) {
   const GemmTask& task = *job.task;
-  decode_panel<K>(task.a, task.spec.a, task.spec.negate_a, task.m, task, job.a);
-  decode_panel<K>(task.b, task.spec.b, task.spec.negate_b, task.n, task, job.b);
+  decode_panel<K, sparse>(task.a, task.spec.a, task.spec.negate_a, task.m, task, job.a);
+  decode_panel<K, sparse>(task.b, task.spec.b, task.spec.negate_b, task.n, task, job.b);
 }

@@ -36,7 +36,8 @@ struct alignas(64) CacheLine {
   float values[16];
 };
 
-/// All strips of an operand in blocks of 64 rows: [block][step][k][row in block]. Rows beyond the operand are zeros.
+/// All strips of an operand in blocks of 64 rows: [block][step][k][row in block]. Rows beyond the operand are zeros. A
+/// sparse A lies here with the zeros that it does not store: products with a zero are none of the window's terms.
 struct Panel {
   int blocks = 0, steps = 0, k = 0;
   std::vector<CacheLine> lines;
