@@ -164,14 +164,10 @@ class EngineCode {
     for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
     out_.line("lw_multiply_{}:", i);
     keep_signal();
-    const auto when_read = [this] {
+    write_multiplication(out_, p_, form, [this] {
       count();
       fetch_early();
-    };
-    if (form.scales)
-      write_scaled_multiplication(out_, p_, form, when_read);
-    else
-      write_multiplication(out_, p_, form, when_read);
+    });
     signal();
     out_.line("@%lw_ready bra lw_have;");
     out_.line("bra lw_wait;");
@@ -184,8 +180,8 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", to);
   }
 
-  // What other warps of the engine have written to the image, this one may read: A, or sums that were shared out
-  // otherwise. %lw_apart: something was written since they met.
+  // What other warps of the engine have written to the image, this one may read: A, its metadata, or sums that were
+  // shared out otherwise. %lw_apart: something was written since they met.
   void synchronise(const Form& form, std::size_t label) {
     if (p_.shares.size() < 2 && !form.reads_image()) return;
     out_.line("setp.eq.u32 %lw_p2, %lw_apart, 0;");

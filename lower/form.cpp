@@ -30,6 +30,8 @@ int registers_needed(const Form& f) {
   int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 24;
   if (f.as_f16) out += 16;  // what is to become f16
   if (f.a.major == isa::Major::MN) out += 8;
+  if (f.sparse) out += f.share.row_tiles() + 12;
+  if (f.expands) out += 4 * f.share.row_tiles() + 36;
   // The cells of scales, the product of one block, 4-bit elements as f16.
   if (f.scales) out += 2 * f.share.row_tiles() + 2 * f.share.column_tiles() + 24;
   if (f.kind == isa::MmaKind::mxf8f6f4) out += 32;

@@ -23,11 +23,12 @@ struct Layout {
 };
 
 /// One K step of a run of MMAs that one command stands for: how far its operands lie behind those of the first, in
-/// bytes (for A in tensor memory: columns).
+/// bytes (for A in tensor memory: columns), and in which column behind the first one's address its metadata are.
 struct Step {
   std::int64_t a = 0, b = 0;
   std::int64_t sfa = 0, sfb = 0;  // the scales, in columns
   int sfa_id = 0, sfb_id = 0;     // the byte of a cell that holds the first of them
+  std::int64_t metadata = 0;
   bool operator==(const Step&) const = default;
 };
 
@@ -54,9 +55,12 @@ struct Form {
   bool negates = false;    // the product: one of A and B has its sign turned, not both
   bool saturates = false;  // integer sums
   bool a_in_tmem = false;
-  bool as_f16 = false;    // elements of 8 bits are multiplied as f16
-  int scale_input_d = 0;  // D is multiplied by 2 to the minus this
-  int scales = 0;         // of a row in one MMA; 0: there is no block scaling
+  bool sparse = false;                                 // A; B then has 64 bytes of K
+  bool masks_columns = false, shifts_columns = false;  // of B: some are taken as zeros; they are those further on
+  bool expands = false;                                // A is multiplied with the zeros that it does not store
+  bool as_f16 = false;                                 // elements of 8 bits are multiplied as f16
+  int scale_input_d = 0;                               // D is multiplied by 2 to the minus this
+  int scales = 0;                                      // of a row in one MMA; 0: there is no block scaling
   isa::ScalarType scale_type = isa::ScalarType::none;
   bool scaled_by_mma = false;  // mma.sync of the target scales the blocks itself
   Layout a{}, b{};
@@ -64,7 +68,7 @@ struct Form {
   std::vector<Step> steps{};
   bool operator==(const Form&) const = default;
 
-  bool reads_image() const { return a_in_tmem || scales != 0; }
+  bool reads_image() const { return a_in_tmem || sparse || scales != 0; }
   bool is_packed() const { return isa::container_bits(kind) == 4; }  // two elements to a byte
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lower/plan.hpp"
 #include "ptx/isa/features.hpp"
@@ -75,6 +76,7 @@ class FormFinder {
       step.b = distance(first.b, mma.b, block);
       if (first.sfa) step.sfa = distance(*first.sfa, *mma.sfa, block);
       if (first.sfb) step.sfb = distance(*first.sfb, *mma.sfb, block);
+      if (first.metadata) step.metadata += distance(*first.metadata, *mma.metadata, block);
       open_->form.steps.push_back(step);
       batch.operations.push_back(i);
     } else {
@@ -105,16 +107,9 @@ class FormFinder {
       if (std::find(p_.shares.begin(), p_.shares.end(), form.share) == p_.shares.end()) p_.shares.push_back(form.share);
   }
 
-  // enable-input-d is one whenever the MMA is issued. Compilers write that as a comparison of 1 with 0.
+  // enable-input-d is one whenever the MMA is issued.
   bool is_set(const ir::MmaOperands& mma) const {
-    if (!mma.enable_input_d) return false;
-    const ir::Argument& p = *mma.enable_input_d;
-    if (const auto v = f_.known.constant(p, 1)) return *v == 1;
-    const ir::Operation* writer = p.kind == ir::Argument::Kind::reg ? f_.definitions.only_writer(p.id) : nullptr;
-    if (!writer || writer->opcode != Opcode::setp || writer->guard || writer->arguments.size() != 3 || p.negated)
-      return false;
-    const auto x = f_.known.constant(writer->arg(1), 32), y = f_.known.constant(writer->arg(2), 32);
-    return writer->modifiers.compare == isa::Compare::ne && x && y && *x != *y;
+    return mma.enable_input_d && f_.known.constant(*mma.enable_input_d, 1) == 1;
   }
 
   // What a register is based on; nothing for what is no register. Bits that are put where there were none are added.
@@ -154,15 +149,17 @@ class FormFinder {
     if (form.scale_input_d != 0) return false;  // once for each of them
     if (op.guard || head.guard) return false;
     for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d),
-                               std::pair(first.sfa, mma.sfa), std::pair(first.sfb, mma.sfb)}) {
+                               std::pair(first.sfa, mma.sfa), std::pair(first.sfb, mma.sfb),
+                               std::pair(first.metadata, mma.metadata), std::pair(first.zero_mask, mma.zero_mask)}) {
       if (!x || !y) continue;
       const auto p = based(*x, block), q = based(*y, block);
-      if (!p || !q || p->root != q->root || (x == &first.d && p->added != q->added)) return false;
+      if (!p || !q || p->root != q->root) return false;
+      if ((x == &first.d || x == first.zero_mask) && p->added != q->added) return false;
       if (std::abs(q->added - p->added) >= 1 << 14) return false;
     }
     // The bases must not have changed since.
     const std::uint32_t from = f_.code.index(head);
-    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d, mma.sfa, mma.sfb})
+    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d, mma.sfa, mma.sfb, mma.metadata, mma.zero_mask})
       if (x)
         for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
           if (w > from && w < i) return false;
@@ -174,9 +171,9 @@ class FormFinder {
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     if (form.group == isa::CtaGroup::two) return f_.refuse(Limit::lower_pair, "an MMA with cta_group::2", op);
     if (form.ashift) return no(".ashift");
-    if (form.sparse) return no("an MMA with a sparse A");
-    if (form.zero_column_mask) return no("an MMA with a mask of columns");
-    if (form.disable_output_lane) return no("an MMA with masks of lanes");
+    if (form.sparse && form.block_scale) return no("an MMA with a sparse A and block scaling");
+    if (form.disable_output_lane && disabled_lanes(mma) != std::array<std::uint32_t, 4>{})
+      return no("an MMA with masks of lanes");
     return true;
   }
 
@@ -195,7 +192,11 @@ class FormFinder {
     out.negates = d.negate_a != d.negate_b;
     out.saturates = d.saturate;
     out.a_in_tmem = mma.form.a_in_tmem;
-    out.as_f16 = out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
+    out.sparse = mma.form.sparse;
+    out.masks_columns = mma.zero_mask && f_.known.constant(*mma.zero_mask, 64) != 0;
+    out.shifts_columns = out.masks_columns && d.max_shift != 0;
+    out.expands = out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm < 100;
+    out.as_f16 = !out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
     const isa::ScalarType sums = isa::is_block_scaled(out.kind) ? isa::ScalarType::f32 : isa::d_type(d.d_type);
@@ -203,41 +204,60 @@ class FormFinder {
     out.scales = isa::scales_per_row(out.kind, mma.form.scale_vector);
     if (out.scales) out.scale_type = isa::scale_format(d.scale_format);
     out.scaled_by_mma = out.scales && isa::has(isa::Feature::mma_narrow, f_.options.target) && has_scaled_mma(out);
-    out.steps.push_back({0, 0, 0, 0, d.sfa_id, d.sfb_id});
+    out.steps.push_back({0, 0, 0, 0, d.sfa_id, d.sfb_id, out.sparse ? d.selector : 0});
     if (!out.a_in_tmem) out.a = layout_of(f_, mma.a, d.a_major);
     out.b = layout_of(f_, mma.b, d.b_major);
     if (!has_counterpart(out, d, op)) return std::nullopt;
     return out;
   }
 
-  static bool has_type(isa::MmaKind kind, isa::ScalarType t) { return isa::operand_type_code(kind, t).has_value(); }
-
   // ptxas 13.0 takes four scales of a row as ue4m3 alone.
   static bool has_scaled_mma(const Form& f) { return f.scales != 4 || f.scale_type == isa::ScalarType::ue4m3; }
+
+  // Lanes that are not written, as far as that is known; compilers write four zeros.
+  std::array<std::uint32_t, 4> disabled_lanes(const ir::MmaOperands& mma) const {
+    std::array<std::uint32_t, 4> out{};
+    const auto words = f_.code.components(*mma.lanes);
+    for (std::size_t i = 0; i < out.size() && i < words.size(); ++i)
+      out[i] = std::uint32_t(f_.known.constant(words[i], 32).value_or(~0u));
+    return out;
+  }
+
+  static bool has_type(isa::MmaKind kind, isa::ScalarType t) { return isa::operand_type_code(kind, t).has_value(); }
 
   bool has_counterpart(const Form& form, const isa::InstructionDescriptorFields& d, const ir::Operation& op) const {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     for (const isa::ScalarType t : {form.a_type, form.b_type})
       if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
-    if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory for .ws with M = {}", d.m));
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
     if (d.k96) return no("an MMA with K = 96");
+    if (form.sparse && !has_sparse_counterpart(form, op)) return false;
     if (form.a_in_tmem && form.scales) return no("A in tensor memory of an MMA with block scaling");
     if (form.a_in_tmem && isa::bits(form.a_type) < 8)
       return no(fmt::format("A of {} in tensor memory", isa::spelling(form.a_type)));
     if (d.a_major == isa::Major::MN && form.a_in_tmem) return no("A in tensor memory that is not K-major");
-    const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.kind, op);
-    return a_good && is_laid_out(form.b, form.kind, op);
+    const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.a_type, form, op);
+    if (form.shifts_columns && d.b_major == isa::Major::MN) return no("a shift of columns of a B that is not K-major");
+    return a_good && is_laid_out(form.b, form.b_type, form, op);
   }
 
-  bool is_laid_out(const Layout& l, isa::MmaKind kind, const ir::Operation& op) const {
+  bool has_sparse_counterpart(const Form& form, const ir::Operation& op) const {
+    if (form.b.major == isa::Major::K && form.b.swizzle == isa::Swizzle::b32)
+      return f_.refuse(Limit::lower_unsupported, "64 bytes of K with a swizzle of 32", op);
+    return true;
+  }
+
+  bool is_laid_out(const Layout& l, isa::ScalarType type, const Form& form, const ir::Operation& op) const {
     if (!l.swizzle || !l.stride || !l.base_offset) return f_.refuse(Limit::lower_descriptor, "", op);
     if ((l.major == isa::Major::MN || *l.swizzle == isa::Swizzle::none) && !l.leading)
       return f_.refuse(Limit::lower_descriptor, "", op);
-    if (l.major == isa::Major::MN && kind != isa::MmaKind::f16)
+    const bool gathered = l.major == isa::Major::MN && form.kind != isa::MmaKind::f16;
+    if (gathered && (isa::bits(type) < 8 || form.scales))
       return f_.refuse(Limit::lower_unsupported,
-                       fmt::format("an operand of .{} that is not K-major", isa::spelling(kind)), op);
+                       fmt::format("an operand of {} that is not K-major", isa::spelling(type)), op);
+    if (gathered && (*l.swizzle == isa::Swizzle::b128_atom32) != (form.kind == isa::MmaKind::tf32))
+      return f_.refuse(Limit::lower_unsupported, "this swizzle of an operand that is not K-major", op);
     if (l.major == isa::Major::K && *l.swizzle == isa::Swizzle::b128_atom32)
       return f_.refuse(Limit::lower_unsupported, "32-byte atoms of a K-major operand", op);
     return true;

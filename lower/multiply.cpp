@@ -3,18 +3,21 @@
 
 #include "lower/engine.hpp"
 #include "lower/halves.hpp"
+#include "lower/mask.hpp"
 #include "lower/operand.hpp"
+#include "lower/sparse.hpp"
+#include "ptx/isa/tcgen05.hpp"
 
 namespace kiln::lower {
 namespace {
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
 std::string instruction(const Form& f) {
+  const bool is_sp = f.sparse && !f.expands;
   if (f.as_f16) return fmt::format("mma.sync.aligned.m16n8k16.row.col.{0}.f16.f16.{0}", isa::spelling(f.share.d_type));
-  const char* k = f.kind == isa::MmaKind::tf32 ? "k8" : f.kind == isa::MmaKind::f16 ? "k16" : "k32";
-  return fmt::format("mma.sync.aligned.m16n8{0}.row.col{1}.{2}.{3}.{4}.{2}", k, f.saturates ? ".satfinite" : "",
-                     isa::spelling(f.share.d_type), isa::spelling(multiplied_as(f.a_type)),
-                     isa::spelling(multiplied_as(f.b_type)));
+  return fmt::format("mma{0}.sync.aligned.m16n8k{1}.row.col{2}.{3}.{4}.{5}.{3}", is_sp ? ".sp::ordered_metadata" : "",
+                     isa::mma_k(f.kind, is_sp), f.saturates ? ".satfinite" : "", isa::spelling(f.share.d_type),
+                     isa::spelling(multiplied_as(f.a_type)), isa::spelling(multiplied_as(f.b_type)));
 }
 
 std::string registers(const char* letter, int first, int count) {
@@ -26,15 +29,27 @@ std::string registers(const char* letter, int first, int count) {
 class Multiplication {
  public:
   Multiplication(Text& out, const Plan& p, const Form& f)
-      : out_(out), p_(p), f_(f), a_(out, p, f, 'a'), b_(out, p, f, 'b'), name_(instruction(f)) {}
+      : out_(out),
+        p_(p),
+        f_(f),
+        a_(out, p, f, 'a'),
+        b_(out, p, f, 'b'),
+        second_b_(out, p, f, 'e'),
+        metadata_(out, p, f),
+        expansion_(out, f),
+        mask_(out, f),
+        name_(instruction(f)) {}
 
   void write(const std::function<void()>& when_read) {
     out_.line("{{");
-    if (f_.a_in_tmem) ImageAccess(p_).find(out_);
+    if (f_.reads_image()) ImageAccess(p_).find(out_);
+    find_self(out_);
+    if (f_.masks_columns) mask_.begin();
     a_.declare(raw_a() + 4);
     b_.declare(raw_b + 4);
     a_.begin();
     b_.begin();
+    if (f_.sparse) begin_sparse();
     scale();
     for (int i = 0; i < f_.share.row_tiles(); ++i) load_a(0, i);
     load_b(0, 0);
@@ -65,20 +80,50 @@ class Multiplication {
   int raw_a() const { return 4 * f_.share.row_tiles(); }
   static constexpr int raw_b = 8;
 
+  void begin_sparse() {
+    second_b_.declare(8);
+    second_b_.begin();
+    metadata_.declare();
+    metadata_.begin();
+    if (!f_.expands) return;
+    expansion_.declare();
+    expansion_.begin();
+  }
+
   // A's fragments have one set of registers: those of the next step come when the last MMAs of this one have theirs.
   void load_a(int step, int tile) {
     if (tile == 0) a_.address(std::size_t(step / parts()));
-    if (!f_.as_f16) return a_.load(tile, 4 * tile);
-    a_.load(tile, raw_a());
-    write_half(out_, 'a', multiplied_as(f_.a_type), raw_a(), 4 * tile, 4, step % 2);
+    if (f_.as_f16) {
+      a_.load(tile, raw_a());
+      return write_half(out_, 'a', multiplied_as(f_.a_type), raw_a(), 4 * tile, 4, step % 2);
+    }
+    a_.load(tile, f_.expands ? 0 : 4 * tile);
+    if (!f_.sparse) return;
+    if (tile == 0) metadata_.address(std::size_t(step));
+    metadata_.load(tile);
+    if (f_.expands) expansion_.expand(tile, metadata_.fragment(tile));
   }
 
   void load_b(int step, int pair) {
     const bool half = 2 * pair + 1 >= f_.share.column_tiles();
-    if (pair == 0) b_.address(std::size_t(step / parts()));
-    if (!f_.as_f16) return b_.load(pair, 4 * set_of_b(step, pair), half);
-    b_.load(pair, raw_b, half);
-    write_half(out_, 'b', multiplied_as(f_.b_type), raw_b, 4 * set_of_b(step, pair), half ? 2 : 4, step % 2);
+    const int first = 4 * set_of_b(step, pair);
+    for (const OperandCode* b : {&b_, &second_b_}) {
+      if (b == &second_b_ && !f_.sparse) continue;
+      if (pair == 0) b->address(std::size_t(step / parts()));
+      b->load(pair, f_.as_f16 ? raw_b : first, half);
+    }
+    if (f_.as_f16) write_half(out_, 'b', multiplied_as(f_.b_type), raw_b, first, half ? 2 : 4, step % 2);
+    for (int j = 2 * pair; f_.masks_columns && j < std::min(2 * pair + 2, f_.share.column_tiles()); ++j)
+      mask_.apply(j, fragments_of_b(step, pair, j));
+  }
+
+  std::vector<std::string> fragments_of_b(int step, int pair, int column) const {
+    const int first = 4 * set_of_b(step, pair) + 2 * (column % 2);
+    std::vector<std::string> out;
+    for (const char* half : {"fb", "fe"})
+      for (int r = first; r < first + 2 && (half[1] == 'b' || f_.sparse); ++r)
+        out.push_back(fmt::format("%lw_{}{}", half, r));
+    return out;
   }
 
   // scale-input-d: what is added to counts 2 to the minus so many.
@@ -92,15 +137,26 @@ class Multiplication {
     const Share& s = f_.share;
     for (int j = 2 * pair; j < std::min(2 * pair + 2, s.column_tiles()); ++j) {
       const std::string d = registers("d", (tile * s.column_tiles() + j) * s.tile_registers(), s.tile_registers());
-      out_.line("{} {}, {}, {}, {};", name_, d, registers("fa", 4 * tile, 4),
-                registers("fb", 4 * set_of_b(step, pair) + 2 * (j % 2), 2), d);
+      const int b = 4 * set_of_b(step, pair) + 2 * (j % 2);
+      if (f_.expands)
+        for (const bool second : {false, true})
+          out_.line("{} {}, {}, {}, {};", name_, d, registers("g", 8 * tile + 4 * second, 4),
+                    registers(second ? "fe" : "fb", b, 2), d);
+      else if (f_.sparse)
+        out_.line("{} {}, {}, {{%lw_fb{}, %lw_fb{}, %lw_fe{}, %lw_fe{}}}, {}, {}, 0x0;", name_, d,
+                  registers("fa", 4 * tile, 4), b, b + 1, b, b + 1, d, metadata_.fragment(tile));
+      else
+        out_.line("{} {}, {}, {}, {};", name_, d, registers("fa", 4 * tile, 4), registers("fb", b, 2), d);
     }
   }
 
   Text& out_;
   const Plan& p_;
   const Form& f_;
-  OperandCode a_, b_;
+  OperandCode a_, b_, second_b_;
+  MetadataCode metadata_;
+  ExpansionCode expansion_;
+  ColumnMask mask_;
   std::string name_;
 };
 

@@ -20,7 +20,8 @@ std::string modifiers(const ir::Operation& op, std::initializer_list<std::string
                       std::string_view beginning = ".") {
   std::string out;
   for (const std::string& m : op.instruction->modifiers)
-    if (!isa::parse_type(m) && !m.starts_with(beginning) && std::find(without.begin(), without.end(), m) == without.end())
+    if (!isa::parse_type(m) && !m.starts_with(beginning) &&
+        std::find(without.begin(), without.end(), m) == without.end())
       out += "." + m;
   return out;
 }

@@ -59,7 +59,7 @@ void OperandCode::find_start() const {
   if (is_a())
     out_.line("shl.b32 %lw_an, %lw_c2, 4;");
   else
-    out_.line("shr.u32 %lw_bn, %lw_c0, {};", start_of_b - 4);
+    out_.line("shr.u32 %lw_{}n, %lw_c0, {};", x_, start_of_b - 4);
   out_.line("and.b32 %lw_{0}n, %lw_{0}n, {1};", x_, 0x3fff << 4);
 }
 
@@ -70,6 +70,7 @@ void OperandCode::begin() const {
     find_warp("p");
     return begin_image();
   }
+  if (is_gathered()) return begin_gathering();
   if (!is_k_major()) return begin_columns();
   find_lane_offset();
   out_.line("mov.b32 %lw_{0}m, %lw_{0}n;", x_);
@@ -88,6 +89,12 @@ void OperandCode::find_lane_offset() const {
     out_.line("mov.b32 %lw_{}k, 0;", x_);
   } else {
     find_matrix();
+  }
+  if (is_shifted()) {
+    out_.line("add.u32 %lw_{0}t0, %lw_{0}t0, %lw_zs;", x_);
+    out_.line("shr.u32 %lw_{0}t1, %lw_{0}t0, 3;", x_);
+    out_.line("and.b32 %lw_{0}t0, %lw_{0}t0, 7;", x_);
+    out_.line("add.u32 %lw_{0}m, %lw_{0}m, %lw_{0}t1;", x_);
   }
   out_.line("mad.lo.u32 %lw_{0}m, %lw_{0}p, {1}, %lw_{0}m;", x_, groups());
   out_.line("mul.lo.u32 {}, %lw_{}t0, {};", to, x_, isa::span_bytes(*layout().swizzle));
@@ -125,6 +132,12 @@ void OperandCode::begin_image() const {
   const int tile_lanes = form_.share.tile_lanes();
   out_.line("shr.u32 %lw_{}t0, %lw_c2, 16;", x_);
   out_.line("mad.lo.u32 %lw_{0}p, %lw_{0}p, {1}, %lw_{0}t0;", x_, form_.share.row_tiles() * tile_lanes);
+  if (form_.share.parts > 1) {  // each part of N has rows of its own
+    out_.line("and.b32 %lw_{}t0, %lw_w, {};", x_, form_.share.warps_n - 1);
+    out_.line("shr.u32 %lw_{0}t0, %lw_{0}t0, {1};", x_,
+              std::countr_zero(unsigned(form_.share.warps_n / form_.share.parts)));
+    out_.line("mad.lo.u32 %lw_{0}p, %lw_{0}t0, {1}, %lw_{0}p;", x_, form_.share.m);
+  }
   out_.line("shr.u32 %lw_{}t0, %lw_l, 2;", x_);
   out_.line("add.u32 %lw_{0}p, %lw_{0}p, %lw_{0}t0;", x_);
   out_.line("and.b32 %lw_{0}p, %lw_{0}p, 127;", x_);
@@ -134,8 +147,16 @@ void OperandCode::begin_image() const {
   out_.line("add.u32 %lw_{0}n, %lw_{0}n, %lw_{0}t0;", x_);
 }
 
+// From the first 32 bytes of K to the second.
+std::int64_t OperandCode::half_offset() const {
+  if (x_ != 'e') return 0;
+  const bool plain = *layout().swizzle == Swizzle::none;
+  if (is_k_major()) return plain ? 2 * *layout().leading : 32;
+  return (isa::container_bits(form_.kind) == 8 ? 4 : 2) * group_offset();
+}
+
 void OperandCode::address(std::size_t step) const {
-  const std::int64_t offset = is_a() ? form_.steps[step].a : form_.steps[step].b;
+  const std::int64_t offset = (is_a() ? form_.steps[step].a : form_.steps[step].b) + half_offset();
   if (in_tmem()) {
     for (const int further : {0, 4}) {  // columns; a word of each for this thread
       out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset + further);
@@ -148,7 +169,7 @@ void OperandCode::address(std::size_t step) const {
     }
     return;
   }
-  if (is_narrow()) return out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset);
+  if (is_narrow() || is_gathered()) return out_.line("add.s32 %lw_{0}t0, %lw_{0}n, {1};", x_, offset);
   for (int i = 0; i < (follow() ? 1 : tiles()); ++i) {
     if (is_k_major()) {
       out_.line("add.s32 %lw_{0}t{1}, %lw_{0}n, {2};", x_, i, offset + tile_offset(i));
@@ -170,6 +191,8 @@ void OperandCode::address(std::size_t step) const {
 void OperandCode::load(int tile, int first, bool half) const {
   if (in_tmem())
     load_image(tile, first);
+  else if (is_gathered())
+    load_gathered(tile, first, half);
   else if (is_narrow())
     load_narrow(tile, first, half);
   else

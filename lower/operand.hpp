@@ -18,7 +18,8 @@ void write_widening(Text&, isa::ScalarType, const std::string& to);
 ///
 /// All K-major operands look alike: an MMA has 32 bytes of K, which are two 8 x 16-byte matrices, whatever the
 /// elements. The four matrices of 16 rows or columns by 32 bytes of K are, for A, rows 0-7 and 8-15, then both again
-/// further along K; for B the other way round.
+/// further along K; for B the other way round. Where A is sparse, B has 64 bytes of K: the second half is an operand of
+/// its own, with the letter e.
 class OperandCode {
  public:
   OperandCode(Text&, const Plan&, const Form&, char letter);
@@ -40,11 +41,17 @@ class OperandCode {
   /// Rows or columns of one warp, in groups of 8.
   int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
 
+  std::int64_t half_offset() const;
   void find_lane_offset() const;
   void find_start() const;
   void find_matrix() const;
   void find_warp(const char* to) const;
   void begin_columns() const;
+  bool is_gathered() const;
+  std::uint32_t group_offset() const;
+  void begin_gathering() const;
+  void load_gathered(int tile, int first, bool half) const;
+  bool is_shifted() const { return !is_a() && form_.shifts_columns; }
   void begin_image() const;
   bool follow() const;  // addresses of all tiles follow from that of the first
   std::int64_t tile_offset(int tile) const;

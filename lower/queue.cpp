@@ -25,6 +25,8 @@ void push(Text& out, const std::vector<std::string>& words) {
   out.line("xor.b32 %lw_q2, %lw_q2, 1;");
   wait_for(out, "%lw_q1", slot_empty, "%lw_q2", "lw_wait_empty");
   out.line("st.shared.v4.b32 [%lw_q1], {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}};");
+  for (std::size_t i = 4; i < words.size(); ++i)
+    out.line("st.shared.b32 [%lw_q1+{}], {};", slot_more + 4 * (i - 4), words[i]);
   out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_q1+{}];", slot_full);
   out.line("}}");
 }

@@ -16,13 +16,15 @@ namespace kiln::lower {
 inline constexpr unsigned command_mask = 0xff, flag_first = 0x100, flag_multicast = 0x200, flag_commits = 0x400,
                           flag_other = 0x800, start_of_b = 16;
 
-/// Of an MMA with block scaling, in the word of A's start address: the columns of tensor memory that have the scales.
-inline constexpr unsigned start_of_sfa = 14, start_of_sfb = 23, tensor_column_bits = 9;
+/// In the word of A's start address: the columns of tensor memory that have the scales of an MMA with block scaling, or
+/// the metadata of a sparse A.
+inline constexpr unsigned start_of_sfa = 14, start_of_sfb = 23, start_of_metadata = 23, tensor_column_bits = 9;
 
-/// In a slot: the command's four words, an mbarrier for full and one for empty, how many warps have done it.
-inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32;
+/// In a slot: the command's four words, an mbarrier for full and one for empty, how many warps have done it, two more
+/// words: the zero-column mask of an MMA.
+inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32, slot_more = 36;
 
-/// Words of a command: 32-bit registers or numbers, at most four. For one thread of whoever is there.
+/// Words of a command: 32-bit registers or numbers, at most six. For one thread of whoever is there.
 void push(Text&, const std::vector<std::string>& words);
 
 /// The loop that waits for a phase of the mbarrier so many bytes behind a register's address. The label is the block's

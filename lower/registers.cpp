@@ -14,9 +14,9 @@ constexpr std::uint32_t warpgroup = 128;  // threads
 constexpr std::uint32_t step = isa::setmaxnreg_step, most = 240;
 // What the pieces need that stand in the place of tcgen05, and ptxas beyond what is alive; found by what it spills.
 constexpr std::uint32_t least = 48, margin = 12;
-// What the engine gets beyond its need before the others do: ptxas then loads operands earlier. Where it loads scales as
-// well it fills what it gets until it spills.
-constexpr std::uint32_t ease_of_operands = 24, ease_of_scales = 0;
+// What the engine gets beyond its need before the others do: ptxas then loads operands earlier. Where it also loads
+// scales or metadata, it fills what it gets until it spills.
+constexpr std::uint32_t ease_of_operands = 24, ease_of_more = 0;
 
 constexpr std::uint32_t rounded_up(std::uint32_t n) { return (n + step - 1) / step * step; }
 
@@ -24,7 +24,7 @@ class Sharing {
  public:
   Sharing(const Facts& f, Plan& p) : f_(f), p_(p) {
     for (const Form& form : p.forms)
-      if (form.scales) ease_ = ease_of_scales;
+      if (form.scales || form.expands) ease_ = ease_of_more;
   }
 
   void run(std::uint32_t engine_needs) {

@@ -25,7 +25,8 @@ class Rewriter {
     std::vector<ir::Statement>& body = out.body->statements;
     Text start;
     for (const auto& [last, batch] : p_.batches)
-      for (int w = 0; w < 3; ++w) start.line(".reg .b32 {};", kept(batch, w));
+      for (int w = 0; w < (p_.forms[batch.form].masks_columns ? 5 : 3); ++w)
+        start.line(".reg .b32 {};", kept(batch, w));
     start.append(prologue(p_));
     body = statements(start);
     add_all(body, f_.function.body->statements);
@@ -73,7 +74,9 @@ class Rewriter {
       case Opcode::tcgen05_ld_red:
       case Opcode::tcgen05_st: return replace(to, i, tensor_transfer(f_, p_, op));
       case Opcode::tcgen05_mma:
-      case Opcode::tcgen05_mma_ws: return multiply(to, i, number);
+      case Opcode::tcgen05_mma_sp:
+      case Opcode::tcgen05_mma_ws:
+      case Opcode::tcgen05_mma_ws_sp: return multiply(to, i, number);
       case Opcode::tcgen05_commit: return replace(to, i, commit(number));
       case Opcode::tcgen05_cp: return replace(to, i, copy(number));
       // What these order, the queue and the kernel's own barriers order.
@@ -231,13 +234,19 @@ class Rewriter {
       if (!is_first && batch.given_at() != number) continue;
       Text piece;
       if (is_first) describe(piece, batch);
-      if (batch.given_at() == number) push(piece, {kept(batch, 0), kept(batch, 1), kept(batch, 2)});
+      if (batch.given_at() == number) push(piece, command(batch, "0"));
       replace(to, i, piece);
     }
   }
 
   static std::string kept(const Batch& batch, int word) {
     return fmt::format("%lw_k{}_{}", batch.operations.front(), word);
+  }
+
+  std::vector<std::string> command(const Batch& batch, const std::string& mbarrier) const {
+    std::vector<std::string> out{kept(batch, 0), kept(batch, 1), kept(batch, 2), mbarrier};
+    for (int w = 3; w < 5 && p_.forms[batch.form].masks_columns; ++w) out.push_back(kept(batch, w));
+    return out;
   }
 
   void describe(Text& out, const Batch& batch) const {
@@ -253,9 +262,15 @@ class Rewriter {
       move_to(out, kept(batch, 2), *mma.a.operand);
     else
       low_half(out, *mma.a.operand, kept(batch, 2));
-    if (!mma.sfa || !mma.sfb) return;
-    for (const auto& [scales, at] : {std::pair(mma.sfa, start_of_sfa), std::pair(mma.sfb, start_of_sfb)}) {
-      move_to(out, "%lw_b", *scales->operand);
+    if (p_.forms[batch.form].masks_columns) {
+      out.line(".reg .b64 %lw_m;");
+      out.line("mov.b64 %lw_m, {};", text(*mma.zero_mask->operand));
+      out.line("mov.b64 {{{}, {}}}, %lw_m;", kept(batch, 3), kept(batch, 4));
+    }
+    for (const auto& [column, at] : {std::pair(mma.sfa, start_of_sfa), std::pair(mma.sfb, start_of_sfb),
+                                     std::pair(mma.metadata, start_of_metadata)}) {
+      if (!column) continue;
+      move_to(out, "%lw_b", *column->operand);
       out.line("bfi.b32 {0}, %lw_b, {0}, {1}, {2};", kept(batch, 2), at, tensor_column_bits);
     }
   }
@@ -306,7 +321,7 @@ class Rewriter {
       out.line("mov.b32 %lw_g1, 0;");
     }
     if (const Batch* batch = taken_in_by(number))
-      push(out, {kept(*batch, 0), kept(*batch, 1), kept(*batch, 2), "%lw_g0"});
+      push(out, command(*batch, "%lw_g0"));
     else
       push(out, {std::to_string(word), "0", "%lw_g1", "%lw_g0"});
     return out;

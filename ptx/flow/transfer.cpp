@@ -31,7 +31,44 @@ class Transfer {
   Bits in(std::size_t i) const { return in(i, width_); }
   bool is_signed() const { return isa::is_signed(type_); }
   bool is_wide() const { return op_.modifiers.half == isa::HalfSelect::wide; }
-  int result_width() const { return is_wide() ? 2 * width_ : op_.opcode == Opcode::cvta ? 64 : width_; }
+  int result_width() const {
+    return op_.opcode == Opcode::setp ? 1 : is_wide() ? 2 * width_ : op_.opcode == Opcode::cvta ? 64 : width_;
+  }
+
+  // Compilers make a predicate that is always true of two numbers.
+  Bits comparison() const {
+    if (op_.arg(0).kind != Kind::reg) return Bits::unknown();
+    const auto holds = compared();
+    Bits out = holds ? Bits::constant(*holds) : Bits::unknown(1);
+    if (op_.arguments.size() < 4) return out;
+    const Bits other = in(3, 1);
+    switch (op_.modifiers.combine) {
+      case isa::Combine::and_: return out & other;
+      case isa::Combine::or_: return out | other;
+      case isa::Combine::xor_: return out ^ other;
+      default: return Bits::unknown();
+    }
+  }
+
+  std::optional<bool> compared() const {
+    const Bits a = in(1), b = in(2);
+    const isa::Compare how = op_.modifiers.compare;
+    const bool differ = (a.one & b.zero) | (a.zero & b.one);
+    if (differ && (how == isa::Compare::eq || how == isa::Compare::ne)) return how == isa::Compare::ne;
+    const auto x = a.value(), y = b.value();
+    if (!x || !y) return std::nullopt;
+    const auto shift = unsigned(64 - width_);
+    const bool less = is_signed() ? std::int64_t(*x << shift) < std::int64_t(*y << shift) : *x < *y;
+    switch (how) {
+      case isa::Compare::eq: return *x == *y;
+      case isa::Compare::ne: return *x != *y;
+      case isa::Compare::lt: return less;
+      case isa::Compare::le: return less || *x == *y;
+      case isa::Compare::gt: return !less && *x != *y;
+      case isa::Compare::ge: return !less;
+      default: return std::nullopt;
+    }
+  }
 
   // mov also packs and unpacks: {a, b} <- c and c <- {a, b}.
   std::vector<Bits> move() const {
@@ -203,6 +240,7 @@ class Transfer {
         return table ? lookup(in(1), in(2), in(3), unsigned(*table)) : Bits::unknown(width_);
       }
       case Opcode::selp: return join(in(1), in(2));
+      case Opcode::setp: return comparison();
       case Opcode::min:
       case Opcode::max: return extreme();
       case Opcode::bfe: return extract();

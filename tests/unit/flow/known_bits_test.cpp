@@ -18,6 +18,16 @@ TEST_CASE("constants travel through arithmetic") {
   is("%r15", 7), is("%r16", 13), is("%r17", 0xFFFFFFFB), is("%rd5", 48ull << 32 | 12), is("%r18", 12), is("%r19", 48);
 }
 
+TEST_CASE("a comparison is known of numbers, and of bits that differ") {
+  const Analysed k(R"(setp.ne.b32 %p1, 1, 0; setp.lt.s32 %p2, -1, 0; setp.lt.u32 %p3, -1, 0; mov.u32 %r1, %tid.x;
+    or.b32 %r2, %r1, 4; and.b32 %r3, %r1, 3; setp.eq.u32 %p4, %r2, %r3; setp.ge.u32 %p5, %r1, 0;
+    setp.ne.and.u32 %p6, 1, 1, %p5; setp.eq.or.u32 %p7, 1, 1, %p5; setp.eq.u32 %p8, %r1, 3;)");
+  const auto is = [&](const char* name, std::uint64_t v) { CHECK_MESSAGE(k.bits(name).value() == v, name); };
+  is("%p1", 1), is("%p2", 1), is("%p3", 0), is("%p4", 0), is("%p6", 0), is("%p7", 1);
+  CHECK_FALSE(k.bits("%p5").value());
+  CHECK_FALSE(k.bits("%p8").value());
+}
+
 TEST_CASE("prmt picks bytes of both operands") {
   const Analysed k("prmt.b32 %r1, 0x11223344, 0x55667788, 0x7610;");
   CHECK(k.bits("%r1").value() == 0x55663344);

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "sim/observer.hpp"
 #include "tests/unit/sim/tensor_kernel.hpp"
 
@@ -29,8 +31,14 @@ struct MmaMachine {
   std::vector<TensorPicture> before = std::vector<TensorPicture>(1);
   std::vector<TensorPicture> after{};
   sim::Observer* observer = nullptr;
+  /// Makes another module of the text, and adapts the launch to it.
+  std::function<ir::Module(ir::Module, launch::Contract&)> rewritten{};
 
   std::string text(const std::string& issued) const;
+  /// All threads of all CTAs meet.
+  std::string meeting() const {
+    return ctas == 1 ? "bar.sync 0;" : "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+  }
   /// Runs the text and fills `after`.
   Run run(const std::string& issued, u64 seed = 1);
 };
@@ -63,7 +71,8 @@ inline std::string MmaMachine::text(const std::string& issued) const {
     mov.u32 %r3, tile; mov.u32 %r4, bar; mov.u32 %r5, slot; and.b32 %r33, %r3, 0xFFFFFF;
     mul.wide.u32 %rd3, %r9, 32768; add.u64 %rd1, %rd1, %rd3;
     mad.lo.u32 %r17, %r9, 16384, %r0; mul.wide.u32 %rd3, %r17, 4; add.u64 %rd7, %rd7, %rd3; add.u64 %rd8, %rd9, %rd3;
-    barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
+    )" + meeting() +
+         R"(
     setp.ne.u32 %p8, %r1, 0; @%p8 bra A1;
     tcgen05.alloc)" +
          g + ".sync.aligned.shared::cta.b32 [%r5], " + n + R"(;
@@ -77,17 +86,18 @@ inline std::string MmaMachine::text(const std::string& issued) const {
     shl.b32 %r6, %r1, 21; add.u32 %r6, %r6, %r2;
 )" + (fill_tmem ? fill : "") +
          R"(tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync;
-    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; tcgen05.fence::after_thread_sync;
+    )" + meeting() +
+         R"( tcgen05.fence::after_thread_sync;
     or.b32 %r16, %r0, %r9; setp.ne.u32 %p1, %r16, 0; @%p1 bra W;
-    shr.u32 %r12, %r33, 4; cvt.u64.u32 %rd2, %r12;
+    shr.u32 %r34, %r33, 4; cvt.u64.u32 %rd2, %r34;
 )" + issued +
          "\n" + "mov.u16 %h1, " + std::to_string((1 << ctas) - 1) + ";\ntcgen05.commit" + g +
          R"(.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r4], %h1;
   W: mbarrier.try_wait.parity.shared.b64 %p3, [%r4], 0; @!%p3 bra W;
     tcgen05.fence::after_thread_sync;
 )" + dump +
-         "bar.sync 0; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @%p8 bra Z1;\ntcgen05.dealloc" + g +
-         ".sync.aligned.b32 %r2, " + n + ";\nZ1: ret; }\n";
+         "bar.sync 0; " + meeting() + " @%p8 bra Z1;\ntcgen05.dealloc" + g + ".sync.aligned.b32 %r2, " + n +
+         ";\nZ1: ret; }\n";
 }
 
 inline Run MmaMachine::run(const std::string& issued, u64 seed) {
@@ -108,8 +118,9 @@ inline Run MmaMachine::run(const std::string& issued, u64 seed) {
   o.seed = seed;
   Run r;
   r.contract = std::move(c);
-  const ir::Module module = parse::parse(std::make_shared<const diag::Source>("test.ptx", text(issued)), r.sink);
+  ir::Module module = parse::parse(std::make_shared<const diag::Source>("test.ptx", text(issued)), r.sink);
   REQUIRE_MESSAGE(!r.sink.has_errors(), r.findings());
+  if (rewritten) module = rewritten(std::move(module), r.contract);
   r.result = sim::simulate(module, r.contract, o, r.sink, observer);
   const auto out = r.read<u32>("out");
   after.assign(before.size(), {});

@@ -17,6 +17,7 @@ struct MmaProblem {
   isa::MmaKind kind = isa::MmaKind::f16;
   isa::ScalarType a_type = isa::ScalarType::bf16, b_type = isa::ScalarType::bf16, d_type = isa::ScalarType::f32;
   int m = 128, n = 32, ctas = 1;
+  bool ordered = false;  // no metadata that names the later element first
   bool sparse = false, ws = false, a_in_tmem = false, k96 = false;
   int scales = 0;                 // a row
   std::string scale_vector = "";  // as written
@@ -87,8 +88,9 @@ inline void MmaProblem::draw(unsigned seed) {
   for (int row = 0; row < m; ++row)
     for (int c = 0; sparse && c < k() / chunk(); ++c) {
       // The seven that mean something; tf32 has two.
-      const u32 nibble = kind == isa::MmaKind::tf32 ? std::array{4u, 14u}[random() % 2]
-                                                    : std::array{4u, 8u, 12u, 9u, 13u, 14u, 6u}[random() % 7];
+      const u32 nibble = kind == isa::MmaKind::tf32
+                             ? std::array{4u, 14u}[random() % 2]
+                             : std::array{4u, 8u, 12u, 9u, 13u, 14u, 6u}[random() % (ordered ? 6 : 7)];
       nibbles.push_back(nibble);
       for (int j = 0; j < kept; ++j) {
         const int which = int(j < (kept + 1) / 2 ? nibble & 3 : nibble >> 2);
