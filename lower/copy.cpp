@@ -76,6 +76,10 @@ class CopyCode {
     find_row();
     out_.line("and.b32 %lw_x4, %lw_c2, 0x3fff;");
     out_.line("shl.b32 %lw_x4, %lw_x4, 4;");
+    if (p_.has_clusters) {  // a descriptor has an offset, whose CTA an address in a cluster names
+      out_.line("mov.u32 %lw_x3, %cluster_ctarank;");
+      out_.line("mapa.shared::cluster.u32 %lw_x4, %lw_x4, %lw_x3;");
+    }
     out_.line("and.b32 %lw_x3, %lw_x2, 7;");
     out_.line("mad.lo.u32 %lw_x4, %lw_x3, {}, %lw_x4;", isa::span_bytes(*l.swizzle));
     out_.line("shr.u32 %lw_x3, %lw_x2, 3;");

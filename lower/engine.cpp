@@ -2,15 +2,12 @@
 
 #include <bit>
 
+#include "lower/cluster.hpp"
+#include "lower/pair.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
 namespace {
-
-void set_registers(Text& out, const Plan& p, std::uint32_t count) {
-  if (count == 0 || count == p.first_registers()) return;
-  out.line("setmaxnreg.{}.sync.aligned.u32 {};", count > p.first_registers() ? "inc" : "dec", count);
-}
 
 // The engine's loop. In registers all along: %lw_id the thread's number in the engine, %lw_head the ticket that is
 // next, %lw_at the slot of the command in hand, and %lw_held, which says which sums are in registers and not in the
@@ -109,7 +106,7 @@ class EngineCode {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@%lw_counts atom.acq_rel.cta.shared::cta.inc.u32 %lw_count, [%lw_at+{}], {};", slot_done,
               p_.engine_warps - 1);
-    release_slot();
+    if (!p_.is_pair) release_slot();  // whose commits are in the slot
   }
 
   void fetch_early() {
@@ -168,7 +165,26 @@ class EngineCode {
       count();
       fetch_early();
     });
+    signal_and_go_on();
+  }
+
+  // Of a pair, the slot is free only now.
+  void signal_and_go_on() {
+    if (p_.is_pair) {
+      out_.line("setp.eq.and.u32 %lw_p0, %lw_count, {}, %lw_counts;", p_.engine_warps - 1);
+      out_.line("@!%lw_p0 bra lw_signalled;");
+      return out_.line("bra lw_signal_pair;");
+    }
     signal();
+    out_.line("@%lw_ready bra lw_have;");
+    out_.line("bra lw_wait;");
+  }
+
+  void signal_pair() {
+    out_.line("lw_signal_pair:");
+    signal_for_pair(out_, "lw_signalled");
+    out_.line("lw_signalled:");
+    release_slot();
     out_.line("@%lw_ready bra lw_have;");
     out_.line("bra lw_wait;");
   }
@@ -214,15 +230,34 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", label);
   }
 
-  // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the
-  // mask. Warps that have no part of an MMA come to lw_committed too.
-  void commit() {
+  void flush_where_asked() {
     out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_first);
     out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
     out_.line("setp.ne.and.u32 %lw_p0, %lw_held, 0, %lw_p0;");
     out_.line("mov.b32 %lw_back, 0;");
-    if (!p_.shares.empty()) out_.line("@%lw_p0 bra lw_flush;");
+    out_.line("@%lw_p0 bra lw_flush;");
+  }
+
+  // An arrival, by the last warp that has done everything before it: on the mbarrier, or on that of each CTA in the
+  // mask. Warps that have no part of an MMA come to lw_committed too.
+  void commit() {
+    if (!p_.shares.empty()) flush_where_asked();
     out_.line("lw_committed:");
+    if (p_.is_pair) {
+      keep_signal();
+      count();
+      fetch_early();
+      signal_and_go_on();
+      signal_pair();
+    } else {
+      commit_alone();
+    }
+    out_.line("lw_leave_slot:");
+    release_slot();
+    out_.line("bra lw_fetch;");
+  }
+
+  void commit_alone() {
     if (p_.has_clusters) {
       out_.line("and.b32 %lw_t2, %lw_c0, {};", flag_multicast);
       out_.line("setp.ne.u32 %lw_p0, %lw_t2, 0;");
@@ -233,9 +268,6 @@ class EngineCode {
     signal();
     out_.line("bra lw_fetch;");
     if (p_.has_clusters) multicast();
-    out_.line("lw_leave_slot:");
-    release_slot();
-    out_.line("bra lw_fetch;");
   }
 
   void multicast() {
@@ -262,9 +294,13 @@ class EngineCode {
     out_.line("shr.u32 %lw_t2, %lw_c1, 5;");
     out_.line("shr.u32 %lw_t3, %lw_c2, 5;");
     out_.line("bfi.b32 %lw_t2, 0xffffffff, 0, %lw_t2, %lw_t3;");
-    out_.line("not.b32 %lw_t2, %lw_t2;");
-    out_.line("mov.b32 %lw_t0, lw_columns;");
-    out_.line("atom.release.cta.shared::cta.and.b32 %lw_t1, [%lw_t0], %lw_t2;");
+    if (p_.is_pair) {
+      free_in_pair(out_, "%lw_t2");
+    } else {
+      out_.line("not.b32 %lw_t2, %lw_t2;");
+      out_.line("mov.b32 %lw_t0, lw_columns;");
+      out_.line("atom.release.cta.shared::cta.and.b32 %lw_t1, [%lw_t0], %lw_t2;");
+    }
     out_.line("bra lw_leave_slot;");
   }
 
@@ -308,47 +344,13 @@ class EngineCode {
       out_.line("}}");
       out_.line("lw_gone:");
     }
+    if (p_.meets_in_cluster()) meet_in_cluster(out_);
     out_.line("ret;");
   }
 
   Text& out_;
   const Plan& p_;
 };
-
-void make_queue(Text& out, const Plan& p) {
-  out.line("mov.b32 %lw_t0, lw_queue;");
-  for (std::uint32_t i = 0; i < queue_slots; ++i) {
-    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + slot_full);
-    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_empty, p.engine_warps);
-    out.line("st.shared.b32 [%lw_t0+{}], 0;", i * slot_bytes + slot_done);
-  }
-  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns"}) out.line("st.shared.b32 [{}], 0;", name);
-}
-
-// A CTA takes the first image that is free, from one on that few others begin with.
-void claim_image(Text& out, const Plan& p) {
-  out.line("{{");
-  out.line(".reg .b32 %lw_x<4>;");
-  out.line(".reg .b64 %lw_at<2>;");
-  out.line("mov.u32 %lw_x0, %ctaid.z;");
-  out.line("mov.u32 %lw_x1, %nctaid.y;");
-  out.line("mov.u32 %lw_x2, %ctaid.y;");
-  out.line("mad.lo.u32 %lw_x0, %lw_x0, %lw_x1, %lw_x2;");
-  out.line("mov.u32 %lw_x1, %nctaid.x;");
-  out.line("mov.u32 %lw_x2, %ctaid.x;");
-  out.line("mad.lo.u32 %lw_x0, %lw_x0, %lw_x1, %lw_x2;");
-  out.line("mov.b64 %lw_at0, lw_taken;");
-  out.line("lw_claim:");
-  out.line("rem.u32 %lw_x0, %lw_x0, {};", p.slots);
-  out.line("mad.wide.u32 %lw_at1, %lw_x0, 4, %lw_at0;");
-  out.line("atom.acquire.gpu.global.cas.b32 %lw_x1, [%lw_at1], 0, 1;");
-  out.line("mov.b32 %lw_x2, %lw_x0;");
-  out.line("add.u32 %lw_x0, %lw_x0, 1;");
-  out.line("setp.ne.u32 %lw_p0, %lw_x1, 0;");
-  out.line("@%lw_p0 bra lw_claim;");
-  out.line("st.shared.b32 [lw_slot], %lw_x2;");
-  out.line("}}");
-}
 
 }  // namespace
 
@@ -357,48 +359,6 @@ void find_self(Text& out) {
   out.line("and.b32 %lw_l, %lw_id, 31;");
 }
 
-void declare_image(Text& out, const Plan& p) {
-  if (p.image == Place::shared) return out.line(".extern .shared .align 1024 .b8 lw_dynamic[];");
-  out.line(".global .align 1024 .b8 lw_memory[{}];", p.slots * p.image_bytes());
-  out.line(".global .align 4 .b32 lw_taken[{}];", p.slots);
-}
-
-Text prologue(const Plan& p) {
-  Text out;
-  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes + queue_padding);
-  for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
-    out.line(".shared .align 4 .b32 {};", name);
-  out.line(".reg .pred %lw_p<2>;");
-  out.line(".reg .b32 %lw_t<2>;");
-  out.line("mov.u32 %lw_t1, %tid.x;");
-  out.line("setp.ne.u32 %lw_p0, %lw_t1, 0;");
-  out.line("@%lw_p0 bra lw_made;");
-  make_queue(out, p);
-  if (p.image == Place::global) claim_image(out, p);
-  out.line("lw_made:");
-  out.line("bar.sync 0;");
-  out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.first_engine_thread);
-  out.line("@%lw_p0 bra lw_engine;");
-  set_registers(out, p, p.other_registers);
-  if (p.first_engine_thread != p.threads) {
-    out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.threads);
-    out.line("@%lw_p0 bra lw_left;");
-  }
-  return out;
-}
-
-Text epilogue(const Plan& p) {
-  Text out;
-  out.line("lw_leave:");
-  out.line("mov.b32 %lw_t0, lw_exits;");
-  out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t0, [%lw_t0], {};", p.threads - 1);
-  out.line("setp.ne.u32 %lw_p0, %lw_t0, {};", p.threads - 1);
-  out.line("@%lw_p0 bra lw_left;");
-  push(out, {std::to_string(unsigned(Command::quit) | flag_other)});
-  out.line("lw_left:");
-  out.line("ret;");
-  EngineCode(out, p).write();
-  return out;
-}
+void write_engine(Text& out, const Plan& p) { EngineCode(out, p).write(); }
 
 }  // namespace kiln::lower

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "lower/plan.hpp"
 #include "lower/text.hpp"
@@ -39,6 +40,10 @@ void write_cell_address(Text&, const ImageAccess&, const char* to, const char* c
 
 /// Variables of the module that lowered kernels share.
 void declare_image(Text&, const Plan&);
+/// The engine's warps ask for so many registers, or the others do; 0: as they come.
+void set_registers(Text&, const Plan&, std::uint32_t count);
+/// The code of the engine's warps.
+void write_engine(Text&, const Plan&);
 /// Declarations and the first instructions of the kernel: the queue is made, the image found, the engine sent off.
 Text prologue(const Plan&);
 /// The end: where the original threads leave, and the engine.
@@ -53,6 +58,14 @@ void write_scaled_multiplication(Text&, const Plan&, const Form&, const std::fun
 void write_block_scaled_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
 /// A copy of the plan, into the image: what this thread does of it.
 void write_copy(Text&, const Plan&, std::size_t number);
+/// The same of a pair's form, in one CTA of the pair.
+void write_pair_multiplication(Text&, const Plan&, const Form&, const std::function<void()>& when_read);
+/// "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
+std::string mma_sync(const Form&);
+/// "{%lw_fa0, %lw_fa1}".
+std::string fragment(const char* letter, int first, int count);
+/// scale-input-d: what is added to counts 2 to the minus so many.
+void scale_sums(Text&, const Form&);
 /// Sums between registers and the image; `way` is ld or st.
 void write_transfer(Text&, const Plan&, const Share&, const char* way);
 

@@ -7,17 +7,19 @@ namespace {
 
 constexpr int most_accumulators = 128;  // registers of a thread
 
-}  // namespace
-
-Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
+Share best_share(const Share& whole, int warps) {
   std::optional<std::tuple<int, int, Share>> best;
   for (int warps_m = 1; warps_m <= warps; warps_m *= 2)
     for (int warps_n = 1; warps_m * warps_n <= warps; warps_n *= 2) {
-      if (m / 16 % warps_m != 0 || n / 8 % warps_n != 0 || warps_n % parts != 0) continue;
-      const Share s{m, n, parts, warps_m, warps_n, d_type};
+      Share s = whole;
+      s.warps_m = warps_m;
+      s.warps_n = warps_n;
+      if (s.m / 16 % warps_m != 0 || s.n / 8 % (warps_n * s.halves) != 0) continue;
+      if (s.halves == 1 && warps_n % s.parts != 0) continue;
       if (s.registers() > most_accumulators) continue;
       const int rows = s.row_tiles() * 16, columns = s.column_tiles() * 8;
-      const std::tuple candidate{rows * columns, rows + columns, s};
+      // Of a pair, each warp reads its part of the peer's half, and that is slow.
+      const std::tuple candidate{rows * columns, s.halves == 2 ? columns : rows + columns, s};
       if (!best ||
           std::tie(std::get<0>(candidate), std::get<1>(candidate)) < std::tie(std::get<0>(*best), std::get<1>(*best)))
         best = candidate;
@@ -25,11 +27,26 @@ Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
   return best ? std::get<2>(*best) : Share{};
 }
 
+}  // namespace
+
+Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts) {
+  return best_share({m, n, parts, 0, 0, d_type}, warps);
+}
+
+// With 64 rows, the second half of the columns lies in the lanes below those of the first.
+Share shared_out_in_pair(int m, int n, isa::ScalarType d_type, int warps) {
+  return best_share({m, n, m == 64 ? 2 : 1, 0, 0, d_type, 2}, warps);
+}
+
 int registers_needed(const Form& f) {
-  // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills.
-  int out = f.share.registers() + 4 * f.share.row_tiles() + 8 + 24;
+  // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills. Of a pair: two
+  // fragments of A's, and what comes from the peer for several steps.
+  const bool is_of_pair = f.share.halves == 2;
+  int out = f.share.registers() + (is_of_pair ? 8 + 16 : 4 * f.share.row_tiles()) + 8 + 24;
   if (f.as_f16) out += 16;  // what is to become f16
-  if (f.a.major == isa::Major::MN) out += 8;
+  if (is_of_pair && f.kind == isa::MmaKind::f8f6f4) out += 24;  // ptxas makes f16 of them on sm_90
+  if (is_of_pair && f.b.major == isa::Major::MN) out += 8;
+  if (f.a.major == isa::Major::MN) out += is_of_pair ? 16 : 8;
   if (f.sparse) out += f.share.row_tiles() + 12;
   if (f.expands) out += 4 * f.share.row_tiles() + 36;
   // The cells of scales, the product of one block, 4-bit elements as f16.

@@ -39,11 +39,13 @@ struct Share {
   int parts = 1;  // M = 64 and 32 of .ws: so many parts of N lie one below the other in tensor memory
   int warps_m = 0, warps_n = 0;
   isa::ScalarType d_type = isa::ScalarType::f32;
+  int halves = 1;  // 2: of a pair; the first columns of a warp are of its own half of B, the others of the peer's
   bool operator==(const Share&) const = default;
 
   int warps() const { return warps_m * warps_n; }
   int row_tiles() const { return m / 16 / warps_m; }    // of 16 rows, of one warp
   int column_tiles() const { return n / 8 / warps_n; }  // of 8 columns, of one warp
+  int half_tiles() const { return column_tiles() / halves; }
   int tile_registers() const { return d_type == isa::ScalarType::f16 ? 2 : 4; }
   int tile_lanes() const { return m == 64 && parts == 1 ? 32 : 16; }  // of tensor memory, from a tile to the next
   int registers() const { return row_tiles() * column_tiles() * tile_registers(); }
@@ -81,6 +83,8 @@ constexpr isa::ScalarType multiplied_as(isa::ScalarType t) {
 
 /// The share in which the busiest of `warps` warps has the least to do, and of those the one with the squarest tiles.
 Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts = 1);
+/// The same for one CTA of a pair, whose `m` rows these are.
+Share shared_out_in_pair(int m, int n, isa::ScalarType d_type, int warps);
 
 /// Registers of a thread that the engine needs for a form, about.
 int registers_needed(const Form&);

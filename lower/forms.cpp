@@ -88,9 +88,10 @@ class FormFinder {
     return true;
   }
 
-  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own.
+  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own. Those of
+  // a pair have room for a mask.
   void take_in(std::uint32_t i, const ir::Operation& op) {
-    if (!open_ || op.guard || op.arguments.size() != 1) return;
+    if (!open_ || op.guard || (op.arguments.size() != 1 && !p_.is_pair)) return;
     if (f_.code.operations[open_->batch.operations.front()].guard) return;
     p_.batches.at(open_->last).commit = i;
   }
@@ -169,7 +170,6 @@ class FormFinder {
   bool is_modelled(const ir::Operation& op, const ir::MmaOperands& mma) const {
     const isa::MmaForm& form = mma.form;
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_unsupported, what, op); };
-    if (form.group == isa::CtaGroup::two) return f_.refuse(Limit::lower_pair, "an MMA with cta_group::2", op);
     if (form.ashift) return no(".ashift");
     if (form.sparse && form.block_scale) return no("an MMA with a sparse A and block scaling");
     if (form.disable_output_lane && disabled_lanes(mma) != std::array<std::uint32_t, 4>{})
@@ -196,11 +196,13 @@ class FormFinder {
     out.masks_columns = mma.zero_mask && f_.known.constant(*mma.zero_mask, 64) != 0;
     out.shifts_columns = out.masks_columns && d.max_shift != 0;
     out.expands = out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm < 100;
-    out.as_f16 = !out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
+    const bool is_pair = mma.form.group == isa::CtaGroup::two;
+    out.as_f16 = !out.sparse && !is_pair && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
     const isa::ScalarType sums = isa::is_block_scaled(out.kind) ? isa::ScalarType::f32 : isa::d_type(d.d_type);
-    out.share = shared_out(d.m, d.n, sums, int(p_.engine_warps), parts);
+    out.share = is_pair ? shared_out_in_pair(d.m / 2, d.n, sums, int(p_.engine_warps))
+                        : shared_out(d.m, d.n, sums, int(p_.engine_warps), parts);
     out.scales = isa::scales_per_row(out.kind, mma.form.scale_vector);
     if (out.scales) out.scale_type = isa::scale_format(d.scale_format);
     out.scaled_by_mma = out.scales && isa::has(isa::Feature::mma_narrow, f_.options.target) && has_scaled_mma(out);
@@ -229,6 +231,7 @@ class FormFinder {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     for (const isa::ScalarType t : {form.a_type, form.b_type})
       if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
+    if (form.share.halves == 2 && !has_counterpart_in_pair(form, d, op)) return false;
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
     if (d.k96) return no("an MMA with K = 96");
@@ -240,6 +243,20 @@ class FormFinder {
     const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.a_type, form, op);
     if (form.shifts_columns && d.b_major == isa::Major::MN) return no("a shift of columns of a B that is not K-major");
     return a_good && is_laid_out(form.b, form.b_type, form, op);
+  }
+
+  // The peer's half of B is read as it lies there.
+  bool has_counterpart_in_pair(const Form& form, const isa::InstructionDescriptorFields& d,
+                               const ir::Operation& op) const {
+    const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_pair, what, op); };
+    if (form.sparse) return no("an MMA with a sparse A");
+    if (form.scales) return no("an MMA with block scaling");
+    if (form.a_in_tmem && form.share.parts > 1) return no(fmt::format("A in tensor memory with M = {}", d.m));
+    if (isa::bits(form.b_type) < 8) return no(fmt::format("B of {}", isa::spelling(form.b_type)));
+    for (const auto& [major, type] : {std::pair(d.a_major, form.a_type), std::pair(d.b_major, form.b_type)})
+      if (major == isa::Major::MN && form.kind != isa::MmaKind::f16)
+        return no(fmt::format("an operand of {} that is not K-major", isa::spelling(type)));
+    return true;
   }
 
   bool has_sparse_counterpart(const Form& form, const ir::Operation& op) const {

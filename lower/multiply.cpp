@@ -9,10 +9,8 @@
 #include "ptx/isa/tcgen05.hpp"
 
 namespace kiln::lower {
-namespace {
 
-// "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
-std::string instruction(const Form& f) {
+std::string mma_sync(const Form& f) {
   const bool is_sp = f.sparse && !f.expands;
   if (f.as_f16) return fmt::format("mma.sync.aligned.m16n8k16.row.col.{0}.f16.f16.{0}", isa::spelling(f.share.d_type));
   return fmt::format("mma{0}.sync.aligned.m16n8k{1}.row.col{2}.{3}.{4}.{5}.{3}", is_sp ? ".sp::ordered_metadata" : "",
@@ -20,11 +18,19 @@ std::string instruction(const Form& f) {
                      isa::spelling(multiplied_as(f.a_type)), isa::spelling(multiplied_as(f.b_type)));
 }
 
-std::string registers(const char* letter, int first, int count) {
+std::string fragment(const char* letter, int first, int count) {
   std::string out;
   for (int i = 0; i < count; ++i) out += fmt::format("{}%lw_{}{}", i ? ", " : "", letter, first + i);
   return "{" + out + "}";
 }
+
+void scale_sums(Text& out, const Form& f) {
+  if (f.scale_input_d == 0) return;
+  const std::uint32_t factor = std::uint32_t(127 - f.scale_input_d) << 23;
+  for (int r = 0; r < f.share.registers(); ++r) out.line("mul.rn.f32 %lw_d{0}, %lw_d{0}, 0f{1:08X};", r, factor);
+}
+
+namespace {
 
 class Multiplication {
  public:
@@ -38,7 +44,7 @@ class Multiplication {
         metadata_(out, p, f),
         expansion_(out, f),
         mask_(out, f),
-        name_(instruction(f)) {}
+        name_(mma_sync(f)) {}
 
   void write(const std::function<void()>& when_read) {
     out_.line("{{");
@@ -50,7 +56,7 @@ class Multiplication {
     a_.begin();
     b_.begin();
     if (f_.sparse) begin_sparse();
-    scale();
+    scale_sums(out_, f_);
     for (int i = 0; i < f_.share.row_tiles(); ++i) load_a(0, i);
     load_b(0, 0);
     const int steps = int(f_.steps.size()) * parts();
@@ -126,27 +132,20 @@ class Multiplication {
     return out;
   }
 
-  // scale-input-d: what is added to counts 2 to the minus so many.
-  void scale() {
-    if (f_.scale_input_d == 0) return;
-    const std::uint32_t factor = std::uint32_t(127 - f_.scale_input_d) << 23;
-    for (int r = 0; r < f_.share.registers(); ++r) out_.line("mul.rn.f32 %lw_d{0}, %lw_d{0}, 0f{1:08X};", r, factor);
-  }
-
   void multiply(int step, int pair, int tile) {
     const Share& s = f_.share;
     for (int j = 2 * pair; j < std::min(2 * pair + 2, s.column_tiles()); ++j) {
-      const std::string d = registers("d", (tile * s.column_tiles() + j) * s.tile_registers(), s.tile_registers());
+      const std::string d = fragment("d", (tile * s.column_tiles() + j) * s.tile_registers(), s.tile_registers());
       const int b = 4 * set_of_b(step, pair) + 2 * (j % 2);
       if (f_.expands)
         for (const bool second : {false, true})
-          out_.line("{} {}, {}, {}, {};", name_, d, registers("g", 8 * tile + 4 * second, 4),
-                    registers(second ? "fe" : "fb", b, 2), d);
+          out_.line("{} {}, {}, {}, {};", name_, d, fragment("g", 8 * tile + 4 * second, 4),
+                    fragment(second ? "fe" : "fb", b, 2), d);
       else if (f_.sparse)
         out_.line("{} {}, {}, {{%lw_fb{}, %lw_fb{}, %lw_fe{}, %lw_fe{}}}, {}, {}, 0x0;", name_, d,
-                  registers("fa", 4 * tile, 4), b, b + 1, b, b + 1, d, metadata_.fragment(tile));
+                  fragment("fa", 4 * tile, 4), b, b + 1, b, b + 1, d, metadata_.fragment(tile));
       else
-        out_.line("{} {}, {}, {}, {};", name_, d, registers("fa", 4 * tile, 4), registers("fb", b, 2), d);
+        out_.line("{} {}, {}, {}, {};", name_, d, fragment("fa", 4 * tile, 4), fragment("fb", b, 2), d);
     }
   }
 
@@ -163,6 +162,7 @@ class Multiplication {
 }  // namespace
 
 void write_multiplication(Text& out, const Plan& plan, const Form& form, const std::function<void()>& when_read) {
+  if (form.share.halves == 2) return write_pair_multiplication(out, plan, form, when_read);
   if (form.scaled_by_mma) return write_block_scaled_multiplication(out, plan, form, when_read);
   if (form.scales) return write_scaled_multiplication(out, plan, form, when_read);
   Multiplication(out, plan, form).write(when_read);

@@ -123,8 +123,8 @@ std::optional<Text> older_form(const ir::Operation& op, isa::Target target) {
 
 std::optional<Feature> missing_feature(const ir::Operation& op, isa::Target target) {
   if (isa::unit(op.opcode) == isa::Unit::tcgen05 || op.opcode == isa::Opcode::setmaxnreg) return std::nullopt;
-  ir::Operation alone = op;  // a group of one CTA is no group
-  if (op.modifiers.cta_group == isa::CtaGroup::one) alone.modifiers.cta_group = isa::CtaGroup::none;
+  ir::Operation alone = op;  // a group of one CTA is no group, and copies of a pair are replaced
+  alone.modifiers.cta_group = isa::CtaGroup::none;
   for (const Feature f : ir::features(alone))
     if (!isa::has(f, target) && !form_without(f, op)) return f;
   return std::nullopt;

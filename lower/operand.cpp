@@ -61,6 +61,10 @@ void OperandCode::find_start() const {
   else
     out_.line("shr.u32 %lw_{}n, %lw_c0, {};", x_, start_of_b - 4);
   out_.line("and.b32 %lw_{0}n, %lw_{0}n, {1};", x_, 0x3fff << 4);
+  // A descriptor has an offset, whose CTA an address in a cluster names.
+  if (!plan_.has_clusters) return;
+  out_.line("mov.u32 %lw_{}t1, %cluster_ctarank;", x_);
+  out_.line("mapa.shared::cluster.u32 %lw_{0}n, %lw_{0}n, %lw_{0}t1;", x_);
 }
 
 // %lw_?p: the warp's place. %lw_?n: the address of this lane's row, less the step.

@@ -37,9 +37,9 @@ class OperandCode {
   const Layout& layout() const { return is_a() ? form_.a : form_.b; }
   bool in_tmem() const { return is_a() && form_.a_in_tmem; }
   bool is_k_major() const { return layout().major == isa::Major::K; }
-  int tiles() const { return is_a() ? form_.share.row_tiles() : (form_.share.column_tiles() + 1) / 2; }
+  int tiles() const { return is_a() ? form_.share.row_tiles() : (form_.share.half_tiles() + 1) / 2; }
   /// Rows or columns of one warp, in groups of 8.
-  int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.column_tiles(); }
+  int groups() const { return is_a() ? 2 * form_.share.row_tiles() : form_.share.half_tiles(); }
 
   std::int64_t half_offset() const;
   void find_lane_offset() const;

@@ -20,7 +20,7 @@ class Planner {
 
   std::optional<Plan> run() {
     if (!count_threads()) return std::nullopt;
-    bool good = look_around() && has_our_names();
+    bool good = look_around() && has_our_names() && find_peer_copies(f_, p_);
     p_.engine_warps = engine_warps();
     good &= find_forms(f_, p_);
     good &= find_copies(f_, p_);
@@ -76,10 +76,12 @@ class Planner {
     for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
       const ir::Operation& op = f_.code.operations[i];
       if (op.opcode == Opcode::tcgen05_commit) p_.commits[i] = true;
+      if (op.opcode == Opcode::barrier_cluster_arrive || op.opcode == Opcode::barrier_cluster_wait)
+        p_.has_cluster_barrier = true;
       if (isa::unit(op.opcode) == isa::Unit::barrier && op.opcode != Opcode::barrier_cluster_arrive &&
           op.opcode != Opcode::barrier_cluster_wait)
         taken |= barriers_of(op);
-      good &= is_modelled(op);
+      good &= is_modelled(op) && is_of_one_group(op);
     }
     while (p_.barrier > 0 && (taken >> p_.barrier & 1)) --p_.barrier;
     if (p_.barrier == 0) good = f_.refuse(Limit::lower_unsupported, "a kernel that uses all named barriers");
@@ -93,21 +95,29 @@ class Planner {
 
   bool is_modelled(const ir::Operation& op) const {
     const auto no = [&](std::string what) { return f_.refuse(Limit::lower_unsupported, std::move(what), op); };
-    const bool is_tcgen05 = isa::unit(op.opcode) == isa::Unit::tcgen05;
-    if (is_tcgen05 && op.modifiers.cta_group == isa::CtaGroup::two && !ir::mma_operands(op))
-      return f_.refuse(Limit::lower_pair, fmt::format("{} with cta_group::2", isa::spelling(op.opcode)), op);
     switch (op.opcode) {
       case Opcode::tcgen05_shift: return no(std::string(isa::spelling(op.opcode)));
-      case Opcode::barrier_cluster_arrive:
-      case Opcode::barrier_cluster_wait: return no("barrier.cluster, which counts the engine's threads too");
+      case Opcode::tcgen05_cp:
+        if (op.modifiers.cta_group != isa::CtaGroup::two) break;
+        return f_.refuse(Limit::lower_pair, "tcgen05.cp with cta_group::2", op);
       case Opcode::call: return no("a call in a kernel that uses tcgen05");
       default: break;
     }
     if (const auto missing = missing_feature(op, f_.options.target))
       return f_.refuse(Limit::lower_target,
                        fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
-    if (op.modifiers.cta_group == isa::CtaGroup::two && !is_tcgen05)
-      return f_.refuse(Limit::lower_pair, "a copy with cta_group::2", op);
+    return true;
+  }
+
+  // Of a kernel, tcgen05 works for one CTA or for pairs.
+  bool is_of_one_group(const ir::Operation& op) {
+    if (isa::unit(op.opcode) != isa::Unit::tcgen05 || op.modifiers.cta_group == isa::CtaGroup::none) return true;
+    const bool is_pair = op.modifiers.cta_group == isa::CtaGroup::two;
+    if (group_ && *group_ != op.modifiers.cta_group)
+      return f_.refuse(Limit::lower_pair, "cta_group::1 and cta_group::2 in one kernel", op);
+    group_ = op.modifiers.cta_group;
+    p_.is_pair = is_pair;
+    p_.has_clusters |= is_pair;
     return true;
   }
 
@@ -127,11 +137,11 @@ class Planner {
   bool place_engine() {
     std::uint32_t need = 64;
     for (const Form& f : p_.forms) need = std::max(need, std::uint32_t(registers_needed(f)));
-    p_.first_engine_thread = p_.threads;
+    p_.first_engine_thread = p_.threads + 32 * p_.service_warps();
     constexpr std::uint32_t plenty = 168;
     if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
     if (ignores_setmaxnreg() && fits(p_.cta_threads())) return true;
-    p_.first_engine_thread = (p_.threads + 127) / 128 * 128;
+    p_.first_engine_thread = (p_.first_engine_thread + 127) / 128 * 128;
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads,
                        fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
@@ -203,7 +213,7 @@ class Planner {
     }
     kernel_shared_ = at;
     // Dynamic shared memory begins at a multiple of what its variable asks for, 1024 as a rule.
-    p_.static_shared = (at + queue_bytes + queue_padding + 1023) / 1024 * 1024;
+    p_.static_shared = (at + p_.own_shared() + 1023) / 1024 * 1024;
     for (const launch::Launch* l : f_.launches())
       p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
   }
@@ -212,7 +222,7 @@ class Planner {
     std::string out =
         fmt::format("{} of {} bytes: {} dynamic, {} of the kernel's variables, {} of the queue",
                     p_.static_shared + p_.dynamic_shared + image, isa::max_shared_bytes(f_.options.target),
-                    p_.dynamic_shared, kernel_shared_, queue_bytes + queue_padding);
+                    p_.dynamic_shared, kernel_shared_, p_.own_shared());
     if (image) out += fmt::format(", {} of {} columns of tensor memory", image, p_.columns);
     return out;
   }
@@ -230,6 +240,7 @@ class Planner {
 
   const Facts& f_;
   std::uint64_t kernel_shared_ = 0;  // bytes of its own variables
+  std::optional<isa::CtaGroup> group_{};
   Plan p_{};
 };
 
@@ -237,6 +248,11 @@ class Planner {
 
 std::size_t Plan::share_of(const Form& f) const {
   return std::size_t(std::find(shares.begin(), shares.end(), f.share) - shares.begin());
+}
+
+std::uint32_t Plan::used_shared() const {
+  return queue_bytes + (is_pair ? pair_bytes : 0) + (has_forwarder() ? forwarding_bytes : 0) +
+         (has_cluster_barrier ? cluster_barrier_bytes : 0);
 }
 
 std::optional<Plan> plan(const Facts& facts) { return Planner(facts).run(); }

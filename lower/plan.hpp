@@ -37,7 +37,7 @@ struct Copy {
 };
 
 struct Plan {
-  // Threads of a CTA: the original ones, those that fill the last warpgroup, the engine's.
+  // Threads of a CTA: the original ones, those that serve a pair, those that fill the last warpgroup, the engine's.
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
   std::uint32_t cta_threads() const { return first_engine_thread + engine_warps * 32; }
   std::uint32_t engine_registers = 0, other_registers = 0;  // 0: as many for one as for the other
@@ -59,17 +59,34 @@ struct Plan {
   std::uint64_t image_offset = 0;                       // of an image in dynamic shared memory
   std::string dynamic_name{};                           // the variable at the start of that; empty: the kernel has none
   bool has_clusters = false;
+  bool has_cluster_barrier = false;                      // the kernel's own threads meet by barrier.cluster
+  bool is_pair = false;                                  // tcgen05 with cta_group::2
+  std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
+  /// Warps that serve a pair: the clerk, and who forwards copies.
+  std::uint32_t service_warps() const { return is_pair ? 1 + has_forwarder() : 0; }
+  bool has_forwarder() const { return !peer_copies.empty(); }
+  /// All CTAs of a cluster begin together and end together.
+  bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
   int barrier = 15;  // that is the engine's own
 
   std::size_t share_of(const Form& f) const;
   unsigned command_of_copy(std::size_t copy) const {
     return unsigned(Command::first_form) + unsigned(forms.size() + copy);
   }
+  /// Bytes of static shared memory that lowering adds, and how many of them nobody uses: dynamic shared memory is to
+  /// begin as far behind a swizzle's period as it did, since kernels that have nothing else rely on its beginning at
+  /// one, whatever alignment they ask for.
+  std::uint32_t own_shared() const { return used_shared() + queue_padding(); }
+  std::uint32_t queue_padding() const { return (1024 - used_shared() % 1024) % 1024; }
+  std::uint32_t used_shared() const;
   std::uint64_t image_bytes() const { return std::uint64_t(columns) * 512; }
 };
 
 /// Nothing, and errors in the sink, for kernels that cannot be lowered.
 std::optional<Plan> plan(const Facts&);
+
+/// Finds the copies of a pair, and what they bring. False, and errors in the sink, for those that cannot be replaced.
+bool find_peer_copies(const Facts&, Plan&);
 
 /// Finds the batches and forms of a plan. False, and errors in the sink, where an MMA has no counterpart.
 bool find_forms(const Facts&, Plan&);
@@ -91,8 +108,10 @@ bool is_read_after(const Facts&, std::uint32_t commit);
 /// all of it does.
 inline constexpr std::uint32_t queue_slots = 16, slot_bytes = 48;
 inline constexpr std::uint32_t queue_bytes = queue_slots * slot_bytes + 4 * 4;
-/// What is added to that, so that dynamic shared memory begins as far behind a swizzle's period as it did: kernels that
-/// have nothing else rely on its beginning at one, whatever alignment they ask for.
-inline constexpr std::uint32_t queue_padding = (1024 - queue_bytes % 1024) % 1024;
+/// The bytes of what a pair has besides, of what forwards its copies, and of the cluster's barrier: multiples of 16, of
+/// variables that leave no gaps.
+inline constexpr std::uint32_t mail_slots = 8, pair_counters = 2 * queue_slots;
+inline constexpr std::uint32_t pair_bytes = mail_slots * slot_bytes + pair_counters * 4 + 48, forwarding_bytes = 528,
+                               cluster_barrier_bytes = 16;
 
 }  // namespace kiln::lower

@@ -21,8 +21,10 @@ inline constexpr unsigned command_mask = 0xff, flag_first = 0x100, flag_multicas
 inline constexpr unsigned start_of_sfa = 14, start_of_sfb = 23, start_of_metadata = 23, tensor_column_bits = 9;
 
 /// In a slot: the command's four words, an mbarrier for full and one for empty, how many warps have done it, two more
-/// words: the zero-column mask of an MMA.
-inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32, slot_more = 36;
+/// words: the zero-column mask of an MMA, or, of a pair's commit, where the two engines are counted and the mask of
+/// CTAs. They never meet: pairs have no masks of columns, which only .ws has.
+inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32, slot_more = 36, slot_counter = slot_more,
+                          slot_mask = slot_more + 4;
 
 /// Words of a command: 32-bit registers or numbers, at most six. For one thread of whoever is there.
 void push(Text&, const std::vector<std::string>& words);

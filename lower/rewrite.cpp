@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lower/cluster.hpp"
 #include "lower/engine.hpp"
+#include "lower/forward.hpp"
 #include "lower/older.hpp"
+#include "lower/pair.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
@@ -88,6 +91,10 @@ class Rewriter {
       // A warp's loads were one; one of its lanes may say that all are done.
       case Opcode::tcgen05_wait_ld:
       case Opcode::tcgen05_wait_st: return replace(to, i, meeting());
+      case Opcode::barrier_cluster_arrive: return replace(to, i, cluster_arrival(op));
+      case Opcode::barrier_cluster_wait: return replace(to, i, cluster_wait(op));
+      case Opcode::cp_async_bulk_tensor:
+        return p_.peer_copies.count(number) ? copy_in_pair(to, i, number) : keep(to, i, op);
       case Opcode::ret:
       case Opcode::exit: return leave(to, i);
       default: return keep(to, i, op);
@@ -153,6 +160,32 @@ class Rewriter {
       o = ir::Operand::number(p_.threads / 32);
   }
 
+  // A pair's copy, to an mbarrier of this CTA or of the peer.
+  void copy_in_pair(std::vector<ir::Statement>& to, const ir::Instruction& i, std::uint32_t number) const {
+    ir::Instruction plain = adapted(i, f_.code.operations[number]);
+    std::erase(plain.modifiers, "cta_group::2");
+    plain.guard.reset();
+    Text target;
+    target.line(".reg .b32 %lw_g<3>;");
+    target.line(".reg .pred %lw_p<1>;");
+    if (i.guard) target.line("@{}{} bra lw_copied;", i.guard->negated ? "" : "!", i.guard->predicate);
+    move_to(target, "%lw_g0", i.operands[2]);
+    ir::Block block{statements(target), i.at};
+    const auto add = [&](Text text) {
+      for (ir::Statement& s : statements(text)) block.statements.push_back(std::move(s));
+    };
+    const auto add_copy = [&](const char* mbarrier) {
+      plain.operands[2] = ir::Operand::address(ir::Operand::named(mbarrier));
+      block.statements.push_back({plain});
+    };
+    add(branch_if_elsewhere());
+    add_copy("%lw_g0");
+    add(copy_elsewhere(p_.peer_copies.at(number)));
+    add_copy("%lw_g1");
+    add(copied());
+    to.push_back({std::move(block)});
+  }
+
   static Text meeting() {
     Text out;
     out.line("bar.warp.sync 0xffffffff;");
@@ -177,6 +210,17 @@ class Rewriter {
     Text out;
     one_lane(out);
     move_to(out, "%lw_x0", op.instruction->operands[1]);
+    if (p_.is_pair)
+      allocate_in_pair(out, p_, "%lw_x0", "%lw_x3");
+    else
+      take_columns(out);
+    out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to),
+             to.value);
+    all_lanes(out);
+    return out;
+  }
+
+  void take_columns(Text& out) const {
     out.line("shr.u32 %lw_x0, %lw_x0, 5;");
     out.line("shl.b32 %lw_x1, 1, %lw_x0;");
     out.line("sub.u32 %lw_x1, %lw_x1, 1;");
@@ -199,10 +243,6 @@ class Rewriter {
     out.line("setp.ne.u32 %lw_p0, %lw_x5, %lw_x2;");
     out.line("@%lw_p0 bra lw_look;");
     out.line("shl.b32 %lw_x3, %lw_x3, 5;");
-    out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to),
-             to.value);
-    all_lanes(out);
-    return out;
   }
 
   // By the engine: what it has in registers for these columns is of no use any more.
@@ -234,9 +274,17 @@ class Rewriter {
       if (!is_first && batch.given_at() != number) continue;
       Text piece;
       if (is_first) describe(piece, batch);
-      if (batch.given_at() == number) push(piece, command(batch, "0"));
+      if (batch.given_at() == number) give(piece, command(batch, "0"));
       replace(to, i, piece);
     }
+  }
+
+  // A command that no mbarrier hears of.
+  void give(Text& out, const std::vector<std::string>& words) const {
+    if (p_.is_pair)
+      push_to_pair(out, words, "", "");
+    else
+      push(out, words);
   }
 
   static std::string kept(const Batch& batch, int word) {
@@ -317,10 +365,16 @@ class Rewriter {
         out.line("mov.b32 %lw_g1, {};", operands[1].value);
       else
         out.line("cvt.u32.u16 %lw_g1, {};", text(operands[1]));
+    } else if (p_.is_pair) {
+      out.line("getctarank.shared::cluster.u32 %lw_g1, %lw_g0;");
+      out.line("shl.b32 %lw_g1, 1, %lw_g1;");
     } else {
       out.line("mov.b32 %lw_g1, 0;");
     }
-    if (const Batch* batch = taken_in_by(number))
+    const Batch* batch = taken_in_by(number);
+    if (p_.is_pair)
+      push_to_pair(out, batch ? command(*batch, "0") : std::vector{std::to_string(word)}, "%lw_g0", "%lw_g1");
+    else if (batch)
       push(out, command(*batch, "%lw_g0"));
     else
       push(out, {std::to_string(word), "0", "%lw_g1", "%lw_g0"});

@@ -175,6 +175,7 @@ class RaceDetector final : public Observer {
   // detector_sync.cpp
   void sync_mbarrier(const Agent&, const ir::Operation*, const Sync&);
   void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
+  void complete_tx(const Agent&, const ir::Operation&, const Sync&, Barrier&);
   void arrive_async(const Sync&, Barrier&);
   void check_overrun(const Agent&, const ir::Operation&, const Sync&, const Generations&);
   void check_init(const Agent&, const ir::Operation&, const Sync&, const Barrier&, bool is_async);

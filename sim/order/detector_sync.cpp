@@ -95,7 +95,8 @@ void RaceDetector::sync_mbarrier(const Agent& a, const ir::Operation* op, const 
       b.complete_name = ++phases_;
       return;
     case SyncKind::mbarrier_complete:
-      if (s.by) completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
+      if (!s.by) return complete_tx(a, *op, s, b);
+      completion(s.by).done = {streams_.of(StreamKind::mbarrier, rank(owner), address), Epoch(b.phase + 1)};
       return;
     case SyncKind::mbarrier_use: return check_init(a, *op, s, b, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, b, false);
@@ -123,6 +124,18 @@ void RaceDetector::arrive(const Agent& a, const ir::Operation& op, const Sync& s
   if (s.cta != a.cta) {
     report(rules::mbarrier_scope(m.semantics == Semantics::relaxed || m.scope == Scope::cluster), a, op,
            []() -> Found { return {".cta scope, the default"}; });
+    use_remote(a, cta(s.cta), op);
+    note_use(a, cta(s.cta), record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), 0, false);
+  }
+  w.knowledge.advance();
+}
+
+// mbarrier.complete_tx is relaxed: it hands on what a fence before it has released.
+void RaceDetector::complete_tx(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
+  check_init(a, op, s, b, false);
+  WarpState& w = warp(a);
+  b.pending.join(w.knowledge.relaxed_message(a.lanes, s.cta == a.cta ? Reach::cta : Reach::cluster));
+  if (s.cta != a.cta) {
     use_remote(a, cta(s.cta), op);
     note_use(a, cta(s.cta), record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), 0, false);
   }
@@ -202,6 +215,11 @@ void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   const Semantics s = op.modifiers.semantics;
   const auto reach = int(reach_of(op.modifiers.scope));
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
+  // What is read before it is handed on behind it: it acquires first.
+  if (both || acquires(s))
+    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
+      for (int r = 0; r <= reach; ++r) k.acquire(Message(k.observed[std::size_t(r)]));
+    });
   if (both || releases(s)) {
     for (int r = 0; r <= reach; ++r) w.knowledge.fence(release_fence(Reach(r)), a.lanes);
     w.knowledge.change(a.lanes, [&](Mask lanes, Knowledge& k) {
@@ -212,10 +230,6 @@ void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
       }
     });
   }
-  if (both || acquires(s))
-    w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) {
-      for (int r = 0; r <= reach; ++r) k.acquire(Message(k.observed[std::size_t(r)]));
-    });
   w.knowledge.advance();
 }
 

@@ -11,12 +11,6 @@ constexpr const char* kernels[] = {"gemm_bf16_basic", "gemm_bf16", "gemm_v1a", "
 // Two tiles of the output, several rounds of the widest ring; k apart from what the tiles share.
 const dsl::Sizes sizes{{"m", 256}, {"n", 256}, {"k", 768}};
 
-std::string slugs(const diag::Sink& sink) {
-  std::string out;
-  for (const diag::Diagnostic& d : sink.all()) out += d.slug + " ";
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("S3-52, S3-55: bf16 kernels lowered for sm_90a give the right result in several schedules, without a race") {
@@ -54,14 +48,6 @@ TEST_CASE("S3-22, S3-39: what does not fit the 99 KiB of sm_120a is refused, wit
   const auto basic = lowered(library_kernel("gemm_bf16_basic", sizes), isa::sm_120a, other);
   REQUIRE(basic);
   check_right(simulated(*basic));
-}
-
-TEST_CASE("S3-57: what two CTAs do together is refused where it stands") {
-  const Kernel kernel = library_kernel("gemm_v5", {});
-  diag::Sink sink;
-  CHECK_FALSE(lowered(kernel, isa::sm_90a, sink));
-  CHECK(slugs(sink).find("lower-pair") != std::string::npos);
-  for (const diag::Diagnostic& d : sink.all()) CHECK_FALSE(d.where.place.empty());
 }
 
 // A GPU waits for ever in a setmaxnreg.inc that asks for more than a launch has.

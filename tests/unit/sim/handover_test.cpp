@@ -52,3 +52,22 @@ TEST_CASE("an mbarrier is initialised once: by one thread, and again only after 
   CHECK(again("mbarrier.init.shared.b64 [%r1], 1;").has("[mbarrier-overwritten]"));
   CHECK(run_kernel(kernel(init), 32).has("[mbarrier-overwritten]"));
 }
+
+TEST_CASE("a fence between a relaxed read and a relaxed write hands on what the read has found") {
+  const auto relay = [](const std::string& fence) {
+    return run_kernel(kernel(R"(
+    .shared .align 4 .b32 x; .shared .align 4 .b32 first; .shared .align 4 .b32 second;
+    mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 st.relaxed.cta.shared.u32 [first], 0;
+    @%p1 st.relaxed.cta.shared.u32 [second], 0; bar.sync 0;
+    setp.eq.u32 %p2, %r1, 32; @%p2 bra RELAY; setp.eq.u32 %p2, %r1, 64; @%p2 bra READ; @!%p1 bra END;
+    st.shared.u32 [x], 7; fence.acq_rel.cta; st.relaxed.cta.shared.u32 [first], 1; bra END;
+  RELAY: ld.relaxed.cta.shared.u32 %r2, [first]; setp.eq.u32 %p3, %r2, 0; @%p3 bra RELAY;
+    )" + fence + R"( st.relaxed.cta.shared.u32 [second], 1; bra END;
+  READ: ld.relaxed.cta.shared.u32 %r3, [second]; setp.eq.u32 %p3, %r3, 0; @%p3 bra READ;
+    fence.acq_rel.cta; ld.shared.u32 %r4, [x];
+  END: bar.sync 0;)"), 96);
+  };
+  const Run handed_on = relay("fence.acq_rel.cta;");
+  CHECK_MESSAGE(handed_on.clean(), handed_on.findings());
+  CHECK(relay("").has("[race]"));
+}

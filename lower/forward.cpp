@@ -1,0 +1,105 @@
+#include "lower/forward.hpp"
+
+#include <bit>
+#include <string>
+
+#include "lower/queue.hpp"
+
+namespace kiln::lower {
+namespace {
+
+// In a slot: an mbarrier for the copy's bytes, one for when the slot is free, the target and the bytes.
+constexpr unsigned slots = 16, bytes_of_slot = 32, at_full = 0, at_empty = 8, at_target = 16;
+
+void find_slot(Text& out, const char* ticket, const char* slot, const char* parity) {
+  out.line("mov.b32 {}, lw_copies;", slot);
+  out.line("and.b32 {}, {}, {};", parity, ticket, slots - 1);
+  out.line("mad.lo.u32 {0}, {1}, {2}, {0};", slot, parity, bytes_of_slot);
+  out.line("shr.u32 {}, {}, {};", parity, ticket, std::countr_zero(slots));
+  out.line("and.b32 {0}, {0}, 1;", parity);
+}
+
+void take_slot(Text& out, const char* to, const std::string& target, std::uint64_t bytes) {
+  out.line("{{");
+  out.line(".reg .b32 %lw_q<3>;");
+  out.line(".reg .pred %lw_wp;");
+  out.line("mov.b32 %lw_q0, lw_copy_ticket;");
+  out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
+  find_slot(out, "%lw_q0", "%lw_q1", "%lw_q2");
+  out.line("xor.b32 %lw_q2, %lw_q2, 1;");
+  wait_for(out, "%lw_q1", at_empty, "%lw_q2", "lw_wait_copied");
+  out.line("mov.b32 %lw_q0, {};", bytes);
+  out.line("st.shared.v2.b32 [%lw_q1+{}], {{{}, %lw_q0}};", at_target, target);
+  out.line("mov.b32 {}, %lw_q1;", to);
+  out.line("}}");
+}
+
+}  // namespace
+
+void declare_forwarding(Text& out) {
+  out.line(".shared .align 16 .b8 lw_copies[{}];", slots * bytes_of_slot);
+  out.line(".shared .align 4 .b8 lw_copy_ticket[16];");  // a word, up to a multiple of 16 bytes
+}
+
+void make_forwarding(Text& out) {
+  out.line("mov.b32 %lw_t0, lw_copies;");
+  for (unsigned i = 0; i < slots; ++i)
+    for (const unsigned at : {at_full, at_empty})
+      out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * bytes_of_slot + at);
+  out.line("st.shared.b32 [lw_copy_ticket], 0;");
+}
+
+Text branch_if_elsewhere() {
+  Text out;
+  out.line("getctarank.shared::cluster.u32 %lw_g1, %lw_g0;");
+  out.line("mov.u32 %lw_g2, %cluster_ctarank;");
+  out.line("setp.ne.u32 %lw_p0, %lw_g1, %lw_g2;");
+  out.line("@%lw_p0 bra lw_elsewhere;");
+  return out;
+}
+
+Text copy_elsewhere(std::uint64_t bytes) {
+  Text out;
+  out.line("bra lw_copied;");
+  out.line("lw_elsewhere:");
+  take_slot(out, "%lw_g1", "%lw_g0", bytes);
+  out.line("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%lw_g1], {};", bytes);
+  return out;
+}
+
+Text copied() {
+  Text out;
+  out.line("lw_copied:");
+  return out;
+}
+
+void leave_forwarding(Text& out) {
+  out.line("{{");
+  out.line(".reg .b32 %lw_g<2>;");
+  out.line("mov.b32 %lw_g0, 0;");
+  take_slot(out, "%lw_g1", "%lw_g0", 0);
+  out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_g1];");
+  out.line("}}");
+}
+
+void write_forwarder(Text& out) {
+  out.line("lw_forwarder:");
+  out.line("{{");
+  out.line(".reg .b32 %lw_h<5>;");
+  out.line(".reg .pred %lw_p<1>, %lw_wp;");
+  out.line("mov.b32 %lw_h0, 0;");
+  out.line("lw_next_copy:");
+  find_slot(out, "%lw_h0", "%lw_h1", "%lw_h2");
+  wait_for(out, "%lw_h1", at_full, "%lw_h2", "lw_wait_copy");
+  out.line("ld.shared.v2.b32 {{%lw_h3, %lw_h4}}, [%lw_h1+{}];", at_target);
+  out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h1+{}];", at_empty);
+  out.line("setp.eq.u32 %lw_p0, %lw_h4, 0;");
+  out.line("@%lw_p0 bra lw_serve_no_more;");
+  out.line("fence.acq_rel.cluster;");
+  out.line("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%lw_h3], %lw_h4;");
+  out.line("add.u32 %lw_h0, %lw_h0, 1;");
+  out.line("bra lw_next_copy;");
+  out.line("}}");
+}
+
+}  // namespace kiln::lower

@@ -1,0 +1,38 @@
+// What two CTAs of a pair do together, by an engine in each: commands that go to both queues, commits that count both
+// engines, columns that are free in both. A CTA's engine reads its own queue alone. Commands of the peer come by mail,
+// a ring that the peer writes by st.shared::cluster; a thread of this CTA, the clerk, puts them into the queue.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/plan.hpp"
+#include "lower/text.hpp"
+#include "ptx/ir/code.hpp"
+
+namespace kiln::lower {
+
+/// Declarations at the kernel's head, and what one thread of the CTA makes of them.
+void declare_pair(Text&);
+void make_pair_barriers(Text&);
+
+/// A command for the queues of both CTAs: its first three words, and none or an mbarrier and the mask of the CTAs that
+/// are to hear of it.
+void push_to_pair(Text&, const std::vector<std::string>& words, const std::string& mbarrier, const std::string& mask);
+
+/// What tcgen05.alloc does, in one thread: the even CTA takes columns that are free in both, and tells the odd one.
+/// `columns` is a register, and so is `to`, the result.
+void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std::string& to);
+
+/// In the engine, of the last of its warps: `mask` (a register, of units of 32 columns) is free in this CTA.
+void free_in_pair(Text&, const std::string& mask);
+/// In the engine, at a slot %lw_at, of the last of its warps: the second of the two CTAs arrives. Jumps to `done`.
+void signal_for_pair(Text&, const char* done);
+
+/// The clerk: until the peer's threads have left.
+void write_clerk(Text&);
+/// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once the clerk
+/// has put in all that has come. Falls through for who is to push `quit`, else jumps to `left`.
+void leave_pair(Text&, const char* left);
+
+}  // namespace kiln::lower
