@@ -63,12 +63,10 @@ class BlockScaled {
 
   void multiply(std::size_t step, int i, int tile) const {
     const int d = 4 * (i * f_.share.column_tiles() + tile), b = 4 * (tile / 2 % 2) + 2 * (tile % 2);
-    const std::string sums = fmt::format("{{%lw_d{}, %lw_d{}, %lw_d{}, %lw_d{}}}", d, d + 1, d + 2, d + 3);
-    out_.line(
-        "{} {}, {{%lw_fa{}, %lw_fa{}, %lw_fa{}, %lw_fa{}}}, {{%lw_fb{}, %lw_fb{}}}, {}, {}, {{{}, 0}}, {}, "
-        "{{{}, 0}};",
-        instruction(), sums, 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, b, b + 1, sums, sfa_.cell(i),
-        sfa_.first_byte(step), sfb_.cell(tile), sfb_.first_byte(step));
+    const std::string sums = fragment("d", d, 4);
+    out_.line("{} {}, {}, {}, {}, {}, {{{}, 0}}, {}, {{{}, 0}};", instruction(), sums, fragment("fa", 4 * i, 4),
+              fragment("fb", b, 2), sums, sfa_.cell(i), sfa_.first_byte(step), sfb_.cell(tile),
+              sfb_.first_byte(step));
   }
 
   Text& out_;

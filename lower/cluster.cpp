@@ -1,5 +1,7 @@
 #include "lower/cluster.hpp"
 
+#include "lower/queue.hpp"
+
 namespace kiln::lower {
 namespace {
 
@@ -54,14 +56,12 @@ void count_lanes(Text& out, int each, bool whole_warp) {
 void wait_for_phase(Text& out) {
   out.line("and.b32 %lw_x0, %lw_met, 1;");
   out.line("mov.b32 %lw_x2, lw_cluster;");
-  out.line("lw_wait_cluster:");
-  out.line("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_x2], %lw_x0;");
-  out.line("@!%lw_p0 bra lw_wait_cluster;");
+  wait_for(out, "%lw_x2", 0, "%lw_x0", "lw_wait_cluster", isa::Scope::cluster);
 }
 
 void declare_registers(Text& out) {
   out.line(".reg .b32 %lw_x<3>;");
-  out.line(".reg .pred %lw_p<1>;");
+  out.line(".reg .pred %lw_p<1>, %lw_wp;");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "lower/cluster.hpp"
+#include "lower/columns.hpp"
 #include "lower/pair.hpp"
 #include "lower/queue.hpp"
 
@@ -273,14 +274,7 @@ class EngineCode {
   void multicast() {
     out_.line("lw_multicast:");
     all_but_the_last("lw_leave_slot");
-    out_.line("lw_each:");
-    out_.line("bfind.u32 %lw_t2, %lw_c2;");
-    out_.line("mapa.shared::cluster.u32 %lw_t3, %lw_c3, %lw_t2;");
-    out_.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_t3];");
-    out_.line("shl.b32 %lw_t4, 1, %lw_t2;");
-    out_.line("xor.b32 %lw_c2, %lw_c2, %lw_t4;");
-    out_.line("setp.ne.u32 %lw_p0, %lw_c2, 0;");
-    out_.line("@%lw_p0 bra lw_each;");
+    arrive_in_each(out_, "%lw_c3", "%lw_c2", "release");
   }
 
   // Columns %lw_c1 and on, as many as %lw_c2 says, are nobody's now, and neither are sums that belong there.
@@ -294,13 +288,7 @@ class EngineCode {
     out_.line("shr.u32 %lw_t2, %lw_c1, 5;");
     out_.line("shr.u32 %lw_t3, %lw_c2, 5;");
     out_.line("bfi.b32 %lw_t2, 0xffffffff, 0, %lw_t2, %lw_t3;");
-    if (p_.is_pair) {
-      free_in_pair(out_, "%lw_t2");
-    } else {
-      out_.line("not.b32 %lw_t2, %lw_t2;");
-      out_.line("mov.b32 %lw_t0, lw_columns;");
-      out_.line("atom.release.cta.shared::cta.and.b32 %lw_t1, [%lw_t0], %lw_t2;");
-    }
+    free_columns(out_, p_, "%lw_t2");
     out_.line("bra lw_leave_slot;");
   }
 

@@ -1,6 +1,5 @@
 #include "lower/forward.hpp"
 
-#include <bit>
 #include <string>
 
 #include "lower/queue.hpp"
@@ -10,14 +9,7 @@ namespace {
 
 // In a slot: an mbarrier for the copy's bytes, one for when the slot is free, the target and the bytes.
 constexpr unsigned slots = 16, bytes_of_slot = 32, at_full = 0, at_empty = 8, at_target = 16;
-
-void find_slot(Text& out, const char* ticket, const char* slot, const char* parity) {
-  out.line("mov.b32 {}, lw_copies;", slot);
-  out.line("and.b32 {}, {}, {};", parity, ticket, slots - 1);
-  out.line("mad.lo.u32 {0}, {1}, {2}, {0};", slot, parity, bytes_of_slot);
-  out.line("shr.u32 {}, {}, {};", parity, ticket, std::countr_zero(slots));
-  out.line("and.b32 {0}, {0}, 1;", parity);
-}
+constexpr SlotRing ring{"lw_copies", slots, bytes_of_slot};
 
 void take_slot(Text& out, const char* to, const std::string& target, std::uint64_t bytes) {
   out.line("{{");
@@ -25,7 +17,7 @@ void take_slot(Text& out, const char* to, const std::string& target, std::uint64
   out.line(".reg .pred %lw_wp;");
   out.line("mov.b32 %lw_q0, lw_copy_ticket;");
   out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
-  find_slot(out, "%lw_q0", "%lw_q1", "%lw_q2");
+  find_slot(out, ring, "%lw_q0", "%lw_q1", "%lw_q2");
   out.line("xor.b32 %lw_q2, %lw_q2, 1;");
   wait_for(out, "%lw_q1", at_empty, "%lw_q2", "lw_wait_copied");
   out.line("mov.b32 %lw_q0, {};", bytes);
@@ -89,7 +81,7 @@ void write_forwarder(Text& out) {
   out.line(".reg .pred %lw_p<1>, %lw_wp;");
   out.line("mov.b32 %lw_h0, 0;");
   out.line("lw_next_copy:");
-  find_slot(out, "%lw_h0", "%lw_h1", "%lw_h2");
+  find_slot(out, ring, "%lw_h0", "%lw_h1", "%lw_h2");
   wait_for(out, "%lw_h1", at_full, "%lw_h2", "lw_wait_copy");
   out.line("ld.shared.v2.b32 {{%lw_h3, %lw_h4}}, [%lw_h1+{}];", at_target);
   out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h1+{}];", at_empty);

@@ -1,7 +1,6 @@
 #include "lower/pair.hpp"
 
-#include <bit>
-
+#include "lower/columns.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
@@ -12,19 +11,7 @@ namespace {
 constexpr std::uint32_t counters = pair_counters;
 static_assert(counters > queue_slots + mail_slots + 1);
 constexpr unsigned quit_mail = unsigned(Command::quit) | flag_other;
-
-void find_peer(Text& out, const char* to) {
-  out.line("mov.u32 {}, %cluster_ctarank;", to);
-  out.line("xor.b32 {0}, {0}, 1;", to);
-}
-
-void find_mail(Text& out, const char* ticket, const char* slot, const char* parity) {
-  out.line("mov.b32 {}, lw_mail;", slot);
-  out.line("and.b32 {}, {}, {};", parity, ticket, mail_slots - 1);
-  out.line("mad.lo.u32 {0}, {1}, {2}, {0};", slot, parity, slot_bytes);
-  out.line("shr.u32 {}, {}, {};", parity, ticket, std::countr_zero(mail_slots));
-  out.line("and.b32 {0}, {0}, 1;", parity);
-}
+constexpr SlotRing mail_ring{"lw_mail", mail_slots, slot_bytes};
 
 // %lw_v0 to 3: a command; %lw_e0 and 1: its counter and its mask. A slot of the peer's is free when the clerk there has
 // said so here, since nobody can wait at an mbarrier of another CTA.
@@ -34,11 +21,9 @@ void mail(Text& out) {
   out.line(".reg .pred %lw_wp;");
   out.line("mov.b32 %lw_q0, lw_mail_ticket;");
   out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
-  find_mail(out, "%lw_q0", "%lw_q1", "%lw_q2");
+  find_slot(out, mail_ring, "%lw_q0", "%lw_q1", "%lw_q2");
   out.line("xor.b32 %lw_q2, %lw_q2, 1;");
-  out.line("lw_wait_mail:");
-  out.line("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %lw_wp, [%lw_q1+{}], %lw_q2;", slot_empty);
-  out.line("@!%lw_wp bra lw_wait_mail;");
+  wait_for(out, "%lw_q1", slot_empty, "%lw_q2", "lw_wait_mail", isa::Scope::cluster);
   find_peer(out, "%lw_q3");
   out.line("mapa.shared::cluster.u32 %lw_q1, %lw_q1, %lw_q3;");
   out.line("st.shared::cluster.v4.b32 [%lw_q1], {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}};");
@@ -63,9 +48,7 @@ void lock_allocation(Text& out) {
 
 void wait_for_given(Text& out, const char* mbarrier, const char* label) {
   out.line("mov.b32 %lw_a1, {};", mbarrier);
-  out.line("{}:", label);
-  out.line("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %lw_p1, [%lw_a1], %lw_a3;");
-  out.line("@!%lw_p1 bra {};", label);
+  wait_for(out, "%lw_a1", 0, "%lw_a3", label, isa::Scope::cluster);
 }
 
 void arrive_in_peer(Text& out, const char* mbarrier) {
@@ -74,38 +57,12 @@ void arrive_in_peer(Text& out, const char* mbarrier) {
   out.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_a1];");
 }
 
-// The lowest columns that are free in both CTAs, whose bits are the lower and the upper half of lw_columns.
-void take_columns(Text& out, const Plan& p, const std::string& columns, const std::string& to) {
-  out.line("shr.u32 %lw_y0, {}, 5;", columns);
-  out.line("shl.b32 %lw_y1, 1, %lw_y0;");
-  out.line("sub.u32 %lw_y1, %lw_y1, 1;");
-  out.line("lw_look:");
-  out.line("ld.relaxed.cluster.shared::cta.b32 %lw_y2, [lw_columns];");
-  out.line("shr.u32 %lw_y6, %lw_y2, 16;");
-  out.line("or.b32 %lw_y6, %lw_y6, %lw_y2;");
-  out.line("mov.b32 %lw_y3, 0;");
-  out.line("lw_fit:");
-  out.line("shl.b32 %lw_y4, %lw_y1, %lw_y3;");
-  out.line("and.b32 %lw_y5, %lw_y4, %lw_y6;");
-  out.line("and.b32 %lw_y5, %lw_y5, 0xffff;");
-  out.line("setp.eq.u32 %lw_p1, %lw_y5, 0;");
-  out.line("@%lw_p1 bra lw_take;");
-  out.line("add.u32 %lw_y3, %lw_y3, 1;");
-  out.line("add.u32 %lw_y5, %lw_y3, %lw_y0;");
-  out.line("setp.le.u32 %lw_p1, %lw_y5, {};", p.columns / 32);
-  out.line("@%lw_p1 bra lw_fit;");
-  out.line("bra lw_look;");
-  out.line("lw_take:");
-  out.line("shl.b32 %lw_y5, %lw_y4, 16;");
-  out.line("or.b32 %lw_y4, %lw_y4, %lw_y5;");
-  out.line("or.b32 %lw_y4, %lw_y4, %lw_y2;");
-  out.line("atom.acquire.cluster.shared::cta.cas.b32 %lw_y5, [lw_columns], %lw_y2, %lw_y4;");
-  out.line("setp.ne.u32 %lw_p1, %lw_y5, %lw_y2;");
-  out.line("@%lw_p1 bra lw_look;");
-  out.line("shl.b32 {}, %lw_y3, 5;", to);
-}
-
 }  // namespace
+
+void find_peer(Text& out, const char* to) {
+  out.line("mov.u32 {}, %cluster_ctarank;", to);
+  out.line("xor.b32 {0}, {0}, 1;", to);
+}
 
 void declare_pair(Text& out) {
   out.line(".shared .align 16 .b8 lw_mail[{}];", mail_slots * slot_bytes);
@@ -156,8 +113,8 @@ void push_to_pair(Text& out, const std::vector<std::string>& words, const std::s
 
 void allocate_in_pair(Text& out, const Plan& p, const std::string& columns, const std::string& to) {
   out.line("{{");
-  out.line(".reg .b32 %lw_a<4>, %lw_y<7>;");
-  out.line(".reg .pred %lw_p1;");
+  out.line(".reg .b32 %lw_a<4>;");
+  out.line(".reg .pred %lw_p1, %lw_wp;");
   lock_allocation(out);
   find_peer(out, "%lw_a2");
   out.line("and.b32 %lw_a1, %lw_a2, 1;");
@@ -180,18 +137,6 @@ void allocate_in_pair(Text& out, const Plan& p, const std::string& columns, cons
   out.line("}}");
 }
 
-void free_in_pair(Text& out, const std::string& mask) {
-  out.line("mov.u32 %lw_t0, %cluster_ctarank;");
-  out.line("and.b32 %lw_t1, %lw_t0, 1;");
-  out.line("shl.b32 %lw_t1, %lw_t1, 4;");
-  out.line("shl.b32 {0}, {0}, %lw_t1;", mask);
-  out.line("not.b32 {0}, {0};", mask);
-  out.line("and.b32 %lw_t0, %lw_t0, 0xfffffffe;");
-  out.line("mov.b32 %lw_t1, lw_columns;");
-  out.line("mapa.shared::cluster.u32 %lw_t0, %lw_t1, %lw_t0;");
-  out.line("atom.release.cluster.shared::cluster.and.b32 %lw_t1, [%lw_t0], {};", mask);
-}
-
 // Fences are slow, and so one stands for all that follow it.
 void signal_for_pair(Text& out, const char* done) {
   out.line("ld.shared.b32 %lw_t1, [%lw_at+{}];", slot_counter);
@@ -202,14 +147,7 @@ void signal_for_pair(Text& out, const char* done) {
   out.line("fence.acq_rel.cluster;");
   out.line("ld.shared.b32 %lw_t1, [%lw_at+12];");
   out.line("ld.shared.b32 %lw_t4, [%lw_at+{}];", slot_mask);
-  out.line("lw_each:");
-  out.line("bfind.u32 %lw_t2, %lw_t4;");
-  out.line("mapa.shared::cluster.u32 %lw_t3, %lw_t1, %lw_t2;");
-  out.line("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%lw_t3];");
-  out.line("shl.b32 %lw_t3, 1, %lw_t2;");
-  out.line("xor.b32 %lw_t4, %lw_t4, %lw_t3;");
-  out.line("setp.ne.u32 %lw_p0, %lw_t4, 0;");
-  out.line("@%lw_p0 bra lw_each;");
+  arrive_in_each(out, "%lw_t1", "%lw_t4", "relaxed");
   out.line("bra {};", done);
 }
 
@@ -217,13 +155,11 @@ void write_clerk(Text& out) {
   out.line("lw_clerk:");
   out.line("{{");
   out.line(".reg .b32 %lw_v<4>, %lw_e<2>, %lw_h<4>;");
-  out.line(".reg .pred %lw_p<1>;");
+  out.line(".reg .pred %lw_p<1>, %lw_wp;");
   out.line("mov.b32 %lw_h0, 0;");
   out.line("lw_next_mail:");
-  find_mail(out, "%lw_h0", "%lw_h1", "%lw_h2");
-  out.line("lw_wait_arrival:");
-  out.line("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h1+{}], %lw_h2;", slot_full);
-  out.line("@!%lw_p0 bra lw_wait_arrival;");
+  find_slot(out, mail_ring, "%lw_h0", "%lw_h1", "%lw_h2");
+  wait_for(out, "%lw_h1", slot_full, "%lw_h2", "lw_wait_arrival", isa::Scope::cluster);
   out.line("ld.shared.v4.b32 {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}}, [%lw_h1];");
   out.line("ld.shared.b32 %lw_e0, [%lw_h1+{}];", slot_counter);
   out.line("ld.shared.b32 %lw_e1, [%lw_h1+{}];", slot_mask);

@@ -12,6 +12,9 @@
 
 namespace kiln::lower {
 
+/// Register `to` = the rank of the other CTA of the pair.
+void find_peer(Text&, const char* to);
+
 /// Declarations at the kernel's head, and what one thread of the CTA makes of them.
 void declare_pair(Text&);
 void make_pair_barriers(Text&);
@@ -24,8 +27,6 @@ void push_to_pair(Text&, const std::vector<std::string>& words, const std::strin
 /// `columns` is a register, and so is `to`, the result.
 void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std::string& to);
 
-/// In the engine, of the last of its warps: `mask` (a register, of units of 32 columns) is free in this CTA.
-void free_in_pair(Text&, const std::string& mask);
 /// In the engine, at a slot %lw_at, of the last of its warps: the second of the two CTAs arrives. Jumps to `done`.
 void signal_for_pair(Text&, const char* done);
 

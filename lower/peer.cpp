@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "lower/operand.hpp"
+#include "lower/pair.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
@@ -21,8 +22,7 @@ void PeerCode::begin() const {
   const std::uint32_t half_of_step = is_plain() ? *form_.b.leading : is_k_major() ? 16 : *form_.b.stride;
   out_.line("shr.u32 %lw_pn, %lw_c0, {};", start_of_b - 4);
   out_.line("and.b32 %lw_pn, %lw_pn, {};", 0x3fff << 4);
-  out_.line("mov.u32 %lw_pa, %cluster_ctarank;");
-  out_.line("xor.b32 %lw_pa, %lw_pa, 1;");
+  find_peer(out_, "%lw_pa");
   out_.line("mapa.shared::cluster.u32 %lw_pn, %lw_pn, %lw_pa;");
   out_.line("shr.u32 %lw_pa, %lw_l, 2;");
   out_.line("mad.lo.u32 %lw_pn, %lw_pa, {}, %lw_pn;", isa::span_bytes(*form_.b.swizzle));

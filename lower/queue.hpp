@@ -29,8 +29,23 @@ inline constexpr unsigned slot_full = 16, slot_empty = 24, slot_done = 32, slot_
 /// Words of a command: 32-bit registers or numbers, at most six. For one thread of whoever is there.
 void push(Text&, const std::vector<std::string>& words);
 
-/// The loop that waits for a phase of the mbarrier so many bytes behind a register's address. The label is the block's
-/// own.
-void wait_for(Text&, const char* slot, unsigned offset, const char* parity, const char* label);
+/// Slots in shared memory that are used in turn: the name of the variable, how many there are, the bytes of one.
+struct SlotRing {
+  const char* name;
+  std::uint32_t slots, bytes;
+};
+
+/// Registers `slot` and `parity`: where the slot of register `ticket` is, and how often the ring was gone round before,
+/// modulo 2.
+void find_slot(Text&, const SlotRing&, const char* ticket, const char* slot, const char* parity);
+
+/// The loop that waits for a phase of the mbarrier so many bytes behind a register's address; with the cluster's scope,
+/// also for what its other CTAs have released. The label is the block's own, and so is the predicate %lw_wp.
+void wait_for(Text&, const char* slot, unsigned offset, const char* parity, const char* label,
+              isa::Scope scope = isa::Scope::cta);
+
+/// Arrives at the mbarrier of register `mbarrier` in each CTA of register `mask`, which holds a one and is zero after
+/// that; `semantics` is release or relaxed. Registers %lw_t2 and %lw_t3 and predicate %lw_p0 are overwritten.
+void arrive_in_each(Text&, const char* mbarrier, const char* mask, const char* semantics);
 
 }  // namespace kiln::lower

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "lower/cluster.hpp"
+#include "lower/columns.hpp"
 #include "lower/engine.hpp"
 #include "lower/forward.hpp"
 #include "lower/older.hpp"
@@ -204,7 +205,6 @@ class Rewriter {
     out.line("bar.warp.sync 0xffffffff;");
   }
 
-  // The lowest columns that are free, in units of 32; waits for as long as there are none.
   Text allocation(const ir::Operation& op) const {
     const ir::Operand& to = op.instruction->operands[0].items[0];
     Text out;
@@ -213,36 +213,11 @@ class Rewriter {
     if (p_.is_pair)
       allocate_in_pair(out, p_, "%lw_x0", "%lw_x3");
     else
-      take_columns(out);
+      take_columns(out, p_, "%lw_x0", "%lw_x3");
     out.line("st{}.b32 [{}{:+}], %lw_x3;", op.modifiers.space() == isa::Space::generic ? "" : ".shared", text(to),
              to.value);
     all_lanes(out);
     return out;
-  }
-
-  void take_columns(Text& out) const {
-    out.line("shr.u32 %lw_x0, %lw_x0, 5;");
-    out.line("shl.b32 %lw_x1, 1, %lw_x0;");
-    out.line("sub.u32 %lw_x1, %lw_x1, 1;");
-    out.line("lw_look:");
-    out.line("ld.relaxed.cta.shared::cta.b32 %lw_x2, [lw_columns];");
-    out.line("mov.b32 %lw_x3, 0;");
-    out.line("lw_fit:");
-    out.line("shl.b32 %lw_x4, %lw_x1, %lw_x3;");
-    out.line("and.b32 %lw_x5, %lw_x4, %lw_x2;");
-    out.line("setp.eq.u32 %lw_p0, %lw_x5, 0;");
-    out.line("@%lw_p0 bra lw_take;");
-    out.line("add.u32 %lw_x3, %lw_x3, 1;");
-    out.line("add.u32 %lw_x5, %lw_x3, %lw_x0;");
-    out.line("setp.le.u32 %lw_p0, %lw_x5, {};", p_.columns / 32);
-    out.line("@%lw_p0 bra lw_fit;");
-    out.line("bra lw_look;");
-    out.line("lw_take:");
-    out.line("or.b32 %lw_x4, %lw_x4, %lw_x2;");
-    out.line("atom.acquire.cta.shared::cta.cas.b32 %lw_x5, [lw_columns], %lw_x2, %lw_x4;");
-    out.line("setp.ne.u32 %lw_p0, %lw_x5, %lw_x2;");
-    out.line("@%lw_p0 bra lw_look;");
-    out.line("shl.b32 %lw_x3, %lw_x3, 5;");
   }
 
   // By the engine: what it has in registers for these columns is of no use any more.

@@ -9,13 +9,6 @@
 namespace kiln::lower {
 namespace {
 
-// Four rows of registers are one fragment of A, two are one of B.
-std::string fragment(const char* name, int first, int count) {
-  std::string out;
-  for (int i = 0; i < count; ++i) out += fmt::format("{}%lw_{}{}", i ? ", " : "", name, first + i);
-  return "{" + out + "}";
-}
-
 // Scales as f32, of the rows of A or of the columns of B: a thread has two for each tile.
 class ScaleCode {
  public:
