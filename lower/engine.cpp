@@ -100,14 +100,18 @@ class EngineCode {
   }
 
   // This warp has read all that the command names. Of the warps that say so, the last one knows it: then %lw_count is
-  // engine_warps - 1. The slot is free again when every warp has said so.
+  // engine_warps - 1. The slot is free again when every warp has said so. Of a pair, the messenger waits for them.
   void count() {
+    if (p_.is_pair) {
+      out_.line("bar.warp.sync 0xffffffff;");
+      return release_slot();
+    }
     out_.line("setp.ne.and.u32 %lw_counts, %lw_signal, 0, %lw_first;");
     out_.line("mov.b32 %lw_count, 0;");
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@%lw_counts atom.acq_rel.cta.shared::cta.inc.u32 %lw_count, [%lw_at+{}], {};", slot_done,
               p_.engine_warps - 1);
-    if (!p_.is_pair) release_slot();  // whose commits are in the slot
+    release_slot();
   }
 
   void fetch_early() {
@@ -119,6 +123,7 @@ class EngineCode {
 
   // The arrival that a commit is, by the last of the warps.
   void signal() {
+    if (p_.is_pair) return;
     out_.line("setp.eq.and.u32 %lw_p0, %lw_count, {}, %lw_counts;", p_.engine_warps - 1);
     out_.line("@%lw_p0 mbarrier.arrive{}.b64 _, [%lw_signal];",
               p_.has_clusters ? ".release.cluster.shared::cluster" : ".shared::cta");
@@ -129,7 +134,10 @@ class EngineCode {
     out_.line("@%lw_p0 bra {};", label);
   }
 
-  void release_slot() { out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_at+{}];", slot_empty); }
+  // Of a pair, the messenger does that when all warps have said so.
+  void release_slot() {
+    out_.line("@%lw_first mbarrier.arrive.shared::cta.b64 _, [%lw_at+{}];", p_.is_pair ? slot_done : slot_empty);
+  }
 
   // Sums that are in registers already stay there. Others go to the image first; those to which is added come from it.
   // Where the sums are shared out in another way than the last ones were, one warp may need what another has just
@@ -161,31 +169,12 @@ class EngineCode {
     out_.line("lw_zero_{}:", i);
     for (int r = 0; r < form.share.registers(); ++r) out_.line("mov.b32 %lw_d{}, 0;", r);
     out_.line("lw_multiply_{}:", i);
-    keep_signal();
+    if (!p_.is_pair) keep_signal();
     write_multiplication(out_, p_, form, [this] {
       count();
       fetch_early();
     });
-    signal_and_go_on();
-  }
-
-  // Of a pair, the slot is free only now.
-  void signal_and_go_on() {
-    if (p_.is_pair) {
-      out_.line("setp.eq.and.u32 %lw_p0, %lw_count, {}, %lw_counts;", p_.engine_warps - 1);
-      out_.line("@!%lw_p0 bra lw_signalled;");
-      return out_.line("bra lw_signal_pair;");
-    }
     signal();
-    out_.line("@%lw_ready bra lw_have;");
-    out_.line("bra lw_wait;");
-  }
-
-  void signal_pair() {
-    out_.line("lw_signal_pair:");
-    signal_for_pair(out_, "lw_signalled");
-    out_.line("lw_signalled:");
-    release_slot();
     out_.line("@%lw_ready bra lw_have;");
     out_.line("bra lw_wait;");
   }
@@ -226,7 +215,8 @@ class EngineCode {
   void all_but_the_last(const char* label) {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@!%lw_first bra {};", label);
-    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_done, p_.engine_warps - 1);
+    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_count(p_),
+              p_.engine_warps - 1);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
     out_.line("@%lw_p0 bra {};", label);
   }
@@ -245,11 +235,8 @@ class EngineCode {
     if (!p_.shares.empty()) flush_where_asked();
     out_.line("lw_committed:");
     if (p_.is_pair) {
-      keep_signal();
       count();
-      fetch_early();
-      signal_and_go_on();
-      signal_pair();
+      out_.line("bra lw_fetch;");
     } else {
       commit_alone();
     }
@@ -320,7 +307,12 @@ class EngineCode {
   }
 
   void quit() {
+    if (p_.is_pair) {
+      out_.line("lw_odd:");
+      out_.line("trap;");
+    }
     out_.line("lw_quit:");
+    if (p_.is_pair) release_slot();
     if (p_.image == Place::global) {
       all_but_the_last("lw_gone");
       out_.line("ld.shared.b32 %lw_t0, [lw_slot];");

@@ -42,9 +42,8 @@ int registers_needed(const Form& f) {
   // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills. Of a pair: two
   // fragments of A's, and what comes from the peer for several steps.
   const bool is_of_pair = f.share.halves == 2;
-  int out = f.share.registers() + (is_of_pair ? 8 + 16 : 4 * f.share.row_tiles()) + 8 + 24;
+  int out = f.share.registers() + (is_of_pair ? 16 + 16 : 4 * f.share.row_tiles()) + 8 + 24;
   if (f.as_f16) out += 16;  // what is to become f16
-  if (is_of_pair && f.kind == isa::MmaKind::f8f6f4) out += 24;  // ptxas makes f16 of them on sm_90
   if (is_of_pair && f.b.major == isa::Major::MN) out += 8;
   if (f.a.major == isa::Major::MN) out += is_of_pair ? 16 : 8;
   if (f.sparse) out += f.share.row_tiles() + 12;

@@ -197,7 +197,7 @@ class FormFinder {
     out.shifts_columns = out.masks_columns && d.max_shift != 0;
     out.expands = out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm < 100;
     const bool is_pair = mma.form.group == isa::CtaGroup::two;
-    out.as_f16 = !out.sparse && !is_pair && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
+    out.as_f16 = !out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
     const isa::ScalarType sums = isa::is_block_scaled(out.kind) ? isa::ScalarType::f32 : isa::d_type(d.d_type);

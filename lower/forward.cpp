@@ -2,13 +2,14 @@
 
 #include <string>
 
+#include "lower/messenger.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
 namespace {
 
 // In a slot: an mbarrier for the copy's bytes, one for when the slot is free, the target and the bytes.
-constexpr unsigned slots = 16, bytes_of_slot = 32, at_full = 0, at_empty = 8, at_target = 16;
+constexpr unsigned slots = 16, bytes_of_slot = 24, at_full = 0, at_empty = 8, at_target = 16;
 constexpr SlotRing ring{"lw_copies", slots, bytes_of_slot};
 
 void take_slot(Text& out, const char* to, const std::string& target, std::uint64_t bytes) {
@@ -74,24 +75,23 @@ void leave_forwarding(Text& out) {
   out.line("}}");
 }
 
-void write_forwarder(Text& out) {
-  out.line("lw_forwarder:");
-  out.line("{{");
-  out.line(".reg .b32 %lw_h<5>;");
-  out.line(".reg .pred %lw_p<1>, %lw_wp;");
-  out.line("mov.b32 %lw_h0, 0;");
-  out.line("lw_next_copy:");
-  find_slot(out, ring, "%lw_h0", "%lw_h1", "%lw_h2");
-  wait_for(out, "%lw_h1", at_full, "%lw_h2", "lw_wait_copy");
-  out.line("ld.shared.v2.b32 {{%lw_h3, %lw_h4}}, [%lw_h1+{}];", at_target);
-  out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h1+{}];", at_empty);
-  out.line("setp.eq.u32 %lw_p0, %lw_h4, 0;");
-  out.line("@%lw_p0 bra lw_serve_no_more;");
-  out.line("fence.acq_rel.cluster;");
-  out.line("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%lw_h3], %lw_h4;");
-  out.line("add.u32 %lw_h0, %lw_h0, 1;");
-  out.line("bra lw_next_copy;");
-  out.line("}}");
+void take_copy(Text& out, const char* ticket, const std::string& target, const std::string& bytes,
+               const std::string& label) {
+  out.line("mov.b32 {}, 0;", bytes);
+  find_slot(out, ring, ticket, "%lw_h0", "%lw_h1");
+  out.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", at_full);
+  out.line("@!%lw_p0 bra {};", label);
+  out.line("ld.shared.v2.b32 {{{}, {}}}, [%lw_h0+{}];", target, bytes, at_target);
+  out.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h0+{}];", at_empty);
+  out.line("add.u32 {0}, {0}, 1;", ticket);
+  out.line("setp.eq.u32 %lw_p0, {}, 0;", bytes);
+  out.line("@%lw_p0 or.b32 %lw_hn, %lw_hn, {};", no_more_copies);
+  out.line("{}:", label);
+}
+
+void forward_copy(Text& out, const std::string& target, const std::string& bytes) {
+  out.line("setp.ne.u32 %lw_p0, {}, 0;", bytes);
+  out.line("@%lw_p0 mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [{}], {};", target, bytes);
 }
 
 }  // namespace kiln::lower

@@ -1,8 +1,9 @@
 // Copies that signal an mbarrier of the peer: targets without tcgen05 have no such form. The copy signals an mbarrier
-// of its own CTA; a thread of this CTA waits for it, and completes the bytes at the peer's.
+// of its own CTA; the messenger waits for it, and completes the bytes at the peer's.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "lower/plan.hpp"
 #include "lower/text.hpp"
@@ -21,7 +22,12 @@ Text copy_elsewhere(std::uint64_t bytes);
 Text copied();
 /// The last thread of the kernel's own leaves: no more copies.
 void leave_forwarding(Text&);
-/// The thread that waits for the copies in their order.
-void write_forwarder(Text&);
+/// In the messenger: the copy of register `ticket`, if it has come, is taken out, and the ticket counted up. `target` and
+/// `bytes` are registers, `bytes` 0 where nothing has come; `label` is the block's own. Behind the last one, a bit of
+/// %lw_hn is set.
+void take_copy(Text&, const char* ticket, const std::string& target, const std::string& bytes,
+               const std::string& label);
+/// Tells the peer of such a copy.
+void forward_copy(Text&, const std::string& target, const std::string& bytes);
 
 }  // namespace kiln::lower

@@ -3,6 +3,7 @@
 #include "lower/cluster.hpp"
 #include "lower/engine.hpp"
 #include "lower/forward.hpp"
+#include "lower/messenger.hpp"
 #include "lower/pair.hpp"
 #include "lower/queue.hpp"
 
@@ -13,8 +14,12 @@ void make_queue(Text& out, const Plan& p) {
   out.line("mov.b32 %lw_t0, lw_queue;");
   for (std::uint32_t i = 0; i < queue_slots; ++i) {
     out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + slot_full);
-    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_empty, p.engine_warps);
-    out.line("st.shared.b32 [%lw_t0+{}], 0;", i * slot_bytes + slot_done);
+    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_empty,
+             p.is_pair ? 1 : p.engine_warps);
+    if (p.is_pair)
+      out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_done, p.engine_warps);
+    else
+      out.line("st.shared.b32 [%lw_t0+{}], 0;", i * slot_bytes + slot_done);
   }
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns"}) out.line("st.shared.b32 [{}], 0;", name);
 }
@@ -44,12 +49,12 @@ void claim_image(Text& out, const Plan& p) {
   out.line("}}");
 }
 
-// Warps behind the kernel's own, of one thread each: the clerk and who forwards copies. The others leave.
+// Warps behind the kernel's own, of one thread each: the clerk and the messenger. The others leave.
 void send_servants(Text& out, const Plan& p) {
   if (p.first_engine_thread == p.threads) return;
   out.line("setp.lt.u32 %lw_p0, %lw_t1, {};", p.threads);
   out.line("@%lw_p0 bra lw_begin;");
-  const char* servants[] = {"lw_clerk", "lw_forwarder"};
+  const char* servants[] = {"lw_clerk", "lw_messenger"};
   for (std::uint32_t i = 0; i < p.service_warps(); ++i) {
     out.line("setp.eq.u32 %lw_p0, %lw_t1, {};", p.threads + 32 * i);
     out.line("@%lw_p0 bra {};", servants[i]);
@@ -63,14 +68,14 @@ void declare_all(Text& out, const Plan& p) {
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
     out.line(".shared .align 4 .b32 {};", name);
   if (p.is_pair) declare_pair(out);
-  if (p.has_forwarder()) declare_forwarding(out);
+  if (p.forwards_copies()) declare_forwarding(out);
   if (p.has_cluster_barrier) declare_cluster_barrier(out);
 }
 
 void make_all(Text& out, const Plan& p) {
   make_queue(out, p);
   if (p.is_pair) make_pair_barriers(out);
-  if (p.has_forwarder()) make_forwarding(out);
+  if (p.forwards_copies()) make_forwarding(out);
   if (p.has_cluster_barrier) make_cluster_barrier(out, p);
   if (p.meets_in_cluster()) out.line("fence.mbarrier_init.release.cluster;");
   if (p.image == Place::global) claim_image(out, p);
@@ -118,14 +123,14 @@ Text epilogue(const Plan& p) {
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t0, [%lw_t0], {};", p.threads - 1);
   out.line("setp.ne.u32 %lw_p0, %lw_t0, {};", p.threads - 1);
   out.line("@%lw_p0 bra lw_left;");
-  if (p.has_forwarder()) leave_forwarding(out);
+  if (p.forwards_copies()) leave_forwarding(out);
   if (p.is_pair) leave_pair(out, "lw_left");
-  push(out, {std::to_string(unsigned(Command::quit) | flag_other)});
+  push(out, counted(p, {std::to_string(quit_command)}));
   out.line("lw_left:");
   out.line("ret;");
-  if (p.has_forwarder()) write_forwarder(out);
-  if (p.is_pair) write_clerk(out);
   if (p.is_pair) {
+    write_clerk(out, p);
+    write_messenger(out, p);
     out.line("lw_serve_no_more:");
     part_in_cluster(out);
     out.line("ret;");

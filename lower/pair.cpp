@@ -1,38 +1,11 @@
 #include "lower/pair.hpp"
 
 #include "lower/columns.hpp"
+#include "lower/messenger.hpp"
 #include "lower/queue.hpp"
 
 namespace kiln::lower {
 namespace {
-
-// A commit's counter is used again after so many commands. No more than the slots of a queue, those of the mail and one
-// in the clerk's hands are under way, so that both engines are past it by then.
-constexpr std::uint32_t counters = pair_counters;
-static_assert(counters > queue_slots + mail_slots + 1);
-constexpr unsigned quit_mail = unsigned(Command::quit) | flag_other;
-constexpr SlotRing mail_ring{"lw_mail", mail_slots, slot_bytes};
-
-// %lw_v0 to 3: a command; %lw_e0 and 1: its counter and its mask. A slot of the peer's is free when the clerk there has
-// said so here, since nobody can wait at an mbarrier of another CTA.
-void mail(Text& out) {
-  out.line("{{");
-  out.line(".reg .b32 %lw_q<4>;");
-  out.line(".reg .pred %lw_wp;");
-  out.line("mov.b32 %lw_q0, lw_mail_ticket;");
-  out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
-  find_slot(out, mail_ring, "%lw_q0", "%lw_q1", "%lw_q2");
-  out.line("xor.b32 %lw_q2, %lw_q2, 1;");
-  wait_for(out, "%lw_q1", slot_empty, "%lw_q2", "lw_wait_mail", isa::Scope::cluster);
-  find_peer(out, "%lw_q3");
-  out.line("mapa.shared::cluster.u32 %lw_q1, %lw_q1, %lw_q3;");
-  out.line("st.shared::cluster.v4.b32 [%lw_q1], {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}};");
-  out.line("st.shared::cluster.b32 [%lw_q1+{}], %lw_e0;", slot_counter);
-  out.line("st.shared::cluster.b32 [%lw_q1+{}], %lw_e1;", slot_mask);
-  out.line("add.u32 %lw_q1, %lw_q1, {};", slot_full);
-  out.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_q1];");
-  out.line("}}");
-}
 
 void lock_allocation(Text& out) {
   out.line("mov.b32 %lw_a0, lw_alloc_lock;");
@@ -66,48 +39,34 @@ void find_peer(Text& out, const char* to) {
 
 void declare_pair(Text& out) {
   out.line(".shared .align 16 .b8 lw_mail[{}];", mail_slots * slot_bytes);
-  out.line(".shared .align 4 .b8 lw_counters[{}];", counters * 4);
+  declare_records(out);
   out.line(".shared .align 8 .b64 lw_given_full;");
   out.line(".shared .align 8 .b64 lw_given_empty;");
-  for (const char* name : {"lw_mail_ticket", "lw_counter_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
+  for (const char* name : {"lw_record_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
     out.line(".shared .align 4 .b32 {};", name);
-  out.line(".shared .align 4 .b8 lw_given[12];");  // a word, up to a multiple of 16 bytes of all this
+  out.line(".shared .align 4 .b8 lw_given[16];");  // a word, up to a multiple of 16 bytes of all this
 }
 
 void make_pair_barriers(Text& out) {
   out.line("mov.b32 %lw_t0, lw_mail;");
-  for (std::uint32_t i = 0; i < mail_slots; ++i)
+  for (std::uint32_t i = 0; i < mail_slots; ++i) {
     for (const unsigned at : {slot_full, slot_empty})
       out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + at);
-  out.line("mov.b32 %lw_t0, lw_counters;");
-  for (std::uint32_t i = 0; i < counters; ++i) out.line("st.shared.b32 [%lw_t0+{}], 0;", 4 * i);
+  }
+  make_records(out);
   for (const char* name : {"lw_given_full", "lw_given_empty"}) out.line("mbarrier.init.shared::cta.b64 [{}], 1;", name);
-  for (const char* name : {"lw_mail_ticket", "lw_counter_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
+  for (const char* name : {"lw_record_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
     out.line("st.shared.b32 [{}], 0;", name);
 }
 
-void push_to_pair(Text& out, const std::vector<std::string>& words, const std::string& mbarrier,
-                  const std::string& mask) {
+void push_to_pair(Text& out, std::vector<std::string> words, const std::string& mbarrier, const std::string& mask) {
+  words.resize(mbarrier.empty() ? 6 : 3, "0");
+  if (mbarrier.empty()) return push(out, words);
   out.line("{{");
-  out.line(".reg .b32 %lw_v<4>, %lw_e<2>;");
-  for (std::size_t i = 0; i < 3; ++i) out.line("mov.b32 %lw_v{}, {};", i, i < words.size() ? words[i] : "0");
-  out.line("mov.b32 %lw_v3, {};", mbarrier.empty() ? "0" : mbarrier);
-  out.line("mov.b32 %lw_e1, {};", mask.empty() ? "0" : mask);
-  out.line("mov.b32 %lw_e0, 0;");
-  if (!mbarrier.empty()) {
-    out.line("{{");
-    out.line(".reg .b32 %lw_q<2>;");
-    out.line("mov.b32 %lw_q0, lw_counter_ticket;");
-    out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
-    out.line("and.b32 %lw_q0, %lw_q0, {};", counters - 1);
-    out.line("mov.b32 %lw_q1, lw_counters;");
-    out.line("mad.lo.u32 %lw_q1, %lw_q0, 4, %lw_q1;");
-    out.line("mov.u32 %lw_q0, %cluster_ctarank;");
-    out.line("mapa.shared::cluster.u32 %lw_e0, %lw_q1, %lw_q0;");
-    out.line("}}");
-  }
-  mail(out);
-  push(out, {"%lw_v0", "%lw_v1", "%lw_v2", "%lw_v3", "%lw_e0", "%lw_e1"});
+  out.line(".reg .b32 %lw_e;");
+  take_record(out, "%lw_e");
+  words.insert(words.end(), {mbarrier, "%lw_e", mask});
+  push(out, words);
   out.line("}}");
 }
 
@@ -137,21 +96,8 @@ void allocate_in_pair(Text& out, const Plan& p, const std::string& columns, cons
   out.line("}}");
 }
 
-// Fences are slow, and so one stands for all that follow it.
-void signal_for_pair(Text& out, const char* done) {
-  out.line("ld.shared.b32 %lw_t1, [%lw_at+{}];", slot_counter);
-  out.line("fence.acq_rel.cluster;");
-  out.line("atom.relaxed.cluster.shared::cluster.inc.u32 %lw_t1, [%lw_t1], 1;");
-  out.line("setp.eq.u32 %lw_p0, %lw_t1, 0;");
-  out.line("@%lw_p0 bra {};", done);
-  out.line("fence.acq_rel.cluster;");
-  out.line("ld.shared.b32 %lw_t1, [%lw_at+12];");
-  out.line("ld.shared.b32 %lw_t4, [%lw_at+{}];", slot_mask);
-  arrive_in_each(out, "%lw_t1", "%lw_t4", "relaxed");
-  out.line("bra {};", done);
-}
-
-void write_clerk(Text& out) {
+// The sender hears of a free slot when all else is done, since that is behind a fence.
+void write_clerk(Text& out, const Plan& p) {
   out.line("lw_clerk:");
   out.line("{{");
   out.line(".reg .b32 %lw_v<4>, %lw_e<2>, %lw_h<4>;");
@@ -161,32 +107,30 @@ void write_clerk(Text& out) {
   find_slot(out, mail_ring, "%lw_h0", "%lw_h1", "%lw_h2");
   wait_for(out, "%lw_h1", slot_full, "%lw_h2", "lw_wait_arrival", isa::Scope::cluster);
   out.line("ld.shared.v4.b32 {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}}, [%lw_h1];");
-  out.line("ld.shared.b32 %lw_e0, [%lw_h1+{}];", slot_counter);
-  out.line("ld.shared.b32 %lw_e1, [%lw_h1+{}];", slot_mask);
+  out.line("ld.shared.v2.b32 {{%lw_e0, %lw_e1}}, [%lw_h1+{}];", slot_more);
+  out.line("setp.eq.u32 %lw_p0, %lw_v0, {};", close_command);
+  out.line("@%lw_p0 bra lw_no_more_mail;");
+  out.line("or.b32 %lw_v0, %lw_v0, {};", flag_local);
+  push(out, {"%lw_v0", "%lw_v1", "%lw_v2", "%lw_v3", "%lw_e0", "%lw_e1"});
   find_peer(out, "%lw_h3");
   out.line("mapa.shared::cluster.u32 %lw_h1, %lw_h1, %lw_h3;");
   out.line("add.u32 %lw_h1, %lw_h1, {};", slot_empty);
   out.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_h1];");
   out.line("add.u32 %lw_h0, %lw_h0, 1;");
-  out.line("setp.eq.u32 %lw_p0, %lw_v0, {};", quit_mail);
-  out.line("@%lw_p0 bra lw_no_more_mail;");
-  push(out, {"%lw_v0", "%lw_v1", "%lw_v2", "%lw_v3", "%lw_e0", "%lw_e1"});
   out.line("bra lw_next_mail;");
   out.line("lw_no_more_mail:");
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_h0, [lw_ends], 1;");
   out.line("setp.eq.u32 %lw_p0, %lw_h0, 0;");
   out.line("@%lw_p0 bra lw_serve_no_more;");
-  push(out, {std::to_string(quit_mail)});
+  push(out, counted(p, {std::to_string(quit_command)}));
   out.line("bra lw_serve_no_more;");
   out.line("}}");
 }
 
 void leave_pair(Text& out, const char* left) {
   out.line("{{");
-  out.line(".reg .b32 %lw_v<4>, %lw_e<2>, %lw_h;");
-  out.line("mov.b32 %lw_v0, {};", quit_mail);
-  for (const char* r : {"%lw_v1", "%lw_v2", "%lw_v3", "%lw_e0", "%lw_e1"}) out.line("mov.b32 {}, 0;", r);
-  mail(out);
+  out.line(".reg .b32 %lw_h;");
+  push_to_pair(out, {std::to_string(close_command)}, "", "");
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_h, [lw_ends], 1;");
   out.line("setp.eq.u32 %lw_p0, %lw_h, 0;");
   out.line("@%lw_p0 bra {};", left);

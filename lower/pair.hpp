@@ -1,6 +1,6 @@
-// What two CTAs of a pair do together, by an engine in each: commands that go to both queues, commits that count both
-// engines, columns that are free in both. A CTA's engine reads its own queue alone. Commands of the peer come by mail,
-// a ring that the peer writes by st.shared::cluster; a thread of this CTA, the clerk, puts them into the queue.
+// What two CTAs of a pair do together, by an engine in each: commands that go to both queues, commits that both engines
+// have come to, columns that are free in both. A CTA's engine reads its own queue alone. Commands of the peer come by
+// mail, a ring that the peer's messenger writes; a thread of this CTA, the clerk, puts them into the queue.
 #pragma once
 
 #include <string>
@@ -21,17 +21,14 @@ void make_pair_barriers(Text&);
 
 /// A command for the queues of both CTAs: its first three words, and none or an mbarrier and the mask of the CTAs that
 /// are to hear of it.
-void push_to_pair(Text&, const std::vector<std::string>& words, const std::string& mbarrier, const std::string& mask);
+void push_to_pair(Text&, std::vector<std::string> words, const std::string& mbarrier, const std::string& mask);
 
 /// What tcgen05.alloc does, in one thread: the even CTA takes columns that are free in both, and tells the odd one.
 /// `columns` is a register, and so is `to`, the result.
 void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std::string& to);
 
-/// In the engine, at a slot %lw_at, of the last of its warps: the second of the two CTAs arrives. Jumps to `done`.
-void signal_for_pair(Text&, const char* done);
-
 /// The clerk: until the peer's threads have left.
-void write_clerk(Text&);
+void write_clerk(Text&, const Plan&);
 /// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once the clerk
 /// has put in all that has come. Falls through for who is to push `quit`, else jumps to `left`.
 void leave_pair(Text&, const char* left);

@@ -1,35 +1,51 @@
 // The chains of mma.sync of a pair's form in one CTA: the columns of its own half of B by ldmatrix, those of the peer's
 // out of the peer's shared memory. B's fragments of a step are few, and A's come one tile after the other.
 #include <algorithm>
-#include <vector>
 
 #include "lower/engine.hpp"
+#include "lower/halves.hpp"
 #include "lower/operand.hpp"
 #include "lower/peer.hpp"
 
 namespace kiln::lower {
 namespace {
 
-// Steps whose fragments come from the peer at a time: each needs registers, and to wait for few is to wait often.
-constexpr int most_steps_of_peer = 4;
+// Steps whose fragments come from the peer at a time: each needs registers, and to wait for few is to wait often. And how
+// many rows of tiles the peer's columns are behind the own ones, which are there earlier. Found by what ptxas spills.
+struct Lead {
+  int steps, rows;
+};
+constexpr Lead usual{4, 3}, lead_of_few_registers{1, 2};
+constexpr std::uint32_t few_registers = 192;
+
 
 class PairMultiplication {
  public:
   PairMultiplication(Text& out, const Plan& p, const Form& f)
-      : out_(out), p_(p), f_(f), a_(out, p, f, 'a'), b_(out, p, f, 'b'), peer_(out, f), name_(mma_sync(f)) {}
+      : out_(out),
+        p_(p),
+        f_(f),
+        a_(out, p, f, 'a'),
+        b_(out, p, f, 'b'),
+        peer_(out, f),
+        name_(mma_sync(f)),
+        lead_(p.engine_registers > few_registers && !f.as_f16 ? usual : lead_of_few_registers) {}
 
   void write(const std::function<void()>& when_read) {
     out_.line("{{");
     if (f_.a_in_tmem) ImageAccess(p_).find(out_);
     find_self(out_);
-    a_.declare(2 * 4);
-    b_.declare(2 * own_registers());
-    peer_.declare(4 * loads(0, std::min(steps(), most_steps_of_peer)));
+    a_.declare(raw_a() + 4);
+    b_.declare(raw_b() + own_registers());
+    peer_.declare(halves_of_peer() + own_registers(), (tiles() + 1) / 2);
     a_.begin();
     b_.begin();
     peer_.begin();
     scale_sums(out_, f_);
-    for (int s = 0; s < steps(); ++s) step(s, when_read);
+    for (from_ = 0; from_ < steps(); from_ = to_) {
+      to_ = std::min(steps(), from_ + lead_.steps);
+      multiply_steps(when_read);
+    }
     out_.line("}}");
   }
 
@@ -38,66 +54,127 @@ class PairMultiplication {
 
   int steps() const { return int(f_.steps.size()); }
   int rows() const { return f_.share.row_tiles(); }
+  int behind() const { return std::min(rows(), lead_.rows); }
+  int sets_of_a() const { return behind() + 2; }
+
+  // Elements that become wider are multiplied in two parts, for each of which the own ones are loaded anew. Behind the
+  // fragments are the registers for what is loaded, and for halves of what the peer sent.
+  int parts() const { return f_.as_f16 ? 2 : 1; }
+  int rows_of_step() const { return rows() * parts(); }
+  int raw_a() const { return sets_of_a() * 4; }
+  int raw_b() const { return 2 * own_registers(); }
+  int halves_of_peer() const { return 4 * loads(std::min(steps(), lead_.steps)); }
   int tiles() const { return f_.share.half_tiles(); }  // of 8 columns, in each half
   int own_registers() const { return 4 * ((tiles() + 1) / 2); }
 
   // Of the peer's tiles two give one load a step; of an odd one, two steps do.
-  int loads(int from, int to) const { return tiles() / 2 * (to - from) + tiles() % 2 * ((to - from + 1) / 2); }
+  int loads(int steps) const { return tiles() / 2 * steps + tiles() % 2 * ((steps + 1) / 2); }
+  bool has_odd_tile(int s) const { return tiles() % 2 == 1 && (s - from_) % 2 == 0; }
 
   int first_of_peer(int tile, int s) const {
-    const int from = s / most_steps_of_peer * most_steps_of_peer;
-    if (tile + 1 == tiles() && tiles() % 2 == 1) {
-      const int to = std::min(steps(), from + most_steps_of_peer);
-      return 4 * (tiles() / 2 * (to - from) + (s - from) / 2) + 2 * ((s - from) % 2);
-    }
-    return 4 * (tiles() / 2 * (s - from) + tile / 2) + 2 * (tile % 2);
+    if (tile + 1 == tiles() && tiles() % 2 == 1)
+      return 4 * (tiles() / 2 * (to_ - from_) + (s - from_) / 2) + 2 * ((s - from_) % 2);
+    return 4 * (tiles() / 2 * (s - from_) + tile / 2) + 2 * (tile % 2);
   }
 
-  // What the steps from this one on need from the peer.
-  void ask_peer(int from) {
-    const int to = std::min(steps(), from + most_steps_of_peer);
-    asked_ = loads(from, to);
-    for (int s = from; s < to; ++s) {
-      for (int t = 0; t + 1 < tiles(); t += 2) peer_.load({t, s, Others::next_tile}, first_of_peer(t, s));
-      if (tiles() % 2 == 1 && (s - from) % 2 == 0)
-        peer_.load({tiles() - 1, s, s + 1 < to ? Others::next_step : Others::none}, first_of_peer(tiles() - 1, s));
+  // What these steps need from the peer.
+  void ask_peer() const {
+    for (int s = from_; s < to_; ++s) {
+      const auto when = s == from_ ? PeerCode::When::here : PeerCode::When::any;
+      for (int t = 0; t + 1 < tiles(); t += 2) peer_.load({t, s, Others::next_tile}, first_of_peer(t, s), when);
+      if (has_odd_tile(s))
+        peer_.load({tiles() - 1, s, s + 1 < to_ ? Others::next_step : Others::none}, first_of_peer(tiles() - 1, s),
+                   when);
     }
   }
 
-  void load_own(int s) {
-    b_.address(std::size_t(s));
-    for (int t = 0; t < tiles(); t += 2) b_.load(t / 2, s % 2 * own_registers() + 2 * t, t + 1 == tiles());
+  // A part of the exchange of what a step is the first to need.
+  void settle(int s, int part) const {
+    out_.line("bar.warp.sync 0xffffffff;");  // above which ptxas moves no load
+    for (int t = 0; t + 1 < tiles(); t += 2) peer_.settle(first_of_peer(t, s), part, t / 2);
+    if (has_odd_tile(s)) peer_.settle(first_of_peer(tiles() - 1, s), part, tiles() / 2);
   }
 
-  int set_of_a(int s, int row) const { return (s * rows() + row) % 2 * 4; }
-  void load_a(int s, int row) {
-    if (row == 0) a_.address(std::size_t(s));
-    a_.load(row, set_of_a(s, row));
+  // The exchange, in the rows before the first MMAs that need it.
+  void settle_for(int q) const {
+    for (int s = from_; s < to_; ++s)
+      for (int part = 0; part < PeerCode::parts; ++part) {
+        const int before = std::min(behind(), PeerCode::parts - part);
+        if (q != (s - from_) * rows_of_step() + behind() - before) continue;
+        if (s == from_ && part == 0) begin_block();
+        settle(s, part);
+      }
   }
 
-  void step(int s, const std::function<void()>& when_read) {
-    const bool asks = s % most_steps_of_peer == 0, last = s + 1 == steps();
-    if (asks) ask_peer(s);
-    if (s == 0) load_own(0);
-    if (s == 0) load_a(0, 0);
-    for (int i = 0; i < rows(); ++i) {
-      if (i + 1 < rows())
-        load_a(s, i + 1);
-      else if (!last)
-        load_a(s + 1, 0);
-      if (i == 0 && !last) load_own(s + 1);
-      for (int t = 0; t < tiles(); ++t) multiply(s, i, t, fragment("fb", s % 2 * own_registers() + 2 * t, 2));
-      for (int g = 0; asks && i == 0 && g < asked_; ++g) peer_.settle(4 * g);
-      for (int t = 0; t < tiles(); ++t) multiply(s, i, tiles() + t, fragment("fp", first_of_peer(t, s), 2));
-      if (last && i == std::max(rows() - 2, 0)) when_read();
+  // What comes behind this, ptxas does not move up: it would wait for the peer's words before it multiplies by the own
+  // ones. D's column is even.
+  void begin_block() const {
+    out_.line("{{");
+    out_.line(".reg .b32 %lw_o;");
+    out_.line(".reg .pred %lw_po;");
+    out_.line("and.b32 %lw_o, %lw_c1, 1;");
+    out_.line("setp.ne.u32 %lw_po, %lw_o, 0;");
+    out_.line("@%lw_po bra lw_odd;");
+    out_.line("}}");
+  }
+
+  // Rows of tiles are counted through these steps.
+  int step_of(int q) const { return from_ + q / rows_of_step(); }
+  int part_of(int q) const { return q / rows() % parts(); }
+  int set_of_a(int q) const { return q % sets_of_a() * 4; }
+  int set_of_b(int q) const { return q / rows() % 2 * own_registers(); }
+
+  void load_a(int q) {
+    if (q % rows() == 0) a_.address(std::size_t(step_of(q)));
+    a_.load(q % rows(), f_.as_f16 ? raw_a() : set_of_a(q));
+    if (f_.as_f16) write_half(out_, 'a', multiplied_as(f_.a_type), raw_a(), set_of_a(q), 4, part_of(q));
+  }
+
+  void load_own(int q) {
+    b_.address(std::size_t(step_of(q)));
+    for (int t = 0; t < tiles(); t += 2)
+      b_.load(t / 2, (f_.as_f16 ? raw_b() : set_of_b(q)) + 2 * t, t + 1 == tiles());
+    if (f_.as_f16)
+      write_half(out_, 'b', multiplied_as(f_.b_type), raw_b(), set_of_b(q), 2 * tiles(), part_of(q));
+  }
+
+  // Of what the peer sent, the part that is multiplied from this row on.
+  void take_half(int q) const {
+    for (int t = 0; t < tiles(); ++t)
+      write_half(out_, 'p', multiplied_as(f_.b_type), first_of_peer(t, step_of(q)), halves_of_peer() + 2 * t, 2,
+                 part_of(q));
+  }
+
+  void multiply_steps(const std::function<void()>& when_read) {
+    const int all = (to_ - from_) * rows_of_step();
+    ask_peer();
+    load_own(0);
+    load_a(0);
+    for (int q = 0; q < all + behind(); ++q) {
+      if (q + 1 < all) load_a(q + 1);
+      if (q % rows() == 0 && q + rows() < all) load_own(q + rows());
+      if (q < all) multiply_own(q);
+      settle_for(q);
+      if (q >= behind()) multiply_others(q - behind());
+      if (to_ == steps() && q == std::max(all - 2, 0)) when_read();
     }
   }
 
-  void multiply(int s, int row, int tile, const std::string& b) {
+  void multiply_own(int q) const {
+    for (int t = 0; t < tiles(); ++t) multiply(q, t, fragment("fb", set_of_b(q) + 2 * t, 2));
+  }
+  void multiply_others(int q) const {
+    if (f_.as_f16 && q % rows() == 0) take_half(q);
+    for (int t = 0; t < tiles(); ++t)
+      multiply(q, tiles() + t,
+               fragment("fp", f_.as_f16 ? halves_of_peer() + 2 * t : first_of_peer(t, step_of(q)), 2));
+  }
+
+  void multiply(int q, int tile, const std::string& b) const {
     const Share& share = f_.share;
     const int sums = share.tile_registers();
-    const std::string d = fragment("d", (row * share.column_tiles() + tile) * sums, sums);
-    out_.line("{} {}, {}, {}, {};", name_, d, fragment("fa", set_of_a(s, row), 4), b, d);
+    const std::string d = fragment("d", (q % rows() * share.column_tiles() + tile) * sums, sums);
+    out_.line("{} {}, {}, {}, {};", name_, d, fragment("fa", set_of_a(q), 4), b, d);
   }
 
   Text& out_;
@@ -106,7 +183,8 @@ class PairMultiplication {
   OperandCode a_, b_;
   PeerCode peer_;
   std::string name_;
-  int asked_ = 0;
+  Lead lead_;
+  int from_ = 0, to_ = 0;  // the steps in hand
 };
 
 }  // namespace

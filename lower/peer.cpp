@@ -12,8 +12,8 @@ PeerCode::PeerCode(Text& out, const Form& form) : out_(out), form_(form) {}
 
 // Lane l loads row l / 4 of matrix l % 4. %lw_pn: that row's address in the first step, less which of the matrices
 // along N or of the steps it is, which %lw_pm says. %lw_pc: the warp's first column.
-void PeerCode::declare(int fragments) const {
-  out_.line(".reg .b32 %lw_fp<{}>, %lw_pn, %lw_pm, %lw_pc, %lw_pa, %lw_pk;", fragments);
+void PeerCode::declare(int fragments, int under_way) const {
+  out_.line(".reg .b32 %lw_fp<{}>, %lw_px<{}>, %lw_pn, %lw_pm, %lw_pc, %lw_pa, %lw_pk;", fragments, 2 * under_way);
   out_.line(".reg .pred %lw_pq<3>;");
 }
 
@@ -39,14 +39,14 @@ void PeerCode::begin() const {
     out_.line("mul.lo.u32 %lw_pc, %lw_pa, {};", tiles * 8);
 }
 
-void PeerCode::load(const PeerMatrices& m, int first) const {
+void PeerCode::load(const PeerMatrices& m, int first, When when) const {
   if (is_k_major())
     find_line(m);
   else
     find_column(m);
   write_exchange(out_, form_.b, "%lw_pa", "%lw_pk");
-  out_.line("ld.shared::cluster.v4.b32 {{%lw_fp{}, %lw_fp{}, %lw_fp{}, %lw_fp{}}}, [%lw_pa];", first, first + 1,
-            first + 2, first + 3);
+  out_.line("ld{}.shared::cluster.v4.b32 {}, [%lw_pa];", when == When::here ? ".relaxed.cluster" : "",
+            fragment("fp", first, 4));
 }
 
 // From a step to the next one, in bytes.
@@ -77,20 +77,31 @@ void PeerCode::find_column(const PeerMatrices& m) const {
 }
 
 // Four lanes hold a row of each of four matrices, and want a word of each row: 4 x 4 words are turned over.
-void PeerCode::settle(int first) const {
-  swap(1, first, first + 1);
-  swap(1, first + 2, first + 3);
-  swap(2, first, first + 2);
-  swap(2, first + 1, first + 3);
-  if (is_k_major()) return;
+void PeerCode::settle(int first, int part, int place) const {
+  const int word = 2 * place;
+  if (part > 0)
+    for (const int i : {0, 1}) {
+      const int x = part == 1 ? first + 2 * i : first + i;
+      receive(part, x, x + part, word + i);
+    }
+  if (part < 2)
+    for (const int i : {0, 1}) {
+      const int x = part == 0 ? first + 2 * i : first + i;
+      send(part + 1, x, x + part + 1, word + i);
+    }
+  if (part < 2 || is_k_major()) return;
   for (int r = first; r < first + 4; ++r) out_.line("movmatrix.sync.aligned.m8n8.trans.b16 %lw_fp{0}, %lw_fp{0};", r);
 }
 
-void PeerCode::swap(int distance, int x, int y) const {
-  out_.line("selp.b32 %lw_pk, %lw_fp{}, %lw_fp{}, %lw_pq{};", x, y, distance);
-  out_.line("shfl.sync.bfly.b32 %lw_pk, %lw_pk, {}, 31, 0xffffffff;", distance);
-  out_.line("selp.b32 %lw_fp{0}, %lw_pk, %lw_fp{0}, %lw_pq{1};", x, distance);
-  out_.line("selp.b32 %lw_fp{0}, %lw_fp{0}, %lw_pk, %lw_pq{1};", y, distance);
+// A lane sends the word of the two that the other one wants, and has its word in the place of that.
+void PeerCode::send(int distance, int x, int y, int word) const {
+  out_.line("selp.b32 %lw_px{}, %lw_fp{}, %lw_fp{}, %lw_pq{};", word, x, y, distance);
+  out_.line("shfl.sync.bfly.b32 %lw_px{0}, %lw_px{0}, {1}, 31, 0xffffffff;", word, distance);
+}
+
+void PeerCode::receive(int distance, int x, int y, int word) const {
+  out_.line("selp.b32 %lw_fp{0}, %lw_px{1}, %lw_fp{0}, %lw_pq{2};", x, word, distance);
+  out_.line("selp.b32 %lw_fp{0}, %lw_fp{0}, %lw_px{1}, %lw_pq{2};", y, word, distance);
 }
 
 }  // namespace kiln::lower

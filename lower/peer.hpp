@@ -24,13 +24,18 @@ class PeerCode {
  public:
   PeerCode(Text&, const Form&);
 
-  void declare(int fragments) const;
+  void declare(int fragments, int under_way) const;
   /// What stays the same for all steps of a command.
   void begin() const;
-  /// The rows of four matrices to four registers.
-  void load(const PeerMatrices&, int first) const;
-  /// What was loaded becomes fragments: register 2 * m + k is of tile or step m, and of half k of the step.
-  void settle(int first) const;
+  /// The rows of four matrices to four registers. A weak load, ptxas moves down to where its words are used; one that
+  /// is to be on its way by then is relaxed.
+  enum class When : std::uint8_t { here, any };
+  void load(const PeerMatrices&, int first, When) const;
+  /// What was loaded becomes fragments: register 2 * m + k is of tile or step m, and of half k of the step. Lanes next to
+  /// each other exchange words, then pairs of them; in parts, since an exchange takes its time. `place` is that of four
+  /// matrices among those whose parts are under way.
+  static constexpr int parts = 3;
+  void settle(int first, int part, int place) const;
 
  private:
   bool is_k_major() const { return form_.b.major == isa::Major::K; }
@@ -38,7 +43,8 @@ class PeerCode {
   std::int64_t next_step(const PeerMatrices&) const;
   void find_line(const PeerMatrices&) const;
   void find_column(const PeerMatrices&) const;
-  void swap(int distance, int x, int y) const;
+  void send(int distance, int x, int y, int word) const;
+  void receive(int distance, int x, int y, int word) const;
 
   Text& out_;
   const Form& form_;

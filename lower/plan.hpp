@@ -62,9 +62,9 @@ struct Plan {
   bool has_cluster_barrier = false;                      // the kernel's own threads meet by barrier.cluster
   bool is_pair = false;                                  // tcgen05 with cta_group::2
   std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
-  /// Warps that serve a pair: the clerk, and who forwards copies.
-  std::uint32_t service_warps() const { return is_pair ? 1 + has_forwarder() : 0; }
-  bool has_forwarder() const { return !peer_copies.empty(); }
+  /// Warps that serve a pair: the clerk and the messenger.
+  std::uint32_t service_warps() const { return is_pair ? 2 : 0; }
+  bool forwards_copies() const { return !peer_copies.empty(); }
   /// All CTAs of a cluster begin together and end together.
   bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
   int barrier = 15;  // that is the engine's own
@@ -110,8 +110,8 @@ inline constexpr std::uint32_t queue_slots = 16, slot_bytes = 48;
 inline constexpr std::uint32_t queue_bytes = queue_slots * slot_bytes + 4 * 4;
 /// The bytes of what a pair has besides, of what forwards its copies, and of the cluster's barrier: multiples of 16, of
 /// variables that leave no gaps.
-inline constexpr std::uint32_t mail_slots = 8, pair_counters = 2 * queue_slots;
-inline constexpr std::uint32_t pair_bytes = mail_slots * slot_bytes + pair_counters * 4 + 48, forwarding_bytes = 528,
-                               cluster_barrier_bytes = 16;
+inline constexpr std::uint32_t mail_slots = 8, records = 8, record_bytes = 16;  // records of one CTA's commits
+inline constexpr std::uint32_t pair_bytes = mail_slots * slot_bytes + 2 * records * record_bytes + 48,
+                               forwarding_bytes = 400, cluster_barrier_bytes = 16;
 
 }  // namespace kiln::lower

@@ -227,7 +227,7 @@ class Rewriter {
     move_to(out, "%lw_x1", op.instruction->operands[0]);
     out.line("and.b32 %lw_x1, %lw_x1, 0xffff;");
     move_to(out, "%lw_x2", op.instruction->operands[1]);
-    push(out, {std::to_string(unsigned(Command::free) | flag_other), "%lw_x1", "%lw_x2"});
+    push(out, counted(p_, {std::to_string(unsigned(Command::free) | flag_other | flag_local), "%lw_x1", "%lw_x2"}));
     all_lanes(out);
     return out;
   }

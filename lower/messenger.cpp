@@ -1,0 +1,191 @@
+#include "lower/messenger.hpp"
+
+#include <bit>
+
+#include "lower/forward.hpp"
+#include "lower/pair.hpp"
+#include "lower/queue.hpp"
+
+namespace kiln::lower {
+namespace {
+
+// A record of a commit, in both CTAs: an mbarrier for the two messengers, the mbarrier that waits for the commit, and
+// the mask of CTAs. The first records are for the commits that the even CTA gives, the others for the odd one's.
+constexpr unsigned record_target = 8, record_mask = 12;
+constexpr int copies_a_round = 2;  // as a rule A's and B's of one slot
+
+// A round looks at what has come to pass since the last one, without waiting, and has one fence for all of it. In
+// registers all along: %lw_hf and %lw_hq the tickets of the command that is next for the peer and of the one that is
+// next to be done, %lw_hm that of the mail, %lw_hc that of the copy, %lw_hr0 and 1 how many commits of each CTA have been
+// heard of from both, %lw_hp those that have not, %lw_hn what has ended.
+class Messenger {
+ public:
+  Messenger(Text& out, const Plan& p) : out_(out), p_(p) {}
+
+  void write() {
+    out_.line("lw_messenger:");
+    out_.line("{{");
+    out_.line(".reg .b32 %lw_h<4>, %lw_hf, %lw_hm, %lw_hq, %lw_hc, %lw_hr<2>, %lw_hp, %lw_hn;");
+    out_.line(".reg .b32 %lw_t<4>, %lw_v<4>, %lw_peer, %lw_letter, %lw_told, %lw_target<2>, %lw_bytes<2>;");
+    out_.line(".reg .pred %lw_p<1>;");
+    find_peer(out_, "%lw_peer");
+    for (const char* r : {"hf", "hm", "hq", "hc", "hr0", "hr1", "hp", "hn"}) out_.line("mov.b32 %lw_{}, 0;", r);
+    out_.line("lw_round:");
+    write_letter();
+    take_command();
+    for (int i = 0; i < copies_a_round && p_.forwards_copies(); ++i)
+      take_copy(out_, "%lw_hc", copy("target", i), copy("bytes", i), fmt::format("lw_no_copy_{}", i));
+    tell();
+    for (int giver = 0; giver < 2; ++giver) hear(giver);
+    out_.line("mad.lo.u32 %lw_h0, %lw_hp, 4, %lw_hn;");
+    out_.line("setp.ne.u32 %lw_p0, %lw_h0, {};", no_more_commands | (p_.forwards_copies() ? no_more_copies : 0));
+    out_.line("@%lw_p0 bra lw_round;");
+    out_.line("bra lw_serve_no_more;");
+    out_.line("}}");
+  }
+
+ private:
+  static std::string copy(const char* what, int i) { return fmt::format("%lw_{}{}", what, i); }
+
+  // The next command that this CTA gives, into the peer's mail, if there is a free slot, which is %lw_letter then.
+  void write_letter() {
+    out_.line("mov.b32 %lw_letter, 0;");
+    find_slot(out_, queue_ring, "%lw_hf", "%lw_h0", "%lw_h1");
+    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", slot_full);
+    out_.line("@!%lw_p0 bra lw_no_letter;");
+    out_.line("ld.shared.v4.b32 {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}}, [%lw_h0];");
+    out_.line("and.b32 %lw_h1, %lw_v0, {};", flag_local);
+    out_.line("setp.ne.u32 %lw_p0, %lw_h1, 0;");
+    out_.line("@%lw_p0 bra lw_letter_written;");
+    find_slot(out_, mail_ring, "%lw_hm", "%lw_h2", "%lw_h3");
+    out_.line("xor.b32 %lw_h3, %lw_h3, 1;");
+    out_.line("mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h2+{}], %lw_h3;", slot_empty);
+    out_.line("@!%lw_p0 bra lw_no_letter;");
+    out_.line("mapa.shared::cluster.u32 %lw_letter, %lw_h2, %lw_peer;");
+    out_.line("st.shared::cluster.v4.b32 [%lw_letter], {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}};");
+    out_.line("ld.shared.v2.b32 {{%lw_v0, %lw_v1}}, [%lw_h0+{}];", slot_more);
+    out_.line("st.shared::cluster.v2.b32 [%lw_letter+{}], {{%lw_v0, %lw_v1}};", slot_more);
+    out_.line("add.u32 %lw_hm, %lw_hm, 1;");
+    out_.line("lw_letter_written:");
+    out_.line("add.u32 %lw_hf, %lw_hf, 1;");
+    out_.line("lw_no_letter:");
+  }
+
+  // The next command, once all warps of the engine have done it. %lw_told: the record of a commit. That of an earlier
+  // one may still be in use.
+  void take_command() {
+    out_.line("mov.b32 %lw_told, 0;");
+    out_.line("setp.eq.u32 %lw_p0, %lw_hq, %lw_hf;");
+    out_.line("@%lw_p0 bra lw_no_command;");
+    find_slot(out_, queue_ring, "%lw_hq", "%lw_h0", "%lw_h1");
+    out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", slot_done);
+    out_.line("@!%lw_p0 bra lw_no_command;");
+    out_.line("ld.shared.b32 %lw_h1, [%lw_h0];");
+    out_.line("setp.eq.u32 %lw_p0, %lw_h1, {};", quit_command);
+    out_.line("@%lw_p0 or.b32 %lw_hn, %lw_hn, {};", no_more_commands);
+    out_.line("and.b32 %lw_h1, %lw_h1, {};", flag_commits);
+    out_.line("setp.eq.u32 %lw_p0, %lw_h1, 0;");
+    out_.line("@%lw_p0 bra lw_command_taken;");
+    out_.line("ld.shared.v2.b32 {{%lw_h2, %lw_h3}}, [%lw_h0+{}];", slot_record);
+    out_.line("mov.b32 %lw_h1, lw_records;");
+    out_.line("mad.lo.u32 %lw_h2, %lw_h2, {}, %lw_h1;", record_bytes);
+    out_.line("ld.shared.b32 %lw_h1, [%lw_h2+{}];", record_mask);
+    out_.line("setp.ne.u32 %lw_p0, %lw_h1, 0;");
+    out_.line("@%lw_p0 bra lw_no_command;");
+    out_.line("ld.shared.b32 %lw_h1, [%lw_h0+12];");
+    out_.line("st.shared.v2.b32 [%lw_h2+{}], {{%lw_h1, %lw_h3}};", record_target);
+    out_.line("mov.b32 %lw_told, %lw_h2;");
+    out_.line("add.u32 %lw_hp, %lw_hp, 1;");
+    out_.line("lw_command_taken:");
+    out_.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h0+{}];", slot_empty);
+    out_.line("add.u32 %lw_hq, %lw_hq, 1;");
+    out_.line("lw_no_command:");
+  }
+
+  void tell() {
+    out_.line("or.b32 %lw_h0, %lw_told, %lw_letter;");
+    for (int i = 0; i < copies_a_round && p_.forwards_copies(); ++i)
+      out_.line("or.b32 %lw_h0, %lw_h0, {};", copy("bytes", i));
+    out_.line("setp.eq.u32 %lw_p0, %lw_h0, 0;");
+    out_.line("@%lw_p0 bra lw_told_all;");
+    out_.line("fence.acq_rel.cluster;");
+    for (int i = 0; i < copies_a_round && p_.forwards_copies(); ++i)
+      forward_copy(out_, copy("target", i), copy("bytes", i));
+    out_.line("setp.ne.u32 %lw_p0, %lw_letter, 0;");
+    out_.line("add.u32 %lw_letter, %lw_letter, {};", slot_full);
+    out_.line("@%lw_p0 mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%lw_letter];");
+    out_.line("setp.eq.u32 %lw_p0, %lw_told, 0;");
+    out_.line("@%lw_p0 bra lw_told_all;");
+    out_.line("mapa.shared::cluster.u32 %lw_h1, %lw_told, %lw_peer;");
+    out_.line("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%lw_h1];");
+    out_.line("mbarrier.arrive.shared::cta.b64 _, [%lw_told];");
+    out_.line("lw_told_all:");
+  }
+
+  // A commit to which both engines have come: the mbarriers in the mask hear of it, each from a CTA that has the same
+  // place in its pair; as a rule that is its own one.
+  void hear(int giver) {
+    out_.line("mov.b32 %lw_h0, lw_records;");
+    out_.line("and.b32 %lw_h1, %lw_hr{}, {};", giver, records - 1);
+    out_.line("mad.lo.u32 %lw_h0, %lw_h1, {}, %lw_h0;", record_bytes);
+    out_.line("shr.u32 %lw_h1, %lw_hr{}, {};", giver, std::countr_zero(records));
+    out_.line("and.b32 %lw_h1, %lw_h1, 1;");
+    const std::uint32_t first = std::uint32_t(giver) * records * record_bytes;
+    out_.line("mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", first);
+    out_.line("@!%lw_p0 bra lw_heard_{};", giver);
+    out_.line("ld.shared.v2.b32 {{%lw_h1, %lw_h2}}, [%lw_h0+{}];", first + record_target);
+    out_.line("st.shared.b32 [%lw_h0+{}], 0;", first + record_mask);
+    out_.line("add.u32 %lw_hr{0}, %lw_hr{0}, 1;", giver);
+    out_.line("sub.u32 %lw_hp, %lw_hp, 1;");
+    out_.line("mov.u32 %lw_h0, %cluster_ctarank;");
+    out_.line("and.b32 %lw_h3, %lw_h0, 1;");
+    out_.line("shl.b32 %lw_h3, {}, %lw_h3;", 0x5555);
+    out_.line("and.b32 %lw_h2, %lw_h2, %lw_h3;");
+    out_.line("setp.eq.u32 %lw_p0, %lw_h2, 0;");
+    out_.line("@%lw_p0 bra lw_heard_{};", giver);
+    out_.line("shl.b32 %lw_h3, 1, %lw_h0;");
+    out_.line("setp.ne.u32 %lw_p0, %lw_h2, %lw_h3;");
+    out_.line("@%lw_p0 bra lw_elsewhere_{};", giver);
+    out_.line("mapa.shared::cluster.u32 %lw_h1, %lw_h1, %lw_h0;");
+    out_.line("mbarrier.arrive.shared::cta.b64 _, [%lw_h1];");
+    out_.line("bra lw_heard_{};", giver);
+    out_.line("lw_elsewhere_{}:", giver);
+    out_.line("{{");
+    arrive_in_each(out_, "%lw_h1", "%lw_h2", "release");
+    out_.line("}}");
+    out_.line("lw_heard_{}:", giver);
+  }
+
+  Text& out_;
+  const Plan& p_;
+};
+
+}  // namespace
+
+void declare_records(Text& out) {
+  out.line(".shared .align 16 .b8 lw_records[{}];", 2 * records * record_bytes);
+}
+
+void make_records(Text& out) {
+  out.line("mov.b32 %lw_t0, lw_records;");
+  for (std::uint32_t i = 0; i < 2 * records; ++i) {
+    out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 2;", i * record_bytes);
+    out.line("st.shared.b32 [%lw_t0+{}], 0;", i * record_bytes + record_mask);
+  }
+}
+
+void take_record(Text& out, const char* to) {
+  out.line("{{");
+  out.line(".reg .b32 %lw_q<1>;");
+  out.line("mov.b32 {}, lw_record_ticket;", to);
+  out.line("atom.relaxed.cta.shared::cta.add.u32 {0}, [{0}], 1;", to);
+  out.line("mov.u32 %lw_q0, %cluster_ctarank;");
+  out.line("and.b32 %lw_q0, %lw_q0, 1;");
+  out.line("and.b32 {0}, {0}, {1};", to, records - 1);
+  out.line("mad.lo.u32 {0}, %lw_q0, {1}, {0};", to, records);
+  out.line("}}");
+}
+
+void write_messenger(Text& out, const Plan& plan) { Messenger(out, plan).write(); }
+
+}  // namespace kiln::lower
