@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "lower/launch_control.hpp"
 #include "ptx/ir/features.hpp"
 
 namespace kiln::lower {
@@ -103,6 +104,7 @@ Text two_accesses(const ir::Operation& op) {
 }
 
 std::optional<Text> form_without(Feature feature, const ir::Operation& op) {
+  if (feature == Feature::launch_control || feature == Feature::launch_control_all) return without_launch_control(op);
   if (!std::all_of(operands(op).begin(), operands(op).end(), is_plain)) return std::nullopt;
   switch (feature) {
     case Feature::packed_f32: return halves(op);

@@ -10,8 +10,8 @@
 namespace kiln::lower {
 
 /// The same with instructions that every target has: arithmetic of two floats at a time, a minimum or maximum of three,
-/// f32 with f16 or bf16, an access of 256 bits. Nothing where the target has the instruction, and for what has no such
-/// form. The guard is not part of it.
+/// f32 with f16 or bf16, an access of 256 bits, a request to cancel a cluster. Nothing where the target has the
+/// instruction, and for what has no such form. The guard is not part of it.
 std::optional<Text> older_form(const ir::Operation&, isa::Target);
 
 /// What the target lacks of an instruction that has no older form. Not for those that lowering replaces.
