@@ -41,6 +41,15 @@ struct Facts {
     return refuse(limit, got, &op);
   }
 
+  /// Whether a CTA may share its cluster with others, by the directives and the launches that are known.
+  bool may_have_peers() const {
+    const ir::Performance* asked = function.find("reqnctapercluster");
+    bool out = function.find("explicitcluster") || function.find("maxclusterrank");
+    for (const std::int64_t n : asked ? asked->values : std::vector<std::int64_t>{}) out |= n != 1;
+    for (const launch::Launch* l : launches()) out |= l->cluster.volume() > 1;
+    return out;
+  }
+
   /// The launches of this kernel that the contract has.
   std::vector<const launch::Launch*> launches() const {
     return options.contract ? launches(*options.contract, function) : std::vector<const launch::Launch*>{};

@@ -197,7 +197,7 @@ class FormFinder {
     out.shifts_columns = out.masks_columns && d.max_shift != 0;
     out.expands = out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm < 100;
     const bool is_pair = mma.form.group == isa::CtaGroup::two;
-    out.as_f16 = !out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm == 90;
+    out.as_f16 = !out.sparse && out.kind == isa::MmaKind::f8f6f4 && f_.options.target.sm < 100;
     if (mma.scale_input_d) out.scale_input_d = int(mma.scale_input_d->value);
     const int parts = !mma.form.ws || d.m == 128 ? 1 : d.m == 64 ? 2 : 4;
     const isa::ScalarType sums = isa::is_block_scaled(out.kind) ? isa::ScalarType::f32 : isa::d_type(d.d_type);
@@ -231,6 +231,11 @@ class FormFinder {
     const auto no = [&](const std::string& what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     for (const isa::ScalarType t : {form.a_type, form.b_type})
       if (!has_type(form.kind, t)) return no(fmt::format("an operand of {}", isa::spelling(t)));
+    if (cuts_sums(form))
+      return f_.refuse(Limit::lower_target,
+                       fmt::format("8-bit floats with {}, whose sums mma.sync cuts, for {}",
+                                   form.sparse ? "a sparse A" : "block scaling", isa::spelling(f_.options.target)),
+                       op);
     if (form.share.halves == 2 && !has_counterpart_in_pair(form, d, op)) return false;
     if (form.share.warps() == 0) return no(fmt::format("an MMA of {} x {}", d.m, d.n));
     if (form.scale_input_d != 0 && form.share.d_type != isa::ScalarType::f32) return no("scale-input-d of f16 sums");
@@ -243,6 +248,12 @@ class FormFinder {
     const bool a_good = form.a_in_tmem || is_laid_out(form.a, form.a_type, form, op);
     if (form.shifts_columns && d.b_major == isa::Major::MN) return no("a shift of columns of a B that is not K-major");
     return a_good && is_laid_out(form.b, form.b_type, form, op);
+  }
+
+  // mma.sync of 8-bit floats keeps 13 bits below the largest term on sm_89, where others multiply them as f16.
+  bool cuts_sums(const Form& form) const {
+    const bool eight_bits = form.kind == isa::MmaKind::mxf8f6f4 || form.kind == isa::MmaKind::f8f6f4;
+    return f_.options.target.sm == 89 && eight_bits && !form.as_f16;
   }
 
   // The peer's half of B is read as it lies there.

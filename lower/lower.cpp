@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/engine.hpp"
+#include "lower/older.hpp"
 #include "lower/rewrite.hpp"
 #include "ptx/ir/features.hpp"
 
@@ -69,13 +70,23 @@ class Lowering {
       }
   }
 
+  // Without tcgen05.
   void keep(const Facts& facts) {
+    bool good = check_cluster(facts);
     for (const ir::Operation& op : facts.code.operations)
-      for (const isa::Feature f : ir::features(op))
-        if (!isa::has(f, options_.target))
-          facts.refuse(Limit::lower_target, fmt::format("{} for {}", isa::spelling(f), isa::spelling(options_.target)),
-                       op);
-    out_.module.items.emplace_back(facts.function);
+      if (const std::string missing = missing_when_kept(op); !missing.empty())
+        good = facts.refuse(Limit::lower_target, missing, op);
+    if (good) out_.module.items.emplace_back(in_older_forms(facts.function, facts.code, options_.target));
+  }
+
+  // Lowering would replace setmaxnreg and the copies of pairs.
+  std::string missing_when_kept(const ir::Operation& op) const {
+    const std::string missing = missing_for(op, options_.target);
+    for (const isa::Feature f : ir::features(op))
+      if (missing.empty() && (f == isa::Feature::setmaxnreg || f == isa::Feature::tensor_modes) &&
+          !isa::has(f, options_.target))
+        return fmt::format("{} for {}", isa::spelling(f), isa::spelling(options_.target));
+    return missing;
   }
 
   // A file may hold several kernels, and a contract be for one of them.

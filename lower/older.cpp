@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
+#include "lower/before_hopper.hpp"
 #include "lower/launch_control.hpp"
 #include "ptx/ir/features.hpp"
 
@@ -104,7 +106,14 @@ Text two_accesses(const ir::Operation& op) {
 }
 
 std::optional<Text> form_without(Feature feature, const ir::Operation& op) {
-  if (feature == Feature::launch_control || feature == Feature::launch_control_all) return without_launch_control(op);
+  switch (feature) {
+    case Feature::launch_control:
+    case Feature::launch_control_all: return without_launch_control(op);
+    case Feature::hopper:
+    case Feature::mbarrier_relaxed:
+    case Feature::sync_restrict: return without_hopper(op);
+    default: break;
+  }
   if (!std::all_of(operands(op).begin(), operands(op).end(), is_plain)) return std::nullopt;
   switch (feature) {
     case Feature::packed_f32: return halves(op);
@@ -115,21 +124,77 @@ std::optional<Text> form_without(Feature feature, const ir::Operation& op) {
   }
 }
 
+// What of it the target must have when groups of one CTA are no groups, the copies of a pair are replaced, and on a
+// target without clusters each CTA is its own.
+std::vector<Feature> features_when_lowered(const ir::Operation& op, isa::Target target) {
+  ir::Operation alone = op;
+  alone.modifiers.cta_group = isa::CtaGroup::none;
+  if (isa::has_clusters(target)) return ir::features(alone);
+  if (alone.modifiers.scope == isa::Scope::cluster) alone.modifiers.scope = isa::Scope::cta;
+  for (isa::Space& s : alone.modifiers.spaces.at)
+    if (s == isa::Space::shared_cluster) s = isa::Space::shared_cta;
+  return ir::features(alone);
+}
+
 }  // namespace
 
 std::optional<Text> older_form(const ir::Operation& op, isa::Target target) {
-  for (const Feature f : ir::features(op))
+  for (const Feature f : features_when_lowered(op, target))
     if (!isa::has(f, target)) return form_without(f, op);
   return std::nullopt;
 }
 
-std::optional<Feature> missing_feature(const ir::Operation& op, isa::Target target) {
-  if (isa::unit(op.opcode) == isa::Unit::tcgen05 || op.opcode == isa::Opcode::setmaxnreg) return std::nullopt;
-  ir::Operation alone = op;  // a group of one CTA is no group, and copies of a pair are replaced
-  alone.modifiers.cta_group = isa::CtaGroup::none;
-  for (const Feature f : ir::features(alone))
-    if (!isa::has(f, target) && !form_without(f, op)) return f;
-  return std::nullopt;
+std::string missing_for(const ir::Operation& op, isa::Target target) {
+  if (isa::unit(op.opcode) == isa::Unit::tcgen05 || op.opcode == isa::Opcode::setmaxnreg) return {};
+  for (const Feature f : features_when_lowered(op, target)) {
+    if (isa::has(f, target) || form_without(f, op)) continue;
+    const bool is_anything = f == Feature::hopper;  // which says little
+    return fmt::format("{} for {}", is_anything ? ir::mnemonic(*op.instruction) : isa::spelling(f),
+                       isa::spelling(target));
+  }
+  return {};
+}
+
+namespace {
+
+class Replacement {
+ public:
+  Replacement(const ir::Code& code, isa::Target target) : target_(target) {
+    for (const ir::Operation& op : code.operations) operation_[op.instruction] = &op;
+  }
+
+  std::vector<ir::Statement> of(const std::vector<ir::Statement>& body) const {
+    std::vector<ir::Statement> out;
+    for (const ir::Statement& s : body) {
+      if (const auto* block = std::get_if<ir::Block>(&s.node))
+        out.push_back({ir::Block{of(block->statements), block->at}});
+      else if (const auto* instruction = std::get_if<ir::Instruction>(&s.node))
+        add(out, *instruction);
+      else
+        out.push_back(s);
+    }
+    return out;
+  }
+
+ private:
+  void add(std::vector<ir::Statement>& out, const ir::Instruction& i) const {
+    if (const auto older = older_form(*operation_.at(&i), target_)) return replace(out, i, *older);
+    out.push_back({i});
+    if (!isa::has_clusters(target_)) say_cta_for_cluster(std::get<ir::Instruction>(out.back().node));
+  }
+
+  isa::Target target_;
+  std::unordered_map<const ir::Instruction*, const ir::Operation*> operation_{};
+};
+
+}  // namespace
+
+ir::Function in_older_forms(const ir::Function& f, const ir::Code& code, isa::Target target) {
+  ir::Function out = f;
+  out.body->statements = Replacement(code, target).of(f.body->statements);
+  if (!isa::has_clusters(target))
+    std::erase_if(out.performance, [](const ir::Performance& d) { return d.name == "reqnctapercluster"; });
+  return out;
 }
 
 }  // namespace kiln::lower

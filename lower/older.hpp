@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "lower/text.hpp"
 #include "ptx/ir/code.hpp"
@@ -14,7 +15,11 @@ namespace kiln::lower {
 /// instruction, and for what has no such form. The guard is not part of it.
 std::optional<Text> older_form(const ir::Operation&, isa::Target);
 
-/// What the target lacks of an instruction that has no older form. Not for those that lowering replaces.
-std::optional<isa::Feature> missing_feature(const ir::Operation&, isa::Target);
+/// "cvt.rs for sm_90a": what the target lacks of an instruction that has no older form, else nothing. Not for those that
+/// lowering replaces.
+std::string missing_for(const ir::Operation&, isa::Target);
+
+/// A function with a body, decoded, whose instructions the target has or that have older forms: in these.
+ir::Function in_older_forms(const ir::Function&, const ir::Code&, isa::Target);
 
 }  // namespace kiln::lower

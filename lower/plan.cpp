@@ -14,6 +14,8 @@ namespace {
 using isa::Opcode;
 using rules::Limit;
 
+std::string no_cluster(isa::Target t) { return fmt::format("a cluster of CTAs for {}", isa::spelling(t)); }
+
 class Planner {
  public:
   explicit Planner(const Facts& f) : f_(f) {}
@@ -53,7 +55,9 @@ class Planner {
     p_.has_clusters = f_.function.find("reqnctapercluster") || f_.function.find("explicitcluster") ||
                       f_.function.find("maxclusterrank");
     for (const launch::Launch* l : f_.launches()) p_.has_clusters |= l->cluster.volume() > 1;
-    return true;
+    if (isa::has_clusters(f_.options.target)) return true;
+    p_.has_clusters = false;
+    return check_cluster(f_);
   }
 
   // Names of ours that the kernel has already.
@@ -103,10 +107,8 @@ class Planner {
       case Opcode::call: return no("a call in a kernel that uses tcgen05");
       default: break;
     }
-    if (const auto missing = missing_feature(op, f_.options.target))
-      return f_.refuse(Limit::lower_target,
-                       fmt::format("{} for {}", isa::spelling(*missing), isa::spelling(f_.options.target)), op);
-    return true;
+    const std::string missing = missing_for(op, f_.options.target);
+    return missing.empty() || f_.refuse(Limit::lower_target, missing, op);
   }
 
   // Of a kernel, tcgen05 works for one CTA or for pairs.
@@ -117,6 +119,7 @@ class Planner {
       return f_.refuse(Limit::lower_pair, "cta_group::1 and cta_group::2 in one kernel", op);
     group_ = op.modifiers.cta_group;
     p_.is_pair = is_pair;
+    if (is_pair && !isa::has_clusters(f_.options.target)) return f_.refuse(Limit::lower_target, no_cluster(f_.options.target), op);
     p_.has_clusters |= is_pair;
     return true;
   }
@@ -140,7 +143,8 @@ class Planner {
     p_.first_engine_thread = p_.threads + 32 * p_.service_warps();
     constexpr std::uint32_t plenty = 168;
     if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
-    if (ignores_setmaxnreg() && fits(p_.cta_threads())) return true;
+    const bool moves = isa::has(isa::Feature::setmaxnreg, f_.options.target) && !ignores_setmaxnreg();
+    if (!moves && fits(p_.cta_threads())) return true;
     p_.first_engine_thread = (p_.first_engine_thread + 127) / 128 * 128;
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads,
@@ -180,6 +184,7 @@ class Planner {
     const std::uint64_t without = p_.static_shared + p_.dynamic_shared,
                         with = p_.static_shared + image_start() + p_.image_bytes();
     if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0));
+    if (!static_part_fits()) return false;
     const bool may = f_.options.contract != nullptr && with <= limit;
     if (f_.options.image == Place::shared && !may)
       return f_.refuse(Limit::lower_shared_memory,
@@ -196,6 +201,14 @@ class Planner {
       count_slots();
     }
     return true;
+  }
+
+  bool static_part_fits() const {
+    const int limit = isa::max_static_shared_bytes(f_.options.target);
+    return p_.static_shared <= std::uint64_t(limit) ||
+           f_.refuse(Limit::lower_shared_memory,
+                     fmt::format("{} of {} bytes that are not dynamic: {} of the kernel's variables, {} of the queue",
+                                 p_.static_shared, limit, kernel_shared_, p_.own_shared()));
   }
 
   std::uint64_t image_start() const { return (p_.dynamic_shared + 1023) / 1024 * 1024; }
@@ -253,6 +266,11 @@ std::size_t Plan::share_of(const Form& f) const {
 std::uint32_t Plan::used_shared() const {
   return queue_bytes + (is_pair ? pair_bytes : 0) + (forwards_copies() ? forwarding_bytes : 0) +
          (has_cluster_barrier ? cluster_barrier_bytes : 0);
+}
+
+bool check_cluster(const Facts& f) {
+  const isa::Target target = f.options.target;
+  return isa::has_clusters(target) || !f.may_have_peers() || f.refuse(Limit::lower_target, no_cluster(target));
 }
 
 std::optional<Plan> plan(const Facts& facts) { return Planner(facts).run(); }

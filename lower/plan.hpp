@@ -85,6 +85,9 @@ struct Plan {
 /// Nothing, and errors in the sink, for kernels that cannot be lowered.
 std::optional<Plan> plan(const Facts&);
 
+/// False, and an error in the sink, where a kernel may run in clusters and the target has none.
+bool check_cluster(const Facts&);
+
 /// Finds the copies of a pair, and what they bring. False, and errors in the sink, for those that cannot be replaced.
 bool find_peer_copies(const Facts&, Plan&);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lower/before_hopper.hpp"
 #include "lower/cluster.hpp"
 #include "lower/columns.hpp"
 #include "lower/engine.hpp"
@@ -35,6 +36,7 @@ class Rewriter {
     body = statements(start);
     add_all(body, f_.function.body->statements);
     for (ir::Statement& s : statements(epilogue(p_))) body.push_back(std::move(s));
+    if (!isa::has(isa::Feature::hopper, f_.options.target)) test_instead_of_trying(body);
     return out;
   }
 
@@ -42,8 +44,9 @@ class Rewriter {
   // The directives that count threads count the engine's too. How many registers a thread has follows from that, unless
   // setmaxnreg is to move them.
   void resize(ir::Function& out) const {
-    std::erase_if(out.performance, [](const ir::Performance& d) {
-      return d.name == "maxnreg" || d.name == "minnctapersm" || d.name == "maxntid" || d.name == "reqntid";
+    std::erase_if(out.performance, [this](const ir::Performance& d) {
+      return d.name == "maxnreg" || d.name == "minnctapersm" || d.name == "maxntid" || d.name == "reqntid" ||
+             (d.name == "reqnctapercluster" && !isa::has_clusters(f_.options.target));
     });
     out.performance.push_back({"reqntid", {std::int64_t(p_.cta_threads()), 1, 1}, {}, {}});
     if (p_.engine_registers) out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
@@ -107,18 +110,6 @@ class Rewriter {
     to.push_back({adapted(i, op)});
   }
 
-  // Puts a piece in the place of an instruction, around which its guard leads.
-  static void replace(std::vector<ir::Statement>& to, const ir::Instruction& i, const Text& piece) {
-    if (!i.guard) return to.push_back(block(piece));
-    Text guarded;
-    guarded.line("@{}{} bra lw_skip;", i.guard->negated ? "" : "!", i.guard->predicate);
-    guarded.line("{{");
-    guarded.append(piece);
-    guarded.line("}}");
-    guarded.line("lw_skip:");
-    to.push_back(block(guarded));
-  }
-
   static void leave(std::vector<ir::Statement>& to, const ir::Instruction& i) {
     ir::Instruction jump;
     jump.guard = i.guard;
@@ -135,6 +126,7 @@ class Rewriter {
       i.operands.insert(i.operands.begin() + (isa::writes(op.opcode) == isa::Writes::first ? 2 : 1),
                         ir::Operand::number(p_.threads));
     std::erase(i.modifiers, "cta_group::1");
+    if (!isa::has_clusters(f_.options.target)) say_cta_for_cluster(i);
     return i;
   }
 

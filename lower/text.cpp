@@ -10,6 +10,18 @@ std::vector<ir::Item> items(const Text& text) { return parse::own_items(text.str
 
 ir::Statement block(const Text& text) { return {ir::Block{statements(text), {}}}; }
 
+void replace(std::vector<ir::Statement>& to, const ir::Instruction& i, const Text& piece) {
+  if (piece.str().empty()) return;
+  if (!i.guard) return to.push_back(block(piece));
+  Text guarded;
+  guarded.line("@{}{} bra lw_skip;", i.guard->negated ? "" : "!", i.guard->predicate);
+  guarded.line("{{");
+  guarded.append(piece);
+  guarded.line("}}");
+  guarded.line("lw_skip:");
+  to.push_back(block(guarded));
+}
+
 std::string text(const ir::Operand& o) { return o.is_integer() ? fmt::format("{}", o.value) : o.text; }
 
 void move_to(Text& out, const std::string& to, const ir::Operand& operand) {

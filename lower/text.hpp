@@ -32,6 +32,8 @@ std::vector<ir::Statement> statements(const Text&);
 std::vector<ir::Item> items(const Text&);
 /// The statements between braces, so that the names they declare are their own.
 ir::Statement block(const Text&);
+/// The same in the place of an instruction, around which its guard leads; no statement for no text.
+void replace(std::vector<ir::Statement>& to, const ir::Instruction&, const Text& piece);
 
 /// A register, a variable or a number as it is written, without an added offset.
 std::string text(const ir::Operand&);

@@ -103,9 +103,64 @@ std::vector<Feature> tensormap_features(const Operation& op) {
   return {Feature::tensormap_replace};
 }
 
+bool is_bf16(isa::ScalarType t) { return t == isa::ScalarType::bf16 || t == isa::ScalarType::bf16x2; }
+
+// Sums and products of bf16 (fma is older), approximations and comparisons; pairs of 16-bit integers; conversions that
+// have no f32 on their other side.
+bool is_arithmetic_of_hopper(const Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool bf16 = is_bf16(m.types[0]) || is_bf16(m.types[1]);
+  const bool pairs = m.type() == isa::ScalarType::s16x2 || m.type() == isa::ScalarType::u16x2;
+  switch (op.opcode) {
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul: return m.types.count == 1 && (bf16 || pairs);
+    case Opcode::min:
+    case Opcode::max: return pairs || (m.relu && !isa::is_floating(m.type()));
+    case Opcode::ex2:
+    case Opcode::tanh:
+    case Opcode::set:
+    case Opcode::setp: return bf16;
+    case Opcode::cvt: return bf16 && isa::bits(is_bf16(m.types[0]) ? m.types[1] : m.types[0]) >= 16 &&
+                             m.types[0] != isa::ScalarType::f32 && m.types[1] != isa::ScalarType::f32;
+    default: return false;
+  }
+}
+
+// Atomics of bf16, of vectors and of 128 bits; other CTAs of a cluster.
+bool is_access_of_hopper(const Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  switch (op.opcode) {
+    case Opcode::atom:
+    case Opcode::red:
+      if (is_bf16(m.type()) || isa::vector_width(m.vector) > 1 || isa::bits(m.type()) > 64) return true;
+      [[fallthrough]];
+    case Opcode::ld:
+    case Opcode::st:
+    case Opcode::cvta:
+    case Opcode::isspacep:
+      return m.scope == isa::Scope::cluster || m.spaces[0] == isa::Space::shared_cluster;
+    case Opcode::prefetch: return has(m, "tensormap");
+    default: return false;
+  }
+}
+
+bool names_cluster(const Argument& a) {
+  if (a.kind != Argument::Kind::special) return false;
+  const std::string& name = a.operand->text;
+  for (const std::string_view s : {"%cluster", "%ncluster", "%is_explicit_cluster", "%aggr_smem_size"})
+    if (name.starts_with(s)) return true;
+  return false;
+}
+
 // What came with sm_90 as a whole.
 bool is_of_hopper(Opcode op) {
   switch (op) {
+    case Opcode::st_async:
+    case Opcode::red_async:
+    case Opcode::multimem_ld_reduce:
+    case Opcode::multimem_st:
+    case Opcode::multimem_red:
     case Opcode::barrier_cluster_arrive:
     case Opcode::barrier_cluster_wait:
     case Opcode::cp_async_bulk_commit_group:
@@ -148,9 +203,7 @@ std::vector<Feature> access_features(const Operation& op) {
   return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};
 }
 
-}  // namespace
-
-std::vector<Feature> features(const Operation& op) {
+std::vector<Feature> features_of_unit(const Operation& op) {
   switch (isa::unit(op.opcode)) {
     case isa::Unit::tcgen05: return tcgen05_features(op);
     case isa::Unit::mbarrier: return mbarrier_features(op);
@@ -197,6 +250,16 @@ std::vector<Feature> features(const Operation& op) {
     case Opcode::wgmma_wait_group: return wgmma_features(op);
     default: return is_of_hopper(op.opcode) ? std::vector{Feature::hopper} : std::vector<Feature>{};
   }
+}
+
+}  // namespace
+
+std::vector<Feature> features(const Operation& op) {
+  std::vector<Feature> out = features_of_unit(op);
+  if (is_arithmetic_of_hopper(op) || is_access_of_hopper(op) ||
+      std::any_of(op.arguments.begin(), op.arguments.end(), names_cluster))
+    out.push_back(Feature::hopper);
+  return out;
 }
 
 }  // namespace kiln::ir

@@ -26,6 +26,7 @@ namespace {
 constexpr const char* examples =
     "  kiln lower kernel.ptx --target sm_90a -o lowered.ptx\n"
     "  kiln lower kernel.ptx --target sm_120a --launch l.json --launch-out l2.json -o lowered.ptx\n"
+    "  kiln lower no_tma.ptx --target sm_89 --launch l.json --launch-out l2.json -o lowered.ptx\n"
     "  kiln lower gemm_v4 --m 1024 --target sm_90a --launch-out l.json -o v4.ptx     a kernel of the library";
 
 struct Arguments {
@@ -124,8 +125,8 @@ void add_lower(const Builder& builder) {
   auto a = std::make_shared<Arguments>();
   sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")
       ->required();
-  sub->add_option("--target", a->target, "sm_90a or sm_120a [sm_90a]")
-      ->check(one_of({"sm_90a", "sm_120a"}))
+  sub->add_option("--target", a->target, "sm_90a, sm_120a or sm_89 [sm_90a]")
+      ->check(one_of({"sm_90a", "sm_120a", "sm_89"}))
       ->type_name("sm_NNN");
   sub->add_option("--image", a->image, "where tensor memory is kept [auto: shared where it fits]")
       ->check(one_of({"auto", "shared", "global"}))

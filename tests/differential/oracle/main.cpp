@@ -32,6 +32,7 @@ const std::vector<Row> rows{
     {{isa::sm_103f}, 30000},        {{isa::sm_110a}, 30000},        {{isa::sm_110f}, 30000},
     {{isa::sm_90a}, everything},      {{isa::sm_120a}, everything},   {{{121, isa::TargetSuffix::a}}, 12000},
     {{isa::sm_100a, {8, 6}}, 6000}, {{isa::sm_100a, {8, 7}}, 6000}, {{{100}}, 3000},
+    {{{89}}, 30000},
 };
 
 void show_progress(const Setting& setting, std::size_t done, std::size_t of) {
