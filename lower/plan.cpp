@@ -14,6 +14,14 @@ namespace {
 using isa::Opcode;
 using rules::Limit;
 
+// What assert() of CUDA C++ calls when its condition is false. It does not come back.
+bool is_failed_assertion(const ir::Operation& op) {
+  const auto& operands = op.instruction->operands;
+  return op.opcode == Opcode::call && std::any_of(operands.begin(), operands.end(), [](const ir::Operand& o) {
+           return o.is_name() && o.text == "__assertfail";
+         });
+}
+
 std::string no_cluster(isa::Target t) { return fmt::format("a cluster of CTAs for {}", isa::spelling(t)); }
 
 class Planner {
@@ -104,7 +112,9 @@ class Planner {
       case Opcode::tcgen05_cp:
         if (op.modifiers.cta_group != isa::CtaGroup::two) break;
         return f_.refuse(Limit::lower_pair, "tcgen05.cp with cta_group::2", op);
-      case Opcode::call: return no("a call in a kernel that uses tcgen05");
+      case Opcode::call:
+        if (is_failed_assertion(op)) break;
+        return no("a call in a kernel that uses tcgen05");
       default: break;
     }
     const std::string missing = missing_for(op, f_.options.target);

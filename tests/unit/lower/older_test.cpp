@@ -15,6 +15,8 @@ Kernel kernel_of(const std::string& instructions) {
 .target sm_100a
 .address_size 64
 .shared .align 4 .b8 few[20];
+.extern .func __assertfail(.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 one);
+.func other(.param .b32 x) { ret; }
 .extern .shared .align 16 .b8 dynamic[];
 .visible .entry k(.param .u64 in, .param .u64 out) .reqntid 128, 1, 1
 {
@@ -113,4 +115,44 @@ TEST_CASE("dynamic shared memory begins where it did, as far as a swizzle can se
   const auto low = lowered(kernel, isa::sm_90a, sink, lower::Place::global);
   REQUIRE(low);
   CHECK(simulated(kernel).buffers.at(1).bytes == simulated(*low).buffers.at(1).bytes);
+}
+
+// nvcc's own words for assert(condition).
+constexpr const char* assertion = R"(
+  setp.lt.u32 %p1, %t0, LIMIT;
+  @%p1 bra HOLDS;
+  {
+    .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;
+    st.param.b64 [p0], %rd0;
+    st.param.b64 [p1], %rd0;
+    st.param.b32 [p2], 112;
+    st.param.b64 [p3], %rd0;
+    st.param.b64 [p4], 1;
+    call.uni __assertfail, (p0, p1, p2, p3, p4);
+  }
+HOLDS:
+)";
+
+std::string asserted(const std::string& limit) {
+  return std::string(assertion).replace(std::string(assertion).find("LIMIT"), 5, limit);
+}
+
+TEST_CASE("an assertion that holds changes nothing, and one that does not ends the kernel") {
+  check_same(asserted("128"), "tcgen05");
+  diag::Sink sink;
+  const auto low = lowered(kernel_of(asserted("127")), isa::sm_90a, sink);
+  REQUIRE(low);
+  launch::Contract contract = low->contract;
+  diag::Sink found;
+  CHECK(sim::simulate(low->module, contract, {}, found).outcome != sim::Outcome::finished);
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return;
+  const harness::Assembly a = harness::assemble(ptxas, low->text, isa::sm_90a, found);
+  CHECK(a.status == harness::Assembly::Status::assembled);
+}
+
+TEST_CASE("any other call in a kernel that uses tcgen05 is refused") {
+  diag::Sink sink;
+  CHECK_FALSE(lowered(kernel_of("{ .param .b32 x; st.param.b32 [x], 1; call.uni other, (x); }"), isa::sm_90a, sink));
+  CHECK(sink.all().front().slug == "lower-unsupported");
 }
