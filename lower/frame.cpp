@@ -49,15 +49,15 @@ void claim_image(Text& out, const Plan& p) {
   out.line("}}");
 }
 
-// Warps behind the kernel's own, of one thread each: the clerk and the messenger. The others leave.
-void send_servants(Text& out, const Plan& p) {
+// Warps behind the kernel's own: a messenger each, and those that leave.
+void send_messengers(Text& out, const Plan& p) {
   if (p.first_engine_thread == p.threads) return;
   out.line("setp.lt.u32 %lw_p0, %lw_t1, {};", p.threads);
   out.line("@%lw_p0 bra lw_begin;");
-  const char* servants[] = {"lw_clerk", "lw_messenger"};
-  for (std::uint32_t i = 0; i < p.service_warps(); ++i) {
+  const char* messengers[] = {"lw_messenger", "lw_second_messenger"};
+  for (std::uint32_t i = 0; i < p.service_warps; ++i) {
     out.line("setp.eq.u32 %lw_p0, %lw_t1, {};", p.threads + 32 * i);
-    out.line("@%lw_p0 bra {};", servants[i]);
+    out.line("@%lw_p0 bra {};", messengers[i]);
   }
   out.line("bra lw_left;");
   out.line("lw_begin:");
@@ -111,7 +111,7 @@ Text prologue(const Plan& p) {
   out.line("setp.ge.u32 %lw_p0, %lw_t1, {};", p.first_engine_thread);
   out.line("@%lw_p0 bra lw_engine;");
   set_registers(out, p, p.other_registers);
-  send_servants(out, p);
+  send_messengers(out, p);
   return out;
 }
 
@@ -129,8 +129,7 @@ Text epilogue(const Plan& p) {
   out.line("lw_left:");
   out.line("ret;");
   if (p.is_pair) {
-    write_clerk(out, p);
-    write_messenger(out, p);
+    write_messengers(out, p);
     out.line("lw_serve_no_more:");
     part_in_cluster(out);
     out.line("ret;");

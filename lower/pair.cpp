@@ -96,37 +96,6 @@ void allocate_in_pair(Text& out, const Plan& p, const std::string& columns, cons
   out.line("}}");
 }
 
-// The sender hears of a free slot when all else is done, since that is behind a fence.
-void write_clerk(Text& out, const Plan& p) {
-  out.line("lw_clerk:");
-  out.line("{{");
-  out.line(".reg .b32 %lw_v<4>, %lw_e<2>, %lw_h<4>;");
-  out.line(".reg .pred %lw_p<1>, %lw_wp;");
-  out.line("mov.b32 %lw_h0, 0;");
-  out.line("lw_next_mail:");
-  find_slot(out, mail_ring, "%lw_h0", "%lw_h1", "%lw_h2");
-  wait_for(out, "%lw_h1", slot_full, "%lw_h2", "lw_wait_arrival", isa::Scope::cluster);
-  out.line("ld.shared.v4.b32 {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}}, [%lw_h1];");
-  out.line("ld.shared.v2.b32 {{%lw_e0, %lw_e1}}, [%lw_h1+{}];", slot_more);
-  out.line("setp.eq.u32 %lw_p0, %lw_v0, {};", close_command);
-  out.line("@%lw_p0 bra lw_no_more_mail;");
-  out.line("or.b32 %lw_v0, %lw_v0, {};", flag_local);
-  push(out, {"%lw_v0", "%lw_v1", "%lw_v2", "%lw_v3", "%lw_e0", "%lw_e1"});
-  find_peer(out, "%lw_h3");
-  out.line("mapa.shared::cluster.u32 %lw_h1, %lw_h1, %lw_h3;");
-  out.line("add.u32 %lw_h1, %lw_h1, {};", slot_empty);
-  out.line("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%lw_h1];");
-  out.line("add.u32 %lw_h0, %lw_h0, 1;");
-  out.line("bra lw_next_mail;");
-  out.line("lw_no_more_mail:");
-  out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_h0, [lw_ends], 1;");
-  out.line("setp.eq.u32 %lw_p0, %lw_h0, 0;");
-  out.line("@%lw_p0 bra lw_serve_no_more;");
-  push(out, counted(p, {std::to_string(quit_command)}));
-  out.line("bra lw_serve_no_more;");
-  out.line("}}");
-}
-
 void leave_pair(Text& out, const char* left) {
   out.line("{{");
   out.line(".reg .b32 %lw_h;");

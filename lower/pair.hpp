@@ -1,6 +1,6 @@
 // What two CTAs of a pair do together, by an engine in each: commands that go to both queues, commits that both engines
 // have come to, columns that are free in both. A CTA's engine reads its own queue alone. Commands of the peer come by
-// mail, a ring that the peer's messenger writes; a thread of this CTA, the clerk, puts them into the queue.
+// mail, a ring that the peer's messenger writes; the own one puts them into the queue.
 #pragma once
 
 #include <string>
@@ -27,8 +27,6 @@ void push_to_pair(Text&, std::vector<std::string> words, const std::string& mbar
 /// `columns` is a register, and so is `to`, the result.
 void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std::string& to);
 
-/// The clerk: until the peer's threads have left.
-void write_clerk(Text&, const Plan&);
 /// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once the clerk
 /// has put in all that has come. Falls through for who is to push `quit`, else jumps to `left`.
 void leave_pair(Text&, const char* left);

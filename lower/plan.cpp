@@ -129,7 +129,8 @@ class Planner {
       return f_.refuse(Limit::lower_pair, "cta_group::1 and cta_group::2 in one kernel", op);
     group_ = op.modifiers.cta_group;
     p_.is_pair = is_pair;
-    if (is_pair && !isa::has_clusters(f_.options.target)) return f_.refuse(Limit::lower_target, no_cluster(f_.options.target), op);
+    if (is_pair && !isa::has_clusters(f_.options.target))
+      return f_.refuse(Limit::lower_target, no_cluster(f_.options.target), op);
     p_.has_clusters |= is_pair;
     return true;
   }
@@ -150,18 +151,21 @@ class Planner {
   bool place_engine() {
     std::uint32_t need = 64;
     for (const Form& f : p_.forms) need = std::max(need, std::uint32_t(registers_needed(f)));
-    p_.first_engine_thread = p_.threads + 32 * p_.service_warps();
+    if (p_.is_pair) p_.service_warps = whole_warpgroups(p_.threads + 64) == whole_warpgroups(p_.threads + 32) ? 2 : 1;
+    p_.first_engine_thread = p_.threads + 32 * p_.service_warps;
     constexpr std::uint32_t plenty = 168;
     if (fits(p_.cta_threads()) && isa::registers_to_share(1, p_.cta_threads()) >= std::max(need, plenty)) return true;
     const bool moves = isa::has(isa::Feature::setmaxnreg, f_.options.target) && !ignores_setmaxnreg();
     if (!moves && fits(p_.cta_threads())) return true;
-    p_.first_engine_thread = (p_.first_engine_thread + 127) / 128 * 128;
+    p_.first_engine_thread = whole_warpgroups(p_.first_engine_thread);
     if (!fits(p_.cta_threads()))
       return f_.refuse(Limit::lower_threads,
                        fmt::format("{} threads beside {} of the engine", p_.threads, p_.engine_warps * 32));
     share_registers(f_, p_, need);
     return true;
   }
+
+  static constexpr std::uint32_t whole_warpgroups(std::uint32_t threads) { return (threads + 127) / 128 * 128; }
 
   // Measured with ptxas 13.0: for sm_120a, "'setmaxnreg' ignored to maintain compatibility into 'extern' call" of a
   // kernel with a tensor copy.

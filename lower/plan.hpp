@@ -62,8 +62,7 @@ struct Plan {
   bool has_cluster_barrier = false;                      // the kernel's own threads meet by barrier.cluster
   bool is_pair = false;                                  // tcgen05 with cta_group::2
   std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
-  /// Warps that serve a pair: the clerk and the messenger.
-  std::uint32_t service_warps() const { return is_pair ? 2 : 0; }
+  std::uint32_t service_warps = 0;                       // of a pair's messengers: one, or two where that costs nothing
   bool forwards_copies() const { return !peer_copies.empty(); }
   /// All CTAs of a cluster begin together and end together.
   bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
