@@ -4,6 +4,7 @@
 #include <string>
 
 #include "launch/contract.hpp"
+#include "lower/given.hpp"
 #include "lower/lower.hpp"
 #include "ptx/flow/cfg.hpp"
 #include "ptx/flow/definitions.hpp"
@@ -29,6 +30,7 @@ struct Facts {
   flow::KnownBits known{code, definitions};
   flow::Origins origins{code, definitions, known};
   flow::Uniformity uniformity{code, cfg, definitions, known};
+  GivenValues given{code, definitions, launches()};
 
   /// Reports that a limit of lowering is reached, at an operation or at the kernel's head. Always false.
   bool refuse(rules::Limit limit, const std::string& got, const ir::Operation* op = nullptr) const {
@@ -48,6 +50,12 @@ struct Facts {
     for (const std::int64_t n : asked ? asked->values : std::vector<std::int64_t>{}) out |= n != 1;
     for (const launch::Launch* l : launches()) out |= l->cluster.volume() > 1;
     return out;
+  }
+
+  /// An operand's value, as it must be, or as the contract's launches make it: then the kernel has to check it.
+  std::optional<std::uint64_t> assumed(const ir::Argument& a, int width) const {
+    const auto out = known.constant(a, width);
+    return out ? out : given.constant(a, width);
   }
 
   /// The launches of this kernel that the contract has.

@@ -172,16 +172,15 @@ class FormFinder {
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     if (form.ashift) return no(".ashift");
     if (form.sparse && form.block_scale) return no("an MMA with a sparse A and block scaling");
-    if (form.disable_output_lane && disabled_lanes(mma) != std::array<std::uint32_t, 4>{})
-      return no("an MMA with masks of lanes");
-    return true;
+    return !form.disable_output_lane || has_all_lanes(op, mma);
   }
 
   std::optional<Form> form_of(const ir::Operation& op, const ir::MmaOperands& mma) const {
     if (!is_modelled(op, mma)) return std::nullopt;
-    const auto word = f_.known.constant(mma.idesc, 32);
+    const auto word = assumed(op, mma.idesc);
     if (!word) {
-      f_.refuse(Limit::lower_idesc, "", op);
+      const std::string why = f_.given.why_unknown(mma.idesc, 32);
+      f_.refuse(Limit::lower_idesc, why.empty() ? why : "one " + why, op);
       return std::nullopt;
     }
     const isa::InstructionDescriptorFields d = isa::unpack(std::uint32_t(*word), mma.form.kind);
@@ -216,13 +215,23 @@ class FormFinder {
   // ptxas 13.0 takes four scales of a row as ue4m3 alone.
   static bool has_scaled_mma(const Form& f) { return f.scales != 4 || f.scale_type == isa::ScalarType::ue4m3; }
 
-  // Lanes that are not written, as far as that is known; compilers write four zeros.
-  std::array<std::uint32_t, 4> disabled_lanes(const ir::MmaOperands& mma) const {
-    std::array<std::uint32_t, 4> out{};
-    const auto words = f_.code.components(*mma.lanes);
-    for (std::size_t i = 0; i < out.size() && i < words.size(); ++i)
-      out[i] = std::uint32_t(f_.known.constant(words[i], 32).value_or(~0u));
-    return out;
+  // A value that is known before the kernel runs, if only because the contract says so.
+  std::optional<std::uint32_t> assumed(const ir::Operation& op, const ir::Argument& a) const {
+    const auto value = f_.assumed(a, 32);
+    if (!value) return std::nullopt;
+    if (!f_.known.constant(a, 32)) p_.assumptions[f_.code.index(op)].push_back({&a, std::uint32_t(*value)});
+    return std::uint32_t(*value);
+  }
+
+  // A mask says which lanes are not written; compilers write zeros, or take them from a parameter.
+  bool has_all_lanes(const ir::Operation& op, const ir::MmaOperands& mma) const {
+    for (const ir::Argument& word : f_.code.components(*mma.lanes)) {
+      const auto value = assumed(op, word);
+      if (value == 0u) continue;
+      const std::string why = value ? "" : f_.given.why_unknown(word, 32);
+      return f_.refuse(Limit::lower_unsupported, "an MMA with masks of lanes" + (why.empty() ? "" : " " + why), op);
+    }
+    return true;
   }
 
   static bool has_type(isa::MmaKind kind, isa::ScalarType t) { return isa::operand_type_code(kind, t).has_value(); }

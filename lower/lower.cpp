@@ -126,6 +126,7 @@ class Lowering {
     r.other_registers = p.other_registers;
     r.commands = p.batches.size();
     for (const auto& [at, batch] : p.batches) r.multiplications += batch.operations.size();
+    r.assuming = p.assumptions.size();
     r.commits = p.commits.size();
     r.flushes = std::size_t(std::count_if(p.commits.begin(), p.commits.end(), [](const auto& c) { return c.second; }));
     out_.reports.push_back(std::move(r));
@@ -151,6 +152,11 @@ std::string sentence(const Report& r) {
   if (r.engine_registers)
     out += fmt::format("; {} registers for the engine's threads, {} for the others", r.engine_registers,
                        r.other_registers);
+  if (r.assuming)
+    out += fmt::format(
+        "; the contract says what the instruction descriptors and lane masks of {} MMAs are: with other "
+        "parameters, they trap",
+        r.assuming);
   return out;
 }
 

@@ -34,6 +34,7 @@ struct Report {
   std::uint32_t engine_registers = 0, other_registers = 0;  // that setmaxnreg asks for; 0: it is not needed
   std::size_t commands = 0;  // places that give the engine an MMA, of how many instructions
   std::size_t multiplications = 0;
+  std::size_t assuming = 0;  // of those, how many trap unless parameters are what the contract's launches have
   std::size_t commits = 0, flushes = 0;  // flushes: commits that write the sums to the image
 };
 

@@ -139,7 +139,7 @@ class Planner {
     int cells = 0;
     for (const ir::Operation& op : f_.code.operations)
       if (const auto mma = ir::mma_operands(op))
-        if (const auto word = f_.known.constant(mma->idesc, 32)) {
+        if (const auto word = f_.assumed(mma->idesc, 32)) {
           const auto d = isa::unpack(std::uint32_t(*word), mma->form.kind);
           cells = std::max(cells, d.m * d.n);
         }

@@ -36,6 +36,12 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
+/// An operand of 32 bits for whose value the engine is made because the contract's launches say it.
+struct Assumption {
+  const ir::Argument* argument = nullptr;
+  std::uint32_t value = 0;
+};
+
 struct Plan {
   // Threads of a CTA: the original ones, those that serve a pair, those that fill the last warpgroup, the engine's.
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
@@ -45,9 +51,10 @@ struct Plan {
   std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
-  std::vector<Share> shares{};               // of the forms, each once
-  std::map<std::uint32_t, Batch> batches{};  // by the last of their MMAs
-  std::map<std::uint32_t, bool> commits{};   // and whether sums must be written to the image
+  std::vector<Share> shares{};                                     // of the forms, each once
+  std::map<std::uint32_t, Batch> batches{};                        // by the last of their MMAs
+  std::map<std::uint32_t, std::vector<Assumption>> assumptions{};  // by the MMA, which traps where they do not hold
+  std::map<std::uint32_t, bool> commits{};                         // and whether sums must be written to the image
   std::vector<Copy> copies{};
   std::map<std::uint32_t, std::size_t> copied{};  // by the tcgen05.cp
 

@@ -236,6 +236,8 @@ class Rewriter {
   // The command is given where the last MMA of a batch stands, or the commit that it takes in. What it says is kept
   // from the first on: by then, the registers may have other values, and their names other scopes.
   void multiply(std::vector<ir::Statement>& to, const ir::Instruction& i, std::uint32_t number) const {
+    if (const auto assumed = p_.assumptions.find(number); assumed != p_.assumptions.end())
+      replace(to, i, checks(assumed->second));
     for (const auto& [last, batch] : p_.batches) {
       const bool is_first = batch.operations.front() == number;
       if (!is_first && batch.given_at() != number) continue;
@@ -244,6 +246,17 @@ class Rewriter {
       if (batch.given_at() == number) give(piece, command(batch, "0"));
       replace(to, i, piece);
     }
+  }
+
+  // The engine was made for these values.
+  static Text checks(const std::vector<Assumption>& assumptions) {
+    Text out;
+    out.line(".reg .pred %lw_p<1>;");
+    for (const Assumption& a : assumptions) {
+      out.line("setp.ne.u32 %lw_p0, {}, 0x{:x};", text(*a.argument->operand), a.value);
+      out.line("@%lw_p0 trap;");
+    }
+    return out;
   }
 
   // A command that no mbarrier hears of.

@@ -1,21 +1,10 @@
 #include "verifier/explore.hpp"
 
+#include "launch/known_bytes.hpp"
 #include "verifier/protocol/report.hpp"
 
 namespace kiln::verifier {
 namespace {
-
-using Bytes = std::map<std::uint32_t, std::uint8_t>;
-
-void add_bytes(const launch::Param& p, std::uint32_t at, Bytes& out) {
-  if (const auto* scalar = std::get_if<launch::ScalarParam>(&p.value))
-    for (std::uint32_t k = 0; k < std::uint32_t(isa::bits(scalar->type)) / 8; ++k)
-      out[at + k] = std::uint8_t(scalar->bits >> (8 * k));
-  if (const auto* bytes = std::get_if<launch::BytesParam>(&p.value))
-    for (std::uint32_t k = 0; k < bytes->bytes.size(); ++k) out[at + k] = bytes->bytes[k];
-  if (const auto* fields = std::get_if<launch::StructParam>(&p.value))
-    for (const launch::StructField& f : fields->fields) add_bytes(f.value, at + f.at, out);
-}
 
 void add_maps(const launch::Param& p, std::uint32_t at, const launch::Contract& contract,
               std::map<std::uint32_t, launch::TensorMap>& out) {
@@ -32,7 +21,7 @@ protocol::Shape shape_of(const launch::Launch& l, const launch::Contract& contra
   shape.cta = {l.block.x, l.block.y, l.block.z};
   shape.dynamic_shared = l.dynamic_smem;
   shape.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
-  for (const launch::Param& p : l.params) add_bytes(p, 0, shape.parameters.emplace_back());
+  for (const launch::Param& p : l.params) shape.parameters.push_back(launch::known_bytes(p));
   for (const launch::Param& p : l.params) add_maps(p, 0, contract, shape.maps.emplace_back());
   return shape;
 }

@@ -49,8 +49,10 @@ Bits special_bits(const ir::Function& f, Special s) {
 
 }  // namespace
 
-KnownBits::KnownBits(const ir::Code& code, const Definitions& definitions)
-    : code_(code), definitions_(definitions), bits_(code.registers.size(), Bits::nothing()) {
+KnownBits::KnownBits(const ir::Code& code, const Definitions& definitions) : KnownBits(code, definitions, {}) {}
+
+KnownBits::KnownBits(const ir::Code& code, const Definitions& definitions, ParameterBytes given)
+    : code_(code), definitions_(definitions), given_(std::move(given)), bits_(code.registers.size(), Bits::nothing()) {
   for (ir::RegisterId r = 0; r < bits_.size(); ++r)
     if (definitions.writers(r).empty()) bits_[r] = Bits::unknown(width_of(code.registers[r]));
   solve();
@@ -88,6 +90,35 @@ bool KnownBits::update(ir::RegisterId r, Bits value) {
   return true;
 }
 
+// Nothing where the parameter is not given.
+std::vector<Bits> KnownBits::loaded_parameter(const ir::Operation& op) const {
+  const ir::Argument& at = op.arg(1);
+  if (at.kind != Kind::address || op.arguments.size() < 2) return {};
+  const ir::Argument& base = code_.components(at)[0];
+  if (base.kind != Kind::symbol || !code_.symbols[base.id].is_parameter) return {};
+  const int number = code_.symbols[base.id].parameter_index, bytes = isa::bits(op.modifiers.type()) / 8;
+  if (number < 0 || std::size_t(number) >= given_.size() || bytes < 1 || bytes > 8) return {};
+  std::vector<Bits> out;
+  std::int64_t offset = base.value;
+  const bool is_vector = op.arg(0).kind == Kind::vector;
+  for (const ir::Argument& to : is_vector ? code_.components(op.arg(0)) : std::span(&op.arg(0), 1)) {
+    Bits word = Bits::constant(0);
+    for (int k = 0; k < bytes; ++k, ++offset) {
+      const auto byte = given_[std::size_t(number)].find(std::uint32_t(offset));
+      const bool is_given = offset >= 0 && byte != given_[std::size_t(number)].end();
+      word = word | shift_left(is_given ? Bits::constant(byte->second) : Bits::unknown(8), 8 * k);
+    }
+    if (to.kind == Kind::reg) out.push_back(isa::is_signed(op.modifiers.type()) ? sign_extend(word, 8 * bytes) : word);
+  }
+  return out;
+}
+
+std::vector<Bits> KnownBits::results(const ir::Operation& op) const {
+  if (!given_.empty() && op.opcode == isa::Opcode::ld)
+    if (std::vector<Bits> loaded = loaded_parameter(op); !loaded.empty()) return loaded;
+  return transfer(code_, op, *this);
+}
+
 void KnownBits::solve() {
   const auto n = std::uint32_t(code_.operations.size());
   std::deque<std::uint32_t> work;
@@ -99,7 +130,7 @@ void KnownBits::solve() {
     waiting[i] = false;
     const auto written = definitions_.written(i);
     if (written.empty()) continue;
-    const std::vector<Bits> results = transfer(code_, code_.operations[i], *this);
+    const std::vector<Bits> results = this->results(code_.operations[i]);
     for (std::size_t k = 0; k < written.size(); ++k) {
       const int width = width_of(code_.registers[written[k]]);
       if (!update(written[k], k < results.size() ? results[k] : Bits::unknown(width))) continue;

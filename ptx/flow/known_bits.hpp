@@ -1,6 +1,8 @@
 // Which bits of each register are the same on every path and in every thread.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "ptx/flow/bits.hpp"
@@ -18,11 +20,16 @@ class OperandBits {
   virtual Bits of(const ir::Argument&, int width) const = 0;
 };
 
+/// What is given of a kernel's parameters: bytes by parameter and offset.
+using ParameterBytes = std::vector<std::map<std::uint32_t, std::uint8_t>>;
+
 /// Known bits of registers, without a thought for paths: a register's bits are what all its definitions agree on, found
 /// as the greatest fixpoint. Addresses of shared variables have the zeros of their alignment.
 class KnownBits final : public OperandBits {
  public:
   KnownBits(const ir::Code&, const Definitions&);
+  /// The same for launches with these parameters.
+  KnownBits(const ir::Code&, const Definitions&, ParameterBytes);
 
   Bits of(ir::RegisterId r) const { return bits_[r]; }
   Bits of(const ir::Argument&, int width) const override;
@@ -32,9 +39,12 @@ class KnownBits final : public OperandBits {
   void solve();
   bool update(ir::RegisterId r, Bits value);
   Bits address_of(const ir::Argument&) const;
+  std::vector<Bits> results(const ir::Operation&) const;
+  std::vector<Bits> loaded_parameter(const ir::Operation&) const;
 
   const ir::Code& code_;
   const Definitions& definitions_;
+  ParameterBytes given_;
   std::vector<Bits> bits_;
 };
 

@@ -204,6 +204,11 @@ class Transfer {
     return out;
   }
 
+  Bits selected() const {
+    const auto first = in(3, 1).value();
+    return first ? in(*first ? 1 : 2) : join(in(1), in(2));
+  }
+
   Bits quotient() const {
     const auto divisor = in(2).value();
     if (!divisor || *divisor == 0 || is_signed()) return Bits::unknown(width_);
@@ -239,7 +244,7 @@ class Transfer {
         const auto table = in(4, 8).value();
         return table ? lookup(in(1), in(2), in(3), unsigned(*table)) : Bits::unknown(width_);
       }
-      case Opcode::selp: return join(in(1), in(2));
+      case Opcode::selp: return selected();
       case Opcode::setp: return comparison();
       case Opcode::min:
       case Opcode::max: return extreme();

@@ -71,3 +71,29 @@ TEST_CASE("thread indices are as small as the launch directives say") {
   const Analysed free("mov.u32 %r1, %tid.x;");
   CHECK(free.bits("%r1") == flow::Bits::unknown(10));
 }
+
+TEST_CASE("a choice is known where its predicate is") {
+  const Analysed k(
+      "setp.ne.u32 %p1, 1, 0; selp.b32 %r1, 3, 4, %p1; not.pred %p2, %p1; selp.b32 %r2, 3, 4, %p2; "
+      "mov.u32 %r3, %tid.x; setp.eq.u32 %p3, %r3, 9; selp.b32 %r4, 3, 7, %p3;");
+  CHECK(k.bits("%r1").value() == 3);
+  CHECK(k.bits("%r2").value() == 4);
+  CHECK_FALSE(k.bits("%r4").value());
+  CHECK((k.bits("%r4").one & 7) == 3);
+}
+
+TEST_CASE("parameters that are given are known when they are loaded, byte by byte") {
+  const Analysed k(R"(ld.param.u64 %rd1, [a]; ld.param.v2.b8 {%h1, %h2}, [a+1]; ld.param.v2.b16 {_, %h3}, [a];
+    ld.param.s8 %r1, [a+2]; ld.param.u32 %r2, [n]; mov.u32 %r3, 4; ld.param.u32 %r4, [a+4];
+    mov.u64 %rd2, a; ld.param.u32 %r5, [%rd2]; ld.shared.u32 %r6, [slot];)");
+  const flow::KnownBits known(k.code, k.definitions, {{{0, 0x11}, {1, 0x22}, {2, 0x83}, {3, 0x44}, {4, 0x55}}});
+  const auto bits = [&](const char* name) { return known.of(k.reg(name)); };
+  CHECK(bits("%h1").value() == 0x22);
+  CHECK(bits("%h2").value() == 0x83);
+  CHECK(bits("%h3").value() == 0x4483);
+  CHECK(bits("%r1").value() == 0xFFFFFF83);
+  CHECK_FALSE(bits("%rd1").value());
+  CHECK((bits("%rd1").knows(0xFF'FFFF'FFFF) && (bits("%rd1").one & 0xFF'FFFF'FFFF) == 0x55'4483'2211));
+  for (const char* open : {"%r2", "%r4", "%r5", "%r6"}) CHECK_FALSE(bits(open).value());
+  CHECK_FALSE(k.bits("%h1").value());
+}
