@@ -38,6 +38,18 @@ Share shared_out_in_pair(int m, int n, isa::ScalarType d_type, int warps) {
   return best_share({m, n, m == 64 ? 2 : 1, 0, 0, d_type, 2}, warps);
 }
 
+bool is_rolled(const Form& f) {
+  if (!f.scales || f.scaled_by_mma || f.share.registers() < 128 || f.steps.size() < 3) return false;
+  const auto apart = [](const Step& x, const Step& y) {
+    return std::array{y.a - x.a, y.b - x.b, y.sfa - x.sfa, y.sfb - x.sfb};
+  };
+  for (std::size_t s = 1; s < f.steps.size(); ++s) {
+    const Step &x = f.steps[s - 1], &y = f.steps[s];
+    if (x.sfa_id != y.sfa_id || x.sfb_id != y.sfb_id || apart(x, y) != apart(f.steps[0], f.steps[1])) return false;
+  }
+  return true;
+}
+
 int registers_needed(const Form& f) {
   // A's fragments, two sets of 16 columns of B's, addresses, the command; found by what ptxas spills. Of a pair: two
   // fragments of A's, and what comes from the peer for several steps.

@@ -86,6 +86,10 @@ Share shared_out(int m, int n, isa::ScalarType d_type, int warps, int parts = 1)
 /// The same for one CTA of a pair, whose `m` rows these are.
 Share shared_out_in_pair(int m, int n, isa::ScalarType d_type, int warps);
 
+/// Whether the steps of a form with block scaling are a loop, for which they must follow each other as the first two
+/// do. Where sums take most registers, ptxas has none left to mix steps with each other, and tries.
+bool is_rolled(const Form&);
+
 /// Registers of a thread that the engine needs for a form, about.
 int registers_needed(const Form&);
 

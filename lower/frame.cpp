@@ -67,6 +67,7 @@ void declare_all(Text& out, const Plan& p) {
   out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes + p.queue_padding());
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
     out.line(".shared .align 4 .b32 {};", name);
+  if (p.parks()) out.line(".shared .align 16 .b8 lw_parked[{}];", p.parked_bytes());
   if (p.is_pair) declare_pair(out);
   if (p.forwards_copies()) declare_forwarding(out);
   if (p.has_cluster_barrier) declare_cluster_barrier(out);

@@ -278,7 +278,7 @@ std::size_t Plan::share_of(const Form& f) const {
 }
 
 std::uint32_t Plan::used_shared() const {
-  return queue_bytes + (is_pair ? pair_bytes : 0) + (forwards_copies() ? forwarding_bytes : 0) +
+  return queue_bytes + parked_bytes() + (is_pair ? pair_bytes : 0) + (forwards_copies() ? forwarding_bytes : 0) +
          (has_cluster_barrier ? cluster_barrier_bytes : 0);
 }
 

@@ -1,6 +1,7 @@
 // What a kernel needs when it is lowered, and what becomes of each of its tcgen05 instructions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@ namespace kiln::lower {
 
 /// How the names begin that a lowered kernel has and others may not have.
 inline constexpr const char* reserved_prefix = "lw_";
+
+/// Shared memory of each warp of the engine for what it keeps from one command to the next.
+inline constexpr std::uint32_t parked_bytes_of_warp = 24;
 
 /// What a command is about: the first word of it, below its flags.
 enum class Command : std::uint8_t { quit, commit, free, first_form };
@@ -74,6 +78,9 @@ struct Plan {
   /// All CTAs of a cluster begin together and end together.
   bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
   int barrier = 15;  // that is the engine's own
+  /// A form leaves no registers for what the engine keeps from one command to the next.
+  bool parks() const { return std::any_of(forms.begin(), forms.end(), is_rolled); }
+  std::uint32_t parked_bytes() const { return parks() ? engine_warps * parked_bytes_of_warp : 0; }
 
   std::size_t share_of(const Form& f) const;
   unsigned command_of_copy(std::size_t copy) const {

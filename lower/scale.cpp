@@ -2,31 +2,50 @@
 // and what comes out is added to the sums times the product of the two scales, in f32. Scales are powers of two or have
 // four bits, so that this product is exact.
 #include <algorithm>
+#include <bit>
 
 #include "lower/operand.hpp"
 #include "lower/scale_cells.hpp"
+#include "ptx/isa/scales.hpp"
 
 namespace kiln::lower {
 namespace {
 
-// Scales as f32, of the rows of A or of the columns of B: a thread has two for each tile.
+// Scales as f32, of the rows of A or of the columns of B: a thread has two for each tile. Each lane makes f32 of those
+// whose cells it holds, for all.
 class ScaleCode {
  public:
   ScaleCode(Text& out, const Plan& p, const Form& f, char letter)
-      : out_(out), f_(f), cells_(out, p, f, letter, ScaledBy::sums) {}
+      : out_(out), f_(f), cells_(out, p, f, letter, ScaledBy::sums), x_(letter) {}
+
+  void declare() const {
+    cells_.declare();
+    out_.line(".reg .b32 %lw_v{}<{}>;", x_, cells_.held());
+  }
 
   const ScaleCells& cells() const { return cells_; }
 
-  // The scale number `scale` of both rows of a tile, from register `first` of `to` on.
-  void convert(std::size_t step, int tile, int scale, const char* to, int first) const {
+  // The scale number `scale` of all that this lane holds.
+  void convert(std::size_t step, int scale) const {
     const int byte = cells_.first_byte(step) + scale;
-    for (int i = 0; i < cells_.per_tile(); ++i) {
-      const std::string cell = cells_.cell(tile, i), out = fmt::format("%lw_{}{}", to, first + i);
+    for (int i = 0; i < cells_.held(); ++i) {
+      const std::string cell = cells_.cell(i), out = fmt::format("%lw_v{}{}", x_, i);
       if (f_.scale_type == isa::ScalarType::ue8m0)
         convert_exponent(cell, byte, out);
       else
         convert_number(cell, byte, out);
     }
+  }
+
+  // The scales of a tile, from register `first` of `to` on. Rows l / 4 and 8 further on are held by one of four lanes,
+  // columns 2 (l % 4) and the next by one of the eight that have the same ones.
+  void fetch(int tile, const char* to, int first) const {
+    const int set = tile / cells_.tiles_at_once(), place = tile % cells_.tiles_at_once();
+    const bool is_a = x_ == 'a';
+    if (!is_a) out_.line("or.b32 %lw_x0, %lw_quad, {};", 4 * place);
+    for (int i = 0; i < 2; ++i)
+      out_.line("shfl.sync.idx.b32 %lw_{}{}, %lw_v{}{}, {}, {}, 0xffffffff;", to, first + i, x_, 2 * set + i,
+                is_a ? std::to_string(place) : "%lw_x0", is_a ? "0x1c1f" : "31");
   }
 
  private:
@@ -53,6 +72,7 @@ class ScaleCode {
   Text& out_;
   const Form& f_;
   ScaleCells cells_;
+  char x_;
 };
 
 // Elements of 4 bits, eight to a register, as f16. In which order they follow each other along K is free as long as it
@@ -120,26 +140,24 @@ class ScaledMultiplication {
     b_.begin();
     sfa_.cells().begin();
     sfb_.cells().begin();
+    out_.line("and.b32 %lw_quad, %lw_l, 3;");
     if (f_.is_packed()) unpacking_.begin();
-    for (std::size_t s = 0; s < f_.steps.size(); ++s) {
-      sfa_.cells().load(s);
-      sfb_.cells().load(s);
-      a_.address(s);
-      b_.address(s);
-      for (int block = 0; block < f_.scales; ++block) {
-        begin_block(s, block);
-        for (int j = 0; j < pairs(); ++j) {
-          out_.line("bar.warp.sync 0xffffffff;");  // else ptxas loads ahead until registers spill
-          b_.load(j, 0, 2 * j + 1 >= f_.share.column_tiles());
-          if (s + 1 == f_.steps.size() && block + 1 == f_.scales && j + 1 == pairs()) when_read();
-          for (int tile = 2 * j; tile < std::min(2 * j + 2, f_.share.column_tiles()); ++tile) column(s, block, tile);
-        }
+    if (is_rolled(f_))
+      write_loop(when_read);
+    else
+      for (std::size_t s = 0; s < f_.steps.size(); ++s) {
+        begin_step(s);
+        if (s + 1 == f_.steps.size())
+          last_pair(when_read);
+        else
+          last_pair([] {});
       }
-    }
     out_.line("}}");
   }
 
  private:
+  static constexpr int lane_shift = std::countr_zero(unsigned(image_lane_bytes));
+
   // Of the two times 16 bytes that a row of an MMA has, those with a block of packed elements.
   int chunk(int block) const { return 2 * block / f_.scales; }
   // mma.sync that a block of packed elements takes.
@@ -151,35 +169,115 @@ class ScaledMultiplication {
 
   void declare() const {
     const int rows = f_.share.row_tiles();
-    out_.line(".reg .b32 %lw_x<3>, %lw_m<4>, %lw_none, %lw_ra<{}>, %lw_rb<2>, %lw_r;", 2 * rows);
+    out_.line(".reg .b32 %lw_x<3>, %lw_m<4>, %lw_none, %lw_ra<{}>, %lw_rb<2>, %lw_r, %lw_quad;", 2 * rows);
     out_.line(".reg .b16 %lw_h<2>;");
     out_.line(".reg .{} %lw_cell;", ImageAccess(p_).reg());
+    if (!is_rolled(f_)) ImageAccess(p_).find(out_);
     if (f_.is_packed()) out_.line(".reg .b32 %lw_ua<{}>, %lw_ub<{}>;", 4 * parts() * rows, 2 * parts());
-    ImageAccess(p_).find(out_);
     a_.declare(4 * rows);
     b_.declare(4);
-    sfa_.cells().declare();
-    sfb_.cells().declare();
+    sfa_.declare();
+    sfb_.declare();
     out_.line("mov.b32 %lw_none, 0;");
+  }
+
+  // In a loop ptxas cannot mix steps with each other. %lw_places: where the scales of A and of B are, each in
+  // image_lane_bytes, and above that the steps that are left. Behind the last step, the columns may be none.
+  void write_loop(const std::function<void()>& when_read) const {
+    constexpr int bits = ScaleCells::place_bits;
+    const Step &x = f_.steps[0], &y = f_.steps[1];
+    const auto both = [&](std::int64_t a, std::int64_t b) {
+      return a * isa::scale_column_rows + (b * isa::scale_column_rows << bits);
+    };
+    park("st");
+    out_.line(".reg .b32 %lw_places;");
+    out_.line("shr.u32 %lw_places, {}, {};", sfa_.cells().place(), lane_shift);
+    out_.line("shl.b32 %lw_x0, {}, {};", sfb_.cells().place(), bits - lane_shift);
+    out_.line("or.b32 %lw_places, %lw_places, %lw_x0;");
+    out_.line("or.b32 %lw_places, %lw_places, 0x{:x};", std::uint32_t(f_.steps.size()) << 2 * bits);
+    out_.line("lw_step:");
+    begin_step(0);
+    last_pair([] {});
+    out_.line("add.s32 %lw_an, %lw_an, {};", y.a - x.a);
+    out_.line("add.s32 %lw_bn, %lw_bn, {};", y.b - x.b);
+    out_.line("setp.ge.u32 %lw_p2, %lw_places, 0x{:x};", 2u << 2 * bits);
+    out_.line("add.s32 %lw_places, %lw_places, {};",
+              both(y.sfa - x.sfa, y.sfb - x.sfb) - (std::int64_t(1) << 2 * bits));
+    out_.line("@%lw_p2 bra lw_step;");
+    park("ld");
+    when_read();
+  }
+
+  void find_places() const {
+    constexpr int bits = ScaleCells::place_bits;
+    ImageAccess(p_).find(out_);
+    for (const auto& [cells, at] : {std::pair(&sfa_.cells(), 0), std::pair(&sfb_.cells(), bits)}) {
+      out_.line("bfe.u32 {}, %lw_places, {}, {};", cells->place(), at, bits);
+      out_.line("shl.b32 {0}, {0}, {1};", cells->place(), lane_shift);
+    }
+    out_.line("bar.warp.sync 0xffffffff;");  // nor what stands before the loads
+  }
+
+  // What the engine keeps from one command to the next, between registers and shared memory. A warp's lanes all have
+  // the same.
+  void park(const char* way) const {
+    const bool stores = way[0] == 's';
+    const char* const kept[][2] = {{"head", "at"}, {"held", "apart"}, {"looked", "signal"}};
+    out_.line("shr.u32 %lw_x0, %lw_id, 5;");
+    out_.line("mov.b32 %lw_x1, lw_parked;");
+    out_.line("mad.lo.u32 %lw_x0, %lw_x0, {}, %lw_x1;", parked_bytes_of_warp);
+    for (int i = 0; i < 3; ++i)
+      if (stores)
+        out_.line("@%lw_first st.shared.v2.b32 [%lw_x0+{}], {{%lw_{}, %lw_{}}};", 8 * i, kept[i][0], kept[i][1]);
+      else
+        out_.line("ld.shared.v2.b32 {{%lw_{}, %lw_{}}}, [%lw_x0+{}];", kept[i][0], kept[i][1], 8 * i);
+    if (stores) out_.line("bar.warp.sync 0xffffffff;");
+  }
+
+  // A step but for the last columns of its last block.
+  void begin_step(std::size_t s) const {
+    out_.line("{{");
+    if (is_rolled(f_)) find_places();
+    sfa_.cells().load(s);
+    sfb_.cells().load(s);
+    out_.line("}}");
+    a_.address(s);
+    b_.address(s);
+    for (int block = 0; block < f_.scales; ++block) {
+      begin_block(s, block);
+      for (int j = 0; j < pairs() - (block + 1 == f_.scales); ++j) columns(block, j, [] {});
+    }
+  }
+  void last_pair(const std::function<void()>& when_read) const { columns(f_.scales - 1, pairs() - 1, when_read); }
+
+  // Sixteen columns of a block.
+  void columns(int block, int j, const std::function<void()>& when_read) const {
+    out_.line("bar.warp.sync 0xffffffff;");  // else ptxas loads ahead until registers spill
+    b_.load(j, 0, 2 * j + 1 >= f_.share.column_tiles());
+    when_read();
+    for (int tile = 2 * j; tile < std::min(2 * j + 2, f_.share.column_tiles()); ++tile) column(block, tile);
   }
 
   // The rows' side of a block: elements and scales.
   void begin_block(std::size_t step, int block) const {
+    sfa_.convert(step, block);
+    sfb_.convert(step, block);
+    if (is_rolled(f_)) out_.line("bar.warp.sync 0xffffffff;");  // as before each load of B
     for (int i = 0; i < f_.share.row_tiles(); ++i) {
       a_.load(i, first_of_a(i));
       for (int row = 0; f_.is_packed() && row < 2; ++row)
         unpacking_.write(fmt::format("%lw_fa{}", first_of_a(i) + 2 * chunk(block) + row), block, "ua",
                          4 * parts() * i + row, 2, 4 * (parts() - 1));
-      sfa_.convert(step, i, block, "ra", 2 * i);
+      sfa_.fetch(i, "ra", 2 * i);
     }
   }
 
   // Eight columns of a block against all rows of the warp.
-  void column(std::size_t step, int block, int tile) const {
+  void column(int block, int tile) const {
     const int b = 2 * (tile % 2);
     if (f_.is_packed())
       unpacking_.write(fmt::format("%lw_fb{}", b + chunk(block)), block, "ub", 0, 1, 2 * (parts() - 1));
-    sfb_.convert(step, tile, block, "rb", 0);
+    sfb_.fetch(tile, "rb", 0);
     for (int i = 0; i < f_.share.row_tiles(); ++i) {
       if (f_.is_packed())
         multiply_packed(i);

@@ -84,6 +84,20 @@ TEST_CASE("one MMA of every kind is lowered, dense and sparse, with 128 and 64 r
       }
 }
 
+TEST_CASE("one MMA with block scaling takes the scales of its own rows and columns, of any N") {
+  for (const bool packed : {false, true})
+    for (const int n : {8, 24, 56, 72, 80, 88, 96}) {
+      MmaProblem p;
+      p.kind = packed ? MmaKind::mxf4nvf4 : MmaKind::mxf8f6f4;
+      p.a_type = p.b_type = packed ? ScalarType::e2m1 : ScalarType::e4m3;
+      p.scales = packed ? 4 : 1, p.scale_vector = packed ? ".scale_vec::4X" : ".scale_vec::1X";
+      p.scale_type = packed ? ScalarType::ue4m3 : ScalarType::ue8m0;
+      if (!packed) p.sfa_id = 2, p.sfb_id = 3;
+      p.n = n;
+      check(p, unsigned(n));
+    }
+}
+
 TEST_CASE("the sparsity selector of f16 and tf32 chooses a column of metadata") {
   for (const Types& t : {kinds[0], kinds[2]}) {
     MmaProblem p = of(t);

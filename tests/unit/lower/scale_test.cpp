@@ -57,6 +57,24 @@ TEST_CASE("S3-43: block-scaled kernels of the library give the right result in s
   }
 }
 
+TEST_CASE("where sums leave no registers the steps of a command are a loop, and its result is right") {
+  for (const dsl::Entry& entry : dsl::kernel_table()) {
+    if (entry.name != "gemm_nvf4") continue;
+    int loops = 0;
+    for (const dsl::Strategy& strategy : strategies_of_one_cta(entry)) {
+      dsl::Sizes options = sizes;
+      for (const auto& [option, value] : strategy) options[std::string(option)] = value;
+      const Kernel low = checked(library_kernel("gemm_nvf4", options));
+      const bool is_loop = low.text->text().find("lw_step:") != std::string_view::npos;
+      CHECK(is_loop == options.at("tile").is({128, 256, 256}));
+      loops += is_loop;
+      if (is_loop)
+        for (const std::uint64_t seed : {1, 2}) check_right(simulated(low, seed));
+    }
+    CHECK(loops == 1);
+  }
+}
+
 TEST_CASE("block-scaled PTX of nvcc and of clang is lowered, and what its contract does not launch is left out") {
   for (const char* file : {"gemm_block_scaled", "clang_gemm_block_scaled"})
     for (const bool packed : {false, true}) {
