@@ -36,7 +36,8 @@ std::string mbarrier_name(const ir::Operation& op) {
 // The time for which a thread would like to wait is the fourth operand at most.
 Text tested(const ir::Operation& op) {
   const auto& o = operands(op);
-  return line_of(fmt::format("{} {}, {}, {};", mbarrier_name(op), written(o.at(0)), written(o.at(1)), written(o.at(2))));
+  return line_of(
+      fmt::format("{} {}, {}, {};", mbarrier_name(op), written(o.at(0)), written(o.at(1)), written(o.at(2))));
 }
 
 // Several arrivals are all but one that complete no phase, since that one is still to come, and that one; as many as a
@@ -148,8 +149,7 @@ std::optional<Text> fused(const ir::Operation& op) {
   const bool two = type == isa::ScalarType::bf16x2;
   if (!two && type != isa::ScalarType::bf16) return std::nullopt;
   const unsigned one = 0x3f80, minus_one = 0xbf80, minus_zero = 0x8000;
-  const unsigned constant =
-      op.opcode == Opcode::add ? one : op.opcode == Opcode::sub ? minus_one : minus_zero;
+  const unsigned constant = op.opcode == Opcode::add ? one : op.opcode == Opcode::sub ? minus_one : minus_zero;
   const auto& o = operands(op);
   Text out;
   out.line(".reg .b{} %lw_c;", two ? 32 : 16);
@@ -174,8 +174,7 @@ std::optional<std::string> value_in_one_cta(const std::string& name) {
 std::optional<Text> moved(const ir::Operation& op) {
   const auto value = value_in_one_cta(operands(op).at(1).text);
   if (!value) return std::nullopt;
-  return line_of(
-      fmt::format("mov.{} {}, {};", isa::spelling(op.modifiers.type()), text(operands(op).at(0)), *value));
+  return line_of(fmt::format("mov.{} {}, {};", isa::spelling(op.modifiers.type()), text(operands(op).at(0)), *value));
 }
 
 }  // namespace

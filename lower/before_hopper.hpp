@@ -1,5 +1,5 @@
-// Instructions that came with Hopper and are several older ones, for sm_89: of a kernel that is in no cluster and has no
-// bulk copies, so that a cluster is its own CTA and nobody but threads reads or writes shared memory.
+// Instructions that came with Hopper and are several older ones, for sm_89: of a kernel that is in no cluster and has
+// no bulk copies, so that a cluster is its own CTA and nobody but threads reads or writes shared memory.
 #pragma once
 
 #include <optional>

@@ -65,8 +65,7 @@ class BlockScaled {
     const int d = 4 * (i * f_.share.column_tiles() + tile), b = 4 * (tile / 2 % 2) + 2 * (tile % 2);
     const std::string sums = fragment("d", d, 4);
     out_.line("{} {}, {}, {}, {}, {}, {{{}, 0}}, {}, {{{}, 0}};", instruction(), sums, fragment("fa", 4 * i, 4),
-              fragment("fb", b, 2), sums, sfa_.cell(i), sfa_.first_byte(step), sfb_.cell(tile),
-              sfb_.first_byte(step));
+              fragment("fb", b, 2), sums, sfa_.cell(i), sfa_.first_byte(step), sfb_.cell(tile), sfb_.first_byte(step));
   }
 
   Text& out_;

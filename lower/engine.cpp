@@ -215,8 +215,7 @@ class EngineCode {
   void all_but_the_last(const char* label) {
     out_.line("bar.warp.sync 0xffffffff;");
     out_.line("@!%lw_first bra {};", label);
-    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_count(p_),
-              p_.engine_warps - 1);
+    out_.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t1, [%lw_at+{}], {};", slot_count(p_), p_.engine_warps - 1);
     out_.line("setp.ne.u32 %lw_p0, %lw_t1, {};", p_.engine_warps - 1);
     out_.line("@%lw_p0 bra {};", label);
   }

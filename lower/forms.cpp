@@ -88,8 +88,8 @@ class FormFinder {
     return true;
   }
 
-  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own. Those of
-  // a pair have room for a mask.
+  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own. Those
+  // of a pair have room for a mask.
   void take_in(std::uint32_t i, const ir::Operation& op) {
     if (!open_ || op.guard || (op.arguments.size() != 1 && !p_.is_pair)) return;
     if (f_.code.operations[open_->batch.operations.front()].guard) return;

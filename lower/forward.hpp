@@ -22,9 +22,9 @@ Text copy_elsewhere(std::uint64_t bytes);
 Text copied();
 /// The last thread of the kernel's own leaves: no more copies.
 void leave_forwarding(Text&);
-/// In the messenger: the copy of register `ticket`, if it has come, is taken out, and the ticket counted up. `target` and
-/// `bytes` are registers, `bytes` 0 where nothing has come; `label` is the block's own. Behind the last one, a bit of
-/// %lw_hn is set.
+/// In the messenger: the copy of register `ticket`, if it has come, is taken out, and the ticket counted up. `target`
+/// and `bytes` are registers, `bytes` 0 where nothing has come; `label` is the block's own. Behind the last one, a bit
+/// of %lw_hn is set.
 void take_copy(Text&, const char* ticket, const std::string& target, const std::string& bytes,
                const std::string& label);
 /// Tells the peer of such a copy.

@@ -13,15 +13,15 @@ namespace {
 // A record of a commit, in both CTAs: an mbarrier for the two messengers, the mbarrier that waits for the commit, and
 // the mask of CTAs. The first records are for the commits that the even CTA gives, the others for the odd one's.
 constexpr unsigned record_target = 8, record_mask = 12;
-enum ToPut : unsigned { nothing, command, quit, end_of_mail };  // %lw_hw
+enum ToPut : unsigned { nothing, command, quit, end_of_mail };          // %lw_hw
 enum Duties : unsigned { incoming = 1, outgoing = 2, all_duties = 3 };  // the peer's commands and copies; the rest
-constexpr int copies_a_round = 2;  // as a rule A's and B's of one slot
+constexpr int copies_a_round = 2;                                       // as a rule A's and B's of one slot
 
 // A round looks at what has come to pass since the last one, without waiting, and has one fence for all of it. In
 // registers all along: %lw_hf and %lw_hq the tickets of the command that is next for the peer and of the one that is
-// next to be done, %lw_hm and %lw_hi those of mail that goes and of mail that comes, %lw_hc that of the copy, %lw_hr0 and 1
-// how many commits of each CTA have been heard of from both, %lw_hp those that have not, %lw_hn what has ended; %lw_hk the
-// ticket of what is to be put into the queue, and %lw_hw which of these that is.
+// next to be done, %lw_hm and %lw_hi those of mail that goes and of mail that comes, %lw_hc that of the copy, %lw_hr0
+// and 1 how many commits of each CTA have been heard of from both, %lw_hp those that have not, %lw_hn what has ended;
+// %lw_hk the ticket of what is to be put into the queue, and %lw_hw which of these that is.
 class Messenger {
  public:
   Messenger(Text& out, const Plan& p, Duties duties)
@@ -30,7 +30,8 @@ class Messenger {
   void write() {
     out_.line("{{");
     out_.line(".reg .b32 %lw_h<4>, %lw_hf, %lw_hm, %lw_hi, %lw_hk, %lw_hw, %lw_hq, %lw_hc, %lw_hr<2>, %lw_hp, %lw_hn;");
-    out_.line(".reg .b32 %lw_t<4>, %lw_v<4>, %lw_peer, %lw_returned, %lw_letter, %lw_told, %lw_target<2>, %lw_bytes<2>;");
+    out_.line(
+        ".reg .b32 %lw_t<4>, %lw_v<4>, %lw_peer, %lw_returned, %lw_letter, %lw_told, %lw_target<2>, %lw_bytes<2>;");
     out_.line(".reg .pred %lw_p<1>;");
     find_peer(out_, "%lw_peer");
     for (const char* r : {"hf", "hm", "hi", "hk", "hw", "hq", "hc", "hr0", "hr1", "hp", "hn"})
@@ -45,8 +46,9 @@ class Messenger {
     tell();
     for (int giver = 0; giver < 2 && has(outgoing); ++giver) hear(giver);
     out_.line("mad.lo.u32 %lw_h0, %lw_hp, {}, %lw_hn;", 1 + all_ends);
-    out_.line("setp.ne.u32 %lw_p0, %lw_h0, {};",
-              (has(outgoing) ? no_more_commands : 0) | (has(incoming) ? no_more_mail : 0) | (copies_ ? no_more_copies : 0));
+    out_.line("setp.ne.u32 %lw_p0, %lw_h0, {};", (has(outgoing) ? no_more_commands : 0) |
+                                                     (has(incoming) ? no_more_mail : 0) |
+                                                     (copies_ ? no_more_copies : 0));
     out_.line("@%lw_p0 bra lw_round;");
     out_.line("bra lw_serve_no_more;");
     out_.line("}}");
@@ -172,13 +174,11 @@ class Messenger {
   void tell() {
     out_.line("or.b32 %lw_h0, %lw_told, %lw_letter;");
     out_.line("or.b32 %lw_h0, %lw_h0, %lw_returned;");
-    for (int i = 0; i < copies_; ++i)
-      out_.line("or.b32 %lw_h0, %lw_h0, {};", copy("bytes", i));
+    for (int i = 0; i < copies_; ++i) out_.line("or.b32 %lw_h0, %lw_h0, {};", copy("bytes", i));
     out_.line("setp.eq.u32 %lw_p0, %lw_h0, 0;");
     out_.line("@%lw_p0 bra lw_told_all;");
     out_.line("fence.acq_rel.cluster;");
-    for (int i = 0; i < copies_; ++i)
-      forward_copy(out_, copy("target", i), copy("bytes", i));
+    for (int i = 0; i < copies_; ++i) forward_copy(out_, copy("target", i), copy("bytes", i));
     for (const auto& [slot, at] : {std::pair("returned", slot_empty), std::pair("letter", slot_full)}) {
       out_.line("setp.ne.u32 %lw_p0, %lw_{}, 0;", slot);
       out_.line("add.u32 %lw_{0}, %lw_{0}, {1};", slot, at);
@@ -234,9 +234,7 @@ class Messenger {
 
 }  // namespace
 
-void declare_records(Text& out) {
-  out.line(".shared .align 16 .b8 lw_records[{}];", 2 * records * record_bytes);
-}
+void declare_records(Text& out) { out.line(".shared .align 16 .b8 lw_records[{}];", 2 * records * record_bytes); }
 
 void make_records(Text& out) {
   out.line("mov.b32 %lw_t0, lw_records;");

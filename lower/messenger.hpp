@@ -1,6 +1,7 @@
-// The thread of a CTA that tells the other one of a pair what is to be done and what is done here: commands that threads
-// of this CTA have given, commits that the engine has come to, bytes that copies have brought. All of that is behind a
-// fence of the cluster, for which nobody else has time. And it puts into the queue what the other one has written.
+// The thread of a CTA that tells the other one of a pair what is to be done and what is done here: commands that
+// threads of this CTA have given, commits that the engine has come to, bytes that copies have brought. All of that is
+// behind a fence of the cluster, for which nobody else has time. And it puts into the queue what the other one has
+// written.
 #pragma once
 
 #include "lower/plan.hpp"

@@ -15,8 +15,8 @@ namespace kiln::lower {
 /// instruction, and for what has no such form. The guard is not part of it.
 std::optional<Text> older_form(const ir::Operation&, isa::Target);
 
-/// "cvt.rs for sm_90a": what the target lacks of an instruction that has no older form, else nothing. Not for those that
-/// lowering replaces.
+/// "cvt.rs for sm_90a": what the target lacks of an instruction that has no older form, else nothing. Not for those
+/// that lowering replaces.
 std::string missing_for(const ir::Operation&, isa::Target);
 
 /// A function with a body, decoded, whose instructions the target has or that have older forms: in these.

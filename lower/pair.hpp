@@ -27,8 +27,8 @@ void push_to_pair(Text&, std::vector<std::string> words, const std::string& mbar
 /// `columns` is a register, and so is `to`, the result.
 void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std::string& to);
 
-/// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once the clerk
-/// has put in all that has come. Falls through for who is to push `quit`, else jumps to `left`.
+/// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once all has been
+/// put in that has come. Falls through for who is to push `quit`, else jumps to `left`.
 void leave_pair(Text&, const char* left);
 
 }  // namespace kiln::lower

@@ -10,14 +10,14 @@
 namespace kiln::lower {
 namespace {
 
-// Steps whose fragments come from the peer at a time: each needs registers, and to wait for few is to wait often. And how
-// many rows of tiles the peer's columns are behind the own ones, which are there earlier. Found by what ptxas spills.
+// Steps whose fragments come from the peer at a time: each needs registers, and to wait for few is to wait often. And
+// how many rows of tiles the peer's columns are behind the own ones, which are there earlier. Found by what ptxas
+// spills.
 struct Lead {
   int steps, rows;
 };
 constexpr Lead usual{4, 3}, lead_of_few_registers{1, 2};
 constexpr std::uint32_t few_registers = 192;
-
 
 class PairMultiplication {
  public:
@@ -132,10 +132,8 @@ class PairMultiplication {
 
   void load_own(int q) {
     b_.address(std::size_t(step_of(q)));
-    for (int t = 0; t < tiles(); t += 2)
-      b_.load(t / 2, (f_.as_f16 ? raw_b() : set_of_b(q)) + 2 * t, t + 1 == tiles());
-    if (f_.as_f16)
-      write_half(out_, 'b', multiplied_as(f_.b_type), raw_b(), set_of_b(q), 2 * tiles(), part_of(q));
+    for (int t = 0; t < tiles(); t += 2) b_.load(t / 2, (f_.as_f16 ? raw_b() : set_of_b(q)) + 2 * t, t + 1 == tiles());
+    if (f_.as_f16) write_half(out_, 'b', multiplied_as(f_.b_type), raw_b(), set_of_b(q), 2 * tiles(), part_of(q));
   }
 
   // Of what the peer sent, the part that is multiplied from this row on.
@@ -166,8 +164,7 @@ class PairMultiplication {
   void multiply_others(int q) const {
     if (f_.as_f16 && q % rows() == 0) take_half(q);
     for (int t = 0; t < tiles(); ++t)
-      multiply(q, tiles() + t,
-               fragment("fp", f_.as_f16 ? halves_of_peer() + 2 * t : first_of_peer(t, step_of(q)), 2));
+      multiply(q, tiles() + t, fragment("fp", f_.as_f16 ? halves_of_peer() + 2 * t : first_of_peer(t, step_of(q)), 2));
   }
 
   void multiply(int q, int tile, const std::string& b) const {

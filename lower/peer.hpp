@@ -31,9 +31,9 @@ class PeerCode {
   /// is to be on its way by then is relaxed.
   enum class When : std::uint8_t { here, any };
   void load(const PeerMatrices&, int first, When) const;
-  /// What was loaded becomes fragments: register 2 * m + k is of tile or step m, and of half k of the step. Lanes next to
-  /// each other exchange words, then pairs of them; in parts, since an exchange takes its time. `place` is that of four
-  /// matrices among those whose parts are under way.
+  /// What was loaded becomes fragments: register 2 * m + k is of tile or step m, and of half k of the step. Lanes next
+  /// to each other exchange words, then pairs of them; in parts, since an exchange takes its time. `place` is that of
+  /// four matrices among those whose parts are under way.
   static constexpr int parts = 3;
   void settle(int first, int part, int place) const;
 

@@ -31,8 +31,8 @@ class ScaleCells {
   /// Registers that a lane holds.
   int held() const { return by_ == ScaledBy::sums ? 2 * ((tiles() + tiles_at_once() - 1) / tiles_at_once()) : tiles(); }
   std::string cell(int held) const { return fmt::format("%lw_s{}{}", x_, held); }
-  /// Of `sums`: tiles of 64 rows or columns. Registers 2 (t / tiles_at_once()) and the next are for tile t, in the lanes
-  /// l with l % 4 = t % 4 for A, and l / 4 = t % 8 for B.
+  /// Of `sums`: tiles of 64 rows or columns. Registers 2 (t / tiles_at_once()) and the next are for tile t, in the
+  /// lanes l with l % 4 = t % 4 for A, and l / 4 = t % 8 for B.
   int tiles_at_once() const { return is_a() ? 4 : 8; }
   /// The byte of the cell that has the first scale of a step.
   int first_byte(std::size_t step) const { return is_a() ? f_.steps[step].sfa_id : f_.steps[step].sfb_id; }

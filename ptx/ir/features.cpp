@@ -121,8 +121,9 @@ bool is_arithmetic_of_hopper(const Operation& op) {
     case Opcode::tanh:
     case Opcode::set:
     case Opcode::setp: return bf16;
-    case Opcode::cvt: return bf16 && isa::bits(is_bf16(m.types[0]) ? m.types[1] : m.types[0]) >= 16 &&
-                             m.types[0] != isa::ScalarType::f32 && m.types[1] != isa::ScalarType::f32;
+    case Opcode::cvt:
+      return bf16 && isa::bits(is_bf16(m.types[0]) ? m.types[1] : m.types[0]) >= 16 &&
+             m.types[0] != isa::ScalarType::f32 && m.types[1] != isa::ScalarType::f32;
     default: return false;
   }
 }
@@ -138,8 +139,7 @@ bool is_access_of_hopper(const Operation& op) {
     case Opcode::ld:
     case Opcode::st:
     case Opcode::cvta:
-    case Opcode::isspacep:
-      return m.scope == isa::Scope::cluster || m.spaces[0] == isa::Space::shared_cluster;
+    case Opcode::isspacep: return m.scope == isa::Scope::cluster || m.spaces[0] == isa::Space::shared_cluster;
     case Opcode::prefetch: return has(m, "tensormap");
     default: return false;
   }

@@ -15,7 +15,8 @@ std::string ptx_of(const std::string& instructions, const std::string& directive
   return R"(.version 8.6
 .target sm_100a
 .address_size 64
-.visible .entry k(.param .u64 out) .reqntid 64, 1, 1 )" + directives + R"(
+.visible .entry k(.param .u64 out) .reqntid 64, 1, 1 )" +
+         directives + R"(
 {
   .reg .b32 %r<16>;
   .reg .b16 %h<4>;
@@ -36,7 +37,8 @@ std::string ptx_of(const std::string& instructions, const std::string& directive
   mov.b32 %r3, 0;
   mul.lo.u32 %r4, %r0, 0x01010101;
   mul.lo.u32 %r5, %r0, 0x02030405;
-)" + instructions + R"(
+)" + instructions +
+         R"(
   bar.sync 0;
   ld.param.u64 %rd0, [out];
   mov.u32 %r13, %ctaid.x;
@@ -178,9 +180,9 @@ TEST_CASE("matrices are stored as stmatrix stores them") {
   cvta.shared.u64 %rd1, %rd1;
 )";
   for (const char* i : {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r7], {%r4, %r5, %r0, %r4};",
-                               "stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%r7], {%r4, %r5};",
-                               "stmatrix.sync.aligned.m8n8.x1.b16 [%rd1], {%r5};",
-                               "stmatrix.sync.aligned.m8n8.x4.trans.b16 [%rd1], {%r4, %r5, %r0, %r4};"})
+                        "stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%r7], {%r4, %r5};",
+                        "stmatrix.sync.aligned.m8n8.x1.b16 [%rd1], {%r5};",
+                        "stmatrix.sync.aligned.m8n8.x4.trans.b16 [%rd1], {%r4, %r5, %r0, %r4};"})
     check_same(rows + i + "\nSTORED:" + look, "stmatrix");
 }
 
@@ -194,7 +196,8 @@ TEST_CASE("sums, differences and products of bf16 are fused ones") {
   mov.b32 {%h0, %h1}, %r6;
   mov.b32 {%h2, %h3}, %r7;
 )";
-  check_same(operands + "add.rn.bf16x2 %r1, %r6, %r7; sub.bf16x2 %r2, %r6, %r7; mul.bf16x2 %r3, %r6, %r7;", "mul.bf16x2");
+  check_same(operands + "add.rn.bf16x2 %r1, %r6, %r7; sub.bf16x2 %r2, %r6, %r7; mul.bf16x2 %r3, %r6, %r7;",
+             "mul.bf16x2");
   check_same(operands + R"(add.bf16 %h0, %h0, %h2; mul.rn.bf16 %h1, %h1, %h3; mov.b32 %r1, {%h0, %h1};
   sub.bf16 %h0, %h2, %h3; mov.b32 %r2, {%h0, %h1};)",
              "sub.bf16");
@@ -208,17 +211,19 @@ TEST_CASE("what orders asynchronous copies or other grids is nothing where there
 }
 
 TEST_CASE("what has no older form is refused by its name on sm_89, each where it stands") {
-  CHECK(refusals(kernel_of("mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 16;\n"
-                           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 16, [bars];\n"
-                           "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r15], 0, [%r14];\n"
-                           "tanh.approx.bf16x2 %r1, %r2;\nred.global.add.v4.f32 [%rd1], {%f0, %f1, %f2, %f3};\n"
-                           "mov.u32 %r1, %aggr_smem_size;")) ==
+  CHECK(refusals(
+            kernel_of("mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 16;\n"
+                      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 16, [bars];\n"
+                      "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r15], 0, [%r14];\n"
+                      "tanh.approx.bf16x2 %r1, %r2;\nred.global.add.v4.f32 [%rd1], {%f0, %f1, %f2, %f3};\n"
+                      "mov.u32 %r1, %aggr_smem_size;")) ==
         std::vector<std::string>{"mbarrier.arrive.expect_tx.shared::cta.b64 for sm_89",
                                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes for sm_89",
                                  "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 for sm_89",
                                  "tanh.approx.bf16x2 for sm_89", "red.global.add.v4.f32 for sm_89",
                                  "mov.u32 for sm_89"});
-  CHECK(refusals(kernel_of("", ".reqnctapercluster 2, 1, 1")) == std::vector<std::string>{"a cluster of CTAs for sm_89"});
+  CHECK(refusals(kernel_of("", ".reqnctapercluster 2, 1, 1")) ==
+        std::vector<std::string>{"a cluster of CTAs for sm_89"});
   CHECK(refusals(kernel_of("barrier.cluster.arrive;")) == std::vector<std::string>{"barrier.cluster.arrive for sm_89"});
   CHECK(refusals(library_kernel("gemm_v5", {})) == std::vector<std::string>{"a cluster of CTAs for sm_89"});
 }

@@ -13,7 +13,8 @@ Kernel kernel_of(const std::string& ask, const std::string& query, const std::st
   const std::string ptx = R"(.version 8.6
 .target sm_100a
 .address_size 64
-.visible .entry k(.param .u64 done) .reqntid 64, 1, 1 .reqnctapercluster )" + cluster + R"(, 1, 1
+.visible .entry k(.param .u64 done) .reqntid 64, 1, 1 .reqnctapercluster )" +
+                          cluster + R"(, 1, 1
 {
   .reg .b32 %r<12>;
   .reg .b64 %rd<8>;

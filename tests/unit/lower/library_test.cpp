@@ -101,7 +101,8 @@ std::string row(const std::string& name, const Kernel& kernel) {
   CAPTURE(name);
   const launch::Contract own = simulated(kernel);
   std::string out = "| `" + name + "`";
-  for (const isa::Target target : {isa::sm_90a, isa::sm_120a, isa::Target{89}}) out += " | " + outcome(kernel, own, target);
+  for (const isa::Target target : {isa::sm_90a, isa::sm_120a, isa::Target{89}})
+    out += " | " + outcome(kernel, own, target);
   return out + " |\n";
 }
 

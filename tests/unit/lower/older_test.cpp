@@ -96,8 +96,8 @@ TEST_CASE("a minimum or maximum of three becomes two, magnitudes and NaNs as bef
 }
 
 TEST_CASE("f32 with f16 or bf16 becomes a conversion and f32") {
-  for (const char* op : {"add.f32.bf16 %f0, %h0, %f1;", "sub.rz.f32.f16 %f0, %h0, %f1;",
-                         "fma.rn.f32.bf16 %f0, %h0, %h1, %f1;"})
+  for (const char* op :
+       {"add.f32.bf16 %f0, %h0, %f1;", "sub.rz.f32.f16 %f0, %h0, %f1;", "fma.rn.f32.bf16 %f0, %h0, %h1, %f1;"})
     check_same(std::string(op) + " mov.b32 %r0, %f0;", "f32.bf16 %f0");
 }
 

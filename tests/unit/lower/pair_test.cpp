@@ -333,21 +333,6 @@ TEST_CASE("S3-57: what a pair does that cannot be split is refused where it stan
           "cta_group::1 and cta_group::2 in one kernel");
 }
 
-TEST_CASE("ptxas assembles lowered pairs for sm_90a, and spills no register") {
-  const harness::Ptxas ptxas = harness::find_ptxas();
-  if (!ptxas.found()) return skip(ptxas.missing);
-  for (const char* name : {"gemm_v5", "gemm_v6", "gemm_v7", "gemm_f16", "gemm_bf16_bt", "gemm_tf32", "gemm_s8"}) {
-    CAPTURE(name);
-    diag::Sink sink;
-    const auto low = lowered(library_kernel(name, {}), isa::sm_90a, sink);
-    REQUIRE(low);
-    const harness::Assembly a = harness::assemble(ptxas, low->text, isa::sm_90a, sink);
-    INFO(diag::render_text(sink));
-    REQUIRE(a.status == harness::Assembly::Status::assembled);
-    for (const harness::EntryResources& e : a.entries) CHECK(e.spill_store_bytes == 0);
-  }
-}
-
 // Kernels that ask for 16 bytes rely on where dynamic shared memory begins.
 TEST_CASE("what a pair and its cluster add to static shared memory is a multiple of a swizzle's period") {
   for (const char* name : {"gemm_v5", "gemm_v6", "gemm_bf16_basic"}) {

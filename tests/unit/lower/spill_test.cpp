@@ -7,11 +7,10 @@ using namespace kiln::test;
 
 namespace {
 
-// Each strategy with one CTA for a tile.
 std::vector<dsl::Sizes> variants(const dsl::Entry& e) {
   std::vector<dsl::Sizes> out;
   if (e.strategies.empty()) out.emplace_back();
-  for (const dsl::Strategy& s : strategies_of_one_cta(e)) {
+  for (const dsl::Strategy& s : e.strategies) {
     out.emplace_back();
     for (const auto& [option, value] : s) out.back()[std::string(option)] = value;
   }
@@ -20,7 +19,7 @@ std::vector<dsl::Sizes> variants(const dsl::Entry& e) {
 
 }  // namespace
 
-TEST_CASE("ptxas spills no register of a kernel of the library that is lowered, with any strategy for one CTA") {
+TEST_CASE("ptxas spills no register of a kernel of the library that is lowered, with any strategy") {
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) return skip(ptxas.missing);
   int assembled = 0;
