@@ -48,7 +48,7 @@ class EngineCode {
     out_.line("sub.u32 %lw_id, %lw_id, {};", p_.first_engine_thread);
     for (const char* r : {"head", "held", "apart", "looked", "back"}) out_.line("mov.b32 %lw_{}, 0;", r);
     out_.line("mov.b32 %lw_at, lw_queue;");
-    out_.line("add.u32 %lw_at, %lw_at, {};", (queue_slots - 1) * slot_bytes);
+    out_.line("add.u32 %lw_at, %lw_at, {};", (p_.rings.queue - 1) * slot_bytes);
     find_self(out_);
     out_.line("setp.eq.u32 %lw_first, %lw_l, 0;");
   }
@@ -56,10 +56,10 @@ class EngineCode {
   // The slot of the next command, and the phase of its mbarriers. The queue's own address takes longer to find.
   void find_next() {
     out_.line("add.u32 %lw_next, %lw_at, {};", slot_bytes);
-    out_.line("and.b32 %lw_parity, %lw_head, {};", queue_slots - 1);
+    out_.line("and.b32 %lw_parity, %lw_head, {};", p_.rings.queue - 1);
     out_.line("setp.eq.u32 %lw_p3, %lw_parity, 0;");
-    out_.line("@%lw_p3 sub.u32 %lw_next, %lw_next, {};", queue_slots * slot_bytes);
-    out_.line("shr.u32 %lw_parity, %lw_head, {};", std::countr_zero(queue_slots));
+    out_.line("@%lw_p3 sub.u32 %lw_next, %lw_next, {};", p_.rings.queue * slot_bytes);
+    out_.line("shr.u32 %lw_parity, %lw_head, {};", std::countr_zero(p_.rings.queue));
     out_.line("and.b32 %lw_parity, %lw_parity, 1;");
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 void make_queue(Text& out, const Plan& p) {
   out.line("mov.b32 %lw_t0, lw_queue;");
-  for (std::uint32_t i = 0; i < queue_slots; ++i) {
+  for (std::uint32_t i = 0; i < p.rings.queue; ++i) {
     out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + slot_full);
     out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], {};", i * slot_bytes + slot_empty,
              p.is_pair ? 1 : p.engine_warps);
@@ -64,19 +64,19 @@ void send_messengers(Text& out, const Plan& p) {
 }
 
 void declare_all(Text& out, const Plan& p) {
-  out.line(".shared .align 16 .b8 lw_queue[{}];", queue_slots * slot_bytes + p.queue_padding());
+  out.line(".shared .align 16 .b8 lw_queue[{}];", p.rings.queue * slot_bytes + p.queue_padding());
   for (const char* name : {"lw_ticket", "lw_exits", "lw_columns", "lw_slot"})
     out.line(".shared .align 4 .b32 {};", name);
   if (p.parks()) out.line(".shared .align 16 .b8 lw_parked[{}];", p.parked_bytes());
-  if (p.is_pair) declare_pair(out);
-  if (p.forwards_copies()) declare_forwarding(out);
+  if (p.is_pair) declare_pair(out, p);
+  if (p.forwards_copies()) declare_forwarding(out, p);
   if (p.has_cluster_barrier) declare_cluster_barrier(out);
 }
 
 void make_all(Text& out, const Plan& p) {
   make_queue(out, p);
-  if (p.is_pair) make_pair_barriers(out);
-  if (p.forwards_copies()) make_forwarding(out);
+  if (p.is_pair) make_pair_barriers(out, p);
+  if (p.forwards_copies()) make_forwarding(out, p);
   if (p.has_cluster_barrier) make_cluster_barrier(out, p);
   if (p.meets_in_cluster()) out.line("fence.mbarrier_init.release.cluster;");
   if (p.image == Place::global) claim_image(out, p);
@@ -124,9 +124,9 @@ Text epilogue(const Plan& p) {
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_t0, [%lw_t0], {};", p.threads - 1);
   out.line("setp.ne.u32 %lw_p0, %lw_t0, {};", p.threads - 1);
   out.line("@%lw_p0 bra lw_left;");
-  if (p.forwards_copies()) leave_forwarding(out);
-  if (p.is_pair) leave_pair(out, "lw_left");
-  push(out, counted(p, {std::to_string(quit_command)}));
+  if (p.forwards_copies()) leave_forwarding(out, p);
+  if (p.is_pair) leave_pair(out, p, "lw_left");
+  push(out, p, counted(p, {std::to_string(quit_command)}));
   out.line("lw_left:");
   out.line("ret;");
   if (p.is_pair) {

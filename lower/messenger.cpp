@@ -42,7 +42,7 @@ class Messenger {
     if (has(outgoing)) write_letter();
     if (has(outgoing)) take_command();
     for (int i = 0; i < copies_; ++i)
-      take_copy(out_, "%lw_hc", copy("target", i), copy("bytes", i), fmt::format("lw_no_copy_{}", i));
+      take_copy(out_, p_, "%lw_hc", copy("target", i), copy("bytes", i), fmt::format("lw_no_copy_{}", i));
     tell();
     for (int giver = 0; giver < 2 && has(outgoing); ++giver) hear(giver);
     out_.line("mad.lo.u32 %lw_h0, %lw_hp, {}, %lw_hn;", 1 + all_ends);
@@ -62,7 +62,7 @@ class Messenger {
   // taken before there is room, as every ticket is. Where the peer gives no more, and nor do the own threads, the
   // command is to quit.
   void take_mail() {
-    find_slot(out_, mail_ring, "%lw_hi", "%lw_h0", "%lw_h1");
+    find_slot(out_, mail_ring(p_), "%lw_hi", "%lw_h0", "%lw_h1");
     out_.line("setp.ne.u32 %lw_p0, %lw_hw, {};", nothing);
     out_.line("@%lw_p0 bra lw_put;");
     out_.line("mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", slot_full);
@@ -88,7 +88,7 @@ class Messenger {
     out_.line("lw_put:");
     out_.line("setp.eq.u32 %lw_p0, %lw_hw, {};", end_of_mail);
     out_.line("@%lw_p0 bra lw_no_mail;");
-    find_slot(out_, queue_ring, "%lw_hk", "%lw_h1", "%lw_h2");
+    find_slot(out_, queue_ring(p_), "%lw_hk", "%lw_h1", "%lw_h2");
     out_.line("xor.b32 %lw_h2, %lw_h2, 1;");
     out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h1+{}], %lw_h2;", slot_empty);
     out_.line("@!%lw_p0 bra lw_no_mail;");
@@ -120,14 +120,14 @@ class Messenger {
 
   // The next command that this CTA gives, into the peer's mail, if there is a free slot, which is %lw_letter then.
   void write_letter() {
-    find_slot(out_, queue_ring, "%lw_hf", "%lw_h0", "%lw_h1");
+    find_slot(out_, queue_ring(p_), "%lw_hf", "%lw_h0", "%lw_h1");
     out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", slot_full);
     out_.line("@!%lw_p0 bra lw_no_letter;");
     out_.line("ld.shared.v4.b32 {{%lw_v0, %lw_v1, %lw_v2, %lw_v3}}, [%lw_h0];");
     out_.line("and.b32 %lw_h1, %lw_v0, {};", flag_local);
     out_.line("setp.ne.u32 %lw_p0, %lw_h1, 0;");
     out_.line("@%lw_p0 bra lw_letter_written;");
-    find_slot(out_, mail_ring, "%lw_hm", "%lw_h2", "%lw_h3");
+    find_slot(out_, mail_ring(p_), "%lw_hm", "%lw_h2", "%lw_h3");
     out_.line("xor.b32 %lw_h3, %lw_h3, 1;");
     out_.line("mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h2+{}], %lw_h3;", slot_empty);
     out_.line("@!%lw_p0 bra lw_no_letter;");
@@ -146,7 +146,7 @@ class Messenger {
   void take_command() {
     out_.line("setp.eq.u32 %lw_p0, %lw_hq, %lw_hf;");
     out_.line("@%lw_p0 bra lw_no_command;");
-    find_slot(out_, queue_ring, "%lw_hq", "%lw_h0", "%lw_h1");
+    find_slot(out_, queue_ring(p_), "%lw_hq", "%lw_h0", "%lw_h1");
     out_.line("mbarrier.test_wait.parity.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", slot_done);
     out_.line("@!%lw_p0 bra lw_no_command;");
     out_.line("ld.shared.b32 %lw_h1, [%lw_h0];");
@@ -196,11 +196,11 @@ class Messenger {
   // place in its pair; as a rule that is its own one.
   void hear(int giver) {
     out_.line("mov.b32 %lw_h0, lw_records;");
-    out_.line("and.b32 %lw_h1, %lw_hr{}, {};", giver, records - 1);
+    out_.line("and.b32 %lw_h1, %lw_hr{}, {};", giver, p_.rings.records - 1);
     out_.line("mad.lo.u32 %lw_h0, %lw_h1, {}, %lw_h0;", record_bytes);
-    out_.line("shr.u32 %lw_h1, %lw_hr{}, {};", giver, std::countr_zero(records));
+    out_.line("shr.u32 %lw_h1, %lw_hr{}, {};", giver, std::countr_zero(p_.rings.records));
     out_.line("and.b32 %lw_h1, %lw_h1, 1;");
-    const std::uint32_t first = std::uint32_t(giver) * records * record_bytes;
+    const std::uint32_t first = std::uint32_t(giver) * p_.rings.records * record_bytes;
     out_.line("mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %lw_p0, [%lw_h0+{}], %lw_h1;", first);
     out_.line("@!%lw_p0 bra lw_heard_{};", giver);
     out_.line("ld.shared.v2.b32 {{%lw_h1, %lw_h2}}, [%lw_h0+{}];", first + record_target);
@@ -234,25 +234,27 @@ class Messenger {
 
 }  // namespace
 
-void declare_records(Text& out) { out.line(".shared .align 16 .b8 lw_records[{}];", 2 * records * record_bytes); }
+void declare_records(Text& out, const Plan& p) {
+  out.line(".shared .align 16 .b8 lw_records[{}];", 2 * p.rings.records * record_bytes);
+}
 
-void make_records(Text& out) {
+void make_records(Text& out, const Plan& p) {
   out.line("mov.b32 %lw_t0, lw_records;");
-  for (std::uint32_t i = 0; i < 2 * records; ++i) {
+  for (std::uint32_t i = 0; i < 2 * p.rings.records; ++i) {
     out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 2;", i * record_bytes);
     out.line("st.shared.b32 [%lw_t0+{}], 0;", i * record_bytes + record_mask);
   }
 }
 
-void take_record(Text& out, const char* to) {
+void take_record(Text& out, const Plan& p, const char* to) {
   out.line("{{");
   out.line(".reg .b32 %lw_q<1>;");
   out.line("mov.b32 {}, lw_record_ticket;", to);
   out.line("atom.relaxed.cta.shared::cta.add.u32 {0}, [{0}], 1;", to);
   out.line("mov.u32 %lw_q0, %cluster_ctarank;");
   out.line("and.b32 %lw_q0, %lw_q0, 1;");
-  out.line("and.b32 {0}, {0}, {1};", to, records - 1);
-  out.line("mad.lo.u32 {0}, %lw_q0, {1}, {0};", to, records);
+  out.line("and.b32 {0}, {0}, {1};", to, p.rings.records - 1);
+  out.line("mad.lo.u32 {0}, %lw_q0, {1}, {0};", to, p.rings.records);
   out.line("}}");
 }
 

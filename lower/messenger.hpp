@@ -13,10 +13,10 @@ namespace kiln::lower {
 inline constexpr unsigned no_more_commands = 1, no_more_copies = 2, no_more_mail = 4, all_ends = 7;
 
 /// The records of commits that are under way: declarations at the kernel's head, and what one thread makes of them.
-void declare_records(Text&);
-void make_records(Text&);
+void declare_records(Text&, const Plan&);
+void make_records(Text&, const Plan&);
 /// Register `to`, a number that both CTAs know a commit by which this CTA gives.
-void take_record(Text&, const char* to);
+void take_record(Text&, const Plan&, const char* to);
 
 /// The code of the messenger, or of two that share its work, until there are no more commands, commits and copies.
 void write_messengers(Text&, const Plan&);

@@ -37,9 +37,9 @@ void find_peer(Text& out, const char* to) {
   out.line("xor.b32 {0}, {0}, 1;", to);
 }
 
-void declare_pair(Text& out) {
-  out.line(".shared .align 16 .b8 lw_mail[{}];", mail_slots * slot_bytes);
-  declare_records(out);
+void declare_pair(Text& out, const Plan& p) {
+  out.line(".shared .align 16 .b8 lw_mail[{}];", p.rings.mail * slot_bytes);
+  declare_records(out, p);
   out.line(".shared .align 8 .b64 lw_given_full;");
   out.line(".shared .align 8 .b64 lw_given_empty;");
   for (const char* name : {"lw_record_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
@@ -47,26 +47,27 @@ void declare_pair(Text& out) {
   out.line(".shared .align 4 .b8 lw_given[16];");  // a word, up to a multiple of 16 bytes of all this
 }
 
-void make_pair_barriers(Text& out) {
+void make_pair_barriers(Text& out, const Plan& p) {
   out.line("mov.b32 %lw_t0, lw_mail;");
-  for (std::uint32_t i = 0; i < mail_slots; ++i) {
+  for (std::uint32_t i = 0; i < p.rings.mail; ++i) {
     for (const unsigned at : {slot_full, slot_empty})
       out.line("mbarrier.init.shared::cta.b64 [%lw_t0+{}], 1;", i * slot_bytes + at);
   }
-  make_records(out);
+  make_records(out, p);
   for (const char* name : {"lw_given_full", "lw_given_empty"}) out.line("mbarrier.init.shared::cta.b64 [{}], 1;", name);
   for (const char* name : {"lw_record_ticket", "lw_ends", "lw_alloc_lock", "lw_allocs"})
     out.line("st.shared.b32 [{}], 0;", name);
 }
 
-void push_to_pair(Text& out, std::vector<std::string> words, const std::string& mbarrier, const std::string& mask) {
+void push_to_pair(Text& out, const Plan& p, std::vector<std::string> words, const std::string& mbarrier,
+                  const std::string& mask) {
   words.resize(mbarrier.empty() ? 6 : 3, "0");
-  if (mbarrier.empty()) return push(out, words);
+  if (mbarrier.empty()) return push(out, p, words);
   out.line("{{");
   out.line(".reg .b32 %lw_e;");
-  take_record(out, "%lw_e");
+  take_record(out, p, "%lw_e");
   words.insert(words.end(), {mbarrier, "%lw_e", mask});
-  push(out, words);
+  push(out, p, words);
   out.line("}}");
 }
 
@@ -96,10 +97,10 @@ void allocate_in_pair(Text& out, const Plan& p, const std::string& columns, cons
   out.line("}}");
 }
 
-void leave_pair(Text& out, const char* left) {
+void leave_pair(Text& out, const Plan& p, const char* left) {
   out.line("{{");
   out.line(".reg .b32 %lw_h;");
-  push_to_pair(out, {std::to_string(close_command)}, "", "");
+  push_to_pair(out, p, {std::to_string(close_command)}, "", "");
   out.line("atom.acq_rel.cta.shared::cta.inc.u32 %lw_h, [lw_ends], 1;");
   out.line("setp.eq.u32 %lw_p0, %lw_h, 0;");
   out.line("@%lw_p0 bra {};", left);

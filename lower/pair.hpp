@@ -16,12 +16,13 @@ namespace kiln::lower {
 void find_peer(Text&, const char* to);
 
 /// Declarations at the kernel's head, and what one thread of the CTA makes of them.
-void declare_pair(Text&);
-void make_pair_barriers(Text&);
+void declare_pair(Text&, const Plan&);
+void make_pair_barriers(Text&, const Plan&);
 
 /// A command for the queues of both CTAs: its first three words, and none or an mbarrier and the mask of the CTAs that
 /// are to hear of it.
-void push_to_pair(Text&, std::vector<std::string> words, const std::string& mbarrier, const std::string& mask);
+void push_to_pair(Text&, const Plan&, std::vector<std::string> words, const std::string& mbarrier,
+                  const std::string& mask);
 
 /// What tcgen05.alloc does, in one thread: the even CTA takes columns that are free in both, and tells the odd one.
 /// `columns` is a register, and so is `to`, the result.
@@ -29,6 +30,6 @@ void allocate_in_pair(Text&, const Plan&, const std::string& columns, const std:
 
 /// The last thread of the kernel's own leaves: the peer gets no mail any more, the engine no commands once all has been
 /// put in that has come. Falls through for who is to push `quit`, else jumps to `left`.
-void leave_pair(Text&, const char* left);
+void leave_pair(Text&, const Plan&, const char* left);
 
 }  // namespace kiln::lower

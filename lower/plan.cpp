@@ -195,6 +195,10 @@ class Planner {
   bool place_image() {
     measure_shared();
     const std::uint64_t limit = std::uint64_t(isa::max_shared_bytes(f_.options.target));
+    if (p_.is_pair && p_.static_shared + p_.dynamic_shared > limit) {
+      p_.rings = small_rings;
+      measure_shared();
+    }
     const std::uint64_t without = p_.static_shared + p_.dynamic_shared,
                         with = p_.static_shared + image_start() + p_.image_bytes();
     if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0));
@@ -278,8 +282,11 @@ std::size_t Plan::share_of(const Form& f) const {
 }
 
 std::uint32_t Plan::used_shared() const {
-  return queue_bytes + parked_bytes() + (is_pair ? pair_bytes : 0) + (forwards_copies() ? forwarding_bytes : 0) +
-         (has_cluster_barrier ? cluster_barrier_bytes : 0);
+  // Variables that leave no gaps, each group of them a multiple of 16 bytes.
+  const std::uint32_t queue = rings.queue * slot_bytes + 16, copies = rings.copies * copy_bytes + 16,
+                      pair = rings.mail * slot_bytes + 2 * rings.records * record_bytes + 48, cluster_barrier = 16;
+  return queue + parked_bytes() + (is_pair ? pair : 0) + (forwards_copies() ? copies : 0) +
+         (has_cluster_barrier ? cluster_barrier : 0);
 }
 
 bool check_cluster(const Facts& f) {

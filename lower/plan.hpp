@@ -46,6 +46,15 @@ struct Assumption {
   std::uint32_t value = 0;
 };
 
+/// How many slots there are: of the queue, that is commands that are under way at most, of a pair's mail, of records of
+/// one CTA's commits, of copies that are forwarded. Powers of two. A slot of the queue and of mail, a record and a copy
+/// take so many bytes of shared memory.
+struct Rings {
+  std::uint32_t queue = 16, mail = 8, records = 8, copies = 16;
+};
+inline constexpr Rings small_rings{8, 4, 4, 8};
+inline constexpr std::uint32_t slot_bytes = 48, record_bytes = 16, copy_bytes = 24;
+
 struct Plan {
   // Threads of a CTA: the original ones, those that serve a pair, those that fill the last warpgroup, the engine's.
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
@@ -74,6 +83,7 @@ struct Plan {
   bool is_pair = false;                                  // tcgen05 with cta_group::2
   std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
   std::uint32_t service_warps = 0;                       // of a pair's messengers: one, or two where that costs nothing
+  Rings rings{};
   bool forwards_copies() const { return !peer_copies.empty(); }
   /// All CTAs of a cluster begin together and end together.
   bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
@@ -119,15 +129,5 @@ Layout layout_of(const Facts&, const ir::Argument& descriptor, isa::Major);
 /// Whether somebody who waits for this commit may read the sums, or what was tensor memory in general; true when it is
 /// not known better.
 bool is_read_after(const Facts&, std::uint32_t commit);
-
-/// The queue: commands that are under way at most, and the bytes of shared memory that the slot of one takes, and that
-/// all of it does.
-inline constexpr std::uint32_t queue_slots = 16, slot_bytes = 48;
-inline constexpr std::uint32_t queue_bytes = queue_slots * slot_bytes + 4 * 4;
-/// The bytes of what a pair has besides, of what forwards its copies, and of the cluster's barrier: multiples of 16, of
-/// variables that leave no gaps.
-inline constexpr std::uint32_t mail_slots = 8, records = 8, record_bytes = 16;  // records of one CTA's commits
-inline constexpr std::uint32_t pair_bytes = mail_slots * slot_bytes + 2 * records * record_bytes + 48,
-                               forwarding_bytes = 400, cluster_barrier_bytes = 16;
 
 }  // namespace kiln::lower

@@ -35,14 +35,14 @@ std::vector<std::string> counted(const Plan& p, std::vector<std::string> words) 
   return words;
 }
 
-void push(Text& out, const std::vector<std::string>& words) {
+void push(Text& out, const Plan& p, const std::vector<std::string>& words) {
   out.line("{{");
   out.line(".reg .b32 %lw_q<3>, %lw_n<4>;");
   out.line(".reg .pred %lw_wp;");
   for (std::size_t i = 0; i < 4; ++i) out.line("mov.b32 %lw_n{}, {};", i, i < words.size() ? words[i] : "0");
   out.line("mov.b32 %lw_q0, lw_ticket;");
   out.line("atom.relaxed.cta.shared::cta.add.u32 %lw_q0, [%lw_q0], 1;");
-  find_slot(out, queue_ring, "%lw_q0", "%lw_q1", "%lw_q2");
+  find_slot(out, queue_ring(p), "%lw_q0", "%lw_q1", "%lw_q2");
   out.line("xor.b32 %lw_q2, %lw_q2, 1;");
   wait_for(out, "%lw_q1", slot_empty, "%lw_q2", "lw_wait_empty");
   out.line("st.shared.v4.b32 [%lw_q1], {{%lw_n0, %lw_n1, %lw_n2, %lw_n3}};");

@@ -39,7 +39,7 @@ std::vector<std::string> counted(const Plan&, std::vector<std::string> words);
 constexpr unsigned slot_count(const Plan& p) { return p.is_pair ? slot_more : slot_done; }
 
 /// Words of a command: 32-bit registers or numbers, at most six. For one thread of whoever is there.
-void push(Text&, const std::vector<std::string>& words);
+void push(Text&, const Plan&, const std::vector<std::string>& words);
 
 /// Slots in shared memory that are used in turn: the name of the variable, how many there are, the bytes of one.
 struct SlotRing {
@@ -52,7 +52,8 @@ struct SlotRing {
 void find_slot(Text&, const SlotRing&, const char* ticket, const char* slot, const char* parity);
 
 /// The queue, and what the peer of a pair writes for it.
-inline constexpr SlotRing queue_ring{"lw_queue", queue_slots, slot_bytes}, mail_ring{"lw_mail", mail_slots, slot_bytes};
+constexpr SlotRing queue_ring(const Plan& p) { return {"lw_queue", p.rings.queue, slot_bytes}; }
+constexpr SlotRing mail_ring(const Plan& p) { return {"lw_mail", p.rings.mail, slot_bytes}; }
 
 /// The loop that waits for a phase of the mbarrier so many bytes behind a register's address; with the cluster's scope,
 /// also for what its other CTAs have released. The label is the block's own, and so is the predicate %lw_wp.

@@ -173,7 +173,7 @@ class Rewriter {
     };
     add(branch_if_elsewhere());
     add_copy("%lw_g0");
-    add(copy_elsewhere(p_.peer_copies.at(number)));
+    add(copy_elsewhere(p_, p_.peer_copies.at(number)));
     add_copy("%lw_g1");
     add(copied());
     to.push_back({std::move(block)});
@@ -219,7 +219,7 @@ class Rewriter {
     move_to(out, "%lw_x1", op.instruction->operands[0]);
     out.line("and.b32 %lw_x1, %lw_x1, 0xffff;");
     move_to(out, "%lw_x2", op.instruction->operands[1]);
-    push(out, counted(p_, {std::to_string(unsigned(Command::free) | flag_other | flag_local), "%lw_x1", "%lw_x2"}));
+    push(out, p_, counted(p_, {std::to_string(unsigned(Command::free) | flag_other | flag_local), "%lw_x1", "%lw_x2"}));
     all_lanes(out);
     return out;
   }
@@ -262,9 +262,9 @@ class Rewriter {
   // A command that no mbarrier hears of.
   void give(Text& out, const std::vector<std::string>& words) const {
     if (p_.is_pair)
-      push_to_pair(out, words, "", "");
+      push_to_pair(out, p_, words, "", "");
     else
-      push(out, words);
+      push(out, p_, words);
   }
 
   static std::string kept(const Batch& batch, int word) {
@@ -309,7 +309,7 @@ class Rewriter {
     out.line(".reg .b32 %lw_g<2>;");
     move_to(out, "%lw_g0", operands[0]);
     low_half(out, operands[1], "%lw_g1");
-    push(out, {std::to_string(p_.command_of_copy(p_.copied.at(number)) | flag_other), "%lw_g0", "%lw_g1"});
+    push(out, p_, {std::to_string(p_.command_of_copy(p_.copied.at(number)) | flag_other), "%lw_g0", "%lw_g1"});
     return out;
   }
 
@@ -353,11 +353,11 @@ class Rewriter {
     }
     const Batch* batch = taken_in_by(number);
     if (p_.is_pair)
-      push_to_pair(out, batch ? command(*batch, "0") : std::vector{std::to_string(word)}, "%lw_g0", "%lw_g1");
+      push_to_pair(out, p_, batch ? command(*batch, "0") : std::vector{std::to_string(word)}, "%lw_g0", "%lw_g1");
     else if (batch)
-      push(out, command(*batch, "%lw_g0"));
+      push(out, p_, command(*batch, "%lw_g0"));
     else
-      push(out, {std::to_string(word), "0", "%lw_g1", "%lw_g0"});
+      push(out, p_, {std::to_string(word), "0", "%lw_g1", "%lw_g0"});
     return out;
   }
 

@@ -333,6 +333,21 @@ TEST_CASE("S3-57: what a pair does that cannot be split is refused where it stan
           "cta_group::1 and cta_group::2 in one kernel");
 }
 
+TEST_CASE("a pair that leaves a kilobyte less of shared memory has smaller rings, and is right with them") {
+  Kernel kernel = library_kernel("gemm_v6", {{"m", 264}, {"n", 328}, {"k", 592}, {"ctas", 2}});
+  const auto has_large_rings = [&] {
+    diag::Sink sink;
+    const auto low = lowered(kernel, isa::sm_90a, sink);
+    INFO(diag::render_text(sink));
+    REQUIRE(low);
+    check_right(simulated(*low));
+    return low->text->text().find(".b8 lw_mail[384];") != std::string::npos;
+  };
+  CHECK(has_large_rings());
+  for (launch::Launch& l : kernel.contract.launches) l.dynamic_smem += 1024;
+  CHECK_FALSE(has_large_rings());
+}
+
 // Kernels that ask for 16 bytes rely on where dynamic shared memory begins.
 TEST_CASE("what a pair and its cluster add to static shared memory is a multiple of a swizzle's period") {
   for (const char* name : {"gemm_v5", "gemm_v6", "gemm_bf16_basic"}) {
