@@ -17,7 +17,7 @@ struct Lead {
   int steps, rows;
 };
 constexpr Lead usual{4, 3}, lead_of_few_registers{1, 2};
-constexpr std::uint32_t few_registers = 192;
+constexpr std::uint32_t few_registers = 200;
 
 class PairMultiplication {
  public:
@@ -37,7 +37,7 @@ class PairMultiplication {
     find_self(out_);
     a_.declare(raw_a() + 4);
     b_.declare(raw_b() + own_registers());
-    peer_.declare(halves_of_peer() + own_registers(), (tiles() + 1) / 2);
+    peer_.declare(halves_of_peer() + own_registers(), tiles());
     a_.begin();
     b_.begin();
     peer_.begin();
@@ -67,32 +67,35 @@ class PairMultiplication {
   int tiles() const { return f_.share.half_tiles(); }  // of 8 columns, in each half
   int own_registers() const { return 4 * ((tiles() + 1) / 2); }
 
-  // Of the peer's tiles two give one load a step; of an odd one, two steps do.
-  int loads(int steps) const { return tiles() / 2 * steps + tiles() % 2 * ((steps + 1) / 2); }
-  bool has_odd_tile(int s) const { return tiles() % 2 == 1 && (s - from_) % 2 == 0; }
+  // Of the peer's tiles two give one load a step, or one gives a load of two steps, which is 64 bytes of a row where B
+  // is K-major, and those come faster than 32. Of an odd tile by itself it is two steps in any case.
+  bool is_by_steps() const { return f_.b.major == isa::Major::K && lead_.steps % 2 == 0 && steps() % lead_.steps == 0; }
+  int in_pairs() const { return is_by_steps() ? 0 : tiles() / 2 * 2; }  // of tiles
+  int loads(int steps) const { return in_pairs() / 2 * steps + (tiles() - in_pairs()) * ((steps + 1) / 2); }
+  bool begins_two_steps(int s) const { return (s - from_) % 2 == 0; }
 
   int first_of_peer(int tile, int s) const {
-    if (tile + 1 == tiles() && tiles() % 2 == 1)
-      return 4 * (tiles() / 2 * (to_ - from_) + (s - from_) / 2) + 2 * ((s - from_) % 2);
-    return 4 * (tiles() / 2 * (s - from_) + tile / 2) + 2 * (tile % 2);
+    if (tile < in_pairs()) return 4 * (in_pairs() / 2 * (s - from_) + tile / 2) + 2 * (tile % 2);
+    const int before = in_pairs() / 2 * (to_ - from_) + (tiles() - in_pairs()) * ((s - from_) / 2);
+    return 4 * (before + tile - in_pairs()) + 2 * ((s - from_) % 2);
   }
 
   // What these steps need from the peer.
   void ask_peer() const {
     for (int s = from_; s < to_; ++s) {
       const auto when = s == from_ ? PeerCode::When::here : PeerCode::When::any;
-      for (int t = 0; t + 1 < tiles(); t += 2) peer_.load({t, s, Others::next_tile}, first_of_peer(t, s), when);
-      if (has_odd_tile(s))
-        peer_.load({tiles() - 1, s, s + 1 < to_ ? Others::next_step : Others::none}, first_of_peer(tiles() - 1, s),
-                   when);
+      for (int t = 0; t < in_pairs(); t += 2) peer_.load({t, s, Others::next_tile}, first_of_peer(t, s), when);
+      for (int t = in_pairs(); t < tiles() && begins_two_steps(s); ++t)
+        peer_.load({t, s, s + 1 < to_ ? Others::next_step : Others::none}, first_of_peer(t, s), when);
     }
   }
 
   // A part of the exchange of what a step is the first to need.
   void settle(int s, int part) const {
+    if (in_pairs() == 0 && !begins_two_steps(s)) return;
     out_.line("bar.warp.sync 0xffffffff;");  // above which ptxas moves no load
-    for (int t = 0; t + 1 < tiles(); t += 2) peer_.settle(first_of_peer(t, s), part, t / 2);
-    if (has_odd_tile(s)) peer_.settle(first_of_peer(tiles() - 1, s), part, tiles() / 2);
+    for (int t = 0; t < in_pairs(); t += 2) peer_.settle(first_of_peer(t, s), part, t / 2);
+    for (int t = in_pairs(); t < tiles() && begins_two_steps(s); ++t) peer_.settle(first_of_peer(t, s), part, t);
   }
 
   // The exchange, in the rows before the first MMAs that need it.
