@@ -46,6 +46,14 @@ function(kiln_definitions target)
   endif()
 endfunction()
 
+# kiln_options(<target> <option>...): private compile options; nothing while the folder has no .cpp.
+function(kiln_options target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    target_compile_options(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
 # kiln_precompile(<target> <header>...): a precompiled header; nothing while the folder has no .cpp.
 function(kiln_precompile target)
   get_target_property(type ${target} TYPE)
