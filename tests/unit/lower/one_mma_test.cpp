@@ -188,7 +188,7 @@ MmaMachine full_of(ScalarType type, unsigned seed) {
   std::vector<u8>& shared = machine.before[0].shared;
   const std::size_t bytes = std::size_t(std::max(8, isa::bits(type)) / 8);
   for (std::size_t at = 0; at < shared.size(); at += bytes) {
-    const u32 word = word_of(type, std::array{-2.0, -1.0, 0.0, 1.0, 2.0}[random() % 5]);
+    const u32 word = operand_word(type, std::array{-2.0, -1.0, 0.0, 1.0, 2.0}[random() % 5]);
     std::memcpy(&shared[at], &word, bytes);
   }
   for (int lane = 0; lane < 128; ++lane)

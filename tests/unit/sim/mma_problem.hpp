@@ -58,7 +58,7 @@ struct MmaProblem {
   int lane_of(int row) const;
 };
 
-inline u32 word_of(isa::ScalarType type, double v) {
+inline u32 operand_word(isa::ScalarType type, double v) {
   if (type == isa::ScalarType::u8 || type == isa::ScalarType::s8) return u32(int(v)) & 0xFF;
   if (type == isa::ScalarType::tf32) return std::bit_cast<u32>(float(v));
   // Scales of a power of two are exact here, and know no rounding to nearest.
@@ -76,7 +76,7 @@ inline void MmaProblem::draw(unsigned seed) {
   std::mt19937 random(seed);
   const auto number = [&](isa::ScalarType type) {
     const double v = std::array{-2.0, -1.0, 0.0, 1.0, 2.0}[random() % 5];
-    return word_of(type, type == isa::ScalarType::u8 && v < 0 ? -v + 1 : v);
+    return operand_word(type, type == isa::ScalarType::u8 && v < 0 ? -v + 1 : v);
   };
   a.resize(std::size_t(m * stored_k()));
   b.resize(std::size_t((n + 32) * k()));  // some more for a shift
@@ -105,8 +105,8 @@ inline void MmaProblem::draw(unsigned seed) {
   sfa.resize(std::size_t(m * scales));
   sfb.resize(std::size_t(n * scales));
   const auto scale = [&] {
-    return u8(
-        word_of(scale_type, std::array{0.5, 1.0, 2.0, scale_type == isa::ScalarType::ue4m3 ? 1.5 : 4.0}[random() % 4]));
+    return u8(operand_word(scale_type,
+                           std::array{0.5, 1.0, 2.0, scale_type == isa::ScalarType::ue4m3 ? 1.5 : 4.0}[random() % 4]));
   };
   for (u8& s : sfa) s = scale();
   for (u8& s : sfb) s = scale();
