@@ -9,7 +9,7 @@
 #include "emit/emit.hpp"
 #include "harness/fill.hpp"
 #include "ptx/parse/parse.hpp"
-#include "sim/fanout.hpp"
+#include "sim/core/fanout.hpp"
 #include "sim/order/detector.hpp"
 #include "sim/simulate.hpp"
 #include "sim/tile/judge.hpp"

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "ptx/diag/error.hpp"
-#include "sim/address_map.hpp"
-#include "sim/stack.hpp"
-#include "sim/tensor_map.hpp"
+#include "sim/core/address_map.hpp"
+#include "sim/core/stack.hpp"
+#include "sim/async/tensor_map.hpp"
 
 namespace kiln::sim {
 namespace {

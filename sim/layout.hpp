@@ -2,8 +2,8 @@
 #pragma once
 
 #include "launch/contract.hpp"
-#include "sim/global_memory.hpp"
-#include "sim/program.hpp"
+#include "sim/core/global_memory.hpp"
+#include "sim/core/program.hpp"
 
 namespace kiln::sim {
 

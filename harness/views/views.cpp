@@ -6,7 +6,7 @@
 #include "harness/views/memory_pictures.hpp"
 #include "harness/views/trace_json.hpp"
 #include "ptx/diag/error.hpp"
-#include "sim/fanout.hpp"
+#include "sim/core/fanout.hpp"
 #include "sim/views/memory_map.hpp"
 #include "sim/views/tracer.hpp"
 

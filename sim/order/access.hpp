@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "sim/order/clock.hpp"
 
 namespace kiln::sim {

@@ -8,7 +8,7 @@
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/order.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 
 namespace kiln::sim {
 namespace {

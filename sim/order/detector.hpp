@@ -12,7 +12,7 @@
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/flow/definitions.hpp"
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "sim/order/judge.hpp"
 #include "sim/order/streams.hpp"
 

@@ -3,9 +3,9 @@
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/finding.hpp"
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
+#include "sim/core/names.hpp"
 #include "sim/order/detector.hpp"
-#include "sim/report.hpp"
 
 namespace kiln::sim {
 

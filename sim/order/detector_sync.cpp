@@ -7,9 +7,9 @@
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/order.hpp"
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
+#include "sim/core/names.hpp"
 #include "sim/order/detector.hpp"
-#include "sim/report.hpp"
 
 namespace kiln::sim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/order.hpp"
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 #include "sim/order/detector.hpp"
 
 namespace kiln::sim {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/lanes.hpp"
+#include "sim/core/lanes.hpp"
 #include "sim/order/clock.hpp"
 
 namespace kiln::sim {

@@ -3,7 +3,7 @@
 // "griddepcontrol".
 #include <algorithm>
 
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 #include "sim/order/detector.hpp"
 
 namespace kiln::sim {

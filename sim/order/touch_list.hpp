@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/lanes.hpp"
+#include "sim/core/lanes.hpp"
 #include "sim/order/access.hpp"
 
 namespace kiln::sim {

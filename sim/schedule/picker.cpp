@@ -1,9 +1,11 @@
 // Runs a cluster from one synchronisation operation to the next.
 #include <algorithm>
 
+#include "sim/ops/mbarrier.hpp"
 #include "sim/schedule/recording.hpp"
 #include "sim/schedule/schedule.hpp"
-#include "sim/scheduler.hpp"
+#include "sim/schedule/scheduler.hpp"
+#include "sim/schedule/standstill.hpp"
 
 namespace kiln::sim::schedule {
 namespace {

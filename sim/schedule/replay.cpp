@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "ptx/diag/error.hpp"
-#include "sim/scheduler.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/schedule/scheduler.hpp"
+#include "sim/schedule/standstill.hpp"
 
 namespace kiln::sim::schedule {
 namespace {

@@ -1,10 +1,10 @@
-// Who decides what happens next in a cluster, when it is not chance (sim/scheduler.cpp has that one).
+// Who decides what happens next in a cluster, when it is not chance (sim/schedule/scheduler.cpp has that one).
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 
 namespace kiln::sim::schedule {
 

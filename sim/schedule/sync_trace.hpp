@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 
 namespace kiln::sim::schedule {
 

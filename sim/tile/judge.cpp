@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "ptx/rules/finding.hpp"
-#include "sim/report.hpp"
-#include "sim/tensor_operands.hpp"
-#include "sim/tma.hpp"
+#include "sim/tensor/operands.hpp"
+#include "sim/async/tma.hpp"
 
 namespace kiln::sim {
 namespace {

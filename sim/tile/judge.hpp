@@ -9,7 +9,7 @@
 
 #include "ptx/tile/accumulation.hpp"
 #include "ptx/tile/right.hpp"
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 
 namespace kiln::sim {
 

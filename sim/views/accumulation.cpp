@@ -5,7 +5,7 @@
 
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/num/gemm_kernel.hpp"
-#include "sim/tensor_operands.hpp"
+#include "sim/tensor/operands.hpp"
 
 namespace kiln::sim {
 namespace {

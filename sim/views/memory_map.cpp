@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "ptx/isa/mbarrier.hpp"
-#include "sim/machine.hpp"
-#include "sim/report.hpp"
-#include "sim/tensor_core.hpp"
+#include "sim/core/machine.hpp"
+#include "sim/tensor/core.hpp"
 #include "sim/views/words.hpp"
 
 namespace kiln::sim {

@@ -10,7 +10,7 @@
 
 #include "ptx/isa/mma_form.hpp"
 #include "ptx/isa/swizzle.hpp"
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 
 namespace kiln::sim {
 

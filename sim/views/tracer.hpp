@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "sim/views/trace.hpp"
 #include "sim/views/warp_track.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sim/lanes.hpp"
+#include "sim/core/lanes.hpp"
 #include "sim/views/trace.hpp"
 
 namespace kiln::sim {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "ptx/isa/mbarrier.hpp"
-#include "sim/report.hpp"
 
 namespace kiln::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/machine.hpp"
+#include "sim/core/machine.hpp"
 
 namespace kiln::sim {
 

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "ptx/parse/parse.hpp"
-#include "sim/link.hpp"
-#include "sim/lowering.hpp"
+#include "sim/core/link.hpp"
+#include "sim/ops/binder.hpp"
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
 #include "tests/differential/forms_judges.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sim/layout.hpp"
-#include "sim/lowering.hpp"
+#include "sim/ops/binder.hpp"
 #include "tests/unit/sim/data_file.hpp"
 
 using namespace kiln;
@@ -27,7 +27,7 @@ struct Lowered {
       const sim::Linked linked = sim::link(module, *f, sink);
       for (const ir::Operation& op : linked.code.operations) opcodes.insert(op.opcode);
       sim::GlobalMemory memory;
-      const sim::Program program = sim::Lowering(linked, sim::make_layout(linked.code, launch::Launch{}, memory)).run();
+      const sim::Program program = sim::Binder(linked, sim::make_layout(linked.code, launch::Launch{}, memory)).run();
       gaps.insert(gaps.end(), program.gaps.begin(), program.gaps.end());
     }
   }

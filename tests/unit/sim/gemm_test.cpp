@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 
 #include "tests/unit/sim/run.hpp"
 

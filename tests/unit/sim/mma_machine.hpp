@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "tests/unit/sim/tensor_kernel.hpp"
 
 namespace kiln::test {

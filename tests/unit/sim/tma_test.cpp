@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "ptx/diag/error.hpp"
-#include "sim/tensor_map.hpp"
+#include "sim/async/tensor_map.hpp"
 #include "tests/unit/sim/tiled_map.hpp"
 
 using namespace kiln;

@@ -1,7 +1,7 @@
 // wgmma.mma_async of every type, major and swizzle, against plain loops over matrices of small numbers; and what its
 // asynchrony means for registers and shared memory.
 #include "ptx/isa/wgmma.hpp"
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "tests/unit/sim/matrix_kernel.hpp"
 
 using namespace kiln;

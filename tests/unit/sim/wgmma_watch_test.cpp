@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "sim/observer.hpp"
+#include "sim/core/observer.hpp"
 #include "tests/unit/sim/run.hpp"
 
 using namespace kiln;

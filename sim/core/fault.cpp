@@ -1,0 +1,13 @@
+#include "sim/core/fault.hpp"
+
+#include "ptx/rules/finding.hpp"
+
+namespace kiln::sim {
+
+void fault(rules::Rule rule, const std::string& got) { throw Fault{Outcome::fault, rules::finding(rule, got)}; }
+
+void unmodelled(const std::string& what) {
+  throw Fault{Outcome::incomplete, rules::finding(rules::Limit::unmodelled, what)};
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,262 @@
+// The simulated machine: a grid of clusters, a cluster of CTAs, a CTA with its memories, barriers, units and warps.
+//
+// Clusters share global memory and nothing else, so they run one after the other; inside a cluster everything
+// interleaves under one clock, one event queue and one generator.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/num/gemm_kernel.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
+#include "sim/core/address_map.hpp"
+#include "sim/core/events.hpp"
+#include "sim/core/fault.hpp"
+#include "sim/core/global_memory.hpp"
+#include "sim/core/mbarrier.hpp"
+#include "sim/core/observer.hpp"
+#include "sim/core/program.hpp"
+#include "sim/core/random.hpp"
+#include "sim/core/run.hpp"
+#include "sim/core/storage.hpp"
+#include "sim/core/tensor_memory.hpp"
+#include "sim/core/warp.hpp"
+#include "sim/core/wgmma_queue.hpp"
+
+namespace kiln::sim {
+
+struct Cta;
+struct Cluster;
+class TensorChain;  // sim/tensor/chain.hpp
+namespace schedule {
+class Schedule;     // sim/schedule/schedule.hpp
+struct Recording;   // sim/schedule/recording.hpp
+}  // namespace schedule
+
+/// What the columns of tensor memory are shared with: the other CTAs of the SM (sim/schedule/residents.hpp).
+class SharedColumns {
+ public:
+  virtual ~SharedColumns() = default;
+  /// Whether a CTA that asks for columns must wait although there may be some.
+  virtual bool holds_back(const Cta&) const = 0;
+  /// Something changed that threads of any of these CTAs may wait for.
+  virtual void wake(WaitKind kind) = 0;
+};
+
+/// One launch while it runs.
+struct Grid {
+  const Program& program;
+  GlobalMemory& memory;
+  const launch::Launch& launch;
+  const Options& options;
+  diag::Sink& sink;
+  Observer* observer = nullptr;
+  bool steps = false;  // the observer wants every instruction
+  std::uint32_t number = 0;  // of the launch in the run
+  std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
+  launch::Dim3 cluster_shape{};
+  Statistics statistics{};
+  AsyncId last_async = 0;
+  std::vector<bool> cancelled{};  // clusters that a running one has taken over
+  num::GemmKernel gemm{};
+  schedule::Schedule* schedule = nullptr;    // decides instead of chance
+  schedule::Recording* recording = nullptr;  // what was decided is written here
+  SharedColumns* residents = nullptr;        // clusters that run side by side; null: one runs alone
+  std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
+  std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
+
+  /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.
+  void report(const ir::Operation* operation, rules::Rule rule, const std::string& got);
+};
+
+/// Bulk copies of one thread between two commits.
+struct BulkGroup {
+  int reads_left = 0;   // sources not read yet
+  int writes_left = 0;  // not complete
+};
+
+/// A thread's bulk async-groups: the open one and those committed.
+struct BulkGroups {
+  std::shared_ptr<BulkGroup> open{};
+  std::deque<std::shared_ptr<BulkGroup>> committed{};
+};
+
+/// An arrival on an mbarrier that waits for cp.async copies.
+struct CopyArrival {
+  std::uint32_t address = 0;
+  AsyncId id = 0;
+  std::vector<std::shared_ptr<BulkGroup>> groups{};
+};
+
+/// One of the sixteen barriers of `bar` and `barrier`.
+struct NamedBarrier {
+  std::uint32_t arrived = 0;   // threads
+  std::uint32_t expected = 0;  // threads; 0: everybody in the CTA
+  std::uint64_t generation = 0;
+  bool everybody = false;
+  std::uint32_t population = 0;  // bar.red: threads with the predicate
+  std::uint32_t result = 0;      // of the generation before
+};
+
+/// One tcgen05 operation in its CTA's queue.
+struct TensorOp {
+  const ir::Operation* operation = nullptr;
+  AsyncId id = 0;
+  std::uint32_t thread = 0;
+  std::function<void()> action{};
+  std::uint64_t name = 0;  // of its event
+};
+
+/// The tensor core's queue: in order, one at a time. A commit waits for what its own thread issued before.
+struct TensorQueue {
+  struct Commit {
+    std::uint64_t after = 0;  // sequence number of the last operation it tracks
+    const ir::Operation* operation = nullptr;
+    std::function<void()> action{};
+    std::uint64_t name = 0;  // of its event
+  };
+  std::deque<TensorOp> waiting{};
+  std::uint64_t issued = 0, completed = 0;
+  bool busy = false;
+  std::vector<std::uint64_t> last_of_thread{};  // sequence number, by thread
+  std::vector<Commit> commits{};
+  std::array<rules::CollectorState, isa::collector_buffers> collectors{};     // as issued
+  std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
+  std::shared_ptr<TensorChain> chain{};  // products whose sums may be still to come
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  std::uint32_t rank = 0;   // in the cluster
+  std::uint32_t index = 0;  // in the grid
+  launch::Dim3 id{0, 0, 0};
+  std::uint32_t threads = 0;
+  std::uint64_t steps = 0;  // warp instructions
+  Storage shared{};
+  Storage local{};  // local_bytes per thread
+  MbarrierTable mbarriers{};
+  TensorMemory tmem{};
+  bool tmem_touched = false;
+  std::array<NamedBarrier, isa::named_barriers> barriers{};
+  std::vector<BulkGroups> bulk{};    // cp.async.bulk, by thread
+  std::vector<BulkGroups> copies{};  // cp.async, by thread
+  std::vector<CopyArrival> copy_arrivals{};
+  TensorQueue tensor{};
+  std::vector<WgmmaQueue> wgmma{};  // by warp; empty until one is used
+  std::vector<Warp> warps{};
+  bool exited = false;
+
+  std::uint32_t live_threads() const;
+  void wake(WaitKind kind);
+};
+
+/// Who asks for asynchronous operations: a warp or an event, and how many it has asked for.
+struct Actor {
+  std::uint64_t name = 0;
+  std::uint64_t warp = 0;  // name of the warp that the actor is or works for
+  std::uint64_t* asked = nullptr;
+  const ir::Operation* operation = nullptr;  // of an event
+};
+
+struct Cluster {
+  Grid& grid;
+  std::uint32_t index = 0;
+  launch::Dim3 id{0, 0, 0};
+  Random random;
+  std::uint64_t now = 0;
+  std::uint64_t tick = 0;  // now, to the instruction; kept for who watches every one
+  EventQueue events{};
+  std::vector<Cta> ctas{};
+  // barrier.cluster: threads that arrived in this generation
+  std::uint32_t barrier_arrived = 0;
+  std::uint64_t barrier_generation = 0;
+  std::uint64_t stamp = 0;  // grows with everything that a waiting thread could notice
+  std::uint64_t writes = 0;  // and with everything that a thread which polls memory could
+  Actor actor{};            // who is at work
+  bool others_follow = false;  // clusters of the launch have not run yet
+
+  void wake(WaitKind kind);
+  /// Something a blocked thread of this kind may wait for has changed.
+  void changed(WaitKind kind) { ++stamp, wake(kind); }
+  /// Runs `action` a seeded while from now, at least `least` and less than `least + spread` ticks. `name` is that of
+  /// the event; 0: the actor's next.
+  void later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation, std::function<void()> action,
+             std::uint64_t name = 0);
+  /// A name for what the actor asks for: the same in every schedule in which the actor comes as far.
+  std::uint64_t next_name();
+  /// Grows when anything happens that a thread could be waiting for.
+  std::uint64_t activity() const { return stamp + writes; }
+};
+
+/// What a handler sees: the thread group that executes and everything around it.
+struct Context {
+  std::byte* r = nullptr;  // the warp's registers
+  Warp* warp = nullptr;
+  Fragment* fragment = nullptr;
+  Cta* cta = nullptr;
+  Cluster* cluster = nullptr;
+  Grid* grid = nullptr;
+
+  template <class W>
+  W* lanes(std::uint32_t offset) const {
+    return reinterpret_cast<W*>(r + offset);
+  }
+  Mask& mask(std::uint32_t offset) const { return *lanes<Mask>(offset); }
+  const Slot& slot(const Inst& i, unsigned k) const { return grid->program.slots[i.more + k]; }
+
+  std::uint64_t read(Slot s, int lane) const;
+  void write(Slot s, int lane, std::uint64_t value) const;
+  bool read_predicate(Slot s, int lane) const { return ((mask(s.offset) >> lane & 1) != 0) != s.negated; }
+  Mask read_mask(Slot s) const { return s.negated ? ~mask(s.offset) : mask(s.offset); }
+  std::uint64_t address(const Inst& i, int lane) const;
+
+  std::uint32_t thread(int lane) const { return warp->index * warp_lanes + std::uint32_t(lane); }
+  Agent agent(Mask lanes) const { return {cta->index, warp->index, lanes}; }
+  Status block(Wait wait) const {
+    fragment->wait = wait;
+    return Status::blocked;
+  }
+};
+
+inline std::uint64_t Context::read(Slot s, int lane) const {
+  if (s.bytes == 4) return lanes<std::uint32_t>(s.offset)[lane];
+  if (s.bytes == 0) return mask(s.offset) >> lane & 1;
+  return lanes<std::uint64_t>(s.offset)[lane];
+}
+
+inline void Context::write(Slot s, int lane, std::uint64_t value) const {
+  if (s.bytes == 4)
+    lanes<std::uint32_t>(s.offset)[lane] = std::uint32_t(value);
+  else if (s.bytes == 0)
+    mask(s.offset) = (mask(s.offset) & ~(1u << lane)) | std::uint32_t(value & 1) << lane;
+  else
+    lanes<std::uint64_t>(s.offset)[lane] = value;
+}
+
+inline std::uint64_t Context::address(const Inst& i, int lane) const {
+  const std::uint64_t base = i.wide ? lanes<std::uint64_t>(i.a)[lane] : lanes<std::uint32_t>(i.a)[lane];
+  return base + std::uint64_t(i.value);
+}
+
+/// Tells the observer, if there is one, about a synchronisation operation.
+inline void observe(Context& c, const Inst& i, Mask lanes, const Sync& s) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, s);
+}
+
+/// Faults when a CTA mask names a CTA beyond the cluster.
+void check_cta_mask(const Context& c, std::uint32_t mask);
+
+/// A name for a warp: unique in a run, never 0. `cluster`: its number; the others are indices, in the grid and the CTA.
+constexpr std::uint64_t warp_name(std::uint64_t cluster, std::uint32_t cta, std::uint32_t warp) {
+  return (cluster << 48 | std::uint64_t(cta) << 8 | warp) + 1;
+}
+std::uint64_t warp_name(const Cta& cta, const Warp& warp);
+
+}  // namespace kiln::sim

@@ -1,0 +1,84 @@
+#include "sim/core/memory_access.hpp"
+
+#include <fmt/format.h>
+
+#include "ptx/rules/memory.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Space;
+
+Place locate_in_cluster(Context& c, Space space, std::uint32_t address, std::uint32_t bytes) {
+  const std::uint32_t rank = address >> cluster_rank_shift, offset = address & shared_offset_mask;
+  if (rank >= c.cluster->ctas.size())
+    fault(rules::Rule::memory_bounds, fmt::format("shared address {:#x}, which names CTA {} of a cluster of {}",
+                                                  address, rank, c.cluster->ctas.size()));
+  if (space != Space::shared_cluster && space != Space::generic)
+    require(rules::shared_remote(rank, c.cta->rank), "shared address {:#x}, which is in CTA {} of the cluster", address,
+            rank);
+  Cta& owner = c.cluster->ctas[rank];
+  const std::uint32_t least = std::min<std::uint32_t>(reserved_shared_bytes, std::uint32_t(owner.shared.size()));
+  require(rules::memory_bounds(offset, bytes, least, owner.shared.size()),
+          "{} bytes at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", bytes, offset, least,
+          owner.shared.size());
+  return {owner.shared.view(offset), Space::shared_cta, &owner, offset};
+}
+
+Place locate_local(Context& c, std::uint64_t offset, std::uint32_t bytes, int lane) {
+  const std::uint64_t size = c.grid->program.layout.local_bytes;
+  require(rules::memory_bounds(offset, bytes, 0, size),
+          "{} bytes at offset {} of the thread's {} bytes of local memory", bytes, offset, size);
+  return {c.cta->local.view(c.thread(lane) * size + offset), Space::local, c.cta, offset};
+}
+
+Place locate_parameter(Context& c, std::uint64_t address, std::uint32_t bytes) {
+  std::vector<std::uint8_t>& block = c.grid->parameters;
+  const std::uint64_t offset = address - first_parameter;
+  require(rules::memory_bounds(offset, bytes, 0, block.size()),
+          "{} bytes at offset {} of {} bytes of kernel parameters", bytes, offset, block.size());
+  return {{block.data() + offset, nullptr}, Space::param, nullptr, offset};
+}
+
+}  // namespace
+
+Place locate(Context& c, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment, int lane) {
+  require(rules::memory_alignment(address, alignment), "address {:#x}, not a multiple of {}", address, alignment);
+  if (isa::is_shared(space)) return locate_in_cluster(c, space, std::uint32_t(address), bytes);
+  // These spaces have 32-bit addresses too: what a register of that width kept of one.
+  if (space == Space::local && address < window_bytes) return locate_local(c, address, bytes, lane);
+  if (space == Space::param && address < window_bytes) return locate_parameter(c, address, bytes);
+  if (address < global_base + (std::uint64_t{1} << 43))
+    return {c.grid->memory.at(address, bytes), Space::global, nullptr, address};
+  if (in_window(address, shared_base)) return locate_in_cluster(c, space, std::uint32_t(address), bytes);
+  if (in_window(address, local_base)) return locate_local(c, address - local_base, bytes, lane);
+  if (in_window(address, parameter_base)) return locate_parameter(c, address - parameter_base, bytes);
+  return {c.grid->memory.at(address, bytes), Space::global, nullptr, address};
+}
+
+Place locate_shared(Context& c, Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
+                    int lane) {
+  if (!isa::is_shared(space) && !in_window(address, shared_base))
+    fault(rules::Rule::memory_bounds, fmt::format("address {:#x}, which is not in shared memory", address));
+  return locate(c, space, address, bytes, alignment, lane);
+}
+
+void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes) {
+  if (place.view.all_written(bytes)) return;
+  std::string where = fmt::format(
+      "{} address {:#x}", isa::spelling(place.space == Space::shared_cta ? Space::shared : place.space), place.address);
+  if (const Region* r = place.space == Space::global ? grid.memory.region(place.address) : nullptr)
+    where = fmt::format("offset {} of `{}`", place.address - r->base, r->name);
+  for (const auto& s : grid.program.layout.shared)
+    if (place.space == Space::shared_cta && place.address - s.offset < s.bytes)
+      where = fmt::format("offset {} of `{}`", place.address - s.offset, s.name);
+  grid.report(operation, rules::Rule::memory_uninitialised, fmt::format("{} bytes at {}", bytes, where));
+}
+
+void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {
+  if (place.space == Space::param || place.space == Space::local) return;
+  const Range range{place.space, place.owner ? place.owner->index : 0, place.address, bytes, 1};
+  c.grid->observer->access(c.agent(1u << lane), *i.operation, range, kind, Proxy::generic, 0);
+}
+
+}  // namespace kiln::sim

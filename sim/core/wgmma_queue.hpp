@@ -1,0 +1,33 @@
+// What one warp has handed to its tensor core with wgmma and has not waited for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "sim/core/observer.hpp"
+
+namespace kiln::sim {
+
+/// One warp's operations that are not done, and its groups that no wait has covered.
+struct WgmmaQueue {
+  struct Op {
+    const ir::Operation* operation = nullptr;
+    AsyncId id = 0;
+    std::function<void()> action{};
+  };
+  /// Registers (offsets in the file) that belong to the tensor core until a wait covers the operation.
+  struct Held {
+    std::uint64_t number = 0;  // of the operation, counted from 1
+    std::vector<std::uint32_t> registers{};
+  };
+  std::deque<Op> waiting{};
+  std::uint64_t issued = 0, completed = 0;
+  bool busy = false;
+  bool fenced = false;                 // wgmma.fence has been executed
+  std::deque<std::uint64_t> groups{};  // operations issued when each group was committed
+  std::deque<Held> held{};
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,89 @@
+// Stores and reductions that complete later: st.async and red.async. PTX ISA "st.async", "red.async".
+#include <cstring>
+
+#include "sim/async/async.hpp"
+#include "sim/core/atomics.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Combine;
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// a, value: destination; more: the mbarrier's address and its offset, then the values; width: the type; mode: what to
+// do with what is there; flags: there is an mbarrier.
+constexpr unsigned slot_barrier = 0, slot_offset = 1, slot_values = 2;
+
+struct Later {
+  View to{};
+  std::uint8_t data[16] = {};
+  u32 bytes = 0;
+  bool signals = false;
+  Barrier barrier{};
+  AsyncId id = 0;
+};
+
+Status store_later(Context& c, const Inst& i, Mask lanes) {
+  const auto type = ScalarType(i.width);
+  const auto how = Combine(i.mode);
+  const u32 one = u32(isa::bits(type)) / 8;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    Later x;
+    x.bytes = one * i.count;
+    const Place to = locate(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
+    x.to = to.view;
+    for (unsigned k = 0; k < i.count; ++k) {
+      const u64 v = c.read(c.slot(i, slot_values + k), l);
+      std::memcpy(x.data + k * one, &v, one);
+    }
+    x.signals = i.flags != 0;
+    if (x.signals)
+      x.barrier = barrier_at(c, Space::shared_cluster,
+                             c.read(c.slot(i, slot_barrier), l) + c.read(c.slot(i, slot_offset), l), l);
+    x.id = x.signals ? announce(c, i, l, x.barrier) : announce(c, i, l);
+    touch(c, i, l, x.id, range_of(to, x.bytes), how == Combine::none ? AccessKind::write : AccessKind::atomic,
+          Proxy::generic);
+    Grid* grid = c.grid;
+    c.cluster->later(copy_least, copy_spread, i.operation, [=] {
+      if (how == Combine::none)
+        std::memcpy(x.to.data, x.data, x.bytes);
+      else
+        combine_bytes(how, type, x.to.data, x.data, x.bytes);
+      x.to.mark(x.bytes);
+      if (x.signals) deliver(x.barrier, x.bytes, x.id);
+      finish(*grid, x.id);
+    });
+  }
+  return Status::next;
+}
+
+}  // namespace
+
+bool bind_async_store(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode != Opcode::st_async && op.opcode != Opcode::red_async) return false;
+  const isa::Modifiers& m = op.modifiers;
+  if (op.opcode == Opcode::red_async && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
+  inst.flags = m.completion == isa::Completion::mbarrier;
+  l.address(inst, op.arg(0));
+  const auto barrier = inst.flags ? l.address(op.arg(2)) : std::pair<Slot, std::int64_t>{l.constant(0, 8), 0};
+  l.append(inst, barrier.first);
+  l.append(inst, l.constant(u64(barrier.second), 8));
+  l.append_all(inst, op.arg(1), m.type());
+  // An mbarrier lies in shared memory of the cluster, and so does what it waits for.
+  inst.space = std::uint8_t(m.spaces.count == 0 && inst.flags ? Space::shared_cluster : m.space());
+  inst.width = std::uint8_t(m.type());
+  inst.count = std::uint8_t(isa::vector_width(m.vector));
+  inst.mode = std::uint8_t(m.combine);
+  if (inst.more_count != slot_values + inst.count) throw Gap{"a vector of this length"};
+  inst.run = store_later;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,400 @@
+// Logic, shifts and bit fields. PTX ISA "Logic and Shift Instructions", "Integer Arithmetic Instructions" (bfe ...
+// szext).
+#include <algorithm>
+#include <bit>
+
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+
+struct And {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(a ^ b);
+  }
+};
+struct Not {
+  template <class T>
+  static T apply(T a) {
+    return T(~a);
+  }
+};
+struct Cnot {
+  template <class T>
+  static T apply(T a) {
+    return T(a == 0);
+  }
+};
+// Shift amounts are unsigned and clamp at the width.
+struct Shl {
+  template <class T>
+  static T apply(T a, u32 n) {
+    return n >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
+  }
+};
+struct Shr {
+  template <class T>
+  static T apply(T a, u32 n) {
+    constexpr u32 width = 8 * sizeof(T);
+    if constexpr (std::is_signed_v<T>)
+      return T(a >> std::min(n, width - 1));
+    else
+      return n >= width ? T(0) : T(a >> n);
+  }
+};
+struct Popc {
+  template <class T>
+  static u32 apply(T a) {
+    return u32(std::popcount(std::make_unsigned_t<T>(a)));
+  }
+};
+struct Clz {
+  template <class T>
+  static u32 apply(T a) {
+    return u32(std::countl_zero(std::make_unsigned_t<T>(a)));
+  }
+};
+struct Brev {
+  template <class T>
+  static T apply(T a) {
+    T r = 0;
+    for (unsigned k = 0; k < 8 * sizeof(T); ++k) r = T(r << 1 | (a >> k & 1));
+    return r;
+  }
+};
+template <bool shift_amount>
+struct Bfind {
+  template <class T>
+  static u32 apply(T a) {
+    std::make_unsigned_t<T> v(a);
+    if (std::is_signed_v<T> && a < 0) v = decltype(v)(~v);
+    if (v == 0) return 0xFFFFFFFFu;
+    const u32 leading = u32(std::countl_zero(v));
+    return shift_amount ? leading : u32(8 * sizeof(T) - 1) - leading;
+  }
+};
+
+// The n-th set bit from `base` upwards (n > 0) or downwards (n < 0); n = 0: `base` itself if it is set.
+struct FindNthSet {
+  static u32 apply(u32 mask, u32 base, u32 offset) {
+    const auto n = std::int32_t(offset);
+    const int step = n < 0 ? -1 : 1;
+    std::int64_t left = n == 0 ? 1 : std::abs(std::int64_t(n));
+    for (std::int64_t at = base; at >= 0 && at < 32; at += step) {
+      if ((mask >> at & 1) && --left == 0) return u32(at);
+      if (n == 0) break;
+    }
+    return ~u32{0};
+  }
+};
+
+// Both halves of a pair of words shifted as one; the amount clamps at 32 or wraps.
+template <bool left, bool wrap>
+struct Shf {
+  static u32 apply(u32 low, u32 high, u32 n) {
+    n = wrap ? n & 31 : std::min(n, u32{32});
+    const std::uint64_t both = std::uint64_t(high) << 32 | low;
+    return left ? u32(both << n >> 32) : u32(both >> n);
+  }
+};
+
+// 32-bit fields take a byte of a position or length; 64-bit ones, which no instruction has, the word: seen on an H200.
+void field(u32 width, u32& pos, u32& len) {
+  if (width == 32) pos &= 0xFF, len &= 0xFF;
+  pos = std::min(pos, 255u), len = std::min(len, 255u);
+}
+
+template <class T>
+T bfe(T a, u32 pos, u32 len) {
+  constexpr u32 width = 8 * sizeof(T);
+  using U = std::make_unsigned_t<T>;
+  field(width, pos, len);
+  U sign = 0;
+  if (std::is_signed_v<T> && len != 0) sign = U(a) >> std::min(pos + len - 1, width - 1) & 1;
+  U r = 0;
+  for (u32 k = 0; k < width; ++k) r |= U(k < len && pos + k < width ? U(a) >> (pos + k) & 1 : sign) << k;
+  return T(r);
+}
+struct Bfe {
+  template <class T>
+  static T apply(T a, u32 pos, u32 len) {
+    return bfe(a, pos, len);
+  }
+};
+
+template <class T>
+Status bit_field_extract(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<Word<T>>(i.d);
+  const auto* a = c.lanes<Word<T>>(i.a);
+  const auto *pos = c.lanes<u32>(i.b), *len = c.lanes<u32>(i.c);
+  for_lanes(lanes, [=](int l) { d[l] = to_word<T>(bfe(from_word<T>(a[l]), pos[l], len[l])); });
+  return Status::next;
+}
+
+// slots: f (the field), into, position, length.
+template <class T>
+Status bit_field_insert(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<T>(i.d);
+  const auto *from = c.lanes<T>(c.slot(i, 0).offset), *into = c.lanes<T>(c.slot(i, 1).offset);
+  const auto *pos = c.lanes<u32>(c.slot(i, 2).offset), *len = c.lanes<u32>(c.slot(i, 3).offset);
+  for_lanes(lanes, [=](int l) {
+    constexpr u32 width = 8 * sizeof(T);
+    u32 p = pos[l], n = len[l];
+    field(width, p, n);
+    n = std::min(n, width);
+    const T ones = n == 0 ? 0 : T(T(~T(0)) >> (width - n));
+    const T mask = p >= width ? T(0) : T(ones << p);
+    d[l] = T((into[l] & ~mask) | (p >= width ? T(0) : T(from[l] << p) & mask));
+  });
+  return Status::next;
+}
+
+u32 lop3(u32 a, u32 b, u32 e, unsigned table) {
+  u32 r = 0;
+  for (unsigned k = 0; k < 8; ++k)
+    if (table >> k & 1) r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? e : ~e);
+  return r;
+}
+Status lop3_lanes(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<u32>(i.d);
+  const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
+  const auto table = unsigned(i.value);
+  for_lanes(lanes, [=](int l) { d[l] = lop3(a[l], b[l], e[l], table); });
+  return Status::next;
+}
+
+// more: the predicate result and the predicate that it is combined with; mode: how.
+Status lop3_predicate(Context& c, const Inst& i, Mask lanes) {
+  lop3_lanes(c, i, lanes);
+  const auto* d = c.lanes<u32>(i.d);
+  const Mask some = lanes_where(lanes, [=](int l) { return d[l] != 0; }), with = c.read_mask(c.slot(i, 1));
+  const Mask r = isa::Combine(i.mode) == isa::Combine::or_ ? some | with : some & with;
+  Mask& p = c.mask(c.slot(i, 0).offset);
+  p = (p & ~lanes) | (r & lanes);
+  return Status::next;
+}
+
+u32 byte_select(std::uint64_t both, u32 selector) {
+  const u32 byte = u32(both >> 8 * (selector & 7)) & 0xFF;
+  return selector & 8 ? (byte & 0x80 ? 0xFFu : 0u) : byte;
+}
+// The selectors of the special modes, four nibbles for each value of the low two bits of the third operand.
+u32 prmt_selector(isa::PrmtMode mode, u32 control) {
+  static constexpr u32 table[6][4] = {{0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+                                      {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+                                      {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+  return mode == isa::PrmtMode::none ? control : table[int(mode) - 1][control & 3];
+}
+Status prmt_lanes(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<u32>(i.d);
+  const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
+  for_lanes(lanes, [=, &i](int l) {
+    const u32 s = prmt_selector(isa::PrmtMode(i.mode), e[l]);
+    const std::uint64_t both = std::uint64_t(b[l]) << 32 | a[l];
+    d[l] = byte_select(both, s) | byte_select(both, s >> 4) << 8 | byte_select(both, s >> 8) << 16 |
+           byte_select(both, s >> 12) << 24;
+  });
+  return Status::next;
+}
+
+template <bool wrap>
+struct Bmsk {
+  static u32 apply(u32 start, u32 n) {
+    if (wrap) start &= 31, n &= 31;
+    if (start >= 32 || n == 0) return 0;
+    return (n >= 32 ? ~0u : (1u << n) - 1) << start;
+  }
+};
+template <bool wrap>
+struct Szext {
+  template <class T>
+  static T apply(T a, u32 n) {
+    if (wrap) n &= 31;
+    if (n >= 32) return a;
+    if (n == 0) return 0;
+    return T(T(std::make_unsigned_t<T>(a) << (32 - n)) >> (32 - n));
+  }
+};
+
+// Logic on predicates works on whole masks.
+Status logic_predicate(Context& c, const Inst& i, Mask lanes) {
+  const Mask a = c.read_mask(c.slot(i, 0)), b = i.more_count > 1 ? c.read_mask(c.slot(i, 1)) : 0;
+  const Mask r = i.mode == 0 ? a & b : i.mode == 1 ? a | b : i.mode == 2 ? a ^ b : ~a;
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | (r & lanes);
+  return Status::next;
+}
+
+template <class Op>
+Handler two(ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
+}
+template <class Op>
+Handler one(ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
+}
+template <class Op>
+Handler shift(ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler {
+    using T = typename decltype(as)::type;
+    return binary<Op, T, T, u32>;
+  });
+}
+template <class Op>
+Handler counts(ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type, u32>; });
+}
+
+bool bind_logic(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const int mode = op.opcode == Opcode::and_ ? 0 : op.opcode == Opcode::or_ ? 1 : op.opcode == Opcode::xor_ ? 2 : 3;
+  if (t == ScalarType::pred) {
+    inst.d = l.result(op.arg(0), t).offset;
+    for (std::size_t k = 1; k < op.arguments.size(); ++k) l.append(inst, l.predicate(op.arg(k)));
+    inst.mode = std::uint8_t(mode);
+    inst.run = logic_predicate;
+    return true;
+  }
+  operands(l, op, inst, t, mode == 3 ? 1 : 2);
+  inst.run = mode == 0 ? two<And>(t) : mode == 1 ? two<Or>(t) : mode == 2 ? two<Xor>(t) : one<Not>(t);
+  return true;
+}
+
+bool bind_shift(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  inst.d = l.result(op.arg(0), t).offset;
+  inst.a = l.source(op.arg(1), t).offset;
+  inst.b = l.source(op.arg(2), ScalarType::u32).offset;
+  inst.run = op.opcode == Opcode::shl ? shift<Shl>(t) : shift<Shr>(t);
+  return true;
+}
+
+bool bind_count(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  inst.d = l.result(op.arg(0), ScalarType::u32).offset;
+  inst.a = l.source(op.arg(1), t).offset;
+  if (op.opcode == Opcode::popc)
+    inst.run = counts<Popc>(t);
+  else if (op.opcode == Opcode::clz)
+    inst.run = counts<Clz>(t);
+  else
+    inst.run = op.modifiers.shiftamt ? counts<Bfind<true>>(t) : counts<Bfind<false>>(t);
+  return true;
+}
+
+bool bind_field(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  inst.d = l.result(op.arg(0), t).offset;
+  if (op.opcode == Opcode::bfe) {
+    inst.a = l.source(op.arg(1), t).offset;
+    inst.b = l.source(op.arg(2), ScalarType::u32).offset;
+    inst.c = l.source(op.arg(3), ScalarType::u32).offset;
+    inst.run = with_integer(t, [](auto as) -> Handler { return bit_field_extract<typename decltype(as)::type>; });
+    return true;
+  }
+  for (std::size_t k = 1; k <= 2; ++k) l.append(inst, l.source(op.arg(k), t));
+  for (std::size_t k = 3; k <= 4; ++k) l.append(inst, l.source(op.arg(k), ScalarType::u32));
+  inst.run = isa::bits(t) == 64 ? bit_field_insert<std::uint64_t> : bit_field_insert<u32>;
+  return true;
+}
+
+// lop3.or d|p, a, b, c, table, q. Without the combination there is a plain d.
+bool bind_lop3(Binder& l, const ir::Operation& op, Inst& inst) {
+  const bool pair = op.arg(0).kind == ir::Argument::Kind::pair;
+  const auto parts = l.code().components(op.arg(0));
+  inst.d = l.result(pair ? parts[0] : op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::b32).offset;
+  inst.c = l.source(op.arg(3), ScalarType::b32).offset;
+  if (op.arg(4).kind != ir::Argument::Kind::immediate) throw Gap{"a table that is not a number"};
+  inst.value = op.arg(4).value;
+  inst.run = lop3_lanes;
+  if (!pair) return op.arguments.size() == 5;
+  l.append(inst, l.any_result(parts[1], ScalarType::pred));
+  l.append(inst, l.predicate(op.arg(5)));
+  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.run = lop3_predicate;
+  return true;
+}
+
+bool bind_word(Binder& l, const ir::Operation& op, Inst& inst) {
+  const auto& m = op.modifiers;
+  const bool wrap = m.shift_mode == isa::ShiftMode::wrap;
+  const bool two_sources = op.opcode == Opcode::bmsk || op.opcode == Opcode::szext;
+  operands(l, op, inst, m.type(), two_sources ? 2 : 3);
+  switch (op.opcode) {
+    case Opcode::prmt:
+      inst.mode = std::uint8_t(m.prmt_mode);
+      inst.run = prmt_lanes;
+      break;
+    case Opcode::shf:
+      if (m.direction == isa::Direction::left)
+        inst.run = wrap ? ternary<Shf<true, true>, u32> : ternary<Shf<true, false>, u32>;
+      else
+        inst.run = wrap ? ternary<Shf<false, true>, u32> : ternary<Shf<false, false>, u32>;
+      break;
+    case Opcode::bmsk: inst.run = wrap ? binary<Bmsk<true>, u32> : binary<Bmsk<false>, u32>; break;
+    default:
+      if (isa::is_signed(m.type()))
+        inst.run = wrap ? binary<Szext<true>, std::int32_t, std::int32_t, u32>
+                        : binary<Szext<false>, std::int32_t, std::int32_t, u32>;
+      else
+        inst.run = wrap ? binary<Szext<true>, u32> : binary<Szext<false>, u32>;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool bind_bits(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  switch (op.opcode) {
+    case Opcode::and_:
+    case Opcode::or_:
+    case Opcode::xor_:
+    case Opcode::not_: return bind_logic(l, op, inst);
+    case Opcode::shl:
+    case Opcode::shr: return bind_shift(l, op, inst);
+    case Opcode::popc:
+    case Opcode::clz:
+    case Opcode::bfind: return bind_count(l, op, inst);
+    case Opcode::bfe:
+    case Opcode::bfi: return bind_field(l, op, inst);
+    case Opcode::lop3: return bind_lop3(l, op, inst);
+    case Opcode::fns:
+      operands(l, op, inst, t, 3);
+      inst.run = ternary<FindNthSet, u32>;
+      return true;
+    case Opcode::prmt:
+    case Opcode::shf:
+    case Opcode::bmsk:
+    case Opcode::szext: return bind_word(l, op, inst);
+    case Opcode::cnot:
+      operands(l, op, inst, t, 1);
+      inst.run = one<Cnot>(t);
+      return true;
+    case Opcode::brev:
+      operands(l, op, inst, t, 1);
+      inst.run = one<Brev>(t);
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,213 @@
+// Asynchronous bulk copies and their groups. PTX ISA "cp.async.bulk", "cp.reduce.async.bulk".
+//
+// What is wrong with a copy is found when it is issued. Its reads and writes happen at a seeded later time, so a source
+// that is overwritten too early or a destination that is read too early shows in the data.
+#include <cstring>
+
+#include "ptx/rules/tma.hpp"
+#include "sim/async/async.hpp"
+#include "sim/core/atomics.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Completion;
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// more: destination, source, size, mbarrier, the offsets of the three addresses, CTA mask, byte mask.
+constexpr unsigned slot_to = 0, slot_from = 1, slot_size = 2, slot_signal = 3, slot_offsets = 4, slot_ctas = 7,
+                   slot_bytes = 8;
+enum : std::uint8_t { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
+
+constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which bytes of each 16 are copied
+
+u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read(c.slot(i, k), lane); }
+
+// What one thread copies, as it will be done later. Of a multicast one destination.
+struct PlainCopy {
+  Place to{}, from{};
+  u32 bytes = 0;
+  u32 mask = whole_mask;
+  std::shared_ptr<BulkGroup> group{};  // or
+  Barrier barrier{};
+  AsyncId id = 0;
+};
+
+void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<std::uint8_t>& data) {
+  const isa::Modifiers& m = operation.modifiers;
+  if (m.combine != isa::Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
+  if (x.mask == whole_mask) {
+    std::memcpy(x.to.view.data, data.data(), x.bytes);
+    return x.to.view.mark(x.bytes);
+  }
+  for (u32 at = 0; at < x.bytes; ++at)
+    if (x.mask >> at % mask_bytes & 1) {
+      x.to.view.data[at] = data[at];
+      x.to.view.from(at).mark(1);
+    }
+}
+
+// What is not copied may be poison.
+void check_source(Grid& grid, const ir::Operation* operation, const PlainCopy& x) {
+  if (x.mask == whole_mask) return check_written(grid, operation, x.from, x.bytes);
+  for (u32 at = 0; at < x.bytes; ++at)
+    if (x.mask >> at % mask_bytes & 1)
+      check_written(grid, operation, {x.from.view.from(at), x.from.space, x.from.owner, x.from.address + at}, 1);
+}
+
+void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCopy& x) {
+  Cluster* self = &cluster;
+  cluster.later(copy_least, copy_spread, operation, [=] {
+    check_source(self->grid, operation, x);
+    auto data = std::make_shared<std::vector<std::uint8_t>>(x.from.view.data, x.from.view.data + x.bytes);
+    if (x.group) close_read(*self, *x.group);
+    self->later(1, copy_spread, operation, [=] {
+      write_copy(*operation, x, *data);
+      finish(self->grid, x.id);
+      if (x.group)
+        close_write(*self, *x.group);
+      else
+        deliver(x.barrier, x.bytes, x.id);
+    });
+  });
+}
+
+// What travels, for who draws it.
+void describe(Context& c, const PlainCopy& x) {
+  if (!c.grid->observer) return;
+  const u64 global = x.to.space == Space::global     ? x.to.address
+                     : x.from.space == Space::global ? x.from.address
+                                                     : 0;
+  const Barrier& b = x.barrier;
+  c.grid->observer->transfer(x.id, {x.bytes, global, 0, {}, b.cta != nullptr, b.cta ? b.cta->index : 0, b.address});
+}
+
+void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
+  x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier);
+  describe(c, x);
+  const bool combines = i.operation->modifiers.combine != isa::Combine::none;
+  touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);
+  touch(c, i, l, x.id, range_of(x.to, x.bytes), combines ? AccessKind::atomic : AccessKind::write);
+  c.grid->statistics.tma_bytes += x.bytes;
+  start_copy(*c.cluster, i.operation, x);
+}
+
+// The same offset and the same mbarrier offset in every CTA of the mask.
+void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
+  const auto mask = u32(value(c, i, slot_ctas, l)) & 0xFFFF;
+  check_cta_mask(c, mask);
+  for (Cta& cta : c.cluster->ctas) {
+    if (!(mask >> cta.rank & 1)) continue;
+    PlainCopy one = x;
+    one.to = {cta.shared.view(x.to.address), Space::shared_cta, &cta, x.to.address};
+    one.barrier = {&cta, x.barrier.address};
+    issue_copy(c, i, l, one);
+  }
+}
+
+Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
+  const auto to_space = Space(i.space), from_space = Space(i.mode);
+  const auto address = [&](unsigned slot, unsigned k, int l) {
+    return value(c, i, slot, l) + value(c, i, slot_offsets + k, l);
+  };
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    PlainCopy x;
+    x.bytes = u32(value(c, i, slot_size, l));
+    require(rules::bulk_size(x.bytes));
+    x.to = locate(c, to_space, address(slot_to, 0, l), x.bytes, 16, l);
+    x.from = locate(c, from_space, address(slot_from, 1, l), x.bytes, 16, l);
+    if (i.flags & flag_masked) x.mask = u32(value(c, i, slot_bytes, l)) & 0xFFFF;
+    if (i.flags & flag_grouped)
+      x.group = open_bulk_group(c, l);
+    else
+      x.barrier = barrier_at(c, Space::shared_cluster, address(slot_signal, 2, l), l);
+    if (i.flags & flag_multicast)
+      issue_multicast(c, i, l, x);
+    else
+      issue_copy(c, i, l, x);
+  }
+  return Status::next;
+}
+
+Status commit_group(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    BulkGroups& g = c.cta->bulk[c.thread(first_lane(m))];
+    g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
+    g.open = nullptr;
+    while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
+  }
+  observe(c, i, lanes, Sync{SyncKind::bulk_commit, c.cta->index, 0, 0, 0});
+  return Status::next;
+}
+
+// value: how many of the most recent groups may still be in flight; flags: .read.
+Status wait_group(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const auto& committed = c.cta->bulk[c.thread(first_lane(m))].committed;
+    const std::size_t n = committed.size(), keep = std::size_t(i.value);
+    for (std::size_t k = 0; k + keep < n; ++k) {
+      if ((i.flags ? committed[k]->reads_left : committed[k]->writes_left) == 0) continue;
+      Wait w;
+      w.kind = WaitKind::bulk_group;
+      w.address = keep;
+      return c.block(w);
+    }
+  }
+  observe(c, i, lanes,
+          Sync{i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, c.cta->index, u64(i.value), 0, 0});
+  return Status::next;
+}
+
+Status nothing(Context&, const Inst&, Mask) { return Status::next; }
+
+// to, from, size, then the mbarrier, the CTA mask, the cache policy and the byte mask where the modifiers say so.
+bool bind_plain(Binder& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.ignore_oob) throw Gap{"a copy that ignores bytes at its ends"};
+  if (m.combine != isa::Combine::none && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
+  const bool grouped = m.completion == Completion::bulk_group;
+  std::size_t at = 3;
+  const auto to = l.address(op.arg(0)), from = l.address(op.arg(1));
+  const auto barrier = grouped ? std::pair<Slot, std::int64_t>{l.constant(0, 8), 0} : l.address(op.arg(at++));
+  l.append(inst, to.first);
+  l.append(inst, from.first);
+  l.append(inst, l.any_width(op.arg(2), ScalarType::u32));
+  l.append(inst, barrier.first);
+  for (const std::int64_t offset : {to.second, from.second, barrier.second}) l.append(inst, l.constant(u64(offset), 8));
+  l.append(inst, m.multicast ? l.any_width(op.arg(at++), ScalarType::u16) : l.constant(0, 4));
+  at += m.cache_hint;
+  l.append(inst, m.cp_mask ? l.any_width(op.arg(at), ScalarType::u16) : l.constant(0, 4));
+  inst.space = std::uint8_t(m.spaces[0]);
+  inst.mode = std::uint8_t(m.spaces[1]);
+  inst.flags =
+      std::uint8_t((grouped ? flag_grouped : 0) | (m.multicast ? flag_multicast : 0) | (m.cp_mask ? flag_masked : 0));
+  inst.run = bulk_copy;
+  return true;
+}
+
+}  // namespace
+
+bool bind_bulk(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_reduce_async_bulk: return bind_plain(l, op, inst);
+    case Opcode::cp_async_bulk_prefetch: inst.run = nothing; return true;
+    case Opcode::cp_async_bulk_commit_group: inst.run = commit_group; return true;
+    case Opcode::cp_async_bulk_wait_group:
+      if (op.arg(0).kind != ir::Argument::Kind::immediate) throw Gap{"a group count that is not a number"};
+      inst.value = op.arg(0).value;
+      inst.flags = op.modifiers.read;
+      inst.run = wait_group;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

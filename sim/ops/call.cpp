@@ -1,0 +1,210 @@
+// Calls of device functions, and what the CUDA run-time system provides for them: printf, assert, malloc and free. PTX
+// ISA "call", "ret".
+//
+// A thread has one set of registers and variables for each function, so lanes may be in the same function for different
+// callers at the same time, but no lane twice: a recursion is named.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "sim/core/memory_access.hpp"
+#include "sim/core/stack.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/ops/device_print.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+View local_at(const Context& c, u32 offset, int lane) {
+  return c.cta->local.view(std::size_t(c.thread(lane)) * c.grid->program.layout.local_bytes + offset);
+}
+
+u64 read_passed(const Context& c, const Passed& p, int lane) {
+  if (!p.in_memory) return c.read(p.slot, lane);
+  u64 v = 0;
+  std::memcpy(&v, local_at(c, p.offset, lane).data, std::min<u32>(p.bytes, 8));
+  return v;
+}
+
+void write_passed(const Context& c, const Passed& p, int lane, u64 v) {
+  if (!p.in_memory) return c.write(p.slot, lane, v);
+  const View to = local_at(c, p.offset, lane);
+  std::memcpy(to.data, &v, std::min<u32>(p.bytes, 8));
+  to.mark(p.bytes);
+}
+
+// From one side of a call to the other. Bytes that nobody wrote stay so.
+void hand_over(const Context& c, const std::vector<Passed>& from, const std::vector<Passed>& to, int lane) {
+  for (std::size_t k = 0; k < std::min(from.size(), to.size()); ++k) {
+    if (!from[k].in_memory || !to[k].in_memory) {
+      write_passed(c, to[k], lane, read_passed(c, from[k], lane));
+      continue;
+    }
+    const View a = local_at(c, from[k].offset, lane), b = local_at(c, to[k].offset, lane);
+    const u32 bytes = std::min(from[k].bytes, to[k].bytes);
+    std::memcpy(b.data, a.data, bytes);
+    std::memcpy(b.written, a.written, bytes);
+  }
+}
+
+// The fragment's lanes outside of `lanes` go on elsewhere; `lanes` go on at `pc`.
+Status jump(Context& c, Mask lanes, Mask guarded, u32 pc) {
+  Fragment& f = *c.fragment;
+  if (f.lanes & ~guarded) c.warp->split(f.pc + 1, f.lanes & ~guarded);
+  if (guarded & ~lanes) c.warp->split(f.pc, guarded & ~lanes);
+  f.lanes = lanes;
+  f.pc = pc;
+  return Status::jumped;
+}
+
+Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Mask guarded) {
+  Mask& idle = c.mask(f.idle.offset);
+  if (lanes & ~idle) unmodelled(fmt::format("the recursive call of `{}`", f.name));
+  if (site.arguments.size() != f.parameters.size())
+    unmodelled(fmt::format("a call of `{}` with {} arguments for {} parameters", f.name, site.arguments.size(),
+                           f.parameters.size()));
+  idle &= ~lanes;
+  auto* back = c.lanes<u32>(f.back.offset);
+  for (Mask m = lanes; m; m &= m - 1) {
+    back[first_lane(m)] = c.fragment->pc + 1;
+    if (c.grid->program.layout.stack_bytes) c.write(f.frame, first_lane(m), stack_used(c, first_lane(m)));
+    hand_over(c, site.arguments, f.parameters, first_lane(m));
+  }
+  return jump(c, lanes, guarded, f.entry);
+}
+
+// value: the call site.
+Status call(Context& c, const Inst& i, Mask lanes) {
+  const Program& program = c.grid->program;
+  const CallSite& site = program.calls[std::size_t(i.value)];
+  if (site.kind == CallSite::Kind::direct) return enter(c, site, program.callables[site.callable], lanes, lanes);
+  const u64 target = c.read(site.target, first_lane(lanes));
+  const Mask alike = lanes_where(lanes, [&](int l) { return c.read(site.target, l) == target; });
+  for (const Callable& f : program.callables)
+    if (function_address(f.item) == target) return enter(c, site, f, alike, lanes);
+  fault(rules::Rule::memory_bounds, fmt::format("a call of address {:#x}, which is no function", target));
+}
+
+// value: which function.
+Status give_back(Context& c, const Inst& i, Mask lanes) {
+  const Program& program = c.grid->program;
+  const Callable& f = program.callables[std::size_t(i.value)];
+  const auto* back = c.lanes<u32>(f.back.offset);
+  const u32 to = back[first_lane(lanes)];
+  const Mask alike = lanes_where(lanes, [&](int l) { return back[l] == to; });
+  const CallSite& site = program.calls[std::size_t(program.insts[to - 1].value)];
+  for (Mask m = alike; m; m &= m - 1) hand_over(c, f.results, site.results, first_lane(m));
+  if (program.layout.stack_bytes)
+    for (Mask m = alike; m; m &= m - 1) set_stack_used(c, first_lane(m), u32(c.read(f.frame, first_lane(m))));
+  c.mask(f.idle.offset) |= alike;
+  return jump(c, alike, lanes, to);
+}
+
+std::string read_string(Context& c, const Inst& i, u64 address, int lane) {
+  std::string out;
+  for (;; ++address) {
+    const Place p = locate(c, Space::generic, address, 1, 1, lane);
+    check_written(*c.grid, i.operation, p, 1);
+    if (*p.view.data == 0) return out;
+    out += char(*p.view.data);
+  }
+}
+
+int print(Context& c, const Inst& i, const CallSite& site, int lane) {
+  const u64 buffer = read_passed(c, site.arguments.at(1), lane);
+  const PrintSource source{[&](u64 offset, int bytes) {
+                             const Place p = locate(c, Space::generic, buffer + offset, u32(bytes), u32(bytes), lane);
+                             check_written(*c.grid, i.operation, p, u32(bytes));
+                             u64 v = 0;
+                             std::memcpy(&v, p.view.data, std::size_t(bytes));
+                             return v;
+                           },
+                           [&](u64 address) { return read_string(c, i, address, lane); }};
+  const Printed p = device_print(read_string(c, i, read_passed(c, site.arguments.at(0), lane), lane), source);
+  if (c.grid->options.print) c.grid->options.print(p.text);
+  return p.arguments;
+}
+
+[[noreturn]] void fail(Context& c, const Inst& i, const CallSite& site, int lane) {
+  const auto text = [&](std::size_t k) { return read_string(c, i, read_passed(c, site.arguments.at(k), lane), lane); };
+  fault(rules::Rule::trap_reached, fmt::format("the assertion `{}` failed in {}:{}, `{}`", text(0), text(1),
+                                               u32(read_passed(c, site.arguments.at(2), lane)), text(3)));
+}
+
+void free_memory(Context& c, u64 address) {
+  if (address && !c.grid->memory.release(address))
+    fault(rules::Rule::memory_bounds, fmt::format("free of address {:#x}, which malloc did not give", address));
+}
+
+// value: the call site. What the run-time system does for each lane by itself.
+Status call_system(Context& c, const Inst& i, Mask lanes) {
+  const CallSite& site = c.grid->program.calls[std::size_t(i.value)];
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    u64 result = 0;
+    switch (site.kind) {
+      case CallSite::Kind::vprintf: result = u64(print(c, i, site, l)); break;
+      case CallSite::Kind::malloc: result = c.grid->memory.allocate(read_passed(c, site.arguments.at(0), l)); break;
+      case CallSite::Kind::free: free_memory(c, read_passed(c, site.arguments.at(0), l)); break;
+      default: fail(c, i, site, l);
+    }
+    if (!site.results.empty()) write_passed(c, site.results[0], l, result);
+  }
+  return Status::next;
+}
+
+CallSite::Kind system_call(const std::string& name, std::size_t arguments) {
+  if (name == "vprintf" && arguments == 2) return CallSite::Kind::vprintf;
+  if (name == "__assertfail" && arguments == 5) return CallSite::Kind::assertfail;
+  if (name == "malloc" && arguments == 1) return CallSite::Kind::malloc;
+  if (name == "free" && arguments == 1) return CallSite::Kind::free;
+  throw Gap{"a function without a body: `" + name + "`"};
+}
+
+void pass_all(Binder& l, const ir::Argument& list, std::vector<Passed>& out) {
+  for (const ir::Argument& a : l.code().components(list)) out.push_back(l.passed(a));
+}
+
+// call f; call f, (a); call (r), f, (a); an indirect one ends with a table of its targets, or a prototype.
+bool bind_site(Binder& l, const ir::Operation& op, Inst& inst) {
+  using Kind = ir::Argument::Kind;
+  CallSite site;
+  std::size_t at = 0;
+  if (op.arg(0).kind == Kind::list) pass_all(l, op.arg(at++), site.results);
+  const ir::Argument& callee = op.arg(at++);
+  if (op.arg(at).kind == Kind::list) pass_all(l, op.arg(at), site.arguments);
+  inst.run = call;
+  if (callee.kind == Kind::reg) {
+    site.kind = CallSite::Kind::indirect;
+    site.target = l.any_width(callee, ScalarType::b64);
+  } else if (callee.kind != Kind::function) {
+    throw Gap{"a call of this operand"};
+  } else if (const auto known = l.callable(callee)) {
+    site.callable = *known;
+  } else {
+    site.kind = system_call(callee.operand->text, site.arguments.size());
+    inst.run = call_system;
+  }
+  inst.value = l.add(std::move(site));
+  return true;
+}
+
+}  // namespace
+
+bool bind_call(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::call) return bind_site(l, op, inst);
+  if (op.opcode != Opcode::ret || !l.function()) return false;
+  ir::Argument self;
+  self.id = l.function()->item;
+  inst.value = *l.callable(self);
+  inst.run = give_back;
+  return true;
+}
+
+}  // namespace kiln::sim

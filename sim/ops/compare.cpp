@@ -1,0 +1,255 @@
+// Comparison and selection. PTX ISA "Comparison and Selection Instructions", "Half Precision Comparison Instructions".
+#include <cmath>
+#include <limits>
+
+#include "sim/ops/alu.hpp"
+#include "sim/ops/float_value.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Combine;
+using isa::Compare;
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// setp's unsigned spellings lo and hi are read as half-selects by the modifier tables.
+Compare compare_of(const isa::Modifiers& m) {
+  if (m.compare == Compare::ls) return Compare::le;
+  if (m.compare == Compare::hs) return Compare::ge;
+  if (m.compare != Compare::none) return m.compare;
+  return m.half == isa::HalfSelect::lo ? Compare::lt : m.half == isa::HalfSelect::hi ? Compare::gt : Compare::none;
+}
+
+template <class T>
+Mask compare_lanes(Compare op, const Word<T>* a, const Word<T>* b, Mask lanes) {
+  const auto with = [&](auto f) {
+    return lanes_where(lanes, [=](int l) { return f(from_word<T>(a[l]), from_word<T>(b[l])); });
+  };
+  switch (op) {
+    case Compare::eq: return with([](T x, T y) { return x == y; });
+    case Compare::ne: return with([](T x, T y) { return x != y; });
+    case Compare::lt: return with([](T x, T y) { return x < y; });
+    case Compare::le: return with([](T x, T y) { return x <= y; });
+    case Compare::gt: return with([](T x, T y) { return x > y; });
+    default: return with([](T x, T y) { return x >= y; });
+  }
+}
+
+bool compare_real(Compare op, double a, double b) {
+  const bool unordered = std::isnan(a) || std::isnan(b);
+  switch (op) {
+    case Compare::eq: return a == b;
+    case Compare::ne: return !unordered && a != b;
+    case Compare::lt: return a < b;
+    case Compare::le: return a <= b;
+    case Compare::gt: return a > b;
+    case Compare::ge: return a >= b;
+    case Compare::equ: return unordered || a == b;
+    case Compare::neu: return unordered || a != b;
+    case Compare::ltu: return unordered || a < b;
+    case Compare::leu: return unordered || a <= b;
+    case Compare::gtu: return unordered || a > b;
+    case Compare::geu: return unordered || a >= b;
+    case Compare::num: return !unordered;
+    default: return unordered;
+  }
+}
+
+// Inst: a, b sources; mode the comparison; width the element type; flags bit 0 ftz; more: p, q, combining predicate.
+Mask compared(Context& c, const Inst& i, Mask lanes, int part = 0) {
+  const auto op = Compare(i.mode);
+  const auto t = ScalarType(i.width);
+  switch (t) {
+    case ScalarType::u16:
+    case ScalarType::b16: return compare_lanes<std::uint16_t>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+    case ScalarType::s16: return compare_lanes<std::int16_t>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+    case ScalarType::u32:
+    case ScalarType::b32: return compare_lanes<u32>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+    case ScalarType::s32: return compare_lanes<std::int32_t>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+    case ScalarType::u64:
+    case ScalarType::b64: return compare_lanes<u64>(op, c.lanes<u64>(i.a), c.lanes<u64>(i.b), lanes);
+    case ScalarType::s64: return compare_lanes<std::int64_t>(op, c.lanes<u64>(i.a), c.lanes<u64>(i.b), lanes);
+    default: break;
+  }
+  if (t == ScalarType::f32 && !(i.flags & 1) && op != Compare::ne && op <= Compare::ge)
+    return compare_lanes<float>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+  const bool wide = t == ScalarType::f64, ftz = (i.flags & 1) != 0;
+  const u64 ones = t == ScalarType::f16 || t == ScalarType::bf16 ? 0xFFFF : ~u64{0};
+  const auto word = [&](std::uint32_t at, int l) {
+    return (wide ? c.lanes<u64>(at)[l] : u64(c.lanes<u32>(at)[l]) >> 16 * part) & ones;
+  };
+  return lanes_where(
+      lanes, [&](int l) { return compare_real(op, value_of(t, word(i.a, l), ftz), value_of(t, word(i.b, l), ftz)); });
+}
+
+Mask combine(Combine how, Mask a, Mask b) {
+  return how == Combine::and_ ? a & b : how == Combine::or_ ? a | b : how == Combine::xor_ ? a ^ b : a;
+}
+
+void store_mask(Context& c, std::uint32_t at, Mask lanes, Mask value) {
+  c.mask(at) = (c.mask(at) & ~lanes) | (value & lanes);
+}
+
+template <bool combined>
+Status setp(Context& c, const Inst& i, Mask lanes) {
+  const Mask r = compared(c, i, lanes);
+  if constexpr (!combined) {
+    store_mask(c, i.d, lanes, r);
+  } else {
+    const Mask with = c.read_mask(c.slot(i, 1));
+    const auto how = Combine(i.count);
+    store_mask(c, i.d, lanes, combine(how, r, with));
+    store_mask(c, c.slot(i, 0).offset, lanes, combine(how, ~r, with));
+  }
+  return Status::next;
+}
+
+// setp on packed halves: p from the low, q from the high half.
+Status setp_halves(Context& c, const Inst& i, Mask lanes) {
+  const Mask with = c.read_mask(c.slot(i, 1));
+  const Mask low = compared(c, i, lanes, 0), high = compared(c, i, lanes, 1);
+  store_mask(c, i.d, lanes, combine(Combine(i.count), low, with));
+  store_mask(c, c.slot(i, 0).offset, lanes, combine(Combine(i.count), high, with));
+  return Status::next;
+}
+
+ScalarType half_type(ScalarType t) {
+  return t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : ScalarType::none;
+}
+
+bool comparable(ScalarType t) {
+  return isa::is_integer(t) || t == ScalarType::b16 || t == ScalarType::b32 || t == ScalarType::b64 ||
+         t == ScalarType::f16 || t == ScalarType::bf16 || t == ScalarType::f32 || t == ScalarType::f64;
+}
+
+void compare_form(Binder& l, const ir::Operation& op, Inst& inst, ScalarType t, ScalarType element) {
+  const Compare how = compare_of(op.modifiers);
+  if (how == Compare::none || !comparable(element)) throw Gap{"this comparison"};
+  inst.a = l.source(op.arg(1), t).offset;
+  inst.b = l.source(op.arg(2), t).offset;
+  inst.mode = std::uint8_t(how);
+  inst.width = std::uint8_t(element);
+  inst.flags = op.modifiers.ftz;
+  inst.count = std::uint8_t(op.modifiers.combine);
+}
+
+bool bind_setp(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const bool halves = half_type(t) != ScalarType::none;
+  compare_form(l, op, inst, t, halves ? half_type(t) : t);
+  const ir::Argument& result = op.arg(0);
+  const bool pair = result.kind == ir::Argument::Kind::pair;
+  const auto parts = l.code().components(result);
+  inst.d = l.any_result(pair ? parts[0] : result, ScalarType::pred).offset;
+  const bool combined = op.modifiers.combine != Combine::none;
+  if (!pair && !combined) {
+    inst.run = setp<false>;
+    return true;
+  }
+  l.append(inst, pair ? l.any_result(parts[1], ScalarType::pred) : l.scratch(0));
+  l.append(inst, combined ? l.predicate(op.arg(3)) : l.constant(0, 0));
+  inst.run = halves ? setp_halves : setp<true>;
+  return true;
+}
+
+// set: the result is all ones or 1.0 by its type. more[0]: the combining predicate.
+template <class W>
+Status set(Context& c, const Inst& i, Mask lanes) {
+  const Mask r = combine(Combine(i.count), compared(c, i, lanes), c.read_mask(c.slot(i, 0)));
+  auto* d = c.lanes<W>(i.d);
+  const auto truth = W(i.value);
+  for_lanes(lanes, [=](int l) { d[l] = r >> l & 1 ? truth : 0; });
+  return Status::next;
+}
+
+// The same on both halves of a pair.
+Status set_halves(Context& c, const Inst& i, Mask lanes) {
+  const Mask with = c.read_mask(c.slot(i, 0));
+  const Mask low = combine(Combine(i.count), compared(c, i, lanes, 0), with);
+  const Mask high = combine(Combine(i.count), compared(c, i, lanes, 1), with);
+  auto* d = c.lanes<u32>(i.d);
+  const auto truth = u32(i.value);
+  for_lanes(lanes, [=](int l) { d[l] = (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0); });
+  return Status::next;
+}
+
+bool bind_set(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType d = op.modifiers.types[0], t = op.modifiers.types[1];
+  const ScalarType half = half_type(t);
+  compare_form(l, op, inst, t, half == ScalarType::none ? t : half);
+  inst.d = l.result(op.arg(0), d).offset;
+  l.append(inst, op.modifiers.combine == Combine::none ? l.constant(0, 0) : l.predicate(op.arg(3)));
+  if (half != ScalarType::none) {
+    const ScalarType of = half_type(d);  // an integer result is a mask for each half: measured on an H200
+    inst.value = of == ScalarType::none ? 0xFFFF : std::int64_t(num::encode(of, 1.0));
+    inst.run = set_halves;
+    return true;
+  }
+  inst.value = isa::is_floating(d) ? std::int64_t(num::encode(d, 1.0)) : isa::bits(d) == 16 ? 0xFFFF : -1;
+  inst.run = register_bytes(d) == 8 ? set<u64> : set<u32>;
+  return true;
+}
+
+template <class W>
+Status selp(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<W>(i.d);
+  const auto *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b);
+  const Mask p = c.mask(i.c) ^ Mask(i.value);
+  for_lanes(lanes, [=](int l) { d[l] = p >> l & 1 ? a[l] : b[l]; });
+  return Status::next;
+}
+
+// The f32 zero that ftz makes of a subnormal is not negative, whatever its sign.
+inline float flushed(float v) { return std::fabs(v) < std::numeric_limits<float>::min() ? 0.0f : v; }
+
+template <class W, class S, bool ftz = false>
+Status slct(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<W>(i.d);
+  const auto *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b);
+  const auto* s = c.lanes<u32>(i.c);
+  for_lanes(lanes, [=](int l) {
+    S by = from_word<S>(s[l]);
+    if constexpr (ftz) by = flushed(by);
+    d[l] = by >= 0 ? a[l] : b[l];
+  });
+  return Status::next;
+}
+
+bool bind_select(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const bool wide = register_bytes(t) == 8;
+  operands(l, op, inst, t, 2);
+  if (op.opcode == Opcode::selp) {
+    const Slot p = l.predicate(op.arg(3));
+    inst.c = p.offset;
+    inst.value = p.negated ? -1 : 0;
+    inst.run = wide ? selp<u64> : selp<u32>;
+    return true;
+  }
+  const ScalarType by = op.modifiers.types[1];
+  inst.c = l.source(op.arg(3), by).offset;
+  if (by == ScalarType::f32 && op.modifiers.ftz)
+    inst.run = wide ? slct<u64, float, true> : slct<u32, float, true>;
+  else if (by == ScalarType::f32)
+    inst.run = wide ? slct<u64, float> : slct<u32, float>;
+  else
+    inst.run = wide ? slct<u64, std::int32_t> : slct<u32, std::int32_t>;
+  return true;
+}
+
+}  // namespace
+
+bool bind_compare(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::setp: return bind_setp(l, op, inst);
+    case Opcode::set: return bind_set(l, op, inst);
+    case Opcode::selp:
+    case Opcode::slct: return bind_select(l, op, inst);
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,93 @@
+// Branches and ends. PTX ISA "Control Flow Instructions".
+#include "ptx/rules/execution.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+
+namespace {
+
+using isa::Opcode;
+
+Status branch(Context& c, const Inst& i, Mask lanes) {
+  Fragment& f = *c.fragment;
+  const Mask stay = f.lanes & ~lanes;
+  if (stay) c.warp->split(f.pc + 1, stay);
+  f.lanes = lanes;
+  f.pc = i.target;
+  return Status::jumped;
+}
+
+Status branch_always(Context& c, const Inst& i, Mask) {
+  c.fragment->pc = i.target;
+  return Status::jumped;
+}
+
+// more[0]: the index; value: which table.
+Status branch_table(Context& c, const Inst& i, Mask lanes) {
+  const auto& table = c.grid->program.code->tables[std::size_t(i.value)];
+  Fragment& f = *c.fragment;
+  const int l = first_lane(lanes);
+  const std::uint64_t index = c.read(c.slot(i, 0), l);
+  require(rules::branch_index(index, table.size()), "{} of {} targets", index, table.size());
+  const Mask alike = lanes_where(lanes, [&](int k) { return c.read(c.slot(i, 0), k) == index; });
+  if (f.lanes & ~lanes) c.warp->split(f.pc + 1, f.lanes & ~lanes);
+  if (lanes & ~alike) c.warp->split(f.pc, lanes & ~alike);
+  f.lanes = alike;
+  f.pc = table[std::size_t(index)];
+  return Status::jumped;
+}
+
+Status leave(Context& c, const Inst&, Mask lanes) {
+  exit_lanes(c, lanes);
+  return Status::jumped;
+}
+
+Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {}); }
+
+// Nobody debugs the program, so there is nobody to go on.
+Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
+
+Status nothing(Context&, const Inst&, Mask) { return Status::next; }
+
+// Launches run one after the other: the grid before this one is over already, and only observers care.
+Status wait_for_grid(Context& c, const Inst& i, Mask lanes) {
+  if (c.grid->observer)
+    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::grid_wait, c.cta->index, 0, 0, 0});
+  return Status::next;
+}
+
+}  // namespace
+
+bool bind_control(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::bra:
+      if (op.arg(0).kind != ir::Argument::Kind::label) throw Gap{"a branch without a known target"};
+      inst.target = op.arg(0).id;
+      inst.run = op.guard ? branch : branch_always;
+      return true;
+    case Opcode::brx_idx:
+      if (op.arg(1).kind != ir::Argument::Kind::table) throw Gap{"a branch table of this form"};
+      l.append(inst, l.any_width(op.arg(0), isa::ScalarType::u32));
+      inst.value = op.arg(1).id;
+      inst.run = branch_table;
+      return true;
+    case Opcode::ret:
+      if (l.function()) return false;
+      inst.run = leave;
+      return true;
+    case Opcode::exit: inst.run = leave; return true;
+    case Opcode::trap: inst.run = trap; return true;
+    case Opcode::brkpt: inst.run = breakpoint; return true;
+    case Opcode::griddepcontrol:
+      inst.run = op.modifiers.griddep == isa::GridDependency::wait ? wait_for_grid : nothing;
+      return true;
+    // Hints: time and register budgets are not modelled.
+    case Opcode::nanosleep:
+    case Opcode::pmevent:
+    case Opcode::setmaxnreg: inst.run = nothing; return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

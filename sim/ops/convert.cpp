@@ -1,0 +1,337 @@
+// cvt and cvt.pack. PTX ISA "cvt". One general path that rounds exactly once, and loops for what kernels use most.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/ops/alu.hpp"
+#include "sim/ops/float_value.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// Inst: d, a (and b for two sources); width the source type, count the result type, mode the PTX rounding,
+// flags as below; space: bytes of the result register.
+enum : std::uint8_t { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_satfinite = 8, flag_wide_a = 16 };
+
+bool is_real(ScalarType t) { return isa::is_floating(t); }
+
+u64 ones(int bits) { return bits >= 64 ? ~u64{0} : (u64{1} << bits) - 1; }
+
+std::int64_t sign_extended(u64 v, int bits) { return std::int64_t(v << (64 - bits)) >> (64 - bits); }
+
+// The integer range of a type as doubles that bound it exactly. A NaN of f64 (`wide`) gives the sign bit of every type,
+// another that of 64-bit types alone.
+u64 real_to_integer(double v, ScalarType d, bool wide) {
+  const int bits = isa::bits(d);
+  const bool is_signed = isa::is_signed(d);
+  if (std::isnan(v)) return wide || bits == 64 ? u64{1} << (bits - 1) : 0;
+  const double limit = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  if (v >= limit) return is_signed ? ones(bits - 1) : ones(bits);
+  if (is_signed && v < -limit) return u64{1} << (bits - 1);
+  if (!is_signed && v <= 0) return 0;
+  return is_signed ? u64(std::int64_t(v)) : u64(v);
+}
+
+double to_whole(double v, isa::Rounding r) {
+  switch (r) {
+    case isa::Rounding::rni: return std::nearbyint(v);
+    case isa::Rounding::rzi: return std::trunc(v);
+    case isa::Rounding::rmi: return std::floor(v);
+    case isa::Rounding::rpi: return std::ceil(v);
+    default: return v;
+  }
+}
+
+u64 integer_to_integer(u64 a, ScalarType s, ScalarType d, bool sat) {
+  const int from = isa::bits(s), to = isa::bits(d);
+  const bool negative = isa::is_signed(s) && a >> (from - 1) & 1;
+  const u64 v = isa::is_signed(s) ? u64(sign_extended(a, from)) : a & ones(from);
+  if (!sat) return v;
+  if (isa::is_signed(d)) {
+    const u64 most = ones(to - 1);
+    if (!negative) return std::min(v, most);
+    return std::int64_t(v) < -std::int64_t(most) - 1 ? ~most : v;
+  }
+  return negative ? 0 : std::min(v, ones(to));
+}
+
+u64 integer_to_real(u64 a, ScalarType s, ScalarType d, num::Rounding r) {
+  const bool negative = isa::is_signed(s) && a >> (isa::bits(s) - 1) & 1;
+  const u64 v = isa::is_signed(s) ? u64(sign_extended(a, isa::bits(s))) : a & ones(isa::bits(s));
+  return num::encode_exact(d, negative, negative ? 0 - v : v, 0, r, false);
+}
+
+// A NaN keeps sign and as much of its payload as fits, quiet, where one side is f64; f32 that is only moved stays as it
+// is, and so does what bf16 has of one. All others become the canonical NaN. As an H200 does.
+u64 nan_to_nan(u64 a, ScalarType s, ScalarType d, const Inst& i) {
+  if (i.flags & flag_sat) return 0;
+  const bool ftz = (i.flags & flag_ftz) != 0, whole = to_whole(0.5, isa::Rounding(i.mode)) != 0.5;
+  if (s == ScalarType::bf16 && d == ScalarType::f32 && !ftz) return a << 16;
+  if (s == ScalarType::f32 && d == ScalarType::f32 && !ftz && !whole) return a;
+  const bool wide = s == ScalarType::f64 || d == ScalarType::f64;
+  if (!wide) return num::canonical_nan(d);
+  const int from = num::format_of(s).fraction_bits, to = num::format_of(d).fraction_bits;
+  if (s == ScalarType::f64 && d == ScalarType::f64) return whole ? quiet_f64(a) : a;
+  const u64 word = ftz && s == ScalarType::f32 ? num::canonical_nan(s) : a;
+  const u64 payload = from < to ? (word & ones(from)) << (to - from) : (word & ones(from)) >> (from - to);
+  const u64 exponent = ones(num::format_of(d).exponent_bits) << to;
+  return word >> (isa::bits(s) - 1) << (isa::bits(d) - 1) | exponent | payload | u64{1} << (to - 1);
+}
+
+u64 real_to_real(u64 a, ScalarType s, ScalarType d, const Inst& i) {
+  const auto rounding = isa::Rounding(i.mode);
+  const bool to_f16 = d == ScalarType::f16 && s == ScalarType::f32;  // keeps subnormals under .ftz too, on an H200
+  a &= ones(isa::bits(s));
+  double v = value_of(s, a, (i.flags & flag_ftz) != 0 && s == ScalarType::f32 && !to_f16);
+  const bool satfinite = (i.flags & flag_satfinite) != 0;
+  if (d == ScalarType::tf32 && s == ScalarType::f32 && !(i.flags & flag_relu))
+    return num::f32_to_tf32(u32(a), rounding_of(rounding), satfinite);
+  const bool full = (s == ScalarType::f64 || s == ScalarType::f32 || s == ScalarType::f16 || s == ScalarType::bf16) &&
+                    (d == ScalarType::f64 || d == ScalarType::f32 || s == ScalarType::f64);
+  if (std::isnan(v) && full) return nan_to_nan(a, s, d, i);
+  v = to_whole(v, rounding);
+  if (i.flags & flag_sat) v = v > 1 ? 1 : v > 0 ? v : 0;
+  if (i.flags & flag_relu && !(v > 0) && !std::isnan(v)) v = 0;
+  u64 word = num::encode(d, v, rounding_of(rounding), satfinite);
+  if (i.flags & flag_ftz && d == ScalarType::f32 && !(word & 0x7F800000u)) word &= 0x80000000u;
+  return word;
+}
+
+u64 converted(u64 a, ScalarType s, ScalarType d, const Inst& i) {
+  if (!is_real(s) && !is_real(d)) return integer_to_integer(a, s, d, (i.flags & flag_sat) != 0);
+  if (!is_real(s)) {
+    const u64 w = integer_to_real(a, s, d, rounding_of(isa::Rounding(i.mode)));
+    return i.flags & flag_sat ? round_to(d, num::to_double(d, w), {num::Rounding::rn, false, true, false}) : w;
+  }
+  if (is_real(d)) return real_to_real(a, s, d, i);
+  const bool ftz = (i.flags & flag_ftz) != 0 && s == ScalarType::f32;
+  return real_to_integer(to_whole(value_of(s, a & ones(isa::bits(s)), ftz), isa::Rounding(i.mode)), d,
+                         s == ScalarType::f64);
+}
+
+// A narrow result fills its register by sign or zero extension.
+u64 fill(u64 v, ScalarType d) {
+  const int bits = isa::bits(d);
+  if (bits >= 64) return v;
+  return isa::is_signed(d) ? u64(sign_extended(v & ones(bits), bits)) : v & ones(bits);
+}
+
+Status convert(Context& c, const Inst& i, Mask lanes) {
+  const auto s = ScalarType(i.width), d = ScalarType(i.count);
+  const Slot from{i.a, std::uint8_t(i.flags & flag_wide_a ? 8 : 4), false}, to{i.d, i.space, false};
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    u64 r = fill(converted(c.read(from, l), s, d, i), d);
+    if (i.space == 4 && isa::is_signed(d) && isa::bits(d) == 16 && i.wide) r &= 0xFFFF;
+    c.write(to, l, r);
+  }
+  return Status::next;
+}
+
+template <class S, class D>
+struct Widen {
+  static D apply(S a) { return D(a); }
+};
+struct F32ToBf16x2 {
+  static u32 apply(u32 a, u32 b) { return u32(num::f32_to_bf16_rn(a)) << 16 | num::f32_to_bf16_rn(b); }
+};
+struct F32ToF16x2 {
+  static u32 apply(u32 a, u32 b) { return u32(num::f32_to_f16_rn(a)) << 16 | num::f32_to_f16_rn(b); }
+};
+struct F32ToBf16 {
+  static u32 apply(u32 a) { return num::f32_to_bf16_rn(a); }
+};
+struct F32ToF16 {
+  static u32 apply(u32 a) { return num::f32_to_f16_rn(a); }
+};
+struct F16ToF32 {
+  static u32 apply(u32 a) { return num::f16_to_f32(std::uint16_t(a)); }
+};
+struct Bf16ToF32 {
+  static u32 apply(u32 a) { return num::bf16_to_f32(std::uint16_t(a)); }
+};
+
+// Packed formats: how many elements of which type.
+struct Packed {
+  ScalarType element = ScalarType::none;
+  int count = 1;
+};
+Packed packed(ScalarType t) {
+  switch (t) {
+    case ScalarType::f16x2: return {ScalarType::f16, 2};
+    case ScalarType::bf16x2: return {ScalarType::bf16, 2};
+    case ScalarType::e4m3x2: return {ScalarType::e4m3, 2};
+    case ScalarType::e5m2x2: return {ScalarType::e5m2, 2};
+    case ScalarType::e3m2x2: return {ScalarType::e3m2, 2};
+    case ScalarType::e2m3x2: return {ScalarType::e2m3, 2};
+    case ScalarType::e2m1x2: return {ScalarType::e2m1, 2};
+    case ScalarType::ue8m0x2: return {ScalarType::ue8m0, 2};
+    default: return {t, 1};
+  }
+}
+// Bits from one packed element to the next: 6-bit formats sit in bytes.
+int pitch(ScalarType element) { return isa::bits(element) == 6 ? 8 : isa::bits(element); }
+
+// Two f32 sources (the first becomes the upper element) or one packed source.
+Status convert_packed(Context& c, const Inst& i, Mask lanes) {
+  const ScalarType s = ScalarType(i.width), d = ScalarType(i.count);
+  const Packed from = packed(s), to = packed(d);
+  auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    u32 r = 0;
+    for (int k = 0; k < 2; ++k) {
+      const u64 v = from.count == 2 ? u64(a[l]) >> k * pitch(from.element) & ones(pitch(from.element))
+                    : k == 1        ? a[l]
+                                    : b[l];
+      r |= u32(converted(v, from.element, to.element, i) & ones(pitch(to.element))) << k * pitch(to.element);
+    }
+    out[l] = r;
+  }
+  return Status::next;
+}
+
+// One f32 rounded by random bits: they are added to the bits of the fraction that the result has no room for, and a
+// carry moves the result away from zero. PTX ISA "Rounding Modifiers", .rs.
+u32 stochastic(u32 word, ScalarType d, u32 random, bool satfinite) {
+  const num::Format f = num::format_of(d), from = num::format_of(ScalarType::f32);
+  const int cut = from.fraction_bits - f.fraction_bits;
+  const u32 magnitude = word & 0x7FFFFFFFu;
+  const double v = std::fabs(num::to_double(ScalarType::f32, word));
+  if (!std::isfinite(v))
+    return u32(num::encode(d, num::to_double(ScalarType::f32, word), num::Rounding::rz, satfinite));
+  if (v != 0 && f.exponent_bits < from.exponent_bits && v < std::ldexp(1.0, f.emin()))
+    unmodelled("stochastic rounding to a subnormal");
+  const u32 moved = (magnitude + (random & u32(ones(cut)))) >> cut << cut;  // exact in d, or beyond its range
+  const double r = moved >= 0x7F800000u ? std::ldexp(1.0, 128) : num::to_double(ScalarType::f32, moved);
+  const auto mode = satfinite ? num::Rounding::rz : num::Rounding::rn;
+  return u32(num::encode(d, word >> 31 ? -r : r, mode, satfinite));
+}
+
+// more[0]: random bits, the upper half for the first source. width: unused, count: the element type.
+Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
+  const auto d = ScalarType(i.count);
+  auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto random = u32(c.read(c.slot(i, 0), l));
+    const auto one = [&](u32 word, u32 bits) {
+      const bool negative = word >> 31 && (word & 0x7FFFFFFFu) <= 0x7F800000u;
+      return i.flags & flag_relu && negative ? 0 : stochastic(word, d, bits, (i.flags & flag_satfinite) != 0);
+    };
+    out[l] = one(a[l], random >> 16) << 16 | one(b[l], random & 0xFFFF);
+  }
+  return Status::next;
+}
+
+bool bind_stochastic(Binder& l, const ir::Operation& op, Inst& inst, ScalarType d) {
+  // Of the formats of four elements, which bits go to which is only in pictures (PTX ISA "cvt", random bits layout).
+  // The machine code of ptxas 13.0 converts a and b first, then e and f, and each pair uses up half of the register.
+  if (d != ScalarType::f16x2 && d != ScalarType::bf16x2) throw Gap{"stochastic rounding to this format"};
+  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::f32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::f32).offset;
+  inst.count = std::uint8_t(packed(d).element);
+  l.append(inst, l.any_width(op.arg(3), ScalarType::b32));
+  inst.run = convert_stochastic;
+  return true;
+}
+
+// cvt.pack: two saturated integers, the second one lower; the other bits are the low ones of c. width: bits of one;
+// flags: signed; more[0]: c.
+Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
+  const int bits = i.width;
+  const std::int64_t least = i.flags ? -(std::int64_t{1} << (bits - 1)) : 0;
+  const auto most = std::int64_t(ones(i.flags ? bits - 1 : bits));
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto one = [&](u32 v) { return u64(std::clamp<std::int64_t>(std::int32_t(v), least, most)) & ones(bits); };
+    d[l] = u32(one(b[l]) | one(a[l]) << bits | c.read(c.slot(i, 0), l) << 2 * bits);
+  }
+  return Status::next;
+}
+
+bool bind_pack(Binder& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool two_bits = !m.others.empty();  // .u2 and .s2 are no types of anything else
+  inst.width = std::uint8_t(two_bits ? 2 : isa::bits(m.types[0]));
+  inst.flags = two_bits ? m.others.front() == "s2" : isa::is_signed(m.types[0]);
+  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::s32).offset;
+  inst.b = l.source(op.arg(2), ScalarType::s32).offset;
+  l.append(inst, op.arguments.size() > 3 ? l.source(op.arg(3), ScalarType::b32) : l.constant(0, 4));
+  inst.run = pack_saturated;
+  return true;
+}
+
+bool bind_packed(Binder& l, const ir::Operation& op, Inst& inst, ScalarType d, ScalarType s) {
+  const bool pair = packed(s).count == 1;
+  if (op.arguments.size() != (pair ? 3u : 2u)) throw Gap{"this packed conversion"};
+  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.any_width(op.arg(1), s).offset;
+  inst.b = pair ? l.any_width(op.arg(2), s).offset : inst.a;
+  const bool plain = s == ScalarType::f32 && inst.flags == 0 && op.modifiers.rounding == isa::Rounding::rn;
+  if (plain && d == ScalarType::bf16x2)
+    inst.run = binary<F32ToBf16x2, u32>;
+  else if (plain && d == ScalarType::f16x2)
+    inst.run = binary<F32ToF16x2, u32>;
+  else
+    inst.run = convert_packed;
+  return true;
+}
+
+Handler fast(ScalarType d, ScalarType s, const Inst& inst, std::uint8_t d_bytes, std::uint8_t s_bytes) {
+  if (inst.flags & ~flag_wide_a) return nullptr;
+  const auto rounding = isa::Rounding(inst.mode);
+  if (d == ScalarType::bf16 && s == ScalarType::f32 && rounding == isa::Rounding::rn) return unary<F32ToBf16, u32>;
+  if (d == ScalarType::f16 && s == ScalarType::f32 && rounding == isa::Rounding::rn) return unary<F32ToF16, u32>;
+  if (d == ScalarType::f32 && s == ScalarType::f16 && rounding == isa::Rounding::none) return unary<F16ToF32, u32>;
+  if (d == ScalarType::f32 && s == ScalarType::bf16 && rounding == isa::Rounding::none) return unary<Bf16ToF32, u32>;
+  if (d_bytes == 8 && s_bytes == 4 && isa::bits(d) == 64) {
+    if (s == ScalarType::u32) return isa::is_integer(d) ? unary<Widen<u32, u64>, u32, u64> : nullptr;
+    if (s == ScalarType::s32)
+      return isa::is_integer(d) ? unary<Widen<std::int32_t, std::int64_t>, std::int32_t, std::int64_t> : nullptr;
+  }
+  if (d_bytes == 4 && s_bytes == 8 && isa::is_integer(d) && isa::bits(d) == 32 && isa::is_integer(s))
+    return unary<Widen<u64, u32>, u64, u32>;
+  if (d == ScalarType::f32 && s == ScalarType::s32 && rounding == isa::Rounding::rn)
+    return unary<Widen<std::int32_t, float>, std::int32_t, float>;
+  if (d == ScalarType::f32 && s == ScalarType::u32 && rounding == isa::Rounding::rn)
+    return unary<Widen<u32, float>, u32, float>;
+  return nullptr;
+}
+
+}  // namespace
+
+bool bind_convert(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::cvt_pack) return bind_pack(l, op, inst);
+  if (op.opcode != Opcode::cvt) return false;
+  const isa::Modifiers& m = op.modifiers;
+  const ScalarType d = m.types[0], s = m.types[1];
+  inst.mode = std::uint8_t(m.rounding);
+  inst.flags = std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
+                            (m.satfinite ? flag_satfinite : 0));
+  inst.width = std::uint8_t(s);
+  inst.count = std::uint8_t(d);
+  if (m.rounding == isa::Rounding::rs) return bind_stochastic(l, op, inst, d);
+  if (packed(d).count == 2) return bind_packed(l, op, inst, d, s);
+  if (isa::type_class(d) == isa::TypeClass::packed || isa::type_class(s) == isa::TypeClass::packed)
+    throw Gap{"this packed conversion"};
+  const Slot to = l.any_result(op.arg(0), d), from = l.any_width(op.arg(1), s);
+  inst.d = to.offset;
+  inst.a = from.offset;
+  inst.space = to.bytes;
+  if (from.bytes == 8) inst.flags |= flag_wide_a;
+  // A 16-bit register holds its value zero extended; a 32-bit register takes the sign.
+  if (op.arg(0).kind == ir::Argument::Kind::reg) inst.wide = isa::bits(l.code().registers[op.arg(0).id].type) == 16;
+  inst.run = fast(d, s, inst, to.bytes, from.bytes);
+  if (!inst.run) inst.run = convert;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,188 @@
+// cp.async: copies of 4 to 16 bytes that each thread tracks in groups. PTX ISA "cp.async".
+#include <cstring>
+
+#include "ptx/isa/mbarrier.hpp"
+#include "sim/async/async.hpp"
+#include "sim/async/mbarrier_signal.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr u32 least = 10, spread = 300;  // ticks
+
+// One thread's copy, and the group that waits for it.
+struct Copy {
+  View to, from;
+  u32 bytes = 0, source_bytes = 0;  // the rest is zeros
+  std::shared_ptr<BulkGroup> group{};
+  AsyncId id = 0;
+};
+
+std::shared_ptr<BulkGroup> open_group(Context& c, int lane) {
+  BulkGroups& g = c.cta->copies[c.thread(lane)];
+  if (!g.open) g.open = std::make_shared<BulkGroup>();
+  ++g.open->writes_left;
+  return g.open;
+}
+
+bool idle(const std::vector<std::shared_ptr<BulkGroup>>& groups) {
+  for (const auto& g : groups)
+    if (g->writes_left) return false;
+  return true;
+}
+
+// Arrivals whose copies are all done.
+void arrive_if_done(Cta& cta) {
+  for (std::size_t k = 0; k < cta.copy_arrivals.size();) {
+    if (!idle(cta.copy_arrivals[k].groups)) {
+      ++k;
+      continue;
+    }
+    const u32 address = cta.copy_arrivals[k].address;
+    const AsyncId id = cta.copy_arrivals[k].id;
+    cta.copy_arrivals.erase(cta.copy_arrivals.begin() + std::ptrdiff_t(k));
+    signal_mbarrier(cta, address, 1, 0, id);
+  }
+}
+
+// a, value: destination; more: source, its offset, source bytes, a predicate that says to ignore the source; width:
+// bytes.
+Status copy(Context& c, const Inst& i, Mask lanes) {
+  std::vector<Copy> copies;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    Copy x;
+    x.id = announce(c, i, l);
+    x.bytes = i.width;
+    x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
+    if (i.more_count > 3 && c.read_predicate(c.slot(i, 3), l)) x.source_bytes = 0;
+    const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
+    touch(c, i, l, x.id, range_of(to, x.bytes), AccessKind::write, Proxy::generic);
+    x.to = to.view;
+    if (x.source_bytes) {
+      const Place from =
+          locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
+      check_written(*c.grid, i.operation, from, x.source_bytes);
+      touch(c, i, l, x.id, range_of(from, x.source_bytes), AccessKind::read, Proxy::generic);
+      x.from = from.view;
+    }
+    x.group = open_group(c, l);
+    copies.push_back(std::move(x));
+  }
+  Cta* cta = c.cta;
+  c.cluster->later(least, spread, i.operation, [cta, copies = std::move(copies)] {
+    for (const Copy& x : copies) {
+      if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
+      std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
+      x.to.mark(x.bytes);
+      --x.group->writes_left;
+      finish(cta->cluster->grid, x.id);
+    }
+    arrive_if_done(*cta);
+    cta->cluster->changed(WaitKind::bulk_group);
+  });
+  return Status::next;
+}
+
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 object, u64 value = 0, AsyncId by = 0) {
+  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, by});
+}
+
+Status commit(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
+    g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
+    g.open = nullptr;
+    while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
+  }
+  tell(c, i, lanes, SyncKind::cp_async_commit, 0);
+  return Status::next;
+}
+
+// value: how many of the most recent groups may still be in flight; flags: uncommitted copies count too.
+Status wait(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
+    bool busy = i.flags && g.open && g.open->writes_left;
+    for (std::size_t k = 0; k + std::size_t(i.value) < g.committed.size(); ++k)
+      busy |= g.committed[k]->writes_left != 0;
+    if (!busy) continue;
+    Wait w;
+    w.kind = WaitKind::bulk_group;
+    w.address = u64(i.value);
+    return c.block(w);
+  }
+  tell(c, i, lanes, SyncKind::cp_async_wait, u64(i.value), i.flags);
+  return Status::next;
+}
+
+// flags: .noinc. Without it the arrival is one that the barrier's count does not include yet.
+Status arrive(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Place p = locate_shared(c, Space(i.space), c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
+    const auto address = u32(p.address);
+    Mbarrier& b = c.cta->mbarriers.at(address);
+    if (!i.flags) ++b.pending;
+    mirror_mbarrier(*c.cta, address);
+    const BulkGroups& g = c.cta->copies[c.thread(l)];
+    const AsyncId id = ++c.grid->last_async;
+    tell(c, i, 1u << l, SyncKind::cp_async_arrive, address, 0, id);
+    CopyArrival arrival{address, id, {g.committed.begin(), g.committed.end()}};
+    if (g.open) arrival.groups.push_back(g.open);
+    c.cta->copy_arrivals.push_back(std::move(arrival));
+  }
+  arrive_if_done(*c.cta);
+  return Status::next;
+}
+
+bool bind_copy(Binder& l, const ir::Operation& op, Inst& inst) {
+  l.address(inst, op.arg(0));
+  const auto from = l.address(op.arg(1));
+  inst.width = std::uint8_t(op.arg(2).value);
+  inst.space = std::uint8_t(op.modifiers.space());
+  const std::size_t rest = op.arguments.size() - 3 - op.modifiers.cache_hint;
+  if (rest > 1) throw Gap{"this form of cp.async"};
+  const bool ignores = rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
+                       l.code().registers[op.arg(3).id].type == ScalarType::pred;
+  l.append(inst, from.first);
+  l.append(inst, l.constant(u64(from.second), 8));
+  l.append(inst, rest == 1 && !ignores ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
+  if (ignores) l.append(inst, l.predicate(op.arg(3)));
+  inst.run = copy;
+  return true;
+}
+
+}  // namespace
+
+bool bind_cp_async(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::cp_async: return bind_copy(l, op, inst);
+    case Opcode::cp_async_commit_group: inst.run = commit; return true;
+    case Opcode::cp_async_wait_group:
+      inst.value = op.arg(0).value;
+      inst.run = wait;
+      return true;
+    case Opcode::cp_async_wait_all:
+      inst.flags = 1;
+      inst.run = wait;
+      return true;
+    case Opcode::cp_async_mbarrier_arrive:
+      l.address(inst, op.arg(0));
+      inst.space = std::uint8_t(op.modifiers.space());
+      inst.flags = op.modifiers.noinc;
+      inst.run = arrive;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

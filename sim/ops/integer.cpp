@@ -1,0 +1,366 @@
+// Integer arithmetic. PTX ISA "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic Instructions".
+#include <algorithm>
+#include <limits>
+
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::HalfSelect;
+using isa::Opcode;
+using isa::ScalarType;
+
+template <class T>
+using U = std::make_unsigned_t<T>;
+template <class T>
+using Twice = std::conditional_t<
+    sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>,
+    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
+
+// All arithmetic goes through unsigned types: overflow wraps.
+struct Add {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(U<T>(a) + U<T>(b));
+  }
+};
+struct Sub {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(U<T>(a) - U<T>(b));
+  }
+};
+struct Low {
+  template <class T>
+  static T apply(T a, T b) {
+    return T(std::uint64_t(a) * std::uint64_t(b));
+  }
+};
+struct High {
+  template <class T>
+  static T apply(T a, T b) {
+    return T((Twice<T>(a) * Twice<T>(b)) >> (8 * sizeof(T)));
+  }
+};
+struct Wide {
+  template <class T>
+  static Twice<T> apply(T a, T b) {
+    return Twice<T>(a) * Twice<T>(b);
+  }
+};
+template <class M>
+struct MadOf {
+  template <class T, class C>
+  static C apply(T a, T b, C c) {
+    return Add::apply(C(M::apply(a, b)), c);
+  }
+};
+struct Div {
+  // Division by zero gives all ones on the hardware; PTX calls it unspecified.
+  template <class T>
+  static T apply(T a, T b) {
+    if (b == 0) return T(-1);
+    if constexpr (std::is_signed_v<T>)
+      if (b == -1) return Sub::apply(T(0), a);
+    return T(a / b);
+  }
+};
+struct Rem {
+  template <class T>
+  static T apply(T a, T b) {
+    if (b == 0) return a;
+    if constexpr (std::is_signed_v<T>)
+      if (b == -1) return 0;
+    return T(a % b);
+  }
+};
+struct Min {
+  template <class T>
+  static T apply(T a, T b) {
+    return b < a ? b : a;
+  }
+};
+struct Max {
+  template <class T>
+  static T apply(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+struct Abs {
+  template <class T>
+  static T apply(T a) {
+    return a < 0 ? Sub::apply(T(0), a) : a;
+  }
+};
+struct Neg {
+  template <class T>
+  static T apply(T a) {
+    return Sub::apply(T(0), a);
+  }
+};
+struct Sad {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
+  }
+};
+template <class M>
+struct Relu {
+  template <class T>
+  static T apply(T a, T b) {
+    return std::max<T>(M::apply(a, b), 0);
+  }
+};
+
+std::int32_t saturate(std::int64_t v) { return std::int32_t(std::clamp<std::int64_t>(v, INT32_MIN, INT32_MAX)); }
+struct AddSat {
+  static std::int32_t apply(std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) + b); }
+};
+struct SubSat {
+  static std::int32_t apply(std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) - b); }
+};
+struct MadHiSat {
+  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return saturate(std::int64_t(High::apply(a, b)) + c);
+  }
+};
+
+// Two 16-bit halves.
+template <class Op, class H>
+struct Halves {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) {
+    return std::uint16_t(Op::apply(H(a), H(b))) | std::uint32_t(std::uint16_t(Op::apply(H(a >> 16), H(b >> 16)))) << 16;
+  }
+};
+
+template <class Op>
+Handler one(ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
+}
+template <class Op>
+Handler two(ScalarType t) {
+  if (t == ScalarType::u16x2) return binary<Halves<Op, std::uint16_t>, std::uint32_t>;
+  if (t == ScalarType::s16x2) return binary<Halves<Op, std::int16_t>, std::uint32_t>;
+  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
+}
+
+ScalarType twice(ScalarType t) {
+  switch (t) {
+    case ScalarType::u16: return ScalarType::u32;
+    case ScalarType::s16: return ScalarType::s32;
+    case ScalarType::u32: return ScalarType::u64;
+    case ScalarType::s32: return ScalarType::s64;
+    default: throw Gap{"a wide product of this type"};
+  }
+}
+
+bool is_mine(ScalarType t) { return isa::is_integer(t) || t == ScalarType::u16x2 || t == ScalarType::s16x2; }
+
+void bind_mul(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  if (op.modifiers.half == HalfSelect::wide) {
+    inst.d = l.result(op.arg(0), twice(t)).offset;
+    inst.a = l.source(op.arg(1), t).offset;
+    inst.b = l.source(op.arg(2), t).offset;
+    inst.run = isa::bits(t) == 64 ? nullptr : with_integer(t, [](auto as) -> Handler {
+      using T = typename decltype(as)::type;
+      if constexpr (sizeof(T) == 8)
+        return nullptr;
+      else
+        return binary<Wide, T, Twice<T>>;
+    });
+    return;
+  }
+  operands(l, op, inst, t, 2);
+  inst.run = op.modifiers.half == HalfSelect::hi ? two<High>(t) : two<Low>(t);
+}
+
+void bind_mad(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const HalfSelect half = op.modifiers.half;
+  const ScalarType r = half == HalfSelect::wide ? twice(t) : t;
+  inst.d = l.result(op.arg(0), r).offset;
+  inst.a = l.source(op.arg(1), t).offset;
+  inst.b = l.source(op.arg(2), t).offset;
+  inst.c = l.source(op.arg(3), r).offset;
+  if (op.modifiers.sat) {
+    inst.run = half == HalfSelect::hi && t == ScalarType::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
+    return;
+  }
+  inst.run = with_integer(t, [half](auto as) -> Handler {
+    using T = typename decltype(as)::type;
+    if (half == HalfSelect::hi) return ternary<MadOf<High>, T>;
+    if constexpr (sizeof(T) < 8)
+      if (half == HalfSelect::wide) return ternary<MadOf<Wide>, T, Twice<T>>;
+    return ternary<MadOf<Low>, T>;
+  });
+}
+
+// 24-bit operands: sign or zero extended from bit 23.
+template <class T>
+constexpr std::int64_t low24(T a) {
+  return std::is_signed_v<T> ? std::int64_t(std::int32_t(std::uint32_t(a) << 8) >> 8)
+                             : std::int64_t(std::uint32_t(a) & 0xFFFFFF);
+}
+template <int shift>
+struct Mul24 {
+  template <class T>
+  static T apply(T a, T b) {
+    return T((low24(a) * low24(b)) >> shift);
+  }
+};
+
+struct Mad24HiSat {
+  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return saturate(std::int64_t(Mul24<16>::apply(a, b)) + c);
+  }
+};
+
+Handler mul24(const ir::Operation& op) {
+  const bool hi = op.modifiers.half == HalfSelect::hi, is_signed = isa::is_signed(op.modifiers.type());
+  if (op.modifiers.sat)
+    return hi && is_signed && op.opcode == Opcode::mad24 ? ternary<Mad24HiSat, std::int32_t> : nullptr;
+  if (op.opcode == Opcode::mul24) {
+    if (is_signed) return hi ? binary<Mul24<16>, std::int32_t> : binary<Mul24<0>, std::int32_t>;
+    return hi ? binary<Mul24<16>, std::uint32_t> : binary<Mul24<0>, std::uint32_t>;
+  }
+  if (is_signed) return hi ? ternary<MadOf<Mul24<16>>, std::int32_t> : ternary<MadOf<Mul24<0>>, std::int32_t>;
+  return hi ? ternary<MadOf<Mul24<16>>, std::uint32_t> : ternary<MadOf<Mul24<0>>, std::uint32_t>;
+}
+
+// Carry chains: flags bit 0: read CC.CF, bit 1: write it. `mode`: 0 add, 1 sub. The product of madc is made before.
+template <class T>
+Status carry_add(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const unsigned in = i.flags & 1 ? c.warp->carry >> l & 1 : 0;
+    unsigned __int128 sum = 0;
+    // A subtraction adds the complement: CC.CF is what that sum carries, so it is 0 for a borrow. PTX leaves a chain of
+    // both kinds open; an H200 does this.
+    if (i.mode == 1)
+      sum = (unsigned __int128)a[l] + Word<T>(~b[l]) + (i.flags & 1 ? in : 1);
+    else
+      sum = (unsigned __int128)a[l] + b[l] + in;
+    d[l] = Word<T>(sum);
+    const auto out = Mask(sum >> (8 * sizeof(T)) & 1);
+    if (i.flags & 2) c.warp->carry = (c.warp->carry & ~(1u << l)) | out << l;
+  }
+  return Status::next;
+}
+
+template <class T>
+Status carry_mad(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b), *e = c.lanes<Word<T>>(i.c);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const T x = from_word<T>(a[l]), y = from_word<T>(b[l]);
+    const Word<T> product = to_word<T>(i.mode ? High::apply(x, y) : Low::apply(x, y));
+    const unsigned __int128 sum = (unsigned __int128)product + e[l] + (i.flags & 1 ? c.warp->carry >> l & 1 : 0);
+    d[l] = Word<T>(sum);
+    if (i.flags & 2) c.warp->carry = (c.warp->carry & ~(1u << l)) | Mask(sum >> (8 * sizeof(T)) & 1) << l;
+  }
+  return Status::next;
+}
+
+void bind_carry(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const bool is_mad = op.opcode == Opcode::mad || op.opcode == Opcode::madc;
+  operands(l, op, inst, t, is_mad ? 3 : 2);
+  const bool reads = op.opcode == Opcode::addc || op.opcode == Opcode::subc || op.opcode == Opcode::madc;
+  inst.flags = std::uint8_t(reads | op.modifiers.carry << 1);
+  const bool wide = isa::bits(t) == 64, is_signed = isa::is_signed(t);
+  if (is_mad) {
+    inst.mode = op.modifiers.half == HalfSelect::hi;
+    if (is_signed)
+      inst.run = wide ? carry_mad<std::int64_t> : carry_mad<std::int32_t>;
+    else
+      inst.run = wide ? carry_mad<std::uint64_t> : carry_mad<std::uint32_t>;
+    return;
+  }
+  inst.mode = op.opcode == Opcode::sub || op.opcode == Opcode::subc;
+  inst.run = wide ? carry_add<std::uint64_t> : carry_add<std::uint32_t>;
+}
+
+// dp4a: four byte products; dp2a: two halves of a times two bytes of b. mode bit 0: a signed, bit 1: b signed, bit 2:
+// hi.
+std::int64_t byte_of(std::uint32_t w, int k, bool is_signed) {
+  return is_signed ? std::int64_t(std::int8_t(w >> 8 * k)) : std::int64_t(std::uint8_t(w >> 8 * k));
+}
+Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<std::uint32_t>(i.d), *a = c.lanes<std::uint32_t>(i.a), *b = c.lanes<std::uint32_t>(i.b),
+       *e = c.lanes<std::uint32_t>(i.c);
+  for_lanes(lanes, [=, &i](int l) {
+    std::int64_t sum = 0;
+    if (i.flags)
+      for (int k = 0; k < 4; ++k) sum += byte_of(a[l], k, i.mode & 1) * byte_of(b[l], k, i.mode & 2);
+    else
+      for (int k = 0; k < 2; ++k) {
+        const std::int64_t half =
+            i.mode & 1 ? std::int64_t(std::int16_t(a[l] >> 16 * k)) : std::int64_t(std::uint16_t(a[l] >> 16 * k));
+        sum += half * byte_of(b[l], k + (i.mode & 4 ? 2 : 0), i.mode & 2);
+      }
+    d[l] = e[l] + std::uint32_t(sum);
+  });
+  return Status::next;
+}
+
+void bind_dot(Binder& l, const ir::Operation& op, Inst& inst) {
+  operands(l, op, inst, ScalarType::b32, 3);
+  inst.flags = op.opcode == Opcode::dp4a;
+  inst.mode = std::uint8_t(isa::is_signed(op.modifiers.types[0]) | isa::is_signed(op.modifiers.types[1]) << 1 |
+                           (op.modifiers.half == HalfSelect::hi) << 2);
+  inst.run = dot_bytes;
+}
+
+Handler simple(const ir::Operation& op, int& sources) {
+  const ScalarType t = op.modifiers.type();
+  const bool sat = op.modifiers.sat, relu = op.modifiers.relu;
+  sources = 2;
+  switch (op.opcode) {
+    case Opcode::add: return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : two<Add>(t);
+    case Opcode::sub: return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : two<Sub>(t);
+    case Opcode::min: return relu ? two<Relu<Min>>(t) : two<Min>(t);
+    case Opcode::max: return relu ? two<Relu<Max>>(t) : two<Max>(t);
+    case Opcode::div: return two<Div>(t);
+    case Opcode::rem: return two<Rem>(t);
+    case Opcode::abs: sources = 1; return one<Abs>(t);
+    case Opcode::neg: sources = 1; return one<Neg>(t);
+    case Opcode::mul24: return mul24(op);
+    case Opcode::mad24: sources = 3; return mul24(op);
+    case Opcode::sad:
+      sources = 3;
+      return with_integer(t, [](auto as) -> Handler { return ternary<Sad, typename decltype(as)::type>; });
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+bool bind_integer(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::dp4a || op.opcode == Opcode::dp2a) return bind_dot(l, op, inst), true;
+  const ScalarType t = op.modifiers.type();
+  if (isa::unit(op.opcode) != isa::Unit::alu || !is_mine(t)) return false;
+  switch (op.opcode) {
+    case Opcode::addc:
+    case Opcode::subc:
+    case Opcode::madc: return bind_carry(l, op, inst), true;
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mad:
+      if (op.modifiers.carry) return bind_carry(l, op, inst), true;
+      if (op.opcode == Opcode::mad) return bind_mad(l, op, inst), true;
+      break;
+    case Opcode::mul: return bind_mul(l, op, inst), true;
+    default: break;
+  }
+  int sources = 0;
+  inst.run = simple(op, sources);
+  if (!inst.run) return false;
+  operands(l, op, inst, t, sources);
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,136 @@
+// clusterlaunchcontrol: taking over the work of a cluster that has not started. PTX ISA
+// "clusterlaunchcontrol.try_cancel".
+//
+// Clusters run one after the other, so every later one can be cancelled: it is then never launched. Now and then, by
+// the seed, a request fails, which a kernel must expect. The 16 bytes of an answer are the simulator's own.
+#include <cstring>
+
+#include "ptx/isa/mbarrier.hpp"
+#include "sim/async/async.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr u32 fails_one_in = 16;
+
+struct Answer {
+  u32 cancelled = 0;
+  std::array<u32, 3> first{~0u, ~0u, ~0u};  // the first CTA of the cluster; of a failed request nothing is promised
+};
+constexpr u32 answer_bytes = sizeof(Answer);
+static_assert(answer_bytes == 16);
+
+Answer cancel_next(Cluster& cluster) {
+  Grid& grid = cluster.grid;
+  Answer a;
+  if (cluster.random.below(fails_one_in) == 0) return a;
+  const launch::Dim3 g = grid.launch.grid, k = grid.cluster_shape;
+  const u32 x = g.x / k.x, y = g.y / k.y;
+  for (u32 n = cluster.index + 1; n < grid.cancelled.size(); ++n) {
+    if (grid.cancelled[n]) continue;
+    grid.cancelled[n] = true;
+    a = {1, {n % x * k.x, n / x % y * k.y, n / x / y * k.z}};
+    break;
+  }
+  return a;
+}
+
+// a, value: where the answer goes; more: the mbarrier's address and its offset; flags: every CTA of the cluster gets
+// it.
+Status try_cancel(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Place to = locate_shared(c, Space(i.space), c.address(i, l), answer_bytes, answer_bytes, l);
+    const Barrier b = barrier_at(c, Space(i.space), c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), l);
+    const auto address = u32(to.address), barrier = b.address;
+    Cluster* cluster = c.cluster;
+    const u32 mask = i.flags ? (1u << cluster->ctas.size()) - 1 : 1u << c.cta->rank;
+    std::vector<AsyncId> ids(cluster->ctas.size());  // the answer in one CTA, by rank
+    for (Cta& cta : cluster->ctas) {
+      if (!(mask >> cta.rank & 1)) continue;
+      ids[cta.rank] = announce(c, i, l, {&cta, barrier});
+      touch(c, i, l, ids[cta.rank], {Space::shared_cta, cta.index, address, answer_bytes, 1}, AccessKind::write);
+    }
+    cluster->later(copy_least, copy_spread, i.operation, [cluster, mask, address, barrier, ids] {
+      const Answer answer = cancel_next(*cluster);
+      for (Cta& cta : cluster->ctas) {
+        if (!(mask >> cta.rank & 1)) continue;
+        cta.shared.write(address, &answer, answer_bytes);
+        deliver({&cta, barrier}, answer_bytes, ids[cta.rank]);
+        finish(cluster->grid, ids[cta.rank]);
+      }
+    });
+  }
+  return Status::next;
+}
+
+Answer answer_of(const Context& c, const Inst& i, int lane) {
+  const u64* at = c.lanes<u64>(i.a) + lane;
+  const u64 words[2] = {at[0], at[warp_lanes]};
+  Answer a;
+  std::memcpy(&a, words, sizeof a);
+  return a;
+}
+
+Status is_cancelled(Context& c, const Inst& i, Mask lanes) {
+  const Mask r = lanes_where(lanes, [&](int l) { return answer_of(c, i, l).cancelled == 1; });
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  return Status::next;
+}
+
+// more: a register for each coordinate from `count` on; the fourth of a vector holds nothing.
+Status first_cta(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Answer a = answer_of(c, i, l);
+    for (u32 k = 0; k < i.more_count && i.count + k < a.first.size(); ++k)
+      c.write(c.slot(i, k), l, a.first[i.count + k]);
+  }
+  return Status::next;
+}
+
+bool bind_query(Binder& l, const ir::Operation& op, Inst& inst) {
+  const auto& others = op.modifiers.others;
+  const std::string what = others.empty() ? "" : others.front();
+  inst.a = l.source(op.arg(1), ScalarType::b128).offset;
+  if (what == "is_canceled") {
+    inst.d = l.any_result(op.arg(0), ScalarType::pred).offset;
+    inst.run = is_cancelled;
+    return true;
+  }
+  const std::string coordinates = "xyz", prefix = "get_first_ctaid";
+  if (!what.starts_with(prefix)) return false;
+  if (what != prefix) {
+    const std::size_t which = coordinates.find(what.back());
+    if (what.size() != prefix.size() + 3 || which == coordinates.npos) return false;
+    inst.count = std::uint8_t(which);
+  }
+  l.append_all(inst, op.arg(0), ScalarType::b32);
+  inst.run = first_cta;
+  return true;
+}
+
+}  // namespace
+
+bool bind_launch_control(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::clusterlaunchcontrol_query_cancel) return bind_query(l, op, inst);
+  if (op.opcode != Opcode::clusterlaunchcontrol_try_cancel) return false;
+  l.address(inst, op.arg(0));
+  const auto barrier = l.address(op.arg(1));
+  l.append(inst, barrier.first);
+  l.append(inst, l.constant(u64(barrier.second), 8));
+  inst.space = std::uint8_t(op.modifiers.space());
+  inst.flags = op.modifiers.multicast_all;
+  inst.run = try_cancel;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,154 @@
+// Matrices between shared memory and the registers of a warp, and between registers. PTX ISA "ldmatrix", "stmatrix",
+// "movmatrix".
+//
+// Lane `rows` * j + r gives the address of row r of matrix j, 16 bytes. What lies where is isa::matrix_byte.
+#include <array>
+#include <cstring>
+
+#include "ptx/isa/matrix_move.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::DataShape;
+using isa::Opcode;
+using isa::ScalarType;
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+
+using Row = std::array<u8, isa::matrix_row_bytes>;
+
+Place row_place(Context& c, const Inst& i, int matrix, int row, AccessKind kind) {
+  const int lane = matrix * isa::matrix_rows(DataShape(i.mode)) + row;
+  const Place p =
+      locate_shared(c, isa::Space(i.space), c.address(i, lane), isa::matrix_row_bytes, isa::matrix_row_bytes, lane);
+  observe(c, i, lane, p, isa::matrix_row_bytes, kind);
+  return p;
+}
+
+// Elements of fewer than eight bits, packed at the front of a row, become bytes. i.width: their bits.
+Row widened(const Inst& i, const u8* from) {
+  Row out;
+  for (int e = 0; e < isa::matrix_row_bytes; ++e) {
+    const int bit = e * i.width, at = bit / 8;
+    const u32 pair = from[at] | (at + 1 < isa::matrix_row_bytes ? u32(from[at + 1]) << 8 : 0);
+    out[std::size_t(e)] = u8(pair >> bit % 8 & ((1u << i.width) - 1));
+  }
+  return out;
+}
+
+// more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
+Status load(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const auto shape = DataShape(i.mode);
+  const int registers = isa::matrix_registers(shape);
+  const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
+  std::array<std::array<u32, warp_lanes>, 4> out{};
+  for (int matrix = 0; matrix < i.count; ++matrix) {
+    std::array<Row, 16> rows;
+    for (int r = 0; r < isa::matrix_rows(shape); ++r) {
+      const Place p = row_place(c, i, matrix, r, AccessKind::read);
+      check_written(*c.grid, i.operation, p, read_bytes);
+      rows[std::size_t(r)] = widened(i, p.view.data);
+    }
+    for (int r = 0; r < registers; ++r)
+      for (int t = 0; t < warp_lanes; ++t)
+        for (int b = 0; b < 4; ++b) {
+          const isa::MatrixByte at = isa::matrix_byte(shape, i.flags != 0, t, r, b);
+          out[std::size_t(matrix * registers + r)][std::size_t(t)] |=
+              u32(rows[std::size_t(at.row)][std::size_t(at.byte)]) << 8 * b;
+        }
+  }
+  // The address register may be a result.
+  for (unsigned k = 0; k < i.more_count; ++k)
+    std::memcpy(c.lanes<u32>(c.slot(i, k).offset), out[k].data(), sizeof out[k]);
+  return Status::next;
+}
+
+Status store(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const auto shape = DataShape(i.mode);
+  for (int matrix = 0; matrix < i.count; ++matrix) {
+    const u32* from = c.lanes<u32>(c.slot(i, unsigned(matrix)).offset);
+    std::array<Row, 8> rows;
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int b = 0; b < 4; ++b) {
+        const isa::MatrixByte at = isa::matrix_byte(shape, i.flags != 0, t, 0, b);
+        rows[std::size_t(at.row)][std::size_t(at.byte)] = u8(from[t] >> 8 * b);
+      }
+    for (int r = 0; r < isa::matrix_rows(shape); ++r) {
+      const Place p = row_place(c, i, matrix, r, AccessKind::write);
+      std::memcpy(p.view.data, rows[std::size_t(r)].data(), isa::matrix_row_bytes);
+      p.view.mark(isa::matrix_row_bytes);
+    }
+  }
+  return Status::next;
+}
+
+// d, a: 8x8 elements of 16 bits, held row by row as ldmatrix leaves them; the result is the transpose.
+Status transpose(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32* from = c.lanes<u32>(i.a);
+  std::array<Row, 8> rows;
+  for (int t = 0; t < warp_lanes; ++t)
+    for (int b = 0; b < 4; ++b) {
+      const isa::MatrixByte at = isa::matrix_byte(DataShape::m8n8, false, t, 0, b);
+      rows[std::size_t(at.row)][std::size_t(at.byte)] = u8(from[t] >> 8 * b);
+    }
+  u32* to = c.lanes<u32>(i.d);
+  for (int t = 0; t < warp_lanes; ++t) {
+    to[t] = 0;
+    for (int b = 0; b < 4; ++b) {
+      const isa::MatrixByte at = isa::matrix_byte(DataShape::m8n8, true, t, 0, b);
+      to[t] |= u32(rows[std::size_t(at.row)][std::size_t(at.byte)]) << 8 * b;
+    }
+  }
+  return Status::next;
+}
+
+bool bind_transpose(Binder& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.shape != DataShape::m8n8 || m.type() != ScalarType::b16 || !m.trans) throw Gap{"this matrix shape"};
+  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
+  inst.run = transpose;
+  return true;
+}
+
+// Shapes that go with their direction, element and transposition.
+bool is_known(const isa::Modifiers& m, bool loads) {
+  const bool formats = m.cp_source_format != isa::CpSourceFormat::none;
+  switch (m.shape) {
+    case DataShape::m8n8: return m.type() == ScalarType::b16;
+    case DataShape::m16n16: return loads && m.trans && (formats || m.type() == ScalarType::b8);
+    case DataShape::m8n16: return loads && !m.trans && formats;
+    case DataShape::m16n8: return !loads && m.trans && m.type() == ScalarType::b8;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool bind_matrix(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::movmatrix) return bind_transpose(l, op, inst);
+  if (op.opcode != Opcode::ldmatrix && op.opcode != Opcode::stmatrix) return false;
+  const isa::Modifiers& m = op.modifiers;
+  const bool loads = op.opcode == Opcode::ldmatrix;
+  if (!is_known(m, loads)) throw Gap{"this matrix shape"};
+  l.address(inst, op.arg(loads ? 1 : 0));
+  l.append_all(inst, op.arg(loads ? 0 : 1), ScalarType::b32);
+  inst.count = std::uint8_t(isa::repeat_count(m.repeat));
+  const bool fits = int(inst.more_count) == inst.count * isa::matrix_registers(m.shape) && inst.more_count <= 4;
+  if (!fits) throw Gap{"this matrix count"};
+  inst.space = std::uint8_t(m.space());
+  inst.mode = std::uint8_t(m.shape);
+  inst.flags = m.trans;
+  inst.width = std::uint8_t(isa::packed_element_bits(m.cp_source_format));
+  inst.run = loads ? load : store;
+  return true;
+}
+
+}  // namespace kiln::sim

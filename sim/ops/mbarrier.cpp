@@ -1,0 +1,237 @@
+// Instructions on mbarrier objects. PTX ISA "mbarrier".
+//
+// A failed try_wait or test_wait suspends its lanes until the barrier changes; only when nothing else can happen does
+// it answer false, so that a loop around it costs nothing and a program that does other things meanwhile still runs
+// right.
+#include <cstring>
+
+#include "ptx/isa/mbarrier.hpp"
+#include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/memory.hpp"
+#include "sim/async/mbarrier_signal.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+enum : std::uint8_t { flag_parity = 1, flag_drop = 2, flag_expect = 4, flag_no_complete = 8, flag_remote = 16 };
+
+// The object at a lane's address. Its eight bytes must still be what the unit left there.
+struct Object {
+  Cta* owner = nullptr;
+  u32 address = 0;
+};
+Object object(Context& c, const Inst& i, int lane, bool fresh = false) {
+  const auto space = Space(i.space);
+  const Place p = locate_shared(c, space, c.address(i, lane), isa::mbarrier_bytes, isa::mbarrier_bytes, lane);
+  const auto address = u32(p.address);
+  if (fresh) return {p.owner, address};
+  const u64 word = p.owner->mbarriers.at(address).word();
+  require(rules::mbarrier_overwritten(std::memcmp(&word, p.view.data, sizeof word) == 0), "shared address {:#x}",
+          address);
+  return {p.owner, address};
+}
+
+void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u64 value) {
+  observe(c, i, 1u << lane, Sync{kind, o.owner->index, o.address, value, 0});
+}
+
+// more[0]: the count.
+Status init(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Object o = object(c, i, l, true);
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    o.owner->mbarriers.init(o.address, n);
+    mirror_mbarrier(*o.owner, o.address);
+    tell(c, i, l, o, SyncKind::mbarrier_init, u64(n));
+  }
+  c.cluster->changed(WaitKind::mbarrier);
+  return Status::next;
+}
+
+Status invalidate(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const Object o = object(c, i, first_lane(m));
+    o.owner->mbarriers.invalidate(o.address);
+    o.owner->shared.poison(o.address, isa::mbarrier_bytes);
+    tell(c, i, first_lane(m), o, SyncKind::mbarrier_inval, 0);
+  }
+  return Status::next;
+}
+
+// more[0]: count or bytes; d: the state, in a 64-bit register.
+Status arrive(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Object o = object(c, i, l);
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    MbarrierTable& table = o.owner->mbarriers;
+    if (i.flags & flag_expect) {
+      table.expect(o.address, n);
+      tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
+    }
+    const u64 state = table.at(o.address).word();
+    table.at(o.address).arrived({i.operation, phase_of_state(state), c.cta->index, c.warp->index, 1u << l});
+    const std::int64_t arrivals = i.flags & flag_expect ? 1 : n;
+    tell(c, i, l, o, SyncKind::mbarrier_arrive, phase_of_state(state));
+    const bool flipped =
+        table.arrive(o.address, arrivals, (i.flags & flag_drop) != 0, (i.flags & flag_no_complete) != 0);
+    publish_mbarrier(*o.owner, o.address, flipped);
+    c.lanes<u64>(i.d)[l] = state;
+  }
+  return Status::next;
+}
+
+Status expect_tx(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Object o = object(c, i, l);
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    o.owner->mbarriers.expect(o.address, n);
+    mirror_mbarrier(*o.owner, o.address);
+    tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
+  }
+  ++c.cluster->stamp;
+  return Status::next;
+}
+
+Status complete_tx(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Object o = object(c, i, l);
+    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
+    signal_mbarrier(*o.owner, o.address, 0, n);
+  }
+  return Status::next;
+}
+
+bool phase_done(Context& c, const Inst& i, const Mbarrier& b, int lane) {
+  const u64 operand = c.read(c.slot(i, 0), lane);
+  if (i.flags & flag_parity) return MbarrierTable::completed(b, (operand & 1) != 0);
+  return b.phase != phase_of_state(operand);
+}
+
+// The phase that was open when the fragment began to wait for this object.
+u64 first_phase(const Context& c, const Object& o, const Mbarrier& b) {
+  const Wait& w = c.fragment->wait;
+  return w.kind == WaitKind::mbarrier && w.cta_rank == o.owner->rank && w.address == o.address ? w.phase : b.phase;
+}
+
+// more[0]: the state or parity; d: the predicate.
+Status wait(Context& c, const Inst& i, Mask lanes) {
+  Mask done = 0;
+  Wait w;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Object o = object(c, i, l);
+    require(rules::shared_remote(o.owner->rank, c.cta->rank), "a wait on an mbarrier of CTA {} of the cluster",
+            o.owner->rank);
+    const Mbarrier& b = o.owner->mbarriers.at(o.address);
+    if (phase_done(c, i, b, l)) {
+      done |= 1u << l;
+      continue;
+    }
+    w = {WaitKind::mbarrier, o.owner->rank, o.address, first_phase(c, o, b), 0};
+    if (c.grid->observer && b.phase >= w.phase + 2) tell(c, i, l, o, SyncKind::mbarrier_lapped, b.phase - w.phase);
+  }
+  if (done != lanes && !c.fragment->expired) return c.block(w);
+  c.fragment->expired = false;
+  if (done == lanes) c.fragment->wait = {};
+  if (c.grid->observer)
+    for (Mask m = done; m; m &= m - 1) {
+      const Object o = object(c, i, first_lane(m));
+      tell(c, i, first_lane(m), o, SyncKind::mbarrier_observe, o.owner->mbarriers.at(o.address).phase);
+    }
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | done;
+  return Status::next;
+}
+
+bool passes(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const Object o = object(c, i, first_lane(m));
+    if (!phase_done(c, i, o.owner->mbarriers.at(o.address), first_lane(m))) return false;
+  }
+  return true;
+}
+
+Status pending_count(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<u32>(i.d);
+  const auto* a = c.lanes<u64>(i.a);
+  for_lanes(lanes, [=](int l) { d[l] = pending_of_state(a[l]); });
+  return Status::next;
+}
+
+std::size_t address_operand(const ir::Operation& op) {
+  for (std::size_t k = 0; k < op.arguments.size(); ++k)
+    if (op.arg(k).kind == ir::Argument::Kind::address) return k;
+  throw Gap{"an mbarrier operand of this form"};
+}
+
+bool bind_arrive(Binder& l, const ir::Operation& op, Inst& inst, std::size_t at) {
+  const isa::Modifiers& m = op.modifiers;
+  inst.d = at == 1 && op.arg(0).kind == ir::Argument::Kind::reg ? l.result(op.arg(0), ScalarType::b64).offset
+                                                                : l.scratch(8).offset;
+  inst.flags = std::uint8_t((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
+                            (m.expect_tx ? flag_expect : 0) | (m.no_complete ? flag_no_complete : 0));
+  const bool counted = op.arguments.size() > at + 1;
+  if (m.no_complete && !counted) throw Gap{".noComplete without a count"};  // ptxas refuses it
+  l.append(inst, counted ? l.any_width(op.arg(at + 1), ScalarType::u32) : l.constant(1, 4));
+  inst.run = arrive;
+  return true;
+}
+
+bool bind_wait(Binder& l, const ir::Operation& op, Inst& inst, std::size_t at) {
+  inst.d = l.any_result(op.arg(0), ScalarType::pred).offset;
+  inst.flags = op.modifiers.parity ? flag_parity : 0;
+  l.append(inst, l.any_width(op.arg(at + 1), op.modifiers.parity ? ScalarType::u32 : ScalarType::b64));
+  inst.run = wait;
+  return true;
+}
+
+}  // namespace
+
+bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
+  try {
+    return passes(c, i, lanes);
+  } catch (const Fault&) {
+    return true;
+  }
+}
+
+bool bind_mbarrier(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (isa::unit(op.opcode) != isa::Unit::mbarrier) return false;
+  if (op.opcode == Opcode::mbarrier_pending_count) {
+    inst.d = l.result(op.arg(0), ScalarType::u32).offset;
+    inst.a = l.source(op.arg(1), ScalarType::b64).offset;
+    inst.run = pending_count;
+    return true;
+  }
+  const std::size_t at = address_operand(op);
+  l.address(inst, op.arg(at));
+  inst.space = std::uint8_t(op.modifiers.space());
+  switch (op.opcode) {
+    case Opcode::mbarrier_inval: inst.run = invalidate; return true;
+    case Opcode::mbarrier_arrive:
+    case Opcode::mbarrier_arrive_drop: return bind_arrive(l, op, inst, at);
+    case Opcode::mbarrier_test_wait:
+    case Opcode::mbarrier_try_wait: return bind_wait(l, op, inst, at);
+    default: break;
+  }
+  l.append(inst, l.any_width(op.arg(at + 1), ScalarType::u32));
+  inst.run = op.opcode == Opcode::mbarrier_init        ? init
+             : op.opcode == Opcode::mbarrier_expect_tx ? expect_tx
+                                                       : complete_tx;
+  return true;
+}
+
+}  // namespace kiln::sim

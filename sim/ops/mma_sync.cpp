@@ -1,0 +1,225 @@
+// mma.sync, mma.sp and wmma.mma: one warp multiplies what its registers hold. PTX ISA "Warp-level Matrix Instructions".
+// A fragment of wmma is tiles of mma.sync, so one handler serves both.
+#include "ptx/isa/mma_metadata.hpp"
+#include "ptx/isa/wmma.hpp"
+#include "ptx/rules/execution.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/ops/matrix_form.hpp"
+#include "sim/tensor/sides.hpp"
+#include "sim/tensor/warp_product.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+
+const WarpMma& mma_of(const Context& c, const Inst& i) { return c.grid->program.mmas[i.target]; }
+
+const u32* words(const Context& c, const Inst& i, int slot) { return c.lanes<u32>(c.slot(i, unsigned(slot)).offset); }
+
+int registers(const WarpMma& mma, WarpMma::Operand o) { return mma.operands[o + 1u] - mma.operands[o]; }
+
+void gather_a(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const int per = mma.per_register(), stored = mma.stored_k();
+  for (int r = 0; r < registers(mma, WarpMma::a); ++r) {
+    const u32* from = words(c, i, mma.operands[WarpMma::a] + r);
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < per; ++e) {
+        const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, p.m, stored);
+        p.a[std::size_t(at.row * stored + at.column)] = contained(mma, mma.spec.a, from[t] >> e * mma.container);
+      }
+  }
+}
+
+void gather_b(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const int per = mma.per_register(), k = mma.elements_k();
+  for (int r = 0; r < registers(mma, WarpMma::b); ++r) {
+    const u32* from = words(c, i, mma.operands[WarpMma::b] + r);
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < per; ++e) {
+        const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, p.n, k);
+        p.b[std::size_t(at.column * k + at.row)] = contained(mma, mma.spec.b, from[t] >> e * mma.container);
+      }
+  }
+}
+
+void gather_c(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const bool half = mma.spec.d == ScalarType::f16;
+  for (int r = 0; r < registers(mma, WarpMma::c); ++r) {
+    const u32* from = words(c, i, mma.operands[WarpMma::c] + r);
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < (half ? 2 : 1); ++e) {
+        const isa::MmaSyncCell at = isa::wmma_cell(t, half ? 2 * r + e : r, p.m);
+        p.d_at(at.row, at.column) = half ? from[t] >> 16 * e & 0xFFFF : from[t];
+      }
+  }
+}
+
+void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const bool half = mma.spec.d == ScalarType::f16;
+  for (int r = 0; r < registers(mma, WarpMma::d); ++r) {
+    u32* to = c.lanes<u32>(c.slot(i, unsigned(mma.operands[WarpMma::d] + r)).offset);
+    for (int t = 0; t < warp_lanes; ++t) {
+      const isa::MmaSyncCell low = isa::wmma_cell(t, half ? 2 * r : r, p.m);
+      to[t] = p.d_at(low.row, low.column);
+      if (half) to[t] |= p.d_at(low.row, low.column + 1) << 16;
+    }
+  }
+}
+
+// The value of an operand that all lanes must agree on.
+int uniform(const Context& c, Slot s, const char* what) {
+  const auto v = u32(c.read(s, 0));
+  for (int l = 1; l < warp_lanes; ++l)
+    require(rules::warp_uniform(u32(c.read(s, l)), v), "the {} {} in lane 0 and {} in lane {}", what, v,
+            u32(c.read(s, l)), l);
+  return int(v);
+}
+
+// Three slots each: the scales, byte-id, thread-id.
+void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const int sv = mma.spec.scale_vector;
+  const auto gather = [&](WarpMma::Operand o, int rows, auto place, std::vector<std::uint8_t>& out) {
+    const auto slot = unsigned(mma.operands[o]);
+    const u32* from = words(c, i, int(slot));
+    const int byte = uniform(c, c.slot(i, slot + 1), "byte-id"), thread = uniform(c, c.slot(i, slot + 2), "thread-id");
+    if (byte < 0 || byte + sv > 4 || byte % sv || thread < 0 || thread >= (o == WarpMma::sfa ? 2 : 4))
+      unmodelled("a scale selector outside its range");
+    for (int row = 0; row < rows; ++row)
+      for (int k = 0; k < sv; ++k) {
+        const isa::MmaSyncScalePlace at = place(row, k, byte, thread);
+        out.push_back(std::uint8_t(from[at.lane] >> 8 * at.byte));
+      }
+  };
+  gather(WarpMma::sfa, p.m, isa::mma_sync_scale_a, p.scale_a);
+  gather(WarpMma::sfb, p.n, isa::mma_sync_scale_b, p.scale_b);
+}
+
+// target: the WarpMma; more: its operands.
+Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const WarpMma& mma = mma_of(c, i);
+  WarpProduct p(mma, mma.shape.m);
+  gather_a(c, i, mma, p);
+  gather_b(c, i, mma, p);
+  gather_c(c, i, mma, p);
+  if (mma.sparse) select_columns(mma, words(c, i, mma.operands[WarpMma::metadata]), p);
+  if (mma.spec.scale_vector) gather_scales(c, i, mma, p);
+  multiply(*c.grid, mma, p);
+  scatter_d(c, i, mma, p);
+  ++c.grid->statistics.mma_instructions;
+  return Status::next;
+}
+
+Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const WarpMma& mma = mma_of(c, i);
+  const int m = mma.shape.m, n = mma.shape.n, k = mma.shape.k;
+  std::vector<double> a(std::size_t(m * k)), b(std::size_t(n * k)), d(std::size_t(m * n));
+  const auto each = [&](WarpMma::Operand o, auto f) {
+    for (int r = 0; r < registers(mma, o); ++r) {
+      auto* reg = c.lanes<double>(c.slot(i, unsigned(mma.operands[o] + r)).offset);
+      for (int t = 0; t < warp_lanes; ++t) f(reg[t], t, r);
+    }
+  };
+  each(WarpMma::a, [&](double v, int t, int r) {
+    const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, 0, 1, m, k);
+    a[std::size_t(at.row * k + at.column)] = v;
+  });
+  each(WarpMma::b, [&](double v, int t, int r) {
+    const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, 0, 1, n, k);
+    b[std::size_t(at.column * k + at.row)] = v;
+  });
+  const auto cell = [&](int t, int r) -> double& {
+    const isa::MmaSyncCell at = isa::wmma_cell(t, r, m);
+    return d[std::size_t(at.row * n + at.column)];
+  };
+  each(WarpMma::c, [&](double v, int t, int r) { cell(t, r) = v; });
+  const auto length = std::size_t(k);
+  for (int row = 0; row < m; ++row)
+    for (int column = 0; column < n; ++column) {
+      double& x = d[std::size_t(row * n + column)];
+      x = num::warp_dot_f64({a.data() + row * k, length}, {b.data() + column * k, length}, x);
+    }
+  each(WarpMma::d, [&](double& v, int t, int r) { v = cell(t, r); });
+  ++c.grid->statistics.mma_instructions;
+  c.grid->statistics.mma_flops += std::uint64_t(2) * std::uint64_t(m * n * k);
+  return Status::next;
+}
+
+// Registers that a fragment of `elements` of `bits` each takes in every lane.
+int fragment_registers(int elements, int bits, int register_bits = 32) {
+  return elements * bits / register_bits / warp_lanes;
+}
+
+void append_scale(Binder& l, Inst& inst, const ir::Argument& scales, const ir::Argument& ids) {
+  const auto parts = l.code().components(ids);
+  if (parts.size() != 2) throw Gap{"a scale selector of this form"};
+  l.append_all(inst, scales, ScalarType::b32);
+  for (const ir::Argument& part : parts) l.append(inst, l.any_width(part, ScalarType::u16));
+}
+
+void check_form(const ir::Operation& op, const WarpMma& mma) {
+  const isa::Modifiers& m = op.modifiers;
+  const ScalarType c = m.types[m.types.count == 2 ? 1 : 3];  // wmma of f16 names D and C alone
+  if (c != mma.spec.d) throw Gap{"a C of another type than D"};
+  if (mma.spec.a == ScalarType::f64 && m.rounding != isa::Rounding::none && m.rounding != isa::Rounding::rn)
+    throw Gap{"this rounding"};
+  if (op.opcode == Opcode::wmma_mma) return;  // the layouts were the loads' business
+  const bool bits = mma.spec.bits != num::BitProduct::none;
+  if (mma.shape == isa::MatrixShape{8, 8, 4} && mma.spec.a == ScalarType::f16)
+    // ptxas 13.0 calls a routine that adds each lane's own dot product to all eight of its results, for sm_80 and up.
+    throw Gap{"m8n8k4 of f16, of which ptxas makes something else than the ISA describes from sm_80 on"};
+  if (!m.row || !m.col || (!bits && !m.repeated.empty())) throw Gap{"this layout of A and B"};
+}
+
+bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst) {
+  WarpMma mma = describe_mma(op, l.sm());
+  check_form(op, mma);
+  const bool wide = mma.spec.a == ScalarType::f64;
+  const ScalarType type = wide ? ScalarType::f64 : ScalarType::b32;
+  const auto begin = [&](WarpMma::Operand o) { mma.operands[o] = inst.more_count; };
+  for (const auto o : {WarpMma::d, WarpMma::a, WarpMma::b, WarpMma::c}) {
+    begin(o);
+    l.append_all(inst, op.arg(o), type);
+  }
+  begin(WarpMma::metadata);
+  std::size_t at = 4;
+  if (mma.sparse) {
+    l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
+    if (op.arg(at + 1).kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
+    mma.selector = int(op.arg(at + 1).value);
+    if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
+      throw Gap{"a sparsity selector that this shape does not have"};
+    at += 2;
+  }
+  begin(WarpMma::sfa);
+  if (mma.spec.scale_vector) append_scale(l, inst, op.arg(at), op.arg(at + 1));
+  begin(WarpMma::sfb);
+  if (mma.spec.scale_vector) append_scale(l, inst, op.arg(at + 2), op.arg(at + 3));
+  const int bits = wide ? 64 : 32, m = mma.shape.m, n = mma.shape.n;
+  const int d = fragment_registers(m * n, isa::bits(mma.spec.d), bits);
+  const auto fits = [&](WarpMma::Operand o, int count) {
+    const bool repeats = op.opcode == Opcode::wmma_mma;  // A and B of f16 have eight registers, whatever they need
+    return count > 0 && (repeats ? registers(mma, o) % count == 0 : registers(mma, o) == count);
+  };
+  if (registers(mma, WarpMma::d) != d || registers(mma, WarpMma::c) != d ||
+      !fits(WarpMma::a, fragment_registers(m * mma.stored_k(), mma.container, bits)) ||
+      !fits(WarpMma::b, fragment_registers(n * mma.elements_k(), mma.container, bits)))
+    throw Gap{"fragments of this size"};
+  inst.target = l.add(mma);
+  inst.run = wide ? multiply_f64 : multiply_warp;
+  return true;
+}
+
+}  // namespace
+
+bool bind_mma_sync(Binder& l, const ir::Operation& op, Inst& inst) {
+  const bool ours = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::wmma_mma;
+  return ours && bind_mma(l, op, inst);
+}
+
+}  // namespace kiln::sim

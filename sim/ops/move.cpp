@@ -1,0 +1,244 @@
+// Moves, packing, address conversion. PTX ISA "Data Movement and Conversion Instructions": mov, cvta, isspacep, mapa.
+#include "ptx/rules/execution.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+struct Same {
+  template <class T>
+  static T apply(T a) {
+    return a;
+  }
+};
+
+Status move_predicate(Context& c, const Inst& i, Mask lanes) {
+  const Mask a = c.read_mask(c.slot(i, 0));
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | (a & lanes);
+  return Status::next;
+}
+
+Status move_128(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
+  for_lanes(lanes, [=](int l) { d[l] = a[l], d[l + warp_lanes] = a[l + warp_lanes]; });
+  return Status::next;
+}
+
+// Clocks count the cluster's ticks. more: the results, from the least significant bits; width: bits of one.
+Status move_clock(Context& c, const Inst& i, Mask lanes) {
+  const u64 now = i.mode == 1 ? c.cluster->now >> 32 : i.mode == 2 ? c.cluster->now & 0xFFFFFFFFu : c.cluster->now;
+  for (unsigned k = 0; k < i.more_count; ++k)
+    for (Mask m = lanes; m; m &= m - 1) c.write(c.slot(i, k), first_lane(m), now >> k * i.width);
+  return Status::next;
+}
+
+// more: the components, least significant first; width: bits of one.
+Status pack(Context& c, const Inst& i, Mask lanes) {
+  const bool huge = i.count == 16;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    u64 low = 0, high = 0;
+    for (unsigned k = 0; k < i.more_count; ++k) {
+      const unsigned at = k * i.width;
+      const u64 part = i.width == 64 ? ~u64{0} : (u64{1} << i.width) - 1;
+      const u64 v = c.read(c.slot(i, k), l) & part;
+      (at < 64 ? low : high) |= v << at % 64;
+    }
+    c.write({i.d, i.count, false}, l, low);
+    if (huge) c.lanes<u64>(i.d)[l + warp_lanes] = high;
+  }
+  return Status::next;
+}
+
+Status unpack(Context& c, const Inst& i, Mask lanes) {
+  const bool huge = i.count == 16;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const u64 low = c.read({i.a, i.count, false}, l), high = huge ? c.lanes<u64>(i.a)[l + warp_lanes] : 0;
+    for (unsigned k = 0; k < i.more_count; ++k) {
+      const unsigned at = k * i.width;
+      const u64 part = i.width == 64 ? ~u64{0} : (u64{1} << i.width) - 1;
+      c.write(c.slot(i, k), l, (at < 64 ? low : high) >> at % 64 & part);
+    }
+  }
+  return Status::next;
+}
+
+bool bind_vector_move(Binder& l, const ir::Operation& op, Inst& inst, bool packs) {
+  const ScalarType t = op.modifiers.type();
+  const ir::Argument& vector = op.arg(packs ? 1 : 0);
+  inst.width = std::uint8_t(unsigned(isa::bits(t)) / vector.count);
+  const ScalarType element = inst.width == 64   ? ScalarType::b64
+                             : inst.width == 32 ? ScalarType::b32
+                             : inst.width == 16 ? ScalarType::b16
+                                                : ScalarType::b8;
+  l.append_all(inst, vector, element);
+  const Slot whole = packs ? l.result(op.arg(0), t) : l.source(op.arg(1), t);
+  (packs ? inst.d : inst.a) = whole.offset;
+  inst.count = whole.bytes;
+  inst.run = packs ? pack : unpack;
+  return true;
+}
+
+bool bind_clock(Binder& l, const ir::Operation& op, Inst& inst) {
+  const auto s = ir::Special(op.arg(1).id);
+  const auto parts = l.code().components(op.arg(0));
+  inst.width = std::uint8_t(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
+  if (parts.empty())
+    l.append(inst, l.any_result(op.arg(0), op.modifiers.type()));
+  else
+    l.append_all(inst, op.arg(0), ScalarType::b32);
+  const bool high = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
+  inst.mode = high ? 1 : s == ir::Special::clock64 || s == ir::Special::globaltimer ? 0 : 2;
+  inst.run = move_clock;
+  return true;
+}
+
+bool is_clock(const ir::Argument& a) {
+  using ir::Special;
+  if (a.kind != ir::Argument::Kind::special) return false;
+  const auto s = Special(a.id);
+  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
+         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
+}
+
+bool bind_mov(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  using Kind = ir::Argument::Kind;
+  if (op.arg(1).kind == Kind::vector) return bind_vector_move(l, op, inst, true);
+  if (is_clock(op.arg(1))) return bind_clock(l, op, inst);
+  if (op.arg(0).kind == Kind::vector) return bind_vector_move(l, op, inst, false);
+  if (t == ScalarType::pred) {
+    inst.d = l.result(op.arg(0), t).offset;
+    l.append(inst, l.predicate(op.arg(1)));
+    inst.run = move_predicate;
+    return true;
+  }
+  operands(l, op, inst, t, 1);
+  const std::uint8_t bytes = register_bytes(t);
+  if (bytes == 8 && op.arg(1).kind == Kind::special)
+    inst.run = unary<Same, u32, u64>;
+  else
+    inst.run = bytes == 16 ? move_128 : bytes == 8 ? unary<Same, u64> : unary<Same, u32>;
+  return true;
+}
+
+// Shared addresses are offsets. Those of local memory and parameters are generic already, or what is left of them in 32
+// bits. The others are generic.
+template <u64 window>
+Status to_generic(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
+  for_lanes(lanes, [=](int l) { d[l] = window + (a[l] & 0xFFFFFFFFu); });
+  return Status::next;
+}
+Status from_generic(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
+  for_lanes(lanes, [=](int l) { d[l] = in_window(a[l], shared_base) ? a[l] - shared_base : a[l] & 0xFFFFFFFFu; });
+  return Status::next;
+}
+
+bool bind_cvta(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  if (register_bytes(t) != 8) throw Gap{"32-bit generic addresses"};
+  inst.d = l.result(op.arg(0), t).offset;
+  inst.a = l.source(op.arg(1), t).offset;
+  const Space space = op.modifiers.space();
+  inst.run = unary<Same, u64>;
+  if (isa::is_shared(space))
+    inst.run = op.modifiers.to ? from_generic : to_generic<shared_base>;
+  else if (space == Space::local && !op.modifiers.to)
+    inst.run = to_generic<local_base>;
+  else if ((space == Space::param || space == Space::param_entry) && !op.modifiers.to)
+    inst.run = to_generic<parameter_base>;
+  return true;
+}
+
+Status is_in_space(Context& c, const Inst& i, Mask lanes) {
+  const auto space = Space(i.space);
+  const Mask r = lanes_where(lanes, [&](int l) {
+    const u64 a = c.address(i, l);
+    switch (space) {
+      case Space::shared_cluster: return in_window(a, shared_base);
+      case Space::shared:
+      case Space::shared_cta:
+        return in_window(a, shared_base) && u32(a - shared_base) >> cluster_rank_shift == c.cta->rank;
+      case Space::local: return in_window(a, local_base);
+      case Space::param:
+      case Space::param_entry: return in_window(a, parameter_base);
+      default: return c.grid->memory.region(a) != nullptr;
+    }
+  });
+  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  return Status::next;
+}
+
+// mapa: the address of the same place in another CTA of the cluster. flags bit 0: the addresses are generic.
+template <class W>
+Status map_address(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<W>(i.d), *a = c.lanes<W>(i.a);
+  const auto* rank = c.lanes<u32>(i.b);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const std::size_t ctas = c.cluster->ctas.size();
+    require(rules::cluster_rank(rank[l], std::int64_t(ctas)), "CTA {} of a cluster of {}", rank[l], ctas);
+    const u32 offset = u32(a[l]) & shared_offset_mask;
+    d[l] = W((i.flags & 1 ? shared_base : 0) + (rank[l] << cluster_rank_shift | offset));
+  }
+  return Status::next;
+}
+
+template <class W>
+Status cta_rank(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<u32>(i.d);
+  const auto* a = c.lanes<W>(i.a);
+  for_lanes(lanes, [=](int l) { d[l] = u32(a[l]) >> cluster_rank_shift; });
+  return Status::next;
+}
+
+bool bind_cluster_address(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  const bool wide = register_bytes(t) == 8;
+  inst.a = l.source(op.arg(1), t).offset;
+  inst.flags = op.modifiers.spaces.count == 0;
+  if (op.opcode == Opcode::mapa) {
+    inst.d = l.result(op.arg(0), t).offset;
+    inst.b = l.source(op.arg(2), ScalarType::u32).offset;
+    inst.run = wide ? map_address<u64> : map_address<u32>;
+  } else {
+    inst.d = l.result(op.arg(0), ScalarType::u32).offset;
+    inst.run = wide ? cta_rank<u64> : cta_rank<u32>;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool bind_move(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::mov: return bind_mov(l, op, inst);
+    case Opcode::cvt:
+      return is_clock(op.arg(1)) && isa::is_integer(op.modifiers.types[0]) && isa::is_integer(op.modifiers.types[1]) &&
+             bind_clock(l, op, inst);
+    case Opcode::cvta: return bind_cvta(l, op, inst);
+    case Opcode::mapa:
+    case Opcode::getctarank: return bind_cluster_address(l, op, inst);
+    case Opcode::isspacep: {
+      inst.d = l.result(op.arg(0), ScalarType::pred).offset;
+      const Slot a = l.any_width(op.arg(1), ScalarType::u64);
+      inst.a = a.offset;
+      inst.wide = a.bytes == 8;
+      inst.space = std::uint8_t(op.modifiers.space());
+      inst.run = is_in_space;
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

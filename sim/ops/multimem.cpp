@@ -1,0 +1,125 @@
+// Loads, stores and reductions at a multimem address, which stands for the same place of several memories. PTX ISA
+// "multimem.ld_reduce, multimem.st, multimem.red". ld_reduce combines in the order in which the launch names the
+// memories: the ISA leaves that open, and sums that round depend on it.
+#include <cstring>
+
+#include "ptx/num/format.hpp"
+#include "sim/core/atomics.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/core/polling.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Combine;
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// Inst: a, value the address; width the type, mode the operation, count elements of a vector, flags: sums of halves in
+// f32; more: results or operands.
+u32 element_bytes(const Inst& i) { return u32(isa::bits(ScalarType(i.width)) / 8); }
+
+u64 read_element(const u8* from, u32 bytes) {
+  u64 v = 0;
+  std::memcpy(&v, from, bytes);
+  return v;
+}
+
+// Calls f(place) for the operand's bytes in each memory.
+template <class F>
+void for_memories(Context& c, const Inst& i, int lane, AccessKind kind, F f) {
+  const u32 bytes = element_bytes(i) * i.count;
+  for (const u64 address : c.grid->memory.memories(c.address(i, lane), bytes)) {
+    const Place p = locate(c, Space::global, address, bytes, bytes, lane);
+    if (kind != AccessKind::write) check_written(*c.grid, i.operation, p, bytes);
+    observe(c, i, lane, p, bytes, kind);
+    f(p);
+  }
+}
+
+// The halves of a word, or the one it is, summed in f32 and rounded once.
+u64 sum_in_f32(ScalarType t, const std::vector<u64>& values) {
+  const bool pair = t == ScalarType::f16x2 || t == ScalarType::bf16x2;
+  const ScalarType half = t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : t;
+  u64 r = 0;
+  for (int k = 0; k < (pair ? 2 : 1); ++k) {
+    float sum = -0.0f;
+    for (const u64 v : values) sum += float(num::to_double(half, v >> 16 * k & 0xFFFF));
+    r |= num::encode(half, sum) << 16 * k;
+  }
+  return r;
+}
+
+Status load_reduce(Context& c, const Inst& i, Mask lanes) {
+  const auto t = ScalarType(i.width);
+  const u32 bytes = element_bytes(i);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    std::vector<std::vector<u64>> values(i.count);
+    for_memories(c, i, l, AccessKind::read, [&](const Place& p) {
+      for (u32 k = 0; k < i.count; ++k) values[k].push_back(read_element(p.view.data + k * bytes, bytes));
+    });
+    for (u32 k = 0; k < i.count; ++k) {
+      u64 r = values[k].front();
+      for (std::size_t n = 1; n < values[k].size(); ++n) r = combined(Combine(i.mode), t, r, values[k][n], 0, false);
+      c.write(c.slot(i, k), l, i.flags ? sum_in_f32(t, values[k]) : r);
+    }
+  }
+  const isa::Semantics how = i.operation->modifiers.semantics;
+  if (how != isa::Semantics::none && how != isa::Semantics::weak) note_poll(c, i, lanes);
+  return Status::next;
+}
+
+// mode none: a store.
+Status store_or_reduce(Context& c, const Inst& i, Mask lanes) {
+  const u32 bytes = element_bytes(i);
+  const bool stores = Combine(i.mode) == Combine::none;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    for_memories(c, i, l, stores ? AccessKind::write : AccessKind::atomic, [&](const Place& p) {
+      for (u32 k = 0; k < i.count; ++k) {
+        u64 v = c.read(c.slot(i, k), l);
+        if (!stores) {
+          if (bytes < 8) v &= (u64{1} << 8 * bytes) - 1;
+          v = combined(Combine(i.mode), ScalarType(i.width), read_element(p.view.data + k * bytes, bytes), v, 0, true);
+        }
+        std::memcpy(p.view.data + k * bytes, &v, bytes);
+      }
+      p.view.mark(bytes * i.count);
+    });
+  }
+  ++c.cluster->writes;
+  return Status::next;
+}
+
+}  // namespace
+
+bool bind_multimem(Binder& l, const ir::Operation& op, Inst& inst) {
+  const bool loads = op.opcode == Opcode::multimem_ld_reduce, stores = op.opcode == Opcode::multimem_st;
+  if (!loads && !stores && op.opcode != Opcode::multimem_red) return false;
+  const isa::Modifiers& m = op.modifiers;
+  for (const std::string& word : m.others)
+    if (word != "acc::f32") throw Gap{"the modifier ." + word};
+  if (!stores && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
+  l.address(inst, op.arg(loads ? 1 : 0));
+  inst.space = std::uint8_t(Space::global);  // whatever is written: nowhere else is such an address
+  inst.width = std::uint8_t(m.type());
+  inst.mode = std::uint8_t(stores ? Combine::none : m.combine);
+  inst.count = std::uint8_t(isa::vector_width(m.vector));
+  inst.flags = !m.others.empty() && m.combine == Combine::add;
+  const ir::Argument& values = op.arg(loads ? 0 : 1);
+  if (values.kind == ir::Argument::Kind::sink)
+    l.append(inst, l.any_result(values, m.type()));
+  else
+    l.append_all(inst, values, m.type());
+  if (inst.more_count != inst.count) throw Gap{"a vector of this length"};
+  inst.run = loads ? load_reduce : store_or_reduce;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,94 @@
+// Memory that a thread takes while it runs and gives back when its function returns. PTX ISA "Stack Manipulation
+// Instructions". The stack is the end of the thread's local memory; what is given back holds nothing any more.
+#include "sim/core/stack.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+const Layout& layout(const Context& c) { return c.grid->program.layout; }
+
+u64 pointer(const Context& c, u32 used) { return local_base + layout(c).stack + used; }
+
+// more[0]: the size; value: the alignment.
+Status allocate(Context& c, const Inst& i, Mask lanes) {
+  const Slot result{i.d, i.space, false};
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const u64 at = (stack_used(c, l) + u64(i.value) - 1) / u64(i.value) * u64(i.value);
+    const u64 size = c.read(c.slot(i, 0), l), room = layout(c).stack_bytes;
+    if (at > room || size > room - at) unmodelled(fmt::format("a stack of more than {} bytes", room));
+    set_stack_used(c, l, u32(at + size));
+    c.write(result, l, pointer(c, u32(at)));
+  }
+  return Status::next;
+}
+
+Status save(Context& c, const Inst& i, Mask lanes) {
+  const Slot result{i.d, i.space, false};
+  for (Mask m = lanes; m; m &= m - 1) c.write(result, first_lane(m), pointer(c, stack_used(c, first_lane(m))));
+  return Status::next;
+}
+
+// more[0]: what stacksave gave.
+Status restore(Context& c, const Inst& i, Mask lanes) {
+  const Slot from = c.slot(i, 0);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const u64 value = c.read(from, l), base = from.bytes == 4 ? u32(pointer(c, 0)) : pointer(c, 0);
+    if (value < base || value - base > stack_used(c, l))
+      fault(rules::Rule::memory_bounds, fmt::format("stackrestore of {:#x}, which stacksave did not give", value));
+    set_stack_used(c, l, u32(value - base));
+  }
+  return Status::next;
+}
+
+}  // namespace
+
+u32 stack_used(const Context& c, int lane) {
+  return ~c.lanes<u32>(c.grid->program.stack.offset)[lane];  // registers start as all ones
+}
+
+void set_stack_used(Context& c, int lane, u32 used) {
+  const u32 before = stack_used(c, lane);
+  c.lanes<u32>(c.grid->program.stack.offset)[lane] = ~used;
+  if (used >= before) return;
+  const View freed = c.cta->local.view(std::size_t(c.thread(lane)) * layout(c).local_bytes + layout(c).stack + used);
+  std::memset(freed.written, 0, before - used);
+}
+
+bool bind_stack(Binder& l, const ir::Operation& op, Inst& inst) {
+  const ScalarType type = op.modifiers.type();
+  switch (op.opcode) {
+    case Opcode::alloca:
+      l.append(inst, l.source(op.arg(1), type));
+      inst.value = op.arguments.size() > 2 ? op.arg(2).value : 8;
+      if (inst.value <= 0 || !std::has_single_bit(u64(inst.value)) || u64(inst.value) > stack_alignment)
+        throw Gap{"this alignment"};
+      inst.run = allocate;
+      break;
+    case Opcode::stacksave: inst.run = save; break;
+    case Opcode::stackrestore:
+      l.append(inst, l.source(op.arg(0), type));
+      inst.run = restore;
+      return true;
+    default: return false;
+  }
+  const Slot d = l.result(op.arg(0), type);
+  inst.d = d.offset;
+  inst.space = d.bytes;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,25 @@
+// What every instruction of the tensor core does when a thread issues it.
+#pragma once
+
+#include <vector>
+
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/rules/verdict.hpp"
+#include "sim/ops/binder.hpp"
+#include "sim/core/machine.hpp"
+
+namespace kiln::sim {
+
+/// Faults when a rule is broken whose severity is error; reports the others and goes on.
+void judge(Context& c, const Inst& i, const rules::Verdict& v);
+
+/// The swizzle of a matrix descriptor, after the rules that it must keep by itself.
+isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescriptorFields& d);
+
+/// Faults when cta_group::2 is used in a cluster that is not made of pairs.
+void check_pair(const Context& c, isa::CtaGroup group);
+
+/// tcgen05.mma in its four forms (ops_mma.cpp).
+bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst);
+
+}  // namespace kiln::sim

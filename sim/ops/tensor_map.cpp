@@ -1,0 +1,132 @@
+// Tensor maps that a kernel edits and publishes. PTX ISA "tensormap.replace", "tensormap.cp_fenceproxy".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/isa/tensor_map.hpp"
+#include "ptx/rules/tma.hpp"
+#include "sim/async/tensor_map.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using isa::TensorMapField;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr auto map_bytes = u32(isa::tensor_map_bytes), map_alignment = u32(isa::tensor_map_alignment);
+
+void set_code(TensorMapImage& map, TensorMapField field, std::int64_t code) {
+  if (rules::tensormap_field(field, code).broken())
+    fault(rules::Rule::tensormap_field, fmt::format("the code {}", code));
+  switch (field) {
+    case TensorMapField::elemtype:
+      if (!isa::element_type(code)) unmodelled("the element type of this code");
+      map.dtype = std::uint8_t(*isa::element_type(code));
+      map.padded = 0;
+      break;
+    case TensorMapField::interleave_layout:
+      // Neither manual says which stride leads from slice to slice, nor what dimension 0 counts.
+      if (code != 0) unmodelled("interleaved tensor maps");
+      break;
+    case TensorMapField::swizzle_mode: map.swizzle = std::uint8_t(isa::swizzle_mode(code).value()); break;
+    case TensorMapField::swizzle_atomicity: map.atomicity = std::uint8_t(code); break;
+    default: map.oob = std::uint8_t(code ? launch::OutOfBounds::nan : launch::OutOfBounds::zero);
+  }
+}
+
+void set_value(TensorMapImage& map, TensorMapField field, std::size_t dimension, u64 value) {
+  switch (field) {
+    case TensorMapField::global_address: map.address = value; break;
+    case TensorMapField::rank:  // counted from zero
+      if (value >= isa::tma_max_rank) fault(rules::Rule::tma_rank, fmt::format("a rank of {}", value + 1));
+      map.rank = std::uint8_t(value + 1);
+      break;
+    case TensorMapField::box_dim: map.box[dimension] = std::uint16_t(std::min<u64>(value, 0xFFFF)); break;
+    case TensorMapField::global_dim: map.dims[dimension] = value; break;
+    case TensorMapField::global_stride: map.strides[dimension] = value; break;
+    default: map.element_strides[dimension] = std::uint8_t(std::min<u64>(value, 0xFF));
+  }
+}
+
+// a, value: the map; mode: the field; target: the dimension; more[0]: the new value.
+Status replace(Context& c, const Inst& i, Mask lanes) {
+  const auto field = TensorMapField(i.mode);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Place p = locate(c, Space(i.space), c.address(i, l), map_bytes, map_alignment, l);
+    check_written(*c.grid, i.operation, p, map_bytes);
+    observe(c, i, l, p, map_bytes, AccessKind::read);
+    observe(c, i, l, p, map_bytes, AccessKind::write);
+    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    const bool begins = std::all_of(p.view.data, p.view.data + map_bytes, is_zero);
+    TensorMapImage map = begins ? begin_tensor_map() : decode_tensor_map(p.view.data);
+    const u64 v = c.read(c.slot(i, 0), l);
+    if (isa::has_code(field))
+      set_code(map, field, std::int64_t(v));
+    else
+      set_value(map, field, i.target, isa::is_wide(field) ? v : u64(u32(v)));
+    map.edited = 1;
+    std::memcpy(p.view.data, &map, sizeof map);
+  }
+  return Status::next;
+}
+
+// One copy for the warp, which all of its lanes ask for together; then a release that tensor copies acquire.
+// a, value: destination; more: source and its offset.
+Status publish(Context& c, const Inst& i, Mask lanes) {
+  if (!converged(c, lanes, all_lanes)) return Status::blocked;
+  const int l = first_lane(lanes);
+  const Place to = locate(c, Space::global, c.address(i, l), map_bytes, map_alignment, l);
+  const Place from = locate_shared(c, Space::shared_cta, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), map_bytes,
+                                   map_alignment, l);
+  check_written(*c.grid, i.operation, from, map_bytes);
+  observe(c, i, l, from, map_bytes, AccessKind::read);
+  observe(c, i, l, to, map_bytes, AccessKind::write);
+  std::memcpy(to.view.data, from.view.data, map_bytes);
+  to.view.mark(map_bytes);
+  observe(c, i, lanes, Sync{SyncKind::fence_proxy, c.cta->index, 0, 0, 0});
+  return Status::next;
+}
+
+// tensormap.replace.tile.FIELD [map], dimension, value; a code stands where it is written.
+bool bind_replace(Binder& l, const ir::Operation& op, Inst& inst) {
+  const std::string name = op.modifiers.others.empty() ? "" : op.modifiers.others.front();
+  int field = 0;
+  while (field <= int(TensorMapField::fill_mode) && isa::spelling(TensorMapField(field)) != name) ++field;
+  if (field > int(TensorMapField::fill_mode)) throw Gap{"this field of a tensor map"};
+  inst.mode = std::uint8_t(field);
+  l.address(inst, op.arg(0));
+  inst.space = std::uint8_t(op.modifiers.space());
+  std::size_t at = 1;
+  if (isa::has_ordinal(TensorMapField(field))) {
+    const std::int64_t dimension = op.arg(at++).value;
+    if (rules::tensormap_field(TensorMapField(field), dimension).broken()) throw Gap{"this dimension"};
+    inst.target = u32(dimension);
+  }
+  l.append(inst, l.any_width(op.arg(at), isa::is_wide(TensorMapField(field)) ? ScalarType::u64 : ScalarType::u32));
+  inst.run = replace;
+  return true;
+}
+
+}  // namespace
+
+bool bind_tensor_map(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::tensormap_replace) return bind_replace(l, op, inst);
+  if (op.opcode != Opcode::tensormap_cp_fenceproxy) return false;
+  l.address(inst, op.arg(0));
+  const auto from = l.address(op.arg(1));
+  l.append(inst, from.first);
+  l.append(inst, l.constant(u64(from.second), 8));
+  inst.run = publish;
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,315 @@
+// Tensor memory seen by warps: alloc, dealloc, ld, ld.red, st and their waits. PTX ISA "tcgen05 Memory Allocation and
+// Management", "tcgen05.ld", "tcgen05.st".
+//
+// cta_group::2: each CTA of a pair allocates for itself; as both do the same, both get the same columns.
+// Loads and stores take effect when they are issued; what their waits order is the race detector's business.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/rules/execution.hpp"
+#include "ptx/rules/tcgen05_form.hpp"
+#include "ptx/rules/tcgen05_ld.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/ops/float_value.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::DataShape;
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+
+enum : std::uint8_t { flag_packed = 1, flag_max = 2, flag_abs = 4, flag_nan = 8 };
+
+// The value that all lanes must agree on.
+u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
+  const auto v = u32(c.read(s, first_lane(lanes)));
+  for (Mask m = lanes; m; m &= m - 1)
+    require(rules::warp_uniform(u32(c.read(s, first_lane(m))), v), "the {} {:#x} in lane {} and {:#x} in lane {}", what,
+            v, first_lane(lanes), u32(c.read(s, first_lane(m))), first_lane(m));
+  return v;
+}
+
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, std::uint64_t object, std::uint64_t value) {
+  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, 0});
+}
+
+// a, value: where the address goes; more[0]: columns.
+Status allocate(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32 columns = uniform(c, c.slot(i, 0), lanes, "column count");
+  const int l = first_lane(lanes);
+  const Place to = locate_shared(c, isa::Space(i.space), c.address(i, l), 4, 4, l);
+  const bool must_wait = c.grid->residents && c.grid->residents->holds_back(*c.cta);
+  const auto at = must_wait ? std::nullopt : c.cta->tmem.allocate(columns);
+  if (!at) {
+    Wait w;
+    w.kind = WaitKind::tmem_columns;
+    w.address = columns;
+    return c.block(w);
+  }
+  c.cta->tmem_touched = true;
+  const u32 word = isa::pack(isa::TmemAddress{0, int(*at)});
+  to.owner->shared.write(u32(to.address), &word, sizeof word);
+  tell(c, i, lanes, SyncKind::tmem_alloc, *at, columns);
+  observe(c, i, l, to, 4, AccessKind::write);
+  return Status::next;
+}
+
+// more: address, columns.
+Status release(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32 address = uniform(c, c.slot(i, 0), lanes, "address");
+  const u32 columns = uniform(c, c.slot(i, 1), lanes, "column count");
+  c.cta->tmem.release(address & 0xFFFF, columns);
+  tell(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
+  c.cluster->changed(WaitKind::tmem_columns);
+  if (c.grid->residents) c.grid->residents->wake(WaitKind::tmem_columns);
+  return Status::next;
+}
+
+Status relinquish(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  c.cta->tmem.relinquish();
+  tell(c, i, lanes, SyncKind::tmem_relinquish, 0, 0);
+  return Status::next;
+}
+
+// Where a warp's load or store starts. The hardware keeps a warp in its own quarter whatever the address says.
+struct Window {
+  int quarter = 0;  // first lane of the warp's quarter
+  int lane = 0;     // start inside it
+  int column = 0;
+};
+
+Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
+  const Slot base{i.a, std::uint8_t(i.wide ? 8 : 4), false};
+  const u32 address = uniform(c, base, lanes, "tensor-memory address") + u32(i.value);
+  const int lane = int(address >> 16), warp = int(c.warp->index);
+  const rules::Verdict v = rules::ld_quarter(shape, lane, warp);
+  if (v.broken()) c.grid->report(i.operation, v.rule, fmt::format("lane {}", lane));
+  return {isa::tmem_lanes_per_warp * (warp % 4), lane % isa::tmem_lanes_per_warp, int(address & 0xFFFF)};
+}
+
+// Calls f(register index, lane of the warp, TMEM lane, first TMEM column) for every register.
+template <class F>
+void for_cells(const Inst& i, const Window& w, F f) {
+  const auto shape = DataShape(i.mode);
+  const bool packed = (i.flags & flag_packed) != 0;
+  const int split = int(i.target);
+  for (int k = 0; k < int(i.more_count); ++k)
+    for (int t = 0; t < warp_lanes; ++t) {
+      isa::TmemAddress cell = isa::fragment_cell(shape, t, k, 0);
+      if (packed) cell.column *= 2;
+      if (shape == DataShape::s16x32bx2 && t >= 16) cell.column += split;
+      f(k, t, w.quarter + (w.lane + cell.lane) % isa::tmem_lanes_per_warp, w.column + cell.column);
+    }
+}
+
+void check_footprint(Context& c, const Inst& i, const Window& w, const char* what) {
+  const auto shape = DataShape(i.mode);
+  const isa::LoadShape s = isa::load_shape(shape);
+  const int columns = int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1);
+  c.cta->tmem.check_columns(w.column, columns, what);
+  if (shape == DataShape::s16x32bx2) c.cta->tmem.check_columns(w.column + int(i.target), columns, what);
+}
+
+void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
+  if (!c.grid->observer) return;
+  const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
+  const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1));
+  const auto tell = [&](int column) {
+    const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
+    c.grid->observer->access(c.agent(lanes), *i.operation,
+                             {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)}, kind, Proxy::tensor_memory,
+                             0);
+  };
+  tell(w.column);
+  if (DataShape(i.mode) == DataShape::s16x32bx2) tell(w.column + int(i.target));
+  if (kind == AccessKind::read) c.warp->loads_pending = true;
+}
+
+// Whether thread t of the warp has register k in lane t and column k, from the first lane of the warp's quarter on.
+bool is_row_each(const Inst& i, const Window& w) {
+  return DataShape(i.mode) == DataShape::s32x32b && !(i.flags & flag_packed) && w.lane == 0;
+}
+
+// Reads a row of cells into each thread; true if some were never written. What epilogues do, hence without a look at
+// the shape for every register.
+bool load_rows(Context& c, const Inst& i, const Window& w) {
+  TensorMemory& tmem = c.cta->tmem;
+  const int columns = int(i.more_count);
+  bool poison = false;
+  for (int t = 0; t < warp_lanes; ++t) {
+    const int lane = w.quarter + t;
+    tmem.require_known(lane, w.column, columns, "tcgen05.ld");
+    poison |= std::memchr(tmem.written(lane, w.column), TensorMemory::unwritten, std::size_t(columns)) != nullptr;
+    const u32* cells = tmem.cell(lane, w.column);
+    for (int k = 0; k < columns; ++k) c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = cells[k];
+  }
+  return poison;
+}
+
+// The same for any shape.
+bool load_cells(Context& c, const Inst& i, const Window& w) {
+  TensorMemory& tmem = c.cta->tmem;
+  const bool packed = (i.flags & flag_packed) != 0;
+  bool poison = false;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u32* cell = tmem.cell(lane, column);
+    const std::uint8_t* written = tmem.written(lane, column);
+    tmem.require_known(lane, column, packed ? 2 : 1, "tcgen05.ld");
+    poison |= !written[0] || (packed && !written[1]);
+    c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
+  });
+  return poison;
+}
+
+// more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
+Status load(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const Window w = window(c, i, lanes, DataShape(i.mode));
+  check_footprint(c, i, w, "tcgen05.ld");
+  watch(c, i, lanes, w, AccessKind::read);
+  const bool poison = is_row_each(i, w) ? load_rows(c, i, w) : load_cells(c, i, w);
+  if (poison)
+    c.grid->report(i.operation, rules::Rule::memory_uninitialised,
+                   fmt::format("tensor-memory cells from column {}", w.column));
+  return Status::next;
+}
+
+// One step of a reduction. That .abs and .NaN mean what they mean for min and max is taken over from there.
+u32 reduce(const Inst& i, u32 a, u32 b) {
+  const bool is_max = (i.flags & flag_max) != 0;
+  switch (ScalarType(i.width)) {
+    case ScalarType::u32: return is_max ? std::max(a, b) : std::min(a, b);
+    case ScalarType::s32: {
+      const auto x = std::int32_t(a), y = std::int32_t(b);
+      return u32(is_max ? std::max(x, y) : std::min(x, y));
+    }
+    default: {
+      const auto r =
+          float(extremum(is_max, std::bit_cast<float>(a), std::bit_cast<float>(b), (i.flags & flag_nan) != 0));
+      return r == r ? std::bit_cast<u32>(r) : u32(num::canonical_nan(ScalarType::f32));
+    }
+  }
+}
+
+// A load, and in d the least or greatest of what each thread has loaded.
+Status load_and_reduce(Context& c, const Inst& i, Mask lanes) {
+  const Status s = load(c, i, lanes);
+  if (s != Status::next) return s;
+  const u32 bits = i.flags & flag_abs ? 0x7FFFFFFF : 0xFFFFFFFF;
+  for (int t = 0; t < warp_lanes; ++t) {
+    const auto value = [&](unsigned k) { return c.lanes<u32>(c.slot(i, k).offset)[t] & bits; };
+    u32 r = value(0);
+    for (unsigned k = 1; k < i.more_count; ++k) r = reduce(i, r, value(k));
+    c.lanes<u32>(i.d)[t] = r;
+  }
+  return s;
+}
+
+Status store(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const Window w = window(c, i, lanes, DataShape(i.mode));
+  check_footprint(c, i, w, "tcgen05.st");
+  watch(c, i, lanes, w, AccessKind::write);
+  TensorMemory& tmem = c.cta->tmem;
+  const bool packed = (i.flags & flag_packed) != 0;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u32 v = c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t];
+    u32* cell = tmem.cell(lane, column);
+    std::uint8_t* written = tmem.written(lane, column);
+    cell[0] = packed ? v & 0xFFFF : v;
+    written[0] = 1;
+    if (packed) cell[1] = v >> 16, written[1] = 1;
+  });
+  return Status::next;
+}
+
+Status order(Context& c, const Inst& i, Mask lanes) {
+  const auto kind = SyncKind(i.mode);
+  const bool waits = kind == SyncKind::tcgen05_wait_ld || kind == SyncKind::tcgen05_wait_st;
+  if (waits && !whole_warp(c, i, lanes)) return Status::blocked;
+  if (kind == SyncKind::tcgen05_wait_ld) c.warp->loads_pending = false;
+  tell(c, i, lanes, kind, 0, 0);
+  return Status::next;
+}
+
+bool bind_access(Binder& l, const ir::Operation& op, Inst& inst, bool loads) {
+  const isa::Modifiers& m = op.modifiers;
+  const std::size_t registers = loads ? 0 : op.arguments.size() - 1;
+  const std::size_t address = op.opcode == Opcode::tcgen05_ld_red ? 2 : loads ? 1 : 0;
+  const isa::LoadShape shape = isa::load_shape(m.shape);
+  if (shape.registers == 0) throw Gap{"this shape"};
+  l.address(inst, op.arg(address));
+  l.append_all(inst, op.arg(registers), ScalarType::b32);
+  const rules::Verdict v = rules::ld_registers(m.shape, isa::repeat_count(m.repeat), inst.more_count);
+  if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
+  inst.mode = std::uint8_t(m.shape);
+  inst.flags = m.pack_16b || m.unpack_16b ? flag_packed : 0;
+  if (m.shape == DataShape::s16x32bx2) inst.target = u32(op.arg(address + 1).value);
+  inst.run = loads ? load : store;
+  return true;
+}
+
+bool bind_reduction(Binder& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const auto v = rules::ld_reduction(m.shape, isa::repeat_count(m.repeat), m.type(), m.absolute, m.propagate_nan);
+  if (v.broken()) throw Gap{"this reduction"};
+  bind_access(l, op, inst, true);
+  const ir::Argument& to = op.arg(1);  // ptxas takes {r} for r
+  inst.d = l.result(to.kind == ir::Argument::Kind::vector ? l.code().components(to).front() : to, m.type()).offset;
+  inst.width = std::uint8_t(m.type());
+  inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
+                            (m.propagate_nan ? flag_nan : 0));
+  inst.run = load_and_reduce;
+  return true;
+}
+
+bool bind_order(Inst& inst, SyncKind kind) {
+  inst.mode = std::uint8_t(kind);
+  inst.run = order;
+  return true;
+}
+
+bool bind_allocation(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode == Opcode::tcgen05_alloc) {
+    l.address(inst, op.arg(0));
+    inst.space = std::uint8_t(op.modifiers.space());
+    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
+    inst.run = allocate;
+  } else if (op.opcode == Opcode::tcgen05_dealloc) {
+    l.append(inst, l.any_width(op.arg(0), ScalarType::b32));
+    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
+    inst.run = release;
+  } else {
+    inst.run = relinquish;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool bind_tensor_memory(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::tcgen05_alloc:
+    case Opcode::tcgen05_dealloc:
+    case Opcode::tcgen05_relinquish_alloc_permit: return bind_allocation(l, op, inst);
+    case Opcode::tcgen05_ld: return bind_access(l, op, inst, true);
+    case Opcode::tcgen05_ld_red: return bind_reduction(l, op, inst);
+    case Opcode::tcgen05_st: return bind_access(l, op, inst, false);
+    case Opcode::tcgen05_wait_ld: return bind_order(inst, SyncKind::tcgen05_wait_ld);
+    case Opcode::tcgen05_wait_st: return bind_order(inst, SyncKind::tcgen05_wait_st);
+    case Opcode::tcgen05_fence_before: return bind_order(inst, SyncKind::tcgen05_fence_before);
+    case Opcode::tcgen05_fence_after: return bind_order(inst, SyncKind::tcgen05_fence_after);
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,194 @@
+// Copies of tensors. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor".
+#include <cstring>
+
+#include "ptx/isa/tensor_copy.hpp"
+#include "ptx/rules/tma.hpp"
+#include "sim/async/async.hpp"
+#include "sim/async/tma.hpp"
+#include "sim/core/atomics.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using isa::Space;
+using isa::TensorMode;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// a/value: the map; more: the shared address, the mbarrier (or a constant), the CTA mask, the offsets of the two
+// addresses, coordinates, im2col offsets. count: coordinates; mode: TensorMode; flags bit 0: multicast.
+constexpr unsigned slot_shared = 0, slot_barrier = 1, slot_mask = 2, slot_offsets = 3, slot_coordinates = 5;
+
+u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read(c.slot(i, k), lane); }
+
+void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& box, AccessKind kind) {
+  if (!c.grid->observer) return;
+  for (const auto& [address, bytes] : global_rows(box))
+    touch(c, i, lane, id, {Space::global, 0, address, bytes, 1}, kind);
+}
+
+// What travels, for who draws it; a load signals an mbarrier, a store none.
+void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
+  if (!c.grid->observer) return;
+  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box};
+  for (std::size_t d = 0; d < t.at.size() && d < box.at.size(); ++d) t.at[d] = box.at[d];
+  if (b) t.mbarrier_cta = b->cta->index, t.mbarrier = b->address;
+  c.grid->observer->transfer(id, t);
+}
+
+Box box_of(Context& c, const Inst& i, int lane) {
+  Box box;
+  const u64 address = c.address(i, lane);
+  require(rules::tma_map_address(!is_parameter(address, c.grid->parameters.size())),
+          "{:#x}, an address in .param space", address);
+  const Place p = locate(c, Space::generic, address, isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
+  box.map = decode_tensor_map(p.view.data);
+  if (c.grid->observer && p.space == Space::global)
+    c.grid->observer->access(c.agent(1u << lane), *i.operation, range_of(p, isa::tensor_map_bytes), AccessKind::read,
+                             Proxy::tensormap, 0);
+  box.mode = TensorMode(i.mode);
+  require(rules::tma_rank(box.map.rank, isa::dimensions(i.operation->modifiers.dims)));
+  for (unsigned d = 0; d < i.count; ++d) box.at[d] = std::int32_t(u32(value(c, i, slot_coordinates + d, lane)));
+  for (unsigned k = slot_coordinates + i.count; k < i.more_count; ++k)
+    box.offsets[k - slot_coordinates - i.count] = std::uint16_t(value(c, i, k, lane));
+  return box;
+}
+
+// Whose barrier a multicast destination signals: its own, or with cta_group::2 that of the CTA in its pair which has
+// the parity of the address given.
+Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given) {
+  if (i.operation->modifiers.cta_group != isa::CtaGroup::two) return destination;
+  return c.cluster->ctas[(destination.rank & ~1u) | (given.cta->rank & 1)];
+}
+
+void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
+  const AsyncId id = announce(c, i, lane, barrier);
+  describe(c, id, box, &barrier);
+  const u32 bytes = box.bytes();
+  touch_tensor(c, i, lane, id, box, AccessKind::read);
+  touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
+  c.grid->statistics.tma_bytes += bytes;
+  Grid* grid = c.grid;
+  Cta* cta = &to;
+  const ir::Operation* operation = i.operation;
+  c.cluster->later(copy_least, copy_spread, operation, [=] {
+    load_box(*grid, operation, box, *cta, shared);
+    deliver(barrier, bytes, id);
+    finish(*grid, id);
+  });
+}
+
+Status tensor_load(Context& c, const Inst& i, Mask lanes) {
+  const auto space = Space(i.space);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Box box = box_of(c, i, l);
+    const u64 address = value(c, i, slot_shared, l) + value(c, i, slot_offsets, l);
+    check_box(box, u32(address));
+    const Place to = locate_shared(c, space, address, box.shared_bytes(), 1, l);
+    const Barrier b =
+        barrier_at(c, Space::shared_cluster, value(c, i, slot_barrier, l) + value(c, i, slot_offsets + 1, l), l);
+    if (!i.flags) {
+      load_into(c, i, l, box, *to.owner, u32(to.address), b);
+      continue;
+    }
+    const auto mask = u32(value(c, i, slot_mask, l)) & 0xFFFF;
+    check_cta_mask(c, mask);
+    for (Cta& cta : c.cluster->ctas)
+      if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
+  }
+  return Status::next;
+}
+
+Status tensor_store(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Box box = box_of(c, i, l);
+    const u64 address = value(c, i, slot_shared, l) + value(c, i, slot_offsets, l);
+    check_box(box, u32(address));
+    check_store(box);
+    const isa::Combine how = i.operation->modifiers.combine;
+    if (how != isa::Combine::none && !can_combine(how, ScalarType(box.map.dtype)))
+      unmodelled("this reduction of a tensor");
+    const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
+    const AsyncId id = announce(c, i, l);
+    describe(c, id, box, nullptr);
+    touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);
+    touch_tensor(c, i, l, id, box, how == isa::Combine::none ? AccessKind::write : AccessKind::atomic);
+    c.grid->statistics.tma_bytes += box.bytes();
+    const auto group = open_bulk_group(c, l);
+    Cluster* cluster = c.cluster;
+    Cta* cta = from.owner;
+    const auto shared = u32(from.address);
+    const ir::Operation* operation = i.operation;
+    cluster->later(copy_least, copy_spread, operation, [=] {
+      auto rows = std::make_shared<std::vector<std::uint8_t>>(gather_box(cluster->grid, operation, box, *cta, shared));
+      close_read(*cluster, *group);
+      cluster->later(1, copy_spread, operation, [=] {
+        store_box(cluster->grid, box, *rows, how);
+        finish(cluster->grid, id);
+        close_write(*cluster, *group);
+      });
+    });
+  }
+  return Status::next;
+}
+
+Status tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
+  for (Mask m = lanes; m; m &= m - 1) check_coordinates(box_of(c, i, first_lane(m)));
+  return Status::next;
+}
+
+// The map, then the coordinates, out of [map, {x, y}].
+void map_operand(Binder& l, const ir::Argument& a, Inst& inst, std::vector<Slot>& coordinates) {
+  l.address(inst, a);
+  const auto items = l.code().components(a);
+  if (items.size() < 2 || items[1].kind != ir::Argument::Kind::vector) throw Gap{"a tensor operand of this form"};
+  for (const ir::Argument& x : l.code().components(items[1])) coordinates.push_back(l.any_width(x, ScalarType::s32));
+  inst.count = std::uint8_t(coordinates.size());
+}
+
+bool bind_tensor(Binder& l, const ir::Operation& op, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  const TensorMode mode = m.tensor_mode == TensorMode::none ? TensorMode::tile : m.tensor_mode;
+  const isa::TensorModeForm form = isa::tensor_mode_form(mode, isa::dimensions(m.dims));
+  std::vector<Slot> coordinates;
+  const bool prefetch = op.opcode == Opcode::cp_async_bulk_prefetch_tensor;
+  const bool loads = !prefetch && isa::is_shared(m.spaces[0]);
+  map_operand(l, op.arg(loads ? 1 : 0), inst, coordinates);
+  if (int(coordinates.size()) != form.coordinates) throw Gap{"coordinates that do not match the dimension"};
+  std::size_t at = prefetch ? 1 : loads ? 3 : 2;  // what follows the map, the shared address and the mbarrier
+  std::pair<Slot, std::int64_t> shared{l.constant(0, 8), 0}, barrier = shared;
+  if (!prefetch) shared = l.address(op.arg(loads ? 0 : 1));
+  if (loads) barrier = l.address(op.arg(2));
+  const std::size_t offsets = form.offsets ? at++ : 0;
+  l.append(inst, shared.first);
+  l.append(inst, barrier.first);
+  l.append(inst, m.multicast ? l.any_width(op.arg(at), ScalarType::u16) : l.constant(0, 4));
+  l.append(inst, l.constant(u64(shared.second), 8));
+  l.append(inst, l.constant(u64(barrier.second), 8));
+  for (const Slot s : coordinates) l.append(inst, s);
+  if (form.offsets) l.append_all(inst, op.arg(offsets), ScalarType::u16);
+  inst.space = std::uint8_t(m.spaces[0]);
+  inst.mode = std::uint8_t(mode);
+  inst.flags = m.multicast;
+  inst.run = prefetch ? tensor_prefetch : loads ? tensor_load : tensor_store;
+  return true;
+}
+
+}  // namespace
+
+bool bind_tma(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+    case Opcode::cp_async_bulk_prefetch_tensor: return bind_tensor(l, op, inst);
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

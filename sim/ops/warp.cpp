@@ -1,0 +1,280 @@
+// Instructions that look across a warp. PTX ISA "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync",
+// "activemask", "bar.warp.sync". Each waits for the lanes of its member mask.
+#include <algorithm>
+
+#include "ptx/rules/execution.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/ops/float_value.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Combine;
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+void check_members(Mask mask, Mask lanes) {
+  const rules::Verdict v = rules::warp_member_mask(mask, lanes);
+  require(v, "lane {} and the mask {:#x}", v.given, mask);
+}
+
+// True when the lanes named by the mask in `slot` are here; faults when an executing lane is not among them.
+bool members(Context& c, Mask lanes, Slot slot, Mask& mask) {
+  mask = Mask(c.read(slot, first_lane(lanes)));
+  check_members(mask, lanes);
+  return converged(c, lanes, mask);
+}
+
+void store_mask(Context& c, u32 at, Mask lanes, Mask value) { c.mask(at) = (c.mask(at) & ~lanes) | (value & lanes); }
+
+// more[0]: the member mask; d: lane, b: predicate. The lowest lane wins; PTX leaves the choice open.
+Status elect(Context& c, const Inst& i, Mask lanes) {
+  Mask mask;
+  if (!members(c, lanes, c.slot(i, 0), mask)) return Status::blocked;
+  const int leader = first_lane(mask & c.warp->live);
+  auto* d = c.lanes<u32>(i.d);
+  for_lanes(lanes, [=](int l) { d[l] = u32(leader); });
+  store_mask(c, i.b, lanes, 1u << leader);
+  return Status::next;
+}
+
+// more: source predicate, member mask.
+Status vote(Context& c, const Inst& i, Mask lanes) {
+  Mask mask;
+  if (!members(c, lanes, c.slot(i, 1), mask)) return Status::blocked;
+  const Mask p = c.read_mask(c.slot(i, 0)) & lanes;
+  switch (isa::VoteMode(i.mode)) {
+    case isa::VoteMode::ballot: {
+      auto* d = c.lanes<u32>(i.d);
+      for_lanes(lanes, [=](int l) { d[l] = p; });
+      break;
+    }
+    case isa::VoteMode::all: store_mask(c, i.d, lanes, p == lanes ? all_lanes : 0); break;
+    case isa::VoteMode::any: store_mask(c, i.d, lanes, p ? all_lanes : 0); break;
+    default: store_mask(c, i.d, lanes, p == lanes || p == 0 ? all_lanes : 0); break;  // uni
+  }
+  return Status::next;
+}
+
+int shuffle_source(isa::ShuffleMode mode, int lane, int b, int clamp, int segment, bool& inside) {
+  const int b5 = b & 31, lowest = lane & segment, highest = (lane & segment) | (clamp & ~segment & 31);
+  int from = lane;
+  switch (mode) {
+    case isa::ShuffleMode::up:
+      from = lane - b5;
+      inside = from >= highest;
+      break;
+    case isa::ShuffleMode::down:
+      from = lane + b5;
+      inside = from <= highest;
+      break;
+    case isa::ShuffleMode::bfly:
+      from = lane ^ b5;
+      inside = from <= highest;
+      break;
+    default:
+      from = lowest | (b5 & ~segment & 31);
+      inside = from <= highest;
+      break;
+  }
+  return inside ? from : lane;
+}
+
+// more: b, c, member mask; d result, a value, c: predicate result.
+Status shuffle(Context& c, const Inst& i, Mask lanes) {
+  Mask mask;
+  if (!members(c, lanes, c.slot(i, 2), mask)) return Status::blocked;
+  u32 out[warp_lanes];
+  Mask p = 0;
+  const auto* a = c.lanes<u32>(i.a);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const auto control = u32(c.read(c.slot(i, 1), l));
+    bool inside = false;
+    const int from = shuffle_source(isa::ShuffleMode(i.mode), l, int(c.read(c.slot(i, 0), l)), int(control & 31),
+                                    int(control >> 8 & 31), inside);
+    out[l] = a[from];
+    p |= Mask(inside) << l;
+  }
+  auto* d = c.lanes<u32>(i.d);
+  for (Mask m = lanes; m; m &= m - 1) d[first_lane(m)] = out[first_lane(m)];
+  store_mask(c, i.c, lanes, p);
+  return Status::next;
+}
+
+// match.any: lanes with my value; match.all: everybody's if they agree. more: value, member mask; c: predicate result.
+Status match(Context& c, const Inst& i, Mask lanes) {
+  Mask mask;
+  if (!members(c, lanes, c.slot(i, 1), mask)) return Status::blocked;
+  const Slot a = c.slot(i, 0);
+  auto* d = c.lanes<u32>(i.d);
+  Mask agree = 0;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const int l = first_lane(m);
+    const Mask same = lanes_where(lanes, [&](int k) { return c.read(a, k) == c.read(a, l); });
+    const bool everybody = same == lanes;
+    d[l] = i.mode ? (everybody ? lanes : 0) : same;
+    agree |= Mask(everybody) << l;
+  }
+  if (i.mode) store_mask(c, i.c, lanes, agree);
+  return Status::next;
+}
+
+u32 reduce_two(Combine how, ScalarType t, u32 a, u32 b, bool absolute, bool nan) {
+  switch (how) {
+    case Combine::add: return a + b;
+    case Combine::and_: return a & b;
+    case Combine::or_: return a | b;
+    case Combine::xor_: return a ^ b;
+    default: break;
+  }
+  const bool is_max = how == Combine::max;
+  if (t == ScalarType::f32) {
+    float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
+    if (absolute) x = std::fabs(x), y = std::fabs(y);
+    if (std::isnan(x) || std::isnan(y))
+      return nan || (std::isnan(x) && std::isnan(y)) ? 0x7FFFFFFFu : std::bit_cast<u32>(std::isnan(x) ? y : x);
+    return std::bit_cast<u32>((x < y) == is_max ? y : x);
+  }
+  if (t == ScalarType::s32) return (std::int32_t(a) < std::int32_t(b)) == is_max ? b : a;
+  return (a < b) == is_max ? b : a;
+}
+
+// flags bit 0: .abs, bit 1: .NaN
+Status reduce(Context& c, const Inst& i, Mask lanes) {
+  Mask mask;
+  if (!members(c, lanes, c.slot(i, 0), mask)) return Status::blocked;
+  const auto* a = c.lanes<u32>(i.a);
+  const auto how = Combine(i.mode);
+  u32 r = a[first_lane(lanes)];
+  if (i.flags & 1) r &= 0x7FFFFFFFu;
+  for (Mask m = lanes & (lanes - 1); m; m &= m - 1)
+    r = reduce_two(how, ScalarType(i.width), r, a[first_lane(m)], (i.flags & 1) != 0, (i.flags & 2) != 0);
+  auto* d = c.lanes<u32>(i.d);
+  for_lanes(lanes, [=](int l) { d[l] = r; });
+  return Status::next;
+}
+
+Status active_mask(Context& c, const Inst& i, Mask lanes) {
+  auto* d = c.lanes<u32>(i.d);
+  for_lanes(lanes, [=](int l) { d[l] = lanes; });
+  return Status::next;
+}
+
+// Unlike the others, lanes may meet here from different places. Whoever completes the mask releases the rest.
+Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
+  Fragment& f = *c.fragment;
+  if (f.released) {
+    f.released = false;
+    return Status::next;
+  }
+  const Mask mask = Mask(c.read(c.slot(i, 0), first_lane(lanes)));
+  check_members(mask, lanes);
+  Mask here = lanes;
+  for (int k = 0; k < c.warp->fragment_count; ++k) {
+    const Fragment& other = c.warp->fragments[std::size_t(k)];
+    if (&other != &f && other.blocked && other.wait.kind == WaitKind::warp_barrier) here |= other.lanes;
+  }
+  if (const Mask missing = mask & c.warp->live & ~here) {
+    Wait w;
+    w.kind = WaitKind::warp_barrier;
+    w.lanes = missing;
+    return c.block(w);
+  }
+  for (int k = 0; k < c.warp->fragment_count; ++k) {
+    Fragment& other = c.warp->fragments[std::size_t(k)];
+    if (&other == &f || !other.blocked || other.wait.kind != WaitKind::warp_barrier) continue;
+    other.released = true;
+    other.blocked = false;
+  }
+  observe(c, i, mask & c.warp->live, Sync{SyncKind::warp_sync, c.cta->index, mask, 0, 0});
+  return Status::next;
+}
+
+// Without .sync (before Volta) the executing lanes are the members.
+Slot member_mask(Binder& l, const ir::Operation& op, std::size_t at) {
+  if (!op.modifiers.sync && op.opcode != Opcode::bar_warp_sync && op.opcode != Opcode::elect_sync &&
+      op.opcode != Opcode::redux_sync)
+    throw Gap{"the form without .sync"};
+  return l.any_width(op.arg(at), ScalarType::b32);
+}
+
+// The two halves of d|p; the second may be missing.
+void pair_results(Binder& l, const ir::Operation& op, u32& first, ScalarType type, u32& second) {
+  const ir::Argument& r = op.arg(0);
+  const auto parts = l.code().components(r);
+  const bool pair = r.kind == ir::Argument::Kind::pair;
+  first = l.any_result(pair ? parts[0] : r, type).offset;
+  second = (pair ? l.any_result(parts[1], ScalarType::pred) : l.scratch(0)).offset;
+}
+
+bool bind_vote(Binder& l, const ir::Operation& op, Inst& inst) {
+  const bool ballot = op.modifiers.vote == isa::VoteMode::ballot;
+  inst.d = l.any_result(op.arg(0), ballot ? ScalarType::b32 : ScalarType::pred).offset;
+  l.append(inst, l.predicate(op.arg(1)));
+  l.append(inst, member_mask(l, op, 2));
+  inst.mode = std::uint8_t(op.modifiers.vote);
+  inst.run = vote;
+  return true;
+}
+
+bool bind_shuffle(Binder& l, const ir::Operation& op, Inst& inst) {
+  pair_results(l, op, inst.d, ScalarType::b32, inst.c);
+  inst.a = l.any_width(op.arg(1), ScalarType::b32).offset;
+  l.append(inst, l.any_width(op.arg(2), ScalarType::b32));
+  l.append(inst, l.any_width(op.arg(3), ScalarType::b32));
+  l.append(inst, member_mask(l, op, 4));
+  inst.mode = std::uint8_t(op.modifiers.shuffle);
+  inst.run = shuffle;
+  return true;
+}
+
+bool bind_match(Binder& l, const ir::Operation& op, Inst& inst) {
+  pair_results(l, op, inst.d, ScalarType::b32, inst.c);
+  l.append(inst, l.any_width(op.arg(1), op.modifiers.type()));
+  l.append(inst, member_mask(l, op, 2));
+  inst.mode = op.modifiers.vote == isa::VoteMode::all;
+  inst.run = match;
+  return true;
+}
+
+bool bind_reduce(Binder& l, const ir::Operation& op, Inst& inst) {
+  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
+  inst.a = l.source(op.arg(1), op.modifiers.type()).offset;
+  l.append(inst, member_mask(l, op, 2));
+  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.width = std::uint8_t(op.modifiers.type());
+  inst.flags = std::uint8_t(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
+  inst.run = reduce;
+  return true;
+}
+
+}  // namespace
+
+bool bind_warp(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::elect_sync:
+      pair_results(l, op, inst.d, ScalarType::b32, inst.b);
+      l.append(inst, member_mask(l, op, 1));
+      inst.run = elect;
+      return true;
+    case Opcode::vote: return bind_vote(l, op, inst);
+    case Opcode::shfl: return bind_shuffle(l, op, inst);
+    case Opcode::match_sync: return bind_match(l, op, inst);
+    case Opcode::redux_sync: return bind_reduce(l, op, inst);
+    case Opcode::activemask:
+      inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
+      inst.run = active_mask;
+      return true;
+    case Opcode::bar_warp_sync:
+      l.append(inst, member_mask(l, op, 0));
+      inst.run = warp_barrier;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

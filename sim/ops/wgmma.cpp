@@ -1,0 +1,251 @@
+// wgmma.mma_async, fence, commit_group and wait_group. PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
+//
+// Descriptors are judged when an operation is issued. Its reads and writes happen at a seeded later time, so an operand
+// that is overwritten too early and an accumulator that is read too early show in the data.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptx/isa/mma_metadata.hpp"
+#include "ptx/rules/execution.hpp"
+#include "ptx/rules/memory.hpp"
+#include "ptx/rules/order.hpp"
+#include "ptx/rules/wgmma.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/ops/matrix_form.hpp"
+#include "sim/tensor/wgmma.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+enum : std::uint8_t { flag_a_registers = 1 };
+
+void start(Cta& cta, u32 warp) {
+  WgmmaQueue& q = queue_of(cta, warp);
+  q.busy = true;
+  Cta* self = &cta;
+  cta.cluster->later(8, 120, q.waiting.front().operation, [self, warp] {
+    WgmmaQueue& queue = queue_of(*self, warp);
+    const WgmmaQueue::Op op = std::move(queue.waiting.front());
+    queue.waiting.pop_front();
+    op.action();
+    ++queue.completed;
+    if (self->cluster->grid.observer) self->cluster->grid.observer->complete(op.id);
+    queue.busy = false;
+    self->cluster->changed(WaitKind::wgmma_group);
+    if (!queue.waiting.empty()) start(*self, warp);
+  });
+}
+
+void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 value) {
+  observe(c, i, lanes, Sync{kind, c.cta->index, 0, value, 0});
+}
+
+// The value that all lanes must agree on.
+u64 uniform(const Context& c, Slot s, const char* what) {
+  const u64 v = c.read(s, 0);
+  for (int l = 1; l < warp_lanes; ++l)
+    require(rules::warp_uniform(c.read(s, l), v), "the {} {:#x} in lane 0 and {:#x} in lane {}", what, v, c.read(s, l),
+            l);
+  return v;
+}
+
+WgmmaOperand operand(const Context& c, Slot s, const char* name, isa::Major major, const WarpMma& mma) {
+  WgmmaOperand o;
+  o.descriptor = isa::unpack_wgmma(uniform(c, s, "descriptor"));
+  if (o.descriptor.reserved) unmodelled("a wgmma matrix descriptor with reserved bits set");
+  o.swizzle = isa::wgmma_swizzle(o.descriptor.swizzle_code);
+  o.major = major;
+  o.bits = mma.container;
+  const bool is_a = name[0] == 'A';
+  o.first = is_a ? int(c.warp->index % isa::warps_per_warpgroup) * isa::wgmma_warp_rows : 0;
+  o.rows = is_a ? isa::wgmma_warp_rows : mma.shape.n;
+  o.k = is_a ? mma.stored_k() : mma.elements_k();
+  const int span = o.swizzle == isa::Swizzle::none ? 1 << 16 : isa::span_bytes(o.swizzle);
+  if (major == isa::Major::K && o.k * o.bits / 8 > span) unmodelled("rows along K that are longer than their swizzle");
+  const std::size_t size = c.cta->shared.size();
+  for (const u32 at : o.pieces())
+    require(rules::memory_bounds(at, 16, reserved_shared_bytes, size),
+            "operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", name, at,
+            reserved_shared_bytes, size);
+  return o;
+}
+
+// What the race detector must know: the pieces of an operand, neighbours together.
+void watch(Context& c, const Inst& i, const WgmmaOperand& o, AsyncId id) {
+  const std::vector<u32> pieces = o.pieces();
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::size_t next = first + 1;
+    while (next < pieces.size() && pieces[next] == pieces[next - 1] + 16) ++next;
+    c.grid->observer->access(c.agent(all_lanes), *i.operation,
+                             {isa::Space::shared_cta, c.cta->index, pieces[first], u64(next - first) * 16, 1},
+                             AccessKind::read, Proxy::async, id);
+    first = next;
+  }
+}
+
+void check_group(Context& c, const Inst& i) {
+  const u32 first = c.warp->index / isa::warps_per_warpgroup * isa::warps_per_warpgroup;
+  const auto warps = std::int64_t(c.cta->warps.size()) - first;
+  require(rules::wgmma_warpgroup(warps), "a warpgroup of {}", warps);
+  if (const rules::Verdict v = rules::wgmma_fence(queue_of(*c.cta, c.warp->index).fenced); v.broken())
+    c.grid->report(i.operation, v.rule, "none before the first wgmma.mma_async of the warp");
+}
+
+std::vector<u32> registers_of(const Context& c, const Inst& i, const WarpMma& mma) {
+  std::vector<u32> out;
+  const int end = i.flags & flag_a_registers ? mma.operands[WarpMma::b] : mma.operands[WarpMma::a];
+  for (int k = mma.operands[WarpMma::d]; k < end; ++k) out.push_back(c.slot(i, unsigned(k)).offset);
+  return out;
+}
+
+WgmmaTask task_of(Context& c, const Inst& i) {
+  WgmmaTask t;
+  t.operation = i.operation;
+  t.mma = c.grid->program.mmas[i.target];
+  t.slots = &c.grid->program.slots[i.more];
+  t.warp = c.warp->index;
+  t.a_in_registers = (i.flags & flag_a_registers) != 0;
+  const auto major = [](bool transposed) { return transposed ? isa::Major::MN : isa::Major::K; };
+  if (!t.a_in_registers) t.a = operand(c, c.slot(i, t.mma.operands[WarpMma::a]), "A", major(t.mma.transpose_a), t.mma);
+  t.b = operand(c, c.slot(i, t.mma.operands[WarpMma::b]), "B", major(t.mma.transpose_b), t.mma);
+  const Mask reads_d = c.read_mask(c.slot(i, t.mma.operands[WarpMma::end]));
+  require(rules::warp_uniform(reads_d, reads_d & 1 ? all_lanes : 0), "scale-d in the lanes {:#x} alone", reads_d);
+  t.mma.spec.read_c = reads_d != 0;
+  return t;
+}
+
+// target: the WarpMma; more: its operands, then scale-d.
+Status multiply(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  check_group(c, i);
+  const WgmmaTask t = task_of(c, i);
+  const AsyncId id = ++c.grid->last_async;
+  if (c.grid->observer) {
+    c.grid->observer->issue(id, c.agent(all_lanes), *i.operation);
+    if (!t.a_in_registers) watch(c, i, t.a, id);
+    watch(c, i, t.b, id);
+  }
+  WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
+  q.held.push_back({++q.issued, registers_of(c, i, t.mma)});
+  c.warp->holds_registers = true;
+  if (c.warp->index % isa::warps_per_warpgroup == 0) ++c.grid->statistics.mma_instructions;
+  Cta* cta = c.cta;
+  q.waiting.push_back({i.operation, id, [cta, t] { execute_wgmma(*cta, t); }});
+  if (!q.busy) start(*cta, c.warp->index);
+  return Status::next;
+}
+
+Status fence(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  queue_of(*c.cta, c.warp->index).fenced = true;
+  tell(c, i, lanes, SyncKind::wgmma_fence, 0);
+  return Status::next;
+}
+
+Status commit(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
+  q.groups.push_back(q.issued);
+  tell(c, i, lanes, SyncKind::wgmma_commit, 0);
+  return Status::next;
+}
+
+// value: how many of the most recent groups may still be in flight.
+Status wait(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
+  const auto keep = std::size_t(i.value);
+  if (q.groups.size() > keep) {
+    const u64 last = q.groups[q.groups.size() - keep - 1];
+    if (q.completed < last) {
+      Wait w;
+      w.kind = WaitKind::wgmma_group;
+      w.address = keep;
+      return c.block(w);
+    }
+    while (q.groups.size() > keep) q.groups.pop_front();
+    while (!q.held.empty() && q.held.front().number <= last) q.held.pop_front();
+    c.warp->holds_registers = !q.held.empty();
+  }
+  tell(c, i, lanes, SyncKind::wgmma_wait, keep);
+  return Status::next;
+}
+
+std::int64_t number(const ir::Argument& a) {
+  if (a.kind != ir::Argument::Kind::immediate) throw Gap{"an operand that is not a number"};
+  return a.value;
+}
+
+// Behind scale-d: the signs of A and B, then which operands in shared memory are transposed.
+void bind_numbers(const ir::Operation& op, std::size_t at, bool a_in_registers, WarpMma& mma) {
+  const std::size_t end = op.arguments.size();
+  if (at == end) return;
+  mma.spec.negate_a = number(op.arg(at)) < 0;
+  mma.spec.negate_b = number(op.arg(at + 1)) < 0;
+  at += 2;
+  if (at == end) return;
+  if (!a_in_registers) mma.transpose_a = number(op.arg(at++)) != 0;
+  mma.transpose_b = number(op.arg(at)) != 0;
+}
+
+bool bind_multiply(Binder& l, const ir::Operation& op, Inst& inst) {
+  WarpMma mma = describe_mma(op, l.sm());
+  mma.spec.unit = num::WarpUnit::wgmma;
+  const bool in_registers = op.arg(1).kind == ir::Argument::Kind::vector;
+  const auto begin = [&](WarpMma::Operand o) { mma.operands[o] = inst.more_count; };
+  begin(WarpMma::d);
+  l.append_all(inst, op.arg(0), ScalarType::b32);
+  begin(WarpMma::a);
+  l.append_all(inst, op.arg(1), in_registers ? ScalarType::b32 : ScalarType::b64);
+  begin(WarpMma::b);
+  l.append(inst, l.any_width(op.arg(2), ScalarType::b64));
+  begin(WarpMma::c);
+  begin(WarpMma::metadata);
+  std::size_t at = 3;
+  if (mma.sparse) {
+    l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
+    mma.selector = int(number(op.arg(at + 1)));
+    if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
+      throw Gap{"a sparsity selector that this shape does not have"};
+    at += 2;
+  }
+  begin(WarpMma::sfa);
+  begin(WarpMma::sfb);
+  begin(WarpMma::end);
+  l.append(inst, l.predicate(op.arg(at)));
+  bind_numbers(op, at + 1, in_registers, mma);
+  const int d = mma.shape.n / (mma.spec.d == ScalarType::f16 ? 4 : 2);
+  const int a = in_registers ? isa::wgmma_warp_rows * mma.stored_k() * mma.container / 32 / warp_lanes : 1;
+  if (mma.operands[WarpMma::a] != d || mma.operands[WarpMma::b] != d + a || mma.shape.m != isa::wgmma_m)
+    throw Gap{"fragments of this size"};
+  inst.flags = in_registers ? flag_a_registers : 0;
+  inst.target = l.add(mma);
+  inst.run = multiply;
+  return true;
+}
+
+}  // namespace
+
+bool bind_wgmma(Binder& l, const ir::Operation& op, Inst& inst) {
+  switch (op.opcode) {
+    case Opcode::wgmma_mma_async:
+    case Opcode::wgmma_mma_async_sp: return bind_multiply(l, op, inst);
+    case Opcode::wgmma_fence: inst.run = fence; return true;
+    case Opcode::wgmma_commit_group: inst.run = commit; return true;
+    case Opcode::wgmma_wait_group:
+      inst.value = number(op.arg(0));
+      inst.run = wait;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace kiln::sim

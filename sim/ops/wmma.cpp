@@ -1,0 +1,160 @@
+// wmma.load and wmma.store: fragments of a warp to and from memory. PTX ISA "wmma.load", "wmma.store".
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "ptx/isa/wmma.hpp"
+#include "ptx/rules/execution.hpp"
+#include "sim/core/convergence.hpp"
+#include "sim/core/memory_access.hpp"
+#include "sim/ops/alu.hpp"
+#include "sim/tensor/warp_product.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::Opcode;
+using isa::ScalarType;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+enum class Part : std::uint8_t { a, b, accumulator };
+enum : std::uint8_t { flag_column_major = 1, flag_strided = 2 };
+
+// What one element of a fragment is: where in the matrix, and which bits of the register.
+struct Element {
+  isa::MmaSyncCell cell{};
+  int shift = 0;
+};
+
+// more: registers, the stride; mode: Part; width: bits of an element; target: the WarpMma, for its shape.
+int per_register(const Context& c, const Inst& i) { return int(c.slot(i, 0).bytes) * 8 / i.width; }
+
+Element element(const Context& c, const Inst& i, int r, int t, int e) {
+  const WarpMma& mma = c.grid->program.mmas[i.target];
+  const int per = per_register(c, i), k = mma.elements_k();
+  switch (Part(i.mode)) {
+    case Part::a: return {isa::wmma_a_cell(t, r, e, per, mma.shape.m, k), e * i.width};
+    case Part::b: return {isa::wmma_b_cell(t, r, e, per, mma.shape.n, k), e * i.width};
+    case Part::accumulator: break;
+  }
+  return {isa::wmma_cell(t, per * r + e, mma.shape.m), e * i.width};
+}
+
+// Elements from a row (or column) to the next when the instruction does not say.
+int packed_stride(const Context& c, const Inst& i) {
+  const WarpMma& mma = c.grid->program.mmas[i.target];
+  const int rows = Part(i.mode) == Part::b ? mma.elements_k() : mma.shape.m;
+  const int columns = Part(i.mode) == Part::a ? mma.elements_k() : mma.shape.n;
+  return i.flags & flag_column_major ? rows : columns;
+}
+
+void check_uniform(u64 first, u64 other, int lane, const char* what) {
+  require(rules::warp_uniform(other, first), "the {} {:#x} in lane 0 and {:#x} in lane {}", what, first, other, lane);
+}
+
+// Calls f(lane, register word, shift, place, bit in the place's first byte) for every element.
+template <class F>
+void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
+  const unsigned registers = i.count;
+  const Slot stride_slot = c.slot(i, registers);
+  const u64 base = c.address(i, 0);
+  u64 stride = i.flags & flag_strided ? c.read(stride_slot, 0) : u64(packed_stride(c, i));
+  for (int t = 1; t < warp_lanes; ++t) {
+    check_uniform(base, c.address(i, t), t, "address");
+    if (i.flags & flag_strided) check_uniform(stride, c.read(stride_slot, t), t, "stride");
+  }
+  // Strides of b1 matrices count bits, elements here 32 of them.
+  if (i.flags & flag_strided && c.grid->program.mmas[i.target].spec.bits != num::BitProduct::none) stride /= 32;
+  const u32 bytes = std::max<u32>(1, i.width / 8);
+  for (unsigned r = 0; r < registers; ++r)
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < per_register(c, i); ++e) {
+        const Element x = element(c, i, int(r), t, e);
+        const bool columns = (i.flags & flag_column_major) != 0;
+        const u64 at =
+            columns ? u64(x.cell.column) * stride + u64(x.cell.row) : u64(x.cell.row) * stride + u64(x.cell.column);
+        const Place p = locate(c, isa::Space(i.space), base + at * i.width / 8, bytes, bytes, t);
+        observe(c, i, t, p, bytes, kind);
+        f(t, r, x.shift, p, int(at * i.width % 8));
+      }
+}
+
+Status load(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
+  const u32 bytes = std::max<u32>(1, i.width / 8);
+  for_elements(c, i, AccessKind::read, [&](int t, unsigned r, int shift, const Place& p, int bit) {
+    check_written(*c.grid, i.operation, p, bytes);
+    u64 word = 0;
+    std::memcpy(&word, p.view.data, bytes);
+    if (i.width < 8) word = word >> bit & ((1u << i.width) - 1);
+    out[r][std::size_t(t)] |= word << shift;
+  });
+  for (unsigned r = 0; r < i.count; ++r)  // the address register may be a result
+    for (int t = 0; t < warp_lanes; ++t) c.write(c.slot(i, r), t, out[r][std::size_t(t)]);
+  return Status::next;
+}
+
+Status store(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  const u32 bytes = i.width / 8;
+  for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
+    const u64 word = c.read(c.slot(i, r), t) >> shift;
+    std::memcpy(p.view.data, &word, bytes);
+    p.view.mark(bytes);
+  });
+  return Status::next;
+}
+
+Part part_of(const ir::Operation& op) {
+  for (const std::string& text : op.modifiers.others) {
+    if (text == "a") return Part::a;
+    if (text == "b") return Part::b;
+    if (text == "c" || text == "d") return Part::accumulator;
+  }
+  throw Gap{"no matrix"};
+}
+
+// Shape and element of the fragment; K of b1 counts words.
+WarpMma described(const ir::Operation& op) {
+  WarpMma mma;
+  const ScalarType type = op.modifiers.type();
+  for (const std::string& text : op.modifiers.others)
+    if (const auto shape = isa::parse_matrix_shape(text)) mma.shape = *shape;
+  if (mma.shape.m == 0) throw Gap{"no shape"};
+  mma.spec.a = type;
+  if (type == ScalarType::b1) mma.spec.bits = num::BitProduct::xor_popc;
+  mma.container = type == ScalarType::b1 ? 32 : isa::bits(type);
+  return mma;
+}
+
+}  // namespace
+
+bool bind_wmma(Binder& l, const ir::Operation& op, Inst& inst) {
+  if (op.opcode != Opcode::wmma_load && op.opcode != Opcode::wmma_store) return false;
+  const isa::Modifiers& m = op.modifiers;
+  const bool loads = op.opcode == Opcode::wmma_load;
+  const WarpMma mma = described(op);
+  const Part part = part_of(op);
+  if (m.row == m.col) throw Gap{"this layout"};
+  l.address(inst, op.arg(loads ? 1 : 0));
+  l.append_all(inst, op.arg(loads ? 0 : 1), m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
+  inst.count = std::uint8_t(inst.more_count);
+  const bool strided = op.arguments.size() > 2;
+  l.append(inst, strided ? l.any_width(op.arg(2), ScalarType::u32) : l.constant(0, 4));
+  const int k = mma.elements_k(), m_k = mma.shape.m * k, k_n = k * mma.shape.n, m_n = mma.shape.m * mma.shape.n;
+  const int elements = part == Part::a ? m_k : part == Part::b ? k_n : m_n;
+  const int bits = m.type() == ScalarType::f64 ? 64 : 32, needed = elements * mma.container / bits / warp_lanes;
+  if (needed == 0 || inst.count % needed != 0) throw Gap{"fragments of this size"};
+  inst.space = std::uint8_t(m.space());
+  inst.mode = std::uint8_t(part);
+  inst.width = std::uint8_t(mma.container);
+  inst.flags = std::uint8_t((m.col ? flag_column_major : 0) | (strided ? flag_strided : 0));
+  inst.target = l.add(mma);
+  inst.run = loads ? load : store;
+  return true;
+}
+
+}  // namespace kiln::sim

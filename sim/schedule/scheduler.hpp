@@ -1,0 +1,47 @@
+// The moves that every schedule is made of.
+#pragma once
+
+#include "sim/core/machine.hpp"
+
+namespace kiln::sim {
+
+/// How long a warp runs, and what of it.
+struct Turn {
+  int fragment = -1;         // to keep to; -1: the one furthest behind, anew after every instruction
+  std::uint32_t budget = 0;  // instructions
+  bool attempts = false;     // the budget counts instructions that had to wait too
+};
+
+/// Runs a warp. Returns the attempts: instructions executed and instructions that had to wait.
+std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn, const ir::Operation*& current);
+/// After a turn: the CTA's end when its last thread has left; too many steps are a Fault.
+void after_turn(Cta& cta, const Warp& warp);
+/// An event happens.
+void run_event(Cluster& cluster, Event event, const ir::Operation*& current);
+/// Every thread has left.
+bool finished(const Cluster& cluster);
+/// Every wait on an mbarrier times out. False when there is none.
+bool expire_waits(Cluster& cluster);
+
+/// Runs a cluster to its end.
+Outcome run_cluster(Cluster& cluster);
+/// One run of a warp by chance, or what is in flight; false when nobody can run and nothing is.
+bool step_by_chance(Cluster& cluster, const ir::Operation*& current);
+
+/// How much longer it is worth waiting when nothing seems to happen any more.
+class Patience {
+ public:
+  /// Nobody can run: lets waits time out; false when that has changed nothing for many rounds.
+  bool nobody_runs(Cluster& cluster);
+  /// Those that run do nothing but poll: lets waits time out; false when that has changed nothing for some rounds.
+  bool all_poll(Cluster& cluster);
+
+ private:
+  std::uint64_t stamp_ = 0, activity_ = 0;
+  int rounds_ = 0, still_ = 0;
+};
+
+/// Every fragment that can run has only polled, for long, since anything changed; nothing is in flight.
+bool only_polls(const Cluster& cluster);
+
+}  // namespace kiln::sim

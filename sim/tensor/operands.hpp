@@ -1,0 +1,72 @@
+// Operands of the tensor core, gathered out of shared and tensor memory into rows with K contiguous, in the form that
+// ptx/num takes: one element to a byte where elements are narrower than their storage says.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "ptx/tile/shared_operand.hpp"
+#include "sim/tensor/part.hpp"
+
+namespace kiln::sim {
+
+inline constexpr std::uint32_t swizzle_piece = tile::piece_bytes;
+
+/// Shared memory as the tensor core reads it: pieces of 16 bytes, of which the first `bytes` count; poison reported.
+struct SharedReader {
+  Grid& grid;
+  const ir::Operation* operation;
+  Cta& cta;
+
+  const std::uint8_t* at(std::uint32_t address, std::uint32_t bytes = swizzle_piece) const;
+};
+
+using tile::for_pieces;
+using tile::SharedOperand;
+
+/// A and B of a task as they lie in one CTA.
+SharedOperand operand_a(const MmaTask& task);
+SharedOperand operand_b(const MmaTask& task, const std::vector<std::uint8_t>* zeroed = nullptr);
+
+/// By column of the product: whether it sees zeros instead of its column of B. Empty without a mask.
+std::vector<std::uint8_t> zeroed_columns(const MmaTask& task);
+
+/// Rows of elements, each of one, two or four bytes: those of one instruction or, side by side, of `steps` of them.
+struct Elements {
+  int k = 0;      // of one instruction
+  int bytes = 1;  // of one element
+  int steps = 1;
+  std::size_t first = 0;  // byte of each row at which the instruction's elements begin
+  std::vector<std::uint8_t> data{};
+
+  Elements(int rows, int row_elements, isa::ScalarType type, int instructions = 1)
+      : k(row_elements),
+        bytes(std::max(8, isa::bits(type)) / 8),
+        steps(instructions),
+        data(std::size_t(rows) * stride() * std::size_t(bytes)) {}
+  /// Elements from one row to the next.
+  std::size_t stride() const { return std::size_t(k) * std::size_t(steps); }
+  /// Of one instruction, which `select` chooses.
+  std::uint8_t* row(int r) { return data.data() + std::size_t(r) * stride() * std::size_t(bytes) + first; }
+  void select(int step) { first = std::size_t(step * k * bytes); }
+};
+
+/// Fills the rows from `first` on.
+void gather_shared(const SharedReader& reader, const SharedOperand& operand, Elements& out, int first = 0);
+/// Fills the rows with a part's A out of tensor memory.
+void gather_tensor(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, Elements& out);
+
+/// Fills B, of both CTAs of a pair, one half each.
+void gather_b(Grid& grid, const MmaTask& task, Cta& issuer, Elements& out);
+
+/// Faults unless every piece that the operand covers lies in the CTA's shared memory; `what` names it. Ends the run as
+/// incomplete for layouts that the documents leave open.
+void check_operand(const SharedOperand& operand, Cta& cta, const char* what);
+
+/// Reports an accumulator of which something was never written. Ends the run as incomplete for one that holds 6-bit
+/// elements.
+void check_accumulator(Grid& grid, const MmaTask& task, const Part& part, Cta& cta);
+
+}  // namespace kiln::sim

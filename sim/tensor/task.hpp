@@ -1,0 +1,67 @@
+// What a thread asked the tensor core for, as values: one tcgen05.mma or tcgen05.cp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ptx/isa/mma_form.hpp"
+#include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/isa/tmem.hpp"
+#include "ptx/isa/zero_mask.hpp"
+#include "sim/core/machine.hpp"
+
+namespace kiln::sim {
+
+/// What one thread asked for with tcgen05.mma, as values: nothing here changes after issue.
+struct MmaTask {
+  const ir::Operation* operation = nullptr;
+  isa::MmaForm form{};
+  isa::InstructionDescriptorFields shape{};
+  std::uint32_t d = 0;       // tensor-memory address
+  std::uint32_t a_tmem = 0;  // of A, if the form has it in tensor memory
+  isa::SharedDescriptorFields a{}, b{};
+  isa::Swizzle a_swizzle = isa::Swizzle::none, b_swizzle = isa::Swizzle::none;
+  bool accumulate = false;  // enable-input-d
+  int scale_input_d = 0;
+  int scale_vector = 0;                     // scales per row of block-scaled kinds
+  std::uint32_t sfa = 0, sfb = 0;           // tensor-memory addresses
+  std::uint32_t metadata = 0;               // tensor-memory address of a sparse A's
+  isa::ZeroMaskFields mask{};               // .ws: columns of B that are taken as zeros, and its shift
+  std::array<std::uint32_t, 8> disabled{};  // bit per lane that is not written
+
+  /// Elements along K before A is compressed.
+  int k() const { return isa::mma_k(form.kind, form.sparse, shape.k96); }
+  /// CTAs that take part.
+  int members() const { return form.group == isa::CtaGroup::two ? 2 : 1; }
+  /// Rows of A in one CTA.
+  int rows() const { return shape.m / members(); }
+  isa::DataPath path() const { return isa::data_path(shape.m, form.group, form.sparse, form.ws); }
+  isa::ScalarType a_type() const { return isa::operand_type(form.kind, shape.a_type); }
+  isa::ScalarType b_type() const { return isa::operand_type(form.kind, shape.b_type); }
+  /// First column of the metadata: the descriptor chooses one of a pair.
+  int metadata_column() const { return int(metadata & 0xFFFF) + shape.selector; }
+};
+
+/// The `k`th CTA that a task of `issuer` works on.
+Cta& member(const MmaTask& task, Cta& issuer, int k);
+
+/// tcgen05.cp: rows from shared to tensor memory. Each source row goes to one lane or more.
+struct CopyTask {
+  const ir::Operation* operation = nullptr;
+  isa::DataShape shape = isa::DataShape::s128x256b;
+  isa::CpMulticast multicast = isa::CpMulticast::none;
+  isa::CpSourceFormat source = isa::CpSourceFormat::none;  // elements that are widened to bytes
+  std::uint32_t to = 0;
+  isa::SharedDescriptorFields from{};
+  isa::Swizzle swizzle = isa::Swizzle::none;
+};
+
+/// The dot product that the task computes.
+num::DotSpec spec_of(const MmaTask& task);
+num::Arithmetic arithmetic_of(const Grid& grid);
+/// Whether a lane of D is masked: disable-output-lane.
+bool is_disabled(const MmaTask& task, const Cta& cta, int lane);
+/// Reports that the task reads `what`, which begins in this column and was never written.
+void report_poison(Grid& grid, const MmaTask& task, const char* what, int column);
+
+}  // namespace kiln::sim

@@ -1,0 +1,112 @@
+#include "sim/tensor/warp_product.hpp"
+
+#include "ptx/isa/mma_metadata.hpp"
+#include "sim/core/machine.hpp"
+
+namespace kiln::sim {
+namespace {
+
+using isa::ScalarType;
+using u32 = std::uint32_t;
+
+// The kind that decides how four bits of metadata choose.
+num::MmaKind metadata_kind(int container) {
+  return container == 32 ? num::MmaKind::tf32 : container == 4 ? num::MmaKind::mxf4 : num::MmaKind::f16;
+}
+
+// What four bits must say to have a meaning: tf32 one of two codes, else two different places of four.
+bool has_meaning(const WarpMma& mma, u32 nibble) {
+  const u32 low = nibble & 3, high = nibble >> 2;
+  if (mma.container == 32) return nibble == 0x4 || nibble == 0xE;
+  return mma.ordered ? low < high : low != high;
+}
+
+// K contiguous in the elements' own width, for GemmKernel.
+template <class T>
+std::vector<T> narrowed(const std::vector<u32>& words) {
+  return {words.begin(), words.end()};
+}
+
+template <class T>
+void run_kernel(Grid& grid, num::GemmTask& task, const WarpProduct& p) {
+  const std::vector<T> a = narrowed<T>(p.a), b = narrowed<T>(p.b);
+  task.a = {a.data(), p.a.size() / std::size_t(p.m), nullptr, 0};
+  task.b = {b.data(), std::size_t(task.k), nullptr, 0};
+  grid.gemm.run(task);
+}
+
+// The vectorised kernel where the instruction is one window of a kind it knows.
+bool multiply_by_kernel(Grid& grid, const WarpMma& mma, WarpProduct& p) {
+  num::GemmTask task;
+  task.spec = num::window_spec(mma.spec);
+  task.spec.sparse = mma.sparse;
+  const bool one_window = mma.stored_k() <= num::window_length(mma.spec) && !num::is_emulated(mma.spec);
+  if (mma.spec.scale_vector || !one_window || !num::has_vector_path(task.spec)) return false;
+  if (mma.container < 8 || mma.stored_k() != num::dense_k(task.spec.kind)) return false;
+  task.m = p.m, task.n = p.n, task.k = mma.elements_k();
+  task.metadata = p.metadata.data();
+  task.metadata_stride = p.metadata.size() / std::size_t(p.m);
+  task.d = p.d.data();
+  task.d_stride = std::size_t(p.n);
+  task.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
+  switch (mma.container) {
+    case 32: run_kernel<u32>(grid, task, p); break;
+    case 16: run_kernel<std::uint16_t>(grid, task, p); break;
+    default: run_kernel<std::uint8_t>(grid, task, p); break;
+  }
+  return true;
+}
+
+}  // namespace
+
+WarpProduct::WarpProduct(const WarpMma& mma, int rows) : m(rows), n(mma.shape.n) {
+  a.resize(std::size_t(m * mma.stored_k()));
+  b.resize(std::size_t(n * mma.elements_k()));
+  d.resize(std::size_t(m * n));
+}
+
+u32 contained(const WarpMma& mma, ScalarType type, u32 bits) {
+  const u32 low = mma.container == 32 ? bits : bits & ((1u << mma.container) - 1);
+  return type == ScalarType::e2m1 && mma.container == 8 ? low >> 2 & 15 : low;
+}
+
+void select_columns(const WarpMma& mma, const u32* lanes, WarpProduct& p) {
+  const int stored = mma.stored_k(), chunks = stored / isa::metadata_kept(mma.container);
+  const num::MmaKind kind = metadata_kind(mma.container);
+  p.columns.resize(std::size_t(p.m * stored));
+  p.metadata.clear();
+  for (int row = 0; row < p.m; ++row) {
+    std::vector<u32> words(std::size_t((chunks + 7) / 8));  // eight chunks each
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const isa::MetadataBits at = isa::metadata_bits(mma.container, stored, row, chunk, mma.selector);
+      const u32 nibble = lanes[at.lane] >> at.shift & 15;
+      if (!has_meaning(mma, nibble)) unmodelled("sparsity metadata that the PTX ISA gives no meaning");
+      words[std::size_t(chunk / 8)] |= nibble << 4 * (chunk % 8);
+    }
+    p.metadata.insert(p.metadata.end(), words.begin(), words.end());
+    for (int slot = 0; slot < stored; ++slot)
+      p.columns[std::size_t(row * stored + slot)] = std::uint8_t(num::sparse_column(kind, slot, words));
+  }
+}
+
+void multiply(Grid& grid, const WarpMma& mma, WarpProduct& p) {
+  const auto stored = std::size_t(mma.stored_k()), k = std::size_t(mma.elements_k());
+  const auto sv = std::size_t(mma.spec.scale_vector);
+  grid.statistics.mma_flops += std::uint64_t(2) * std::uint64_t(p.m) * std::uint64_t(p.n) * std::uint64_t(mma.shape.k);
+  if (multiply_by_kernel(grid, mma, p)) return;
+  std::vector<u32> met(stored);
+  for (std::size_t row = 0; row < std::size_t(p.m); ++row)
+    for (std::size_t column = 0; column < std::size_t(p.n); ++column) {
+      std::span<const u32> a(p.a.data() + row * stored, stored), b(p.b.data() + column * k, k);
+      if (mma.sparse) {
+        for (std::size_t i = 0; i < stored; ++i) met[i] = b[p.columns[row * stored + i]];
+        b = met;
+      }
+      num::DotSides scales;
+      if (sv) scales = {{p.scale_a.data() + row * sv, sv}, {p.scale_b.data() + column * sv, sv}, {}};
+      u32& d = p.d[row * std::size_t(p.n) + column];
+      d = num::warp_dot(mma.spec, a, b, d, scales);
+    }
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,36 @@
+// The product of a matrix instruction of a warp, or of one warp's share of a wgmma, on gathered operands.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/warp_mma.hpp"
+
+namespace kiln::sim {
+
+struct Grid;
+
+/// Gathered operands: rows with K contiguous, one element per word. D holds C on entry.
+struct WarpProduct {
+  int m = 0, n = 0;
+  std::vector<std::uint32_t> a{}, b{}, d{};
+  std::vector<std::uint8_t> columns{};    // sparse: the column of B that each stored element of A meets
+  std::vector<std::uint32_t> metadata{};  // and what says so, a row of A after the other
+  std::vector<std::uint8_t> scale_a{}, scale_b{};
+
+  WarpProduct(const WarpMma& mma, int rows);
+  std::uint32_t& d_at(int row, int column) { return d[std::size_t(row * n + column)]; }
+};
+
+/// The element that a container's bits hold: e2m1 in a byte lies in the middle of it. PTX ISA "Packing format used for
+/// .e2m1".
+std::uint32_t contained(const WarpMma& mma, isa::ScalarType type, std::uint32_t bits);
+
+/// Fills `columns` and `metadata` out of the metadata that the 32 lanes hold; metadata without a meaning is not
+/// modelled.
+void select_columns(const WarpMma& mma, const std::uint32_t* lanes, WarpProduct& p);
+
+/// D = A * B + D, bit for bit as the target's hardware does it.
+void multiply(Grid& grid, const WarpMma& mma, WarpProduct& p);
+
+}  // namespace kiln::sim

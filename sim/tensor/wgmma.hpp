@@ -1,0 +1,49 @@
+// wgmma: what warps of a warpgroup have handed to their tensor cores, and one such operation as it is executed.
+//
+// Each warp has its own part of D (16 of 64 rows) and its own tensor core, so a wgmma is four operations, one of each
+// warp. They execute in the order of issue, read shared memory and the registers of A when their time comes, and write
+// D's registers then.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/isa/wgmma.hpp"
+#include "sim/core/machine.hpp"
+#include "sim/tensor/warp_product.hpp"
+
+namespace kiln::sim {
+
+/// An operand in shared memory, as the warp that reads rows [first, first + rows) of it sees it.
+struct WgmmaOperand {
+  isa::SharedDescriptorFields descriptor{};
+  isa::Swizzle swizzle = isa::Swizzle::none;
+  isa::Major major = isa::Major::K;
+  int first = 0, rows = 0;
+  int k = 0;     // elements
+  int bits = 0;  // of an element
+
+  /// Shared addresses of the 16-byte pieces that hold the operand.
+  std::vector<std::uint32_t> pieces() const;
+};
+
+/// What one warp asked for, as values: nothing here changes after issue but registers and memory.
+struct WgmmaTask {
+  const ir::Operation* operation = nullptr;
+  WarpMma mma{};
+  const Slot* slots = nullptr;  // of the instruction; WarpMma::operands counts in them
+  std::uint32_t warp = 0;       // in the CTA
+  bool a_in_registers = false;
+  WgmmaOperand a{}, b{};
+};
+
+/// Executes the task on registers and shared memory as they are now.
+void execute_wgmma(Cta& cta, const WgmmaTask& task);
+
+/// The queue of a warp of this CTA, by its index.
+WgmmaQueue& queue_of(Cta& cta, std::uint32_t warp);
+
+/// Reports when an instruction touches registers that a wgmma of its warp still holds.
+void check_held_registers(Context& c, const Inst& i);
+
+}  // namespace kiln::sim
