@@ -3,8 +3,6 @@
 #include <array>
 #include <cstddef>
 
-#include "ptx/num/gemm_panel.hpp"
-
 namespace kiln::num {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptx/num/gemm_kernel.hpp"
+#include "ptx/num/gemm_task.hpp"
 
 namespace kiln::num {
 

@@ -1,8 +1,7 @@
 // Operands of one GEMM in the common form that the vector loops read. Internal to ptx/num.
 //
 // A strip is one row over one instruction's K. Each live element has a code, its encoded exponent below the strip's
-// highest
-// (`top`), so that the largest exponent of a dot product is found by 8-bit adds and maxima.
+// highest (`top`), so that the largest exponent of a dot product is found by 8-bit adds and maxima.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "ptx/num/fp4_panel.hpp"
-#include "ptx/num/gemm_kernel.hpp"
+#include "ptx/num/gemm_task.hpp"
 
 namespace kiln::num {
 
@@ -87,11 +86,8 @@ struct GemmJob {
   GemmCounters counters;
 };
 
-/// Whether an instruction of the chain reads C: all but the first do.
-inline bool reads_c(const GemmTask& task, int step) { return step > 0 || task.spec.read_c; }
-
-/// The selectors of a row of a sparse A for one instruction; empty for a dense one.
-std::span<const std::uint32_t> metadata_of(const GemmTask& task, int row, int step);
+/// True if the products of tasks of this spec meet in the 25-bit window.
+bool has_window_path(const DotSpec& spec);
 
 /// Redoes D[row][column] of one step with `dot`; `c` is the word that stood there before.
 std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, std::uint32_t c);
