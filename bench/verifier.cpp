@@ -12,7 +12,7 @@
 #include "emit/emit.hpp"
 #include "harness/files.hpp"
 #include "ptx/parse/parse.hpp"
-#include "verifier/protocol/explore.hpp"
+#include "verifier/explore/explore.hpp"
 #include "verifier/verify.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 #include "verifier/explore.hpp"
 
 #include "launch/known_bytes.hpp"
-#include "verifier/protocol/report.hpp"
+#include "verifier/explore/report.hpp"
 
 namespace kiln::verifier {
 namespace {

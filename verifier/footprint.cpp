@@ -1,9 +1,9 @@
 #include "verifier/footprint.hpp"
 
+#include "ptx/ir/mma.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tmem.hpp"
-#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/ir/mma.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/shared_banks.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/shared_memory.hpp"
-#include "verifier/allocation.hpp"
+#include "verifier/checks/allocation.hpp"
+#include "verifier/checks/forms.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
-#include "verifier/forms.hpp"
-#include "ptx/ir/mma.hpp"
 
 namespace kiln::verifier {
 namespace {

@@ -1,15 +1,9 @@
 #include "verifier/verify.hpp"
 
-#include "verifier/allocation.hpp"
-#include "verifier/barriers.hpp"
-#include "verifier/collectors.hpp"
-#include "verifier/descriptors.hpp"
-#include "verifier/execution.hpp"
+#include "verifier/checks/allocation.hpp"
+#include "verifier/checks/checks.hpp"
+#include "verifier/checks/forms.hpp"
 #include "verifier/facts.hpp"
-#include "verifier/forms.hpp"
-#include "verifier/targets.hpp"
-#include "verifier/tensor_memory.hpp"
-#include "verifier/tileiras.hpp"
 
 namespace kiln::verifier {
 

@@ -14,7 +14,7 @@
 #include "tools/command/form_words.hpp"
 #include "tools/command/instruction_words.hpp"
 #include "tools/command/lone_instruction.hpp"
-#include "verifier/forms.hpp"
+#include "verifier/checks/forms.hpp"
 
 namespace kiln::command {
 namespace {

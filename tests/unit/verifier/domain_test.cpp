@@ -1,4 +1,4 @@
-#include "verifier/protocol/domain.hpp"
+#include "verifier/explore/domain.hpp"
 
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@
 #include "ptx/parse/parse.hpp"
 #include "tests/unit/verifier/checked.hpp"
 #include "verifier/explore.hpp"
-#include "verifier/protocol/explore.hpp"
+#include "verifier/explore/explore.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::test {

@@ -4,7 +4,7 @@
 #include "ptx/rules/catalogue.hpp"
 #include "tests/about_form.hpp"
 #include "tests/unit/verifier/checked.hpp"
-#include "verifier/forms.hpp"
+#include "verifier/checks/forms.hpp"
 #include "verifier/verify.hpp"
 
 using namespace kiln;

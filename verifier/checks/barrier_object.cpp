@@ -1,0 +1,59 @@
+#include "verifier/checks/barrier_object.hpp"
+
+namespace kiln::verifier {
+
+using flow::Origin;
+using isa::Opcode;
+
+std::optional<BarrierObject> barrier_object(const Facts& facts, const ir::Argument& address) {
+  const Origin o = facts.origins.of(address);
+  if (!o.is(Origin::Base::symbol) || !isa::is_shared(facts.code.symbols[o.id].variable->space)) return std::nullopt;
+  return BarrierObject{o.id, o.added};
+}
+
+std::string name(const Facts& facts, const BarrierObject& object) {
+  std::string name = "'" + facts.code.symbols[object.symbol].variable->name;
+  if (object.offset.is_constant() && object.offset.one != 0)
+    name += "+" + std::to_string(std::int64_t(object.offset.one));
+  return name + "'";
+}
+
+const ir::Argument* barrier_operand(const ir::Operation& op) {
+  const auto first_address = [&](std::size_t from) -> const ir::Argument* {
+    for (std::size_t i = from; i < op.arguments.size(); ++i)
+      if (op.arguments[i].kind == ir::Argument::Kind::address) return &op.arguments[i];
+    return nullptr;
+  };
+  switch (op.opcode) {
+    case Opcode::mbarrier_init:
+    case Opcode::mbarrier_arrive:
+    case Opcode::mbarrier_arrive_drop:
+    case Opcode::mbarrier_expect_tx:
+    case Opcode::mbarrier_complete_tx:
+    case Opcode::mbarrier_test_wait:
+    case Opcode::mbarrier_try_wait:
+    case Opcode::mbarrier_inval:
+    case Opcode::tcgen05_commit:
+    case Opcode::cp_async_mbarrier_arrive: return first_address(0);
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_async_bulk_tensor:
+      return op.modifiers.completion == isa::Completion::mbarrier ? first_address(2) : nullptr;
+    default: return nullptr;
+  }
+}
+
+bool arrives(const ir::Operation& op) {
+  return op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop ||
+         op.opcode == Opcode::tcgen05_commit || op.opcode == Opcode::cp_async_mbarrier_arrive;
+}
+
+bool waits(const ir::Operation& op) {
+  return op.opcode == Opcode::mbarrier_try_wait || op.opcode == Opcode::mbarrier_test_wait;
+}
+
+bool expects_bytes(const ir::Operation& op) {
+  const bool arrival = op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop;
+  return op.opcode == Opcode::mbarrier_expect_tx || (arrival && op.modifiers.expect_tx);
+}
+
+}  // namespace kiln::verifier

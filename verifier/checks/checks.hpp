@@ -1,0 +1,95 @@
+// The checks: each asks one kind of question of one function, of values that do not depend on a run.
+#pragma once
+
+#include <vector>
+
+#include "verifier/facts.hpp"
+
+namespace kiln::verifier {
+
+// Targets
+
+/// Checks that the `.version` knows the `.target`.
+void check_module_target(const ir::Module&, diag::Sink&);
+
+/// Checks that the target has what the function's instructions ask for, and that those of
+/// tcgen05 use one cta_group.
+void check_targets(const Facts&);
+
+// Descriptors
+
+/// Checks instruction and matrix descriptors. A rule whose bits are not all known is not asked, and nothing is said.
+void check_descriptors(const Facts&);
+
+// Collectors
+
+/// Reports collector uses that some path reaches without a live fill of the same operand. A guarded fill counts as one, and
+/// a guarded end as none: a kernel that fills in the first step and uses in the others says so with predicates.
+void check_collectors(const Facts&);
+
+// Allocation of tensor memory
+
+/// Checks column counts everywhere. In kernels whose sites belong to the same warps it also walks those warps' paths:
+/// what is wrong on every path is an error, their own use of tensor memory without an allocation included. Sites of
+/// different warps are compared by their sizes and numbers alone, because nothing is known of their order. A use of a
+/// fixed column is an error where nobody allocates.
+void check_allocation(const Facts&);
+
+// Tensor memory
+
+/// Checks the columns of tcgen05.ld, st, cp, shift and mma against the allocation that their address comes from, the
+/// lanes of ld and st against their shape and the warps that execute them, and D against what the same MMA reads.
+/// Addresses whose base is not followed are passed over.
+void check_tensor_memory(const Facts&);
+
+/// Checks that registers of a tcgen05.ld are not read before tcgen05.wait::ld on any path; one finding a load.
+void check_load_waits(const Facts&);
+
+/// Checks that something may tell a thread that reads an accumulator with tcgen05.ld that the MMA which wrote it is
+/// done: a tcgen05.commit behind the MMA, and behind the MMA a wait or a barrier before the load.
+void check_mma_order(const Facts&);
+
+/// Checks for tcgen05.fence::after_thread_sync between a wait for a commit and tcgen05.ld; one finding a wait.
+void check_load_fences(const Facts&);
+
+// Barriers
+
+/// Checks constant arrival and transaction counts, and that every mbarrier whose address is known is initialised
+/// somewhere in the kernel and, if it is waited on, arrived on. Nothing is said of addresses that are not followed, nor
+/// when some init has such an address. Returns whether some wait never ends.
+bool check_mbarriers(const Facts&);
+
+/// Checks that mbarriers lie in shared memory and at multiples of 8, as far as their addresses are followed.
+void check_barrier_addresses(const Facts&);
+
+/// Checks, for mbarriers that are followed through the whole kernel, the bytes that they expect against those that
+/// copies of constant size bring, and the parity that is asked of one that completes a single phase. Kernels that may
+/// signal across CTAs are passed over.
+void check_phases(const Facts&);
+
+/// Checks bulk and tensor copies: coordinates against dimensions, shared alignment, size.
+void check_copies(const Facts&);
+
+// Execution
+
+/// Checks that .aligned instructions are executed by whole warps and tcgen05.mma by one thread, where conditions on the
+/// thread index or elect.sync say who gets there. Of other conditions nothing is assumed.
+void check_issuers(const Facts&);
+
+/// Checks that the given .aligned operations do not hang on words that the threads of a warp have loaded from addresses
+/// of their own: once for each such condition.
+void check_divergence(const Facts&, const std::vector<std::uint32_t>& aligned);
+
+/// Checks the cluster that cta_group::2 and multicast need against the kernel's launch directives.
+void check_clusters(const Facts&);
+
+/// Checks that what generic stores wrote to a shared variable is not read by tcgen05.mma, tcgen05.cp or a bulk copy in
+/// a kernel without any proxy fence. Nothing is said when the places are not followed, or when copies write there too.
+void check_proxies(const Facts&);
+
+// Tileiras
+
+/// Asks the rules of profile `tileiras` that `isa` does not have.
+void check_tileiras(const Facts&);
+
+}  // namespace kiln::verifier

@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "ptx/rules/execution.hpp"
+#include "verifier/checks/checks.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using isa::Opcode;
+
+// How many CTAs .reqnctapercluster asks for.
+std::optional<std::int64_t> required_ctas(const ir::Function& f) {
+  const ir::Performance* p = f.find("reqnctapercluster");
+  if (!p || p->values.empty()) return std::nullopt;
+  std::int64_t ctas = 1;
+  for (std::int64_t extent : p->values) ctas *= extent;
+  return ctas;
+}
+
+bool is_pair(const ir::Operation& op) {
+  return op.modifiers.cta_group == isa::CtaGroup::two && isa::unit(op.opcode) == isa::Unit::tcgen05;
+}
+
+// The CTA mask of a multicast; null when there is none.
+const ir::Argument* mask_of(const ir::Operation& op) {
+  if (!op.modifiers.multicast) return nullptr;
+  std::size_t at = 0;
+  switch (op.opcode) {
+    case Opcode::tcgen05_commit: at = 1; break;
+    case Opcode::cp_async_bulk: at = 4; break;
+    case Opcode::cp_async_bulk_tensor:
+      at = op.arguments.size() > 3 && op.arguments[3].kind == ir::Argument::Kind::vector ? 4 : 3;
+      break;
+    default: return nullptr;
+  }
+  return at < op.arguments.size() ? &op.arguments[at] : nullptr;
+}
+
+void check_declared(const Facts& facts, std::int64_t ctas) {
+  const auto& operations = facts.code.operations;
+  const auto pair = std::find_if(operations.begin(), operations.end(), is_pair);
+  if (pair != operations.end())
+    judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair}, "a cluster of " + std::to_string(ctas));
+  for (const ir::Operation& op : operations) {
+    if (!facts.is_formed(op)) continue;
+    const auto rank = op.opcode == Opcode::mapa ? facts.constant(op.arg(2), 32) : std::nullopt;
+    if (rank)
+      judge(facts.sink, rules::cluster_rank(*rank, ctas), {facts.code, op, op.arg(2).operand},
+            "CTA " + std::to_string(*rank) + " of a cluster of " + std::to_string(ctas));
+    const ir::Argument* mask = mask_of(op);
+    const auto bits = mask ? facts.known.constant(*mask, 16) : std::nullopt;
+    if (bits)
+      judge(facts.sink, rules::cluster_mask(std::uint32_t(*bits), ctas), {facts.code, op, mask->operand, false},
+            "a mask that names CTA " + std::to_string(std::bit_width(*bits) - 1) + " of a cluster of " +
+                std::to_string(ctas));
+  }
+}
+
+}  // namespace
+
+void check_clusters(const Facts& facts) {
+  const ir::Function& f = facts.function;
+  if (!f.entry) return;
+  if (const auto ctas = required_ctas(f)) return check_declared(facts, *ctas);
+  const auto& operations = facts.code.operations;
+  const auto needs_cluster = [](const ir::Operation& op) { return is_pair(op) || op.modifiers.multicast; };
+  const auto first = std::find_if(operations.begin(), operations.end(), needs_cluster);
+  if (first == operations.end()) return;
+  const bool declared = f.find("explicitcluster") || f.find("maxclusterrank");
+  judge(facts.sink, rules::cluster_undeclared(declared), {facts.code, *first},
+        is_pair(*first) ? "cta_group::2 in a kernel that says nothing of one"
+                        : ".multicast::cluster in a kernel that says nothing of one");
+}
+
+}  // namespace kiln::verifier

@@ -1,0 +1,94 @@
+// forms.def as data.
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "verifier/checks/forms.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::int64_t take_number(std::string_view& text) {
+  std::int64_t n = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (failed == std::errc{}) text.remove_prefix(std::size_t(end - text.data()));
+  return n;
+}
+
+// "<0..7>" and "<0..7/4>", where the last number is the step from one to the next.
+void take_range(std::string_view& text, OperandSlot& slot) {
+  text.remove_prefix(1);
+  slot.low = take_number(text);
+  text.remove_prefix(2);
+  slot.high = take_number(text);
+  if (text.starts_with('/')) {
+    text.remove_prefix(1);
+    slot.step = std::uint64_t(take_number(text));
+  }
+  text.remove_prefix(1);
+}
+
+OperandList make_operands(std::string_view text) {
+  OperandList list;
+  while (!text.empty()) {
+    OperandSlot slot{text[0]};
+    text.remove_prefix(1);
+    slot.count = std::uint32_t(take_number(text));
+    if (text.starts_with('/')) {
+      text.remove_prefix(1);
+      slot.columns = std::uint32_t(take_number(text));
+    }
+    if (text.starts_with('<')) take_range(text, slot);
+    list.letters += slot.letter;
+    list.slots.push_back(slot);
+  }
+  return list;
+}
+
+Form make_form(std::string_view modifiers, std::initializer_list<std::string_view> operands) {
+  Form form;
+  for (std::string_view word : split(modifiers, ' ')) {
+    Form::Slot slot;
+    slot.optional = word.ends_with('?');
+    if (slot.optional) word.remove_suffix(1);
+    slot.first = word.starts_with('^');
+    if (slot.first) word.remove_prefix(1);
+    slot.alternatives = split(word, '|');
+    form.slots.push_back(std::move(slot));
+  }
+  for (std::string_view list : operands) form.operands.push_back(make_operands(list));
+  return form;
+}
+
+using Table = std::unordered_map<isa::Opcode, std::vector<Form>>;
+
+const Table& table() {
+  static const Table forms = [] {
+    Table t;
+#define FORM(opcode, modifiers, ...) t[isa::Opcode::opcode].push_back(make_form(modifiers, {__VA_ARGS__}));
+#include "verifier/checks/forms.def"
+#include "verifier/checks/forms_matrix.def"
+#undef FORM
+    return t;
+  }();
+  return forms;
+}
+
+}  // namespace
+
+std::span<const Form> find_forms(isa::Opcode op) {
+  const auto found = table().find(op);
+  return found == table().end() ? std::span<const Form>{} : std::span<const Form>(found->second);
+}
+
+}  // namespace kiln::verifier

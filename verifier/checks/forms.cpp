@@ -1,0 +1,205 @@
+#include "verifier/checks/forms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "ptx/isa/spaces.hpp"
+#include "ptx/isa/types.hpp"
+#include "ptx/rules/forms.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+using isa::Opcode;
+using Kind = ir::Argument::Kind;
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string written(const ir::Code& code, const ir::Argument& a) {
+  const diag::Place at = a.operand ? diag::Place(a.operand->at) : diag::Place{};
+  if (code.module->source && !at.empty()) return quoted(code.module->source->text(at));
+  return a.operand && !a.operand->text.empty() ? quoted(a.operand->text) : "another operand";
+}
+
+// Modifiers whose order means something, each class for itself.
+enum class Order : std::uint8_t { free, types, spaces, layouts, formats, operations };
+
+Order order(std::string_view m) {
+  if (m == "row" || m == "col") return Order::layouts;
+  if (m == "xor" || m == "and" || m == "popc") return Order::operations;
+  if (m == "b8x16" || m == "b6x16_p32" || m == "b4x16_p64") return Order::formats;
+  if (isa::parse_type(m)) return Order::types;
+  return isa::parse_space(m) ? Order::spaces : Order::free;
+}
+
+bool has(const Form::Slot& slot, std::string_view modifier) {
+  return std::find(slot.alternatives.begin(), slot.alternatives.end(), modifier) != slot.alternatives.end();
+}
+
+std::string missing(const Form::Slot& slot) {
+  if (slot.alternatives.size() == 1) return "no ." + std::string(slot.alternatives[0]);
+  std::string out = "none of";
+  for (std::string_view a : slot.alternatives) out += " ." + std::string(a);
+  return out;
+}
+
+// What modifiers leave to be desired by one form, and how many of them it takes.
+struct ModifierFit {
+  std::string complaint{};
+  std::size_t taken = 0;
+};
+
+// Each modifier fills a slot, each slot at most once. ptxas lets .sync and .NaN be repeated.
+ModifierFit fit_modifiers(const Form& form, std::span<const std::string> modifiers) {
+  ModifierFit out;
+  std::vector<bool> filled(form.slots.size());
+  std::array<std::size_t, 6> next{};  // by Order: slots before are past
+  for (const std::string& m : modifiers) {
+    bool repeated = false, taken = false;
+    std::size_t& from = next[std::size_t(order(m))];
+    for (std::size_t i = from; i < form.slots.size() && !taken; ++i) {
+      if (!has(form.slots[i], m) || (form.slots[i].first && &m != modifiers.data())) continue;
+      taken = !filled[i];
+      repeated |= filled[i] && (m == "sync" || m == "NaN");
+      filled[i] = true;
+      if (taken && order(m) != Order::free) from = i + 1;
+    }
+    out.taken += taken || repeated;
+    if (!taken && !repeated && out.complaint.empty()) out.complaint = "." + m;
+  }
+  for (std::size_t i = 0; i < filled.size(); ++i)
+    if (!filled[i] && !form.slots[i].optional && out.complaint.empty()) out.complaint = missing(form.slots[i]);
+  return out;
+}
+
+// One instruction against the forms of its opcode.
+class FormCheck {
+ public:
+  FormCheck(const ir::Code& code, const ir::Operation& op, std::span<const Form> forms, rules::Profile profile,
+            diag::Sink& sink)
+      : code_(code), op_(op), forms_(forms), profile_(profile), sink_(sink) {}
+
+  // Whether the instruction has one of its forms.
+  bool run() {
+    for (const Form& form : forms_) {
+      ModifierFit fit = fit_modifiers(form, op_.instruction->modifiers);
+      if (!fit.complaint.empty()) {
+        if (best_modifiers_.complaint.empty() || fit.taken > best_modifiers_.taken) best_modifiers_ = std::move(fit);
+        continue;
+      }
+      modifiers_fit_ = true;
+      if (!check_tcgen05_modifiers(code_, op_, profile_, sink_)) return false;
+      if (const OperandList* list = find_operands(form)) return check_tcgen05_values(code_, op_, list->letters, sink_);
+    }
+    return modifiers_fit_ ? refuse_operands() : refuse_modifier(best_modifiers_.complaint);
+  }
+
+ private:
+  bool refuse_modifier(std::string got) {
+    judge(sink_, rules::form_modifier(false), {code_, op_}, std::move(got));
+    return false;
+  }
+
+  std::size_t matching(const OperandList& list) const {
+    std::size_t n = 0;
+    while (n < list.slots.size() && n < op_.arguments.size() &&
+           fits(code_, op_, sized(list.slots[n], op_), op_.arguments[n]))
+      ++n;
+    return n;
+  }
+
+  // The operand list that fits; remembers the one that comes closest.
+  const OperandList* find_operands(const Form& form) {
+    for (const OperandList& list : form.operands) {
+      if (!tcgen05_takes(op_, list.letters)) continue;
+      const std::size_t n = matching(list);
+      if (n == list.slots.size() && n == op_.arguments.size()) return &list;
+      if (best_ && n < best_length_) continue;
+      // Of lists that fit equally far, the one of the right length says best what is wrong.
+      if (best_ && n == best_length_ && best_->slots.size() == op_.arguments.size()) continue;
+      best_ = &list;
+      best_length_ = n;
+    }
+    return nullptr;
+  }
+
+  bool refuse_operands() {
+    if (!best_ || best_->slots.size() != op_.arguments.size()) {
+      const std::size_t n = op_.arguments.size();
+      judge(sink_, rules::form_operands(false), {code_, op_}, std::to_string(n) + (n == 1 ? " operand" : " operands"));
+      return false;
+    }
+    const ir::Argument& a = op_.arg(best_length_);
+    judge(sink_, rules::form_operands(false), {code_, op_, a.operand},
+          written(code_, a) + " where " + describe(sized(best_->slots[best_length_], op_)) + " belongs");
+    return false;
+  }
+
+  const ir::Code& code_;
+  const ir::Operation& op_;
+  const std::span<const Form> forms_;
+  const rules::Profile profile_;
+  diag::Sink& sink_;
+  ModifierFit best_modifiers_{};
+  bool modifiers_fit_ = false;
+  const OperandList* best_ = nullptr;
+  std::size_t best_length_ = 0;
+};
+
+// Modifiers that answer no question Kiln asks, on instructions that it only carries along.
+bool is_carried(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::prefetch:
+    case Opcode::prefetchu:
+    case Opcode::clusterlaunchcontrol_query_cancel:
+    case Opcode::tensormap_replace:
+    case Opcode::tensormap_cp_fenceproxy:
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+    case Opcode::movmatrix:
+    case Opcode::cvt:
+    case Opcode::cvt_pack:
+    case Opcode::istypep:
+    case Opcode::fence_proxy:
+    case Opcode::applypriority: return true;
+    default: break;
+  }
+  const isa::Unit unit = isa::unit(op.opcode);
+  return unit == isa::Unit::matrix || unit == isa::Unit::texture || unit == isa::Unit::video;
+}
+
+void check_guard(const ir::Code& code, const ir::Operation& op, diag::Sink& sink) {
+  if (!op.guard || code.registers[*op.guard].type == isa::ScalarType::pred) return;
+  judge(sink, rules::form_operands(false), {code, op},
+        "the guard " + quoted(code.registers[*op.guard].name) + " where a predicate belongs");
+}
+
+}  // namespace
+
+std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Profile profile) {
+  std::vector<bool> malformed(code.operations.size());
+  std::unordered_set<std::string> reported;
+  const auto once = [&](const ir::Operation& op, const std::string& what) {
+    if (reported.insert(what).second) incomplete(sink, code.where(op), what);
+  };
+  for (std::size_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    if (op.opcode == Opcode::unknown) {
+      once(op, "the instruction '" + op.instruction->unknown_name + "'");
+      continue;
+    }
+    check_guard(code, op, sink);
+    if (const auto forms = find_forms(op.opcode); !forms.empty()) {
+      malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
+    } else if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
+      once(op, "the form of '" + std::string(spelling(op.opcode)) + "'");
+    } else if (!op.modifiers.others.empty() && !is_carried(op)) {
+      once(op, "the modifier '." + op.modifiers.others[0] + "' of '" + std::string(spelling(op.opcode)) + "'");
+    }
+  }
+  return malformed;
+}
+
+}  // namespace kiln::verifier

@@ -1,0 +1,61 @@
+#include "verifier/checks/checks.hpp"
+
+#include <vector>
+
+#include "ptx/ir/features.hpp"
+#include "ptx/rules/forms.hpp"
+#include "ptx/rules/target.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier {
+namespace {
+
+std::string spelling(isa::PtxVersion v) { return std::to_string(v.major) + "." + std::to_string(v.minor); }
+
+// Why the target is none for tcgen05, and what is there instead.
+std::string instead(isa::Target t) {
+  const std::string name = ".target " + isa::spelling(t);
+  const bool suffixed = t.suffix != isa::TargetSuffix::none;
+  if (t.sm == 90 && suffixed) return name + ", which multiplies with wgmma";
+  if (t.sm >= 120 && suffixed) return name + ", which multiplies with mma.sync and its block scaling";
+  if (t.sm < 100 || t.sm >= 120) return name + ", which multiplies with mma.sync";
+  const std::string sm = "sm_" + std::to_string(t.sm);
+  return name + "; use " + sm + "a or " + sm + "f";
+}
+
+}  // namespace
+
+void check_module_target(const ir::Module& module, diag::Sink& sink) {
+  const auto target = module.target();
+  if (!target) return;
+  const rules::Verdict v = rules::target_version(*target, module.version);
+  if (!v.broken()) return;
+  const diag::Place place = module.version_at;
+  broken(sink, v, diag::Where::at(module.source, place),
+         ".version " + spelling(module.version) + " with .target " + isa::spelling(*target) + ", which needs " +
+             spelling(isa::lowest_version(*target)));
+}
+
+void check_targets(const Facts& facts) {
+  isa::CtaGroup group = isa::CtaGroup::none;
+  bool mixed = false, lacking = false;
+  for (const ir::Operation& op : facts.code.operations) {
+    const bool is_tcgen05 = isa::unit(op.opcode) == isa::Unit::tcgen05;
+    const Subject subject{facts.code, op};
+    if (facts.target && is_tcgen05 && !lacking)
+      lacking = judge(facts.sink, rules::target_tcgen05(*facts.target), subject, instead(*facts.target));
+    if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
+      for (isa::Feature f : ir::features(op))
+        judge(facts.sink, rules::target_feature(f, *facts.target, facts.module.version), subject,
+              std::string(isa::spelling(f)) + " with .version " + spelling(facts.module.version) + " and .target " +
+                  isa::spelling(*facts.target));
+    if (!is_tcgen05 || !facts.is_formed(op)) continue;
+    const isa::CtaGroup here = op.modifiers.cta_group;
+    if (here == isa::CtaGroup::none || mixed) continue;
+    if (group == isa::CtaGroup::none) group = here;
+    mixed = judge(facts.sink, rules::cta_group_mixed(group, here), subject,
+                  "." + std::string(isa::spelling(here)) + " behind ." + std::string(isa::spelling(group)));
+  }
+}
+
+}  // namespace kiln::verifier

@@ -1,0 +1,230 @@
+#include "verifier/explore/assumptions.hpp"
+
+#include <algorithm>
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using flow::TermId;
+using Span = protocol::Span;
+
+constexpr int most_rest_bits = 12;
+constexpr std::uint64_t most_ways = 16;
+
+}  // namespace
+
+Assumptions::Assumptions(flow::Terms& terms, flow::Evaluator& evaluator)
+    : terms_(terms),
+      evaluator_(evaluator),
+      equal_(evaluator.name("equal")),
+      below_(evaluator.name("below")),
+      less_(evaluator.name("less")) {}
+
+Assumptions::Word Assumptions::word(TermId t) const {
+  const flow::Terms::Sum sum = terms_.sum(t);  // making terms moves them
+  const int width = sum.width;
+  const std::uint64_t mask = flow::low_mask(width), offset = sum.number;
+  const bool negated = sum.parts.size() == 1 && sum.parts[0].factor == mask;
+  if (negated) return {terms_.truncate(sum.parts[0].atom, width), offset, true, 0};
+  const TermId base = terms_.subtract(t, terms_.constant(offset, width));
+  if (sum.parts.size() < 2) return {base, offset};
+  for (const flow::Terms::Part& p : sum.parts) {
+    const auto low = evaluator_.low_bits_of(*terms_.atom_of(p.atom));
+    if (low && p.factor == mask && terms_.add(base, p.atom) == low->first && low->second <= most_rest_bits)
+      return {low->first, offset, false, low->second};
+  }
+  return {base, offset};
+}
+
+std::optional<Span> Assumptions::Word::spanned(const Span& s, std::uint64_t mask) const {
+  const Span b = negated ? Span{base_at(s.last) & mask, base_at(s.first) & mask}
+                         : Span{base_at(s.first) & mask, base_at(s.last) & mask};
+  return cleared ? b.before_clearing(cleared, mask) : b;
+}
+
+std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate) const {
+  Comparison c;
+  const flow::Terms::Atom* atom = terms_.atom_of(predicate);
+  if (!atom) {
+    c.opposite = true;
+    atom = terms_.atom_of(terms_.add(predicate, terms_.constant(1, 1)));
+  }
+  if (!atom || atom->operands.size() != 2) return std::nullopt;
+  if (atom->name != equal_ && atom->name != below_ && atom->name != less_) return std::nullopt;
+  c.equal = atom->name == equal_;
+  c.is_signed = atom->name == less_;
+  const TermId operands[] = {atom->operands[0], atom->operands[1]};
+  const auto first = terms_.value(operands[0]), second = terms_.value(operands[1]);
+  if (first.has_value() == second.has_value()) return std::nullopt;
+  c.word_is_first = second.has_value();
+  c.number = c.word_is_first ? *second : *first;
+  c.word = word(operands[c.word_is_first ? 0 : 1]);
+  return c;
+}
+
+TermId Assumptions::about(TermId predicate, TermId other) {
+  const auto c = comparison(predicate);
+  if (!c) return predicate;
+  if (const auto r = rest(c->word.base)) other = evaluator_.low_bits(made(r->of, other), r->bits);
+  const TermId word = made(c->word, other), number = terms_.constant(c->number, terms_.width(word));
+  const TermId out = c->equal           ? evaluator_.equal(word, number)
+                     : c->word_is_first ? evaluator_.less(word, number, c->is_signed)
+                                        : evaluator_.less(number, word, c->is_signed);
+  return c->opposite ? terms_.add(out, terms_.constant(1, 1)) : out;
+}
+
+// The word as a term, where its base is another one.
+TermId Assumptions::made(const Word& w, TermId base) {
+  if (w.cleared) base = terms_.subtract(base, evaluator_.low_bits(base, w.cleared));
+  const TermId offset = terms_.constant(w.offset, terms_.width(base));
+  return w.negated ? terms_.subtract(offset, base) : terms_.add(base, offset);
+}
+
+std::optional<Span> Assumptions::Comparison::span(int width) const {
+  const std::uint64_t mask = flow::low_mask(width), sign = std::uint64_t{1} << (width - 1);
+  const std::uint64_t least = is_signed ? sign : 0, most = is_signed ? sign - 1 : mask, n = number & mask;
+  Span s{n, n};
+  if (!equal) {
+    if (n == (word_is_first ? least : most)) return std::nullopt;
+    s = word_is_first ? Span{least, (n - 1) & mask} : Span{(n + 1) & mask, most};
+  }
+  return word.spanned(s, mask);
+}
+
+std::optional<Span> Assumptions::Comparison::without_overflow(int width) const {
+  const std::uint64_t mask = flow::low_mask(width), sign = std::uint64_t{1} << (width - 1);
+  if (!is_signed || (word.offset == 0 && !word.negated)) return std::nullopt;
+  const bool negative = (word.offset & sign) != 0;
+  const std::uint64_t least = sign, most = sign - 1;
+  if (word.negated)
+    return negative ? Span{least, (word.offset - least) & mask} : Span{(word.offset - most) & mask, most};
+  return negative ? Span{(least - word.offset) & mask, most} : Span{least, (most - word.offset) & mask};
+}
+
+Domain Assumptions::domain(const Assumed& s, TermId base) const {
+  const auto found = s.domains.find(base);
+  return found == s.domains.end() ? Domain(terms_.width(base), terms_.bits(base)) : found->second;
+}
+
+std::optional<Assumptions::Rest> Assumptions::rest(TermId t) const {
+  const flow::Terms::Atom* atom = terms_.atom_of(t);
+  const auto low = atom ? evaluator_.low_bits_of(*atom) : std::nullopt;
+  if (!low || low->second > most_rest_bits) return std::nullopt;
+  const Word of = word(low->first);
+  return of.cleared ? std::nullopt : std::optional(Rest{of, low->second});
+}
+
+std::optional<Assumptions::Place> Assumptions::place(TermId t) const {
+  const flow::Terms::Sum& sum = terms_.sum(t);
+  if (sum.parts.size() != 2 || sum.number != 0) return std::nullopt;
+  for (const int k : {0, 1}) {
+    const auto &start = sum.parts[std::size_t(k)], &step = sum.parts[std::size_t(1 - k)];
+    const int unused = 64 - sum.width;
+    if (start.factor == 1 && evaluator_.is_leaf(start.atom) && evaluator_.is_leaf(step.atom))
+      return Place{start.atom, step.atom, std::int64_t(step.factor << unused) >> unused};
+  }
+  return std::nullopt;
+}
+
+std::optional<Assumptions::Place> Assumptions::compared_place(TermId predicate) const {
+  const flow::Terms::Atom* atom = terms_.atom_of(predicate);
+  if (!atom) atom = terms_.atom_of(terms_.add(predicate, terms_.constant(1, 1)));
+  if (!atom || (atom->name != equal_ && atom->name != below_ && atom->name != less_)) return std::nullopt;
+  for (const TermId o : atom->operands)
+    if (const auto p = place(o)) return p;
+  return std::nullopt;
+}
+
+// False when a base cannot be one of these numbers: not by itself, or not together with what is assumed of its low
+// bits.
+bool Assumptions::can_be(const Assumed& s, TermId base, const Domain& allowed) const {
+  if (allowed.empty()) return false;
+  const auto own = rest(base);
+  const TermId whole = own ? own->of.base : base;
+  std::vector<std::pair<Rest, const Domain*>> rests;
+  int bits = 0;
+  for (const auto& [word, d] : s.domains)
+    if (const auto r = rest(word); r && r->of.base == whole && word != base) rests.push_back({*r, &d});
+  if (own) rests.push_back({*own, &allowed});
+  if (rests.empty()) return true;
+  for (const auto& [r, d] : rests) bits = std::max(bits, r.bits);
+  const Domain all = own ? domain(s, whole) : allowed;
+  for (std::uint64_t v = 0; v < std::uint64_t{1} << bits; ++v) {
+    const bool fits = std::all_of(rests.begin(), rests.end(), [&](const auto& r) {
+      return r.second->has(r.first.of.at(v) & flow::low_mask(r.first.bits));
+    });
+    if (fits && all.has_rest(v, bits)) return true;
+  }
+  return false;
+}
+
+TermId Assumptions::settled(const Assumed& s, TermId t) const {
+  if (s.domains.empty() || terms_.is_constant(t)) return t;
+  const Word w = word(t);
+  const auto found = s.domains.find(w.base);
+  if (found != s.domains.end() && !found->second.empty()) {
+    // With its low bits cleared a word may be one number where its base may be several.
+    const std::vector<Span>& parts = found->second.parts();
+    const std::uint64_t least = w.at(parts.front().first), most = w.at(parts.back().last);
+    if (least == most) return terms_.constant(least, terms_.width(t));
+  }
+  return s.settled.empty() ? t : evaluator_.with(t, s.settled);
+}
+
+std::optional<TermId> Assumptions::way_to_settle(Assumed& s, TermId t) {
+  for (const TermId leaf : std::set(evaluator_.pieces(t))) {
+    const Domain now = domain(s, leaf);
+    if (now.value() || now.count() > most_ways) continue;
+    const std::vector<Span> parts = now.parts();
+    for (const Span& p : parts)
+      for (std::uint64_t v = p.first; v <= p.last; ++v) {
+        const TermId is_it = evaluator_.equal(leaf, terms_.constant(v, terms_.width(leaf)));
+        const auto answer = holds(s, is_it);
+        if (!answer) return is_it;
+        assume(s, is_it, *answer);
+      }
+  }
+  return std::nullopt;
+}
+
+// The numbers that the base of a comparison may be when its sum does not overflow.
+Domain Assumptions::sane(const Assumed& s, const Comparison& c) const {
+  Domain d = domain(s, c.word.base);
+  const auto span = c.without_overflow(d.width());
+  if (!span) return d;
+  Domain kept = d;
+  kept.keep(span);
+  return kept.empty() ? d : kept;
+}
+
+std::optional<bool> Assumptions::holds(const Assumed& s, TermId predicate) {
+  if (const auto v = terms_.value(predicate)) return *v != 0;
+  if (const auto found = s.decided.find(predicate); found != s.decided.end()) return found->second;
+  const TermId contrary = terms_.add(predicate, terms_.constant(1, 1));
+  if (const auto found = s.decided.find(contrary); found != s.decided.end()) return !found->second;
+  const auto c = comparison(predicate);
+  if (!c) return std::nullopt;
+  const auto span = c->span(terms_.width(c->word.base));
+  Domain yes = sane(s, *c), no = yes;
+  yes.keep(span), no.drop(span);
+  if (!can_be(s, c->word.base, yes)) return c->opposite;
+  if (!can_be(s, c->word.base, no)) return !c->opposite;
+  return std::nullopt;
+}
+
+void Assumptions::assume(Assumed& s, TermId predicate, bool holds) {
+  const auto c = comparison(predicate);
+  if (!c) {
+    s.decided[predicate] = holds;
+    return;
+  }
+  Domain& d = s.domains.insert_or_assign(c->word.base, sane(s, *c)).first->second;
+  const auto span = c->span(d.width());
+  holds != c->opposite ? d.keep(span) : d.drop(span);
+  const auto v = d.value();
+  if (!v) return;
+  const flow::Terms::Atom* atom = terms_.atom_of(c->word.base);
+  if (atom && (evaluator_.is_leaf(c->word.base) || evaluator_.low_bits_of(*atom))) s.settled[c->word.base] = *v;
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,327 @@
+// What a state need not keep: events that nothing refers to, words that are gone, and of events that are alike all but
+// one.
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "ptx/isa/tmem.hpp"
+#include "verifier/explore/key.hpp"
+#include "verifier/explore/naming.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+constexpr EventId gone = ~EventId{0};
+
+// Calls f(Intervals&) for each memory.
+template <class F>
+void each_memory(State& s, F f) {
+  for (Cta& cta : s.ctas) {
+    f(cta.shared);
+    for (Intervals& block : cta.tensor) f(block);
+  }
+}
+
+// Calls f(EventId&) for each event that a barrier or a CTA refers to by itself.
+template <class F>
+void each_reference(State& s, F f) {
+  for (Cta& cta : s.ctas) {
+    f(cta.started), f(cta.acquired_maps);
+    for (auto& [where, e] : cta.published_maps) f(e);
+    for (auto& [id, b] : cta.barriers)
+      for (std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
+        for (EventId& e : *list) f(e);
+    for (auto& [at, b] : cta.mbarriers) {
+      f(b.completed), f(b.before), f(b.init);
+      for (EventId& e : b.users) f(e);
+    }
+  }
+}
+
+// Calls f(EventId&) for each event that a memory refers to.
+template <class F>
+void each_touch(State& s, F f) {
+  each_memory(s, [&](Intervals& m) {
+    for (auto& [at, cell] : m)
+      for (std::vector<Toucher>* list : {&cell.writers, &cell.readers})
+        for (Toucher& t : *list) f(t.event);
+  });
+}
+
+// Calls f(EventId&) for each load that has not come to its end.
+template <class F>
+void each_load(State& s, F f) {
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps)
+      for (PendingLoad& p : w.loads) f(p.event);
+}
+
+// Calls f(EventId&) for each event of which a warp knows parts.
+template <class F>
+void each_part(State& s, F f) {
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps)
+      for (Part& p : w.parts) f(p.event);
+}
+
+// Calls f(Clock&) for what each group of threads knows and each barrier hands on.
+template <class F>
+void each_clock(State& s, F f) {
+  for (Cta& cta : s.ctas) {
+    for (auto& [at, b] : cta.mbarriers) f(b.open), f(b.published);
+    for (auto& [id, b] : cta.barriers) f(b.open), f(b.published);
+    for (Warp& w : cta.warps)
+      for (Group& g : w.groups) f(g.clock);
+  }
+  f(s.cluster.open), f(s.cluster.published);
+}
+
+template <class F>
+void each_set(State& s, F f) {
+  each_clock(s, [&](Clock& c) { each_set_of(c, f); });
+  for (Cta& cta : s.ctas) {
+    for (auto& [at, b] : cta.mbarriers) f(b.observers);
+    for (Warp& w : cta.warps) {
+      for (Group& g : w.groups) f(g.tensor_fenced), f(g.tensor_arrived);
+      const auto copies = [&](CopyGroups& c) {
+        f(c.open);
+        for (EventSet& e : c.committed) f(e);
+      };
+      for (auto& [lane, c] : w.copies) copies(c);
+      copies(w.own_copies);
+      for (auto& [lane, e] : w.tensor) f(e);
+      for (auto& [lane, e] : w.brought) f(e);
+      f(w.stores);
+    }
+  }
+}
+
+// Nobody reads any more what the launch gives.
+bool have_parameters(const State& s, const Program& program) {
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments)
+        if (f.at < program.behind_parameters()) return false;
+  return true;
+}
+
+// Nobody compares any more with a bound that is gone.
+void forget_bounds(State& s, const std::set<flow::TermId>& bounds) {
+  for (const flow::TermId bound : bounds) {
+    s.closed.erase(bound);
+    for (Cta& cta : s.ctas)
+      for (Warp& w : cta.warps)
+        for (Fragment& f : w.fragments) f.rounds.erase(bound);
+  }
+}
+
+// What is assumed of words out of memory, and of those that the launch gives, hangs on nothing else when nobody holds
+// them any more: a loop that is over has had any count.
+void forget_words(State& s, const Program& program, Machine& machine) {
+  const bool all_loaded = have_parameters(s, program);
+  if (!machine.has_fresh() && !all_loaded) return;
+  std::set<flow::TermId> held;
+  each_word(s, program, machine, [&](flow::TermId t) {
+    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    held.insert(pieces.begin(), pieces.end());
+  });
+  const auto all_pieces = [&](flow::TermId t, const auto& are) {
+    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    return std::all_of(pieces.begin(), pieces.end(), are);
+  };
+  const auto is_lost = [&](flow::TermId piece) {
+    return !held.contains(piece) && (all_loaded || machine.is_fresh(piece) || !machine.evaluator().is_leaf(piece));
+  };
+  const auto is_gone = [&](flow::TermId t) {
+    return all_pieces(t, [&](flow::TermId piece) {
+      const auto round = machine.round_of(piece);
+      return round ? all_pieces(round->bound, is_lost) : is_lost(piece);
+    });
+  };
+  std::set<flow::TermId> bounds;
+  for (const auto& [bound, closed] : s.closed)
+    if (is_gone(bound)) bounds.insert(bound);
+  forget_bounds(s, bounds);
+  std::erase_if(s.domains, [&](const auto& d) { return is_gone(d.first); });
+  std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
+}
+
+// Forgets events that nothing refers to, and numbers the others by where they are found.
+void number_events(State& s) {
+  std::vector<EventId> number(s.events.size(), gone);
+  std::vector<Event> kept{Event{}};
+  number[0] = 0;
+  const auto keep = [&](EventId e) {
+    if (number[e] != gone) return;
+    number[e] = EventId(kept.size());
+    kept.push_back(s.events[e]);
+  };
+  each_touch(s, keep), each_reference(s, keep);
+  for (Cta& cta : s.ctas)
+    for (auto& [at, b] : cta.mbarriers) b.observers.each(keep);
+  each_load(s, keep);
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps) std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; });
+  const auto renumber = [&](EventId& e) { e = number[e]; };
+  each_touch(s, renumber), each_reference(s, renumber), each_load(s, renumber), each_part(s, renumber);
+  each_set(s, [&](EventSet& e) { e = e.renumbered(number); });
+  s.events = std::move(kept);
+}
+
+// Of what threads know, what rules may ask for: of phases whether they are over before; of accesses whether they are
+// over for whom; of an mbarrier's initialisation and of a CTA's start who has been told.
+void forget_knowledge(State& s) {
+  EventSet phases, accesses, fenced, tensor, published, maps;
+  const auto ask = [&](EventId e) { accesses.add(e); };
+  each_touch(s, ask), each_load(s, ask), each_part(s, ask);
+  for (Cta& cta : s.ctas) {
+    published.add(cta.started);
+    ask(cta.acquired_maps);
+    for (const auto& [where, e] : cta.published_maps) maps.add(e);
+    for (const auto& [id, b] : cta.barriers)
+      for (const std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
+        for (const EventId e : *list) ask(e);
+    for (const auto& [at, b] : cta.mbarriers) {
+      phases.add(b.completed), phases.add(b.before), phases.join(b.observers);
+      published.add(b.init);
+      for (const EventId e : b.users) ask(e);
+    }
+  }
+  accesses.each([&](EventId e) {
+    if (s.events[e].proxy == Proxy::tensor) tensor.add(e);
+    if (s.events[e].proxy == Proxy::generic) fenced.add(e);
+  });
+  accesses.join(published), accesses.join(maps), fenced.join(published);
+  each_clock(s, [&](Clock& c) {
+    c.seen.meet(accesses), c.handed.meet(accesses), c.before.meet(phases), c.fenced.meet(fenced);
+    c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
+  });
+  for (Cta& cta : s.ctas)
+    for (Warp& w : cta.warps)
+      for (Group& g : w.groups) g.tensor_fenced.meet(tensor), g.tensor_arrived.meet(tensor);
+}
+
+// What everybody knows who is still there no barrier need hand on: all barriers do, so that it makes no difference.
+void tell_common(State& s) {
+  std::optional<Clock> common;
+  EventSet observers;
+  for (const Cta& cta : s.ctas) {
+    for (const auto& [at, b] : cta.mbarriers) observers.join(b.observers);
+    for (const Warp& w : cta.warps) {
+      Mask live = 0;
+      for (const Fragment& f : w.fragments) live |= f.lanes;
+      for (const Group& g : w.groups) {
+        if (!(g.lanes & live)) continue;
+        Clock known = g.clock;
+        known.tensor = g.tensor_arrived;
+        if (common)
+          common->meet(known);
+        else
+          common = std::move(known);
+      }
+    }
+  }
+  if (!common) return;
+  common->before.remove(observers);  // who arrived may not have known yet that others had seen the phase before
+  const auto tell = [&](auto& barriers) {
+    for (auto& [at, b] : barriers) b.open.join(*common), b.published.join(*common);
+  };
+  for (Cta& cta : s.ctas) tell(cta.mbarriers), tell(cta.barriers);
+  s.cluster.open.join(*common), s.cluster.published.join(*common);
+}
+
+// What rules ask of an asynchronous access, but for who knows of it; and its place, unless it is one of the many loads
+// and stores that bring a block of tensor memory.
+auto nature(const Event& e) {
+  const ir::Operation& op = *e.operation;
+  const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
+  return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes,
+                    e.may_be);
+}
+
+// Events by the first that is like them: asynchronous accesses of one nature that the same threads know of.
+std::vector<EventId> alike(State& s) {
+  std::vector<bool> is_one(s.events.size(), true);  // of its kind
+  for (EventId e = 1; e < s.events.size(); ++e) is_one[e] = s.events[e].proxy == Proxy::generic;
+  const auto keep = [&](EventId e) { is_one[e] = true; };
+  each_reference(s, keep), each_load(s, keep), each_part(s, keep);
+  std::vector<EventId> kind(s.events.size());
+  std::map<decltype(nature(s.events[0])), EventId> kinds;
+  for (EventId e = 0; e < kind.size(); ++e)
+    kind[e] = is_one[e] ? e : kinds.try_emplace(nature(s.events[e]), e).first->second;
+  // Each set of events parts those of a kind that it has from those that it has not.
+  std::vector<EventId> inside(kind.size()), of(kind.size());
+  EventId kinds_so_far = EventId(kind.size()), before = kinds_so_far;
+  each_set(s, [&](const EventSet& set) {
+    before = kinds_so_far;
+    set.each([&](EventId e) {
+      if (is_one[e]) return;
+      if (inside.size() <= kind[e]) inside.resize(kinds_so_far + kind.size());
+      EventId& now = inside[kind[e]];
+      if (now < before) now = kinds_so_far++;
+      kind[e] = now;
+    });
+  });
+  std::vector<EventId> first(kinds_so_far, gone);
+  for (EventId e = 0; e < kind.size(); ++e) of[e] = first[kind[e]] = std::min(first[kind[e]], e);
+  return of;
+}
+
+// Of a write by several lanes each knows its own part, until its warp knows it as a whole: then it is one.
+void unite_lanes(State& s) {
+  std::vector<bool> is_whole(s.events.size());
+  for (EventId e = 1; e < is_whole.size(); ++e) {
+    const Event& event = s.events[e];
+    if (event.proxy != Proxy::generic || event.is_async || !event.operation) continue;
+    const Warp& w = s.ctas[event.cta].warps[event.warp];
+    is_whole[e] = std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) { return g.clock.seen.has(e); }) &&
+                  std::none_of(w.parts.begin(), w.parts.end(), [&](const Part& p) { return p.event == e; });
+  }
+  for (Cta& cta : s.ctas)
+    for (auto& [at, cell] : cta.shared)
+      for (Toucher& t : cell.writers)
+        if (is_whole[t.event]) t.lanes = s.events[t.event].lanes;
+}
+
+// Of accesses that are alike the first in the code stands for all, and for all that they touched.
+void unite_alike(State& s) {
+  const std::vector<EventId> first = alike(s);
+  bool any = false;
+  for (EventId e = 1; e < first.size(); ++e) {
+    any |= first[e] != e;
+    const ir::Operation*& operation = s.events[first[e]].operation;
+    operation = std::min(operation, s.events[e].operation);
+  }
+  const auto unite = [&](std::vector<Toucher>& list) {
+    for (Toucher& t : list) t.event = first[t.event];
+    for (auto it = list.begin(); it != list.end();)
+      it = std::find(list.begin(), it, *it) != it ? list.erase(it) : std::next(it);
+  };
+  each_memory(s, [&](Intervals& m) {
+    auto last = m.end();
+    for (auto it = m.begin(); it != m.end();) {
+      Cell& cell = it->second;
+      unite(cell.writers), unite(cell.readers);
+      const bool goes_on = last != m.end() && last->second.end == it->first && last->second.writers == cell.writers &&
+                           last->second.readers == cell.readers;
+      if (goes_on) last->second.end = cell.end;
+      last = goes_on ? last : it;
+      it = goes_on ? m.erase(it) : std::next(it);
+    }
+  });
+  if (any) number_events(s);
+}
+
+}  // namespace
+
+void forget(State& s, const Program& program, Machine& machine) {
+  machine.settle_rounds(s);
+  forget_words(s, program, machine);
+  number_events(s);
+  forget_knowledge(s);
+  tell_common(s);
+  unite_lanes(s);
+  unite_alike(s);
+}
+
+}  // namespace kiln::verifier::protocol

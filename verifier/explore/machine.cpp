@@ -1,0 +1,363 @@
+#include "verifier/explore/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/tmem.hpp"
+#include "verifier/explore/roots.hpp"
+
+namespace kiln::verifier::protocol {
+
+using flow::TermId;
+using isa::Opcode;
+
+namespace {
+
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 10'000'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps_of_a_run = 100'000;  // from choice to choice, where there is no launch
+constexpr int most_sought = 2;        // examples, in vain
+constexpr std::size_t most_told = 3;  // parameters of an example
+
+}  // namespace
+
+Machine::Machine(const Program& program)
+    : program_(program),
+      code_(program.code),
+      evaluator_(program.code, program.facts.definitions, terms_),
+      assumptions_(terms_, evaluator_) {}
+
+std::uint64_t Machine::enough_steps() const {
+  if (!program_.shape.parameters.empty()) return most_steps_of_a_launch;
+  return has_rounds() ? most_steps_of_nested_loops : most_steps;
+}
+
+void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
+  Breach b{v, &op, earlier, std::move(got)};
+  breach(std::move(b));
+}
+
+void Machine::breach(Breach b) {
+  if (!b.verdict.broken() || told_.contains({b.operation, b.verdict.rule})) return;
+  if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
+  const auto example = state_ && !state_->forgets ? this->example(*state_) : std::nullopt;
+  if (!example)
+    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", b.operation, true};
+  told_.emplace(b.operation, b.verdict.rule);
+  b.example = text(*example);
+  breaches_.push_back(std::move(b));
+}
+
+void Machine::assume(State& s, TermId predicate, bool holds) {
+  const std::set<TermId>& pieces = evaluator_.pieces(predicate);
+  s.guessed |= std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return is_fresh(p); });
+  assumptions_.assume(s, predicate, holds);
+  const TermId always = of_all_rounds(predicate);
+  s.contradicts |= assumptions_.holds(s.path, always) == !holds;
+  assumptions_.assume(s.path, always, holds);
+}
+
+std::optional<Assumptions::Example> Machine::example(const State& s) {
+  if (s.guessed || s.contradicts || sought_in_vain_ == most_sought) return std::nullopt;
+  auto found = assumptions_.example(s.path);
+  sought_in_vain_ += !found;
+  return found;
+}
+
+std::string Machine::text(const Assumptions::Example& example) const {
+  std::string out;
+  std::size_t told = 0;
+  for (const auto& [leaf, v] : example) {
+    const std::string name = evaluator_.text(leaf);
+    const std::string_view begin = "parameter(&";
+    if (!name.starts_with(begin) || told++ >= most_told) continue;
+    const std::string inside = name.substr(begin.size(), name.rfind(',') - begin.size());
+    const int unused = 64 - terms_.width(leaf);
+    out += (out.empty() ? "" : " and ") + inside + " = " + std::to_string(std::int64_t(v << unused) >> unused);
+  }
+  return out;
+}
+
+State Machine::start() {
+  State s;
+  s.ctas.resize(program_.ctas);
+  const int warps = (program_.threads + lanes_per_warp - 1) / lanes_per_warp;
+  std::vector<WordId> words(program_.slots());
+  for (ir::RegisterId r = 0; r < code_.registers.size(); ++r)
+    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
+      words[slot] =
+          words_.uniform(named("unset " + code_.registers[r].name, std::min(64, isa::bits(code_.registers[r].type))));
+  for (Cta& cta : s.ctas) {
+    cta.tensor.resize(isa::tmem_lanes / tensor_block_lanes);
+    cta.warps.resize(std::size_t(warps));
+    for (int w = 0; w < warps; ++w) {
+      const int live = std::min(lanes_per_warp, program_.threads - w * lanes_per_warp);
+      Fragment f;
+      f.lanes = live == lanes_per_warp ? all_lanes : (Mask{1} << live) - 1;
+      f.words = words;
+      cta.warps[std::size_t(w)].fragments.push_back(std::move(f));
+      cta.warps[std::size_t(w)].groups.emplace_back();
+    }
+  }
+  start_ctas(s);
+  return s;
+}
+
+// Threads of one warp that stand at one place, and wait for nothing or for the same, are one again.
+void Machine::merge(Warp& w) {
+  for (std::size_t i = 0; i < w.fragments.size(); ++i)
+    for (std::size_t k = i + 1; k < w.fragments.size();) {
+      Fragment &a = w.fragments[i], &b = w.fragments[k];
+      const auto is_free = [](const Fragment& f) {
+        return !f.arrived && (f.wait.kind == Wait::Kind::none || f.wait.kind == Wait::Kind::lanes);
+      };
+      if (a.at != b.at || !is_free(a) || !is_free(b)) {
+        ++k;
+        continue;
+      }
+      for (std::size_t n = 0; n < a.words.size(); ++n) a.words[n] = words_.merged(a.words[n], b.words[n], a.lanes);
+      a.lanes |= b.lanes;
+      for (auto& [bound, r] : b.rounds)
+        if (Round& mine = a.rounds[bound]; mine.number < r.number) mine = std::move(r);
+      a.wait = {};
+      w.fragments.erase(w.fragments.begin() + std::ptrdiff_t(k));
+    }
+}
+
+bool Machine::may_go_on(const State& s, const Cta& cta, const Fragment& f) const {
+  switch (f.wait.kind) {
+    case Wait::Kind::none: return true;
+    case Wait::Kind::mbarrier: {
+      const auto& barriers = s.ctas[f.wait.cta].mbarriers;
+      const auto found = barriers.find(f.wait.object);
+      return found == barriers.end() || found->second.phase > f.wait.phase;
+    }
+    case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
+    case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
+    case Wait::Kind::lanes:
+    case Wait::Kind::choice: return false;
+  }
+  return false;
+}
+
+// Lets the threads of a warp that stand lowest go on. False when none can.
+bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_index) {
+  Cta& cta = s.ctas[cta_index];
+  Warp& warp = cta.warps[warp_index];
+  bool moved = false;
+  for (;;) {
+    merge(warp);
+    Fragment* next = nullptr;
+    for (Fragment& f : warp.fragments)
+      if (may_go_on(s, cta, f) && (!next || f.at < next->at)) next = &f;
+    if (!next) return moved;
+    const std::uint32_t at = next->at = program_.next(next->at, !warp.loads.empty());
+    if (at >= code_.operations.size()) {
+      warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
+      moved = true;
+      const auto is_gone = [](const Warp& w) { return w.fragments.empty(); };
+      if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) exit_cta(s, cta_index);
+      continue;
+    }
+    next->wait = {};
+    Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
+    if (++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
+    if (steps_ - run_from_ > most_steps_of_a_run && program_.shape.parameters.empty())
+      throw Unfollowed{"where a loop ends", &t.op};
+    const Status status = step(t);
+    if (status == Status::blocked) {
+      if (next->wait.kind == Wait::Kind::choice) return moved;
+      continue;
+    }
+    moved = true;
+    if (status == Status::next) ++next->at, next->arrived = false;
+  }
+}
+
+std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate) {
+  const TermId question = asked(t, lane, predicate);
+  if (const auto v = assumptions_.holds(t.s, question)) return v;
+  t.f.wait = {Wait::Kind::choice, 0, 0, 0, question};
+  t.f.asks = t.at;
+  return std::nullopt;
+}
+
+// Lanes whose guard lets them execute; nothing when that has to be decided first.
+std::optional<Mask> Machine::guard_lanes(Turn& t) {
+  if (!t.op.guard) return t.f.lanes;
+  const std::uint32_t slot = program_.slot(*t.op.guard);
+  if (slot == Program::no_slot) throw Unfollowed{"the guard is not followed", &t.op};
+  const WordId word = t.f.words[slot];
+  if (const auto p = words_.shared(word, t.f.lanes)) {
+    const auto v = decide(t, lanes_per_warp, *p);
+    if (!v) return std::nullopt;
+    t.f.asks = Program::no_slot;
+    return *v != t.op.guard_negated ? t.f.lanes : 0;
+  }
+  Mask out = 0;
+  for (Mask m = t.f.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    const auto v = decide(t, l, words_.at(word, l));
+    if (!v) return std::nullopt;
+    if (*v != t.op.guard_negated) out |= Mask{1} << l;
+  }
+  t.f.asks = Program::no_slot;
+  return out;
+}
+
+// What only makes a word or touches memory is followed without deciding who executes it: all lanes that may do.
+bool Machine::guess_guard(Turn& t, LaneTerms& may) {
+  const bool plain = !is_protocol(t.op) || is_shared_access(t.op);
+  const Opcode op = t.op.opcode;
+  if (!plain || op == Opcode::st_async || op == Opcode::red_async || op == Opcode::atom) return false;
+  const WordId word = t.f.words[program_.slot(*t.op.guard)];
+  t.lanes = 0;
+  const bool same = words_.shared(word, t.f.lanes).has_value();
+  for (Mask m = t.f.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    TermId p = asked(t, same ? lanes_per_warp : l, words_.at(word, l));
+    if (t.op.guard_negated) p = terms_.add(p, terms_.constant(1, 1));
+    const auto v = assumptions_.holds(t.s, p);
+    may[std::size_t(l)] = v ? terms_.constant(*v, 1) : p;
+    if (!v || *v) t.lanes |= Mask{1} << l;
+  }
+  t.f.wait = {};
+  t.f.asks = Program::no_slot;
+  t.may = &may;
+  return true;
+}
+
+// An operand that hangs on a word which can be a few numbers only is followed for each of them.
+bool Machine::settle_operands(Turn& t) {
+  for (const ir::RegisterId r : program_.questions(t.at)) {
+    const std::uint32_t slot = program_.slot(r);
+    if (slot == Program::no_slot) continue;
+    const TermId word = assumptions_.settled(t.s, words_.at(t.f.words[slot], t.leader()));
+    if (terms_.is_constant(word) || terms_.width(word) == 1) continue;
+    const auto way = assumptions_.way_to_settle(t.s, word);
+    if (!way) continue;
+    t.f.wait = {Wait::Kind::choice, 0, 0, 0, *way};
+    return false;
+  }
+  return true;
+}
+
+Machine::Status Machine::branch(Turn& t) {
+  if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
+  const auto taken = guard_lanes(t);
+  if (!taken) return Status::blocked;
+  const std::uint32_t target = t.op.arg(0).id;
+  if (*taken == 0) return Status::next;
+  if (*taken == t.f.lanes) return t.f.at = target, Status::jumped;
+  Fragment other = t.f;
+  other.lanes = *taken;
+  other.at = target;
+  t.f.lanes &= ~*taken;
+  ++t.f.at;
+  t.warp.fragments.push_back(std::move(other));  // t.f may be gone from here on
+  return Status::jumped;
+}
+
+Machine::Status Machine::jump_by_table(Turn& t) {
+  if (t.op.guard || t.op.arg(1).kind != ir::Argument::Kind::table)
+    throw Unfollowed{"a branch by a table of this form", &t.op};
+  if (!settle_operands(t)) return Status::blocked;
+  const std::vector<std::uint32_t>& table = code_.tables[t.op.arg(1).id];
+  t.lanes = t.f.lanes;
+  std::map<std::uint32_t, Mask> targets;
+  for (Mask m = t.lanes; m; m &= m - 1) {
+    const int l = std::countr_zero(m);
+    const std::uint64_t index = number(t, t.op.arg(0), l, 32, "where a branch goes");
+    if (index >= table.size()) throw Unfollowed{"a branch past the end of its table", &t.op};
+    targets[table[index]] |= Mask{1} << l;
+  }
+  std::vector<Fragment> others;
+  for (auto it = std::next(targets.begin()); it != targets.end(); ++it) {
+    others.push_back(t.f);
+    others.back().at = it->first, others.back().lanes = it->second;
+  }
+  t.f.at = targets.begin()->first, t.f.lanes = targets.begin()->second;
+  for (Fragment& f : others) t.warp.fragments.push_back(std::move(f));  // t.f may be gone from here on
+  return Status::jumped;
+}
+
+Machine::Status Machine::leave(Turn& t) {
+  const auto gone = guard_lanes(t);
+  if (!gone) return Status::blocked;
+  if (*gone == 0) return Status::next;
+  if (*gone == t.f.lanes) return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
+  t.f.lanes &= ~*gone;
+  return Status::next;
+}
+
+// Waits until lanes of the warp that have not exited stand here together.
+bool Machine::converge(Turn& t, Mask needed) {
+  Mask live = 0;
+  for (const Fragment& f : t.warp.fragments) live |= f.lanes;
+  if ((needed & live & ~t.f.lanes) == 0) return true;
+  t.f.wait = {Wait::Kind::lanes, 0, 0, 0, 0};
+  return false;
+}
+
+Machine::Status Machine::step(Turn& t) {
+  switch (t.op.opcode) {
+    case Opcode::bra: return branch(t);
+    case Opcode::exit:
+    case Opcode::ret: return leave(t);
+    case Opcode::trap: t.cta.trapped = true; return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
+    case Opcode::brx_idx: return jump_by_table(t);
+    case Opcode::call: throw Unfollowed{"calls", &t.op};
+    default: break;
+  }
+  consume_loads(t);
+  if (!program_.matters(t.at)) return Status::next;
+  // Lanes that look at each other meet first.
+  if (t.op.opcode == Opcode::elect_sync && !converge(t, all_lanes)) return Status::blocked;
+  const auto lanes = guard_lanes(t);
+  LaneTerms may{};
+  if (!lanes && !guess_guard(t, may)) return Status::blocked;
+  if (lanes && *lanes == 0) return Status::next;
+  if (lanes) t.lanes = *lanes;
+  if (is_protocol(t.op)) {
+    if (!settle_operands(t)) return Status::blocked;
+    const Status status = synchronise(t);
+    if (status != Status::next) return status;
+  }
+  if (program_.facts.definitions.written(t.at).size() && program_.demands.matters(t.at) &&
+      !(t.op.opcode == Opcode::mbarrier_try_wait || t.op.opcode == Opcode::mbarrier_test_wait))
+    evaluate(t);
+  return Status::next;
+}
+
+bool Machine::chooses(const State& s) {
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments)
+        if (f.wait.kind == Wait::Kind::choice) return true;
+  return false;
+}
+
+Stop Machine::run(State& s) {
+  state_ = &s;
+  run_from_ = steps_;
+  try {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
+        for (std::uint32_t w = 0; w < s.ctas[c].warps.size(); ++w) moved |= advance(s, c, w);
+      if (!moved) moved = settle_copies(s, chooses(s));
+    }
+  } catch (const Unfollowed& u) {
+    return {Stop::Kind::unfollowed, 0, u.what, u.may_be_nothing, u.operation};
+  }
+  Stop stop;
+  for (const Cta& cta : s.ctas)
+    for (const Warp& w : cta.warps)
+      for (const Fragment& f : w.fragments) {
+        const ir::Operation* op = &code_.operations[f.at];
+        if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, false, op};
+        if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, false, op};
+      }
+  return stop;
+}
+
+}  // namespace kiln::verifier::protocol

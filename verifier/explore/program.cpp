@@ -1,0 +1,286 @@
+#include "verifier/explore/program.hpp"
+
+#include <algorithm>
+
+#include "ptx/isa/tmem.hpp"
+#include "verifier/explore/roots.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+using isa::Opcode;
+
+bool leads_elsewhere(Opcode op) {
+  return op == Opcode::bra || op == Opcode::brx_idx || op == Opcode::call || op == Opcode::exit || op == Opcode::ret ||
+         op == Opcode::trap;
+}
+
+// Known to a run: no word of the launch's.
+bool is_fixed(ir::Special s) {
+  switch (s) {
+    case ir::Special::tid_x:
+    case ir::Special::tid_y:
+    case ir::Special::tid_z:
+    case ir::Special::laneid:
+    case ir::Special::cluster_ctarank:
+    case ir::Special::cluster_nctarank: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Program::Program(const Facts& f, const Shape& given)
+    : facts(f),
+      code(f.code),
+      hands_on_(handing_on(f)),
+      demands(demanded()),
+      shape(given),
+      made_map(protocol::made_map(f.code)),
+      matters_(f.code.operations.size()) {
+  measure();
+  place_shared();
+  // What decides a branch that matters matters, and with it may other branches.
+  find_ways();
+  for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
+    demands = demanded();
+    find_ways();
+  }
+  number_registers();
+  find_questions();
+  find_next();
+  find_live();
+  find_families();
+  find_parameters();
+}
+
+// What the protocol and the branches that are known to matter hang on.
+flow::Demands Program::demanded() const {
+  return {code, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
+            add_roots(op, hands_on_[code.index(op)], out);
+            if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
+          }};
+}
+
+// Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say.
+void Program::measure() {
+  const auto product = [](const ir::Performance& p, std::uint32_t* extents) {
+    std::uint64_t n = 1;
+    for (std::size_t k = 0; k < p.values.size() && k < 3; ++k) n *= extents[k] = std::uint32_t(p.values[k]);
+    return n;
+  };
+  if (const ir::Performance* exact = code.function->find("reqntid")) {
+    threads = int(product(*exact, cta));
+  } else if (const ir::Performance* most = code.function->find("maxntid")) {
+    threads = int(product(*most, cta));
+    cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
+  }
+  if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(*p, cluster));
+  const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
+    if (from[0] == 0) return std::uint32_t{0};
+    std::uint32_t n = 1;
+    for (std::size_t k = 0; k < 3; ++k) n *= extents[k] = std::max(1u, from[k]);
+    return n;
+  };
+  if (const std::uint32_t n = given(shape.cta, cta)) threads = int(n);
+  if (const std::uint32_t n = given(shape.cluster, cluster)) ctas = n;
+}
+
+void Program::place_shared() {
+  addresses_.assign(code.symbols.size(), 0);
+  std::uint64_t end = 0;
+  const auto place = [&](bool dynamic) {
+    for (std::size_t k = 0; k < code.symbols.size(); ++k) {
+      const ir::Variable& v = *code.symbols[k].variable;
+      if (!isa::is_shared(v.space) || (v.linkage == ir::Linkage::external) != dynamic) continue;
+      end = (end + v.alignment() - 1) / v.alignment() * v.alignment();
+      addresses_[k] = std::uint32_t(end);
+      if (!dynamic) end += v.bytes();  // dynamic variables share one place
+    }
+  };
+  place(false);
+  place(true);
+  const auto is_dynamic = [](const ir::Symbol& s) {
+    return isa::is_shared(s.variable->space) && s.variable->linkage == ir::Linkage::external;
+  };
+  if (std::none_of(code.symbols.begin(), code.symbols.end(), is_dynamic))
+    shared_bytes_ = std::uint32_t(end) + shape.dynamic_shared.value_or(0);
+  else if (shape.dynamic_shared)
+    shared_bytes_ = std::uint32_t(end) + *shape.dynamic_shared;
+}
+
+// A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
+void Program::find_ways() {
+  const flow::Cfg& cfg = facts.cfg;
+  std::vector<bool> busy(cfg.blocks.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    matters_[i] = is_protocol(code.operations[i]) || demands.matters(i);
+    if (matters_[i]) busy[cfg.block_of(i)] = true;
+  }
+  ways_.assign(code.operations.size(), no_slot);
+  deciding_.clear();
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    if (code.operations[i].opcode != Opcode::bra || !code.operations[i].guard) continue;
+    const flow::BlockId from = cfg.block_of(i), meet = cfg.post_dominator(from);
+    bool quiet = meet != flow::no_block;
+    const std::vector<bool> between =
+        cfg.reached_from(from, [&](std::uint32_t e) { return cfg.edges[e].from != meet; });
+    for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) quiet &= b == meet || !between[b] || !busy[b];
+    if (quiet)
+      ways_[i] = cfg.blocks[meet].first;
+    else
+      deciding_.insert(i);
+  }
+}
+
+void Program::find_next() {
+  std::vector<bool> is_loaded(code.registers.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i)
+    if (isa::is_tensor_load(code.operations[i].opcode))
+      for (const ir::RegisterId r : facts.definitions.written(i)) is_loaded[r] = true;
+  const auto end = std::uint32_t(code.operations.size());
+  next_[false].assign(end + 1, end), next_[true].assign(end + 1, end);
+  for (std::uint32_t i = end; i-- > 0;) {
+    const auto read = facts.definitions.read(i);
+    const bool matters = matters_[i] || leads_elsewhere(code.operations[i].opcode);
+    const bool reads = std::any_of(read.begin(), read.end(), [&](ir::RegisterId r) { return is_loaded[r]; });
+    next_[false][i] = matters ? i : next_[false][i + 1];
+    next_[true][i] = matters || reads ? i : next_[true][i + 1];
+  }
+}
+
+bool Program::synchronises() const {
+  return std::any_of(code.operations.begin(), code.operations.end(), [](const ir::Operation& op) {
+    if (op.opcode == Opcode::exit || op.opcode == Opcode::ret) return false;
+    return is_protocol(op) && !(is_shared_access(op) && op.modifiers.space() == isa::Space::generic);
+  });
+}
+
+std::optional<std::uint32_t> Program::way_around(std::uint32_t branch) const {
+  return ways_[branch] == no_slot ? std::nullopt : std::optional(ways_[branch]);
+}
+
+// From what is live behind an operation to what is live before it. An operation that does not count reads nothing.
+void Program::step_back(std::uint32_t i, std::vector<bool>& live) const {
+  const ir::Operation& op = code.operations[i];
+  if (!op.guard)
+    for (const ir::RegisterId r : facts.definitions.written(i))
+      if (slot_[r] != no_slot) live[slot_[r]] = false;
+  const bool decides = op.opcode == Opcode::bra && ways_[i] == no_slot;
+  if (!matters_[i] && !decides) return;
+  for (const ir::RegisterId r : facts.definitions.read(i))
+    if (slot_[r] != no_slot) live[slot_[r]] = true;
+}
+
+void Program::find_live() {
+  const flow::Cfg& cfg = facts.cfg;
+  live_out_.assign(cfg.blocks.size(), std::vector<bool>(slots_));
+  std::vector<std::vector<bool>> in(cfg.blocks.size(), std::vector<bool>(slots_));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto b = flow::BlockId(cfg.blocks.size()); b-- > 0;) {
+      std::vector<bool>& out = live_out_[b];
+      for (const std::uint32_t e : cfg.blocks[b].out)
+        for (std::uint32_t k = 0; k < slots_; ++k)
+          if (in[cfg.edges[e].to][k]) out[k] = true;
+      std::vector<bool> live = out;
+      for (std::uint32_t i = cfg.blocks[b].last; i-- > cfg.blocks[b].first;) step_back(i, live);
+      if (live == in[b]) continue;
+      in[b] = std::move(live);
+      changed = true;
+    }
+  }
+}
+
+const std::vector<ir::RegisterId>& Program::live(std::uint32_t operation) const {
+  const auto [known, is_new] = live_.try_emplace(operation);
+  if (!is_new || operation >= code.operations.size()) return known->second;
+  const flow::BasicBlock& block = facts.cfg.blocks[facts.cfg.block_of(operation)];
+  std::vector<bool> live = live_out_[facts.cfg.block_of(operation)];
+  for (std::uint32_t i = block.last; i-- > operation;) step_back(i, live);
+  for (ir::RegisterId r = 0; r < slot_.size(); ++r)
+    if (slot_[r] != no_slot && live[slot_[r]]) known->second.push_back(r);
+  return known->second;
+}
+
+void Program::find_questions() {
+  questions_.resize(code.operations.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    flow::Demands::Wanted wanted;
+    add_roots(op, hands_on_[i], wanted);
+    wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
+    wanted.arguments.insert(wanted.arguments.end(), wanted.rough.begin(), wanted.rough.end());
+    const auto ask = [&](const ir::Argument& a) {
+      if (a.kind == ir::Argument::Kind::reg && !demands.is_rough(a.id)) questions_[i].push_back(a.id);
+    };
+    for (const ir::Argument* a : wanted.arguments) {
+      if (hands_on_[i] && a == &op.arg(1)) continue;
+      ask(*a);
+      if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
+        for (const ir::Argument& part : code.components(*a)) ask(part);
+    }
+  }
+}
+
+void Program::find_families() {
+  families_.assign(code.registers.size(), no_slot);
+  for (ir::RegisterId r = 0; r < families_.size(); ++r)
+    if (demands.of(r).compared && code.registers[r].type != isa::ScalarType::pred) families_[r] = r;
+  const auto first = [&](ir::RegisterId r) {
+    while (families_[r] != r) r = families_[r];
+    return r;
+  };
+  const auto unite = [&](const ir::Operation& op, std::optional<ir::RegisterId> with) {
+    for (const ir::RegisterId r : facts.definitions.read(code.index(op))) {
+      if (families_[r] == no_slot) continue;
+      if (with) families_[first(r)] = first(*with);
+      with = r;
+    }
+  };
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    const auto written = facts.definitions.written(i);
+    const bool adds = op.opcode == Opcode::mov || op.opcode == Opcode::add || op.opcode == Opcode::sub ||
+                      op.opcode == Opcode::selp || op.opcode == Opcode::cvt;
+    if (op.opcode == Opcode::setp) unite(op, std::nullopt);
+    if (adds && written.size() == 1 && families_[written[0]] != no_slot) unite(op, written[0]);
+  }
+  for (ir::RegisterId r = 0; r < families_.size(); ++r)
+    if (families_[r] != no_slot) kin_[families_[r] = first(r)];
+  for (const ir::Operation& op : code.operations) {
+    if (op.opcode != Opcode::setp) continue;
+    const ir::Argument &a = op.arg(1), &b = op.arg(2);
+    const auto is_kin = [&](const ir::Argument& x) {
+      return x.kind == ir::Argument::Kind::reg && families_[x.id] != no_slot;
+    };
+    if (is_kin(a) && is_kin(b)) kin_[families_[a.id]].bounded = true;
+    for (const auto& [x, y] : {std::pair(&a, &b), std::pair(&b, &a)})
+      if (is_kin(*x) && y->kind == ir::Argument::Kind::immediate)
+        kin_[families_[x->id]].most = std::max(kin_[families_[x->id]].most, y->value);
+  }
+}
+
+void Program::find_parameters() {
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    const bool loads = op.opcode == Opcode::ld && !isa::is_shared(op.modifiers.space());
+    const bool reads = std::any_of(op.arguments.begin(), op.arguments.end(), [](const ir::Argument& a) {
+      return a.kind == ir::Argument::Kind::special && !is_fixed(ir::Special(a.id));
+    });
+    if (matters_[i] && (loads || reads)) behind_parameters_ = i + 1;
+  }
+  for (const flow::Edge& e : facts.cfg.edges) {
+    const bool comes_back = facts.cfg.blocks[e.from].last > behind_parameters_ &&
+                            facts.cfg.blocks[e.to].first < behind_parameters_;
+    if (comes_back) behind_parameters_ = std::uint32_t(code.operations.size());
+  }
+}
+
+void Program::number_registers() {
+  slot_.assign(code.registers.size(), no_slot);
+  for (ir::RegisterId r = 0; r < code.registers.size(); ++r)
+    if (demands.of(r).any()) slot_[r] = slots_++;
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,124 @@
+#include "verifier/explore/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptx/rules/execution.hpp"
+#include "verifier/finding.hpp"
+
+namespace kiln::verifier::protocol {
+namespace {
+
+constexpr std::size_t most_notes = 6;
+
+std::string lanes_text(Mask lanes) {
+  if (lanes == all_lanes) return {};
+  if (std::has_single_bit(lanes)) return fmt::format(", lane {}", std::countr_zero(lanes));
+  return fmt::format(", {} lanes", std::popcount(lanes));
+}
+
+// A shared address as the program names it.
+std::string place_text(const Program& program, std::uint32_t address) {
+  for (std::uint32_t k = 0; k < program.code.symbols.size(); ++k) {
+    const ir::Variable& v = *program.code.symbols[k].variable;
+    const std::uint32_t first = program.address(k);
+    if (!isa::is_shared(v.space) || address < first || address - first >= std::max<std::uint64_t>(1, v.bytes()))
+      continue;
+    return address == first ? v.name : fmt::format("{}+{}", v.name, address - first);
+  }
+  return fmt::format("shared address {:#x}", address);
+}
+
+std::string waits_for(const Program& program, const State& s, const Cta& cta, const Fragment& f) {
+  switch (f.wait.kind) {
+    case Wait::Kind::mbarrier: {
+      const std::string name = place_text(program, f.wait.object);
+      const auto& barriers = s.ctas[f.wait.cta].mbarriers;
+      const auto found = barriers.find(f.wait.object);
+      if (found == barriers.end()) return "for mbarrier " + name + ", which is gone";
+      const Barrier& b = found->second;
+      std::string text = fmt::format("for phase {} of mbarrier {}: {} of {} arrivals have come", b.phase, name,
+                                     b.expected - b.pending, b.expected);
+      if (b.tx > 0) text += fmt::format(", {} bytes have not", b.tx);
+      if (b.tx < 0) text += fmt::format(", and {} bytes that nobody expects", -b.tx);
+      return text;
+    }
+    case Wait::Kind::barrier: {
+      const NamedBarrier& b = cta.barriers.at(f.wait.object);
+      return fmt::format("at barrier {}: {} of {} threads are there", f.wait.object, b.arrived, b.expected);
+    }
+    case Wait::Kind::cluster: return fmt::format("at the cluster barrier: {} threads are there", s.cluster.arrived);
+    default: return "for the other lanes of the warp";
+  }
+}
+
+// Of an instruction, or of an operand of it.
+bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
+  const diag::Place place = op.instruction->at;
+  return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& d) {
+    return d.slug == rules::info(rule).slug && d.where.place.begin >= place.begin && d.where.place.end <= place.end;
+  });
+}
+
+// Where the threads stand, those together that wait for the same.
+void add_standings(const Program& program, const State& s, diag::Diagnostic& d) {
+  struct Standing {
+    std::string what{}, who{};
+    const ir::Operation* at = nullptr;
+    int warps = 0;
+  };
+  std::vector<Standing> all;
+  for (std::size_t c = 0; c < s.ctas.size(); ++c)
+    for (std::size_t w = 0; w < s.ctas[c].warps.size(); ++w)
+      for (const Fragment& f : s.ctas[c].warps[w].fragments) {
+        const ir::Operation* op = &program.code.operations[f.at];
+        const std::string what = waits_for(program, s, s.ctas[c], f);
+        const auto same =
+            std::find_if(all.begin(), all.end(), [&](const Standing& x) { return x.at == op && x.what == what; });
+        if (same != all.end()) {
+          ++same->warps;
+          continue;
+        }
+        const std::string cta = s.ctas.size() > 1 ? fmt::format("CTA {}, ", c) : "";
+        all.push_back({what, fmt::format("{}warp {}{}", cta, w, lanes_text(f.lanes)), op, 1});
+      }
+  for (const Standing& x : all) {
+    if (d.notes.size() >= most_notes) break;
+    const std::string others = x.warps > 1 ? fmt::format(" and {} more", x.warps - 1) : "";
+    const diag::Where where = program.code.where(*x.at);
+    const std::uint32_t line = where.source ? where.source->position(where.place.begin).line : 0;
+    d.notes.push_back(
+        {fmt::format("line {}: {}{} wait{} {}", line, x.who, others, others.empty() ? "s" : "", x.what), {}});
+  }
+}
+
+std::string when(const std::string& example) { return example.empty() ? "" : " when " + example; }
+
+}  // namespace
+
+void report(const Program& program, const Explored& e, diag::Sink& sink) {
+  for (const Breach& b : e.breaches) {
+    const diag::Where where = program.code.where(*b.operation);
+    if (says(sink, b.verdict.rule, *b.operation)) continue;
+    // The missing fence behind a wait has a rule of its own.
+    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::Rule::fence_after, *b.operation)) continue;
+    diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
+    d.message += when(b.example);
+    if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
+    if (!b.repair.empty()) d.notes.push_back({b.repair, {}});
+  }
+  if (e.deadlock) {
+    const diag::Where where = program.code.where(*e.deadlock);
+    if (!says(sink, rules::Rule::deadlock, *e.deadlock)) {
+      diag::Diagnostic& d = broken(sink, rules::deadlock(false), where);
+      d.message += when(e.example);
+      add_standings(program, e.last, d);
+    }
+  }
+  if (!e.incomplete.empty())
+    incomplete(sink, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
+               e.incomplete, rules::Limit::unfollowed);
+}
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,12 @@
+// From what exploring has found to findings: the other access, the parameters, and where everybody stands.
+#pragma once
+
+#include "ptx/diag/diagnostic.hpp"
+#include "verifier/explore/explore.hpp"
+
+namespace kiln::verifier::protocol {
+
+/// Reports what was found that the sink does not say of the same place already, and what could not be followed.
+void report(const Program&, const Explored&, diag::Sink&);
+
+}  // namespace kiln::verifier::protocol

@@ -1,0 +1,183 @@
+// What an abstract run has come to: where the threads of each warp stand, what their registers hold, what the barriers
+// have seen, and who touched which bytes last. Copied wherever a run may go two ways.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ptx/ir/code.hpp"
+#include "ptx/tile/accumulation.hpp"
+#include "verifier/explore/domain.hpp"
+#include "verifier/explore/events.hpp"
+#include "verifier/explore/words.hpp"
+
+namespace kiln::verifier::protocol {
+
+/// Lanes of tensor memory that are looked at as one.
+inline constexpr int tensor_block_lanes = 16;
+
+enum class Proxy : std::uint8_t { generic, async, tensor };
+
+/// Where an event comes from: an access, the completion of a phase, or a wait that has seen it.
+struct Event {
+  const ir::Operation* operation = nullptr;
+  std::uint32_t cta = 0, warp = 0;
+  Mask lanes = 0;
+  Proxy proxy = Proxy::generic;
+  bool is_async = false;  // it is over when somebody says so, not when its instruction is
+  bool writes = false;
+  bool may_be = false;  // it is not decided whether it happens
+};
+
+/// What touched an interval of a memory last.
+struct Toucher {
+  EventId event = 0;
+  Mask lanes = 0;
+  bool operator==(const Toucher&) const = default;
+};
+struct Cell {
+  std::uint32_t end = 0;
+  std::vector<Toucher> writers{};  // at most one event; of several lanes
+  std::vector<Toucher> readers{};
+};
+/// Intervals of a memory by their first byte; what was never touched has none.
+using Intervals = std::map<std::uint32_t, Cell>;
+
+/// Why threads do not go on.
+struct Wait {
+  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, choice };
+  Kind kind = Kind::none;
+  std::uint32_t cta = 0;
+  std::uint32_t object = 0;  // address or number
+  std::uint64_t phase = 0;   // phase or generation that must be complete
+  flow::TermId choice = 0;   // the predicate that is not decided
+};
+
+/// Threads that compare with a bound, time and again. A round begins where a number is new to the comparison; in it,
+/// numbers move on by steps.
+struct Round {
+  std::uint32_t number = 0;  // 0: none yet
+  std::uint32_t trips = 0;   // comparisons in this round
+  /// By place in the code: the number that was asked for last; none where that lies far behind.
+  std::map<std::uint64_t, std::optional<std::uint64_t>> asked{};
+};
+
+/// Threads of a warp that stand at one instruction.
+struct Fragment {
+  Mask lanes = 0;
+  std::uint32_t at = 0;  // operation
+  bool arrived = false;  // at the barrier where it stands
+  std::uint32_t cluster_token = 0;
+  std::uint32_t spun = ~std::uint32_t{0};  // operation whose wait has just failed
+  Wait wait{};
+  std::vector<WordId> words{};             // by register of the slice
+  std::map<flow::TermId, Round> rounds{};  // by bound
+  std::uint32_t asks = ~std::uint32_t{0};  // operation that waits for an answer
+};
+
+/// Lanes that know the same.
+struct Group {
+  Mask lanes = all_lanes;
+  Clock clock{};
+  // Of tcgen05: what lies before a fence::before_thread_sync, and what others have told of but no fence::after.
+  EventSet tensor_fenced{}, tensor_arrived{};
+};
+
+/// An event of several lanes of which each knows its own part alone; the lanes that have fenced their part.
+struct Part {
+  EventId event = 0;
+  Mask lanes = 0, fenced = 0;
+};
+
+/// Copies of one lane, or those that the threads of a warp make themselves.
+struct CopyGroups {
+  EventSet open{};
+  std::vector<EventSet> committed{};
+};
+
+struct PendingLoad {
+  EventId event = 0;
+  std::vector<ir::RegisterId> registers{};
+};
+
+struct Warp {
+  std::vector<Fragment> fragments{};
+  std::vector<Group> groups{};
+  std::vector<Part> parts{};
+  std::map<int, CopyGroups> copies{};  // by lane
+  CopyGroups own_copies{};             // cp.async, of the lanes that an event names
+  std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
+  // Ends of phases that asynchronous arrivals of a lane have brought about: its later ones come behind them.
+  std::map<int, EventSet> brought{};
+  std::vector<PendingLoad> loads{};
+  EventSet stores{};  // tcgen05.st not waited for
+};
+
+struct Barrier {
+  std::uint64_t phase = 0;
+  std::uint32_t expected = 0, pending = 0;
+  std::int64_t tx = 0;
+  Clock open{}, published{};
+  EventId completed = 0, before = 0;  // the latest completion and the one before; 0: none yet
+  std::uint32_t copies = 0;           // of unknown size, in the current phase
+  EventSet observers{};               // observations of the latest completed phase
+  EventId init = 0;
+  std::vector<EventId> users{};  // arrivals from other CTAs, the latest of each thread and instruction
+  const ir::Operation* last = nullptr;
+};
+
+struct NamedBarrier {
+  std::vector<EventId> arrivals{}, last_arrivals{};  // in this use, and in the one before
+  std::uint32_t generation = 0, arrived = 0, expected = 0;
+  Clock open{}, published{};
+};
+
+struct Allocation {
+  std::uint32_t columns = 0;
+  const ir::Operation* operation = nullptr;
+};
+
+struct Cta {
+  EventId started = 0;  // 0: it is the only one
+  bool exited = false;
+  bool trapped = false;     // some thread gave up: nothing else is owed
+  std::uint32_t frees = 0;  // tcgen05.dealloc so far
+  std::vector<Warp> warps{};
+  std::map<std::uint32_t, Barrier> mbarriers{};
+  std::map<std::uint32_t, NamedBarrier> barriers{};
+  std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
+  Intervals shared{};
+  std::vector<Intervals> tensor{};                     // by block of 16 lanes: columns
+  std::map<std::uint32_t, Allocation> allocations{};   // by first column
+  std::uint32_t tiles = 0;                             // in shared memory: a TileSet
+  std::map<std::uint32_t, tile::Accumulation> sums{};  // by the address of D
+  // Tensor maps in global memory: the latest release by operation and warp, and whether any was acquired.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, EventId> published_maps{};
+  EventId acquired_maps = 0;  // 0: none
+};
+
+/// What is taken for granted.
+struct Assumed {
+  std::map<flow::TermId, bool> decided{};           // predicates
+  std::map<flow::TermId, Domain> domains{};         // of sums without a number
+  std::map<flow::TermId, std::uint64_t> settled{};  // leaves that can be one number alone
+};
+
+struct State : Assumed {
+  std::vector<Cta> ctas{};
+  NamedBarrier cluster{};
+  std::vector<Event> events{Event{}};              // event 0 is none
+  std::map<flow::TermId, std::uint32_t> closed{};  // by bound: rounds up to this one nobody joins any more
+  Assumed path{};  // what was taken for granted on the way here, of bounds as they are in all rounds
+  bool contradicts =
+      false;             // no numbers are known under which a run goes this way: it stands for others that come here
+  bool forgets = false;  // threads may know more: the state stands for several
+  bool guessed = false;  // something was taken for granted of a word out of memory, which may be known to be otherwise
+
+  bool is_doubtful() const { return contradicts || forgets; }
+};
+
+}  // namespace kiln::verifier::protocol
