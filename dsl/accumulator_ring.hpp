@@ -1,5 +1,5 @@
-// Rings of accumulators: the MMA role fills one block of tensor memory while the epilogue reads another. Whose turn it
-// is, and in a pair which CTA hears of it, is the ring's business.
+// Rings of accumulators: the MMA role fills one block of tensor memory while the epilogue reads another. The ring knows
+// whose turn it is and, in a pair, which CTA's barriers say so.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
@@ -11,42 +11,71 @@
 
 namespace kiln::dsl {
 
-/// One accumulator, held between acquire (or wait) and its commit or release.
+/// One accumulator, held between acquire (or wait) and its commit or release. What it holds is a value.
+struct AnyAccumulatorSlot {
+  AnyTmem sums;       // as this CTA holds it
+  Mbarrier full;      // completes when the MMAs committed to it have: in a pair, commit to all_ctas
+  AnyMbarrier empty;  // the readers' arrivals go here: in a pair to the leader
+};
+/// The same of an MMA that is a type.
 template <class Mma>
 struct AccumulatorSlot {
-  typename Mma::Accumulator sums;  // as this CTA holds it
-  Mbarrier full;                   // completes when the MMAs committed to it have: in a pair, commit to all_ctas
-  AnyMbarrier empty;               // the readers' arrivals go here: in a pair to the leader
+  typename Mma::Accumulator sums;
+  Mbarrier full;
+  AnyMbarrier empty;
 };
 
-/// A ring of `stages` accumulators. Copies share it.
-template <int stages, class Mma>
-class AccumulatorRing {
+/// A ring of accumulators of one MMA. Copies share it.
+class AnyAccumulatorRing {
  public:
-  static_assert(stages >= 1);
-  explicit AccumulatorRing(RingState& state) : state_(&state) {}
+  AnyAccumulatorRing(RingState& state, ElementType element, int columns)
+      : state_(&state), element_(element), columns_(columns) {}
 
   /// The next accumulator to fill: waits until its readers have released it.
-  [[nodiscard]] AccumulatorSlot<Mma> acquire(Thread t, Here at = {}) {
+  [[nodiscard]] AnyAccumulatorSlot acquire(const Thread& t, Here at = {}) {
     SlotPlace place = next_slot(t.recorder(), *state_, RingSide::producer, at);
     wait_until_empty(t, *state_, place, at);
     return slot(std::move(place));
   }
   /// The next accumulator to read: waits until it is full.
-  [[nodiscard]] AccumulatorSlot<Mma> wait(Warpgroup& g, Here at = {}) {
+  [[nodiscard]] AnyAccumulatorSlot wait(Warpgroup& g, Here at = {}) {
     SlotPlace place = next_slot(g.recorder(), *state_, RingSide::consumer, at);
     g.wait(place.full, Phase(place.phase), at);
     return slot(std::move(place));
   }
   /// The warpgroup has read it: it may be filled again once all four warps, in a pair of both CTAs, have said so.
-  void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { g.arrive_by_warp(from.empty, at); }
+  void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_by_warp(empty, at); }
 
  private:
-  AccumulatorSlot<Mma> slot(SlotPlace place) const {
-    return {{&place.tiles.recorder(), place.tiles.operand(), 0}, std::move(place.full), std::move(place.leader_empty)};
+  AnyAccumulatorSlot slot(SlotPlace place) const {
+    return {{element_, columns_, &place.tiles.recorder(), place.tiles.operand(), 0},
+            std::move(place.full),
+            std::move(place.leader_empty)};
   }
 
   RingState* state_;
+  ElementType element_;
+  int columns_;
+};
+
+/// A ring of `stages` accumulators of an MMA that is a type. Copies share it.
+template <int stages, class Mma>
+class AccumulatorRing {
+ public:
+  static_assert(stages >= 1);
+  explicit AccumulatorRing(const AnyAccumulatorRing& ring) : ring_(ring) {}
+
+  /// As AnyAccumulatorRing::acquire, wait and release.
+  [[nodiscard]] AccumulatorSlot<Mma> acquire(const Thread& t, Here at = {}) { return typed(ring_.acquire(t, at)); }
+  [[nodiscard]] AccumulatorSlot<Mma> wait(Warpgroup& g, Here at = {}) { return typed(ring_.wait(g, at)); }
+  void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { ring_.release(g, from.empty, at); }
+
+ private:
+  static AccumulatorSlot<Mma> typed(AnyAccumulatorSlot s) {
+    return {{s.sums.rec, std::move(s.sums.base), s.sums.first}, std::move(s.full), std::move(s.empty)};
+  }
+
+  AnyAccumulatorRing ring_;
 };
 
 }  // namespace kiln::dsl

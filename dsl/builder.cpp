@@ -1,13 +1,11 @@
 #include "dsl/builder.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "dsl/dead_code.hpp"
 #include "dsl/operands.hpp"
-#include "ptx/isa/wgmma.hpp"
-#include "ptx/rules/shared_memory.hpp"
-#include "ptx/rules/target.hpp"
+#include "dsl/tcgen05.hpp"
+#include "dsl/wgmma.hpp"
 
 namespace kiln::dsl {
 
@@ -16,7 +14,6 @@ using ir::Operand;
 namespace {
 
 constexpr Here nowhere = Here::nowhere();
-constexpr const char* dynamic_symbol = "kiln_shared";
 constexpr const char* tmem_slot = "kiln_tmem";
 
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {
@@ -31,38 +28,62 @@ ir::Variable shared_variable(std::string name, ScalarType type, int count, int a
 
 }  // namespace
 
+std::unique_ptr<TensorCoreTarget> tensor_core_of(const KernelContext& kernel, int warps) {
+  if (isa::has(isa::Feature::wgmma, kernel.target)) return std::make_unique<Wgmma>(warps, kernel.group);
+  return std::make_unique<Tcgen05>();
+}
+
 KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group)
-    : ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
+    : Recording({target, group, std::max(isa::lowest_version(target), isa::PtxVersion{8, 6})}),
+      ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
       nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
-      name_(std::move(name)), context_{target, group, std::max(isa::lowest_version(target), isa::PtxVersion{8, 6})},
-      warps_(warps.count) {
+      name_(std::move(name)),
+      warps_(warps.count),
+      tensor_core_(tensor_core_of(context_, warps_)) {
+  context_.tensor_core = tensor_core_.get();
   thread_ = special("%tid.x").operand();
   const Operand index = rec_.pure(ScalarType::b32, "shr.u32", {thread_, Operand::number(5)}, nowhere);
   // A shuffle tells ptxas, and every reader, that the index is the same in all lanes.
-  if (isa::has(isa::Feature::wgmma, target)) {
-    constexpr int group = isa::warps_per_warpgroup;
-    context_.wgmma.emplace().first_warp = (warps_ + group - 1) / group * group;
-  }
   warp_ = rec_.fresh(ScalarType::b32);
   rec_.emit("shfl.sync.idx.b32", {warp_, index, Operand::number(0), Operand::number(31), whole_warp()}, nowhere);
 }
 
-U32 KernelBuilder::special(const char* name) {
-  return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
-}
-
 // Parameters ----------------------------------------------------------------------------------------------------------
 
-Operand KernelBuilder::tensor_map_parameter(const std::string& name, ScalarType type, int rank, int box_inner,
-                                            int box_outer, isa::Swizzle swizzle) {
+AnyTensorMap KernelBuilder::param(const std::string& name, const TileShape& tile) {
+  return {rec_, tensor_map_parameter(name, tile, 2), tile};
+}
+
+Operand KernelBuilder::tensor_map_parameter(const std::string& name, const TileShape& tile, int rank) {
+  ParameterInfo p;
+  p.name = name;
+  p.type = tile.element.scalar;
+  p.k_inner = tile.order == Major::K;
+  p.spans = rank == 3 ? tile.blocks() : 0;
+  p.map.padded = tile.element.packed_bits == 4 && tile.element.bits == 8;
+  p.map.rank = rank;
+  p.map.box = {std::uint32_t(tile.box_inner()), std::uint32_t(tile.box_outer()), 1, 1, 1};
+  p.map.swizzle = tile.swizzle();
+  return map_parameter(std::move(p));
+}
+
+U64 KernelBuilder::bare_map(const std::string& name, ScalarType type, int rank) {
+  return {rec_, bare_map_parameter(name, type, rank)};
+}
+
+Operand KernelBuilder::bare_map_parameter(const std::string& name, ScalarType type, int rank) {
   ParameterInfo p;
   p.name = name;
   p.type = type;
-  p.is_tensor_map = true;
-  p.map.dtype = type;
+  p.is_bare_map = true;
   p.map.rank = rank;
-  p.map.box = {std::uint32_t(box_inner), std::uint32_t(box_outer), 1, 1, 1};
-  p.map.swizzle = swizzle;
+  p.map.box = {1, 1, 1, 1, 1};
+  return map_parameter(std::move(p));
+}
+
+Operand KernelBuilder::map_parameter(ParameterInfo p) {
+  p.is_tensor_map = true;
+  p.map.dtype = p.type;
   const Operand symbol = Operand::named(parameter_symbol(p.name));
   parameters_.push_back(std::move(p));
   const Operand address = rec_.pure(ScalarType::b64, "mov.b64", {symbol}, nowhere);
@@ -78,42 +99,12 @@ Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
   return pointer ? rec_.pure(ScalarType::b64, "cvta.to.global.u64", {value}, nowhere) : value;
 }
 
-// Shared memory -------------------------------------------------------------------------------------------------------
-
-U32 KernelBuilder::shared_bytes(int bytes, Here at) {
-  const int offset = dynamic_bytes_;
-  dynamic_bytes_ += placed_bytes(bytes);
-  rec_.require(rules::shared_budget(context_.target, dynamic_bytes_), at);
-  const Operand base = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(dynamic_symbol)}, nowhere);
-  return apply("add", U32(rec_, base), offset, nowhere);
-}
-
-U32 KernelBuilder::barrier_array(const std::string& name, int count, int arrivals, Here) {
-  const Operand address = rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere);
-  barriers_.push_back({name, count, arrivals, address});
-  return {rec_, address};
-}
-
-// Tensor memory -------------------------------------------------------------------------------------------------------
-
-const Operand& KernelBuilder::tmem_base() {
-  if (tmem_columns_ == 0 && tmem_base_.text.empty()) tmem_base_ = rec_.fresh(ScalarType::b32);
-  return tmem_base_;
-}
-
-// What the handles need, as tcgen05.alloc wants it.
-Operand KernelBuilder::allocation() const {
-  return Operand::number(std::max(isa::tmem_min_allocation, int(std::bit_ceil(unsigned(tmem_columns_)))));
-}
-
-int KernelBuilder::tmem_columns(int columns, const std::string& name, Here at) {
-  const int first = tmem_columns_;
-  tmem_columns_ += columns;
-  tmem_at_ = at;
-  rec_.require(rules::target_tcgen05(context_.target), at, "the target is " + isa::spelling(context_.target));
-  rec_.require(rules::tmem_budget(tmem_columns_), at,
-               "'" + name + "' brings the sum to " + std::to_string(tmem_columns_));
-  return first;
+AnyPointer KernelBuilder::pointer(const std::string& name, ElementType element) {
+  ParameterInfo p;
+  p.name = name;
+  p.type = element.scalar;
+  p.is_pointer = true;
+  return {element, U64(rec_, scalar_parameter(std::move(p)))};
 }
 
 // Roles ---------------------------------------------------------------------------------------------------------------
@@ -123,7 +114,7 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   rec_.require(rules::role_warps(first_warp + warps - 1, warps_), at,
                "role '" + name + "' wants warp " + std::to_string(first_warp + warps - 1) + " of " +
                    std::to_string(warps_));
-  place_rings();
+  tensor_core_->place_rest(storage_);
   Role& role = roles_.emplace_back();
   role.first_warp = first_warp;
   role.warps = warps;
@@ -143,6 +134,12 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   rec_.leave();
 }
 
+Statements KernelBuilder::recorded(Role& role) {
+  Statements out = std::move(role.entry);
+  std::move(role.body.begin(), role.body.end(), std::back_inserter(out));
+  return out;
+}
+
 Statements KernelBuilder::role_code(Role& role) {
   Statements out;
   rec_.enter(out, out);
@@ -157,12 +154,12 @@ Statements KernelBuilder::role_code(Role& role) {
     rec_.emit("setp.ne.u32", {other, group, Operand::number(role.first_warp / 4)}, nowhere);
   }
   rec_.emit_if(other, false, "bra", {Operand::named(end)}, nowhere);
-  if (role.leader_only) rec_.emit_if(leader_predicate(), true, "bra", {Operand::named(end)}, nowhere);
+  if (role.leader_only) rec_.emit_if(storage_.leader_predicate(), true, "bra", {Operand::named(end)}, nowhere);
   if (role.elected) {
     rec_.emit_if(elect_leader(rec_, nowhere), true, "bra", {Operand::named(join)}, nowhere);
   }
-  std::move(role.entry.begin(), role.entry.end(), std::back_inserter(out));
-  std::move(role.body.begin(), role.body.end(), std::back_inserter(out));
+  Statements code = recorded(role);
+  std::move(code.begin(), code.end(), std::back_inserter(out));
   if (role.elected) {
     rec_.label(join);
     rec_.emit("bar.warp.sync", {whole_warp()}, nowhere);
@@ -179,7 +176,7 @@ void KernelBuilder::initialise_barriers() {
   rec_.emit("setp.ne.u32", {other, warp_, Operand::number(0)}, nowhere);
   rec_.emit_if(other, false, "bra", {Operand::named("setup_barriers_end")}, nowhere);
   rec_.emit_if(elect_leader(rec_, nowhere), true, "bra", {Operand::named("setup_barriers_join")}, nowhere);
-  for (const Barriers& b : barriers_)
+  for (const Barriers& b : storage_.all_barriers())
     for (int i = 0; i < b.count; ++i)
       rec_.emit("mbarrier.init.shared::cta.b64",
                 {Operand::address(b.address, i * isa::mbarrier_bytes), Operand::number(b.arrivals)}, nowhere);
@@ -189,8 +186,8 @@ void KernelBuilder::initialise_barriers() {
   rec_.label("setup_barriers_end");
 }
 
-// All threads of the CTA, or of both CTAs of a pair: the peer must be there before it is spoken to, and must not leave
-// while it is.
+// All threads of the CTA, or of both CTAs of a pair: an access to the peer's memory needs the peer to have started and
+// not to have ended.
 void KernelBuilder::synchronise_ctas() {
   if (!in_pairs()) return rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
   rec_.emit("barrier.cluster.arrive.release.aligned", {}, nowhere);
@@ -200,9 +197,9 @@ void KernelBuilder::synchronise_ctas() {
 Statements KernelBuilder::setup() {
   Statements out;
   rec_.enter(out, out);
-  const bool tensor_memory = tmem_columns_ > 0;
-  if (!barriers_.empty()) initialise_barriers();
-  // The peer must have started before it is spoken to; for an allocation PTX says so ("tcgen05.alloc").
+  const bool tensor_memory = storage_.columns() > 0, barriers = !storage_.all_barriers().empty();
+  if (barriers) initialise_barriers();
+  // The peer must have started before its memory is accessed; for an allocation PTX says so ("tcgen05.alloc").
   if (in_pairs()) synchronise_ctas();
   if (tensor_memory) {
     // The allocating warp is not the one that initialises barriers, where there are two.
@@ -210,15 +207,15 @@ Statements KernelBuilder::setup() {
     rec_.emit("setp.eq.u32", {is_allocator_, warp_, Operand::number(warps_ > 1 ? 1 : 0)}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("setup_tmem_end")}, nowhere);
     rec_.emit(cta_mnemonic("tcgen05.alloc", context_.group) + ".sync.aligned.shared::cta.b32",
-              {Operand::address(Operand::named(tmem_slot)), allocation()}, tmem_at_);
+              {Operand::address(Operand::named(tmem_slot)), storage_.allocation()}, storage_.allocated_at());
     rec_.emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", context_.group) + ".sync.aligned", {}, nowhere);
     rec_.label("setup_tmem_end");
     rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
   }
-  if (tensor_memory || (!barriers_.empty() && !in_pairs())) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
+  if (tensor_memory || (barriers && !in_pairs())) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
   if (tensor_memory) {
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
-    rec_.emit("ld.shared.b32", {tmem_base_, Operand::address(Operand::named(tmem_slot))}, nowhere);
+    rec_.emit("ld.shared.b32", {storage_.tmem_base(), Operand::address(Operand::named(tmem_slot))}, nowhere);
   }
   rec_.leave();
   return out;
@@ -228,14 +225,14 @@ Statements KernelBuilder::cleanup() {
   Statements out;
   rec_.enter(out, out);
   rec_.label("role_cleanup");
-  if (tmem_columns_ > 0) {
+  if (storage_.columns() > 0) {
     synchronise_ctas();
     rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("cleanup_end")}, nowhere);
     rec_.emit(cta_mnemonic("tcgen05.dealloc", context_.group) + ".sync.aligned.b32",
-              {tmem_base_, allocation()}, tmem_at_);
+              {storage_.tmem_base(), storage_.allocation()}, storage_.allocated_at());
     rec_.label("cleanup_end");
-  } else if (multiplies() && in_pairs()) {
+  } else if (tensor_core_->pairs_end_together() && in_pairs()) {
     synchronise_ctas();
   }
   rec_.emit("ret", {}, nowhere);
@@ -255,8 +252,8 @@ void KernelBuilder::check(const RingState& ring) {
 }
 
 void KernelBuilder::check() {
-  for (const RingState& ring : rings_) check(ring);
-  for (const RingState& ring : answers_)
+  for (const RingState& ring : storage_.rings()) check(ring);
+  for (const RingState& ring : storage_.answers())
     rec_.require(rules::ring_roles(int(ring.producers.size()), 1), ring.made_at,
                  std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
   if (!rec_.findings().all().empty())
@@ -283,48 +280,50 @@ ir::Function KernelBuilder::function() {
   threads.name = "reqntid";
   threads.values = {warps() * isa::threads_per_warp, 1, 1};
   f.performance.push_back(std::move(threads));
-  if (multiplies()) ctas_per_sm_ = 1;
-  if (ctas_per_sm_ > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm_}});
+  const int ctas_per_sm = tensor_core_->ctas_per_sm() > 0 ? tensor_core_->ctas_per_sm() : ctas_per_sm_;
+  if (ctas_per_sm > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm}});
   if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {2, 1, 1}});
 
   Statements code = std::move(rec_.prologue());
   code.insert(code.begin(), {ir::Label{"role_setup", {}}});
   const auto append = [&code](Statements more) { std::move(more.begin(), more.end(), std::back_inserter(code)); };
   append(setup());
-  if (multiplies()) append(wgmma_role_code());
+  const auto is_moved = [&](const Role& role) { return &role.context == tensor_core_->moved_role(); };
   for (Role& role : roles_)
-    if (!role.context.multiplies) append(role_code(role));
+    if (is_moved(role)) append(tensor_core_->moved_role_code(rec_, recorded(role)));
+  for (Role& role : roles_)
+    if (!is_moved(role)) append(role_code(role));
   append(cleanup());
   drop_unused_results(code);
 
   ir::Block body;
   body.statements = rec_.declarations();
-  for (const Barriers& b : barriers_)
+  for (const Barriers& b : storage_.all_barriers())
     body.statements.push_back({shared_variable(b.name, ScalarType::b64, b.count, isa::mbarrier_bytes)});
-  for (const RingState& ring : answers_)
+  for (const RingState& ring : storage_.answers())
     body.statements.push_back(
         {shared_variable(answers_symbol, ScalarType::b8, ring.stages * ring.slot_bytes, answer_bytes)});
-  if (tmem_columns_ > 0) body.statements.push_back({shared_variable(tmem_slot, ScalarType::b32, 1, 4)});
+  if (storage_.columns() > 0) body.statements.push_back({shared_variable(tmem_slot, ScalarType::b32, 1, 4)});
   std::move(code.begin(), code.end(), std::back_inserter(body.statements));
   f.body = std::move(body);
   return f;
 }
 
 Kernel KernelBuilder::build() {
-  place_rings();
+  tensor_core_->place_rest(storage_);
   check();
   count_readers();
-  count_wgmma_releases();
+  tensor_core_->count_arrivals(storage_);
   Kernel k;
   k.name = name_;
   k.target = context_.target;
   k.block = {std::uint32_t(warps() * isa::threads_per_warp), 1, 1};
   if (in_pairs()) k.cluster = {2, 1, 1};
-  k.dynamic_smem = std::uint32_t(dynamic_bytes_);
+  k.dynamic_smem = std::uint32_t(storage_.bytes());
   k.module.version = context_.version;
   k.module.targets = {isa::spelling(context_.target)};
-  if (dynamic_bytes_ > 0) {
-    ir::Variable v = shared_variable(dynamic_symbol, ScalarType::b8, 1, tile_placement);
+  if (storage_.bytes() > 0) {
+    ir::Variable v = shared_variable(Storage::dynamic_symbol, ScalarType::b8, 1, tile_placement);
     v.linkage = ir::Linkage::external;
     v.dims.push_back(std::nullopt);
     k.module.items.push_back(std::move(v));
@@ -334,6 +333,7 @@ Kernel KernelBuilder::build() {
     k.module.items.push_back(ir::Directive{".file " + std::to_string(i + 1) + " \"" + rec_.files()[i] + "\"", {}});
   k.module.items.push_back(std::move(f));
   k.parameters = parameters_;
+  k.sum_width = tensor_core_->sum_width();
   return k;
 }
 

@@ -5,6 +5,7 @@
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "dsl/kernel.hpp"
 #include "dsl/ring.hpp"
 #include "dsl/schedule.hpp"
+#include "dsl/storage.hpp"
+#include "dsl/tensor_core_target.hpp"
 #include "dsl/warp.hpp"
 
 namespace kiln::dsl {
@@ -35,10 +38,13 @@ template <int index> inline constexpr WholeWarp warp{index};
 template <int index> inline constexpr WholeWarpgroup warpgroup{index};
 template <int count> inline constexpr WarpCount warps{count};
 
-/// Where the builder's parts write; a base so that it is there before every member.
+/// What the builder's parts write to and share; a base so that it is there before every member.
 class Recording {
  protected:
+  explicit Recording(KernelContext context) : context_(context), storage_(rec_, context_) {}
   Recorder rec_;
+  KernelContext context_;
+  Storage storage_;
 };
 
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
@@ -58,32 +64,41 @@ class KernelBuilder : private Recording {
   /// (u32, u64).
   template <class T>
   auto param(const std::string& name) { return declare(name, static_cast<T*>(nullptr)); }
+  /// The same of a tensor map whose tile is a value.
+  AnyTensorMap param(const std::string& name, const TileShape& tile);
+  /// The generic address of a tensor map whose box is the launch's business, of elements whose type is a value.
+  U64 bare_map(const std::string& name, ScalarType type, int rank);
+  /// A pointer to elements whose type is a value.
+  AnyPointer pointer(const std::string& name, ElementType element);
 
   /// A tile of its own in shared memory.
   template <class Tile>
-  Shared<Tile> shared(Here at = {}) { return {shared_bytes(Tile::bytes, at)}; }
+  Shared<Tile> shared(Here at = {}) { return {storage_.shared_bytes(Tile::bytes, at)}; }
   /// `stages` slots, each with these tiles and two mbarriers: NAME_full and NAME_empty.
   template <int stages, class... Tiles>
   Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {
-    using Pack = TilePack<Tiles...>;
-    return Ring<stages, Tiles...>(add_ring(name, stages, {Pack::slot_bytes, Pack::peer_bytes, Pack::peer_blocks}, at));
+    return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::parts(), at));
+  }
+  /// The same where slots are values.
+  AnyRing ring(const std::string& name, int stages, const std::vector<SlotPart>& parts, Here at = {}) {
+    return AnyRing(add_ring(name, stages, parts, at));
   }
   template <int stages, class Tile>
   StoreRing<stages, Tile> store_ring(const std::string& name = "store", Here at = {}) {
-    return StoreRing<stages, Tile>(add_store_ring(name, stages, TilePack<Tile>::slot_bytes, at));
+    return StoreRing<stages, Tile>(add_store_ring(name, stages, placed_bytes(Tile::bytes), at));
   }
   /// An mbarrier whose phase completes after `arrivals` arrivals.
   template <int arrivals = 1>
-  Mbarrier mbarrier(const std::string& name, Here at = {}) {
+  Mbarrier mbarrier(const std::string& name) {
     rules::require<rules::mbarrier_count(arrivals)>();
-    return {barrier_array(name, 1, arrivals, at), name, nullptr};
+    return {storage_.barriers(name, 1, arrivals), name, nullptr};
   }
   /// An M x N block of tensor memory: N columns, freed after every role has ended.
   template <class T, int M, int N>
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
-    if (context_.wgmma) return {&rec_, wgmma_sums(M, N, name, at), 0};
-    return {&rec_, tmem_base(), tmem_columns(N, name, at)};
+    const SumsPlace place = tensor_core_->place_sums(storage_, M, N, name, at);
+    return {&rec_, place.base, place.first};
   }
 
   /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA
@@ -91,21 +106,31 @@ class KernelBuilder : private Recording {
   template <int stages, class Mma>
   AccumulatorRing<stages, Mma> accumulator_ring(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, stages * Mma::Accumulator::columns_held, isa::tmem_columns)>();
-    return AccumulatorRing<stages, Mma>(add_accumulator_ring(name, stages, Mma::Accumulator::columns_held, at));
+    return AccumulatorRing<stages, Mma>(accumulator_ring(name, stages, Mma::d_columns, element_type<typename Mma::D>, at));
+  }
+  /// The same where stages, columns of an accumulator and type of the sums are values.
+  AnyAccumulatorRing accumulator_ring(const std::string& name, int stages, int columns, ElementType sums,
+                                      Here at = {}) {
+    return {tensor_core_->place_accumulators(storage_, stages, columns, name, at), sums, columns};
   }
 
   /// A block of tensor memory for something else: TmemA, SFA, SFB, SparseMetadata.
   template <class Handle>
   Handle tensor_memory(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, Handle::columns_held, isa::tmem_columns)>();
-    return {&rec_, tmem_base(), tmem_columns(Handle::columns_held, name, at)};
+    return {&rec_, storage_.tmem_base(), storage_.tmem_columns(Handle::columns_held, name, at)};
   }
 
   /// The same `count` times.
   template <int count, class Handle>
   TmemArray<count, Handle> tensor_memory(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, count * Handle::columns_held, isa::tmem_columns)>();
-    return {&rec_, tmem_base(), tmem_columns(count * Handle::columns_held, name, at)};
+    return {&rec_, storage_.tmem_base(), storage_.tmem_columns(count * Handle::columns_held, name, at)};
+  }
+  /// `count` blocks for scales or metadata whose shape is a value.
+  AnyTmemArray tensor_memory(const std::string& name, int count, int columns, Here at = {}) {
+    const ir::Operand& base = storage_.tmem_base();
+    return {&rec_, base, storage_.tmem_columns(count * columns, name, at), columns};
   }
 
   template <class Body>
@@ -142,7 +167,7 @@ class KernelBuilder : private Recording {
   void minnctapersm(int ctas) { ctas_per_sm_ = ctas; }
 
   /// The rank of this CTA in its pair: 0 in the leader, 1 in its peer; 0 without pairs.
-  U32 pair_rank();
+  U32 pair_rank() { return storage_.pair_rank(); }
   /// The tiles of a problem of `rows` by `columns` tiles, dealt out among the CTAs, or the pairs, of the launch.
   StaticTiles tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at = {});
 
@@ -161,34 +186,22 @@ class KernelBuilder : private Recording {
     bool leader_only = false;
     Statements entry{}, body{};
   };
-  struct Barriers {
-    std::string name;
-    int count = 1, arrivals = 1;
-    ir::Operand address{};
-  };
-
   template <class Tile>
   TensorMap<Tile> declare(const std::string& name, TensorMap<Tile>*) {
-    return {rec_,
-            tensor_map_parameter(name, Tile::element::scalar, 2, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+    return {rec_, tensor_map_parameter(name, Tile::shape, 2)};
   }
   template <class Tile>
   TensorMap3d<Tile> declare(const std::string& name, TensorMap3d<Tile>*) {
-    return {rec_,
-            tensor_map_parameter(name, Tile::element::scalar, 3, Tile::box_inner, Tile::box_outer, Tile::swizzle)};
+    return {rec_, tensor_map_parameter(name, Tile::shape, 3)};
   }
   // The box of a bare map is the launch's business.
   template <class T, int rank>
   TensorMapHandle<T, rank> declare(const std::string& name, TensorMapHandle<T, rank>*) {
-    return TensorMapHandle<T, rank>(U64(rec_, tensor_map_parameter(name, T::scalar, rank, 1, 1, isa::Swizzle::none)));
+    return TensorMapHandle<T, rank>(U64(rec_, bare_map_parameter(name, T::scalar, rank)));
   }
   template <class T>
   Pointer<T> declare(const std::string& name, Pointer<T>*) {
-    ParameterInfo p;
-    p.name = name;
-    p.type = T::scalar;
-    p.is_pointer = true;
-    return {rec_, scalar_parameter(std::move(p))};
+    return {rec_, pointer(name, element_type<T>).address().operand()};
   }
   template <ScalarType type>
   Integer<type> declare(const std::string& name, Element<type>*) {
@@ -198,66 +211,39 @@ class KernelBuilder : private Recording {
     return {rec_, scalar_parameter(std::move(p))};
   }
 
-  ir::Operand tensor_map_parameter(const std::string& name, ScalarType type, int rank, int box_inner, int box_outer,
-                                   isa::Swizzle swizzle);
+  ir::Operand tensor_map_parameter(const std::string& name, const TileShape& tile, int rank);
+  ir::Operand bare_map_parameter(const std::string& name, ScalarType type, int rank);
+  ir::Operand map_parameter(ParameterInfo p);
   ir::Operand scalar_parameter(ParameterInfo p);
-  U32 shared_bytes(int bytes, Here at);
-  U32 barrier_array(const std::string& name, int count, int arrivals, Here at);
-  RingState& start_ring(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes, Here at);
-  void add_barriers(RingState& ring, int releases, int arrivals = 1);
-  Barriers& barriers_of(const RingState& ring, RingSide waits);
-  struct SlotSize {
-    int bytes, peer_bytes, peer_blocks;  // of the halves that both CTAs of a pair hold
-  };
-  RingState& add_ring(const std::string& name, int stages, const SlotSize& slot, Here at);
+  RingState& add_ring(const std::string& name, int stages, const std::vector<SlotPart>& parts, Here at);
   RingState& add_store_ring(const std::string& name, int stages, int slot_bytes, Here at);
-  RingState& add_accumulator_ring(const std::string& name, int stages, int columns, Here at);
-  ir::Operand leader_predicate();
-  ir::Operand in_leader(const ir::Operand& shared);
-  const ir::Operand& tmem_base();
-  int tmem_columns(int columns, const std::string& name, Here at);
-  ir::Operand allocation() const;
   void add_role(const std::string& name, int first_warp, int warps, bool elected,
                 const std::function<void(RoleContext&)>& record, Here at);
 
-  U32 special(const char* name);
+  U32 special(const char* name) { return storage_.special(name); }
   std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
   void check();
   void check(const RingState& ring);
   void count_readers();
-  // Where the target multiplies with wgmma: dsl/builder_wgmma.cpp.
-  ir::Operand wgmma_sums(int rows, int columns, const std::string& name, Here at);
-  void place_later(RingState& ring, const SlotSize& slot);
-  void place_rings();
-  void count_wgmma_releases();
-  Statements wgmma_role_code();
-  bool multiplies() const { return context_.wgmma && context_.wgmma->multiplier; }
-  int warps() const { return multiplies() ? context_.wgmma->first_warp + WgmmaContext::warps : warps_; }
+  int warps() const { return tensor_core_->warps(warps_); }
   Statements setup();
   void initialise_barriers();
+  static Statements recorded(Role& role);
   Statements role_code(Role& role);
   Statements cleanup();
   void synchronise_ctas();
-  bool in_pairs() const { return context_.group == CtaGroup::two; }
+  bool in_pairs() const { return storage_.in_pairs(); }
   ir::Function function();
 
   static constexpr const char* answers_symbol = "kiln_answers";
 
   std::string name_;
-  KernelContext context_;
   int warps_;
+  std::unique_ptr<TensorCoreTarget> tensor_core_;
   int ctas_per_sm_ = 0;  // 0: nothing is said
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;
-  std::vector<Barriers> barriers_;
-  std::list<RingState> rings_;
-  std::list<RingState> answers_;  // of launch control
-  std::vector<RingState*> unplaced_;  // rings that take as many slots as there is room for
   std::list<Role> roles_;
-  ir::Operand tmem_base_{};
-  int tmem_columns_ = 0;
-  Here tmem_at_{};
-  int dynamic_bytes_ = 0;
 };
 
 }  // namespace kiln::dsl

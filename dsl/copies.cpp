@@ -1,6 +1,8 @@
 #include "dsl/copies.hpp"
 
 #include "dsl/operands.hpp"
+#include "dsl/tensor_core_target.hpp"
+#include "ptx/diag/error.hpp"
 #include "ptx/rules/mbarrier.hpp"
 
 namespace kiln::dsl {
@@ -87,8 +89,9 @@ void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, H
 // Tiles ---------------------------------------------------------------------------------------------------------------
 
 template <class Copy>
-void Copies::each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at) {
+void Copies::each_box(const U32& shared, const AnyBox& start, Copy copy, Here at) {
   const U64 map(*rec_, start.map);
+  const TilePieces pieces = start.shape.pieces();
   for (int block = 0; block < pieces.blocks; ++block)
     for (int piece = 0; piece < pieces.row_pieces; ++piece) {
       const U32 box = apply("add", shared, block * pieces.block_bytes + piece * pieces.piece_bytes, at);
@@ -98,33 +101,26 @@ void Copies::each_box(const TilePieces& pieces, const U32& shared, const BoxStar
     }
 }
 
-Copies::Destination Copies::destination(int other_half_bytes, const U32& shared, const ExtraList& extras,
-                                        Here at) const {
-  const bool to_both = other_half_bytes > 0 && role_->kernel->wgmma && group() == isa::CtaGroup::two;
-  if (!to_both) return {shared, extras};
-  Destination to{apply("add", shared, apply("mul.lo", cluster_ctarank(at), other_half_bytes, at), at), extras};
-  to.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(OperandOf<U32>(0b11, at)));
-  return to;
-}
-
-void Copies::load_whole(int other_half_bytes, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
-                        const ExtraList& extras, Here at) {
-  const Destination to = destination(other_half_bytes, shared, extras, at);
+void Copies::load_whole(const SlotPart& part, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
+                        const TensorLoadExtras& extras, Here at) {
+  const TensorLoadExtras all = with_group(extras, full, at);
+  const auto to = role_->kernel->tensor_core->destination(*this, part, shared, all, at);
   tensor_load(isa::Space::shared_cluster, to.address, from, full, to.extras, at);
 }
 
-void Copies::load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
-                        const ExtraList& extras, Here at) {
-  const Destination to = destination(pieces.other_half_bytes, shared, extras, at);
-  each_box(pieces, to.address, start, [&](const U32& box, const TensorPlace& from) {
-    tensor_load(isa::Space::shared_cluster, box, from, full, to.extras, at);
+void Copies::tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
+                      Here at) {
+  if (to.shape != from.shape) throw diag::InternalError("a box of one tile is loaded into another");
+  const TensorLoadExtras all = with_group(extras, full, at);
+  const auto place = role_->kernel->tensor_core->destination(*this, to.shape.part(), to.address, all, at);
+  each_box(place.address, from, [&](const U32& box, const TensorPlace& start) {
+    tensor_load(isa::Space::shared_cluster, box, start, full, place.extras, at);
   }, at);
 }
 
-void Copies::store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras,
-                         Here at) {
-  each_box(pieces, shared, start, [&](const U32& box, const TensorPlace& to) {
-    tensor_store("cp.async.bulk.tensor", RedOp::none, to, box, extras, at);
+void Copies::store_boxes(const AnyShared& from, const AnyBox& to, const ExtraList& extras, Here at) {
+  each_box(from.address, to, [&](const U32& box, const TensorPlace& start) {
+    tensor_store("cp.async.bulk.tensor", RedOp::none, start, box, extras, at);
   }, at);
 }
 
@@ -134,16 +130,6 @@ TensorLoadExtras Copies::with_group(TensorLoadExtras extras, const AnyMbarrier& 
     extras.add(TensorLoadExtras::place_of<isa::CtaGroup>(), extra(group()));
   if (extras.has<isa::CtaGroup>()) require_feature(isa::Feature::tensor_modes, at);
   return extras;
-}
-
-void Copies::load_tile(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
-                       const U32& outer, const Mbarrier& full, Here at) {
-  load_boxes(pieces, shared, {map, inner, outer}, full, {}, at);
-}
-
-void Copies::store_tile(const TilePieces& pieces, const U32& shared, const Operand& map, const U32& inner,
-                        const U32& outer, Here at) {
-  store_boxes(pieces, shared, {map, inner, outer}, {}, at);
 }
 
 // The short way to barriers -------------------------------------------------------------------------------------------

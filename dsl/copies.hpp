@@ -7,19 +7,6 @@
 
 namespace kiln::dsl {
 
-/// How TMA boxes make up a tile.
-struct TilePieces {
-  int blocks, row_pieces;       // boxes along and across the contiguous dimension
-  int block_bytes, piece_bytes; // from one to the next in shared memory
-  int box_inner, box_outer;     // and in the tensor, elements
-  int other_half_bytes;         // of a half that both CTAs of a pair multiply by
-};
-template <class Tile>
-inline constexpr TilePieces pieces_of{Tile::blocks,      Tile::box_rows_pieces,
-                                      Tile::block_bytes, Tile::box_outer * Tile::row_pitch,
-                                      Tile::box_inner,   Tile::box_outer,
-                                      other_half_bytes<Tile>()};
-
 /// What a tensor load may carry. A CTA of a pair that says cta_group_2 may name its peer's mbarrier.
 using TensorLoadExtras = Extras<Multicast, isa::CtaGroup, CacheHint>;
 template <isa::Space to>
@@ -66,35 +53,44 @@ class Copies : public BulkCopies {
 
   /// Copies a tile from a global tensor; its bytes count on `full` when they have arrived.
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const Mbarrier& full, Here at = {}) {
-    load_tile(pieces_of<Tile>, to.address, from.map, from.inner, from.outer, full, at);
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, Here at = {}) {
+    tma_load(to.any(), from.any(), full, {}, at);
   }
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full,
-                const TensorLoadExtras& extras = {}, Here at = {}) {
-    load_boxes(pieces_of<Tile>, to.address, {from.map, from.inner, from.outer}, full, with_group(extras, full, at), at);
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
+                Here at = {}) {
+    tma_load(to.any(), from.any(), full, extras, at);
   }
+  /// The same where the tile is a value. Throws diag::InternalError where the box is of another tile.
+  void tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras = {},
+                Here at = {});
   /// The same with one copy, where a third dimension counts the spans of a row.
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box3d<Tile>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
-    load_whole(other_half_bytes<Tile>(), to.address, place(from), full, with_group(extras, full, at), at);
+    load_whole(Tile::part, to.address, place(from), full, extras, at);
   }
   /// The same from a bare map's box, which must bring the tile as it lies in shared memory.
   template <class Tile, isa::TensorMode mode, int rank>
   void tma_load(const Shared<Tile>& to, const TensorBox<mode, rank>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
+    tma_load(Tile::part, to.address, from, full, extras, at);
+  }
+  /// The same into a part of a slot that is a value.
+  template <isa::TensorMode mode, int rank>
+  void tma_load(const SlotPart& part, const U32& to, const TensorBox<mode, rank>& from, const AnyMbarrier& full,
+                const TensorLoadExtras& extras = {}, Here at = {}) {
     rules::require<rules::tma_mode(isa::TensorAccess::load, mode, rank)>();
-    load_whole(other_half_bytes<Tile>(), to.address, from.place, full, with_group(extras, full, at), at);
+    load_whole(part, to, from.place, full, extras, at);
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {
-    store_tile(pieces_of<Tile>, from.address, to.map, to.inner, to.outer, at);
+    store_boxes(from.any(), to.any(), {}, at);
   }
   template <class Tile>
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras, Here at = {}) {
-    store_boxes(pieces_of<Tile>, from.address, {to.map, to.inner, to.outer}, extras, at);
+    store_boxes(from.any(), to.any(), extras, at);
   }
   void commit_stores(Here at = {}) { cp_async_bulk_commit_group(at); }
   /// Until at most `pending` groups may still read their shared source.
@@ -130,31 +126,13 @@ class Copies : public BulkCopies {
     return {U64(b.outer.recorder(), b.map), isa::TensorMode::tile, 3, {b.inner, b.outer, b.span}};
   }
 
-  struct BoxStart {
-    const ir::Operand& map;
-    const U32 &inner, &outer;
-  };
-  // What kernels say most, without extras: one call, so that their code compiles fast.
-  void load_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
-                 const U32& outer, const Mbarrier& full, Here at);
-  void store_tile(const TilePieces& pieces, const U32& shared, const ir::Operand& map, const U32& inner,
-                  const U32& outer, Here at);
-  // Where a tile goes to, and what its copies say: the half of an operand goes to both CTAs where both hold the whole.
-  struct Destination {
-    U32 address;
-    ExtraList extras;
-  };
-  Destination destination(int other_half_bytes, const U32& shared, const ExtraList& extras, Here at) const;
   // A tile with one copy.
-  void load_whole(int other_half_bytes, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
-                  const ExtraList& extras, Here at);
+  void load_whole(const SlotPart& part, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
+                  const TensorLoadExtras& extras, Here at);
   // One copy for each box of a tile.
-  void load_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const AnyMbarrier& full,
-                  const ExtraList& extras, Here at);
-  void store_boxes(const TilePieces& pieces, const U32& shared, const BoxStart& start, const ExtraList& extras,
-                   Here at);
+  void store_boxes(const AnyShared& from, const AnyBox& to, const ExtraList& extras, Here at);
   template <class Copy>
-  void each_box(const TilePieces& pieces, const U32& shared, const BoxStart& start, Copy copy, Here at);
+  void each_box(const U32& shared, const AnyBox& start, Copy copy, Here at);
 
   void tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
                    const ExtraList& extras, Here at);

@@ -25,8 +25,11 @@ struct Entry {
   /// The launch contract of one problem: buffers (with shapes and default fills), tensor maps, grid, parameters,
   /// expectations. Throws diag::InputError for sizes that the kernel refuses, saying which and why.
   launch::Contract (*problem)(const Kernel&, const Sizes&);
-  /// What --tile and the like choose from: both functions take the first that fits. Empty: there is one way.
+  /// The strategies that the kernel lists, the first of which is the default. Empty: there is one way to build it.
   std::span<const Strategy> strategies{};
+  /// The whole strategy of which the sizes say some options; any legal one, listed or not. Throws diag::InputError for
+  /// one that breaks a rule. Null: the kernel has no strategies.
+  Strategy (*strategy)(const Sizes&) = nullptr;
 };
 
 /// Every option of a kernel at its default.
@@ -36,11 +39,10 @@ inline Sizes standard_sizes(const Entry& entry) {
   return sizes;
 }
 
-/// The same sizes with the options of the strategy that they choose. Throws diag::InputError where there is none.
+/// The same sizes with every option of their strategy. Throws diag::InputError where the strategy breaks a rule.
 inline Sizes with_strategy(const Entry& entry, Sizes sizes) {
-  if (entry.strategies.empty()) return sizes;
-  for (const auto& [option, value] : entry.strategies[chosen_strategy(entry.name, entry.strategies, sizes)])
-    sizes[std::string(option)] = value;
+  if (!entry.strategy) return sizes;
+  for (const auto& [option, value] : entry.strategy(sizes)) sizes[std::string(option)] = value;
   return sizes;
 }
 

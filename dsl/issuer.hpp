@@ -8,18 +8,19 @@
 #include <vector>
 
 #include "dsl/value.hpp"
-#include "dsl/wgmma.hpp"
 #include "ptx/isa/features.hpp"
 #include "ptx/isa/modifiers.hpp"
 
 namespace kiln::dsl {
+
+class TensorCoreTarget;
 
 /// What all roles of a kernel share while it is recorded. Owned by the builder.
 struct KernelContext {
   isa::Target target{};
   isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
   isa::PtxVersion version{};                 // the lowest that knows what was used so far
-  std::optional<WgmmaContext> wgmma{};       // where the target multiplies with it
+  TensorCoreTarget* tensor_core = nullptr;   // what MMAs become
 };
 
 /// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
@@ -34,7 +35,6 @@ struct RoleContext {
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;
-  bool multiplies = false;      // with wgmma
 };
 
 /// A place to write instructions to.

@@ -1,22 +1,28 @@
 #include "dsl/launch.hpp"
 
+#include <algorithm>
+
 #include "ptx/diag/error.hpp"
+#include "ptx/rules/finding.hpp"
 
 namespace kiln::dsl {
+namespace {
 
-launch::TensorMap tensor_map(const GlobalTensor& t, ScalarType type, bool k_inner, int box_inner, int box_outer,
-                             isa::Swizzle swizzle) {
+// A map of two dimensions with the box that the kernel's map has.
+launch::TensorMap flat_map(const GlobalTensor& t, ScalarType type, bool k_inner, const launch::TensorMap& box) {
   launch::TensorMap m;
   m.buffer = t.buffer;
   m.dtype = type;
   m.dims = {k_inner ? t.k : t.mn, k_inner ? t.mn : t.k, 1, 1, 1};
   m.strides[1] = m.dims[0] * std::uint64_t(isa::bits(type)) / 8;
-  m.box = {std::uint32_t(box_inner), std::uint32_t(box_outer), 1, 1, 1};
-  m.swizzle = swizzle;
+  m.box = {box.box[0], box.box[1], 1, 1, 1};
+  m.swizzle = box.swizzle;
+  m.padded = box.padded;
   return m;
 }
 
-launch::TensorMap tensor_map_3d(const launch::TensorMap& flat, int spans) {
+// The same as TensorMap3d sees it.
+launch::TensorMap map_of_spans(const launch::TensorMap& flat, int spans) {
   launch::TensorMap m = flat;
   const std::uint64_t span = flat.box[0], span_bytes = span * std::uint64_t(isa::bits(flat.dtype)) / 8;
   if (flat.dims[0] % span != 0)
@@ -29,6 +35,61 @@ launch::TensorMap tensor_map_3d(const launch::TensorMap& flat, int spans) {
   m.strides[2] = span_bytes;
   m.box[2] = std::uint32_t(spans);
   return m;
+}
+
+// What a parameter takes of the values that an argument may have; nothing where it takes none.
+std::optional<launch::Param> given(launch::Contract& c, const ParameterInfo& p, const NamedArgument& a) {
+  if (const auto* tensor = std::get_if<GlobalTensor>(&a.value); tensor && p.is_tensor_map && !p.is_bare_map) {
+    const launch::TensorMap flat = flat_map(*tensor, p.type, p.k_inner, p.map);
+    c.tensor_maps[p.name] = p.spans > 0 ? map_of_spans(flat, p.spans) : flat;
+    return {{launch::TensorMapParam{p.name}}};
+  }
+  if (const auto* map = std::get_if<launch::TensorMap>(&a.value); map && p.is_bare_map) {
+    c.tensor_maps[p.name] = *map;
+    return {{launch::TensorMapParam{p.name}}};
+  }
+  if (const auto* buffer = std::get_if<std::string>(&a.value); buffer && p.is_pointer)
+    return {{launch::PointerParam{*buffer, 0}}};
+  if (const auto* number = std::get_if<std::uint64_t>(&a.value); number && !p.is_pointer && !p.is_tensor_map)
+    return {{launch::ScalarParam{p.type, *number}}};
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse(const Kernel& kernel, const std::string& got) {
+  diag::Sink sink;
+  sink.report(rules::finding(rules::Rule::launch_arguments, got));
+  throw diag::Rejected("a launch of '" + kernel.name + "' breaks a rule", sink);
+}
+
+}  // namespace
+
+launch::TensorMap tensor_map(const GlobalTensor& t, const TileShape& tile) {
+  launch::TensorMap box;
+  box.box = {std::uint32_t(tile.box_inner()), std::uint32_t(tile.box_outer()), 1, 1, 1};
+  box.swizzle = tile.swizzle();
+  box.padded = tile.element.packed_bits == 4 && tile.element.bits == 8;
+  return flat_map(t, tile.element.scalar, tile.order == Major::K, box);
+}
+
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim3 grid,
+                   std::vector<NamedArgument> arguments) {
+  launch::Launch launch;
+  launch.entry = kernel.name;
+  launch.grid = grid;
+  launch.block = kernel.block;
+  launch.cluster = kernel.cluster;
+  launch.dynamic_smem = kernel.dynamic_smem;
+  for (const ParameterInfo& p : kernel.parameters) {
+    const auto named = [&](const NamedArgument& a) { return a.name == p.name; };
+    const auto first = std::find_if(arguments.begin(), arguments.end(), named);
+    if (std::count_if(arguments.begin(), arguments.end(), named) != 1)
+      refuse(kernel, "'" + p.name + "' " + (first == arguments.end() ? "is missing" : "is given more than once"));
+    std::optional<launch::Param> param = given(contract, p, *first);
+    if (!param) refuse(kernel, "'" + p.name + "' has a value of another type");
+    launch.params.push_back(std::move(*param));
+  }
+  if (arguments.size() != kernel.parameters.size()) refuse(kernel, "a parameter that the kernel does not have");
+  contract.launches.push_back(std::move(launch));
 }
 
 }  // namespace kiln::dsl

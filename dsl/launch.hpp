@@ -6,8 +6,6 @@
 
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/concat.hpp>
-#include <boost/hana/fold_left.hpp>
-#include <boost/hana/for_each.hpp>
 #include <boost/hana/map.hpp>
 #include <boost/hana/pair.hpp>
 #include <boost/hana/tuple.hpp>
@@ -17,6 +15,9 @@
 #include <boost/hana/unpack.hpp>
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 #include "dsl/builder.hpp"
 #include "launch/contract.hpp"
@@ -99,7 +100,7 @@ constexpr auto parameters(Parameter<names, Types>... list) {
   return boost::hana::make_tuple(detail::declared(list)...);
 }
 
-/// One list behind the other.
+/// One list after the other.
 template <class First, class Second>
 constexpr auto joined(const First& first, const Second& second) { return boost::hana::concat(first, second); }
 
@@ -127,49 +128,25 @@ auto declare(KernelBuilder& builder, const List& list) {
   });
 }
 
-/// A tensor map over a global tensor, with a box of the given extents.
-launch::TensorMap tensor_map(const GlobalTensor& t, ScalarType type, bool k_inner, int box_inner, int box_outer,
-                             isa::Swizzle swizzle);
+/// A tensor map over a global tensor, with boxes for a tile.
+launch::TensorMap tensor_map(const GlobalTensor& t, const TileShape& tile);
 /// The same for a tile type.
 template <class Tile>
 launch::TensorMap tensor_map(const GlobalTensor& t) {
-  launch::TensorMap m =
-      tensor_map(t, Tile::element::scalar, Tile::order == Major::K, Tile::box_inner, Tile::box_outer, Tile::swizzle);
-  m.padded = Tile::element::packed_bits == 4 && Tile::element::bits == 8;
-  return m;
+  return tensor_map(t, Tile::shape);
 }
 
-/// The same as TensorMap3d sees it. Throws diag::InputError where a row is not a whole number of spans.
-launch::TensorMap tensor_map_3d(const launch::TensorMap& flat, int spans);
+/// A value given to a parameter by name.
+struct NamedArgument {
+  std::string_view name;
+  std::variant<GlobalTensor, launch::TensorMap, std::string, std::uint64_t> value;
+};
 
-namespace detail {
-
-template <class Tile>
-launch::Param argument(launch::Contract& c, const std::string& name, TensorMap3d<Tile>*, const GlobalTensor& t) {
-  c.tensor_maps[name] = tensor_map_3d(tensor_map<Tile>(t), Tile::blocks);
-  return {launch::TensorMapParam{name}};
-}
-template <class Tile>
-launch::Param argument(launch::Contract& c, const std::string& name, TensorMap<Tile>*, const GlobalTensor& t) {
-  c.tensor_maps[name] = tensor_map<Tile>(t);
-  return {launch::TensorMapParam{name}};
-}
-template <class T, int rank>
-launch::Param argument(launch::Contract& c, const std::string& name, TensorMapHandle<T, rank>*,
-                       const launch::TensorMap& m) {
-  c.tensor_maps[name] = m;
-  return {launch::TensorMapParam{name}};
-}
-template <class T>
-launch::Param argument(launch::Contract&, const std::string&, Pointer<T>*, const std::string& buffer) {
-  return {launch::PointerParam{buffer, 0}};
-}
-template <ScalarType type, class V>
-launch::Param argument(launch::Contract&, const std::string&, Element<type>*, V value) {
-  return {launch::ScalarParam{type, std::uint64_t(value)}};
-}
-
-}  // namespace detail
+/// Appends a launch of the kernel to a contract. Every parameter of the kernel is given once, by name, with a value of
+/// its type. Throws diag::Rejected [dsl-launch-arguments] where one is not, and diag::InputError where a global tensor
+/// does not fit the kernel's tensor map.
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim3 grid,
+                   std::vector<NamedArgument> arguments);
 
 namespace detail {
 
@@ -186,38 +163,30 @@ constexpr bool all_given(const boost::hana::tuple<Entries...>*) {
   return (is_given<Entries, Given>() && ...);
 }
 
-template <class List, class Given>
-void add_arguments(launch::Contract& contract, launch::Launch& launch, const List& list, const Given& given) {
-  boost::hana::for_each(list, [&](auto entry) {
-    using T = typename std::decay_t<decltype(boost::hana::second(entry))>::type;
-    constexpr auto key = boost::hana::first(decltype(entry){});
-    launch.params.push_back(
-        argument(contract, text(key), static_cast<T*>(nullptr), boost::hana::at_key(given, key)));
-  });
+// A value as the parameter's type takes it.
+inline GlobalTensor given_to(GlobalTensor t) { return t; }
+inline launch::TensorMap given_to(launch::TensorMap m) { return m; }
+inline std::string given_to(std::string buffer) { return buffer; }
+inline std::string given_to(const char* buffer) { return buffer; }
+template <class V>
+  requires std::is_integral_v<V>
+std::uint64_t given_to(V value) {
+  return std::uint64_t(value);
 }
 
 }  // namespace detail
 
-/// Appends a launch of the kernel to a contract. Every parameter of the list is given once, by name, with a value of
-/// its type; a mistake fails to compile with [dsl-launch-arguments].
+/// The same where the parameter list is a type: a mistake fails to compile with [dsl-launch-arguments].
 template <class List, Name... names, class... Values>
-void launch_kernel(launch::Contract& contract, const Kernel& kernel, const List& list, launch::Dim3 grid,
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, const List&, launch::Dim3 grid,
                    Argument<names, Values>... arguments) {
-  const auto given =
-      boost::hana::make_map(boost::hana::make_pair(detail::key<names>, std::move(arguments.value))...);
-  constexpr bool fits = sizeof...(names) == decltype(boost::hana::size(list))::value &&
-                        detail::all_given<decltype(given)>(static_cast<const List*>(nullptr));
+  using Given = decltype(boost::hana::make_map(boost::hana::make_pair(detail::key<names>, arguments.value)...));
+  constexpr bool fits = sizeof...(names) == decltype(boost::hana::size(std::declval<List>()))::value &&
+                        detail::all_given<Given>(static_cast<const List*>(nullptr));
   rules::require<rules::launch_arguments(fits)>();
-  if constexpr (fits) {
-    launch::Launch launch;
-    launch.entry = kernel.name;
-    launch.grid = grid;
-    launch.block = kernel.block;
-    launch.cluster = kernel.cluster;
-    launch.dynamic_smem = kernel.dynamic_smem;
-    detail::add_arguments(contract, launch, list, given);
-    contract.launches.push_back(std::move(launch));
-  }
+  if constexpr (fits)
+    launch_kernel(contract, kernel, grid,
+                  {NamedArgument{detail::stored<names>.text, detail::given_to(std::move(arguments.value))}...});
 }
 
 }  // namespace kiln::dsl

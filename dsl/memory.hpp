@@ -11,60 +11,104 @@
 
 namespace kiln::dsl {
 
-/// A slice of a shared tile along K: one operand of one MMA.
+/// A slice of a shared tile along K: one operand of one MMA. Its tile is a value.
+struct AnySlice {
+  U32 address;  // of the tile
+  int offset;   // bytes to the slice's first element
+  TileShape shape;
+};
+/// The same of a tile that is a type.
 template <class Tile>
 struct KSlice {
   using tile = Tile;
-  U32 address;  // of the tile
-  int offset;   // bytes to the slice's first element
+  U32 address;
+  int offset;
+  AnySlice any() const { return {address, offset, Tile::shape}; }
 };
 
-/// A tile in shared memory.
+/// A tile in shared memory whose shape is a value: what it breaks, build() reports.
+struct AnyShared {
+  U32 address;  // shared::cta, bytes; a multiple of the shape's alignment
+  TileShape shape;
+
+  /// The slice that begins at element `k` along K; the instruction's K decides how far it reaches.
+  AnySlice k_slice(int k, Here at = {}) const {
+    Recorder& r = address.recorder();
+    r.require(rules::tile_layout(shape.form != Layout::packed), at);
+    r.require(rules::tile_slice(shape.cols, k, shape.slice_extent()), at);
+    return {address, shape.slice_offset(k), shape};
+  }
+};
+/// A tile in shared memory whose shape is a type.
 template <class Tile>
 struct Shared {
   using tile = Tile;
-  static constexpr int extent = isa::mma_k_bytes * 8 / Tile::element::bits;  // K of one instruction
-  U32 address;  // shared::cta, bytes; a multiple of Tile::alignment
+  U32 address;
 
-  /// The slice that begins at element `k` along K; the instruction's K decides how far it reaches.
+  AnyShared any() const { return {address, Tile::shape}; }
+
+  /// As AnyShared::k_slice.
   KSlice<Tile> k_slice(int k, Here at = {}) const {
     rules::require<rules::tile_layout(Tile::form != Layout::packed)>();
-    address.recorder().require(rules::tile_slice(Tile::cols, k, extent), at);
-    return {address, Tile::slice_offset(k)};
+    address.recorder().require(rules::tile_slice(Tile::cols, k, Tile::shape.slice_extent()), at);
+    return {address, Tile::shape.slice_offset(k)};
   }
   /// The same, checked while compiling.
   template <int k>
   KSlice<Tile> k_slice() const {
     rules::require<rules::first(rules::tile_layout(Tile::form != Layout::packed),
-                                rules::tile_slice(Tile::cols, k, extent))>();
-    return {address, Tile::slice_offset(k)};
+                                rules::tile_slice(Tile::cols, k, Tile::shape.slice_extent()))>();
+    return {address, Tile::shape.slice_offset(k)};
   }
 };
 
-/// Where a box lies in a global tensor: what TensorMap::at returns.
+/// Where a box lies in a global tensor: what AnyTensorMap::at returns.
+struct AnyBox {
+  TileShape shape;
+  ir::Operand map;   // generic address of the tensor map
+  U32 inner, outer;  // start coordinates, elements
+};
+/// The same of a tile that is a type: what TensorMap::at returns.
 template <class Tile>
 struct Box {
-  ir::Operand map;  // generic address of the tensor map
-  U32 inner, outer; // start coordinates, elements
+  ir::Operand map;
+  U32 inner, outer;
+  AnyBox any() const { return {Tile::shape, map, inner, outer}; }
 };
 
-/// A kernel parameter that describes a global tensor cut into boxes of one tile.
-template <class Tile>
-class TensorMap {
+/// A kernel parameter that describes a global tensor cut into boxes of one tile, whose shape is a value.
+class AnyTensorMap {
  public:
-  using tile = Tile;
-  TensorMap(Recorder& r, ir::Operand address) : rec_(&r), address_(std::move(address)) {}
+  AnyTensorMap(Recorder& r, ir::Operand address, TileShape shape)
+      : rec_(&r), address_(std::move(address)), shape_(shape) {}
 
   /// The box whose first element is (mn, k): row and column for a K-major tensor.
-  Box<Tile> at(OperandOf<U32> mn, OperandOf<U32> k) const {
-    const bool k_inner = Tile::order == Major::K;
-    return {address_, coordinate(k_inner ? k : mn), coordinate(k_inner ? mn : k)};
+  AnyBox at(const OperandOf<U32>& mn, const OperandOf<U32>& k) const {
+    const bool k_inner = shape_.order == Major::K;
+    return {shape_, address_, coordinate(k_inner ? k : mn), coordinate(k_inner ? mn : k)};
   }
 
  private:
   U32 coordinate(const OperandOf<U32>& v) const { return {*rec_, use(*rec_, v.input())}; }
   Recorder* rec_;
   ir::Operand address_;
+  TileShape shape_;
+};
+/// The same of a tile that is a type.
+template <class Tile>
+class TensorMap {
+ public:
+  using tile = Tile;
+  TensorMap(Recorder& r, ir::Operand address) : map_(r, std::move(address), Tile::shape) {}
+
+  /// As AnyTensorMap::at.
+  Box<Tile> at(const OperandOf<U32>& mn, const OperandOf<U32>& k) const {
+    AnyBox box = map_.at(mn, k);
+    return {std::move(box.map), std::move(box.inner), std::move(box.outer)};
+  }
+
+ private:
+  AnyTensorMap map_;
 };
 
 /// Where a box of three dimensions lies: what TensorMap3d::at returns.
@@ -75,13 +119,13 @@ struct Box3d {
 };
 
 /// The same tensor seen as three dimensions: the elements of a swizzle span (or of 16 bytes), rows, spans of a row. One
-/// copy brings a whole tile of several spans. A row of the tensor must be a whole number of spans: what lies behind its
+/// copy brings a whole tile of several spans. A row of the tensor must be a whole number of spans: what follows its
 /// end is the next row to TMA.
 template <class Tile>
 class TensorMap3d {
  public:
   using tile = Tile;
-  static_assert(Tile::box_rows_pieces == 1, "one box holds at most 256 rows");
+  static_assert(Tile::shape.box_rows_pieces() == 1, "one box holds at most 256 rows");
   static constexpr int span_elements = Tile::box_inner;
   TensorMap3d(Recorder& r, ir::Operand address) : rec_(&r), address_(std::move(address)) {}
 
@@ -98,28 +142,60 @@ class TensorMap3d {
   ir::Operand address_;
 };
 
-/// A kernel parameter that points to global memory.
+/// A kernel parameter that points to global memory; the type of its elements is a value.
+class AnyPointer {
+ public:
+  AnyPointer(ElementType element, U64 address) : element_(element), address_(std::move(address)) {}
+
+  /// The address of element `index`.
+  U64 at(const U64& index, Here at = {}) const {
+    return apply("add", address_, apply("mul.lo", index, element_.bits / 8, at), at);
+  }
+  const U64& address() const { return address_; }
+  ElementType element() const { return element_; }
+
+ private:
+  ElementType element_;
+  U64 address_;
+};
+/// The same where the type of its elements is a type.
 template <class T>
 class Pointer {
  public:
   using element = T;
-  Pointer(Recorder& r, ir::Operand address) : address_(r, std::move(address)) {}
+  Pointer(Recorder& r, ir::Operand address) : pointer_(element_type<T>, U64(r, std::move(address))) {}
 
-  /// The address of element `index`.
-  U64 at(const U64& index, Here at = {}) const {
-    return apply("add", address_, apply("mul.lo", index, T::bits / 8, at), at);
-  }
-  const U64& address() const { return address_; }
+  /// As AnyPointer::at.
+  U64 at(const U64& index, Here at = {}) const { return pointer_.at(index, at); }
+  const U64& address() const { return pointer_.address(); }
+  const AnyPointer& any() const { return pointer_; }
 
  private:
-  U64 address_;
+  AnyPointer pointer_;
 };
 
-/// The address `columns` behind the start of an allocation.
+/// The address `columns` after the start of an allocation.
 inline U32 tmem_address(Recorder& rec, const ir::Operand& base, int columns, Here here = {}) {
   if (columns == 0) return {rec, base};
   return {rec, rec.pure(ScalarType::b32, "add.u32", {base, ir::Operand::number(columns)}, here)};
 }
+
+/// A block of cells in tensor memory whose element type and extents are values: 128 lanes, `count` columns of 32 bits.
+struct AnyTmem {
+  ElementType element;
+  int count;
+  Recorder* rec;
+  ir::Operand base;  // the register that holds the allocation's address
+  int first = 0;     // columns from the allocation's start
+
+  /// `width` columns from `at`.
+  AnyTmem columns(int at, int width, Here here = {}) const {
+    rec->require(rules::tmem_range(at, width, count), here);
+    return {element, width, rec, base, first + at};
+  }
+  /// The address of the first cell; the lane is in the upper half.
+  U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
+};
 
 /// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
 template <class T, int M, int N>
@@ -129,6 +205,8 @@ struct Tmem {
   Recorder* rec;
   ir::Operand base;  // the register that holds the allocation's address
   int first = 0;     // columns from the allocation's start
+
+  AnyTmem any() const { return {element_type<T>, N, rec, base, first}; }
 
   /// `Width` columns from `at`.
   template <int Width>
@@ -142,11 +220,28 @@ struct Tmem {
     rules::require<rules::tmem_range(0, Width, N)>();
     return {rec, apply("add", address(here), at, here).operand(), 0};
   }
-  /// The address of the first cell; `lane` in the upper half.
+  /// The address of the first cell; the lane is in the upper half.
   U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
-/// Blocks of tensor memory one behind the other, of which the kernel chooses: those of a ring's slots.
+/// The start of the `index`-th of equal blocks of tensor memory that follow one another.
+inline U32 tmem_block(Recorder& rec, const ir::Operand& base, int first, const U32& index, int columns, Here here) {
+  const U32 start = tmem_address(rec, base, first, here);
+  return apply("add", apply("mul.lo", index, columns, here), start, here);
+}
+
+/// Equal blocks of tensor memory that follow one another, of which the kernel chooses: those of a ring's slots.
+struct AnyTmemArray {
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+  int columns = 0;  // of a block
+
+  /// The register with the address of one.
+  ir::Operand at(const U32& index, Here here = {}) const {
+    return tmem_block(*rec, base, first, index, columns, here).operand();
+  }
+};
 template <int count, class Handle>
 struct TmemArray {
   Recorder* rec;
@@ -154,8 +249,7 @@ struct TmemArray {
   int first = 0;
 
   Handle at(const U32& index, Here here = {}) const {
-    const U32 start = tmem_address(*rec, base, first, here);
-    return {rec, apply("add", apply("mul.lo", index, Handle::columns_held, here), start, here).operand(), 0};
+    return {rec, tmem_block(*rec, base, first, index, Handle::columns_held, here).operand(), 0};
   }
 };
 

@@ -49,12 +49,11 @@ struct MaxShift { int columns; };
 template <int columns>
 inline constexpr MaxShift max_shift{columns};
 
-namespace detail {
-
-/// Form, shape and both scale types, while options are applied to them.
+/// One MMA as a value: form, shape and both scale types, and what follows from them. tcgen05_mma is the same as a type.
+/// Structural.
 struct MmaSpec {
-  isa::MmaForm form;
-  isa::MmaShape shape;
+  isa::MmaForm form{};
+  isa::MmaShape shape{};
   ScalarType sfb = ScalarType::none;
 
   constexpr void apply(CtaGroup g) { form.group = g; }
@@ -73,7 +72,7 @@ struct MmaSpec {
       case MmaOption::K_96: shape.k96 = true; break;
     }
   }
-  /// What follows from the kind when nobody said it: ue8m0 scales, and ue4m3 for blocks of 16.
+  /// What follows from the kind where the options do not say it: ue8m0 scales, and ue4m3 for blocks of 16.
   constexpr void complete() {
     form.block_scale = isa::is_block_scaled(form.kind) || shape.scale != ScalarType::none;
     if (!form.block_scale) return;
@@ -81,9 +80,36 @@ struct MmaSpec {
     if (shape.scale == ScalarType::none)
       shape.scale = sfb = shape.scale_block == 16 ? ScalarType::ue4m3 : ScalarType::ue8m0;
   }
-};
 
-}  // namespace detail
+  constexpr rules::Verdict check() const {
+    using namespace rules;
+    if (const Verdict v = mma_form(form, Profile::tileiras); !v.ok()) return v;
+    if (form.block_scale)
+      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, sfb, shape.k96); !v.ok()) return v;
+    return mma_shape(form, shape);
+  }
+
+  constexpr int ctas() const { return form.group == CtaGroup::two ? 2 : 1; }
+  constexpr int M() const { return shape.m; }
+  constexpr int N() const { return shape.n; }
+  constexpr int K() const { return isa::mma_k(form, shape); }
+  constexpr int a_rows() const { return shape.m / ctas(); }  // in one CTA
+  constexpr int b_rows() const { return shape.n / ctas(); }
+  constexpr int a_k() const { return form.sparse ? K() / 2 : K(); }  // stored elements
+  constexpr isa::DataPath data_path() const { return isa::data_path(shape.m, form.group, form.sparse, form.ws); }
+  constexpr int d_columns() const { return isa::accumulator_columns(data_path(), shape.n); }
+  /// Scales of a row of A and of B.
+  constexpr int scales() const { return form.block_scale ? K() / (shape.scale_block * (form.sparse ? 2 : 1)) : 0; }
+
+  /// How the rows of A and of B that one CTA loads lie in shared memory, `k` stored elements of each. In a pair both
+  /// CTAs multiply by all of B, of which each loads a half.
+  constexpr TileShape a_tile(ElementType element, int k, Major major, Layout layout) const {
+    return {element, a_rows(), k, major, layout, Readers::own_cta};
+  }
+  constexpr TileShape b_tile(ElementType element, int k, Major major, Layout layout) const {
+    return {element, b_rows(), k, major, layout, ctas() == 2 ? Readers::both_ctas : Readers::own_cta};
+  }
+};
 
 /// One MMA: D[M,N] (+)= A[M,K] * B[N,K]^T. M and N are the whole instruction's, over both CTAs of cta_group_2; K
 /// follows from the kind. Options in any order: cta_group_2, sparse, weight_stationary, negate_a, negate_b, saturate,
@@ -93,8 +119,8 @@ struct tcgen05_mma {
   using A = A_;
   using B = B_;
   using D = D_;
-  static constexpr detail::MmaSpec spec = [] {
-    detail::MmaSpec s;
+  static constexpr MmaSpec spec = [] {
+    MmaSpec s;
     s.form.kind = kind_;
     s.shape.a = A::scalar;
     s.shape.b = B::scalar;
@@ -108,27 +134,27 @@ struct tcgen05_mma {
   static constexpr isa::MmaForm form = spec.form;
   static constexpr isa::MmaShape shape = spec.shape;
 
-  static constexpr rules::Verdict check() {
-    using namespace rules;
-    if (const Verdict v = mma_form(form, Profile::tileiras); !v.ok()) return v;
-    if (form.block_scale)
-      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, spec.sfb, shape.k96); !v.ok())
-        return v;
-    return mma_shape(form, shape);
-  }
+  static constexpr rules::Verdict check() { return spec.check(); }
   /// Asked by every use in an instruction. Where it is not, nothing more is asked: one mistake, one message.
   static constexpr bool is_legal = check().ok();
 
   static constexpr MmaKind kind = kind_;
   static constexpr CtaGroup group = form.group;
-  static constexpr int ctas = group == CtaGroup::two ? 2 : 1;
+  static constexpr int ctas = spec.ctas();
   static constexpr int M = M_, N = N_;
-  static constexpr int K = isa::mma_k(form, shape);
-  static constexpr int a_rows = M / ctas, b_rows = N / ctas;     // in one CTA
-  static constexpr int a_k = form.sparse ? K / 2 : K, b_k = K;   // stored elements
-  static constexpr isa::DataPath data_path = isa::data_path(M, group, form.sparse, form.ws);
-  static constexpr int d_columns = isa::accumulator_columns(data_path, N);
-  static constexpr int scales = form.block_scale ? K / (shape.scale_block * (form.sparse ? 2 : 1)) : 0;  // a row
+  static constexpr int K = spec.K();
+  static constexpr int a_rows = spec.a_rows(), b_rows = spec.b_rows();  // in one CTA
+  static constexpr int a_k = spec.a_k();                                // stored elements
+  static constexpr isa::DataPath data_path = spec.data_path();
+  static constexpr int d_columns = spec.d_columns();
+  static constexpr int scales = spec.scales();  // of a row
+
+  /// The rows of A and of B that one CTA loads: `k` stored elements of each. In a pair both CTAs multiply by all of B,
+  /// of which each loads a half.
+  template <int k, Major major, Layout layout>
+  using ATile = SharedTile<A, a_rows, k, major, layout>;
+  template <int k, Major major, Layout layout>
+  using BTile = SharedTile<B, b_rows, k, major, layout, ctas == 2 ? Readers::both_ctas : Readers::own_cta>;
 
   /// D as this CTA holds it.
   using Accumulator = Tmem<D, isa::tmem_lanes, d_columns>;
@@ -146,10 +172,58 @@ struct MmaOperands {
   std::optional<int> scale_input_d{};
 };
 
+/// One MMA as it is called: its form and shape with what the call adds, and what its operands tell. Structural.
+struct MmaCall {
+  isa::MmaForm form{};
+  isa::MmaShape shape{};
+  bool a_is_known = false, b_is_known = false;  // a raw descriptor tells nothing and is taken at its word
+  rules::MmaOperand a{}, b{};
+  bool b_in_tmem = false, has_scales = false, has_metadata = false;
+  int lane_masks = -1;         // of disable_output_lane; -1: none
+  int scale_input_d = 0;       // where the form has it
+  bool has_zero_mask = false;  // one whose fields are known
+  isa::ZeroMaskFields zero_mask{};
+
+  constexpr void set_a(const rules::MmaOperand& operand) {
+    a_is_known = true;
+    a = operand;
+    form.a_in_tmem = operand.in_tmem;
+    shape.a_major = operand.major;
+  }
+  constexpr void set_b(const rules::MmaOperand& operand) {
+    b_is_known = true;
+    b = operand;
+    b_in_tmem = operand.in_tmem;
+    shape.b_major = operand.major;
+  }
+
+  /// Every question about the call that its form, shape and operands answer.
+  constexpr rules::Verdict check() const {
+    using namespace rules;
+    if (const Verdict v = first(mma_form(form, Profile::tileiras), mma_extras(form, has_scales, has_metadata)); !v.ok())
+      return v;
+    if (lane_masks >= 0)
+      if (const Verdict v = output_lanes(form, lane_masks); !v.ok()) return v;
+    if (const Verdict v = mma_shape(form, shape); !v.ok()) return v;
+    if (form.scale_input_d)
+      if (const Verdict v = scale_input_d_value(scale_input_d); !v.ok()) return v;
+    if (has_zero_mask)
+      if (const Verdict v =
+              first(zero_mask_fields(zero_mask), zero_mask_shift(zero_mask.shift, shape.m, shape.max_shift));
+          !v.ok())
+        return v;
+    if (a_is_known)
+      if (const Verdict v = mma_a(form, shape, a); !v.ok()) return v;
+    if (b_is_known)
+      if (const Verdict v = mma_b(form, shape, b); !v.ok()) return v;
+    return b_in_tmem ? breaks(Rule::mma_b_shared) : legal;
+  }
+};
+
 /// .collector::a::fill and its kin.
 template <isa::Collector c>
 struct CollectorTag {
-  static constexpr void apply(isa::MmaForm& f) { f.collector = c; }
+  static constexpr void apply(MmaCall& m) { m.form.collector = c; }
   void put(MmaOperands&, Here) const {}
 };
 #define KILN_COLLECTORS(buffer)                                                                                  \
@@ -166,7 +240,7 @@ KILN_COLLECTORS(b3)
 
 /// .ashift: the rows of A in tensor memory move down by one after this MMA has used them.
 struct AshiftTag {
-  static constexpr void apply(isa::MmaForm& f) { f.ashift = true; }
+  static constexpr void apply(MmaCall& m) { m.form.ashift = true; }
   void put(MmaOperands&, Here) const {}
 };
 inline constexpr AshiftTag ashift{};
@@ -174,8 +248,10 @@ inline constexpr AshiftTag ashift{};
 /// D is scaled by 2^-s before the product is added.
 template <int s>
 struct ScaleInputD {
-  static constexpr int scale = s;
-  static constexpr void apply(isa::MmaForm& f) { f.scale_input_d = true; }
+  static constexpr void apply(MmaCall& m) {
+    m.form.scale_input_d = true;
+    m.scale_input_d = s;
+  }
   void put(MmaOperands& o, Here) const { o.scale_input_d = s; }
 };
 template <int s>
@@ -185,8 +261,10 @@ inline constexpr ScaleInputD<s> scale_input_d{};
 template <std::size_t masks>
 struct DisableOutputLane {
   std::array<U32, masks> values;
-  static constexpr int count = int(masks);
-  static constexpr void apply(isa::MmaForm& f) { f.disable_output_lane = true; }
+  static constexpr void apply(MmaCall& m) {
+    m.form.disable_output_lane = true;
+    m.lane_masks = int(masks);
+  }
   void put(MmaOperands& o, Here at) const;
 };
 template <class... Masks>
@@ -195,14 +273,17 @@ DisableOutputLane<sizeof...(Masks)> disable_output_lane(const Masks&... masks) {
 /// .ws: the columns of D that see zeros, as a descriptor in a register or made of fields.
 struct ZeroColumnMask {
   ir::Operand word;
-  static constexpr void apply(isa::MmaForm& f) { f.zero_column_mask = true; }
+  static constexpr void apply(MmaCall& m) { m.form.zero_column_mask = true; }
   void put(MmaOperands& o, Here) const { o.zero_mask = word; }
 };
 inline ZeroColumnMask zero_column_mask(const U64& word) { return {word.operand()}; }
 template <isa::ZeroMaskFields fields>
 struct ConstantZeroColumnMask {
-  static constexpr isa::ZeroMaskFields mask = fields;
-  static constexpr void apply(isa::MmaForm& f) { f.zero_column_mask = true; }
+  static constexpr void apply(MmaCall& m) {
+    m.form.zero_column_mask = true;
+    m.has_zero_mask = true;
+    m.zero_mask = fields;
+  }
   void put(MmaOperands& o, Here) const { o.zero_mask = ir::Operand::bits(isa::pack(fields)); }
 };
 template <isa::ZeroMaskFields fields>
@@ -212,7 +293,7 @@ inline constexpr ConstantZeroColumnMask<fields> zero_column_mask_of{};
 struct Metadata {
   U32 address;
   int selector = 0;
-  static constexpr void apply(isa::MmaForm&) {}
+  static constexpr void apply(MmaCall& m) { m.has_metadata = true; }
   void put(MmaOperands& o, Here at) const;
 };
 inline Metadata metadata(const U32& address, int selector = 0) { return {address, selector}; }
@@ -221,7 +302,7 @@ inline Metadata metadata(const U32& address, int selector = 0) { return {address
 struct Scales {
   U32 sfa, sfb;
   int sfa_id = 0, sfb_id = 0;
-  static constexpr void apply(isa::MmaForm&) {}
+  static constexpr void apply(MmaCall& m) { m.has_scales = true; }
   void put(MmaOperands& o, Here at) const;
 };
 inline Scales scales(const U32& sfa, const U32& sfb, int sfa_id = 0, int sfb_id = 0) {
@@ -231,7 +312,7 @@ inline Scales scales(const U32& sfa, const U32& sfb, int sfa_id = 0, int sfb_id 
 /// An instruction descriptor that is only known when the kernel runs, in place of the type's.
 struct IdescRegister {
   U32 word;
-  static constexpr void apply(isa::MmaForm&) {}
+  static constexpr void apply(MmaCall&) {}
   void put(MmaOperands& o, Here at) const;
 };
 inline IdescRegister instruction_descriptor(const U32& word) { return {word}; }

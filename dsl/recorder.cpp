@@ -45,7 +45,18 @@ void append_key(std::string& key, const ir::Operand& o) {
   for (const ir::Operand& item : o.items) append_key(key, item);
 }
 
+// What a verdict found.
+std::string got(const rules::Verdict& v) {
+  const std::string given = std::to_string(v.given);
+  return v.has_nearest ? given + ", the nearest legal value is " + std::to_string(v.nearest) : given;
+}
+
 }  // namespace
+
+std::string explained(const rules::Verdict& v) {
+  const diag::Diagnostic d = rules::finding(v.rule, got(v));
+  return d.message + " [" + d.slug + "]";
+}
 
 ScalarType register_class(ScalarType t) {
   if (t == ScalarType::pred || t == ScalarType::f32 || t == ScalarType::f64) return t;
@@ -145,9 +156,7 @@ void Recorder::check_use(const Recorder* owner, ScopeId scope, Here at) {
 
 void Recorder::require(rules::Verdict verdict, Here at, const std::string& found) {
   if (verdict.ok()) return;
-  std::string got = found.empty() ? std::to_string(verdict.given) : found;
-  if (verdict.has_nearest && found.empty()) got += ", the nearest legal value is " + std::to_string(verdict.nearest);
-  diag::Diagnostic d = rules::finding(verdict.rule, got);
+  diag::Diagnostic d = rules::finding(verdict.rule, found.empty() ? got(verdict) : found);
   d.where = diag::Where::at(at);
   findings_.report(std::move(d));
 }

@@ -44,6 +44,48 @@ class [[nodiscard]] Registers {
   std::vector<ir::Operand> regs_;
 };
 
+/// Values of one type that a thread holds, where type, count and state are values: reading what is not there yet is
+/// reported by build().
+class [[nodiscard]] AnyRegisters {
+ public:
+  AnyRegisters(Recorder& r, ElementType element, std::vector<ir::Operand> regs, LdState state)
+      : rec_(&r), element_(element), state_(state), regs_(std::move(regs)) {}
+
+  Recorder& recorder() const { return *rec_; }
+  ElementType element() const { return element_; }
+  /// How many values: a 32-bit register holds two of 16 bits.
+  int count() const { return int(regs_.size()) * 32 / element_.bits; }
+  /// The registers, for an instruction that reads them.
+  const std::vector<ir::Operand>& operands(Here at = {}) const;
+  /// Element i, where a register holds one.
+  F32 f32(int i, Here at = {}) const;
+  /// The same registers after an event of theirs.
+  AnyRegisters after(LdEvent event, Here at) const;
+
+ private:
+  Recorder* rec_;
+  ElementType element_;
+  LdState state_;
+  std::vector<ir::Operand> regs_;
+};
+
+/// f32 registers whose element i is `value(i)`.
+template <class Value>
+AnyRegisters make_registers(Recorder& r, int count, const Value& value) {
+  std::vector<ir::Operand> regs;
+  for (int i = 0; i < count; ++i) regs.push_back(F32(value(i)).operand());
+  return {r, element_type<f32>, std::move(regs), LdState::ready};
+}
+/// f32 values rounded to 16-bit floats, to nearest even; values of the type as they are.
+AnyRegisters converted(const AnyRegisters& from, ElementType to, Here at = {});
+/// bf16 values as f32, exactly.
+AnyRegisters widened(const AnyRegisters& from, Here at = {});
+
+/// What tcgen05.ld.red delivers, where the type is a value.
+struct [[nodiscard]] AnyReduced {
+  AnyRegisters values, reduced;
+};
+
 /// What tcgen05.ld.red delivers: the loaded values and the least or greatest of them.
 template <class T, int N, LdState state = LdState::ready>
 struct [[nodiscard]] Reduced {

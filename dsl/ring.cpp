@@ -73,8 +73,8 @@ void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, H
 
 namespace {
 
-// Arrivals come from the leader's tensor core: a CTA that left before the last would have them written to nobody's
-// memory.
+// Arrivals come from the leader's tensor core. After a CTA has ended its shared memory may not be written, so it stays
+// until the last arrival.
 void drain_at_exit(Thread t, RingState& ring, Here at) {
   if (std::exchange(ring.drains, true)) return;
   t.role().at_exit.push_back([t, &ring, at] { drain_ring(t, ring, at); });
@@ -87,7 +87,8 @@ void drain_ring(Thread t, RingState& ring, Here at) {
          [&](U32) { wait_until_empty(t, ring, next_slot(t.recorder(), ring, RingSide::producer, at), at); });
 }
 
-SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at) {
+SlotPlace slot_to_fill(Thread t, RingState& ring, Here at) {
+  const int bytes = ring.transaction_bytes;
   SlotPlace place = next_slot(t.recorder(), ring, RingSide::producer, at);
   wait_until_empty(t, ring, place, at);
   if (!ring.is_leader) {

@@ -10,41 +10,13 @@
 #include <boost/hana/integral_constant.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/type.hpp>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
 #include <utility>
+#include <vector>
 
+#include "dsl/ring_state.hpp"
 #include "dsl/warp.hpp"
 
 namespace kiln::dsl {
-
-/// Who takes a slot. One role may be both, each side with a position of its own.
-enum class RingSide : unsigned char { producer, consumer };
-
-/// What one side knows of where it stands in a ring. Registers that live as long as the role.
-struct RingPosition {
-  ir::Operand stage, phase;
-};
-
-/// The parts of a ring that do not depend on its tiles. Owned by the builder. In a pair of CTAs one ring runs through
-/// both: what has arrived counts on the leader's full barriers, what has been read empties the slots of both.
-struct RingState {
-  std::string name;
-  int stages = 0;
-  int slot_bytes = 0;              // columns of tensor memory for a ring of accumulators
-  ir::Operand tiles, full, empty;  // registers: addresses of slot 0 and of the two barrier arrays
-  int first = 0;                   // from `tiles` to slot 0
-  // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
-  std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
-  int peer_bytes = 0;              // of a slot that the peer's copies bring
-  std::set<const void*> producers{}, consumers{};  // role keys
-  std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
-  bool released = false;
-  bool drains = false;  // a role of the ring waits before it ends: for its copies, or for the peer's arrivals
-  Here made_at{};
-};
 
 /// A slot's place, before its tiles have types: shared address of the slot, its barriers.
 struct SlotPlace {
@@ -64,40 +36,65 @@ TryWaitExtras wait_order(const RingState& ring);
 void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, Here at);
 /// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both
 /// CTAs, and each stays until nothing arrives on its barriers any more.
-SlotPlace slot_to_fill(Thread t, RingState& ring, int bytes, Here at);
+SlotPlace slot_to_fill(Thread t, RingState& ring, Here at);
 /// Waits, as the ring's producer, until every slot is empty.
 void drain_ring(Thread t, RingState& ring, Here at);
 
-/// Tiles are placed at multiples of the longest swizzle period, so no descriptor needs a base offset.
-inline constexpr int tile_placement = isa::period_bytes(isa::Swizzle::b128);
-/// The bytes that something takes when what follows is placed so.
-constexpr int placed_bytes(int bytes) { return (bytes + tile_placement - 1) / tile_placement * tile_placement; }
+/// One slot, held between acquire (or wait) and its commit or arrive. What it holds is a value.
+class AnySlot {
+ public:
+  AnySlot(SlotPlace place, const RingState& ring)
+      : full(std::move(place.leader_full)),
+        empty(std::move(place.empty)),
+        stage(std::move(place.stage)),
+        tiles_(std::move(place.tiles)),
+        ring_(&ring) {}
 
-/// The tiles of a slot as a compile-time pack: bytes of all, and where each begins.
+  AnyMbarrier full;  // completes when the slot's bytes have arrived; in a pair the leader's, for both CTAs
+  Mbarrier empty;    // completes when the slot may be filled again
+  U32 stage;         // which slot of the ring it is
+
+  /// The address of the part with that number.
+  U32 part(int index, Here at = {}) const { return apply("add", tiles_, ring_->offsets[std::size_t(index)], at); }
+  /// The same where the part is a tile of that shape.
+  AnyShared tile(int index, const TileShape& shape, Here at = {}) const { return {part(index, at), shape}; }
+
+ private:
+  U32 tiles_;
+  const RingState* ring_;
+};
+
+/// A ring of slots; what they hold is a value. Copies share it.
+class AnyRing {
+ public:
+  explicit AnyRing(RingState& state) : state_(&state) {}
+
+  /// The next slot to fill: waits until it is empty and announces its bytes on `full`.
+  [[nodiscard]] AnySlot acquire(const Thread& t, Here at = {}) { return {slot_to_fill(t, *state_, at), *state_}; }
+  /// Waits until every slot is empty: what was filled has been read.
+  void drain(const Thread& t, Here at = {}) { drain_ring(t, *state_, at); }
+  /// The next slot to read: waits until it is full.
+  template <class S>
+  [[nodiscard]] AnySlot wait(S& scope, Here at = {}) {
+    SlotPlace place = next_slot(scope.recorder(), *state_, RingSide::consumer, at);
+    scope.wait(place.full, Phase(place.phase), at);
+    return {std::move(place), *state_};
+  }
+
+ private:
+  RingState* state_;
+};
+
+/// The tiles of a slot as a compile-time pack.
 template <class... Tiles>
 struct TilePack {
   static constexpr auto types = boost::hana::tuple_t<Tiles...>;
-  static constexpr int slot_bytes =
-      boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + placed_bytes(decltype(t)::type::bytes); });
+  static std::vector<SlotPart> parts() { return {Tiles::part...}; }
   static constexpr int transaction_bytes =
       boost::hana::fold_left(types, 0, [](int sum, auto t) { return sum + decltype(t)::type::transaction_bytes; });
-  /// Bytes of the other half of what CTAs share: of the last tile, or none.
-  static constexpr int peer_bytes =
-      boost::hana::fold_left(types, 0, [](int, auto t) { return other_half_bytes<typename decltype(t)::type>(); });
-  static constexpr int peer_blocks =
-      boost::hana::fold_left(types, 0, [](int, auto t) { return half_blocks<typename decltype(t)::type>(); });
-  static_assert(peer_bytes == boost::hana::fold_left(types, 0, [](int sum, auto t) {
-                  return sum + other_half_bytes<typename decltype(t)::type>();
-                }), "behind a half of a tile the other half must have room: it is the last tile of a slot");
 
   template <int index>
   using tile = typename std::decay_t<decltype(boost::hana::at_c<index>(types))>::type;
-  template <int index>
-  static constexpr int offset() {
-    int sum = 0, i = 0;
-    boost::hana::for_each(types, [&](auto t) { sum += i++ < index ? placed_bytes(decltype(t)::type::bytes) : 0; });
-    return sum;
-  }
   template <class Tile>
   static constexpr int count = boost::hana::fold_left(
       types, 0, [](int n, auto t) { return n + int(std::is_same_v<typename decltype(t)::type, Tile>); });
@@ -112,16 +109,12 @@ struct TilePack {
   }
 };
 
-/// One slot, held between acquire (or wait) and its commit or arrive.
+/// One slot whose tiles are types.
 template <class... Tiles>
-class Slot {
+class Slot : public AnySlot {
  public:
   using Pack = TilePack<Tiles...>;
-  explicit Slot(SlotPlace place)
-      : full(std::move(place.leader_full)),
-        empty(std::move(place.empty)),
-        stage(std::move(place.stage)),
-        tiles_(std::move(place.tiles)) {}
+  explicit Slot(AnySlot slot) : AnySlot(std::move(slot)) {}
 
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
@@ -131,42 +124,30 @@ class Slot {
   }
   template <int index>
   auto get(Here at = {}) const -> Shared<typename Pack::template tile<index>> {
-    return {apply("add", tiles_, Pack::template offset<index>(), at)};
+    return {part(index, at)};
   }
-
-  AnyMbarrier full;  // completes when the slot's bytes have arrived; in a pair the leader's, for both CTAs
-  Mbarrier empty;    // completes when the slot may be filled again
-  U32 stage;         // which slot of the ring it is
-
- private:
-  U32 tiles_;
 };
 
-/// A ring of `stages` slots. Copies share it.
+/// A ring of `stages` slots whose tiles are types. Copies share it.
 template <int stages, class... Tiles>
 class Ring {
  public:
   static_assert(stages >= 1);
-  using Pack = TilePack<Tiles...>;
-  explicit Ring(RingState& state) : state_(&state) {}
+  explicit Ring(RingState& state) : ring_(state) {}
 
-  /// The next slot to fill: waits until it is empty and announces its bytes on `full`.
-  [[nodiscard]] Slot<Tiles...> acquire(Thread t, Here at = {}) {
-    rules::require<rules::mbarrier_tx(Pack::transaction_bytes)>();
-    return Slot<Tiles...>(slot_to_fill(t, *state_, Pack::transaction_bytes, at));
+  /// As AnyRing::acquire, drain and wait.
+  [[nodiscard]] Slot<Tiles...> acquire(const Thread& t, Here at = {}) {
+    rules::require<rules::mbarrier_tx(TilePack<Tiles...>::transaction_bytes)>();
+    return Slot<Tiles...>(ring_.acquire(t, at));
   }
-  /// Waits until every slot is empty: what was filled has been read.
-  void drain(Thread t, Here at = {}) { drain_ring(t, *state_, at); }
-  /// The next slot to read: waits until it is full.
+  void drain(const Thread& t, Here at = {}) { ring_.drain(t, at); }
   template <class S>
   [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
-    SlotPlace place = next_slot(scope.recorder(), *state_, RingSide::consumer, at);
-    scope.wait(place.full, Phase(place.phase), at);
-    return Slot<Tiles...>(std::move(place));
+    return Slot<Tiles...>(ring_.wait(scope, at));
   }
 
  private:
-  RingState* state_;
+  AnyRing ring_;
 };
 
 /// Tiles on their way out: acquire one, store to it, publish it to a box of a global tensor.

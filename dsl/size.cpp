@@ -7,15 +7,15 @@
 namespace kiln::dsl {
 namespace {
 
-// What was asked of a strategy by this option; nothing where nothing was.
-Size asked(const Sizes& sizes, std::string_view option) {
+// What was given for an option of a strategy.
+Size given_for(const Sizes& sizes, std::string_view option) {
   const auto found = sizes.find(option);
   return found == sizes.end() ? Size() : found->second;
 }
 
 bool fits(const Strategy& strategy, const Sizes& sizes) {
   return std::all_of(strategy.begin(), strategy.end(), [&](const auto& value) {
-    const Size wanted = asked(sizes, value.first);
+    const Size wanted = given_for(sizes, value.first);
     return !wanted.is_given() || wanted.is(value.second);
   });
 }
@@ -40,16 +40,17 @@ std::string text(const Strategy& strategy) {
   return out;
 }
 
-std::size_t chosen_strategy(std::string_view kernel, std::span<const Strategy> strategies, const Sizes& sizes) {
+Strategy given_of(const Strategy& strategy, const Sizes& sizes) {
+  Strategy given;
+  for (const auto& [option, value] : strategy)
+    if (const Size size = given_for(sizes, option); size.is_given()) given.emplace_back(option, size);
+  return given;
+}
+
+std::optional<std::size_t> listed_strategy(std::span<const Strategy> strategies, const Sizes& sizes) {
   for (std::size_t i = 0; i < strategies.size(); ++i)
     if (fits(strategies[i], sizes)) return i;
-  Strategy wanted;
-  std::string known;
-  for (const Strategy& s : strategies) known += "\n  " + text(s);
-  for (const auto& [option, value] : strategies.empty() ? Strategy() : strategies.front())
-    if (const Size size = asked(sizes, option); size.is_given()) wanted.emplace_back(option, size);
-  throw diag::InputError(text(wanted) + ": " + std::string(kernel) + " is not instantiated so; its strategies are" +
-                         known);
+  return std::nullopt;
 }
 
 }  // namespace kiln::dsl

@@ -1,11 +1,11 @@
-// The numbers that a kernel's options take: problem sizes, and choices among the strategies that it is instantiated
-// for.
+// The numbers that a kernel's options take: problem sizes, and the strategy that it is built with.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,14 +46,15 @@ struct SizeOption {
 /// The sizes of one problem, by option name; every declared option is there.
 using Sizes = std::map<std::string, Size, std::less<>>;
 
-/// One way in which a kernel is instantiated: a value for each option that tells them apart, as it is shown.
+/// One way to build a kernel: a value for each option that tells the ways apart, as it is shown.
 using Strategy = std::vector<std::pair<std::string_view, Size>>;
 
 /// "--tile 256x128x64 --stages 7".
 std::string text(const Strategy&);
 
-/// The first strategy that has every value given for its options. Throws diag::InputError, which lists all of them,
-/// where none has.
-std::size_t chosen_strategy(std::string_view kernel, std::span<const Strategy>, const Sizes&);
+/// What these sizes say of the options of a strategy.
+Strategy given_of(const Strategy& strategy, const Sizes&);
+/// The first strategy of a list that has every value given for its options; nothing where none has.
+std::optional<std::size_t> listed_strategy(std::span<const Strategy>, const Sizes&);
 
 }  // namespace kiln::dsl

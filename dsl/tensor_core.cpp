@@ -1,8 +1,8 @@
 #include "dsl/tensor_core.hpp"
 
 #include "dsl/operands.hpp"
-#include "ptx/isa/wgmma.hpp"
-#include "ptx/rules/forms.hpp"
+#include "dsl/tensor_core_target.hpp"
+#include "ptx/diag/error.hpp"
 
 namespace kiln::dsl {
 
@@ -33,74 +33,60 @@ void Scales::put(MmaOperands& o, Here at) const {
 
 void IdescRegister::put(MmaOperands& o, Here at) const { o.idesc_register = use(word.recorder(), word, at); }
 
-namespace {
+// MMAs ----------------------------------------------------------------------------------------------------------------
 
-std::string dotted(std::string_view modifier) { return modifier.empty() ? "" : "." + std::string(modifier); }
-
-std::string mnemonic(const isa::MmaForm& f) {
-  return std::string("tcgen05.mma") + (f.ws ? ".ws" : "") + (f.sparse ? ".sp" : "") + dotted(isa::spelling(f.group)) +
-         dotted(isa::spelling(f.kind)) + (f.block_scale ? ".block_scale" : "") +
-         dotted(isa::spelling(f.scale_vector)) + (f.ashift ? ".ashift" : "") + dotted(isa::spelling(f.collector));
+bool TensorCore::accepts(const MmaSpec& mma, const MmaCall& call, const AnyTmem& d, Here at) {
+  const rules::Verdict v = rules::first(mma.check(), call.check(), rules::tmem_range(0, mma.d_columns(), d.count));
+  rec_->require(v, at);
+  return !v.broken();
 }
 
-}  // namespace
-
-void TensorCore::tcgen05_mma(const isa::MmaForm& form, MmaOperands o, Here at) {
-  rec_->require(rules::cta_group_mixed(group(), form.group), at);
-  for (isa::Feature f : isa::mma_features(form)) require_feature(f, at);
-  if (const auto f = o.idesc.fields(); f.k96)
-    rec_->require(rules::mma_k96(role_->kernel->target, form.group, form.sparse, f.m), at,
-                  "K = 96 on " + isa::spelling(role_->kernel->target));
-  before_tcgen05(at);
-  std::vector<Operand> operands{o.d, o.a, o.b};
-  if (form.sparse && o.metadata) operands.push_back(*o.metadata);
-  operands.push_back(o.idesc_register ? *o.idesc_register : Operand::bits(o.idesc.word()));
-  if (o.sfa) operands.insert(operands.end(), {*o.sfa, *o.sfb});
-  if (!o.lanes.empty()) operands.push_back(Operand::vector(std::move(o.lanes)));
-  operands.push_back(o.enable_input_d);
-  if (o.scale_input_d) operands.push_back(Operand::number(*o.scale_input_d));
-  if (o.zero_mask) operands.push_back(*o.zero_mask);
-  rec_->emit(mnemonic(form), std::move(operands), at);
+Operand TensorCore::operand(const AnySlice& s, Here at) {
+  return use(*rec_, descriptor_of(s.address, s.shape.descriptor(), s.offset, at), at);
 }
 
-void TensorCore::commit(const Mbarrier& b, Here at) {
-  if (role_->kernel->wgmma) return commit_wgmma(b, at);
-  if (b.released) *b.released = true;
-  before_tcgen05(at);
-  rec_->emit(cta_mnemonic("tcgen05.commit", group()) + ".mbarrier::arrive::one.shared::cluster.b64",
-             {address_of(*rec_, b.address, at)}, at);
+Operand TensorCore::a_operand(const AnySlice& s, Here at) {
+  return role_->kernel->tensor_core->a_descriptor(*this, operand(s, at), s.shape, at);
 }
 
-// A cluster of the DSL's is one pair, ranks 0 and 1.
-void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
-  if (group() == isa::CtaGroup::one || role_->kernel->wgmma) return commit(b, at);
-  commit(b, U32(*rec_, Operand::number(0b11)), at);
+MmaOperands TensorCore::operands_of(const MmaCall& call, const AnyTmem& d, const AnySlice& a, const AnySlice& b,
+                                    const EnableInputD& p) {
+  return {operand(d.address(p.at), p.at), a_operand(a, p.at), operand(b, p.at),
+          isa::InstructionDescriptor::of(call.form, call.shape), p.operand};
 }
 
+void TensorCore::issue(const MmaCall& call, MmaOperands operands, const TileShape* b, Here at) {
+  role_->kernel->tensor_core->mma(*this, call, std::move(operands), b, at);
+}
+
+void TensorCore::commit(const Mbarrier& b, Here at) { role_->kernel->tensor_core->commit(*this, b, at); }
 void TensorCore::commit(const Mbarrier& b, const U32& ctas, Here at) {
-  if (role_->kernel->wgmma) return commit_wgmma(b, at);
-  if (b.released) *b.released = true;
-  before_tcgen05(at);
-  // The mask is a 16-bit register; no immediate assembles.
-  const Operand mask = rec_->pure(ScalarType::u16, "cvt.u16.u32", {use(*rec_, ctas, at)}, at);
-  rec_->emit(cta_mnemonic("tcgen05.commit", group()) + ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
-             {address_of(*rec_, b.address, at), mask}, at);
+  role_->kernel->tensor_core->commit(*this, b, ctas, at);
 }
+void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
+  role_->kernel->tensor_core->commit_to_all(*this, b, at);
+}
+
+// Copies within the SM, and shifts ------------------------------------------------------------------------------------
 
 void TensorCore::copy_rows(isa::DataShape shape, isa::CpMulticast multicast, isa::CpSourceFormat format, const U32& to,
                            const SharedDescriptor& from, Here at) {
   before_tcgen05(at);
-  rec_->emit(cta_mnemonic("tcgen05.cp", group()) + dotted(isa::spelling(shape)) + dotted(isa::spelling(multicast)) +
-                 (format == isa::CpSourceFormat::none ? "" : ".b8x16" + dotted(isa::spelling(format))),
+  rec_->emit(cta_mnemonic("tcgen05.cp", group()) +
+                 dotted({"", isa::spelling(shape), isa::spelling(multicast),
+                         format == isa::CpSourceFormat::none ? "" : "b8x16", isa::spelling(format)}),
              {address_of(*rec_, to, at), use(*rec_, from.word, at)}, at);
 }
 
 // Shared memory has the chunks along K first, tensor memory those along the rows: a group of four scales for all rows.
-void TensorCore::copy_chunks(const U32& to, const U32& from, int row_chunks, int groups, Here at) {
+void TensorCore::copy_scales(const AnyScaleFactors& to, const U32& from, const ScaleTileShape& tile, Here at) {
   constexpr int columns = 4;  // 128 rows of four bytes in 32 lanes
+  if (!fits(to.shape, tile)) throw diag::InternalError("a tile of scales does not fill their place in tensor memory");
+  const int row_chunks = tile.row_chunks(), groups = tile.groups();
+  const U32 start = to.address(at);
   for (int i = 0; i < row_chunks * groups; ++i)
     copy_rows(isa::DataShape::s32x128b, isa::CpMulticast::warpx4, isa::CpSourceFormat::none,
-              apply("add", to, columns * (i % groups * row_chunks + i / groups), at),
+              apply("add", start, columns * (i % groups * row_chunks + i / groups), at),
               {descriptor_of(from, core_matrix_column(), isa::scale_chunk_bytes * i, at)}, at);
 }
 
@@ -111,6 +97,12 @@ void TensorCore::copy_images(const U32& to, const U32& from, int images, Here at
               {descriptor_of(from, core_matrix_column(), isa::metadata_image_bytes * i, at)}, at);
 }
 
+void TensorCore::copy_metadata(const MmaSpec& mma, const AnyMetadata& to, const U32& from, Here at) {
+  const int columns = to.shape.columns_held();
+  rec_->require(rules::metadata_image(mma.form, mma.M(), columns, columns), at);
+  copy_images(to.address(at), from, to.shape.images(), at);
+}
+
 void TensorCore::tcgen05_shift_down(const U32& address, Here at) {
   require_feature(isa::Feature::shift, at);
   before_tcgen05(at);
@@ -118,9 +110,9 @@ void TensorCore::tcgen05_shift_down(const U32& address, Here at) {
 }
 
 U64 TensorCore::descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at) {
-  const std::uint64_t word = role_->kernel->wgmma ? isa::wgmma_word(constant) : constant.word();
+  const std::uint64_t word = role_->kernel->tensor_core->descriptor_word(constant);
   const Operand units = rec_->pure(ScalarType::b32, "shr.u32", {use(*rec_, address, at), Operand::number(4)}, at);
-  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::bits(0x3fff)}, at);
+  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::bits(isa::descriptor_address_mask >> 4)}, at);
   const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
   const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(word)}, at);
   if (offset == 0) return {*rec_, base};

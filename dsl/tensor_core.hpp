@@ -40,7 +40,7 @@ struct SharedDescriptor {
 
 namespace detail {
 
-/// What a handle tells the rules of itself. A raw descriptor tells nothing and is taken at its word.
+/// What a handle whose shape is a type tells the rules. A raw descriptor tells nothing and is taken at its word.
 template <class Operand>
 struct OperandInfo {
   static constexpr bool known = false, in_tmem = false;
@@ -52,8 +52,7 @@ struct OperandInfo<U32> {
 template <class Tile>
 struct OperandInfo<KSlice<Tile>> {
   static constexpr bool known = true, in_tmem = false;
-  static constexpr rules::MmaOperand operand{false,      Tile::element::scalar, Tile::element::bits, Tile::rows,
-                                             Tile::cols, Tile::order,           Tile::swizzle};
+  static constexpr rules::MmaOperand operand = Tile::shape.mma_operand();
 };
 template <class T, int M>
 struct OperandInfo<TmemSlice<T, M>> {
@@ -61,73 +60,40 @@ struct OperandInfo<TmemSlice<T, M>> {
   static constexpr rules::MmaOperand operand{true, T::scalar, T::bits, M, isa::mma_k_bytes * 8 / T::bits};
 };
 
-/// The form of one call: the type's, where A is, and what the extras add.
-template <class Mma, class A, class... Extras>
-constexpr isa::MmaForm form_of_call() {
-  isa::MmaForm f = Mma::form;
-  f.a_in_tmem = OperandInfo<A>::in_tmem;
-  (Extras::apply(f), ...);
-  return f;
-}
-
-/// The shape of one call: the type's, with the majors that the tiles have.
-template <class Mma, class A, class B>
-constexpr isa::MmaShape shape_of_call() {
-  isa::MmaShape s = Mma::shape;
-  if constexpr (OperandInfo<A>::known) s.a_major = OperandInfo<A>::operand.major;
-  if constexpr (OperandInfo<B>::known) s.b_major = OperandInfo<B>::operand.major;
-  return s;
-}
-
-/// Lane masks that a pack of extras holds; -1: none.
-template <class... Extras>
-constexpr int lane_masks() {
-  int n = -1;
-  ([&] {
-    if constexpr (requires { Extras::count; }) n = Extras::count;
-  }(), ...);
-  return n;
-}
-
-template <class Wanted, class... Extras>
-inline constexpr bool has = (std::is_same_v<Wanted, Extras> || ...);
-
-/// The constants that a pack of extras holds: a scale of D, and a zero-column mask, which must fit the shape.
-template <class... Extras>
-constexpr rules::Verdict check_constants(const isa::MmaShape& s) {
-  rules::Verdict v = rules::legal;
-  ([&] {
-    if constexpr (requires { Extras::scale; }) v = rules::scale_input_d_value(Extras::scale);
-    if constexpr (requires { Extras::mask; })
-      v = rules::first(rules::zero_mask_fields(Extras::mask),
-                       rules::zero_mask_shift(Extras::mask.shift, s.m, s.max_shift));
-  }(), ...);
-  return v;
-}
-
-/// Everything about one call that types know.
+/// One call as types know it.
 template <class Mma, class A, class B, class... Extras>
-constexpr rules::Verdict check_call() {
-  using namespace rules;
-  constexpr isa::MmaForm f = form_of_call<Mma, A, Extras...>();
-  constexpr isa::MmaShape s = shape_of_call<Mma, A, B>();
-  constexpr int masks = lane_masks<Extras...>();
-  if (const Verdict v =
-          first(mma_form(f, Profile::tileiras), mma_extras(f, has<Scales, Extras...>, has<Metadata, Extras...>));
-      !v.ok())
-    return v;
-  if (masks >= 0)
-    if (const Verdict v = output_lanes(f, masks); !v.ok()) return v;
-  if (const Verdict v = first(mma_shape(f, s), check_constants<Extras...>(s)); !v.ok()) return v;
-  if constexpr (OperandInfo<A>::known)
-    if (const Verdict v = mma_a(f, s, OperandInfo<A>::operand); !v.ok()) return v;
-  if constexpr (OperandInfo<B>::known)
-    if (const Verdict v = mma_b(f, s, OperandInfo<B>::operand); !v.ok()) return v;
-  if (OperandInfo<B>::in_tmem) return breaks(Rule::mma_b_shared);
-  return legal;
+constexpr MmaCall call_of() {
+  MmaCall call{Mma::form, Mma::shape};
+  call.form.a_in_tmem = OperandInfo<A>::in_tmem;
+  call.b_in_tmem = OperandInfo<B>::in_tmem;
+  if constexpr (OperandInfo<A>::known) call.set_a(OperandInfo<A>::operand);
+  if constexpr (OperandInfo<B>::known) call.set_b(OperandInfo<B>::operand);
+  (Extras::apply(call), ...);
+  return call;
 }
 
-/// The kind that a pair of element types has when nobody names one: packed 4-bit types need scales, so they have none.
+/// What a call may carry that is known when the kernel is built: there or not.
+template <class Extra>
+void apply(MmaCall& call, const Extra&) {
+  Extra::apply(call);
+}
+template <class Extra>
+void apply(MmaCall& call, const std::optional<Extra>& extra) {
+  if (extra) Extra::apply(call);
+}
+inline void apply(MmaCall& call, isa::Collector use) { call.form.collector = use; }
+template <class Extra>
+void put(MmaOperands& o, const Extra& extra, Here at) {
+  extra.put(o, at);
+}
+template <class Extra>
+void put(MmaOperands& o, const std::optional<Extra>& extra, Here at) {
+  if (extra) extra->put(o, at);
+}
+inline void put(MmaOperands&, isa::Collector, Here) {}
+
+/// The kind that a pair of element types has where the call names none. Packed 4-bit types need scales, so they have
+/// none.
 constexpr MmaKind kind_of(ScalarType t, int bits) {
   switch (t) {
     case ScalarType::tf32: return MmaKind::tf32;
@@ -151,16 +117,31 @@ class TensorCore : public Copies {
 
   /// One MMA of a named type: `t.mma<Mma>(d, a, b, accumulate(true), collector_a_fill)`. `d` is the type's Accumulator
   /// or an address; `a` a K slice of a tile or of tensor memory, a raw descriptor or a tensor-memory address; `b` a K
-  /// slice or a raw descriptor. Behind enable-input-d, in any order: scales(...), metadata(...), collector_..., ashift,
+  /// slice or a raw descriptor. After enable-input-d, in any order: scales(...), metadata(...), collector_..., ashift,
   /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...) or zero_column_mask_of<fields>,
   /// instruction_descriptor(...). PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
-      rules::require<detail::check_call<Mma, A, B, Extras...>()>();
+      rules::require<detail::call_of<Mma, A, B, Extras...>().check()>();
       issue<Mma>(d, a, b, p, extras...);
     }
+  }
+
+  /// The same where MMA and operands are values: what they break, build() reports. An extra may be optional; a
+  /// collector's use is an isa::Collector.
+  template <class... Extras>
+  void mma(const MmaSpec& mma, const AnyTmem& d, const AnySlice& a, const AnySlice& b, const EnableInputD& p,
+           const Extras&... extras) {
+    MmaCall call{mma.form, mma.shape};
+    call.set_a(a.shape.mma_operand());
+    call.set_b(b.shape.mma_operand());
+    (detail::apply(call, extras), ...);
+    if (!accepts(mma, call, d, p.at)) return;
+    MmaOperands o = operands_of(call, d, a, b, p);
+    (detail::put(o, extras, p.at), ...);
+    issue(call, std::move(o), &b.shape, p.at);
   }
 
   /// The same where the types say it all: dense, one CTA, and the kind that the element types have.
@@ -171,7 +152,7 @@ class TensorCore : public Copies {
     using Mma = dsl::tcgen05_mma<detail::kind_of(x.element, x.bits), Element<x.element>, Element<y.element>, D, M, N>;
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
-      rules::require<detail::check_call<Mma, A, B, Extras...>()>();
+      rules::require<detail::call_of<Mma, A, B, Extras...>().check()>();
       issue<Mma>(d.address(p.at), a, b, p, extras...);
     }
   }
@@ -196,22 +177,23 @@ class TensorCore : public Copies {
   /// All scales of a tile: one tcgen05.cp.32x128b.warpx4 for each chunk of 128 rows by 4 scales.
   template <class Mma, isa::ScaleSide side, int steps, class T, int MN, int held>
   void copy(const ScaleFactors<Mma, side, steps>& to, const Shared<ScaleTile<T, MN, held>>& from, Here at = {}) {
-    using To = ScaleFactors<Mma, side, steps>;
-    using Tile = ScaleTile<T, MN, held>;
-    static_assert(Tile::row_chunks * 4 == To::group_columns && Tile::groups * To::group_columns == To::columns_held,
+    static_assert(fits(ScaleFactors<Mma, side, steps>::shape, ScaleTile<T, MN, held>::shape),
                   "the tile must hold the scales of all steps, for all rows");
     rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale,
                                       Mma::shape.k96)>();
-    copy_chunks(to.address(at), from.address, Tile::row_chunks, Tile::groups, at);
+    copy_scales(to.any(), from.address, ScaleTile<T, MN, held>::shape, at);
   }
+  /// The same of a tile that is a value.
+  void copy_scales(const AnyScaleFactors& to, const U32& from, const ScaleTileShape& tile, Here at = {});
   /// All metadata of a tile: one tcgen05.cp.128x128b for each image.
   template <class Mma, int steps, class Of, int held>
   void copy(const SparseMetadata<Mma, steps>& to, const Shared<MetadataTile<Of, held>>& from, Here at = {}) {
-    using Tile = MetadataTile<Of, held>;
     rules::require<rules::metadata_image(Mma::form, Mma::M, SparseMetadata<Mma, steps>::columns_held,
-                                         Tile::columns_held)>();
-    copy_images(to.address(at), from.address, Tile::images, at);
+                                         MetadataTile<Of, held>::columns_held)>();
+    copy_images(to.address(at), from.address, MetadataTile<Of, held>::images, at);
   }
+  /// The same of metadata that is a value, for an MMA.
+  void copy_metadata(const MmaSpec& mma, const AnyMetadata& to, const U32& from, Here at = {});
   /// Moves the rows of 32 bytes at `address` down by one lane. PTX ISA "tcgen05.shift".
   void tcgen05_shift_down(const U32& address, Here at = {});
 
@@ -228,14 +210,18 @@ class TensorCore : public Copies {
  private:
   template <class Mma, class D, class A, class B, class... Extras>
   void issue(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
-    constexpr isa::MmaForm form = detail::form_of_call<Mma, A, Extras...>();
-    constexpr isa::MmaShape shape = detail::shape_of_call<Mma, A, B>();
+    constexpr MmaCall call = detail::call_of<Mma, A, B, Extras...>();
     MmaOperands o{d_operand<Mma>(d, p.at), a_operand(a, p.at), operand(b, p.at),
-                  isa::InstructionDescriptor::of(form, shape), p.operand};
+                  isa::InstructionDescriptor::of(call.form, call.shape), p.operand};
     (extras.put(o, p.at), ...);
-    if (role_->kernel->wgmma) wgmma(form, shape, o, row_offset(b, isa::wgmma_columns(shape.n)), p.at);
-    else tcgen05_mma(form, std::move(o), p.at);
+    issue(call, std::move(o), tile_of(b), p.at);
   }
+  // By the kernel's tensor core.
+  void issue(const MmaCall& call, MmaOperands operands, const TileShape* b, Here at);
+  // Whether a call whose operands are values is legal; else the reason is reported.
+  bool accepts(const MmaSpec& mma, const MmaCall& call, const AnyTmem& d, Here at);
+  MmaOperands operands_of(const MmaCall& call, const AnyTmem& d, const AnySlice& a, const AnySlice& b,
+                          const EnableInputD& p);
 
   template <class Mma, class T, int L, int C>
   ir::Operand d_operand(const Tmem<T, L, C>& d, Here at) {
@@ -247,40 +233,32 @@ class TensorCore : public Copies {
   ir::Operand d_operand(const U32& address, Here at) { return ir::Operand::address(use(*rec_, address, at)); }
 
   template <class Tile>
-  ir::Operand a_operand(const KSlice<Tile>& s, Here at) {
-    const ir::Operand all = operand(s, at);
-    return role_->kernel->wgmma ? rows_of_warpgroup(all, Tile::row_offset(isa::wgmma_m), at) : all;
-  }
+  ir::Operand a_operand(const KSlice<Tile>& s, Here at) { return a_operand(s.any(), at); }
+  ir::Operand a_operand(const AnySlice& s, Here at);
   template <class A>
   ir::Operand a_operand(const A& a, Here at) { return operand(a, at); }
   template <class Tile>
-  ir::Operand operand(const KSlice<Tile>& s, Here at) { return use(*rec_, descriptor(s, at).word, at); }
+  ir::Operand operand(const KSlice<Tile>& s, Here at) { return operand(s.any(), at); }
+  ir::Operand operand(const AnySlice& s, Here at);
   template <class T, int M>
   ir::Operand operand(const TmemSlice<T, M>& s, Here at) { return ir::Operand::address(use(*rec_, s.address, at)); }
   ir::Operand operand(const SharedDescriptor& d, Here at) { return use(*rec_, d.word, at); }
   ir::Operand operand(const U32& address, Here at) { return ir::Operand::address(use(*rec_, address, at)); }
 
-  void tcgen05_mma(const isa::MmaForm& form, MmaOperands operands, Here at);
+  // The tile that an operand is a slice of; a raw descriptor has none.
+  template <class Tile>
+  static const TileShape* tile_of(const KSlice<Tile>&) { return &Tile::shape; }
+  template <class B>
+  static const TileShape* tile_of(const B&) { return nullptr; }
+
+  static constexpr bool fits(const ScaleShape& to, const ScaleTileShape& from) {
+    return from.row_chunks() * 4 == to.group_columns && from.groups() * to.group_columns == to.columns_held();
+  }
   void copy_rows(isa::DataShape, isa::CpMulticast, isa::CpSourceFormat, const U32& to, const SharedDescriptor& from,
                  Here at);
-  void copy_chunks(const U32& to, const U32& from, int row_chunks, int groups, Here at);
   void copy_images(const U32& to, const U32& from, int images, Here at);
   // Constant bits plus (address + offset) >> 4.
   U64 descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at);
-
-  // Where the target multiplies with wgmma: dsl/wgmma.cpp.
-  void wgmma(const isa::MmaForm&, const isa::MmaShape&, const MmaOperands&, int part_bytes, Here at);
-  template <class Tile>
-  static constexpr int row_offset(const KSlice<Tile>&, int row) { return Tile::row_offset(row); }
-  template <class B>
-  static constexpr int row_offset(const B&, int) { return 0; }  // a raw descriptor says nothing of it
-  WgmmaContext::Multiplier& multiplier(Here at);
-  ir::Operand rows_of_warpgroup(const ir::Operand& descriptor, int bytes, Here at);
-  void wait_wgmma(int groups, Here at);
-  void release_pending(Here at);
-  void commit_wgmma(const Mbarrier& b, Here at);
-  void finish_wgmma(Here at);
-  void hand_over_sums(Here at);
 };
 
 }  // namespace kiln::dsl

@@ -31,32 +31,63 @@ struct TmemA {
   }
 };
 
-/// The scales of one operand for `steps` MMAs along K. PTX ISA "Scale factor layouts".
-template <class Mma, isa::ScaleSide side, int steps>
-struct ScaleFactors {
-  static_assert(Mma::form.block_scale, "only block-scaled MMAs have scale factors");
-  static constexpr int group_columns = isa::scale_group_columns(side, Mma::M, Mma::N, Mma::group);
-  static constexpr int columns_held = isa::scale_columns(Mma::scales, group_columns, steps);
+/// Where the scales of one operand lie in tensor memory, for `steps` MMAs along K. PTX ISA "Scale factor layouts".
+/// Structural.
+struct ScaleShape {
+  int per_mma = 0;        // scales of a row for one MMA
+  int group_columns = 0;  // of four scales for all rows
+  int steps = 1;
+
+  static constexpr ScaleShape of(const MmaSpec& mma, isa::ScaleSide side, int steps) {
+    return {mma.scales(), isa::scale_group_columns(side, mma.M(), mma.N(), mma.form.group), steps};
+  }
+  constexpr int columns_held() const { return isa::scale_columns(per_mma, group_columns, steps); }
+  constexpr isa::ScalePlace place(int step) const { return isa::scale_place(per_mma, group_columns, step); }
+};
+
+/// Where one MMA finds its scales: a cell, and the byte of it to begin with.
+struct ScaleCell {
+  U32 address;
+  int id;
+};
+
+/// Scales in tensor memory; where they lie is a value.
+struct AnyScaleFactors {
+  ScaleShape shape;
   Recorder* rec;
   ir::Operand base;
   int first = 0;
 
   U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
-  /// The same for an MMA whose first row has the scales of row `row` of these, a multiple of 32: as many have their
-  /// scales in one column.
-  ScaleFactors from_row(const U32& row, Here at = {}) const {
-    return {rec, apply("add", address(at), apply("div", row, isa::scale_column_rows, at), at).operand(), 0};
+  /// The same for an MMA whose first row has the scales of row `row` of these, a multiple of 32: the rows whose scales
+  /// lie in one column.
+  AnyScaleFactors from_row(const U32& row, Here at = {}) const {
+    return {shape, rec, apply("add", address(at), apply("div", row, isa::scale_column_rows, at), at).operand(), 0};
   }
-  /// Where one MMA finds its scales: a cell, and the byte of it to begin with.
-  struct Place {
-    U32 address;
-    int id;
-  };
-  Place at(int step, Here here = {}) const {
-    rec->require(rules::tmem_range(step, 1, steps), here);
-    const isa::ScalePlace p = isa::scale_place(Mma::scales, group_columns, step);
+  ScaleCell at(int step, Here here = {}) const {
+    rec->require(rules::tmem_range(step, 1, shape.steps), here);
+    const isa::ScalePlace p = shape.place(step);
     return {tmem_address(*rec, base, first + p.column, here), p.id};
   }
+};
+
+/// The scales of one operand for `steps` MMAs along K, as a type.
+template <class Mma, isa::ScaleSide side, int steps>
+struct ScaleFactors {
+  static_assert(Mma::form.block_scale, "only block-scaled MMAs have scale factors");
+  static constexpr ScaleShape shape = ScaleShape::of(Mma::spec, side, steps);
+  static constexpr int group_columns = shape.group_columns;
+  static constexpr int columns_held = shape.columns_held();
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  AnyScaleFactors any() const { return {shape, rec, base, first}; }
+  U32 address(Here at = {}) const { return any().address(at); }
+  /// As AnyScaleFactors::from_row.
+  ScaleFactors from_row(const U32& row, Here at = {}) const { return {rec, any().from_row(row, at).base, 0}; }
+  /// Where one MMA finds its scales.
+  ScaleCell at(int step, Here here = {}) const { return any().at(step, here); }
 };
 
 template <class Mma, int steps = 1>
@@ -64,29 +95,52 @@ using SFA = ScaleFactors<Mma, isa::ScaleSide::A, steps>;
 template <class Mma, int steps = 1>
 using SFB = ScaleFactors<Mma, isa::ScaleSide::B, steps>;
 
-/// The scales of one MMA, from their handles.
-template <class PlaceA, class PlaceB>
-Scales scales(const PlaceA& a, const PlaceB& b)
-  requires requires { a.id; b.id; }
-{
-  return {a.address, b.address, a.id, b.id};
-}
+/// The scales of one MMA.
+inline Scales scales(const ScaleCell& a, const ScaleCell& b) { return {a.address, b.address, a.id, b.id}; }
 
-/// The metadata of a sparse A for `steps` MMAs along K. PTX ISA "Sparsity metadata".
-template <class Mma, int steps = 1>
-struct SparseMetadata {
-  static_assert(Mma::form.sparse, "only sparse MMAs have metadata");
-  static constexpr int columns_held = isa::metadata_columns(Mma::kind, steps);
+/// Where the metadata of a sparse A lies, for `steps` MMAs along K: in tensor memory, and in shared memory as
+/// tcgen05.cp.128x128b reads it, images of 128 rows by four columns (isa::metadata_nibble) that follow one another along
+/// K. PTX ISA "Sparsity metadata". Structural.
+struct MetadataShape {
+  MmaKind kind{};
+  int steps = 1;
+
+  constexpr int columns_held() const { return isa::metadata_columns(kind, steps); }
+  constexpr int images() const {
+    return (columns_held() + isa::metadata_image_columns - 1) / isa::metadata_image_columns;
+  }
+  constexpr int bytes() const { return images() * isa::metadata_image_bytes; }
+  constexpr SlotPart part() const { return {bytes(), bytes()}; }
+};
+
+/// Metadata in tensor memory; its shape is a value.
+struct AnyMetadata {
+  MetadataShape shape;
   Recorder* rec;
   ir::Operand base;
   int first = 0;
 
   U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   Metadata at(int step, Here here = {}) const {
-    rec->require(rules::tmem_range(step, 1, steps), here);
-    const isa::MetadataPlace p = isa::metadata_place(Mma::kind, step);
+    rec->require(rules::tmem_range(step, 1, shape.steps), here);
+    const isa::MetadataPlace p = isa::metadata_place(shape.kind, step);
     return {tmem_address(*rec, base, first + p.column, here), p.selector};
   }
+};
+
+/// The metadata of a sparse A for `steps` MMAs along K, as a type.
+template <class Mma, int steps = 1>
+struct SparseMetadata {
+  static_assert(Mma::form.sparse, "only sparse MMAs have metadata");
+  static constexpr MetadataShape shape{Mma::kind, steps};
+  static constexpr int columns_held = shape.columns_held();
+  Recorder* rec;
+  ir::Operand base;
+  int first = 0;
+
+  AnyMetadata any() const { return {shape, rec, base, first}; }
+  U32 address(Here at = {}) const { return any().address(at); }
+  Metadata at(int step, Here here = {}) const { return any().at(step, here); }
 };
 
 /// How tcgen05.cp reads a chunk of scales or an image of metadata: as one column of core matrices, eight rows of 16
@@ -96,28 +150,37 @@ constexpr isa::SharedDescriptor core_matrix_column() {
       {Major::K, isa::Swizzle::none, std::uint32_t(isa::span_bytes(isa::Swizzle::none)), 0});
 }
 
-/// The metadata of a sparse A for `steps` MMAs along K in shared memory, as tcgen05.cp.128x128b reads it: images of 128
-/// rows by four columns (isa::metadata_nibble), one behind the other along K.
+/// The metadata of a sparse A for `steps` MMAs along K in shared memory.
 template <class Mma, int steps>
 struct MetadataTile {
+  static constexpr MetadataShape shape{Mma::kind, steps};
+  static constexpr SlotPart part = shape.part();
   using element = u32;
-  static constexpr int columns_held = isa::metadata_columns(Mma::kind, steps);
-  static constexpr int images = (columns_held + isa::metadata_image_columns - 1) / isa::metadata_image_columns;
-  static constexpr int bytes = images * isa::metadata_image_bytes;
+  static constexpr int columns_held = shape.columns_held(), images = shape.images();
+  static constexpr int bytes = shape.bytes();
   static constexpr int transaction_bytes = bytes;
   static constexpr int alignment = isa::tma_shared_alignment;
   static constexpr isa::SharedDescriptor descriptor() { return core_matrix_column(); }
 };
 
 /// Scale factors in shared memory, as tcgen05.cp reads them: chunks of 128 rows by 4 scales, 512 bytes each, the scale
-/// index fastest. One bulk copy fills it.
+/// index fastest. One bulk copy fills it. Structural.
+struct ScaleTileShape {
+  int rows = 0, scales = 0;
+
+  constexpr int row_chunks() const { return (rows + isa::scale_chunk_rows - 1) / isa::scale_chunk_rows; }
+  constexpr int groups() const { return (scales + isa::scales_per_cell - 1) / isa::scales_per_cell; }
+  constexpr int bytes() const { return row_chunks() * groups() * isa::scale_chunk_bytes; }
+  constexpr SlotPart part() const { return {bytes(), bytes()}; }
+};
 template <class T, int MN, int scales>
 struct ScaleTile {
+  static constexpr ScaleTileShape shape{MN, scales};
+  static constexpr SlotPart part = shape.part();
   using element = T;
   static constexpr int chunk_rows = isa::scale_chunk_rows, chunk_bytes = isa::scale_chunk_bytes;
-  static constexpr int row_chunks = (MN + chunk_rows - 1) / chunk_rows;
-  static constexpr int groups = (scales + isa::scales_per_cell - 1) / isa::scales_per_cell;
-  static constexpr int bytes = row_chunks * groups * chunk_bytes;
+  static constexpr int row_chunks = shape.row_chunks(), groups = shape.groups();
+  static constexpr int bytes = shape.bytes();
   static constexpr int transaction_bytes = bytes;
   static constexpr int alignment = isa::tma_shared_alignment;
   static constexpr isa::SharedDescriptor descriptor() { return core_matrix_column(); }

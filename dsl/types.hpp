@@ -29,6 +29,18 @@ struct unpacked {
   static constexpr int packed_bits = T::bits;
 };
 
+/// The same as a value.
+struct ElementType {
+  ScalarType scalar = ScalarType::none;
+  int bits = 0;         // in shared memory
+  int packed_bits = 0;  // in global memory, which is what TMA counts
+
+  constexpr bool is_unpacked() const { return bits != packed_bits; }
+  constexpr bool operator==(const ElementType&) const = default;
+};
+template <class T>
+inline constexpr ElementType element_type{T::scalar, T::bits, T::packed_bits};
+
 using bf16 = Element<ScalarType::bf16>;
 using f16 = Element<ScalarType::f16>;
 using f32 = Element<ScalarType::f32>;
@@ -63,7 +75,15 @@ inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, sw
                         swizzle_128B_atom_32B = Layout::b128_atom32;
 
 constexpr isa::Swizzle swizzle_of(Layout l) {
-  return l == Layout::packed ? isa::Swizzle::none : isa::Swizzle(int(l) - 1);
+  switch (l) {
+    case Layout::packed:
+    case Layout::none: return isa::Swizzle::none;
+    case Layout::b32: return isa::Swizzle::b32;
+    case Layout::b64: return isa::Swizzle::b64;
+    case Layout::b128: return isa::Swizzle::b128;
+    case Layout::b128_atom32: return isa::Swizzle::b128_atom32;
+  }
+  return isa::Swizzle::none;
 }
 
 /// State spaces, as template arguments; `any_space` where PTX writes none.

@@ -1,8 +1,10 @@
 #include "dsl/warp.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "dsl/operands.hpp"
+#include "dsl/tensor_core_target.hpp"
 
 namespace kiln::dsl {
 
@@ -65,10 +67,18 @@ void WholeWarps::store_tmem(const TmemAccess& a, const U32& address, const std::
   rec_->emit(access_name("tcgen05.st", a) + (a.packed ? ".unpack::16b" : "") + ".b32", std::move(operands), at);
 }
 
-void WholeWarps::tcgen05_wait_ld(Here at) {
-  if (!role_->kernel->wgmma) rec_->emit("tcgen05.wait::ld.sync.aligned", {}, at);
-}
+void WholeWarps::tcgen05_wait_ld(Here at) { role_->kernel->tensor_core->wait_for_sums(*this, at); }
 void WholeWarps::tcgen05_wait_st(Here at) { rec_->emit("tcgen05.wait::st.sync.aligned", {}, at); }
+
+AnyRegisters WholeWarps::wait(const AnyRegisters& loaded, Here at) {
+  tcgen05_wait_ld(at);
+  return loaded.after(LdEvent::wait, at);
+}
+
+AnyReduced WholeWarps::wait(const AnyReduced& loaded, Here at) {
+  tcgen05_wait_ld(at);
+  return {loaded.values.after(LdEvent::wait, at), loaded.reduced.after(LdEvent::wait, at)};
+}
 
 // The rest of what warps do together ----------------------------------------------------------------------------------
 
@@ -145,6 +155,28 @@ std::vector<Operand> Warpgroup::load_rows(const U32& address, const TmemLoad& ac
   return load_tmem(access, quarter(address, at), at);
 }
 
+std::vector<Operand> Warpgroup::load_sums(const SumsPlace& from, int registers, bool packed, Here at) {
+  return role_->kernel->tensor_core->load_sums(*this, from, registers, packed, at);
+}
+
+AnyRegisters Warpgroup::load(const AnyTmem& from, Here at) {
+  const int repeat = from.count * from.element.bits / 32;
+  rec_->require(rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0), at);
+  return {*rec_, from.element, load_sums({from.base, from.first}, repeat, from.element.bits == 16, at),
+          LdState::pending};
+}
+
+AnyReduced Warpgroup::load_reduced(RedOp op, Comparison how, const AnyTmem& from, Here at) {
+  TmemReduction access{{isa::DataShape::s32x32b, from.count}};
+  access.take(how);
+  rec_->require(rules::first(tmem_shape(access), reducible(access, from.element.scalar)), at);
+  std::vector<Operand> regs =
+      WholeWarps::load_reduced(access, op, from.element.scalar, quarter(from.address(at), at), at);
+  const Operand last = std::move(regs.back());
+  regs.pop_back();
+  return {{*rec_, from.element, std::move(regs), LdState::pending}, {*rec_, from.element, {last}, LdState::pending}};
+}
+
 // The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.
 U32 Warpgroup::row_key(isa::Swizzle s, int row_pitch, Here at) const {
   constexpr int line = 128, chunk = 16;  // the key counts lines of 128 bytes and moves chunks of 16
@@ -187,6 +219,20 @@ void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& r
   each_vector(to, regs, [&](const Operand& inside, const Operand& address, const Operand& values) {
     rec_->emit_if(inside, false, "st.global.v4.b32", {address, values}, at);
   }, at);
+}
+
+void Warpgroup::store_global(const U64& address, const AnyRegisters& values, const U32& elements, int first, Here at) {
+  store_vectors({address, elements, first, 128 / values.element().bits}, values.operands(at), at);
+}
+
+void Warpgroup::store_one(const U64& address, const AnyRegisters& value, const Pred& there, int index, Here at) {
+  store_one(address, value.operands(at).front(), there, index, at);
+}
+
+AnyRegisters Warpgroup::load_global(ElementType element, int count, const U64& address, const U32& elements, int first,
+                                    Here at) {
+  return {*rec_, element, load_vectors({address, elements, first, 128 / element.bits}, count * element.bits / 32, at),
+          LdState::ready};
 }
 
 void Warpgroup::store_one(const U64& address, const Operand& value, const Pred& there, int index, Here at) {

@@ -21,7 +21,7 @@ enum class Comparison : unsigned char { plain, abs, NaN, abs_NaN };
 constexpr bool compares_magnitudes(Comparison c) { return c == Comparison::abs || c == Comparison::abs_NaN; }
 constexpr bool keeps_nan(Comparison c) { return c == Comparison::NaN || c == Comparison::abs_NaN; }
 
-/// A form of tcgen05.ld or tcgen05.st: what stands behind the shape and the repeat count is taken in any order.
+/// A form of tcgen05.ld or tcgen05.st: what follows the shape and the repeat count is taken in any order.
 struct TmemAccess {
   isa::DataShape shape;
   int repeat;
@@ -56,6 +56,8 @@ constexpr rules::Verdict tmem_shape(const TmemAccess& a) {
 /// Registers of a load or store.
 template <isa::DataShape shape, int repeat>
 inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
+
+struct SumsPlace;
 
 /// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register
 /// count, and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
@@ -106,6 +108,8 @@ class WholeWarps : public Scope {
     tcgen05_wait_ld(at);
     return {{*rec_, loaded.values.operands()}, {*rec_, loaded.reduced.operands()}};
   }
+  AnyRegisters wait(const AnyRegisters& loaded, Here at = {});
+  AnyReduced wait(const AnyReduced& loaded, Here at = {});
 
   /// Gives registers back, or takes more: `registers` a thread from here on, once all four warps of the warpgroup say
   /// so. PTX ISA "setmaxnreg".
@@ -148,11 +152,12 @@ class WholeWarps : public Scope {
  protected:
   std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
   void store_tmem(const TmemAccess& access, const U32& address, const std::vector<ir::Operand>& values, Here at);
-
- private:
+  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address,
+                                        Here at);
   static constexpr rules::Verdict reducible(const TmemReduction& a, ScalarType type) {
     return rules::ld_reduction(a.shape, a.repeat, type, compares_magnitudes(a.comparison), keeps_nan(a.comparison));
   }
+ private:
   // The last register is the reduced value.
   template <class T, int N>
   Reduced<T, N, LdState::pending> reduced(std::vector<ir::Operand> regs) const {
@@ -160,8 +165,6 @@ class WholeWarps : public Scope {
     regs.pop_back();
     return {{*rec_, std::move(regs)}, {*rec_, {last}}};
   }
-  std::vector<ir::Operand> load_reduced(const TmemReduction& access, RedOp op, ScalarType type, const U32& address,
-                                        Here at);
   void setmaxnreg(std::string_view direction, int registers, Here at);
   void copy_tensor_map(const U64& to, const U32& from, isa::Scope scope, Here at);
 };
@@ -216,9 +219,10 @@ class Warpgroup : public WholeWarps {
     static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
     constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
     rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0)>();
-    if (role_->kernel->wgmma) return {*rec_, load_sums(from.base, from.first, repeat, at)};
-    return {*rec_, load_rows(from.address(at), {{isa::DataShape::s32x32b, repeat, T::bits == 16}}, at)};
+    return {*rec_, load_sums({from.base, from.first}, repeat, T::bits == 16, at)};
   }
+  /// The same where element type and columns are values: what they break, build() reports. Readable after wait(...).
+  AnyRegisters load(const AnyTmem& from, Here at = {});
 
   /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
   template <RedOp op, auto... how, class T, int M, int N>
@@ -227,8 +231,10 @@ class Warpgroup : public WholeWarps {
     return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
   }
 
+  AnyReduced load_reduced(RedOp op, Comparison how, const AnyTmem& from, Here at = {});
+
   /// Writes this thread's row: of an accumulator, or, from element `k` on, of an A that an MMA then takes from tensor
-  /// memory. Nobody reads it before tcgen05_wait_st(). PTX ISA "tcgen05.st".
+  /// memory. It may be read after tcgen05_wait_st(). PTX ISA "tcgen05.st".
   template <class T, int N, LdState s>
   void store(const Tmem<T, 128, N>& to, const Registers<T, N, s>& row, Here at = {}) {
     static_assert(T::bits == 32, "16-bit sums take a column each: write them with tcgen05_st");
@@ -258,6 +264,7 @@ class Warpgroup : public WholeWarps {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }
+  void store_global(const U64& address, const AnyRegisters& values, const U32& elements, int first = 0, Here at = {});
   /// Writes one value of 32 bits, where the predicate holds: element `index` of what begins at `address`.
   template <class T, LdState s>
   void store_global(const U64& address, const Registers<T, 1, s>& value, const Pred& there, int index = 0,
@@ -266,12 +273,16 @@ class Warpgroup : public WholeWarps {
     static_assert(T::bits == 32, "one register holds one value");
     store_one(address, value.operands().front(), there, index, at);
   }
+  void store_one(const U64& address, const AnyRegisters& value, const Pred& there, int index, Here at = {});
   /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
   template <class T, int N>
   Registers<T, N> load_global(const U64& address, const U32& elements, int first = 0, Here at = {}) {
     static_assert(N * T::bits % 128 == 0, "16 bytes are read at a time");
     return {*rec_, load_vectors({address, elements, first, 128 / T::bits}, N * T::bits / 32, at)};
   }
+  /// The same of `count` elements of a type that is a value.
+  AnyRegisters load_global(ElementType element, int count, const U64& address, const U32& elements, int first = 0,
+                           Here at = {});
 
   /// Waits for all threads of the warpgroup.
   void sync(Here at = {});
@@ -288,6 +299,10 @@ class Warpgroup : public WholeWarps {
   /// Index of this thread in the warpgroup: its row.
   U32 row(Here at = {}) const;
 
+ protected:
+  // This thread's row, by tcgen05.ld.
+  std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
+
  private:
   template <int registers, LdState s>
   void store_rows(const U32& address, const std::vector<ir::Operand>& row, Here at) {
@@ -297,10 +312,8 @@ class Warpgroup : public WholeWarps {
   }
   // The address in the lanes of this warp's quarter.
   U32 quarter(const U32& address, Here at) const;
-  std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
-  // Where the target multiplies with wgmma: dsl/wgmma.cpp.
-  std::vector<ir::Operand> load_sums(const ir::Operand& base, int first, int columns, Here at);
-  void read_block(const ir::Operand& place, int block, std::vector<ir::Operand>& out, Here at);
+  // By the kernel's tensor core; `packed`: two 16-bit sums share a register.
+  std::vector<ir::Operand> load_sums(const SumsPlace& from, int registers, bool packed, Here at);
   U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
   void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
                  Here at);

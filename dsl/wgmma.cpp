@@ -1,8 +1,12 @@
-// What MMAs, commits and loads of sums become where the target multiplies with wgmma. PTX ISA "Asynchronous Warpgroup
-// Level Matrix Instructions".
+// PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
+#include "dsl/wgmma.hpp"
+
+#include <algorithm>
+
 #include "dsl/operands.hpp"
 #include "dsl/ring.hpp"
-#include "ptx/isa/wgmma.hpp"
+#include "dsl/storage.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/rules/wgmma.hpp"
 
 namespace kiln::dsl {
@@ -11,12 +15,131 @@ using ir::Operand;
 
 namespace {
 
-using Context = WgmmaContext;
+constexpr Here nowhere = Here::nowhere();
+constexpr int static_bytes = 1024;  // room for mbarriers and other static shared memory
 
-// Where a thread's columns lie in a place for sums: a row has 32 bytes in each block of 8 columns, of which rows 4...7
-// of every eight have the halves exchanged. Neither who writes (a pair of columns, 8 rows at a time) nor who reads (4
-// columns, a row a thread) then meets a bank twice.
-constexpr int row_bytes = Context::block_columns * 4, half_bytes = row_bytes / 2, vector_bytes = 16;
+}  // namespace
+
+Wgmma::Wgmma(int warps, isa::CtaGroup group)
+    : first_warp_((warps + isa::warps_per_warpgroup - 1) / isa::warps_per_warpgroup * isa::warps_per_warpgroup),
+      group_(group) {}
+
+// What a kernel needs -------------------------------------------------------------------------------------------------
+
+SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::string& name, Here at) {
+  const bool fits = of_rows == rows && columns % chunk_columns == 0;
+  s.recorder().require(rules::wgmma_sums(!sums_ && fits), at,
+                       "'" + name + "' of " + std::to_string(of_rows) + " x " + std::to_string(columns) +
+                           (sums_ ? " beside another" : ""));
+  if (sums_) return {Operand::number(0)};
+  RingState& ring = s.add_ring("sums", chunks, chunk_bytes, at);
+  ring.tiles = s.shared_bytes(chunks * chunk_bytes, at).operand();
+  s.add_barriers(ring, isa::warps_per_warpgroup, multiplying_warps);
+  sums_ = &ring;
+  columns_ = columns;
+  return {Operand::number(0)};
+}
+
+// The registers of the role that multiplies are every stage's accumulator.
+RingState& Wgmma::place_accumulators(Storage& s, int stages, int columns, const std::string& name, Here at) {
+  RingState& ring = s.add_ring(name, stages, 0, at);
+  ring.tiles = place_sums(s, isa::tmem_lanes, columns, name, at).base;
+  s.add_barriers(ring, isa::warps_per_warpgroup);
+  return ring;
+}
+
+// A slot of a pair has room for both halves of what both CTAs multiply by.
+void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
+  for (const SlotPart& part : parts) {
+    ring.offsets.push_back(ring.slot_bytes);
+    ring.slot_bytes += placed_bytes(part.bytes);
+    ring.transaction_bytes += part.transaction_bytes;
+    if (!in_pairs() || part.readers != Readers::both_ctas) continue;
+    s.recorder().require(rules::wgmma_half(part.blocks_along_k), ring.made_at, "ring '" + ring.name + "'");
+    ring.slot_bytes += placed_bytes(part.bytes);
+    ring.peer_bytes += part.transaction_bytes;
+  }
+  ring.tiles = s.recorder().fresh(ScalarType::b32);
+  unplaced_.push_back(&ring);
+  s.add_barriers(ring, 1);
+}
+
+// As many slots as the kernel asks for, or as there is room for.
+void Wgmma::place_rest(Storage& s) {
+  for (RingState* ring : std::exchange(unplaced_, {})) {
+    const int room = isa::max_shared_bytes(s.target()) - static_bytes - s.bytes();
+    ring->stages = std::clamp(room / ring->slot_bytes, 1, ring->stages);
+    for (const RingSide side : {RingSide::producer, RingSide::consumer})
+      s.barriers_of(*ring, side).count = ring->stages;
+    const Operand place = s.shared_bytes(ring->stages * ring->slot_bytes, ring->made_at).operand();
+    s.recorder().emit("mov.b32", {ring->tiles, place}, nowhere);
+  }
+}
+
+// Every warp that multiplies gives back a slot, in a pair to both CTAs.
+void Wgmma::count_arrivals(Storage& s) {
+  if (!multiplier_) return;
+  for (const RingState& ring : s.rings()) {
+    if (!released_.contains(&ring.released)) continue;
+    s.barriers_of(ring, RingSide::producer).arrivals = multiplying_warps * (in_pairs() ? 2 : 1);
+  }
+}
+
+namespace {
+
+// Registers a thread, in the steps of setmaxnreg: where the sums want more than an even share of an SM's, the other
+// warps give some of theirs.
+struct RegisterShares {
+  static constexpr int step = isa::setmaxnreg_step;
+  int multiply, other;
+  bool is_even;
+
+  RegisterShares(int sums, int threads, int others) {
+    constexpr int besides = 40;  // addresses, descriptors, positions
+    const auto all = std::uint32_t(threads + others);
+    multiply = (sums + besides + step - 1) / step * step;
+    other = int(isa::registers_for_the_rest(all, std::uint32_t(threads), std::uint32_t(multiply)));
+    is_even = multiply <= int(isa::registers_to_share(1, all));
+  }
+};
+
+}  // namespace
+
+// Its code comes first: ptxas gives the registers that setmaxnreg asks for to what only that leads to.
+std::vector<ir::Statement> Wgmma::moved_role_code(Recorder& r, std::vector<ir::Statement> recorded) {
+  const RegisterShares shares(int(multiplier_->sums.size()), multiplying_warps * isa::threads_per_warp,
+                              first_warp_ * isa::threads_per_warp);
+  const RoleContext& role = *multiplier_->role;
+  Statements out;
+  r.enter(out, out);
+  const std::string end = "end_" + role.name;
+  r.label("role_" + role.name);
+  const Operand other = r.fresh(ScalarType::pred);
+  r.emit("setp.lt.u32", {other, role.warp, Operand::number(first_warp_)}, nowhere);
+  r.emit_if(other, false, "bra", {target(end)}, nowhere);
+  const auto share = [&](const char* direction, int registers) {
+    if (!shares.is_even)
+      r.emit(dotted({"setmaxnreg", direction, "sync.aligned.u32"}), {Operand::number(registers)}, nowhere);
+  };
+  share("inc", shares.multiply);
+  std::move(recorded.begin(), recorded.end(), std::back_inserter(out));
+  r.emit("bra", {target("role_cleanup")}, nowhere);
+  r.label(end);
+  share("dec", shares.other);
+  r.leave();
+  return out;
+}
+
+// The role that multiplies --------------------------------------------------------------------------------------------
+
+namespace {
+
+// A thread that issues on behalf of the kernel's.
+class Issuing : public TensorCore {
+ public:
+  explicit Issuing(const TensorCore& thread) : TensorCore(thread) {}
+  using TensorCore::require_feature;
+};
 
 // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
 std::string mnemonic(const isa::MmaForm& f, const isa::MmaShape& s, int columns) {
@@ -48,6 +171,11 @@ class RoleEntry {
   Here at_;
 };
 
+// Where a thread's columns lie in a place for sums: a row has 32 bytes in each block of 8 columns, of which rows 4...7
+// of every eight have the halves exchanged. Then neither the warps that write (a pair of columns, 8 rows at a time) nor
+// those that read (4 columns, a row a thread) meet a bank twice.
+constexpr int row_bytes = 8 * 4, half_bytes = row_bytes / 2, vector_bytes = 16;
+
 // Lane l of warp w has sums of rows 16 w + l / 4, and 8 below, at columns 2 (l % 4) and the next of each eight.
 U32 place_of_sums(const RoleEntry& e, const U32& warp, const U32& lane, Here at) {
   const U32 row = e.sum(e.op("mul.lo", warp, isa::wgmma_warp_rows), e.op("div", lane, 4));
@@ -56,183 +184,200 @@ U32 place_of_sums(const RoleEntry& e, const U32& warp, const U32& lane, Here at)
   return e.sum(e.op("mul.lo", row, row_bytes), in_row);
 }
 
+// Waits until all but the last `groups` commits are done.
+void wait_for_groups(Recorder& r, int groups, Here at) {
+  r.emit("wgmma.wait_group.sync.aligned", {Operand::number(groups)}, at);
+}
+
 }  // namespace
 
-// The role that multiplies --------------------------------------------------------------------------------------------
-
-WgmmaContext::Multiplier& TensorCore::multiplier(Here at) {
-  Context& w = *role_->kernel->wgmma;
-  if (w.multiplier) {
-    rec_->require(rules::wgmma_sums(w.multiplier->role == role_), at, "another role multiplies too");
-    return *w.multiplier;
+Wgmma::Multiplier& Wgmma::multiplier(TensorCore& t, Here at) {
+  static_assert(row_bytes == block_columns * 4);
+  Recorder& r = t.recorder();
+  if (multiplier_) {
+    r.require(rules::wgmma_sums(multiplier_->role == &t.role()), at, "another role multiplies too");
+    return *multiplier_;
   }
-  Context::Multiplier& m = w.multiplier.emplace(Context::Multiplier{});
-  m.role = role_;
-  role_->multiplies = true;
-  rec_->at_role_entry([&] {
-    const RoleEntry e(*rec_, at);
-    const U32 warp = e.op("sub", e.word(role_->warp), w.first_warp);
-    const U32 lane = e.op("and", e.word(role_->thread), isa::threads_per_warp - 1);
+  Multiplier& m = multiplier_.emplace(Multiplier{});
+  RoleContext& role = t.role();
+  m.role = &role;
+  r.at_role_entry([&] {
+    const RoleEntry e(r, at);
+    const U32 warp = e.op("sub", e.word(role.warp), first_warp_);
+    const U32 lane = e.op("and", e.word(role.thread), isa::threads_per_warp - 1);
     m.group = e.op("div", warp, isa::warps_per_warpgroup).operand();
     m.lane = lane.operand();
-    m.arrives = e.compare("setp.lt.u32", m.lane, group() == isa::CtaGroup::two ? 2 : 1);
-    m.first_thread = e.compare("setp.eq.u32", role_->thread, w.first_warp * isa::threads_per_warp);
+    m.arrives = e.compare("setp.lt.u32", m.lane, in_pairs() ? 2 : 1);
+    m.first_thread = e.compare("setp.eq.u32", role.thread, first_warp_ * isa::threads_per_warp);
     m.place = place_of_sums(e, warp, lane, at).operand();
-    m.pending = rec_->fresh(ScalarType::b32);
-    rec_->emit("mov.b32", {m.pending, Operand::number(0)}, at);
+    m.pending = r.fresh(ScalarType::b32);
+    r.emit("mov.b32", {m.pending, Operand::number(0)}, at);
   });
-  role_->at_exit.push_back([this_core = *this, at]() mutable { this_core.finish_wgmma(at); });
+  role.at_exit.push_back([this, thread = t, at]() mutable { finish(thread, at); });
   return m;
 }
 
 // Each warpgroup takes its 64 rows of A.
-Operand TensorCore::rows_of_warpgroup(const Operand& descriptor, int bytes, Here at) {
-  const Context::Multiplier& m = multiplier(at);
-  const int units = bytes / isa::descriptor_unit_bytes;
+Operand Wgmma::a_descriptor(TensorCore& t, const Operand& all_rows, const TileShape& a, Here at) {
+  Recorder& r = t.recorder();
+  const Multiplier& m = multiplier(t, at);
+  const int units = a.row_offset(isa::wgmma_m) / isa::descriptor_unit_bytes;
   Operand offset;
-  rec_->at_role_entry([&] {
-    const U32 rows = apply("mul.lo", U32(*rec_, m.group), units, at);
+  r.at_role_entry([&] {
+    const U32 rows = apply("mul.lo", U32(r, m.group), units, at);
     offset = widen(rows, at).operand();
   });
-  return rec_->pure(ScalarType::b64, "add.s64", {descriptor, offset}, at);
+  return r.pure(ScalarType::b64, "add.s64", {all_rows, offset}, at);
 }
 
-void TensorCore::wgmma(const isa::MmaForm& form, const isa::MmaShape& shape, const MmaOperands& o, int part_bytes,
-                       Here at) {
+void Wgmma::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const TileShape* b_tile, Here at) {
+  Issuing t(thread);
+  Recorder& r = t.recorder();
+  const isa::MmaForm& form = call.form;
+  const isa::MmaShape& shape = call.shape;
   const rules::Verdict legal = rules::wgmma_form(form, shape);
-  rec_->require(legal, at);
+  r.require(legal, at);
   if (legal.broken()) return;
-  require_feature(isa::Feature::wgmma, at);
-  if (form.kind == isa::MmaKind::i8 && shape.a != shape.b) require_feature(isa::Feature::wgmma_mixed_signs, at);
-  Context& w = *role_->kernel->wgmma;
-  Context::Multiplier& m = multiplier(at);
-  if (m.sums.empty()) m.sums = thread_sums(*rec_, shape.d, shape.n);
-  rec_->require(rules::wgmma_sums(w.columns == shape.n), at,
-                "an MMA of " + std::to_string(shape.n) + " columns into " + std::to_string(w.columns));
-  if (!w.is_open) rec_->emit("wgmma.fence.sync.aligned", {}, at);
-  w.is_open = true;
+  t.require_feature(isa::Feature::wgmma, at);
+  if (form.kind == isa::MmaKind::i8 && shape.a != shape.b) t.require_feature(isa::Feature::wgmma_mixed_signs, at);
+  multiplies_fp8_ = multiplies_fp8_ || form.kind == isa::MmaKind::f8f6f4;
+  Multiplier& m = multiplier(thread, at);
+  if (m.sums.empty()) m.sums = thread_sums(r, shape.d, shape.n);
+  r.require(rules::wgmma_sums(columns_ == shape.n), at,
+            "an MMA of " + std::to_string(shape.n) + " columns into " + std::to_string(columns_));
+  if (!is_open_) r.emit("wgmma.fence.sync.aligned", {}, at);
+  is_open_ = true;
   const int columns = isa::wgmma_columns(shape.n), parts = isa::wgmma_parts(shape.n);
+  const int part_bytes = b_tile ? b_tile->row_offset(columns) : 0;
   const std::size_t registers = m.sums.size() / std::size_t(parts);
   for (int part = 0; part < parts; ++part) {
     const auto first = m.sums.begin() + long(part * registers);
     const int units = part * part_bytes / isa::descriptor_unit_bytes;
-    const Operand b =
-        units == 0 ? o.b : rec_->pure(ScalarType::b64, "add.s64", {o.b, Operand::number(units)}, at);
+    const Operand b = units == 0 ? o.b : r.pure(ScalarType::b64, "add.s64", {o.b, Operand::number(units)}, at);
     std::vector<Operand> operands{Operand::vector({first, first + long(registers)}), o.a, b, o.enable_input_d};
     const auto sign = [&](bool negate) { operands.push_back(Operand::number(negate ? -1 : 1)); };
     if (isa::is_floating(shape.a)) sign(shape.negate_a), sign(shape.negate_b);
     const auto transposed = [](isa::Major major) { return Operand::number(major == isa::Major::MN ? 1 : 0); };
     if (form.kind == isa::MmaKind::f16)
       operands.insert(operands.end(), {transposed(shape.a_major), transposed(shape.b_major)});
-    rec_->emit(mnemonic(form, shape, columns), std::move(operands), at);
+    r.emit(mnemonic(form, shape, columns), std::move(operands), at);
   }
-}
-
-// Waits until all but the last `groups` commits are done.
-void TensorCore::wait_wgmma(int groups, Here at) {
-  rec_->emit("wgmma.wait_group.sync.aligned", {Operand::number(groups)}, at);
 }
 
 // Arrives for each warp on the mbarrier that waits for MMAs which are done by now; in a pair in both CTAs.
-void TensorCore::release_pending(Here at) {
-  const Context::Multiplier& m = multiplier(at);
-  const Operand here = rec_->fresh(ScalarType::pred);
-  rec_->emit("setp.ne.and.u32", {here, m.pending, Operand::number(0), m.arrives}, at);
-  if (group() == isa::CtaGroup::one) {
-    rec_->emit_if(here, false, "mbarrier.arrive.shared::cta.b64", {sink(), Operand::address(m.pending)}, at);
+void Wgmma::release_pending(TensorCore& t, Here at) {
+  Recorder& r = t.recorder();
+  const Multiplier& m = multiplier(t, at);
+  const Operand here = r.fresh(ScalarType::pred);
+  r.emit("setp.ne.and.u32", {here, m.pending, Operand::number(0), m.arrives}, at);
+  if (!in_pairs()) {
+    r.emit_if(here, false, "mbarrier.arrive.shared::cta.b64", {sink(), Operand::address(m.pending)}, at);
     return;
   }
-  const Operand there = rec_->fresh(ScalarType::b32);
-  rec_->emit_if(here, false, "mapa.shared::cluster.u32", {there, m.pending, m.lane}, at);
-  // Without a scope: what is handed on is that reads are done, which the wait for them says. A release.cluster would be
+  const Operand there = r.fresh(ScalarType::b32);
+  r.emit_if(here, false, "mapa.shared::cluster.u32", {there, m.pending, m.lane}, at);
+  // Without a scope: the arrival says that reads are done, and the wait for them orders that. A release.cluster would be
   // a fence of the whole GPU, each time (a third of the kernel's time on an H200).
-  rec_->emit_if(here, false, "mbarrier.arrive.shared::cluster.b64", {sink(), Operand::address(there)}, at);
+  r.emit_if(here, false, "mbarrier.arrive.shared::cluster.b64", {sink(), Operand::address(there)}, at);
 }
 
-void TensorCore::commit_wgmma(const Mbarrier& b, Here at) {
-  Context& w = *role_->kernel->wgmma;
-  const Context::Multiplier& m = multiplier(at);
-  if (std::exchange(w.is_open, false)) rec_->emit("wgmma.commit_group.sync.aligned", {}, at);
-  if (b.released) {  // a slot: whoever fills it can wait for one more group
+void Wgmma::commit(TensorCore& t, const Mbarrier& b, Here at) {
+  Recorder& r = t.recorder();
+  const Multiplier& m = multiplier(t, at);
+  if (std::exchange(is_open_, false)) r.emit("wgmma.commit_group.sync.aligned", {}, at);
+  if (b.released) {  // a slot: the role that fills it can wait for one more group
     *b.released = true;
-    w.released.insert(b.released);
-    wait_wgmma(1, at);
-    release_pending(at);
-    rec_->emit("mov.b32", {m.pending, use(*rec_, b.address, at)}, at);
+    released_.insert(b.released);
+    wait_for_groups(r, 1, at);
+    release_pending(t, at);
+    r.emit("mov.b32", {m.pending, use(r, b.address, at)}, at);
     return;
   }
-  finish_wgmma(at);
-  rec_->emit("mov.b32", {m.pending, Operand::number(0)}, at);
-  rec_->emit_if(m.first_thread, false, "mbarrier.arrive.shared::cta.b64", {sink(), address_of(*rec_, b.address, at)},
-                at);
-  hand_over_sums(at);
+  finish(t, at);
+  r.emit("mov.b32", {m.pending, Operand::number(0)}, at);
+  r.emit_if(m.first_thread, false, "mbarrier.arrive.shared::cta.b64", {sink(), address_of(r, b.address, at)}, at);
+  hand_over_sums(t, at);
 }
 
-void TensorCore::finish_wgmma(Here at) {
-  wait_wgmma(0, at);
-  release_pending(at);
+// Both CTAs of a pair multiply, and each commits for itself; slots are released in both.
+void Wgmma::commit(TensorCore& t, const Mbarrier& b, const U32&, Here at) { commit(t, b, at); }
+void Wgmma::commit_to_all(TensorCore& t, const Mbarrier& b, Here at) { commit(t, b, at); }
+
+void Wgmma::finish(TensorCore& t, Here at) {
+  wait_for_groups(t.recorder(), 0, at);
+  release_pending(t, at);
 }
 
-void TensorCore::hand_over_sums(Here at) {
-  Context& w = *role_->kernel->wgmma;
-  const Context::Multiplier& m = multiplier(at);
-  constexpr int registers = 4 * Context::chunk_columns / Context::block_columns;  // of a chunk
-  const Operand first_lane = rec_->pure(ScalarType::pred, "setp.eq.u32", {m.lane, Operand::number(0)}, at);
+void Wgmma::hand_over_sums(TensorCore& t, Here at) {
+  Recorder& r = t.recorder();
+  const Multiplier& m = multiplier(t, at);
+  constexpr int registers = 4 * chunk_columns / block_columns;  // of a chunk
+  const Operand first_lane = r.pure(ScalarType::pred, "setp.eq.u32", {m.lane, Operand::number(0)}, at);
   for (std::size_t first = 0; first < m.sums.size(); first += registers) {
-    const SlotPlace to = next_slot(*rec_, *w.sums, RingSide::producer, at);
-    wait(to.empty, Phase(apply("xor", to.phase, 1, at)), at);
-    const Operand base = use(*rec_, apply("add", to.tiles, U32(*rec_, m.place), at), at);
+    const SlotPlace to = next_slot(r, *sums_, RingSide::producer, at);
+    t.wait(to.empty, Phase(apply("xor", to.phase, 1, at)), at);
+    const Operand base = use(r, apply("add", to.tiles, U32(r, m.place), at), at);
     for (int i = 0; i < registers; i += 2) {
       const int block = i / 4, below = i % 4 / 2;  // two sums of a row, two of the row 8 below
-      rec_->emit("st.shared.v2.b32",
-                 {Operand::address(base, block * Context::block_bytes + below * 8 * row_bytes),
-                  Operand::vector({m.sums[first + std::size_t(i)], m.sums[first + std::size_t(i) + 1]})},
-                 at);
+      r.emit("st.shared.v2.b32",
+             {Operand::address(base, block * block_bytes + below * 8 * row_bytes),
+              Operand::vector({m.sums[first + std::size_t(i)], m.sums[first + std::size_t(i) + 1]})},
+             at);
     }
-    rec_->emit("bar.warp.sync", {whole_warp()}, at);
-    rec_->emit_if(first_lane, false, "mbarrier.arrive.shared::cta.b64",
-                  {sink(), address_of(*rec_, to.full.address, at)}, at);
+    r.emit("bar.warp.sync", {whole_warp()}, at);
+    r.emit_if(first_lane, false, "mbarrier.arrive.shared::cta.b64", {sink(), address_of(r, to.full.address, at)}, at);
   }
 }
 
 // The role that stores ------------------------------------------------------------------------------------------------
 
 // This thread's row of one block of columns.
-void Warpgroup::read_block(const Operand& place, int block, std::vector<Operand>& out, Here at) {
-  const U32 in_place = apply("mul.lo", row(at), row_bytes, at);
-  const U32 exchanged = apply("mul.lo", apply("and", apply("shr", row(at), 2, at), 1, at), half_bytes, at);
-  const U32 first = apply("add", U32(*rec_, place), apply("add", in_place, exchanged, at), at);
+void Wgmma::read_block(Warpgroup& g, int block, std::vector<Operand>& out, Here at) {
+  Recorder& r = g.recorder();
+  const U32 in_place = apply("mul.lo", g.row(at), row_bytes, at);
+  const U32 exchanged = apply("mul.lo", apply("and", apply("shr", g.row(at), 2, at), 1, at), half_bytes, at);
+  const U32 first = apply("add", U32(r, reading_->place), apply("add", in_place, exchanged, at), at);
   for (const U32& half : {first, apply("xor", first, half_bytes, at)}) {
     std::vector<Operand> regs;
-    for (int i = 0; i < vector_bytes / 4; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
-    rec_->emit("ld.shared.v4.b32",
-               {Operand::vector(regs), Operand::address(use(*rec_, half, at), block * Context::block_bytes)}, at);
+    for (int i = 0; i < vector_bytes / 4; ++i) regs.push_back(r.fresh(ScalarType::b32));
+    r.emit("ld.shared.v4.b32", {Operand::vector(regs), Operand::address(use(r, half, at), block * block_bytes)}, at);
     out.insert(out.end(), regs.begin(), regs.end());
   }
 }
 
-std::vector<Operand> Warpgroup::load_sums(const Operand& base, int first, int columns, Here at) {
-  Context& w = *role_->kernel->wgmma;
-  const bool computed = !base.is_integer();  // a column that the kernel computes: whole chunks
-  rec_->require(rules::wgmma_sums_order(columns % (computed ? Context::chunk_columns : Context::block_columns) == 0 &&
-                                        (computed ? !w.reading : base.value + first == w.next_column)),
-                at);
+std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int columns, bool, Here at) {
+  Recorder& r = g.recorder();
+  const bool computed = !from.base.is_integer();  // a column that the kernel computes: whole chunks
+  r.require(rules::wgmma_sums_order(columns % (computed ? chunk_columns : block_columns) == 0 &&
+                                    (computed ? !reading_ : from.base.value + from.first == next_column_)),
+            at);
   std::vector<Operand> out;
-  for (int c = 0; c < columns; c += Context::block_columns) {
-    if (!w.reading) {
-      const SlotPlace from = next_slot(*rec_, *w.sums, RingSide::consumer, at);
-      wait(from.full, Phase(from.phase), at);
-      w.reading = Context::Reading{from.tiles.operand(), from.empty.address.operand()};
+  for (int c = 0; c < columns; c += block_columns) {
+    if (!reading_) {
+      const SlotPlace slot = next_slot(r, *sums_, RingSide::consumer, at);
+      g.wait(slot.full, Phase(slot.phase), at);
+      reading_ = Reading{slot.tiles.operand(), slot.empty.address.operand()};
     }
-    read_block(w.reading->place, w.reading->columns / Context::block_columns, out, at);
-    w.reading->columns += Context::block_columns;
-    if (w.reading->columns < Context::chunk_columns) continue;
-    rec_->emit("bar.warp.sync", {whole_warp()}, at);  // all lanes have read
-    arrive_by_warp(Mbarrier{U32(*rec_, w.reading->empty), w.sums->name + "_empty", &w.sums->released}, at);
-    w.reading.reset();
+    read_block(g, reading_->columns / block_columns, out, at);
+    reading_->columns += block_columns;
+    if (reading_->columns < chunk_columns) continue;
+    r.emit("bar.warp.sync", {whole_warp()}, at);  // all lanes have read
+    g.arrive_by_warp(Mbarrier{U32(r, reading_->empty), sums_->name + "_empty", &sums_->released}, at);
+    reading_.reset();
   }
-  if (!computed) w.next_column = (w.next_column + columns) % w.columns;
+  if (!computed) next_column_ = (next_column_ + columns) % columns_;
   return out;
+}
+
+// Copies --------------------------------------------------------------------------------------------------------------
+
+// The half that this CTA loads goes to both CTAs, at its rank's place.
+TensorCoreTarget::Destination Wgmma::destination(const Copies& c, const SlotPart& half, const U32& part,
+                                                 const ExtraList& extras, Here at) {
+  if (!in_pairs() || half.readers != Readers::both_ctas) return {part, extras};
+  Destination both{apply("add", part, apply("mul.lo", c.cluster_ctarank(at), half.bytes, at), at), extras};
+  both.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(OperandOf<U32>(0b11, at)));
+  return both;
 }
 
 }  // namespace kiln::dsl

@@ -27,7 +27,7 @@ Kernel conv1d_ws(Target target, const Sizes&) {
   constexpr int w = 0, x = 1;  // places in a slot
   KernelBuilder conv("conv1d_ws", target, warps<6>);
   const auto given = declare(conv, parameter_list);
-  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_tiles = given["k_tiles"_arg], sequence = given["sequence"_arg];
 
   auto in = conv.ring<stages, WTile, XTile>("in");

@@ -1,4 +1,4 @@
-#include "kernels/dense.hpp"
+#include "kernels/gemm.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,16 +6,10 @@
 namespace kiln::kernels {
 namespace {
 
-constexpr dsl::SizeOption m{"m", 512, "rows of A and D"}, n{"n", 512, "rows of B, columns of D; a multiple of 8"},
-    ctas{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"};
-constexpr std::array options{m, n, dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, ctas};
-constexpr std::array dense{m, n, dsl::SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"}, ctas,
-                           dsl::SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
-                           dsl::SizeOption{"stages", {}, "slots of the ring of operands"},
-                           dsl::SizeOption{"cta-group", {}, "CTAs that share a tile"},
-                           dsl::SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
-                           dsl::SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
-                           dsl::SizeOption{"batch", 4, "matrices of a batch"}};
+constexpr std::array options{dsl::SizeOption{"m", 512, "rows of A and D"},
+                             dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
+                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"},
+                             dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"}};
 
 // Numbers that a type holds well: a normal distribution, or small integers.
 launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {
@@ -44,17 +38,6 @@ launch::Buffer vector(const char* name, std::uint64_t elements, std::uint64_t se
 
 std::span<const dsl::SizeOption> gemm_options() { return std::span(options).first(3); }
 std::span<const dsl::SizeOption> persistent_options() { return options; }
-std::span<const dsl::SizeOption> dense_options() { return std::span(dense).first(dense.size() - 1); }
-std::span<const dsl::SizeOption> batched_options() { return dense; }
-
-dsl::Strategy described(const DenseStrategy& s, int k) {
-  const auto number = [](int n) { return std::uint64_t(n); };
-  return {{"tile", {number(s.rows()), number(s.columns), number(k)}},
-          {"stages", number(s.stages)},
-          {"cta-group", number(s.ctas())},
-          {"accumulators", number(s.accumulators)},
-          {"swizzle", number(isa::span_bytes(dsl::swizzle_of(s.swizzle)))}};
-}
 
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple) {
   const std::string option = "--" + std::string(name) + " " + std::to_string(value) + ": ";

@@ -23,9 +23,9 @@ std::span<const dsl::SizeOption> gemm_options();
 std::span<const dsl::SizeOption> persistent_options();
 /// Elements of which a row of A and of B must hold whole multiples for TMA: 16 bytes, or 128 elements of those that TMA
 /// spreads to a byte each.
-template <class A, class B>
-inline constexpr std::uint64_t row_elements =
-    A::bits != A::packed_bits || B::bits != B::packed_bits ? 128 : std::uint64_t(128 / std::min(A::bits, B::bits));
+constexpr std::uint64_t row_elements(dsl::ElementType a, dsl::ElementType b) {
+  return a.is_unpacked() || b.is_unpacked() ? 128 : std::uint64_t(128 / std::min(a.bits, b.bits));
+}
 /// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no
 /// multiple.
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple = 1);
@@ -44,7 +44,7 @@ launch::Contract gemm_buffers(const GemmSizes&, isa::ScalarType a = isa::ScalarT
 void store_transposed(launch::Contract&, const std::string& operand);
 /// Makes A, B and D batches of --batch matrices. Throws diag::InputError for none and for over 2^16.
 void make_batch(launch::Contract&, std::uint64_t matrices);
-/// The map of a batch of matrices, one behind the other, of which one is described.
+/// The map of a batch of matrices that follow one another, of which one is described.
 launch::TensorMap batched_map(launch::TensorMap one, std::uint64_t matrices);
 /// Adds a bias, and what D then is.
 void add_bias(launch::Contract&, const GemmSizes&, launch::Activation);

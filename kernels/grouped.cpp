@@ -130,7 +130,7 @@ Kernel gemm_grouped(Target target, const Sizes&) {
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     g.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(g, tile.column);
-      const Result<bf16> rows{{g.recorder(), D.at(multiply_wide(at.first, n)).operand()}, at.rows, n};
+      const Result rows(AnyPointer(element_type<bf16>, D.at(multiply_wide(at.first, n))), at.rows, n);
       auto sums = acc.wait(g);
       store_rows(g, sums.sums, rows, at.row, tile.row * N);
       acc.release(g, sums);

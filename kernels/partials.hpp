@@ -15,7 +15,7 @@ struct SharedTileOfD {
   dsl::U32 row, col;      // in D
 };
 
-/// Parts: blocks of 128 rows by N columns of f32, one behind the other.
+/// Parts: blocks of 128 rows by N columns of f32 that follow one another.
 template <int N>
 class Partials {
  public:
@@ -24,11 +24,10 @@ class Partials {
   Partials(dsl::Pointer<dsl::f32> workspace, dsl::Pointer<dsl::u32> counters)
       : workspace_(std::move(workspace)), counters_(std::move(counters)) {}
 
-  /// Leaves this CTA's sums as the `part`-th of the tile. For each row, who comes last adds all parts in their order
-  /// and stores the sum: D does not hang on who that is. The counters are at zero before and after.
-  template <class To>
+  /// Leaves this CTA's sums as the `part`-th of the tile. For each row, the CTA that comes last adds all parts in their
+  /// order and stores the sum, so D does not depend on which CTA that is. The counters are zero before and after.
   void add(dsl::Warpgroup& g, const dsl::Tmem<dsl::f32, 128, N>& sums, const dsl::U32& part, const SharedTileOfD& tile,
-           const Result<To>& d) const {
+           const Result& d) const {
     store(g, sums, tile.first + part);
     const dsl::U64 counter = counters_.at(widen(tile.number * 128 + g.row()));
     const dsl::U32 last = tile.count - 1, before = g.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu);
@@ -49,15 +48,14 @@ class Partials {
 
   /// Adds `count` blocks from `first` on, in the order of their numbers, and stores this thread's row of the sum, which
   /// belongs at (row, col) of the result.
-  template <class To>
-  void sum(dsl::Warpgroup& g, const dsl::U32& first, const dsl::U32& count, const Result<To>& d, const dsl::U32& row,
+  void sum(dsl::Warpgroup& g, const dsl::U32& first, const dsl::U32& count, const Result& d, const dsl::U32& row,
            const dsl::U32& col) const {
     const dsl::U32 my_row = row + g.row();
     const dsl::U32 left = left_in_row(d, my_row, col);
     g.loop(N / chunk, [&](dsl::U32 c) {
       const dsl::U32 before = c * chunk;
       const auto sums = sum_chunk(g, c, first, count);
-      g.store_global(d.elements.at(multiply_wide(my_row, d.n) + widen(col + before)), converted<To>(sums),
+      g.store_global(d.elements.at(multiply_wide(my_row, d.n) + widen(col + before)), converted(sums, d.elements.element()),
                      select(before < left, left - before, 0));
     });
   }
@@ -75,7 +73,7 @@ class Partials {
   static dsl::U32 word(const Registers& values, int i) {
     return {values.recorder(), values.operands()[std::size_t(i)]};
   }
-  auto sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first, const dsl::U32& count) const {
+  dsl::AnyRegisters sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first, const dsl::U32& count) const {
     std::vector<dsl::Var<dsl::F32>> sums;
     for (int i = 0; i < chunk; ++i) sums.push_back(g.var(0.0f));
     g.loop(count, [&](dsl::U32 k) {
@@ -88,7 +86,7 @@ class Partials {
         }
       }
     });
-    return dsl::make_registers<chunk>(g.recorder(), [&](int i) { return sums[std::size_t(i)].read(); });
+    return dsl::make_registers(g.recorder(), chunk, [&](int i) { return sums[std::size_t(i)].read(); });
   }
 
   dsl::Pointer<dsl::f32> workspace_;

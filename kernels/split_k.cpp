@@ -35,7 +35,7 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
-  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
   const Partials<N> partials(given["partials"_arg], given["counters"_arg]);
 

@@ -52,7 +52,7 @@ struct Stationary {
       return std::array{slot.template get<int(i)>()...};
     }(std::make_index_sequence<blocks>());
   }
-  static void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result<bf16>& d, const U32& row,
+  static void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result& d, const U32& row,
                           const U32& col) {
     const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
     const U32 left = left_in_row(d, my_row, my_col);
@@ -67,7 +67,7 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
-  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_tiles = given["k_tiles"_arg];
 
   auto in = ring(gemm);

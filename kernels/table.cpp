@@ -6,14 +6,9 @@
 #include "kernels/convolution.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/generator.hpp"
 #include "kernels/grouped.hpp"
-#include "kernels/kinds/batched.hpp"
-#include "kernels/kinds/dual.hpp"
-#include "kernels/kinds/epilogues.hpp"
-#include "kernels/kinds/kinds.hpp"
-#include "kernels/kinds/majors.hpp"
-#include "kernels/kinds/scaled.hpp"
-#include "kernels/kinds/sparse.hpp"
+#include "kernels/kinds.hpp"
 #include "kernels/ladder/ladder.hpp"
 #include "kernels/split_k.hpp"
 #include "kernels/stationary.hpp"
@@ -29,27 +24,10 @@ constexpr std::array i8_targets{sm_100a, sm_110a, sm_90a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
 
-// A problem of a generator, with its strategies.
-template <template <class, kernels::DenseStrategy> class Generator, class Problem>
-Entry generated(std::string_view summary, std::span<const isa::Target> targets,
-                std::span<const SizeOption> options = kernels::dense_options()) {
-  using Kernel = kernels::GeneratedKernel<Generator, Problem>;
-  return {Problem::name, summary, targets, options, Kernel::build, Kernel::problem, Kernel::strategies()};
-}
-template <class Problem>
-Entry dense_row(std::string_view summary, std::span<const isa::Target> targets) {
-  return generated<kernels::DenseGemm, Problem>(summary, targets);
-}
-template <class Problem>
-Entry scaled_row(std::string_view summary) {
-  return generated<kernels::BlockScaledGemm, Problem>(summary, tcgen05_targets);
-}
-template <class Problem>
-Entry sparse_row(std::string_view summary) {
-  return generated<kernels::SparseGemm, Problem>(summary, tcgen05_targets);
-}
-
 }  // namespace
+
+using kernels::generated;
+namespace problems = kernels::problems;
 
 std::span<const Entry> kernel_table() {
   static const std::array table{
@@ -77,50 +55,48 @@ std::span<const Entry> kernel_table() {
             kernels::persistent_options(), kernels::gemm_v7, kernels::gemm_v7_problem},
       Entry{"gemm_v8", "the ladder, bf16: tiles handed out by launch control", tcgen05_targets, kernels::gemm_options(),
             kernels::gemm_v8, kernels::gemm_v8_problem},
-      dense_row<kernels::GemmF16>("D = A * B^T: f16 operands, f32 sums", wgmma_targets),
-      dense_row<kernels::GemmBf16Kept>("D = A * B^T: bf16 operands, of which L2 is to keep A and let go B",
+      generated<problems::gemm_f16>("D = A * B^T: f16 operands, f32 sums", wgmma_targets),
+      generated<problems::gemm_bf16_kept>("D = A * B^T: bf16 operands, of which L2 is to keep A and let go B",
                                        wgmma_targets),
-      dense_row<kernels::GemmTf32>("D = A * B^T: tf32 operands", wgmma_targets),
-      dense_row<kernels::GemmE4m3>("D = A * B^T: e4m3 operands", wgmma_targets),
-      dense_row<kernels::GemmE5m2E4m3>("D = A * B^T: e5m2 times e4m3", wgmma_targets),
-      dense_row<kernels::GemmE4m3E2m1>("D = A * B^T: e4m3 times e2m1, which TMA spreads to a byte each",
+      generated<problems::gemm_tf32>("D = A * B^T: tf32 operands", wgmma_targets),
+      generated<problems::gemm_e4m3>("D = A * B^T: e4m3 operands", wgmma_targets),
+      generated<problems::gemm_e5m2_e4m3>("D = A * B^T: e5m2 times e4m3", wgmma_targets),
+      generated<problems::gemm_e4m3_e2m1>("D = A * B^T: e4m3 times e2m1, which TMA spreads to a byte each",
                                        tcgen05_targets),
-      dense_row<kernels::GemmE3m2E2m3>("D = A * B^T: e3m2 times e2m3, which TMA spreads to a byte each",
+      generated<problems::gemm_e3m2_e2m3>("D = A * B^T: e3m2 times e2m3, which TMA spreads to a byte each",
                                        tcgen05_targets),
-      dense_row<kernels::GemmE2m1>("D = A * B^T: e2m1 operands without scales", tcgen05_targets),
-      dense_row<kernels::GemmS8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
-      dense_row<kernels::GemmU8S8>("D = A * B^T: unsigned times signed bytes", i8_targets),
-      dense_row<kernels::GemmF16F16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
-      generated<kernels::DenseGemm, kernels::GemmBf16Batched>("D[i] = A[i] * B[i]^T: bf16 operands", wgmma_targets,
-                                                              kernels::batched_options()),
-      dense_row<kernels::GemmF16AtBt>("D = A^T * B, A as [K, M], B as [K, N]: f16 operands", wgmma_targets),
-      dense_row<kernels::GemmBf16Bt>("D = A * B, B as [K, N]: bf16 operands", wgmma_targets),
-      dense_row<kernels::GemmBf16Axpby>("D = alpha * A * B^T + beta * C: bf16 operands", wgmma_targets),
-      dense_row<kernels::GemmBf16BiasRelu>("D = relu(A * B^T + bias): bf16 operands", wgmma_targets),
-      dense_row<kernels::GemmBf16Maxima>("D = A * B^T, S = max |A * B^T| of each 32 columns: bf16 operands",
+      generated<problems::gemm_e2m1>("D = A * B^T: e2m1 operands without scales", tcgen05_targets),
+      generated<problems::gemm_s8>("D = A * B^T: signed bytes, 32-bit sums", i8_targets),
+      generated<problems::gemm_u8_s8>("D = A * B^T: unsigned times signed bytes", i8_targets),
+      generated<problems::gemm_f16_f16>("D = A * B^T: f16 operands, f16 sums", tcgen05_targets),
+      generated<problems::gemm_bf16_batched>("D[i] = A[i] * B[i]^T: bf16 operands", wgmma_targets),
+      generated<problems::gemm_f16_at_bt>("D = A^T * B, A as [K, M], B as [K, N]: f16 operands", wgmma_targets),
+      generated<problems::gemm_bf16_bt>("D = A * B, B as [K, N]: bf16 operands", wgmma_targets),
+      generated<problems::gemm_bf16_axpby>("D = alpha * A * B^T + beta * C: bf16 operands", wgmma_targets),
+      generated<problems::gemm_bf16_bias_relu>("D = relu(A * B^T + bias): bf16 operands", wgmma_targets),
+      generated<problems::gemm_bf16_maxima>("D = A * B^T, S = max |A * B^T| of each 32 columns: bf16 operands",
                                          ld_red_targets),
-      dense_row<kernels::GemmF16BiasGelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", wgmma_targets),
-      dense_row<kernels::GemmE4m3BiasSilu>("D = silu(A * B^T + bias): e4m3 operands", wgmma_targets),
-      scaled_row<kernels::GemmMxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them"),
-      scaled_row<kernels::GemmMxf8BiasSilu>("D = silu(A * B^T + bias): e4m3 operands, a ue8m0 scale for 32 of them"),
-      scaled_row<kernels::GemmMxf6Mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them"),
-      scaled_row<kernels::GemmMxf4>("D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them"),
-      scaled_row<kernels::GemmNvf4>("D = A * B^T: e2m1 operands, a ue4m3 scale for 16 of them"),
-      scaled_row<kernels::GemmNvf4Axpby>("D = alpha * A * B^T + beta * C: e2m1 operands, a ue4m3 scale for 16 of them"),
-      scaled_row<kernels::GemmMxf4nvf4>("D = A * B^T: e2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them"),
+      generated<problems::gemm_f16_bias_gelu>("D = gelu(A * B^T + bias), with a tanh: f16 operands", wgmma_targets),
+      generated<problems::gemm_e4m3_bias_silu>("D = silu(A * B^T + bias): e4m3 operands", wgmma_targets),
+      generated<problems::gemm_mxf8>("D = A * B^T: e4m3 operands, a ue8m0 scale for 32 of them", tcgen05_targets),
+      generated<problems::gemm_mxf8_bias_silu>("D = silu(A * B^T + bias): e4m3 operands, a ue8m0 scale for 32 of them", tcgen05_targets),
+      generated<problems::gemm_mxf6_mxf4>("D = A * B^T: e3m2 times e2m1, a ue8m0 scale for 32 of them", tcgen05_targets),
+      generated<problems::gemm_mxf4>("D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them", tcgen05_targets),
+      generated<problems::gemm_nvf4>("D = A * B^T: e2m1 operands, a ue4m3 scale for 16 of them", tcgen05_targets),
+      generated<problems::gemm_nvf4_axpby>("D = alpha * A * B^T + beta * C: e2m1 operands, a ue4m3 scale for 16 of them", tcgen05_targets),
+      generated<problems::gemm_mxf4nvf4>("D = A * B^T: e2m1 operands by kind::mxf4nvf4, a ue8m0 scale for 32 of them", tcgen05_targets),
       Entry{"copy_tma", "D = A by TMA in and out; S shows how the tiles lay in shared memory", tma_targets,
             kernels::copy_tma_options(), kernels::copy_tma, kernels::copy_tma_problem},
-      sparse_row<kernels::GemmSpBf16>("D = A * B^T: bf16 operands, two of four elements of A"),
-      sparse_row<kernels::GemmSpTf32>("D = A * B^T: tf32 operands, one of two elements of A"),
-      sparse_row<kernels::GemmSpE4m3>("D = A * B^T: e4m3 operands, two of four elements of A"),
-      generated<kernels::SparseScaledGemm, kernels::GemmSpNvf4>(
-          "D = A * B^T: e2m1 operands, two of four pairs of A, a ue4m3 scale for 16 stored elements of A",
+      generated<problems::gemm_sp_bf16>("D = A * B^T: bf16 operands, two of four elements of A", tcgen05_targets),
+      generated<problems::gemm_sp_tf32>("D = A * B^T: tf32 operands, one of two elements of A", tcgen05_targets),
+      generated<problems::gemm_sp_e4m3>("D = A * B^T: e4m3 operands, two of four elements of A", tcgen05_targets),
+      generated<problems::gemm_sp_nvf4>("D = A * B^T: e2m1 operands, two of four pairs of A, a ue4m3 scale for 16 stored elements of A",
           sparse_packed_targets),
       Entry{"attention", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, one head of 128", tcgen05_targets,
             kernels::attention_options(), kernels::attention, kernels::attention_problem},
       Entry{"attention_causal", "attention in which row i sees the first n - m + i + 1 keys", tcgen05_targets,
             kernels::attention_options(), kernels::attention_causal, kernels::attention_causal_problem},
-      generated<kernels::DualGemm, kernels::DualBf16>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
+      generated<problems::gemm_swiglu>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
       Entry{"conv1d_ws", "D[m, n] = sum of W[t, m] * X[n + t - 1] over 3 taps, in sequences, bf16: zero-column masks",
             tcgen05_targets, kernels::convolution_options(), kernels::conv1d_ws, kernels::conv1d_ws_problem},
       Entry{"gemm_ws", "D = A * B^T, bf16: weight-stationary, four blocks of 32 rows for one of B", tcgen05_targets,

@@ -24,7 +24,7 @@ Kernel gemm_v3(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
-  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<stages, ATile, BTile>("in");    // shared slots, each with a full and an empty mbarrier

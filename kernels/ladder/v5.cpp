@@ -13,8 +13,8 @@ using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
 constexpr int K = 64, stages = 7;
 constexpr int a = 0, b = 1;                           // places in a slot
 
-using ATile = SharedTile<bf16, Mma::a_rows, K, K_major, swizzle_128B>;
-using BTile = HalfTile<bf16, Mma::b_rows, K, K_major, swizzle_128B>;
+using ATile = Mma::ATile<K, K_major, swizzle_128B>;
+using BTile = Mma::BTile<K, K_major, swizzle_128B>;
 
 constexpr auto parameter_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
@@ -27,7 +27,7 @@ Kernel gemm_v5(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
   const auto& B = given["B"_arg];
-  const Result<bf16> D{given["D"_arg], given["m"_arg], given["n"_arg]};
+  const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
 
   auto in = gemm.ring<stages, ATile, BTile>("in");    // full in the leader, empty in both

@@ -13,8 +13,8 @@ using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
 constexpr int K = 64, stages = 6;
 constexpr int a = 0, b = 1;                           // places in a slot
 
-using ATile = SharedTile<bf16, Mma::a_rows, K, K_major, swizzle_128B>;
-using BTile = HalfTile<bf16, Mma::b_rows, K, K_major, swizzle_128B>;
+using ATile = Mma::ATile<K, K_major, swizzle_128B>;
+using BTile = Mma::BTile<K, K_major, swizzle_128B>;
 using DTile = SharedTile<bf16, Mma::a_rows, 32, K_major, swizzle_64B>;
 
 constexpr auto parameter_list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),

@@ -3,17 +3,17 @@
 // RUN: %clangxx %s
 // RUN: not %clangxx -DBREAK %s 2>&1 | %at_most 20 | FileCheck %s
 #include "dsl/dsl.hpp"
-#include "kernels/dense.hpp"
+#include "kernels/problem.hpp"
 using namespace kiln::kernels;
 using namespace kiln::dsl;
 
-using Product = DenseProblem<kind_f16, f16, f16, f32, f16>;
+constexpr GemmProblem problem = product<f16, f16, f32, f16>("product", kind_f16, {});
 #ifdef BREAK
-constexpr DenseStrategy strategy{cta_group_1, 252, 128, 4};  // no multiple of 8
+constexpr GemmStrategy strategy{cta_group_1, 252, 128, 4};  // no multiple of 8
 #else
-constexpr DenseStrategy strategy{cta_group_1, 248, 128, 4};
+constexpr GemmStrategy strategy{cta_group_1, 248, 128, 4};
 #endif
-constexpr int K = DenseGemm<Product, strategy>::K;
+Checked<problem, strategy> checked;
 
 // CHECK-DAG: error: {{.*}}N must be a multiple of the step for this kind and cta_group, and at most 256 [tcgen05-mma-n]
 // CHECK-DAG: mma_n{{.*}}252{{.*}}256

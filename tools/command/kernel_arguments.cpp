@@ -65,7 +65,7 @@ void add_sizes(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entr
         ->type_name(std::string(s.form))
         ->group(s.standard.is_given() ? "Sizes" : "Strategy");
   if (entry.strategies.empty()) return;
-  std::string footer = sub.get_footer() + "\n\nStrategies; the first that has what is given is taken:";
+  std::string footer = sub.get_footer() + "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
   for (const dsl::Strategy& s : entry.strategies) footer += "\n  " + text(s);
   sub.footer(footer);
 }

@@ -21,8 +21,8 @@ struct KernelArguments {
   const dsl::Entry& entry() const;
   /// The target asked for, or the kernel's own. Throws InputError for targets that the kernel is not for.
   isa::Target chosen_target() const;
-  /// Every declared size: what was said, else the standard one, or that of the strategy which the rest chooses. Throws
-  /// InputError for what is no number, and where there is no such strategy.
+  /// Every declared size: what was given, else the standard one, or that of the strategy which the rest chooses or
+  /// completes. Throws InputError for what is no number, and for a strategy that breaks a rule.
   dsl::Sizes chosen_sizes() const;
 };
 

@@ -1,4 +1,4 @@
-// A tile's descriptor, slices and boxes all follow from its type; the ISA's address functions are the judge.
+// A tile's descriptor, slices and boxes all follow from its shape; the ISA's address functions are the oracle.
 #include <doctest/doctest.h>
 
 #include "dsl/tile.hpp"
@@ -13,15 +13,15 @@ template <class Tile>
 std::uint32_t written_at(std::uint32_t base, int mn, int k) {
   const bool k_inner = Tile::order == Major::K;
   const int byte = (k_inner ? k : mn) * Tile::element::bits / 8, row = k_inner ? mn : k;
-  return isa::swizzled(Tile::swizzle, base + std::uint32_t(byte / Tile::span * Tile::block_bytes +
-                                                           row * Tile::row_pitch + byte % Tile::span));
+  return isa::swizzled(Tile::swizzle, base + std::uint32_t(byte / Tile::shape.span() * Tile::block_bytes +
+                                                           row * Tile::row_pitch + byte % Tile::shape.span()));
 }
 
 // Where the tensor core looks for it, one instruction of K = 16 after the other.
 template <class Tile>
 std::uint32_t read_at(std::uint32_t base, int mn, int k) {
   auto d = Tile::descriptor().fields();
-  d.start = base + std::uint32_t(Tile::slice_offset(k / 16 * 16));
+  d.start = base + std::uint32_t(Tile::shape.slice_offset(k / 16 * 16));
   if (Tile::order == Major::K) return isa::k_major_address(d, Tile::swizzle, mn, k % 16 * 2);
   return isa::mn_major_address(d, Tile::swizzle, 2, mn, k % 16);
 }
@@ -62,6 +62,6 @@ TEST_CASE("a row narrower than the swizzle span takes a whole span") {
 
 TEST_CASE("a tile with more than 256 rows is brought by several boxes") {
   using Tile = SharedTile<bf16, 512, 64, K_major, swizzle_128B>;
-  CHECK(Tile::box_rows_pieces == 2);
+  CHECK(Tile::shape.box_rows_pieces() == 2);
   CHECK(Tile::box_outer == 256);
 }

@@ -18,7 +18,7 @@ constexpr int K = 64;
 using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
 using ATile = SharedTile<bf16, 128, K, K_major, swizzle_128B>;
 using BTile = SharedTile<bf16, 256, K, K_major, swizzle_128B>;
-using BHalf = HalfTile<bf16, 128, K, K_major, swizzle_128B>;
+using BHalf = Mma::BTile<K, K_major, swizzle_128B>;
 
 int count(const std::string& text, std::string_view part) {
   int n = 0;
@@ -190,9 +190,9 @@ TEST_CASE("wgmma-form: operands of 16 bits may lie MN-major, others may not") {
 
 TEST_CASE("slices of an MN-major tile along its rows begin a whole span further") {
   using Turned = SharedTile<bf16, 256, K, MN_major, swizzle_128B>;
-  CHECK(Turned::row_offset(64) == Turned::block_bytes);
-  CHECK(Turned::row_offset(128) == 2 * Turned::block_bytes);
-  CHECK(ATile::row_offset(64) == 64 * ATile::row_pitch);
+  CHECK(Turned::shape.row_offset(64) == Turned::block_bytes);
+  CHECK(Turned::shape.row_offset(128) == 2 * Turned::block_bytes);
+  CHECK(ATile::shape.row_offset(64) == 64 * ATile::row_pitch);
 }
 
 TEST_CASE("wgmma-sums: a second accumulator is refused") {
@@ -211,8 +211,8 @@ TEST_CASE("wgmma-sums-order: sums are read from the first column to the last") {
   CHECK(gemm.refused() == "wgmma-sums-order");
 }
 
-TEST_CASE("wgmma-half: halves of several spans would not lie behind each other") {
-  using Wide = HalfTile<bf16, 128, 2 * K, K_major, swizzle_128B>;
+TEST_CASE("wgmma-half: two halves of several spans each would not make one tile") {
+  using Wide = Mma::BTile<2 * K, K_major, swizzle_128B>;
   KernelBuilder k("k", sm_90a, warps<6>, cta_group_2);
   (void)k.ring<2, ATile, Wide>("in");
   k.role("r", warp<0>.elect(), [](Thread) {});

@@ -1,5 +1,6 @@
 // Block scaling where mma.sync does it: kernels of the library in tiles and stages that fit the 99 KiB of sm_120a.
-#include "kernels/kinds/scaled.hpp"
+#include "kernels/generator.hpp"
+#include "kernels/kinds.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
@@ -8,17 +9,16 @@ using namespace kiln::test;
 
 namespace {
 
-constexpr kernels::DenseStrategy small{dsl::cta_group_1, 64, 128, 2, 1};
+constexpr kernels::GemmStrategy small{dsl::cta_group_1, 64, 128, 2, 1};
 const dsl::Sizes sizes{{"m", 256}, {"n", 128}, {"k", 1280}, {"ctas", 4}};
 
-template <class Problem>
-Kernel kernel() {
-  using Gemm = kernels::BlockScaledGemm<Problem, small>;
-  const dsl::Kernel built = Gemm::build("small", dsl::sm_100a);
+Kernel kernel(const kernels::GemmProblem& problem) {
+  const kernels::GemmPlan plan(problem, small);
+  const dsl::Kernel built = kernels::build(plan, dsl::sm_100a);
   diag::Sink sink;
   const auto verified = verifier::verify(built.module, sink);
   REQUIRE(verified);
-  Kernel out = parsed(emit::emit(*verified), Gemm::problem(built, sizes));
+  Kernel out = parsed(emit::emit(*verified), kernels::contract(plan, built, sizes));
   harness::fill(out.contract);
   return out;
 }
@@ -51,11 +51,11 @@ void check(const Kernel& kernel, const std::string& scaling) {
 }  // namespace
 
 TEST_CASE("on sm_120a mma.sync scales blocks of 32 bytes, and of packed e2m1 by 32 and by 16, without a spill") {
-  check(kernel<kernels::GemmMxf8>(), "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0");
-  check(kernel<kernels::GemmMxf6Mxf4>(), "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e4m3.f32.ue8m0");
-  check(kernel<kernels::GemmMxf4>(), "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0");
-  check(kernel<kernels::GemmNvf4>(), "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
-  check(kernel<kernels::GemmMxf4nvf4>(), "kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0");
+  check(kernel(kernels::problems::gemm_mxf8), "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0");
+  check(kernel(kernels::problems::gemm_mxf6_mxf4), "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e4m3.f32.ue8m0");
+  check(kernel(kernels::problems::gemm_mxf4), "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0");
+  check(kernel(kernels::problems::gemm_nvf4), "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
+  check(kernel(kernels::problems::gemm_mxf4nvf4), "kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0");
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) skip(ptxas.missing);
 }

@@ -1,0 +1,105 @@
+#include "dsl/storage.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/target.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
+
+namespace kiln::dsl {
+
+using ir::Operand;
+
+namespace {
+
+constexpr Here nowhere = Here::nowhere();
+
+}  // namespace
+
+U32 Storage::special(const char* name) {
+  return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
+}
+
+// Shared memory -------------------------------------------------------------------------------------------------------
+
+U32 Storage::shared_bytes(int bytes, Here at) {
+  const int offset = bytes_;
+  bytes_ += placed_bytes(bytes);
+  rec_.require(rules::shared_budget(kernel_.target, bytes_), at);
+  return apply("add", special(dynamic_symbol), offset, nowhere);
+}
+
+U32 Storage::barriers(const std::string& name, int count, int arrivals) {
+  const U32 address = special(name.c_str());
+  barriers_.push_back({name, count, arrivals, address.operand()});
+  return address;
+}
+
+// Tensor memory -------------------------------------------------------------------------------------------------------
+
+const Operand& Storage::tmem_base() {
+  if (columns_ == 0 && tmem_base_.text.empty()) tmem_base_ = rec_.fresh(ScalarType::b32);
+  return tmem_base_;
+}
+
+int Storage::tmem_columns(int columns, const std::string& name, Here at) {
+  const int first = columns_;
+  columns_ += columns;
+  columns_at_ = at;
+  rec_.require(rules::target_tcgen05(kernel_.target), at, "the target is " + isa::spelling(kernel_.target));
+  rec_.require(rules::tmem_budget(columns_), at, "'" + name + "' brings the sum to " + std::to_string(columns_));
+  return first;
+}
+
+Operand Storage::allocation() const {
+  return Operand::number(std::max(isa::tmem_min_allocation, int(std::bit_ceil(unsigned(columns_)))));
+}
+
+// Rings ---------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+RingState& started(std::list<RingState>& rings, const std::string& name, int stages, int slot_bytes, Here at) {
+  RingState& ring = rings.emplace_back();
+  ring.name = name;
+  ring.stages = stages;
+  ring.slot_bytes = slot_bytes;
+  ring.made_at = at;
+  return ring;
+}
+
+}  // namespace
+
+RingState& Storage::add_ring(const std::string& name, int stages, int slot_bytes, Here at) {
+  return started(rings_, name, stages, slot_bytes, at);
+}
+RingState& Storage::add_answers(const std::string& name, int stages, int slot_bytes, Here at) {
+  return started(answers_, name, stages, slot_bytes, at);
+}
+
+void Storage::add_barriers(RingState& ring, int releases, int arrivals) {
+  ring.full = barriers(ring.name + "_full", ring.stages, arrivals).operand();
+  ring.empty = barriers(ring.name + "_empty", ring.stages, releases).operand();
+}
+
+Barriers& Storage::barriers_of(const RingState& ring, RingSide waits) {
+  const std::string name = ring.name + (waits == RingSide::producer ? "_empty" : "_full");
+  return *std::find_if(barriers_.begin(), barriers_.end(), [&](const Barriers& b) { return b.name == name; });
+}
+
+// Pairs ---------------------------------------------------------------------------------------------------------------
+
+// The pair of a cluster of two begins at rank 0.
+U32 Storage::pair_rank() { return in_pairs() ? special("%cluster_ctarank") : U32(rec_, Operand::number(0)); }
+
+Operand Storage::leader_predicate() {
+  return rec_.pure(ScalarType::pred, "setp.eq.u32", {pair_rank().operand(), Operand::number(0)}, nowhere);
+}
+
+Operand Storage::in_leader(const Operand& shared) {
+  return rec_.pure(ScalarType::b32, "mapa.shared::cluster.u32", {shared, Operand::number(0)}, nowhere);
+}
+
+}  // namespace kiln::dsl

@@ -1,0 +1,338 @@
+#include "kernels/generator.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+// Where a tile belongs: its matrix, and which row of tiles of that it stands in.
+struct TileRow {
+  std::optional<U32> matrix;  // of a batch
+  U32 row;                    // of tiles, in that matrix
+};
+
+// The tensor map of an operand: two dimensions, or in a batch three, of which the last one chooses a matrix.
+class OperandMap {
+ public:
+  OperandMap(KernelBuilder& gemm, const char* name, const TileShape& tile, bool is_batched) : tile_(tile) {
+    if (is_batched) batch_.emplace(gemm.bare_map(name, tile.element.scalar, 3));
+    else flat_.emplace(gemm.param(name, tile));
+  }
+
+  // Brings the tile whose first element is (mn, k).
+  void load(Thread& t, const AnySlot& slot, int part, const TileRow& where, const U32& mn, const U32& k,
+            isa::L2Eviction eviction) const {
+    const TensorLoadExtras hint = eviction == isa::L2Eviction::none ? TensorLoadExtras() : L2_cache_hint(eviction);
+    if (flat_) {
+      const AnyBox box = flat_->at(mn, k);
+      t.tma_load(slot.tile(part, tile_), box, slot.full, hint);
+    } else {
+      const auto box = batch_->at(k, mn, *where.matrix);
+      t.tma_load(tile_.part(), slot.part(part), box, slot.full, hint);
+    }
+  }
+
+ private:
+  TileShape tile_;
+  std::optional<AnyTensorMap> flat_;
+  std::optional<TensorMapHandle<u32, 3>> batch_;
+};
+
+// Where the parts of a slot stand; -1: there is no such part.
+struct SlotPlaces {
+  int a = 0, b = 1, up = -1, metadata = -1, sfa = -1, sfb = -1;
+  std::vector<SlotPart> parts;
+
+  explicit SlotPlaces(const GemmPlan& plan) {
+    const auto add = [&](const SlotPart& part) { return parts.push_back(part), int(parts.size()) - 1; };
+    a = add(plan.a_tile.part());
+    b = add(plan.b_tile.part());
+    if (plan.problem.products > 1) up = add(plan.b_tile.part());
+    if (plan.problem.is_sparse) metadata = add(plan.metadata().part());
+    if (plan.problem.is_scaled()) sfa = add(plan.sfa_tile().part()), sfb = add(plan.sfb_tile().part());
+  }
+};
+
+// What travels with the operands: global memory to shared memory by TMA, from there to tensor memory by tcgen05.cp, which
+// the MMAs of the same thread follow in order. Each slot has its own columns, so that no MMA reads them while they are
+// written.
+struct MetadataSide {
+  TensorMapHandle<u32, 3> map;
+  std::optional<AnyTmemArray> columns{};
+};
+struct ScaleSides {
+  TensorMapHandle<u32, 3> a_map, b_map;
+  std::optional<AnyTmemArray> a_columns{}, b_columns{};
+};
+
+class Generator {
+ public:
+  Generator(const GemmPlan& plan, Target target)
+      : plan_(plan), gemm_(std::string(plan.problem.name), target, warps<6>, plan.strategy.group), places_(plan) {}
+
+  Kernel build();
+
+ private:
+  void declare_sides();
+  void place_sides();
+  void load(Thread& t);
+  void load_slot(Thread& t, const TileRow& where, const U32& row, const U32& col, const U32& image,
+                 const std::optional<U32>& chunk, const U32& block);
+  void multiply(Thread& t);
+  void multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const OperandOf<U32>& first_row, const U32& block);
+  void store(Warpgroup& g);
+
+  TileRow row_of(const TilePlace& tile) const {
+    if (!problem().is_batched) return {std::nullopt, tile.row};
+    return {tile.row / *row_tiles_, tile.row % *row_tiles_};
+  }
+  const GemmProblem& problem() const { return plan_.problem; }
+
+  const GemmPlan& plan_;
+  KernelBuilder gemm_;
+  SlotPlaces places_;
+  std::optional<OperandMap> a_, b_, up_;
+  std::optional<MetadataSide> metadata_;
+  std::optional<ScaleSides> scales_;
+  std::optional<Result> d_;
+  std::optional<U32> k_blocks_, row_tiles_, rank_;
+  RoleStep epilogue_;
+  std::optional<AnyRing> in_;
+  std::optional<AnyAccumulatorRing> acc_;
+  std::optional<StaticTiles> tiles_;
+};
+
+void Generator::declare_sides() {
+  const auto map = [&](const char* name) { return TensorMapHandle<u32, 3>(gemm_.bare_map(name, ScalarType::u32, 3)); };
+  if (problem().is_sparse) metadata_.emplace(MetadataSide{map("E")});
+  if (problem().is_scaled()) {
+    const auto sfa = map("SFA");
+    scales_.emplace(ScaleSides{sfa, map("SFB")});
+  }
+}
+
+void Generator::place_sides() {
+  const int stages = plan_.strategy.stages;
+  if (metadata_) metadata_->columns = gemm_.tensor_memory("metadata", stages, plan_.metadata().columns_held());
+  if (!scales_) return;
+  scales_->a_columns = gemm_.tensor_memory("sfa", stages, plan_.sfa().columns_held());
+  scales_->b_columns = gemm_.tensor_memory("sfb", stages, plan_.sfb().columns_held());
+}
+
+Kernel Generator::build() {
+  const MmaSpec& mma = plan_.mma;
+  const bool is_dual = problem().products > 1;
+  // Its ring takes the shared memory of an SM.
+  if (!is_dual && !problem().is_sparse && !problem().is_scaled()) gemm_.minnctapersm(1);
+  a_.emplace(gemm_, "A", plan_.a_tile, problem().is_batched);
+  b_.emplace(gemm_, is_dual ? "Gate" : "B", plan_.b_tile, problem().is_batched);
+  if (is_dual) up_.emplace(gemm_, "Up", plan_.b_tile, problem().is_batched);
+  declare_sides();
+  const AnyPointer elements = gemm_.pointer("D", problem().d);
+  const U32 m = gemm_.param<u32>("m"), n = gemm_.param<u32>("n");
+  d_.emplace(elements, m, n);
+  k_blocks_.emplace(gemm_.param<u32>("k_blocks"));
+  epilogue_ = problem().epilogue->device(gemm_);
+  std::optional<U32> batch;
+  if (problem().is_batched) batch.emplace(gemm_.param<u32>("batch"));
+
+  in_.emplace(gemm_.ring("in", plan_.strategy.stages, places_.parts));
+  acc_.emplace(gemm_.accumulator_ring("acc", plan_.strategy.accumulators, plan_.sum_columns(), problem().sums));
+  place_sides();
+  row_tiles_.emplace(gemm_.ceil_div(d_->m, std::uint32_t(mma.M())));
+  const U32 column_tiles = gemm_.ceil_div(d_->n, std::uint32_t(mma.N()));
+  // Tiles of a batch are dealt out as if its matrices stood on top of each other.
+  const U32 all_rows = batch ? *row_tiles_ * *batch : *row_tiles_;
+  tiles_.emplace(gemm_.tiles(static_schedule, all_rows, column_tiles));
+  rank_.emplace(gemm_.pair_rank());
+
+  gemm_.role("load", warp<4>.elect(), [&](Thread t) { load(t); });
+  gemm_.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) { multiply(t); });
+  gemm_.role("store", warpgroup<0>, [&](Warpgroup& g) { store(g); });
+  return gemm_.build();
+}
+
+// Loads -----------------------------------------------------------------------------------------------------------------
+
+void Generator::load(Thread& t) {
+  const MmaSpec& mma = plan_.mma;
+  t.loop(*tiles_, [&](TilePlace tile) {
+    const TileRow where = row_of(tile);
+    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows(), col = tile.column * mma.N() + *rank_ * mma.b_rows();
+    // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
+    const U32 image = metadata_ ? select(row < d_->m, row / mma.a_rows(), 0) : row;
+    t.loop(*k_blocks_, [&](U32 block) { load_slot(t, where, row, col, image, tile.column, block); });
+  });
+}
+
+void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const U32& col, const U32& image,
+                          const std::optional<U32>& column, const U32& block) {
+  const AnySlot slot = in_->acquire(t);
+  a_->load(t, slot, places_.a, where, row, block * plan_.stored_k, problem().a_eviction);
+  b_->load(t, slot, places_.b, where, col, block * plan_.k, problem().b_eviction);
+  if (up_) up_->load(t, slot, places_.up, where, col, block * plan_.k, problem().b_eviction);
+  const auto side = [&](int part, const TensorMapHandle<u32, 3>& map, const U32& along_k, const U32& across) {
+    const auto box = map.at(0, along_k, across);
+    t.tma_load(places_.parts[std::size_t(part)], slot.part(part), box, slot.full);
+  };
+  if (metadata_) side(places_.metadata, metadata_->map, block * (plan_.metadata().images() * image_rows), image);
+  if (!scales_) return;
+  const ScaleChunks chunks = plan_.chunks();
+  const U32 a_chunk = row / ScaleChunks::rows;
+  side(places_.sfa, scales_->a_map, block * plan_.sfa_tile().groups(), a_chunk);
+  const U32 b_chunk = chunks.are_shared() ? *column * plan_.mma.N() / ScaleChunks::rows : *column * chunks.of_tile();
+  side(places_.sfb, scales_->b_map, block * plan_.sfb_tile().groups(), b_chunk);
+}
+
+// MMAs ------------------------------------------------------------------------------------------------------------------
+
+void Generator::multiply(Thread& t) {
+  t.loop(*tiles_, [&](TilePlace tile) {
+    // The row of its first chunk of scales at which a tile begins.
+    const bool begins_within = scales_ && plan_.chunks().are_shared();
+    const OperandOf<U32> first_row =
+        begins_within ? OperandOf<U32>(tile.column * plan_.mma.N() % ScaleChunks::rows) : OperandOf<U32>(0);
+    const AnyAccumulatorSlot d = acc_->acquire(t);
+    t.loop(*k_blocks_, [&](U32 block) { multiply_slot(t, d, first_row, block); });
+    t.commit(d.full, all_ctas);
+  });
+}
+
+void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const OperandOf<U32>& first_row,
+                              const U32& block) {
+  const MmaSpec& mma = plan_.mma;
+  const AnySlot slot = in_->wait(t);
+  std::optional<AnyMetadata> kept;
+  std::optional<AnyScaleFactors> sfa, sfb_chunks, sfb;
+  Recorder& r = t.recorder();
+  if (metadata_) kept = AnyMetadata{plan_.metadata(), &r, metadata_->columns->at(slot.stage)};
+  if (scales_) {
+    sfa = AnyScaleFactors{plan_.sfa(), &r, scales_->a_columns->at(slot.stage)};
+    sfb_chunks = AnyScaleFactors{plan_.sfb(), &r, scales_->b_columns->at(slot.stage)};
+    sfb = first_row.value ? sfb_chunks->from_row(*first_row.value) : *sfb_chunks;
+  }
+  if (kept) t.copy_metadata(mma, *kept, slot.part(places_.metadata));
+  if (scales_) {
+    t.copy_scales(*sfa, slot.part(places_.sfa), plan_.sfa_tile());
+    t.copy_scales(*sfb_chunks, slot.part(places_.sfb), plan_.sfb_tile());
+  }
+  const int columns = mma.d_columns();
+  for (int step = 0; step < plan_.steps(); ++step) {
+    std::optional<Metadata> metadata;
+    std::optional<Scales> scale_cells;
+    if (scales_) {
+      const ScaleCell of_b = sfb->at(step), of_a = sfa->at(step);
+      scale_cells.emplace(scales(of_a, of_b));
+    }
+    if (kept) metadata.emplace(kept->at(step));
+    const Pred more = block != 0;
+    const AnySlice of_a = slot.tile(places_.a, plan_.a_tile).k_slice(step * mma.a_k());
+    // A slice of A that meets two matrices stays in the collector buffer between them.
+    const auto product = [&](int number, int part, isa::Collector use) {
+      const AnySlice of_b = slot.tile(part, plan_.b_tile).k_slice(step * mma.K());
+      t.mma(mma, d.sums.columns(number * columns, columns), of_a, of_b, accumulate(more || step != 0), metadata,
+            scale_cells, use);
+    };
+    product(0, places_.b, up_ ? isa::Collector::a_fill : isa::Collector::none);
+    if (up_) product(1, places_.up, isa::Collector::a_lastuse);
+  }
+  t.commit(slot.empty, all_ctas);
+}
+
+// The epilogue ----------------------------------------------------------------------------------------------------------
+
+void Generator::store(Warpgroup& g) {
+  const MmaSpec& mma = plan_.mma;
+  const RowStep finish = epilogue_(g);
+  g.loop(*tiles_, [&](TilePlace tile) {
+    const TileRow where = row_of(tile);
+    const Result d = where.matrix ? d_->matrix(*where.matrix) : *d_;
+    const AnyAccumulatorSlot sums = acc_->wait(g);
+    const U32 col = tile.column * mma.N(), row = where.row * mma.M() + *rank_ * mma.a_rows();
+    store_rows(g, sums.sums, mma.N(), d, row, col, finish, problem().epilogue->width());
+    acc_->release(g, sums.empty);
+  });
+}
+
+}  // namespace
+
+Kernel build(const GemmPlan& plan, Target target) { return Generator(plan, target).build(); }
+
+// The launch ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+GemmSizes sizes_of(const GemmPlan& plan, const Sizes& sizes) {
+  const GemmProblem& p = plan.problem;
+  // What a row must be a multiple of: for TMA, and of a block that shares a scale. Rows of a sparse A are half as long.
+  std::uint64_t row = row_elements(p.a, p.b);
+  if (p.is_scaled()) row = std::max<std::uint64_t>(row, std::uint64_t(plan.mma.a_k() / plan.mma.scales()));
+  if (p.is_sparse) row *= 2;
+  const bool a_transposed = p.a_major == MN_major, b_transposed = p.b_major == MN_major;
+  return gemm_sizes(sizes, a_transposed && b_transposed ? 1 : row, a_transposed ? row : 1);
+}
+
+launch::Contract buffers(const GemmPlan& plan, const Kernel& kernel, const GemmSizes& x) {
+  const GemmProblem& p = plan.problem;
+  launch::Contract c = gemm_buffers(x, p.a.scalar, p.b.scalar, p.d.scalar);
+  if (p.a_major == MN_major) store_transposed(c, "A");
+  if (p.b_major == MN_major) store_transposed(c, "B");
+  launch::Expectation& product = c.expectations.front();
+  if (p.sums == element_type<f16>) product.accumulate = ScalarType::f16;
+  if (!p.is_scaled() && (p.a.is_unpacked() || p.b.is_unpacked())) product.mma_k = std::uint32_t(plan.mma.K());
+  product.width = kernel.sum_width;
+  std::optional<Scaling> scaling;
+  std::optional<Pruning> pruning;
+  if (p.is_scaled()) {
+    const auto block = std::uint32_t(plan.mma.a_k() / plan.mma.scales());
+    scaling = Scaling{p.scale, block, p.is_sparse ? 2 * block : block, std::uint32_t(plan.mma.a_k()),
+                      std::uint64_t(plan.sfa_tile().groups())};
+  }
+  if (p.is_sparse) pruning = Pruning{std::uint64_t(plan.metadata().images())};
+  add_sides(c, scaling, pruning);
+  return c;
+}
+
+}  // namespace
+
+launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Sizes& sizes) {
+  const GemmProblem& p = plan.problem;
+  const GemmSizes x = sizes_of(plan, sizes);
+  launch::Contract c = buffers(plan, kernel, x);
+  const std::uint64_t matrices = p.is_batched ? std::uint64_t(sizes.at("batch")) : 1;
+  if (p.is_batched) make_batch(c, matrices);
+  p.epilogue->describe(c, x);
+
+  std::vector<NamedArgument> arguments;
+  const auto operand = [&](const char* name, const TileShape& tile, std::uint64_t mn, std::uint64_t k) {
+    const GlobalTensor tensor{name, mn, k};
+    if (p.is_batched) arguments.push_back({name, batched_map(tensor_map(tensor, tile), matrices)});
+    else arguments.push_back({name, tensor});
+  };
+  operand("A", plan.a_tile, x.m, p.is_sparse ? x.k / 2 : x.k);
+  operand(p.products > 1 ? "Gate" : "B", plan.b_tile, x.n, x.k);
+  if (p.products > 1) operand("Up", plan.b_tile, x.n, x.k);
+  if (p.is_sparse) arguments.push_back({"E", metadata_map(c, "E", std::uint32_t(plan.metadata().images()))});
+  const auto scale = [&](const char* name, const ScaleTileShape& tile) {
+    arguments.push_back({name, scale_map(c, name, std::uint32_t(tile.row_chunks()), std::uint32_t(tile.groups()))});
+  };
+  if (p.is_scaled()) scale("SFA", plan.sfa_tile()), scale("SFB", plan.sfb_tile());
+  arguments.push_back({"D", std::string("D")});
+  arguments.push_back({"m", x.m});
+  arguments.push_back({"n", x.n});
+  arguments.push_back({"k_blocks", pieces(x.k, std::uint64_t(plan.k))});
+  for (NamedArgument& a : p.epilogue->arguments()) arguments.push_back(std::move(a));
+  if (p.is_batched) arguments.push_back({"batch", matrices});
+  launch_kernel(c, kernel,
+                persistent_grid(sizes, std::uint64_t(plan.mma.M()), std::uint64_t(plan.mma.N()),
+                                std::uint64_t(plan.mma.ctas()), matrices),
+                std::move(arguments));
+  return c;
+}
+
+}  // namespace kiln::kernels

@@ -1,0 +1,40 @@
+// One generator for GEMMs of every kind: D = A * B^T as a persistent, warp-specialised kernel for one CTA a tile or a
+// pair. The ladder (kernels/ladder) builds up the same kernel idea by idea. It is compiled once: problem and strategy
+// are values.
+#pragma once
+
+#include "dsl/entry.hpp"
+#include "kernels/strategy.hpp"
+
+namespace kiln::kernels {
+
+/// The kernel. Throws diag::Rejected where it breaks a rule that a plan cannot see.
+dsl::Kernel build(const GemmPlan&, isa::Target);
+/// The launch of a problem of these sizes. Throws diag::InputError for sizes that the kernel refuses.
+launch::Contract contract(const GemmPlan&, const dsl::Kernel&, const dsl::Sizes&);
+
+/// A problem as a row of the kernel table, its strategies checked while compiling.
+template <const GemmProblem& problem>
+dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
+  static_assert(all_checked<problem>());
+  static const std::vector<dsl::Strategy> strategies = [] {
+    std::vector<dsl::Strategy> list;
+    for (const GemmStrategy& s : problem.strategies) list.push_back(described(problem, s));
+    return list;
+  }();
+  return {problem.name,
+          summary,
+          targets,
+          options(problem),
+          [](isa::Target target, const dsl::Sizes& sizes) { return build(planned(problem, sizes), target); },
+          [](const dsl::Kernel& kernel, const dsl::Sizes& sizes) {
+            return contract(planned(problem, sizes), kernel, sizes);
+          },
+          strategies,
+          [](const dsl::Sizes& sizes) {
+            const GemmPlan plan = planned(problem, sizes);
+            return described(problem, plan.strategy);
+          }};
+}
+
+}  // namespace kiln::kernels

@@ -1,4 +1,0 @@
-// D = A * B^T: f16 operands, f16 sums.
-#include "kernels/kinds/kinds.hpp"
-
-template struct kiln::kernels::GeneratedKernel<kiln::kernels::DenseGemm, kiln::kernels::GemmF16F16>;

@@ -1,4 +1,0 @@
-// D = A * B^T: e2m1 operands, a ue8m0 scale for 32 of them.
-#include "kernels/kinds/scaled.hpp"
-
-template struct kiln::kernels::GeneratedKernel<kiln::kernels::BlockScaledGemm, kiln::kernels::GemmMxf4>;

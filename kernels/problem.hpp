@@ -1,0 +1,200 @@
+// What a generated GEMM multiplies (GemmProblem) and how (GemmStrategy), as values, and what follows from both
+// (GemmPlan). One generator (kernels/generator.hpp) builds all of them. The strategies that a problem lists are checked
+// while compiling, every other one before it is built, by the same GemmPlan::check.
+#pragma once
+
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "kernels/epilogue.hpp"
+#include "kernels/operands.hpp"
+
+namespace kiln::kernels {
+
+/// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators, and
+/// how operands lie in shared memory. A tile has 128 rows a CTA. Structural.
+struct GemmStrategy {
+  dsl::CtaGroup group = dsl::cta_group_2;
+  int columns = 256;
+  int slot_bytes = 128;
+  int stages = 7;
+  int accumulators = 2;  // with two, one is stored while the other is summed up
+  dsl::Layout swizzle = dsl::swizzle_128B;
+
+  constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
+  constexpr int rows() const { return isa::tmem_lanes * ctas(); }
+  constexpr bool operator==(const GemmStrategy&) const = default;
+};
+
+/// What is multiplied: the kind of MMA, the element types of A and B (unpacked<...> where 4 or 6 bits take a byte of
+/// shared memory), of the sums in tensor memory and of D. The rest has its least value where a problem does not say it.
+struct GemmProblem {
+  std::string_view name;
+  dsl::MmaKind kind{};
+  dsl::ElementType a{}, b{}, sums{}, d{};
+  isa::ScalarType scale = isa::ScalarType::none;                 // of block-scaled kinds
+  dsl::ScaleVector scale_vector = dsl::ScaleVector::none;        // where the kind has several
+  bool is_sparse = false;                                        // A stores half of its elements
+  bool is_batched = false;                                       // --batch matrices at once
+  int products = 1;                                              // 2: A meets two matrices, Gate and Up
+  dsl::Major a_major = dsl::K_major, b_major = dsl::K_major;     // which extent is contiguous in memory
+  isa::L2Eviction a_eviction = isa::L2Eviction::none, b_eviction = isa::L2Eviction::none;  // how soon L2 gives them up
+  const Epilogue* epilogue = &plain;                             // what becomes of the sums
+  std::span<const GemmStrategy> strategies{};                    // the first is the default
+
+  constexpr bool is_scaled() const { return scale != isa::ScalarType::none; }
+
+  // The same problem with something else.
+  constexpr GemmProblem with(std::span<const GemmStrategy> list) const { return changed([&](auto& p) { p.strategies = list; }); }
+  constexpr GemmProblem with(const Epilogue& e) const { return changed([&](auto& p) { p.epilogue = &e; }); }
+  constexpr GemmProblem with_majors(dsl::Major of_a, dsl::Major of_b) const {
+    return changed([&](auto& p) { p.a_major = of_a, p.b_major = of_b; });
+  }
+  constexpr GemmProblem with_evictions(isa::L2Eviction of_a, isa::L2Eviction of_b) const {
+    return changed([&](auto& p) { p.a_eviction = of_a, p.b_eviction = of_b; });
+  }
+  constexpr GemmProblem sparse() const { return changed([](auto& p) { p.is_sparse = true; }); }
+  constexpr GemmProblem batched() const { return changed([](auto& p) { p.is_batched = true; }); }
+  constexpr GemmProblem dual() const { return changed([](auto& p) { p.products = 2; }); }
+  template <class Scale>
+  constexpr GemmProblem scaled(dsl::ScaleVector vector = dsl::ScaleVector::none) const {
+    return changed([&](auto& p) { p.scale = Scale::scalar, p.scale_vector = vector; });
+  }
+
+ private:
+  template <class Change>
+  constexpr GemmProblem changed(Change change) const {
+    GemmProblem p = *this;
+    change(p);
+    return p;
+  }
+};
+
+/// D = A * B^T, of elements of A and B, sums and elements of D of these types.
+template <class A, class B, class Sums, class D>
+constexpr GemmProblem product(std::string_view name, dsl::MmaKind kind, std::span<const GemmStrategy> strategies) {
+  GemmProblem p;
+  p.name = name;
+  p.kind = kind;
+  p.a = dsl::element_type<A>;
+  p.b = dsl::element_type<B>;
+  p.sums = dsl::element_type<Sums>;
+  p.d = dsl::element_type<D>;
+  p.strategies = strategies;
+  return p;
+}
+
+/// Where tiles of some columns find the scales of B, of which a copy brings whole chunks of 128 rows. Tiles of other
+/// widths than multiples of that share chunks, and each begins at its own row of the first.
+struct ScaleChunks {
+  int columns = 0;
+  static constexpr int rows = isa::scale_chunk_rows;
+
+  constexpr int of_tile() const { return (columns + rows - 1) / rows; }
+  constexpr bool are_shared() const { return columns % rows != 0; }
+  /// The last row of a chunk that a tile begins with.
+  constexpr int last_start() const { return rows - std::gcd(columns, rows); }
+  /// Whether a tile's scales begin with a column of tensor memory and lie in the chunks that it loads.
+  constexpr bool can_be_loaded() const {
+    return columns % isa::scale_column_rows == 0 && (!are_shared() || last_start() + columns <= of_tile() * rows);
+  }
+};
+
+/// A problem with a strategy.
+struct GemmPlan {
+  GemmProblem problem;
+  GemmStrategy strategy;
+  dsl::MmaSpec mma;
+  int stored_k;  // elements of a row of A in a slot
+  int k;         // elements of K in a slot
+  dsl::TileShape a_tile, b_tile;
+
+  constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s) : problem(p), strategy(s), mma(spec_of(p, s)) {
+    stored_k = s.slot_bytes * 8 / p.a.bits;
+    k = p.is_sparse ? 2 * stored_k : stored_k;
+    a_tile = mma.a_tile(p.a, stored_k, p.a_major, s.swizzle);
+    b_tile = mma.b_tile(p.b, k, p.b_major, s.swizzle);
+  }
+
+  constexpr int steps() const { return k / mma.K(); }  // MMAs along K in a slot
+  constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
+
+  constexpr dsl::MetadataShape metadata() const { return {mma.form.kind, steps()}; }
+  constexpr dsl::ScaleShape sfa() const { return dsl::ScaleShape::of(mma, isa::ScaleSide::A, steps()); }
+  constexpr dsl::ScaleShape sfb() const { return dsl::ScaleShape::of(mma, isa::ScaleSide::B, steps()); }
+  // B's columns are halved between the CTAs of a pair. Their scales are not: each CTA needs all.
+  constexpr dsl::ScaleTileShape sfa_tile() const { return {mma.a_rows(), steps() * mma.scales()}; }
+  constexpr dsl::ScaleTileShape sfb_tile() const { return {mma.N(), steps() * mma.scales()}; }
+  constexpr ScaleChunks chunks() const { return {mma.N()}; }
+
+  /// Columns of tensor memory, and bytes of a slot.
+  constexpr int tmem_columns() const {
+    int side = 0;
+    if (problem.is_sparse) side += metadata().columns_held();
+    if (problem.is_scaled()) side += sfa().columns_held() + sfb().columns_held();
+    return strategy.accumulators * sum_columns() + strategy.stages * side;
+  }
+  constexpr std::int64_t slot_bytes() const {
+    std::int64_t bytes = dsl::placed_bytes(a_tile.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
+    if (problem.is_sparse) bytes += dsl::placed_bytes(metadata().bytes());
+    if (problem.is_scaled()) bytes += dsl::placed_bytes(sfa_tile().bytes()) + dsl::placed_bytes(sfb_tile().bytes());
+    return bytes;
+  }
+
+  /// What the rules say: a legal MMA, tiles that it can read, whole slices of K, columns of tensor memory, bytes of
+  /// shared memory. All targets with tensor memory have as much of both.
+  constexpr rules::Verdict check() const {
+    using namespace rules;
+    if (const Verdict v = first(mma.check(), a_tile.check(), b_tile.check()); !v.ok()) return v;
+    const int last = (stored_k - 1) / mma.a_k() * mma.a_k();  // where the last slice begins
+    return first(tile_slice(stored_k, last, mma.a_k()), tmem_budget(tmem_columns()),
+                 shared_budget(dsl::sm_100a, strategy.stages * slot_bytes()));
+  }
+  /// What this generator does not do although the rules allow it; empty: nothing of it.
+  constexpr std::string_view limit() const {
+    if (strategy.stages < 1 || strategy.accumulators < 1) return "a kernel has a slot and an accumulator at least";
+    if (mma.N() % problem.epilogue->width() != 0) return "a tile has whole blocks of the columns that are stored at once";
+    if (problem.is_scaled() && !chunks().can_be_loaded())
+      return "the scales of a tile's columns begin with a column of tensor memory: a multiple of 32";
+    if (problem.is_batched && (a_tile.blocks() * a_tile.box_rows_pieces() != 1 ||
+                               b_tile.blocks() * b_tile.box_rows_pieces() != 1))
+      return "in a batch one box brings a tile: a row of a slot is one span of the swizzle";
+    return "";
+  }
+
+ private:
+  static constexpr dsl::MmaSpec spec_of(const GemmProblem& p, const GemmStrategy& s) {
+    dsl::MmaSpec mma;
+    mma.form.kind = p.kind;
+    mma.form.group = s.group;
+    mma.form.sparse = p.is_sparse;
+    mma.form.scale_vector = p.scale_vector;
+    mma.shape.a = p.a.scalar;
+    mma.shape.b = p.b.scalar;
+    mma.shape.d = p.sums.scalar;
+    mma.shape.m = s.rows();
+    mma.shape.n = s.columns;
+    mma.shape.scale = mma.sfb = p.scale;
+    mma.complete();
+    return mma;
+  }
+};
+
+/// Instantiated with a strategy that breaks a rule, fails to compile with that rule's text.
+template <const GemmProblem& problem, GemmStrategy strategy>
+struct Checked {
+  static constexpr GemmPlan plan{problem, strategy};
+  using Required = decltype(rules::require<plan.check()>());
+  static_assert(!plan.check().ok() || plan.limit().empty(), "the generator has no such kernel: GemmPlan::limit says why");
+};
+
+/// The same for each strategy that a problem lists.
+template <const GemmProblem& problem>
+constexpr bool all_checked() {
+  return []<std::size_t... i>(std::index_sequence<i...>) {
+    return ((sizeof(Checked<problem, problem.strategies[i]>) > 0) && ...);
+  }(std::make_index_sequence<problem.strategies.size()>());
+}
+
+}  // namespace kiln::kernels

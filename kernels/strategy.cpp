@@ -1,0 +1,135 @@
+#include "kernels/strategy.hpp"
+
+#include <array>
+#include <string>
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr std::array all_options{SizeOption{"m", 512, "rows of A and D"},
+                                 SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
+                                 SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
+                                 SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
+                                 SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
+                                 SizeOption{"stages", {}, "slots of the ring of operands"},
+                                 SizeOption{"cta-group", {}, "CTAs that share a tile"},
+                                 SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
+                                 SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
+                                 SizeOption{"batch", 4, "matrices of a batch"}};
+
+// What the options of a strategy say, each where it is given.
+struct Given {
+  std::span<const std::uint64_t> tile{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{};
+};
+
+[[noreturn]] void refuse(const std::string& option, const std::string& why) {
+  throw diag::InputError("--" + option + ": " + why);
+}
+
+// No extent or count of a kernel is greater.
+constexpr std::uint64_t most = 65536;
+
+int small(std::string_view option, std::uint64_t value) {
+  if (value == 0 || value > most)
+    refuse(std::string(option), "must be in [1, " + std::to_string(most) + "]; got " + std::to_string(value));
+  return int(value);
+}
+
+Given given_by(const Strategy& options) {
+  Given given;
+  for (const auto& [option, value] : options) {
+    if (option == "tile") {
+      given.tile = value.extents();
+      for (const std::uint64_t extent : given.tile) small(option, extent);
+    }
+    else if (option == "stages") given.stages = small(option, value);
+    else if (option == "cta-group") given.ctas = small(option, value);
+    else if (option == "accumulators") given.accumulators = small(option, value);
+    else if (option == "swizzle") given.swizzle_bytes = small(option, value);
+  }
+  return given;
+}
+
+// Rows of a tile say how many CTAs share it.
+std::optional<int> ctas_of(const Given& given) {
+  std::optional<int> ctas = given.ctas;
+  if (ctas && *ctas != 1 && *ctas != 2) refuse("cta-group", "must be 1 or 2; got " + std::to_string(*ctas));
+  if (given.tile.empty()) return ctas;
+  const std::uint64_t rows = given.tile[0];
+  if (!ctas) ctas = rows > isa::tmem_lanes ? 2 : 1;
+  if (rows != std::uint64_t(*ctas * isa::tmem_lanes))
+    refuse("tile", "must have 128 rows for each CTA that shares it, " + std::to_string(*ctas * isa::tmem_lanes) +
+                       " for --cta-group " + std::to_string(*ctas) + "; got " + std::to_string(rows));
+  return ctas;
+}
+
+Layout layout_of(int swizzle_bytes) {
+  for (const Layout layout : {swizzle_none, swizzle_32B, swizzle_64B, swizzle_128B})
+    if (isa::span_bytes(swizzle_of(layout)) == swizzle_bytes) return layout;
+  refuse("swizzle", "must be 16 (none), 32, 64 or 128; got " + std::to_string(swizzle_bytes));
+}
+
+// Bytes that a row of A has in a slot of so many elements along K.
+int slot_bytes_of(const GemmProblem& p, int k) {
+  const int bits = k * p.a.bits, stored = p.is_sparse ? bits / 2 : bits;
+  if (stored % 8 != 0 || (p.is_sparse && bits % 2 != 0))
+    refuse("tile", "must have a K of whole bytes; got " + std::to_string(k));
+  return stored / 8;
+}
+
+GemmStrategy completed(const GemmProblem& p, const Given& given) {
+  const std::optional<int> ctas = ctas_of(given);
+  const auto like = std::find_if(p.strategies.begin(), p.strategies.end(),
+                                 [&](const GemmStrategy& s) { return !ctas || s.ctas() == *ctas; });
+  GemmStrategy s = like == p.strategies.end() ? p.strategies.front() : *like;
+  if (ctas) s.group = *ctas == 2 ? cta_group_2 : cta_group_1;
+  if (!given.tile.empty()) s.columns = int(given.tile[1]), s.slot_bytes = slot_bytes_of(p, int(given.tile[2]));
+  if (given.stages) s.stages = *given.stages;
+  if (given.accumulators) s.accumulators = *given.accumulators;
+  if (given.swizzle_bytes) s.swizzle = layout_of(*given.swizzle_bytes);
+  return s;
+}
+
+// "--tile 256x252x64 (with --stages 7 ...)": what was given, and what completed it.
+std::string named(const GemmPlan& plan, const Strategy& given) {
+  Strategy rest;
+  for (const auto& value : described(plan.problem, plan.strategy)) {
+    const auto is_same = [&](const auto& g) { return g.first == value.first; };
+    if (std::none_of(given.begin(), given.end(), is_same)) rest.push_back(value);
+  }
+  return text(given) + (rest.empty() ? "" : " (with " + text(rest) + ")");
+}
+
+}  // namespace
+
+std::span<const SizeOption> options(const GemmProblem& p) {
+  return std::span(all_options).first(all_options.size() - (p.is_batched ? 0 : 1));
+}
+
+Strategy described(const GemmProblem& p, const GemmStrategy& s) {
+  const auto number = [](int n) { return std::uint64_t(n); };
+  return {{"tile", {number(s.rows()), number(s.columns), number(GemmPlan(p, s).k)}},
+          {"stages", number(s.stages)},
+          {"cta-group", number(s.ctas())},
+          {"accumulators", number(s.accumulators)},
+          {"swizzle", number(isa::span_bytes(swizzle_of(s.swizzle)))}};
+}
+
+GemmPlan planned(const GemmProblem& p, const Sizes& sizes) {
+  std::vector<Strategy> listed;
+  for (const GemmStrategy& s : p.strategies) listed.push_back(described(p, s));
+  if (const auto i = listed_strategy(listed, sizes)) return {p, p.strategies[*i]};
+  const Strategy given = given_of(listed.front(), sizes);
+  const GemmPlan plan(p, completed(p, given_by(given)));
+  if (const rules::Verdict v = plan.check(); v.broken())
+    throw diag::InputError(named(plan, given) + ": " + explained(v));
+  if (const std::string_view why = plan.limit(); !why.empty())
+    throw diag::InputError(named(plan, given) + ": " + std::string(why));
+  return plan;
+}
+
+}  // namespace kiln::kernels

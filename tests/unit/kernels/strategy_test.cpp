@@ -1,0 +1,85 @@
+// Strategies of generated GEMMs as values: what completes them, and which are refused. The strategy-* twins of
+// tests/compile_fail ask the same of strategies that a problem lists.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "kernels/generator.hpp"
+#include "kernels/kinds.hpp"
+
+using namespace kiln;
+using namespace kiln::kernels;
+using dsl::Sizes;
+
+namespace {
+
+std::string chosen(const GemmProblem& p, const Sizes& sizes) {
+  return dsl::text(described(p, planned(p, sizes).strategy));
+}
+
+std::string refusal(const GemmProblem& p, const Sizes& sizes) {
+  try {
+    (void)planned(p, sizes);
+  } catch (const diag::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("options that a listed strategy has choose the first such one") {
+  CHECK(chosen(problems::gemm_f16, {}) == "--tile 256x256x64 --stages 7 --cta-group 2 --accumulators 2 --swizzle 128");
+  CHECK(chosen(problems::gemm_f16, {{"cta-group", 1}}) ==
+        "--tile 128x256x64 --stages 4 --cta-group 1 --accumulators 2 --swizzle 128");
+  CHECK(chosen(problems::gemm_f16, {{"swizzle", 64}}) ==
+        "--tile 128x128x32 --stages 8 --cta-group 1 --accumulators 2 --swizzle 64");
+}
+
+TEST_CASE("options that no listed strategy has are completed by the first one with as many CTAs to a tile") {
+  CHECK(chosen(problems::gemm_f16, {{"stages", 2}}) ==
+        "--tile 256x256x64 --stages 2 --cta-group 2 --accumulators 2 --swizzle 128");
+  CHECK(chosen(problems::gemm_f16, {{"tile", {128, 192, 64}}}) ==
+        "--tile 128x192x64 --stages 4 --cta-group 1 --accumulators 2 --swizzle 128");
+  CHECK(chosen(problems::gemm_sp_bf16, {{"tile", {256, 64, 128}}, {"stages", 3}}) ==
+        "--tile 256x64x128 --stages 3 --cta-group 2 --accumulators 2 --swizzle 128");
+  CHECK(chosen(problems::gemm_nvf4, {{"tile", {256, 192, 128}}, {"stages", 5}, {"accumulators", 1}, {"swizzle", 64}}) ==
+        "--tile 256x192x128 --stages 5 --cta-group 2 --accumulators 1 --swizzle 64");
+}
+
+TEST_CASE("a strategy that breaks a rule is refused with the rule's words and slug") {
+  // The twin of tests/compile_fail/strategy-n.cpp.
+  CHECK(refusal(problems::gemm_f16, {{"tile", {128, 252, 64}}}) ==
+        "--tile 128x252x64 (with --stages 4 --cta-group 1 --accumulators 2 --swizzle 128): N must be a multiple of the "
+        "step for this kind and cta_group, and at most 256; got 252, the nearest legal value is 256 [tcgen05-mma-n]");
+  CHECK(refusal(problems::gemm_f16, {{"tile", {128, 248, 64}}}) == "accepted");
+  // Of strategy-shared-memory.cpp.
+  CHECK(refusal(problems::gemm_f16, {{"cta-group", 1}, {"tile", {128, 256, 64}}, {"stages", 5}}) ==
+        "--tile 128x256x64 --stages 5 --cta-group 1 (with --accumulators 2 --swizzle 128): the shared memory of a kernel "
+        "must fit what the target has; got 245760, the nearest legal value is 232448 [shared-budget]");
+  // Of strategy-tensor-memory.cpp.
+  CHECK(refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 2}}) ==
+        "--tile 256x256x256 --stages 5 --accumulators 2 (with --cta-group 2 --swizzle 128): the tensor-memory handles of "
+        "a kernel must fit 512 columns; got 752, the nearest legal value is 512 [tcgen05-tmem-budget]");
+  CHECK(refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 1}}) == "accepted");
+}
+
+TEST_CASE("a slot holds whole slices of K, in rows that the swizzle allows") {
+  const auto slug = [](const std::string& text) { return text.substr(text.find_last_of('[')); };
+  CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 40}}, {"swizzle", 128}})) == "[shared-tile-slice]");
+  CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 96}}})) == "[shared-tile-span]");
+  CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 8}}})) == "[shared-tile-slice]");
+}
+
+TEST_CASE("what the generator has no kernel for is refused in words") {
+  CHECK(refusal(problems::gemm_f16, {{"cta-group", 3}}) == "--cta-group: must be 1 or 2; got 3");
+  CHECK(refusal(problems::gemm_f16, {{"tile", {64, 128, 64}}}) ==
+        "--tile: must have 128 rows for each CTA that shares it, 128 for --cta-group 1; got 64");
+  CHECK(refusal(problems::gemm_f16, {{"tile", {128, 128, 64}}, {"cta-group", 2}}) ==
+        "--tile: must have 128 rows for each CTA that shares it, 256 for --cta-group 2; got 128");
+  CHECK(refusal(problems::gemm_f16, {{"swizzle", 48}}) == "--swizzle: must be 16 (none), 32, 64 or 128; got 48");
+  CHECK(refusal(problems::gemm_f16, {{"stages", 0}}) == "--stages: must be in [1, 65536]; got 0");
+  CHECK(refusal(problems::gemm_nvf4, {{"tile", {128, 80, 256}}}).ends_with("a multiple of 32"));
+  CHECK(refusal(problems::gemm_swiglu, {{"tile", {128, 72, 64}}}).ends_with("stored at once"));
+  CHECK(refusal(problems::gemm_bf16_batched, {{"tile", {128, 128, 128}}, {"stages", 2}}).ends_with("one span of the swizzle"));
+}
