@@ -16,7 +16,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test oracle mutation lowered corpus scoreboard build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test oracle mutation order lowered corpus scoreboard build configure debug clang bench fuzz install-deps clean
 .PHONY: bootstrap-demo bootstrap-test
 .DEFAULT_GOAL := help
 
@@ -39,6 +39,10 @@ oracle: configure ## every generated instruction, for every target: Kiln against
 mutation: configure ## kernels with one mistake each, all of them: what is noticed (a few minutes)
 	@$(BUILD) build --target mutate -j $(JOBS)
 	build/tests/mutate --jobs $(JOBS) --doc docs/mutation.md
+
+order: configure ## the race detector against one that keeps everything, on 100,000 random programs (some minutes)
+	@$(BUILD) build --target order -j $(JOBS)
+	build/tests/order --programs 100000
 
 lowered: configure ## which kernels `kiln lower` takes, and what becomes of them: the table in docs/lowering.md
 	@$(BUILD) build --target unit_lower -j $(JOBS)

@@ -171,7 +171,7 @@ struct Cluster {
   launch::Dim3 id{0, 0, 0};
   Random random;
   std::uint64_t now = 0;
-  std::uint64_t tick = 0;  // now, to the instruction; kept for who watches every one
+  std::uint64_t tick = 0;  // now, to the instruction; kept for observers
   EventQueue events{};
   std::vector<Cta> ctas{};
   // barrier.cluster: threads that arrived in this generation

@@ -7,6 +7,7 @@
 #include "ptx/ir/code.hpp"
 #include "sim/core/observer.hpp"
 #include "sim/order/clock.hpp"
+#include "sim/order/reach.hpp"
 
 namespace kiln::sim {
 
@@ -33,6 +34,7 @@ struct Access {
   std::uint32_t warp = 0;            // index in the CTA
   Component component = 0;           // of lane 0 of the warp
   Epoch epoch = 0;                   // of the warp at issue
+  std::uint64_t tick = 0;            // of the cluster, when it was executed; 0 for plain reads: lanes with the same one did it together
   AsyncId async = 0;                 // number of an announced operation; 0 for others
   bool is_async = false;             // its end has to be known; tcgen05.ld and st have no number
   Completion completion{};           // open while only its number tells: see RaceDetector::completion_of
@@ -40,6 +42,22 @@ struct Access {
   std::uint64_t source = no_source;  // shared address that an asynchronous copy reads
   Proxy proxy = Proxy::generic;
   bool strong = false;  // relaxed, volatile or stronger, or atomic
+  Reach reach = Reach::grid;  // of a strong access: how far its scope reaches
+
+  bool is_same_thread_as(const Access& o) const { return cluster == o.cluster && component == o.component; }
 };
+
+/// Whether two accesses are morally strong, so that they do not race: each is strong and its scope includes the other.
+/// PTX ISA "Morally Strong Operations".
+inline bool are_morally_strong(const Access& a, const Access& b) {
+  if (!a.strong || !b.strong) return false;
+  const Reach distance = a.cluster != b.cluster ? Reach::grid : a.cta != b.cta ? Reach::cluster : Reach::cta;
+  return distance <= a.reach && distance <= b.reach;
+}
+
+/// Whether everything that is morally strong with `b` is so with `a` too.
+inline bool is_as_strong_as(const Access& a, const Access& b) {
+  return !b.strong || (a.strong && a.reach >= b.reach && a.cluster == b.cluster && a.cta == b.cta);
+}
 
 }  // namespace kiln::sim

@@ -17,7 +17,14 @@ using isa::Opcode;
 
 }  // namespace
 
+// Numbers of operations mean something within a cluster; what later ones must know of, their records keep.
+void RaceDetector::keep_completions() {
+  for (auto x = accesses_.rbegin(); x != accesses_.rend() && x->cluster == cluster_number_; ++x)
+    x->completion = completion_of(*x);
+}
+
 void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
+  keep_completions();
   const Grid& grid = cluster.grid;
   memo_.forget();
   ++events_;
@@ -105,8 +112,11 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   const Access& last = accesses_[w.last];
   const bool writes_accumulator = id && range.space == isa::Space::reg && kind == AccessKind::write;
   const std::uint64_t accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
+  const bool strong = kind == AccessKind::atomic || is_strong(op);
+  const std::uint64_t tick = kind == AccessKind::read && id == 0 ? 0 : cluster_->tick;
   if (last.operation == &op && last.epoch == w.knowledge.epoch() && last.async == id && last.proxy == proxy &&
-      last.cluster == cluster_number_ && last.is_async == (id != 0)) {
+      last.cluster == cluster_number_ && last.is_async == (id != 0) && last.strong == strong &&
+      last.tick == tick) {
     if (writes_accumulator) accesses_[w.last].accumulator = accumulator;
     return w.last;
   }
@@ -122,7 +132,9 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   if (id) x.completion = completion(id);
   if (proxy == Proxy::tensor_memory && id == 0) start_warp_operation(a, x);
   x.proxy = proxy;
-  x.strong = kind == AccessKind::atomic || is_strong(op);
+  x.tick = tick;
+  x.strong = strong;
+  x.reach = reach_of(op.modifiers.scope);
   if (writes_accumulator) x.accumulator = accumulator;
   if (accesses_.size() >= most_accesses_) forget_accesses();
   accesses_.push_back(x);

@@ -112,7 +112,8 @@ class RaceDetector final : public Observer {
     Message tensor_issue{};            // known when the last of them was
     std::uint64_t tensor_version = 0;  // of the warp's knowledge then
     Epoch bulk = 0;                    // bulk groups committed
-    Epoch copies = 0;                  // cp.async groups committed
+    Epoch copies = 0;                  // batches of cp.async that a commit or an arrival on an mbarrier has closed
+    std::vector<Epoch> copy_groups{};  // committed: the last batch of each
   };
 
   // The last cells that were judged, before and after, and what the verdicts rest on. Holds the lists of both. Several:
@@ -155,6 +156,7 @@ class RaceDetector final : public Observer {
     return x.async && x.completion.is_open() && x.async >= first_async_ ? completions_[x.async - first_async_]
                                                                         : x.completion;
   }
+  void keep_completions();
   AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);
   void start_warp_operation(const Agent&, Access&);
   template <class F>

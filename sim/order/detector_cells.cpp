@@ -51,18 +51,17 @@ class RaceDetector::Sweep {
   }
 
   void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
-    shadow.each(at, bytes, [&](const Touch& t, bool writes) {
+    kept_.clear();
+    shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
+      const Touch& t = entry.touch;
+      const bool writes = entry.is_write;
       const Access& access = detector_.accesses_[t.access];
-      // Lanes that store to one place with one instruction: PTX lets one of them win.
-      if (t.access == id_ && (access.is_async || t.lanes == later_.lanes || (writes && writes_))) return;
-      // The CTAs of a pair free their columns together.
-      if (access.operation->opcode == isa::Opcode::tcgen05_dealloc &&
-          later_.access.operation->opcode == access.operation->opcode)
-        return;
-      // So do threads that execute one store with one value: compilers give several threads what one would do.
-      if (rewrites_ && writes && !access.is_async && access.operation == later_.access.operation) return;
-      if (writes && writes_ && is_same_copy(access)) return;
+      if (t.access == id_ && t.lanes == later_.lanes) return;
+      if (access.async && access.async == later_.access.async) return;
       const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
+      const bool exempt = is_exempt(e);
+      if (writes_ && !is_superseded(e, exempt)) kept_.push_back({{t.access, t.lanes, t.bytes & bytes}, writes, true});
+      if (exempt) return;
       auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
       Later other = later_;
@@ -71,28 +70,53 @@ class RaceDetector::Sweep {
         broken = judge(e, other, knowledge_, detector_.cluster_number_);
       }
       // The reads behind the write are judged by themselves.
-      if (broken && writes && writes_ && has_landed(shadow, at, t.bytes & bytes)) return;
+      if (broken && writes && writes_ && has_landed(shadow, at, access, t.bytes & bytes)) return;
       if (broken) detector_.report(*broken, e, later_, range_);
     });
+  }
+
+  // Pairs that are no race whatever orders them.
+  bool is_exempt(const Earlier& e) const {
+    const Access &then = e.access, &now = later_.access;
+    if (are_morally_strong(then, now)) return true;
+    if (!e.writes || !writes_) return false;
+    // Lanes that store to one place with one instruction: PTX lets one of them win.
+    if (&then == &now) return true;
+    // The CTAs of a pair free their columns together.
+    if (then.operation->opcode == isa::Opcode::tcgen05_dealloc && now.operation->opcode == then.operation->opcode)
+      return true;
+    // Threads that execute one store with one value: compilers give several threads what one would do.
+    return (rewrites_ && !then.is_async && then.operation == now.operation) || is_same_copy(then);
+  }
+
+  // Whether this write takes the place of the earlier access, so that later accesses are judged against the write alone.
+  // It does not where the pair is exempt without being ordered. It does not where the write is strong and the earlier
+  // access is weaker: a later strong access may conflict with that one and not with the write.
+  bool is_superseded(const Earlier& e, bool exempt) const {
+    if (!is_as_strong_as(e.access, later_.access)) return false;
+    return !exempt || (e.access.proxy == later_.access.proxy &&
+                       is_known(e, later_, knowledge_, detector_.cluster_number_));
   }
 
   // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor
   // store.
   bool is_same_copy(const Access& then) const {
     const Access& now = later_.access;
-    return then.is_async && now.is_async && then.operation == now.operation && then.component == now.component &&
-           then.epoch == now.epoch && then.source != Access::no_source && then.source == now.source;
+    return then.is_async && now.is_async && then.operation == now.operation && then.is_same_thread_as(now) &&
+           then.epoch == now.epoch && then.tick == now.tick && then.source != Access::no_source && then.source == now.source;
   }
 
   // Whether what a write left has been read, and the later access knows of that: the write has landed where the reader
   // looked, it was judged against the read, and a write over it must only come behind the reads. An asynchronous read
   // that is complete hands over nothing of what its issuer knew, so this may be all that is known of the write.
-  bool has_landed(const Shadow& shadow, std::size_t at, std::uint16_t bytes) const {
+  bool has_landed(const Shadow& shadow, std::size_t at, const Access& write, std::uint16_t bytes) const {
     if (later_.space == isa::Space::reg) return false;
     std::uint16_t seen = 0;
-    shadow.each(at, bytes, [&](const Touch& t, bool writes) {
-      if (writes) return;
+    shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
+      if (entry.is_write || entry.is_kept) return;
+      const Touch& t = entry.touch;
       const Access& access = detector_.accesses_[t.access];
+      if (are_morally_strong(write, access)) return;  // and so not judged
       const Earlier reader{access, t.lanes, false, detector_.completion_of(access)};
       if (is_known(reader, later_, knowledge_, detector_.cluster_number_)) seen = std::uint16_t(seen | t.bytes);
     });
@@ -100,11 +124,16 @@ class RaceDetector::Sweep {
   }
 
   void write_down(Shadow& shadow, std::size_t at, const Touch& t) {
-    if (writes_) return shadow.write(at, t);
+    if (writes_) {
+      shadow.write(at, t);
+      for (const TouchLists::Entry& e : kept_) shadow.keep(at, e);
+      return;
+    }
     shadow.read(at, t, [&](const Touch& old) {
       if (!transitive_) return false;
       const Access &then = detector_.accesses_[old.access], &now = later_.access;
-      if (then.component == now.component && old.lanes == later_.lanes && then.is_async == now.is_async &&
+      if (!is_as_strong_as(then, now)) return false;
+      if (then.is_same_thread_as(now) && old.lanes == later_.lanes && then.is_async == now.is_async &&
           then.operation->opcode == now.operation->opcode)
         return true;
       const Earlier e{then, old.lanes, false, detector_.completion_of(then)};
@@ -118,6 +147,7 @@ class RaceDetector::Sweep {
   const Range& range_;
   const AccessId id_;
   const bool writes_, rewrites_, transitive_;
+  std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the cell at hand
 };
 
 void RaceDetector::Memo::forget(Judged& j) {

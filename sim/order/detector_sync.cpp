@@ -21,8 +21,6 @@ using isa::Semantics;
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
 
-Reach reach_of(Scope s) { return s == Scope::cta ? Reach::cta : s == Scope::cluster ? Reach::cluster : Reach::grid; }
-
 }  // namespace
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
@@ -282,7 +280,7 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   const Semantics s = op.modifiers.semantics;
   const auto reach = int(reach_of(op.modifiers.scope));
   std::vector<Flag>& flags = flags_[key];
-  if (kind != AccessKind::write)
+  if (kind == AccessKind::read || kind == AccessKind::atomic)
     for (const Flag& f : flags) {
       // Both must name a scope that the other is in: else they do not synchronise.
       const std::size_t far = f.cluster != cluster_number_ ? 2 : f.cta != a.cta ? 1 : 0;
@@ -293,15 +291,13 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
       });
     }
   if (kind == AccessKind::read) return;
-  if (kind == AccessKind::write) flags.clear();
+  if (kind != AccessKind::atomic) flags.clear();
   auto own = std::find_if(flags.begin(), flags.end(),
                           [&](const Flag& f) { return f.cta == a.cta && f.cluster == cluster_number_; });
   if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, cluster_number_, {}});
   for (int r = 0; r <= reach; ++r) {
-    Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
-    m.foreign[cluster_number_].join(m.happened);
-    m.foreign_fenced[cluster_number_].join(m.fenced_global);
-    own->released[std::size_t(r)].join(m);
+    const Message m = releases(s) ? w.knowledge.message(a.lanes) : w.knowledge.relaxed_message(a.lanes, Reach(r));
+    own->released[std::size_t(r)].join(Reach(r) == Reach::grid ? m.for_other_clusters(cluster_number_) : m);
   }
   w.knowledge.advance();
 }
@@ -313,19 +309,23 @@ void RaceDetector::sync_async(const Agent& a, const ir::Operation&, const Sync& 
     const Mask lane = m & -m;
     const Agent one{a.cta, a.warp, lane};
     ThreadState& t = thread(one);
-    const auto know = [&](StreamKind kind, Epoch committed) {
-      const Epoch done = committed > s.object ? committed - Epoch(s.object) : 0;
+    const auto know = [&](StreamKind kind, Epoch done) {
       const Stamp stamp{streams_.of(kind, r, thread_number(one)), done};
       w.knowledge.change(lane, [&](Mask, Knowledge& k) { k.seen.happened.raise(stamp); });
     };
+    const auto all_but_latest = [&](std::size_t groups) { return groups > s.object ? groups - s.object : 0; };
+    const auto close_batch = [&] { return ++t.copies; };
     switch (s.kind) {
       case SyncKind::bulk_commit: ++t.bulk; break;
-      case SyncKind::bulk_wait: know(StreamKind::bulk, t.bulk); [[fallthrough]];
-      case SyncKind::bulk_wait_read: know(StreamKind::bulk_read, t.bulk); break;
-      case SyncKind::cp_async_commit: ++t.copies; break;
-      case SyncKind::cp_async_wait: know(StreamKind::copies, t.copies += Epoch(s.value)); break;
+      case SyncKind::bulk_wait: know(StreamKind::bulk, Epoch(all_but_latest(t.bulk))); [[fallthrough]];
+      case SyncKind::bulk_wait_read: know(StreamKind::bulk_read, Epoch(all_but_latest(t.bulk))); break;
+      case SyncKind::cp_async_commit: t.copy_groups.push_back(close_batch()); break;
+      case SyncKind::cp_async_wait:
+        if (s.value) t.copy_groups.push_back(close_batch());
+        if (const std::size_t n = all_but_latest(t.copy_groups.size())) know(StreamKind::copies, t.copy_groups[n - 1]);
+        break;
       case SyncKind::cp_async_arrive:
-        payloads_[s.by].happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), t.copies + 1});
+        payloads_[s.by].happened.raise({streams_.of(StreamKind::copies, r, thread_number(one)), close_batch()});
         break;
       default: break;
     }

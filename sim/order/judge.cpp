@@ -97,7 +97,7 @@ bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uin
 
 std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
   if (!e.writes && !b.writes) return std::nullopt;
-  if (e.access.strong && b.access.strong) return std::nullopt;
+  if (are_morally_strong(e.access, b.access)) return std::nullopt;
   const bool known = is_known(e, b, w, cluster);
   if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
   if (!known) return broken(e.access.is_async ? rules::race_async(known) : rules::race(known));

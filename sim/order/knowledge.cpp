@@ -35,6 +35,15 @@ void Message::join(const Message& o) {
   for (const auto& [cluster, clock] : o.foreign_fenced) foreign_fenced[cluster].join(clock);
 }
 
+Message Message::for_other_clusters(std::uint32_t own) const {
+  Message m;
+  m.foreign = foreign;
+  m.foreign_fenced = foreign_fenced;
+  m.foreign[own].join(happened);
+  m.foreign_fenced[own].join(fenced_global);
+  return m;
+}
+
 void Knowledge::acquire(const Message& m) {
   // What was put in order for somebody else is in order here only behind a fence of one's own.
   tcgen05_arrived.join(m.tcgen05);
@@ -152,6 +161,12 @@ void WarpKnowledge::meet(Mask lanes) {
   }
   groups_.erase(std::remove_if(first + 1, groups_.end(), is_there), groups_.end());
   first->knowledge.seen.tcgen05.join(first->knowledge.tcgen05_fenced);
+  // A release fence before the barrier serves all lanes, with what its own lane did before it.
+  for (int r = 0; r < reaches; ++r)
+    for_lanes(first->lanes, [&](int l) {
+      const Epoch fenced = own_[std::size_t(release_fence(Reach(r)))][std::size_t(l)];
+      if (fenced) first->knowledge.released[std::size_t(r)].happened.raise({component(l), fenced});
+    });
   add_own(first->knowledge.seen, first->lanes);
   first->state = ++states_;
   advance();

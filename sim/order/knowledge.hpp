@@ -8,6 +8,7 @@
 
 #include "sim/core/lanes.hpp"
 #include "sim/order/clock.hpp"
+#include "sim/order/reach.hpp"
 
 namespace kiln::sim {
 
@@ -24,11 +25,11 @@ struct Message {
   std::map<std::uint32_t, Clock> foreign_fenced{};  // `fenced_global` of theirs
 
   void join(const Message& o);
+  /// What of it means something elsewhere: components have numbers of their own in every cluster. `own` is the cluster
+  /// that the message comes from.
+  Message for_other_clusters(std::uint32_t own) const;
 };
 
-/// How far a scope reaches: whom it can synchronise with. Everything beyond the cluster is one.
-enum class Reach : std::uint8_t { cta, cluster, grid };
-inline constexpr int reaches = 3;
 /// A message for each distance of who receives it.
 using ByReach = std::array<Message, reaches>;
 

@@ -69,9 +69,9 @@ std::vector<RaceDetector::PriorRange> RaceDetector::touched() const {
     const Shadow& page = *pages_.at(number);
     for (std::size_t cell = 0; cell < page.size(); ++cell) {
       std::uint32_t written = 0, read = 0;
-      page.each(cell, Shadow::mask(0, Shadow::granule), [&](const Touch& t, bool is_write) {
-        if (accesses_[t.access].cluster == prior_cluster) return;
-        (is_write ? written : read) |= t.bytes;
+      page.each(cell, Shadow::mask(0, Shadow::granule), [&](const TouchLists::Entry& e) {
+        if (accesses_[e.touch.access].cluster == prior_cluster) return;
+        (e.is_write ? written : read) |= e.touch.bytes;
       });
       const std::uint64_t base = number * page_bytes + cell * Shadow::granule;
       for (std::uint64_t k = 0; k < Shadow::granule; ++k) {

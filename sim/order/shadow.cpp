@@ -23,6 +23,22 @@ void Shadow::write(std::size_t cell, Touch t) {
   c.write = t;
 }
 
+void Shadow::keep(std::size_t cell, const TouchLists::Entry& kept) {
+  Cell& c = cells_[cell];
+  const Touch& t = kept.touch;
+  if (kept.is_write && c.write.access == t.access && c.write.bytes == t.bytes) {
+    c.write.lanes |= t.lanes;
+    return;
+  }
+  TouchLists::List& list = lists_->change(c.more);
+  for (TouchLists::Entry& e : list)
+    if (e.is_kept && e.is_write == kept.is_write && e.touch.access == t.access && e.touch.bytes == t.bytes) {
+      e.touch.lanes |= t.lanes;
+      return;
+    }
+  list.push_back({t, kept.is_write, true});
+}
+
 void Shadow::forget(std::size_t first, std::size_t n) {
   for (std::size_t i = first; i < first + n && i < cells_.size(); ++i) {
     lists_->drop(cells_[i].more);

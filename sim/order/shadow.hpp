@@ -79,15 +79,15 @@ class Shadow {
     return at;
   }
 
-  /// Calls f(touch, is_write) for everything in the cell that overlaps `bytes`.
+  /// Calls f(entry) for everything in the cell that overlaps `bytes`.
   template <class F>
   void each(std::size_t cell, std::uint16_t bytes, F f) const {
     const Cell& c = cells_[cell];
-    if (c.write.bytes & bytes) f(c.write, true);
-    if (c.read.bytes & bytes) f(c.read, false);
+    if (c.write.bytes & bytes) f(TouchLists::Entry{c.write, true});
+    if (c.read.bytes & bytes) f(TouchLists::Entry{c.read, false});
     if (c.more)
       for (const TouchLists::Entry& e : lists_->at(c.more))
-        if (e.touch.bytes & bytes) f(e.touch, e.is_write);
+        if (e.touch.bytes & bytes) f(e);
   }
 
   /// Calls f(AccessId&) for everything that any cell remembers outside its list.
@@ -101,6 +101,8 @@ class Shadow {
 
   /// Records a write, which takes the place of everything before it on its bytes.
   void write(std::size_t cell, Touch t);
+  /// Records again what a write has displaced although it is not ordered before it.
+  void keep(std::size_t cell, const TouchLists::Entry&);
   /// Records a read. Earlier reads for which `supersedes(touch)` holds are forgotten.
   template <class F>
   void read(std::size_t cell, Touch t, F supersedes) {
@@ -128,7 +130,7 @@ class Shadow {
   void add_read(Cell& c, Touch t, F supersedes) {
     TouchLists::List& list = lists_->change(c.more);
     for (TouchLists::Entry& e : list) {
-      if (e.is_write || e.touch.bytes & ~t.bytes) continue;
+      if (e.is_write || e.is_kept || e.touch.bytes & ~t.bytes) continue;
       if (e.touch.access == t.access && e.touch.bytes == t.bytes) {
         e.touch.lanes |= t.lanes;
         return;

@@ -28,6 +28,7 @@ class TouchLists {
   struct Entry {
     Touch touch{};
     bool is_write = false;
+    bool is_kept = false;  // a write came after it, and did not take its place
   };
   using List = std::vector<Entry>;
 

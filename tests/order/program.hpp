@@ -1,0 +1,31 @@
+// Small PTX programs put together at random: a few threads of several warps and CTAs that touch the same few bytes, with
+// synchronisation of every kind in between, right or wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kiln::test {
+
+/// A statement: lines of PTX, or a loop around others.
+struct Statement {
+  std::string text{};
+  std::vector<Statement> body{};  // of a loop
+  int trips = 0;
+};
+
+struct RandomProgram {
+  int cluster = 1, clusters = 1;  // CTAs of a cluster, clusters of the grid
+  int warps = 1, lanes = 1;       // warps of a CTA; lanes of a warp that do not exit at once
+  std::vector<Statement> statements{};
+
+  std::uint32_t ctas() const { return std::uint32_t(cluster * clusters); }
+  /// A kernel `k` with one pointer parameter, to 256 bytes of global memory.
+  std::string ptx() const;
+};
+
+/// The program of a seed: always the same.
+RandomProgram random_program(std::uint64_t seed);
+
+}  // namespace kiln::test
