@@ -45,16 +45,10 @@ void append_key(std::string& key, const ir::Operand& o) {
   for (const ir::Operand& item : o.items) append_key(key, item);
 }
 
-// What a verdict found.
-std::string got(const rules::Verdict& v) {
-  const std::string given = std::to_string(v.given);
-  return v.has_nearest ? given + ", the nearest legal value is " + std::to_string(v.nearest) : given;
-}
-
 }  // namespace
 
 std::string explained(const rules::Verdict& v) {
-  const diag::Diagnostic d = rules::finding(v.rule, got(v));
+  const diag::Diagnostic d = rules::finding(v.rule, rules::found_and_nearest(v));
   return d.message + " [" + d.slug + "]";
 }
 
@@ -156,7 +150,7 @@ void Recorder::check_use(const Recorder* owner, ScopeId scope, Here at) {
 
 void Recorder::require(rules::Verdict verdict, Here at, const std::string& found) {
   if (verdict.ok()) return;
-  diag::Diagnostic d = rules::finding(verdict.rule, found.empty() ? got(verdict) : found);
+  diag::Diagnostic d = rules::finding(verdict.rule, found.empty() ? rules::found_and_nearest(verdict) : found);
   d.where = diag::Where::at(at);
   findings_.report(std::move(d));
 }

@@ -3,7 +3,7 @@ import re
 
 CATALOGUE = "ptx/rules/rules.def"
 MACRO = "RULE"
-COLUMNS = ["id", "slug", "severity", "seen", "must", "reference"]
+COLUMNS = ["id", "slug", "severity", "seen", "given", "must", "reference"]
 LIMITS = "ptx/rules/limits.def"
 LIMIT_MACRO = "LIMIT"
 LIMIT_COLUMNS = ["id", "slug", "severity", "says"]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/rules/finding.hpp"
 #include "ptx/rules/tma.hpp"
 #include "verifier/finding.hpp"
 
@@ -31,7 +32,7 @@ class MapCheck {
  private:
   void say(const Verdict& v, const std::string& what) {
     if (v.broken())
-      broken(sink_, v, diag::Where{}, std::to_string(v.given) + " for " + what + " of tensor map '" + name_ + "'");
+      broken(sink_, v, diag::Where{}, rules::found(v) + " for " + what + " of tensor map '" + name_ + "'");
   }
 
   const std::string& name_;

@@ -10,10 +10,7 @@
 
 namespace kiln::rules {
 
-/// Who can find the rule broken: the DSL's types, the verifier on PTX text, the kernel builder, or whoever has a launch
-/// contract (`launch`: the verifier's check_contract and the DSL's types; `contract`: check_contract alone), or the
-/// simulator on the path that it executes (`run`), or `kiln check --lint` from what exploring finds without an instruction
-/// (`explore`) or from what ptxas says (`ptxas`).
+/// What can find the rule broken; rules.def says what each word means.
 enum class Seen : std::uint8_t { both, ptx, types, build, launch, contract, run, explore, ptxas };
 
 struct RuleInfo {
@@ -22,14 +19,15 @@ struct RuleInfo {
   std::string_view slug;
   diag::Severity severity;
   Seen seen;
+  std::string_view given;  // words for the verdict's value
   std::string_view must;
   std::string_view reference;
 };
 
 /// All rules in the order of rules.def.
 inline constexpr std::array catalogue{
-#define RULE(id, slug, severity, seen, must, reference) \
-  RuleInfo{Rule::id, #id, slug, diag::Severity::severity, Seen::seen, must, reference},
+#define RULE(id, slug, severity, seen, given, must, reference) \
+  RuleInfo{Rule::id, #id, slug, diag::Severity::severity, Seen::seen, given, must, reference},
 #include "ptx/rules/rules.def"
 #undef RULE
 };
@@ -42,7 +40,7 @@ constexpr std::optional<Rule> find_rule(std::string_view slug) {
   return std::nullopt;
 }
 
-/// Where Kiln's own knowledge ends. No rule: nothing is known to be wrong.
+/// Where Kiln's own knowledge ends. A limit is not a rule: nothing is known to be wrong.
 enum class Limit : std::uint8_t {
 #define LIMIT(id, slug, severity, says) id,
 #include "ptx/rules/limits.def"

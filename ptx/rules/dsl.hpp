@@ -1,4 +1,4 @@
-// The DSL's own rules: what host code and the kernel builder must respect so that the PTX says what the C++ seems to say.
+// The DSL's own rules: what host code and the kernel builder must respect for the PTX to do what the C++ seems to say.
 #pragma once
 
 #include "ptx/rules/verdict.hpp"

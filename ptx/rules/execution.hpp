@@ -1,4 +1,4 @@
-// Execution: what threads that go together must agree on, and how a run may end.
+// Execution: what threads of a warp or a barrier must agree on, and how a run may end.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kiln::rules {
 /// `progress`: a thread can go on, or an asynchronous operation is in flight.
 constexpr Verdict deadlock(bool progress) { return progress ? legal : breaks(Rule::deadlock); }
 
-/// `change`: a thread does something else than polling, or an asynchronous operation is in flight.
+/// `change`: a thread does something other than polling, or an asynchronous operation is in flight.
 constexpr Verdict livelock(bool change) { return change ? legal : breaks(Rule::livelock); }
 
 constexpr Verdict trap_reached() { return breaks(Rule::trap_reached); }
@@ -22,13 +22,13 @@ constexpr Verdict branch_index(std::uint64_t index, std::uint64_t targets) {
   return breaks(Rule::branch_index, std::int64_t(index), std::int64_t(targets) - 1);
 }
 
-/// `lanes`: who executes the instruction, a bit per thread of the warp.
+/// `lanes`: the threads that execute the instruction, a bit per thread of the warp.
 constexpr Verdict warp_aligned(std::uint32_t lanes) {
   return lanes == 0xFFFFFFFF ? legal : breaks(Rule::warp_aligned, std::popcount(lanes), isa::threads_per_warp);
 }
 
-/// `own_word`: the condition on the way to an .aligned instruction is made of words that the threads of a warp have
-/// loaded from addresses of their own.
+/// `own_word`: a branch condition before the .aligned instruction depends on words that the threads of a warp loaded
+/// from different addresses.
 constexpr Verdict warp_divergence(bool own_word) { return own_word ? breaks(Rule::warp_divergence) : legal; }
 
 /// The value of one thread against that of the first.
@@ -53,7 +53,7 @@ constexpr Verdict barrier_count(std::int64_t threads) {
   return breaks(Rule::barrier_count, threads, threads <= 0 ? step : (threads + step - 1) / step * step);
 }
 
-/// What a barrier waits for, and who is there. A count of 0: all threads of the CTA.
+/// The thread count that a barrier waits for, and the threads that have arrived. A count of 0: all threads of the CTA.
 struct BarrierArrivals {
   std::int64_t count = 0, arrived = 0;
 };
@@ -65,7 +65,7 @@ constexpr Verdict barrier_mismatch(BarrierArrivals b, std::int64_t count, std::i
   return legal;
 }
 
-/// An arrival by a thread that does or does not know that all arrivals of the barrier's last use have come.
+/// An arrival at a barrier. `over`: the thread knows that all arrivals of the barrier's last use have come.
 constexpr Verdict barrier_overrun(bool over) { return over ? legal : breaks(Rule::barrier_mismatch); }
 
 /// Registers a thread after setmaxnreg.
@@ -79,7 +79,7 @@ constexpr Verdict setmaxnreg_count(std::int64_t registers) {
 /// `known`: ptxas knows how many registers a thread has at entry.
 constexpr Verdict setmaxnreg_ignored(bool known) { return known ? legal : breaks(Rule::setmaxnreg_ignored); }
 
-/// Registers of all threads: those that setmaxnreg gives them, and those that the CTA has at entry.
+/// Registers of all threads: given by setmaxnreg, and at the CTA's entry.
 constexpr Verdict setmaxnreg_budget(std::int64_t given, std::int64_t at_entry) {
   return given <= at_entry ? legal : breaks(Rule::setmaxnreg_budget, given);
 }
@@ -110,7 +110,7 @@ constexpr Verdict cta_pair(std::int64_t ctas) {
   return ctas > 0 && ctas % 2 == 0 ? legal : breaks(Rule::cta_pair, ctas, ctas + 1);
 }
 
-/// What works on several CTAs, in a kernel that may say how it must be launched.
+/// An instruction for several CTAs. `declared`: the kernel says that it is launched in clusters.
 constexpr Verdict cluster_undeclared(bool declared) { return declared ? legal : breaks(Rule::cluster_undeclared); }
 
 constexpr Verdict peer_exited(bool exited) { return exited ? breaks(Rule::peer_exited) : legal; }

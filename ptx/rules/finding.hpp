@@ -1,4 +1,4 @@
-// From a rule to a finding: the one place that puts the catalogue's sentence and what was found together.
+// From a rule to a finding: the one place that joins the catalogue's sentence and the words for what was found.
 #pragma once
 
 #include <string>
@@ -7,30 +7,21 @@
 
 namespace kiln::rules {
 
-/// "<what must hold>; got <got>". An empty `got` says no more than the rule.
-inline std::string sentence(std::string_view must, const std::string& got) {
-  return got.empty() ? std::string(must) : std::string(must) + "; got " + got;
-}
+/// What a broken verdict found, in the words of its rule's row; empty where the row has none. The verdict must be
+/// broken.
+std::string found(const Verdict&);
 
-/// The finding of a broken rule, without a place.
-inline diag::Diagnostic finding(Rule r, const std::string& got) {
-  const RuleInfo& rule = info(r);
-  diag::Diagnostic d;
-  d.severity = rule.severity;
-  d.slug = rule.slug;
-  d.message = sentence(rule.must, got);
-  d.reference = rule.reference;
-  return d;
-}
+/// The same with the nearest legal value, for a reader that has no PTX text to repair.
+std::string found_and_nearest(const Verdict&);
+
+/// "<what must hold>; got <got>". An empty `got` says no more than the rule.
+std::string sentence(std::string_view must, const std::string& got);
+
+/// The finding of a broken rule, without a place. `got` replaces the row's words for what was found.
+diag::Diagnostic finding(const Verdict&, const std::string& got = {});
+diag::Diagnostic finding(Rule, const std::string& got);
 
 /// The report that one of Kiln's limits is reached, without a place.
-inline diag::Diagnostic finding(Limit l, const std::string& got) {
-  const LimitInfo& limit = info(l);
-  diag::Diagnostic d;
-  d.severity = limit.severity;
-  d.slug = limit.slug;
-  d.message = sentence(limit.says, got);
-  return d;
-}
+diag::Diagnostic finding(Limit, const std::string& got);
 
 }  // namespace kiln::rules

@@ -1,5 +1,5 @@
 // Forms: whether an instruction carries the modifiers and operands of its form, and what a kernel's instructions must
-// have in common. What the form is, verifier/forms.def says.
+// have in common. verifier/forms.def lists the forms.
 #pragma once
 
 #include "ptx/isa/modifiers.hpp"
@@ -7,7 +7,7 @@
 
 namespace kiln::rules {
 
-/// `fits`: each modifier has a place in the form, and each place that must be filled is.
+/// `fits`: each modifier has a place in the form, and each required place is filled.
 constexpr Verdict form_modifier(bool fits) { return fits ? legal : breaks(Rule::form_modifier); }
 
 /// `fits`: operands in number and kind are those of the form.

@@ -24,14 +24,14 @@ constexpr Verdict mbarrier_space(isa::Space s) {
   return isa::is_shared(s) ? legal : breaks(Rule::mbarrier_space, int(s));
 }
 
-/// `address`: of the object, or those of its bits that are known to be one.
+/// `address`: of the object, or its bits that are known to be one.
 constexpr Verdict mbarrier_alignment(std::uint32_t address) {
   constexpr int step = isa::mbarrier_bytes;
   return address % step == 0 ? legal : breaks(Rule::mbarrier_alignment, address, address / step * step);
 }
 
-/// The parity that every wait for the object asks for, when phase 0 is the only one that ever completes. Parity 1 then
-/// passes as long as phase 0 runs and blocks for ever once it is over.
+/// The parity that every wait for the object asks for, when only phase 0 ever completes. A wait for parity 1 then
+/// passes during phase 0 and blocks for ever after it.
 constexpr Verdict mbarrier_parity(std::int64_t parity) {
   return parity % 2 == 0 ? legal : breaks(Rule::mbarrier_parity, parity, 0);
 }
@@ -41,14 +41,14 @@ constexpr Verdict mbarrier_bytes(std::int64_t expected, std::int64_t copied) {
   return expected == copied ? legal : breaks(Rule::mbarrier_bytes, expected, copied);
 }
 
-/// An mbarrier object's life, as far as use before init goes.
+/// The life of an mbarrier object, for the rule that it is initialised before it is used.
 enum class BarrierState : std::uint8_t { fresh, initialised };
 
 constexpr Verdict mbarrier_use(BarrierState s) {
   return s == BarrierState::initialised ? legal : breaks(Rule::mbarrier_uninitialised);
 }
 
-/// A barrier that some thread waits on. `signalled`: an arrive or a commit may name it.
+/// An mbarrier that a thread waits on. `signalled`: an arrive or a commit may name it.
 constexpr Verdict mbarrier_wait(bool signalled) { return signalled ? legal : breaks(Rule::mbarrier_unsignalled); }
 
 /// `n` arrivals at a phase that still waits for `pending`.
@@ -57,7 +57,7 @@ constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool n
   return n <= most ? legal : breaks(Rule::mbarrier_arrivals, n, most);
 }
 
-/// `intact`: the object's bytes are those that its last instruction left.
+/// `intact`: the object's bytes are those that its last mbarrier instruction left.
 constexpr Verdict mbarrier_overwritten(bool intact) { return intact ? legal : breaks(Rule::mbarrier_overwritten); }
 
 /// An arrival on an mbarrier that may be another CTA's; `written`: the instruction says its scope.

@@ -1,4 +1,4 @@
-// Memory accesses: where they may lie and what they may find there.
+// Memory accesses: which addresses are legal, and what a read may find there.
 #pragma once
 
 #include "ptx/isa/modifiers.hpp"
@@ -26,11 +26,11 @@ constexpr Verdict shared_remote(std::uint32_t owner, std::uint32_t rank) {
   return owner == rank ? legal : breaks(Rule::shared_remote, owner, rank);
 }
 
-/// What says a memory order: arrivals at an mbarrier, waits for one, changes of its transaction count, arrivals and waits
-/// at the cluster's barrier, fences.
+/// What carries a memory order: arrivals at an mbarrier, waits for one, changes of its transaction count, arrivals and
+/// waits at the cluster's barrier, fences.
 enum class Ordered : std::uint8_t { arrival, wait, transaction, cluster_arrival, cluster_wait, fence, atomic, load, store };
 
-/// The order that it says, and for whom; the cluster's barrier has no scope to say.
+/// The order that it carries, and its scope; the cluster's barrier has no scope.
 constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope) {
   using isa::Semantics;
   const bool narrow = scope == isa::Scope::cta || scope == isa::Scope::cluster, bare = scope == isa::Scope::none;
@@ -50,7 +50,7 @@ constexpr Verdict memory_order(Ordered what, isa::Semantics s, isa::Scope scope)
   return fits ? legal : breaks(Rule::memory_order, int(s));
 }
 
-/// An asynchronous read of what threads have stored. `fenced`: some fence.proxy.async may lie between.
+/// An asynchronous read of what threads have stored. `fenced`: a fence.proxy.async may lie between.
 constexpr Verdict proxy_fence(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence); }
 
 constexpr Verdict param_read_only(bool is_parameter) { return is_parameter ? breaks(Rule::param_read_only) : legal; }

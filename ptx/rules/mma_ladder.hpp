@@ -1,4 +1,4 @@
-// The thirteen questions that NVIDIA's device compiler asks of every tcgen05.mma before it is selected, in its order. Each
+// The thirteen checks that NVIDIA's device compiler makes of every tcgen05.mma before it selects it, in its order. Each
 // is one of our rules; the vendor's sentence is quoted beside it. The compiler stops at the first that fails.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace kiln::rules {
 
-/// What the ladder looks at.
+/// The operands of the ladder.
 struct LadderSubject {
   isa::MmaForm form;
   isa::Target target;
@@ -34,7 +34,7 @@ constexpr Verdict ask_feature(const LadderSubject& s, isa::Feature f) {
   return legal;
 }
 
-/// Steps 11 to 13 tell one rule apart by kind.
+/// Steps 11 to 13 are one rule, split by kind.
 constexpr Verdict ask_vector(const LadderSubject& s, isa::MmaKind kind) {
   return s.form.kind == kind && s.form.block_scale && s.form.scale_vector != isa::ScaleVector::none ? scale_vector(s.form)
                                                                                                     : legal;

@@ -1,5 +1,5 @@
-// The order of accesses, as a run sees it: what must be known or stand between two of them. Who knows what, sim/order
-// works out; what follows from it is here.
+// The order of accesses, as a run sees it: what must be known, or which fence must lie, between two accesses. sim/order
+// works out what each thread knows.
 #pragma once
 
 #include "ptx/rules/verdict.hpp"
@@ -12,7 +12,7 @@ constexpr Verdict race(bool known) { return known ? legal : breaks(Rule::race); 
 constexpr Verdict race_async(bool known) { return known ? legal : breaks(Rule::race_async); }
 /// Both are in tensor memory.
 constexpr Verdict race_tmem(bool known) { return known ? legal : breaks(Rule::race_tmem); }
-/// Accesses to tensor memory by different threads, in order by what today's hardware does.
+/// Accesses to tensor memory by different threads that today's hardware keeps in order.
 constexpr Verdict tcgen05_fence(bool fenced) { return fenced ? legal : breaks(Rule::tcgen05_fence); }
 /// tcgen05 operations of one thread; `listed`: PTX has the pair in its list.
 constexpr Verdict tcgen05_pipeline(bool listed) { return listed ? legal : breaks(Rule::tcgen05_pipeline); }
@@ -20,10 +20,10 @@ constexpr Verdict tcgen05_pipeline(bool listed) { return listed ? legal : breaks
 constexpr Verdict proxy_fence_read(bool fenced) { return fenced ? legal : breaks(Rule::proxy_fence_read); }
 /// A change of a tensor map before its use.
 constexpr Verdict tensormap_fence(bool fenced) { return fenced ? legal : breaks(Rule::tensormap_fence); }
-/// `changes`: something is found wrong without the fence.
+/// `changes`: without the fence, something is found wrong.
 constexpr Verdict fence_needed(bool changes) { return changes ? legal : breaks(Rule::fence_redundant); }
 
-/// Whoever uses an mbarrier, and its mbarrier.init.
+/// A use of an mbarrier, and its mbarrier.init.
 constexpr Verdict mbarrier_init_order(bool known) { return known ? legal : breaks(Rule::mbarrier_init_order); }
 constexpr Verdict mbarrier_init_fence(bool published) { return published ? legal : breaks(Rule::mbarrier_init_fence); }
 /// `phases` that have completed since a thread began to wait for the first of them.
@@ -34,10 +34,9 @@ constexpr Verdict mbarrier_lapped(std::int64_t phases) {
 constexpr Verdict mbarrier_scope(bool reaches) { return reaches ? legal : breaks(Rule::mbarrier_scope); }
 /// Memory of another CTA; `started`: that CTA is known to have started.
 constexpr Verdict cluster_start(bool started) { return started ? legal : breaks(Rule::cluster_start); }
-/// A CTA exits; `done`: it knows that what touches its memory is.
+/// A CTA exits; `done`: it knows that the accesses to its memory are complete.
 constexpr Verdict cta_exit(bool done) { return done ? legal : breaks(Rule::cta_exit); }
-/// The same, where what touches its memory is a bulk copy of its own. Hopper keeps the memory until the copy is done:
-/// tests/gpu/exit_behind_copy.cu.
+/// The same, for a bulk copy of its own. Hopper keeps the memory until the copy is done: tests/gpu/exit_behind_copy.cu.
 constexpr Verdict cta_exit_copy(bool done) { return done ? legal : breaks(Rule::cta_exit_copy); }
 
 /// Registers that a wgmma.mma_async holds; `waited`: its group was waited for.

@@ -7,8 +7,8 @@
 
 namespace kiln::rules {
 
-/// `isa`: agrees with ptxas and the PTX ISA. `tileiras` adds the contracts that the Tileiras compiler keeps and the ISA does
-/// not know.
+/// `isa`: agrees with ptxas and the PTX ISA. `tileiras` adds contracts that the Tileiras compiler keeps and the ISA
+/// does not have.
 enum class Profile : std::uint8_t { isa, tileiras };
 
 constexpr std::string_view spelling(Profile p) { return p == Profile::isa ? "isa" : "tileiras"; }

@@ -16,7 +16,7 @@ template <class...> inline constexpr bool holds = false;
 /// Instantiated with a broken rule, fails to compile with that rule's text. Rule::none has nothing to say.
 template <Rule broken, class Given, class Nearest, class... Context> struct Require {};
 
-#define RULE(id, slug, severity, seen, must, reference)                        \
+#define RULE(id, slug, severity, seen, given, must, reference)                 \
   template <class Given, class Nearest, class... Context>                      \
   struct Require<Rule::id, Given, Nearest, Context...> {                       \
     static_assert(holds<Given, Nearest, Context...>, must " [" slug "]");      \

@@ -57,7 +57,7 @@ constexpr Verdict shared_static(std::int64_t bytes, isa::Target t) {
   return bytes <= most ? legal : breaks(Rule::shared_static, bytes);
 }
 
-/// An access by a warp takes `wavefronts` of shared memory where `least` would do.
+/// A warp's access takes `wavefronts` of shared memory; `least` would be enough.
 constexpr Verdict shared_bank_conflict(std::int64_t wavefronts, std::int64_t least) {
   return wavefronts <= least ? legal : breaks(Rule::shared_bank_conflict, wavefronts, least);
 }

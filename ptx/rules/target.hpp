@@ -1,4 +1,4 @@
-// Targets and versions: what may be written for which.
+// Targets and versions: what each of them supports.
 #pragma once
 
 #include "ptx/isa/features.hpp"
@@ -16,7 +16,7 @@ constexpr Verdict target_version(isa::Target t, isa::PtxVersion v) {
   return v >= low ? legal : breaks(Rule::target_version, v.major * 10 + v.minor, low.major * 10 + low.minor);
 }
 
-/// A feature; of the tcgen05 family, on a target that has the family.
+/// A feature of the target and the version; a tcgen05 feature needs a target that has tcgen05.
 constexpr Verdict target_feature(isa::Feature f, isa::Target t, isa::PtxVersion v) {
   return isa::has(f, t) && v >= isa::lowest_version(f) ? legal : breaks(Rule::target_feature, int(f));
 }

@@ -33,8 +33,8 @@ struct ColumnRange {
 
 constexpr bool overlap(ColumnRange a, ColumnRange b) { return a.first < b.end() && b.first < a.end(); }
 
-/// The columns of D and of an operand that the same MMA reads, on the same lanes. The verdict carries the first that
-/// both have.
+/// The columns of D and of an operand that the same MMA reads, on the same lanes. The verdict carries the first common
+/// column.
 constexpr Verdict mma_overlap(ColumnRange d, ColumnRange read) {
   return overlap(d, read) ? breaks(Rule::mma_overlap, std::max(d.first, read.first)) : legal;
 }
@@ -49,7 +49,7 @@ constexpr Verdict dealloc_size(std::int64_t columns, std::int64_t allocated) {
   return columns == allocated ? legal : breaks(Rule::dealloc_size, columns, allocated);
 }
 
-/// What a CTA holds of tensor memory along one path. Joined over paths by the verifier, walked along one by the simulator.
+/// The tensor memory that a CTA holds along one path. The verifier joins it over paths, the simulator follows one.
 struct AllocState {
   std::int64_t live = 0;  // columns
   bool relinquished = false;
@@ -81,7 +81,7 @@ constexpr AllocStep step(AllocState s, AllocEvent e, std::int64_t columns = 0) {
   return {s, legal};
 }
 
-/// `touched`: the kernel may read or write columns that a smaller allocation would not have.
+/// `touched`: the kernel may access columns that a smaller allocation would not have.
 constexpr Verdict alloc_unused(bool touched, std::int64_t columns) {
   return touched ? legal : breaks(Rule::alloc_unused, columns);
 }

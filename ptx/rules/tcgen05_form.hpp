@@ -1,4 +1,4 @@
-// What the modifiers and optional operands of a tcgen05 instruction must be to each other. Descriptors are asked in
+// Which modifiers and optional operands of a tcgen05 instruction go together. The rules about descriptors are in
 // tcgen05_mma.hpp.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace kiln::rules {
 
-/// Who may have the scale-input-d operand. kind::i8 takes one and drops it: ptxas lets that pass, the stricter profile
-/// does not.
+/// The forms that have the scale-input-d operand. kind::i8 takes one and ignores it: ptxas accepts that, the stricter
+/// profile does not.
 constexpr Verdict scale_input_d(const isa::MmaForm& f, Profile profile = Profile::isa) {
   using isa::MmaKind;
   if (!f.scale_input_d || f.kind == MmaKind::f16 || f.kind == MmaKind::tf32) return legal;
@@ -47,7 +47,7 @@ constexpr Verdict ws_kind(const isa::MmaForm& f) {
   return f.ws && isa::is_block_scaled(f.kind) ? breaks(Rule::ws_kind, int(f.kind)) : legal;
 }
 
-/// Where A is and what else the form says.
+/// .ashift against the place of A and the rest of the form.
 constexpr Verdict ashift(const isa::MmaForm& f) {
   return f.ashift && (!f.a_in_tmem || f.block_scale || f.ws) ? breaks(Rule::ashift) : legal;
 }
@@ -66,7 +66,8 @@ constexpr Verdict collector_buffer(const isa::MmaForm& f) {
   return (isa::collector_buffer(f.collector, f.ws) > 0) == f.ws ? legal : breaks(Rule::collector_buffer);
 }
 
-/// Modifiers and optional operands of an MMA, in the order of the vendor compiler's ladder; what it does not ask comes last.
+/// Modifiers and optional operands of an MMA, in the order of the vendor compiler's ladder, then those that it does not
+/// check.
 constexpr Verdict mma_form(const isa::MmaForm& f, Profile profile) {
   const Verdict scales = f.block_scale ? block_scale(f) : legal;
   return first(scale_input_d(f, profile), scales, ashift(f), ws_group(f), ws_kind(f), ashift_collector(f), scale_vector(f),
@@ -80,7 +81,7 @@ constexpr Verdict output_lanes(const isa::MmaForm& f, std::int64_t masks) {
   return masks == want ? legal : breaks(Rule::output_lanes, masks, want);
 }
 
-/// The zero-column mask of .ws, as far as its word alone tells.
+/// The zero-column mask of .ws on its own.
 constexpr Verdict zero_mask_fields(const isa::ZeroMaskFields& f) {
   return f.reserved == 0 ? legal : breaks(Rule::zero_mask, std::int64_t(f.reserved), 0);
 }
@@ -102,7 +103,7 @@ constexpr Verdict cp_shape(isa::DataShape shape, isa::CpMulticast multicast, boo
   return fits && destination_format == source_format ? legal : breaks(Rule::cp_shape, int(shape));
 }
 
-/// tcgen05.ld.red: min or max over what the load delivers. The shapes that have it, and .abs and .NaN for f32 alone.
+/// tcgen05.ld.red: min or max over the loaded values. Which shapes have it; .abs and .NaN are for f32 alone.
 constexpr Verdict ld_reduction(isa::DataShape shape, int repeat, isa::ScalarType type, bool absolute, bool propagate_nan) {
   using isa::DataShape, isa::ScalarType;
   if (shape != DataShape::s32x32b && shape != DataShape::s16x32bx2) return breaks(Rule::ld_red, int(shape));

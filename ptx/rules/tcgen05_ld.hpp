@@ -25,22 +25,22 @@ constexpr Verdict ld_registers(isa::DataShape shape, int repeat, int registers) 
   return registers == want ? legal : breaks(Rule::ld_registers, registers, want);
 }
 
-/// `lane` is the lane field of the address, or those of its bits that are known to be one.
+/// `lane` is the lane field of the address, or its bits that are known to be one.
 constexpr Verdict ld_lane(isa::DataShape shape, int lane) {
   const int lanes = isa::load_shape(shape).lanes;
   return lanes == 0 || lane % lanes == 0 ? legal : breaks(Rule::ld_lane, lane, lane / lanes * lanes);
 }
 
-/// `lane` is the lane field of the address, `warp` the warp's index in its CTA. 16-lane shapes may start in the middle of
-/// the quarter.
+/// `lane` is the lane field of the address, `warp` the warp's index in its CTA. 16-lane shapes may start in the middle
+/// of the quarter.
 constexpr Verdict ld_quarter(isa::DataShape shape, int lane, int warp) {
   const int first = isa::tmem_lanes_per_warp * (warp % 4);
   if (lane == first || (isa::load_shape(shape).lanes == 16 && lane == first + 16)) return legal;
   return breaks(Rule::ld_quarter, lane, first);
 }
 
-/// Where the registers of a load stand. A state rule is a transition function: the DSL walks it through types, the
-/// verifier along paths, the simulator along the one path it runs.
+/// Whether the registers of a load may be read. A state rule is a transition function: the DSL applies it through
+/// types, the verifier along all paths, the simulator along the path that it runs.
 enum class LdState : std::uint8_t { pending, ready };
 enum class LdEvent : std::uint8_t { wait, read };
 

@@ -38,7 +38,7 @@ constexpr Verdict mma_n(isa::MmaKind kind, isa::CtaGroup group, int n, bool byte
 }
 
 /// `lane` is the lane field of an address in tensor memory: of D, A, the metadata or the scale factors. The check that
-/// ptxas 13.0 compiles in (-g-tmem-access-check, "invalid_datapath_alignment") looks at these five bits, and allows 16
+/// ptxas 13.0 compiles in (-g-tmem-access-check, "invalid_datapath_alignment") reads the same five bits and allows 16
 /// for the same M: 64 with cta_group::1, sparse 128 with cta_group::2, and never for .ws.
 constexpr Verdict mma_lane(isa::DataPath path, int lane) {
   const int in_quarter = lane % isa::tmem_lanes_per_warp;
@@ -61,7 +61,7 @@ constexpr Verdict mma_accumulator(isa::MmaKind kind, isa::ScalarType a, isa::Sca
   return d == ScalarType::f32 || (half && d == ScalarType::f16) ? legal : breaks(Rule::mma_accumulator, int(d));
 }
 
-/// Reserved bits, and fields that this kind or form does not have.
+/// Reserved bits, and fields that the kind or form does not have.
 constexpr Verdict idesc_reserved(isa::MmaKind kind, const isa::InstructionDescriptorFields& f, bool ws) {
   const bool selector = f.selector != 0 && (!f.sparse || (kind != isa::MmaKind::f16 && kind != isa::MmaKind::tf32));
   const bool saturate = f.saturate && kind != isa::MmaKind::i8;

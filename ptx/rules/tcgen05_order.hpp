@@ -1,4 +1,4 @@
-// The order around tcgen05.mma: who issues it, and what lies between it and the readers of its accumulator.
+// The order around tcgen05.mma: which threads issue it, and what lies between it and the reads of its accumulator.
 #pragma once
 
 #include "ptx/isa/modifiers.hpp"
@@ -7,10 +7,10 @@
 
 namespace kiln::rules {
 
-/// `lanes`: threads of one warp that issue the same tcgen05.mma, for sure.
+/// `lanes`: threads of one warp that certainly issue the same tcgen05.mma.
 constexpr Verdict mma_issuer(int lanes) { return lanes <= 1 ? legal : breaks(Rule::mma_issuer, lanes, 1); }
 
-/// How far an accumulator is on its way to its readers. Without an MMA in flight it is `settled`.
+/// What has happened to an accumulator since its MMA. Without an MMA in flight it is `settled`.
 enum class MmaState : std::uint8_t { settled, issued, committed };
 enum class MmaEvent : std::uint8_t { mma, commit, wait, read };
 
@@ -19,7 +19,7 @@ struct MmaStep {
   Verdict verdict;
 };
 
-/// A wait without a commit in front of it waits for something else.
+/// A wait without an earlier commit waits for something else.
 constexpr MmaStep step(MmaState s, MmaEvent e) {
   switch (e) {
     case MmaEvent::mma: return {MmaState::issued, legal};
@@ -57,7 +57,7 @@ constexpr bool is_pipelined(isa::Opcode op) {
   }
 }
 
-/// Whether PTX promises that `second` is executed behind `first` of the same cta_group without a wait. PTX ISA "tcgen05,
+/// Whether PTX promises that `second` is executed after `first` of the same cta_group without a wait. PTX ISA "tcgen05,
 /// Pipelined tcgen05 Instructions".
 constexpr bool pipelined(isa::Opcode first, isa::Opcode second, isa::DataShape second_shape, bool same_accumulator) {
   using isa::Opcode;

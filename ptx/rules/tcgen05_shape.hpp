@@ -1,4 +1,5 @@
-// A whole tcgen05.mma as types see it: form, shape and operands asked together, in the order in which a reader would.
+// A whole tcgen05.mma as types know it: form, shape and operands are asked together, in the order in which a reader
+// asks.
 #pragma once
 
 #include "ptx/isa/mma_shape.hpp"
@@ -9,7 +10,7 @@
 
 namespace kiln::rules {
 
-/// Element types, extents and what else the descriptor says.
+/// Element types, extents and the other fields of the descriptor.
 constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
   const bool scaled = isa::is_block_scaled(f.kind);
   const auto fields = isa::InstructionDescriptor::of(f, s).fields();
@@ -34,8 +35,8 @@ constexpr Verdict mma_extras(const isa::MmaForm& f, bool scales, bool metadata) 
   return scales == f.block_scale && metadata == f.sparse ? legal : breaks(Rule::mma_extras);
 }
 
-/// A copy of metadata images from a tile that holds `held` columns of each row to `columns` columns of tensor memory, for
-/// MMAs of this form and M.
+/// A copy of metadata images from a tile that holds `held` columns of each row to `columns` columns of tensor memory,
+/// for MMAs of this form and M.
 constexpr Verdict metadata_image(const isa::MmaForm& f, int m, int columns, int held) {
   const isa::DataPath path = isa::data_path(m, f.group, f.sparse, f.ws);
   if (path != isa::DataPath::A && path != isa::DataPath::D) return breaks(Rule::metadata_image, m);

@@ -1,4 +1,4 @@
-// What the Tileiras compiler demands of itself beyond the PTX ISA. Asked under Profile::tileiras alone.
+// What the Tileiras compiler demands beyond the PTX ISA. Asked under Profile::tileiras alone.
 #pragma once
 
 #include "ptx/isa/mma_form.hpp"
@@ -12,13 +12,13 @@ constexpr Verdict tileiras_target(isa::Target t) {
   return t.sm == 100 || t.sm == 103 ? legal : breaks(Rule::tileiras_target, t.sm, 103);
 }
 
-/// `encloses`: the allocation is made before the use on every path, and freed behind it.
+/// `encloses`: on every path the allocation is made before the use and freed after it.
 constexpr Verdict tileiras_alloc_scope(bool encloses) { return encloses ? legal : breaks(Rule::tileiras_alloc_scope); }
 
 /// `escapes`: the address leaves the function.
 constexpr Verdict tileiras_alloc_escape(bool escapes) { return escapes ? breaks(Rule::tileiras_alloc_escape) : legal; }
 
-/// Scales change with every step, so it never keeps an operand in the collector.
+/// Scales change with every step, so the Tileiras compiler never keeps an operand in the collector.
 constexpr Verdict tileiras_scaled_collector(const isa::MmaForm& f, bool discards) {
   return !f.block_scale || discards ? legal : breaks(Rule::tileiras_scaled_collector);
 }

@@ -8,7 +8,7 @@ namespace kiln::rules {
 
 enum class Rule : std::uint8_t {
   none,
-#define RULE(id, slug, severity, seen, must, reference) id,
+#define RULE(id, slug, severity, seen, given, must, reference) id,
 #include "ptx/rules/rules.def"
 #undef RULE
 };
@@ -29,20 +29,16 @@ constexpr bool is_switched_off([[maybe_unused]] Rule r) {
   return false;
 }
 
-/// The answer to "does this rule hold for these operands". Structural, so that it can be a template argument and show up
-/// in a compiler's message. `unknown`: the operands are not known well enough; never to be read as legal.
+/// The answer to "does this rule hold for these operands". A structural type: it can be a template argument, and a
+/// compiler's message shows it. There is no third answer: a rule is asked only with operands that are known.
 struct Verdict {
-  enum class Answer : std::uint8_t { legal, broken, unknown };
-
-  Answer answer = Answer::legal;
-  Rule rule = Rule::none;    // the rule that is broken, or could not be decided
-  std::int64_t given = 0;    // what was found
+  Rule rule = Rule::none;    // the rule that is broken; none: legal
+  std::int64_t given = 0;    // what was found; rules.def has the words for it
   std::int64_t nearest = 0;  // the nearest legal value, for the fix-it
   bool has_nearest = false;
 
-  constexpr bool ok() const { return answer == Answer::legal; }
-  constexpr bool broken() const { return answer == Answer::broken; }
-  constexpr bool unknown() const { return answer == Answer::unknown; }
+  constexpr bool ok() const { return rule == Rule::none; }
+  constexpr bool broken() const { return rule != Rule::none; }
   constexpr bool operator==(const Verdict&) const = default;
 };
 
@@ -51,18 +47,16 @@ inline constexpr Verdict legal{};
 /// The rule is broken; there is no nearest legal value to offer.
 constexpr Verdict breaks(Rule r, std::int64_t given = 0) {
   if (is_switched_off(r)) return legal;
-  return {Verdict::Answer::broken, r, given, 0, false};
+  return {r, given, 0, false};
 }
 
 /// The rule is broken by `given`; `nearest` would be legal.
 constexpr Verdict breaks(Rule r, std::int64_t given, std::int64_t nearest) {
   if (is_switched_off(r)) return legal;
-  return {Verdict::Answer::broken, r, given, nearest, true};
+  return {r, given, nearest, true};
 }
 
-constexpr Verdict undecided(Rule r) { return {Verdict::Answer::unknown, r, 0, 0, false}; }
-
-/// The first verdict that is not legal.
+/// The first broken verdict, or legal.
 constexpr Verdict first(Verdict a) { return a; }
 template <class... Rest>
 constexpr Verdict first(Verdict a, Rest... rest) {

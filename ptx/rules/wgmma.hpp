@@ -1,5 +1,5 @@
-// Rules of wgmma that only a run can see, and of kernels whose MMAs become wgmma. PTX ISA "Asynchronous Warpgroup Level
-// Matrix Instructions".
+// Rules of wgmma that only a run can check, and rules of kernels whose MMAs become wgmma. PTX ISA "Asynchronous
+// Warpgroup Level Matrix Instructions".
 #pragma once
 
 #include "ptx/isa/mma_shape.hpp"
@@ -25,7 +25,7 @@ constexpr bool wgmma_type(isa::MmaKind kind, isa::ScalarType t) {
   }
 }
 
-/// An MMA as two warpgroups do it with wgmma: 128 rows a CTA, columns in chunks of 32.
+/// An MMA that two warpgroups execute with wgmma: 128 rows a CTA, columns in chunks of 32.
 constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
   isa::MmaForm plain;
   plain.kind = f.kind;
@@ -40,11 +40,11 @@ constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
   const bool majors = k_major || (isa::wgmma_transposes(s.a) && isa::wgmma_transposes(s.b));
   return f == plain && types && shape && majors ? legal : breaks(Rule::wgmma_form, s.m, s.n);
 }
-/// `one`: what is summed up is the kernel's only accumulator, by one role.
+/// `one`: the kernel has one accumulator, and one role issues its MMAs.
 constexpr Verdict wgmma_sums(bool one) { return one ? legal : breaks(Rule::wgmma_sums); }
-/// `in_order`: sums are read from the first column to the last, in whole blocks.
+/// `in_order`: the accumulator is read from the first column to the last, in whole blocks.
 constexpr Verdict wgmma_sums_order(bool in_order) { return in_order ? legal : breaks(Rule::wgmma_sums_order); }
-/// Swizzle spans of K that a half of an operand has: with more, the halves would not lie behind each other.
+/// Swizzle spans of K in one half of an operand. With more than one, the halves would not be contiguous.
 constexpr Verdict wgmma_half(int blocks) { return blocks == 1 ? legal : breaks(Rule::wgmma_half, blocks, 1); }
 
 }  // namespace kiln::rules

@@ -8,7 +8,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/tensor_map.hpp"
-#include "ptx/rules/catalogue.hpp"
+#include "ptx/rules/finding.hpp"
 #include "ptx/rules/tma.hpp"
 #include "sim/core/fault.hpp"
 
@@ -68,9 +68,10 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
       image.upper[i] = std::int16_t(map.im2col->upper[i]);
     }
   }
-  if (const rules::Verdict v = judge(image); v.broken())
-    throw diag::InputError(fmt::format("tensor map of buffer `{}`: {}; got {} [{}]", map.buffer,
-                                       rules::info(v.rule).must, v.given, rules::info(v.rule).slug));
+  if (const rules::Verdict v = judge(image); v.broken()) {
+    const diag::Diagnostic d = rules::finding(v);
+    throw diag::InputError(fmt::format("tensor map of buffer `{}`: {} [{}]", map.buffer, d.message, d.slug));
+  }
   return std::bit_cast<TensorMapBytes>(image);
 }
 

@@ -196,7 +196,7 @@ void check_halo(const Box& box) {
   if (!box.halo()) return;
   if (*box.walk() == isa::Im2colWalk::row_128) unmodelled("the halo of im2col::w::128");
   if (pixel(box, m.pixels - 1u)[m.rank - 1u] != pixel(box, box.rows() - 1)[m.rank - 1u])
-    unmodelled("a halo of im2col::w behind the end of its row");
+    unmodelled("a halo of im2col::w after the end of its row");
 }
 
 void check_coordinates(const Box& box) {

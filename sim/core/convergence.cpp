@@ -27,7 +27,7 @@ void exit_lanes(Context& c, Mask lanes) {
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return false;
   if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken())
-    c.grid->report(i.operation, v.rule, std::to_string(v.given));
+    c.grid->report(i.operation, v);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// What stops a simulated thread: a mistake of the program, or something that the simulator does not model. Thrown by
-// whatever executes an instruction; the scheduler adds the place and ends the run.
+// What stops a simulated thread: a mistake of the program, or something that the simulator does not model. The code
+// that executes an instruction throws it; the scheduler adds the place and ends the run.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,16 +20,17 @@ struct Fault {
 
 /// The program breaks a rule: "<what must hold>; got <got>".
 [[noreturn]] void fault(rules::Rule rule, const std::string& got);
+[[noreturn]] void fault(const rules::Verdict& broken);
 
 /// The simulator has no model of `what`; the run ends as incomplete.
 [[noreturn]] void unmodelled(const std::string& what);
 
-/// Faults when the verdict is broken, with the value that it carries.
+/// Faults when the verdict is broken, with the rule's own words for the value that it carries.
 inline void require(const rules::Verdict& verdict) {
-  if (verdict.broken()) fault(verdict.rule, std::to_string(verdict.given));
+  if (verdict.broken()) fault(verdict);
 }
 
-/// The same with other words for what was found. They are put together only when the verdict is broken.
+/// The same with other words for what was found, formatted only when the verdict is broken.
 template <class... Args>
 void require(const rules::Verdict& verdict, fmt::format_string<Args...> got, Args&&... args) {
   if (verdict.broken()) fault(verdict.rule, fmt::format(got, std::forward<Args>(args)...));

@@ -33,6 +33,10 @@ void Cluster::later(std::uint32_t least, std::uint32_t spread, const ir::Operati
   events.add({now + delay, 0, name ? name : next_name(), actor.warp, operation, std::move(action)});
 }
 
+void Grid::report(const ir::Operation* operation, const rules::Verdict& broken) {
+  report(operation, broken.rule, rules::found(broken));
+}
+
 void Grid::report(const ir::Operation* operation, rules::Rule rule, const std::string& got) {
   if (!reported.insert({operation, rule}).second) return;
   diag::Diagnostic d = rules::finding(rule, got);

@@ -40,7 +40,7 @@ class Schedule;     // sim/schedule/schedule.hpp
 struct Recording;   // sim/schedule/recording.hpp
 }  // namespace schedule
 
-/// What the columns of tensor memory are shared with: the other CTAs of the SM (sim/schedule/residents.hpp).
+/// The other CTAs of the SM, which share the columns of tensor memory (sim/schedule/residents.hpp).
 class SharedColumns {
  public:
   virtual ~SharedColumns() = default;
@@ -74,6 +74,7 @@ struct Grid {
 
   /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.
   void report(const ir::Operation* operation, rules::Rule rule, const std::string& got);
+  void report(const ir::Operation* operation, const rules::Verdict& broken);
 };
 
 /// Bulk copies of one thread between two commits.
@@ -98,7 +99,7 @@ struct CopyArrival {
 /// One of the sixteen barriers of `bar` and `barrier`.
 struct NamedBarrier {
   std::uint32_t arrived = 0;   // threads
-  std::uint32_t expected = 0;  // threads; 0: everybody in the CTA
+  std::uint32_t expected = 0;  // threads; 0: all of the CTA
   std::uint64_t generation = 0;
   bool everybody = false;
   std::uint32_t population = 0;  // bar.red: threads with the predicate
@@ -129,7 +130,7 @@ struct TensorQueue {
   std::vector<Commit> commits{};
   std::array<rules::CollectorState, isa::collector_buffers> collectors{};     // as issued
   std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
-  std::shared_ptr<TensorChain> chain{};  // products whose sums may be still to come
+  std::shared_ptr<TensorChain> chain{};  // products whose sums may not be computed yet
 };
 
 struct Cta {
@@ -157,7 +158,7 @@ struct Cta {
   void wake(WaitKind kind);
 };
 
-/// Who asks for asynchronous operations: a warp or an event, and how many it has asked for.
+/// What asks for asynchronous operations: a warp or an event, and how many it has asked for.
 struct Actor {
   std::uint64_t name = 0;
   std::uint64_t warp = 0;  // name of the warp that the actor is or works for
@@ -171,31 +172,31 @@ struct Cluster {
   launch::Dim3 id{0, 0, 0};
   Random random;
   std::uint64_t now = 0;
-  std::uint64_t tick = 0;  // now, to the instruction; kept for observers
+  std::uint64_t tick = 0;  // now, to the instruction; kept for observers of every instruction
   EventQueue events{};
   std::vector<Cta> ctas{};
   // barrier.cluster: threads that arrived in this generation
   std::uint32_t barrier_arrived = 0;
   std::uint64_t barrier_generation = 0;
   std::uint64_t stamp = 0;  // grows with everything that a waiting thread could notice
-  std::uint64_t writes = 0;  // and with everything that a thread which polls memory could
-  Actor actor{};            // who is at work
+  std::uint64_t writes = 0;  // and with everything that a thread that polls memory could notice
+  Actor actor{};            // the one that executes now
   bool others_follow = false;  // clusters of the launch have not run yet
 
   void wake(WaitKind kind);
-  /// Something a blocked thread of this kind may wait for has changed.
+  /// Something that a blocked thread of this kind may wait for has changed.
   void changed(WaitKind kind) { ++stamp, wake(kind); }
   /// Runs `action` a seeded while from now, at least `least` and less than `least + spread` ticks. `name` is that of
   /// the event; 0: the actor's next.
   void later(std::uint32_t least, std::uint32_t spread, const ir::Operation* operation, std::function<void()> action,
              std::uint64_t name = 0);
-  /// A name for what the actor asks for: the same in every schedule in which the actor comes as far.
+  /// A name for the actor's next request: the same in every schedule in which the actor makes it.
   std::uint64_t next_name();
   /// Grows when anything happens that a thread could be waiting for.
   std::uint64_t activity() const { return stamp + writes; }
 };
 
-/// What a handler sees: the thread group that executes and everything around it.
+/// What a handler may use: the thread group that executes, and the machine around it.
 struct Context {
   std::byte* r = nullptr;  // the warp's registers
   Warp* warp = nullptr;

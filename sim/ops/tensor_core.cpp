@@ -22,7 +22,7 @@ namespace kiln::sim {
 void judge(Context& c, const Inst& i, const rules::Verdict& v) {
   if (!v.broken()) return;
   if (rules::info(v.rule).severity == diag::Severity::error) require(v);
-  c.grid->report(i.operation, v.rule, std::to_string(v.given));
+  c.grid->report(i.operation, v);
 }
 
 isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescriptorFields& d) {

@@ -55,7 +55,7 @@ void leave_cta(Cta& cta) {
   if (const rules::Verdict v = cta.tmem.leave(); v.broken()) {
     const ir::Code& code = *cta.cluster->grid.program.code;
     const ir::Operation* last = code.operations.empty() ? nullptr : &code.operations.back();
-    cta.cluster->grid.report(last, v.rule, fmt::format("{} columns that are still allocated", v.given));
+    cta.cluster->grid.report(last, v);
   }
 }
 

@@ -170,7 +170,7 @@ void tell_circle(const Cluster& cluster, const std::vector<Waiter>& waiters, dia
     if (found.empty()) continue;
     std::string text = "they wait in a circle: " + name_of(waiters[found.front()]);
     for (std::size_t at = 0; at < found.size(); ++at)
-      text += fmt::format("{} waits for {} from {}", at ? ", who" : "", name_of(cluster, object_of(waiters[found[at]])),
+      text += fmt::format("{} waits for {} from {}", at ? ", which" : "", name_of(cluster, object_of(waiters[found[at]])),
                           name_of(waiters[found[(at + 1) % found.size()]]));
     d.notes.push_back({text, {}});
     return;

@@ -16,5 +16,5 @@ void body(Thread t, Tmem<f32, 128, 64> d, TmemSlice<bf16, 128> a, KSlice<BTile> 
   t.mma(d, a, b, accumulate(true), ashift, collector);
 }
 
-// CHECK-DAG: error: {{.*}}.ashift must not meet collector::a::fill or collector::a::use [tcgen05-ashift-collector]
+// CHECK-DAG: error: {{.*}}.ashift must not be combined with collector::a::fill or collector::a::use [tcgen05-ashift-collector]
 // CHECK-DAG: tcgen05-ashift-collector.cpp:16:

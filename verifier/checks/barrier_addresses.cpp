@@ -56,7 +56,7 @@ void check_barrier_addresses(const Facts& facts) {
     const flow::Origin origin = facts.origins.of(*at);
     if (std::find(misplaced.begin(), misplaced.end(), origin) != misplaced.end()) continue;
     if (judge(facts.sink, rules::mbarrier_alignment(low), {facts.code, op, at->operand, false},
-              "an address " + std::to_string(low) + " bytes behind such a multiple"))
+              "an address " + std::to_string(low) + " bytes after such a multiple"))
       misplaced.push_back(origin);
   }
 }

@@ -41,7 +41,7 @@ void check_declared(const Facts& facts, std::int64_t ctas) {
   const auto& operations = facts.code.operations;
   const auto pair = std::find_if(operations.begin(), operations.end(), is_pair);
   if (pair != operations.end())
-    judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair}, "a cluster of " + std::to_string(ctas));
+    judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair});
   for (const ir::Operation& op : operations) {
     if (!facts.is_formed(op)) continue;
     const auto rank = op.opcode == Opcode::mapa ? facts.constant(op.arg(2), 32) : std::nullopt;

@@ -49,7 +49,7 @@ void check_tensor_copy(const Facts& facts, const ir::Operation& op) {
   if (!low) return;
   const auto address = std::uint32_t(*low & flow::shared_window_mask);
   judge(facts.sink, rules::tma_alignment(address), {facts.code, op, shared.operand, false},
-        "an address " + std::to_string(address % isa::tma_shared_alignment) + " bytes behind such a multiple");
+        "an address " + std::to_string(address % isa::tma_shared_alignment) + " bytes after such a multiple");
 }
 
 void check_bulk_copy(const Facts& facts, const ir::Operation& op) {

@@ -90,8 +90,7 @@ class Phases {
     }
     if (!last || copied == 0) return;
     judge(facts_.sink, rules::mbarrier_bytes(expected, copied),
-          {code_, op(*last), op(*last).arguments.back().operand, false},
-          std::to_string(expected) + " bytes expected and " + std::to_string(copied) + " copied");
+          {code_, op(*last), op(*last).arguments.back().operand, false});
   }
 
   // Arrivals that a thread executes once complete at most one phase of an mbarrier that counts them.

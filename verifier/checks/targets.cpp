@@ -54,7 +54,7 @@ void check_targets(const Facts& facts) {
     if (here == isa::CtaGroup::none || mixed) continue;
     if (group == isa::CtaGroup::none) group = here;
     mixed = judge(facts.sink, rules::cta_group_mixed(group, here), subject,
-                  "." + std::string(isa::spelling(here)) + " behind ." + std::string(isa::spelling(group)));
+                  "." + std::string(isa::spelling(here)) + " after ." + std::string(isa::spelling(group)));
   }
 }
 

@@ -80,7 +80,7 @@ class TensorMemory {
     if ((!o.is(Origin::Base::slot) && !o.is(Origin::Base::number)) || o.added.is_nothing()) return true;
     const int lane = int((o.added.one & lane_bits) >> 16) % isa::tmem_lanes_per_warp;
     return !judge(facts_.sink, rules::ld_lane(op.modifiers.shape, lane), {facts_.code, op, f.address->operand},
-                  "a lane " + std::to_string(lane) + " behind a multiple of 32 with ." +
+                  "a lane " + std::to_string(lane) + " after a multiple of 32 with ." +
                       std::string(isa::spelling(op.modifiers.shape)));
   }
 

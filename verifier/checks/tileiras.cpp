@@ -68,7 +68,7 @@ class Tileiras {
       return s.event == AllocEvent::dealloc && comes_behind(s.operation, b);
     });
     judge(facts_.sink, rules::tileiras_alloc_scope(before && behind), {facts_.code, facts_.code.operations[use]},
-          before ? "no tcgen05.dealloc behind it on every path" : "no tcgen05.alloc before it on every path");
+          before ? "no tcgen05.dealloc after it on every path" : "no tcgen05.alloc before it on every path");
   }
 
   bool is_allocation(const Origin& o) const {

@@ -51,12 +51,12 @@ TEST_CASE("a strategy that breaks a rule is refused with the rule's words and sl
   // The twin of tests/compile_fail/strategy-n.cpp.
   CHECK(refusal(problems::gemm_f16, {{"tile", {128, 252, 64}}}) ==
         "--tile 128x252x64 (with --stages 4 --cta-group 1 --accumulators 2 --swizzle 128): N must be a multiple of the "
-        "step for this kind and cta_group, and at most 256; got 252, the nearest legal value is 256 [tcgen05-mma-n]");
+        "step for this kind and cta_group, and at most 256; got N = 252, the nearest legal value is 256 [tcgen05-mma-n]");
   CHECK(refusal(problems::gemm_f16, {{"tile", {128, 248, 64}}}) == "accepted");
   // Of strategy-shared-memory.cpp.
   CHECK(refusal(problems::gemm_f16, {{"cta-group", 1}, {"tile", {128, 256, 64}}, {"stages", 5}}) ==
         "--tile 128x256x64 --stages 5 --cta-group 1 (with --accumulators 2 --swizzle 128): the shared memory of a kernel "
-        "must fit what the target has; got 245760, the nearest legal value is 232448 [shared-budget]");
+        "must fit what the target has; got 245760 bytes of 232448 [shared-budget]");
   // Of strategy-tensor-memory.cpp.
   CHECK(refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 2}}) ==
         "--tile 256x256x256 --stages 5 --accumulators 2 (with --cta-group 2 --swizzle 128): the tensor-memory handles of "

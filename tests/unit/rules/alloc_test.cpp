@@ -23,7 +23,7 @@ TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the 
   CHECK(is_broken(tmem_range(-1, 1, 64), Rule::tmem_range));
 }
 
-TEST_CASE("tcgen05-mma-overlap: what the MMA reads lies before D or behind it") {
+TEST_CASE("tcgen05-mma-overlap: what the MMA reads lies before D or after it") {
   CHECK(mma_overlap({0, 64}, {64, 8}).ok());
   CHECK(mma_overlap({64, 64}, {56, 8}).ok());
   CHECK(mma_overlap({0, 64}, {-4, 4}).ok());
@@ -59,7 +59,7 @@ TEST_CASE("tcgen05-alloc-budget: allocations add up to at most 512 columns") {
   CHECK(is_broken(step({256, false}, AllocEvent::alloc, 512).verdict, Rule::alloc_budget));
 }
 
-TEST_CASE("tcgen05-alloc-relinquished: no alloc behind the relinquish") {
+TEST_CASE("tcgen05-alloc-relinquished: no alloc after the relinquish") {
   const AllocState given_up = step({64, false}, AllocEvent::relinquish).next;
   CHECK(given_up == AllocState{64, true});
   CHECK(is_broken(step(given_up, AllocEvent::alloc, 32).verdict, Rule::alloc_relinquished));

@@ -43,7 +43,7 @@ TEST_CASE("barrier-number, barrier-count: sixteen barriers, whole warps") {
   CHECK(is_broken(barrier_count(48), Rule::barrier_count, 64));
 }
 
-TEST_CASE("barrier-mismatch: one count at a time, and nobody beyond it") {
+TEST_CASE("barrier-mismatch: one count at a time, and no thread beyond it") {
   CHECK(barrier_mismatch({64, 32}, 64, 32).ok());
   CHECK(barrier_mismatch({96, 0}, 64, 32).ok());  // the barrier is empty: the count is new
   CHECK(barrier_mismatch({0, 64}, 0, 32).ok());   // all threads of the CTA

@@ -1,4 +1,4 @@
-// Rules of who issues an operation, what a wait needs in front of it, and what one compiler adds.
+// Rules about the threads that issue an operation, what must precede a wait, and what one compiler adds.
 #include "ptx/rules/tcgen05_order.hpp"
 #include "ptx/rules/tileiras.hpp"
 #include "ptx/rules/wgmma.hpp"
@@ -13,7 +13,7 @@ TEST_CASE("tcgen05-mma-issuer: one lane of a warp") {
   CHECK(is_broken(mma_issuer(32), Rule::mma_issuer, 1));
 }
 
-TEST_CASE("tcgen05-mma-wait: sums are read behind a commit and a wait") {
+TEST_CASE("tcgen05-mma-wait: sums are read after a commit and a wait") {
   CHECK(step(MmaState::settled, MmaEvent::read).verdict.ok());
   CHECK(is_broken(step(MmaState::issued, MmaEvent::read).verdict, Rule::mma_wait));
   CHECK(is_broken(step(MmaState::committed, MmaEvent::read).verdict, Rule::mma_wait));
@@ -21,7 +21,7 @@ TEST_CASE("tcgen05-mma-wait: sums are read behind a commit and a wait") {
   CHECK(step(MmaState::committed, MmaEvent::wait).next == MmaState::settled);
 }
 
-TEST_CASE("tcgen05-fence-after: behind a wait, a fence before the read") {
+TEST_CASE("tcgen05-fence-after: after a wait, a fence before the read") {
   CHECK(is_broken(step(FenceState::waited, FenceEvent::read).verdict, Rule::fence_after));
   CHECK(step(step(FenceState::waited, FenceEvent::fence).next, FenceEvent::read).verdict.ok());
 }

@@ -23,7 +23,7 @@ TEST_CASE("memory-alignment: a power of two") {
   CHECK(is_broken(memory_alignment(0x42, 4), Rule::memory_alignment, 0x44));
 }
 
-TEST_CASE("memory-uninitialised, param-read-only: written before read, unless nobody may") {
+TEST_CASE("memory-uninitialised, param-read-only: written before read; parameters are never written") {
   CHECK(memory_uninitialised(true).ok());
   CHECK(is_broken(memory_uninitialised(false), Rule::memory_uninitialised));
   CHECK(param_read_only(false).ok());
@@ -35,7 +35,7 @@ TEST_CASE("shared-remote: .shared::cta is the CTA's own") {
   CHECK(is_broken(shared_remote(1, 0), Rule::shared_remote, 0));
 }
 
-TEST_CASE("memory-order: who says which order, and for whom") {
+TEST_CASE("memory-order: which instruction has which order and scope") {
   using kiln::isa::Scope, kiln::isa::Semantics;
   for (Scope s : {Scope::cta, Scope::cluster}) {
     for (Semantics order : {Semantics::release, Semantics::relaxed}) CHECK(memory_order(Ordered::arrival, order, s).ok());

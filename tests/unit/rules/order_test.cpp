@@ -80,7 +80,7 @@ TEST_CASE("wgmma-fence: what must be there is there, or not") {
   CHECK(is_broken(wgmma_fence(false), Rule::wgmma_fence));
 }
 
-TEST_CASE("mbarrier-lapped: one phase may pass while somebody waits for it, two may not") {
+TEST_CASE("mbarrier-lapped: one phase may pass while a thread waits for it, two may not") {
   CHECK(mbarrier_lapped(0).ok());
   CHECK(mbarrier_lapped(1).ok());
   CHECK(is_broken(mbarrier_lapped(2), Rule::mbarrier_lapped, 1));

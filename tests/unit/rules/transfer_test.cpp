@@ -99,7 +99,7 @@ TEST_CASE("tma-store-coordinate: a store may begin anywhere but before the tenso
   CHECK(is_broken(tma_store_coordinate(-1), Rule::tma_store_coordinate, 0));
 }
 
-TEST_CASE("tma-mode: who reads, who writes, and at which rank") {
+TEST_CASE("tma-mode: which modes read, which write, and at which rank") {
   using kiln::isa::TensorAccess, kiln::isa::TensorMode;
   for (int rank = 1; rank <= 5; ++rank)
     for (auto access : {TensorAccess::load, TensorAccess::store, TensorAccess::reduce, TensorAccess::prefetch})
@@ -156,7 +156,7 @@ TEST_CASE("tensormap-field: dimensions and codes that a field has") {
   CHECK(is_broken(tensormap_field(TensorMapField::fill_mode, -1), Rule::tensormap_field, 0));
 }
 
-TEST_CASE("mbarrier-scope-unwritten: who arrives for another CTA says so") {
+TEST_CASE("mbarrier-scope-unwritten: an arrival for another CTA says its scope") {
   CHECK(mbarrier_scope_unwritten(true).ok());
   CHECK(is_broken(mbarrier_scope_unwritten(false), Rule::mbarrier_scope_unwritten));
 }

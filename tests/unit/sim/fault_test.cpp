@@ -8,7 +8,7 @@ using namespace kiln;
 using namespace kiln::test;
 using sim::Outcome;
 
-TEST_CASE("a store behind a buffer names it") {
+TEST_CASE("a store after a buffer names it") {
   const Run r = run_kernel(kernel("st.global.u32 [%out+256], 1;"));
   CHECK(r.result.outcome == Outcome::fault);
   CHECK(r.has("got 4 bytes at offset 256 of `out`, which has 256 [memory-bounds]"));
@@ -19,7 +19,7 @@ TEST_CASE("misaligned accesses fault") {
   CHECK(run_kernel(kernel("st.global.v4.u32 [%out+8], {%r1, %r1, %r1, %r1};")).has("[memory-alignment]"));
 }
 
-TEST_CASE("memory that nobody wrote is found once per instruction") {
+TEST_CASE("unwritten memory is found once per instruction") {
   const Run r = run_kernel(kernel(".shared .align 4 .b8 box[128]; mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 2; mov.u32 "
                                   "%r2, box; add.u32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1];"),
                            32);
@@ -37,7 +37,7 @@ TEST_CASE("what is not modelled is named where it stands") {
   CHECK(run_kernel(kernel("bra END; " + open + " END:")).clean());
 }
 
-TEST_CASE("a deadlock lists who waits for what") {
+TEST_CASE("a deadlock lists what each thread waits for") {
   const Run r = run_kernel(head + R"(
 .visible .entry k(.param .u64 out) {
   .reg .pred %p<4>; .reg .b32 %r<9>;
@@ -57,7 +57,7 @@ role_store:
                            64);
   CHECK(r.result.outcome == Outcome::deadlock);
   CHECK(r.has(
-      "nobody may wait for what cannot come: all threads wait and no asynchronous operation is in flight [deadlock]"));
+      "a wait must be able to end: all threads wait and no asynchronous operation is in flight [deadlock]"));
   CHECK(
       r.has("role `mma`, warp 0, all lanes of CTA (0, 0, 0) waits for mbarrier `in_full[2]`, phase 0 (parity 0): 1 of "
             "2 arrivals pending, 512 bytes outstanding"));

@@ -180,7 +180,7 @@ TEST_CASE("a GEMM kernel computes A times B transposed, whatever the schedule") 
   }
 }
 
-TEST_CASE("a stage that expects too many bytes never fills, and the report says who waits") {
+TEST_CASE("a stage that expects too many bytes never fills, and the report says which threads wait") {
   std::vector<u16> a, b;
   std::string broken = text;
   broken.replace(broken.find("[%r35], 24576"), 13, "[%r35], 24592");
@@ -203,7 +203,7 @@ TEST_CASE("a kernel that keeps its tensor memory is told") {
   CHECK(run(broken, contract(a, b)).has("[tcgen05-dealloc-size]"));
 }
 
-TEST_CASE("an accumulator that starts from what nobody wrote is found") {
+TEST_CASE("an accumulator that starts from unwritten cells is found") {
   std::vector<u16> a, b;
   std::string broken = text;
   broken.replace(broken.find("setp.ne.u32 %p7, %r41, 0;"), 25, "setp.ne.u32 %p7, %r41, 9;");

@@ -95,7 +95,7 @@ void check(const Walk& k) {
 
 TEST_CASE("im2col::w walks along W of one row, then of the same row of the next image") {
   check({7, 27, 0, 0, 1, 128, 3, 2, 7, 0, 0});
-  check({7, 27, 0, 0, 1, 128, 3, 2, 7, 2, 0});    // with the two pixels behind
+  check({7, 27, 0, 0, 1, 128, 3, 2, 7, 2, 0});    // with the two pixels after it
   check({7, 12, 0, 0, 1, 128, 3, 2, 0, 0, 0});    // past the last image
   check({67, 8, -1, 0, 2, 128, -1, 2, 3, 1, 0});  // example 1
   check({67, 8, -1, 0, 2, 128, -1, 2, 3, 0, 1});
@@ -106,7 +106,7 @@ TEST_CASE("im2col::w walks along W of one row, then of the same row of the next 
 TEST_CASE("im2col::w::128 walks 128 pixels") { check({7, 30, -1, -1, 1, 128, 2, 1, 3, 0, 1, true}); }
 
 TEST_CASE("a halo whose place only a picture shows is not modelled") {
-  CHECK(load({7, 12, 0, 0, 1, 7, 0, 2, 0, 2, 0}).has("a halo of im2col::w behind the end of its row"));
+  CHECK(load({7, 12, 0, 0, 1, 7, 0, 2, 0, 2, 0}).has("a halo of im2col::w after the end of its row"));
   CHECK(load({7, 30, 0, 0, 1, 128, 0, 1, 3, 1, 0, true}).has("the halo of im2col::w::128"));
 }
 

@@ -1,4 +1,4 @@
-// What a deadlock says about who waits for whom.
+// What a deadlock says about the waits between threads.
 #include <doctest/doctest.h>
 
 #include "tests/unit/sim/run.hpp"
@@ -41,12 +41,12 @@ TEST_CASE("a circle of waits is named with its roles and barriers") {
       r.findings());
   CHECK_MESSAGE(
       r.has("they wait in a circle: role `load`, warp 0, lane 0 of CTA (0, 0, 0) waits for mbarrier `empty` from "
-            "role `mma`, warp 1, lane 0 of CTA (0, 0, 0), who waits for mbarrier `full` from role `load`, warp "
+            "role `mma`, warp 1, lane 0 of CTA (0, 0, 0), which waits for mbarrier `full` from role `load`, warp "
             "0, lane 0 of CTA (0, 0, 0)"),
       r.findings());
 }
 
-TEST_CASE("who arrived last is named, and that nobody is left to arrive") {
+TEST_CASE("the last arrival is named, and that no thread is left to arrive") {
   const Run r = run_kernel(two_warps(R"(
   role_load:
     mbarrier.arrive.shared.b64 _, [%r5]; bra DONE;

@@ -82,7 +82,7 @@ TEST_CASE("S4-14: the encoding of a descriptor keeps eighteen bits of an address
   CHECK(isa::pack(f) == 0x400);
 }
 
-TEST_CASE("S4-48: the epilogue runs once, behind the loop; what is awaited in the loop is the MMA of a stage") {
+TEST_CASE("S4-48: the epilogue runs once, after the loop; what is awaited in the loop is the MMA of a stage") {
   const Pipeline p;
   REQUIRE(p.sink.all().empty());
   const auto loads = p.all(isa::Opcode::tcgen05_ld), mmas = p.all(isa::Opcode::tcgen05_mma);
@@ -91,14 +91,14 @@ TEST_CASE("S4-48: the epilogue runs once, behind the loop; what is awaited in th
   REQUIRE(!mmas.empty());
   for (const std::uint32_t i : mmas) CHECK(p.in_loop(i));
   for (const std::uint32_t i : loads) CHECK(!p.in_loop(i));
-  // The copies of the next round stand in a loop, behind a wait in the same loop, which the MMAs' commits release.
+  // The copies of the next round are in a loop, after a wait in the same loop, which the MMAs' commits release.
   REQUIRE(p.in_loop(copies[0]));
   const std::uint32_t wait = p.wait_before(copies[0]);
   CHECK(p.reaches(copies[0], wait));
   CHECK(p.cfg.dominates(p.cfg.block_of(wait), p.cfg.block_of(copies[0])));
 }
 
-TEST_CASE("S4-83: the commit of a stage frees its buffers; the epilogue waits for another, behind the loop") {
+TEST_CASE("S4-83: the commit of a stage frees its buffers; the epilogue waits for another, after the loop") {
   const Pipeline p;
   const auto commits = p.all(isa::Opcode::tcgen05_commit);
   REQUIRE(commits.size() == 2);

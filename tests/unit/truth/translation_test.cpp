@@ -28,7 +28,7 @@ test::Run two_warps(const std::string& producer) {
                           64);
 }
 
-// An entry with a directive behind its parameters, asked of the parser and of ptxas.
+// An entry with a directive after its parameters, given to the parser and of ptxas.
 bool parses(const std::string& directive) {
   return test::ask_verifier(test::header(isa::sm_120a) + ".visible .entry k() " + directive + " { ret; }").taken;
 }
@@ -69,7 +69,7 @@ TEST_CASE("S3-14: matrix descriptors are registers without brackets") {
   test::refused("tcgen05.mma.cta_group::1.kind::f16 [r0], d1, [d2], r1, p1;", mismatch);
 }
 
-TEST_CASE("S3-15, S3-41: scales are addresses in tensor memory behind the instruction descriptor") {
+TEST_CASE("S3-15, S3-41: scales are addresses in tensor memory after the instruction descriptor") {
   const std::string mma = "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [r0], d1, d2, ";
   test::accepted({mma + "r1, [r5], [r6], p1;"});
   test::refused(mma + "r1, r5, r6, p1;", mismatch);

@@ -79,7 +79,7 @@ TEST_CASE("every mutation that ptxas refuses is refused") {
     if (found[i].empty()) FAIL_CHECK(rejected[i]);
 }
 
-TEST_CASE("instructions and modifiers that nobody knows are incomplete, once a spelling") {
+TEST_CASE("unknown instructions and modifiers are incomplete, once a spelling") {
   const auto sink = test::check_text(test::preamble + R"(.visible .entry k() { .reg .b32 %r<4>; .reg .pred p;
     tcgen06.mma %r1, %r2; tcgen06.mma %r1, %r2; add.novelty.u32 %r1, %r2, %r3; ret; })");
   CHECK(test::slugs(sink) == "unmodelled unmodelled ");

@@ -1,4 +1,4 @@
-// Work that is taken over from clusters that have not started: who reads an answer goes the same way as all who do.
+// Work that is taken over from clusters that have not started: every thread that reads an answer takes the same branch.
 #include <doctest/doctest.h>
 
 #include "tests/unit/verifier/explored.hpp"

@@ -1,4 +1,4 @@
-// The life of CTAs and mbarriers as exploring sees it: what is not there yet, what is there no more, and for whom.
+// The life of CTAs and mbarriers as exploring sees it: what is not there yet, and what is gone, for each thread.
 #include <doctest/doctest.h>
 
 #include "tests/unit/verifier/explored.hpp"
@@ -58,7 +58,7 @@ const std::string dealloc = "  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %v,
 
 TEST_CASE("a pair that meets before it begins and waits before it ends is right") { CHECK(explored(pair) == ""); }
 
-TEST_CASE("cluster-start: the memory of a peer before anybody says that it is there") {
+TEST_CASE("cluster-start: the memory of a peer before it is known to have started") {
   CHECK(explored(without(barrier)).starts_with("cluster-start "));
   const std::string allocates = replaced(replaced(pair, "  ret;\n", dealloc), barrier, alloc);
   CHECK(explored(allocates).starts_with("cluster-start "));
@@ -68,7 +68,7 @@ TEST_CASE("cluster-start: the memory of a peer before anybody says that it is th
 
 TEST_CASE("cta-exit: a CTA that does not wait for its peer") {
   CHECK(explored(without(wait)).starts_with("cta-exit "));
-  // Who waits for the phase knows of the arrivals in it alone: not of one behind.
+  // A wait for the phase makes only its own arrivals known, not later ones.
   const std::string again =
       "  ld.shared.u32 %v, [%at];\n  mapa.shared::cluster.u32 %at, %at, %peer;\n"
       "  st.shared::cluster.u32 [%at+128], %v;\n";

@@ -91,7 +91,7 @@ TEST_CASE("maps that are made, published, told of and acquired are right, howeve
   CHECK(explored(maker) == "");
 }
 
-TEST_CASE("tensormap-fence: a copy with a map that nobody has acquired") {
+TEST_CASE("tensormap-fence: a copy with a map that was not acquired") {
   CHECK(explored(without(acquire)) == "tensormap-fence ");
   // Acquired before the thread knew of it.
   const std::string early = replaced(without(acquire), "READY:\n", acquire + "READY:\n");

@@ -63,7 +63,7 @@ TEST_CASE("tcgen05-ld-quarter, tcgen05-ld-lane: the lane that an address comes t
   CHECK(with("shl.b32 %at, %warp, 21", "shl.b32 %at, %warp, 20").starts_with("tcgen05-ld-lane "));
 }
 
-TEST_CASE("tcgen05-tmem-range: columns behind the allocation, and before it") {
+TEST_CASE("tcgen05-tmem-range: columns after the allocation, and before it") {
   CHECK(with(store, store + "  add.u32 %at, %at, 31;\n") == "");
   CHECK(with(store, store + "  add.u32 %at, %at, 32;\n") == "tcgen05-tmem-range ");
   CHECK(with("32x32b.x1.b32 [%at], {%v}", "32x32b.x2.b32 [%at+31], {%v, %v}") == "tcgen05-tmem-range ");
@@ -78,7 +78,7 @@ TEST_CASE("tcgen05-dealloc-size, tcgen05-alloc-leak: what a CTA frees, and what 
   const std::string dealloc = "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tm, 32;\n";
   CHECK(with(dealloc, "  add.u32 %tm, %tm, 32;\n" + dealloc) == "tcgen05-alloc-leak tcgen05-dealloc-size ");
   CHECK(with(dealloc, "") == "tcgen05-alloc-leak ");
-  // Who traps owes nothing.
+  // A thread that traps owes nothing.
   CHECK(with(dealloc, "  st.shared.u32 [%word], %t;\n  trap;\n") == "");
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("barrier-count, barrier-number, barrier-mismatch: numbers of a named b
   CHECK(with("bar.sync 1, %number", "bar.sync %number, 64").find("barrier-number ") != std::string::npos);
 }
 
-TEST_CASE("barrier-mismatch: who arrives again without knowing that the last use is over") {
+TEST_CASE("barrier-mismatch: a thread arrives again without knowing that the last use is over") {
   const std::string barrier = "  bar.sync 1, %number;\n";
   CHECK(with(barrier, barrier + barrier) == "");
   // The first warp arrives for the next use, and need not be the last to arrive for this one.

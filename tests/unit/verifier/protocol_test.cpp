@@ -67,7 +67,7 @@ TEST_CASE("a wait that a second phase may overtake is found, with the arrival th
   CHECK(p.against.starts_with("mbarrier.try_wait"));
 }
 
-TEST_CASE("a stage that nobody frees, and a first wait for a phase that never comes, stand still") {
+TEST_CASE("a stage that is never freed, and a first wait for a phase that never comes, are deadlocks") {
   const std::string gemm = emitted(kernels::gemm_bf16);
   CHECK(protocol(with(gemm, "tcgen05.commit", "")).stands_still);
   CHECK(protocol(with(gemm, "xor.b32 %r27, %r22, 1", "mov.b32 %r27, %r22;")).stands_still);
@@ -128,7 +128,7 @@ TEST_CASE("a proxy fence is about the memory that it names") {
   CHECK(protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async;", 2)).is_right());
 }
 
-TEST_CASE("a finding behind a bound that is divided, rounded up, has a number for what is divided") {
+TEST_CASE("a finding after a bound that is divided, rounded up, has a number for what is divided") {
   const auto stands_still = [](const std::string& divide) {
     return protocol(
         ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u32 n) .reqntid 1 {\n"

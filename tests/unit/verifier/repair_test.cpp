@@ -15,7 +15,7 @@ diag::Sink judged(const diag::SourcePtr& source) {
   return sink;
 }
 
-// The lines that one round of repairs puts in, each with the line behind it; nothing may be left to repair.
+// The lines that one round of repairs inserts, each with the next line; nothing may be left to repair.
 std::string inserted(const std::string& text) {
   const auto before = std::make_shared<const diag::Source>("t.ptx", text);
   const auto after = std::make_shared<const diag::Source>("t.ptx", diag::repair(*before, judged(before)).text);
@@ -68,7 +68,7 @@ OTHER:
 })") == std::string(wait) + "  add.u32 %s, %s, %x0;\n" + wait + "  sub.u32 %s, %s, %x0;\n");
 }
 
-TEST_CASE("a read that a part of a warp reaches is no place for a wait: it goes behind the load") {
+TEST_CASE("a read that a part of a warp reaches is no place for a wait: it goes after the load") {
   CHECK(inserted(head + R"(
   tcgen05.ld.sync.aligned.32x32b.x1.b32 {%x0}, [%t];
   setp.ne.u32 %p, %me, 5;
