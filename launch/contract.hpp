@@ -1,5 +1,5 @@
-// A launch contract: everything that a kernel is started with, as data. The simulator and the GPU driver take the same one.
-// Reading it from JSON and filling buffers is the harness's business.
+// A launch contract: everything that a kernel is started with, as data. The simulator and the GPU driver take the same
+// one. Reading it from JSON and filling buffers is the harness's business.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct Dim3 {
   constexpr std::uint64_t volume() const { return std::uint64_t(x) * y * z; }
 };
 
-/// How real numbers become a narrow operand. Names are those of buffers that receive what comes with the elements, made by
-/// launch/operands.hpp; empty: none.
+/// How real numbers become a narrow operand. Names are those of buffers that receive what comes with the elements, made
+/// by launch/operands.hpp; empty: none.
 struct Quantisation {
   std::string scales{};     // one for each `block` elements of a row, in the chunks of isa::scale_index
   std::uint32_t block = 0;  // 16 or 32 elements of this buffer, twice that where it is the B of a sparse A
@@ -93,8 +93,8 @@ struct StructField {
   Param value{};
 };
 
-/// What the grid before a programmatic dependent launch touches, which is over only behind griddepcontrol.wait: all that
-/// the launch before it does, and these buffers.
+/// The accesses of the grid before a programmatic dependent launch, which end only at griddepcontrol.wait: all accesses
+/// of the previous launch, and these buffers.
 struct PriorGrid {
   std::vector<std::string> writes{}, reads{};
 };
@@ -109,8 +109,8 @@ struct Launch {
   std::optional<PriorGrid> pdl{};  // nothing: the launch begins when everything before it is over
 };
 
-/// What a gemm applies to each element at the end. gelu_tanh is the form with a tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x +
-/// 0.044715 x^3))); silu is x / (1 + e^-x).
+/// What a gemm applies to each element at the end. gelu_tanh is the form with a tanh, x / 2 * (1 + tanh(sqrt(2 / pi) *
+/// (x + 0.044715 x^3))); silu is x / (1 + e^-x).
 enum class Activation : std::uint8_t { none, relu, gelu_tanh, silu };
 
 /// What an output buffer must hold afterwards.

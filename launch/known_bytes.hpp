@@ -1,4 +1,4 @@
-// What a contract says of parameters before anything has an address.
+// The parameter bytes that a contract fixes before buffers have addresses.
 #pragma once
 
 #include "launch/contract.hpp"

@@ -1,4 +1,4 @@
-// Launches that no device takes, and how many CTAs share a streaming multiprocessor (SM).
+// Launches that no device accepts, and how many CTAs share a streaming multiprocessor (SM).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace kiln::launch {
 
-/// What of a launch cannot be: a key of the contract and why, in one line.
+/// Why a launch is impossible: a key of the contract, and the reason in one line.
 struct Misfit {
   std::string key{};
   std::string why{};

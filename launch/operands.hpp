@@ -1,5 +1,5 @@
-// What comes with the operands of an MMA in global memory: which arithmetic their types ask for, and the buffers of
-// scales and metadata that stand beside them. For whoever writes a contract in C++.
+// What belongs to the operands of an MMA in global memory: the arithmetic of their types, and the buffers of scales and
+// metadata that go with them. For contracts written in C++.
 #pragma once
 
 #include "launch/contract.hpp"

@@ -18,11 +18,11 @@ enum class Severity : unsigned char { error, portability, note, incomplete };
 
 std::string_view spelling(Severity);
 
-/// Where something is: a range of a source, and the line of C++ or CUDA behind it when that is known.
+/// Where something is: a range of a source, and the line of C++ or CUDA that it was compiled from, if known.
 struct Where {
   SourcePtr source{};     // may be null: then only `file`/`line` say where
   Place place{};
-  std::string file{};     // the C++/CUDA file behind the instruction (.loc), or the only place there is
+  std::string file{};     // the C++/CUDA file of the instruction (.loc), or the only place there is
   unsigned line = 0;
 
   static Where at(SourcePtr source, Place place) { return {std::move(source), place, {}, 0}; }
@@ -71,8 +71,8 @@ class Sink {
   std::vector<Diagnostic> all_;
 };
 
-/// Findings that end what was asked for: thrown by the kernel builder for a kernel that breaks a rule. The command prints
-/// the findings and exits 1.
+/// Findings that end what was asked for: thrown by the kernel builder for a kernel that breaks a rule. The command
+/// prints the findings and exits 1.
 class Rejected : public std::runtime_error {
  public:
   Rejected(const std::string& what, Sink findings) : std::runtime_error(what), findings_(std::move(findings)) {}

@@ -1,4 +1,4 @@
-// Two ways to fail, two types: the user's mistake is reported, ours is confessed.
+// Two ways to fail, two types: a mistake of the user, and a mistake of Kiln.
 #pragma once
 
 #include <stdexcept>

@@ -9,7 +9,7 @@ struct Here {
   const char* file = __builtin_FILE();
   unsigned line = __builtin_LINE();
 
-  /// A place that is nobody's: used by code that Kiln adds on its own behalf.
+  /// No place in the user's code: for code that Kiln adds itself.
   static constexpr Here nowhere() { return {"", 0}; }
 };
 

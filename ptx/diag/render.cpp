@@ -45,7 +45,7 @@ std::string indent_like(std::string_view line, std::size_t columns) {
 // The part of a line that is shown: all of it, or a window around the caret when a register vector makes it very long.
 struct Window {
   std::string text;
-  std::size_t first = 0;  // column of the line that stands behind `lead`
+  std::size_t first = 0;  // column of the line that follows `lead`
   std::size_t lead = 0;   // characters put before it
 };
 
@@ -80,7 +80,7 @@ std::string snippet(const Where& w, const std::vector<FixIt>& fixits, Colour col
   return out;
 }
 
-// Statements to put in, which have no room under the caret.
+// Statements to insert, which have no room under the caret.
 std::string insertions(const Diagnostic& d, Colour colour) {
   std::string out;
   for (const FixIt& f : d.fixits) {
@@ -94,8 +94,8 @@ std::string insertions(const Diagnostic& d, Colour colour) {
   return out;
 }
 
-std::string behind(const Where& w) {
-  return w.source && w.line ? fmt::format("{}:{}: note: the line behind this instruction\n", w.file, w.line) : "";
+std::string source_line(const Where& w) {
+  return w.source && w.line ? fmt::format("{}:{}: note: the source line of this instruction\n", w.file, w.line) : "";
 }
 
 Json place_json(const Where& w) {
@@ -177,7 +177,7 @@ std::string render_text(const Diagnostic& d, Colour colour) {
   if (!d.slug.empty()) out += fmt::format(" [{}]", d.slug);
   out += '\n';
   out += snippet(d.where, d.fixits, colour);
-  out += behind(d.where);
+  out += source_line(d.where);
   for (const Note& n : d.notes) {
     out += head(n.where) + paint("note: ", colour_of(Severity::note), colour) + n.message + '\n';
     out += snippet(n.where, {}, colour);

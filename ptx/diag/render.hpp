@@ -10,7 +10,7 @@ namespace kiln::diag {
 enum class Colour : bool { off, on };
 
 /// clang's layout: `file:line:col: error: what must hold; got X [slug]`, the source line, a caret under the range, the
-/// fix-it under the caret, then notes, then statements that are to be put in.
+/// fix-it under the caret, then notes, then statements to insert.
 std::string render_text(const Diagnostic&, Colour = Colour::off);
 std::string render_text(const Sink&, Colour = Colour::off);
 

@@ -27,7 +27,7 @@ bool is_same(const FixIt& a, const FixIt& b) {
   return a.place.begin == b.place.begin && a.place.end == b.place.end && a.text == b.text;
 }
 
-// Two insertions at one place go one behind the other; what is replaced belongs to one edit alone.
+// Two insertions at one place are both made, in order; replaced text belongs to one edit alone.
 bool overlap(const FixIt& a, const FixIt& b) {
   if (is_same(a, b)) return false;
   if (a.place.empty() && b.place.empty()) return false;

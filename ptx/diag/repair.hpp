@@ -10,11 +10,11 @@
 
 namespace kiln::diag {
 
-/// Puts `text` in front of a statement: on a line of its own, indented as the statement is, where the statement begins
-/// its line; in front of it on the same line where it does not.
+/// Puts `text` before a statement: on a line of its own, indented as the statement is, if the statement begins its
+/// line; else on the same line.
 FixIt insert_before(const Source&, Place statement, std::string_view text);
 
-/// Puts `text` behind a statement: on a line of its own where the statement ends its line, but for a comment.
+/// Puts `text` after a statement: on a line of its own if only a comment follows the statement on its line.
 FixIt insert_behind(const Source&, Place statement, std::string_view text);
 
 /// A text with the fix-its of findings applied.
@@ -23,9 +23,9 @@ struct Repaired {
   std::vector<std::size_t> findings{};  // those whose fix-its were applied, as indices into Sink::all()
 };
 
-/// Applies the fix-its of every finding about `source`. Those of one finding are applied together or not at all; a
-/// finding whose edits overlap others that were taken before it keeps its place for the next time. An edit that several
-/// findings ask for is made once. No byte outside the edits changes.
+/// Applies the fix-its of every finding about `source`. The fix-its of one finding are applied together or not at all.
+/// A finding whose edits overlap those of an earlier finding is left for the next pass. An edit that several findings
+/// ask for is made once. No byte outside the edits changes.
 Repaired repair(const Source& source, const Sink&);
 
 }  // namespace kiln::diag

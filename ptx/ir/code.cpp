@@ -20,7 +20,7 @@ bool has_results(const Operation& op) { return op.arguments[0].kind != Kind::add
 // How many leading arguments hold results.
 std::size_t results(const Operation& op) {
   const std::size_t n = op.arguments.size();
-  // call (results), f, (arguments): the first list is results only when the callee stands behind it.
+  // call (results), f, (arguments): the first list is results only when the callee follows it.
   if (op.opcode == isa::Opcode::call) return n > 1 && op.arguments[0].kind == Kind::list ? 1 : 0;
   switch (isa::writes(op.opcode)) {
     case isa::Writes::none: return 0;

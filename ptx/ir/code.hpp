@@ -110,7 +110,7 @@ class Code {
 /// not be resolved has kind raw; the prototype of an indirect call is a table without targets.
 Code decode(const Module&, const Function&, diag::Sink&);
 
-/// The file behind a .loc number, from the module's .file directives; empty when there is none.
+/// The file of a .loc number, from the module's .file directives; empty when there is none.
 std::string file_name(const Module&, int number);
 
 }  // namespace kiln::ir

@@ -1,4 +1,4 @@
-// Names become numbers here, once: every analysis behind decode() works on indices.
+// Names become numbers here, once: every analysis after decode() works on indices.
 #include <algorithm>
 #include <charconv>
 #include <unordered_set>

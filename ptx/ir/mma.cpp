@@ -6,7 +6,7 @@ namespace {
 using isa::Opcode;
 using Kind = Argument::Kind;
 
-// What stands behind the instruction descriptor: scales or lane masks, enable-input-d, a scale or a mask. The
+// The operands after the instruction descriptor: scales or lane masks, enable-input-d, a scale or a mask. The
 // undocumented second predicate that ptxas lets pass is stepped over.
 void read_tail(const Operation& op, std::size_t at, MmaOperands& out) {
   const auto next = [&]() -> const Argument* { return at < op.arguments.size() ? &op.arguments[at++] : nullptr; };

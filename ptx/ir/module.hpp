@@ -25,8 +25,8 @@ struct At : diag::Place {
   constexpr bool operator==(const At&) const { return true; }
 };
 
-/// How an integer likes to be read: masks and descriptors in hexadecimal. Says nothing about its value, so it does not take
-/// part in comparisons.
+/// How an integer likes to be read: masks and descriptors in hexadecimal. Says nothing about its value, so it does not
+/// take part in comparisons.
 struct Radix {
   bool hexadecimal = false;
   constexpr bool operator==(const Radix&) const { return true; }
@@ -142,7 +142,7 @@ struct Variable {
   std::uint64_t alignment() const;
 };
 
-/// .loc: the line behind the instructions that follow.
+/// .loc: the source line of the instructions that follow.
 struct Loc {
   int file = 0;
   int line = 0;

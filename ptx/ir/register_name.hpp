@@ -22,7 +22,7 @@ inline std::optional<Split> split_at(std::string_view name, std::size_t digits) 
   return s;
 }
 
-/// .x .y .z .w, or .r .g .b .a, behind a vector register.
+/// .x .y .z .w, or .r .g .b .a, after a vector register.
 inline int component_index(std::string_view name) {
   if (name.size() < 2 || name[name.size() - 2] != '.') return -1;
   const std::size_t xyzw = std::string_view("xyzw").find(name.back());

@@ -1,7 +1,7 @@
-// The kind word: the flags with which NVIDIA's own compilers describe a tcgen05.mma between their passes. PTX has no such
-// word; it matters because published material quotes it. Two layouts exist in print. `consistent` is the one whose checks
-// are the vendor compiler's; `published` is the 9-bit table of the Tileiras documentation, which contradicts the checks
-// printed beside it. docs/kind-word.md has the evidence.
+// The kind word: the flags with which NVIDIA's own compilers describe a tcgen05.mma between their passes. PTX has no
+// such word; it matters because published material quotes it. Two layouts exist in print. `consistent` is the one whose
+// checks are the vendor compiler's; `published` is the 9-bit table of the Tileiras documentation, which contradicts the
+// checks printed beside it. docs/kind-word.md has the evidence.
 #pragma once
 
 #include <array>
@@ -40,19 +40,19 @@ inline constexpr std::array<MmaKind, 7> mma_kinds{MmaKind::f16,      MmaKind::tf
 inline constexpr std::array<ScaleVector, 4> kind_word_scale_vectors{ScaleVector::none, ScaleVector::x1, ScaleVector::x2,
                                                                     ScaleVector::x4};
 
-/// Bits 9 and 10 say .block16 or .block32 in some way; with which codes is not established, so forms that are spelled so
-/// have no word here.
+/// Bits 9 and 10 encode .block16 and .block32. Their codes are not known, so forms with these modifiers have no word
+/// here.
 inline constexpr KindWordLayout consistent_kind_word{
     "consistent", 11, {0, 1}, {1, 1}, {2, 2}, {4, 1}, {5, 1}, {}, {6, 3}, {9, 2},
     {0, 1}, {0, 1, 2, 3}, {3, 5, 1, 4, 2, 7, 0}};
 
-/// As the source document prints it. Its text says besides that bit 0 selects weight-stationary mode, which its own
-/// codes of bits 0-1 (1 and 3) leave no room for.
+/// As the source document prints it. Its text also says that bit 0 selects weight-stationary mode, which contradicts
+/// its own codes of bits 0-1 (1 and 3).
 inline constexpr KindWordLayout published_kind_word{
     "published", 9, {}, {0, 2}, {2, 2}, {4, 1}, {}, {5, 1}, {6, 3}, {},
     {1, 3}, {no_code, 0, 1, 2}, {3, 4, 5, 1, 2, 7, 0}};
 
-/// A field on which the two layouts disagree, and how one knows.
+/// A field on which the two layouts disagree, and the evidence.
 struct KindWordDifference {
   std::string_view field, consistent, published, evidence;
 };
@@ -132,8 +132,8 @@ constexpr std::optional<MmaForm> decode_kind_word(std::uint32_t word, bool block
   return f;
 }
 
-/// The collector word beside it: bits 0-1 what happens to the buffer, bit 2 .ashift. Without .ws the buffer is a's, with
-/// it one of b0 to b3, which this word does not tell; b0 is taken.
+/// The collector word beside it: bits 0-1 what happens to the buffer, bit 2 .ashift. Without .ws the buffer is a's,
+/// with it one of b0 to b3, which this word does not tell; b0 is taken.
 constexpr std::optional<std::uint32_t> encode_collector_word(const MmaForm& f) {
   const std::uint32_t shift = f.ashift ? 4 : 0;
   switch (collector_use(f.collector)) {
@@ -145,7 +145,7 @@ constexpr std::optional<std::uint32_t> encode_collector_word(const MmaForm& f) {
   return std::nullopt;
 }
 
-/// Sets the form's collector and ashift from the word; nothing for bits that mean nothing.
+/// Sets the form's collector and ashift from the word; nothing for undefined bits.
 constexpr std::optional<MmaForm> with_collector_word(MmaForm f, std::uint32_t word) {
   if (word >> 3) return std::nullopt;
   constexpr CollectorUse uses[] = {CollectorUse::discard, CollectorUse::lastuse, CollectorUse::fill, CollectorUse::use};

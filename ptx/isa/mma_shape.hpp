@@ -5,8 +5,8 @@
 
 namespace kiln::isa {
 
-/// The other half of an MMA: MmaForm is what the instruction's text says, MmaShape what its descriptor says. Structural.
-/// PTX ISA "Instruction Descriptor".
+/// The other half of an MMA: MmaForm is what the instruction's text says, MmaShape what its descriptor says.
+/// Structural. PTX ISA "Instruction Descriptor".
 struct MmaShape {
   ScalarType a = ScalarType::none, b = ScalarType::none, d = ScalarType::f32;
   int m = 0, n = 0;  // of the whole MMA, over both CTAs
@@ -28,7 +28,7 @@ constexpr int mma_k(const MmaForm& f, const MmaShape& s) { return mma_k(f.kind, 
 constexpr std::uint8_t max_shift_code(int columns) { return columns >= 32 ? 3 : columns >= 16 ? 2 : columns >= 8 ? 1 : 0; }
 constexpr int max_shift_columns(std::uint8_t code) { return code == 0 ? 0 : 4 << code; }
 
-/// The 32-bit instruction descriptor as a value that remembers its kind. Made of types, unless somebody says raw().
+/// The 32-bit instruction descriptor as a value that remembers its kind. Made of types, or of a word by raw().
 class InstructionDescriptor {
  public:
   /// Types that the kind does not have give code 0: whether they are legal is asked in ptx/rules.

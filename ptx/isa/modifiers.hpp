@@ -1,5 +1,5 @@
-// Modifiers: what stands behind the opcode. One enum per question that a modifier answers, and the decoded set that an
-// instruction carries.
+// Modifiers: the dotted words after the opcode. One enum per question that a modifier answers, and the decoded set that
+// an instruction carries.
 #pragma once
 
 #include <array>
@@ -52,7 +52,8 @@ struct SpaceList {
   constexpr Space operator[](int i) const { return i < count ? at[std::size_t(i)] : Space::generic; }
 };
 
-/// An instruction's modifiers, decoded. Every member named in modifiers.def is here: an enum per FIELD, a bool per FLAG.
+/// An instruction's modifiers, decoded. Every member named in modifiers.def is here: an enum per FIELD, a bool per
+/// FLAG.
 struct Modifiers {
 #define FIELD(Type, member) Type member = Type::none;
 #define VALUE(id, text)
@@ -65,7 +66,7 @@ struct Modifiers {
 #undef FLAG
   TypeList types{};
   SpaceList spaces{};
-  /// What no table knows: mma shapes, texture geometries, and modifiers that Kiln has never heard of. A consumer that
+  /// What no table has: mma shapes, texture geometries, and modifiers that Kiln does not know. A consumer that
   /// needs the whole meaning must look at these or say `incomplete`.
   std::vector<std::string> others{};
   /// Modifiers that answer a question already answered ("rn" and "rz" on one instruction).

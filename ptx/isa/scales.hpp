@@ -71,10 +71,10 @@ constexpr int scales_per_row(MmaKind kind, ScaleVector v, bool k96 = false) {
   return block ? mma_k(kind, false, k96) / block : 0;
 }
 
-/// Where byte `k` of the scales of a row of A or of a column of B lies, relative to the scale address: 32 rows to a column
-/// of cells, the scales along K in the bytes of a cell, from the fifth on in the next group of `group_columns`. The
-/// hardware wants the same cells in every quarter of the lanes: `lane` is that of the first. PTX ISA "tcgen05, Layout of
-/// the Scale Factor".
+/// Where byte `k` of the scales of a row of A or of a column of B lies, relative to the scale address: 32 rows to a
+/// column of cells, the scales along K in the bytes of a cell, from the fifth on in the next group of `group_columns`.
+/// The hardware wants the same cells in every quarter of the lanes: `lane` is that of the first. PTX ISA "tcgen05,
+/// Layout of the Scale Factor".
 struct ScaleCell {
   int lane = 0;
   int column = 0;
@@ -105,7 +105,7 @@ constexpr ScaledExtents scaled_extents(CtaGroup group, int m, int n) {
 }
 
 /// Columns from the address of the scale factors on that an MMA reads for `extent` rows: four scales to a cell, 32 rows
-/// to a column. Scales that run past the first cell (K = 96) lie behind a whole group of rows and are not counted.
+/// to a column. Scales that do not fit the first cell (K = 96) lie after a whole group of rows and are not counted.
 constexpr int scale_columns(int extent) { return (extent + scale_column_rows - 1) / scale_column_rows; }
 
 /// Columns from one group of four scales to the next, as the scales of a whole tile are laid out: B's are padded to 128
@@ -116,8 +116,8 @@ constexpr int scale_group_columns(ScaleSide side, int m, int n, CtaGroup group) 
   return scale_columns(e.b == n ? (e.b + 127) / 128 * 128 : e.b);
 }
 
-/// Where the scales of the `step`th MMA along K begin: columns from the first, and the byte of the cell (the descriptor's
-/// SFA_ID or SFB_ID). `scales` is how many one MMA reads a row.
+/// Where the scales of the `step`th MMA along K begin: columns from the first, and the byte of the cell (the
+/// descriptor's SFA_ID or SFB_ID). `scales` is how many one MMA reads a row.
 struct ScalePlace {
   int column = 0;
   int id = 0;

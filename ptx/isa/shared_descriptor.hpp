@@ -96,7 +96,7 @@ constexpr std::uint32_t row_offset(const OperandTile& t, int row, int element_bi
   return byte / t.row_pitch * t.block_bytes + byte % t.row_pitch;
 }
 
-/// A matrix descriptor as a value, without its start address. Made of a tile's layout, unless somebody says raw().
+/// A matrix descriptor as a value, without its start address. Made of a tile's layout, or of a word by raw().
 class SharedDescriptor {
  public:
   static constexpr SharedDescriptor of(const OperandTile& t) {
@@ -132,7 +132,7 @@ class SharedDescriptor {
 
 /// The shared address of byte `k_byte` of row `mn` of a K-major operand, within one MMA. `k_byte` counts stored bytes
 /// along K from the start of the instruction's K extent. An absolute leading dimension (K = 96, 128-byte swizzle) is
-/// where a row goes on whose bytes run past its line of one span.
+/// the address where a row continues after its line of one span.
 constexpr std::uint32_t k_major_address(const SharedDescriptorFields& d, Swizzle s, int mn, int k_byte) {
   const auto row = std::uint32_t(mn), byte = std::uint32_t(k_byte);
   std::uint32_t linear = d.start + row / 8 * d.stride;

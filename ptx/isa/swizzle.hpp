@@ -1,6 +1,6 @@
-// Shared-memory swizzles. The same XOR serves TMA, tcgen05 and wgmma: it keys on absolute address bits, so a tile is read
-// correctly wherever it lies as long as everybody uses the same mode. TMA and the matrix descriptor number the modes
-// differently.
+// Shared-memory swizzles. The same XOR serves TMA, tcgen05 and wgmma: it depends on absolute address bits, so a tile is
+// read correctly at any address as long as the copy and the reader use the same mode. TMA and the matrix descriptor
+// number the modes differently.
 #pragma once
 
 #include <cstdint>

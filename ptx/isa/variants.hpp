@@ -44,7 +44,7 @@ enum class Encoding : std::uint8_t {
   nothing       // no instruction encodes it
 };
 
-/// One row: what the document says, and what is so.
+/// One row: what the document says, and what the ISA has.
 struct VariantInfo {
   Variant variant;
   std::string_view name;
@@ -125,8 +125,8 @@ constexpr VariantInfo info(Variant v) {
   return found;
 }
 
-/// The variant that a form belongs to. A weight-stationary block-scaled form, which nothing encodes, has its row all the
-/// same; the warp-specialized names of rows that exist are never answered, since an instruction cannot tell.
+/// The variant that a form belongs to. A weight-stationary block-scaled form, which nothing encodes, has its row all
+/// the same; the warp-specialized names of rows that exist are never answered, since an instruction cannot tell.
 constexpr Variant classify(const MmaForm& f) {
   if (f.block_scale && f.ws) return f.sparse ? Variant::warp_specialized_scaled_sparse : Variant::warp_specialized_scaled;
   if (f.block_scale) return f.sparse ? Variant::scaled_sparse : Variant::scaled_dense;
@@ -160,9 +160,9 @@ inline constexpr std::array<Idiom, 6> idioms{{
     {"microscaled matmul with structured sparsity", {.structured_sparsity = true, .microscaled = true}, Variant::scaled_sparse},
 }};
 
-/// The document's choice for a problem, by its idiom table; combinations that the table leaves out follow from its rows:
-/// sparsity, scales and reuse each select their property. Scales win over reuse, since no weight-stationary instruction
-/// takes scales.
+/// The document's choice for a problem, by its idiom table; combinations that the table leaves out follow from its
+/// rows: sparsity, scales and reuse each select their property. Scales win over reuse, since no weight-stationary
+/// instruction takes scales.
 constexpr Variant select_variant(const ProblemTraits& p) {
   for (const Idiom& i : idioms)
     if (i.traits == p) return i.variant;

@@ -281,8 +281,8 @@ KILN_INLINE bool multiply_proven(GemmJob& job, const Tile& t, int depth) {
   return true;
 }
 
-// Zeros that a sparse A does not store meet elements of B that nobody reads: infinities and NaNs among them must leave
-// no trace, so those go through `dot`.
+// Zeros that a sparse A does not store meet elements of B that the MMA ignores: infinities and NaNs among them must
+// leave no trace, so those go through `dot`.
 __attribute__((noinline)) bool redo_specials(GemmJob& job, const Tile& t) {
   if (job.b.summaries[job.b.index(t.column, t.step)].plain) return false;
   for (int r = 0; r < row_group; ++r)

@@ -1,9 +1,9 @@
 // One element of D of the matrix instructions of warps and warpgroups: mma.sync, wmma, wgmma.
 //
-// PTX gives these no arithmetic of their own, and architectures differ: how wide the window is, into how many windows
-// the instruction's K is split, and whether fp8 has hardware at all (sm_90 and sm_100 convert it and multiply as f16).
-// docs/numerics.md says which of it is measured. Elements come in pairs that meet: a sparse A was expanded by the
-// caller.
+// PTX does not define their arithmetic, and architectures differ: how wide the window is, into how many windows the
+// instruction's K is split, and whether fp8 has hardware at all (sm_90 and sm_100 convert it and multiply as f16).
+// docs/numerics.md says which of it is measured. Element i of A meets element i of B: the caller has expanded a
+// sparse A.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kiln::num {
 
-/// Who multiplies: the tensor core of one warp, or that of a warpgroup (sm_90a).
+/// The unit that multiplies: the tensor core of one warp, or that of a warpgroup (sm_90a).
 enum class WarpUnit : std::uint8_t { mma, wgmma };
 
 /// What a b1 product is: the bits that differ, or that are set in both.

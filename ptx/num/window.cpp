@@ -257,7 +257,7 @@ int dense_k(MmaKind kind) {
   return 0;
 }
 
-// K = 96 was measured by nobody; that it is six groups of the same datapath is an extrapolation.
+// K = 96 has not been measured. Six groups of the same datapath are an extrapolation.
 int stored_k(const DotSpec& spec) { return spec.k96 ? 96 : dense_k(spec.kind); }
 
 int sparse_column(MmaKind kind, int slot, std::span<const std::uint32_t> metadata) {

@@ -3,8 +3,8 @@
 // No floating-point adder works like this. All products and C are cut, each on its own and toward zero, to a grid 25
 // bits below the largest *encoded* exponent among them; the cut terms are summed exactly; the sum is rounded once to D
 // (f32: toward zero, f16: nearest even). So the order of k is irrelevant and small terms vanish. docs/numerics.md has
-// the rules, what was measured on a B200 and what nobody has measured. This is the reference the fast kernel is held
-// to.
+// the rules, what was measured on a B200 and what has not been measured. The fast kernel must agree with this
+// reference.
 #pragma once
 
 #include <cstdint>

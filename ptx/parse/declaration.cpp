@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t largest_alignment = 1 << 30, largest_count = 1 << 30;
 
-// What has been read of the directives in front of a name.
+// The directives read before a name.
 struct Head {
   ir::Variable variable{};
   bool has_linkage = false, has_space = false, has_type = false;

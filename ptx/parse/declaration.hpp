@@ -20,7 +20,7 @@ bool parse_variables(Tokens&, std::vector<ir::Variable>& out);
 /// "(a, b)": the parameters or results of a function. The next token is '('.
 bool parse_parameters(Tokens&, Names, std::vector<ir::Variable>& out);
 
-/// ".attribute(a, b)" behind its keyword: appends "a" and "b".
+/// ".attribute(a, b)" after its keyword: appends "a" and "b".
 bool parse_attributes(Tokens&, std::vector<std::string>& out);
 
 }  // namespace kiln::parse

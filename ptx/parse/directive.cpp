@@ -47,7 +47,7 @@ bool skip_word(Tokens& t, std::string_view word) {
 // ", function_name $L__info_string0+4"
 bool parse_function_name(Tokens& t, ir::Loc& loc) {
   if (!t.at(Token::Kind::identifier) && !t.at(Token::Kind::dot_word))
-    return t.missing("a label behind 'function_name'");
+    return t.missing("a label after 'function_name'");
   loc.rest = ", function_name ";
   loc.rest += t.text(t.take());
   if (!t.accept('+')) return true;

@@ -21,7 +21,7 @@ std::optional<ir::Directive> parse_section(Tokens&);
 /// A line of @@DWARF.
 ir::Directive parse_dwarf(Tokens&);
 
-/// True for the words behind "name:" that make a table and not a label.
+/// True for the words after "name:" that make a table and not a label.
 bool is_table_directive(std::string_view word);
 /// .branchtargets a, b; or .calltargets f, g; or .callprototype (r) _ (a, b);
 std::optional<ir::Table> parse_table(Tokens&, std::string name, ir::At at);

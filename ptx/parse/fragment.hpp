@@ -1,4 +1,4 @@
-// PTX that the program itself writes as text, because that is how people read it, and goes on with as data.
+// PTX that Kiln itself writes as text, for readability, and then uses as data.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace kiln::parse {
 
-/// What a function's body may hold. Throws InternalError, with the line, for text that does not parse: it is all ours.
+/// Statements of a function's body. Throws InternalError, with the line, if the text, which is Kiln's own, does not
+/// parse.
 std::vector<ir::Statement> own_statements(const std::string& text);
 /// The same at module scope.
 std::vector<ir::Item> own_items(const std::string& text);

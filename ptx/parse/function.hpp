@@ -1,4 +1,4 @@
-// A kernel or a device function: its head, the directives behind that, its body.
+// A kernel or a device function: its head, its directives, its body.
 #pragma once
 
 #include <optional>

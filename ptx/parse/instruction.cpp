@@ -51,7 +51,7 @@ bool parse_operands(Tokens& t, ir::Instruction& into) {
   return true;
 }
 
-// What an instruction that Kiln has never heard of may look like is anybody's guess: first as usual, then as text.
+// The operands of an unknown instruction may have any form: they are parsed as usual first, then kept as text.
 bool parse_unknown_operands(Tokens& t, ir::Instruction& into) {
   const std::size_t first = t.index();
   {

@@ -1,5 +1,5 @@
-// PTX text as tokens. Two things are odd about PTX: a word behind a dot may start with a digit and hold colons
-// (.16x256b, .shared::cta), and a line that starts with '#' is a comment (cpp leaves such lines behind).
+// PTX text as tokens. Two things are odd about PTX: a word after a dot may start with a digit and hold colons
+// (.16x256b, .shared::cta), and a line that starts with '#' is a comment (cpp produces such lines).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr Symbol symbol(char first, char second) { return Symbol(symbol(first) <
 
 struct Token {
   enum class Kind : std::uint8_t {
-    end,         // behind the last token
+    end,         // after the last token
     identifier,  // add, %r1, $L__BB0_1
     number,      // 12, 0x1F, 0f3F800000, 1.5e3
     dot_word,    // .u32, .shared::cta, .5

@@ -44,8 +44,8 @@ std::string_view reason(LiteralError e) {
     case LiteralError::none: return "";
     case LiteralError::not_a_number: return "a number was expected here";
     case LiteralError::too_large: return "the number does not fit 64 bits";
-    case LiteralError::float_digits: return "a number behind 0f is eight hexadecimal digits";
-    case LiteralError::double_digits: return "a number behind 0d is sixteen hexadecimal digits";
+    case LiteralError::float_digits: return "a number after 0f is eight hexadecimal digits";
+    case LiteralError::double_digits: return "a number after 0d is sixteen hexadecimal digits";
     case LiteralError::octal_digit: return "a number that starts with 0 is octal and has the digits 0 to 7";
   }
   return "";

@@ -52,7 +52,7 @@ Found name(Tokens& t) {
   const std::size_t first = t.index();
   const std::uint32_t begin = t.peek().begin;
   Operand o = Operand::named(std::string(t.text(t.take())));
-  // An array element by index and a vector swizzle are PTX, but nobody writes them.
+  // An array element by index and a vector swizzle are PTX, but no known code uses them.
   if (t.at('[')) {
     t.rewind(first);
     return raw_operand(t, first);

@@ -14,7 +14,7 @@ enum class Parenthesis : std::uint8_t { expression, list };
 /// One operand, or nothing after reporting why not.
 std::optional<ir::Operand> parse_operand(Tokens&, Parenthesis);
 
-/// What stands behind the '=' of a variable: a constant, an address, generic(x)+4, 0xFF00(x), or a list of those.
+/// The initialiser after the '=' of a variable: a constant, an address, generic(x)+4, 0xFF00(x), or a list of those.
 std::optional<ir::Operand> parse_initializer(Tokens&);
 
 }  // namespace kiln::parse

@@ -44,7 +44,7 @@ class Body {
     return t_.expected("an instruction, a label or a directive");
   }
 
-  // A guard in front of a block is a mistake, but the block is still one.
+  // A guard before a block is a mistake, but the block is still one.
   bool guarded(Statements& to) {
     return add(to, parse_instruction(t_, mnemonics_)) || t_.at('{');
   }

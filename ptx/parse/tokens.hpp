@@ -1,4 +1,4 @@
-// Where the parser stands in a text, and what it complains through. Every parse function takes one of these.
+// The parser's place in a text, and its errors. Every parse function takes one of these.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace kiln::parse {
 
-/// Blocks, braces and parentheses may stand in each other this deep; generated code needs a handful.
+/// Nesting limit of blocks, braces and parentheses; generated code needs a few levels.
 inline constexpr int nesting_limit = 256;
 /// After this many errors the rest of the text is not read.
 inline constexpr int error_limit = 100;
@@ -34,7 +34,7 @@ class Tokens {
 
   std::string_view text(diag::Place p) const { return text_.substr(p.begin, p.size()); }
   std::string_view text(const Token& t) const { return text(t.place()); }
-  /// A dot word's text behind the dot.
+  /// A dot word's text after the dot.
   std::string_view word(const Token& t) const { return text(t).substr(1); }
   /// True where text that is kept as it is must end. It becomes one line, so nothing in it may depend on starting one.
   bool ends_text() const {
@@ -54,7 +54,7 @@ class Tokens {
 
   /// Reports an error, unless one is being tried quietly. Always false, so that parse functions can return it.
   bool error(diag::Place place, std::string message);
-  /// The same with a repair: `insert` goes in front of `place`.
+  /// The same with a repair: `insert` goes before `place`.
   bool error(diag::Place place, std::string message, std::string insert);
   /// "expected <what>; got 'x'" at the next token.
   bool expected(std::string_view what);
@@ -62,8 +62,8 @@ class Tokens {
   bool missing(std::string_view what);
   bool has_failed() const { return errors_ != 0; }
 
-  /// After a broken statement: to behind the next ';', or to a '}' that closes what encloses the statement, or to a
-  /// line that starts like a statement. Moves at least one token if `from` is where the statement began.
+  /// After a broken statement: moves past the next ';', or to the '}' that closes the enclosing block, or to a line
+  /// that starts like a statement. Moves at least one token if `from` is where the statement began.
   void skip_statement(std::size_t from);
   /// After a broken item of the module: to a line that starts with a directive of module scope.
   void skip_item(std::size_t from);

@@ -23,7 +23,7 @@ class Accumulation {
     rules::KSlices k{};
     const ir::Operation* operation = nullptr;
   };
-  /// Slices that do not go with those of another MMA.
+  /// Slices that contradict those of another MMA.
   struct Apart {
     rules::KSlices now{};
     Slice other{};
@@ -34,7 +34,7 @@ class Accumulation {
   /// The accumulator begins anew.
   void clear() { *this = {}; }
   bool uses(std::uint32_t tile_number) const { return !slices_.empty() && (a_ == tile_number || b_ == tile_number); }
-  /// Calls f(number) for each number that what comes next is judged by.
+  /// Calls f(number) for each number on which later verdicts depend.
   template <class F>
   void each(F f) const {
     for (const Tile::At* at : {&a_at_, &b_at_}) {

@@ -1,7 +1,7 @@
 // Which tile lies where: for every 16 bytes of shared memory the box of a tensor copy that they came with.
 //
-// A tag is set when the copy is issued and cleared by any other write, since nobody knows what that means; both in the
-// order of issue, which is the order of the data wherever there is no race. Nothing is kept before the first copy.
+// A tag is set when the copy is issued and cleared by any other write, whose meaning is unknown. Both happen in the
+// order of issue, which is the order of the data if there is no race. Nothing is kept before the first copy.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // An operand of the tensor core as its descriptor finds it in copied tiles.
 //
-// Its lines are rows where K is contiguous, else the steps along K; each is so many pieces of 16 bytes. An operand is
-// judged where its first piece was copied, and there the pieces that copies of the same shape have brought: other rows
-// may have come from elsewhere, or mean nothing.
+// Its lines are rows where K is contiguous, else the steps along K; each line is some pieces of 16 bytes. An operand is
+// judged in the tile of its first piece. Only pieces that copies of the same shape have brought are judged: other rows
+// may come from another source, or have no meaning.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ class TileOperand {
   /// Of shared memory with these tiles. `name` is A or B.
   TileOperand(const SharedOperand& operand, const CopiedTiles& tiles, char name);
 
-  /// Whether anything can be said: the first piece was copied, in a layout that shows what belongs together.
+  /// Whether the operand can be judged: its first piece was copied, in a layout that shows what belongs together.
   bool known() const { return known_; }
   const Tile& tile() const { return tiles_.tile(places_[0].tile); }
   std::uint32_t tile_number() const { return places_[0].tile; }

@@ -1,5 +1,5 @@
-// Operands that were found right: the next one that lies the same way in whole tiles need not be looked at piece by
-// piece. Nearly all MMAs of a kernel are such.
+// Operands that were found right: a later one that lies the same way in whole tiles need not be checked piece by piece.
+// Nearly all operands of a kernel are such.
 #pragma once
 
 #include <vector>

@@ -33,8 +33,8 @@ SharedOperand operand_b(const isa::MmaForm& form, const isa::InstructionDescript
           isa::b_k_bytes(form.sparse, shape.k96)};
 }
 
-// K of more than 32 bytes: what lies behind the end of a swizzled line only an absolute leading dimension says, and the
-// ISA gives that to K = 96 alone.
+// K of more than 32 bytes: only an absolute leading dimension says where a swizzled line continues, and the ISA has
+// that for K = 96 alone.
 std::optional<std::string> undocumented(const SharedOperand& o, const char* name) {
   const isa::SharedDescriptorFields& d = o.descriptor;
   const bool lines = o.major == isa::Major::K && o.swizzle != isa::Swizzle::none;

@@ -1,4 +1,4 @@
-// An operand of the tensor core in shared memory: what its descriptors say of it, and the addresses that they lead to.
+// An operand of the tensor core in shared memory: what its descriptors say, and the addresses of its pieces.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ SharedOperand operand_a(const isa::MmaForm& form, const isa::InstructionDescript
 SharedOperand operand_b(const isa::MmaForm& form, const isa::InstructionDescriptorFields& shape,
                         const isa::SharedDescriptorFields& descriptor, isa::Swizzle swizzle);
 
-/// What the documents leave open of where the operand lies, in words; nothing when they say it all. `name` is A or B.
+/// What the documents leave open about the operand's place, in words; nothing if they define it. `name` is A or B.
 std::optional<std::string> undocumented(const SharedOperand& operand, const char* name);
 
 /// Calls f(row, address) for every piece of the operand; `row` is the first one that the piece holds something of.

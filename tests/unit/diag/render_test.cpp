@@ -28,7 +28,7 @@ TEST_CASE("text has place, slug, caret under the range, fix-it, source line and 
         "\tadd.u32 %r1, 48;\n"
         "\t              ^~\n"
         "\t              64\n"
-        "gemm.cpp:12: note: the line behind this instruction\n"
+        "gemm.cpp:12: note: the source line of this instruction\n"
         "gemm.ptx:1:1: note: allocated here\n"
         "first;\n"
         "^~~~~\n");

@@ -45,7 +45,7 @@ TEST_CASE("in front of a statement that shares its line the insertion shares it 
   CHECK(c.text() == "  ld a; wait; use a;\nL: wait; use b;\n");
 }
 
-TEST_CASE("behind a statement the insertion leaves the comment of its line where it is") {
+TEST_CASE("an insertion after a statement leaves the comment of its line where it is") {
   Case c("  ld a;  // first\n  use a;\n");
   c.ask({insert_behind(*c.source, c.of("ld a;"), "wait;")});
   CHECK(c.text() == "  ld a;  // first\n  wait;\n  use a;\n");

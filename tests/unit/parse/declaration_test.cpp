@@ -15,7 +15,7 @@ TEST_CASE("the head of a module is read") {
   CHECK(p.text(p.module.version_at) == ".version 8.7");
 }
 
-TEST_CASE("a variable carries everything before and behind its name") {
+TEST_CASE("a variable carries everything before and after its name") {
   const auto p = parse_module(
       header + ".visible .global .attribute(.managed) .align 16 .v2 .f32 name[4][] = {1.0, 0f40000000};");
   const auto& v = item<Variable>(p);

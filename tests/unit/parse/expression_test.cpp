@@ -71,8 +71,8 @@ TEST_CASE("a constant that cannot be computed is explained") {
   CHECK(complaint("1 / 0") == "5:15: this constant expression divides by zero");
   CHECK(complaint("99999999999999999999") == "5:15: the number does not fit 64 bits; got '99999999999999999999'");
   CHECK(complaint("089") == "5:15: a number that starts with 0 is octal and has the digits 0 to 7; got '089'");
-  CHECK(complaint("0f3F8") == "5:15: a number behind 0f is eight hexadecimal digits; got '0f3F8'");
-  CHECK(complaint("0d0") == "5:15: a number behind 0d is sixteen hexadecimal digits; got '0d0'");
+  CHECK(complaint("0f3F8") == "5:15: a number after 0f is eight hexadecimal digits; got '0f3F8'");
+  CHECK(complaint("0d0") == "5:15: a number after 0d is sixteen hexadecimal digits; got '0d0'");
   CHECK(complaint("0x1G") == "5:15: a number was expected here; got '0x1G'");
   CHECK(complaint("1.0 + 2").starts_with("5:15: integers and reals do not mix"));
   CHECK(complaint("1 + 0f3F800000") == "5:19: a number written as 0f cannot take part in a constant expression");

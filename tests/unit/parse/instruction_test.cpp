@@ -78,7 +78,7 @@ TEST_CASE("components, pairs, sinks and negations are read") {
   CHECK(operand(p, 2, 1).text == "c.h1");
 }
 
-TEST_CASE("an attribute behind an address belongs to it") {
+TEST_CASE("an attribute after an address belongs to it") {
   const auto p = parse_body("ld.global.u32 r, [a].unified, policy;");
   CHECK(operand(p, 1).kind == Kind::address);
   CHECK(operand(p, 1).text == "unified");
