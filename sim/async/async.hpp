@@ -1,5 +1,5 @@
-// What asynchronous operations have in common: an identity that an observer follows, the mbarrier that they signal, and
-// the bulk groups of the thread that asked.
+// What asynchronous operations have in common: an identity for observers, the mbarrier that they signal, and the bulk
+// groups of the issuing thread.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ void finish(Grid& grid, AsyncId id);
 /// Delivers bytes to an mbarrier.
 void deliver(const Barrier& b, std::uint32_t bytes, AsyncId id);
 
-/// The bulk group that a lane's thread has open, with one more operation in it.
+/// The open bulk group of a lane's thread, with one more operation in it.
 std::shared_ptr<BulkGroup> open_bulk_group(Context& c, int lane);
 /// One operation of the group has read its source; has written its destination.
 void close_read(Cluster& cluster, BulkGroup& g);

@@ -45,7 +45,7 @@ TensorMapBytes encode(const launch::TensorMap& map, std::uint64_t buffer_address
 /// What is wrong with a map, as the driver would judge it.
 rules::Verdict judge(const TensorMapImage& image);
 
-/// What tensormap.replace finds in 128 zero bytes, where kernels begin that make a map of their own: every field is the
+/// The fields of 128 zero bytes, with which a kernel starts that builds a map by tensormap.replace: every field is the
 /// zero of its encoding.
 TensorMapImage begin_tensor_map();
 

@@ -26,7 +26,7 @@ struct Box {
   /// The pixels that the mode walks; nothing for the tiled modes.
   std::optional<isa::Im2colWalk> walk() const;
   bool walks_rows() const { return isa::Im2colWalk(map.walk) != isa::Im2colWalk::window; }
-  /// Pixels behind those of the column.
+  /// Pixels after those of the column.
   std::uint32_t halo() const { return walks_rows() ? offsets[0] : 0; }
   /// Elements of the box along a dimension.
   std::uint32_t extent(int dimension) const;

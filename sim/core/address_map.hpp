@@ -13,7 +13,7 @@ inline constexpr std::uint64_t global_base = 0x0000'7000'0000'0000;    // buffer
 inline constexpr std::uint64_t function_base = 0x0000'7B00'0000'0000;  // addresses of functions, which no load reaches
 inline constexpr std::uint64_t local_base = 0x0000'7C00'0000'0000;     // one window per thread
 inline constexpr std::uint64_t parameter_base = 0x0000'7D00'0000'0000;
-inline constexpr std::uint64_t first_parameter = 0x1000;  // in .param space; what it is on a GPU nobody may know
+inline constexpr std::uint64_t first_parameter = 0x1000;  // in .param space; PTX does not say what it is on a GPU
 inline constexpr std::uint64_t shared_base = 0x0000'7E00'0000'0000;  // 4 GiB: the 32-bit shared::cluster addresses
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
 

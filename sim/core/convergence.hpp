@@ -5,7 +5,7 @@
 
 namespace kiln::sim {
 
-/// Waits until the lanes of `required` that live are all here. True when the instruction may go on.
+/// Waits until all live lanes of `required` are here. True when the instruction may go on.
 bool converged(Context& c, Mask lanes, Mask required);
 
 /// The same for .sync.aligned instructions, which need all lanes of the warp: reports those that have exited.

@@ -16,7 +16,7 @@ namespace kiln::sim {
 struct Event {
   std::uint64_t time = 0;
   std::uint64_t order = 0;  // of issue: decides between equal times
-  std::uint64_t name = 0;   // who asked and the how-manieth of his it is: the same in every schedule
+  std::uint64_t name = 0;   // of the actor that asked and its count of requests: the same in every schedule
   std::uint64_t warp = 0;   // name of the warp that it works for
   const ir::Operation* operation = nullptr;
   std::function<void()> action{};

@@ -39,7 +39,7 @@ class GlobalMemory {
 
   /// Makes an address that stands for several buffers, which are there already. InputError unless they have one size.
   std::uint64_t add(const std::string& multimem, const std::vector<std::string>& buffers);
-  /// Where a multimem address leads, in each memory; faults for other addresses and for bytes beyond the end.
+  /// What a multimem address stands for, in each memory; faults for other addresses and for bytes beyond the end.
   std::vector<std::uint64_t> memories(std::uint64_t address, std::uint64_t bytes) const;
 
   /// The address of a buffer or multimem object by name; InputError when there is none.
@@ -58,7 +58,7 @@ class GlobalMemory {
     view = {r.data + offset, r.written ? r.written + offset : nullptr};
     return true;
   }
-  /// What all regions hold now, to be put back; regions that are placed in between are taken away then.
+  /// The content of all regions, to be restored later; restoring removes regions that were placed in between.
   struct Contents {
     std::vector<Region> regions{};
     std::vector<std::vector<std::uint8_t>> bytes{}, written{};  // of each

@@ -1,4 +1,4 @@
-// A kernel and the functions that it may call as one piece of code: the kernel first, then each function behind those
+// A kernel and the functions that it may call as one piece of code: the kernel first, then each function after those
 // that it calls. PTX ISA "Kernel and Function Directives", "call".
 #pragma once
 
@@ -32,7 +32,7 @@ struct Linked {
   const LinkedFunction* find(std::uint32_t item) const;
 };
 
-/// Decodes a kernel and everything that it may call. Functions without a body are left to whoever executes the call.
+/// Decodes a kernel and everything that it may call. Functions without a body are resolved when the call is executed.
 Linked link(const ir::Module&, const ir::Function& kernel, diag::Sink&);
 
 /// The index in Module::items of a function by name, the one with a body if there is one; items.size() when there is

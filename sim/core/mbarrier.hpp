@@ -1,7 +1,7 @@
 // mbarrier objects of one CTA: a state machine per 8-byte object in shared memory. PTX ISA "mbarrier".
 //
-// The table is the truth; the eight bytes in shared memory mirror it so that a kernel may read or copy them, and a
-// mirror that no longer agrees tells that somebody stored over a live barrier.
+// The table is the truth. The eight bytes in shared memory mirror it, because a kernel may read or copy them. If the
+// mirror no longer agrees, a store has overwritten a live mbarrier.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Mbarrier {
   std::uint32_t pending = 0;   // arrivals that the current phase still needs
   std::int64_t tx = 0;         // bytes expected and not yet delivered
 
-  /// Who arrived last, and which instructions ever did: what a deadlock's report says.
+  /// The last arrival, and the instructions that have ever arrived: for the report of a deadlock.
   struct Arrival {
     const ir::Operation* operation = nullptr;
     std::uint64_t phase = 0;

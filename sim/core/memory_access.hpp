@@ -1,4 +1,4 @@
-// Memory as instructions see it: where an address leads, and what must hold there.
+// Memory as instructions access it: what an address names, and what must hold there.
 #pragma once
 
 #include "sim/core/machine.hpp"
@@ -20,7 +20,7 @@ Place locate(Context& c, isa::Space space, std::uint64_t address, std::uint32_t 
 /// The offset in the CTA's own shared memory of an address that must be there: .shared::cta or generic.
 Place locate_shared(Context& c, isa::Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
                     int lane);
-/// Reports a read of bytes that nobody wrote, once per instruction.
+/// Reports a read of bytes that were never written, once per instruction.
 void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes);
 /// Tells the observer, which must be there, about a generic access.
 void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind);

@@ -1,6 +1,5 @@
-// What a race detector, a tracer or a coverage tool may watch. The simulator calls it at issue time, in program order
-// per thread; without an observer every call site is one null test. README.md says how the ordering model's agents map
-// to it.
+// The interface of a race detector, a tracer or a coverage tool. The simulator calls it at issue time, in program order
+// per thread. Without an observer every call site is one null test. README.md maps the ordering model's agents to it.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ struct Agent {
 };
 
 enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
-/// `rewrite` is a write that leaves every byte as it is: told only of plain stores.
+/// `rewrite` is a write that leaves every byte as it is; only plain stores are marked so.
 enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
 
 /// What an operation of the tensor core uses bytes or cells as.
@@ -75,7 +74,7 @@ enum class SyncKind : std::uint8_t {
   cta_start,
   cta_exit,
   mbarrier_phase,      // the phase `value` is complete
-  mbarrier_use,        // an asynchronous operation will complete on the mbarrier
+  mbarrier_use,        // an asynchronous operation that was issued will complete on the mbarrier
   mbarrier_lapped,     // `value` phases have passed since the thread began to wait
   cp_async_commit,
   cp_async_wait,       // all but the `object` latest groups are complete; value 1: what is not committed too
@@ -106,7 +105,7 @@ struct Transfer {
   std::uint64_t mbarrier = 0;
   const Box* box = nullptr;  // of a tensor copy, while it is issued
 };
-/// An access that orders others or may be watched for: an atomic one, or one that says more than .weak. PTX ISA "Memory
+/// A strong access, which may order others or be polled: an atomic one, or one with more than .weak. PTX ISA "Memory
 /// Consistency Model".
 inline bool is_strong(const ir::Operation& op) {
   const isa::Semantics s = op.modifiers.semantics;
@@ -134,7 +133,7 @@ class Observer {
   virtual void multiply(AsyncId, const Agent&, const MmaTask&) {}
   /// Whether `step` is to be called; asked once a launch.
   virtual bool wants_steps() const { return false; }
-  /// Lanes have executed an instruction, which took the tick Cluster::tick; with a wait: they could not, and wait.
+  /// Lanes have executed an instruction, in the tick Cluster::tick. With a wait: they could not execute it, and wait.
   virtual void step(const Agent&, const ir::Operation&, const Wait*) {}
 };
 

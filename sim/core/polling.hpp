@@ -5,7 +5,7 @@
 
 namespace kiln::sim {
 
-/// A thread has read memory that others may change, or tried to change it in vain: it may be spinning.
+/// A thread has read memory that others may change, or has failed to change it: it may be spinning.
 void note_poll(Context& c, const Inst& i, Mask lanes);
 
 }  // namespace kiln::sim

@@ -1,4 +1,4 @@
-// What a run is asked for and what it says of itself.
+// The options of a run and its statistics.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Recording;  // sim/schedule/recording.hpp
 class Schedule;    // sim/schedule/schedule.hpp
 }
 
-/// How the order of things is chosen; README.md of sim/schedule. `exhaustive` is no way to run once: see
+/// How the order of events is chosen; see README.md of sim/schedule. `exhaustive` is not for a single run: see
 /// schedule::explore.
 enum class Strategy : std::uint8_t { random, adversarial, pct, exhaustive };
 std::string_view spelling(Strategy);
@@ -25,7 +25,7 @@ struct Options {
   Arithmetic arithmetic = Arithmetic::exact;
   bool detect_races = true;  // judge every access by happens-before; see sim/order
   std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
-  std::function<void(std::string_view)> print{};  // what device code prints; without it nobody reads that
+  std::function<void(std::string_view)> print{};  // receives what device code prints; without it that is dropped
   Strategy strategy = Strategy::random;
   const schedule::Recording* replay = nullptr;  // decisions to follow instead of the strategy
   schedule::Recording* record = nullptr;        // decisions are written here

@@ -1,4 +1,4 @@
-// The stack of a thread: bytes in use, behind the variables in its local memory.
+// The stack of a thread: bytes in use, after the variables in its local memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline constexpr std::uint32_t stack_alignment = 128;
 
 /// Bytes in use. Only in a program that has a stack.
 std::uint32_t stack_used(const Context&, int lane);
-/// Takes or gives back; what is given back holds nothing any more.
+/// Allocates or frees; freed bytes count as unwritten.
 void set_stack_used(Context&, int lane, std::uint32_t used);
 
 }  // namespace kiln::sim

@@ -1,5 +1,5 @@
-// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, who has allocated which columns, and which cells
-// were ever written. PTX ISA "Tensor Memory".
+// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, the allocations, and which cells were ever
+// written. PTX ISA "Tensor Memory".
 #pragma once
 
 #include <algorithm>
@@ -26,25 +26,25 @@ class TensorMemory {
  public:
   TensorMemory();
 
-  /// Sums that are still to come, to cells that nobody has looked at since they were asked for.
+  /// Sums that are still to be computed, for cells that have not been read since.
   struct Debt {
     virtual ~Debt() = default;
     virtual void settle() = 0;
   };
-  /// From now on whoever wants a cell sees what `debt` leaves. One at a time.
+  /// From now on an access to a cell computes the sums of `debt` first. One at a time.
   void owe(std::shared_ptr<Debt> debt) { debt_ = std::move(debt); }
   bool owes(const Debt* debt) const { return debt_.get() == debt; }
   void forgive() { debt_.reset(); }
-  /// Makes the sums, if there are any to make.
+  /// Computes the sums that are due, if any.
   void settle() {
     if (const auto debt = std::exchange(debt_, nullptr)) debt->settle();
   }
 
-  /// Everything free, nothing written. What the SM's map says remains.
+  /// Everything free, nothing written. The SM's map is unchanged.
   void reset();
-  /// From now on columns are taken from those that other CTAs leave; null: all are this CTA's.
+  /// From now on columns are shared with other CTAs through the SM's map; null: all belong to this CTA.
   void share(ColumnMap* sm) { sm_ = sm; }
-  /// Columns that nobody has taken.
+  /// Columns that are not allocated.
   std::int64_t unallocated() const { return sm_ ? sm_->free() : isa::tmem_columns - state_.live; }
 
   /// The first column of a new allocation; nothing when no gap is large enough (the instruction then waits). Faults for
@@ -71,8 +71,9 @@ class TensorMemory {
   }
   static constexpr int lane_stride = isa::tmem_columns;
 
-  /// What `written` says of a cell. Nobody has published where in its byte tcgen05.cp leaves a decompressed 6-bit
-  /// element, so such cells are marked: the tensor core reads back what it wrote, others are told that it is not known.
+  /// What `written` says of a cell. It is not published where in its byte tcgen05.cp leaves a decompressed 6-bit
+  /// element, so such cells are marked: the tensor core reads back what it wrote; for other readers the run is
+  /// incomplete.
   enum CellState : std::uint8_t { unwritten, known, six_bit_containers };
   void mark(int lane, int column, int n, CellState state);
   /// Ends the run as incomplete if one of `n` cells holds 6-bit containers; `what` names the reader.

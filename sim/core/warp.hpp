@@ -1,8 +1,8 @@
 // A warp: 32 threads that share registers' storage and, while they agree, a program counter.
 //
-// Threads may diverge freely. Lanes at one place form a fragment; fragments run one at a time, the one furthest behind
-// first, and merge when they meet. An instruction that needs its whole warp (.sync, .aligned) waits for the lanes that
-// are not there yet, so no order of fragments can break it, and a lane that spins never keeps the others from progress.
+// Threads may diverge freely. Lanes at one place form a fragment. Fragments run one at a time, the one with the lowest
+// place first, and merge when they meet. An instruction that needs its whole warp (.sync, .aligned) waits for the lanes
+// that are not there yet, so it works in every order of fragments, and a spinning lane never blocks the others.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ struct Fragment {
   Mask lanes = 0;
   bool blocked = false;
   bool arrived = false;   // has done the first half of its instruction (a barrier) and waits for the second
-  bool released = false;  // somebody let it pass
+  bool released = false;  // another thread or unit let it pass
   bool expired = false;   // its wait timed out: try_wait may now answer false
   std::uint64_t token = 0;
   Wait wait{};
@@ -67,7 +67,7 @@ class Warp {
   std::uint32_t index = 0;          // in the CTA
   Mask live = 0;                    // lanes that have not exited
   Mask carry = 0;                   // CC.CF of each lane
-  bool loads_pending = false;       // a tcgen05.ld has not been waited for; kept for who watches
+  bool loads_pending = false;       // a tcgen05.ld has not been waited for; kept for observers
   std::uint64_t cluster_token = 0;  // barrier.cluster generation of the last arrival
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
@@ -80,10 +80,10 @@ class Warp {
   void wake(WaitKind kind);
   void wake_all();
 
-  /// The runnable fragment that is furthest behind, device functions before the kernel that called them; -1 when there
-  /// is none.
+  /// The runnable fragment with the lowest place, device functions before the kernel that called them; -1 when there is
+  /// none.
   int behind() const;
-  /// Any runnable fragment, by chance; -1 when there is none.
+  /// A random runnable fragment; -1 when there is none.
   int any(Random& random) const;
   /// The fragment that holds a lane; -1 when the lane has left.
   int holding(int lane) const;

@@ -1,4 +1,4 @@
-// A matrix instruction of a warp, or one warp's share of a wgmma: what its text says, resolved once.
+// A matrix instruction of a warp, or one warp's share of a wgmma: its modifiers and operands, resolved once.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What one warp has handed to its tensor core with wgmma and has not waited for.
+// The wgmma operations that one warp has issued and not waited for.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@ namespace kiln::sim::schedule {
 
 /// How far an exploration came.
 struct Exploration {
-  std::uint64_t traces = 0;     // runs to their end, each another order
-  std::uint64_t abandoned = 0;  // runs given up: what would follow had been seen
+  std::uint64_t traces = 0;     // complete runs, each in another order
+  std::uint64_t abandoned = 0;  // runs given up: their continuation had been seen
   bool complete = false;        // no other order is left
 };
 
@@ -24,7 +24,7 @@ using Run = std::function<bool(Schedule&, Observer&)>;
 /// `grain` says which orders count as the same; a coarse exploration is there to be compared with.
 Exploration explore(std::uint64_t limit, const Run& run, Grain grain = Grain::fine);
 
-/// Thrown out of a run that would repeat what has been seen.
+/// Ends a run that would repeat an earlier one.
 struct Abandoned {};
 
 }  // namespace kiln::sim::schedule

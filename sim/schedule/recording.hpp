@@ -1,4 +1,4 @@
-// What a schedule decided, so that a run can be had again.
+// What a schedule decided, to repeat a run.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace kiln::sim::schedule {
 /// One decision. Lengths count attempts: instructions executed and instructions that had to wait.
 struct Decision {
   enum class Kind : std::uint8_t {
-    warp,      // a warp runs, of its fragments the one furthest behind
-    fragment,  // a warp runs and keeps to the fragment that holds `lane` while that can go on
+    warp,      // a warp runs, the fragment with the lowest place
+    fragment,  // a warp runs the fragment that holds `lane` while that can go on
     lane,      // the fragment that holds `lane` runs
     event,     // the asynchronous operation `name` completes or takes its next step
     timeout    // every wait on an mbarrier times out

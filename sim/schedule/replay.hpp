@@ -1,4 +1,4 @@
-// A schedule that was decided before.
+// A schedule that follows a recording.
 #pragma once
 
 #include "sim/schedule/recording.hpp"
@@ -6,8 +6,8 @@
 
 namespace kiln::sim::schedule {
 
-/// Follows a recording. Behind its end, and for clusters that it does not name, nobody is interrupted: one fragment
-/// goes on until it must wait, then the next one; an asynchronous operation happens when nobody else can go on.
+/// Follows a recording. After its end, and in clusters that it does not name, no fragment is interrupted: one fragment
+/// runs until it must wait, then the next one. An asynchronous operation happens when no fragment can go on.
 class Replay final : public Schedule {
  public:
   /// `exactly`: a decision that does not fit is an InputError; `loosely`: it is left out or cut short.
@@ -16,7 +16,7 @@ class Replay final : public Schedule {
   Replay(const Recording& recording, How how) : recording_(recording), how_(how) {}
 
   Outcome run(Cluster&, const ir::Operation*& current) override;
-  /// The decisions of the recording as they came out; following them exactly gives the same run.
+  /// The decisions that were followed; following them exactly gives the same run.
   const Recording& followed() const { return followed_; }
 
  private:

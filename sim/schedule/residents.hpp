@@ -1,7 +1,7 @@
-// CTAs that share a streaming multiprocessor (SM) and with it the columns of its tensor memory. They run side by side
-// in a rehearsal before the launch: on memory that is put back afterwards and without an observer, to find out one
-// thing, whether their allocations can wait for each other for ever. PTX ISA "tcgen05.alloc": the instruction waits
-// while the columns are not there.
+// CTAs that share a streaming multiprocessor (SM), and so the columns of its tensor memory. A rehearsal before the
+// launch runs them side by side, without an observer and on memory that is restored afterwards. It answers one
+// question: can their allocations wait for each other for ever? PTX ISA "tcgen05.alloc": the instruction waits until
+// columns are free.
 #pragma once
 
 #include "sim/schedule/scheduler.hpp"
@@ -13,13 +13,13 @@ class Residents final : public SharedColumns {
  public:
   Residents(Grid& grid, std::uint32_t ctas_per_sm);
 
-  /// Runs the clusters of the launch in order, each as soon as there is room. False, and a finding, when they come to
-  /// a stand while an allocation waits. Where they come to a stand without one, or a fault ends it, the launch itself
-  /// has the last word.
+  /// Runs the clusters of the launch in order, each as soon as there is room. False, and a finding, if no thread can go
+  /// on while an allocation waits. If no allocation waits then, or a fault ends the rehearsal, the launch itself
+  /// decides.
   bool run();
 
-  /// A CTA that holds columns and asks for more waits until all others have come as far as they can, so every
-  /// hold-and-wait that is possible is met.
+  /// A CTA that holds columns and asks for more waits until no other CTA can go on, so every possible hold-and-wait
+  /// occurs.
   bool holds_back(const Cta&) const override;
   void wake(WaitKind kind) override;
 

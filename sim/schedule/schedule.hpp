@@ -1,4 +1,4 @@
-// Who decides what happens next in a cluster, when it is not chance (sim/schedule/scheduler.cpp has that one).
+// What decides the next step of a cluster, if that is not chance (which sim/schedule/scheduler.cpp implements).
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ namespace kiln::sim::schedule {
 class Schedule {
  public:
   virtual ~Schedule() = default;
-  /// Runs a cluster to its end; what stops it is thrown as a Fault, `current` says where.
+  /// Runs a cluster to its end. A Fault is thrown if it cannot end; `current` is then the operation.
   virtual Outcome run(Cluster&, const ir::Operation*& current) = 0;
 };
 
-/// What may happen next: a fragment executes the synchronisation operation that it stands at, or an asynchronous
-/// operation takes its next step.
+/// A possible next step: a fragment executes its next synchronisation operation, or an asynchronous operation takes its
+/// next step.
 struct Candidate {
   std::uint64_t name = 0;  // the same in every schedule
   std::uint64_t warp = 0;  // name of the warp that it is part of or works for
@@ -26,7 +26,7 @@ struct Candidate {
   int lane = 0;  // the fragment's first
 };
 
-/// A schedule that decides at synchronisation operations only; what threads do in between is theirs and in no order.
+/// A schedule that decides at synchronisation operations only; the order of what threads do in between does not matter.
 class Picker : public Schedule {
  public:
   Outcome run(Cluster&, const ir::Operation*& current) final;
@@ -36,9 +36,9 @@ class Picker : public Schedule {
 
   /// A cluster begins.
   virtual void begin(Cluster&) {}
-  /// The place of the one that goes on; `nobody` when all there are only wait for a change.
+  /// The index of the one that goes on; `nobody` if all only wait for a change.
   virtual std::size_t pick(Cluster&, std::span<const Candidate>) = 0;
-  /// It has gone on, and everybody has come to his next synchronisation operation; not `moved`: it had to wait.
+  /// It has gone on, and every fragment is at its next synchronisation operation; not `moved`: it had to wait.
   virtual void done(Cluster&, const Candidate&, bool /*moved*/) {}
   /// The cluster has come to its end, or to that of the run (`fault`).
   virtual void ended(Cluster&, bool /*fault*/) {}
@@ -59,8 +59,8 @@ class Picker : public Schedule {
   std::vector<Candidate> candidates_{};
 };
 
-/// Probabilistic concurrency testing: random priorities, and a few points at which the one that runs falls behind all
-/// others. Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010.
+/// Probabilistic concurrency testing: random priorities, and a few points at which the running one gets the lowest
+/// priority. Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010.
 class Pct final : public Picker {
  public:
   explicit Pct(std::uint64_t seed);
@@ -72,9 +72,9 @@ class Pct final : public Picker {
   std::uint64_t priority(const Cluster&, const Candidate&);
 
   std::uint64_t seed_;
-  std::vector<std::uint64_t> changes_{};                        // synchronisation operations at which one falls behind
-  std::unordered_map<std::uint64_t, std::uint64_t> lowered_{};  // priority of those that fell behind
-  std::unordered_map<std::uint64_t, std::uint64_t> demoted_at_{};  // activity at which a spinning one fell behind
+  std::vector<std::uint64_t> changes_{};                        // synchronisation operations at which one is lowered
+  std::unordered_map<std::uint64_t, std::uint64_t> lowered_{};  // priority of those that were lowered
+  std::unordered_map<std::uint64_t, std::uint64_t> demoted_at_{};  // activity at which a spinning one was lowered
   std::uint64_t lowest_ = std::uint64_t{1} << 32;
   std::uint64_t picked_ = 0;
 };

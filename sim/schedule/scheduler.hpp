@@ -1,13 +1,13 @@
-// The moves that every schedule is made of.
+// The steps that every schedule is made of.
 #pragma once
 
 #include "sim/core/machine.hpp"
 
 namespace kiln::sim {
 
-/// How long a warp runs, and what of it.
+/// How long a warp runs, and which fragment.
 struct Turn {
-  int fragment = -1;         // to keep to; -1: the one furthest behind, anew after every instruction
+  int fragment = -1;         // the one to run; -1: the one with the lowest place, chosen after every instruction
   std::uint32_t budget = 0;  // instructions
   bool attempts = false;     // the budget counts instructions that had to wait too
 };
@@ -25,15 +25,15 @@ bool expire_waits(Cluster& cluster);
 
 /// Runs a cluster to its end.
 Outcome run_cluster(Cluster& cluster);
-/// One run of a warp by chance, or what is in flight; false when nobody can run and nothing is.
+/// One run of a random warp, or the next event in flight; false if no warp can run and no event is in flight.
 bool step_by_chance(Cluster& cluster, const ir::Operation*& current);
 
-/// How much longer it is worth waiting when nothing seems to happen any more.
+/// How many more rounds to wait when nothing seems to happen any more.
 class Patience {
  public:
-  /// Nobody can run: lets waits time out; false when that has changed nothing for many rounds.
+  /// No fragment can run: lets waits time out; false when that has changed nothing for many rounds.
   bool nobody_runs(Cluster& cluster);
-  /// Those that run do nothing but poll: lets waits time out; false when that has changed nothing for some rounds.
+  /// All running fragments only poll: lets waits time out; false when that has changed nothing for some rounds.
   bool all_poll(Cluster& cluster);
 
  private:

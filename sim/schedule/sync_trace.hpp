@@ -17,7 +17,7 @@ struct Touch {
     read,    // in any order with other reads
     write,   // in no other order with anything
     update,  // of a phase of an mbarrier or barrier: in any order with other updates of the phase
-    signal,  // of what comes once and stays: no order matters, but who awaits it comes later
+    signal,  // of a lasting event: its order does not matter, but what awaits it comes later
     await
   };
   std::uint64_t object = 0;
@@ -73,10 +73,10 @@ class SyncTrace final : public Observer {
   std::unordered_map<std::uint64_t, std::uint64_t> versions_{};  // writes so far, by object
   struct InFlight {
     std::uint64_t warp = 0;
-    std::vector<Range> writes{};  // small ones: somebody may poll for them
+    std::vector<Range> writes{};  // small ones: a thread may poll for them
   };
   std::unordered_map<AsyncId, InFlight> in_flight_{};
-  std::unordered_set<std::uint64_t> polled_{};  // words that somebody reads strongly
+  std::unordered_set<std::uint64_t> polled_{};  // words that a strong access reads
 };
 
 }  // namespace kiln::sim::schedule

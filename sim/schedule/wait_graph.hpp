@@ -1,4 +1,4 @@
-// Who waits for whom, when nobody can go on: threads that wait for an object, and threads that could still signal it.
+// The waits when no thread can go on: threads that wait for an object, and threads that could still signal it.
 #pragma once
 
 #include "ptx/diag/diagnostic.hpp"
@@ -6,10 +6,10 @@
 
 namespace kiln::sim {
 
-/// Adds to a deadlock's finding, for each object that is waited for: who arrived last, and who could still arrive but
-/// waits itself; then the circles of those waits, by name. Who could arrive is read off the instructions that lie ahead
-/// of a thread and the addresses that its registers hold now, so a thread may be missing; none is named wrongly for
-/// another object that it does not address.
+/// Adds to a deadlock's finding, for each object that is waited for: the last arrival, and the threads that could still
+/// arrive but wait themselves; then the cycles of those waits, by name. Which threads could arrive follows from the
+/// instructions ahead of a thread and the addresses in its registers now. A thread may be missing, but no thread is
+/// named for an object that it does not address.
 void explain_waits(Cluster& cluster, diag::Diagnostic& deadlock);
 
 }  // namespace kiln::sim

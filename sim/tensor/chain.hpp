@@ -1,7 +1,6 @@
-// Products of consecutive tcgen05.mma on one accumulator, added up at once. Each instruction reads its operands when
-// its time comes; the sums are made before anybody looks at a cell of tensor memory, or when the chain is full. Nobody
-// can tell that from sums made one by one, and the accumulator goes through the processor's caches once for all of
-// them.
+// Products of consecutive tcgen05.mma on one accumulator, summed together. Each instruction reads its operands when it
+// executes; the sums are computed before the next access to a cell of tensor memory, or when the chain is full. The
+// result is the same as that of separate sums, and the accumulator passes through the processor's caches once.
 #pragma once
 
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace kiln::sim {
 
-/// Whether a product may be added to later than its instruction: A and B in shared memory, D in consecutive lanes,
-/// nothing but A, B and D read.
+/// Whether the sums of a product may be computed later than its instruction: A and B are in shared memory, D is in
+/// consecutive lanes, and the instruction reads nothing but A, B and D.
 bool may_chain(const MmaTask& task);
 
 class TensorChain final : public TensorMemory::Debt {
@@ -20,7 +19,7 @@ class TensorChain final : public TensorMemory::Debt {
 
   /// Whether it is a product of the same shape.
   bool fits(const MmaTask& task) const { return task.form == first_.form && task.shape == first_.shape; }
-  /// Whether the task goes on where the chain is: added to what the chain leaves, which nobody has looked at.
+  /// Whether the task continues the chain: it adds to the chain's accumulator, which has not been read since.
   bool continues_with(const MmaTask& task) const;
   bool is_full() const;
   /// Reads the operands of one more instruction.
@@ -38,7 +37,7 @@ class TensorChain final : public TensorMemory::Debt {
   std::vector<Elements> a_;  // of each CTA
 };
 
-/// Executes a task that may chain: with what went before if it goes on there.
+/// Executes a task that may chain: together with the earlier tasks if it continues their chain.
 void execute_chained(Grid& grid, const MmaTask& task, Cta& issuer);
 
 }  // namespace kiln::sim

@@ -1,5 +1,5 @@
-// What the observer, which must be there, is told of a tensor-core operation at issue: the bytes of shared memory and the
-// cells of tensor memory that it touches, no more, since a byte too many would look like a race with its owner.
+// Tells the observer, which must be there, at issue which bytes of shared memory and cells of tensor memory a
+// tensor-core operation touches. A byte too many would look like a race.
 #pragma once
 
 #include "sim/tensor/task.hpp"

@@ -1,5 +1,5 @@
-// The tensor core's queue: what was issued executes in order, one operation at a time, each a seeded while after the one
-// before. A commit waits for what its own thread has issued. PTX ISA "tcgen05, Pipelined Instructions".
+// The tensor core's queue: operations execute in issue order, one at a time, each a seeded time after the previous one.
+// A commit waits for the operations that its own thread has issued. PTX ISA "tcgen05, Pipelined Instructions".
 #pragma once
 
 #include <functional>

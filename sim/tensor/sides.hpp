@@ -1,4 +1,4 @@
-// What a tcgen05.mma reads beside A and B, out of tensor memory: scale factors, and the metadata of a sparse A.
+// What a tcgen05.mma reads from tensor memory besides A and B: scale factors, and the metadata of a sparse A.
 #pragma once
 
 #include "sim/tensor/part.hpp"

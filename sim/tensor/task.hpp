@@ -1,4 +1,4 @@
-// What a thread asked the tensor core for, as values: one tcgen05.mma or tcgen05.cp.
+// One tcgen05.mma or tcgen05.cp as values.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace kiln::sim {
 
-/// What one thread asked for with tcgen05.mma, as values: nothing here changes after issue.
+/// One tcgen05.mma with the values of its operands; nothing here changes after issue.
 struct MmaTask {
   const ir::Operation* operation = nullptr;
   isa::MmaForm form{};

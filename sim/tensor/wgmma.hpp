@@ -1,8 +1,8 @@
-// wgmma: what warps of a warpgroup have handed to their tensor cores, and one such operation as it is executed.
+// wgmma: the operations that warps of a warpgroup have issued, and the execution of one of them.
 //
 // Each warp has its own part of D (16 of 64 rows) and its own tensor core, so a wgmma is four operations, one of each
-// warp. They execute in the order of issue, read shared memory and the registers of A when their time comes, and write
-// D's registers then.
+// warp. They execute in the order of issue; each reads shared memory and the registers of A, and writes D's registers,
+// when it executes.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct WgmmaOperand {
   std::vector<std::uint32_t> pieces() const;
 };
 
-/// What one warp asked for, as values: nothing here changes after issue but registers and memory.
+/// One warp's operation as values; only registers and memory change after issue.
 struct WgmmaTask {
   const ir::Operation* operation = nullptr;
   WarpMma mma{};

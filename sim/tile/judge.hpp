@@ -1,5 +1,5 @@
-// Compares what tcgen05.mma reads through its descriptors with the tiles that tensor copies left there, without a look
-// at any value. README.md says what is an error and what nobody can tell.
+// Compares what tcgen05.mma reads through its descriptors with the tiles that tensor copies left there, without reading
+// any value. README.md of ptx/tile says what is an error and what cannot be judged.
 #pragma once
 
 #include <map>

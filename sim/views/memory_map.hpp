@@ -1,4 +1,4 @@
-// Which parts of tensor and shared memory a run used, for what, and who used them: the CTAs of the first cluster of the
+// Which parts of tensor and shared memory a run used, for what, and by which role: the CTAs of the first cluster of the
 // first launch.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace kiln::sim {
 
-/// A way in which memory was used: what who did with it.
+/// A use of memory: the role and the instruction.
 struct MapUse {
   std::string role{};         // empty: no label said
   std::string instruction{};  // "tcgen05.mma"
@@ -65,7 +65,7 @@ struct MemoryMap {
   std::uint32_t rank = 0;
   std::vector<TensorAllocation> allocations{};
   std::vector<TensorUse> tensor{};
-  std::uint32_t shared_begin = 0, shared_bytes = 0;  // behind the system's part
+  std::uint32_t shared_begin = 0, shared_bytes = 0;  // after the system's part
   std::vector<SharedRegion> shared{};                // by address
   std::vector<MmaUse> mmas{};                        // issued by this CTA
 };

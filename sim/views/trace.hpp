@@ -1,7 +1,7 @@
-// What a run did when, as data: who executed or waited, which copies were in flight, what the tensor cores worked on,
-// how barriers and tensor memory stood. Times are ticks of the cluster's clock, one for each warp instruction of the
-// cluster: an order and a measure of simulated work, no time. Clusters of a launch begin together at its start;
-// launches follow each other.
+// What a run did when, as data: which warps executed or waited, which copies were in flight, what the tensor cores
+// executed, the state of barriers and tensor memory. Times are ticks of the cluster's clock, one for each warp
+// instruction of the cluster: they give an order and a measure of simulated work, not a time. Clusters of a launch
+// begin together at its start; launches follow each other.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ class Tracer final : public Observer {
   void multiply(AsyncId, const Agent&, const MmaTask&) override;
   void sync(const Agent&, const ir::Operation*, const Sync&) override;
 
-  /// The trace. What has not ended by now is told as unfinished.
+  /// The trace. Slices and spans that have not ended are marked as unfinished.
   Trace take();
 
  private:

@@ -1,5 +1,5 @@
-// What one warp does, as slices. Lanes that have parted do different things at once, so a warp has as many rows as it
-// has ever had groups of lanes that were apart; one that stays together has one.
+// What one warp does, as slices. Diverged lanes do different things at once, so a warp has one row for each group of
+// lanes that ever diverged at the same time; a warp that never diverges has one row.
 #pragma once
 
 #include <map>
@@ -27,13 +27,13 @@ class WarpTrack {
   void close(Tick at, std::vector<TraceSlice>& slices);
 
   std::size_t rows() const { return rows_.size(); }
-  /// The role that took most instructions, those in which every warp passes by left aside.
+  /// The role that took most instructions, without the roles that every warp executes.
   std::string role() const;
 
  private:
   struct Row {
     LaneState state{};
-    Tick begin = 0, end = 0;  // end: behind the last instruction
+    Tick begin = 0, end = 0;  // end: after the last instruction
     std::int64_t instructions = 0;
   };
   Row& row_of(Mask lanes, Tick at, std::vector<TraceSlice>& slices);
