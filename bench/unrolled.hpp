@@ -25,7 +25,7 @@ inline std::set<std::string> registers_of(const std::string& ptx) {
 
 /// A loop `label: ... @p bra label; label_end:` of a text, by offsets.
 struct Loop {
-  std::size_t first = 0, branch = 0, end = 0;  // behind the label; `@p bra label;`; behind that
+  std::size_t first = 0, branch = 0, end = 0;  // after the label; `@p bra label;`; after that
   std::string predicate{};
 };
 

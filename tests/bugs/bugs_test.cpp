@@ -1,5 +1,5 @@
 // Public bugs of tcgen05 kernels, re-created as pairs: each file of this folder is a kernel with the mistake, and
-// without the lines marked BAD and with those behind GOOD it is the repaired twin. Here ptxas must take both, the
+// without the lines marked BAD and with those after GOOD it is the repaired twin. Here ptxas must take both, the
 // simulator and the static verifier must say of the first what its head promises, and of the second nothing.
 #include <doctest/doctest.h>
 

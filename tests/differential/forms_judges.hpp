@@ -20,7 +20,7 @@ std::string spelling(const Setting&);
 /// Why an instruction is refused; empty when it is accepted.
 using Refusal = std::string;
 
-/// A module with a kernel for each instruction, in order, behind an empty one. Their names say what is declared.
+/// A module with a kernel for each instruction, in order, after an empty one. Their names say what is declared.
 std::string module_of(const Setting&, std::span<const std::string> instructions);
 
 /// What ptxas says about each instruction. A crash counts as a refusal and says "crash". Throws diag::InputError when

@@ -1,5 +1,5 @@
-// Small kernels that use every form that the DSL writes, one file a family. They are printed for FileCheck and assembled
-// by ptxas; nobody runs them.
+// Small kernels that use every form that the DSL writes, one file a family. They are printed for FileCheck and
+// assembled by ptxas, but not run.
 #pragma once
 
 #include <span>

@@ -36,7 +36,7 @@ Kernel plain(std::string_view name, Target target) {
   });
 }
 
-// A block-scaled MMA with its scales, whose two slots lie behind one another.
+// A block-scaled MMA with its scales, whose two slots are contiguous.
 template <class Mma, class StoredA = typename Mma::A, class StoredB = typename Mma::B>
 Kernel scaled(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>, Mma::group);
@@ -58,7 +58,7 @@ using Bf16 = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 64>;
 using Pair = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 64, cta_group_2>;
 using Ws = tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 64, weight_stationary, max_shift<16>>;
 
-// What may stand behind enable-input-d of a dense MMA.
+// What may follow enable-input-d of a dense MMA.
 template <class Mma>
 Kernel options(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>, Mma::group);

@@ -1,9 +1,9 @@
 /// Measures whether a GPU gives a CTA's shared memory to the next CTA before the CTA's own bulk copies are done with
 /// it. Stores: each CTA fills most of an SM's shared memory with its own number, last words first, stores it to global
-/// memory by bulk copies, and exits behind `wait_group.read N` or none. A word that holds another CTA's number was read
-/// late. `overwrite` is the control: the CTA itself writes zeros behind the commit, which must be seen.
+/// memory by bulk copies, and exits after `wait_group.read N` or none. A word that holds another CTA's number was read
+/// late. `overwrite` is the control: the CTA itself writes zeros after the commit, which must be seen.
 /// Loads: each CTA fills shared memory, looks whether a word changes, then starts loads of other words and exits. A
-/// word that changed was written late; `linger` is the control, which looks behind its own loads.
+/// word that changed was written late; `linger` is the control, which waits for its own loads.
 ///
 ///     nvcc -arch=sm_90a -o exit_behind_copy exit_behind_copy.cu && ./exit_behind_copy
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Measures whether an mbarrier that no fence.mbarrier_init publishes is there for the other CTA of a cluster behind a
-/// relaxed cluster barrier. CTA 0 initialises and arrives, relaxed; behind the barrier CTA 1 arrives on the mbarrier at
+/// Measures whether an mbarrier that no fence.mbarrier_init publishes is there for the other CTA of a cluster after a
+/// relaxed cluster barrier. CTA 0 initialises and arrives, relaxed; after the barrier CTA 1 arrives on the mbarrier at
 /// once, while the other warps of CTA 0 keep its shared memory busy. An arrival that comes before the initialisation is
 /// lost, and CTA 0 waits in vain. `no barrier` is the control: CTA 1 does not wait for CTA 0.
 ///

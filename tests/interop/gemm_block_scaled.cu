@@ -80,7 +80,7 @@ struct Stage {
   __device__ uint8_t* b() const { return a() + tile_bytes; }
   __device__ uint8_t* sfa() const { return tiles + stages * 2 * tile_bytes + index * 2 * scale_bytes; }
   __device__ uint8_t* sfb() const { return sfa() + scale_bytes; }
-  // Columns behind D.
+  // Columns after D.
   __device__ uint32_t sfa_column(uint32_t bug) const {
     return (bug == scales_overlap_d ? tile_n - 4 : tile_n) + index * 2 * scale_columns;
   }

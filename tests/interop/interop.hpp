@@ -17,7 +17,7 @@ struct Kernel {
 };
 const std::vector<Kernel>& kernels();
 
-/// What a run left behind.
+/// The result of a run.
 struct Outcome {
   harness::RunReport report{};
   std::uint64_t wrong = 0;  // elements of the result; counted when the run finished

@@ -180,7 +180,7 @@ __device__ __forceinline__ uint64_t describe(const void* tile, Swizzle swizzle =
   const uint64_t fixed = uint64_t(swizzle) << 61 | uint64_t(1) << 46 | uint64_t(1) << 16;
   return fixed | uint64_t(stride >> 4) << 32 | (shared(tile) & 0x3FFFF) >> 4;
 }
-// The descriptor of what lies `bytes` behind.
+// The descriptor of the bytes `bytes` further on.
 __device__ __forceinline__ uint64_t advance(uint64_t descriptor, uint32_t bytes) { return descriptor + (bytes >> 4); }
 
 // kind::f16 with bf16 operands and f32 sums; `transpose_b`: N-major B.

@@ -14,7 +14,7 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
-// `//#23` behind an instruction says which class its removal belongs to.
+// `//#23` after an instruction says which class its removal belongs to.
 int annotated(const std::string& text, std::size_t end) {
   const std::size_t line_end = std::min(text.find('\n', end), text.size());
   const std::string rest = text.substr(end, line_end - end);

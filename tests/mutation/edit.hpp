@@ -26,7 +26,7 @@ class Editor {
   /// register.
   void change(const Site&, const ir::Operand&, int bits, const char* operation, const std::string& amount,
               const char* rewrite, Bug);
-  /// Moves a site directly before or behind another one of its block; false when that is not possible.
+  /// Moves a site directly before or after another one of its block; false when that is not possible.
   bool move(const Site&, const Site& to, bool behind, const char* rewrite, Bug);
   /// Lane 0 alone executes it.
   void one_lane(const Site&, const char* rewrite, Bug);

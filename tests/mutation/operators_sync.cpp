@@ -62,7 +62,8 @@ const Site* next_to_tell(const Sites& sites, const Site& s) {
   });
 }
 
-// Whether some barrier with this number is only arrived at: then a changed number parts those who belong together.
+// Whether some barrier with this number has only arrivals: a changed number then separates threads that belong
+// together.
 bool has_partner(const Sites& sites, const Site& s) {
   const auto arrives = [](Opcode o) {
     return o == Opcode::bar_arrive || o == Opcode::barrier_arrive || o == Opcode::barrier_cta_arrive;

@@ -105,7 +105,7 @@ void mutate_wait(Editor& e, const Sites& sites, const Site& s, const char* dropp
   e.one_lane(s, "one-lane", {53});
 }
 
-// A fence orders asynchronous operations only: those before a ::before_thread_sync, those behind an
+// A fence orders asynchronous operations only: those before a ::before_thread_sync, those after an
 // ::after_thread_sync.
 void mutate_tensor_fence(Editor& e, const Sites& sites, const Site& s) {
   const bool after = s.instruction->opcode == Opcode::tcgen05_fence_after;

@@ -46,7 +46,7 @@ Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t s
   try {
     const sim::Result result = sim::simulate(module, contract, options, sink);
     take(o, sink);
-    // Who never comes to an end hangs; a deadlock or a fault has said so itself.
+    // A run that does not end counts as a hang; a deadlock or a fault is reported as such.
     if (result.outcome == sim::Outcome::step_limit && !o.error) o.error = true, o.first = "hang";
     if (result.outcome != sim::Outcome::finished) return o;
   } catch (const diag::InputError& e) {

@@ -44,10 +44,10 @@ class Sites {
   std::string text(diag::Place p) const { return text_.substr(p.begin, p.size()); }
   std::string text(const Site& s) const { return text(s.instruction->at); }
 
-  /// The nearest site before or behind, of which the test is true; null when there is none.
+  /// The nearest site before or after this one for which the test is true; null when there is none.
   const Site* before(const Site&, const std::function<bool(const Site&)>&) const;
   const Site* behind(const Site&, const std::function<bool(const Site&)>&) const;
-  /// The nearest effect on data before or behind.
+  /// The nearest effect on data before or after this one.
   Effect data_before(const Site&) const;
   Effect data_behind(const Site&) const;
 

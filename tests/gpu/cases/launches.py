@@ -7,7 +7,7 @@ import sys
 FOLDER = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
 HEAD = "// Made by {maker}. {what}\n.version 8.8\n.target sm_90a\n.address_size 64\n"
 THREADS = 128
-TILE = 16384  # bytes of shared memory that a copy may touch; barriers lie behind them
+TILE = 16384  # bytes of shared memory that a copy may touch; barriers lie after them
 
 
 class Case:

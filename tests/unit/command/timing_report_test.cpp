@@ -68,7 +68,7 @@ TEST_CASE("where there is no cuBLAS the table has no ratio, and one line says wh
   CHECK(!json.contains("ratio"));
 }
 
-TEST_CASE("a wrong result is marked in its row, and sizes come from the contract where nobody gave any") {
+TEST_CASE("a wrong result is marked in its row, and sizes come from the contract if none were given") {
   harness::RunReport report = timed();
   report.comparisons[0].pass = false;
   RunFacts f = facts();

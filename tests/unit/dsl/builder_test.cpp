@@ -69,7 +69,7 @@ TEST_CASE("a value computed twice from the same operands is one instruction") {
   CHECK(count(text(k), "mul.lo.u32") == 1);
 }
 
-TEST_CASE("arithmetic that nobody uses is not written") {
+TEST_CASE("unused arithmetic is not written") {
   KernelBuilder k("k", sm_100a, warps<1>);
   const U32 unused = k.param<u32>("n") * 3;
   (void)unused;

@@ -14,7 +14,7 @@
 
 namespace kiln::test {
 
-/// The kernel `k` with this body; `head` stands behind its parameters (.reqntid and the like).
+/// The kernel `k` with this body; `head` follows its parameters (.reqntid and the like).
 struct Analysed {
   explicit Analysed(const std::string& body, const std::string& head = {})
       : module(parse::parse(std::make_shared<diag::Source>("t.ptx", text(body, head)), sink)),
@@ -40,7 +40,7 @@ struct Analysed {
   }
   flow::Bits bits(const std::string& name) const { return known.of(reg(name)); }
   flow::Origin origin(const std::string& name) const { return origins.of(reg(name)); }
-  /// The operation behind a label.
+  /// The operation after a label.
   std::uint32_t at(const std::string& label) const {
     for (const auto& [position, name] : code.labels)
       if (name == label) return position;

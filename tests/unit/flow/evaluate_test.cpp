@@ -8,7 +8,7 @@ using flow::TermId;
 
 namespace {
 
-// A straight run of operations; registers that nobody has written are atoms of their own.
+// A straight run of operations; registers that were never written are atoms of their own.
 struct Evaluated : Analysed, flow::OperandTerms {
   explicit Evaluated(const std::string& body) : Analysed(body) {
     for (std::uint32_t i = 0; i < code.operations.size(); ++i) {

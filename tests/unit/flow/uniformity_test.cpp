@@ -42,14 +42,14 @@ TEST_CASE("elect.sync selects one thread, also through the number that inline as
   CHECK(direct.uniformity.who(direct.at("END")) == Who::whole);
 }
 
-TEST_CASE("thread zero is one thread, and nobody is nobody") {
+TEST_CASE("thread zero is one thread, and an empty set is no thread") {
   const Analysed k(R"(mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra END; ZERO: setp.eq.u32 %p2, %r1, 1;
     NEVER: @%p2 mov.u32 %r2, 0; END: ret;)");
   CHECK(k.uniformity.who(k.at("ZERO")) == Who::one_thread);
   CHECK(k.uniformity.who(k.at("NEVER")) == Who::nobody);
 }
 
-TEST_CASE("other conditions select anybody, and those that differ between threads leave the set inexact") {
+TEST_CASE("other conditions may select any thread, and those that differ between threads leave the set inexact") {
   const Analysed k(R"(ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra B; A: mov.u32 %r2, 0;
     B: ld.global.u32 %r3, [%rd1]; setp.eq.u32 %p2, %r3, 0; @%p2 bra D; C: mov.u32 %r4, 0; D: ret;)",
                    ".reqntid 64");

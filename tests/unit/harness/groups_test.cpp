@@ -25,7 +25,7 @@ using test::error_of;
 using test::filled;
 
 constexpr std::uint64_t m = 7, n = 5, k = 16;
-constexpr std::uint32_t ends[] = {2, 2, 6};  // the last row belongs to nobody
+constexpr std::uint32_t ends[] = {2, 2, 6};  // the last row belongs to no group
 
 Buffer integers(const char* name, std::vector<std::uint64_t> shape, std::uint64_t seed) {
   return filled(name, ScalarType::bf16, std::move(shape), {Init::Kind::integers, -4, 4, seed, {}});
@@ -55,7 +55,7 @@ Comparison compared(const Contract& c) { return compare(c, c.expectations[0]); }
 
 }  // namespace
 
-TEST_CASE("the rows of each group are multiplied by its own matrix; what lies behind the last group is nobody's") {
+TEST_CASE("the rows of each group are multiplied by its own matrix; rows after the last group belong to no group") {
   Contract c = grouped();
   CHECK(compared(c).pass);
   CHECK(compared(c).max_error == 0);

@@ -74,7 +74,7 @@ const WarpProfile& first_of(const Profiled& p, const std::string& role) {
   return *found;
 }
 
-// A one-thread role that waits for an mbarrier that nobody completes.
+// A one-thread role that waits for an mbarrier that never completes.
 constexpr const char* stuck = R"(.version 8.0
 .target sm_90a
 .address_size 64

@@ -99,7 +99,7 @@ TEST_CASE("a result that is wrong everywhere fails, with the place in the whole 
   CHECK(all.max_error >= s.max_error);
 }
 
-TEST_CASE("elements that nobody wrote are the worst, wherever they are") {
+TEST_CASE("unwritten elements are the worst, wherever they are") {
   Contract c = dense(96, 64, 48);
   Buffer& d = c.at("D");
   std::fill(d.bytes.begin() + 48 * 64 * 4, d.bytes.end(), std::uint8_t{0xFF});

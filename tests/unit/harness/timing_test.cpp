@@ -123,7 +123,7 @@ TEST_CASE("a copy counts bytes read and written, and a contract that expects not
   CHECK(Work{0, 1e9, {}, {}}.giga_bytes(1) == doctest::Approx(1000));
 }
 
-TEST_CASE("what a run changed and nobody poisoned is restored before the next") {
+TEST_CASE("what a run changed and was not poison is restored before the next") {
   Contract before;
   before.buffers = {test::normal("A", ScalarType::bf16, {8, 8}),
                     test::filled("D", ScalarType::bf16, {8, 8}, {launch::Init::Kind::poison, 0, 1, 1, {}}),

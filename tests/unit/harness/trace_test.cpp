@@ -56,7 +56,7 @@ Traced traced(Build build, Problem problem, std::uint64_t seed = 1, const char* 
 
 std::pair<int, int> track_of(const Json& e) { return {e.at("pid").get<int>(), e.at("tid").get<int>()}; }
 
-// Every slice in its track's order, one behind the other, on a track with a name.
+// Every slice in its track's order, one after the other, on a track with a name.
 void check_slices(const Traced& t) {
   std::set<std::pair<int, int>> named;
   for (const Json& e : t.events("M"))

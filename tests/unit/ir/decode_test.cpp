@@ -92,13 +92,13 @@ TEST_CASE("blocks may repeat labels, and branches find the nearest") {
   CHECK(d.code.label_before(0, "DONE").empty());
 }
 
-TEST_CASE("a label at the end of a function stands behind its last operation") {
+TEST_CASE("a label at the end of a function follows its last operation") {
   const Decoded d("bra END; END:");
   CHECK(d.op(0).arg(0).kind == Kind::label);
   CHECK(d.op(0).arg(0).id == 1);
 }
 
-TEST_CASE("labels that nobody defines and labels defined twice are errors") {
+TEST_CASE("labels without a definition and labels defined twice are errors") {
   const Decoded d("bra NOWHERE; bra NOWHERE; L: L: ret;");
   REQUIRE(d.sink.all().size() == 2);
   CHECK(d.sink.all()[0].slug == "duplicate-name");
@@ -212,7 +212,7 @@ TEST_CASE("branch tables hold the positions of their labels") {
   CHECK(d.code.tables[d.op(0).arg(1).id] == std::vector<std::uint32_t>{1, 2, 1});
 }
 
-TEST_CASE("the line behind an instruction is that of the last .loc") {
+TEST_CASE("the source line of an instruction is that of the last .loc") {
   const Decoded d(".loc 1 42 0\nret;", ".file 1 \"kernel.cu\"");
   const diag::Where w = d.code.where(d.op(0));
   CHECK(w.file == "kernel.cu");

@@ -1,5 +1,5 @@
-// Layouts of tensor memory against points sampled from what CUTLASS computes on the host, and the vocabulary. Descriptors
-// are in descriptor_text_test.cpp.
+// Layouts of tensor memory against points sampled from what CUTLASS computes on the host, and the vocabulary.
+// Descriptors are in descriptor_text_test.cpp.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -81,7 +81,7 @@ TEST_CASE("the longest opcode wins and the rest are modifiers") {
   CHECK(match_opcode("frobnicate.u32").opcode == Opcode::unknown);
 }
 
-TEST_CASE("modifiers decode into their fields, and what nobody knows is kept") {
+TEST_CASE("modifiers decode into their fields, and unknown ones are kept") {
   const std::vector<std::string> written{"rn", "satfinite", "bf16x2", "f32", "frob", "rz"};
   const Modifiers m = decode_modifiers(written);
   CHECK(m.rounding == Rounding::rn);
@@ -122,7 +122,7 @@ TEST_CASE("metadata of a sparse A lies in the cells that CUTLASS says") {
   }
 }
 
-TEST_CASE("scales lie in the cells that CUTLASS says, each group of four behind the rows of the one before") {
+TEST_CASE("scales lie in the cells that CUTLASS says, each group of four after the rows of the one before") {
   const std::map<std::string, int> group_columns{
       {"SFA_1X_M128", scale_group_columns(ScaleSide::A, 128, 128, CtaGroup::one)},
       {"SFA_2X_M128", scale_group_columns(ScaleSide::A, 128, 128, CtaGroup::one)},

@@ -12,7 +12,7 @@ namespace {
 struct Form {
   const char* shape;
   std::uint64_t descriptor;  // but for the start address
-  int column = 0;            // of the destination, behind the allocation's first
+  int column = 0;            // of the destination, from the allocation's first
   int lane = 0;
 };
 

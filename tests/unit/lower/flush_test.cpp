@@ -94,25 +94,25 @@ const std::string pass_on = "  mbarrier.arrive.shared::cta.b64 _, [go];";
 
 }  // namespace
 
-TEST_CASE("a commit writes the sums when who waits for it reads or writes tensor memory") {
+TEST_CASE("a commit writes the sums when a thread that waits for it reads or writes tensor memory") {
   CHECK(flushes("", "") == 0);
   CHECK(flushes(reading, "") == 1);
   CHECK(flushes(writing, "") == 1);
 }
 
-TEST_CASE("a reader that waits for something else counts when who waits for the commit signals that, and not before") {
+TEST_CASE("a reader that waits for something else counts only when a thread that waits for the commit signals that") {
   CHECK(flushes("", reading) == 0);
   CHECK(flushes(pass_on, reading) == 1);
   CHECK(flushes("  bar.arrive 1, 64;", "  bar.sync 1, 64;\n" + reading) == 1);
   CHECK(flushes("  bar.arrive 1, 64;", "  bar.sync 2, 64;\n" + reading) == 0);
 }
 
-TEST_CASE("what others may see, and nobody can follow, counts as a reader") {
+TEST_CASE("what others may see, and is not followed, counts as a reader") {
   CHECK(flushes("  atom.shared.add.u32 %r5, [address], 1;", "") == 1);
   CHECK(flushes("  st.release.cta.shared.b32 [address], %r5;", "") == 1);
 }
 
-TEST_CASE("a commit right behind its MMAs that writes no sums is part of their command, and else has its own") {
+TEST_CASE("a commit right after its MMAs that writes no sums is part of their command, and else has its own") {
   CHECK(pushes(kernel("", "")) == 3);
   CHECK(pushes(kernel(reading, "")) == 4);
   CHECK(pushes(kernel("", ""), "  @%p1 tcgen05.commit") == 4);

@@ -7,7 +7,7 @@ using namespace kiln::test;
 
 namespace {
 
-// Six CTAs, alone or two to a cluster. Thread 0 of each, or of each cluster, asks; everybody adds its number to the
+// Six CTAs, alone or two to a cluster. Thread 0 of each, or of each cluster, asks; every CTA adds its number to the
 // word of a CTA that is done, and goes on with what the answer says.
 Kernel kernel_of(const std::string& ask, const std::string& query, const std::string& cluster) {
   const std::string ptx = R"(.version 8.6
@@ -75,7 +75,7 @@ wait:
   return out;
 }
 
-// Every CTA's word has been added to once, by whoever it was.
+// Every CTA's word has been added to once, by any CTA.
 void check_whole_grid(const std::string& ask, const std::string& query, const std::string& cluster) {
   CAPTURE(ask);
   CAPTURE(query);

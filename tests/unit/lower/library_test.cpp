@@ -60,7 +60,7 @@ void check_close(const launch::Buffer& own, const launch::Buffer& lowered) {
   CHECK(apart <= largest / 256);
 }
 
-// What the lowered kernel leaves behind beside what the kernel itself does.
+// The results of the lowered kernel beside those of the kernel itself.
 std::string compared(const Kernel& kernel, const launch::Contract& own, const launch::Contract& lowered) {
   if (!kernel.contract.expectations.empty()) check_right(lowered);
   bool same = true;

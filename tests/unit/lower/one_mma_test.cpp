@@ -139,7 +139,7 @@ TEST_CASE("a zero-column mask that the kernel computes takes columns of B as zer
           isa::ZeroMaskFields mask{.generate = true, .skip = 3, .use = 4, .shift = shift};
           for (std::size_t i = 0; i < 4; ++i) mask.first[i] = first[i], mask.start[i] = u8(start[i]);
           MmaMachine machine = lowering(p.machine());
-          // Behind a branch, so that nobody knows it before.
+          // After a branch, so that it is not known before.
           const Run r = machine.run("mov.b64 %rd12, 0; setp.ne.u32 %p5, %r2, 77; @%p5 mov.b64 %rd12, " +
                                     std::to_string(isa::pack(mask)) + ";\n" + p.instruction());
           REQUIRE_MESSAGE(r.clean(), r.findings());

@@ -361,7 +361,7 @@ TEST_CASE("what a pair and its cluster add to static shared memory is a multiple
         for (const ir::Statement& s : function->body->statements) {
           const auto* v = std::get_if<ir::Variable>(&s.node);
           if (!v || v->space != isa::Space::shared || !v->name.starts_with("lw_")) continue;
-          CHECK(at % v->alignment() == 0);  // no gap, whoever goes through them in this order
+          CHECK(at % v->alignment() == 0);  // no gap in this order
           at += v->bytes();
         }
     CHECK(at > 0);

@@ -1,4 +1,4 @@
-// Device functions: what they take and give, who calls whom, and what ends as a finding.
+// Device functions: what they take and give, which function calls which, and what ends as a finding.
 #include <doctest/doctest.h>
 
 #include "tests/unit/sim/run.hpp"
@@ -82,7 +82,7 @@ ld.global.u64 %rd4, [%rd2];
   CHECK(wrong.has("got a call of address 0x40, which is no function [memory-bounds]"));
 }
 
-TEST_CASE("bytes of a structure that nobody wrote stay unwritten in the function") {
+TEST_CASE("unwritten bytes of a structure stay unwritten in the function") {
   const std::string f = R"(
 .func (.param .b32 result) second(.param .align 8 .b8 x[8]) {
   .reg .b32 a;
@@ -131,7 +131,7 @@ TEST_CASE("a recursion is named, and so is a function without a body") {
   CHECK(run_kernel(kernel("call elsewhere;", f)).has("a function without a body: `elsewhere`"));
 }
 
-TEST_CASE("the heap gives memory that nobody wrote, and free takes it away") {
+TEST_CASE("the heap gives unwritten memory, and free takes it away") {
   const std::string f = ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n";
   const std::string get =
       "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 64; call (r), malloc, (n); ld.param.b64 %rd2, [r]; }\n";
@@ -143,6 +143,6 @@ TEST_CASE("the heap gives memory that nobody wrote, and free takes it away") {
   CHECK(run_kernel(kernel(get + put + put, f)).has("which malloc did not give"));
 }
 
-TEST_CASE("a breakpoint that nobody waits for is a trap") {
+TEST_CASE("a breakpoint that no debugger waits for is a trap") {
   CHECK(run_kernel(kernel("brkpt;")).has("no thread may reach a trap; got a breakpoint [trap-reached]"));
 }

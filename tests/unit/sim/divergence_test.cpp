@@ -139,7 +139,7 @@ TEST_CASE("bar.arrive and bar.sync with counts pair producers and consumers") {
   CHECK(out[40] == 77);
 }
 
-TEST_CASE("who arrives at a named barrier twice must know that its first use is over") {
+TEST_CASE("a thread that arrives at a named barrier twice must know that its first use is over") {
   // Warps 1 and 2 do not wait; warp 0 does. `told`: by a second barrier, which says that the first is over.
   const auto repeated = [](const std::string& told) {
     return run_kernel(kernel("mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, 0;"
@@ -159,7 +159,7 @@ TEST_CASE("a named barrier may pass from some warps to others when something ord
                              between + "@!%p1 bra E; bar.sync 3, 64;\nE:"),
                       128);
   };
-  CHECK_MESSAGE(handed("bar.sync 4, 128;").clean(), "behind barrier 4");
+  CHECK_MESSAGE(handed("bar.sync 4, 128;").clean(), "after barrier 4");
   CHECK(handed("").has("[barrier-mismatch]"));
 }
 

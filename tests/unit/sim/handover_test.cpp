@@ -29,7 +29,7 @@ Run hand_over(const std::string& wait, const std::string& flag) {
 
 }  // namespace
 
-TEST_CASE("a bulk store of an earlier cluster is complete for who acquires a flag that was set behind its wait") {
+TEST_CASE("a bulk store of an earlier cluster is complete for a thread that acquires a flag set after its wait") {
   const Run r = hand_over("cp.async.bulk.wait_group 0", "st.release.gpu.global.u32 [%out], 1");
   REQUIRE_MESSAGE(r.clean(), r.findings());
   CHECK(r.read<std::uint32_t>("out")[32] == 7);

@@ -30,7 +30,7 @@ TEST_CASE("lanes that take a message in one by one know what it says, the others
   }
 }
 
-TEST_CASE("a lane that knew something else before keeps it to itself behind a common message") {
+TEST_CASE("a lane that knew something else before keeps it to itself after a common message") {
   WarpKnowledge w(0, {});
   w.change(1u << 7, [](Mask, Knowledge& k) { k.seen.happened.raise({others + 2, 9}); });
   for (int lane = 0; lane < warp_lanes; ++lane) w.acquire(1u << lane, message_of(others, 4), 1);

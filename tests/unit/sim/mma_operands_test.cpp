@@ -151,7 +151,7 @@ TEST_CASE("tcgen05.shift moves eight columns up by one lane; from other lanes th
   CHECK(open.result.outcome == sim::Outcome::incomplete);
 }
 
-TEST_CASE("a collector buffer is used only behind a live fill with the same operand") {
+TEST_CASE("a collector buffer is used only after a live fill with the same operand") {
   const MmaProblem p = plain(9);
   const auto run = [&](std::initializer_list<const char*> modifiers) { return p.machine().run(chain(p, modifiers)); };
   CHECK(run({".collector::a::fill", ".collector::a::use", ".collector::a::lastuse"}).clean());
@@ -179,7 +179,7 @@ TEST_CASE("an operand that changes while the collector holds it is an error") {
   CHECK(r.has("have changed"));
 }
 
-TEST_CASE("a K = 96 slice goes on behind its line where the absolute leading dimension says") {
+TEST_CASE("a K = 96 slice continues after its line where the absolute leading dimension says") {
   // Each row is 48 bytes: 32 at the end of its line, 16 in a second tile, which B shares the layout of.
   MmaProblem p;
   p.kind = MmaKind::mxf4, p.a_type = p.b_type = ScalarType::e2m1, p.k96 = true, p.n = 32;
@@ -312,7 +312,7 @@ TEST_CASE("copies of scale factors must be written and agree") {
   CHECK(bare.run(p.instruction()).has("[memory-uninitialised]"));
 }
 
-TEST_CASE("metadata that nobody wrote is reported") {
+TEST_CASE("metadata that was not written is reported") {
   MmaProblem p;
   p.sparse = true;
   p.draw(15);

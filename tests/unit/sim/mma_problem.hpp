@@ -24,7 +24,7 @@ struct MmaProblem {
   isa::ScalarType scale_type = isa::ScalarType::none;
   int sfa_id = 0, sfb_id = 0, selector = 0, shift = 0, max_shift = 0, lane = 0;
   bool accumulate = false;
-  std::string extra = "";  // behind enable-input-d
+  std::string extra = "";  // after enable-input-d
   std::string modifiers = "";
 
   static constexpr int a_column = 64, metadata_column = 80, sfa_column = 96, sfb_column = 104;
@@ -237,7 +237,7 @@ inline std::string MmaProblem::instruction() const {
           "." + std::string(isa::spelling(kind)) + (scaled() ? ".block_scale" : "") + scale_vector + modifiers +
           " [%r20], " + (a_in_tmem ? "[%r21]" : "%rd10") + ", %rd11, " + (sparse ? "[%r22], " : "") +
           std::to_string(idesc()) + ", " +
-          // The address of B's scales is A's with an offset behind it.
+          // The address of B's scales is A's plus an offset.
           (scaled() ? "[%r23], [%r23+" + std::to_string(sfb_column - sfa_column) + "], " : "") +
           (accumulate ? "1" : "0") + extra + ";";
   return text;

@@ -11,7 +11,7 @@ using isa::MmaSyncCell;
 namespace {
 
 struct Case {
-  std::string target, shape, types;  // types as they stand behind .row.col
+  std::string target, shape, types;  // types as written after .row.col
   ScalarType a, b, d;
   int container;  // bits of an element of A and B; 32 for b1
   bool sparse = false;

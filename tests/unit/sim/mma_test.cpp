@@ -18,7 +18,7 @@ struct Mma {
   u32 idesc = 0;
   u64 a = 0, b = 0;                                   // descriptors without start addresses
   std::vector<u8> image = std::vector<u8>(32768, 0);  // shared memory: A at 0, B at 16384
-  std::string extra = "";                             // behind the descriptor
+  std::string extra = "";                             // after the descriptor
   int repeat = 1;
 };
 
@@ -207,7 +207,7 @@ TEST_CASE("disabled lanes keep their accumulator") {
   Run r = run_mma(t);
   t.extra = "{%r0, 4, 0, 0}, ";  // lane 34
   r = run_mma(t);
-  CHECK(r.has("[memory-uninitialised]"));  // the dump of lane 34, which nobody wrote
+  CHECK(r.has("[memory-uninitialised]"));  // the dump of lane 34, which was not written
   CHECK(cell(r.read<u32>("out"), 33, 1) == 2 * product(a, b, 33, 1, 16));
   CHECK(r.read<u32>("out")[1 * 128 + 34] == 0xFFFFFFFF);
 }

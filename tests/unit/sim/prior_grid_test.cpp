@@ -38,7 +38,7 @@ TEST_CASE("a launch that does not overlap reads what the one before wrote") {
   CHECK(r.read<std::uint32_t>("Y")[0] == 5);
 }
 
-TEST_CASE("a dependent launch reads what the one before wrote behind griddepcontrol.wait, and not before") {
+TEST_CASE("a dependent launch reads what the one before wrote after griddepcontrol.wait, and not before") {
   const Run late = run_two(waits + std::string(reads), true);
   REQUIRE_MESSAGE(late.clean(), late.findings());
   CHECK(late.read<std::uint32_t>("Y")[0] == 5);
@@ -49,7 +49,7 @@ TEST_CASE("a dependent launch reads what the one before wrote behind griddepcont
   CHECK(early.sink.all().size() == 1);
 }
 
-TEST_CASE("a dependent launch writes what the one before reads or writes behind griddepcontrol.wait") {
+TEST_CASE("a dependent launch writes what the one before reads or writes after griddepcontrol.wait") {
   const std::string first = "ld.global.u32 %r1, [%x+16]; st.global.u32 [%x], 5;";
   CHECK(run_two("griddepcontrol.wait; st.global.u32 [%x], 6; st.global.u32 [%x+16], 6;", true, first).clean());
   CHECK(run_two("st.global.u32 [%x], 6;", true, first).has("against the write by the grid before"));

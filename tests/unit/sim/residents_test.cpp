@@ -95,7 +95,7 @@ TEST_CASE("three CTAs that each hold a quarter and want a half stand, and two of
   CHECK(run_ctas(quarters, 6, 3).result.outcome == Outcome::deadlock);
 }
 
-TEST_CASE("who waits for columns without holding any gets them in the end") {
+TEST_CASE("a CTA that waits for columns without holding any gets them in the end") {
   finishes(text(take("a", 512) + relinquish + give("a", 512)));
   finishes(text(take("a", 512) + give("a", 512)), 7, 4);
   finishes(text(take("a", 256) + give("a", 256) + take("b", 512) + relinquish + give("b", 512)));

@@ -14,7 +14,7 @@
 
 namespace kiln::test {
 
-/// What a run left behind.
+/// The result of a run.
 struct Run {
   sim::Result result{};
   launch::Contract contract{};

@@ -9,7 +9,7 @@
 
 namespace kiln::test {
 
-/// %r0: thread, %r1: warp; two words in shared memory at %r5 and %r6, zeroed, and everybody past a barrier.
+/// %r0: thread, %r1: warp; two words in shared memory at %r5 and %r6, zeroed, and all threads past a barrier.
 inline std::string warps(const std::string& body) {
   return kernel(R"(
     .shared .align 8 .b64 bar; .shared .u32 first; .shared .u32 second; .shared .u32 own[32];
@@ -45,7 +45,7 @@ struct Explored {
   std::set<std::string> ends{};         // how traces end: outcome, what is said, bytes of the buffer
 };
 
-/// Runs every schedule of the kernel. No race is looked for: what an order leaves behind is the question here, and which
+/// Runs every schedule of the kernel. No race is looked for: the question is what an order leaves, and which
 /// of two arrivals that are in no order is told first differs.
 inline Explored explore(const std::string& text, std::uint32_t threads, std::uint64_t limit = 5000,
                         sim::schedule::Grain grain = sim::schedule::Grain::fine) {

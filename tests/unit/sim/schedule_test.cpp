@@ -132,7 +132,7 @@ TEST_CASE("a bug that needs a rare order is found by pct and by exploring, and n
   CHECK(run_with(glimpse, 64, Strategy::pct, seed).has("[trap-reached]"));
 }
 
-TEST_CASE("locks taken in opposite order are found by exploring as a livelock that says who reads what") {
+TEST_CASE("locks taken in opposite order are found by exploring as a livelock that says which thread reads what") {
   CHECK(run_with(two_locks, 64, Strategy::random, 1).clean());
   const Explored e = explore(two_locks, 64);
   CHECK(e.result.complete);
@@ -186,7 +186,7 @@ TEST_CASE("a recording of another program does not fit") {
                     doctest::Contains("the schedule does not fit this run: decision"));
 }
 
-TEST_CASE("livelock: threads that poll what nobody changes are found soon") {
+TEST_CASE("livelock: threads that poll what no thread changes are found soon") {
   const Run r =
       run_kernel(warps("SPIN: ld.volatile.shared.u32 %r9, [%r5]; setp.eq.u32 %p5, %r9, 0; @%p5 bra SPIN;"), 64);
   CHECK(r.result.outcome == Outcome::livelock);

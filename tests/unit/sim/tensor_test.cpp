@@ -79,7 +79,7 @@ TEST_CASE("tensor memory is checked") {
 }
 
 TEST_CASE("an uncommitted MMA is not waited for") {
-  // The commit stands before the MMA: the load reads what nobody wrote, on some schedule or all.
+  // The commit comes before the MMA: the load reads unwritten cells, on some schedule or all.
   const Run r = run_tensor(tensor_kernel(R"(
     setp.ne.u32 %p1, %r0, 0; @%p1 bra W;
     tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r4];

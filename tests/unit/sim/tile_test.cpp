@@ -159,7 +159,7 @@ TEST_CASE("halves of a pair of CTAs are judged where they lie") {
   expect(wrong.run(), tile_slug, "repair: base offset 0");
 }
 
-TEST_CASE("nobody knows what threads have written") {
+TEST_CASE("what threads have written is not known") {
   Plain p(Swizzle::b128);
   p.b.base_offset = 1;
   p.kernel.between = "mov.u32 %r10, 0;\n";

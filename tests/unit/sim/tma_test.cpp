@@ -191,7 +191,7 @@ TEST_CASE("a tensor map must be one that the contract encoded") {
   CHECK(r.has("[tma-map]"));
 }
 
-TEST_CASE("the address of a tensor map that is a parameter is generic only behind cvta.param") {
+TEST_CASE("the address of a tensor map that is a parameter is generic only after cvta.param") {
   launch::Contract c;
   c.buffers = {buffer("D", 32 * 8 * 2)};
   launch::TensorMap m = matrix(32, 8, 32, 4, isa::Swizzle::none);

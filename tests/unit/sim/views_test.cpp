@@ -102,7 +102,7 @@ TEST_CASE("a map tells operand A, metadata and scale factors in tensor memory ap
   }
 }
 
-TEST_CASE("a map of shared memory names variables, mbarriers and who uses them") {
+TEST_CASE("a map of shared memory names variables, mbarriers and the roles that use them") {
   const sim::MemoryMap map = mapped(MmaProblem{}).front();
   std::map<std::string, const sim::SharedRegion*> by_name;
   std::uint32_t end = 0;

@@ -10,10 +10,10 @@ namespace {
 struct Case {
   std::string target, shape;
   ScalarType a, d;
-  std::string mma_types;  // behind the shape
+  std::string mma_types;  // after the shape
   int a_registers, b_registers, d_registers;
   bool a_column = false, b_column = true, d_column = false;
-  int padding = 0;  // elements behind each row; strides are then written
+  int padding = 0;  // elements after each row; strides are then written
 };
 
 // A matrix in memory: `bits` an element, row after row or column after column.

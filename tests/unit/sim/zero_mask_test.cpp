@@ -51,7 +51,7 @@ TEST_CASE("a zero-column mask takes columns of B as zeros and shifts the others"
       }
 }
 
-TEST_CASE("a zero-column mask is judged, and a start count behind the first span is not guessed at") {
+TEST_CASE("a zero-column mask is judged, and a start count after the first span is not guessed at") {
   MmaProblem p;
   p.ws = true, p.m = 64, p.n = 64, p.max_shift = 1, p.extra = ", %rd12";
   p.draw(4);

@@ -22,7 +22,7 @@ std::map<std::string, std::string> machine_code(const std::string& instruction) 
   return test::Cubin(std::string(said.assembly.cubin.begin(), said.assembly.cubin.end())).code_and_data();
 }
 
-// D of two MMAs, the second on top of the first, of 128 x 32 ones; `first` and `second` stand behind the kind.
+// D of two MMAs, the second on top of the first, of 128 x 32 ones; `first` and `second` follow the kind.
 test::Run two_mmas(const std::string& first, const std::string& second) {
   return test::run_tensor(test::tensor_kernel(R"(
     mov.u32 %r10, %r0; mov.u32 %r12, 0x3F803F80;
