@@ -93,7 +93,7 @@ void Editor::change(const Site& s, const ir::Operand& operand, int bits, const c
   const ir::Operand& base = is_address ? operand.items[0] : operand;
   std::string name = base.is_integer() ? std::to_string(base.value) : base.text;
   std::string rest = sites_.text(operand.at);
-  // Behind the base of an address stand its offset and, for tensors, the coordinates.
+  // The base of an address is followed by its offset and, for tensors, the coordinates.
   rest = is_address ? "[%mut" + rest.substr(rest.find(name) + name.size()) : "%mut";
   std::string text = sites_.text(s);
   text.replace(operand.at.begin - whole.begin, operand.at.size(), rest);
@@ -106,11 +106,11 @@ void Editor::change(const Site& s, const ir::Operand& operand, int bits, const c
       rewrite, bug);
 }
 
-bool Editor::move(const Site& s, const Site& to, bool behind, const char* rewrite, Bug bug) {
+bool Editor::move(const Site& s, const Site& to, bool after, const char* rewrite, Bug bug) {
   if (s.block != to.block) return false;
   const diag::Place a = s.instruction->at, b = to.instruction->at;
   const std::string& text = sites_.text();
-  if (behind)
+  if (after)
     add(s, {a.begin, b.end}, text.substr(a.end, b.end - a.end) + " " + sites_.text(s), rewrite, bug);
   else
     add(s, {b.begin, a.end}, sites_.text(s) + " " + text.substr(b.begin, a.begin - b.begin), rewrite, bug);

@@ -27,7 +27,7 @@ class Editor {
   void change(const Site&, const ir::Operand&, int bits, const char* operation, const std::string& amount,
               const char* rewrite, Bug);
   /// Moves a site directly before or after another one of its block; false when that is not possible.
-  bool move(const Site&, const Site& to, bool behind, const char* rewrite, Bug);
+  bool move(const Site&, const Site& to, bool after, const char* rewrite, Bug);
   /// Lane 0 alone executes it.
   void one_lane(const Site&, const char* rewrite, Bug);
 

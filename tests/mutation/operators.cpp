@@ -13,7 +13,7 @@ void mutate_elect(Editor& e, const Sites& sites, const Site& s) {
   const std::string predicate =
       result.kind == ir::Operand::Kind::pair ? sites.text(result.items.at(1).at) : sites.text(result.at);
   const auto works = [](const Site& x) { return x.effect != Effect::none; };
-  const Site* next = sites.behind(s, works);
+  const Site* next = sites.after(s, works);
   const bool inits = next && next->effect == Effect::init;
   e.replace(s, i.at, "setp.eq.u32 " + predicate + ", 0, 0;", "elect-all", {inits ? 5 : 17});
 }

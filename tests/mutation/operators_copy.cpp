@@ -53,7 +53,7 @@ void mutate_groups(Editor& e, const Sites& sites, const Site& s) {
   const ir::Instruction& i = *s.instruction;
   const bool bulk = i.opcode == Opcode::cp_async_bulk_commit_group || i.opcode == Opcode::cp_async_bulk_wait_group;
   const bool is_last = sites.data_behind(s) == Effect::leave || sites.data_behind(s) == Effect::dealloc;
-  // Behind a CTA's last wait today's hardware keeps its shared memory until its copies are done (cta-exit-copy).
+  // After a CTA's last wait today's hardware keeps its shared memory until its copies are done (cta-exit-copy).
   const Bug bug = !bulk ? Bug{25} : is_last ? Bug{16, Profile::portability} : Bug{15};
   if (i.opcode == Opcode::cp_async_bulk_commit_group || i.opcode == Opcode::cp_async_commit_group) {
     e.drop(s, "drop-commit-group", bug);
@@ -64,7 +64,7 @@ void mutate_groups(Editor& e, const Sites& sites, const Site& s) {
     e.drop(s, "drop-wait-group", bug);
     e.replace(s, i.operands[0].at, std::to_string(i.operands[0].value + 1), "wait-one-less", bug);
     if (bulk && !has(i, "read")) e.respell(s, "wait-read", "wait_group", "wait_group.read", {16});
-    const Site* next = sites.behind(s, [](const Site& x) { return x.effect != Effect::none; });
+    const Site* next = sites.after(s, [](const Site& x) { return x.effect != Effect::none; });
     if (next) e.move(s, *next, true, "wait-late", bug);
     const Site* last = sites.before(s, [](const Site& x) { return x.effect != Effect::none; });
     if (last) e.move(s, *last, false, "wait-early", bug);

@@ -43,7 +43,7 @@ bool is_wait(Opcode o) { return o == Opcode::mbarrier_try_wait || o == Opcode::m
 // What the loop asks is always true.
 void drop_wait(Editor& e, const Sites& sites, const Site& s) {
   const std::string predicate = sites.text(s.instruction->operands[0].at);
-  const Site* branch = sites.behind(s, [&](const Site& x) {
+  const Site* branch = sites.after(s, [&](const Site& x) {
     return x.instruction->opcode == Opcode::bra && x.instruction->guard && x.instruction->guard->predicate == predicate;
   });
   if (!branch) return;

@@ -39,7 +39,7 @@ bool is_cluster_barrier(Opcode o) { return o == Opcode::barrier_cluster_arrive |
 
 // A barrier of the CTA follows at once and does the same and more.
 bool meets_again(const Sites& sites, const Site& s) {
-  const Site* next = sites.behind(s, [](const Site& x) {
+  const Site* next = sites.after(s, [](const Site& x) {
     const Opcode o = x.instruction->opcode;
     return x.effect != Effect::none && o != Opcode::tcgen05_fence_before && o != Opcode::tcgen05_fence_after;
   });
@@ -51,10 +51,10 @@ bool is_last(const Sites& sites, const Site& s) {
   return next == Effect::leave || next == Effect::dealloc;
 }
 
-// The next place that tells others, or that works on the data asynchronously. Behind a barrier a fence serves as well:
+// The next place that tells others, or that works on the data asynchronously. After a barrier a fence serves as well:
 // it covers all that its thread knows.
 const Site* next_to_tell(const Sites& sites, const Site& s) {
-  return sites.behind(s, [](const Site& x) {
+  return sites.after(s, [](const Site& x) {
     const Opcode o = x.instruction->opcode;
     return o == Opcode::mbarrier_arrive || o == Opcode::bar_arrive || o == Opcode::barrier_arrive ||
            o == Opcode::barrier_cta_arrive || x.effect == Effect::copy_out || x.effect == Effect::mma ||
@@ -133,7 +133,7 @@ void mutate_fence(Editor& e, const Sites& sites, const Site& s) {
     e.drop(s, "drop-grid-wait", {59});
     e.respell(s, "no-grid-wait", "wait", "launch_dependents", {59});
     const auto is_data = [](const Site& x) { return x.effect != Effect::none && x.effect != Effect::sync; };
-    if (const Site* next = sites.behind(s, is_data)) e.move(s, *next, true, "grid-wait-late", {59});
+    if (const Site* next = sites.after(s, is_data)) e.move(s, *next, true, "grid-wait-late", {59});
   }
   if (i.opcode == Opcode::fence) {
     e.drop(s, "drop-fence", {60});

@@ -101,7 +101,7 @@ void mutate_wait(Editor& e, const Sites& sites, const Site& s, const char* dropp
   e.drop(s, dropped, bug);
   const auto weighs = [](const Site& x) { return x.effect != Effect::none && !is_fence(x); };
   if (const Site* last = sites.before(s, weighs)) e.move(s, *last, false, "wait-early", bug);
-  if (const Site* next = sites.behind(s, weighs)) e.move(s, *next, true, "wait-late", bug);
+  if (const Site* next = sites.after(s, weighs)) e.move(s, *next, true, "wait-late", bug);
   e.one_lane(s, "one-lane", {53});
 }
 

@@ -104,7 +104,7 @@ const Site* Sites::before(const Site& s, const std::function<bool(const Site&)>&
   return nullptr;
 }
 
-const Site* Sites::behind(const Site& s, const std::function<bool(const Site&)>& test) const {
+const Site* Sites::after(const Site& s, const std::function<bool(const Site&)>& test) const {
   for (const Site* p = &s + 1; p != all_.data() + all_.size(); ++p)
     if (test(*p)) return p;
   return nullptr;
@@ -116,7 +116,7 @@ Effect Sites::data_before(const Site& s) const {
 }
 
 Effect Sites::data_behind(const Site& s) const {
-  const Site* found = behind(s, is_data);
+  const Site* found = after(s, is_data);
   return found ? found->effect : Effect::leave;
 }
 

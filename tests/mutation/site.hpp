@@ -46,7 +46,7 @@ class Sites {
 
   /// The nearest site before or after this one for which the test is true; null when there is none.
   const Site* before(const Site&, const std::function<bool(const Site&)>&) const;
-  const Site* behind(const Site&, const std::function<bool(const Site&)>&) const;
+  const Site* after(const Site&, const std::function<bool(const Site&)>&) const;
   /// The nearest effect on data before or after this one.
   Effect data_before(const Site&) const;
   Effect data_behind(const Site&) const;

@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(128) staged(const uint4* from, uint
   }
 }
 
-// Block scales travel from shared to tensor memory behind the accumulator; producer, issuer and readers are warps of
+// Block scales travel from shared to tensor memory, after the accumulator; producer, issuer and readers are warps of
 // their own, two stages deep.
 extern "C" __global__ void __launch_bounds__(192) scaled(const uint8_t* from, uint4* to, uint32_t steps) {
   struct __align__(1024) Stage {

@@ -25,7 +25,7 @@ TEST_CASE("a register is live from where it is written to where it is last read"
 }
 
 TEST_CASE(
-    "a register of 64 bits is two words, one of 16 one, a predicate none, and what nobody reads is one at birth") {
+    "a register of 64 bits is two words, one of 16 one, a predicate none, and an unread value is one at birth") {
   const Measured k(R"(ld.param.u64 %rd1, [a]; mov.u16 %h1, 1; setp.ne.u64 %p1, %rd1, 0; mov.u32 %r9, 1;
     @%p1 st.global.u16 [%rd1], %h1; ret;)");
   CHECK(k.at(0) == 2);
