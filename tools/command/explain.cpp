@@ -9,6 +9,7 @@
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/console.hpp"
 #include "tools/command/explain.hpp"
+#include "tools/command/layout.hpp"
 #include "tools/command/rule_pages.hpp"
 #include "tools/command/subcommands.hpp"
 
@@ -24,7 +25,8 @@ constexpr const char* examples =
     "  kiln explain \"tcgen05.mma.ws.cta_group::1.kind::i8 [d], a, b, 0x081004A0, p\"   immediates are taken apart\n"
     "  kiln explain variants                                                     the ten variants of tcgen05.mma\n"
     "  kiln explain ladder                                                       what a vendor's compiler asks of it\n"
-    "  kiln explain kind-word                                                    the word that it asks about";
+    "  kiln explain kind-word                                                    the word that it asks about\n"
+    "  kiln explain \"SharedTile<bf16, 128, 64, K_major, swizzle_128B>\"          a tile, as `kiln layout` prints it";
 
 std::string_view spelling(rules::Seen seen) {
   switch (seen) {
@@ -112,6 +114,7 @@ std::string all_subjects(bool json) {
 
 int explain(const std::string& subject, bool json) {
   if (subject.empty()) return print(all_subjects(json)), Exit::clean;
+  if (subject.starts_with("SharedTile")) return print(layout_text(subject, json)), Exit::clean;
   if (const auto table = explain_table(subject, json)) return print(*table), Exit::clean;
   if (const auto rule = rules::find_rule(subject)) {
     print(json ? rule_json(rules::info(*rule)) : rule_text(rules::info(*rule)));
@@ -137,7 +140,7 @@ void add_explain(const Builder& builder) {
   auto json = std::make_shared<bool>(false);
   sub->add_option(
       "SUBJECT", *subject,
-      "a rule's slug, an instruction in quotes, variants, ladder or kind-word; left out: the list of rules");
+      "a rule's slug, an instruction or a SharedTile in quotes, variants, ladder or kind-word; left out: the list of rules");
   sub->add_flag("--json", *json, "print it as JSON");
   sub->callback([=, &action = builder.action] { action = [=] { return explain(*subject, *json); }; });
 }

@@ -91,6 +91,7 @@ void add_subcommands(const command::Builder& builder) {
   command::add_merge(builder);
   command::add_list(builder);
   command::add_explain(builder);
+  command::add_layout(builder);
   command::add_decode(builder);
   command::add_mma(builder);
   command::add_emit_raw(builder);

@@ -51,6 +51,7 @@ void add_map(const Builder&);
 void add_merge(const Builder&);
 void add_list(const Builder&);
 void add_explain(const Builder&);
+void add_layout(const Builder&);
 void add_decode(const Builder&);
 void add_mma(const Builder&);
 
