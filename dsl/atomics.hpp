@@ -1,4 +1,4 @@
-// What CTAs say to each other through global memory: atomic operations, and loads and stores with an order, of 32-bit
+// How CTAs communicate through global memory: atomic operations, and loads and stores with an order, of 32-bit
 // words. PTX ISA "atom", "ld", "st".
 #pragma once
 
@@ -24,7 +24,7 @@ class Atomics : public ClusterMember {
   }
   /// A word that others may write meanwhile: ld_global(flag, acquire_gpu).
   U32 ld_global(const U64& address, const LoadOrder& order, Here at = {});
-  /// A word that nobody writes while the kernel runs.
+  /// A word that is not written while the kernel runs.
   U32 ld_global(const U64& address, Here at = {});
   void st_global(const U64& address, OperandOf<U32> value, const StoreOrder& order, Here at = {});
 

@@ -50,7 +50,7 @@ class Recording {
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
 class KernelBuilder : private Recording {
  public:
-  /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction of it speaks for a pair.
+  /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction is issued for a pair.
   KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1);
   KernelBuilder(const KernelBuilder&) = delete;
 
@@ -106,7 +106,8 @@ class KernelBuilder : private Recording {
   template <int stages, class Mma>
   AccumulatorRing<stages, Mma> accumulator_ring(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, stages * Mma::Accumulator::columns_held, isa::tmem_columns)>();
-    return AccumulatorRing<stages, Mma>(accumulator_ring(name, stages, Mma::d_columns, element_type<typename Mma::D>, at));
+    return AccumulatorRing<stages, Mma>(
+        accumulator_ring(name, stages, Mma::d_columns, element_type<typename Mma::D>, at));
   }
   /// The same where stages, columns of an accumulator and type of the sums are values.
   AnyAccumulatorRing accumulator_ring(const std::string& name, int stages, int columns, ElementType sums,
@@ -134,25 +135,25 @@ class KernelBuilder : private Recording {
   }
 
   template <class Body>
-  void role(const std::string& name, ElectedWarp who, Body body, Here at = {}) {
+  void role(const std::string& name, ElectedWarp issuer, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
-    add_role(name, who.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
+    add_role(name, issuer.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
   }
   /// A role of the leader's warp alone; the peer's same warp has nothing to do.
   template <class Body>
-  void role(const std::string& name, LeaderCta, ElectedWarp who, Body body, Here at = {}) {
-    role(name, who, std::move(body), at);
+  void role(const std::string& name, LeaderCta, ElectedWarp issuer, Body body, Here at = {}) {
+    role(name, issuer, std::move(body), at);
     roles_.back().leader_only = in_pairs();
   }
   template <class Body>
-  void role(const std::string& name, WholeWarp who, Body body, Here at = {}) {
+  void role(const std::string& name, WholeWarp issuer, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
-    add_role(name, who.index, 1, false, [&](RoleContext& c) { body(Warp(rec_, c)); }, at);
+    add_role(name, issuer.index, 1, false, [&](RoleContext& c) { body(Warp(rec_, c)); }, at);
   }
   template <class Body>
-  void role(const std::string& name, WholeWarpgroup who, Body body, Here at = {}) {
+  void role(const std::string& name, WholeWarpgroup issuer, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Warpgroup&>()))>>();
-    add_role(name, 4 * who.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
+    add_role(name, 4 * issuer.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
   }
 
   /// A constant as a device value.

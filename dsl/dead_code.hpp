@@ -1,11 +1,11 @@
-// Values that were made and never used leave no instruction behind.
+// Removes the instructions of values that are never used.
 #pragma once
 
 #include "dsl/recorder.hpp"
 
 namespace kiln::dsl {
 
-/// Removes arithmetic whose result nobody reads, and .loc lines that then stand before nothing.
+/// Removes arithmetic whose result is not read, and .loc lines that then stand before nothing.
 void drop_unused_results(Statements& code);
 
 }  // namespace kiln::dsl

@@ -29,8 +29,8 @@ Extra extra(MulticastAll) { return {".multicast::cluster::all", std::nullopt}; }
 Extra extra(isa::CtaGroup group) { return {dotted({"", spelling(group)}), std::nullopt}; }
 
 void ExtraList::add(int place, Extra extra) {
-  const auto behind = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first > place; });
-  given_.insert(behind, {place, std::move(extra)});
+  const auto next = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first > place; });
+  given_.insert(next, {place, std::move(extra)});
 }
 
 bool ExtraList::has(int place) const {

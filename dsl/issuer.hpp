@@ -1,4 +1,4 @@
-// Who issues: where instructions are written and on whose behalf. The base of every execution scope.
+// Where instructions are written and which role issues them. The base of every execution scope.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// clusterlaunchcontrol as the loops over LaunchControlTiles use it: one thread asks, everybody reads the answer.
+// clusterlaunchcontrol as the loops over LaunchControlTiles use it: one thread asks, every role reads the answer.
 #include "dsl/operands.hpp"
 #include "dsl/ring.hpp"
 

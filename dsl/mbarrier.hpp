@@ -22,7 +22,7 @@ struct Mbarrier {
   bool* released = nullptr;  // set when something arrives on it: rings check that their slots are given back
 };
 
-/// The same object in another CTA of the cluster. Nobody waits on it or reads its state from here.
+/// The same object in another CTA of the cluster. It cannot be waited on or read from here.
 struct RemoteMbarrier {
   ClusterAddress address;
   bool* released = nullptr;

@@ -224,6 +224,12 @@ struct Tmem {
   U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
+/// Where a block of sums begins: `base` is a register or, where columns have no address, a number.
+struct SumsPlace {
+  ir::Operand base;
+  int first = 0;  // columns from there
+};
+
 /// The start of the `index`-th of equal blocks of tensor memory that follow one another.
 inline U32 tmem_block(Recorder& rec, const ir::Operand& base, int first, const U32& index, int columns, Here here) {
   const U32 start = tmem_address(rec, base, first, here);

@@ -81,7 +81,7 @@ class Recorder {
 
   /// .reg declarations for every register handed out.
   Statements declarations() const;
-  /// The files behind the .loc numbers, in order from 1.
+  /// The files that .loc numbers name, in order from 1.
   const std::vector<std::string>& files() const { return files_; }
   Statements& prologue() { return prologue_; }
 

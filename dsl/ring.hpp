@@ -1,5 +1,5 @@
 // Rings: shared-memory slots that one role fills and another empties. Stage index, phase bit, barrier addresses and
-// transaction bytes are the ring's business; who acquires, waits and releases is the kernel's.
+// transaction bytes are the ring's business; which role acquires, waits and releases is the kernel's.
 #pragma once
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file

@@ -13,7 +13,7 @@
 
 namespace kiln::dsl {
 
-/// Who takes a slot. One role may be both, each side with a position of its own.
+/// Which side takes a slot. One role may be both sides, with a position on each.
 enum class RingSide : unsigned char { producer, consumer };
 
 /// What one side knows of where it stands in a ring. Registers that live as long as the role.

@@ -1,5 +1,5 @@
-// Execution scopes: who executes what follows. Which instructions a scope may issue is which members it has; the
-// members that only refuse are there to say where the instruction lives. What all scopes share is a chain: mbarriers,
+// Execution scopes: the threads that execute what follows. Which instructions a scope may issue is which members it
+// has; members that only refuse say which scope has the instruction. What all scopes share is a chain: mbarriers,
 // fences, the cluster, and here control flow and state. thread.hpp has one thread, warp.hpp whole warps.
 #pragma once
 
@@ -97,7 +97,7 @@ class Scope : public Atomics {
     scope.loop_granted(tiles, [&](const U32& number) { body(tiles.grid.place(number, at)); },
                        [&](const AnyMbarrier& b) { self.arrive(b, at); }, at);
   }
-  // Ends behind the tile that no answer followed; `arrive` tells that the answer has been read.
+  // Ends after the tile that no answer followed; `arrive` tells that the answer has been read.
   void loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
                     const std::function<void(const AnyMbarrier&)>& arrive, Here at);
   void loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body);

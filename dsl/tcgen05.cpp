@@ -124,9 +124,7 @@ std::vector<Operand> Tcgen05::load_sums(Warpgroup& g, const SumsPlace& from, int
   return Reading(g).load_rows(address, {{isa::DataShape::s32x32b, registers, packed}}, at);
 }
 
-void Tcgen05::wait_for_sums(WholeWarps& w, Here at) {
-  w.recorder().emit("tcgen05.wait::ld.sync.aligned", {}, at);
-}
+void Tcgen05::wait_for_sums(WholeWarps& w, Here at) { w.recorder().emit("tcgen05.wait::ld.sync.aligned", {}, at); }
 
 TensorCoreTarget::Destination Tcgen05::destination(const Copies&, const SlotPart&, const U32& part,
                                                    const ExtraList& extras, Here) {

@@ -112,7 +112,8 @@ void TensorCore::tcgen05_shift_down(const U32& address, Here at) {
 U64 TensorCore::descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at) {
   const std::uint64_t word = role_->kernel->tensor_core->descriptor_word(constant);
   const Operand units = rec_->pure(ScalarType::b32, "shr.u32", {use(*rec_, address, at), Operand::number(4)}, at);
-  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, Operand::bits(isa::descriptor_address_mask >> 4)}, at);
+  const Operand mask = Operand::bits(isa::descriptor_address_mask / isa::descriptor_unit_bytes);
+  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, mask}, at);
   const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
   const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(word)}, at);
   if (offset == 0) return {*rec_, base};

@@ -22,12 +22,6 @@ class TensorCore;
 class Warpgroup;
 class WholeWarps;
 
-/// Where a block of sums begins: `base` is a register or, where columns have no address, a number.
-struct SumsPlace {
-  ir::Operand base;
-  int first = 0;  // columns from there
-};
-
 class TensorCoreTarget {
  public:
   virtual ~TensorCoreTarget() = default;
@@ -77,13 +71,14 @@ class TensorCoreTarget {
   virtual void wait_for_sums(WholeWarps&, Here at) = 0;
 
   // What copies bring -------------------------------------------------------------------------------------------------
-  /// Where a CTA's copy of a part of a slot goes, and what the copy says besides `extras`, from the place where the part
-  /// begins.
+  /// Where a CTA's copy of a part of a slot goes, and what the copy says besides `extras`, from the place where the
+  /// part begins.
   struct Destination {
     U32 address;
     ExtraList extras;
   };
-  virtual Destination destination(const Copies&, const SlotPart&, const U32& part, const ExtraList& extras, Here at) = 0;
+  virtual Destination destination(const Copies&, const SlotPart&, const U32& part, const ExtraList& extras,
+                                  Here at) = 0;
 };
 
 /// The tensor core of the context's target, for a kernel whose roles have so many warps.

@@ -1,5 +1,5 @@
-// Global tensors behind tensor maps, bare: a map's address with its rank as a type, and the places in the tensor where
-// a copy may begin. PTX ISA "Tensors".
+// Global tensors that tensor maps describe, bare: a map's address with its rank as a type, and the places in the tensor
+// where a copy may begin. PTX ISA "Tensors".
 #pragma once
 
 #include <array>

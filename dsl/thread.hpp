@@ -19,7 +19,7 @@ class Thread : public TensorCore {
   /// Asks for one more tile after another until there is none; in the leader where CTAs are paired.
   void hand_out(const LaunchControlTiles& tiles, Here at = {});
 
-  // Here only to say who executes them.
+  // Here only to say which scope executes them.
   template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_st(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }

@@ -99,8 +99,8 @@ using SFB = ScaleFactors<Mma, isa::ScaleSide::B, steps>;
 inline Scales scales(const ScaleCell& a, const ScaleCell& b) { return {a.address, b.address, a.id, b.id}; }
 
 /// Where the metadata of a sparse A lies, for `steps` MMAs along K: in tensor memory, and in shared memory as
-/// tcgen05.cp.128x128b reads it, images of 128 rows by four columns (isa::metadata_nibble) that follow one another along
-/// K. PTX ISA "Sparsity metadata". Structural.
+/// tcgen05.cp.128x128b reads it, images of 128 rows by four columns (isa::metadata_nibble) that follow one another
+/// along K. PTX ISA "Sparsity metadata". Structural.
 struct MetadataShape {
   MmaKind kind{};
   int steps = 1;

@@ -12,7 +12,7 @@
 
 namespace kiln::dsl {
 
-/// What every device value is: an operand (register, special register or constant) and who may use it.
+/// What every device value is: an operand (register, special register or constant) and where it may be used.
 class Value {
  public:
   Value(Recorder& r, ir::Operand operand) : rec_(&r), operand_(std::move(operand)), scope_(r.scope()) {}
@@ -34,7 +34,7 @@ struct Input {
   Here at{};
 };
 
-// The engines behind the operators; they check scopes, fold what is constant, and write one instruction.
+// What the operators call; they check scopes, fold what is constant, and write one instruction.
 ir::Operand arithmetic(ScalarType type, std::string_view operation, const Input& a, const Input& b);
 ir::Operand compare(ScalarType type, std::string_view relation, const Input& a, const Input& b);
 Recorder& recorder_of(const Input& a, const Input& b);

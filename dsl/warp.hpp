@@ -57,8 +57,6 @@ constexpr rules::Verdict tmem_shape(const TmemAccess& a) {
 template <isa::DataShape shape, int repeat>
 inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
 
-struct SumsPlace;
-
 /// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register
 /// count, and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
 class WholeWarps : public Scope {
@@ -141,7 +139,7 @@ class WholeWarps : public Scope {
     copy_tensor_map(to, from, scope, at);
   }
 
-  // Here only to say who issues them: one thread, inside elect(...).
+  // Here only to say what issues them: one thread, inside elect(...).
   template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
   template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
   template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }

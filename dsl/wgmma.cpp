@@ -143,10 +143,10 @@ class Issuing : public TensorCore {
 
 // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
 std::string mnemonic(const isa::MmaForm& f, const isa::MmaShape& s, int columns) {
-  return dotted({"wgmma.mma_async.sync.aligned",
-                 "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(columns) + "k" +
-                     std::to_string(isa::mma_k(f, s)),
-                 s.saturate ? "satfinite" : "", isa::spelling(s.d), isa::spelling(s.a), isa::spelling(s.b)});
+  return dotted(
+      {"wgmma.mma_async.sync.aligned",
+       "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(columns) + "k" + std::to_string(isa::mma_k(f, s)),
+       s.saturate ? "satfinite" : "", isa::spelling(s.d), isa::spelling(s.a), isa::spelling(s.b)});
 }
 
 std::vector<Operand> thread_sums(Recorder& r, ScalarType type, int columns) {
@@ -276,8 +276,8 @@ void Wgmma::release_pending(TensorCore& t, Here at) {
   }
   const Operand there = r.fresh(ScalarType::b32);
   r.emit_if(here, false, "mapa.shared::cluster.u32", {there, m.pending, m.lane}, at);
-  // Without a scope: the arrival says that reads are done, and the wait for them orders that. A release.cluster would be
-  // a fence of the whole GPU, each time (a third of the kernel's time on an H200).
+  // Without a scope: the arrival says that reads are done, and the wait for them orders that. A release.cluster would
+  // be a fence of the whole GPU, each time (a third of the kernel's time on an H200).
   r.emit_if(here, false, "mbarrier.arrive.shared::cluster.b64", {sink(), Operand::address(there)}, at);
 }
 

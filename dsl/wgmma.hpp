@@ -1,7 +1,7 @@
 // MMAs where the tensor core is wgmma (sm_90a), from the same kernel. Sums are then registers of the warps that
 // multiply: the role that issues MMAs becomes two warpgroups with 64 rows each, after the kernel's other warps, and the
-// warpgroup that stores gets the sums through shared memory, 32 columns at a time. Each CTA of a pair multiplies by what
-// its own shared memory holds, so both halves of B go to both CTAs.
+// warpgroup that stores gets the sums through shared memory, 32 columns at a time. Each CTA of a pair multiplies by
+// what its own shared memory holds, so both halves of B go to both CTAs.
 #pragma once
 
 #include <optional>
@@ -76,8 +76,8 @@ class Wgmma : public TensorCoreTarget {
 
   int first_warp_;  // of those that multiply
   isa::CtaGroup group_;
-  RingState* sums_ = nullptr;  // the places; null until the kernel has an accumulator
-  int columns_ = 0;            // of the accumulator
+  RingState* sums_ = nullptr;           // the places; null until the kernel has an accumulator
+  int columns_ = 0;                     // of the accumulator
   std::vector<RingState*> unplaced_{};  // rings that take as many slots as there is room for
   std::optional<Multiplier> multiplier_{};
   bool multiplies_fp8_ = false;

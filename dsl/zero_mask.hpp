@@ -11,7 +11,7 @@ namespace kiln::dsl {
 template <class Mma>
 ZeroColumnMask zeros_every(const U32& period, const U32& from) {
   constexpr int parts = isa::zero_mask_parts(Mma::M), width = Mma::N / parts;
-  // Runs of one zero and of `use` columns in turn. A part begins with a zero, or some columns into a run behind one.
+  // Runs of one zero and of `use` columns in turn. A part begins with a zero, or some columns into the run after one.
   constexpr isa::ZeroMaskFields least{.generate = true, .skip = 1, .use = 1},
       longer{.generate = true, .skip = 1, .use = 2};
   const auto unit = [&](const isa::ZeroMaskFields& f) { return std::int64_t(isa::pack(f) - isa::pack(least)); };

@@ -1,6 +1,6 @@
 // O = softmax(Q * K^T / sqrt(head)) * V, one head, without an n x n matrix: a CTA has 128 rows of Q and goes through
 // the keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
-// probabilities back as the A of the next MMA, whose sums it scales whenever a greater score turns up. Warp 4 loads,
+// probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4 loads,
 // warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
 // further than the last of its rows sees, and leaves out what each of them does not see yet.
 #include "kernels/attention.hpp"
@@ -60,7 +60,7 @@ std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
 struct AllKeys {
   U32 n, blocks;
 
-  // How many of a block's keys and those behind it this thread's row sees.
+  // How many of a block's keys and those after it this thread's row sees.
   U32 left(Warpgroup&, const U32& block) const { return n - block * keys; }
   // Only the last block may have keys that are not there.
   Pred cuts(const U32& block) const { return block + 1 >= blocks; }
@@ -189,7 +189,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
       const Weights w = weights_of(g, s.sums, now);
       scores.release(g, s);
       const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
-      g.wait(added, Phase((j + 1) & 1));  // the last block's: from here on nobody uses weights and sums
+      g.wait(added, Phase((j + 1) & 1));  // the last block's: weights and sums are not used after it
       g.when(j != 0, [&] {
         for (int c = 0; c < head; c += chunk) g.store(sums.columns<chunk>(c), scaled(g, sums, c, factor));
       });

@@ -7,7 +7,7 @@ namespace kiln::kernels {
 
 /// The options --m, --n, --k and --sequence.
 std::span<const dsl::SizeOption> convolution_options();
-/// W[3, m, k], X[n, k] and D[m, n] in bf16; the rows of X are sequences, one behind the other.
+/// W[3, m, k], X[n, k] and D[m, n] in bf16; the rows of X are sequences that follow one another.
 dsl::Kernel conv1d_ws(isa::Target, const dsl::Sizes&);
 launch::Contract conv1d_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
 

@@ -25,9 +25,8 @@ StoreColumns store_as_they_are(const RowPlace& row, int width) {
 }  // namespace
 
 RoleStep Plain::device(KernelBuilder&) const {
-  return [width = width()](Warpgroup&) {
-    return [width](const RowPlace& row) { return store_as_they_are(row, width); };
-  };
+  return
+      [width = width()](Warpgroup&) { return [width](const RowPlace& row) { return store_as_they_are(row, width); }; };
 }
 
 void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d, const U32& row, const U32& col,
@@ -41,8 +40,8 @@ void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d,
 
 void store_rows(Warpgroup& g, const AnyTmem& sums, const Result& d, const U32& row, const U32& col) {
   const int width = plain.width();
-  store_rows(g, sums, sums.count, d, row, col, [&](const RowPlace& place) { return store_as_they_are(place, width); },
-             width);
+  store_rows(
+      g, sums, sums.count, d, row, col, [&](const RowPlace& place) { return store_as_they_are(place, width); }, width);
 }
 
 }  // namespace kiln::kernels

@@ -15,7 +15,8 @@ struct Result {
   Result(dsl::AnyPointer elements, dsl::U32 m, dsl::U32 n)
       : elements(std::move(elements)), m(std::move(m)), n(std::move(n)) {}
   template <class T>
-  Result(const dsl::Pointer<T>& elements, dsl::U32 m, dsl::U32 n) : Result(elements.any(), std::move(m), std::move(n)) {}
+  Result(const dsl::Pointer<T>& elements, dsl::U32 m, dsl::U32 n)
+      : Result(elements.any(), std::move(m), std::move(n)) {}
 
   /// The matrix that so many matrices of this size precede.
   Result matrix(const dsl::U32& number) const;

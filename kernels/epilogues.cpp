@@ -41,7 +41,7 @@ RoleStep Bias::device(KernelBuilder& gemm) const {
   return [bias, width = width(), activation = activation_](Warpgroup&) {
     return [=](const RowPlace& row) {
       const auto finish = [=, from = bias.at(widen(row.col)), left = row.left](Warpgroup& g, const AnyRegisters& sums,
-                                                                             int column) {
+                                                                               int column) {
         const AnyRegisters added = g.load_global(element_type<f32>, width, from, left, column);
         return make_registers(g.recorder(), width,
                               [&](int i) { return activated(activation, sums.f32(i) + added.f32(i)); });
@@ -52,13 +52,13 @@ RoleStep Bias::device(KernelBuilder& gemm) const {
 }
 
 RoleStep AlphaBeta::device(KernelBuilder& gemm) const {
-  const AnyPointer alpha_at = gemm.pointer("alpha", element_type<f32>), beta_at = gemm.pointer("beta", element_type<f32>),
-                   c = gemm.pointer("C", element_type<bf16>);
+  const AnyPointer alpha_at = gemm.pointer("alpha", element_type<f32>),
+                   beta_at = gemm.pointer("beta", element_type<f32>), c = gemm.pointer("C", element_type<bf16>);
   return [alpha_at, beta_at, c, width = width()](Warpgroup& g) {
     const F32 alpha = g.ld_global_f32(alpha_at.address()), beta = g.ld_global_f32(beta_at.address());
     return [=](const RowPlace& row) {
       const auto finish = [=, from = c.at(row.index), left = row.left](Warpgroup& g, const AnyRegisters& sums,
-                                                                      int column) {
+                                                                       int column) {
         const AnyRegisters addend = widened(g.load_global(element_type<bf16>, width, from, left, column));
         return make_registers(g.recorder(), width,
                               [&](int i) { return fma(beta, addend.f32(i), alpha * sums.f32(i)); });
@@ -75,8 +75,7 @@ RoleStep BlockMaxima::device(KernelBuilder& gemm) const {
     return [s](const RowPlace& row) {
       const U64 maxima = s.at(multiply_wide(row.row, (row.d.n + (block - 1)) / block) + widen(row.col / block));
       return [row, maxima](Warpgroup& g, const AnyTmem& sums, int column) {
-        const AnyReduced loaded =
-            g.wait(g.load_reduced(RedOp::max, Comparison::abs, sums.columns(column, block)));
+        const AnyReduced loaded = g.wait(g.load_reduced(RedOp::max, Comparison::abs, sums.columns(column, block)));
         g.store_global(row.address, converted(loaded.values, row.d.elements.element()), row.left, column);
         g.store_one(maxima, loaded.reduced, row.left > column, column / block);
       };
@@ -90,9 +89,8 @@ RoleStep Gated::device(KernelBuilder&) const {
       return [row, width](Warpgroup& g, const AnyTmem& sums, int column) {
         const AnyRegisters gate = g.wait(g.load(sums.columns(column, width))),
                            up = g.wait(g.load(sums.columns(sums.count / 2 + column, width)));
-        const AnyRegisters joined = make_registers(g.recorder(), width, [&](int i) {
-          return activated(launch::Activation::silu, gate.f32(i)) * up.f32(i);
-        });
+        const AnyRegisters joined = make_registers(
+            g.recorder(), width, [&](int i) { return activated(launch::Activation::silu, gate.f32(i)) * up.f32(i); });
         g.store_global(row.address, converted(joined, row.d.elements.element()), row.left, column);
       };
     };

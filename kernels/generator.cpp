@@ -20,8 +20,10 @@ struct TileRow {
 class OperandMap {
  public:
   OperandMap(KernelBuilder& gemm, const char* name, const TileShape& tile, bool is_batched) : tile_(tile) {
-    if (is_batched) batch_.emplace(gemm.bare_map(name, tile.element.scalar, 3));
-    else flat_.emplace(gemm.param(name, tile));
+    if (is_batched)
+      batch_.emplace(gemm.bare_map(name, tile.element.scalar, 3));
+    else
+      flat_.emplace(gemm.param(name, tile));
   }
 
   // Brings the tile whose first element is (mn, k).
@@ -58,9 +60,9 @@ struct SlotPlaces {
   }
 };
 
-// What travels with the operands: global memory to shared memory by TMA, from there to tensor memory by tcgen05.cp, which
-// the MMAs of the same thread follow in order. Each slot has its own columns, so that no MMA reads them while they are
-// written.
+// What travels with the operands: global memory to shared memory by TMA, from there to tensor memory by tcgen05.cp,
+// which the MMAs of the same thread follow in order. Each slot has its own columns, so that no MMA reads them while
+// they are written.
 struct MetadataSide {
   TensorMapHandle<u32, 3> map;
   std::optional<AnyTmemArray> columns{};
@@ -157,7 +159,8 @@ Kernel Generator::build() {
   return gemm_.build();
 }
 
-// Loads -----------------------------------------------------------------------------------------------------------------
+// Loads
+// -----------------------------------------------------------------------------------------------------------------
 
 void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
@@ -189,7 +192,8 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
   side(places_.sfb, scales_->b_map, block * plan_.sfb_tile().groups(), b_chunk);
 }
 
-// MMAs ------------------------------------------------------------------------------------------------------------------
+// MMAs
+// ------------------------------------------------------------------------------------------------------------------
 
 void Generator::multiply(Thread& t) {
   t.loop(*tiles_, [&](TilePlace tile) {
@@ -244,7 +248,8 @@ void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const Oper
   t.commit(slot.empty, all_ctas);
 }
 
-// The epilogue ----------------------------------------------------------------------------------------------------------
+// The epilogue
+// ----------------------------------------------------------------------------------------------------------
 
 void Generator::store(Warpgroup& g) {
   const MmaSpec& mma = plan_.mma;
@@ -263,7 +268,8 @@ void Generator::store(Warpgroup& g) {
 
 Kernel build(const GemmPlan& plan, Target target) { return Generator(plan, target).build(); }
 
-// The launch ------------------------------------------------------------------------------------------------------------
+// The launch
+// ------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -311,8 +317,10 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   std::vector<NamedArgument> arguments;
   const auto operand = [&](const char* name, const TileShape& tile, std::uint64_t mn, std::uint64_t k) {
     const GlobalTensor tensor{name, mn, k};
-    if (p.is_batched) arguments.push_back({name, batched_map(tensor_map(tensor, tile), matrices)});
-    else arguments.push_back({name, tensor});
+    if (p.is_batched)
+      arguments.push_back({name, batched_map(tensor_map(tensor, tile), matrices)});
+    else
+      arguments.push_back({name, tensor});
   };
   operand("A", plan.a_tile, x.m, p.is_sparse ? x.k / 2 : x.k);
   operand(p.products > 1 ? "Gate" : "B", plan.b_tile, x.n, x.k);

@@ -1,6 +1,6 @@
 // The sizes of the groups are known to the device alone: a list says where each ends. Tiles do not cross groups. Warp 6
-// makes a tensor map of each group's rows of A, so that what lies behind the last of them is zero, and publishes it in
-// global memory, in a place of this CTA's own, which nobody writes a second time; warp 4 acquires it and loads with it.
+// makes a tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in
+// global memory, in a place of this CTA's own, which is written once; warp 4 acquires it and loads with it.
 #include "kernels/grouped.hpp"
 
 #include "kernels/epilogue.hpp"
@@ -24,7 +24,7 @@ constexpr auto parameter_list =
                "ends"_arg.is<Pointer<u32>>(), "groups"_arg.is<u32>(), "row_tiles"_arg.is<u32>(), "n"_arg.is<u32>(),
                "k"_arg.is<u32>(), "k_blocks"_arg.is<u32>(), "maps"_arg.is<Pointer<u8>>());
 
-// The groups' rows, one group behind the other.
+// The groups' rows, group after group.
 struct Groups {
   Pointer<u32> ends;
   U32 count;

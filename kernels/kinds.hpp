@@ -8,7 +8,8 @@
 
 namespace kiln::kernels {
 
-// Strategies ------------------------------------------------------------------------------------------------------------
+// Strategies
+// ------------------------------------------------------------------------------------------------------------
 
 inline constexpr GemmStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
 /// For 99 KiB of shared memory, which is what sm_120 has: `kiln lower` takes it there.
@@ -46,7 +47,8 @@ inline constexpr std::array sparse_scaled_strategies{GemmStrategy{dsl::cta_group
 inline constexpr std::array dual_strategies{GemmStrategy{dsl::cta_group_2, 128, 128, 6},
                                             GemmStrategy{dsl::cta_group_1, 128, 128, 4}};
 
-// Problems --------------------------------------------------------------------------------------------------------------
+// Problems
+// --------------------------------------------------------------------------------------------------------------
 
 namespace problems {
 
@@ -71,7 +73,8 @@ inline constexpr GemmProblem gemm_u8_s8 = product<u8, s8, s32, s32>("gemm_u8_s8"
 // Bf16 operands of which L2 is told: tiles are dealt out column by column, so that all of A is read again for the next
 // column, and a block of B never after its own.
 inline constexpr GemmProblem gemm_bf16_kept =
-    product<bf16, bf16, f32, bf16>("gemm_bf16_kept", kind_f16, dense_strategies).with_evictions(evict_last, evict_first);
+    product<bf16, bf16, f32, bf16>("gemm_bf16_kept", kind_f16, dense_strategies)
+        .with_evictions(evict_last, evict_first);
 inline constexpr GemmProblem gemm_bf16_batched =
     product<bf16, bf16, f32, bf16>("gemm_bf16_batched", kind_f16, dense_strategies).batched();
 

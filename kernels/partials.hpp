@@ -55,8 +55,8 @@ class Partials {
     g.loop(N / chunk, [&](dsl::U32 c) {
       const dsl::U32 before = c * chunk;
       const auto sums = sum_chunk(g, c, first, count);
-      g.store_global(d.elements.at(multiply_wide(my_row, d.n) + widen(col + before)), converted(sums, d.elements.element()),
-                     select(before < left, left - before, 0));
+      g.store_global(d.elements.at(multiply_wide(my_row, d.n) + widen(col + before)),
+                     converted(sums, d.elements.element()), select(before < left, left - before, 0));
     });
   }
 
@@ -73,7 +73,8 @@ class Partials {
   static dsl::U32 word(const Registers& values, int i) {
     return {values.recorder(), values.operands()[std::size_t(i)]};
   }
-  dsl::AnyRegisters sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first, const dsl::U32& count) const {
+  dsl::AnyRegisters sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first,
+                              const dsl::U32& count) const {
     std::vector<dsl::Var<dsl::F32>> sums;
     for (int i = 0; i < chunk; ++i) sums.push_back(g.var(0.0f));
     g.loop(count, [&](dsl::U32 k) {

@@ -12,8 +12,8 @@
 
 namespace kiln::kernels {
 
-/// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators, and
-/// how operands lie in shared memory. A tile has 128 rows a CTA. Structural.
+/// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
+/// and how operands lie in shared memory. A tile has 128 rows a CTA. Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -33,30 +33,40 @@ struct GemmProblem {
   std::string_view name;
   dsl::MmaKind kind{};
   dsl::ElementType a{}, b{}, sums{}, d{};
-  isa::ScalarType scale = isa::ScalarType::none;                 // of block-scaled kinds
-  dsl::ScaleVector scale_vector = dsl::ScaleVector::none;        // where the kind has several
-  bool is_sparse = false;                                        // A stores half of its elements
-  bool is_batched = false;                                       // --batch matrices at once
-  int products = 1;                                              // 2: A meets two matrices, Gate and Up
-  dsl::Major a_major = dsl::K_major, b_major = dsl::K_major;     // which extent is contiguous in memory
+  isa::ScalarType scale = isa::ScalarType::none;              // of block-scaled kinds
+  dsl::ScaleVector scale_vector = dsl::ScaleVector::none;     // where the kind has several
+  bool is_sparse = false;                                     // A stores half of its elements
+  bool is_batched = false;                                    // --batch matrices at once
+  int products = 1;                                           // 2: A meets two matrices, Gate and Up
+  dsl::Major a_major = dsl::K_major, b_major = dsl::K_major;  // which extent is contiguous in memory
   isa::L2Eviction a_eviction = isa::L2Eviction::none, b_eviction = isa::L2Eviction::none;  // how soon L2 gives them up
-  const Epilogue* epilogue = &plain;                             // what becomes of the sums
-  std::span<const GemmStrategy> strategies{};                    // the first is the default
+  const Epilogue* epilogue = &plain;                                                       // what becomes of the sums
+  std::span<const GemmStrategy> strategies{};                                              // the first is the default
 
   constexpr bool is_scaled() const { return scale != isa::ScalarType::none; }
 
   // The same problem with something else.
-  constexpr GemmProblem with(std::span<const GemmStrategy> list) const { return changed([&](auto& p) { p.strategies = list; }); }
-  constexpr GemmProblem with(const Epilogue& e) const { return changed([&](auto& p) { p.epilogue = &e; }); }
+  constexpr GemmProblem with(std::span<const GemmStrategy> list) const {
+    return changed([&](auto& p) { p.strategies = list; });
+  }
+  constexpr GemmProblem with(const Epilogue& e) const {
+    return changed([&](auto& p) { p.epilogue = &e; });
+  }
   constexpr GemmProblem with_majors(dsl::Major of_a, dsl::Major of_b) const {
     return changed([&](auto& p) { p.a_major = of_a, p.b_major = of_b; });
   }
   constexpr GemmProblem with_evictions(isa::L2Eviction of_a, isa::L2Eviction of_b) const {
     return changed([&](auto& p) { p.a_eviction = of_a, p.b_eviction = of_b; });
   }
-  constexpr GemmProblem sparse() const { return changed([](auto& p) { p.is_sparse = true; }); }
-  constexpr GemmProblem batched() const { return changed([](auto& p) { p.is_batched = true; }); }
-  constexpr GemmProblem dual() const { return changed([](auto& p) { p.products = 2; }); }
+  constexpr GemmProblem sparse() const {
+    return changed([](auto& p) { p.is_sparse = true; });
+  }
+  constexpr GemmProblem batched() const {
+    return changed([](auto& p) { p.is_batched = true; });
+  }
+  constexpr GemmProblem dual() const {
+    return changed([](auto& p) { p.products = 2; });
+  }
   template <class Scale>
   constexpr GemmProblem scaled(dsl::ScaleVector vector = dsl::ScaleVector::none) const {
     return changed([&](auto& p) { p.scale = Scale::scalar, p.scale_vector = vector; });
@@ -154,11 +164,12 @@ struct GemmPlan {
   /// What this generator does not do although the rules allow it; empty: nothing of it.
   constexpr std::string_view limit() const {
     if (strategy.stages < 1 || strategy.accumulators < 1) return "a kernel has a slot and an accumulator at least";
-    if (mma.N() % problem.epilogue->width() != 0) return "a tile has whole blocks of the columns that are stored at once";
+    if (mma.N() % problem.epilogue->width() != 0)
+      return "a tile has whole blocks of the columns that are stored at once";
     if (problem.is_scaled() && !chunks().can_be_loaded())
       return "the scales of a tile's columns begin with a column of tensor memory: a multiple of 32";
-    if (problem.is_batched && (a_tile.blocks() * a_tile.box_rows_pieces() != 1 ||
-                               b_tile.blocks() * b_tile.box_rows_pieces() != 1))
+    if (problem.is_batched &&
+        (a_tile.blocks() * a_tile.box_rows_pieces() != 1 || b_tile.blocks() * b_tile.box_rows_pieces() != 1))
       return "in a batch one box brings a tile: a row of a slot is one span of the swizzle";
     return "";
   }
@@ -186,7 +197,8 @@ template <const GemmProblem& problem, GemmStrategy strategy>
 struct Checked {
   static constexpr GemmPlan plan{problem, strategy};
   using Required = decltype(rules::require<plan.check()>());
-  static_assert(!plan.check().ok() || plan.limit().empty(), "the generator has no such kernel: GemmPlan::limit says why");
+  static_assert(!plan.check().ok() || plan.limit().empty(),
+                "the generator has no such kernel: GemmPlan::limit says why");
 };
 
 /// The same for each strategy that a problem lists.
@@ -194,7 +206,8 @@ template <const GemmProblem& problem>
 constexpr bool all_checked() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
     return ((sizeof(Checked<problem, problem.strategies[i]>) > 0) && ...);
-  }(std::make_index_sequence<problem.strategies.size()>());
+  }
+  (std::make_index_sequence<problem.strategies.size()>());
 }
 
 }  // namespace kiln::kernels

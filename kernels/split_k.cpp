@@ -1,5 +1,5 @@
-// Each of `splits` CTAs multiplies its part of K and leaves its sums in global memory; who comes last to a row adds
-// them all.
+// Each of `splits` CTAs multiplies its part of K and leaves its sums in global memory; the CTA that comes last to a row
+// adds them all.
 #include "kernels/split_k.hpp"
 
 #include "kernels/partials.hpp"

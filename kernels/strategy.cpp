@@ -9,16 +9,17 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr std::array all_options{SizeOption{"m", 512, "rows of A and D"},
-                                 SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                                 SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
-                                 SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
-                                 SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
-                                 SizeOption{"stages", {}, "slots of the ring of operands"},
-                                 SizeOption{"cta-group", {}, "CTAs that share a tile"},
-                                 SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
-                                 SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
-                                 SizeOption{"batch", 4, "matrices of a batch"}};
+constexpr std::array all_options{
+    SizeOption{"m", 512, "rows of A and D"},
+    SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
+    SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
+    SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
+    SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
+    SizeOption{"stages", {}, "slots of the ring of operands"},
+    SizeOption{"cta-group", {}, "CTAs that share a tile"},
+    SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
+    SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
+    SizeOption{"batch", 4, "matrices of a batch"}};
 
 // What the options of a strategy say, each where it is given.
 struct Given {
@@ -45,11 +46,14 @@ Given given_by(const Strategy& options) {
     if (option == "tile") {
       given.tile = value.extents();
       for (const std::uint64_t extent : given.tile) small(option, extent);
-    }
-    else if (option == "stages") given.stages = small(option, value);
-    else if (option == "cta-group") given.ctas = small(option, value);
-    else if (option == "accumulators") given.accumulators = small(option, value);
-    else if (option == "swizzle") given.swizzle_bytes = small(option, value);
+    } else if (option == "stages")
+      given.stages = small(option, value);
+    else if (option == "cta-group")
+      given.ctas = small(option, value);
+    else if (option == "accumulators")
+      given.accumulators = small(option, value);
+    else if (option == "swizzle")
+      given.swizzle_bytes = small(option, value);
   }
   return given;
 }

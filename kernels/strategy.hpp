@@ -5,8 +5,8 @@
 
 namespace kiln::kernels {
 
-/// The options --m, --n, --k, --ctas, and those of a strategy: --tile, --stages, --cta-group, --accumulators, --swizzle;
-/// for a problem that is batched, --batch too.
+/// The options --m, --n, --k, --ctas, and those of a strategy: --tile, --stages, --cta-group, --accumulators,
+/// --swizzle; for a problem that is batched, --batch too.
 std::span<const dsl::SizeOption> options(const GemmProblem&);
 /// A strategy as these options say it.
 dsl::Strategy described(const GemmProblem&, const GemmStrategy&);

@@ -1,5 +1,5 @@
 // Rung 4: warp specialisation. Loading and multiplying only need one thread each, so each gets a warp of its own and
-// waits for nobody but the ring. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
+// waits for the ring alone. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
 #include "kernels/ladder/ladder.hpp"
 
 namespace kiln::kernels {

@@ -109,7 +109,9 @@ std::string broken(Body body) {
 // The same of an MMA of two tiles.
 std::string broken(const MmaSpec& mma, const TileShape& a, const TileShape& b, int k = 0) {
   return broken([&](Warpgroup& g, const AnyTmem& sums, const U32& at) {
-    g.elect([&](Thread t) { t.mma(mma, sums, AnyShared{at, a}.k_slice(k), AnyShared{at, b}.k_slice(k), accumulate(false)); });
+    g.elect([&](Thread t) {
+      t.mma(mma, sums, AnyShared{at, a}.k_slice(k), AnyShared{at, b}.k_slice(k), accumulate(false));
+    });
   });
 }
 

@@ -58,9 +58,10 @@ TEST_CASE("a strategy that breaks a rule is refused with the rule's words and sl
         "--tile 128x256x64 --stages 5 --cta-group 1 (with --accumulators 2 --swizzle 128): the shared memory of a kernel "
         "must fit what the target has; got 245760 bytes of 232448 [shared-budget]");
   // Of strategy-tensor-memory.cpp.
-  CHECK(refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 2}}) ==
-        "--tile 256x256x256 --stages 5 --accumulators 2 (with --cta-group 2 --swizzle 128): the tensor-memory handles of "
-        "a kernel must fit 512 columns; got 752, the nearest legal value is 512 [tcgen05-tmem-budget]");
+  CHECK(
+      refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 2}}) ==
+      "--tile 256x256x256 --stages 5 --accumulators 2 (with --cta-group 2 --swizzle 128): the tensor-memory handles of "
+      "a kernel must fit 512 columns; got 752, the nearest legal value is 512 [tcgen05-tmem-budget]");
   CHECK(refusal(problems::gemm_nvf4, {{"tile", {256, 256, 256}}, {"stages", 5}, {"accumulators", 1}}) == "accepted");
 }
 
@@ -81,5 +82,6 @@ TEST_CASE("what the generator has no kernel for is refused in words") {
   CHECK(refusal(problems::gemm_f16, {{"stages", 0}}) == "--stages: must be in [1, 65536]; got 0");
   CHECK(refusal(problems::gemm_nvf4, {{"tile", {128, 80, 256}}}).ends_with("a multiple of 32"));
   CHECK(refusal(problems::gemm_swiglu, {{"tile", {128, 72, 64}}}).ends_with("stored at once"));
-  CHECK(refusal(problems::gemm_bf16_batched, {{"tile", {128, 128, 128}}, {"stages", 2}}).ends_with("one span of the swizzle"));
+  CHECK(refusal(problems::gemm_bf16_batched, {{"tile", {128, 128, 128}}, {"stages", 2}})
+            .ends_with("one span of the swizzle"));
 }
