@@ -16,8 +16,6 @@ namespace {
 using diag::InputError;
 using isa::Space;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
-
 bool is_dynamic(const ir::Variable& v) {
   return v.linkage == ir::Linkage::external ||
          std::any_of(v.dims.begin(), v.dims.end(), [](const auto& extent) { return !extent; });

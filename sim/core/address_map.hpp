@@ -22,6 +22,9 @@ using isa::cluster_rank_shift, isa::shared_offset_mask;
 /// The first bytes of shared memory belong to the system on sm_90 and later.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;
 
+/// The least multiple of `step` that is not below `n`.
+constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
+
 /// The address of the function that is item `item` of the module.
 constexpr std::uint64_t function_address(std::uint64_t item) { return function_base + item * 16; }
 

@@ -16,8 +16,6 @@ namespace {
 constexpr std::uint64_t guard_bytes = 1 << 20;
 constexpr std::uint64_t placement = 4096;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
-
 using AddressOf = std::function<std::uint64_t(const std::string&)>;
 
 // The bits of one value of an initialiser.

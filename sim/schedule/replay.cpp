@@ -10,8 +10,6 @@
 namespace kiln::sim::schedule {
 namespace {
 
-using Kind = Decision::Kind;
-
 constexpr std::uint32_t spins = 16;    // polls without a change after which others come first
 constexpr std::uint32_t stretch = 64;  // instructions between two looks at who spins
 
@@ -67,9 +65,9 @@ std::uint64_t Replay::follow_turn(Cluster& cluster, const Decision& d, const ir:
   if (!warp.runnable()) return 0;
   Turn turn{-1, std::uint32_t(std::min(d.count, to_the_end)), true};
   std::uint64_t tried = 0;
-  if (d.kind == Kind::warp) {
+  if (d.kind == Decision::Kind::warp) {
     tried = run_warp(cluster, cta, warp, turn, current);
-  } else if (d.kind == Kind::fragment) {
+  } else if (d.kind == Decision::Kind::fragment) {
     turn.fragment = warp.holding(int(d.lane));
     if (turn.fragment >= 0 && !warp.fragments[std::size_t(turn.fragment)].blocked)
       tried = run_warp(cluster, cta, warp, turn, current);
@@ -87,12 +85,12 @@ std::uint64_t Replay::follow_turn(Cluster& cluster, const Decision& d, const ir:
 // False when the decision does not fit.
 bool Replay::follow(Cluster& cluster, Decision d, const ir::Operation*& current) {
   auto& done = followed_.clusters.back().decisions;
-  if (d.kind == Kind::timeout) {
+  if (d.kind == Decision::Kind::timeout) {
     done.push_back(d);
     expire_waits(cluster);
     return true;
   }
-  if (d.kind == Kind::event) {
+  if (d.kind == Decision::Kind::event) {
     const auto pending = cluster.events.pending();
     std::size_t at = 0;
     while (at < pending.size() && pending[at].name != d.name) ++at;

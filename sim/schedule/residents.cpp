@@ -11,7 +11,7 @@
 namespace kiln::sim {
 namespace {
 
-constexpr std::uint32_t look_around = 64;  // turns between two looks for a cluster that does nothing but poll
+constexpr std::uint32_t polling_look = 64;  // turns between two looks for a cluster that does nothing but poll
 
 // Calls f(cta, warp, number of the fragment) for every one that waits for columns, until it says true.
 template <class F>
@@ -64,7 +64,7 @@ bool Residents::turn(Resident& r) {
     if (finished(r.cluster)) r.is_running = false;
     return !r.is_running;
   }
-  if (r.only_polls || ++r.turns % look_around == 0) r.only_polls = only_polls(r.cluster);
+  if (r.only_polls || ++r.turns % polling_look == 0) r.only_polls = only_polls(r.cluster);
   return !r.only_polls;
 }
 

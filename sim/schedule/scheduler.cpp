@@ -19,7 +19,7 @@ constexpr int timeout_rounds = 64;            // fruitless time-outs before wait
 constexpr std::uint64_t default_max_steps = 200'000'000;
 constexpr std::uint32_t many_polls = 1000;  // of one fragment, before it counts as spinning
 constexpr int still_rounds = 4;             // fruitless time-outs while the others spin
-constexpr std::uint32_t look_around = 256;  // turns between two looks for a livelock
+constexpr std::uint32_t livelock_look = 256;  // turns between two looks for a livelock
 
 // After a block: the executing lanes stay, the others (guard false) go on behind the instruction.
 void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
@@ -104,7 +104,7 @@ Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
   Patience patience;
   for (std::uint32_t turns = 1;; ++turns) {
     if (step(cluster, runnable, current)) {
-      if (turns % look_around == 0 && only_polls(cluster) && !patience.all_poll(cluster))
+      if (turns % livelock_look == 0 && only_polls(cluster) && !patience.all_poll(cluster))
         return end_in_livelock(cluster);
       continue;
     }

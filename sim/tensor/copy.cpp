@@ -14,8 +14,6 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 piece = swizzle_piece;
-
 // Lanes that a source row of a copy goes to.
 std::vector<int> copy_lanes(const CopyTask& t, int row) {
   const int base = int(t.to >> 16 & 127);
@@ -47,7 +45,8 @@ template <class F>
 void for_copy_pieces(const CopyTask& t, F f) {
   const CopyShape s = copy_shape(t.shape);
   for (int row = 0; row < s.rows; ++row)
-    for (int at = 0; at < s.bytes; at += int(piece)) f(row, at, isa::k_major_address(t.from, t.swizzle, row, at));
+    for (int at = 0; at < s.bytes; at += int(swizzle_piece))
+      f(row, at, isa::k_major_address(t.from, t.swizzle, row, at));
 }
 
 // Sixteen elements packed at the front of a piece become bytes. 4 bits go to bits 2 to 5, where a byte container has
@@ -75,7 +74,7 @@ void check_copy(const CopyTask& t, Cta& cta) {
   if (t.from.leading_is_absolute) unmodelled("tcgen05.cp with an absolute leading dimension");
   cta.tmem.check_columns(int(t.to & 0xFFFF), s.bytes / 4, "tcgen05.cp");
   for_copy_pieces(t, [&](int row, int, u32 from) {
-    require(rules::memory_bounds(from, piece, reserved_shared_bytes, cta.shared.size()),
+    require(rules::memory_bounds(from, swizzle_piece, reserved_shared_bytes, cta.shared.size()),
             "row {} of tcgen05.cp at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, from,
             reserved_shared_bytes, cta.shared.size());
   });
@@ -86,15 +85,15 @@ void execute_copy(Grid& grid, const CopyTask& t, Cta& cta) {
   const int column = int(t.to & 0xFFFF), bits = isa::source_bits(t.source);
   const auto state = bits == 6 ? TensorMemory::six_bit_containers : TensorMemory::known;
   for_copy_pieces(t, [&](int row, int at, u32 address) {
-    const std::uint8_t* from = reader.at(address, bits ? 2 * u32(bits) : piece);
-    std::uint8_t bytes[piece];
+    const std::uint8_t* from = reader.at(address, bits ? 2 * u32(bits) : swizzle_piece);
+    std::uint8_t bytes[swizzle_piece];
     if (bits)
       decompress(t.source, from, bytes);
     else
-      std::memcpy(bytes, from, piece);
+      std::memcpy(bytes, from, swizzle_piece);
     for (const int lane : copy_lanes(t, row)) {
-      std::memcpy(cta.tmem.cell(lane, column + at / 4), bytes, piece);
-      cta.tmem.mark(lane, column + at / 4, piece / 4, state);
+      std::memcpy(cta.tmem.cell(lane, column + at / 4), bytes, swizzle_piece);
+      cta.tmem.mark(lane, column + at / 4, swizzle_piece / 4, state);
     }
   });
 }
@@ -112,7 +111,7 @@ void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& t, Cta& cta,
   const auto tell = [&](Range r, AccessKind k, Proxy p) {
     c.grid->observer->access(c.agent(1u << lane), *i.operation, r, k, p, id);
   };
-  const u32 bytes = t.source == isa::CpSourceFormat::none ? piece : 2 * u32(isa::source_bits(t.source));
+  const u32 bytes = t.source == isa::CpSourceFormat::none ? swizzle_piece : 2 * u32(isa::source_bits(t.source));
   const CopyShape s = copy_shape(t.shape);
   for_copy_pieces(t, [&](int row, int at, u32 from) {
     tell({isa::Space::shared_cta, cta.index, from, bytes, 1, Operand::copied}, AccessKind::read, Proxy::async);
@@ -126,9 +125,10 @@ void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& t, Cta& cta,
 
 void tell_shift(Context& c, const Inst& i, int lane, u32 address, Cta& cta, AsyncId id) {
   for (const AccessKind kind : {AccessKind::read, AccessKind::write})
-    c.grid->observer->access(c.agent(1u << lane), *i.operation,
-                             {isa::Space::reg, cta.index, address & 0xFFFF, isa::mma_k_bytes, isa::tmem_lanes, Operand::a}, kind,
-                             Proxy::tensor_memory, id);
+    c.grid->observer->access(
+        c.agent(1u << lane), *i.operation,
+        {isa::Space::reg, cta.index, address & 0xFFFF, isa::mma_k_bytes, isa::tmem_lanes, Operand::a}, kind,
+        Proxy::tensor_memory, id);
 }
 
 }  // namespace kiln::sim

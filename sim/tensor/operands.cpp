@@ -16,27 +16,27 @@ using isa::Swizzle;
 using u32 = std::uint32_t;
 using u8 = std::uint8_t;
 
-constexpr u32 piece = swizzle_piece;
-
 bool is_packed(MmaKind kind) { return isa::container_bits(kind) == 4; }
 bool is_narrow(MmaKind kind, ScalarType type) { return isa::bits(type) < 8 && !is_packed(kind); }
 
 // The bytes of a piece that mean something: under the kinds that mix 8, 6 and 4 bits, 16 elements lie packed at its
 // front.
-u32 data_bytes(const SharedOperand& o) { return is_narrow(o.kind, o.type) ? 2 * u32(isa::bits(o.type)) : piece; }
+u32 data_bytes(const SharedOperand& o) {
+  return is_narrow(o.kind, o.type) ? 2 * u32(isa::bits(o.type)) : swizzle_piece;
+}
 
 // The elements of one piece, which follow each other along the operand's contiguous dimension.
 void unpack_piece(const SharedOperand& o, const u8* from, u8* out) {
   const int bits = isa::bits(o.type);
   if (is_packed(o.kind)) {
-    for (u32 e = 0; e < 2 * piece; ++e) out[e] = u8(from[e / 2] >> 4 * (e % 2) & 15);
+    for (u32 e = 0; e < 2 * swizzle_piece; ++e) out[e] = u8(from[e / 2] >> 4 * (e % 2) & 15);
   } else if (is_narrow(o.kind, o.type)) {
     for (int e = 0; e < 16; ++e) {
       const int bit = e * bits;
       out[e] = u8((from[bit / 8] | from[bit / 8 + 1] << 8) >> bit % 8 & ((1 << bits) - 1));
     }
   } else {
-    std::memcpy(out, from, piece);
+    std::memcpy(out, from, swizzle_piece);
   }
 }
 
@@ -46,11 +46,11 @@ void copy_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, 
   for (int row = 0; row < o.rows; ++row) {
     if (o.skips(row)) continue;
     u8* to = out.row(first + row);
-    for (int at = 0; at < o.k_bytes; at += int(piece), to += piece) {
+    for (int at = 0; at < o.k_bytes; at += int(swizzle_piece), to += swizzle_piece) {
       const u32 address = isa::k_major_address(o.descriptor, swizzle, o.first_row + row, at);
       const View v = r.cta.shared.view(address);
-      if (!v.all_written(piece)) r.at(address);
-      std::memcpy(to, v.data, piece);
+      if (!v.all_written(swizzle_piece)) r.at(address);
+      std::memcpy(to, v.data, swizzle_piece);
     }
   }
 }
@@ -68,11 +68,11 @@ void copy_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, 
 
 void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
   if (!is_packed(o.kind) && !is_narrow(o.kind, o.type)) return copy_k_major(r, o, out, first);
-  const std::size_t unpacked = is_packed(o.kind) ? 2 * piece : piece;
+  const std::size_t unpacked = is_packed(o.kind) ? 2 * swizzle_piece : swizzle_piece;
   for (int row = 0; row < o.rows; ++row) {
     if (o.skips(row)) continue;
     u8* to = out.row(first + row);
-    for (int at = 0; at < o.k_bytes; at += int(piece), to += unpacked) {
+    for (int at = 0; at < o.k_bytes; at += int(swizzle_piece), to += unpacked) {
       const u32 address = isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at);
       unpack_piece(o, r.at(address, data_bytes(o)), to);
     }
@@ -81,13 +81,13 @@ void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out
 
 // The same rows out of memory where the other dimension is contiguous.
 void gather_mn_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
-  const int size = o.container_bytes(), per_piece = int(piece) / size;
+  const int size = o.container_bytes(), per_piece = int(swizzle_piece) / size;
   const auto in_operand = [&](int row) { return row >= 0 && row < o.rows && !o.skips(row); };
   for (int k = 0; k < out.k; ++k)
     for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece) {
       const int row = mn - o.first_row;
       if (!o.reads(row, per_piece)) continue;
-      u8 elements[piece];
+      u8 elements[swizzle_piece];
       unpack_piece(o, r.at(isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k), data_bytes(o)), elements);
       for (int j = 0; j < per_piece; ++j)
         if (in_operand(row + j))
@@ -162,9 +162,9 @@ void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
   }
   u32 low = ~0u, high = 0;
   for_pieces(o, [&](int, u32 at) { low = std::min(low, at), high = std::max(high, at); });
-  if (low >= reserved_shared_bytes && std::size_t(high) + piece <= size) return;
+  if (low >= reserved_shared_bytes && std::size_t(high) + swizzle_piece <= size) return;
   for_pieces(o, [&](int row, u32 at) {
-    require(rules::memory_bounds(at, piece, reserved_shared_bytes, size),
+    require(rules::memory_bounds(at, swizzle_piece, reserved_shared_bytes, size),
             "row {} of operand {} at shared address {:#x}; the CTA's shared memory is {:#x} to {:#x}", row, what, at,
             reserved_shared_bytes, size);
   });
