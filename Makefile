@@ -23,10 +23,11 @@ HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: bootstrap-demo ## build the command and run a GEMM: built, verified, assembled, simulated, compared
+demo: bootstrap-demo ## build `kiln run` alone and run a GEMM: built, verified, assembled, simulated, compared
 	@test -f build/cmake_install.cmake || $(CONFIGURE) release -DKILN_BUILD_TESTS=OFF
-	@$(BUILD) build --target kiln -j $(JOBS)
-	build/kiln $(DEMO)
+	@test -x build/kiln-demo || echo "Building kiln-demo, which takes a minute or two. \`make build\` builds the whole command."
+	@$(BUILD) build --target kiln-demo -j $(JOBS)
+	build/kiln-demo $(DEMO)
 
 test: build ## build everything and run every test
 	$(CTEST) build

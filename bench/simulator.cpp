@@ -7,7 +7,7 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/fill.hpp"
+#include "harness/problem/fill.hpp"
 #include "ptx/parse/parse.hpp"
 #include "sim/core/fanout.hpp"
 #include "sim/order/detector.hpp"

@@ -10,7 +10,7 @@
 #include "bench/unrolled.hpp"
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "verifier/explore/explore.hpp"
 #include "verifier/verify.hpp"

@@ -5,6 +5,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/copy_tma.hpp"
+#include "kernels/demo_rows.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/grouped.hpp"
@@ -16,9 +17,8 @@
 namespace kiln::dsl {
 namespace {
 
-constexpr std::array tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
-// With what tcgen05 and wgmma have in common.
-constexpr std::array wgmma_targets{sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f, sm_90a};
+using kernels::tcgen05_targets;
+using kernels::wgmma_targets;
 constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_110a, sm_110f};
 constexpr std::array i8_targets{sm_100a, sm_110a, sm_90a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
@@ -31,10 +31,8 @@ namespace problems = kernels::problems;
 
 std::span<const Entry> kernel_table() {
   static const std::array table{
-      Entry{"gemm_bf16", "D = A * B^T, bf16: warp-specialised, ring of 4, tile 128x256x64", wgmma_targets,
-            kernels::gemm_options(), kernels::gemm_bf16, kernels::gemm_bf16_problem},
-      Entry{"gemm_bf16_basic", "D = A * B^T, bf16: one warpgroup, no overlap, tile 128x128x64", tcgen05_targets,
-            kernels::gemm_options(), kernels::gemm_bf16_basic, kernels::gemm_bf16_basic_problem},
+      kernels::gemm_bf16_row(),
+      kernels::gemm_bf16_basic_row(),
       Entry{"gemm_v1a", "the ladder, bf16: two-dimensional copies of 16-byte columns, tile 128x256x256",
             tcgen05_targets, kernels::gemm_options(), kernels::gemm_v1a, kernels::gemm_v1a_problem},
       Entry{"gemm_v1b", "the ladder, bf16: one three-dimensional copy a tile", tcgen05_targets, kernels::gemm_options(),

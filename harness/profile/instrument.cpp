@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/entry.hpp"
+#include "harness/entry/entry.hpp"
 #include "harness/profile/kernel_facts.hpp"
 #include "harness/profile/profile.hpp"
 #include "ptx/diag/error.hpp"
@@ -51,7 +51,7 @@ Statements begin(std::uint64_t warp_bytes) {
   cvt.u64.u32 %kprd4, %kpr2;
   @%kpp0 st.global.v2.b64 [%kprd0], {{%kprd4, %kprd2}};
   @%kpp0 st.global.b64 [%kprd0+16], %kprd3;)",
-                                parameter, warp_bytes, ProfilePlan::header_bytes));
+                                           parameter, warp_bytes, ProfilePlan::header_bytes));
 }
 
 // From here on: that phase. `barrier` leaves in %kpr5 which of a variable's mbarriers is waited for.

@@ -1,7 +1,7 @@
 #include "harness/views/look.hpp"
 
-#include "harness/fill.hpp"
-#include "harness/run.hpp"
+#include "harness/pipeline/pipeline.hpp"
+#include "harness/problem/fill.hpp"
 #include "ptx/parse/parse.hpp"
 
 namespace kiln::harness {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "harness/views/memory_pictures.hpp"
 #include "harness/views/trace_json.hpp"
 #include "ptx/diag/error.hpp"

@@ -5,22 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "harness/pipeline/options.hpp"
+
 namespace kiln::sim {
 class Observer;
 }
 
 namespace kiln::harness {
 
-/// Where views go; empty: not wanted.
-struct ViewOptions {
-  std::string trace{};  // a trace-event JSON file
-  std::string maps{};   // a folder for pictures of tensor and shared memory, made if need be
-
-  bool any() const { return !trace.empty() || !maps.empty(); }
-};
-
 /// Throws InputError, naming the path and the reason, unless the files can be written: before the run rather than
-/// behind it.
+/// after it.
 void check_views(const ViewOptions&);
 
 /// Watches one run and writes what was asked for, whatever became of the run.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ptx/diag/render.hpp"
+#include "ptx/diag/render_json.hpp"
 #include "ptx/diag/source.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"

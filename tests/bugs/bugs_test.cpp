@@ -8,9 +8,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/contract_json.hpp"
-#include "harness/ptxas.hpp"
-#include "harness/run.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/ptxas/ptxas.hpp"
+#include "harness/run/run.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/skip.hpp"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <numeric>
 
-#include "harness/files.hpp"
-#include "harness/process.hpp"
+#include "harness/host/files.hpp"
+#include "harness/host/process.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/about_form.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/isa/targets.hpp"
 
 namespace kiln::test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "emit/emit.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render.hpp"
 #include "tests/forms/examples.hpp"

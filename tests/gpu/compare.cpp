@@ -18,12 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/contract_json.hpp"
-#include "harness/cuda_driver.hpp"
-#include "harness/entry.hpp"
-#include "harness/files.hpp"
-#include "harness/fill.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/entry/entry.hpp"
+#include "harness/gpu/cuda_driver.hpp"
+#include "harness/host/files.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "ptx/diag/render.hpp"
 
 namespace kiln::test::interop {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run.hpp"
+#include "harness/run/run.hpp"
 #include "launch/contract.hpp"
 
 namespace kiln::test::interop {

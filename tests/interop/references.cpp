@@ -2,7 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "harness/fill.hpp"
+#include "harness/problem/element.hpp"
 #include "tests/interop/interop.hpp"
 
 namespace kiln::test::interop {

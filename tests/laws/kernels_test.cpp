@@ -3,7 +3,7 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/skip.hpp"

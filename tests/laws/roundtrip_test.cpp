@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "emit/emit.hpp"
-#include "harness/process.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/host/process.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/render.hpp"
 #include "tests/laws/corpus.hpp"
 #include "tests/laws/cubin.hpp"

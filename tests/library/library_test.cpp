@@ -16,8 +16,8 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/compare.hpp"
-#include "harness/fill.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/problem/fill.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "sim/simulate.hpp"

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "dsl/entry.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/run.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/pipeline/pipeline.hpp"
+#include "harness/problem/fill.hpp"
 #include "ptx/diag/error.hpp"
 
 namespace kiln::mutation {

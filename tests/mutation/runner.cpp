@@ -1,7 +1,7 @@
 #include "tests/mutation/runner.hpp"
 
-#include "harness/compare.hpp"
-#include "harness/run.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "sim/simulate.hpp"

@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <memory>
 
-#include "harness/contract_json.hpp"
-#include "harness/entry.hpp"
-#include "harness/run.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/entry/entry.hpp"
+#include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/diag/render_json.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/fix.hpp"
 #include "tools/command/lint.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/explore.hpp"
 #include "verifier/redundant_fences.hpp"
@@ -22,7 +23,7 @@
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* check_examples =
     "  kiln check kernel.ptx                  findings to stderr, in the layout of clang\n"
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
@@ -32,7 +33,7 @@ constexpr const char* examples =
     "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
     "(exit 3).";
 
-struct Arguments {
+struct CheckArguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
   bool strict = false, json = false, quick = false, fix = false, lint = false;
@@ -74,7 +75,7 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
   return all;
 }
 
-diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch::Contract& contract) {
+diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const launch::Contract& contract) {
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
@@ -96,13 +97,13 @@ diag::Sink judge(const diag::SourcePtr& source, const Arguments& a, const launch
   return with_runs(std::move(sink), module.source, contract, a.launch);
 }
 
-diag::Sink check_file(const std::string& path, const Arguments& a, const launch::Contract& contract) {
+diag::Sink check_file(const std::string& path, const CheckArguments& a, const launch::Contract& contract) {
   const diag::SourcePtr source = read_source(path);
   const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, contract); };
   return a.fix ? fix(path, source, judged) : judged(source);
 }
 
-int check(const Arguments& a) {
+int check(const CheckArguments& a) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
   const launch::Contract contract =
@@ -135,14 +136,15 @@ int check(const Arguments& a) {
 }  // namespace
 
 void add_check(const Builder& builder) {
-  CLI::App* sub = builder.add("check", "Find what is wrong with PTX files", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("check", "Find what is wrong with PTX files", check_examples);
+  auto a = std::make_shared<CheckArguments>();
   sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
       ->type_name("L.json");
-  sub->add_flag("--lint", a->lint, "notes on what is legal but costs: registers, occupancy, unused memory, scopes, fences");
+  sub->add_flag("--lint", a->lint,
+                "notes on what is legal but costs: registers, occupancy, unused memory, scopes, fences");
   sub->add_flag("--fix", a->fix,
                 "put in the waits and fences that findings ask for, in place; the text of - goes to stdout");
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")

@@ -8,16 +8,16 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/descriptor_text.hpp"
 #include "ptx/isa/kind_word.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/decoded.hpp"
 #include "tools/command/form_words.hpp"
-#include "tools/command/numbers.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* decode_examples =
     "  kiln decode idesc 0x08200490 --kind f16 --cta-group 1     an instruction descriptor, judged\n"
     "  kiln decode idesc \"M=128 N=256 D=f32 A=bf16 B=bf16\"       the word of a printed one\n"
     "  kiln decode sdesc 0x4000404000010000 --kind f16 --major K  a shared-memory matrix descriptor\n"
@@ -28,7 +28,7 @@ constexpr const char* examples =
     "Only what the options say is judged: M, N and the sparse bit of an instruction descriptor need --cta-group or "
     "--ws.";
 
-struct Arguments {
+struct DecodeArguments {
   std::string what{}, value{}, kind{}, major{}, scale_vec{}, target{}, layout = "consistent", collector = "0";
   int cta_group = 0, m = 0, n = 0, max_shift = -1;
   bool sparse = false, ws = false, a_in_tmem = false, block_scale = false, json = false;
@@ -71,7 +71,7 @@ auto word_of(const isa::Reading<Descriptor>& read) {
   return read.value->word();
 }
 
-Decoded decode_idesc(const Arguments& a) {
+Decoded decode_idesc(const DecodeArguments& a) {
   MmaContext context;
   context.form.kind = parse_kind(a.kind.empty() ? "f16" : a.kind);
   context.form.group = isa::CtaGroup(a.cta_group);
@@ -86,7 +86,7 @@ Decoded decode_idesc(const Arguments& a) {
                                        context);
 }
 
-Decoded decode_sdesc(const Arguments& a) {
+Decoded decode_sdesc(const DecodeArguments& a) {
   OperandContext context;
   if (!a.kind.empty()) context.kind = parse_kind(a.kind);
   if (!a.major.empty()) context.major = a.major == "K" ? isa::Major::K : isa::Major::MN;
@@ -95,16 +95,16 @@ Decoded decode_sdesc(const Arguments& a) {
       context);
 }
 
-Decoded decode_taddr(const Arguments& a) { return decode_tensor_address(word32(a.value, "VALUE")); }
+Decoded decode_taddr(const DecodeArguments& a) { return decode_tensor_address(word32(a.value, "VALUE")); }
 
-Decoded decode_mask(const Arguments& a) {
+Decoded decode_mask(const DecodeArguments& a) {
   MaskContext context{a.m, a.n, a.sparse, {}};
   if (a.n && !a.m) throw diag::InputError("--n: needs --m");
   if (a.max_shift >= 0) context.allowed_shift = a.max_shift;
   return decode_zero_mask(whole_number(a.value, "VALUE"), context);
 }
 
-Decoded decode_kind_word(const Arguments& a) {
+Decoded decode_kind_word(const DecodeArguments& a) {
   const isa::KindWordLayout& layout = a.layout == "published" ? isa::published_kind_word : isa::consistent_kind_word;
   if (a.block_scale && layout.block_scale.width)
     throw diag::InputError(fmt::format("--block-scale: the {} layout has a bit for it", layout.name));
@@ -127,7 +127,7 @@ Decoded decode_kind_word(const Arguments& a) {
 /// What can be decoded, and the options that it has beside --json.
 struct Subject {
   const char* name;
-  Decoded (*decode)(const Arguments&);
+  Decoded (*decode)(const DecodeArguments&);
   std::vector<std::string> options;
 };
 
@@ -152,7 +152,7 @@ void refuse_other_options(const CLI::App& sub, const Subject& subject) {
   }
 }
 
-int decode(const CLI::App& sub, const Arguments& a) {
+int decode(const CLI::App& sub, const DecodeArguments& a) {
   for (const Subject& s : subjects()) {
     if (a.what != s.name) continue;
     refuse_other_options(sub, s);
@@ -163,7 +163,7 @@ int decode(const CLI::App& sub, const Arguments& a) {
   throw diag::InternalError("a subject of kiln decode without a function");
 }
 
-void add_options(CLI::App* sub, Arguments& a) {
+void add_options(CLI::App* sub, DecodeArguments& a) {
   sub->add_option("--kind", a.kind, "idesc, sdesc: of the MMA [idesc: f16]")->type_name("KIND");
   sub->add_option("--cta-group", a.cta_group, "idesc: 1 or 2")->check(one_of({"1", "2"}))->type_name("N");
   sub->add_flag("--sparse", a.sparse, "idesc, zero-mask: of a tcgen05.mma.sp");
@@ -188,8 +188,9 @@ void add_options(CLI::App* sub, Arguments& a) {
 }  // namespace
 
 void add_decode(const Builder& builder) {
-  CLI::App* sub = builder.add("decode", "Show and judge the fields of a descriptor, an address or a mask", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub =
+      builder.add("decode", "Show and judge the fields of a descriptor, an address or a mask", decode_examples);
+  auto a = std::make_shared<DecodeArguments>();
   std::vector<std::string> names;
   for (const Subject& s : subjects()) names.push_back(s.name);
   sub->add_option("WHAT", a->what, "idesc, sdesc, taddr, zero-mask or kind-word")->required()->check(one_of(names));

@@ -10,7 +10,7 @@
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 
 namespace kiln::command {
 namespace {

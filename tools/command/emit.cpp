@@ -7,29 +7,29 @@
 #include <optional>
 
 #include "emit/emit.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/files.hpp"
-#include "harness/launch_header.hpp"
-#include "harness/ptxas.hpp"
-#include "harness/run.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/contract/launch_header.hpp"
+#include "harness/host/files.hpp"
+#include "harness/pipeline/pipeline.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* emit_examples =
     "  kiln emit gemm_bf16                          PTX to the terminal\n"
     "  kiln emit gemm_bf16 --format cubin -o gemm.cubin\n"
     "  kiln emit gemm_bf16 --m 1024 --format json   the launch contract of that problem\n"
     "  kiln emit gemm_bf16 --m 1024 --format header -o gemm.hpp    C++ that holds the cubin and launches that problem";
 
-struct Arguments {
-  KernelArguments kernel{};
+struct EmitArguments {
+  KernelChoice kernel{};
   std::string format = "ptx", output{};
   bool json = false;
 };
@@ -50,14 +50,15 @@ std::optional<harness::Assembly> assembled(const diag::SourcePtr& ptx, isa::Targ
   return std::nullopt;
 }
 
-int deliver_cubin(const Arguments& a, const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
+int deliver_cubin(const EmitArguments& a, const diag::SourcePtr& ptx, isa::Target target, diag::Sink& sink) {
   const auto assembly = assembled(ptx, target, sink);
   if (!assembly) return Exit::errors;
   deliver(a.output, {reinterpret_cast<const char*>(assembly->cubin.data()), assembly->cubin.size()}, true);
   return diag::exit_code(sink);
 }
 
-int deliver_header(const Arguments& a, const diag::SourcePtr& ptx, const launch::Contract& contract, diag::Sink& sink) {
+int deliver_header(const EmitArguments& a, const diag::SourcePtr& ptx, const launch::Contract& contract,
+                   diag::Sink& sink) {
   const isa::Target target = a.kernel.chosen_target();
   harness::HeaderJob job{a.kernel.name, a.kernel.name, a.kernel.name + ", " + isa::spelling(target), target, {}};
   for (const auto& [name, value] : a.kernel.chosen_sizes()) job.origin += fmt::format(" {}={}", name, text(value));
@@ -68,7 +69,7 @@ int deliver_header(const Arguments& a, const diag::SourcePtr& ptx, const launch:
   return diag::exit_code(sink);
 }
 
-int emit_kernel(const Arguments& a) {
+int emit_kernel(const EmitArguments& a) {
   const dsl::Entry& entry = a.kernel.entry();
   const isa::Target target = a.kernel.chosen_target();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
@@ -104,8 +105,9 @@ int emit_raw(const std::string& path) {
 }  // namespace
 
 void add_emit(const Builder& builder) {
-  CLI::App* sub = builder.add("emit", "Write a kernel as verified PTX, as a cubin, its launch contract, or a C++ header", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add(
+      "emit", "Write a kernel as verified PTX, as a cubin, its launch contract, or a C++ header", emit_examples);
+  auto a = std::make_shared<EmitArguments>();
   add_kernel_arguments(*sub, a->kernel, builder.words, false);
   sub->add_option("--format", a->format, "ptx, cubin or header (need ptxas), or json (the launch contract) [ptx]")
       ->check(one_of({"ptx", "cubin", "json", "header"}))

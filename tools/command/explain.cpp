@@ -7,9 +7,9 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/opcodes.hpp"
 #include "ptx/rules/catalogue.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/explain.hpp"
 #include "tools/command/layout.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/rule_pages.hpp"
 #include "tools/command/subcommands.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* examples =
+constexpr const char* explain_examples =
     "  kiln explain tcgen05-alloc-columns                                        a rule\n"
     "  kiln explain \"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, idesc, p;\"    an instruction; names need no "
     "declaration\n"
@@ -135,7 +135,7 @@ int explain(const std::string& subject, bool json) {
 }  // namespace
 
 void add_explain(const Builder& builder) {
-  CLI::App* sub = builder.add("explain", "Explain a rule, an instruction, or a table of tcgen05.mma", examples);
+  CLI::App* sub = builder.add("explain", "Explain a rule, an instruction, or a table of tcgen05.mma", explain_examples);
   auto subject = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   sub->add_option(

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/repair.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 
 namespace kiln::command {
 namespace {

@@ -2,32 +2,33 @@
 #include <cstdint>
 #include <memory>
 
-#include "harness/contract_json.hpp"
-#include "harness/files.hpp"
-#include "harness/run.hpp"
-#include "tools/command/console.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/host/files.hpp"
+#include "harness/run/run.hpp"
 #include "tools/command/gpu_options.hpp"
-#include "tools/command/numbers.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
+#include "tools/command/report/summary.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary.hpp"
+#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* gpu_examples =
     "  kiln gpu kernel.ptx --launch l.json\n"
     "  kiln gpu kernel.ptx --launch l.json --time                    median time, beside cuBLAS's\n"
     "  kiln gpu kernel.ptx --launch l.json --time --repetitions 100 --json\n\n"
     "The file is assembled by ptxas, not verified. Contract and paths are those of `kiln sim`.";
 
-struct Arguments {
+struct GpuRunArguments {
   std::string file{}, launch{}, seed = "1";
   GpuArguments gpu{};
   bool json = false;
 };
 
-int run(const Arguments& a) {
+int run(const GpuRunArguments& a) {
   const diag::SourcePtr source = read_source(a.file);
   launch::Contract contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
   RunFacts facts;
@@ -51,8 +52,8 @@ int run(const Arguments& a) {
 }  // namespace
 
 void add_gpu(const Builder& builder) {
-  CLI::App* sub = builder.add("gpu", "Run a PTX file on a GPU and compare its result", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("gpu", "Run a PTX file on a GPU and compare its result", gpu_examples);
+  auto a = std::make_shared<GpuRunArguments>();
   sub->add_option("FILE", a->file, "a PTX file; - reads stdin")->required();
   sub->add_option("--launch", a->launch, "the launch contract")->required()->type_name("L.json");
   sub->add_option("--seed", a->seed, "of the sample that is compared [1]")->type_name("N");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "ptx/diag/error.hpp"
-#include "tools/command/numbers.hpp"
+#include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
 namespace {

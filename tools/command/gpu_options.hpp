@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "harness/run.hpp"
+#include "harness/pipeline/options.hpp"
+#include "harness/pipeline/report.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {

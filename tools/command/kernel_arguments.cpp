@@ -8,17 +8,11 @@
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/diag/error.hpp"
-#include "tools/command/console.hpp"
-#include "tools/command/numbers.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
 namespace {
-
-const dsl::Entry* find_entry(std::string_view name) {
-  const auto table = dsl::kernel_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });
-  return found == table.end() ? nullptr : &*found;
-}
 
 const dsl::Entry* named_among(std::span<const std::string> words) {
   for (const std::string& word : words)
@@ -44,7 +38,7 @@ std::vector<std::string> buffer_names(const dsl::Entry& entry) {
   }
 }
 
-void add_inputs(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entry) {
+void add_inputs(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) {
   for (const std::string& buffer : buffer_names(entry)) {
     const std::string option = "--" + lower(buffer);
     if (sub.get_option_no_throw(option)) continue;
@@ -56,7 +50,7 @@ void add_inputs(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& ent
   }
 }
 
-void add_sizes(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entry) {
+void add_sizes(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) {
   for (const dsl::SizeOption& s : entry.sizes)
     sub.add_option_function<std::string>(
            "--" + std::string(s.name),
@@ -72,35 +66,7 @@ void add_sizes(CLI::App& sub, KernelArguments& arguments, const dsl::Entry& entr
 
 }  // namespace
 
-const dsl::Entry& KernelArguments::entry() const {
-  if (const dsl::Entry* e = find_entry(name)) return *e;
-  std::vector<std::string_view> names;
-  for (const dsl::Entry& e : dsl::kernel_table()) names.push_back(e.name);
-  const std::string_view near = nearest(name, names);
-  throw diag::InputError(fmt::format("no kernel is named '{}'{}; `kiln list` shows those there are", name,
-                                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-}
-
-isa::Target KernelArguments::chosen_target() const {
-  const auto targets = entry().targets;
-  if (target.empty()) return targets.front();
-  const auto wanted = isa::parse_target(target);
-  if (!wanted) throw diag::InputError(fmt::format("--target: must be a target such as sm_100a; got '{}'", target));
-  if (std::find(targets.begin(), targets.end(), *wanted) != targets.end()) return *wanted;
-  std::vector<std::string> names;
-  for (isa::Target t : targets) names.push_back(isa::spelling(t));
-  throw diag::InputError(fmt::format("--target: {} is written for {}; got {}", name, fmt::join(names, ", "), target));
-}
-
-dsl::Sizes KernelArguments::chosen_sizes() const {
-  dsl::Sizes out = dsl::standard_sizes(entry());
-  for (const dsl::SizeOption& option : entry().sizes)
-    if (const auto given = sizes.find(std::string(option.name)); given != sizes.end())
-      out[given->first] = size(given->second, option);
-  return dsl::with_strategy(entry(), std::move(out));
-}
-
-void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<const std::string> words, bool inputs) {
+void add_kernel_arguments(CLI::App& sub, KernelChoice& arguments, std::span<const std::string> words, bool inputs) {
   sub.add_option("KERNEL", arguments.name, "the kernel, as `kiln list` names it")->required();
   sub.add_option("--target", arguments.target, "architecture to build for [the kernel's first]")->type_name("sm_NNN");
   const dsl::Entry* entry = named_among(words);
@@ -113,33 +79,10 @@ void add_kernel_arguments(CLI::App& sub, KernelArguments& arguments, std::span<c
   if (inputs) add_inputs(sub, arguments, *entry);
 }
 
-bool add_kernel_sizes(CLI::App& sub, KernelArguments& arguments, std::span<const std::string> words) {
+bool add_kernel_sizes(CLI::App& sub, KernelChoice& arguments, std::span<const std::string> words) {
   const dsl::Entry* entry = named_among(words);
   if (entry) add_sizes(sub, arguments, *entry);
   return entry != nullptr;
-}
-
-std::string shown(const dsl::Sizes& sizes, const dsl::Entry& entry) {
-  std::string out;
-  for (const dsl::SizeOption& s : entry.sizes)
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, text(sizes.find(s.name)->second));
-  return out;
-}
-
-std::vector<std::string> input_buffers(const launch::Contract& contract) {
-  std::vector<std::string> names;
-  for (const launch::Buffer& b : contract.buffers)
-    if (b.init.kind != launch::Init::Kind::poison) names.push_back(b.name);
-  return names;
-}
-
-std::vector<std::string> output_buffers(const launch::Contract& contract) {
-  std::vector<std::string> names;
-  for (const launch::Expectation& e : contract.expectations) names.push_back(e.output);
-  if (!names.empty()) return names;
-  for (const launch::Buffer& b : contract.buffers)
-    if (b.init.kind == launch::Init::Kind::poison) names.push_back(b.name);
-  return names;
 }
 
 }  // namespace kiln::command

@@ -4,11 +4,8 @@
 
 #include <csignal>
 #include <cstdio>
-#include <exception>
-#include <new>
 
-#include "ptx/diag/error.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 #ifndef KILN_VERSION
@@ -121,25 +118,7 @@ int run(int argc, char** argv) {
 
 int kiln_main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // `kiln list | head` ends quietly
-  try {
-    return run(argc, argv);
-  } catch (const diag::InputError& error) {
-    command::complain(fmt::format("error: {}\n", error.what()));
-    return Exit::unusable;
-  } catch (const diag::Rejected& rejected) {
-    command::print_findings(rejected.findings());
-    command::complain(fmt::format("error: {}\n", rejected.what()));
-    return Exit::errors;
-  } catch (const diag::InternalError& error) {
-    command::complain(fmt::format("{}\n", error.what()));
-    return Exit::bug;
-  } catch (const std::bad_alloc&) {
-    command::complain("error: not enough memory for this problem\n");
-    return Exit::unusable;
-  } catch (const std::exception& error) {
-    command::complain(fmt::format("internal error: {}\n", error.what()));
-    return Exit::bug;
-  }
+  return command::guarded([&] { return run(argc, argv); });
 }
 
 }  // namespace kiln

@@ -4,9 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tools/command/console.hpp"
 #include "tools/command/layout.hpp"
 #include "tools/command/layout_subjects.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {

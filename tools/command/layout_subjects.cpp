@@ -12,7 +12,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/finding.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 
 namespace kiln::command {
 namespace {

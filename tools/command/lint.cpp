@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "launch/limits.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/finding.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/lints.hpp"
 
@@ -42,8 +42,9 @@ void lint_occupancy(const ir::Module& module, const ir::Function& f, const harne
   const std::uint32_t ctas = launch::residents(l, {shared, std::uint32_t(entry.registers)}, target);
   const rules::Verdict v = rules::occupancy(ctas);
   if (!v.broken()) return;
-  std::string got = fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory",
-                                ctas, l.block.volume(), entry.registers, entry.stack_bytes, entry.shared_bytes);
+  std::string got =
+      fmt::format("{} for {} threads of {} registers, {} bytes of stack, {} bytes of static shared memory", ctas,
+                  l.block.volume(), entry.registers, entry.stack_bytes, entry.shared_bytes);
   if (l.dynamic_smem) got += fmt::format(" and {} of dynamic", l.dynamic_smem);
   diag::Diagnostic d = rules::finding(v.rule, got);
   d.where = diag::Where::at(module.source, f.name_at);
@@ -75,7 +76,8 @@ void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* co
     return;
   }
   for (const harness::EntryResources& entry : made.entries)
-    if (const ir::Function* f = module.find_function(entry.name)) lint_entry(module, *f, entry, *target, contract, sink);
+    if (const ir::Function* f = module.find_function(entry.name))
+      lint_entry(module, *f, entry, *target, contract, sink);
   sink.sort();
 }
 

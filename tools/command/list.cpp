@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dsl/entry.hpp"
-#include "tools/command/console.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/size_json.hpp"
 #include "tools/command/subcommands.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> targets(const dsl::Entry& e) {
+std::vector<std::string> target_names(const dsl::Entry& e) {
   std::vector<std::string> names;
   for (isa::Target t : e.targets) names.push_back(isa::spelling(t));
   return names;
@@ -27,7 +27,8 @@ std::string listing() {
   for (const dsl::Entry& e : dsl::kernel_table()) width = std::max(width, e.name.size());
   std::string out;
   for (const dsl::Entry& e : dsl::kernel_table()) {
-    out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width, fmt::join(targets(e), ", "));
+    out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width,
+                       fmt::join(target_names(e), ", "));
     for (const dsl::SizeOption& s : e.sizes)
       if (s.standard.is_given()) out += fmt::format(", --{} {}", s.name, text(s.standard));
     if (!e.strategies.empty()) out += ", " + text(e.strategies.front());
@@ -47,7 +48,10 @@ std::string json() {
       Json& one = strategies.emplace_back(Json::object());
       for (const auto& [option, value] : s) one[std::string(option)] = size_json(value);
     }
-    kernels.push_back({{"name", e.name}, {"summary", e.summary}, {"targets", targets(e)}, {"sizes", sizes},
+    kernels.push_back({{"name", e.name},
+                       {"summary", e.summary},
+                       {"targets", target_names(e)},
+                       {"sizes", sizes},
                        {"strategies", strategies}});
   }
   return Json{{"kernels", kernels}}.dump(2) + "\n";

@@ -9,28 +9,28 @@
 #include <optional>
 
 #include "emit/emit.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/files.hpp"
-#include "harness/run.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/host/files.hpp"
+#include "harness/pipeline/pipeline.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* lower_examples =
     "  kiln lower kernel.ptx --target sm_90a -o lowered.ptx\n"
     "  kiln lower kernel.ptx --target sm_120a --launch l.json --launch-out l2.json -o lowered.ptx\n"
     "  kiln lower no_tma.ptx --target sm_89 --launch l.json --launch-out l2.json -o lowered.ptx\n"
     "  kiln lower gemm_v4 --m 1024 --target sm_90a --launch-out l.json -o v4.ptx     a kernel of the library";
 
-struct Arguments {
-  KernelArguments kernel{};  // its name may be a file's
+struct LowerArguments {
+  KernelChoice kernel{};  // its name may be a file's
   std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{};
 };
 
@@ -42,7 +42,7 @@ struct Input {
 
 bool is_file(const std::string& name) { return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name); }
 
-std::optional<Input> library_input(const KernelArguments& a, const dsl::Sizes& sizes, diag::Sink& sink) {
+std::optional<Input> library_input(const KernelChoice& a, const dsl::Sizes& sizes, diag::Sink& sink) {
   const dsl::Entry& entry = a.entry();
   Input out;
   dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
@@ -54,7 +54,7 @@ std::optional<Input> library_input(const KernelArguments& a, const dsl::Sizes& s
   return out;
 }
 
-std::optional<Input> input(const Arguments& a, diag::Sink& sink) {
+std::optional<Input> input(const LowerArguments& a, diag::Sink& sink) {
   Input out;
   if (is_file(a.kernel.name)) {
     out.module = parse::parse(read_source(a.kernel.name), sink);
@@ -66,7 +66,7 @@ std::optional<Input> input(const Arguments& a, diag::Sink& sink) {
   return out;
 }
 
-lower::Options options(const Arguments& a, const Input& in) {
+lower::Options options(const LowerArguments& a, const Input& in) {
   return {*isa::parse_target(a.target),
           a.image == "shared"   ? lower::Place::shared
           : a.image == "global" ? lower::Place::global
@@ -75,7 +75,7 @@ lower::Options options(const Arguments& a, const Input& in) {
 }
 
 // Where a kernel of the library does not fit: the first of its strategies that does. Empty: none, or another reason.
-std::string strategy_that_fits(const Arguments& a, const diag::Sink& sink) {
+std::string strategy_that_fits(const LowerArguments& a, const diag::Sink& sink) {
   const bool too_large = std::any_of(sink.all().begin(), sink.all().end(), [](const diag::Diagnostic& d) {
     return d.slug == rules::info(rules::Limit::lower_shared_memory).slug;
   });
@@ -90,7 +90,7 @@ std::string strategy_that_fits(const Arguments& a, const diag::Sink& sink) {
   return {};
 }
 
-int run_lower(const Arguments& a) {
+int run_lower(const LowerArguments& a) {
   diag::Sink sink;
   const std::optional<Input> in = input(a, sink);
   std::optional<lower::Lowered> out;
@@ -121,8 +121,8 @@ int run_lower(const Arguments& a) {
 
 void add_lower(const Builder& builder) {
   CLI::App* sub =
-      builder.add("lower", "Rewrite a kernel with tcgen05 for a GPU that has none: mma.sync instead", examples);
-  auto a = std::make_shared<Arguments>();
+      builder.add("lower", "Rewrite a kernel with tcgen05 for a GPU that has none: mma.sync instead", lower_examples);
+  auto a = std::make_shared<LowerArguments>();
   sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")
       ->required();
   sub->add_option("--target", a->target, "sm_90a, sm_120a or sm_89 [sm_90a]")

@@ -3,27 +3,27 @@
 
 #include <memory>
 
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "harness/views/look.hpp"
 #include "harness/views/pages.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/kernel_arguments.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* map_examples =
     "  kiln map gemm_bf16                              tensor and shared memory, to gemm_bf16.html\n"
     "  kiln map gemm_bf16 --k 128 --out map.html\n"
     "  kiln map gemm_bf16 --step step.html             also one tile's accumulation, MMA by MMA";
 
-struct Arguments {
-  KernelArguments kernel{};
+struct MapArguments {
+  KernelChoice kernel{};
   std::string out{}, step{};
 };
 
-int map(const Arguments& a) {
+int map(const MapArguments& a) {
   const std::string out = a.out.empty() ? a.kernel.name + ".html" : a.out;
   const dsl::Entry& entry = a.kernel.entry();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
@@ -54,8 +54,8 @@ int map(const Arguments& a) {
 }  // namespace
 
 void add_map(const Builder& builder) {
-  CLI::App* sub = builder.add("map", "Draw the tensor and shared memory that a kernel uses", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("map", "Draw the tensor and shared memory that a kernel uses", map_examples);
+  auto a = std::make_shared<MapArguments>();
   add_kernel_arguments(*sub, a->kernel, builder.words, false);
   sub->add_option("--out", a->out, "the page to write [KERNEL.html]")->type_name("FILE.html");
   sub->add_option("--step", a->step, "also a page that steps through one tile's accumulation")->type_name("FILE.html");

@@ -12,11 +12,11 @@ namespace {
 
 using harness::SchedulesReport;
 
-constexpr const char* examples =
+constexpr const char* merge_examples =
     "  kiln merge part-1.json part-2.json part-3.json\n"
     "  kiln merge part-*.json --json > all.json         a result again";
 
-struct Arguments {
+struct MergeArguments {
   std::vector<std::string> files{};
   bool json = false;
 };
@@ -40,7 +40,7 @@ std::string exploration_text(const SchedulesReport& r) {
                      e.abandoned == 1 ? "" : "s", e.complete ? "complete" : "cut by the limit, there are more");
 }
 
-int merge(const Arguments& a) {
+int merge(const MergeArguments& a) {
   SchedulesReport all;
   for (const std::string& file : a.files) all.merge(harness::parse_schedules(read_source(file)->text(), file, nullptr));
   diag::Sink findings;
@@ -75,8 +75,8 @@ std::string schedules_text(const SchedulesReport& r, diag::Sink& findings) {
 }
 
 void add_merge(const Builder& builder) {
-  CLI::App* sub = builder.add("merge", "Put results of --schedules N --json together", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("merge", "Put results of --schedules N --json together", merge_examples);
+  auto a = std::make_shared<MergeArguments>();
   sub->add_option("FILE", a->files, "results, each of other seeds")->required();
   sub->add_flag("--json", a->json, "print the result as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return merge(*a); }; });

@@ -4,16 +4,16 @@
 
 #include <memory>
 
-#include "harness/dot_problem.hpp"
+#include "harness/dot/dot_problem.hpp"
 #include "ptx/diag/error.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* mma_examples =
     "  kiln mma --json vectors.json\n"
     "  kiln mma --json vectors.json --check     compare with what hardware gave\n"
     "  echo '{\"vectors\": [{\"kind\": \"f16\", \"a_fmt\": \"bf16\", \"b_fmt\": \"bf16\", \"d_fmt\": \"f32\",\n"
@@ -33,7 +33,7 @@ constexpr const char* examples =
     "  expect                the word that hardware gave, looked at by --check alone\n"
     "  id, path, provenance  notes";
 
-struct Arguments {
+struct MmaArguments {
   std::string file{};
   bool check = false;
 };
@@ -61,7 +61,7 @@ std::vector<harness::DotProblem> read_problems(const std::string& file) {
   return harness::read_dot_problems(source->text(), source->name());
 }
 
-int evaluate(const Arguments& a) {
+int evaluate(const MmaArguments& a) {
   const std::vector<harness::DotProblem> problems = read_problems(a.file);
   std::vector<std::uint32_t> results;
   for (const harness::DotProblem& p : problems) {
@@ -82,8 +82,8 @@ int evaluate(const Arguments& a) {
 }  // namespace
 
 void add_mma(const Builder& builder) {
-  CLI::App* sub = builder.add("mma", "Compute dot products of the tensor core on raw words, bit for bit", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("mma", "Compute dot products of the tensor core on raw words, bit for bit", mma_examples);
+  auto a = std::make_shared<MmaArguments>();
   sub->add_option("--json", a->file, "the vectors; - reads stdin")->required()->type_name("FILE");
   sub->add_flag("--check", a->check, "fail and name the vectors whose word is not the expected one");
   sub->callback([a, &action = builder.action] { action = [a] { return evaluate(*a); }; });

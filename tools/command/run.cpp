@@ -8,28 +8,29 @@
 #include <memory>
 #include <optional>
 
-#include "harness/run.hpp"
+#include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
-#include "tools/command/console.hpp"
 #include "tools/command/gpu_options.hpp"
 #include "tools/command/kernel_arguments.hpp"
-#include "tools/command/numbers.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
+#include "tools/command/report/summary.hpp"
 #include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary.hpp"
+#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_examples =
     "  kiln run gemm_bf16 --m 512 --n 512 --k 512      built, verified, assembled, simulated, compared\n"
     "  kiln run gemm_bf16 --a a.npy --b b.npy --out d.npy\n"
     "  kiln run copy_tma --target sm_90a --backend cuda\n"
     "  kiln run copy_tma --target sm_90a --backend cuda --rows 8192 --cols 8192 --time\n"
     "  kiln run gemm_bf16 --keep build/gemm --json     keep the PTX, the cubin and the launch contract";
 
-struct Arguments {
-  KernelArguments kernel{};
+struct RunArguments {
+  KernelChoice kernel{};
   bool races = true;
   harness::ViewOptions views{};
   std::string backend = "sim", arithmetic = "exact", seed = "1", keep{};
@@ -56,7 +57,7 @@ void set_outputs(const std::vector<std::string>& outputs, launch::Contract& cont
   }
 }
 
-launch::Contract prepare(const Arguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel,
+launch::Contract prepare(const RunArguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel,
                          const dsl::Sizes& sizes) {
   launch::Contract contract = entry.problem(kernel, sizes);
   const std::uint64_t seed = whole_number(a.seed, "--seed");
@@ -71,7 +72,7 @@ launch::Contract prepare(const Arguments& a, const dsl::Entry& entry, const dsl:
   return contract;
 }
 
-RunFacts read_facts(const Arguments& a, Progress& progress) {
+RunFacts read_facts(const RunArguments& a, Progress& progress) {
   RunFacts facts;
   facts.name = a.kernel.name;
   facts.target = isa::spelling(a.kernel.chosen_target());
@@ -91,7 +92,7 @@ RunFacts read_facts(const Arguments& a, Progress& progress) {
   return facts;
 }
 
-harness::RunReport execute(const Arguments& a, const RunFacts& facts) {
+harness::RunReport execute(const RunArguments& a, const RunFacts& facts) {
   const dsl::Entry& entry = a.kernel.entry();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
   const auto start = std::chrono::steady_clock::now();
@@ -109,7 +110,7 @@ harness::RunReport execute(const Arguments& a, const RunFacts& facts) {
   }
 }
 
-int run(Arguments a) {
+int run(RunArguments a) {
   a.seed = first_seed(a.schedules, a.seed);
   harness::RunReport report;
   RunFacts facts;
@@ -131,8 +132,8 @@ int run(Arguments a) {
 
 void add_run(const Builder& builder) {
   CLI::App* sub =
-      builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", examples);
-  auto a = std::make_shared<Arguments>();
+      builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", run_examples);
+  auto a = std::make_shared<RunArguments>();
   add_kernel_arguments(*sub, a->kernel, builder.words, true);
   sub->add_option("--backend", a->backend, "sim: on this CPU; cuda: on a GPU [sim]")
       ->check(one_of({"sim", "cuda"}))

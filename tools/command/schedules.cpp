@@ -5,7 +5,8 @@
 #include <array>
 
 #include "ptx/diag/error.hpp"
-#include "tools/command/numbers.hpp"
+#include "tools/command/report/numbers.hpp"
+#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "harness/schedule_file.hpp"
-#include "harness/schedules.hpp"
-#include "tools/command/console.hpp"
+#include "harness/schedules/schedule_file.hpp"
+#include "harness/schedules/schedules.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/summary.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary.hpp"
 
 namespace kiln::command {
 

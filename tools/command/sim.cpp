@@ -5,26 +5,27 @@
 #include <memory>
 #include <optional>
 
-#include "harness/contract_json.hpp"
-#include "harness/run.hpp"
-#include "tools/command/console.hpp"
-#include "tools/command/numbers.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/run/run.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
+#include "tools/command/report/summary.hpp"
 #include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary.hpp"
+#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* sim_examples =
     "  kiln sim kernel.ptx --launch l.json\n"
     "  kiln sim kernel.ptx --launch l.json --seed 7     another schedule, the same inputs\n"
     "  kiln sim kernel.ptx --launch l.json --schedule pct --schedules 1000 --jobs 8\n"
     "  kiln sim kernel.ptx --launch l.json --json       everything as JSON\n\n"
     "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.";
 
-struct Arguments {
+struct SimArguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0", ctas_per_sm{};
   harness::ViewOptions views{};
   std::string profile{};
@@ -32,7 +33,7 @@ struct Arguments {
   ScheduleArguments schedules{};
 };
 
-int simulate(const Arguments& a) {
+int simulate(const SimArguments& a) {
   const diag::SourcePtr source = read_source(a.file);
   launch::Contract contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
   if (!a.ctas_per_sm.empty())
@@ -77,8 +78,8 @@ void add_views(CLI::App& sub, harness::ViewOptions& views) {
 }
 
 void add_sim(const Builder& builder) {
-  CLI::App* sub = builder.add("sim", "Run a PTX file on the CPU and compare its result", examples);
-  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = builder.add("sim", "Run a PTX file on the CPU and compare its result", sim_examples);
+  auto a = std::make_shared<SimArguments>();
   sub->add_option("FILE", a->file, "a PTX file; - reads stdin")->required();
   sub->add_option("--launch", a->launch, "the launch contract")->required()->type_name("L.json");
   sub->add_option("--seed", a->seed, "of the schedule [1]")->type_name("N");

@@ -1,9 +1,11 @@
+#include "tools/command/summary_json.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "tools/command/console.hpp"
+#include "ptx/diag/render_json.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/size_json.hpp"
-#include "tools/command/summary.hpp"
-#include "tools/command/timing_report.hpp"
+#include "tools/command/timing_json.hpp"
 
 namespace kiln::command {
 namespace {
@@ -101,12 +103,9 @@ std::string summary_json(const RunFacts& facts, const RunReport& report) {
   if (report.assembly) j["ptxas"] = assembly_json(*report.assembly);
   if (report.simulation) j["simulation"] = simulation_json(*report.simulation, facts.options.simulation);
   if (report.cuda)
-    j["gpu"] = {{"outcome", spelling(report.cuda->outcome)},
-                {"device", report.cuda->device},
-                {"architecture", report.cuda->architecture},
-                {"driver", report.cuda->driver},
-                {"cuda_version", report.cuda->cuda_version},
-                {"milliseconds", report.cuda->milliseconds}};
+    j["gpu"] = {{"outcome", spelling(report.cuda->outcome)}, {"device", report.cuda->device},
+                {"architecture", report.cuda->architecture}, {"driver", report.cuda->driver},
+                {"cuda_version", report.cuda->cuda_version}, {"milliseconds", report.cuda->milliseconds}};
   if (Json timing = timing_json(report); !timing.is_null()) j["timing"] = std::move(timing);
   j["comparisons"] = Json::array();
   for (const harness::Comparison& c : report.comparisons) j["comparisons"].push_back(comparison_json(c));

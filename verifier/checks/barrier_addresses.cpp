@@ -11,13 +11,13 @@ namespace {
 using isa::Opcode;
 using Kind = ir::Argument::Kind;
 
-constexpr int deepest = 32;  // operations between a pointer's source and its use
+constexpr int deepest_pointer = 32;  // operations between a pointer's source and its use
 
 // The space that a pointer points into, where the code says so: a variable, cvta, or a parameter with .ptr.
 std::optional<isa::Space> pointed_space(const Facts& facts, const ir::Argument& a, int depth = 0) {
   if (a.kind == Kind::symbol) return facts.code.symbols[a.id].variable->space;
   if (a.kind == Kind::address && a.count == 1) return pointed_space(facts, facts.code.components(a)[0], depth);
-  if (a.kind != Kind::reg || depth > deepest) return std::nullopt;
+  if (a.kind != Kind::reg || depth > deepest_pointer) return std::nullopt;
   const ir::Operation* writer = facts.definitions.only_writer(a.id);
   if (!writer || writer->arguments.size() < 2) return std::nullopt;
   const ir::Argument& from = writer->arguments[1];

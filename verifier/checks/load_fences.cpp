@@ -40,7 +40,7 @@ bool join_into(State& into, const State& from) {
   return true;
 }
 
-constexpr std::string_view fence_statement = "tcgen05.fence::after_thread_sync;";
+constexpr std::string_view thread_fence_statement = "tcgen05.fence::after_thread_sync;";
 
 class LoadFences {
  public:
@@ -117,7 +117,7 @@ class LoadFences {
       const std::uint32_t at = fence_before_[behind_wait] ? first.load : behind_wait;
       if (fence_before_[at]) return;
       fence_before_[at] = true;
-      const auto repair = insertion_before(facts_.code, facts_.code.operations[at], fence_statement);
+      const auto repair = insertion_before(facts_.code, facts_.code.operations[at], thread_fence_statement);
       const auto found = std::find_if(findings_.begin(), findings_.end(),
                                       [&](const Finding& f) { return f.early.wait == first.wait; });
       if (repair) (found == findings_.end() ? findings_.front() : *found).fixits.push_back(*repair);

@@ -17,7 +17,7 @@ using flow::Origin;
 using isa::Opcode;
 using Kind = ir::Argument::Kind;
 
-constexpr int deepest = 32;  // operations between an address and the descriptor made of it
+constexpr int deepest_address = 32;  // operations between an address and the descriptor made of it
 
 // Bytes of a shared variable: [first, end), or all of it from `first` on when there is no end.
 struct Access {
@@ -39,7 +39,8 @@ bool is_shared_symbol(const Facts& facts, const Origin& o) {
 // The address behind a matrix descriptor's lowest field, of which it holds bits 4 to 17.
 std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int depth = 0) {
   if (a.kind == Kind::vector) return described(facts, facts.code.components(a)[0], depth + 1);
-  const ir::Operation* op = a.kind == Kind::reg && depth < deepest ? facts.definitions.only_writer(a.id) : nullptr;
+  const ir::Operation* op =
+      a.kind == Kind::reg && depth < deepest_address ? facts.definitions.only_writer(a.id) : nullptr;
   if (!op || op->arguments.size() < 2) return std::nullopt;
   constexpr std::uint64_t field = isa::descriptor_address_mask >> 4;
   switch (op->opcode) {
@@ -67,7 +68,7 @@ std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int d
   }
 }
 
-constexpr std::string_view fence_statement = "fence.proxy.async.shared::cta;";
+constexpr std::string_view proxy_fence_statement = "fence.proxy.async.shared::cta;";
 
 // By this a thread may tell others that it has stored.
 bool tells(const ir::Operation& op) {
@@ -188,7 +189,7 @@ class Proxies {
                                  "a read of '" + code_.symbols[read.start.id].variable->name + "' without one");
     d.notes.insert(d.notes.begin(), {"stored here", code_.where(code_.operations[write.operation])});
     if (const auto at = place_of_fence(read))
-      if (const auto repair = insertion_before(code_, code_.operations[*at], fence_statement))
+      if (const auto repair = insertion_before(code_, code_.operations[*at], proxy_fence_statement))
         d.fixits.push_back(*repair);
   }
 

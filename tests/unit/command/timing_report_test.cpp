@@ -1,5 +1,6 @@
 // What a timed run prints, from a report as a GPU would have left it.
-#include "tools/command/timing_report.hpp"
+#include "tools/command/report/timing_text.hpp"
+#include "tools/command/timing_json.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptx/diag/render.hpp"
+#include "ptx/diag/render_json.hpp"
 
 using namespace kiln::diag;
 

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/fill.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
 #include "launch/contract.hpp"
 
 namespace kiln::test {

@@ -1,12 +1,13 @@
-#include "harness/compare.hpp"
+#include "harness/compare/compare.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <cmath>
 
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
 #include "ptx/num/gemm_kernel.hpp"
 #include "ptx/num/window.hpp"
 #include "tests/unit/harness/buffer.hpp"
@@ -51,9 +52,7 @@ void set(Contract& c, std::uint64_t index, double value) {
   store_element(d.bytes, d.dtype, index, quantise(d.dtype, value));
 }
 
-double at(const Contract& c, std::uint64_t index) {
-  return test::element(*c.find("D"), index);
-}
+double at(const Contract& c, std::uint64_t index) { return test::element(*c.find("D"), index); }
 
 TEST_CASE("the reference multiplies A by the transpose of B") {
   const Matrix a{2, 3, {1, 2, 3, 4, 5, 6}}, b{2, 3, {1, 0, 2, 0, 1, 1}};

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/compare.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/element.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

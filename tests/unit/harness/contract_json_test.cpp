@@ -1,9 +1,9 @@
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 
 #include <doctest/doctest.h>
 
-#include "harness/entry.hpp"
-#include "harness/parameters.hpp"
+#include "harness/entry/entry.hpp"
+#include "harness/entry/parameters.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
@@ -181,7 +181,8 @@ TEST_CASE("a multimem object is several buffers of one size under one name") {
   const std::string buffers = R"("buffers": {"A": {"dtype": "u32", "shape": [4]}, "B": {"dtype": "u8", "shape": [16]},
     "C": {"dtype": "u8", "shape": [8]}}, )";
   const auto with = [&](const std::string& multimem) {
-    return "{" + buffers + R"("multimem": )" + multimem + R"(, "block": [1], "params": [{"buffer": "M", "offset": 4}]})";
+    return "{" + buffers + R"("multimem": )" + multimem +
+           R"(, "block": [1], "params": [{"buffer": "M", "offset": 4}]})";
   };
   const launch::Contract c = read_contract(with(R"({"M": ["A", "B"]})"), "l.json");
   CHECK(c.multimems.at("M") == std::vector<std::string>{"A", "B"});
@@ -259,7 +260,8 @@ TEST_CASE("an epilogue is read, written back as it was, and refused where it can
     return R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [4, 8]}, "B": {"dtype": "bf16", "shape": [6, 8]},
              "C": {"dtype": "f32", "shape": [4, 6]}, "F": {"dtype": "f32", "shape": [1]},
              "V": {"dtype": "f32", "shape": [6]}, "D": {"dtype": "f32", "shape": [4, 6]}},
-             "expect": {"D": {"gemm": {"a": "A", "b": "B", )" + gemm + "}}}}";
+             "expect": {"D": {"gemm": {"a": "A", "b": "B", )" +
+           gemm + "}}}}";
   };
   const Contract c = read(with(R"("c": "C", "beta": "F", "bias": "V", "activation": "gelu_tanh")"));
   for (const launch::Expectation& e : {c.expectations[0], read(write_contract(c)).expectations[0]}) {

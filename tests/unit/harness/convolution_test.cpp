@@ -1,12 +1,13 @@
 // What a contract expects of a convolution: against plain loops, and what is refused.
-#include "harness/convolution.hpp"
+#include "harness/compare/convolution.hpp"
 
 #include <doctest/doctest.h>
 
-#include "harness/compare.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

@@ -1,4 +1,4 @@
-#include "harness/cublas.hpp"
+#include "harness/gpu/cublas.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "harness/cuda_driver.hpp"
+#include "harness/gpu/cuda_device.hpp"
+#include "harness/gpu/cuda_driver.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
 namespace kiln::harness {

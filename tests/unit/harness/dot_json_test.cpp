@@ -5,7 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "harness/dot_problem.hpp"
+#include "harness/dot/dot_problem.hpp"
 #include "ptx/diag/error.hpp"
 
 using namespace kiln;

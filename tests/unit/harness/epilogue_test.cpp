@@ -1,5 +1,5 @@
 // What follows the sums of a gemm: its value, what it may be off by, what is refused.
-#include "harness/epilogue.hpp"
+#include "harness/problem/epilogue.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "harness/compare.hpp"
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/problem/element.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

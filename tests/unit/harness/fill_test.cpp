@@ -1,4 +1,5 @@
-#include "harness/fill.hpp"
+#include "harness/problem/fill.hpp"
+#include "harness/problem/element.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/random.hpp"
+#include "harness/problem/random.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

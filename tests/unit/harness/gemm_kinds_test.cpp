@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/compare.hpp"
-#include "harness/random.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/problem/random.hpp"
 #include "launch/operands.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/mma_chain.hpp"

@@ -3,11 +3,11 @@
 
 #include <bit>
 
-#include "harness/batch.hpp"
-#include "harness/compare.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/batch.hpp"
+#include "harness/problem/element.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

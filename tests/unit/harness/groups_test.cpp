@@ -1,14 +1,14 @@
 // Gemms of groups of rows, against plain loops.
-#include "harness/groups.hpp"
+#include "harness/problem/groups.hpp"
 
 #include <doctest/doctest.h>
 
 #include <bit>
 
-#include "harness/compare.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/element.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

@@ -1,5 +1,5 @@
 // What a launch header has no code for is refused, by name. What it says is in lit/command/emit-header.test.
-#include "harness/launch_header.hpp"
+#include "harness/contract/launch_header.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/entry.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/entry/entry.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "launch/limits.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/launch_limits.hpp"

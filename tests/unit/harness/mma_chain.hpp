@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/fill.hpp"
+#include "harness/problem/element.hpp"
 #include "launch/contract.hpp"
 #include "ptx/num/window.hpp"
 

@@ -1,4 +1,4 @@
-#include "harness/npy.hpp"
+#include "harness/problem/npy.hpp"
 
 #include <doctest/doctest.h>
 

@@ -11,7 +11,7 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/fill.hpp"
+#include "harness/problem/fill.hpp"
 #include "harness/profile/kernel_facts.hpp"
 #include "ptx/parse/parse.hpp"
 #include "sim/simulate.hpp"

@@ -1,4 +1,4 @@
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "harness/process.hpp"
+#include "harness/host/process.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

@@ -1,4 +1,4 @@
-#include "harness/quantisation.hpp"
+#include "harness/problem/quantisation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,10 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "harness/compare.hpp"
-#include "harness/contract_json.hpp"
-#include "harness/fill.hpp"
-#include "harness/npy.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
+#include "harness/problem/npy.hpp"
 #include "launch/operands.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"

@@ -1,11 +1,11 @@
-#include "harness/sample.hpp"
+#include "harness/compare/sample.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "harness/compare.hpp"
-#include "harness/reference.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/compare/reference.hpp"
 #include "launch/operands.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"

@@ -1,9 +1,9 @@
 // Many schedules of one problem, spread, merged, saved and shrunk.
 #include <doctest/doctest.h>
 
-#include "harness/contract_json.hpp"
-#include "harness/schedule_file.hpp"
-#include "harness/schedules.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/schedules/schedule_file.hpp"
+#include "harness/schedules/schedules.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "ptx/diag/error.hpp"
 
 namespace kiln::test {

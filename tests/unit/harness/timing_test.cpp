@@ -1,8 +1,8 @@
-#include "harness/timing.hpp"
+#include "harness/measure/timing.hpp"
 
 #include <doctest/doctest.h>
 
-#include "harness/cuda_timing.hpp"
+#include "harness/gpu/cuda_timing.hpp"
 #include "launch/operands.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"

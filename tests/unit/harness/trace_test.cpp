@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/files.hpp"
-#include "harness/run.hpp"
+#include "harness/host/files.hpp"
+#include "harness/pipeline/pipeline.hpp"
+#include "harness/run/run.hpp"
 #include "kernels/gemm.hpp"
 
 using namespace kiln;

@@ -1,6 +1,6 @@
 // For sm_89: what came with Hopper in older instructions, the same bits; what has none is refused by name; and kernels
 // without TMA, as nvcc compiled them.
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 

@@ -1,7 +1,7 @@
 // tcgen05.cp: what the image holds afterwards is what tensor memory would.
 #include <fmt/format.h>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
 using namespace kiln;

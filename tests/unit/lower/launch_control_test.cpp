@@ -1,5 +1,5 @@
 // clusterlaunchcontrol on a GPU that starts every cluster of a grid itself: each request fails, and says so.
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
 using namespace kiln;

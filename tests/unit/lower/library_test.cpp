@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
 using namespace kiln;

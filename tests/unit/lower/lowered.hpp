@@ -10,9 +10,9 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/compare.hpp"
-#include "harness/fill.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/problem/fill.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "lower/lower.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"

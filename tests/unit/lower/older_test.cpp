@@ -1,7 +1,7 @@
 // What came with Blackwell besides tcgen05, in instructions that Hopper has: the same bits.
 #include <cstring>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
 using namespace kiln;

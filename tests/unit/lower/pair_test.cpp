@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 

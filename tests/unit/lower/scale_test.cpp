@@ -4,7 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
+#include "harness/problem/element.hpp"
 #include "ptx/isa/scales.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"

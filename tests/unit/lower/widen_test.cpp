@@ -1,7 +1,7 @@
 // Elements of 4 and 6 bits become those of 8 bits that they are multiplied as.
 #include <cmath>
 
-#include "harness/contract_json.hpp"
+#include "harness/contract/contract_json.hpp"
 #include "lower/operand.hpp"
 #include "ptx/num/format.hpp"
 #include "tests/unit/lower/lowered.hpp"

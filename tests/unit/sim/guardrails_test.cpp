@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "harness/process.hpp"
-#include "harness/ptxas.hpp"
+#include "harness/host/process.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "tests/skip.hpp"
 #include "tests/unit/sim/run.hpp"
 

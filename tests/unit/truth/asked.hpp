@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/ptxas.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/about_form.hpp"

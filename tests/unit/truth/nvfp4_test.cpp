@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/process.hpp"
+#include "harness/host/process.hpp"
 #include "ptx/flow/cfg.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "tests/unit/truth/asked.hpp"

@@ -9,7 +9,7 @@
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
-#include "harness/files.hpp"
+#include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/unit/verifier/checked.hpp"
 #include "verifier/explore.hpp"

@@ -1,0 +1,33 @@
+// Outputs that are no single product, as a contract expects them: attention, two products joined by SwiGLU, the
+// greatest elements of a product. In f64 from what the buffers hold, each element with a bound of its own, which
+// docs/tolerance.md derives.
+#pragma once
+
+#include <string>
+
+#include "harness/compare/reference.hpp"
+#include "harness/problem/estimate.hpp"
+#include "harness/problem/tolerance.hpp"
+#include "launch/contract.hpp"
+
+namespace kiln::harness {
+
+/// What an output must be, and what each of its elements may be off by.
+struct Composed {
+  Matrix value{}, bound{};
+  std::string argument{};  // one line, for a person
+};
+
+/// Throws InputError where buffers are missing or do not fit.
+void check_attention(const launch::Contract&, const launch::Expectation&);
+void check_swiglu(const launch::Contract&, const launch::Expectation&);
+void check_absmax(const launch::Contract&, const launch::Expectation&);
+
+/// softmax(scale * A * B^T) * C.
+Composed attention_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
+/// silu(A * B^T) * (A * C^T).
+Composed swiglu_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
+/// The greatest |A * B^T| of each block of a row's columns.
+Composed absmax_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
+
+}  // namespace kiln::harness

@@ -1,0 +1,136 @@
+#include "harness/contract/launch_header.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "ptx/diag/error.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using launch::Contract;
+using launch::Launch;
+using launch::Param;
+using Text = std::back_insert_iterator<std::string>;
+
+void write_bytes(Text out, const std::vector<std::uint8_t>& bytes) {
+  constexpr std::size_t per_line = 24;
+  fmt::format_to(out, "/// The kernel as ptxas made it.\nalignas(16) inline constexpr unsigned char cubin[{}] = {{", bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    fmt::format_to(out, "{}{:#04x},", i % per_line == 0 ? "\n    " : "", bytes[i]);
+  fmt::format_to(out, "\n}};\n\n");
+}
+
+void write_buffers(Text out, const Contract& c) {
+  fmt::format_to(out, "/// Device addresses, and what they must have room for.\nstruct Buffers {{\n");
+  for (const launch::Buffer& b : c.buffers)
+    fmt::format_to(out, "  CUdeviceptr {}{{}};  // {} [{}]\n", b.name, isa::spelling(b.dtype), fmt::join(b.shape, ", "));
+  fmt::format_to(out, "}};\n");
+  for (const launch::Buffer& b : c.buffers)
+    fmt::format_to(out, "inline constexpr unsigned long long {}_bytes = {};\n", b.name, b.size());
+  fmt::format_to(out, "\n");
+}
+
+template <class Array>
+std::string listed(const Array& values, int from, int to) {
+  return fmt::format("{}", fmt::join(values.begin() + from, values.begin() + to, ", "));
+}
+
+void write_tensor_map(Text out, const std::string& name, const launch::TensorMap& m) {
+  const auto type = isa::tensor_map_type(m.dtype, m.is_padded());
+  if (!type || m.im2col)
+    throw diag::InputError(fmt::format("tensor map {}: a header has no code for {} yet", name,
+                                       m.im2col ? "im2col" : fmt::format("{} in it", isa::spelling(m.dtype))));
+  fmt::format_to(out,
+                 "  CUresult encode_{0}(CUtensorMap* map, const Buffers& buffers) const {{\n"
+                 "    const cuuint64_t dims[]{{{1}}}, strides[]{{{2}}};  // elements; bytes\n"
+                 "    const cuuint32_t box[]{{{3}}}, steps[]{{{4}}};\n"
+                 "    return cuTensorMapEncodeTiled(map, CUtensorMapDataType({5}), {6}, reinterpret_cast<void*>(buffers.{7} + {8}),\n"
+                 "                                  dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,\n"
+                 "                                  CUtensorMapSwizzle({9}), CU_TENSOR_MAP_L2_PROMOTION_NONE,\n"
+                 "                                  CUtensorMapFloatOOBfill({10}));\n"
+                 "  }}\n",
+                 name, listed(m.dims, 0, m.rank), m.rank > 1 ? listed(m.strides, 1, m.rank) : "0",
+                 listed(m.box, 0, m.rank), listed(m.element_strides, 0, m.rank), int(*type), m.rank, m.buffer, m.offset,
+                 isa::tensor_map_code(m.swizzle), int(m.oob == launch::OutOfBounds::nan));
+}
+
+// The declaration of one parameter's value, named p<index>.
+std::string parameter(const Param& p, std::size_t index) {
+  if (const auto* map = std::get_if<launch::TensorMapParam>(&p.value))
+    return fmt::format("    CUtensorMap p{0};\n    if (const CUresult status = encode_{1}(&p{0}, buffers)) return status;\n",
+                       index, map->tensor_map);
+  if (const auto* pointer = std::get_if<launch::PointerParam>(&p.value))
+    return fmt::format("    CUdeviceptr p{} = buffers.{} + {};\n", index, pointer->buffer, pointer->offset);
+  if (const auto* scalar = std::get_if<launch::ScalarParam>(&p.value))
+    return fmt::format("    std::uint{}_t p{} = {:#x};\n", isa::bits(scalar->type), index, scalar->bits);
+  throw diag::InputError(fmt::format("parameter {}: a header has no code for structs and bytes yet", index));
+}
+
+void write_launch(Text out, const Launch& l) {
+  fmt::format_to(out,
+                 "  /// Starts the kernel; the buffers must live until the stream has come past it.\n"
+                 "  CUresult launch(const Buffers& buffers, CUstream stream = nullptr) const {{\n");
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < l.params.size(); ++i) {
+    fmt::format_to(out, "{}", parameter(l.params[i], i));
+    names.push_back(fmt::format("&p{}", i));
+  }
+  fmt::format_to(out,
+                 "    void* parameters[]{{{}}};\n"
+                 "    CUlaunchAttribute cluster{{}};\n"
+                 "    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
+                 "    cluster.value.clusterDim.x = {}, cluster.value.clusterDim.y = {}, cluster.value.clusterDim.z = {};\n"
+                 "    CUlaunchConfig config{{}};\n"
+                 "    config.gridDimX = {}, config.gridDimY = {}, config.gridDimZ = {};\n"
+                 "    config.blockDimX = {}, config.blockDimY = {}, config.blockDimZ = {};\n"
+                 "    config.sharedMemBytes = dynamic_shared_bytes, config.hStream = stream;\n"
+                 "    config.attrs = &cluster, config.numAttrs = {};\n"
+                 "    return cuLaunchKernelEx(&config, function_, parameters, nullptr);\n"
+                 "  }}\n",
+                 fmt::join(names, ", "), l.cluster.x, l.cluster.y, l.cluster.z, l.grid.x, l.grid.y, l.grid.z, l.block.x,
+                 l.block.y, l.block.z, l.cluster.volume() > 1 ? 1 : 0);
+}
+
+void write_kernel(Text out, const HeaderJob& job, const Contract& c) {
+  fmt::format_to(out,
+                 "/// The kernel in the current context. Every function answers the driver's status.\n"
+                 "class Kernel {{\n public:\n"
+                 "  Kernel() = default;\n  Kernel(const Kernel&) = delete;\n  ~Kernel() {{ unload(); }}\n\n"
+                 "  CUresult load() {{\n"
+                 "    if (const CUresult status = cuModuleLoadData(&module_, cubin)) return status;\n"
+                 "    if (const CUresult status = cuModuleGetFunction(&function_, module_, \"{}\")) return status;\n"
+                 "    return cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,\n"
+                 "                              dynamic_shared_bytes);\n"
+                 "  }}\n"
+                 "  void unload() {{\n    if (module_) cuModuleUnload(module_);\n    module_ = nullptr;\n  }}\n",
+                 job.entry);
+  write_launch(out, c.launches.front());
+  fmt::format_to(out, "\n private:\n");
+  for (const auto& [name, map] : c.tensor_maps) write_tensor_map(out, name, map);
+  fmt::format_to(out, "  CUmodule module_ = nullptr;\n  CUfunction function_ = nullptr;\n}};\n\n");
+}
+
+}  // namespace
+
+std::string write_launch_header(const HeaderJob& job, const Contract& contract) {
+  if (contract.launches.size() != 1)
+    throw diag::InputError(fmt::format("a header starts one launch; the contract has {}", contract.launches.size()));
+  std::string text;
+  const Text out(text);
+  fmt::format_to(out,
+                 "// {}: made by Kiln. Include it, load() the kernel in a context of a GPU of that architecture, launch() it with the\n"
+                 "// addresses of its buffers, and link the driver (-lcuda).\n"
+                 "#pragma once\n\n#include <cuda.h>\n\n#include <cstdint>\n\nnamespace kiln_kernels::{} {{\n\n"
+                 "inline constexpr unsigned dynamic_shared_bytes = {};\n\n",
+                 job.origin, job.name, contract.launches.front().dynamic_smem);
+  write_buffers(out, contract);
+  write_bytes(out, job.cubin);
+  write_kernel(out, job, contract);
+  fmt::format_to(out, "}}  // namespace kiln_kernels::{}\n", job.name);
+  return text;
+}
+
+}  // namespace kiln::harness

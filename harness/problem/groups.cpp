@@ -1,0 +1,80 @@
+#include "harness/problem/groups.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/problem/element.hpp"
+#include "harness/problem/gemm_problem.hpp"
+#include "ptx/diag/error.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using launch::Buffer;
+using launch::Contract;
+using launch::Expectation;
+
+// `count` of the slowest extent's parts, from `first` on; `shape` is theirs.
+Buffer part(const Buffer& whole, std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t> shape) {
+  Buffer out = whole;
+  out.shape = std::move(shape);
+  const std::uint64_t each = whole.size() / whole.shape[0];
+  if (!whole.bytes.empty())
+    out.bytes.assign(whole.bytes.begin() + long(first * each), whole.bytes.begin() + long((first + count) * each));
+  return out;
+}
+
+// Whole rows and matrices can be cut out.
+void check_cuts(const Buffer& b, std::size_t extents) {
+  if (b.shape.size() != extents)
+    throw diag::InputError(fmt::format("buffer {}: must have {} extents in a gemm of groups", b.name, extents));
+  std::uint64_t bits = std::uint64_t(isa::bits(b.dtype));
+  for (std::size_t i = 1; i < extents; ++i) bits *= b.shape[i];
+  if (b.shape[0] == 0 || bits % 8 != 0)
+    throw diag::InputError(fmt::format("buffer {}: what belongs to a group must be whole bytes", b.name));
+  if (b.init.quantised) throw diag::InputError(fmt::format("buffer {}: groups are not quantised", b.name));
+}
+
+}  // namespace
+
+void check_groups(const Contract& contract, const Expectation& e) {
+  const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
+  const Buffer& ends = contract.at(e.groups);
+  check_cuts(a, 2), check_cuts(b, 3), check_cuts(d, 2);
+  if (ends.dtype != isa::ScalarType::u32 || ends.shape.size() != 1 || ends.shape[0] != b.shape[0])
+    throw diag::InputError(
+        fmt::format("buffer {}: must be a u32 for each of the {} matrices of {}", ends.name, b.shape[0], b.name));
+  if (!e.sfa.empty() || !e.sfb.empty() || !e.metadata.empty() || !e.c.empty() || e.a_transposed || e.b_transposed)
+    throw diag::InputError("a gemm of groups has no scales, metadata, addend or transposed operands");
+  const Contract all = matrices_of_group(contract, e, {0, 0, a.shape[0]});
+  gemm_problem(all, all.expectations.front());
+}
+
+std::vector<RowGroup> row_groups(const Contract& contract, const Expectation& e) {
+  check_groups(contract, e);
+  const Buffer& ends = contract.at(e.groups);
+  const std::uint64_t rows = contract.at(e.a).shape[0];
+  std::vector<RowGroup> out;
+  for (std::uint64_t g = 0, first = 0; g < ends.shape[0]; ++g) {
+    const std::uint64_t end = load_element(ends.bytes, ends.dtype, g);
+    if (end < first || end > rows)
+      throw diag::InputError(
+          fmt::format("buffer {}: group {} ends at row {}; must be in [{}, {}]", ends.name, g, end, first, rows));
+    if (end > first) out.push_back({g, first, end - first});
+    first = end;
+  }
+  return out;
+}
+
+Contract matrices_of_group(const Contract& contract, const Expectation& e, const RowGroup& g) {
+  const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
+  Contract one;
+  one.buffers = {part(a, g.first, g.rows, {g.rows, a.shape[1]}), part(b, g.index, 1, {b.shape[1], b.shape[2]}),
+                 part(d, g.first, g.rows, {g.rows, d.shape[1]})};
+  for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
+  if (!e.bias.empty()) one.buffers.push_back(contract.at(e.bias));
+  one.expectations = {e};
+  one.expectations.front().groups.clear();
+  return one;
+}
+
+}  // namespace kiln::harness
