@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ptx/rules/mbarrier.hpp"
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
 

@@ -5,7 +5,7 @@
 #include "ptx/flow/forward.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
 

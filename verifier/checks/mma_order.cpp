@@ -4,7 +4,7 @@
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"

@@ -5,7 +5,7 @@
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/memory.hpp"
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
 

@@ -8,7 +8,7 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 #include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::protocol {

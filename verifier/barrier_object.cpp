@@ -1,4 +1,4 @@
-#include "verifier/checks/barrier_object.hpp"
+#include "verifier/barrier_object.hpp"
 
 namespace kiln::verifier {
 
