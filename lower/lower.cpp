@@ -1,12 +1,13 @@
 #include "lower/lower.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
-#include "lower/engine.hpp"
-#include "lower/older.hpp"
-#include "lower/rewrite.hpp"
+#include "lower/earlier/before_blackwell.hpp"
+#include "lower/plan/planner.hpp"
+#include "lower/rewrite/frame.hpp"
+#include "lower/rewrite/rewrite.hpp"
 #include "ptx/ir/features.hpp"
 
 namespace kiln::lower {
@@ -76,7 +77,7 @@ class Lowering {
     for (const ir::Operation& op : facts.code.operations)
       if (const std::string missing = missing_when_kept(op); !missing.empty())
         good = facts.refuse(Limit::lower_target, missing, op);
-    if (good) out_.module.items.emplace_back(in_older_forms(facts.function, facts.code, options_.target));
+    if (good) out_.module.items.emplace_back(in_earlier_forms(facts.function, facts.code, options_.target));
   }
 
   // Lowering would replace setmaxnreg and the copies of pairs.
@@ -102,11 +103,9 @@ class Lowering {
 
   // Before the first function, behind the directives.
   void declare(const Plan& p) {
-    Text text;
-    declare_image(text, p);
     const auto first = std::find_if(out_.module.items.begin(), out_.module.items.end(),
                                     [](const ir::Item& i) { return std::holds_alternative<ir::Function>(i); });
-    std::vector<ir::Item> more = items(text);
+    const std::vector<ir::Item> more = image_variables(p);
     out_.module.items.insert(first, more.begin(), more.end());
   }
 

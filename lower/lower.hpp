@@ -7,20 +7,11 @@
 #include <vector>
 
 #include "launch/contract.hpp"
+#include "lower/options.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
-#include "ptx/isa/targets.hpp"
 
 namespace kiln::lower {
-
-/// Where what was tensor memory is kept.
-enum class Place : std::uint8_t { automatic, shared, global };
-
-struct Options {
-  isa::Target target = isa::sm_90a;
-  Place image = Place::automatic;
-  const launch::Contract* contract = nullptr;  // launches of the module; may be null
-};
 
 /// What became of one kernel.
 struct Report {

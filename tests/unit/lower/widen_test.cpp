@@ -1,8 +1,10 @@
 // Elements of 4 and 6 bits become those of 8 bits that they are multiplied as.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "harness/contract/contract_json.hpp"
-#include "lower/operand.hpp"
+#include "lower/engine/operand.hpp"
 #include "ptx/num/format.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
@@ -13,31 +15,27 @@ namespace {
 
 // Thread t widens the codes t, t + 1, t + 2 and t + 3, side by side.
 std::string kernel(isa::ScalarType type) {
+  using ir::at;
   const int bits = isa::bits(type), codes = 1 << bits;
-  lower::Text body;
-  for (int i = 0; i < 4; ++i) {
-    body.line("add.u32 %r1, %r0, {};", i);
-    body.line("bfi.b32 %word, %r1, %word, {}, {};", bits * i, bits);
-  }
-  lower::write_widening(body, type, "%word");
-  return fmt::format(R"(.version 8.6
-.target sm_90a
-.address_size 64
-.visible .entry kernel(.param .u64 out)
-.reqntid {}, 1, 1
-{{
-  .reg .b32 %r<2>, %word;
-  .reg .b64 %at, %base;
-  mov.u32 %r0, %tid.x;
-  mov.b32 %word, 0;
-{}
-  ld.param.u64 %base, [out];
-  mad.wide.u32 %at, %r0, 4, %base;
-  st.global.u32 [%at], %word;
-  ret;
-}}
-)",
-                     codes, body.str());
+  ir::Builder b("w_");
+  const ir::Register thread = b.b32("mov.u32", "%tid.x"), word = b.b32("mov.b32", 0);
+  for (int i = 0; i < 4; ++i) b.op("bfi.b32", word, b.b32("add.u32", thread, i), word, bits * i, bits);
+  lower::write_widening(b, type, word);
+  const ir::Register out = b.b64("ld.param.u64", at("out"));
+  b.op("mad.wide.u32", out, thread, 4, out);
+  b.op("st.global.u32", at(out), word);
+  b.op("ret");
+  ir::Variable parameter;
+  parameter.space = isa::Space::param, parameter.type = isa::ScalarType::u64, parameter.name = "out";
+  ir::Function entry;
+  entry.linkage = ir::Linkage::visible, entry.entry = true, entry.name = "kernel";
+  entry.parameters = {parameter};
+  entry.performance = {{"reqntid", {codes, 1, 1}, {}, {}}};
+  entry.body = ir::Block{b.take(), {}};
+  ir::Module module;
+  module.version = {8, 6}, module.targets = {"sm_90a"};
+  module.items.emplace_back(std::move(entry));
+  return emit::emit_unverified(module);
 }
 
 launch::Contract contract(int threads) {

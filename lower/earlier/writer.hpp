@@ -1,0 +1,12 @@
+// How instructions of newer targets are written for earlier ones.
+#pragma once
+
+#include "lower/code.hpp"
+#include "ptx/ir/code.hpp"
+
+namespace kiln::lower {
+
+/// Writes what stands in the place of an instruction, without its guard.
+using Writer = void (*)(Builder&, const ir::Operation&);
+
+}  // namespace kiln::lower

@@ -1,0 +1,33 @@
+#include "lower/plan/copies.hpp"
+
+#include <algorithm>
+
+#include "lower/plan/layout.hpp"
+
+namespace kiln::lower {
+
+using rules::Limit;
+
+bool find_copies(const Facts& facts, Plan& plan) {
+  bool good = true;
+  for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) {
+    const ir::Operation& op = facts.code.operations[i];
+    if (op.opcode != isa::Opcode::tcgen05_cp) continue;
+    if (op.modifiers.cp_source_format != isa::CpSourceFormat::none) {
+      good = facts.refuse(Limit::lower_unsupported, "tcgen05.cp with decompression", op);
+      continue;
+    }
+    const Copy copy{op.modifiers.shape, op.modifiers.cp_multicast, layout_of(facts, op.arg(1), isa::Major::K)};
+    const Layout& l = copy.from;
+    if (!l.swizzle || !l.stride || !l.leading || !l.base_offset) {
+      good = facts.refuse(Limit::lower_descriptor, "", op);
+      continue;
+    }
+    const auto found = std::find(plan.copies.begin(), plan.copies.end(), copy);
+    plan.copied[i] = std::size_t(found - plan.copies.begin());
+    if (found == plan.copies.end()) plan.copies.push_back(copy);
+  }
+  return good;
+}
+
+}  // namespace kiln::lower
