@@ -39,7 +39,8 @@ class CopyCode {
     for (int first = 0; first < e.lanes * e.pieces; first += threads) {
       const Register lane = b_.b32("mov.b32", e_.thread);
       if (first) b_.op("add.u32", lane, lane, first);
-      b_.when(!b_.pred("setp.ge.u32", lane, e.lanes * e.pieces), [&] {
+      b_.op("setp.ge.u32", e_.condition, lane, e.lanes * e.pieces);
+      b_.when(!e_.condition, [&] {
         const Register piece = b_.b32("shr.u32", lane, std::countr_zero(unsigned(e.lanes)));
         b_.op("and.b32", lane, lane, e.lanes - 1);
         load(lane, piece);
@@ -86,7 +87,8 @@ class CopyCode {
     }
     b_.op("mul.lo.u32", lane, lane, image_lane_bytes);
     b_.op("mad.lo.u32", column, column, 4, first_column_);
-    const Register low = b_.b32("and.b32", column, 3), in_a_row = b_.pred("setp.eq.u32", low, 0);
+    const Register low = b_.b32("and.b32", column, 3), in_a_row = e_.condition;
+    b_.op("setp.eq.u32", in_a_row, low, 0);
     const Register address = image_.address();
     for (int i = 0; i < 4; ++i) {
       image_.find_cell(address, column, lane);

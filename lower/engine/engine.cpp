@@ -84,11 +84,11 @@ class EngineCode {
     b_.jump_if(compare("setp.eq.u32", value, to), target);
   }
 
-  // A condition that is used at once. All have one register: with one for each, ptxas 13.0 makes other code.
+  // A condition that is used at once.
   template <class... A>
   Register compare(std::string_view name, const A&... operands) {
-    b_.op(name, condition_, operands...);
-    return condition_;
+    b_.op(name, e_.condition, operands...);
+    return e_.condition;
   }
 
   // Whether the command has a flag.
@@ -305,7 +305,6 @@ class EngineCode {
   Builder& b_;
   const Plan& p_;
   EngineRegisters e_;
-  Register condition_ = b_.reg(ScalarType::pred);
   std::vector<FormLabels> forms_{};
   std::vector<JumpTarget> copies_{};
   JumpTarget fetch_ = b_.label("fetch"), wait_ = b_.label("wait"), have_ = b_.label("have"),

@@ -12,7 +12,7 @@ EngineRegisters::EngineRegisters(Builder& b, const Plan& p) {
   for (Register* r : {&thread, &warp, &lane, &ticket, &slot, &next_slot, &parity, &signal, &count, &held, &wanted,
                       &image_written, &image_read, &return_to})
     *r = b.reg(ScalarType::b32);
-  for (Register* r : {&is_first_lane, &is_ready, &counts}) *r = b.reg(ScalarType::pred);
+  for (Register* r : {&condition, &is_first_lane, &is_ready, &counts}) *r = b.reg(ScalarType::pred);
 }
 
 void EngineRegisters::find_self(Builder& b) const {

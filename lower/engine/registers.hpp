@@ -29,6 +29,7 @@ struct EngineRegisters {
   Register image_written;      // something was written to the image since the warps met
   Register image_read;         // the engine may still read the image
   Register return_to;          // after sums were written: 0 the commit, i + 1 form i
+  Register condition;          // for what is used at once: ptxas 13.0 makes other code where each has its own
   Register is_first_lane, is_ready, counts;  // the next command is there; this lane counts the warps
 };
 
