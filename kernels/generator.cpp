@@ -166,7 +166,9 @@ void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
   t.loop(*tiles_, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
-    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows(), col = tile.column * mma.N() + *rank_ * mma.b_rows();
+    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows(), first = tile.column * mma.N();
+    // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
+    const U32 col = scales_ ? first : first + *rank_ * mma.b_rows();
     // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
     const U32 image = metadata_ ? select(row < d_->m, row / mma.a_rows(), 0) : row;
     t.loop(*k_blocks_, [&](U32 block) { load_slot(t, where, row, col, image, tile.column, block); });
@@ -177,7 +179,8 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
                           const std::optional<U32>& column, const U32& block) {
   const AnySlot slot = in_->acquire(t);
   a_->load(t, slot, places_.a, where, row, block * plan_.stored_k, problem().a_eviction);
-  b_->load(t, slot, places_.b, where, col, block * plan_.k, problem().b_eviction);
+  const U32 b_col = scales_ ? col + *rank_ * plan_.mma.b_rows() : col;
+  b_->load(t, slot, places_.b, where, b_col, block * plan_.k, problem().b_eviction);
   if (up_) up_->load(t, slot, places_.up, where, col, block * plan_.k, problem().b_eviction);
   const auto side = [&](int part, const TensorMapHandle<u32, 3>& map, const U32& along_k, const U32& across) {
     const auto box = map.at(0, along_k, across);
