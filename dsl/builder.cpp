@@ -13,7 +13,6 @@ using ir::Operand;
 
 namespace {
 
-constexpr Here nowhere = Here::nowhere();
 constexpr const char* tmem_slot = "kiln_tmem";
 
 ir::Variable shared_variable(std::string name, ScalarType type, int count, int align) {

@@ -24,6 +24,9 @@ using ScopeId = int;
 /// (loop-carried state) and the rest.
 using Statements = std::vector<ir::Statement>;
 
+/// The place of an instruction that no line of the kernel asks for.
+inline constexpr Here nowhere = Here::nowhere();
+
 /// A broken verdict in words: "N must be ...; got 252, the nearest legal value is 256 [tcgen05-mma-n]".
 std::string explained(const rules::Verdict&);
 

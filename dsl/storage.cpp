@@ -12,12 +12,6 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-namespace {
-
-constexpr Here nowhere = Here::nowhere();
-
-}  // namespace
-
 U32 Storage::special(const char* name) {
   return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
 }

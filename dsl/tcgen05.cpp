@@ -46,9 +46,9 @@ void Tcgen05::place_slots(Storage& s, RingState& ring, const std::vector<SlotPar
 namespace {
 
 // A thread that issues on behalf of the kernel's.
-class Issuing : public TensorCore {
+class Tcgen05Issuer : public TensorCore {
  public:
-  explicit Issuing(const TensorCore& thread) : TensorCore(thread) {}
+  explicit Tcgen05Issuer(const TensorCore& thread) : TensorCore(thread) {}
   using TensorCore::before_tcgen05, TensorCore::group, TensorCore::require_feature;
 };
 
@@ -61,7 +61,7 @@ std::string mnemonic(const isa::MmaForm& f) {
 
 // In this CTA, or in those whose bits are set.
 void arrive_when_done(const TensorCore& thread, const Mbarrier& b, const U32* ctas, Here at) {
-  Issuing t(thread);
+  Tcgen05Issuer t(thread);
   Recorder& r = t.recorder();
   if (b.released) *b.released = true;
   t.before_tcgen05(at);
@@ -76,7 +76,7 @@ void arrive_when_done(const TensorCore& thread, const Mbarrier& b, const U32* ct
 }  // namespace
 
 void Tcgen05::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const TileShape*, Here at) {
-  Issuing t(thread);
+  Tcgen05Issuer t(thread);
   Recorder& r = t.recorder();
   const isa::MmaForm& form = call.form;
   const isa::Target target = t.role().kernel->target;

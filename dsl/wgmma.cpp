@@ -15,7 +15,6 @@ using ir::Operand;
 
 namespace {
 
-constexpr Here nowhere = Here::nowhere();
 constexpr int static_bytes = 1024;  // room for mbarriers and other static shared memory
 
 }  // namespace
@@ -135,9 +134,9 @@ std::vector<ir::Statement> Wgmma::moved_role_code(Recorder& r, std::vector<ir::S
 namespace {
 
 // A thread that issues on behalf of the kernel's.
-class Issuing : public TensorCore {
+class WgmmaIssuer : public TensorCore {
  public:
-  explicit Issuing(const TensorCore& thread) : TensorCore(thread) {}
+  explicit WgmmaIssuer(const TensorCore& thread) : TensorCore(thread) {}
   using TensorCore::require_feature;
 };
 
@@ -231,7 +230,7 @@ Operand Wgmma::a_descriptor(TensorCore& t, const Operand& all_rows, const TileSh
 }
 
 void Wgmma::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const TileShape* b_tile, Here at) {
-  Issuing t(thread);
+  WgmmaIssuer t(thread);
   Recorder& r = t.recorder();
   const isa::MmaForm& form = call.form;
   const isa::MmaShape& shape = call.shape;

@@ -14,8 +14,6 @@ namespace {
 using isa::Feature;
 using Operands = std::vector<ir::Operand>;
 
-const Operands& operands(const ir::Operation& op) { return op.instruction->operands; }
-
 std::string name(const ir::Operation& op) { return std::string(isa::spelling(op.opcode)); }
 
 // ".rn.ftz": the modifiers as they stand there, without types, those that are named, and those that begin so.

@@ -9,8 +9,6 @@ namespace {
 using isa::Opcode;
 using Kind = ir::Operand::Kind;
 
-const std::vector<ir::Operand>& operands(const ir::Operation& op) { return op.instruction->operands; }
-
 // An mbarrier is the CTA's own; what is relaxed may be ordered.
 std::string mbarrier_name(const ir::Operation& op) {
   const bool waits = op.opcode == Opcode::mbarrier_try_wait || op.opcode == Opcode::mbarrier_test_wait;
