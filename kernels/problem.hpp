@@ -46,37 +46,40 @@ struct GemmProblem {
   constexpr bool is_scaled() const { return scale != isa::ScalarType::none; }
 
   // The same problem with something else.
-  constexpr GemmProblem with(std::span<const GemmStrategy> list) const {
-    return changed([&](auto& p) { p.strategies = list; });
-  }
-  constexpr GemmProblem with(const Epilogue& e) const {
-    return changed([&](auto& p) { p.epilogue = &e; });
+  constexpr GemmProblem with(const Epilogue& other) const {
+    GemmProblem p = *this;
+    p.epilogue = &other;
+    return p;
   }
   constexpr GemmProblem with_majors(dsl::Major of_a, dsl::Major of_b) const {
-    return changed([&](auto& p) { p.a_major = of_a, p.b_major = of_b; });
+    GemmProblem p = *this;
+    p.a_major = of_a, p.b_major = of_b;
+    return p;
   }
   constexpr GemmProblem with_evictions(isa::L2Eviction of_a, isa::L2Eviction of_b) const {
-    return changed([&](auto& p) { p.a_eviction = of_a, p.b_eviction = of_b; });
+    GemmProblem p = *this;
+    p.a_eviction = of_a, p.b_eviction = of_b;
+    return p;
   }
   constexpr GemmProblem sparse() const {
-    return changed([](auto& p) { p.is_sparse = true; });
+    GemmProblem p = *this;
+    p.is_sparse = true;
+    return p;
   }
   constexpr GemmProblem batched() const {
-    return changed([](auto& p) { p.is_batched = true; });
+    GemmProblem p = *this;
+    p.is_batched = true;
+    return p;
   }
   constexpr GemmProblem dual() const {
-    return changed([](auto& p) { p.products = 2; });
+    GemmProblem p = *this;
+    p.products = 2;
+    return p;
   }
   template <class Scale>
   constexpr GemmProblem scaled(dsl::ScaleVector vector = dsl::ScaleVector::none) const {
-    return changed([&](auto& p) { p.scale = Scale::scalar, p.scale_vector = vector; });
-  }
-
- private:
-  template <class Change>
-  constexpr GemmProblem changed(Change change) const {
     GemmProblem p = *this;
-    change(p);
+    p.scale = Scale::scalar, p.scale_vector = vector;
     return p;
   }
 };
