@@ -137,7 +137,7 @@ class EngineCode {
     const JumpTarget kept = b_.label("kept"), zero = b_.label("zero"), multiply = b_.label("multiply");
     b_.place(forms_[i].begin);
     if (form.reads_image()) b_.op("mov.b32", e_.image_read, 1);
-    const Register adds = b_.pred("setp.ne.u32", b_.b32("and.b32", e_.command[0], flag_first), 0);
+    b_.op("setp.ne.u32", adds_, b_.b32("and.b32", e_.command[0], flag_first), 0);
     b_.op("or.b32", e_.wanted, e_.command[1], share << held_share);
     b_.jump_if(compare("setp.eq.u32", e_.held, e_.wanted), kept);
     b_.op("mov.b32", e_.return_to, i + 1);
@@ -146,13 +146,13 @@ class EngineCode {
     b_.op("or.b32", e_.held, e_.command[1], share << held_share);
     synchronise(form);
     skip_idle(form.share, committed_);
-    b_.jump_if(!adds, zero);
+    b_.jump_if(!adds_, zero);
     load_sums(b_, p_, e_, form.share);
     b_.jump(multiply);
     b_.place(kept);
     if (form.reads_image()) synchronise(form);
     skip_idle(form.share, committed_);
-    b_.jump_if(adds, multiply);
+    b_.jump_if(adds_, multiply);
     b_.place(zero);
     for (int r = 0; r < form.share.registers(); ++r) b_.op("mov.b32", e_.sums[std::size_t(r)], 0);
     b_.place(multiply);
@@ -305,6 +305,7 @@ class EngineCode {
   Builder& b_;
   const Plan& p_;
   EngineRegisters e_;
+  Register adds_ = b_.reg(ScalarType::pred);  // MMAs add to D
   std::vector<FormLabels> forms_{};
   std::vector<JumpTarget> copies_{};
   JumpTarget fetch_ = b_.label("fetch"), wait_ = b_.label("wait"), have_ = b_.label("have"),
