@@ -159,16 +159,15 @@ Kernel Generator::build() {
   return gemm_.build();
 }
 
-// Loads
-// -----------------------------------------------------------------------------------------------------------------
+// Loads ---------------------------------------------------------------------------------------------------------------
 
 void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
   t.loop(*tiles_, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
-    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows(), first = tile.column * mma.N();
+    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows();
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
-    const U32 col = scales_ ? first : first + *rank_ * mma.b_rows();
+    const U32 col = scales_ ? tile.column * mma.N() : tile.column * mma.N() + *rank_ * mma.b_rows();
     // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
     const U32 image = metadata_ ? select(row < d_->m, row / mma.a_rows(), 0) : row;
     t.loop(*k_blocks_, [&](U32 block) { load_slot(t, where, row, col, image, tile.column, block); });
@@ -195,8 +194,7 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
   side(places_.sfb, scales_->b_map, block * plan_.sfb_tile().groups(), b_chunk);
 }
 
-// MMAs
-// ------------------------------------------------------------------------------------------------------------------
+// MMAs ----------------------------------------------------------------------------------------------------------------
 
 void Generator::multiply(Thread& t) {
   t.loop(*tiles_, [&](TilePlace tile) {
@@ -251,8 +249,7 @@ void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const Oper
   t.commit(slot.empty, all_ctas);
 }
 
-// The epilogue
-// ----------------------------------------------------------------------------------------------------------
+// The epilogue --------------------------------------------------------------------------------------------------------
 
 void Generator::store(Warpgroup& g) {
   const MmaSpec& mma = plan_.mma;
@@ -271,8 +268,7 @@ void Generator::store(Warpgroup& g) {
 
 Kernel build(const GemmPlan& plan, Target target) { return Generator(plan, target).build(); }
 
-// The launch
-// ------------------------------------------------------------------------------------------------------------
+// The launch ----------------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -8,8 +8,7 @@
 
 namespace kiln::kernels {
 
-// Strategies
-// ------------------------------------------------------------------------------------------------------------
+// Strategies ----------------------------------------------------------------------------------------------------------
 
 inline constexpr GemmStrategy single{dsl::cta_group_1, 256, 128, 4}, pair{dsl::cta_group_2, 256, 128, 7};
 /// For 99 KiB of shared memory, which is what sm_120 has: `kiln lower` takes it there.
@@ -47,8 +46,7 @@ inline constexpr std::array sparse_scaled_strategies{GemmStrategy{dsl::cta_group
 inline constexpr std::array dual_strategies{GemmStrategy{dsl::cta_group_2, 128, 128, 6},
                                             GemmStrategy{dsl::cta_group_1, 128, 128, 4}};
 
-// Problems
-// --------------------------------------------------------------------------------------------------------------
+// Problems ------------------------------------------------------------------------------------------------------------
 
 namespace problems {
 
