@@ -8,6 +8,7 @@
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/spaces.hpp"
 #include "ptx/isa/tma.hpp"
+#include "ptx/order/access.hpp"
 
 namespace kiln::sim {
 
@@ -26,7 +27,7 @@ struct Agent {
   std::uint32_t lanes = 0;
 };
 
-enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
+using order::Proxy;
 /// `rewrite` is a write that leaves every byte as it is; only plain stores are marked so.
 enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
 
@@ -105,13 +106,7 @@ struct Transfer {
   std::uint64_t mbarrier = 0;
   const Box* box = nullptr;  // of a tensor copy, while it is issued
 };
-/// A strong access, which may order others or be polled: an atomic one, or one with more than .weak. PTX ISA "Memory
-/// Consistency Model".
-inline bool is_strong(const ir::Operation& op) {
-  const isa::Semantics s = op.modifiers.semantics;
-  return op.opcode == isa::Opcode::atom || op.opcode == isa::Opcode::red ||
-         (s != isa::Semantics::none && s != isa::Semantics::weak);
-}
+using order::is_strong;
 
 /// Receives everything; every default does nothing. `operation` is null for events that no instruction caused.
 class Observer {

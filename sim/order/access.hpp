@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/order/reach.hpp"
 #include "sim/core/observer.hpp"
 #include "sim/order/clock.hpp"
-#include "sim/order/reach.hpp"
 
 namespace kiln::sim {
+
+using order::Reach;
 
 /// How an asynchronous operation is known to be done. An epoch of `never` is not known yet.
 struct Completion {
@@ -29,19 +31,20 @@ using AccessId = std::uint32_t;
 struct Access {
   static constexpr std::uint64_t no_source = ~std::uint64_t{0};
   const ir::Operation* operation = nullptr;
-  std::uint32_t cluster = 0;         // number in the run
-  std::uint32_t cta = 0;             // index in the grid
-  std::uint32_t warp = 0;            // index in the CTA
-  Component component = 0;           // of lane 0 of the warp
-  Epoch epoch = 0;                   // of the warp at issue
-  std::uint64_t tick = 0;            // of the cluster, when it was executed; 0 for plain reads: lanes with the same one did it together
+  std::uint32_t cluster = 0;  // number in the run
+  std::uint32_t cta = 0;      // index in the grid
+  std::uint32_t warp = 0;     // index in the CTA
+  Component component = 0;    // of lane 0 of the warp
+  Epoch epoch = 0;            // of the warp at issue
+  std::uint64_t tick =
+      0;  // of the cluster, when it was executed; 0 for plain reads: lanes with the same one did it together
   AsyncId async = 0;                 // number of an announced operation; 0 for others
   bool is_async = false;             // its end has to be known; tcgen05.ld and st have no number
   Completion completion{};           // open while only its number tells: see RaceDetector::completion_of
   std::uint64_t accumulator = 0;     // tcgen05.mma: names D's address, extent and kind
   std::uint64_t source = no_source;  // shared address that an asynchronous copy reads
   Proxy proxy = Proxy::generic;
-  bool strong = false;  // relaxed, volatile or stronger, or atomic
+  bool strong = false;        // relaxed, volatile or stronger, or atomic
   Reach reach = Reach::grid;  // of a strong access: how far its scope reaches
 
   bool is_same_thread_as(const Access& o) const { return cluster == o.cluster && component == o.component; }

@@ -115,8 +115,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   const bool strong = kind == AccessKind::atomic || is_strong(op);
   const std::uint64_t tick = kind == AccessKind::read && id == 0 ? 0 : cluster_->tick;
   if (last.operation == &op && last.epoch == w.knowledge.epoch() && last.async == id && last.proxy == proxy &&
-      last.cluster == cluster_number_ && last.is_async == (id != 0) && last.strong == strong &&
-      last.tick == tick) {
+      last.cluster == cluster_number_ && last.is_async == (id != 0) && last.strong == strong && last.tick == tick) {
     if (writes_accumulator) accesses_[w.last].accumulator = accumulator;
     return w.last;
   }
@@ -134,7 +133,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   x.proxy = proxy;
   x.tick = tick;
   x.strong = strong;
-  x.reach = reach_of(op.modifiers.scope);
+  x.reach = order::reach_of(op.modifiers.scope);
   if (writes_accumulator) x.accumulator = accumulator;
   if (accesses_.size() >= most_accesses_) forget_accesses();
   accesses_.push_back(x);

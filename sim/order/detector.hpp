@@ -224,7 +224,7 @@ class RaceDetector final : public Observer {
   Generations cluster_barrier_;
   std::shared_ptr<TouchLists> page_lists_ = std::make_shared<TouchLists>();
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;  // global memory
-  std::uint64_t phases_ = 0;  // complete so far, of all mbarriers
+  std::uint64_t phases_ = 0;                                          // complete so far, of all mbarriers
   std::uint64_t events_ = 1;  // counts what may change a verdict: everything but plain accesses
   Memo memo_{};
   std::vector<PriorRange> prior_{};

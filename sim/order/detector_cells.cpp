@@ -83,19 +83,18 @@ class RaceDetector::Sweep {
     // Lanes that store to one place with one instruction: PTX lets one of them win.
     if (&then == &now) return true;
     // The CTAs of a pair free their columns together.
-    if (then.operation->opcode == isa::Opcode::tcgen05_dealloc && now.operation->opcode == then.operation->opcode)
-      return true;
+    if (order::free_together(*then.operation, *now.operation)) return true;
     // Threads that execute one store with one value: compilers give several threads what one would do.
     return (rewrites_ && !then.is_async && then.operation == now.operation) || is_same_copy(then);
   }
 
-  // Whether this write takes the place of the earlier access, so that later accesses are judged against the write alone.
-  // It does not where the pair is exempt without being ordered. It does not where the write is strong and the earlier
-  // access is weaker: a later strong access may conflict with that one and not with the write.
+  // Whether this write takes the place of the earlier access, so that later accesses are judged against the write
+  // alone. It does not where the pair is exempt without being ordered. It does not where the write is strong and the
+  // earlier access is weaker: a later strong access may conflict with that one and not with the write.
   bool is_superseded(const Earlier& e, bool exempt) const {
     if (!is_as_strong_as(e.access, later_.access)) return false;
-    return !exempt || (e.access.proxy == later_.access.proxy &&
-                       is_known(e, later_, knowledge_, detector_.cluster_number_));
+    return !exempt ||
+           (e.access.proxy == later_.access.proxy && is_known(e, later_, knowledge_, detector_.cluster_number_));
   }
 
   // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor
@@ -103,7 +102,8 @@ class RaceDetector::Sweep {
   bool is_same_copy(const Access& then) const {
     const Access& now = later_.access;
     return then.is_async && now.is_async && then.operation == now.operation && then.is_same_thread_as(now) &&
-           then.epoch == now.epoch && then.tick == now.tick && then.source != Access::no_source && then.source == now.source;
+           then.epoch == now.epoch && then.tick == now.tick && then.source != Access::no_source &&
+           then.source == now.source;
   }
 
   // Whether what a write left has been read, and the later access knows of that: the write has landed where the reader

@@ -211,7 +211,7 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
 void RaceDetector::fence(const Agent& a, const ir::Operation& op) {
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = int(reach_of(op.modifiers.scope));
+  const auto reach = int(order::reach_of(op.modifiers.scope));
   const bool both = s == Semantics::none || s == Semantics::acq_rel || s == Semantics::sc;  // none: membar
   // What is read before it is handed on behind it: it acquires first.
   if (both || acquires(s))
@@ -278,7 +278,7 @@ void RaceDetector::follow_flag(const Agent& a, const ir::Operation& op, const Ra
   ++events_;
   WarpState& w = warp(a);
   const Semantics s = op.modifiers.semantics;
-  const auto reach = int(reach_of(op.modifiers.scope));
+  const auto reach = int(order::reach_of(op.modifiers.scope));
   std::vector<Flag>& flags = flags_[key];
   if (kind == AccessKind::read || kind == AccessKind::atomic)
     for (const Flag& f : flags) {

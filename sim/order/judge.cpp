@@ -1,17 +1,9 @@
 #include "sim/order/judge.hpp"
 
-#include "ptx/rules/memory.hpp"
-#include "ptx/rules/order.hpp"
-#include "ptx/rules/tcgen05_order.hpp"
+#include "ptx/order/judge.hpp"
 
 namespace kiln::sim {
 namespace {
-
-using rules::Rule;
-
-bool is_tensor_pipe(const ir::Operation& op) {
-  return isa::unit(op.opcode) == isa::Unit::tcgen05 && rules::is_pipelined(op.opcode);
-}
 
 // Whether a clock has the events of all lanes of an access that its threads performed themselves.
 bool has_lanes(const Clock& clock, const Earlier& e, Mask except) {
@@ -48,43 +40,38 @@ bool is_fenced(const Earlier& e, const Later& b, const WarpKnowledge& w, OwnFenc
   return has_lanes(clock, e, own);
 }
 
-std::optional<Rule> broken(const rules::Verdict& v) { return v.broken() ? std::optional(v.rule) : std::nullopt; }
+// What the clocks of the later access's thread say of the pair: the questions of order::judge.
+struct PairKnowledge {
+  const Earlier& e;
+  const Later& b;
+  const WarpKnowledge& w;
+  std::uint32_t cluster;
 
-std::optional<Rule> judge_tensor_memory(const Earlier& e, const Later& b, const WarpKnowledge& w, bool known) {
-  const Message& seen = w.of(b.lane).seen;
-  const bool same_warp = e.access.component == b.access.component;
-  const ir::Operation &first = *e.access.operation, &second = *b.access.operation;
-  if (known) {
-    // That tcgen05.dealloc needs the fences too nobody writes, NVIDIA's examples included.
-    const bool exempt = same_warp || second.opcode == isa::Opcode::tcgen05_dealloc;
-    return broken(rules::tcgen05_fence(exempt || has(seen.tcgen05, e, b)));
+  const Message& seen() const { return w.of(b.lane).seen; }
+  bool is_foreign() const { return e.access.cluster != cluster; }
+
+  bool are_morally_strong() const { return sim::are_morally_strong(e.access, b.access); }
+  bool is_same_warp() const { return e.access.is_same_thread_as(b.access); }
+  bool are_same_threads() const { return is_same_warp() && e.lanes == b.lanes; }
+  bool is_same_accumulator() const { return e.access.accumulator == b.access.accumulator; }
+  bool is_over() const { return is_known(e, b, w, cluster); }
+  bool is_issued() const { return has_issue(seen().happened, e, b); }
+  bool is_proxy_fenced() const {
+    if (is_foreign()) return is_fenced_elsewhere();
+    return is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared);
   }
-  if (!is_tensor_pipe(first) || !is_tensor_pipe(second)) return broken(rules::race_tmem(known));
-  const bool same_group = first.modifiers.cta_group == second.modifiers.cta_group;
-  const bool listed = same_group && rules::pipelined(first.opcode, second.opcode, second.modifiers.shape,
-                                                     e.access.accumulator == b.access.accumulator);
-  if (same_warp && e.lanes == b.lanes) {
-    return broken(same_group ? rules::tcgen05_pipeline(listed) : rules::race_tmem(known));
+  // Changes of tensor maps are judged within a cluster alone.
+  bool is_map_fenced() const { return is_foreign() || has_lanes(w.of(b.lane).maps_acquired, e, 0); }
+  bool is_tensor_fenced() const { return has(seen().tcgen05, e, b); }
+  bool is_issue_tensor_fenced() const { return has_issue(seen().tcgen05, e, b); }
+
+  // The same for what another cluster did. The end of the grid before this one is seen by every proxy.
+  bool is_fenced_elsewhere() const {
+    if (e.access.cluster == prior_cluster) return true;
+    const auto found = seen().foreign_fenced.find(e.access.cluster);
+    return found != seen().foreign_fenced.end() && has(found->second, e, b);
   }
-  if (!listed || !has_issue(seen.happened, e, b)) return broken(rules::race_tmem(known));
-  return broken(rules::tcgen05_fence(has_issue(seen.tcgen05, e, b)));
-}
-
-std::optional<Rule> judge_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
-  if (b.access.proxy == Proxy::tensormap)
-    return broken(rules::tensormap_fence(has_lanes(w.of(b.lane).maps_acquired, e, 0)));
-  const bool fenced = is_fenced(e, b, w, b.space == isa::Space::global ? OwnFence::global : OwnFence::shared);
-  return broken(e.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced));
-}
-
-// The same for what another cluster did. The end of the grid before this one is seen by every proxy.
-std::optional<Rule> judge_foreign_fence(const Earlier& e, const Later& b, const WarpKnowledge& w) {
-  if (e.access.cluster == prior_cluster || b.access.proxy != Proxy::async) return std::nullopt;
-  const auto& fences = w.of(b.lane).seen.foreign_fenced;
-  const auto found = fences.find(e.access.cluster);
-  const bool fenced = found != fences.end() && has_lanes(found->second, e, 0);
-  return broken(e.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced));
-}
+};
 
 }  // namespace
 
@@ -95,14 +82,11 @@ bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uin
   return found != seen.foreign.end() && has(found->second, e, b);
 }
 
-std::optional<Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
-  if (!e.writes && !b.writes) return std::nullopt;
-  if (are_morally_strong(e.access, b.access)) return std::nullopt;
-  const bool known = is_known(e, b, w, cluster);
-  if (b.space == isa::Space::reg) return judge_tensor_memory(e, b, w, known);
-  if (!known) return broken(e.access.is_async ? rules::race_async(known) : rules::race(known));
-  if (e.access.proxy != Proxy::generic || b.access.proxy == Proxy::generic) return std::nullopt;
-  return e.access.cluster == cluster ? judge_fence(e, b, w) : judge_foreign_fence(e, b, w);
+std::optional<rules::Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
+  const auto side = [](const Access& a, bool writes) {
+    return order::Access{a.operation, a.proxy, writes, a.is_async};
+  };
+  return order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w, cluster});
 }
 
 }  // namespace kiln::sim

@@ -6,11 +6,14 @@
 #include <map>
 #include <vector>
 
+#include "ptx/order/reach.hpp"
 #include "sim/core/lanes.hpp"
 #include "sim/order/clock.hpp"
-#include "sim/order/reach.hpp"
 
 namespace kiln::sim {
+
+using order::Reach;
+using order::reaches;
 
 /// What one synchronisation hands from thread to thread.
 struct Message {

@@ -60,7 +60,8 @@ Outcome compare(const RandomProgram& p, std::uint64_t schedule) {
   const Pairs told = reported(r.sink);
   const test::NaiveDetector::Races races = naive.races();
   for (const Pairs& any_of : races.found) {
-    const bool is_told = std::any_of(any_of.begin(), any_of.end(), [&](const RacingPair& x) { return told.contains(x); });
+    const bool is_told =
+        std::any_of(any_of.begin(), any_of.end(), [&](const RacingPair& x) { return told.contains(x); });
     if (!is_told) o.missed.insert(any_of.begin(), any_of.end());
   }
   std::set_difference(told.begin(), told.end(), races.allowed.begin(), races.allowed.end(),
@@ -91,7 +92,8 @@ void print(const Outcome& o) {
     for (const RacingPair& x : pairs) {
       const auto [a, first] = line(x.earlier);
       const auto [b, second] = line(x.later);
-      std::cout << fmt::format("{}: {}\n  line {}: {}\n  line {}: {}\n", what, rules::info(x.rule).slug, a, first, b, second);
+      std::cout << fmt::format("{}: {}\n  line {}: {}\n  line {}: {}\n", what, rules::info(x.rule).slug, a, first, b,
+                               second);
     }
   };
   std::cout << o.ptx << o.trouble;
@@ -121,7 +123,8 @@ int main(int argc, char** argv) {
     if (o.agrees()) continue;
     if (++apart > show) continue;
     if (o.trouble.empty() && !whole) {
-      while (shrink(p, p.statements, seed)) {}
+      while (shrink(p, p.statements, seed)) {
+      }
       o = compare(p, seed);
     }
     std::cout << fmt::format("---- seed {}: {} clusters of {} CTAs, {} warps, {} lanes\n", seed, p.clusters, p.cluster,

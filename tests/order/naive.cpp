@@ -119,7 +119,8 @@ void NaiveDetector::fence(Thread& t, const ir::Operation& op) {
   const bool both = s == Semantics::none;  // membar
   std::set<Node> acquired;
   if (both || acquires(s))
-    for (int r = 0; r <= reach; ++r) acquired.insert(t.observed[std::size_t(r)].begin(), t.observed[std::size_t(r)].end());
+    for (int r = 0; r <= reach; ++r)
+      acquired.insert(t.observed[std::size_t(r)].begin(), t.observed[std::size_t(r)].end());
   advance(t, acquired);
   if (both || releases(s))
     for (int r = 0; r <= reach; ++r) t.release[std::size_t(r)] = t.now;
@@ -234,7 +235,8 @@ bool NaiveDetector::is_exempt(const Access& e, const Access& b) const {
   if (are_morally_strong(e, b)) return true;
   if (e.writes && b.writes && e.instance == b.instance && e.async == 0) return true;
   if (e.writes && b.rewrites && e.async == 0 && e.operation == b.operation) return true;
-  return e.writes && b.writes && e.async && b.async && e.instance == b.instance && e.source != 0 && e.source == b.source;
+  return e.writes && b.writes && e.async && b.async && e.instance == b.instance && e.source != 0 &&
+         e.source == b.source;
 }
 
 // Whether the pair is in order, or is reported.

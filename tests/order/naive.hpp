@@ -42,7 +42,7 @@ class NaiveDetector final : public sim::Observer {
   Races races() const;
 
  private:
-  using Node = std::uint32_t;  // 0: no event
+  using Node = std::uint32_t;        // 0: no event
   static constexpr int reaches = 3;  // the same CTA, the same cluster, further away
   using Sources = std::array<Node, reaches>;
 
@@ -51,9 +51,9 @@ class NaiveDetector final : public sim::Observer {
   };
   struct Thread {
     Node now = 0;
-    Sources release{};                      // the last release fence that reaches so far
+    Sources release{};                               // the last release fence that reaches so far
     std::array<std::set<Node>, reaches> observed{};  // what relaxed loads have read from so far
-    std::vector<Group> bulk{1}, copies{1};  // the last group is open
+    std::vector<Group> bulk{1}, copies{1};           // the last group is open
   };
   // What a strong write has released to those at each distance.
   struct Flag {
@@ -69,7 +69,7 @@ class NaiveDetector final : public sim::Observer {
   };
   struct Access {
     const ir::Operation* operation = nullptr;
-    std::uint32_t place = 0;     // of the instruction in the PTX
+    std::uint32_t place = 0;  // of the instruction in the PTX
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> thread{};
     std::uint64_t instance = 0;  // instructions of a warp that were executed before
     Node node = 0;               // of a plain access, or of the issue of an asynchronous one
@@ -78,8 +78,8 @@ class NaiveDetector final : public sim::Observer {
     bool writes = false, rewrites = false;
     sim::Proxy proxy = sim::Proxy::generic;
     bool strong = false;
-    int reach = 0;               // of a strong access
-    std::uint64_t source = 0;    // of a copy that writes, where it reads
+    int reach = 0;             // of a strong access
+    std::uint64_t source = 0;  // of a copy that writes, where it reads
   };
 
   Thread& thread(const sim::Agent& a, std::uint32_t lane) { return threads_[{a.cta, a.warp, lane}]; }

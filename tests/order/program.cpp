@@ -41,7 +41,8 @@ class Generator {
   std::string guarded(const Guard& g, const std::string& instruction) const {
     std::string text;
     const auto also = [&](const char* what, const std::string& value) {
-      text += fmt::format("setp.eq{}.u32 %p1, {}, {}{}; ", text.empty() ? "" : ".and", what, value, text.empty() ? "" : ", %p1");
+      text += fmt::format("setp.eq{}.u32 %p1, {}, {}{}; ", text.empty() ? "" : ".and", what, value,
+                          text.empty() ? "" : ", %p1");
     };
     if (g.warp >= 0) also("%warp", std::to_string(g.warp));
     if (g.lane >= 0) also("%lane", std::to_string(g.lane));
@@ -103,9 +104,12 @@ class Generator {
       case 1:
       case 2: text += guarded(g, fmt::format("@%p1 ld.{}.{} {}, [{}];", space, type, value, at)); break;
       case 3:
-      case 4: text += guarded(g, fmt::format("mov.u32 %r20, {}; @%p1 st.{}.{} [{}], {};", below(3), space, type, at, value)); break;
+      case 4:
+        text += guarded(g, fmt::format("mov.u32 %r20, {}; @%p1 st.{}.{} [{}], {};", below(3), space, type, at, value));
+        break;
       case 5:
-        text += guarded(g, fmt::format("mad.lo.u32 %r20, %tid, 8, %cta; @%p1 st.{}.{} [{}], {};", space, type, at, value));
+        text +=
+            guarded(g, fmt::format("mad.lo.u32 %r20, %tid, 8, %cta; @%p1 st.{}.{} [{}], {};", space, type, at, value));
         break;
       default: text += guarded(g, strong(space, at)); break;
     }
@@ -117,11 +121,12 @@ class Generator {
     switch (below(5)) {
       case 0: return fmt::format("@%p1 ld.{}.{}.{}.u32 %r20, [{}];", pick({"relaxed", "acquire"}), scope, space, at);
       case 1: return fmt::format("@%p1 st.{}.{}.{}.u32 [{}], %r5;", pick({"relaxed", "release"}), scope, space, at);
-      case 2: return fmt::format("@%p1 ld.volatile.{}.u32 %r20, [{}];", space == "shared::cluster" ? "shared" : space, at);
+      case 2:
+        return fmt::format("@%p1 ld.volatile.{}.u32 %r20, [{}];", space == "shared::cluster" ? "shared" : space, at);
       case 3: return fmt::format("@%p1 red.relaxed.{}.{}.add.u32 [{}], 1;", scope, space, at);
       default:
-        return fmt::format("@%p1 atom.{}.{}.{}.add.u32 %r20, [{}], 1;", pick({"relaxed", "acquire", "release", "acq_rel"}),
-                           scope, space, at);
+        return fmt::format("@%p1 atom.{}.{}.{}.add.u32 %r20, [{}], 1;",
+                           pick({"relaxed", "acquire", "release", "acq_rel"}), scope, space, at);
     }
   }
 
@@ -158,15 +163,18 @@ class Generator {
                                    pick({"cta", "cluster", "gpu"}))));
   }
   void proxy_fence(List& to, const Guard& g) {
-    add(to, guarded(g, fmt::format("@%p1 fence.proxy.async{};", pick({"", "", ".shared::cta", ".shared::cluster", ".global"}))));
+    add(to, guarded(g, fmt::format("@%p1 fence.proxy.async{};",
+                                   pick({"", "", ".shared::cta", ".shared::cluster", ".global"}))));
   }
 
   void barrier(List& to) {
     if (p_.cluster > 1 && one_in(2)) {
-      add(to, fmt::format("barrier.cluster.arrive{};", pick({"", ".release", ".relaxed"})));
-      if (one_in(3)) access(to);
-      add(to, "barrier.cluster.wait;");
-      return;
+      // One statement: an arrival without its wait is undefined.
+      List between;
+      if (one_in(3)) access(between);
+      std::string text = fmt::format("barrier.cluster.arrive{};\n", pick({"", ".release", ".relaxed"}));
+      for (const Statement& s : between) text += s.text + "\n";
+      return add(to, text + "barrier.cluster.wait;");
     }
     if (one_in(3)) return add(to, "bar.sync 0;");
     const int first = below(p_.warps), second = below(p_.warps), id = 1 + below(2);
@@ -184,7 +192,8 @@ class Generator {
   }
   void wait(List& to, const Guard& g, int m) {
     const std::string parity = fmt::format("add.u32 %r7, %i, {}; and.b32 %r7, %r7, 1; ", flips_[m] & 1);
-    add(to, guarded(g, mbarrier(m, "%r11") + parity + "@%p1 mbarrier.try_wait.parity.shared::cta.b64 %q, [%r11], %r7;"));
+    add(to,
+        guarded(g, mbarrier(m, "%r11") + parity + "@%p1 mbarrier.try_wait.parity.shared::cta.b64 %q, [%r11], %r7;"));
   }
   void hand_over_by_mbarrier(List& to) {
     const int m = below(barriers);
@@ -206,9 +215,7 @@ class Generator {
                            fmt::format("@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], {};", bytes)));
   }
   // Memory of 16 bytes at %r10 and %d10, for a bulk copy.
-  std::string ends() {
-    return address(false, 16 * below(2), 16) + address(true, 16 * below(2), 16);
-  }
+  std::string ends() { return address(false, 16 * below(2), 16) + address(true, 16 * below(2), 16); }
   void bulk_load(List& to) {
     const int m = below(barriers);
     const Guard g = thread();
@@ -234,7 +241,8 @@ class Generator {
     add(to, guarded(g, ends() + fmt::format("@%p1 {} [%d10], [%r10], 16;", how)));
     if (!one_in(8)) add(to, guarded(g, "@%p1 cp.async.bulk.commit_group;"));
     if (one_in(3)) access(to);
-    if (!one_in(4)) add(to, guarded(g, fmt::format("@%p1 cp.async.bulk.wait_group{} {};", pick({"", ".read"}), below(4) / 3)));
+    if (!one_in(4))
+      add(to, guarded(g, fmt::format("@%p1 cp.async.bulk.wait_group{} {};", pick({"", ".read"}), below(4) / 3)));
   }
   void thread_copies(List& to) {
     const Guard g = threads();
@@ -264,8 +272,7 @@ class Generator {
     const char* more = how[0] == 's' ? ".weak.shared::cluster.mbarrier::complete_tx::bytes.b32"
                                      : ".relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32";
     add(to, guarded(thread(), address(false, 4 * below(3), 4) + mbarrier(m, "%r11") + remote("%r10", "%r10") +
-                                  remote("%r11", "%r11") +
-                                  fmt::format("@%p1 {}{} [%r10], %r5, [%r11];", how, more)));
+                                  remote("%r11", "%r11") + fmt::format("@%p1 {}{} [%r10], %r5, [%r11];", how, more)));
     wait(to, thread(), m);
     ++flips_[m];
   }
@@ -324,16 +331,18 @@ void write(std::string& out, const std::vector<Statement>& statements, int& labe
 std::string RandomProgram::ptx() const {
   std::string out = ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 buffer)";
   if (cluster > 1) out += fmt::format(" .reqnctapercluster {}", cluster);
-  out += " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %tid, %warp, %lane, %cta, %rank, %i; "
-         ".reg .b64 %d<30>, %g;\n"
-         ".shared .align 16 .b8 s[128]; .shared .align 16 .b8 f[16]; .shared .align 16 .b8 m[32];\n"
-         "ld.param.u64 %g, [buffer]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5; and.b32 %lane, %tid, 31; mov.u32 %cta, "
-         "%ctaid.x; mov.u32 %rank, %cluster_ctarank; mov.u32 %i, 0; mov.u32 %r5, 1; mov.b64 %d20, 1; mov.b16 %h20, 1;\n";
+  out +=
+      " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %tid, %warp, %lane, %cta, %rank, %i; "
+      ".reg .b64 %d<30>, %g;\n"
+      ".shared .align 16 .b8 s[128]; .shared .align 16 .b8 f[16]; .shared .align 16 .b8 m[32];\n"
+      "ld.param.u64 %g, [buffer]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5; and.b32 %lane, %tid, 31; mov.u32 %cta, "
+      "%ctaid.x; mov.u32 %rank, %cluster_ctarank; mov.u32 %i, 0; mov.u32 %r5, 1; mov.b64 %d20, 1; mov.b16 %h20, 1;\n";
   out += fmt::format("setp.ge.u32 %p1, %lane, {}; @%p1 ret;\n", lanes);
   out += "mov.u32 %r10, m; mov.u32 %r11, s; mov.u32 %r12, f; setp.eq.u32 %p1, %tid, 0;\n";
   for (int m = 0; m < barriers; ++m) out += fmt::format("@%p1 mbarrier.init.shared::cta.b64 [%r10+{}], 1;\n", 8 * m);
-  out += "@%p1 st.bulk.weak.shared::cta [%r11], 128, 0; @%p1 st.bulk.weak.shared::cta [%r12], 16, 0;\n"
-         "@%p1 fence.mbarrier_init.release.cluster; @%p1 fence.proxy.async;\n";
+  out +=
+      "@%p1 st.bulk.weak.shared::cta [%r11], 128, 0; @%p1 st.bulk.weak.shared::cta [%r12], 16, 0;\n"
+      "@%p1 fence.mbarrier_init.release.cluster; @%p1 fence.proxy.async;\n";
   out += cluster > 1 ? "barrier.cluster.arrive; barrier.cluster.wait;\n" : "bar.sync 0;\n";
   int labels = 0;
   write(out, statements, labels);

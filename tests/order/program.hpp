@@ -1,5 +1,5 @@
-// Small PTX programs put together at random: a few threads of several warps and CTAs that touch the same few bytes, with
-// synchronisation of every kind in between, right or wrong.
+// Small PTX programs put together at random: a few threads of several warps and CTAs that touch the same few bytes,
+// with synchronisation of every kind in between, right or wrong.
 #pragma once
 
 #include <cstdint>

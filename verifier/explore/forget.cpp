@@ -188,7 +188,7 @@ void forget_knowledge(State& s) {
     }
   }
   accesses.each([&](EventId e) {
-    if (s.events[e].proxy == Proxy::tensor) tensor.add(e);
+    if (s.events[e].proxy == Proxy::tensor_memory) tensor.add(e);
     if (s.events[e].proxy == Proxy::generic) fenced.add(e);
   });
   accesses.join(published), accesses.join(maps), fenced.join(published);

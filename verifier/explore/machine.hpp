@@ -200,7 +200,7 @@ class Machine {
   EventId access_event(Turn&, bool writes, Proxy, bool is_async);
   void access(Turn&, EventId, Intervals&, std::uint32_t first, std::uint32_t end, Mask lanes);
   rules::Verdict judge(const Turn&, const Toucher& earlier, Mask lanes, const Event& later) const;
-  rules::Verdict judge_tensor_fence(const Turn&, const Toucher& earlier, const Event& later) const;
+  struct PairKnowledge;
 
   // copies.cpp
   Status copy(Turn&);

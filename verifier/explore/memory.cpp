@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptx/rules/memory.hpp"
-#include "ptx/rules/order.hpp"
-#include "ptx/rules/tcgen05_order.hpp"
+#include "ptx/order/judge.hpp"
 #include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::protocol {
@@ -19,21 +17,6 @@ std::uint32_t bytes_of(const ir::Operation& op) {
   if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
   const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
   return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
-}
-
-// Atomic operations, and loads and stores with an order.
-bool is_strong(const ir::Operation& op) {
-  if (op.opcode == Opcode::atom || op.opcode == Opcode::red) return true;
-  const isa::Semantics s = op.modifiers.semantics;
-  return (op.opcode == Opcode::ld || op.opcode == Opcode::st) && s != isa::Semantics::none && s != isa::Semantics::weak;
-}
-
-// A pair that the tensor core executes in the order of issue.
-bool is_piped(const Event& a, const Event& b) {
-  const ir::Operation &first = *a.operation, &second = *b.operation;
-  return a.is_async && b.is_async && rules::is_pipelined(first.opcode) && rules::is_pipelined(second.opcode) &&
-         first.modifiers.cta_group == second.modifiers.cta_group &&
-         rules::pipelined(first.opcode, second.opcode, second.modifiers.shape, true);
 }
 
 }  // namespace
@@ -63,56 +46,57 @@ EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) 
   return add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes, t.may != nullptr});
 }
 
+// What the threads of an abstract run know of a pair: the questions of order::judge.
+struct Machine::PairKnowledge {
+  const Turn& t;
+  const Toucher& touch;
+  Mask lanes;
+  const Event& earlier;
+  const Event& later;
+
+  // Scopes are not compared.
+  bool are_morally_strong() const { return order::is_strong(*earlier.operation) && order::is_strong(*later.operation); }
+  bool is_same_warp() const { return earlier.cta == t.cta_index && earlier.warp == t.warp_index; }
+  bool are_same_threads() const { return is_same_warp() && touch.lanes == lanes; }
+  bool is_same_accumulator() const { return true; }  // addresses of accumulators are not compared
+  bool is_over() const {
+    if (knows(t, touch.event)) return true;
+    if (!is_same_warp() || (touch.lanes & ~lanes)) return false;
+    return !earlier.is_async || (earlier.proxy == Proxy::generic && knows_own(t, touch));
+  }
+  // How different issuers of the tensor core synchronise is not tracked, so any order between them is accepted. This is
+  // unsound.
+  bool is_issued() const { return true; }
+  bool is_issue_tensor_fenced() const { return true; }
+  bool is_proxy_fenced() const {
+    return all_have(t, &Clock::fenced, touch.event) ||
+           std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
+                       [&](const Part& p) { return p.event == touch.event && (touch.lanes & ~p.fenced) == 0; });
+  }
+  bool is_map_fenced() const { return true; }  // judged in maps.cpp
+  bool is_tensor_fenced() const {
+    return !earlier.is_async || !later.is_async || all_have(t, &Clock::tensor, touch.event);
+  }
+};
+
 rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {
   const Event& earlier = t.s.events[e.event];
-  if (!earlier.writes && !later.writes) return rules::legal;
-  // The CTAs of a pair free their columns together.
-  const bool frees = earlier.operation->opcode == Opcode::tcgen05_dealloc;
-  if (frees && later.operation->opcode == Opcode::tcgen05_dealloc) return rules::legal;
   // Threads that one instruction lets store to one place are taken to store the same.
   if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
-  if (is_strong(*earlier.operation) && is_strong(*later.operation)) return rules::legal;
-  const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
-  const bool copied = earlier.is_async && earlier.proxy == Proxy::generic;
-  if (!copied && (earlier.is_async || later.proxy == Proxy::tensor)) {
-    if (knows(t, e.event)) return judge_tensor_fence(t, e, later);
-    if (same_warp && !earlier.is_async && (e.lanes & ~lanes) == 0) return rules::legal;
-    if (earlier.proxy == Proxy::tensor && later.proxy == Proxy::tensor) {
-      // What one thread gives the tensor core is done in order.
-      const auto mine = t.warp.tensor.find(t.leader());
-      // Threads that give it work one after the other tell each other by ways that are not followed here.
-      if (is_piped(earlier, later) && (!same_warp || e.lanes != lanes)) return rules::legal;
-      const bool piped = later.is_async && mine != t.warp.tensor.end() && mine->second.has(e.event);
-      return piped ? rules::legal : rules::race_tmem(false);
-    }
-    return rules::race_async(false);
-  }
-  const bool own = same_warp && (e.lanes & ~lanes) == 0;
-  const bool known = knows(t, e.event) || (own && (!copied || knows_own(t, e)));
-  if (!known) return copied ? rules::race_async(false) : rules::race(false);
-  if (later.proxy == Proxy::generic) return rules::legal;
-  const bool fenced = all_have(t, &Clock::fenced, e.event) ||
-                      std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
-                                  [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.fenced) == 0; });
-  return earlier.writes ? rules::proxy_fence(fenced) : rules::proxy_fence_read(fenced);
-}
-
-// Operations on tensor memory that are known to be over. That tcgen05.dealloc needs the fences too nobody writes.
-rules::Verdict Machine::judge_tensor_fence(const Turn& t, const Toucher& e, const Event& later) const {
-  const Event& earlier = t.s.events[e.event];
-  const bool same_warp = earlier.cta == t.cta_index && earlier.warp == t.warp_index;
-  if (earlier.proxy != Proxy::tensor || later.proxy != Proxy::tensor || same_warp) return rules::legal;
-  if (!earlier.is_async || !later.is_async) return rules::legal;
-  return rules::tcgen05_fence(all_have(t, &Clock::tensor, e.event));
+  const auto side = [](const Event& x) { return order::Access{x.operation, x.proxy, x.writes, x.is_async}; };
+  const auto broken = order::judge(side(earlier), side(later), PairKnowledge{t, e, lanes, earlier, later});
+  // Without the addresses of accumulators a pair of one thread cannot be told from a listed one.
+  if (!broken || *broken == rules::Rule::tcgen05_pipeline) return rules::legal;
+  return rules::breaks(*broken);
 }
 
 void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
   const Event later = t.s.events[id];
   use_memory(t, memory);
   check_bounds(t, memory, first, end);
-  if (later.writes && later.proxy != Proxy::tensor) forget_tiles(t.s, memory, first, end);
+  if (later.writes && later.proxy != Proxy::tensor_memory) forget_tiles(t.s, memory, first, end);
   for_cells(memory, first, end, [&](Cell& c) {
-    // A write that threads have read was there for them; that they had to fence it for a copy is no more than a note.
+    // The reads of a write are judged by themselves: without their proxy fence they are PORTABILITY.
     const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {
                             return t.s.events[e.event].proxy == Proxy::generic;
                           });

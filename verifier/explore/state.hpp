@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/order/access.hpp"
 #include "ptx/tile/accumulation.hpp"
 #include "verifier/explore/domain.hpp"
 #include "verifier/explore/events.hpp"
@@ -16,10 +17,10 @@
 
 namespace kiln::verifier::protocol {
 
+using order::Proxy;
+
 /// Lanes of tensor memory that are looked at as one.
 inline constexpr int tensor_block_lanes = 16;
-
-enum class Proxy : std::uint8_t { generic, async, tensor };
 
 /// Where an event comes from: an access, the completion of a phase, or a wait that has seen it.
 struct Event {

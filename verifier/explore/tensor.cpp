@@ -48,7 +48,7 @@ void Machine::allocate(Turn& t) {
 void Machine::deallocate(Turn& t) {
   const auto first = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "what is freed") & column_mask);
   const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
-  const EventId id = access_event(t, true, Proxy::tensor, false);
+  const EventId id = access_event(t, true, Proxy::tensor_memory, false);
   for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
   const auto found = t.cta.allocations.find(first);
   breach(rules::dealloc_size(columns, found == t.cta.allocations.end() ? 0 : found->second.columns), t.op);
@@ -111,7 +111,7 @@ void Machine::multiply(Turn& t) {
     for (const Footprint& print : prints) {
       const bool writes = print.role == Footprint::Role::d || print.role == Footprint::Role::copied ||
                           print.role == Footprint::Role::shifted;
-      const EventId id = access_event(t, writes, Proxy::tensor, true);
+      const EventId id = access_event(t, writes, Proxy::tensor_memory, true);
       touch_tensor(t, id, cta, print);
       queue.add(id);
     }
@@ -144,7 +144,7 @@ void Machine::move_data(Turn& t) {
   for (const Footprint& print : footprints(program_.facts, t.op)) {
     check_uniform(t, *print.address, 32);
     check_lanes(t, number(t, *print.address, t.leader(), 32, "an address of tensor memory"));
-    const EventId id = access_event(t, !loads, Proxy::tensor, true);
+    const EventId id = access_event(t, !loads, Proxy::tensor_memory, true);
     touch_tensor(t, id, t.cta_index, print);
     if (!loads) {
       t.warp.stores.add(id);

@@ -38,11 +38,13 @@ TEST_CASE("atomics whose scope does not include the other CTA race") {
 
 TEST_CASE("a strong write does not take the place of a weak access that later strong ones race with") {
   // CTA 0 reads weakly, then adds; CTA 1 adds.
-  CHECK(run_ctas("setp.eq.u32 %p1, %r1, 0; @%p1 ld.global.u32 %r4, [%out]; red.relaxed.gpu.global.add.u32 [%out], 1;", 2)
-            .has("[race]"));
+  CHECK(
+      run_ctas("setp.eq.u32 %p1, %r1, 0; @%p1 ld.global.u32 %r4, [%out]; red.relaxed.gpu.global.add.u32 [%out], 1;", 2)
+          .has("[race]"));
   // Each CTA adds; the last one then reads weakly without knowing of the first.
-  CHECK(run_ctas("red.relaxed.gpu.global.add.u32 [%out], 1; setp.eq.u32 %p1, %r1, 1; @%p1 ld.global.u32 %r4, [%out];", 2)
-            .has("[race]"));
+  CHECK(
+      run_ctas("red.relaxed.gpu.global.add.u32 [%out], 1; setp.eq.u32 %p1, %r1, 1; @%p1 ld.global.u32 %r4, [%out];", 2)
+          .has("[race]"));
 }
 
 TEST_CASE("knowledge of another cluster says nothing of components with the same number here") {
@@ -78,7 +80,8 @@ TEST_CASE("copies that follow an arrival in the same group are not covered by th
     return run_ctas(R"(
     .shared .align 16 .b8 s[16]; .shared .align 8 .b64 m; mov.u32 %r3, s; mov.u32 %r5, m; setp.eq.u32 %p1, %r2, 0;
     @%p1 mbarrier.init.shared::cta.b64 [%r5], 1; bar.sync 0; setp.eq.u32 %p2, %r2, 32; @%p2 bra WAIT;
-    @!%p1 ret; )" + before + "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r5]; " + after + R"( ret;
+    @!%p1 ret; )" + before +
+                        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r5]; " + after + R"( ret;
   WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r5], 0; @!%p3 bra WAIT;
     ld.shared.u32 %r6, [%r3];)",
                     1, 64);

@@ -5,7 +5,7 @@
 
 #include "ptx/isa/modifiers.hpp"
 
-namespace kiln::sim {
+namespace kiln::order {
 
 /// Which threads a scope includes, as seen from one of them. Everything beyond the cluster is one.
 enum class Reach : std::uint8_t { cta, cluster, grid };
@@ -16,4 +16,4 @@ constexpr Reach reach_of(isa::Scope s) {
   return s == isa::Scope::cta ? Reach::cta : s == isa::Scope::cluster ? Reach::cluster : Reach::grid;
 }
 
-}  // namespace kiln::sim
+}  // namespace kiln::order

@@ -1,0 +1,35 @@
+// What an access is, as far as its order with others is concerned.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/ir/code.hpp"
+
+namespace kiln::order {
+
+/// The way that an access takes to memory; an access by one way does not see one by another without a fence. PTX ISA
+/// "Proxies". Tensor memory counts as a way of its own.
+enum class Proxy : std::uint8_t { generic, async, tensor_memory, tensormap };
+
+/// One access of a pair.
+struct Access {
+  const ir::Operation* operation = nullptr;
+  Proxy proxy = Proxy::generic;
+  bool writes = false;
+  bool is_async = false;  // its completion has to be known, not its issue
+};
+
+/// An access that orders others or may be watched for: an atomic one, or one that says more than .weak. PTX ISA "Memory
+/// Consistency Model".
+inline bool is_strong(const ir::Operation& op) {
+  const isa::Semantics s = op.modifiers.semantics;
+  return op.opcode == isa::Opcode::atom || op.opcode == isa::Opcode::red ||
+         (s != isa::Semantics::none && s != isa::Semantics::weak);
+}
+
+/// The CTAs of a pair free their columns together: two deallocations do not conflict.
+inline bool free_together(const ir::Operation& a, const ir::Operation& b) {
+  return a.opcode == isa::Opcode::tcgen05_dealloc && b.opcode == isa::Opcode::tcgen05_dealloc;
+}
+
+}  // namespace kiln::order
