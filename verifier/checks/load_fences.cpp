@@ -18,23 +18,23 @@ using rules::FenceEvent;
 using rules::FenceState;
 
 // Where a thread stands; `wait` is the operation that it waited at last.
-struct State {
+struct PathState {
   bool is_reached = false;
   FenceState fence = FenceState::ordered;
   std::uint32_t wait = 0;
 
-  bool operator==(const State&) const = default;
+  bool operator==(const PathState&) const = default;
 };
 
-State join(const State& a, const State& b) {
+PathState join(const PathState& a, const PathState& b) {
   if (!a.is_reached) return b;
   if (!b.is_reached) return a;
   if (a.fence == FenceState::ordered || b.fence == FenceState::ordered) return {true};
   return {true, FenceState::waited, std::min(a.wait, b.wait)};
 }
 
-bool join_into(State& into, const State& from) {
-  const State joined = join(into, from);
+bool join_into(PathState& into, const PathState& from) {
+  const PathState joined = join(into, from);
   if (joined == into) return false;
   into = joined;
   return true;
@@ -78,7 +78,7 @@ class LoadFences {
     in_.assign(facts_.cfg.blocks.size(), {});
     in_[0].is_reached = true;
     flow::propagate(
-        facts_.cfg, in_, [&](BlockId b, const State& s) { return walk(b, s, false); }, join_into);
+        facts_.cfg, in_, [&](BlockId b, const PathState& s) { return walk(b, s, false); }, join_into);
     for (BlockId b : facts_.cfg.reverse_post_order) walk(b, in_[b], true);
   }
 
@@ -90,7 +90,7 @@ class LoadFences {
            std::any_of(committed_.begin(), committed_.end(), [&](const BarrierObject& o) { return o.may_be(*object); });
   }
 
-  State walk(BlockId b, State s, bool report) {
+  PathState walk(BlockId b, PathState s, bool report) {
     const flow::BasicBlock& block = facts_.cfg.blocks[b];
     for (std::uint32_t i = block.first; i < block.last; ++i) {
       const ir::Operation& op = facts_.code.operations[i];
@@ -105,7 +105,7 @@ class LoadFences {
     return s;
   }
 
-  void judge_load(std::uint32_t load, const State& s) {
+  void judge_load(std::uint32_t load, const PathState& s) {
     if (rules::step(s.fence, FenceEvent::read).verdict.broken()) early_.push_back({load, s.wait});
   }
 
@@ -147,7 +147,7 @@ class LoadFences {
 
   const Facts& facts_;
   std::vector<BarrierObject> committed_;
-  std::vector<State> in_;
+  std::vector<PathState> in_;
   std::vector<Early> early_;
   std::vector<Finding> findings_;
   std::vector<bool> fence_before_;  // by operation: repairs
