@@ -14,7 +14,7 @@ struct Row {
 
 constexpr std::array rows{
     Row{"", Writes::none, Unit::unknown},
-#define OPCODE(id, text, results, where) Row{text, Writes::results, Unit::where},
+#define OPCODE(id, text, results, where, family) Row{text, Writes::results, Unit::where},
 #include "ptx/isa/opcodes.def"
 #undef OPCODE
 };

@@ -9,7 +9,7 @@ namespace kiln::isa {
 /// The instruction's name without modifiers. `unknown`: not in the table; the text is kept as it was read.
 enum class Opcode : std::uint16_t {
   unknown,
-#define OPCODE(id, spelling, writes, unit) id,
+#define OPCODE(id, spelling, writes, unit, family) id,
 #include "ptx/isa/opcodes.def"
 #undef OPCODE
 };
@@ -19,7 +19,18 @@ enum class Opcode : std::uint16_t {
 enum class Writes : std::uint8_t { none, first, two, maybe };
 
 enum class Unit : std::uint8_t {
-  unknown, alu, video, control, memory, warp, barrier, mbarrier, async_copy, matrix, tcgen05, texture
+  unknown,
+  alu,
+  video,
+  control,
+  memory,
+  warp,
+  barrier,
+  mbarrier,
+  async_copy,
+  matrix,
+  tcgen05,
+  texture
 };
 
 /// "tcgen05.mma"; empty for `unknown`.

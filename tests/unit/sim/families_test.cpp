@@ -70,7 +70,7 @@ TEST_CASE("every form of instruction that ordinary kernels are made of has a mod
 
 TEST_CASE("the file of forms has every instruction of the table") {
   const Lowered lowered("families_sm_100a.ptx");
-#define OPCODE(id, text, writes, unit) \
+#define OPCODE(id, text, writes, unit, family) \
   CHECK_MESSAGE((elsewhere(isa::Opcode::id) || lowered.opcodes.contains(isa::Opcode::id)), text);
 #include "ptx/isa/opcodes.def"
 #undef OPCODE

@@ -1,0 +1,210 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+#include <variant>
+
+#include "ptx/diag/render.hpp"
+#include "ptx/ops/operations.hpp"
+#include "ptx/parse/parse.hpp"
+
+using namespace kiln;
+
+namespace {
+
+constexpr const char* registers =
+    ".reg .pred %p, %q; .reg .b16 %h; .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .b128 %x; .reg .f32 %f<10>;\n";
+
+// One instruction in a kernel, decoded.
+struct One {
+  explicit One(const std::string& instruction) {
+    const std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n" +
+                             std::string(registers) + instruction + "\n}\n";
+    module = parse::parse(std::make_shared<diag::Source>("t.ptx", text), sink);
+    code = ir::decode(module, *module.find_function("k"), sink);
+    REQUIRE_MESSAGE(!sink.has_errors(), diag::render_text(sink));
+    REQUIRE(code.operations.size() == 1);
+  }
+  const ir::Operation& op() const { return code.operations[0]; }
+
+  diag::Sink sink;
+  ir::Module module;
+  ir::Code code;
+};
+
+// What stands in a role.
+std::string text(const ops::Operand& o) {
+  if (!o) return "";
+  const ir::Operand& written = *o->operand;
+  return written.kind == ir::Operand::Kind::address ? "[" + written.items[0].text + "]"
+         : written.is_integer()                     ? std::to_string(written.value)
+                                                    : written.text;
+}
+
+const std::string mma = "tcgen05.mma.cta_group::1.kind::f16 [%r0], %d1, %d2, %r3, ";
+
+}  // namespace
+
+TEST_CASE("a dense MMA has enable-input-d, and a scale only as a number at its end") {
+  const One plain(mma + "%p;");
+  const auto m = ops::as<ops::Mma>(plain.op());
+  REQUIRE(m);
+  CHECK(text(m->d) == "[%r0]");
+  CHECK(text(m->a) == "%d1");
+  CHECK(text(m->b) == "%d2");
+  CHECK(text(m->idesc) == "%r3");
+  CHECK(text(m->enable_input_d) == "%p");
+  CHECK_FALSE(m->scale_input_d);
+  CHECK_FALSE(m->lanes);
+  CHECK_FALSE(m->form.a_in_tmem);
+
+  const One scaled(mma + "%p, 7;");
+  CHECK(text(ops::roles<ops::Mma>(scaled.op()).scale_input_d) == "7");
+  CHECK_FALSE(ops::roles<ops::Mma>(scaled.op()).second_predicate);
+  CHECK(ops::roles<ops::Mma>(scaled.op()).form.scale_input_d);
+}
+
+// ptxas 13.0 assembles `p, q, 7`, `p, 1, 7` and, for kind::i8, `p, q`; it refuses a second predicate of .ws and of
+// block-scaled kinds.
+TEST_CASE("the second predicate that the ISA lacks is neither a scale nor a mask") {
+  for (const auto& [tail, second, scale] :
+       {std::tuple("%p, %q, 7;", "%q", "7"), std::tuple("%p, 1, 7;", "1", "7"), std::tuple("%p, %q;", "%q", "")}) {
+    const One one(mma + tail);
+    const auto m = ops::as<ops::Mma>(one.op());
+    REQUIRE_MESSAGE(m, tail);
+    CHECK_MESSAGE(text(m->enable_input_d) == "%p", tail);
+    CHECK_MESSAGE(text(m->second_predicate) == second, tail);
+    CHECK_MESSAGE(text(m->scale_input_d) == scale, tail);
+  }
+  const One masked("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %d1, %d2, %r3, %p, %d4;");
+  CHECK(text(ops::roles<ops::Mma>(masked.op()).zero_mask) == "%d4");
+  CHECK_FALSE(ops::roles<ops::Mma>(masked.op()).second_predicate);
+  const One scaled("tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r0], %d1, %d2, %r3, [%r4], [%r5], %p;");
+  CHECK(text(ops::roles<ops::Mma>(scaled.op()).sfb) == "[%r5]");
+}
+
+TEST_CASE("an MMA with an operand too few or too many has no roles") {
+  for (const char* tail : {";", "%p, %q, 7, 8;"}) {
+    std::string text = mma + tail;
+    if (tail[0] == ';') text.replace(text.rfind(", ;"), 3, ";");
+    const One one(text);
+    CHECK_MESSAGE(!ops::as<ops::Mma>(one.op()), text);
+    CHECK_FALSE(ops::roles<ops::Mma>(one.op()).d);
+  }
+}
+
+TEST_CASE("an operation is read into the type of its family alone") {
+  const One add("add.u32 %r0, %r1, 5;");
+  CHECK(ops::family(add.op().opcode) == ops::Family::arithmetic);
+  CHECK(text(ops::roles<ops::Alu>(add.op()).b) == "5");
+  CHECK_FALSE(ops::as<ops::MemoryAccess>(add.op()));
+  CHECK(ops::roles<ops::MemoryAccess>(add.op()).address->kind == ir::Argument::Kind::none);
+}
+
+TEST_CASE("a bulk copy has the operands that its modifiers say") {
+  const One load(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%r0], [%d1], 64, [%r2], %h, %d3;");
+  const auto in = ops::roles<ops::BulkCopy>(load.op());
+  CHECK(text(in.to) == "[%r0]");
+  CHECK(text(in.mbarrier) == "[%r2]");
+  CHECK(text(in.ctas) == "%h");
+  CHECK(text(in.cache_policy) == "%d3");
+  const One store("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%d0], [%r1], 64, %d3, %h;");
+  const auto out = ops::roles<ops::BulkCopy>(store.op());
+  CHECK(text(out.byte_mask) == "%h");
+  CHECK(text(out.cache_policy) == "%d3");
+  CHECK_FALSE(out.mbarrier);
+}
+
+TEST_CASE("a tensor copy has its shared address first or second") {
+  const One load(
+      "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r0], [%d1, {%r1, %r2, %r3}], "
+      "[%r4], {%h};");
+  const auto in = ops::roles<ops::TensorCopy>(load.op());
+  CHECK(in.loads());
+  CHECK(text(in.shared) == "[%r0]");
+  CHECK(text(in.tensor) == "[%d1]");
+  CHECK(in.offsets);
+  const One store("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%d1, {%r1}], [%r0];");
+  const auto out = ops::roles<ops::TensorCopy>(store.op());
+  CHECK_FALSE(out.loads());
+  CHECK(text(out.shared) == "[%r0]");
+  CHECK(text(out.tensor) == "[%d1]");
+}
+
+TEST_CASE("an arrival has a state, bytes or a count, each only where it is written") {
+  const One counted("mbarrier.arrive.shared::cta.b64 %d0, [%r1], 3;");
+  const auto a = ops::roles<ops::Mbarrier>(counted.op());
+  CHECK(text(a.state) == "%d0");
+  CHECK(text(a.count) == "3");
+  CHECK_FALSE(a.bytes);
+  const One remote("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r1], 64;");
+  const auto b = ops::roles<ops::Mbarrier>(remote.op());
+  CHECK(text(b.object) == "[%r1]");
+  CHECK(text(b.bytes) == "64");
+  CHECK_FALSE(b.count);
+  const One wait("mbarrier.try_wait.parity.shared::cta.b64 %p, [%r1], 1, 1000;");
+  const auto c = ops::roles<ops::Mbarrier>(wait.op());
+  CHECK(text(c.done) == "%p");
+  CHECK(text(c.parity) == "1");
+  CHECK(text(c.time_limit) == "1000");
+  CHECK_FALSE(c.state);
+}
+
+TEST_CASE("a barrier that reduces has its number after its result") {
+  const One all("barrier.cta.red.and.pred %p, 3, %q;");
+  const auto a = ops::roles<ops::Barrier>(all.op());
+  CHECK(text(a.id) == "3");
+  CHECK_FALSE(a.threads);
+  CHECK(text(a.predicate) == "%q");
+  const One some("barrier.cta.red.and.pred %p, 3, 64, %q;");
+  CHECK(text(ops::roles<ops::Barrier>(some.op()).threads) == "64");
+}
+
+namespace {
+
+bool is_read(const ir::Operation& op) {
+  switch (ops::family(op.opcode)) {
+#define FAMILY(id, Type) \
+  case ops::Family::id:  \
+    return ops::as<ops::Type>(op).has_value();
+#define ROLE(member)
+#define ROLE_IF(member, condition)
+#define ROLES()
+#define END()
+#include "ptx/ops/families.def"
+#undef FAMILY
+#undef ROLE
+#undef ROLE_IF
+#undef ROLES
+#undef END
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("every instruction of the test files has its roles") {
+  int read = 0;
+  for (const auto& file : std::filesystem::directory_iterator(KILN_TEST_DATA "/ptx")) {
+    if (file.path().extension() != ".ptx") continue;
+    std::ifstream in(file.path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    diag::Sink sink;
+    const auto source = std::make_shared<diag::Source>(file.path().filename().string(), text);
+    const ir::Module module = parse::parse(source, sink);
+    for (const ir::Item& item : module.items) {
+      const auto* f = std::get_if<ir::Function>(&item);
+      if (!f || !f->body) continue;
+      const ir::Code code = ir::decode(module, *f, sink);
+      for (const ir::Operation& op : code.operations) {
+        CHECK_MESSAGE(is_read(op), file.path().filename().string() << ": " << ir::mnemonic(*op.instruction) << " with "
+                                                                   << op.arguments.size() << " operands");
+        ++read;
+      }
+    }
+  }
+  CHECK(read > 1000);
+}
