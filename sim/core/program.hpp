@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/isa/mma_form.hpp"
 #include "sim/core/lanes.hpp"
 #include "sim/core/warp_mma.hpp"
 
@@ -57,14 +58,14 @@ struct Layout {
     std::string name;
     std::uint32_t offset = 0, bytes = 0;
   };
-  std::vector<std::uint64_t> addresses{};   // by Code::symbols index; shared: offset in the CTA
-  std::vector<SharedSymbol> shared{};       // static ones, by offset
-  std::uint32_t static_shared_end = 0;      // offset after the last static byte
-  std::uint32_t dynamic_shared = 0;         // offset of dynamic shared memory
-  std::uint32_t shared_bytes = 0;           // offset after everything
-  std::uint32_t local_bytes = 0;            // per thread
+  std::vector<std::uint64_t> addresses{};    // by Code::symbols index; shared: offset in the CTA
+  std::vector<SharedSymbol> shared{};        // static ones, by offset
+  std::uint32_t static_shared_end = 0;       // offset behind the last static byte
+  std::uint32_t dynamic_shared = 0;          // offset of dynamic shared memory
+  std::uint32_t shared_bytes = 0;            // offset behind everything
+  std::uint32_t local_bytes = 0;             // per thread
   std::uint32_t stack = 0, stack_bytes = 0;  // of them, at the end, what alloca takes from
-  std::vector<std::uint32_t> parameters{};  // offset of each kernel parameter
+  std::vector<std::uint32_t> parameters{};   // offset of each kernel parameter
   std::uint32_t parameter_bytes = 0;
 };
 
@@ -97,8 +98,8 @@ struct Callable {
   std::uint32_t item = 0;   // in Module::items: what its address says
   std::uint32_t entry = 0;  // instruction
   std::uint32_t end = 0;
-  Slot back{};  // where each lane returns to
-  Slot idle{};  // lanes that are not inside
+  Slot back{};   // where each lane goes on
+  Slot idle{};   // lanes that are not inside
   Slot frame{};  // bytes of the stack that were in use when each lane came
   std::vector<Passed> results{}, parameters{};
 };
@@ -121,8 +122,9 @@ struct Program {
   Layout layout{};
   std::vector<Inst> insts{};  // one per operation, and an exit after the last
   std::vector<Slot> slots{};
-  std::vector<WarpMma> mmas{};      // of matrix instructions of warps and warpgroups
-  std::vector<std::string> gaps{};  // what instructions that cannot run lack
+  std::vector<WarpMma> mmas{};        // of matrix instructions of warps and warpgroups
+  std::vector<isa::MmaForm> forms{};  // of tcgen05.mma
+  std::vector<std::string> gaps{};    // what instructions that cannot run lack
   std::vector<Constant> constants{};
   std::vector<SpecialSlot> specials{};
   Slot stack{};  // bytes of it in use, complemented

@@ -5,8 +5,8 @@
 
 #include "ptx/isa/types.hpp"
 #include "sim/core/lanes.hpp"
-#include "sim/ops/binder.hpp"
 #include "sim/core/machine.hpp"
+#include "sim/ops/binder.hpp"
 
 namespace kiln::sim {
 
@@ -63,11 +63,22 @@ Handler with_integer(isa::ScalarType t, F f) {
 }
 
 /// Resolves d and the sources a, b, c of a one-type operation.
-inline void operands(Binder& l, const ir::Operation& op, Inst& inst, isa::ScalarType type, int sources) {
-  inst.d = l.result(op.arg(0), type).offset;
-  if (sources > 0) inst.a = l.source(op.arg(1), type).offset;
-  if (sources > 1) inst.b = l.source(op.arg(2), type).offset;
-  if (sources > 2) inst.c = l.source(op.arg(3), type).offset;
+inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, isa::ScalarType type, int sources) {
+  inst.d = binder.result(alu.d, type).offset;
+  if (sources > 0) inst.a = binder.source(alu.a, type).offset;
+  if (sources > 1) inst.b = binder.source(alu.b, type).offset;
+  if (sources > 2) inst.c = binder.source(alu.c, type).offset;
 }
+
+// The two halves of the family `arithmetic`: types of integers, and of floating-point numbers.
+void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
+void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
+
+/// ret of a device function.
+void bind_return(Binder& binder, Inst& inst);
+
+/// Registers that count time, which mov and cvt read anew at each execution.
+bool is_clock(const ir::Argument& a);
+void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 
 }  // namespace kiln::sim

@@ -66,16 +66,13 @@ Status store_later(Context& c, const Inst& i, Mask lanes) {
 
 }  // namespace
 
-bool bind_async_store(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode != Opcode::st_async && op.opcode != Opcode::red_async) return false;
+void bind_async_store(Binder& binder, const ir::Operation& op, const ops::AsyncStore& store, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   if (op.opcode == Opcode::red_async && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
-  inst.flags = m.completion == isa::Completion::mbarrier;
-  l.address(inst, op.arg(0));
-  const auto barrier = inst.flags ? l.address(op.arg(2)) : std::pair<Slot, std::int64_t>{l.constant(0, 8), 0};
-  l.append(inst, barrier.first);
-  l.append(inst, l.constant(u64(barrier.second), 8));
-  l.append_all(inst, op.arg(1), m.type());
+  inst.flags = bool(store.mbarrier);
+  binder.address(inst, store.address);
+  binder.append_address(inst, store.mbarrier);
+  binder.append_all(inst, store.value, m.type());
   // An mbarrier lies in shared memory of the cluster, and so does what it waits for.
   inst.space = std::uint8_t(m.spaces.count == 0 && inst.flags ? Space::shared_cluster : m.space());
   inst.width = std::uint8_t(m.type());
@@ -83,7 +80,6 @@ bool bind_async_store(Binder& l, const ir::Operation& op, Inst& inst) {
   inst.mode = std::uint8_t(m.combine);
   if (inst.more_count != slot_values + inst.count) throw Gap{"a vector of this length"};
   inst.run = store_later;
-  return true;
 }
 
 }  // namespace kiln::sim

@@ -162,31 +162,35 @@ Status atomic_128(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-}  // namespace
-
-bool bind_atomic(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode != Opcode::atom && op.opcode != Opcode::red) return false;
+void bind(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType t = m.type();
   const bool wide = t == ScalarType::b128 && (m.combine == Combine::exch || m.combine == Combine::cas);
   if (!wide && !can_combine(m.combine, t)) throw Gap{"this atomic operation"};
-  const bool returns = op.opcode == Opcode::atom;
-  l.address(inst, op.arg(returns ? 1 : 0));
+  binder.address(inst, x.address);
   inst.space = std::uint8_t(m.space());
   inst.width = std::uint8_t(t);
   inst.mode = std::uint8_t(m.combine);
   inst.count = std::uint8_t(isa::vector_width(m.vector));
   inst.flags = m.combine == Combine::cas;
-  if (returns && op.arg(0).kind == ir::Argument::Kind::vector)
-    l.append_all(inst, op.arg(0), t);
+  if (x.d->kind == ir::Argument::Kind::vector)
+    binder.append_all(inst, x.d, t);
   else
     for (unsigned k = 0; k < inst.count; ++k)
-      l.append(inst, returns ? l.any_result(op.arg(0), t) : l.scratch(register_bytes(t)));
-  l.append_all(inst, op.arg(returns ? 2 : 1), t);
-  if (inst.flags) l.append(inst, l.source(op.arg(returns ? 3 : 2), t));
+      binder.append(inst, x.d ? binder.any_result(x.d, t) : binder.scratch(register_bytes(t)));
+  binder.append_all(inst, x.b, t);
+  if (inst.flags) binder.append(inst, binder.source(x.c, t));
   if (inst.more_count != 2u * inst.count + inst.flags) throw Gap{"this atomic operation"};
   inst.run = wide ? atomic_128 : atomic;
-  return true;
+}
+
+}  // namespace
+
+void bind_atomic(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& inst) {
+  bind(binder, op, x, inst);
+}
+void bind_reduction(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& inst) {
+  bind(binder, op, x, inst);
 }
 
 }  // namespace kiln::sim

@@ -87,24 +87,6 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_named(Binder& l, const ir::Operation& op, Inst& inst, std::uint8_t kind, bool aligned) {
-  const bool reduces = (kind & flag_reduce) != 0;
-  std::size_t at = reduces ? 1 : 0;
-  const std::size_t rest = op.arguments.size() - at;
-  const bool counted = reduces ? rest == 3 : rest == 2;
-  inst.flags = std::uint8_t(kind | (aligned ? flag_aligned : 0) | (counted ? flag_counted : 0));
-  l.append(inst, l.any_width(op.arg(at++), ScalarType::u32));
-  l.append(inst, counted ? l.any_width(op.arg(at++), ScalarType::u32) : l.constant(0, 4));
-  if (reduces) {
-    const bool popc = op.modifiers.combine == isa::Combine::popc;
-    inst.d = l.any_result(op.arg(0), popc ? ScalarType::u32 : ScalarType::pred).offset;
-    l.append(inst, l.predicate(op.arg(at)));
-    inst.mode = std::uint8_t(op.modifiers.combine);
-  }
-  inst.run = barrier;
-  return true;
-}
-
 u32 cluster_threads(const Cluster& cluster) {
   u32 n = 0;
   for (const Cta& cta : cluster.ctas) n += cta.live_threads();
@@ -140,30 +122,37 @@ Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+// bar is barrier with .aligned.
+bool is_aligned(const ir::Operation& op) {
+  return op.modifiers.aligned || isa::spelling(op.opcode).starts_with("bar.");
+}
+
+bool arrives_alone(Opcode op) {
+  return op == Opcode::bar_arrive || op == Opcode::bar_cta_arrive || op == Opcode::barrier_arrive ||
+         op == Opcode::barrier_cta_arrive;
+}
+
 }  // namespace
 
-bool bind_barrier(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool aligned = op.modifiers.aligned;
-  switch (op.opcode) {
-    case Opcode::bar_sync:
-    case Opcode::bar_cta_sync: return bind_named(l, op, inst, 0, true);
-    case Opcode::bar_arrive:
-    case Opcode::bar_cta_arrive: return bind_named(l, op, inst, flag_arrive, true);
-    case Opcode::bar_red:
-    case Opcode::bar_cta_red: return bind_named(l, op, inst, flag_reduce, true);
-    case Opcode::barrier_sync:
-    case Opcode::barrier_cta_sync: return bind_named(l, op, inst, 0, aligned);
-    case Opcode::barrier_arrive:
-    case Opcode::barrier_cta_arrive: return bind_named(l, op, inst, flag_arrive, aligned);
-    case Opcode::barrier_red:
-    case Opcode::barrier_cta_red: return bind_named(l, op, inst, flag_reduce, aligned);
-    case Opcode::barrier_cluster_arrive:
-    case Opcode::barrier_cluster_wait:
-      inst.flags = aligned ? flag_aligned : 0;
-      inst.run = op.opcode == Opcode::barrier_cluster_arrive ? cluster_arrive : cluster_wait;
-      return true;
-    default: return false;
-  }
+void bind_barrier(Binder& binder, const ir::Operation& op, const ops::Barrier& b, Inst& inst) {
+  inst.flags = std::uint8_t((arrives_alone(op.opcode) ? flag_arrive : 0) | (is_aligned(op) ? flag_aligned : 0) |
+                            (b.threads ? flag_counted : 0) | (b.d ? flag_reduce : 0));
+  binder.append(inst, binder.any_width(b.id, ScalarType::u32));
+  binder.append(inst, b.threads ? binder.any_width(b.threads, ScalarType::u32) : binder.constant(0, 4));
+  inst.run = barrier;
+}
+
+void bind_barrier_reduction(Binder& binder, const ir::Operation& op, const ops::Barrier& b, Inst& inst) {
+  bind_barrier(binder, op, b, inst);
+  const bool popc = op.modifiers.combine == isa::Combine::popc;
+  inst.d = binder.any_result(b.d, popc ? ScalarType::u32 : ScalarType::pred).offset;
+  binder.append(inst, binder.predicate(b.predicate));
+  inst.mode = std::uint8_t(op.modifiers.combine);
+}
+
+void bind_cluster_barrier(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
+  inst.flags = op.modifiers.aligned ? flag_aligned : 0;
+  inst.run = op.opcode == Opcode::barrier_cluster_arrive ? cluster_arrive : cluster_wait;
 }
 
 }  // namespace kiln::sim

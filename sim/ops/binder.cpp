@@ -48,12 +48,36 @@ bool reads_others(isa::Opcode op) {
   }
 }
 
-// Where the memory of the system begins and ends; what it holds is its own business.
+// Where the memory of the system begins and ends.
 std::uint64_t reserved_offset(const std::string& name) {
   if (name.ends_with("_begin")) return 0;
   if (name.ends_with("_end") || name.ends_with("_cap")) return reserved_shared_bytes;
   throw Gap{"`" + name + "`"};
 }
+
+using Bind = void (*)(Binder&, const ir::Operation&, Inst&);
+
+template <typename Operands, void (*bind)(Binder&, const ir::Operation&, const Operands&, Inst&)>
+void read_and_bind(Binder& binder, const ir::Operation& op, Inst& inst) {
+  const auto operands = ops::as<Operands>(op);
+  if (!operands) throw Gap{"these operands"};
+  bind(binder, op, *operands, inst);
+}
+
+// By ops::Family.
+constexpr Bind binders[] = {
+#define FAMILY(id, Type) read_and_bind<ops::Type, bind_##id>,
+#define ROLE(member)
+#define ROLE_IF(member, condition)
+#define ROLES()
+#define END()
+#include "ptx/ops/families.def"
+#undef FAMILY
+#undef ROLE
+#undef ROLE_IF
+#undef ROLES
+#undef END
+};
 
 bool is_dynamic(ir::Special s) {
   using ir::Special;
@@ -62,6 +86,11 @@ bool is_dynamic(ir::Special s) {
 }
 
 }  // namespace
+
+// Families without a model.
+void bind_unknown(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
+void bind_texture(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
+void bind_multimem_copy(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst&) {}
 
 std::uint8_t register_bytes(ScalarType type) {
   const int bits = isa::bits(type);
@@ -131,6 +160,11 @@ Slot Binder::scratch(std::uint8_t bytes) { return {grow(bytes), bytes, false}; }
 std::uint32_t Binder::add(const WarpMma& mma) {
   program_.mmas.push_back(mma);
   return std::uint32_t(program_.mmas.size() - 1);
+}
+
+std::uint32_t Binder::add(const isa::MmaForm& form) {
+  program_.forms.push_back(form);
+  return std::uint32_t(program_.forms.size() - 1);
 }
 
 int Binder::sm() const {
@@ -236,6 +270,16 @@ void Binder::address(Inst& inst, const ir::Argument& a) {
   inst.value = offset;
 }
 
+std::pair<Slot, std::int64_t> Binder::address_or_none(const ops::Operand& o) {
+  return o ? address(o) : std::pair{constant(0, 8), std::int64_t{0}};
+}
+
+void Binder::append_address(Inst& inst, const ops::Operand& o) {
+  const auto [slot, offset] = address_or_none(o);
+  append(inst, slot);
+  append(inst, constant(std::uint64_t(offset), 8));
+}
+
 void Binder::append(Inst& inst, Slot s) {
   if (inst.more_count == 0) inst.more = std::uint32_t(program_.slots.size());
   ++inst.more_count;
@@ -248,7 +292,7 @@ void Binder::append_all(Inst& inst, const ir::Argument& a, ScalarType type) {
     append(inst, item.kind == Kind::sink ? scratch(register_bytes(type)) : any_width(item, type));
 }
 
-Inst Binder::lower(const ir::Operation& op) {
+Inst Binder::bind(const ir::Operation& op) {
   Inst inst;
   inst.operation = &op;
   inst.guard = op.guard ? reg(*op.guard).offset : constant(1, 0).offset;
@@ -258,14 +302,8 @@ Inst Binder::lower(const ir::Operation& op) {
   try {
     if (!op.modifiers.others.empty() && !reads_others(op.opcode))
       throw Gap{"the modifier ." + op.modifiers.others.front()};
-    for (const auto family :
-         {bind_integer,        bind_bits,          bind_float,      bind_compare,  bind_video,
-          bind_move,           bind_convert,       bind_memory,     bind_atomic,   bind_multimem,
-          bind_async_store,    bind_stack,         bind_control,    bind_call,     bind_warp,
-          bind_barrier,        bind_mbarrier,      bind_matrix,     bind_mma_sync, bind_wgmma,
-          bind_wmma,           bind_cp_async,      bind_bulk,       bind_tma,      bind_tensor_map,
-          bind_launch_control, bind_tensor_memory, bind_tensor_core})
-      if (family(*this, op, inst) && inst.run) return inst;
+    binders[std::size_t(ops::family(op.opcode))](*this, op, inst);
+    if (inst.run) return inst;
     gap = "this instruction";
   } catch (const Gap& g) {
     gap = g.what;
@@ -282,7 +320,7 @@ Program Binder::run() {
   for (const ir::Operation& op : code_.operations) {
     const auto at = std::uint32_t(program_.insts.size());
     if (next != program_.callables.end() && at == next->entry) function_ = &*next++;
-    program_.insts.push_back(lower(op));
+    program_.insts.push_back(bind(op));
   }
   Inst end;
   end.run = leave;

@@ -1,4 +1,4 @@
-// From decoded operations to a Program: resolves operands and asks each family of instructions for its handler.
+// From decoded operations to a Program: resolves operands and looks up the function that binds each family.
 #pragma once
 
 #include <map>
@@ -7,12 +7,13 @@
 #include <tuple>
 
 #include "ptx/ir/code.hpp"
+#include "ptx/ops/operations.hpp"
 #include "sim/core/link.hpp"
 #include "sim/core/program.hpp"
 
 namespace kiln::sim {
 
-/// Thrown while an instruction is lowered: it has a form without a model. It faults only if it is executed.
+/// Thrown while an instruction is bound: it has a form without a model. It faults only if it is executed.
 struct Gap {
   std::string what;
 };
@@ -24,11 +25,11 @@ class Binder {
 
   Program run();
 
-  /// The device function that the instruction being lowered is part of; null in the kernel.
+  /// The device function that the instruction being bound is part of; null in the kernel.
   const Callable* function() const { return function_; }
   /// The device function that an argument names; its number among Program::callables, or nothing without a body.
   std::optional<std::uint32_t> callable(const ir::Argument& a) const;
-  /// What a call hands over: a .param variable, a register or a constant.
+  /// What a call passes: a .param variable, a register or a constant.
   Passed passed(const ir::Argument& a);
   /// The number of a new call site.
   std::uint32_t add(CallSite site);
@@ -40,7 +41,7 @@ class Binder {
   Slot source(const ir::Argument& a, isa::ScalarType type);
   /// A source whose register may be wider than the type (ld, st, cvt, addresses).
   Slot any_width(const ir::Argument& a, isa::ScalarType type);
-  /// A result register; the sink `_` gets a register that nobody reads.
+  /// A result register; the sink `_` gets a register that is not read.
   Slot result(const ir::Argument& a, isa::ScalarType type);
   Slot any_result(const ir::Argument& a, isa::ScalarType type);
   Slot predicate(const ir::Argument& a);
@@ -49,6 +50,10 @@ class Binder {
   void address(Inst& inst, const ir::Argument& a);
   /// The address operand as a slot and an offset.
   std::pair<Slot, std::int64_t> address(const ir::Argument& a);
+  /// The same of an operand that may be missing: zero.
+  std::pair<Slot, std::int64_t> address_or_none(const ops::Operand& o);
+  /// Appends both parts of such an address.
+  void append_address(Inst& inst, const ops::Operand& o);
 
   /// Appends slots to the instruction's list, which must be the last one growing.
   void append(Inst& inst, Slot s);
@@ -59,14 +64,16 @@ class Binder {
   Slot constant(std::uint64_t value, std::uint8_t bytes);
   /// Keeps what a matrix instruction multiplies; the index in Program::mmas.
   std::uint32_t add(const WarpMma& mma);
+  /// Keeps the form of a tcgen05.mma; the index in Program::forms.
+  std::uint32_t add(const isa::MmaForm& form);
   /// The number of the module's target: 90 for sm_90a. Gap when it names none.
   int sm() const;
 
-  /// A fresh register nobody else uses.
+  /// A fresh register.
   Slot scratch(std::uint8_t bytes);
 
  private:
-  Inst lower(const ir::Operation& op);
+  Inst bind(const ir::Operation& op);
   Slot reg(std::uint32_t id) const;
   Slot special(ir::Special s);
   Slot symbol(const ir::Argument& a, std::uint8_t bytes);
@@ -87,34 +94,17 @@ class Binder {
 /// Bytes per lane of a register that holds a value of this type; 0 for predicates.
 std::uint8_t register_bytes(isa::ScalarType type);
 
-// One family each: sets run and the operand fields of `inst`, or returns false when the opcode is not of this family.
-bool bind_integer(Binder&, const ir::Operation&, Inst&);
-bool bind_bits(Binder&, const ir::Operation&, Inst&);
-bool bind_float(Binder&, const ir::Operation&, Inst&);
-bool bind_compare(Binder&, const ir::Operation&, Inst&);
-bool bind_video(Binder&, const ir::Operation&, Inst&);
-bool bind_move(Binder&, const ir::Operation&, Inst&);
-bool bind_convert(Binder&, const ir::Operation&, Inst&);
-bool bind_memory(Binder&, const ir::Operation&, Inst&);
-bool bind_atomic(Binder&, const ir::Operation&, Inst&);
-bool bind_multimem(Binder&, const ir::Operation&, Inst&);
-bool bind_async_store(Binder&, const ir::Operation&, Inst&);
-bool bind_stack(Binder&, const ir::Operation&, Inst&);
-bool bind_control(Binder&, const ir::Operation&, Inst&);
-bool bind_call(Binder&, const ir::Operation&, Inst&);
-bool bind_warp(Binder&, const ir::Operation&, Inst&);
-bool bind_barrier(Binder&, const ir::Operation&, Inst&);
-bool bind_mbarrier(Binder&, const ir::Operation&, Inst&);
-bool bind_matrix(Binder&, const ir::Operation&, Inst&);
-bool bind_mma_sync(Binder&, const ir::Operation&, Inst&);
-bool bind_wgmma(Binder&, const ir::Operation&, Inst&);
-bool bind_wmma(Binder&, const ir::Operation&, Inst&);
-bool bind_launch_control(Binder&, const ir::Operation&, Inst&);
-bool bind_cp_async(Binder&, const ir::Operation&, Inst&);
-bool bind_tma(Binder&, const ir::Operation&, Inst&);
-bool bind_tensor_map(Binder&, const ir::Operation&, Inst&);
-bool bind_bulk(Binder&, const ir::Operation&, Inst&);
-bool bind_tensor_memory(Binder&, const ir::Operation&, Inst&);
-bool bind_tensor_core(Binder&, const ir::Operation&, Inst&);
+// Sets run and the operand fields of an instruction of one family. Where run stays null, the form has no model.
+#define FAMILY(id, Type) void bind_##id(Binder& binder, const ir::Operation& op, const ops::Type& operands, Inst& inst);
+#define ROLE(member)
+#define ROLE_IF(member, condition)
+#define ROLES()
+#define END()
+#include "ptx/ops/families.def"
+#undef FAMILY
+#undef ROLE
+#undef ROLE_IF
+#undef ROLES
+#undef END
 
 }  // namespace kiln::sim

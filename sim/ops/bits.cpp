@@ -261,83 +261,81 @@ Handler counts(ScalarType t) {
   return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type, u32>; });
 }
 
-bool bind_logic(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_logic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const int mode = op.opcode == Opcode::and_ ? 0 : op.opcode == Opcode::or_ ? 1 : op.opcode == Opcode::xor_ ? 2 : 3;
   if (t == ScalarType::pred) {
-    inst.d = l.result(op.arg(0), t).offset;
-    for (std::size_t k = 1; k < op.arguments.size(); ++k) l.append(inst, l.predicate(op.arg(k)));
+    inst.d = binder.result(alu.d, t).offset;
+    binder.append(inst, binder.predicate(alu.a));
+    if (alu.b) binder.append(inst, binder.predicate(alu.b));
     inst.mode = std::uint8_t(mode);
     inst.run = logic_predicate;
-    return true;
+    return;
   }
-  operands(l, op, inst, t, mode == 3 ? 1 : 2);
+  operands(binder, alu, inst, t, mode == 3 ? 1 : 2);
   inst.run = mode == 0 ? two<And>(t) : mode == 1 ? two<Or>(t) : mode == 2 ? two<Xor>(t) : one<Not>(t);
-  return true;
 }
 
-bool bind_shift(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_shift(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = l.result(op.arg(0), t).offset;
-  inst.a = l.source(op.arg(1), t).offset;
-  inst.b = l.source(op.arg(2), ScalarType::u32).offset;
+  inst.d = binder.result(alu.d, t).offset;
+  inst.a = binder.source(alu.a, t).offset;
+  inst.b = binder.source(alu.b, ScalarType::u32).offset;
   inst.run = op.opcode == Opcode::shl ? shift<Shl>(t) : shift<Shr>(t);
-  return true;
 }
 
-bool bind_count(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_count(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = l.result(op.arg(0), ScalarType::u32).offset;
-  inst.a = l.source(op.arg(1), t).offset;
+  inst.d = binder.result(alu.d, ScalarType::u32).offset;
+  inst.a = binder.source(alu.a, t).offset;
   if (op.opcode == Opcode::popc)
     inst.run = counts<Popc>(t);
   else if (op.opcode == Opcode::clz)
     inst.run = counts<Clz>(t);
   else
     inst.run = op.modifiers.shiftamt ? counts<Bfind<true>>(t) : counts<Bfind<false>>(t);
-  return true;
 }
 
-bool bind_field(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_field(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = l.result(op.arg(0), t).offset;
+  inst.d = binder.result(alu.d, t).offset;
   if (op.opcode == Opcode::bfe) {
-    inst.a = l.source(op.arg(1), t).offset;
-    inst.b = l.source(op.arg(2), ScalarType::u32).offset;
-    inst.c = l.source(op.arg(3), ScalarType::u32).offset;
+    inst.a = binder.source(alu.a, t).offset;
+    inst.b = binder.source(alu.b, ScalarType::u32).offset;
+    inst.c = binder.source(alu.c, ScalarType::u32).offset;
     inst.run = with_integer(t, [](auto as) -> Handler { return bit_field_extract<typename decltype(as)::type>; });
-    return true;
+    return;
   }
-  for (std::size_t k = 1; k <= 2; ++k) l.append(inst, l.source(op.arg(k), t));
-  for (std::size_t k = 3; k <= 4; ++k) l.append(inst, l.source(op.arg(k), ScalarType::u32));
+  for (const ir::Argument& word : {alu.a, alu.b}) binder.append(inst, binder.source(word, t));
+  for (const ir::Argument& number : {alu.c, alu.e}) binder.append(inst, binder.source(number, ScalarType::u32));
   inst.run = isa::bits(t) == 64 ? bit_field_insert<std::uint64_t> : bit_field_insert<u32>;
-  return true;
 }
 
 // lop3.or d|p, a, b, c, table, q. Without the combination there is a plain d.
-bool bind_lop3(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool pair = op.arg(0).kind == ir::Argument::Kind::pair;
-  const auto parts = l.code().components(op.arg(0));
-  inst.d = l.result(pair ? parts[0] : op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
-  inst.b = l.source(op.arg(2), ScalarType::b32).offset;
-  inst.c = l.source(op.arg(3), ScalarType::b32).offset;
-  if (op.arg(4).kind != ir::Argument::Kind::immediate) throw Gap{"a table that is not a number"};
-  inst.value = op.arg(4).value;
-  inst.run = lop3_lanes;
-  if (!pair) return op.arguments.size() == 5;
-  l.append(inst, l.any_result(parts[1], ScalarType::pred));
-  l.append(inst, l.predicate(op.arg(5)));
+void bind_lop3(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  const bool pair = alu.d->kind == ir::Argument::Kind::pair;
+  const auto parts = binder.code().components(alu.d);
+  inst.d = binder.result(pair ? parts[0] : *alu.d, ScalarType::b32).offset;
+  inst.a = binder.source(alu.a, ScalarType::b32).offset;
+  inst.b = binder.source(alu.b, ScalarType::b32).offset;
+  inst.c = binder.source(alu.c, ScalarType::b32).offset;
+  if (alu.e->kind != ir::Argument::Kind::immediate) throw Gap{"a table that is not a number"};
+  inst.value = alu.e->value;
+  if (!pair) {
+    inst.run = alu.q ? nullptr : lop3_lanes;
+    return;
+  }
+  binder.append(inst, binder.any_result(parts[1], ScalarType::pred));
+  binder.append(inst, binder.predicate(alu.q));
   inst.mode = std::uint8_t(op.modifiers.combine);
   inst.run = lop3_predicate;
-  return true;
 }
 
-bool bind_word(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_word(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const auto& m = op.modifiers;
   const bool wrap = m.shift_mode == isa::ShiftMode::wrap;
   const bool two_sources = op.opcode == Opcode::bmsk || op.opcode == Opcode::szext;
-  operands(l, op, inst, m.type(), two_sources ? 2 : 3);
+  operands(binder, alu, inst, m.type(), two_sources ? 2 : 3);
   switch (op.opcode) {
     case Opcode::prmt:
       inst.mode = std::uint8_t(m.prmt_mode);
@@ -357,43 +355,42 @@ bool bind_word(Binder& l, const ir::Operation& op, Inst& inst) {
       else
         inst.run = wrap ? binary<Szext<true>, u32> : binary<Szext<false>, u32>;
   }
-  return true;
 }
 
 }  // namespace
 
-bool bind_bits(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_bits(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   switch (op.opcode) {
     case Opcode::and_:
     case Opcode::or_:
     case Opcode::xor_:
-    case Opcode::not_: return bind_logic(l, op, inst);
+    case Opcode::not_: return bind_logic(binder, op, alu, inst);
     case Opcode::shl:
-    case Opcode::shr: return bind_shift(l, op, inst);
+    case Opcode::shr: return bind_shift(binder, op, alu, inst);
     case Opcode::popc:
     case Opcode::clz:
-    case Opcode::bfind: return bind_count(l, op, inst);
+    case Opcode::bfind: return bind_count(binder, op, alu, inst);
     case Opcode::bfe:
-    case Opcode::bfi: return bind_field(l, op, inst);
-    case Opcode::lop3: return bind_lop3(l, op, inst);
+    case Opcode::bfi: return bind_field(binder, op, alu, inst);
+    case Opcode::lop3: return bind_lop3(binder, op, alu, inst);
     case Opcode::fns:
-      operands(l, op, inst, t, 3);
+      operands(binder, alu, inst, t, 3);
       inst.run = ternary<FindNthSet, u32>;
-      return true;
+      return;
     case Opcode::prmt:
     case Opcode::shf:
     case Opcode::bmsk:
-    case Opcode::szext: return bind_word(l, op, inst);
+    case Opcode::szext: return bind_word(binder, op, alu, inst);
     case Opcode::cnot:
-      operands(l, op, inst, t, 1);
+      operands(binder, alu, inst, t, 1);
       inst.run = one<Cnot>(t);
-      return true;
+      return;
     case Opcode::brev:
-      operands(l, op, inst, t, 1);
+      operands(binder, alu, inst, t, 1);
       inst.run = one<Brev>(t);
-      return true;
-    default: return false;
+      return;
+    default: return;
   }
 }
 

@@ -81,9 +81,7 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
 // What travels, for who draws it.
 void describe(Context& c, const PlainCopy& x) {
   if (!c.grid->observer) return;
-  const u64 global = x.to.space == Space::global     ? x.to.address
-                     : x.from.space == Space::global ? x.from.address
-                                                     : 0;
+  const u64 global = x.to.space == Space::global ? x.to.address : x.from.space == Space::global ? x.from.address : 0;
   const Barrier& b = x.barrier;
   c.grid->observer->transfer(x.id, {x.bytes, global, 0, {}, b.cta != nullptr, b.cta ? b.cta->index : 0, b.address});
 }
@@ -167,47 +165,39 @@ Status wait_group(Context& c, const Inst& i, Mask lanes) {
 
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
-// to, from, size, then the mbarrier, the CTA mask, the cache policy and the byte mask where the modifiers say so.
-bool bind_plain(Binder& l, const ir::Operation& op, Inst& inst) {
+}  // namespace
+
+void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy& copy, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   if (m.ignore_oob) throw Gap{"a copy that ignores bytes at its ends"};
   if (m.combine != isa::Combine::none && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
-  const bool grouped = m.completion == Completion::bulk_group;
-  std::size_t at = 3;
-  const auto to = l.address(op.arg(0)), from = l.address(op.arg(1));
-  const auto barrier = grouped ? std::pair<Slot, std::int64_t>{l.constant(0, 8), 0} : l.address(op.arg(at++));
-  l.append(inst, to.first);
-  l.append(inst, from.first);
-  l.append(inst, l.any_width(op.arg(2), ScalarType::u32));
-  l.append(inst, barrier.first);
-  for (const std::int64_t offset : {to.second, from.second, barrier.second}) l.append(inst, l.constant(u64(offset), 8));
-  l.append(inst, m.multicast ? l.any_width(op.arg(at++), ScalarType::u16) : l.constant(0, 4));
-  at += m.cache_hint;
-  l.append(inst, m.cp_mask ? l.any_width(op.arg(at), ScalarType::u16) : l.constant(0, 4));
+  const auto to = binder.address(copy.to), from = binder.address(copy.from);
+  const auto barrier = binder.address_or_none(copy.mbarrier);
+  binder.append(inst, to.first);
+  binder.append(inst, from.first);
+  binder.append(inst, binder.any_width(copy.bytes, ScalarType::u32));
+  binder.append(inst, barrier.first);
+  for (const std::int64_t offset : {to.second, from.second, barrier.second})
+    binder.append(inst, binder.constant(u64(offset), 8));
+  const auto mask = [&](const ops::Operand& o) {
+    return o ? binder.any_width(o, ScalarType::u16) : binder.constant(0, 4);
+  };
+  binder.append(inst, mask(copy.ctas));
+  binder.append(inst, mask(copy.byte_mask));
   inst.space = std::uint8_t(m.spaces[0]);
   inst.mode = std::uint8_t(m.spaces[1]);
-  inst.flags =
-      std::uint8_t((grouped ? flag_grouped : 0) | (m.multicast ? flag_multicast : 0) | (m.cp_mask ? flag_masked : 0));
+  inst.flags = std::uint8_t((copy.mbarrier ? 0 : flag_grouped) | (copy.ctas ? flag_multicast : 0) |
+                            (copy.byte_mask ? flag_masked : 0));
   inst.run = bulk_copy;
-  return true;
 }
 
-}  // namespace
+void bind_bulk_prefetch(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst& inst) { inst.run = nothing; }
 
-bool bind_bulk(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::cp_async_bulk:
-    case Opcode::cp_reduce_async_bulk: return bind_plain(l, op, inst);
-    case Opcode::cp_async_bulk_prefetch: inst.run = nothing; return true;
-    case Opcode::cp_async_bulk_commit_group: inst.run = commit_group; return true;
-    case Opcode::cp_async_bulk_wait_group:
-      if (op.arg(0).kind != ir::Argument::Kind::immediate) throw Gap{"a group count that is not a number"};
-      inst.value = op.arg(0).value;
-      inst.flags = op.modifiers.read;
-      inst.run = wait_group;
-      return true;
-    default: return false;
-  }
+void bind_bulk_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
+  if (n.count && n.count->kind != ir::Argument::Kind::immediate) throw Gap{"a group count that is not a number"};
+  inst.value = n.count->value;
+  inst.flags = op.modifiers.read;
+  inst.run = n.count ? wait_group : commit_group;
 }
 
 }  // namespace kiln::sim

@@ -167,44 +167,37 @@ CallSite::Kind system_call(const std::string& name, std::size_t arguments) {
   throw Gap{"a function without a body: `" + name + "`"};
 }
 
-void pass_all(Binder& l, const ir::Argument& list, std::vector<Passed>& out) {
-  for (const ir::Argument& a : l.code().components(list)) out.push_back(l.passed(a));
-}
-
-// call f; call f, (a); call (r), f, (a); an indirect one ends with a table of its targets, or a prototype.
-bool bind_site(Binder& l, const ir::Operation& op, Inst& inst) {
-  using Kind = ir::Argument::Kind;
-  CallSite site;
-  std::size_t at = 0;
-  if (op.arg(0).kind == Kind::list) pass_all(l, op.arg(at++), site.results);
-  const ir::Argument& callee = op.arg(at++);
-  if (op.arg(at).kind == Kind::list) pass_all(l, op.arg(at), site.arguments);
-  inst.run = call;
-  if (callee.kind == Kind::reg) {
-    site.kind = CallSite::Kind::indirect;
-    site.target = l.any_width(callee, ScalarType::b64);
-  } else if (callee.kind != Kind::function) {
-    throw Gap{"a call of this operand"};
-  } else if (const auto known = l.callable(callee)) {
-    site.callable = *known;
-  } else {
-    site.kind = system_call(callee.operand->text, site.arguments.size());
-    inst.run = call_system;
-  }
-  inst.value = l.add(std::move(site));
-  return true;
+void pass_all(Binder& binder, const ir::Argument& list, std::vector<Passed>& out) {
+  for (const ir::Argument& a : binder.code().components(list)) out.push_back(binder.passed(a));
 }
 
 }  // namespace
 
-bool bind_call(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::call) return bind_site(l, op, inst);
-  if (op.opcode != Opcode::ret || !l.function()) return false;
+void bind_call(Binder& binder, const ir::Operation&, const ops::Call& c, Inst& inst) {
+  using Kind = ir::Argument::Kind;
+  CallSite site;
+  pass_all(binder, c.results, site.results);
+  pass_all(binder, c.arguments, site.arguments);
+  inst.run = call;
+  if (c.callee->kind == Kind::reg) {
+    site.kind = CallSite::Kind::indirect;
+    site.target = binder.any_width(c.callee, ScalarType::b64);
+  } else if (c.callee->kind != Kind::function) {
+    throw Gap{"a call of this operand"};
+  } else if (const auto known = binder.callable(c.callee)) {
+    site.callable = *known;
+  } else {
+    site.kind = system_call(c.callee->operand->text, site.arguments.size());
+    inst.run = call_system;
+  }
+  inst.value = binder.add(std::move(site));
+}
+
+void bind_return(Binder& binder, Inst& inst) {
   ir::Argument self;
-  self.id = l.function()->item;
-  inst.value = *l.callable(self);
+  self.id = binder.function()->item;
+  inst.value = *binder.callable(self);
   inst.run = give_back;
-  return true;
 }
 
 }  // namespace kiln::sim

@@ -125,34 +125,34 @@ bool comparable(ScalarType t) {
          t == ScalarType::f16 || t == ScalarType::bf16 || t == ScalarType::f32 || t == ScalarType::f64;
 }
 
-void compare_form(Binder& l, const ir::Operation& op, Inst& inst, ScalarType t, ScalarType element) {
+void compare_form(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, ScalarType t,
+                  ScalarType element) {
   const Compare how = compare_of(op.modifiers);
   if (how == Compare::none || !comparable(element)) throw Gap{"this comparison"};
-  inst.a = l.source(op.arg(1), t).offset;
-  inst.b = l.source(op.arg(2), t).offset;
+  inst.a = binder.source(alu.a, t).offset;
+  inst.b = binder.source(alu.b, t).offset;
   inst.mode = std::uint8_t(how);
   inst.width = std::uint8_t(element);
   inst.flags = op.modifiers.ftz;
   inst.count = std::uint8_t(op.modifiers.combine);
 }
 
-bool bind_setp(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_setp(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const bool halves = half_type(t) != ScalarType::none;
-  compare_form(l, op, inst, t, halves ? half_type(t) : t);
-  const ir::Argument& result = op.arg(0);
+  compare_form(binder, op, alu, inst, t, halves ? half_type(t) : t);
+  const ir::Argument& result = alu.d;
   const bool pair = result.kind == ir::Argument::Kind::pair;
-  const auto parts = l.code().components(result);
-  inst.d = l.any_result(pair ? parts[0] : result, ScalarType::pred).offset;
+  const auto parts = binder.code().components(result);
+  inst.d = binder.any_result(pair ? parts[0] : result, ScalarType::pred).offset;
   const bool combined = op.modifiers.combine != Combine::none;
   if (!pair && !combined) {
     inst.run = setp<false>;
-    return true;
+    return;
   }
-  l.append(inst, pair ? l.any_result(parts[1], ScalarType::pred) : l.scratch(0));
-  l.append(inst, combined ? l.predicate(op.arg(3)) : l.constant(0, 0));
+  binder.append(inst, pair ? binder.any_result(parts[1], ScalarType::pred) : binder.scratch(0));
+  binder.append(inst, combined ? binder.predicate(alu.c) : binder.constant(0, 0));
   inst.run = halves ? setp_halves : setp<true>;
-  return true;
 }
 
 // set: the result is all ones or 1.0 by its type. more[0]: the combining predicate.
@@ -176,21 +176,20 @@ Status set_halves(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_set(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_set(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType d = op.modifiers.types[0], t = op.modifiers.types[1];
   const ScalarType half = half_type(t);
-  compare_form(l, op, inst, t, half == ScalarType::none ? t : half);
-  inst.d = l.result(op.arg(0), d).offset;
-  l.append(inst, op.modifiers.combine == Combine::none ? l.constant(0, 0) : l.predicate(op.arg(3)));
+  compare_form(binder, op, alu, inst, t, half == ScalarType::none ? t : half);
+  inst.d = binder.result(alu.d, d).offset;
+  binder.append(inst, op.modifiers.combine == Combine::none ? binder.constant(0, 0) : binder.predicate(alu.c));
   if (half != ScalarType::none) {
     const ScalarType of = half_type(d);  // an integer result is a mask for each half: measured on an H200
     inst.value = of == ScalarType::none ? 0xFFFF : std::int64_t(num::encode(of, 1.0));
     inst.run = set_halves;
-    return true;
+    return;
   }
   inst.value = isa::is_floating(d) ? std::int64_t(num::encode(d, 1.0)) : isa::bits(d) == 16 ? 0xFFFF : -1;
   inst.run = register_bytes(d) == 8 ? set<u64> : set<u32>;
-  return true;
 }
 
 template <class W>
@@ -218,38 +217,31 @@ Status slct(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_select(Binder& l, const ir::Operation& op, Inst& inst) {
+}  // namespace
+
+void bind_select(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const bool wide = register_bytes(t) == 8;
-  operands(l, op, inst, t, 2);
+  operands(binder, alu, inst, t, 2);
   if (op.opcode == Opcode::selp) {
-    const Slot p = l.predicate(op.arg(3));
+    const Slot p = binder.predicate(alu.c);
     inst.c = p.offset;
     inst.value = p.negated ? -1 : 0;
     inst.run = wide ? selp<u64> : selp<u32>;
-    return true;
+    return;
   }
   const ScalarType by = op.modifiers.types[1];
-  inst.c = l.source(op.arg(3), by).offset;
+  inst.c = binder.source(alu.c, by).offset;
   if (by == ScalarType::f32 && op.modifiers.ftz)
     inst.run = wide ? slct<u64, float, true> : slct<u32, float, true>;
   else if (by == ScalarType::f32)
     inst.run = wide ? slct<u64, float> : slct<u32, float>;
   else
     inst.run = wide ? slct<u64, std::int32_t> : slct<u32, std::int32_t>;
-  return true;
 }
 
-}  // namespace
-
-bool bind_compare(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::setp: return bind_setp(l, op, inst);
-    case Opcode::set: return bind_set(l, op, inst);
-    case Opcode::selp:
-    case Opcode::slct: return bind_select(l, op, inst);
-    default: return false;
-  }
+void bind_compare(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  op.opcode == Opcode::setp ? bind_setp(binder, op, alu, inst) : bind_set(binder, op, alu, inst);
 }
 
 }  // namespace kiln::sim

@@ -59,35 +59,33 @@ Status wait_for_grid(Context& c, const Inst& i, Mask lanes) {
 
 }  // namespace
 
-bool bind_control(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::bra:
-      if (op.arg(0).kind != ir::Argument::Kind::label) throw Gap{"a branch without a known target"};
-      inst.target = op.arg(0).id;
-      inst.run = op.guard ? branch : branch_always;
-      return true;
-    case Opcode::brx_idx:
-      if (op.arg(1).kind != ir::Argument::Kind::table) throw Gap{"a branch table of this form"};
-      l.append(inst, l.any_width(op.arg(0), isa::ScalarType::u32));
-      inst.value = op.arg(1).id;
-      inst.run = branch_table;
-      return true;
-    case Opcode::ret:
-      if (l.function()) return false;
-      inst.run = leave;
-      return true;
-    case Opcode::exit: inst.run = leave; return true;
-    case Opcode::trap: inst.run = trap; return true;
-    case Opcode::brkpt: inst.run = breakpoint; return true;
-    case Opcode::griddepcontrol:
-      inst.run = op.modifiers.griddep == isa::GridDependency::wait ? wait_for_grid : nothing;
-      return true;
-    // Hints: time and register budgets are not modelled.
-    case Opcode::nanosleep:
-    case Opcode::pmevent:
-    case Opcode::setmaxnreg: inst.run = nothing; return true;
-    default: return false;
-  }
+void bind_branch(Binder&, const ir::Operation& op, const ops::Branch& b, Inst& inst) {
+  if (b.target->kind != ir::Argument::Kind::label) throw Gap{"a branch without a known target"};
+  inst.target = b.target->id;
+  inst.run = op.guard ? branch : branch_always;
 }
+
+void bind_branch_table(Binder& binder, const ir::Operation&, const ops::BranchTable& b, Inst& inst) {
+  if (b.targets->kind != ir::Argument::Kind::table) throw Gap{"a branch table of this form"};
+  binder.append(inst, binder.any_width(b.index, isa::ScalarType::u32));
+  inst.value = b.targets->id;
+  inst.run = branch_table;
+}
+
+void bind_leave(Binder& binder, const ir::Operation& op, const ops::Unread&, Inst& inst) {
+  if (op.opcode == Opcode::ret && binder.function()) return bind_return(binder, inst);
+  inst.run = leave;
+}
+
+void bind_trap(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
+  inst.run = op.opcode == Opcode::trap ? trap : breakpoint;
+}
+
+void bind_grid_dependency(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
+  inst.run = op.modifiers.griddep == isa::GridDependency::wait ? wait_for_grid : nothing;
+}
+
+// Time and register budgets are not modelled.
+void bind_hint(Binder&, const ir::Operation&, const ops::Count&, Inst& inst) { inst.run = nothing; }
 
 }  // namespace kiln::sim

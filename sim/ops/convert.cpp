@@ -228,17 +228,16 @@ Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_stochastic(Binder& l, const ir::Operation& op, Inst& inst, ScalarType d) {
+void bind_stochastic(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType d) {
   // Of the formats of four elements, which bits go to which is only in pictures (PTX ISA "cvt", random bits layout).
   // The machine code of ptxas 13.0 converts a and b first, then e and f, and each pair uses up half of the register.
   if (d != ScalarType::f16x2 && d != ScalarType::bf16x2) throw Gap{"stochastic rounding to this format"};
-  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), ScalarType::f32).offset;
-  inst.b = l.source(op.arg(2), ScalarType::f32).offset;
+  inst.d = binder.any_result(alu.d, ScalarType::b32).offset;
+  inst.a = binder.source(alu.a, ScalarType::f32).offset;
+  inst.b = binder.source(alu.b, ScalarType::f32).offset;
   inst.count = std::uint8_t(packed(d).element);
-  l.append(inst, l.any_width(op.arg(3), ScalarType::b32));
+  binder.append(inst, binder.any_width(alu.c, ScalarType::b32));
   inst.run = convert_stochastic;
-  return true;
 }
 
 // cvt.pack: two saturated integers, the second one lower; the other bits are the low ones of c. width: bits of one;
@@ -256,25 +255,24 @@ Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_pack(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_pack(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const bool two_bits = !m.others.empty();  // .u2 and .s2 are no types of anything else
   inst.width = std::uint8_t(two_bits ? 2 : isa::bits(m.types[0]));
   inst.flags = two_bits ? m.others.front() == "s2" : isa::is_signed(m.types[0]);
-  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), ScalarType::s32).offset;
-  inst.b = l.source(op.arg(2), ScalarType::s32).offset;
-  l.append(inst, op.arguments.size() > 3 ? l.source(op.arg(3), ScalarType::b32) : l.constant(0, 4));
+  inst.d = binder.result(alu.d, ScalarType::b32).offset;
+  inst.a = binder.source(alu.a, ScalarType::s32).offset;
+  inst.b = binder.source(alu.b, ScalarType::s32).offset;
+  binder.append(inst, alu.c ? binder.source(alu.c, ScalarType::b32) : binder.constant(0, 4));
   inst.run = pack_saturated;
-  return true;
 }
 
-bool bind_packed(Binder& l, const ir::Operation& op, Inst& inst, ScalarType d, ScalarType s) {
+void bind_packed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, ScalarType d, ScalarType s) {
   const bool pair = packed(s).count == 1;
-  if (op.arguments.size() != (pair ? 3u : 2u)) throw Gap{"this packed conversion"};
-  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.any_width(op.arg(1), s).offset;
-  inst.b = pair ? l.any_width(op.arg(2), s).offset : inst.a;
+  if (bool(alu.b) != pair || alu.c) throw Gap{"this packed conversion"};
+  inst.d = binder.any_result(alu.d, ScalarType::b32).offset;
+  inst.a = binder.any_width(alu.a, s).offset;
+  inst.b = pair ? binder.any_width(alu.b, s).offset : inst.a;
   const bool plain = s == ScalarType::f32 && inst.flags == 0 && op.modifiers.rounding == isa::Rounding::rn;
   if (plain && d == ScalarType::bf16x2)
     inst.run = binary<F32ToBf16x2, u32>;
@@ -282,7 +280,6 @@ bool bind_packed(Binder& l, const ir::Operation& op, Inst& inst, ScalarType d, S
     inst.run = binary<F32ToF16x2, u32>;
   else
     inst.run = convert_packed;
-  return true;
 }
 
 Handler fast(ScalarType d, ScalarType s, const Inst& inst, std::uint8_t d_bytes, std::uint8_t s_bytes) {
@@ -308,30 +305,29 @@ Handler fast(ScalarType d, ScalarType s, const Inst& inst, std::uint8_t d_bytes,
 
 }  // namespace
 
-bool bind_convert(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::cvt_pack) return bind_pack(l, op, inst);
-  if (op.opcode != Opcode::cvt) return false;
+void bind_convert(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  if (op.opcode == Opcode::cvt_pack) return bind_pack(binder, op, alu, inst);
   const isa::Modifiers& m = op.modifiers;
   const ScalarType d = m.types[0], s = m.types[1];
+  if (is_clock(alu.a) && isa::is_integer(d) && isa::is_integer(s)) return bind_clock(binder, op, alu, inst);
   inst.mode = std::uint8_t(m.rounding);
   inst.flags = std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
                             (m.satfinite ? flag_satfinite : 0));
   inst.width = std::uint8_t(s);
   inst.count = std::uint8_t(d);
-  if (m.rounding == isa::Rounding::rs) return bind_stochastic(l, op, inst, d);
-  if (packed(d).count == 2) return bind_packed(l, op, inst, d, s);
+  if (m.rounding == isa::Rounding::rs) return bind_stochastic(binder, alu, inst, d);
+  if (packed(d).count == 2) return bind_packed(binder, op, alu, inst, d, s);
   if (isa::type_class(d) == isa::TypeClass::packed || isa::type_class(s) == isa::TypeClass::packed)
     throw Gap{"this packed conversion"};
-  const Slot to = l.any_result(op.arg(0), d), from = l.any_width(op.arg(1), s);
+  const Slot to = binder.any_result(alu.d, d), from = binder.any_width(alu.a, s);
   inst.d = to.offset;
   inst.a = from.offset;
   inst.space = to.bytes;
   if (from.bytes == 8) inst.flags |= flag_wide_a;
   // A 16-bit register holds its value zero extended; a 32-bit register takes the sign.
-  if (op.arg(0).kind == ir::Argument::Kind::reg) inst.wide = isa::bits(l.code().registers[op.arg(0).id].type) == 16;
+  if (alu.d->kind == ir::Argument::Kind::reg) inst.wide = isa::bits(binder.code().registers[alu.d->id].type) == 16;
   inst.run = fast(d, s, inst, to.bytes, from.bytes);
   if (!inst.run) inst.run = convert;
-  return true;
 }
 
 }  // namespace kiln::sim

@@ -144,45 +144,32 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_copy(Binder& l, const ir::Operation& op, Inst& inst) {
-  l.address(inst, op.arg(0));
-  const auto from = l.address(op.arg(1));
-  inst.width = std::uint8_t(op.arg(2).value);
-  inst.space = std::uint8_t(op.modifiers.space());
-  const std::size_t rest = op.arguments.size() - 3 - op.modifiers.cache_hint;
-  if (rest > 1) throw Gap{"this form of cp.async"};
-  const bool ignores = rest == 1 && op.arg(3).kind == ir::Argument::Kind::reg &&
-                       l.code().registers[op.arg(3).id].type == ScalarType::pred;
-  l.append(inst, from.first);
-  l.append(inst, l.constant(u64(from.second), 8));
-  l.append(inst, rest == 1 && !ignores ? l.any_width(op.arg(3), ScalarType::u32) : l.constant(inst.width, 4));
-  if (ignores) l.append(inst, l.predicate(op.arg(3)));
-  inst.run = copy;
-  return true;
-}
-
 }  // namespace
 
-bool bind_cp_async(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::cp_async: return bind_copy(l, op, inst);
-    case Opcode::cp_async_commit_group: inst.run = commit; return true;
-    case Opcode::cp_async_wait_group:
-      inst.value = op.arg(0).value;
-      inst.run = wait;
-      return true;
-    case Opcode::cp_async_wait_all:
-      inst.flags = 1;
-      inst.run = wait;
-      return true;
-    case Opcode::cp_async_mbarrier_arrive:
-      l.address(inst, op.arg(0));
-      inst.space = std::uint8_t(op.modifiers.space());
-      inst.flags = op.modifiers.noinc;
-      inst.run = arrive;
-      return true;
-    default: return false;
-  }
+void bind_cp_async(Binder& binder, const ir::Operation& op, const ops::CpAsync& x, Inst& inst) {
+  binder.address(inst, x.to);
+  inst.width = std::uint8_t(x.bytes->value);
+  inst.space = std::uint8_t(op.modifiers.space());
+  const bool ignores =
+      x.source->kind == ir::Argument::Kind::reg && binder.code().registers[x.source->id].type == ScalarType::pred;
+  binder.append_address(inst, x.from);
+  const bool counted = x.source && !ignores;
+  binder.append(inst, counted ? binder.any_width(x.source, ScalarType::u32) : binder.constant(inst.width, 4));
+  if (ignores) binder.append(inst, binder.predicate(x.source));
+  inst.run = copy;
+}
+
+void bind_cp_async_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
+  inst.value = n.count->value;
+  inst.flags = op.opcode == Opcode::cp_async_wait_all;
+  inst.run = op.opcode == Opcode::cp_async_commit_group ? commit : wait;
+}
+
+void bind_cp_async_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  binder.address(inst, m.object);
+  inst.space = std::uint8_t(op.modifiers.space());
+  inst.flags = op.modifiers.noinc;
+  inst.run = arrive;
 }
 
 }  // namespace kiln::sim

@@ -297,49 +297,47 @@ std::uint8_t flags_of(const isa::Modifiers& m) {
                       (m.absolute ? flag_abs : 0));
 }
 
-bool bind_mixed(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType half = op.modifiers.types[1];
   const bool multiplies = op.opcode == Opcode::fma;
-  if (!multiplies && op.opcode != Opcode::add && op.opcode != Opcode::sub) return false;
-  inst.d = l.result(op.arg(0), ScalarType::f32).offset;
-  inst.a = l.any_width(op.arg(1), half).offset;
-  inst.b = multiplies ? l.any_width(op.arg(2), half).offset : inst.a;
-  inst.c = l.source(op.arg(multiplies ? 3 : 2), ScalarType::f32).offset;
+  if (!multiplies && op.opcode != Opcode::add && op.opcode != Opcode::sub) return;
+  inst.d = binder.result(alu.d, ScalarType::f32).offset;
+  inst.a = binder.any_width(alu.a, half).offset;
+  inst.b = multiplies ? binder.any_width(alu.b, half).offset : inst.a;
+  inst.c = binder.source(multiplies ? alu.c : alu.b, ScalarType::f32).offset;
   inst.width = std::uint8_t(half);
   inst.mode = std::uint8_t(rounding_of(op.modifiers.rounding));
   inst.flags = flags_of(op.modifiers);
   inst.run = mixed;
-  return true;
 }
 
-bool bind_special(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (op.opcode == Opcode::copysign) {
-    operands(l, op, inst, t, 2);
+    operands(binder, alu, inst, t, 2);
     inst.run = isa::bits(t) == 64 ? copy_sign<u64> : copy_sign<u32>;
-    return true;
+    return;
   }
-  inst.d = l.result(op.arg(0), ScalarType::pred).offset;
-  l.append(inst, l.source(op.arg(1), t));
+  inst.d = binder.result(alu.d, ScalarType::pred).offset;
+  binder.append(inst, binder.source(alu.a, t));
   inst.width = std::uint8_t(t);
   inst.mode = std::uint8_t(op.modifiers.testp);
   inst.run = testp;
-  return true;
 }
 
 }  // namespace
 
-bool bind_float(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType t = m.type();
-  if (isa::unit(op.opcode) != isa::Unit::alu || !is_mine(t)) return false;
-  if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return bind_special(l, op, inst);
+  if (!is_mine(t)) return;
+  if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return bind_special(binder, op, alu, inst);
   int sources = source_count(op.opcode);
-  if (sources == 0) return false;
-  if (m.types.count > 1) return bind_mixed(l, op, inst);
-  const bool three = (op.opcode == Opcode::min || op.opcode == Opcode::max) && op.arguments.size() == 4;
+  if (sources == 0) return;
+  if (m.types.count > 1) return bind_mixed(binder, op, alu, inst);
+  const bool three = (op.opcode == Opcode::min || op.opcode == Opcode::max) && bool(alu.c);
   if (three) sources = 3;
-  operands(l, op, inst, t, sources);
+  operands(binder, alu, inst, t, sources);
   if (sources < 2) inst.b = inst.a;
   if (sources < 3) inst.c = inst.a;
   inst.width = std::uint8_t(element_type(t));
@@ -348,7 +346,7 @@ bool bind_float(Binder& l, const ir::Operation& op, Inst& inst) {
   inst.flags = flags_of(m);
   if (three) {
     inst.run = extremum_of_three;
-    return true;
+    return;
   }
   inst.run = register_bytes(t) == 8 ? general<u64> : general<u32>;
   if (inst.flags == 0 && num::Rounding(inst.mode) == num::Rounding::rn) {
@@ -357,7 +355,6 @@ bool bind_float(Binder& l, const ir::Operation& op, Inst& inst) {
                                                 : nullptr;
     if (fast) inst.run = fast;
   }
-  return true;
 }
 
 }  // namespace kiln::sim

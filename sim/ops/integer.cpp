@@ -158,12 +158,12 @@ ScalarType twice(ScalarType t) {
 
 bool is_mine(ScalarType t) { return isa::is_integer(t) || t == ScalarType::u16x2 || t == ScalarType::s16x2; }
 
-void bind_mul(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (op.modifiers.half == HalfSelect::wide) {
-    inst.d = l.result(op.arg(0), twice(t)).offset;
-    inst.a = l.source(op.arg(1), t).offset;
-    inst.b = l.source(op.arg(2), t).offset;
+    inst.d = binder.result(alu.d, twice(t)).offset;
+    inst.a = binder.source(alu.a, t).offset;
+    inst.b = binder.source(alu.b, t).offset;
     inst.run = isa::bits(t) == 64 ? nullptr : with_integer(t, [](auto as) -> Handler {
       using T = typename decltype(as)::type;
       if constexpr (sizeof(T) == 8)
@@ -173,18 +173,18 @@ void bind_mul(Binder& l, const ir::Operation& op, Inst& inst) {
     });
     return;
   }
-  operands(l, op, inst, t, 2);
+  operands(binder, alu, inst, t, 2);
   inst.run = op.modifiers.half == HalfSelect::hi ? two<High>(t) : two<Low>(t);
 }
 
-void bind_mad(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const HalfSelect half = op.modifiers.half;
   const ScalarType r = half == HalfSelect::wide ? twice(t) : t;
-  inst.d = l.result(op.arg(0), r).offset;
-  inst.a = l.source(op.arg(1), t).offset;
-  inst.b = l.source(op.arg(2), t).offset;
-  inst.c = l.source(op.arg(3), r).offset;
+  inst.d = binder.result(alu.d, r).offset;
+  inst.a = binder.source(alu.a, t).offset;
+  inst.b = binder.source(alu.b, t).offset;
+  inst.c = binder.source(alu.c, r).offset;
   if (op.modifiers.sat) {
     inst.run = half == HalfSelect::hi && t == ScalarType::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
     return;
@@ -265,10 +265,10 @@ Status carry_mad(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-void bind_carry(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_carry(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const bool is_mad = op.opcode == Opcode::mad || op.opcode == Opcode::madc;
-  operands(l, op, inst, t, is_mad ? 3 : 2);
+  operands(binder, alu, inst, t, is_mad ? 3 : 2);
   const bool reads = op.opcode == Opcode::addc || op.opcode == Opcode::subc || op.opcode == Opcode::madc;
   inst.flags = std::uint8_t(reads | op.modifiers.carry << 1);
   const bool wide = isa::bits(t) == 64, is_signed = isa::is_signed(t);
@@ -307,8 +307,8 @@ Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-void bind_dot(Binder& l, const ir::Operation& op, Inst& inst) {
-  operands(l, op, inst, ScalarType::b32, 3);
+void bind_dot(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  operands(binder, alu, inst, ScalarType::b32, 3);
   inst.flags = op.opcode == Opcode::dp4a;
   inst.mode = std::uint8_t(isa::is_signed(op.modifiers.types[0]) | isa::is_signed(op.modifiers.types[1]) << 1 |
                            (op.modifiers.half == HalfSelect::hi) << 2);
@@ -339,28 +339,30 @@ Handler simple(const ir::Operation& op, int& sources) {
 
 }  // namespace
 
-bool bind_integer(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::dp4a || op.opcode == Opcode::dp2a) return bind_dot(l, op, inst), true;
+void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  if (isa::unit(op.opcode) != isa::Unit::alu || !is_mine(t)) return false;
   switch (op.opcode) {
+    case Opcode::dp4a:
+    case Opcode::dp2a: return bind_dot(binder, op, alu, inst);
     case Opcode::addc:
     case Opcode::subc:
-    case Opcode::madc: return bind_carry(l, op, inst), true;
+    case Opcode::madc: return bind_carry(binder, op, alu, inst);
     case Opcode::add:
     case Opcode::sub:
     case Opcode::mad:
-      if (op.modifiers.carry) return bind_carry(l, op, inst), true;
-      if (op.opcode == Opcode::mad) return bind_mad(l, op, inst), true;
+      if (op.modifiers.carry) return bind_carry(binder, op, alu, inst);
+      if (op.opcode == Opcode::mad) return bind_mad(binder, op, alu, inst);
       break;
-    case Opcode::mul: return bind_mul(l, op, inst), true;
+    case Opcode::mul: return bind_mul(binder, op, alu, inst);
     default: break;
   }
   int sources = 0;
   inst.run = simple(op, sources);
-  if (!inst.run) return false;
-  operands(l, op, inst, t, sources);
-  return true;
+  if (inst.run) operands(binder, alu, inst, t, sources);
+}
+
+void bind_arithmetic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  return is_mine(op.modifiers.type()) ? bind_integer(binder, op, alu, inst) : bind_float(binder, op, alu, inst);
 }
 
 }  // namespace kiln::sim

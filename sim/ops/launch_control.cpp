@@ -97,40 +97,34 @@ Status first_cta(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_query(Binder& l, const ir::Operation& op, Inst& inst) {
-  const auto& others = op.modifiers.others;
-  const std::string what = others.empty() ? "" : others.front();
-  inst.a = l.source(op.arg(1), ScalarType::b128).offset;
-  if (what == "is_canceled") {
-    inst.d = l.any_result(op.arg(0), ScalarType::pred).offset;
-    inst.run = is_cancelled;
-    return true;
-  }
-  const std::string coordinates = "xyz", prefix = "get_first_ctaid";
-  if (!what.starts_with(prefix)) return false;
-  if (what != prefix) {
-    const std::size_t which = coordinates.find(what.back());
-    if (what.size() != prefix.size() + 3 || which == coordinates.npos) return false;
-    inst.count = std::uint8_t(which);
-  }
-  l.append_all(inst, op.arg(0), ScalarType::b32);
-  inst.run = first_cta;
-  return true;
-}
-
 }  // namespace
 
-bool bind_launch_control(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::clusterlaunchcontrol_query_cancel) return bind_query(l, op, inst);
-  if (op.opcode != Opcode::clusterlaunchcontrol_try_cancel) return false;
-  l.address(inst, op.arg(0));
-  const auto barrier = l.address(op.arg(1));
-  l.append(inst, barrier.first);
-  l.append(inst, l.constant(u64(barrier.second), 8));
+void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::LaunchControl& x, Inst& inst) {
+  const auto& others = op.modifiers.others;
+  const std::string what = others.empty() ? "" : others.front();
+  inst.a = binder.source(x.response, ScalarType::b128).offset;
+  if (what == "is_canceled") {
+    inst.d = binder.any_result(x.d, ScalarType::pred).offset;
+    inst.run = is_cancelled;
+    return;
+  }
+  const std::string coordinates = "xyz", prefix = "get_first_ctaid";
+  if (!what.starts_with(prefix)) return;
+  if (what != prefix) {
+    const std::size_t which = coordinates.find(what.back());
+    if (what.size() != prefix.size() + 3 || which == coordinates.npos) return;
+    inst.count = std::uint8_t(which);
+  }
+  binder.append_all(inst, x.d, ScalarType::b32);
+  inst.run = first_cta;
+}
+
+void bind_launch_request(Binder& binder, const ir::Operation& op, const ops::LaunchControl& x, Inst& inst) {
+  binder.address(inst, x.to);
+  binder.append_address(inst, x.mbarrier);
   inst.space = std::uint8_t(op.modifiers.space());
   inst.flags = op.modifiers.multicast_all;
   inst.run = try_cancel;
-  return true;
 }
 
 }  // namespace kiln::sim

@@ -109,15 +109,6 @@ Status transpose(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_transpose(Binder& l, const ir::Operation& op, Inst& inst) {
-  const isa::Modifiers& m = op.modifiers;
-  if (m.shape != DataShape::m8n8 || m.type() != ScalarType::b16 || !m.trans) throw Gap{"this matrix shape"};
-  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
-  inst.run = transpose;
-  return true;
-}
-
 // Shapes that go with their direction, element and transposition.
 bool is_known(const isa::Modifiers& m, bool loads) {
   const bool formats = m.cp_source_format != isa::CpSourceFormat::none;
@@ -130,16 +121,11 @@ bool is_known(const isa::Modifiers& m, bool loads) {
   }
 }
 
-}  // namespace
-
-bool bind_matrix(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::movmatrix) return bind_transpose(l, op, inst);
-  if (op.opcode != Opcode::ldmatrix && op.opcode != Opcode::stmatrix) return false;
+void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst, bool loads) {
   const isa::Modifiers& m = op.modifiers;
-  const bool loads = op.opcode == Opcode::ldmatrix;
   if (!is_known(m, loads)) throw Gap{"this matrix shape"};
-  l.address(inst, op.arg(loads ? 1 : 0));
-  l.append_all(inst, op.arg(loads ? 0 : 1), ScalarType::b32);
+  binder.address(inst, x.address);
+  binder.append_all(inst, x.registers, ScalarType::b32);
   inst.count = std::uint8_t(isa::repeat_count(m.repeat));
   const bool fits = int(inst.more_count) == inst.count * isa::matrix_registers(m.shape) && inst.more_count <= 4;
   if (!fits) throw Gap{"this matrix count"};
@@ -148,7 +134,24 @@ bool bind_matrix(Binder& l, const ir::Operation& op, Inst& inst) {
   inst.flags = m.trans;
   inst.width = std::uint8_t(isa::packed_element_bits(m.cp_source_format));
   inst.run = loads ? load : store;
-  return true;
+}
+
+}  // namespace
+
+void bind_matrix_load(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
+  bind(binder, op, x, inst, true);
+}
+
+void bind_matrix_store(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
+  bind(binder, op, x, inst, false);
+}
+
+void bind_matrix_transpose(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.shape != DataShape::m8n8 || m.type() != ScalarType::b16 || !m.trans) throw Gap{"this matrix shape"};
+  inst.d = binder.result(alu.d, ScalarType::b32).offset;
+  inst.a = binder.source(alu.a, ScalarType::b32).offset;
+  inst.run = transpose;
 }
 
 }  // namespace kiln::sim

@@ -171,31 +171,9 @@ Status pending_count(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-std::size_t address_operand(const ir::Operation& op) {
-  for (std::size_t k = 0; k < op.arguments.size(); ++k)
-    if (op.arg(k).kind == ir::Argument::Kind::address) return k;
-  throw Gap{"an mbarrier operand of this form"};
-}
-
-bool bind_arrive(Binder& l, const ir::Operation& op, Inst& inst, std::size_t at) {
-  const isa::Modifiers& m = op.modifiers;
-  inst.d = at == 1 && op.arg(0).kind == ir::Argument::Kind::reg ? l.result(op.arg(0), ScalarType::b64).offset
-                                                                : l.scratch(8).offset;
-  inst.flags = std::uint8_t((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
-                            (m.expect_tx ? flag_expect : 0) | (m.no_complete ? flag_no_complete : 0));
-  const bool counted = op.arguments.size() > at + 1;
-  if (m.no_complete && !counted) throw Gap{".noComplete without a count"};  // ptxas refuses it
-  l.append(inst, counted ? l.any_width(op.arg(at + 1), ScalarType::u32) : l.constant(1, 4));
-  inst.run = arrive;
-  return true;
-}
-
-bool bind_wait(Binder& l, const ir::Operation& op, Inst& inst, std::size_t at) {
-  inst.d = l.any_result(op.arg(0), ScalarType::pred).offset;
-  inst.flags = op.modifiers.parity ? flag_parity : 0;
-  l.append(inst, l.any_width(op.arg(at + 1), op.modifiers.parity ? ScalarType::u32 : ScalarType::b64));
-  inst.run = wait;
-  return true;
+void bind_object(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  binder.address(inst, m.object);
+  inst.space = std::uint8_t(op.modifiers.space());
 }
 
 }  // namespace
@@ -208,30 +186,49 @@ bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
   }
 }
 
-bool bind_mbarrier(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (isa::unit(op.opcode) != isa::Unit::mbarrier) return false;
-  if (op.opcode == Opcode::mbarrier_pending_count) {
-    inst.d = l.result(op.arg(0), ScalarType::u32).offset;
-    inst.a = l.source(op.arg(1), ScalarType::b64).offset;
-    inst.run = pending_count;
-    return true;
-  }
-  const std::size_t at = address_operand(op);
-  l.address(inst, op.arg(at));
-  inst.space = std::uint8_t(op.modifiers.space());
-  switch (op.opcode) {
-    case Opcode::mbarrier_inval: inst.run = invalidate; return true;
-    case Opcode::mbarrier_arrive:
-    case Opcode::mbarrier_arrive_drop: return bind_arrive(l, op, inst, at);
-    case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait: return bind_wait(l, op, inst, at);
-    default: break;
-  }
-  l.append(inst, l.any_width(op.arg(at + 1), ScalarType::u32));
-  inst.run = op.opcode == Opcode::mbarrier_init        ? init
-             : op.opcode == Opcode::mbarrier_expect_tx ? expect_tx
-                                                       : complete_tx;
-  return true;
+void bind_mbarrier_init(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  bind_object(binder, op, m, inst);
+  binder.append(inst, binder.any_width(m.count, ScalarType::u32));
+  inst.run = init;
+}
+
+void bind_mbarrier_inval(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  bind_object(binder, op, m, inst);
+  inst.run = invalidate;
+}
+
+void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  bind_object(binder, op, m, inst);
+  const bool returns = m.state->kind == ir::Argument::Kind::reg;
+  inst.d = (returns ? binder.result(m.state, ScalarType::b64) : binder.scratch(8)).offset;
+  inst.flags =
+      std::uint8_t((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
+                   (op.modifiers.expect_tx ? flag_expect : 0) | (op.modifiers.no_complete ? flag_no_complete : 0));
+  const ops::Operand amount = m.bytes ? m.bytes : m.count;
+  if (op.modifiers.no_complete && !amount) throw Gap{".noComplete without a count"};  // ptxas refuses it
+  binder.append(inst, amount ? binder.any_width(amount, ScalarType::u32) : binder.constant(1, 4));
+  inst.run = arrive;
+}
+
+void bind_mbarrier_transaction(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  bind_object(binder, op, m, inst);
+  binder.append(inst, binder.any_width(m.bytes, ScalarType::u32));
+  inst.run = op.opcode == Opcode::mbarrier_expect_tx ? expect_tx : complete_tx;
+}
+
+void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  bind_object(binder, op, m, inst);
+  inst.d = binder.any_result(m.done, ScalarType::pred).offset;
+  inst.flags = m.parity ? flag_parity : 0;
+  binder.append(inst,
+                m.parity ? binder.any_width(m.parity, ScalarType::u32) : binder.any_width(m.state, ScalarType::b64));
+  inst.run = wait;
+}
+
+void bind_mbarrier_pending_count(Binder& binder, const ir::Operation&, const ops::Mbarrier& m, Inst& inst) {
+  inst.d = binder.result(m.count, ScalarType::u32).offset;
+  inst.a = binder.source(m.state, ScalarType::b64).offset;
+  inst.run = pending_count;
 }
 
 }  // namespace kiln::sim

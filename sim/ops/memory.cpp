@@ -143,22 +143,15 @@ Handler of_width(int width) {
   }
 }
 
-bool bind_access(Binder& l, const ir::Operation& op, Inst& inst, bool loads) {
-  const isa::Modifiers& m = op.modifiers;
-  const ScalarType t = m.type();
-  const ir::Argument& address = op.arg(loads ? 1 : 0);
-  const ir::Argument& value = op.arg(loads ? 0 : 1);
-  l.address(inst, address);
-  inst.space = std::uint8_t(m.space());
-  inst.flags = loads && isa::is_signed(t) ? flag_signed : 0;
+void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst, bool loads) {
+  const ScalarType t = op.modifiers.type();
+  binder.address(inst, access.address);
+  inst.space = std::uint8_t(op.modifiers.space());
   inst.width = std::uint8_t((isa::bits(t) + 7) / 8);
-  if (loads && value.kind == ir::Argument::Kind::sink)
-    l.append(inst, l.scratch(register_bytes(t)));
+  if (loads && access.value->kind == ir::Argument::Kind::sink)
+    binder.append(inst, binder.scratch(register_bytes(t)));
   else
-    l.append_all(inst, value, t);
-  inst.run = loads ? of_width<true>(inst.width) : of_width<false>(inst.width);
-  if (loads && is_strong(op)) inst.run = polling(inst.width);
-  return true;
+    binder.append_all(inst, access.value, t);
 }
 
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
@@ -189,51 +182,48 @@ Status store_bulk(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_fence(Inst& inst, SyncKind kind) {
-  inst.mode = std::uint8_t(kind);
-  inst.run = fence;
-  return true;
-}
-
-bool bind_policy(Binder& l, const ir::Operation& op, Inst& inst) {
-  inst.d = l.result(op.arg(0), ScalarType::b64).offset;  // the policy is a hint: its bits stay what they were
-  inst.run = nothing;
-  return true;
-}
-
 }  // namespace
 
-bool bind_memory(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::ld:
-    case Opcode::ldu: return bind_access(l, op, inst, true);
-    case Opcode::st: return bind_access(l, op, inst, false);
-    case Opcode::st_bulk:
-      l.address(inst, op.arg(0));
-      inst.space = std::uint8_t(op.modifiers.space());
-      l.append(inst, l.any_width(op.arg(1), ScalarType::u64));
-      inst.run = store_bulk;
-      return true;
-    case Opcode::createpolicy: return bind_policy(l, op, inst);
-    case Opcode::fence:
-    case Opcode::membar: return bind_fence(inst, SyncKind::fence);
-    case Opcode::fence_proxy:
-    case Opcode::membar_proxy: return bind_fence(inst, SyncKind::fence_proxy);
-    case Opcode::fence_mbarrier_init: return bind_fence(inst, SyncKind::fence_mbarrier_init);
-    case Opcode::prefetch:
-    case Opcode::prefetchu:
-      if (op.modifiers.spaces.count == 0 || op.modifiers.space() == Space::param) {
-        inst.run = nothing;
-        return true;
-      }
-      l.address(inst, op.arg(0));
-      inst.space = std::uint8_t(op.modifiers.space());
-      inst.run = check_address;
-      return true;
-    case Opcode::discard:
-    case Opcode::applypriority: inst.run = nothing; return true;
-    default: return false;
-  }
+void bind_load(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
+  bind_access(binder, op, access, inst, true);
+  inst.flags = isa::is_signed(op.modifiers.type()) ? flag_signed : 0;
+  inst.run = is_strong(op) ? polling(inst.width) : of_width<true>(inst.width);
+}
+
+void bind_store(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
+  bind_access(binder, op, access, inst, false);
+  inst.run = of_width<false>(inst.width);
+}
+
+void bind_bulk_store(Binder& binder, const ir::Operation& op, const ops::BulkStore& store, Inst& inst) {
+  binder.address(inst, store.address);
+  inst.space = std::uint8_t(op.modifiers.space());
+  binder.append(inst, binder.any_width(store.bytes, ScalarType::u64));
+  inst.run = store_bulk;
+}
+
+// A policy is a hint: its bits stay what they were.
+void bind_cache_policy(Binder& binder, const ir::Operation&, const ops::CachePolicy& p, Inst& inst) {
+  inst.d = binder.result(p.policy, ScalarType::b64).offset;
+  inst.run = nothing;
+}
+
+void bind_fence(Binder&, const ir::Operation& op, const ops::Fence&, Inst& inst) {
+  const bool proxy = op.opcode == Opcode::fence_proxy || op.opcode == Opcode::membar_proxy;
+  inst.mode = std::uint8_t(proxy                                      ? SyncKind::fence_proxy
+                           : op.opcode == Opcode::fence_mbarrier_init ? SyncKind::fence_mbarrier_init
+                                                                      : SyncKind::fence);
+  inst.run = fence;
+}
+
+void bind_cache_line(Binder& binder, const ir::Operation& op, const ops::CacheLine& line, Inst& inst) {
+  const isa::Modifiers& m = op.modifiers;
+  inst.run = nothing;
+  const bool prefetches = op.opcode == Opcode::prefetch || op.opcode == Opcode::prefetchu;
+  if (!prefetches || m.spaces.count == 0 || m.space() == Space::param) return;
+  binder.address(inst, line.address);
+  inst.space = std::uint8_t(m.space());
+  inst.run = check_address;
 }
 
 }  // namespace kiln::sim

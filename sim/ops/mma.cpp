@@ -16,12 +16,11 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
 using isa::ScalarType;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Slots of an mma. An address is two: its base, and the offset written behind it. Lane masks come last.
+// Slots of an mma. An address is two: its base, and the offset written after it. Lane masks come last.
 enum : unsigned {
   at_d = 0,
   at_a = 2,
@@ -35,37 +34,24 @@ enum : unsigned {
   at_mask,
   at_lanes
 };
-enum : std::uint8_t { flag_a_tmem = 1, flag_lanes = 2, flag_scale_d = 4, flag_mask = 8 };
+// Rules that hold for every execution, because they hold for the text and for a descriptor that is a number.
+enum : std::uint8_t { flag_form_holds = 1, flag_descriptor_holds = 2 };
 
-bool is_sparse(Opcode op) { return op == Opcode::tcgen05_mma_sp || op == Opcode::tcgen05_mma_ws_sp; }
-bool is_ws(Opcode op) { return op == Opcode::tcgen05_mma_ws || op == Opcode::tcgen05_mma_ws_sp; }
+const isa::MmaForm& form_of(const Context& c, const Inst& i) { return c.grid->program.forms[i.target]; }
 
-isa::MmaForm form_of(const Inst& i) {
-  const isa::Modifiers& m = i.operation->modifiers;
-  isa::MmaForm f;
-  f.kind = m.kind;
-  f.group = m.cta_group;
-  f.sparse = is_sparse(i.operation->opcode);
-  f.ws = is_ws(i.operation->opcode);
-  f.block_scale = m.block_scale;
-  f.scale_vector = m.scale_vector;
-  f.a_in_tmem = (i.flags & flag_a_tmem) != 0;
-  f.collector = m.collector;
-  f.ashift = m.ashift;
-  f.disable_output_lane = (i.flags & flag_lanes) != 0;
-  f.scale_input_d = (i.flags & flag_scale_d) != 0;
-  f.zero_column_mask = (i.flags & flag_mask) != 0;
-  return f;
+// What the text of the instruction must be by itself.
+template <typename Judge>
+void check_form(const isa::MmaForm& f, std::size_t lane_masks, const Judge& judge) {
+  judge(rules::mma_form(f, rules::Profile::isa));
+  if (f.disable_output_lane) judge(rules::output_lanes(f, std::int64_t(lane_masks)));
 }
 
-// What the text of the instruction and its descriptor must be by themselves and to each other.
-void judge_form(Context& c, const Inst& i, const isa::MmaForm& f, u32 idesc,
-                const isa::InstructionDescriptorFields& s) {
-  judge(c, i, rules::mma_form(f, rules::Profile::isa));
-  if (f.disable_output_lane) judge(c, i, rules::output_lanes(f, i.more_count - at_lanes));
-  judge(c, i, rules::instruction_descriptor(f.kind, f.group, idesc, f.sparse, f.ws, f.a_in_tmem, f.scale_vector));
-  if (s.k96) judge(c, i, rules::mma_k96(isa::sm_103a, f.group, f.sparse, s.m));  // the verifier asks the target
-  if (f.ashift) judge(c, i, rules::ashift_m(s.m));
+// What the instruction descriptor must be by itself and to the text.
+template <typename Judge>
+void check_descriptor(const isa::MmaForm& f, u32 idesc, const isa::InstructionDescriptorFields& s, const Judge& judge) {
+  judge(rules::instruction_descriptor(f.kind, f.group, idesc, f.sparse, f.ws, f.a_in_tmem, f.scale_vector));
+  if (s.k96) judge(rules::mma_k96(isa::sm_103a, f.group, f.sparse, s.m));  // the verifier asks the target
+  if (f.ashift) judge(rules::ashift_m(s.m));
 }
 
 void read_descriptors(Context& c, const Inst& i, u64 a, u64 b, MmaTask& t) {
@@ -84,11 +70,13 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   const auto address = [&](unsigned k) { return u32(word(k) + word(k + 1)); };
   MmaTask t;
   t.operation = i.operation;
-  t.form = form_of(i);
+  t.form = form_of(c, i);
   check_pair(c, t.form.group);
   const auto idesc = u32(word(at_idesc));
   t.shape = isa::unpack(idesc, t.form.kind);
-  judge_form(c, i, t.form, idesc, t.shape);
+  const auto ask = [&](const rules::Verdict& v) { judge(c, i, v); };
+  if (!(i.flags & flag_form_holds)) check_form(t.form, i.more_count - at_lanes, ask);
+  if (!(i.flags & flag_descriptor_holds)) check_descriptor(t.form, idesc, t.shape, ask);
   t.d = address(at_d);
   t.a_tmem = address(at_a);
   read_descriptors(c, i, word(at_a), word(at_b), t);
@@ -104,7 +92,7 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
     judge(c, i, rules::zero_mask_fields(t.mask));
     judge(c, i, rules::zero_mask_shift(t.mask.shift, t.shape.m, isa::max_shift_columns(t.shape.max_shift)));
   }
-  if (i.flags & flag_lanes)
+  if (t.form.disable_output_lane)
     for (unsigned k = 0; k < 4u * unsigned(t.members()); ++k) t.disabled[k] = u32(word(at_lanes + k));
   return t;
 }
@@ -146,62 +134,36 @@ Status multiply(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-void append_address(Binder& l, Inst& inst, std::pair<Slot, std::int64_t> address) {
-  l.append(inst, address.first);
-  l.append(inst, l.constant(u64(address.second), 8));
-}
-
-// What stands behind the instruction descriptor; null where the instruction has none.
-struct Tail {
-  const ir::Argument* sfa = nullptr;
-  const ir::Argument* sfb = nullptr;
-  const ir::Argument* lanes = nullptr;
-  const ir::Argument* enable = nullptr;
-  const ir::Argument* scale_d = nullptr;
-  const ir::Argument* mask = nullptr;
-};
-
-Tail tail_of(const ir::Operation& op, std::size_t at) {
-  using Kind = ir::Argument::Kind;
-  Tail t;
-  if (op.modifiers.block_scale) {
-    t.sfa = &op.arg(at++);
-    t.sfb = &op.arg(at++);
-  } else if (op.arg(at).kind == Kind::vector) {
-    t.lanes = &op.arg(at++);
-  }
-  t.enable = &op.arg(at++);
-  if (at == op.arguments.size()) return t;
-  const ir::Argument& last = op.arg(at);
-  if (at + 1 < op.arguments.size() || (!is_ws(op.opcode) && last.kind != Kind::immediate))
-    throw Gap{"a second predicate, which the ISA does not describe"};
-  (is_ws(op.opcode) ? t.mask : t.scale_d) = &last;
-  return t;
-}
-
 }  // namespace
 
-bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool sparse = is_sparse(op.opcode), a_in_tmem = op.arg(1).kind == ir::Argument::Kind::address;
-  const std::size_t at = sparse ? 4 : 3;
-  const Tail tail = tail_of(op, at + 1);
-  const std::pair<Slot, std::int64_t> none{l.constant(0, 4), 0};
-  inst.flags = std::uint8_t((a_in_tmem ? flag_a_tmem : 0) | (tail.lanes ? flag_lanes : 0) |
-                            (tail.scale_d ? flag_scale_d : 0) | (tail.mask ? flag_mask : 0));
-  append_address(l, inst, l.address(op.arg(0)));
-  append_address(
-      l, inst, a_in_tmem ? l.address(op.arg(1)) : std::pair{l.any_width(op.arg(1), ScalarType::b64), std::int64_t{0}});
-  append_address(l, inst, sparse ? l.address(op.arg(3)) : none);
-  append_address(l, inst, tail.sfa ? l.address(*tail.sfa) : none);
-  append_address(l, inst, tail.sfb ? l.address(*tail.sfb) : none);
-  l.append(inst, l.any_width(op.arg(2), ScalarType::b64));
-  l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
-  l.append(inst, l.predicate(*tail.enable));
-  l.append(inst, l.constant(tail.scale_d ? u64(tail.scale_d->value) : 0, 8));
-  l.append(inst, tail.mask ? l.any_width(*tail.mask, ScalarType::b64) : l.constant(0, 8));
-  if (tail.lanes) l.append_all(inst, *tail.lanes, ScalarType::b32);
+void bind_mma(Binder& binder, const ir::Operation&, const ops::Mma& x, Inst& inst) {
+  if (x.second_predicate) throw Gap{"a second predicate, which the ISA does not describe"};
+  binder.append_address(inst, x.d);
+  if (x.form.a_in_tmem) {
+    binder.append_address(inst, x.a);
+  } else {
+    binder.append(inst, binder.any_width(x.a, ScalarType::b64));
+    binder.append(inst, binder.constant(0, 8));
+  }
+  for (const ops::Operand& o : {x.metadata, x.sfa, x.sfb}) binder.append_address(inst, o);
+  binder.append(inst, binder.any_width(x.b, ScalarType::b64));
+  binder.append(inst, binder.any_width(x.idesc, ScalarType::b32));
+  binder.append(inst, binder.predicate(x.enable_input_d));
+  binder.append(inst, binder.constant(u64(x.scale_input_d->value), 8));
+  binder.append(inst, x.zero_mask ? binder.any_width(x.zero_mask, ScalarType::b64) : binder.constant(0, 8));
+  if (x.lanes) binder.append_all(inst, x.lanes, ScalarType::b32);
+  bool holds = true;
+  const auto ask = [&](const rules::Verdict& v) { holds &= !v.broken(); };
+  check_form(x.form, inst.more_count - at_lanes, ask);
+  if (holds) inst.flags |= flag_form_holds;
+  if (x.idesc->kind == ir::Argument::Kind::immediate) {
+    const auto idesc = u32(x.idesc->value);
+    holds = true;
+    check_descriptor(x.form, idesc, isa::unpack(idesc, x.form.kind), ask);
+    if (holds) inst.flags |= flag_descriptor_holds;
+  }
+  inst.target = binder.add(x.form);
   inst.run = multiply;
-  return true;
 }
 
 }  // namespace kiln::sim

@@ -155,11 +155,11 @@ int fragment_registers(int elements, int bits, int register_bits = 32) {
   return elements * bits / register_bits / warp_lanes;
 }
 
-void append_scale(Binder& l, Inst& inst, const ir::Argument& scales, const ir::Argument& ids) {
-  const auto parts = l.code().components(ids);
+void append_scale(Binder& binder, Inst& inst, const ir::Argument& scales, const ir::Argument& ids) {
+  const auto parts = binder.code().components(ids);
   if (parts.size() != 2) throw Gap{"a scale selector of this form"};
-  l.append_all(inst, scales, ScalarType::b32);
-  for (const ir::Argument& part : parts) l.append(inst, l.any_width(part, ScalarType::u16));
+  binder.append_all(inst, scales, ScalarType::b32);
+  for (const ir::Argument& part : parts) binder.append(inst, binder.any_width(part, ScalarType::u16));
 }
 
 void check_form(const ir::Operation& op, const WarpMma& mma) {
@@ -176,30 +176,32 @@ void check_form(const ir::Operation& op, const WarpMma& mma) {
   if (!m.row || !m.col || (!bits && !m.repeated.empty())) throw Gap{"this layout of A and B"};
 }
 
-bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst) {
-  WarpMma mma = describe_mma(op, l.sm());
+}  // namespace
+
+void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& x, Inst& inst) {
+  WarpMma mma = describe_mma(op, binder.sm());
   check_form(op, mma);
   const bool wide = mma.spec.a == ScalarType::f64;
   const ScalarType type = wide ? ScalarType::f64 : ScalarType::b32;
   const auto begin = [&](WarpMma::Operand o) { mma.operands[o] = inst.more_count; };
-  for (const auto o : {WarpMma::d, WarpMma::a, WarpMma::b, WarpMma::c}) {
+  const std::pair<WarpMma::Operand, ops::Operand> fragments[] = {
+      {WarpMma::d, x.d}, {WarpMma::a, x.a}, {WarpMma::b, x.b}, {WarpMma::c, x.c}};
+  for (const auto& [o, registers] : fragments) {
     begin(o);
-    l.append_all(inst, op.arg(o), type);
+    binder.append_all(inst, registers, type);
   }
   begin(WarpMma::metadata);
-  std::size_t at = 4;
-  if (mma.sparse) {
-    l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
-    if (op.arg(at + 1).kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
-    mma.selector = int(op.arg(at + 1).value);
+  if (x.metadata) {
+    binder.append(inst, binder.any_width(x.metadata, ScalarType::b32));
+    if (x.selector->kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
+    mma.selector = int(x.selector->value);
     if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
       throw Gap{"a sparsity selector that this shape does not have"};
-    at += 2;
   }
   begin(WarpMma::sfa);
-  if (mma.spec.scale_vector) append_scale(l, inst, op.arg(at), op.arg(at + 1));
+  if (x.sfa) append_scale(binder, inst, x.sfa, x.sfa_ids);
   begin(WarpMma::sfb);
-  if (mma.spec.scale_vector) append_scale(l, inst, op.arg(at + 2), op.arg(at + 3));
+  if (x.sfb) append_scale(binder, inst, x.sfb, x.sfb_ids);
   const int bits = wide ? 64 : 32, m = mma.shape.m, n = mma.shape.n;
   const int d = fragment_registers(m * n, isa::bits(mma.spec.d), bits);
   const auto fits = [&](WarpMma::Operand o, int count) {
@@ -210,16 +212,8 @@ bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst) {
       !fits(WarpMma::a, fragment_registers(m * mma.stored_k(), mma.container, bits)) ||
       !fits(WarpMma::b, fragment_registers(n * mma.elements_k(), mma.container, bits)))
     throw Gap{"fragments of this size"};
-  inst.target = l.add(mma);
+  inst.target = binder.add(mma);
   inst.run = wide ? multiply_f64 : multiply_warp;
-  return true;
-}
-
-}  // namespace
-
-bool bind_mma_sync(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool ours = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::wmma_mma;
-  return ours && bind_mma(l, op, inst);
 }
 
 }  // namespace kiln::sim

@@ -70,63 +70,19 @@ Status unpack(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_vector_move(Binder& l, const ir::Operation& op, Inst& inst, bool packs) {
+void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, bool packs) {
   const ScalarType t = op.modifiers.type();
-  const ir::Argument& vector = op.arg(packs ? 1 : 0);
+  const ir::Argument& vector = packs ? alu.a : alu.d;
   inst.width = std::uint8_t(unsigned(isa::bits(t)) / vector.count);
   const ScalarType element = inst.width == 64   ? ScalarType::b64
                              : inst.width == 32 ? ScalarType::b32
                              : inst.width == 16 ? ScalarType::b16
                                                 : ScalarType::b8;
-  l.append_all(inst, vector, element);
-  const Slot whole = packs ? l.result(op.arg(0), t) : l.source(op.arg(1), t);
+  binder.append_all(inst, vector, element);
+  const Slot whole = packs ? binder.result(alu.d, t) : binder.source(alu.a, t);
   (packs ? inst.d : inst.a) = whole.offset;
   inst.count = whole.bytes;
   inst.run = packs ? pack : unpack;
-  return true;
-}
-
-bool bind_clock(Binder& l, const ir::Operation& op, Inst& inst) {
-  const auto s = ir::Special(op.arg(1).id);
-  const auto parts = l.code().components(op.arg(0));
-  inst.width = std::uint8_t(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
-  if (parts.empty())
-    l.append(inst, l.any_result(op.arg(0), op.modifiers.type()));
-  else
-    l.append_all(inst, op.arg(0), ScalarType::b32);
-  const bool high = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
-  inst.mode = high ? 1 : s == ir::Special::clock64 || s == ir::Special::globaltimer ? 0 : 2;
-  inst.run = move_clock;
-  return true;
-}
-
-bool is_clock(const ir::Argument& a) {
-  using ir::Special;
-  if (a.kind != ir::Argument::Kind::special) return false;
-  const auto s = Special(a.id);
-  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
-         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
-}
-
-bool bind_mov(Binder& l, const ir::Operation& op, Inst& inst) {
-  const ScalarType t = op.modifiers.type();
-  using Kind = ir::Argument::Kind;
-  if (op.arg(1).kind == Kind::vector) return bind_vector_move(l, op, inst, true);
-  if (is_clock(op.arg(1))) return bind_clock(l, op, inst);
-  if (op.arg(0).kind == Kind::vector) return bind_vector_move(l, op, inst, false);
-  if (t == ScalarType::pred) {
-    inst.d = l.result(op.arg(0), t).offset;
-    l.append(inst, l.predicate(op.arg(1)));
-    inst.run = move_predicate;
-    return true;
-  }
-  operands(l, op, inst, t, 1);
-  const std::uint8_t bytes = register_bytes(t);
-  if (bytes == 8 && op.arg(1).kind == Kind::special)
-    inst.run = unary<Same, u32, u64>;
-  else
-    inst.run = bytes == 16 ? move_128 : bytes == 8 ? unary<Same, u64> : unary<Same, u32>;
-  return true;
 }
 
 // Shared addresses are offsets. Those of local memory and parameters are generic already, or what is left of them in 32
@@ -143,11 +99,11 @@ Status from_generic(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_cvta(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (register_bytes(t) != 8) throw Gap{"32-bit generic addresses"};
-  inst.d = l.result(op.arg(0), t).offset;
-  inst.a = l.source(op.arg(1), t).offset;
+  inst.d = binder.result(alu.d, t).offset;
+  inst.a = binder.source(alu.a, t).offset;
   const Space space = op.modifiers.space();
   inst.run = unary<Same, u64>;
   if (isa::is_shared(space))
@@ -156,7 +112,6 @@ bool bind_cvta(Binder& l, const ir::Operation& op, Inst& inst) {
     inst.run = to_generic<local_base>;
   else if ((space == Space::param || space == Space::param_entry) && !op.modifiers.to)
     inst.run = to_generic<parameter_base>;
-  return true;
 }
 
 Status is_in_space(Context& c, const Inst& i, Mask lanes) {
@@ -201,43 +156,80 @@ Status cta_rank(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_cluster_address(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const bool wide = register_bytes(t) == 8;
-  inst.a = l.source(op.arg(1), t).offset;
+  inst.a = binder.source(alu.a, t).offset;
   inst.flags = op.modifiers.spaces.count == 0;
   if (op.opcode == Opcode::mapa) {
-    inst.d = l.result(op.arg(0), t).offset;
-    inst.b = l.source(op.arg(2), ScalarType::u32).offset;
+    inst.d = binder.result(alu.d, t).offset;
+    inst.b = binder.source(alu.b, ScalarType::u32).offset;
     inst.run = wide ? map_address<u64> : map_address<u32>;
   } else {
-    inst.d = l.result(op.arg(0), ScalarType::u32).offset;
+    inst.d = binder.result(alu.d, ScalarType::u32).offset;
     inst.run = wide ? cta_rank<u64> : cta_rank<u32>;
   }
-  return true;
+}
+
+void bind_is_in_space(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  inst.d = binder.result(alu.d, ScalarType::pred).offset;
+  const Slot a = binder.any_width(alu.a, ScalarType::u64);
+  inst.a = a.offset;
+  inst.wide = a.bytes == 8;
+  inst.space = std::uint8_t(op.modifiers.space());
+  inst.run = is_in_space;
 }
 
 }  // namespace
 
-bool bind_move(Binder& l, const ir::Operation& op, Inst& inst) {
+bool is_clock(const ir::Argument& a) {
+  using ir::Special;
+  if (a.kind != ir::Argument::Kind::special) return false;
+  const auto s = Special(a.id);
+  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
+         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
+}
+
+void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  const auto s = ir::Special(alu.a->id);
+  const auto parts = binder.code().components(alu.d);
+  inst.width = std::uint8_t(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
+  if (parts.empty())
+    binder.append(inst, binder.any_result(alu.d, op.modifiers.type()));
+  else
+    binder.append_all(inst, alu.d, ScalarType::b32);
+  const bool high = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
+  inst.mode = high ? 1 : s == ir::Special::clock64 || s == ir::Special::globaltimer ? 0 : 2;
+  inst.run = move_clock;
+}
+
+void bind_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  const ScalarType t = op.modifiers.type();
+  using Kind = ir::Argument::Kind;
+  if (alu.a->kind == Kind::vector) return bind_vector_move(binder, op, alu, inst, true);
+  if (is_clock(alu.a)) return bind_clock(binder, op, alu, inst);
+  if (alu.d->kind == Kind::vector) return bind_vector_move(binder, op, alu, inst, false);
+  if (t == ScalarType::pred) {
+    inst.d = binder.result(alu.d, t).offset;
+    binder.append(inst, binder.predicate(alu.a));
+    inst.run = move_predicate;
+    return;
+  }
+  operands(binder, alu, inst, t, 1);
+  const std::uint8_t bytes = register_bytes(t);
+  if (bytes == 8 && alu.a->kind == Kind::special)
+    inst.run = unary<Same, u32, u64>;
+  else
+    inst.run = bytes == 16 ? move_128 : bytes == 8 ? unary<Same, u64> : unary<Same, u32>;
+}
+
+void bind_address_view(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   switch (op.opcode) {
-    case Opcode::mov: return bind_mov(l, op, inst);
-    case Opcode::cvt:
-      return is_clock(op.arg(1)) && isa::is_integer(op.modifiers.types[0]) && isa::is_integer(op.modifiers.types[1]) &&
-             bind_clock(l, op, inst);
-    case Opcode::cvta: return bind_cvta(l, op, inst);
+    case Opcode::cvta: return bind_cvta(binder, op, alu, inst);
+    case Opcode::isspacep: return bind_is_in_space(binder, op, alu, inst);
     case Opcode::mapa:
-    case Opcode::getctarank: return bind_cluster_address(l, op, inst);
-    case Opcode::isspacep: {
-      inst.d = l.result(op.arg(0), ScalarType::pred).offset;
-      const Slot a = l.any_width(op.arg(1), ScalarType::u64);
-      inst.a = a.offset;
-      inst.wide = a.bytes == 8;
-      inst.space = std::uint8_t(op.modifiers.space());
-      inst.run = is_in_space;
-      return true;
-    }
-    default: return false;
+    case Opcode::getctarank: return bind_cluster_address(binder, op, alu, inst);
+    default: return;
   }
 }
 

@@ -97,29 +97,35 @@ Status store_or_reduce(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-}  // namespace
-
-bool bind_multimem(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool loads = op.opcode == Opcode::multimem_ld_reduce, stores = op.opcode == Opcode::multimem_st;
-  if (!loads && !stores && op.opcode != Opcode::multimem_red) return false;
+void bind(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
+  const bool stores = op.opcode == Opcode::multimem_st;
   for (const std::string& word : m.others)
     if (word != "acc::f32") throw Gap{"the modifier ." + word};
   if (!stores && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
-  l.address(inst, op.arg(loads ? 1 : 0));
-  inst.space = std::uint8_t(Space::global);  // whatever is written: nowhere else is such an address
+  binder.address(inst, access.address);
+  inst.space = std::uint8_t(Space::global);  // the only space that has such addresses
   inst.width = std::uint8_t(m.type());
   inst.mode = std::uint8_t(stores ? Combine::none : m.combine);
   inst.count = std::uint8_t(isa::vector_width(m.vector));
   inst.flags = !m.others.empty() && m.combine == Combine::add;
-  const ir::Argument& values = op.arg(loads ? 0 : 1);
-  if (values.kind == ir::Argument::Kind::sink)
-    l.append(inst, l.any_result(values, m.type()));
+  if (access.value->kind == ir::Argument::Kind::sink)
+    binder.append(inst, binder.any_result(access.value, m.type()));
   else
-    l.append_all(inst, values, m.type());
+    binder.append_all(inst, access.value, m.type());
   if (inst.more_count != inst.count) throw Gap{"a vector of this length"};
-  inst.run = loads ? load_reduce : store_or_reduce;
-  return true;
+}
+
+}  // namespace
+
+void bind_multimem_load(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
+  bind(binder, op, access, inst);
+  inst.run = load_reduce;
+}
+
+void bind_multimem_store(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
+  bind(binder, op, access, inst);
+  inst.run = store_or_reduce;
 }
 
 }  // namespace kiln::sim

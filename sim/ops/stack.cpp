@@ -68,27 +68,33 @@ void set_stack_used(Context& c, int lane, u32 used) {
   std::memset(freed.written, 0, before - used);
 }
 
-bool bind_stack(Binder& l, const ir::Operation& op, Inst& inst) {
-  const ScalarType type = op.modifiers.type();
-  switch (op.opcode) {
-    case Opcode::alloca:
-      l.append(inst, l.source(op.arg(1), type));
-      inst.value = op.arguments.size() > 2 ? op.arg(2).value : 8;
-      if (inst.value <= 0 || !std::has_single_bit(u64(inst.value)) || u64(inst.value) > stack_alignment)
-        throw Gap{"this alignment"};
-      inst.run = allocate;
-      break;
-    case Opcode::stacksave: inst.run = save; break;
-    case Opcode::stackrestore:
-      l.append(inst, l.source(op.arg(0), type));
-      inst.run = restore;
-      return true;
-    default: return false;
-  }
-  const Slot d = l.result(op.arg(0), type);
+namespace {
+
+void bind_result(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
+  const Slot d = binder.result(stack.d, op.modifiers.type());
   inst.d = d.offset;
   inst.space = d.bytes;
-  return true;
+}
+
+}  // namespace
+
+void bind_stack_allocation(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
+  binder.append(inst, binder.source(stack.bytes, op.modifiers.type()));
+  inst.value = stack.alignment ? stack.alignment->value : 8;
+  if (inst.value <= 0 || !std::has_single_bit(u64(inst.value)) || u64(inst.value) > stack_alignment)
+    throw Gap{"this alignment"};
+  bind_result(binder, op, stack, inst);
+  inst.run = allocate;
+}
+
+void bind_stack_save(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
+  bind_result(binder, op, stack, inst);
+  inst.run = save;
+}
+
+void bind_stack_restore(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
+  binder.append(inst, binder.source(stack.pointer, op.modifiers.type()));
+  inst.run = restore;
 }
 
 }  // namespace kiln::sim

@@ -119,30 +119,22 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
 
 }  // namespace
 
-bool bind_tensor_core(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (isa::unit(op.opcode) != isa::Unit::tcgen05) return false;
-  switch (op.opcode) {
-    case Opcode::tcgen05_mma:
-    case Opcode::tcgen05_mma_sp:
-    case Opcode::tcgen05_mma_ws:
-    case Opcode::tcgen05_mma_ws_sp: return bind_mma(l, op, inst);
-    case Opcode::tcgen05_cp:
-      l.address(inst, op.arg(0));
-      l.append(inst, l.any_width(op.arg(1), ScalarType::b64));
-      inst.run = copy;
-      return true;
-    case Opcode::tcgen05_shift:
-      l.address(inst, op.arg(0));
-      inst.run = shift;
-      return true;
-    case Opcode::tcgen05_commit:
-      l.address(inst, op.arg(0));
-      inst.flags = op.modifiers.multicast;
-      l.append(inst, op.modifiers.multicast ? l.any_width(op.arg(1), ScalarType::u16) : l.constant(0, 4));
-      inst.run = commit;
-      return true;
-    default: return false;
-  }
+void bind_tmem_copy(Binder& binder, const ir::Operation&, const ops::TmemCopy& x, Inst& inst) {
+  binder.address(inst, x.to);
+  binder.append(inst, binder.any_width(x.from, ScalarType::b64));
+  inst.run = copy;
+}
+
+void bind_tmem_shift(Binder& binder, const ir::Operation&, const ops::TmemShift& x, Inst& inst) {
+  binder.address(inst, x.address);
+  inst.run = shift;
+}
+
+void bind_tcgen05_commit(Binder& binder, const ir::Operation&, const ops::Commit& x, Inst& inst) {
+  binder.address(inst, x.mbarrier);
+  inst.flags = bool(x.ctas);
+  binder.append(inst, x.ctas ? binder.any_width(x.ctas, ScalarType::u16) : binder.constant(0, 4));
+  inst.run = commit;
 }
 
 }  // namespace kiln::sim

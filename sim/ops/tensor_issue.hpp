@@ -5,8 +5,8 @@
 
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/rules/verdict.hpp"
-#include "sim/ops/binder.hpp"
 #include "sim/core/machine.hpp"
+#include "sim/ops/binder.hpp"
 
 namespace kiln::sim {
 
@@ -18,8 +18,5 @@ isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescri
 
 /// Faults when cta_group::2 is used in a cluster that is not made of pairs.
 void check_pair(const Context& c, isa::CtaGroup group);
-
-/// tcgen05.mma in its four forms (ops_mma.cpp).
-bool bind_mma(Binder& l, const ir::Operation& op, Inst& inst);
 
 }  // namespace kiln::sim

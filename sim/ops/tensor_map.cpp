@@ -96,37 +96,30 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-// tensormap.replace.tile.FIELD [map], dimension, value; a code stands where it is written.
-bool bind_replace(Binder& l, const ir::Operation& op, Inst& inst) {
-  const std::string name = op.modifiers.others.empty() ? "" : op.modifiers.others.front();
-  int field = 0;
-  while (field <= int(TensorMapField::fill_mode) && isa::spelling(TensorMapField(field)) != name) ++field;
-  if (field > int(TensorMapField::fill_mode)) throw Gap{"this field of a tensor map"};
-  inst.mode = std::uint8_t(field);
-  l.address(inst, op.arg(0));
-  inst.space = std::uint8_t(op.modifiers.space());
-  std::size_t at = 1;
-  if (isa::has_ordinal(TensorMapField(field))) {
-    const std::int64_t dimension = op.arg(at++).value;
-    if (rules::tensormap_field(TensorMapField(field), dimension).broken()) throw Gap{"this dimension"};
-    inst.target = u32(dimension);
-  }
-  l.append(inst, l.any_width(op.arg(at), isa::is_wide(TensorMapField(field)) ? ScalarType::u64 : ScalarType::u32));
-  inst.run = replace;
-  return true;
-}
-
 }  // namespace
 
-bool bind_tensor_map(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::tensormap_replace) return bind_replace(l, op, inst);
-  if (op.opcode != Opcode::tensormap_cp_fenceproxy) return false;
-  l.address(inst, op.arg(0));
-  const auto from = l.address(op.arg(1));
-  l.append(inst, from.first);
-  l.append(inst, l.constant(u64(from.second), 8));
+void bind_tensor_map_edit(Binder& binder, const ir::Operation& op, const ops::TensorMapEdit& edit, Inst& inst) {
+  const std::string name = op.modifiers.others.empty() ? "" : op.modifiers.others.front();
+  int number = 0;
+  while (number <= int(TensorMapField::fill_mode) && isa::spelling(TensorMapField(number)) != name) ++number;
+  if (number > int(TensorMapField::fill_mode)) throw Gap{"this field of a tensor map"};
+  const auto field = TensorMapField(number);
+  inst.mode = std::uint8_t(field);
+  binder.address(inst, edit.map);
+  inst.space = std::uint8_t(op.modifiers.space());
+  if (isa::has_ordinal(field) != bool(edit.dimension)) throw Gap{"this dimension"};
+  if (edit.dimension) {
+    if (rules::tensormap_field(field, edit.dimension->value).broken()) throw Gap{"this dimension"};
+    inst.target = u32(edit.dimension->value);
+  }
+  binder.append(inst, binder.any_width(edit.value, isa::is_wide(field) ? ScalarType::u64 : ScalarType::u32));
+  inst.run = replace;
+}
+
+void bind_tensor_map_copy(Binder& binder, const ir::Operation&, const ops::BulkCopy& copy, Inst& inst) {
+  binder.address(inst, copy.to);
+  binder.append_address(inst, copy.from);
   inst.run = publish;
-  return true;
 }
 
 }  // namespace kiln::sim

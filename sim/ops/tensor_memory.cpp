@@ -241,75 +241,60 @@ Status order(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-bool bind_access(Binder& l, const ir::Operation& op, Inst& inst, bool loads) {
+void bind(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
-  const std::size_t registers = loads ? 0 : op.arguments.size() - 1;
-  const std::size_t address = op.opcode == Opcode::tcgen05_ld_red ? 2 : loads ? 1 : 0;
   const isa::LoadShape shape = isa::load_shape(m.shape);
   if (shape.registers == 0) throw Gap{"this shape"};
-  l.address(inst, op.arg(address));
-  l.append_all(inst, op.arg(registers), ScalarType::b32);
+  binder.address(inst, x.address);
+  binder.append_all(inst, x.registers, ScalarType::b32);
   const rules::Verdict v = rules::ld_registers(m.shape, isa::repeat_count(m.repeat), inst.more_count);
   if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
   inst.mode = std::uint8_t(m.shape);
   inst.flags = m.pack_16b || m.unpack_16b ? flag_packed : 0;
-  if (m.shape == DataShape::s16x32bx2) inst.target = u32(op.arg(address + 1).value);
-  inst.run = loads ? load : store;
-  return true;
+  if (m.shape == DataShape::s16x32bx2) inst.target = u32(x.split->value);
 }
 
-bool bind_reduction(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const auto v = rules::ld_reduction(m.shape, isa::repeat_count(m.repeat), m.type(), m.absolute, m.propagate_nan);
   if (v.broken()) throw Gap{"this reduction"};
-  bind_access(l, op, inst, true);
-  const ir::Argument& to = op.arg(1);  // ptxas takes {r} for r
-  inst.d = l.result(to.kind == ir::Argument::Kind::vector ? l.code().components(to).front() : to, m.type()).offset;
+  bind(binder, op, x, inst);
+  const ir::Argument& to = x.reduced;  // ptxas takes {r} for r
+  const bool braced = to.kind == ir::Argument::Kind::vector;
+  inst.d = binder.result(braced ? binder.code().components(to).front() : to, m.type()).offset;
   inst.width = std::uint8_t(m.type());
   inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
                             (m.propagate_nan ? flag_nan : 0));
   inst.run = load_and_reduce;
-  return true;
-}
-
-bool bind_order(Inst& inst, SyncKind kind) {
-  inst.mode = std::uint8_t(kind);
-  inst.run = order;
-  return true;
-}
-
-bool bind_allocation(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode == Opcode::tcgen05_alloc) {
-    l.address(inst, op.arg(0));
-    inst.space = std::uint8_t(op.modifiers.space());
-    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
-    inst.run = allocate;
-  } else if (op.opcode == Opcode::tcgen05_dealloc) {
-    l.append(inst, l.any_width(op.arg(0), ScalarType::b32));
-    l.append(inst, l.any_width(op.arg(1), ScalarType::b32));
-    inst.run = release;
-  } else {
-    inst.run = relinquish;
-  }
-  return true;
 }
 
 }  // namespace
 
-bool bind_tensor_memory(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::tcgen05_alloc:
-    case Opcode::tcgen05_dealloc:
-    case Opcode::tcgen05_relinquish_alloc_permit: return bind_allocation(l, op, inst);
-    case Opcode::tcgen05_ld: return bind_access(l, op, inst, true);
-    case Opcode::tcgen05_ld_red: return bind_reduction(l, op, inst);
-    case Opcode::tcgen05_st: return bind_access(l, op, inst, false);
-    case Opcode::tcgen05_wait_ld: return bind_order(inst, SyncKind::tcgen05_wait_ld);
-    case Opcode::tcgen05_wait_st: return bind_order(inst, SyncKind::tcgen05_wait_st);
-    case Opcode::tcgen05_fence_before: return bind_order(inst, SyncKind::tcgen05_fence_before);
-    case Opcode::tcgen05_fence_after: return bind_order(inst, SyncKind::tcgen05_fence_after);
-    default: return false;
-  }
+void bind_tmem_load(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
+  if (x.reduced) return bind_load_and_reduce(binder, op, x, inst);
+  bind(binder, op, x, inst);
+  inst.run = load;
+}
+
+void bind_tmem_store(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
+  bind(binder, op, x, inst);
+  inst.run = store;
+}
+
+void bind_tcgen05_order(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
+  inst.mode = std::uint8_t(op.opcode == Opcode::tcgen05_wait_ld        ? SyncKind::tcgen05_wait_ld
+                           : op.opcode == Opcode::tcgen05_wait_st      ? SyncKind::tcgen05_wait_st
+                           : op.opcode == Opcode::tcgen05_fence_before ? SyncKind::tcgen05_fence_before
+                                                                       : SyncKind::tcgen05_fence_after);
+  inst.run = order;
+}
+
+void bind_tmem_allocation(Binder& binder, const ir::Operation& op, const ops::TmemAllocation& x, Inst& inst) {
+  if (x.slot) binder.address(inst, x.slot);
+  if (x.address) binder.append(inst, binder.any_width(x.address, ScalarType::b32));
+  if (x.columns) binder.append(inst, binder.any_width(x.columns, ScalarType::b32));
+  inst.space = std::uint8_t(op.modifiers.space());
+  inst.run = x.slot ? allocate : x.address ? release : relinquish;
 }
 
 }  // namespace kiln::sim

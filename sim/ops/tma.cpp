@@ -144,51 +144,46 @@ Status tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
 }
 
 // The map, then the coordinates, out of [map, {x, y}].
-void map_operand(Binder& l, const ir::Argument& a, Inst& inst, std::vector<Slot>& coordinates) {
-  l.address(inst, a);
-  const auto items = l.code().components(a);
+void map_operand(Binder& binder, const ir::Argument& a, Inst& inst, std::vector<Slot>& coordinates) {
+  binder.address(inst, a);
+  const auto items = binder.code().components(a);
   if (items.size() < 2 || items[1].kind != ir::Argument::Kind::vector) throw Gap{"a tensor operand of this form"};
-  for (const ir::Argument& x : l.code().components(items[1])) coordinates.push_back(l.any_width(x, ScalarType::s32));
+  for (const ir::Argument& x : binder.code().components(items[1]))
+    coordinates.push_back(binder.any_width(x, ScalarType::s32));
   inst.count = std::uint8_t(coordinates.size());
 }
 
-bool bind_tensor(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const TensorMode mode = m.tensor_mode == TensorMode::none ? TensorMode::tile : m.tensor_mode;
   const isa::TensorModeForm form = isa::tensor_mode_form(mode, isa::dimensions(m.dims));
   std::vector<Slot> coordinates;
-  const bool prefetch = op.opcode == Opcode::cp_async_bulk_prefetch_tensor;
-  const bool loads = !prefetch && isa::is_shared(m.spaces[0]);
-  map_operand(l, op.arg(loads ? 1 : 0), inst, coordinates);
+  map_operand(binder, copy.tensor, inst, coordinates);
   if (int(coordinates.size()) != form.coordinates) throw Gap{"coordinates that do not match the dimension"};
-  std::size_t at = prefetch ? 1 : loads ? 3 : 2;  // what follows the map, the shared address and the mbarrier
-  std::pair<Slot, std::int64_t> shared{l.constant(0, 8), 0}, barrier = shared;
-  if (!prefetch) shared = l.address(op.arg(loads ? 0 : 1));
-  if (loads) barrier = l.address(op.arg(2));
-  const std::size_t offsets = form.offsets ? at++ : 0;
-  l.append(inst, shared.first);
-  l.append(inst, barrier.first);
-  l.append(inst, m.multicast ? l.any_width(op.arg(at), ScalarType::u16) : l.constant(0, 4));
-  l.append(inst, l.constant(u64(shared.second), 8));
-  l.append(inst, l.constant(u64(barrier.second), 8));
-  for (const Slot s : coordinates) l.append(inst, s);
-  if (form.offsets) l.append_all(inst, op.arg(offsets), ScalarType::u16);
+  if (bool(form.offsets) != bool(copy.offsets)) throw Gap{"offsets that do not match the mode"};
+  const auto shared = binder.address_or_none(copy.shared), barrier = binder.address_or_none(copy.mbarrier);
+  binder.append(inst, shared.first);
+  binder.append(inst, barrier.first);
+  binder.append(inst, copy.ctas ? binder.any_width(copy.ctas, ScalarType::u16) : binder.constant(0, 4));
+  binder.append(inst, binder.constant(u64(shared.second), 8));
+  binder.append(inst, binder.constant(u64(barrier.second), 8));
+  for (const Slot s : coordinates) binder.append(inst, s);
+  if (copy.offsets) binder.append_all(inst, copy.offsets, ScalarType::u16);
   inst.space = std::uint8_t(m.spaces[0]);
   inst.mode = std::uint8_t(mode);
-  inst.flags = m.multicast;
-  inst.run = prefetch ? tensor_prefetch : loads ? tensor_load : tensor_store;
-  return true;
+  inst.flags = bool(copy.ctas);
 }
 
 }  // namespace
 
-bool bind_tma(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor:
-    case Opcode::cp_async_bulk_prefetch_tensor: return bind_tensor(l, op, inst);
-    default: return false;
-  }
+void bind_tensor_copy(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
+  bind(binder, op, copy, inst);
+  inst.run = copy.loads() ? tensor_load : tensor_store;
+}
+
+void bind_tensor_prefetch(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
+  bind(binder, op, copy, inst);
+  inst.run = tensor_prefetch;
 }
 
 }  // namespace kiln::sim

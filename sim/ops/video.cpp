@@ -216,49 +216,48 @@ u8 mask_of(const ir::Argument& d, int elements) {
   return r;
 }
 
-void bind_simd(const ir::Operation& op, Inst& inst, const Row& row) {
+void bind_simd(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const Row& row) {
   const bool two = row.elements == 2;
   inst.wide = op.modifiers.combine == Combine::add;
   inst.value =
-      std::bit_cast<std::int64_t>(Simd{row.op, op.modifiers.compare, row.elements, mask_of(op.arg(0), row.elements),
-                                       choice(op.arg(1), two ? 0x10 : 0x3210), choice(op.arg(2), two ? 0x32 : 0x7654)});
+      std::bit_cast<std::int64_t>(Simd{row.op, op.modifiers.compare, row.elements, mask_of(alu.d, row.elements),
+                                       choice(alu.a, two ? 0x10 : 0x3210), choice(alu.b, two ? 0x32 : 0x7654)});
   inst.run = simd;
 }
 
-void bind_scalar(const ir::Operation& op, Inst& inst, const Row& row) {
+void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const Row& row) {
   u8 shift = 0;
   for (const std::string& word : op.modifiers.others) {
     if (word == "po") inst.flags |= plus_one;
     if (word == "shr7") shift = 7;
     if (word == "shr15") shift = 15;
   }
-  if (op.arg(1).negated != op.arg(2).negated) inst.flags |= minus_product;
-  if (op.arguments.size() > 3 && op.arg(3).negated) inst.flags |= minus_c;
-  const Part to = part(op.arg(0));
+  if (alu.a->negated != alu.b->negated) inst.flags |= minus_product;
+  if (alu.c->negated) inst.flags |= minus_c;
+  const Part to = part(alu.d);
   inst.width = to.bits;
   inst.space = to.first;
   inst.value = std::bit_cast<std::int64_t>(
-      Scalar{row.op, op.modifiers.combine, op.modifiers.compare, shift, part(op.arg(1)), part(op.arg(2))});
+      Scalar{row.op, op.modifiers.combine, op.modifiers.compare, shift, part(alu.a), part(alu.b)});
   inst.run = row.op == Video::mad ? multiply_add : scalar;
 }
 
 }  // namespace
 
-bool bind_video(Binder& l, const ir::Operation& op, Inst& inst) {
+void bind_video(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.opcode == op.opcode; });
-  if (row == std::end(rows)) return false;
+  if (row == std::end(rows)) return;
   const isa::Modifiers& m = op.modifiers;
   const int first = row->op == Video::set ? 0 : 1;  // a comparison gives 0 or 1, whatever it compares
   const auto flag = [](bool is, u8 f) { return is ? f : u8(0); };
   inst.flags = u8(flag(first && isa::is_signed(m.types[0]), d_signed) | flag(isa::is_signed(m.types[first]), a_signed) |
                   flag(isa::is_signed(m.types[first + 1]), b_signed) | flag(m.sat, saturates) |
                   flag(m.shift_mode == isa::ShiftMode::wrap, wraps));
-  inst.d = l.result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), ScalarType::b32).offset;
-  inst.b = l.source(op.arg(2), ScalarType::b32).offset;
-  inst.c = op.arguments.size() > 3 ? l.source(op.arg(3), ScalarType::b32).offset : l.constant(0, 4).offset;
-  row->elements == 1 ? bind_scalar(op, inst, *row) : bind_simd(op, inst, *row);
-  return true;
+  inst.d = binder.result(alu.d, ScalarType::b32).offset;
+  inst.a = binder.source(alu.a, ScalarType::b32).offset;
+  inst.b = binder.source(alu.b, ScalarType::b32).offset;
+  inst.c = alu.c ? binder.source(alu.c, ScalarType::b32).offset : binder.constant(0, 4).offset;
+  row->elements == 1 ? bind_scalar(op, alu, inst, *row) : bind_simd(op, alu, inst, *row);
 }
 
 }  // namespace kiln::sim

@@ -194,87 +194,73 @@ Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-// Without .sync (before Volta) the executing lanes are the members.
-Slot member_mask(Binder& l, const ir::Operation& op, std::size_t at) {
-  if (!op.modifiers.sync && op.opcode != Opcode::bar_warp_sync && op.opcode != Opcode::elect_sync &&
-      op.opcode != Opcode::redux_sync)
-    throw Gap{"the form without .sync"};
-  return l.any_width(op.arg(at), ScalarType::b32);
+// Before Volta the forms without .sync had no mask.
+Slot member_mask(Binder& binder, const ops::WarpExchange& x) {
+  if (!x.members) throw Gap{"the form without .sync"};
+  return binder.any_width(x.members, ScalarType::b32);
 }
 
 // The two halves of d|p; the second may be missing.
-void pair_results(Binder& l, const ir::Operation& op, u32& first, ScalarType type, u32& second) {
-  const ir::Argument& r = op.arg(0);
-  const auto parts = l.code().components(r);
-  const bool pair = r.kind == ir::Argument::Kind::pair;
-  first = l.any_result(pair ? parts[0] : r, type).offset;
-  second = (pair ? l.any_result(parts[1], ScalarType::pred) : l.scratch(0)).offset;
-}
-
-bool bind_vote(Binder& l, const ir::Operation& op, Inst& inst) {
-  const bool ballot = op.modifiers.vote == isa::VoteMode::ballot;
-  inst.d = l.any_result(op.arg(0), ballot ? ScalarType::b32 : ScalarType::pred).offset;
-  l.append(inst, l.predicate(op.arg(1)));
-  l.append(inst, member_mask(l, op, 2));
-  inst.mode = std::uint8_t(op.modifiers.vote);
-  inst.run = vote;
-  return true;
-}
-
-bool bind_shuffle(Binder& l, const ir::Operation& op, Inst& inst) {
-  pair_results(l, op, inst.d, ScalarType::b32, inst.c);
-  inst.a = l.any_width(op.arg(1), ScalarType::b32).offset;
-  l.append(inst, l.any_width(op.arg(2), ScalarType::b32));
-  l.append(inst, l.any_width(op.arg(3), ScalarType::b32));
-  l.append(inst, member_mask(l, op, 4));
-  inst.mode = std::uint8_t(op.modifiers.shuffle);
-  inst.run = shuffle;
-  return true;
-}
-
-bool bind_match(Binder& l, const ir::Operation& op, Inst& inst) {
-  pair_results(l, op, inst.d, ScalarType::b32, inst.c);
-  l.append(inst, l.any_width(op.arg(1), op.modifiers.type()));
-  l.append(inst, member_mask(l, op, 2));
-  inst.mode = op.modifiers.vote == isa::VoteMode::all;
-  inst.run = match;
-  return true;
-}
-
-bool bind_reduce(Binder& l, const ir::Operation& op, Inst& inst) {
-  inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
-  inst.a = l.source(op.arg(1), op.modifiers.type()).offset;
-  l.append(inst, member_mask(l, op, 2));
-  inst.mode = std::uint8_t(op.modifiers.combine);
-  inst.width = std::uint8_t(op.modifiers.type());
-  inst.flags = std::uint8_t(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
-  inst.run = reduce;
-  return true;
+void pair_results(Binder& binder, const ir::Argument& d, u32& first, ScalarType type, u32& second) {
+  const auto parts = binder.code().components(d);
+  const bool pair = d.kind == ir::Argument::Kind::pair;
+  first = binder.any_result(pair ? parts[0] : d, type).offset;
+  second = (pair ? binder.any_result(parts[1], ScalarType::pred) : binder.scratch(0)).offset;
 }
 
 }  // namespace
 
-bool bind_warp(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::elect_sync:
-      pair_results(l, op, inst.d, ScalarType::b32, inst.b);
-      l.append(inst, member_mask(l, op, 1));
-      inst.run = elect;
-      return true;
-    case Opcode::vote: return bind_vote(l, op, inst);
-    case Opcode::shfl: return bind_shuffle(l, op, inst);
-    case Opcode::match_sync: return bind_match(l, op, inst);
-    case Opcode::redux_sync: return bind_reduce(l, op, inst);
-    case Opcode::activemask:
-      inst.d = l.any_result(op.arg(0), ScalarType::b32).offset;
-      inst.run = active_mask;
-      return true;
-    case Opcode::bar_warp_sync:
-      l.append(inst, member_mask(l, op, 0));
-      inst.run = warp_barrier;
-      return true;
-    default: return false;
-  }
+void bind_elect(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {
+  pair_results(binder, x.d, inst.d, ScalarType::b32, inst.b);
+  binder.append(inst, member_mask(binder, x));
+  inst.run = elect;
+}
+
+void bind_vote(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
+  const bool ballot = op.modifiers.vote == isa::VoteMode::ballot;
+  inst.d = binder.any_result(x.d, ballot ? ScalarType::b32 : ScalarType::pred).offset;
+  binder.append(inst, binder.predicate(x.a));
+  binder.append(inst, member_mask(binder, x));
+  inst.mode = std::uint8_t(op.modifiers.vote);
+  inst.run = vote;
+}
+
+void bind_shuffle(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
+  pair_results(binder, x.d, inst.d, ScalarType::b32, inst.c);
+  inst.a = binder.any_width(x.a, ScalarType::b32).offset;
+  binder.append(inst, binder.any_width(x.lane, ScalarType::b32));
+  binder.append(inst, binder.any_width(x.clamp, ScalarType::b32));
+  binder.append(inst, member_mask(binder, x));
+  inst.mode = std::uint8_t(op.modifiers.shuffle);
+  inst.run = shuffle;
+}
+
+void bind_match(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
+  pair_results(binder, x.d, inst.d, ScalarType::b32, inst.c);
+  binder.append(inst, binder.any_width(x.a, op.modifiers.type()));
+  binder.append(inst, member_mask(binder, x));
+  inst.mode = op.modifiers.vote == isa::VoteMode::all;
+  inst.run = match;
+}
+
+void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
+  inst.d = binder.any_result(x.d, ScalarType::b32).offset;
+  inst.a = binder.source(x.a, op.modifiers.type()).offset;
+  binder.append(inst, member_mask(binder, x));
+  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.width = std::uint8_t(op.modifiers.type());
+  inst.flags = std::uint8_t(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
+  inst.run = reduce;
+}
+
+void bind_active_mask(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {
+  inst.d = binder.any_result(x.d, ScalarType::b32).offset;
+  inst.run = active_mask;
+}
+
+void bind_warp_barrier(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {
+  binder.append(inst, member_mask(binder, x));
+  inst.run = warp_barrier;
 }
 
 }  // namespace kiln::sim

@@ -184,68 +184,47 @@ std::int64_t number(const ir::Argument& a) {
   return a.value;
 }
 
-// Behind scale-d: the signs of A and B, then which operands in shared memory are transposed.
-void bind_numbers(const ir::Operation& op, std::size_t at, bool a_in_registers, WarpMma& mma) {
-  const std::size_t end = op.arguments.size();
-  if (at == end) return;
-  mma.spec.negate_a = number(op.arg(at)) < 0;
-  mma.spec.negate_b = number(op.arg(at + 1)) < 0;
-  at += 2;
-  if (at == end) return;
-  if (!a_in_registers) mma.transpose_a = number(op.arg(at++)) != 0;
-  mma.transpose_b = number(op.arg(at)) != 0;
-}
+}  // namespace
 
-bool bind_multiply(Binder& l, const ir::Operation& op, Inst& inst) {
-  WarpMma mma = describe_mma(op, l.sm());
+void bind_wgmma(Binder& binder, const ir::Operation& op, const ops::Wgmma& x, Inst& inst) {
+  WarpMma mma = describe_mma(op, binder.sm());
   mma.spec.unit = num::WarpUnit::wgmma;
-  const bool in_registers = op.arg(1).kind == ir::Argument::Kind::vector;
+  const bool in_registers = x.a->kind == ir::Argument::Kind::vector;
   const auto begin = [&](WarpMma::Operand o) { mma.operands[o] = inst.more_count; };
   begin(WarpMma::d);
-  l.append_all(inst, op.arg(0), ScalarType::b32);
+  binder.append_all(inst, x.d, ScalarType::b32);
   begin(WarpMma::a);
-  l.append_all(inst, op.arg(1), in_registers ? ScalarType::b32 : ScalarType::b64);
+  binder.append_all(inst, x.a, in_registers ? ScalarType::b32 : ScalarType::b64);
   begin(WarpMma::b);
-  l.append(inst, l.any_width(op.arg(2), ScalarType::b64));
+  binder.append(inst, binder.any_width(x.b, ScalarType::b64));
   begin(WarpMma::c);
   begin(WarpMma::metadata);
-  std::size_t at = 3;
-  if (mma.sparse) {
-    l.append(inst, l.any_width(op.arg(at), ScalarType::b32));
-    mma.selector = int(number(op.arg(at + 1)));
+  if (x.metadata) {
+    binder.append(inst, binder.any_width(x.metadata, ScalarType::b32));
+    mma.selector = int(number(x.selector));
     if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
       throw Gap{"a sparsity selector that this shape does not have"};
-    at += 2;
   }
   begin(WarpMma::sfa);
   begin(WarpMma::sfb);
   begin(WarpMma::end);
-  l.append(inst, l.predicate(op.arg(at)));
-  bind_numbers(op, at + 1, in_registers, mma);
+  binder.append(inst, binder.predicate(x.scale_d));
+  if (x.scale_a) mma.spec.negate_a = number(x.scale_a) < 0;
+  if (x.scale_b) mma.spec.negate_b = number(x.scale_b) < 0;
+  if (x.transpose_a) mma.transpose_a = number(x.transpose_a) != 0;
+  if (x.transpose_b) mma.transpose_b = number(x.transpose_b) != 0;
   const int d = mma.shape.n / (mma.spec.d == ScalarType::f16 ? 4 : 2);
   const int a = in_registers ? isa::wgmma_warp_rows * mma.stored_k() * mma.container / 32 / warp_lanes : 1;
   if (mma.operands[WarpMma::a] != d || mma.operands[WarpMma::b] != d + a || mma.shape.m != isa::wgmma_m)
     throw Gap{"fragments of this size"};
   inst.flags = in_registers ? flag_a_registers : 0;
-  inst.target = l.add(mma);
+  inst.target = binder.add(mma);
   inst.run = multiply;
-  return true;
 }
 
-}  // namespace
-
-bool bind_wgmma(Binder& l, const ir::Operation& op, Inst& inst) {
-  switch (op.opcode) {
-    case Opcode::wgmma_mma_async:
-    case Opcode::wgmma_mma_async_sp: return bind_multiply(l, op, inst);
-    case Opcode::wgmma_fence: inst.run = fence; return true;
-    case Opcode::wgmma_commit_group: inst.run = commit; return true;
-    case Opcode::wgmma_wait_group:
-      inst.value = number(op.arg(0));
-      inst.run = wait;
-      return true;
-    default: return false;
-  }
+void bind_wgmma_order(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
+  if (n.count) inst.value = number(n.count);
+  inst.run = op.opcode == Opcode::wgmma_fence ? fence : op.opcode == Opcode::wgmma_commit_group ? commit : wait;
 }
 
 }  // namespace kiln::sim

@@ -130,20 +130,15 @@ WarpMma described(const ir::Operation& op) {
   return mma;
 }
 
-}  // namespace
-
-bool bind_wmma(Binder& l, const ir::Operation& op, Inst& inst) {
-  if (op.opcode != Opcode::wmma_load && op.opcode != Opcode::wmma_store) return false;
+void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
-  const bool loads = op.opcode == Opcode::wmma_load;
   const WarpMma mma = described(op);
   const Part part = part_of(op);
   if (m.row == m.col) throw Gap{"this layout"};
-  l.address(inst, op.arg(loads ? 1 : 0));
-  l.append_all(inst, op.arg(loads ? 0 : 1), m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
+  binder.address(inst, x.address);
+  binder.append_all(inst, x.registers, m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
   inst.count = std::uint8_t(inst.more_count);
-  const bool strided = op.arguments.size() > 2;
-  l.append(inst, strided ? l.any_width(op.arg(2), ScalarType::u32) : l.constant(0, 4));
+  binder.append(inst, x.stride ? binder.any_width(x.stride, ScalarType::u32) : binder.constant(0, 4));
   const int k = mma.elements_k(), m_k = mma.shape.m * k, k_n = k * mma.shape.n, m_n = mma.shape.m * mma.shape.n;
   const int elements = part == Part::a ? m_k : part == Part::b ? k_n : m_n;
   const int bits = m.type() == ScalarType::f64 ? 64 : 32, needed = elements * mma.container / bits / warp_lanes;
@@ -151,10 +146,20 @@ bool bind_wmma(Binder& l, const ir::Operation& op, Inst& inst) {
   inst.space = std::uint8_t(m.space());
   inst.mode = std::uint8_t(part);
   inst.width = std::uint8_t(mma.container);
-  inst.flags = std::uint8_t((m.col ? flag_column_major : 0) | (strided ? flag_strided : 0));
-  inst.target = l.add(mma);
-  inst.run = loads ? load : store;
-  return true;
+  inst.flags = std::uint8_t((m.col ? flag_column_major : 0) | (x.stride ? flag_strided : 0));
+  inst.target = binder.add(mma);
+}
+
+}  // namespace
+
+void bind_wmma_load(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
+  bind(binder, op, x, inst);
+  inst.run = load;
+}
+
+void bind_wmma_store(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
+  bind(binder, op, x, inst);
+  inst.run = store;
 }
 
 }  // namespace kiln::sim

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/ops/operations.hpp"
 #include "sim/core/machine.hpp"
 #include "sim/tensor/core.hpp"
 #include "sim/views/words.hpp"
@@ -142,8 +143,8 @@ void MemoryMapper::sync(const Agent&, const ir::Operation* op, const Sync& s) {
   }
   if (s.kind == SyncKind::tmem_alloc) {
     u->map.allocations.push_back({int(s.object), int(s.value), {}});
-    if (op && op->arg(0).kind == ir::Argument::Kind::address)
-      for (const ir::Argument& x : cluster_->grid.program.code->components(op->arg(0)))
+    if (op)
+      for (const ir::Argument& x : cluster_->grid.program.code->components(ops::roles<ops::TmemAllocation>(*op).slot))
         if (x.kind == ir::Argument::Kind::symbol)
           u->map.allocations.back().name = cluster_->grid.program.code->symbols[x.id].variable->name;
   }

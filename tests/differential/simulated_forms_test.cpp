@@ -42,7 +42,7 @@ std::vector<std::string> gaps(const Setting& setting, const std::vector<std::str
     const sim::Linked linked = sim::link(module, *function, sink);
     sim::Layout layout;
     layout.addresses.resize(linked.code.symbols.size());
-    const sim::Program program = sim::Lowering(linked, layout).run();
+    const sim::Program program = sim::Binder(linked, layout).run();
     out.push_back(program.gaps.empty() ? "" : program.gaps.front());
   }
   return out;
