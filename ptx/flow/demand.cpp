@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ptx/flow/division.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
 namespace {
@@ -87,63 +88,66 @@ bool Demands::want_all_but_small(ir::RegisterId r) {
   if (demands_[r].counts() || writers.size() != 1) return false;
   const ir::Operation& op = code_->operations[writers.front()];
   if (op.opcode != Opcode::add || op.guard || isa::is_floating(op.modifiers.type())) return false;
-  for (const std::size_t i : {1, 2}) {
-    const Bits part = known_->of(op.arg(i), 64);
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  for (const auto& [x, other] : {std::pair(alu.a, alu.b), std::pair(alu.b, alu.a)}) {
+    const Bits part = known_->of(x, 64);
     const bool is_small = !part.value() && part.largest() <= most_small;
-    if (op.arg(i).kind != Kind::reg || !(is_small || want_all_but_small(op.arg(i).id))) continue;
-    want(op.arg(3 - i), everything);
+    if (x->kind != Kind::reg || !(is_small || want_all_but_small(x->id))) continue;
+    want(other, everything);
     demands_[r] = everything;
     return rough_.insert(r).second;
   }
   return false;
 }
 
-void Demands::want_all(const ir::Operation& op, std::size_t first, Demand d) {
-  for (std::size_t i = first; i < op.arguments.size(); ++i) want(op.arg(i), d);
+void Demands::want_sources(const ir::Operation& op, Demand d) {
+  for (const ir::Argument& a : std::span(op.arguments).subspan(1)) want(a, d);
 }
 
 // The low bits of a quotient hang on the rest of the dividend modulo the divisor times a power of two.
 bool Demands::want_through_division(const ir::Operation& op, Demand d) {
   if (const auto division = remainder(*code_, *definitions_, *known_, op))
-    return want(*division->dividend, {0, false, division->divisor}), want_all(op, 1, made), true;
+    return want(*division->dividend, {0, false, division->divisor}), want_sources(op, made), true;
   const auto division = quotient(*code_, *definitions_, *known_, op);
   const int bits = 64 - std::countl_zero(d.bits);
   if (!division || std::has_single_bit(division->divisor) || bits > 16) return false;
-  return want(*division->dividend, {0, false, division->divisor << bits}), want_all(op, 1, made), true;
+  return want(*division->dividend, {0, false, division->divisor << bits}), want_sources(op, made), true;
 }
 
 // Operations through which bits can be followed. What is compared goes on being compared through sums alone.
 bool Demands::want_through_number(const ir::Operation& op, Demand d) {
-  const auto number = [&](std::size_t i) { return known_->constant(op.arg(i), 32); };
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  const auto number = known_->constant(alu.b, 32);  // the distance of a shift
   const Demand plain{d.compared || d.modulus > 1 ? ~std::uint64_t{0} : d.bits, false};
   if (want_through_division(op, plain)) return true;
   switch (op.opcode) {
     case Opcode::mov:
-      if (op.arg(0).kind != Kind::reg || op.arg(1).kind == Kind::vector) return false;
-      return want(op.arg(1), d), true;
+      if (alu.d->kind != Kind::reg || alu.a->kind == Kind::vector) return false;
+      return want(alu.a, d), true;
     case Opcode::cvt:
       if (isa::is_floating(op.modifiers.types[0]) || isa::is_floating(op.modifiers.types[1])) return false;
-      return want(op.arg(1), isa::is_signed(op.modifiers.types[1]) ? Demand{~std::uint64_t{0}, d.compared} : d), true;
+      return want(alu.a, isa::is_signed(op.modifiers.types[1]) ? Demand{~std::uint64_t{0}, d.compared} : d), true;
     case Opcode::add:
-    case Opcode::sub: return want_all(op, 1, below(d)), true;
+    case Opcode::sub: return want_sources(op, below(d)), true;
     case Opcode::mul:
     case Opcode::mad:
       if (op.modifiers.half == isa::HalfSelect::hi) return false;
       if (op.modifiers.half == isa::HalfSelect::wide && isa::is_signed(op.modifiers.type())) return false;
-      return want_all(op, 1, below(plain)), true;
+      return want_sources(op, below(plain)), true;
     case Opcode::and_:
-      for (std::size_t i = 1; i < 3; ++i) want(op.arg(i), {plain.bits & ~(known_->of(op.arg(3 - i), 64).zero), false});
+      for (const auto& [x, mask] : {std::pair(alu.a, alu.b), std::pair(alu.b, alu.a)})
+        want(x, {plain.bits & ~(known_->of(mask, 64).zero), false});
       return true;
     case Opcode::or_:
     case Opcode::xor_:
-    case Opcode::not_: return want_all(op, 1, plain), true;
+    case Opcode::not_: return want_sources(op, plain), true;
     case Opcode::shl:
-      if (!number(2) || *number(2) > 63) return false;
-      return want(op.arg(1), {plain.bits >> *number(2), false}), true;
+      if (!number || *number > 63) return false;
+      return want(alu.a, {plain.bits >> *number, false}), true;
     case Opcode::shr:
-      if (!number(2) || *number(2) > 63 || isa::is_signed(op.modifiers.type())) return false;
-      return want(op.arg(1), {plain.bits << *number(2), false}), true;
-    case Opcode::selp: want(op.arg(1), d), want(op.arg(2), d), want(op.arg(3), everything); return true;
+      if (!number || *number > 63 || isa::is_signed(op.modifiers.type())) return false;
+      return want(alu.a, {plain.bits << *number, false}), true;
+    case Opcode::selp: want(alu.a, d), want(alu.b, d), want(alu.c, everything); return true;
     default: return false;
   }
 }
@@ -155,14 +159,15 @@ void Demands::want_operands(const ir::Operation& op, Demand d) {
   }
   if (op.guard) want(*op.guard, everything);
   if (d.any() && op.opcode == Opcode::setp) {
-    want(op.arg(1), {0, true}), want(op.arg(2), {0, true});
-    for (std::size_t i = 3; i < op.arguments.size(); ++i) want(op.arg(i), everything);
+    const ops::Alu alu = ops::roles<ops::Alu>(op);
+    want(alu.a, {0, true}), want(alu.b, {0, true}), want(alu.c, everything);
     return;
   }
   if (isa::unit(op.opcode) == isa::Unit::alu && !isa::is_floating(op.modifiers.type()) && want_through_number(op, d))
     return;
   if (isa::unit(op.opcode) == isa::Unit::mbarrier && op.modifiers.parity) {
-    for (std::size_t i = 1; i < op.arguments.size(); ++i) want(op.arg(i), i == 2 ? parity : everything);
+    const auto wait = ops::roles<ops::Mbarrier>(op);
+    want(wait.object, everything), want(wait.parity, parity), want(wait.time_limit, everything);
     return;
   }
   for (const ir::RegisterId r : code_->read(op)) want(r, everything);

@@ -45,7 +45,7 @@ class Demands {
   Demands(const ir::Code&, const Definitions&, const KnownBits&, const Roots&);
 
   Demand of(ir::RegisterId r) const { return demands_[r]; }
-  /// It is a sum of which something small is in nobody's interest.
+  /// It is a sum of which a small addend does not matter.
   bool is_rough(ir::RegisterId r) const { return rough_.contains(r); }
   /// The operation writes a register that matters.
   bool matters(std::uint32_t operation) const;
@@ -57,7 +57,7 @@ class Demands {
   void want_roughly(const ir::Argument&);
   bool want_all_but_small(ir::RegisterId);
   void want_operands(const ir::Operation&, Demand result);
-  void want_all(const ir::Operation&, std::size_t first, Demand);
+  void want_sources(const ir::Operation&, Demand);
   bool want_through_number(const ir::Operation&, Demand result);
   bool want_through_division(const ir::Operation&, Demand result);
   void want_carries();

@@ -1,5 +1,7 @@
 #include "ptx/flow/division.hpp"
 
+#include "ptx/ops/operations.hpp"
+
 namespace kiln::flow {
 namespace {
 
@@ -31,9 +33,10 @@ std::optional<std::uint64_t> divisor_of(std::uint64_t reciprocal, std::uint64_t 
 
 std::optional<Division> upper_half(const KnownBits& known, const ir::Operation& op, std::uint64_t shift) {
   if (op.opcode != Opcode::mul || op.modifiers.half != HalfSelect::hi || !is_unsigned_word(op)) return std::nullopt;
-  for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
-    if (const auto reciprocal = number(known, op.arg(3 - k)); reciprocal && is_plain(op.arg(k)))
-      if (const auto d = divisor_of(*reciprocal & low_mask(32), shift)) return Division{&op.arg(k), *d};
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  for (const auto& [x, factor] : {std::pair(alu.a, alu.b), std::pair(alu.b, alu.a)})
+    if (const auto reciprocal = number(known, factor); reciprocal && is_plain(x))
+      if (const auto d = divisor_of(*reciprocal & low_mask(32), shift)) return Division{x.pointer(), *d};
   return std::nullopt;
 }
 
@@ -44,16 +47,17 @@ bool same(const ir::Argument& a, const ir::Argument& b) { return is_plain(a) && 
 std::optional<Division> quotient(const ir::Code&, const Definitions& definitions, const KnownBits& known,
                                  const ir::Operation& op) {
   if (!is_unsigned_word(op)) return std::nullopt;
-  if (op.opcode == Opcode::div && is_plain(op.arg(1))) {
-    const auto d = number(known, op.arg(2));
-    return d && *d ? std::optional(Division{&op.arg(1), *d}) : std::nullopt;
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  if (op.opcode == Opcode::div && is_plain(alu.a)) {
+    const auto d = number(known, alu.b);
+    return d && *d ? std::optional(Division{alu.a.pointer(), *d}) : std::nullopt;
   }
   if (op.opcode == Opcode::shr) {
-    const auto shift = number(known, op.arg(2));
+    const auto shift = number(known, alu.b);
     if (!shift || *shift > 31) return std::nullopt;
-    if (const ir::Operation* high = writer(definitions, op.arg(1)))
+    if (const ir::Operation* high = writer(definitions, alu.a))
       if (const auto d = upper_half(known, *high, *shift)) return d;
-    return is_plain(op.arg(1)) ? std::optional(Division{&op.arg(1), std::uint64_t{1} << *shift}) : std::nullopt;
+    return is_plain(alu.a) ? std::optional(Division{alu.a.pointer(), std::uint64_t{1} << *shift}) : std::nullopt;
   }
   return upper_half(known, op, 0);
 }
@@ -61,27 +65,29 @@ std::optional<Division> quotient(const ir::Code&, const Definitions& definitions
 std::optional<Division> remainder(const ir::Code& code, const Definitions& definitions, const KnownBits& known,
                                   const ir::Operation& op) {
   if (op.guard || isa::bits(op.modifiers.type()) != 32) return std::nullopt;
-  if (op.opcode == Opcode::rem && is_unsigned_word(op) && is_plain(op.arg(1))) {
-    const auto d = number(known, op.arg(2));
-    return d && *d ? std::optional(Division{&op.arg(1), *d}) : std::nullopt;
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  if (op.opcode == Opcode::rem && is_unsigned_word(op) && is_plain(alu.a)) {
+    const auto d = number(known, alu.b);
+    return d && *d ? std::optional(Division{alu.a.pointer(), *d}) : std::nullopt;
   }
   // x - q * d, or q * -d + x
   const ir::Argument *quotient_word = nullptr, *dividend = nullptr;
   std::uint64_t factor = 0;
   const auto take = [&](const ir::Operation& product, bool negated) {
-    for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
-      if (const auto n = number(known, product.arg(3 - k)); n && is_plain(product.arg(k)))
-        quotient_word = &product.arg(k), factor = (negated ? 0 - *n : *n) & low_mask(32);
+    const ops::Alu factors = ops::roles<ops::Alu>(product);
+    for (const auto& [x, y] : {std::pair(factors.a, factors.b), std::pair(factors.b, factors.a)})
+      if (const auto n = number(known, y); n && is_plain(x))
+        quotient_word = x.pointer(), factor = (negated ? 0 - *n : *n) & low_mask(32);
   };
   if (op.opcode == Opcode::sub) {
-    const ir::Operation* product = writer(definitions, op.arg(2));
+    const ir::Operation* product = writer(definitions, alu.b);
     if (!product || product->opcode != Opcode::mul || product->modifiers.half == HalfSelect::hi ||
         product->modifiers.half == HalfSelect::wide)
       return std::nullopt;
-    dividend = &op.arg(1);
+    dividend = alu.a.pointer();
     take(*product, false);
   } else if (op.opcode == Opcode::mad && op.modifiers.half != HalfSelect::hi && op.modifiers.half != HalfSelect::wide) {
-    dividend = &op.arg(3);
+    dividend = alu.c.pointer();
     take(op, true);
   }
   const ir::Operation* divides = quotient_word ? writer(definitions, *quotient_word) : nullptr;

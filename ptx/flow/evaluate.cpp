@@ -52,8 +52,9 @@ Evaluator::Evaluator(const ir::Code& code, const Definitions& definitions, Terms
     name(text, {kind, 0, 0});
 }
 
-std::size_t Evaluator::first_operand(const ir::Operation& op) {
-  return isa::writes(op.opcode) == isa::Writes::two ? 2 : 1;
+std::span<const ir::Argument> Evaluator::sources(const ir::Operation& op) {
+  const std::size_t results = isa::writes(op.opcode) == isa::Writes::two ? 2 : 1;
+  return std::span(op.arguments).subspan(std::min(results, op.arguments.size()));
 }
 
 std::uint64_t Evaluator::name(const std::string& text) { return name(text, Maker{}); }
@@ -112,15 +113,15 @@ TermId Evaluator::both(TermId a, TermId b) {
 }
 
 // setp.cmp, alone or with a second predicate: and, or, xor.
-TermId Evaluator::compared(const ir::Operation& op, OperandTerms& in) {
+TermId Evaluator::compared(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   const ScalarType type = op.modifiers.type();
   const int width = width_of(type);
   Compare how = op.modifiers.compare;
   if (op.modifiers.half == HalfSelect::lo) how = Compare::lt;
   if (op.modifiers.half == HalfSelect::hi) how = Compare::gt;
-  const TermId holds = comparison(how, type, in.term(op.arg(1), width), in.term(op.arg(2), width));
-  if (op.arguments.size() < 4) return holds;
-  const TermId other = in.term(op.arg(3), 1);
+  const TermId holds = comparison(how, type, in.term(alu.a, width), in.term(alu.b, width));
+  if (!alu.c) return holds;
+  const TermId other = in.term(alu.c, 1);
   switch (op.modifiers.combine) {
     case isa::Combine::and_: return both(holds, other);
     case isa::Combine::or_: return inverted(both(inverted(holds), inverted(other)));
@@ -129,23 +130,23 @@ TermId Evaluator::compared(const ir::Operation& op, OperandTerms& in) {
 }
 
 // Logic of predicates.
-std::optional<TermId> Evaluator::logic(const ir::Operation& op, OperandTerms& in) {
+std::optional<TermId> Evaluator::logic(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   if (op.modifiers.type() != ScalarType::pred) return std::nullopt;
-  const TermId a = in.term(op.arg(1), 1);
+  const TermId a = in.term(alu.a, 1);
   switch (op.opcode) {
     case Opcode::mov: return a;
     case Opcode::not_: return inverted(a);
-    case Opcode::and_: return both(a, in.term(op.arg(2), 1));
-    case Opcode::or_: return inverted(both(inverted(a), inverted(in.term(op.arg(2), 1))));
-    case Opcode::xor_: return terms_.add(a, in.term(op.arg(2), 1));
+    case Opcode::and_: return both(a, in.term(alu.b, 1));
+    case Opcode::or_: return inverted(both(inverted(a), inverted(in.term(alu.b, 1))));
+    case Opcode::xor_: return terms_.add(a, in.term(alu.b, 1));
     default: return std::nullopt;
   }
 }
 
-std::optional<TermId> Evaluator::selected(const ir::Operation& op, OperandTerms& in) {
+std::optional<TermId> Evaluator::selected(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   if (op.opcode != Opcode::selp) return std::nullopt;
   const int width = width_of(op.modifiers.type());
-  return choice(in.term(op.arg(3), 1), in.term(op.arg(1), width), in.term(op.arg(2), width), width);
+  return choice(in.term(alu.c, 1), in.term(alu.a, width), in.term(alu.b, width), width);
 }
 
 TermId Evaluator::choice(TermId p, TermId a, TermId b, int width) {
@@ -162,24 +163,24 @@ TermId Evaluator::product(TermId a, TermId b) {
   return terms_.atom(name("product"), operands, terms_.width(a), multiply(terms_.bits(a), terms_.bits(b)));
 }
 
-std::optional<TermId> Evaluator::linear(const ir::Operation& op, OperandTerms& in) {
+std::optional<TermId> Evaluator::linear(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   const isa::Modifiers& m = op.modifiers;
   if (isa::is_floating(m.type()) || m.sat || m.half == HalfSelect::hi || m.half == HalfSelect::wide)
     return std::nullopt;
   const int width = width_of(m.type());
-  const auto operand = [&](std::size_t i) { return in.term(op.arg(i), width); };
+  const auto operand = [&](const ir::Argument& a) { return in.term(a, width); };
   switch (op.opcode) {
-    case Opcode::add: return terms_.add(operand(1), operand(2));
-    case Opcode::sub: return terms_.subtract(operand(1), operand(2));
-    case Opcode::neg: return terms_.scale(operand(1), ~std::uint64_t{0});
+    case Opcode::add: return terms_.add(operand(alu.a), operand(alu.b));
+    case Opcode::sub: return terms_.subtract(operand(alu.a), operand(alu.b));
+    case Opcode::neg: return terms_.scale(operand(alu.a), ~std::uint64_t{0});
     case Opcode::not_:
       if (isa::bits(m.type()) < 16) return std::nullopt;
-      return terms_.subtract(terms_.constant(low_mask(width), width), operand(1));
-    case Opcode::mul: return product(operand(1), operand(2));
-    case Opcode::mad: return terms_.add(product(operand(1), operand(2)), operand(3));
+      return terms_.subtract(terms_.constant(low_mask(width), width), operand(alu.a));
+    case Opcode::mul: return product(operand(alu.a), operand(alu.b));
+    case Opcode::mad: return terms_.add(product(operand(alu.a), operand(alu.b)), operand(alu.c));
     case Opcode::shl:
-      if (const auto n = terms_.value(in.term(op.arg(2), 32)); n && *n < 64)
-        return terms_.scale(operand(1), std::uint64_t{1} << *n);
+      if (const auto n = terms_.value(in.term(alu.b, 32)); n && *n < 64)
+        return terms_.scale(operand(alu.a), std::uint64_t{1} << *n);
       return std::nullopt;
     default: return std::nullopt;
   }
@@ -214,11 +215,11 @@ TermId Evaluator::low_bits(TermId a, int bits) {
 }
 
 // Masks that keep low bits, or clear them: a word less its low bits.
-std::optional<TermId> Evaluator::masked(const ir::Operation& op, OperandTerms& in) {
+std::optional<TermId> Evaluator::masked(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   const bool rest = op.opcode == Opcode::rem && !isa::is_signed(op.modifiers.type());
   if ((op.opcode != Opcode::and_ && !rest) || op.modifiers.type() == ScalarType::pred) return std::nullopt;
   const int width = width_of(op.modifiers.type());
-  TermId word = in.term(op.arg(1), width), mask = in.term(op.arg(2), width);
+  TermId word = in.term(alu.a, width), mask = in.term(alu.b, width);
   if (!rest && terms_.value(word)) std::swap(word, mask);
   auto m = terms_.value(mask);
   if (!m || terms_.value(word)) return std::nullopt;
@@ -233,27 +234,27 @@ std::optional<TermId> Evaluator::masked(const ir::Operation& op, OperandTerms& i
   return std::nullopt;
 }
 
-// Generic addresses of shared memory are those of the window and where it begins, which nobody knows.
-std::optional<TermId> Evaluator::viewed(const ir::Operation& op, OperandTerms& in) {
-  if (op.opcode != Opcode::cvta || !isa::is_shared(op.modifiers.space()) || op.arg(1).kind == Kind::real)
+// Generic addresses of shared memory are those of the window and where it begins, which is unknown.
+std::optional<TermId> Evaluator::viewed(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
+  if (op.opcode != Opcode::cvta || !isa::is_shared(op.modifiers.space()) || alu.a->kind == Kind::real)
     return std::nullopt;
-  const TermId address = in.term(op.arg(1), 64);
+  const TermId address = in.term(alu.a, 64);
   return op.modifiers.to ? terms_.subtract(address, shared_window()) : terms_.add(address, shared_window());
 }
 
 TermId Evaluator::shared_window() { return terms_.atom(name("shared window"), {}, 64); }
 
 // Moves and conversions that keep the word.
-std::optional<TermId> Evaluator::moved(const ir::Operation& op, OperandTerms& in) {
+std::optional<TermId> Evaluator::moved(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   const isa::Modifiers& m = op.modifiers;
-  if (op.opcode == Opcode::mov && op.arg(0).kind != Kind::vector && op.arg(1).kind != Kind::vector &&
-      op.arg(1).kind != Kind::real)
-    return in.term(op.arg(1), width_of(m.type()));
+  if (op.opcode == Opcode::mov && alu.d->kind != Kind::vector && alu.a->kind != Kind::vector &&
+      alu.a->kind != Kind::real)
+    return in.term(alu.a, width_of(m.type()));
   if (op.opcode != Opcode::cvt || m.types.count != 2 || isa::is_floating(m.types[0]) || isa::is_floating(m.types[1]))
     return std::nullopt;
   const int to = width_of(m.types[0]), from = width_of(m.types[1]);
   if (m.sat || to > from) return std::nullopt;
-  return terms_.truncate(in.term(op.arg(1), from), to);
+  return terms_.truncate(in.term(alu.a, from), to);
 }
 
 // The operands stand in an atom's list in their order, aggregates taken apart.
@@ -261,8 +262,7 @@ std::vector<TermId> Evaluator::opaque(std::uint32_t operation, OperandTerms& in,
   const ir::Operation& op = code_.operations[operation];
   const auto written = definitions_.written(operation);
   std::vector<TermId> operands;
-  for (std::size_t i = first_operand(op); i < op.arguments.size(); ++i) {
-    const ir::Argument& a = op.arg(i);
+  for (const ir::Argument& a : sources(op)) {
     if (a.kind == Kind::vector)
       for (const ir::Argument& part : code_.components(a)) operands.push_back(in.term(part, 64));
     else
@@ -283,11 +283,12 @@ std::vector<TermId> Evaluator::opaque(std::uint32_t operation, OperandTerms& in,
 
 std::vector<TermId> Evaluator::results(std::uint32_t operation, OperandTerms& in) {
   const ir::Operation& op = code_.operations[operation];
-  if (op.opcode == Opcode::setp && op.arg(0).kind == Kind::reg && !isa::is_floating(op.modifiers.type()))
-    return {compared(op, in)};
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  if (op.opcode == Opcode::setp && alu.d->kind == Kind::reg && !isa::is_floating(op.modifiers.type()))
+    return {compared(op, alu, in)};
   for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::masked,
                           &Evaluator::moved, &Evaluator::viewed})
-    if (const auto value = (this->*rule)(op, in)) {
+    if (const auto value = (this->*rule)(op, alu, in)) {
       const auto written = definitions_.written(operation);
       const int width = written.empty() ? 64 : std::min(isa::bits(code_.registers[written[0]].type), 64);
       // A narrower result fills its register up with zeros.

@@ -11,6 +11,7 @@
 #include "ptx/flow/known_bits.hpp"
 #include "ptx/flow/terms.hpp"
 #include "ptx/ir/code.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
 
@@ -68,21 +69,21 @@ class Evaluator {
   void append(std::string&, TermId, std::size_t most) const;
   TermId with(TermId, const std::map<TermId, std::uint64_t>& numbers, std::unordered_map<TermId, TermId>& known);
   TermId remade(const Terms::Atom&, const Maker&, int width, const std::vector<TermId>& operands);
-  TermId compared(const ir::Operation&, OperandTerms&);
+  TermId compared(const ir::Operation&, const ops::Alu&, OperandTerms&);
   TermId comparison(isa::Compare, isa::ScalarType, TermId a, TermId b);
   TermId both(TermId a, TermId b);
   TermId inverted(TermId p) { return terms_.add(p, terms_.constant(1, 1)); }
-  std::optional<TermId> logic(const ir::Operation&, OperandTerms&);
-  std::optional<TermId> selected(const ir::Operation&, OperandTerms&);
-  std::optional<TermId> linear(const ir::Operation&, OperandTerms&);
-  std::optional<TermId> viewed(const ir::Operation&, OperandTerms&);
-  std::optional<TermId> moved(const ir::Operation&, OperandTerms&);
+  std::optional<TermId> logic(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> selected(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> linear(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> viewed(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> moved(const ir::Operation&, const ops::Alu&, OperandTerms&);
   TermId product(TermId a, TermId b);
-  static std::size_t first_operand(const ir::Operation&);  // of those that are read
+  static std::span<const ir::Argument> sources(const ir::Operation&);  // of those that are read
   static std::int64_t as_signed(std::uint64_t v, int width) { return std::int64_t(v << (64 - width)) >> (64 - width); }
   static int common_zeros(const Terms::Sum&);
   TermId divided(TermId a, int zeros);
-  std::optional<TermId> masked(const ir::Operation&, OperandTerms&);
+  std::optional<TermId> masked(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::vector<TermId> opaque(std::uint32_t operation, OperandTerms&, const std::vector<Bits>&);
 
   const ir::Code& code_;

@@ -41,8 +41,7 @@ class Evaluator::Given final : public OperandTerms {
     const auto take = [&](const ir::Argument& a) {
       if (next < terms.size()) given_[&a] = terms[next++];
     };
-    for (std::size_t i = first_operand(op); i < op.arguments.size(); ++i) {
-      const ir::Argument& a = op.arg(i);
+    for (const ir::Argument& a : sources(op)) {
       if (a.kind != Kind::vector) {
         take(a);
         continue;

@@ -1,5 +1,7 @@
 #include "ptx/flow/known_bits.hpp"
 
+#include "ptx/ops/operations.hpp"
+
 #include <deque>
 
 namespace kiln::flow {
@@ -92,16 +94,16 @@ bool KnownBits::update(ir::RegisterId r, Bits value) {
 
 // Nothing where the parameter is not given.
 std::vector<Bits> KnownBits::loaded_parameter(const ir::Operation& op) const {
-  const ir::Argument& at = op.arg(1);
-  if (at.kind != Kind::address || op.arguments.size() < 2) return {};
+  const auto access = ops::roles<ops::MemoryAccess>(op);
+  const ir::Argument &at = access.address, &value = access.value;
+  if (at.kind != Kind::address) return {};
   const ir::Argument& base = code_.components(at)[0];
   if (base.kind != Kind::symbol || !code_.symbols[base.id].is_parameter) return {};
   const int number = code_.symbols[base.id].parameter_index, bytes = isa::bits(op.modifiers.type()) / 8;
   if (number < 0 || std::size_t(number) >= given_.size() || bytes < 1 || bytes > 8) return {};
   std::vector<Bits> out;
   std::int64_t offset = base.value;
-  const bool is_vector = op.arg(0).kind == Kind::vector;
-  for (const ir::Argument& to : is_vector ? code_.components(op.arg(0)) : std::span(&op.arg(0), 1)) {
+  for (const ir::Argument& to : value.kind == Kind::vector ? code_.components(value) : std::span(&value, 1)) {
     Bits word = Bits::constant(0);
     for (int k = 0; k < bytes; ++k, ++offset) {
       const auto byte = given_[std::size_t(number)].find(std::uint32_t(offset));

@@ -1,5 +1,7 @@
 #include "ptx/flow/loaded.hpp"
 
+#include "ptx/ops/operations.hpp"
+
 #include <algorithm>
 
 namespace kiln::flow {
@@ -105,12 +107,12 @@ Lanes Loaded::of_all(std::span<const Argument> arguments) const {
 Lanes Loaded::written_by(const ir::Operation& op) const {
   Lanes out = Lanes::unclear;
   if (op.opcode == Opcode::ld && op.modifiers.space() != isa::Space::local) {
-    out = of(op.arg(1));
+    out = of(ops::roles<ops::MemoryAccess>(op).address);
     if (out == Lanes::differs) out = Lanes::own;
   } else if (isa::unit(op.opcode) == isa::Unit::alu) {
     out = computed(op);
   }
-  // What a guard leaves out keeps what it was, which is of as little use as the rest when nobody knows the guard.
+  // Lanes that a guard leaves out keep their old value, which says no more than the rest when the guard is unknown.
   return op.guard && known_.at(*op.guard) == Lanes::own ? join(out, Lanes::own) : out;
 }
 

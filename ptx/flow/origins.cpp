@@ -1,5 +1,7 @@
 #include "ptx/flow/origins.hpp"
 
+#include "ptx/ops/operations.hpp"
+
 #include <algorithm>
 #include <deque>
 
@@ -88,20 +90,22 @@ std::uint32_t Origins::slot(Slot s) {
 // add and sub of a base and a number.
 Origin Origins::sum(const ir::Operation& op) const {
   const bool minus = op.opcode == Opcode::sub;
-  const Origin x = of(op.arg(1)), y = of(op.arg(2));
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  const Origin x = of(alu.a), y = of(alu.b);
   if (x.is(Base::nothing) || y.is(Base::nothing)) return nothing;
-  if (has_base(x) == has_base(y) || (minus && has_base(y))) return unknown;  // plain numbers are KnownBits' business
+  if (has_base(x) == has_base(y) || (minus && has_base(y))) return unknown;  // plain numbers are followed by KnownBits
   const int width = width_of(op);
-  const Bits added = as_offset(known_.of(op.arg(has_base(x) ? 2 : 1), width), width);
+  const Bits added = as_offset(known_.of(has_base(x) ? alu.b : alu.a, width), width);
   return added.is_nothing() ? nothing : plus(has_base(x) ? x : y, minus ? add(~added, Bits::constant(1)) : added);
 }
 
 // mad with a base as addend.
 Origin Origins::product_sum(const ir::Operation& op) const {
-  const Origin base = of(op.arg(3));
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  const Origin base = of(alu.c);
   if (!has_base(base)) return base.is(Base::nothing) ? nothing : unknown;
   const int width = width_of(op);
-  const Bits a = known_.of(op.arg(1), width), b = known_.of(op.arg(2), width);
+  const Bits a = known_.of(alu.a, width), b = known_.of(alu.b, width);
   if (a.is_nothing() || b.is_nothing()) return nothing;
   if (op.modifiers.half == isa::HalfSelect::hi) return anywhere(base);
   if (op.modifiers.half != isa::HalfSelect::wide) return plus(base, as_offset(truncate(multiply(a, b), width), width));
@@ -111,20 +115,25 @@ Origin Origins::product_sum(const ir::Operation& op) const {
 
 // and, or, lop3 with one based operand round an address, replace bits of it, or name another CTA's copy.
 Origin Origins::masked(const ir::Operation& op) const {
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  const bool by_table = op.opcode == Opcode::lop3;
   Origin base = unknown;
-  const std::size_t operands = op.opcode == Opcode::lop3 ? 3 : 2;
-  std::size_t at = 0;
-  for (std::size_t i = 1; i <= operands; ++i) {
-    const Origin o = of(op.arg(i));
+  ops::Operand address, rest;
+  for (const ops::Operand& x : {alu.a, alu.b, by_table ? alu.c : ops::Operand()}) {
+    if (!x) continue;
+    const Origin o = of(x);
     if (o.is(Base::nothing)) return nothing;
-    if (!has_base(o)) continue;
+    if (!has_base(o)) {
+      rest = x;
+      continue;
+    }
     if (has_base(base)) return unknown;
     base = o;
-    at = i;
+    address = x;
   }
   if (!has_base(base)) return unknown;
-  if (operands == 3) return anywhere(base);
-  const Bits whole = known_.of(op.arg(at), 64), other = known_.of(op.arg(at == 1 ? 2 : 1), 32);
+  if (by_table) return anywhere(base);
+  const Bits whole = known_.of(address, 64), other = known_.of(rest, 32);
   if (whole.is_nothing() || other.is_nothing()) return nothing;
   // Clearing bits that are zero, or that only name a CTA, changes nothing; setting zero bits adds them.
   if (op.opcode == Opcode::and_ && (~other.one & shared_window_mask & ~whole.zero) == 0) return base;
@@ -133,7 +142,7 @@ Origin Origins::masked(const ir::Operation& op) const {
 }
 
 Origin Origins::loaded(const ir::Operation& op, std::size_t component) {
-  const Origin from = of(op.arg(1));
+  const Origin from = of(ops::roles<ops::MemoryAccess>(op).address);
   if (from.is(Base::nothing)) return nothing;
   if (!from.is(Base::symbol) || !from.exact() || !isa::is_shared(code_.symbols[from.id].variable->space))
     return unknown;
@@ -143,13 +152,14 @@ Origin Origins::loaded(const ir::Operation& op, std::size_t component) {
 
 Origin Origins::transfer(const ir::Operation& op, std::size_t result, std::size_t results) {
   if (op.opcode == Opcode::ld) return loaded(op, result);
-  if (op.opcode == Opcode::shfl && result == 0) return of(op.arg(1));
+  if (op.opcode == Opcode::shfl && result == 0) return of(ops::roles<ops::WarpExchange>(op).a);
   if (results != 1) return unknown;
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
   switch (op.opcode) {
     case Opcode::mov:
     case Opcode::cvt:
     case Opcode::cvta:
-    case Opcode::mapa: return of(op.arg(1));
+    case Opcode::mapa: return of(alu.a);
     case Opcode::add:
     case Opcode::sub: return sum(op);
     case Opcode::mad: return product_sum(op);
@@ -158,7 +168,7 @@ Origin Origins::transfer(const ir::Operation& op, std::size_t result, std::size_
     case Opcode::lop3: return masked(op);
     case Opcode::selp:
     case Opcode::min:
-    case Opcode::max: return join(of(op.arg(1)), of(op.arg(2)));
+    case Opcode::max: return join(of(alu.a), of(alu.b));
     default: return unknown;
   }
 }

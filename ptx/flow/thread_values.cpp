@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/flow/uniformity.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
 namespace {
@@ -121,10 +122,11 @@ std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a, in
   const ir::Operation* writer = definitions_.only_writer(a.id);
   if (!writer || writer->guard || isa::is_floating(writer->modifiers.type())) return std::nullopt;
   const Opcode op = writer->opcode;
-  if (op == Opcode::mov || op == Opcode::cvt || op == Opcode::cvta) return relative(writer->arg(1), depth + 1);
+  const ops::Alu sum = ops::roles<ops::Alu>(*writer);
+  if (op == Opcode::mov || op == Opcode::cvt || op == Opcode::cvta) return relative(sum.a, depth + 1);
   if (op != Opcode::add && op != Opcode::sub) return std::nullopt;
-  auto first = relative(writer->arg(1), depth + 1);
-  const auto second = relative(writer->arg(2), depth + 1);
+  auto first = relative(sum.a, depth + 1);
+  const auto second = relative(sum.b, depth + 1);
   if (!first || !second) return std::nullopt;
   for (std::size_t t = 0; t < first->size(); ++t) (*first)[t] += op == Opcode::add ? (*second)[t] : -(*second)[t];
   return first;
@@ -137,26 +139,28 @@ std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op
   const int width = std::clamp(isa::bits(op.modifiers.type()), 1, 64);
   Values in[3];
   if (op.opcode == Opcode::shfl) {
-    const auto lane = known_.constant(op.arg(2), 32), clamp = known_.constant(op.arg(3), 32);
+    const auto x = ops::roles<ops::WarpExchange>(op);
+    const auto lane = known_.constant(x.lane, 32), clamp = known_.constant(x.clamp, 32);
     if (op.modifiers.shuffle != isa::ShuffleMode::idx || !lane || !clamp || *clamp != 31) return nullptr;
-    if (!operand(op.arg(1), 32, depth, in[0])) return nullptr;
+    if (!operand(x.a, 32, depth, in[0])) return nullptr;
     auto out = std::make_unique<Values>(in[0].size());
     for (std::size_t t = 0; t < out->size(); ++t)
       (*out)[t] = in[0][std::min((t & ~std::size_t{31}) + (*lane & 31), t | 31)];
     return out;
   }
-  const std::size_t operands = op.arguments.size() - 1;
-  if (operands == 0 || operands > 3 || op.arg(0).kind != Kind::reg) return nullptr;
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  if (alu.e || alu.d->kind != Kind::reg) return nullptr;
+  const ops::Operand sources[] = {alu.a, alu.b, alu.c};
   for (std::size_t i = 0; i < 3; ++i) {
     const bool addend = op.opcode == Opcode::mad && i == 2;
     const bool converted = op.opcode == Opcode::cvt;
     const int bits = addend ? 64 : converted ? std::clamp(isa::bits(op.modifiers.types[1]), 1, 64) : width;
-    if (i >= operands)
+    if (!sources[i])
       in[i].assign(std::size_t(threads_), 0);
-    else if (!operand(op.arg(i + 1), bits, depth, in[i]))
+    else if (!operand(sources[i], bits, depth, in[i]))
       return nullptr;
   }
-  const int result = std::min(64, isa::bits(code_.registers[op.arg(0).id].type));
+  const int result = std::min(64, isa::bits(code_.registers[alu.d->id].type));
   auto out = std::make_unique<Values>(in[0].size());
   for (std::size_t t = 0; t < out->size(); ++t) {
     const auto v = apply(op, width, in[0][t], in[1][t], in[2][t]);
@@ -188,16 +192,17 @@ Truth Uniformity::of_number(const ir::Argument& a, int depth) const {
   int ones = 0;
   for (std::uint32_t w : definitions_.writers(a.id)) {
     const ir::Operation& op = code_.operations[w];
+    const ops::Alu alu = ops::roles<ops::Alu>(op);
     if (op.opcode == Opcode::selp && definitions_.writers(a.id).size() == 1 && !op.guard) {
-      const auto yes = known_.constant(op.arg(1), 32), no = known_.constant(op.arg(2), 32);
-      const Truth t = argument_truth(op.arg(3));
+      const auto yes = known_.constant(alu.a, 32), no = known_.constant(alu.b, 32);
+      const Truth t = argument_truth(alu.c);
       if (yes && no && *yes != 0 && *no == 0) return t;
       if (yes && no && *yes == 0 && *no != 0) return opposite(t);
       return unknown();
     }
     if (op.opcode != Opcode::mov) return unknown();
-    const auto value = known_.constant(op.arg(1), 32);
-    if (!value && definitions_.writers(a.id).size() == 1 && !op.guard) return of_number(op.arg(1), depth + 1);
+    const auto value = known_.constant(alu.a, 32);
+    if (!value && definitions_.writers(a.id).size() == 1 && !op.guard) return of_number(alu.a, depth + 1);
     if (!value) return unknown();
     if (*value == 0) continue;
     const Truth guard = op.guard ? truth(*op.guard) : unknown();
@@ -213,8 +218,9 @@ Truth Uniformity::compared(const ir::Operation& op) const {
   const isa::ScalarType type = op.modifiers.type();
   if (isa::is_floating(type)) return unknown();
   const int width = std::clamp(isa::bits(type), 1, 64);
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
   Values a, b;
-  if (operand(op.arg(1), width, 0, a) && operand(op.arg(2), width, 0, b)) {
+  if (operand(alu.a, width, 0, a) && operand(alu.b, width, 0, b)) {
     Truth out;
     for (std::size_t t = 0; t < a.size(); ++t) {
       const auto holds = compare(op.modifiers, a[t], b[t]);
@@ -223,9 +229,9 @@ Truth Uniformity::compared(const ir::Operation& op) const {
     }
     return out;
   }
-  const auto zero = known_.constant(op.arg(2), width);
+  const auto zero = known_.constant(alu.b, width);
   if (!zero || *zero != 0) return unknown();
-  const Truth number = of_number(op.arg(1), 0);
+  const Truth number = of_number(alu.a, 0);
   if (op.modifiers.compare == isa::Compare::ne) return number;
   return op.modifiers.compare == isa::Compare::eq ? opposite(number) : unknown();
 }
@@ -238,21 +244,21 @@ Truth Uniformity::combined(isa::Combine how, const Truth& a, const Truth& b) con
 Truth Uniformity::decide(ir::RegisterId predicate) const {
   const ir::Operation* op = definitions_.only_writer(predicate);
   if (!op || op->guard) return unknown();
-  const ir::Argument& result = op->arg(0);
+  const ops::Alu alu = ops::roles<ops::Alu>(*op);
   if (op->opcode == Opcode::elect_sync) {
     Truth elected = unknown();
     elected.one_true = true;
     return elected;
   }
-  if (result.kind != Kind::reg) return unknown();
+  if (alu.d->kind != Kind::reg) return unknown();
   switch (op->opcode) {
     case Opcode::setp:
-      if (op->arguments.size() == 3) return compared(*op);
-      return combined(op->modifiers.combine, compared(*op), argument_truth(op->arg(3)));
-    case Opcode::mov: return argument_truth(op->arg(1));
-    case Opcode::not_: return opposite(argument_truth(op->arg(1)));
-    case Opcode::and_: return both(argument_truth(op->arg(1)), argument_truth(op->arg(2)));
-    case Opcode::or_: return either(argument_truth(op->arg(1)), argument_truth(op->arg(2)));
+      if (!alu.c) return compared(*op);
+      return combined(op->modifiers.combine, compared(*op), argument_truth(alu.c));
+    case Opcode::mov: return argument_truth(alu.a);
+    case Opcode::not_: return opposite(argument_truth(alu.a));
+    case Opcode::and_: return both(argument_truth(alu.a), argument_truth(alu.b));
+    case Opcode::or_: return either(argument_truth(alu.a), argument_truth(alu.b));
     default: return unknown();
   }
 }

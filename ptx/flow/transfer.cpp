@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/flow/known_bits.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
 namespace {
@@ -14,21 +15,27 @@ using Kind = ir::Argument::Kind;
 class Transfer {
  public:
   Transfer(const ir::Code& code, const ir::Operation& op, const OperandBits& known)
-      : code_(code), op_(op), known_(known), type_(op.modifiers.type()), width_(std::clamp(isa::bits(type_), 1, 64)) {}
+      : code_(code),
+        op_(op),
+        known_(known),
+        alu_(ops::roles<ops::Alu>(op)),
+        type_(op.modifiers.type()),
+        width_(std::clamp(isa::bits(type_), 1, 64)) {}
 
   std::vector<Bits> results() const {
-    if (op_.opcode == Opcode::mov && op_.arguments.size() == 2) return move();
+    if (op_.opcode == Opcode::mov && alu_.a) return move();
     if (isa::is_floating(type_) && op_.opcode != Opcode::ld && op_.opcode != Opcode::selp) return {};
-    for (std::size_t i = 1; i < op_.arguments.size(); ++i)
-      if (in(i).is_nothing()) return std::vector<Bits>(1, Bits::nothing());
+    if (op_.arguments.empty()) return {};
+    for (const ir::Argument& source : std::span(op_.arguments).subspan(1))
+      if (in(source).is_nothing()) return std::vector<Bits>(1, Bits::nothing());
     const Bits value = result();
     if (value.is_nothing() || value == Bits::unknown()) return {};
     return {truncate(value, result_width())};
   }
 
  private:
-  Bits in(std::size_t i, int width) const { return known_.of(op_.arg(i), width); }
-  Bits in(std::size_t i) const { return in(i, width_); }
+  Bits in(const ir::Argument& a, int width) const { return known_.of(a, width); }
+  Bits in(const ir::Argument& a) const { return in(a, width_); }
   bool is_signed() const { return isa::is_signed(type_); }
   bool is_wide() const { return op_.modifiers.half == isa::HalfSelect::wide; }
   int result_width() const {
@@ -37,11 +44,11 @@ class Transfer {
 
   // Compilers make a predicate that is always true of two numbers.
   Bits comparison() const {
-    if (op_.arg(0).kind != Kind::reg) return Bits::unknown();
+    if (alu_.d->kind != Kind::reg) return Bits::unknown();
     const auto holds = compared();
     Bits out = holds ? Bits::constant(*holds) : Bits::unknown(1);
-    if (op_.arguments.size() < 4) return out;
-    const Bits other = in(3, 1);
+    if (!alu_.c) return out;
+    const Bits other = in(alu_.c, 1);
     switch (op_.modifiers.combine) {
       case isa::Combine::and_: return out & other;
       case isa::Combine::or_: return out | other;
@@ -51,7 +58,7 @@ class Transfer {
   }
 
   std::optional<bool> compared() const {
-    const Bits a = in(1), b = in(2);
+    const Bits a = in(alu_.a), b = in(alu_.b);
     const isa::Compare how = op_.modifiers.compare;
     const bool differ = (a.one & b.zero) | (a.zero & b.one);
     if (differ && (how == isa::Compare::eq || how == isa::Compare::ne)) return how == isa::Compare::ne;
@@ -72,7 +79,7 @@ class Transfer {
 
   // mov also packs and unpacks: {a, b} <- c and c <- {a, b}.
   std::vector<Bits> move() const {
-    const ir::Argument &to = op_.arg(0), &from = op_.arg(1);
+    const ir::Argument &to = alu_.d, &from = alu_.a;
     const auto parts = code_.components(to), sources = code_.components(from);
     if (to.kind == Kind::vector && from.kind == Kind::vector) {
       std::vector<Bits> out;
@@ -80,7 +87,7 @@ class Transfer {
       return out;
     }
     if (to.kind == Kind::vector) return unpack(parts, from);
-    if (from.kind != Kind::vector) return {in(1)};
+    if (from.kind != Kind::vector) return {in(alu_.a)};
     Bits whole = Bits::constant(0);
     const int each = width_ / std::max<int>(1, int(sources.size()));
     for (std::size_t i = sources.size(); i-- > 0;) {
@@ -110,7 +117,7 @@ class Transfer {
     const ScalarType from = op_.modifiers.types[1];
     if (isa::is_floating(from) || op_.modifiers.sat) return Bits::unknown(width_);
     const int width = std::clamp(isa::bits(from), 1, 64);
-    const Bits value = in(1, width);
+    const Bits value = in(alu_.a, width);
     return isa::is_signed(from) ? sign_extend(value, width) : value;
   }
 
@@ -123,9 +130,9 @@ class Transfer {
 
   // The smaller or the larger of two numbers.
   Bits extreme() const {
-    if (op_.arguments.size() != 3) return Bits::unknown();
-    const auto a = in(1).value(), b = in(2).value();
-    if (!a || !b || isa::is_floating(type_) || op_.modifiers.relu) return join(in(1), in(2));
+    if (!alu_.b || alu_.c) return Bits::unknown();
+    const auto a = in(alu_.a).value(), b = in(alu_.b).value();
+    if (!a || !b || isa::is_floating(type_) || op_.modifiers.relu) return join(in(alu_.a), in(alu_.b));
     const int unused = 64 - width_;
     const bool less = is_signed() ? std::int64_t(*a << unused) < std::int64_t(*b << unused) : *a < *b;
     return Bits::constant(less == (op_.opcode == Opcode::min) ? *a : *b);
@@ -137,63 +144,63 @@ class Transfer {
   Bits product() const {
     const auto half = op_.modifiers.half;
     if (half == isa::HalfSelect::hi) {
-      if (const auto a = in(1).value(), b = in(2).value(); a && b && width_ > 32 && !is_signed())
+      if (const auto a = in(alu_.a).value(), b = in(alu_.b).value(); a && b && width_ > 32 && !is_signed())
         return Bits::constant(high_half(*a, *b));
       if (is_signed() || width_ > 32) return Bits::unknown(width_);
-      return shift_right(multiply(in(1), in(2)), width_);
+      return shift_right(multiply(in(alu_.a), in(alu_.b)), width_);
     }
-    if (!is_wide()) return multiply(in(1), in(2));
-    if (!is_signed()) return multiply(in(1), in(2));
-    return multiply(sign_extend(in(1), width_), sign_extend(in(2), width_));
+    if (!is_wide()) return multiply(in(alu_.a), in(alu_.b));
+    if (!is_signed()) return multiply(in(alu_.a), in(alu_.b));
+    return multiply(sign_extend(in(alu_.a), width_), sign_extend(in(alu_.b), width_));
   }
 
-  Bits addend() const { return in(3, result_width()); }
+  Bits addend() const { return in(alu_.c, result_width()); }
 
   Bits shift() const {
-    const auto amount = in(2, 32).value();
+    const auto amount = in(alu_.b, 32).value();
     const bool left = op_.opcode == Opcode::shl;
-    if (!amount) return left ? Bits{low_mask(in(1).trailing_zeros()), 0} : Bits::unknown(width_);
+    if (!amount) return left ? Bits{low_mask(in(alu_.a).trailing_zeros()), 0} : Bits::unknown(width_);
     const int n = int(std::min<std::uint64_t>(*amount, 64));
-    if (left) return shift_left(in(1), n);
-    if (!is_signed()) return shift_right(in(1), n);
-    Bits a = sign_extend(in(1), width_);
+    if (left) return shift_left(in(alu_.a), n);
+    if (!is_signed()) return shift_right(in(alu_.a), n);
+    Bits a = sign_extend(in(alu_.a), width_);
     const int steps = std::min(n, 63);
     return {std::uint64_t(std::int64_t(a.zero) >> steps), std::uint64_t(std::int64_t(a.one) >> steps)};
   }
 
   // shf: the upper or lower word of a 64-bit shift of {b, a}.
   Bits funnel() const {
-    const auto amount = in(3, 32).value();
+    const auto amount = in(alu_.c, 32).value();
     if (!amount || op_.modifiers.shift_mode == isa::ShiftMode::none) return Bits::unknown(32);
     const bool wrap = op_.modifiers.shift_mode == isa::ShiftMode::wrap;
     const int n = int(wrap ? *amount & 31 : std::min<std::uint64_t>(*amount, 32));
-    const Bits both = shift_left(in(2, 32), 32) | in(1, 32);
+    const Bits both = shift_left(in(alu_.b, 32), 32) | in(alu_.a, 32);
     if (op_.modifiers.direction == isa::Direction::left) return shift_right(shift_left(both, n), 32);
     return truncate(shift_right(both, n), 32);
   }
 
   Bits extract() const {
-    const auto at = in(2, 8).value(), count = in(3, 8).value();
+    const auto at = in(alu_.b, 8).value(), count = in(alu_.c, 8).value();
     if (!at || !count) return Bits::unknown(width_);
-    if (!is_signed()) return truncate(shift_right(in(1), int(*at)), int(*count));
+    if (!is_signed()) return truncate(shift_right(in(alu_.a), int(*at)), int(*count));
     if (*count == 0) return Bits::constant(0);
     // The sign is the highest bit taken; beyond the word's end that is the word's own.
-    const Bits word = sign_extend(in(1), width_), taken = shift_right(word, int(std::min<std::uint64_t>(*at, 63)));
+    const Bits word = sign_extend(in(alu_.a), width_), taken = shift_right(word, int(std::min<std::uint64_t>(*at, 63)));
     const int bits = int(std::min<std::uint64_t>({*count, 64 - std::min<std::uint64_t>(*at, 63), 63}));
     return truncate(sign_extend(truncate(taken, bits), bits), width_);
   }
 
   Bits insert() const {
-    const auto at = in(3, 8).value(), count = in(4, 8).value();
+    const auto at = in(alu_.c, 8).value(), count = in(alu_.e, 8).value();
     if (!at || !count) return Bits::unknown(width_);
     const Bits mask = shift_left(Bits::constant(low_mask(int(*count))), int(*at));
-    return (shift_left(in(1), int(*at)) & mask) | (in(2) & ~mask);
+    return (shift_left(in(alu_.a), int(*at)) & mask) | (in(alu_.b) & ~mask);
   }
 
   Bits permute() const {
-    const auto selector = in(3, 32).value();
+    const auto selector = in(alu_.c, 32).value();
     if (!selector || op_.modifiers.prmt_mode != isa::PrmtMode::none) return Bits::unknown(32);
-    const Bits bytes = shift_left(in(2, 32), 32) | in(1, 32);
+    const Bits bytes = shift_left(in(alu_.b, 32), 32) | in(alu_.a, 32);
     Bits out = Bits::constant(0);
     for (int i = 0; i < 4; ++i) {
       const int pick = int(*selector >> (4 * i) & 15);
@@ -205,44 +212,45 @@ class Transfer {
   }
 
   Bits selected() const {
-    const auto first = in(3, 1).value();
-    return first ? in(*first ? 1 : 2) : join(in(1), in(2));
+    const auto first = in(alu_.c, 1).value();
+    return first ? in(*first ? alu_.a : alu_.b) : join(in(alu_.a), in(alu_.b));
   }
 
   Bits quotient() const {
-    const auto divisor = in(2).value();
+    const auto divisor = in(alu_.b).value();
     if (!divisor || *divisor == 0 || is_signed()) return Bits::unknown(width_);
-    if (const auto v = in(1).value()) return Bits::constant(op_.opcode == Opcode::div ? *v / *divisor : *v % *divisor);
+    if (const auto v = in(alu_.a).value())
+      return Bits::constant(op_.opcode == Opcode::div ? *v / *divisor : *v % *divisor);
     const bool power = std::has_single_bit(*divisor);
-    if (op_.opcode == Opcode::rem) return power ? in(1) & Bits::constant(*divisor - 1) : at_most(*divisor - 1);
-    return power ? shift_right(in(1), std::countr_zero(*divisor)) : at_most(in(1).largest() / *divisor);
+    if (op_.opcode == Opcode::rem) return power ? in(alu_.a) & Bits::constant(*divisor - 1) : at_most(*divisor - 1);
+    return power ? shift_right(in(alu_.a), std::countr_zero(*divisor)) : at_most(in(alu_.a).largest() / *divisor);
   }
 
   // A register may be wider than what is loaded into it: unsigned types fill up with zeros.
   Bits load() const { return is_signed() || isa::is_floating(type_) ? Bits::unknown() : Bits::unknown(width_); }
 
   Bits address_view() const {
-    if (op_.modifiers.space() == isa::Space::global) return in(1, 64);
-    return isa::is_shared(op_.modifiers.space()) ? same_window(in(1, 64)) : Bits::unknown();
+    if (op_.modifiers.space() == isa::Space::global) return in(alu_.a, 64);
+    return isa::is_shared(op_.modifiers.space()) ? same_window(in(alu_.a, 64)) : Bits::unknown();
   }
 
   Bits result() const {
     switch (op_.opcode) {
-      case Opcode::add: return op_.modifiers.sat ? Bits::unknown() : add(in(1), in(2));
-      case Opcode::sub: return op_.modifiers.sat ? Bits::unknown() : subtract(in(1), in(2));
-      case Opcode::neg: return subtract(Bits::constant(0), in(1));
+      case Opcode::add: return op_.modifiers.sat ? Bits::unknown() : add(in(alu_.a), in(alu_.b));
+      case Opcode::sub: return op_.modifiers.sat ? Bits::unknown() : subtract(in(alu_.a), in(alu_.b));
+      case Opcode::neg: return subtract(Bits::constant(0), in(alu_.a));
       case Opcode::mul: return product();
       case Opcode::mad: return op_.modifiers.sat ? Bits::unknown() : add(product(), addend());
-      case Opcode::and_: return in(1) & in(2);
-      case Opcode::or_: return in(1) | in(2);
-      case Opcode::xor_: return in(1) ^ in(2);
-      case Opcode::not_: return truncate(~in(1), width_);
+      case Opcode::and_: return in(alu_.a) & in(alu_.b);
+      case Opcode::or_: return in(alu_.a) | in(alu_.b);
+      case Opcode::xor_: return in(alu_.a) ^ in(alu_.b);
+      case Opcode::not_: return truncate(~in(alu_.a), width_);
       case Opcode::shl:
       case Opcode::shr: return shift();
       case Opcode::shf: return funnel();
       case Opcode::lop3: {
-        const auto table = in(4, 8).value();
-        return table ? lookup(in(1), in(2), in(3), unsigned(*table)) : Bits::unknown(width_);
+        const auto table = in(alu_.e, 8).value();
+        return table ? lookup(in(alu_.a), in(alu_.b), in(alu_.c), unsigned(*table)) : Bits::unknown(width_);
       }
       case Opcode::selp: return selected();
       case Opcode::setp: return comparison();
@@ -255,7 +263,7 @@ class Transfer {
       case Opcode::rem: return quotient();
       case Opcode::cvt: return convert();
       case Opcode::cvta: return address_view();
-      case Opcode::mapa: return same_window(in(1, 64));
+      case Opcode::mapa: return same_window(in(alu_.a, 64));
       case Opcode::popc:
       case Opcode::clz: return at_most(64);
       case Opcode::ld: return load();
@@ -266,6 +274,7 @@ class Transfer {
   const ir::Code& code_;
   const ir::Operation& op_;
   const OperandBits& known_;
+  const ops::Alu alu_;
   ScalarType type_;
   int width_;
 };
