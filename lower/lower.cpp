@@ -8,7 +8,7 @@
 #include "lower/plan/planner.hpp"
 #include "lower/rewrite/frame.hpp"
 #include "lower/rewrite/rewrite.hpp"
-#include "ptx/ir/features.hpp"
+#include "ptx/ops/features.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -83,7 +83,7 @@ class Lowering {
   // Lowering would replace setmaxnreg and the copies of pairs.
   std::string missing_when_kept(const ir::Operation& op) const {
     const std::string missing = missing_for(op, options_.target);
-    for (const isa::Feature f : ir::features(op))
+    for (const isa::Feature f : ops::features(op))
       if (missing.empty() && (f == isa::Feature::setmaxnreg || f == isa::Feature::tensor_modes) &&
           !isa::has(f, options_.target))
         return fmt::format("{} for {}", isa::spelling(f), isa::spelling(options_.target));

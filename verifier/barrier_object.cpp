@@ -1,5 +1,7 @@
 #include "verifier/barrier_object.hpp"
 
+#include "ptx/ops/operations.hpp"
+
 namespace kiln::verifier {
 
 using flow::Origin;
@@ -19,11 +21,6 @@ std::string name(const Facts& facts, const BarrierObject& object) {
 }
 
 const ir::Argument* barrier_operand(const ir::Operation& op) {
-  const auto first_address = [&](std::size_t from) -> const ir::Argument* {
-    for (std::size_t i = from; i < op.arguments.size(); ++i)
-      if (op.arguments[i].kind == ir::Argument::Kind::address) return &op.arguments[i];
-    return nullptr;
-  };
   switch (op.opcode) {
     case Opcode::mbarrier_init:
     case Opcode::mbarrier_arrive:
@@ -33,11 +30,10 @@ const ir::Argument* barrier_operand(const ir::Operation& op) {
     case Opcode::mbarrier_test_wait:
     case Opcode::mbarrier_try_wait:
     case Opcode::mbarrier_inval:
-    case Opcode::tcgen05_commit:
-    case Opcode::cp_async_mbarrier_arrive: return first_address(0);
-    case Opcode::cp_async_bulk:
-    case Opcode::cp_async_bulk_tensor:
-      return op.modifiers.completion == isa::Completion::mbarrier ? first_address(2) : nullptr;
+    case Opcode::cp_async_mbarrier_arrive: return ops::roles<ops::Mbarrier>(op).object.pointer();
+    case Opcode::tcgen05_commit: return ops::roles<ops::Commit>(op).mbarrier.pointer();
+    case Opcode::cp_async_bulk: return ops::roles<ops::BulkCopy>(op).mbarrier.pointer();
+    case Opcode::cp_async_bulk_tensor: return ops::roles<ops::TensorCopy>(op).mbarrier.pointer();
     default: return nullptr;
   }
 }

@@ -4,6 +4,7 @@
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tmem.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -22,36 +23,36 @@ Footprint data(const ir::Operation& op, const ir::Argument& address) {
 int copied_columns(isa::DataShape s) { return s == isa::DataShape::s128x256b || s == isa::DataShape::s4x256b ? 8 : 4; }
 
 // What is read beside A and B: scale factors and metadata. Without a known shape it is one column of each.
-void add_side_operands(const ir::MmaOperands& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
+void add_side_operands(const ops::Mma& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
                        bool half, std::vector<Footprint>& out) {
   const auto extents = f ? isa::scaled_extents(op.modifiers.cta_group, f->m, f->n) : isa::ScaledExtents{1, 1};
-  if (mma.sfa) out.push_back({mma.sfa, Role::sfa, {0, isa::scale_columns(extents.a)}});
-  if (mma.sfb) out.push_back({mma.sfb, Role::sfb, {0, isa::scale_columns(extents.b)}});
+  if (mma.sfa) out.push_back({mma.sfa.pointer(), Role::sfa, {0, isa::scale_columns(extents.a)}});
+  if (mma.sfb) out.push_back({mma.sfb.pointer(), Role::sfb, {0, isa::scale_columns(extents.b)}});
   if (mma.metadata) {
     const int columns = isa::metadata_columns(op.modifiers.kind);
     const int skipped = f && columns == 1 ? f->selector & 1 : 0;  // the selector picks one column of a pair
-    out.push_back({mma.metadata, Role::metadata, {skipped, columns}, half});
+    out.push_back({mma.metadata.pointer(), Role::metadata, {skipped, columns}, half});
   }
 }
 
 // D, whose width the instruction descriptor says, A when it is in tensor memory, and what scales or thins them.
 std::vector<Footprint> multiplied(const Facts& facts, const ir::Operation& op) {
-  const auto mma = ir::mma_operands(op);
+  const auto mma = ops::as<ops::Mma>(op);
   if (!mma) return {};
   std::vector<Footprint> out;
   const Bits idesc = facts.known.of(mma->idesc, 32);
   constexpr std::uint64_t shape = 0x9F7E0003;  // M, N, the selector and the bit for K = 96
   if (!idesc.knows(shape)) {
-    out.push_back({&mma->d, Role::d});
-    if (mma->form.a_in_tmem) out.push_back({&mma->a, Role::a});
+    out.push_back({mma->d.pointer(), Role::d});
+    if (mma->form.a_in_tmem) out.push_back({mma->a.pointer(), Role::a});
     add_side_operands(*mma, op, nullptr, false, out);
     return out;
   }
   const auto f = isa::unpack(std::uint32_t(idesc.one), op.modifiers.kind);
   const auto path = isa::data_path(f.m, op.modifiers.cta_group, mma->form.sparse, mma->form.ws);
   const bool half = isa::fills_half_the_lanes(path);
-  out.push_back({&mma->d, Role::d, {0, isa::accumulator_columns(path, f.n)}, half});
-  if (mma->form.a_in_tmem) out.push_back({&mma->a, Role::a, {0, isa::a_columns(f.k96)}, half});
+  out.push_back({mma->d.pointer(), Role::d, {0, isa::accumulator_columns(path, f.n)}, half});
+  if (mma->form.a_in_tmem) out.push_back({mma->a.pointer(), Role::a, {0, isa::a_columns(f.k96)}, half});
   add_side_operands(*mma, op, &f, half, out);
   return out;
 }
@@ -73,26 +74,11 @@ std::string_view spelling(Role r) {
 }
 
 std::vector<Footprint> footprints(const Facts& facts, const ir::Operation& op) {
-  const std::size_t n = op.arguments.size();
-  switch (op.opcode) {
-    case Opcode::tcgen05_ld:
-      if (n >= 2) return {data(op, op.arguments[1])};
-      break;
-    case Opcode::tcgen05_ld_red:
-      if (n >= 3) return {data(op, op.arguments[2])};
-      break;
-    case Opcode::tcgen05_st:
-      if (n >= 2) return {data(op, op.arguments[0])};
-      break;
-    case Opcode::tcgen05_shift:
-      if (n == 1) return {{&op.arguments[0], Role::shifted, {0, 8}}};
-      break;
-    case Opcode::tcgen05_cp:
-      if (n == 2) return {{&op.arguments[0], Role::copied, {0, copied_columns(op.modifiers.shape)}}};
-      break;
-    default: return multiplied(facts, op);
-  }
-  return {};
+  if (const auto x = ops::as<ops::TmemAccess>(op)) return {data(op, x->address)};
+  if (const auto x = ops::as<ops::TmemShift>(op)) return {{x->address.pointer(), Role::shifted, {0, 8}}};
+  if (const auto x = ops::as<ops::TmemCopy>(op))
+    return {{x->to.pointer(), Role::copied, {0, copied_columns(op.modifiers.shape)}}};
+  return multiplied(facts, op);
 }
 
 std::optional<std::int64_t> column_distance(const Facts& facts, const ir::Argument& a, const ir::Argument& b,

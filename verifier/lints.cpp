@@ -6,6 +6,7 @@
 #include "ptx/ir/mma.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/shared_banks.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/shared_memory.hpp"
@@ -67,7 +68,7 @@ class RegisterMoves {
     asked_.assign(flow::max_warps, 0);
     if (!facts_.function.find("reqntid")) return false;
     for (std::uint32_t i : sites_) {
-      const auto registers = op(i).arguments.size() == 1 ? facts_.constant(op(i).arg(0), 32) : std::nullopt;
+      const auto registers = facts_.constant(ops::roles<ops::Count>(op(i)).count, 32);
       if (!registers || !facts_.uniformity.is_exact(i)) return false;
       for (int w = 0; w < facts_.uniformity.warps(); ++w) {
         if ((facts_.uniformity.warps_at(i) >> w & 1) == 0) continue;
@@ -153,7 +154,7 @@ class TouchedColumns {
   // two column ranges have more.
   bool is_whole(const ir::Operation& op, const std::vector<Footprint>& parts) const {
     if (op.modifiers.shape == isa::DataShape::s16x32bx2 || op.opcode == Opcode::tcgen05_shift) return false;
-    const auto mma = ir::mma_operands(op);
+    const auto mma = ops::as<ops::Mma>(op);
     const auto is_side = [](const Footprint& f) {
       return f.role == Footprint::Role::sfa || f.role == Footprint::Role::sfb || f.role == Footprint::Role::metadata;
     };
@@ -171,12 +172,13 @@ class TouchedColumns {
 
   // All addresses are the word that this tcgen05.alloc wrote, and nothing else is stored over it.
   bool is_only_base(const AllocSite& site) const {
-    const flow::Origin to = facts_.origins.of(facts_.code.operations[site.operation].arg(0));
+    const flow::Origin to =
+        facts_.origins.of(ops::roles<ops::TmemAllocation>(facts_.code.operations[site.operation]).slot);
     if (!slot_ || !to.is(flow::Origin::Base::symbol) || !to.exact()) return false;
     if (facts_.origins.slots[*slot_] != flow::Slot{to.id, to.offset()}) return false;
     return std::none_of(facts_.code.operations.begin(), facts_.code.operations.end(), [&](const ir::Operation& op) {
       if (op.opcode != Opcode::st) return false;
-      const flow::Origin stored = facts_.origins.of(op.arg(0));
+      const flow::Origin stored = facts_.origins.of(ops::roles<ops::MemoryAccess>(op).address);
       return !stored.is(flow::Origin::Base::symbol) ? op.modifiers.space() != isa::Space::global : stored.id == to.id;
     });
   }
@@ -211,7 +213,8 @@ void lint_scopes(const Facts& facts) {
 }
 
 // Addresses of the lanes of a warp that execute an operation, but for a number that all share.
-std::vector<std::uint32_t> lane_addresses(const flow::Uniformity::Values& relative, const flow::ThreadSet& who, int warp) {
+std::vector<std::uint32_t> lane_addresses(const flow::Uniformity::Values& relative, const flow::ThreadSet& who,
+                                          int warp) {
   std::vector<std::uint32_t> out;
   const std::size_t first = std::size_t(warp) * isa::threads_per_warp;
   for (std::size_t t = first; t < std::min(first + isa::threads_per_warp, relative.size()); ++t)
@@ -221,10 +224,11 @@ std::vector<std::uint32_t> lane_addresses(const flow::Uniformity::Values& relati
 
 void lint_banks(const Facts& facts, std::uint32_t i) {
   const ir::Operation& op = facts.code.operations[i];
-  const bool loads = op.opcode == Opcode::ld;
-  if ((!loads && op.opcode != Opcode::st) || !isa::is_shared(op.modifiers.space()) || !facts.is_formed(op)) return;
+  if ((op.opcode != Opcode::ld && op.opcode != Opcode::st) || !isa::is_shared(op.modifiers.space()) ||
+      !facts.is_formed(op))
+    return;
   if (!facts.uniformity.is_exact(i)) return;
-  const auto relative = facts.uniformity.relative(op.arg(loads ? 1 : 0));
+  const auto relative = facts.uniformity.relative(ops::roles<ops::MemoryAccess>(op).address);
   if (!relative) return;
   const std::uint32_t bytes =
       std::uint32_t(isa::bits(op.modifiers.type()) / 8 * isa::vector_width(op.modifiers.vector));

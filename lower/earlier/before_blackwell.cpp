@@ -6,7 +6,7 @@
 
 #include "lower/earlier/before_hopper.hpp"
 #include "lower/earlier/launch_control.hpp"
-#include "ptx/ir/features.hpp"
+#include "ptx/ops/features.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -127,11 +127,11 @@ Writer form_without(Feature feature, const ir::Operation& op) {
 std::vector<Feature> features_when_lowered(const ir::Operation& op, isa::Target target) {
   ir::Operation alone = op;
   alone.modifiers.cta_group = isa::CtaGroup::none;
-  if (isa::has_clusters(target)) return ir::features(alone);
+  if (isa::has_clusters(target)) return ops::features(alone);
   if (alone.modifiers.scope == isa::Scope::cluster) alone.modifiers.scope = isa::Scope::cta;
   for (isa::Space& s : alone.modifiers.spaces.at)
     if (s == isa::Space::shared_cluster) s = isa::Space::shared_cta;
-  return ir::features(alone);
+  return ops::features(alone);
 }
 
 }  // namespace

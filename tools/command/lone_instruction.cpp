@@ -8,10 +8,10 @@
 
 #include "ptx/diag/error.hpp"
 #include "ptx/ir/code.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/instruction_words.hpp"
-#include "ptx/ir/mma.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {
@@ -112,7 +112,7 @@ std::string LoneInstruction::written(const ir::Operand& o) const { return std::s
 std::optional<isa::MmaForm> LoneInstruction::mma_form() const {
   diag::Sink sink;
   const ir::Code code = ir::decode(module_, *module_.find_function("kiln_lone_instruction"), sink);
-  const auto mma = ir::mma_operands(code.operations[0]);
+  const auto mma = ops::as<ops::Mma>(code.operations[0]);
   if (!mma || mma->form.kind == isa::MmaKind::none) return std::nullopt;
   return mma->form;
 }

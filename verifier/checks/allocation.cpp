@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ptx/flow/forward.hpp"
+#include "ptx/ops/operations.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
 
@@ -109,8 +110,8 @@ class WarpWalk {
     return states;
   }
 
-  // The first use for which every state that the warp may be in has nothing allocated. Only where it is certain that this
-  // warp comes there: the others use what it has allocated, in an order that is not seen here.
+  // The first use for which every state that the warp may be in has nothing allocated. Only where it is certain that
+  // this warp comes there: the others use what it has allocated, in an order that is not seen here.
   void judge_uses() {
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
       const ir::Operation& use = facts_.code.operations[i];
@@ -139,7 +140,7 @@ class WarpWalk {
     }
     const bool empty = verdict.rule == rules::Rule::dealloc_size && verdict.nearest == 0;
     verdict.has_nearest = false;  // the nearest legal state is not the nearest legal literal
-    const ir::Operand* operand = op(site).arguments.empty() ? nullptr : op(site).arguments.back().operand;
+    const ir::Operand* operand = ops::roles<ops::TmemAllocation>(op(site)).columns->operand;
     broken(facts_.sink, verdict,
            {facts_.code, op(site), verdict.rule == rules::Rule::alloc_relinquished ? nullptr : operand},
            empty ? std::to_string(verdict.given) + " columns where none is allocated" : std::string());
@@ -245,8 +246,9 @@ const ir::Operation& operation(const Facts& facts, const AllocSite& s) { return 
 bool check_columns(const Facts& facts, const std::vector<AllocSite>& sites) {
   bool sound = true;
   for (const AllocSite& s : sites)
-    if (s.columns && judge(facts.sink, rules::alloc_columns(*s.columns),
-                           {facts.code, operation(facts, s), operation(facts, s).arguments.back().operand}))
+    if (s.columns &&
+        judge(facts.sink, rules::alloc_columns(*s.columns),
+              {facts.code, operation(facts, s), ops::roles<ops::TmemAllocation>(operation(facts, s)).columns->operand}))
       sound = false;
   return sound;
 }
@@ -265,7 +267,8 @@ bool check_sizes(const Facts& facts, const std::vector<AllocSite>& sites) {
     if (std::find(sizes.begin(), sizes.end(), *s.columns) != sizes.end()) continue;
     rules::Verdict v = rules::dealloc_size(*s.columns, sizes.empty() ? 0 : sizes[0]);
     v.has_nearest = sizes.size() == 1;
-    if (judge(facts.sink, v, {facts.code, operation(facts, s), operation(facts, s).arguments.back().operand},
+    if (judge(facts.sink, v,
+              {facts.code, operation(facts, s), ops::roles<ops::TmemAllocation>(operation(facts, s)).columns->operand},
               std::to_string(*s.columns) + (sizes.empty() ? " columns where none is allocated"
                                                           : " columns; allocated are " + std::to_string(sizes[0]))))
       sound = false;
@@ -336,9 +339,10 @@ std::vector<AllocSite> alloc_sites(const Facts& facts) {
   for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) {
     const ir::Operation& op = facts.code.operations[i];
     const auto event = event_of(op.opcode);
-    if (!event || !facts.is_formed(op) || op.arguments.size() != (*event == AllocEvent::relinquish ? 0u : 2u)) continue;
+    const auto allocation = ops::as<ops::TmemAllocation>(op);
+    if (!event || !facts.is_formed(op) || !allocation) continue;
     AllocSite site{i, *event, {}, facts.uniformity.warps_at(i)};
-    if (!op.arguments.empty()) site.columns = facts.constant(op.arguments.back(), 32);
+    if (allocation->columns) site.columns = facts.constant(allocation->columns, 32);
     sites.push_back(site);
   }
   return sites;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
@@ -19,16 +20,17 @@ std::optional<isa::Space> pointed_space(const Facts& facts, const ir::Argument& 
   if (a.kind == Kind::address && a.count == 1) return pointed_space(facts, facts.code.components(a)[0], depth);
   if (a.kind != Kind::reg || depth > deepest_pointer) return std::nullopt;
   const ir::Operation* writer = facts.definitions.only_writer(a.id);
-  if (!writer || writer->arguments.size() < 2) return std::nullopt;
-  const ir::Argument& from = writer->arguments[1];
+  if (!writer) return std::nullopt;
+  const ops::Alu alu = ops::roles<ops::Alu>(*writer);
   switch (writer->opcode) {
     case Opcode::mov:
-    case Opcode::cvt: return pointed_space(facts, from, depth + 1);
+    case Opcode::cvt: return pointed_space(facts, alu.a, depth + 1);
     case Opcode::cvta: return writer->modifiers.space();
     case Opcode::add:
-      if (const auto left = pointed_space(facts, from, depth + 1)) return left;
-      return pointed_space(facts, writer->arg(2), depth + 1);
+      if (const auto left = pointed_space(facts, alu.a, depth + 1)) return left;
+      return pointed_space(facts, alu.b, depth + 1);
     case Opcode::ld: {
+      const ir::Argument& from = ops::roles<ops::MemoryAccess>(*writer).address;
       if (from.kind != Kind::address || from.count != 1 || facts.code.components(from)[0].kind != Kind::symbol)
         return std::nullopt;
       const ir::Symbol& s = facts.code.symbols[facts.code.components(from)[0].id];

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
@@ -22,19 +23,14 @@ bool is_pair(const ir::Operation& op) {
   return op.modifiers.cta_group == isa::CtaGroup::two && isa::unit(op.opcode) == isa::Unit::tcgen05;
 }
 
-// The CTA mask of a multicast; null when there is none.
-const ir::Argument* mask_of(const ir::Operation& op) {
-  if (!op.modifiers.multicast) return nullptr;
-  std::size_t at = 0;
+// The CTA mask of a multicast, if there is one.
+ops::Operand mask_of(const ir::Operation& op) {
   switch (op.opcode) {
-    case Opcode::tcgen05_commit: at = 1; break;
-    case Opcode::cp_async_bulk: at = 4; break;
-    case Opcode::cp_async_bulk_tensor:
-      at = op.arguments.size() > 3 && op.arguments[3].kind == ir::Argument::Kind::vector ? 4 : 3;
-      break;
-    default: return nullptr;
+    case Opcode::tcgen05_commit: return ops::roles<ops::Commit>(op).ctas;
+    case Opcode::cp_async_bulk: return ops::roles<ops::BulkCopy>(op).ctas;
+    case Opcode::cp_async_bulk_tensor: return ops::roles<ops::TensorCopy>(op).ctas;
+    default: return {};
   }
-  return at < op.arguments.size() ? &op.arguments[at] : nullptr;
 }
 
 void check_declared(const Facts& facts, std::int64_t ctas) {
@@ -44,11 +40,12 @@ void check_declared(const Facts& facts, std::int64_t ctas) {
     judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair});
   for (const ir::Operation& op : operations) {
     if (!facts.is_formed(op)) continue;
-    const auto rank = op.opcode == Opcode::mapa ? facts.constant(op.arg(2), 32) : std::nullopt;
+    const ops::Operand cta = op.opcode == Opcode::mapa ? ops::roles<ops::Alu>(op).b : ops::Operand();
+    const auto rank = cta ? facts.constant(cta, 32) : std::nullopt;
     if (rank)
-      judge(facts.sink, rules::cluster_rank(*rank, ctas), {facts.code, op, op.arg(2).operand},
+      judge(facts.sink, rules::cluster_rank(*rank, ctas), {facts.code, op, cta->operand},
             "CTA " + std::to_string(*rank) + " of a cluster of " + std::to_string(ctas));
-    const ir::Argument* mask = mask_of(op);
+    const ops::Operand mask = mask_of(op);
     const auto bits = mask ? facts.known.constant(*mask, 16) : std::nullopt;
     if (bits)
       judge(facts.sink, rules::cluster_mask(std::uint32_t(*bits), ctas), {facts.code, op, mask->operand, false},

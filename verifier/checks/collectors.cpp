@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "ptx/flow/forward.hpp"
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "verifier/finding.hpp"
 
@@ -43,12 +43,13 @@ class Collectors {
     State state = entry.value_or(State{});
     const flow::BasicBlock& block = facts_.cfg.blocks[b];
     for (std::uint32_t i = block.first; i < block.last; ++i)
-      if (const auto mma = ir::mma_operands(facts_.code.operations[i]); mma && facts_.is_formed(facts_.code.operations[i]))
+      if (const auto mma = ops::as<ops::Mma>(facts_.code.operations[i]);
+          mma && facts_.is_formed(facts_.code.operations[i]))
         execute(facts_.code.operations[i], *mma, state, report);
     return state;
   }
 
-  void execute(const ir::Operation& op, const ir::MmaOperands& mma, State& state, bool report) {
+  void execute(const ir::Operation& op, const ops::Mma& mma, State& state, bool report) {
     const CollectorUse use = isa::collector_use(mma.form.collector);
     auto& buffer = state[std::size_t(isa::collector_buffer(mma.form.collector, mma.form.ws))];
     const auto [next, verdict] = rules::step(buffer, use, owner(mma.form.ws ? mma.b : mma.a));

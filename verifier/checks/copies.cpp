@@ -1,3 +1,4 @@
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/tma.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/finding.hpp"
@@ -32,32 +33,27 @@ std::optional<std::int64_t> with_low_bits(Bits bits, std::uint64_t low) {
 }
 
 void check_tensor_copy(const Facts& facts, const ir::Operation& op) {
-  for (const ir::Argument& a : op.arguments) {
-    if (a.kind != Kind::address) continue;
-    const auto parts = facts.code.components(a);
-    if (parts.size() == 2 && parts[1].kind == Kind::vector && op.modifiers.dims != isa::TensorDims::none)
-      judge(facts.sink, rules::tma_rank(coordinates_due(op.modifiers), int(parts[1].count)),
-            {facts.code, op, parts[1].operand},
-            std::to_string(parts[1].count) + (parts[1].count == 1 ? " coordinate" : " coordinates") + " for ." +
-                std::string(spelling(op.modifiers.dims)));
-  }
-  if (op.opcode == Opcode::cp_async_bulk_prefetch_tensor || op.arguments.size() < 2) return;
-  const ir::Argument& shared = op.modifiers.space() == isa::Space::global ? op.arguments[1] : op.arguments[0];
-  const auto parts = facts.code.components(shared);
+  const auto copy = ops::roles<ops::TensorCopy>(op);
+  const auto tensor = facts.code.components(copy.tensor);
+  if (tensor.size() == 2 && tensor[1].kind == Kind::vector && op.modifiers.dims != isa::TensorDims::none)
+    judge(facts.sink, rules::tma_rank(coordinates_due(op.modifiers), int(tensor[1].count)),
+          {facts.code, op, tensor[1].operand},
+          std::to_string(tensor[1].count) + (tensor[1].count == 1 ? " coordinate" : " coordinates") + " for ." +
+              std::string(spelling(op.modifiers.dims)));
+  const auto parts = facts.code.components(copy.shared);
   if (parts.size() != 1) return;
   const auto low = with_low_bits(facts.known.of(parts[0], 64), isa::tma_shared_alignment - 1);
   if (!low) return;
   const auto address = std::uint32_t(*low & flow::shared_window_mask);
-  judge(facts.sink, rules::tma_alignment(address), {facts.code, op, shared.operand, false},
+  judge(facts.sink, rules::tma_alignment(address), {facts.code, op, copy.shared->operand, false},
         "an address " + std::to_string(address % isa::tma_shared_alignment) + " bytes after such a multiple");
 }
 
 void check_bulk_copy(const Facts& facts, const ir::Operation& op) {
-  const std::size_t at = op.opcode == Opcode::cp_async_bulk_prefetch ? 1 : 2;
-  if (op.arguments.size() <= at) return;
-  const ir::Argument& size = op.arguments[at];
+  const ops::Operand size = ops::roles<ops::BulkCopy>(op).bytes;
+  if (!size) return;
   if (const auto bytes = with_low_bits(facts.known.of(size, 32), 15))
-    judge(facts.sink, rules::bulk_size(*bytes), {facts.code, op, size.operand});
+    judge(facts.sink, rules::bulk_size(*bytes), {facts.code, op, size->operand});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ptx/ir/mma.hpp"
 #include "ptx/isa/mma_shape.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_mma.hpp"
@@ -34,7 +35,7 @@ std::string hex(std::uint64_t v) {
 // One MMA with what is known of its instruction descriptor.
 class InstructionDescriptor {
  public:
-  InstructionDescriptor(const Facts& facts, const ir::Operation& op, const ir::MmaOperands& mma)
+  InstructionDescriptor(const Facts& facts, const ir::Operation& op, const ops::Mma& mma)
       : facts_(facts),
         op_(op),
         mma_(mma),
@@ -49,8 +50,9 @@ class InstructionDescriptor {
     if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.form.sparse))) return;
     if (ask_types() || ask_transpose() || ask_scale()) return;
     if (bits_.knows(m_bits) &&
-        ask_shape(mma_.form.ws ? rules::mma_ws_m(f_.m) : rules::mma_m(op_.modifiers.cta_group, f_.m, kind_, mma_.form.sparse),
-                  "M = "))
+        ask_shape(
+            mma_.form.ws ? rules::mma_ws_m(f_.m) : rules::mma_m(op_.modifiers.cta_group, f_.m, kind_, mma_.form.sparse),
+            "M = "))
       return;
     if (mma_.form.ashift && bits_.knows(m_bits) && say(rules::ashift_m(f_.m), "M = " + std::to_string(f_.m))) return;
     if (mma_.form.ws && bits_.knows(n_bits)) ask_shape(rules::mma_ws_n(f_.n, mma_.form.sparse), "N = ");
@@ -62,7 +64,7 @@ class InstructionDescriptor {
 
  private:
   bool say(const rules::Verdict& v, std::string got = {}) {
-    return judge(facts_.sink, v, {facts_.code, op_, mma_.idesc.operand, false}, std::move(got));
+    return judge(facts_.sink, v, {facts_.code, op_, mma_.idesc->operand, false}, std::move(got));
   }
 
   // The fix-it is the whole word with the field repaired.
@@ -70,11 +72,11 @@ class InstructionDescriptor {
     if (!v.broken()) return false;
     const bool m = v.rule == rules::Rule::mma_m;
     diag::Diagnostic& d =
-        broken(facts_.sink, v, {facts_.code, op_, mma_.idesc.operand, false},
+        broken(facts_.sink, v, {facts_.code, op_, mma_.idesc->operand, false},
                name + std::to_string(v.given) + " for " + std::string(isa::spelling(op_.modifiers.cta_group)) + ", " +
                    std::string(isa::spelling(kind_)));
-    const ir::Operand* operand = mma_.idesc.operand;
-    if (!v.has_nearest || mma_.idesc.kind != Kind::immediate || !operand || operand->at.empty()) return true;
+    const ir::Operand* operand = mma_.idesc->operand;
+    if (!v.has_nearest || mma_.idesc->kind != Kind::immediate || !operand || operand->at.empty()) return true;
     const std::uint64_t cleared = bits_.one & ~(m ? m_bits : n_bits);
     const std::uint64_t repaired =
         cleared | (m ? std::uint64_t(v.nearest) >> 4 << 24 : std::uint64_t(v.nearest) >> 3 << 17);
@@ -117,7 +119,7 @@ class InstructionDescriptor {
 
   const Facts& facts_;
   const ir::Operation& op_;
-  const ir::MmaOperands& mma_;
+  const ops::Mma& mma_;
   MmaKind kind_;
   Bits bits_;
   isa::InstructionDescriptorFields f_;
@@ -154,7 +156,7 @@ void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argumen
 }
 
 // The mask of .ws: its own bits, and its shift against M and the descriptor's allowance.
-void check_zero_mask(const Facts& facts, const ir::Operation& op, const ir::MmaOperands& mma) {
+void check_zero_mask(const Facts& facts, const ir::Operation& op, const ops::Mma& mma) {
   const Bits mask = facts.known.of(*mma.zero_mask, 64), idesc = facts.known.of(mma.idesc, 32);
   if (mask.is_nothing()) return;
   const Subject subject{facts.code, op, mma.zero_mask->operand, false};
@@ -170,7 +172,7 @@ void check_zero_mask(const Facts& facts, const ir::Operation& op, const ir::MmaO
 }
 
 void check_mma(const Facts& facts, const ir::Operation& op) {
-  const auto mma = ir::mma_operands(op);
+  const auto mma = ops::as<ops::Mma>(op);
   if (!mma || op.modifiers.kind == MmaKind::none || op.modifiers.cta_group == isa::CtaGroup::none) return;
   InstructionDescriptor(facts, op, *mma).check();
   const Bits idesc = facts.known.of(mma->idesc, 32);
@@ -189,8 +191,7 @@ void check_descriptors(const Facts& facts) {
   for (const ir::Operation& op : facts.code.operations) {
     if (!facts.is_formed(op)) continue;
     check_mma(facts, op);
-    if (op.opcode == Opcode::tcgen05_cp && op.arguments.size() == 2)
-      check_shared(facts, op, op.arguments[1], MmaKind::none, std::nullopt);
+    if (const auto copy = ops::as<ops::TmemCopy>(op)) check_shared(facts, op, copy->from, MmaKind::none, std::nullopt);
   }
 }
 

@@ -1,7 +1,7 @@
 // What the modifiers and operands of a tcgen05 instruction say together, beyond the slots of forms.def.
 #include <algorithm>
 
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/forms.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
@@ -35,7 +35,7 @@ std::string mma_got(const isa::MmaForm& f, rules::Rule rule) {
   }
 }
 
-bool check_mma_modifiers(const ir::Code& code, const ir::Operation& op, const ir::MmaOperands& mma, rules::Profile profile,
+bool check_mma_modifiers(const ir::Code& code, const ir::Operation& op, const ops::Mma& mma, rules::Profile profile,
                          diag::Sink& sink) {
   const isa::MmaForm& f = mma.form;
   const rules::Verdict v = rules::mma_form(f, profile);
@@ -106,7 +106,7 @@ bool check_mma_values(const ir::Code& code, const ir::Operation& op, std::string
 bool check_tcgen05_modifiers(const ir::Code& code, const ir::Operation& op, rules::Profile profile, diag::Sink& sink) {
   if (op.opcode == Opcode::tcgen05_cp) return check_copy_modifiers(code, op, sink);
   if (op.opcode == Opcode::tcgen05_ld_red) return check_reduction_modifiers(code, op, sink);
-  const auto mma = ir::mma_operands(op);
+  const auto mma = ops::as<ops::Mma>(op);
   return !mma || check_mma_modifiers(code, op, *mma, profile, sink);
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/checks/checks.hpp"
@@ -53,7 +53,7 @@ class Issuers {
       if (!facts_.is_formed(op)) continue;
       // What whole warps execute by all that is known may still hang on a condition that is not.
       if (is_aligned(op) && !check_aligned(i) && !who_.is_exact(i)) conditional.push_back(i);
-      const auto mma = issued_by_many_ ? std::nullopt : ir::mma_operands(op);
+      const auto mma = issued_by_many_ ? std::nullopt : ops::as<ops::Mma>(op);
       if (mma) issued_by_many_ = check_mma(i, *mma);
     }
     if (!conditional.empty()) check_divergence(facts_, conditional);
@@ -87,7 +87,7 @@ class Issuers {
   }
 
   // Without accumulation the MMAs of all threads write the same. Once for each function is enough.
-  bool check_mma(std::uint32_t operation, const ir::MmaOperands& mma) const {
+  bool check_mma(std::uint32_t operation, const ops::Mma& mma) const {
     const ir::Operation& op = facts_.code.operations[operation];
     if (is_single(operation) || !who_.is_exact(operation) ||
         (mma.enable_input_d && never_accumulates(*mma.enable_input_d)))

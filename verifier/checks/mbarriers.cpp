@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
@@ -23,7 +24,8 @@ class Mbarriers {
     for (const ir::Operation& op : code_.operations) {
       if (op.opcode == Opcode::call) return false;  // the callee may initialise what it is given
       if (op.opcode == Opcode::mbarrier_init) {
-        const auto object = op.arguments.empty() ? std::nullopt : find(op.arguments[0]);
+        const auto init = ops::as<ops::Mbarrier>(op);
+        const auto object = init ? find(init->object) : std::nullopt;
         if (!object) return false;
         initialised_.push_back(*object);
       }
@@ -41,14 +43,12 @@ class Mbarriers {
     const bool init = op.opcode == Opcode::mbarrier_init,
                arrive = op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop;
     const bool expects = expects_bytes(op) || op.opcode == Opcode::mbarrier_complete_tx;
-    if (op.arguments.size() < 2) return;
-    const ir::Argument& last = op.arguments.back();
-    const bool counts = init || (arrive && !expects && last.kind != Kind::address);
-    if (!counts && !expects) return;
-    const auto value = facts_.constant(last, 32);
-    if (value)
-      judge(facts_.sink, counts ? rules::mbarrier_count(*value) : rules::mbarrier_tx(*value),
-            {code_, op, last.operand});
+    if (!init && !arrive && !expects) return;
+    const auto x = ops::roles<ops::Mbarrier>(op);
+    if (const auto count = facts_.constant(x.count, 32))
+      judge(facts_.sink, rules::mbarrier_count(*count), {code_, op, x.count->operand});
+    if (const auto bytes = facts_.constant(x.bytes, 32))
+      judge(facts_.sink, rules::mbarrier_tx(*bytes), {code_, op, x.bytes->operand});
   }
 
   void check_use(const ir::Operation& op, const ir::Argument& used) {
@@ -72,12 +72,13 @@ class Mbarriers {
       const ir::Operation& op = code_.operations[i];
       if (op.opcode == Opcode::mbarrier_inval) live.clear();
       if (op.opcode != Opcode::mbarrier_init || op.guard || !facts_.is_formed(op)) continue;
-      const auto object = find(op.arguments[0]);
+      const auto init = ops::roles<ops::Mbarrier>(op);
+      const auto object = find(init.object);
       if (!object || !object->offset.is_constant()) continue;
-      const auto count = facts_.constant(op.arguments[1], 32);
+      const auto count = facts_.constant(init.count, 32);
       if (count && rules::mbarrier_count(*count).broken()) continue;  // which makes none
       const bool again = std::count(live.begin(), live.end(), *object) != 0;
-      judge(facts_.sink, rules::mbarrier_overwritten(!again), {code_, op, op.arguments[0].operand},
+      judge(facts_.sink, rules::mbarrier_overwritten(!again), {code_, op, init.object->operand},
             "a second mbarrier.init of " + name(facts_, *object) + ", which lives");
       live.push_back(*object);
     }
@@ -96,14 +97,15 @@ class Mbarriers {
       signalled.push_back(*object);
     }
     for (const ir::Operation& op : code_.operations) {
-      if (!waits(op) || !op.modifiers.parity || !facts_.is_formed(op) || op.arguments.size() < 3) continue;
-      const auto object = find(op.arguments[1]);
-      const auto parity = facts_.constant(op.arguments[2], 32);
+      if (!waits(op) || !op.modifiers.parity || !facts_.is_formed(op)) continue;
+      const auto wait = ops::roles<ops::Mbarrier>(op);
+      const auto object = find(wait.object);
+      const auto parity = facts_.constant(wait.parity, 32);
       if (!object || (parity && *parity % 2 != 0)) continue;
       const auto same = [&](const BarrierObject& o) { return o.may_be(*object); };
       if (std::any_of(reported.begin(), reported.end(), same)) continue;
       const bool ok = std::any_of(signalled.begin(), signalled.end(), same);
-      if (judge(facts_.sink, rules::mbarrier_wait(ok), {code_, op, op.arguments[1].operand},
+      if (judge(facts_.sink, rules::mbarrier_wait(ok), {code_, op, wait.object->operand},
                 "'" + code_.symbols[object->symbol].variable->name + "', on which nothing arrives"))
         reported.push_back(*object);
     }

@@ -1,6 +1,7 @@
 // What a phase of an mbarrier waits for, where one kernel shows all of it.
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
@@ -65,9 +66,9 @@ class Phases {
 
   // The bytes that an instruction adds to what a phase expects, or takes away; nothing when they are not known.
   std::optional<std::int64_t> bytes(const ir::Operation& o) const {
-    if (expects_bytes(o)) return facts_.constant(o.arguments.back(), 32);
-    const bool plain = o.opcode == Opcode::cp_async_bulk && !o.modifiers.ignore_oob && o.arguments.size() > 2;
-    return plain ? facts_.constant(o.arguments[2], 32) : std::nullopt;
+    if (expects_bytes(o)) return facts_.constant(ops::roles<ops::Mbarrier>(o).bytes, 32);
+    const bool plain = o.opcode == Opcode::cp_async_bulk && !o.modifiers.ignore_oob;
+    return plain ? facts_.constant(ops::roles<ops::BulkCopy>(o).bytes, 32) : std::nullopt;
   }
 
   bool together(const Use& a, const Use& b) const {
@@ -90,7 +91,7 @@ class Phases {
     }
     if (!last || copied == 0) return;
     judge(facts_.sink, rules::mbarrier_bytes(expected, copied),
-          {code_, op(*last), op(*last).arguments.back().operand, false});
+          {code_, op(*last), ops::roles<ops::Mbarrier>(op(*last)).bytes->operand, false});
   }
 
   // Arrivals that a thread executes once complete at most one phase of an mbarrier that counts them.
@@ -98,24 +99,25 @@ class Phases {
     const auto inits = uses_of(object, [](const ir::Operation& o) { return o.opcode == Opcode::mbarrier_init; });
     const auto arrivals = uses_of(object, arrives);
     if (inits.size() != 1 || arrivals.size() != 1) return std::nullopt;
-    if (facts_.constant(op(inits[0]).arguments.back(), 32) != 1) return std::nullopt;
+    if (facts_.constant(ops::roles<ops::Mbarrier>(op(inits[0])).count, 32) != 1) return std::nullopt;
     if (facts_.uniformity.who(arrivals[0].operation) != flow::Who::one_thread) return std::nullopt;
     const flow::BlockId home = block(arrivals[0]);
     return facts_.cfg.reached_from(home)[home] ? std::nullopt : std::optional(arrivals[0]);
   }
 
-  // Asked by the arriving warp behind its arrival: who waits for parity 1 in front of it may well mean to pass.
+  // Only waits after the arrival count; a wait for parity 1 before it may be meant to fall through.
   void check_parity(const BarrierObject& object) const {
     const auto arrival = only_arrival(object);
     if (!arrival) return;
     const std::uint32_t arriving = facts_.uniformity.warps_at(arrival->operation);
     for (const Use& u : uses_of(object, waits)) {
-      if (!op(u).modifiers.parity || op(u).arguments.size() < 3) return;
-      const bool behind = block(u) == block(*arrival) ? u.operation > arrival->operation
-                                                      : facts_.cfg.post_dominates(block(u), block(*arrival));
-      const auto parity = facts_.constant(op(u).arguments[2], 32);
-      if (!parity || !behind || (arriving & ~facts_.uniformity.warps_at(u.operation)) != 0) continue;
-      if (judge(facts_.sink, rules::mbarrier_parity(*parity), {code_, op(u), op(u).arguments[2].operand},
+      const ops::Operand asked = ops::roles<ops::Mbarrier>(op(u)).parity;
+      if (!asked) return;
+      const bool after = block(u) == block(*arrival) ? u.operation > arrival->operation
+                                                     : facts_.cfg.post_dominates(block(u), block(*arrival));
+      const auto parity = facts_.constant(asked, 32);
+      if (!parity || !after || (arriving & ~facts_.uniformity.warps_at(u.operation)) != 0) continue;
+      if (judge(facts_.sink, rules::mbarrier_parity(*parity), {code_, op(u), asked->operand},
                 "parity " + std::to_string(*parity) + " of " + name(facts_, object)))
         return;
     }

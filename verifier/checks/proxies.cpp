@@ -4,6 +4,7 @@
 #include "ptx/ir/mma.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tensor_copy.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/memory.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/checks/checks.hpp"
@@ -39,26 +40,26 @@ bool is_shared_symbol(const Facts& facts, const Origin& o) {
 // The address behind a matrix descriptor's lowest field, of which it holds bits 4 to 17.
 std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int depth = 0) {
   if (a.kind == Kind::vector) return described(facts, facts.code.components(a)[0], depth + 1);
-  const ir::Operation* op =
-      a.kind == Kind::reg && depth < deepest_address ? facts.definitions.only_writer(a.id) : nullptr;
-  if (!op || op->arguments.size() < 2) return std::nullopt;
+  const ir::Operation* op = a.kind == Kind::reg && depth < deepest_address ? facts.definitions.only_writer(a.id) : nullptr;
+  if (!op) return std::nullopt;
+  const ops::Alu alu = ops::roles<ops::Alu>(*op);
   constexpr std::uint64_t field = isa::descriptor_address_mask >> 4;
   switch (op->opcode) {
     case Opcode::mov:
-    case Opcode::cvt: return described(facts, op->arg(1), depth + 1);
+    case Opcode::cvt: return described(facts, alu.a, depth + 1);
     case Opcode::shr:
     case Opcode::bfe:
-      return facts.known.constant(op->arg(2), 32) == 4 ? std::optional(facts.origins.of(op->arg(1))) : std::nullopt;
+      return facts.known.constant(alu.b, 32) == 4 ? std::optional(facts.origins.of(alu.a)) : std::nullopt;
     case Opcode::and_:
     case Opcode::or_:
     case Opcode::add: {
-      const bool swapped = facts.known.constant(op->arg(1), 64).has_value();
-      const auto number = facts.known.of(op->arg(swapped ? 1 : 2), 64);
-      auto base = described(facts, op->arg(swapped ? 2 : 1), depth + 1);
+      const bool swapped = facts.known.constant(alu.a, 64).has_value();
+      const auto number = facts.known.of(swapped ? alu.a : alu.b, 64);
+      auto base = described(facts, swapped ? alu.b : alu.a, depth + 1);
       if (!base || !number.knows(field)) return std::nullopt;
       const std::uint64_t low = number.one & field;
       // A mask may leave out bits that are zero anyway, as compilers let it.
-      const std::uint64_t dropped = field & ~low & ~facts.known.of(op->arg(swapped ? 2 : 1), 64).zero;
+      const std::uint64_t dropped = field & ~low & ~facts.known.of(swapped ? alu.b : alu.a, 64).zero;
       if (op->opcode == Opcode::and_) return dropped == 0 ? base : std::nullopt;
       if (op->opcode == Opcode::or_ && low != 0) return std::nullopt;
       base->added = add(base->added, Bits::constant(low << 4));
@@ -102,13 +103,15 @@ class Proxies {
     const ir::Operation& op = code_.operations[i];
     if (isa::is_bulk_copy(op.opcode)) return gather_copy(i);
     if (op.opcode == Opcode::st || op.opcode == Opcode::stmatrix) {
-      const Origin to = facts_.origins.of(op.arg(0));
+      const ops::Operand address = op.opcode == Opcode::st ? ops::roles<ops::MemoryAccess>(op).address
+                                                           : ops::roles<ops::MatrixAccess>(op).address;
+      const Origin to = facts_.origins.of(address);
       const int bits = op.opcode == Opcode::st ? isa::bits(op.modifiers.type()) : 128;
       if (is_shared_symbol(facts_, to))
-        writes_.push_back({i, &op.arg(0), to, bits / 8 * isa::vector_width(op.modifiers.vector)});
-    } else if (op.opcode == Opcode::tcgen05_cp && op.arguments.size() == 2) {
-      add_described(i, op.arguments[1], copied_rows(op.modifiers.shape));
-    } else if (const auto mma = ir::mma_operands(op)) {
+        writes_.push_back({i, address.pointer(), to, bits / 8 * isa::vector_width(op.modifiers.vector)});
+    } else if (const auto copy = ops::as<ops::TmemCopy>(op)) {
+      add_described(i, copy->from, copied_rows(op.modifiers.shape));
+    } else if (const auto mma = ops::as<ops::Mma>(op)) {
       gather_mma(i, *mma);
     }
     return true;
@@ -116,20 +119,22 @@ class Proxies {
 
   bool gather_copy(std::uint32_t i) {
     const ir::Operation& op = code_.operations[i];
-    const bool tensor = op.opcode == Opcode::cp_async_bulk_tensor || op.opcode == Opcode::cp_reduce_async_bulk_tensor;
+    const auto tensor = ops::as<ops::TensorCopy>(op);
+    const auto copy = ops::roles<ops::BulkCopy>(op);
     if (op.modifiers.space() != isa::Space::global) {
-      const Origin to = facts_.origins.of(op.arg(0));
+      const Origin to = facts_.origins.of(tensor ? tensor->shared : copy.to);
       if (to.is(Origin::Base::symbol)) copied_to_.push_back(to.id);
       return to.is(Origin::Base::symbol);
     }
-    const Origin from = facts_.origins.of(op.arg(1));
-    const auto bytes = tensor ? std::nullopt : facts_.constant(op.arg(2), 32);
-    if (is_shared_symbol(facts_, from) && (tensor || bytes)) reads_.push_back({i, &op.arg(1), from, bytes});
+    const ops::Operand source = tensor ? tensor->shared : copy.from;
+    const Origin from = facts_.origins.of(source);
+    const auto bytes = tensor ? std::nullopt : facts_.constant(copy.bytes, 32);
+    if (is_shared_symbol(facts_, from) && (tensor || bytes)) reads_.push_back({i, source.pointer(), from, bytes});
     return true;
   }
 
   // K-major operands alone: eight rows in every stride.
-  void gather_mma(std::uint32_t i, const ir::MmaOperands& mma) {
+  void gather_mma(std::uint32_t i, const ops::Mma& mma) {
     const ir::Operation& op = code_.operations[i];
     const Bits idesc = facts_.known.of(mma.idesc, 32);
     constexpr std::uint64_t shape_and_majors = 0x1F7F8000 & ~std::uint64_t{0x00800000};

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ptx/ir/features.hpp"
+#include "ptx/ops/features.hpp"
 #include "ptx/rules/forms.hpp"
 #include "ptx/rules/target.hpp"
 #include "verifier/finding.hpp"
@@ -45,7 +45,7 @@ void check_targets(const Facts& facts) {
     if (facts.target && is_tcgen05 && !lacking)
       lacking = judge(facts.sink, rules::target_tcgen05(*facts.target), subject, instead(*facts.target));
     if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
-      for (isa::Feature f : ir::features(op))
+      for (isa::Feature f : ops::features(op))
         judge(facts.sink, rules::target_feature(f, *facts.target, facts.module.version), subject,
               std::string(isa::spelling(f)) + " with .version " + spelling(facts.module.version) + " and .target " +
                   isa::spelling(*facts.target));

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ptx/isa/tmem.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "verifier/checks/allocation.hpp"
@@ -27,7 +28,7 @@ class TensorMemory {
     for (const AllocSite& s : sites_) {
       if (s.event != rules::AllocEvent::alloc) continue;
       const ir::Operation& op = facts.code.operations[s.operation];
-      const Origin slot = facts.origins.of(op.arguments[0]);
+      const Origin slot = facts.origins.of(ops::roles<ops::TmemAllocation>(op).slot);
       if (slot.is(Origin::Base::symbol) && slot.exact())
         allocations_.push_back({{slot.id, slot.offset()}, s.columns});
       else

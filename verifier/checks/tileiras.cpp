@@ -5,6 +5,7 @@
 
 #include "ptx/ir/mma.hpp"
 #include "ptx/isa/collector.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/tileiras.hpp"
 #include "verifier/checks/allocation.hpp"
 #include "verifier/finding.hpp"
@@ -25,7 +26,7 @@ class Tileiras {
     for (std::uint32_t i = 0; i < facts_.code.operations.size(); ++i) {
       const ir::Operation& op = facts_.code.operations[i];
       check_escape(op);
-      const auto mma = ir::mma_operands(op);
+      const auto mma = ops::as<ops::Mma>(op);
       if (!mma || !facts_.is_formed(op)) continue;
       check_scope(i);
       check_collector(op, *mma);
@@ -37,9 +38,8 @@ class Tileiras {
   void check_target() {
     if (!facts_.target || !isa::has_tcgen05(*facts_.target)) return;
     const auto& operations = facts_.code.operations;
-    const auto first = std::find_if(operations.begin(), operations.end(), [](const ir::Operation& op) {
-      return isa::unit(op.opcode) == isa::Unit::tcgen05;
-    });
+    const auto first = std::find_if(operations.begin(), operations.end(),
+                                    [](const ir::Operation& op) { return isa::unit(op.opcode) == isa::Unit::tcgen05; });
     if (first != operations.end())
       judge(facts_.sink, rules::tileiras_target(*facts_.target), {facts_.code, *first},
             ".target " + isa::spelling(*facts_.target));
@@ -76,7 +76,7 @@ class Tileiras {
     const flow::Slot slot = facts_.origins.slots[o.id];
     return std::any_of(sites_.begin(), sites_.end(), [&](const AllocSite& s) {
       if (s.event != AllocEvent::alloc) return false;
-      const Origin to = facts_.origins.of(facts_.code.operations[s.operation].arguments[0]);
+      const Origin to = facts_.origins.of(ops::roles<ops::TmemAllocation>(facts_.code.operations[s.operation]).slot);
       return to.is(Origin::Base::symbol) && to.exact() && flow::Slot{to.id, to.offset()} == slot;
     });
   }
@@ -85,20 +85,21 @@ class Tileiras {
   void check_escape(const ir::Operation& op) {
     const isa::Space space = op.modifiers.space();
     if (op.opcode != Opcode::st || (space != isa::Space::global && space != isa::Space::param)) return;
-    if (op.arguments.size() != 2) return;
-    const ir::Argument& value = op.arguments[1];
+    const auto store = ops::as<ops::MemoryAccess>(op);
+    if (!store || store->cache_policy) return;
+    const ir::Argument& value = store->value;
     judge(facts_.sink, rules::tileiras_alloc_escape(is_allocation(facts_.origins.of(value))),
           {facts_.code, op, value.operand}, "a store to ." + std::string(isa::spelling(space)));
   }
 
-  void check_collector(const ir::Operation& op, const ir::MmaOperands& mma) {
+  void check_collector(const ir::Operation& op, const ops::Mma& mma) {
     const bool discards = isa::collector_use(mma.form.collector) == isa::CollectorUse::discard;
     judge(facts_.sink, rules::tileiras_scaled_collector(mma.form, discards), {facts_.code, op},
           "." + std::string(isa::spelling(mma.form.collector)));
   }
 
   // Known only where both addresses come from allocations.
-  void check_metadata(const ir::Operation& op, const ir::MmaOperands& mma) {
+  void check_metadata(const ir::Operation& op, const ops::Mma& mma) {
     if (!mma.metadata || !mma.form.a_in_tmem) return;
     const Origin values = facts_.origins.of(mma.a), metadata = facts_.origins.of(*mma.metadata);
     if (!is_allocation(values) || !is_allocation(metadata)) return;

@@ -1,26 +1,26 @@
-#include "ptx/ir/features.hpp"
+#include "ptx/ops/features.hpp"
 
 #include <algorithm>
 
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 
-namespace kiln::ir {
+namespace kiln::ops {
 namespace {
 
 using isa::Feature;
 using isa::Opcode;
 
-std::vector<Feature> tcgen05_features(const Operation& op) {
+std::vector<Feature> tcgen05_features(const ir::Operation& op) {
   if (op.opcode == Opcode::tcgen05_ld_red) return {Feature::ld_red};
   if (op.opcode == Opcode::tcgen05_shift) return {Feature::shift};
-  const auto mma = mma_operands(op);
+  const auto mma = as<Mma>(op);
   if (!mma) return {};
   const isa::MmaFeatures used = isa::mma_features(mma->form);
   return {used.begin(), used.end()};
 }
 
 // Bulk copies, tensor copies among them.
-std::vector<Feature> copy_features(const Operation& op) {
+std::vector<Feature> copy_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{Feature::hopper};
   const bool to_cta = m.space() == isa::Space::shared_cta;
@@ -35,11 +35,11 @@ std::vector<Feature> copy_features(const Operation& op) {
 }
 
 // Of sm_80: init, inval, arrivals on the own CTA, test_wait, pending_count.
-std::vector<Feature> mbarrier_features(const Operation& op) {
+std::vector<Feature> mbarrier_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out;
   const bool arrives = op.opcode == Opcode::mbarrier_arrive || op.opcode == Opcode::mbarrier_arrive_drop;
-  const bool counts = arrives && !m.no_complete && op.arguments.size() > 2;
+  const bool counts = arrives && !m.no_complete && roles<Mbarrier>(op).count;
   if (m.expect_tx || counts || m.scope == isa::Scope::cluster || m.space() == isa::Space::shared_cluster ||
       op.opcode == Opcode::mbarrier_try_wait || op.opcode == Opcode::mbarrier_expect_tx ||
       op.opcode == Opcode::mbarrier_complete_tx)
@@ -55,7 +55,7 @@ bool has(const isa::Modifiers& m, std::string_view modifier) {
   return std::find(m.others.begin(), m.others.end(), modifier) != m.others.end();
 }
 
-std::vector<Feature> sparse_mma_features(const Operation& op) {
+std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{op.opcode == Opcode::mma_sp ? Feature::mma_sparse : Feature::mma_sparse_ordered};
   if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
@@ -65,7 +65,7 @@ std::vector<Feature> sparse_mma_features(const Operation& op) {
   return out;
 }
 
-std::vector<Feature> mma_features(const Operation& op) {
+std::vector<Feature> mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (op.opcode == Opcode::mma_sp || has(m, "sp::ordered_metadata")) return sparse_mma_features(op);
   const bool k16 = has(m, "m16n8k16"), k4 = has(m, "m8n8k4");
@@ -76,7 +76,7 @@ std::vector<Feature> mma_features(const Operation& op) {
   return {};
 }
 
-std::vector<Feature> wgmma_features(const Operation& op) {
+std::vector<Feature> wgmma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{Feature::wgmma};
   if (op.opcode == Opcode::wgmma_mma_async_sp) out.push_back(Feature::wgmma_sparse);
@@ -84,7 +84,7 @@ std::vector<Feature> wgmma_features(const Operation& op) {
   return out;
 }
 
-std::vector<Feature> fence_features(const Operation& op) {
+std::vector<Feature> fence_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out;
   if (m.scope == isa::Scope::cluster || m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic ||
@@ -95,9 +95,9 @@ std::vector<Feature> fence_features(const Operation& op) {
   return out;
 }
 
-std::vector<Feature> tensormap_features(const Operation& op) {
+std::vector<Feature> tensormap_features(const ir::Operation& op) {
   if (has(op.modifiers, "swizzle_atomicity")) return {Feature::swizzle_atomicity};
-  const ir::Argument& value = op.arg(1);
+  const ir::Argument& value = roles<TensorMapEdit>(op).value;
   if (has(op.modifiers, "elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
     return {Feature::packed_elemtype};
   return {Feature::tensormap_replace};
@@ -107,7 +107,7 @@ bool is_bf16(isa::ScalarType t) { return t == isa::ScalarType::bf16 || t == isa:
 
 // Sums and products of bf16 (fma is older), approximations and comparisons; pairs of 16-bit integers; conversions that
 // have no f32 on their other side.
-bool is_arithmetic_of_hopper(const Operation& op) {
+bool is_arithmetic_of_hopper(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   const bool bf16 = is_bf16(m.types[0]) || is_bf16(m.types[1]);
   const bool pairs = m.type() == isa::ScalarType::s16x2 || m.type() == isa::ScalarType::u16x2;
@@ -129,7 +129,7 @@ bool is_arithmetic_of_hopper(const Operation& op) {
 }
 
 // Atomics of bf16, of vectors and of 128 bits; other CTAs of a cluster.
-bool is_access_of_hopper(const Operation& op) {
+bool is_access_of_hopper(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   switch (op.opcode) {
     case Opcode::atom:
@@ -145,8 +145,8 @@ bool is_access_of_hopper(const Operation& op) {
   }
 }
 
-bool names_cluster(const Argument& a) {
-  if (a.kind != Argument::Kind::special) return false;
+bool names_cluster(const ir::Argument& a) {
+  if (a.kind != ir::Argument::Kind::special) return false;
   const std::string& name = a.operand->text;
   for (const std::string_view s : {"%cluster", "%ncluster", "%is_explicit_cluster", "%aggr_smem_size"})
     if (name.starts_with(s)) return true;
@@ -174,11 +174,11 @@ bool is_of_hopper(Opcode op) {
 }
 
 // Two floats at a time, three inputs, or a narrower one among them.
-std::vector<Feature> float_features(const Operation& op) {
+std::vector<Feature> float_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (m.type() == isa::ScalarType::f32x2) return {Feature::packed_f32};
   const bool compares = op.opcode == Opcode::min || op.opcode == Opcode::max;
-  if (compares) return op.arguments.size() > 3 ? std::vector{Feature::three_inputs} : std::vector<Feature>{};
+  if (compares) return roles<Alu>(op).c ? std::vector{Feature::three_inputs} : std::vector<Feature>{};
   const bool mixed = m.type() == isa::ScalarType::f32 && m.types.count > 1;
   return mixed ? std::vector{Feature::mixed_floats} : std::vector<Feature>{};
 }
@@ -189,7 +189,7 @@ bool is_narrow(isa::ScalarType t) {
   return std::find(std::begin(narrow), std::end(narrow), t) != std::end(narrow);
 }
 
-std::vector<Feature> conversion_features(const Operation& op) {
+std::vector<Feature> conversion_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (m.rounding == isa::Rounding::rs) return {Feature::stochastic_rounding};
   if (is_narrow(m.types[0]) || is_narrow(m.types[1])) return {Feature::narrow_conversion};
@@ -198,12 +198,12 @@ std::vector<Feature> conversion_features(const Operation& op) {
   return {};
 }
 
-std::vector<Feature> access_features(const Operation& op) {
+std::vector<Feature> access_features(const ir::Operation& op) {
   const int bits = isa::vector_width(op.modifiers.vector) * isa::bits(op.modifiers.type());
   return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};
 }
 
-std::vector<Feature> features_of_unit(const Operation& op) {
+std::vector<Feature> features_of_unit(const ir::Operation& op) {
   switch (isa::unit(op.opcode)) {
     case isa::Unit::tcgen05: return tcgen05_features(op);
     case isa::Unit::mbarrier: return mbarrier_features(op);
@@ -254,7 +254,7 @@ std::vector<Feature> features_of_unit(const Operation& op) {
 
 }  // namespace
 
-std::vector<Feature> features(const Operation& op) {
+std::vector<Feature> features(const ir::Operation& op) {
   std::vector<Feature> out = features_of_unit(op);
   if (is_arithmetic_of_hopper(op) || is_access_of_hopper(op) ||
       std::any_of(op.arguments.begin(), op.arguments.end(), names_cluster))
@@ -262,4 +262,4 @@ std::vector<Feature> features(const Operation& op) {
   return out;
 }
 
-}  // namespace kiln::ir
+}  // namespace kiln::ops

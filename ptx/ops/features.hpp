@@ -6,9 +6,9 @@
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/features.hpp"
 
-namespace kiln::ir {
+namespace kiln::ops {
 
 /// The features that an instruction needs, none for what every target has.
-std::vector<isa::Feature> features(const Operation&);
+std::vector<isa::Feature> features(const ir::Operation&);
 
-}  // namespace kiln::ir
+}  // namespace kiln::ops
