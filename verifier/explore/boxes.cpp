@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/isa/tensor_map.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier::protocol {
 namespace {
@@ -41,10 +42,10 @@ bool note_field(const ir::Operation& op, Replaced& fields) {
   for (const Field f : {Field::rank, Field::box_dim, Field::element_stride, Field::elemtype, Field::swizzle_mode,
                         Field::swizzle_atomicity}) {
     if (op.modifiers.others.empty() || op.modifiers.others.front() != isa::spelling(f)) continue;
-    const std::size_t at = isa::has_ordinal(f) ? 2 : 1;
-    const ir::Argument& value = op.arg(at);
+    const auto edit = ops::roles<ops::TensorMapEdit>(op);
+    const ir::Argument& value = edit.value;
     if (f == Field::swizzle_atomicity || value.kind != ir::Argument::Kind::immediate) return false;
-    const int dimension = isa::has_ordinal(f) ? int(op.arg(1).value) : 0;
+    const int dimension = isa::has_ordinal(f) ? int(edit.dimension->value) : 0;
     return fields.try_emplace({f, dimension}, value.value).first->second == value.value;
   }
   return true;

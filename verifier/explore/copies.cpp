@@ -15,8 +15,6 @@ using isa::Opcode;
 
 constexpr int answer_bytes = 16;  // of clusterlaunchcontrol.try_cancel
 
-bool is_tensor(Opcode op) { return op == Opcode::cp_async_bulk_tensor || op == Opcode::cp_reduce_async_bulk_tensor; }
-
 }  // namespace
 
 std::optional<Box> Machine::box_at(const Turn& t, const ir::Argument& tensor) const {
@@ -26,16 +24,17 @@ std::optional<Box> Machine::box_at(const Turn& t, const ir::Argument& tensor) co
 // Into shared memory: a destination in each CTA of the mask, and an mbarrier there.
 void Machine::copy_in(Turn& t, int lane) {
   const isa::Modifiers& m = t.op.modifiers;
-  const bool tensor = is_tensor(t.op.opcode);
-  const std::size_t signal = tensor ? 2 : 3;
-  const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cluster);
-  const auto barrier = place(t, t.op.arg(signal), lane, isa::Space::shared_cluster);
-  const auto box = tensor ? box_at(t, t.op.arg(1)) : std::nullopt;
+  const auto tensor = ops::as<ops::TensorCopy>(t.op);
+  const auto copy = ops::roles<ops::BulkCopy>(t.op);
+  const auto to = place(t, tensor ? tensor->shared : copy.to, lane, isa::Space::shared_cluster);
+  const auto barrier = place(t, tensor ? tensor->mbarrier : copy.mbarrier, lane, isa::Space::shared_cluster);
+  const auto box = tensor ? box_at(t, tensor->tensor) : std::nullopt;
   const std::uint32_t bytes = box      ? box->shared_bytes
                               : tensor ? looked_at
-                                       : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+                                       : std::uint32_t(number(t, copy.bytes, lane, 32, "the size of a copy"));
   std::uint32_t ctas = 1u << to.cta;
-  if (m.multicast) ctas = std::uint32_t(number(t, t.op.arg(signal + 1), lane, 16, "the CTAs of a multicast"));
+  if (const ops::Operand mask = tensor ? tensor->ctas : copy.ctas)
+    ctas = std::uint32_t(number(t, mask, lane, 16, "the CTAs of a multicast"));
   const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
@@ -60,8 +59,9 @@ void Machine::copy_in(Turn& t, int lane) {
 
 // clusterlaunchcontrol.try_cancel: an answer, the same for all who read it, in this CTA or in each of the cluster.
 void Machine::request(Turn& t, int lane) {
-  const auto to = place(t, t.op.arg(0), lane, isa::Space::shared_cta);
-  const auto barrier = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
+  const auto request = ops::roles<ops::LaunchControl>(t.op);
+  const auto to = place(t, request.to, lane, isa::Space::shared_cta);
+  const auto barrier = place(t, request.mbarrier, lane, isa::Space::shared_cta);
   const TermId answer = fresh("answer", 64);
   const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
@@ -81,19 +81,21 @@ void Machine::request(Turn& t, int lane) {
 
 // Out of shared memory: a read, done when its group is waited for.
 void Machine::copy_out(Turn& t, int lane) {
-  const auto from = place(t, t.op.arg(1), lane, isa::Space::shared_cta);
-  const bool tensor = is_tensor(t.op.opcode);
-  const auto box = tensor ? box_at(t, t.op.arg(0)) : std::nullopt;
+  const auto tensor = ops::as<ops::TensorCopy>(t.op);
+  const auto copy = ops::roles<ops::BulkCopy>(t.op);
+  const auto from = place(t, tensor ? tensor->shared : copy.from, lane, isa::Space::shared_cta);
+  const auto box = tensor ? box_at(t, tensor->tensor) : std::nullopt;
   const std::uint32_t bytes = box      ? box->shared_bytes
                               : tensor ? looked_at
-                                       : std::uint32_t(number(t, t.op.arg(2), lane, 32, "the size of a copy"));
+                                       : std::uint32_t(number(t, copy.bytes, lane, 32, "the size of a copy"));
   const EventId id = access_event(t, false, Proxy::async, true);
   access(t, id, t.cta.shared, from.address, from.address + bytes, Mask{1} << lane);
   t.warp.copies[lane].open.add(id);
 }
 
 void Machine::wait_for_groups(Turn& t) {
-  const auto keep = std::size_t(number(t, t.op.arg(0), t.leader(), 32, "the groups that may go on"));
+  const auto keep =
+      std::size_t(number(t, ops::roles<ops::Count>(t.op).count, t.leader(), 32, "the groups that may go on"));
   for (Mask m = t.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
     auto& groups = t.warp.copies[l].committed;
@@ -106,11 +108,12 @@ void Machine::wait_for_groups(Turn& t) {
 
 // cp.async: a write by the threads themselves that is done when they have waited for it.
 void Machine::copy_by_threads(Turn& t) {
-  const auto bytes = std::uint32_t(number(t, t.op.arg(2), t.leader(), 32, "the size of a copy"));
+  const auto copy = ops::roles<ops::CpAsync>(t.op);
+  const auto bytes = std::uint32_t(number(t, copy.bytes, t.leader(), 32, "the size of a copy"));
   const EventId id = access_event(t, true, Proxy::generic, true);
   for (Mask m = t.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
-    const auto to = place(t, t.op.arg(0), l, isa::Space::shared_cta);
+    const auto to = place(t, copy.to, l, isa::Space::shared_cta);
     access(t, id, t.cta.shared, to.address, to.address + bytes, Mask{1} << l);
     for (std::uint32_t at = to.address; at < to.address + bytes; ++at) t.cta.stored.erase(at);
   }
@@ -121,7 +124,7 @@ void Machine::wait_for_threads_copies(Turn& t) {
   CopyGroups& copies = t.warp.own_copies;
   std::size_t keep = 0;
   if (t.op.opcode == Opcode::cp_async_wait_group)
-    keep = std::size_t(number(t, t.op.arg(0), t.leader(), 32, "the groups that may go on"));
+    keep = std::size_t(number(t, ops::roles<ops::Count>(t.op).count, t.leader(), 32, "the groups that may go on"));
   else
     copies.committed.push_back(std::exchange(copies.open, {}));
   for (std::size_t k = 0; k + keep < copies.committed.size(); ++k)
@@ -144,7 +147,7 @@ void Machine::arrive_behind_copies(Turn& t) {
   behind(t.warp.own_copies.open);
   for (const EventSet& c : t.warp.own_copies.committed) behind(c);
   for (Mask m = t.lanes; m; m &= m - 1) {
-    const auto p = place(t, t.op.arg(0), std::countr_zero(m), isa::Space::shared_cta);
+    const auto p = place(t, ops::roles<ops::Mbarrier>(t.op).object, std::countr_zero(m), isa::Space::shared_cta);
     if (!t.op.modifiers.noinc) ++barrier_at(t, p.cta, p.address).pending;
     EventSet& brought = t.warp.brought[std::countr_zero(m)];
     Clock mine = clock;
@@ -177,7 +180,7 @@ Machine::Status Machine::copy(Turn& t) {
     case Opcode::cp_async_bulk_tensor:
     case Opcode::cp_reduce_async_bulk:
     case Opcode::cp_reduce_async_bulk_tensor:
-      if (is_tensor(t.op.opcode)) judge_map(t, t.op.arg(isa::is_shared(m.spaces[0]) ? 1 : 0));
+      if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) judge_map(t, tensor->tensor);
       for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
         const int l = std::countr_zero(lanes);
         const bool signals = m.completion == isa::Completion::mbarrier;

@@ -13,10 +13,11 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 10'000'000, most_steps_of_a_launch = 2'000'000;
+constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 10'000'000,
+                        most_steps_of_a_launch = 2'000'000;
 constexpr std::uint64_t most_steps_of_a_run = 100'000;  // from choice to choice, where there is no launch
-constexpr int most_sought = 2;        // examples, in vain
-constexpr std::size_t most_told = 3;  // parameters of an example
+constexpr int most_sought = 2;                          // examples, in vain
+constexpr std::size_t most_told = 3;                    // parameters of an example
 
 }  // namespace
 
@@ -245,7 +246,7 @@ Machine::Status Machine::branch(Turn& t) {
   if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
   const auto taken = guard_lanes(t);
   if (!taken) return Status::blocked;
-  const std::uint32_t target = t.op.arg(0).id;
+  const std::uint32_t target = ops::roles<ops::Branch>(t.op).target->id;
   if (*taken == 0) return Status::next;
   if (*taken == t.f.lanes) return t.f.at = target, Status::jumped;
   Fragment other = t.f;
@@ -258,15 +259,16 @@ Machine::Status Machine::branch(Turn& t) {
 }
 
 Machine::Status Machine::jump_by_table(Turn& t) {
-  if (t.op.guard || t.op.arg(1).kind != ir::Argument::Kind::table)
+  const auto jump = ops::roles<ops::BranchTable>(t.op);
+  if (t.op.guard || jump.targets->kind != ir::Argument::Kind::table)
     throw Unfollowed{"a branch by a table of this form", &t.op};
   if (!settle_operands(t)) return Status::blocked;
-  const std::vector<std::uint32_t>& table = code_.tables[t.op.arg(1).id];
+  const std::vector<std::uint32_t>& table = code_.tables[jump.targets->id];
   t.lanes = t.f.lanes;
   std::map<std::uint32_t, Mask> targets;
   for (Mask m = t.lanes; m; m &= m - 1) {
     const int l = std::countr_zero(m);
-    const std::uint64_t index = number(t, t.op.arg(0), l, 32, "where a branch goes");
+    const std::uint64_t index = number(t, jump.index, l, 32, "where a branch goes");
     if (index >= table.size()) throw Unfollowed{"a branch past the end of its table", &t.op};
     targets[table[index]] |= Mask{1} << l;
   }

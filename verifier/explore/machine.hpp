@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/verdict.hpp"
 #include "verifier/footprint.hpp"
-#include "ptx/ir/mma.hpp"
 #include "verifier/explore/assumptions.hpp"
 #include "verifier/explore/program.hpp"
 #include "verifier/explore/shadow.hpp"
@@ -220,9 +220,9 @@ class Machine {
   static void acquire_maps(Turn&);
   void judge_map(Turn&, const ir::Argument& tensor);
   // operands.cpp
-  std::optional<KnownOperand> known_operand(const Turn&, const ir::MmaOperands&, bool is_a);
+  std::optional<KnownOperand> known_operand(const Turn&, const ops::Mma&, bool is_a);
   EventId read_operand(Turn&, std::uint32_t cta, const ir::Argument& descriptor, const std::optional<KnownOperand>&);
-  void judge_tiles(Turn&, std::uint32_t cta, const ir::MmaOperands&, const std::optional<KnownOperand>& a,
+  void judge_tiles(Turn&, std::uint32_t cta, const ops::Mma&, const std::optional<KnownOperand>& a,
                    const std::optional<KnownOperand>& b);
   void note_tile(Turn&, std::uint32_t cta, std::uint32_t address, const std::optional<Box>&);
   void forget_tiles(State&, const Intervals&, std::uint32_t first, std::uint32_t end);
@@ -231,7 +231,7 @@ class Machine {
   void check_lanes(const Turn&, std::uint64_t address);
   void check_uniform(const Turn&, const ir::Argument&, int width);
   void check_issuer(const Turn&);
-  void check_descriptor(const Turn&, const ir::MmaOperands&, bool is_a);
+  void check_descriptor(const Turn&, const ops::Mma&, bool is_a);
   void check_bounds(const Turn&, const Intervals&, std::uint32_t first, std::uint32_t end);
   // lifecycle.cpp
   static void start_ctas(State&);
@@ -278,7 +278,7 @@ class Machine {
   bool again_ = false, is_settled_ = false;
   std::set<flow::TermId> fresh_{};
   std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> made_{};  // by operation, lanes, warp and operands
-  std::map<flow::TermId, std::uint32_t> parameters_{};                                 // by their addresses
+  std::map<flow::TermId, std::uint32_t> parameters_{};                   // by their addresses
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
   std::uint64_t steps_ = 0, run_from_ = 0;
   TileJudge tiles_{};

@@ -1,6 +1,6 @@
 // Tensor maps that a kernel makes. Where they lie in global memory is not looked at: of what a thread knows to have
-// been published, all must have been acquired before it copies with any, by somebody whom it knows of. An acquire stands
-// for all maps that its thread knows of.
+// been published, all must have been acquired before it copies with any, by somebody whom it knows of. An acquire
+// stands for all maps that its thread knows of.
 #include <bit>
 
 #include "ptx/isa/tma.hpp"
@@ -14,7 +14,7 @@ void Machine::edit_map(Turn& t) {
   if (!isa::is_shared(t.op.modifiers.space())) return;
   const EventId id = access_event(t, true, Proxy::generic, false);
   for (Mask m = t.lanes; m; m &= m - 1) {
-    const auto p = place(t, t.op.arg(0), std::countr_zero(m), isa::Space::shared_cta);
+    const auto p = place(t, ops::roles<ops::TensorMapEdit>(t.op).map, std::countr_zero(m), isa::Space::shared_cta);
     access(t, id, t.cta.shared, p.address, p.address + isa::tensor_map_bytes, Mask{1} << std::countr_zero(m));
     for (std::uint32_t at = p.address; at < p.address + isa::tensor_map_bytes; ++at) t.cta.stored.erase(at);
   }
@@ -25,7 +25,7 @@ void Machine::edit_map(Turn& t) {
 // one that reads, and behind it all know that it is done.
 Machine::Status Machine::copy_map(Turn& t) {
   if (!converge(t, all_lanes)) return Status::blocked;
-  const auto from = place(t, t.op.arg(1), t.leader(), isa::Space::shared_cta);
+  const auto from = place(t, ops::roles<ops::BulkCopy>(t.op).from, t.leader(), isa::Space::shared_cta);
   const EventId id = access_event(t, false, Proxy::generic, false);
   for (Mask m = t.lanes; m; m &= m - 1)
     access(t, id, t.cta.shared, from.address, from.address + isa::tensor_map_bytes, Mask{1} << std::countr_zero(m));

@@ -133,11 +133,27 @@ void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first
   });
 }
 
+namespace {
+
+// Where a thread reads or writes.
+const ir::Argument& shared_operand(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::atom:
+    case Opcode::red: return ops::roles<ops::Atomic>(op).address;
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix: return ops::roles<ops::MatrixAccess>(op).address;
+    default: return ops::roles<ops::MemoryAccess>(op).address;
+  }
+}
+
+}  // namespace
+
 // Loads and stores by threads. What they store is kept where it is a word.
 void Machine::touch_shared(Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   const bool loads = t.op.opcode == Opcode::ld || t.op.opcode == Opcode::ldmatrix;
-  const ir::Argument& address = t.op.arg(loads || t.op.opcode == Opcode::atom ? 1 : 0);
+  const auto accessed = ops::roles<ops::MemoryAccess>(t.op);
+  const ir::Argument& address = shared_operand(t.op);
   std::uint32_t bytes = bytes_of(t.op);
   std::optional<EventId> id;
   for (Mask mask = t.lanes; mask; mask &= mask - 1) {
@@ -151,8 +167,8 @@ void Machine::touch_shared(Turn& t) {
     if (loads) continue;
     for (std::uint32_t at = p.address; at < p.address + bytes; ++at) owner.stored.erase(at);
     if (t.may) continue;
-    if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && t.op.arg(1).kind != ir::Argument::Kind::real)
-      owner.stored[p.address][int(bytes)] = read(t, t.op.arg(1), l, int(bytes) * 8);
+    if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && accessed.value->kind != ir::Argument::Kind::real)
+      owner.stored[p.address][int(bytes)] = read(t, accessed.value, l, int(bytes) * 8);
   }
   if (id) made(t.warp, t.lanes, *id);
 }

@@ -45,7 +45,7 @@ void Machine::check_uniform(const Turn& t, const ir::Argument& a, int width) {
 
 void Machine::check_issuer(const Turn& t) { breach(rules::mma_issuer(std::popcount(t.lanes)), t.op); }
 
-void Machine::check_descriptor(const Turn& t, const ir::MmaOperands& mma, bool is_a) {
+void Machine::check_descriptor(const Turn& t, const ops::Mma& mma, bool is_a) {
   const auto word = terms_.value(read(t, is_a ? mma.a : mma.b, t.leader(), 64));
   const auto instruction = program_.facts.known.of(mma.idesc, 32).value();
   if (!word) return;

@@ -1,11 +1,11 @@
 // Operands of MMAs in shared memory: which bytes they read, and whether those lie as copies have left them.
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 #include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::protocol {
 
 // A or B of an MMA where both of its descriptors are known.
-std::optional<KnownOperand> Machine::known_operand(const Turn& t, const ir::MmaOperands& mma, bool is_a) {
+std::optional<KnownOperand> Machine::known_operand(const Turn& t, const ops::Mma& mma, bool is_a) {
   if (mma.zero_mask || (is_a && mma.form.a_in_tmem)) return std::nullopt;
   const auto instruction = program_.facts.known.of(mma.idesc, 32).value();
   const auto word = terms_.value(read(t, is_a ? mma.a : mma.b, t.leader(), 64));
@@ -29,8 +29,8 @@ EventId Machine::read_operand(Turn& t, std::uint32_t cta, const ir::Argument& de
   return id;
 }
 
-void Machine::judge_tiles(Turn& t, std::uint32_t cta_index, const ir::MmaOperands& mma,
-                          const std::optional<KnownOperand>& a, const std::optional<KnownOperand>& b) {
+void Machine::judge_tiles(Turn& t, std::uint32_t cta_index, const ops::Mma& mma, const std::optional<KnownOperand>& a,
+                          const std::optional<KnownOperand>& b) {
   Cta& cta = t.s.ctas[cta_index];
   const auto say = [&](const std::optional<TileFinding>& found, const char* what) {
     if (found) breach({found->verdict, &t.op, found->other, found->got, {}, what, found->repair});

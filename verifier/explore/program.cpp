@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/isa/tmem.hpp"
+#include "ptx/ops/operations.hpp"
 #include "verifier/explore/roots.hpp"
 
 namespace kiln::verifier::protocol {
@@ -215,7 +216,7 @@ void Program::find_questions() {
       if (a.kind == ir::Argument::Kind::reg && !demands.is_rough(a.id)) questions_[i].push_back(a.id);
     };
     for (const ir::Argument* a : wanted.arguments) {
-      if (hands_on_[i] && a == &op.arg(1)) continue;
+      if (hands_on_[i] && a == ops::roles<ops::MemoryAccess>(op).value.pointer()) continue;
       ask(*a);
       if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
         for (const ir::Argument& part : code.components(*a)) ask(part);
@@ -250,7 +251,8 @@ void Program::find_families() {
     if (families_[r] != no_slot) kin_[families_[r] = first(r)];
   for (const ir::Operation& op : code.operations) {
     if (op.opcode != Opcode::setp) continue;
-    const ir::Argument &a = op.arg(1), &b = op.arg(2);
+    const auto alu = ops::roles<ops::Alu>(op);
+    const ir::Argument &a = alu.a, &b = alu.b;
     const auto is_kin = [&](const ir::Argument& x) {
       return x.kind == ir::Argument::Kind::reg && families_[x.id] != no_slot;
     };
@@ -271,8 +273,8 @@ void Program::find_parameters() {
     if (matters_[i] && (loads || reads)) behind_parameters_ = i + 1;
   }
   for (const flow::Edge& e : facts.cfg.edges) {
-    const bool comes_back = facts.cfg.blocks[e.from].last > behind_parameters_ &&
-                            facts.cfg.blocks[e.to].first < behind_parameters_;
+    const bool comes_back =
+        facts.cfg.blocks[e.from].last > behind_parameters_ && facts.cfg.blocks[e.to].first < behind_parameters_;
     if (comes_back) behind_parameters_ = std::uint32_t(code.operations.size());
   }
 }

@@ -1,6 +1,6 @@
 #include "verifier/explore/roots.hpp"
 
-#include "ptx/ir/mma.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier::protocol {
 namespace {
@@ -26,8 +26,9 @@ std::vector<bool> varying(const Facts& facts) {
       const ir::Operation& op = facts.code.operations[i];
       bool varied = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa &&
                     !(op.opcode == Opcode::ld && op.modifiers.space() == isa::Space::param);
-      for (std::size_t k = 1; k < op.arguments.size() && !varied; ++k)
-        varied = is_varied(facts.code, op.arg(k), varies);
+      if (!op.arguments.empty())
+        for (const ir::Argument& a : std::span(op.arguments).subspan(1))
+          varied = varied || is_varied(facts.code, a, varies);
       for (const ir::RegisterId r : facts.definitions.written(i))
         if (varied && !varies[r]) changed = varies[r] = true;
     }
@@ -37,21 +38,28 @@ std::vector<bool> varying(const Facts& facts) {
 
 // Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
 bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
-  const auto is = [&](std::size_t i) { return i < op.arguments.size() && &a == &op.arguments[i]; };
+  const auto is = [&](const ops::Operand& role) { return role.pointer() == &a; };
   switch (op.opcode) {
     case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor:
-    case Opcode::cp_async_bulk: return is(isa::is_shared(op.modifiers.spaces[0]) ? 1 : 0);
-    case Opcode::cp_async: return !is(0) && !is(2);
+    case Opcode::cp_reduce_async_bulk_tensor: return is(ops::roles<ops::TensorCopy>(op).tensor);
+    case Opcode::cp_async_bulk: {
+      const auto copy = ops::roles<ops::BulkCopy>(op);
+      return is(isa::is_shared(op.modifiers.space()) ? copy.from : copy.to);
+    }
+    case Opcode::cp_async: {
+      const auto copy = ops::roles<ops::CpAsync>(op);
+      return !is(copy.to) && !is(copy.bytes);
+    }
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return true;
-    case Opcode::tensormap_replace: return !is(0) || !isa::is_shared(op.modifiers.space());
-    case Opcode::tensormap_cp_fenceproxy: return is(0);
+    case Opcode::tensormap_replace:
+      return !is(ops::roles<ops::TensorMapEdit>(op).map) || !isa::is_shared(op.modifiers.space());
+    case Opcode::tensormap_cp_fenceproxy: return is(ops::roles<ops::BulkCopy>(op).to);
     case Opcode::fence_proxy: return true;
     default: break;
   }
-  if (const auto mma = ir::mma_operands(op))
-    return &a == mma->enable_input_d || &a == mma->scale_input_d || &a == &mma->idesc;
+  if (const auto mma = ops::as<ops::Mma>(op))
+    return is(mma->enable_input_d) || is(mma->scale_input_d) || is(mma->idesc);
   return false;
 }
 
@@ -99,7 +107,8 @@ std::vector<bool> handing_on(const Facts& facts) {
   for (std::uint32_t i = 0; i < out.size(); ++i) {
     const ir::Operation& op = facts.code.operations[i];
     out[i] = op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
-             !isa::is_floating(op.modifiers.type()) && !is_varied(facts.code, op.arg(0), varies);
+             !isa::is_floating(op.modifiers.type()) &&
+             !is_varied(facts.code, ops::roles<ops::MemoryAccess>(op).address, varies);
   }
   return out;
 }
@@ -107,25 +116,27 @@ std::vector<bool> handing_on(const Facts& facts) {
 void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& out) {
   if (!is_protocol(op)) return;
   if (op.guard) out.registers.push_back(*op.guard);
-  // Addresses count, and what else says how much and on whom; data does not, unless it may be a word of the protocol.
+  // Addresses count, and operands that say how much and for which CTAs; data does not, unless it may be a word of the
+  // protocol.
   const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
                           op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
-  const bool has_result = isa::writes(op.opcode) != isa::Writes::none;
-  const auto mma = ir::mma_operands(op);
+  const ir::Argument* result = isa::writes(op.opcode) != isa::Writes::none ? op.arguments.data() : nullptr;
+  const ir::Argument* parity = ops::roles<ops::Mbarrier>(op).parity.pointer();
+  const ir::Argument* stored = ops::roles<ops::MemoryAccess>(op).value.pointer();
+  const auto mma = ops::as<ops::Mma>(op);
   for (const ir::Argument& a : op.arguments) {
-    const bool first = &a == &op.arguments[0], second = op.arguments.size() > 1 && &a == &op.arguments[1];
     const bool is_address = a.kind == ir::Argument::Kind::address;
     if (is_about_data(op, a)) continue;
-    if (op.modifiers.parity && isa::unit(op.opcode) == Unit::mbarrier && &a == &op.arg(2)) {
+    if (&a == parity) {
       out.parities.push_back(&a);
       continue;
     }
-    // Nobody writes scales but the queue that reads them: which of a few columns are read does not matter.
-    if (mma && (&a == mma->sfa || &a == mma->sfb)) {
+    // Only the queue that reads scales writes them: which of a few columns are read does not matter.
+    if (mma && (&a == mma->sfa.pointer() || &a == mma->sfb.pointer())) {
       out.rough.push_back(&a);
       continue;
     }
-    if (is_address || (!moves_data && !(first && has_result)) || (second && hands_on)) out.arguments.push_back(&a);
+    if (is_address || (!moves_data && &a != result) || (hands_on && &a == stored)) out.arguments.push_back(&a);
   }
 }
 

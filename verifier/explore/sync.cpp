@@ -41,7 +41,7 @@ Machine::Status Machine::synchronise(Turn& t) {
 }
 
 Machine::Status Machine::warp_barrier(Turn& t) {
-  const auto mask = Mask(number(t, t.op.arg(0), t.leader(), 32, "the member mask"));
+  const auto mask = Mask(number(t, ops::roles<ops::WarpExchange>(t.op).members, t.leader(), 32, "the member mask"));
   if (!converge(t, mask)) return Status::blocked;
   meet(t.warp, t.lanes);
   return Status::next;
@@ -91,16 +91,17 @@ Machine::Status Machine::barrier(Turn& t) {
     default: break;
   }
   if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
-  const auto id = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "the barrier's number"));
+  const auto named = ops::roles<ops::Barrier>(t.op);
+  if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
+  const auto id = std::uint32_t(number(t, named.id, t.leader(), 32, "the barrier's number"));
   NamedBarrier& b = t.cta.barriers[id];
   const bool leaves = t.op.opcode != Opcode::bar_arrive && t.op.opcode != Opcode::barrier_arrive &&
                       t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
   if (!t.f.arrived) {
-    const std::size_t counted = t.op.arguments.size() > 1 && t.op.arg(1).kind != ir::Argument::Kind::none ? 1 : 0;
-    const std::uint32_t expected = counted
-                                       ? std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the barrier's count"))
+    const std::uint32_t expected = named.threads
+                                       ? std::uint32_t(number(t, named.threads, t.leader(), 32, "the barrier's count"))
                                        : std::uint32_t(program_.threads);
-    if (counted) breach(rules::barrier_count(expected), t.op);
+    if (named.threads) breach(rules::barrier_count(expected), t.op);
     breach(rules::barrier_number(id), t.op);
     breach(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
     b.expected = expected;
@@ -172,9 +173,11 @@ EventId Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::
 }
 
 Machine::Status Machine::wait(Turn& t) {
-  const auto p = place(t, t.op.arg(1), t.leader(), t.op.modifiers.space());
+  const auto wait = ops::roles<ops::Mbarrier>(t.op);
+  const auto p = place(t, wait.object, t.leader(), t.op.modifiers.space());
   Barrier& b = barrier_at(t, p.cta, p.address);
-  const std::uint64_t operand = number(t, t.op.arg(2), t.leader(), 64, "the phase that a wait asks for");
+  const std::uint64_t operand =
+      number(t, wait.parity ? wait.parity : wait.state, t.leader(), 64, "the phase that a wait asks for");
   const std::uint64_t parity = t.op.modifiers.parity ? operand & 1 : operand >> 40 & 1;
   const bool passes = (b.phase & 1) != parity;
   const EventId before = passes ? b.before : b.completed;
@@ -201,13 +204,13 @@ Machine::Status Machine::wait(Turn& t) {
 void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock& clock) {
   const isa::Modifiers& m = t.op.modifiers;
   const auto p = place(t, object, lane, m.space());
-  const auto last = [&](const char* what) { return number(t, t.op.arguments.back(), lane, 32, what); };
+  const auto x = ops::roles<ops::Mbarrier>(t.op);
   switch (t.op.opcode) {
     case Opcode::mbarrier_init: {
       breach(rules::mbarrier_overwritten(!t.s.ctas[p.cta].mbarriers.contains(p.address)), t.op, nullptr,
              "mbarrier.init where one lives");
       Barrier b;
-      b.expected = b.pending = std::uint32_t(last("the count of an mbarrier"));
+      b.expected = b.pending = std::uint32_t(number(t, x.count, lane, 32, "the count of an mbarrier"));
       b.init = add_event(t.s, {&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
       learn(t.warp, Mask{1} << lane, b.init);
       t.s.ctas[p.cta].mbarriers[p.address] = b;
@@ -217,17 +220,19 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
     default: check_init(t, barrier_at(t, p.cta, p.address), false);
   }
   switch (t.op.opcode) {
-    case Opcode::mbarrier_expect_tx: barrier_at(t, p.cta, p.address).tx += std::int64_t(last("expected bytes")); return;
+    case Opcode::mbarrier_expect_tx:
+      barrier_at(t, p.cta, p.address).tx += std::int64_t(number(t, x.bytes, lane, 32, "expected bytes"));
+      return;
     case Opcode::mbarrier_complete_tx:
-      barrier_at(t, p.cta, p.address).tx -= std::int64_t(last("completed bytes"));
+      barrier_at(t, p.cta, p.address).tx -= std::int64_t(number(t, x.bytes, lane, 32, "completed bytes"));
       return complete(t.s, p.cta, p.address, t.op);
     default: break;
   }
   std::uint32_t count = 1;
   if (m.expect_tx)
-    barrier_at(t, p.cta, p.address).tx += std::int64_t(last("expected bytes"));
-  else if (&object != &t.op.arguments.back())
-    count = std::uint32_t(last("the count of an arrival"));
+    barrier_at(t, p.cta, p.address).tx += std::int64_t(number(t, x.bytes, lane, 32, "expected bytes"));
+  else if (x.count)
+    count = std::uint32_t(number(t, x.count, lane, 32, "the count of an arrival"));
   if (t.op.opcode == Opcode::mbarrier_arrive_drop) barrier_at(t, p.cta, p.address).expected -= count;
   const bool relaxed = m.semantics == isa::Semantics::relaxed;
   Clock released = relaxed ? clock.relaxed() : clock;

@@ -4,8 +4,8 @@
 
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tmem.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
-#include "ptx/ir/mma.hpp"
 #include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::protocol {
@@ -21,7 +21,8 @@ bool is_pair(const ir::Operation& op) { return op.modifiers.cta_group == isa::Ct
 
 // Columns come from the front; the address goes to shared memory.
 void Machine::allocate(Turn& t) {
-  const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns of an allocation"));
+  const auto allocation = ops::roles<ops::TmemAllocation>(t.op);
+  const auto columns = std::uint32_t(number(t, allocation.columns, t.leader(), 32, "the columns of an allocation"));
   std::uint32_t first = 0;
   for (const auto& [at, a] : t.cta.allocations) {
     if (at >= first + columns) break;
@@ -36,7 +37,7 @@ void Machine::allocate(Turn& t) {
   // Columns are given out when everything done to them before is over.
   for (Intervals& block : t.cta.tensor)
     for_cells(block, first, first + columns, [](Cell& c) { c.writers.clear(), c.readers.clear(); });
-  const auto to = place(t, t.op.arg(0), t.leader(), isa::Space::shared_cta);
+  const auto to = place(t, allocation.slot, t.leader(), isa::Space::shared_cta);
   const EventId id = access_event(t, true, Proxy::generic, false);
   access(t, id, t.cta.shared, to.address, to.address + 4, t.lanes);
   learn(t.warp, t.lanes, id);
@@ -46,8 +47,9 @@ void Machine::allocate(Turn& t) {
 // Freeing columns is a write to all of them, and stays one for those who come later; a pair frees those of both, each
 // CTA at its own dealloc or the other's.
 void Machine::deallocate(Turn& t) {
-  const auto first = std::uint32_t(number(t, t.op.arg(0), t.leader(), 32, "what is freed") & column_mask);
-  const auto columns = std::uint32_t(number(t, t.op.arg(1), t.leader(), 32, "the columns that are freed"));
+  const auto allocation = ops::roles<ops::TmemAllocation>(t.op);
+  const auto first = std::uint32_t(number(t, allocation.address, t.leader(), 32, "what is freed") & column_mask);
+  const auto columns = std::uint32_t(number(t, allocation.columns, t.leader(), 32, "the columns that are freed"));
   const EventId id = access_event(t, true, Proxy::tensor_memory, false);
   for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
   const auto found = t.cta.allocations.find(first);
@@ -93,7 +95,7 @@ void Machine::multiply(Turn& t) {
   const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
   check_issuer(t);
-  const auto mma = ir::mma_operands(t.op);
+  const auto mma = ops::as<ops::Mma>(t.op);
   if (mma && !mma->form.a_in_tmem) check_descriptor(t, *mma, true);
   if (mma) check_descriptor(t, *mma, false);
   const auto a = mma ? known_operand(t, *mma, true) : std::nullopt,
@@ -105,8 +107,8 @@ void Machine::multiply(Turn& t) {
       judge_tiles(t, cta, *mma, a, b);
       if (!mma->form.a_in_tmem) queue.add(read_operand(t, cta, mma->a, a));
       queue.add(read_operand(t, cta, mma->b, b));
-    } else if (t.op.opcode == Opcode::tcgen05_cp) {
-      queue.add(read_operand(t, cta, t.op.arg(1), std::nullopt));
+    } else if (const auto copy = ops::as<ops::TmemCopy>(t.op)) {
+      queue.add(read_operand(t, cta, copy->from, std::nullopt));
     }
     for (const Footprint& print : prints) {
       const bool writes = print.role == Footprint::Role::d || print.role == Footprint::Role::copied ||
@@ -123,9 +125,10 @@ void Machine::commit(Turn& t) {
   const int l = t.leader();
   Clock clock = released(t.warp, t.lanes);
   clock.seen.join(t.warp.tensor[l]), clock.before.join(t.warp.tensor[l]);
-  const auto p = place(t, t.op.arg(0), l, isa::Space::shared_cluster);
+  const auto commit = ops::roles<ops::Commit>(t.op);
+  const auto p = place(t, commit.mbarrier, l, isa::Space::shared_cluster);
   std::uint32_t ctas = 1u << p.cta;
-  if (t.op.modifiers.multicast) ctas = std::uint32_t(number(t, t.op.arg(1), l, 16, "the CTAs of a commit"));
+  if (commit.ctas) ctas = std::uint32_t(number(t, commit.ctas, l, 16, "the CTAs of a commit"));
   EventSet& brought = t.warp.brought[l];
   clock.before.join(brought);
   clock.tensor.join(clock.seen);  // a commit implies tcgen05.fence::before_thread_sync

@@ -128,10 +128,10 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
     case Kind::immediate: return terms_.constant(std::uint64_t(a.value), width);
     case Kind::reg: {
       const std::uint32_t slot = program_.slot(a.id);
-      const TermId t0 = slot == Program::no_slot
-                            ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)),
-                                    program_.facts.known.of(a.id))
-                            : words_.at(t.f.words[slot], lane);
+      const TermId t0 =
+          slot == Program::no_slot
+              ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)), program_.facts.known.of(a.id))
+              : words_.at(t.f.words[slot], lane);
       return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(settled(t, t0));
     }
     case Kind::special: return terms_.truncate(special(t, a, lane), width);
@@ -193,21 +193,23 @@ bool Machine::evaluate_across(Turn& t) {
     }
     case Opcode::shfl: {
       if (t.op.modifiers.shuffle != isa::ShuffleMode::idx) break;
+      const auto x = ops::roles<ops::WarpExchange>(t.op);
       for (int l = 0; l < lanes_per_warp; ++l) {
         if (!(t.lanes >> l & 1)) continue;
-        const auto from = terms_.value(read(t, t.op.arg(2), l, 32)), clamp = terms_.value(read(t, t.op.arg(3), l, 32));
+        const auto from = terms_.value(read(t, x.lane, l, 32)), clamp = terms_.value(read(t, x.clamp, l, 32));
         if (!from || !clamp || *clamp != 31) return false;
-        out[std::size_t(l)] = read(t, t.op.arg(1), int(*from & 31), 32);
+        out[std::size_t(l)] = read(t, x.a, int(*from & 31), 32);
       }
       write(t, 0, out);
       return true;
     }
-    case Opcode::mapa:
+    case Opcode::mapa: {
+      const auto alu = ops::roles<ops::Alu>(t.op);
       for (Mask m = t.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
-        const auto rank = terms_.value(read(t, t.op.arg(2), l, 32));
+        const auto rank = terms_.value(read(t, alu.b, l, 32));
         const bool generic = t.op.modifiers.space() == isa::Space::generic;
-        TermId address = read(t, t.op.arg(1), l, generic ? 64 : 32);
+        TermId address = read(t, alu.a, l, generic ? 64 : 32);
         if (generic) address = terms_.subtract(address, evaluator_.shared_window());
         const auto at = terms_.value(address);
         if (!rank || !at) return false;
@@ -217,6 +219,7 @@ bool Machine::evaluate_across(Turn& t) {
       }
       write(t, 0, out);
       return true;
+    }
     case Opcode::activemask:
       out.fill(terms_.constant(t.lanes, 32));
       write(t, 0, out);
@@ -225,7 +228,7 @@ bool Machine::evaluate_across(Turn& t) {
       std::uint32_t ballot = 0;
       for (Mask m = t.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
-        const auto v = terms_.value(read(t, t.op.arg(1), l, 1));
+        const auto v = terms_.value(read(t, ops::roles<ops::WarpExchange>(t.op).a, l, 1));
         if (!v) return false;
         ballot |= std::uint32_t(*v) << l;
       }
@@ -281,13 +284,14 @@ std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) cons
 void Machine::load_word(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   const isa::Space space = t.op.modifiers.space();
+  const ir::Argument& from = ops::roles<ops::MemoryAccess>(t.op).address;
   const int bytes = std::max(1, isa::bits(t.op.modifiers.type()) / 8);
   for (std::size_t k = 0; k < written.size(); ++k) {
     const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
     LaneTerms out{};
     for (Mask m = t.lanes; m; m &= m - 1) {
       const int l = std::countr_zero(m);
-      const TermId address = terms_.add(read(t, t.op.arg(1), l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
+      const TermId address = terms_.add(read(t, from, l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
       if (isa::is_shared(space) && at) {
         if (const auto known = stored_word(t, std::uint32_t(*at & flow::shared_window_mask), bytes, width)) {
@@ -309,8 +313,8 @@ void Machine::load_word(Turn& t) {
 
 // Remembers which words counters are compared with: states are alike where they are equally far from those.
 void Machine::note_comparison(const Turn& t) {
-  for (const std::size_t k : {1, 2}) {
-    const ir::Argument& a = t.op.arg(k);
+  const auto alu = ops::roles<ops::Alu>(t.op);
+  for (const ir::Argument& a : {alu.a, alu.b}) {
     if (a.kind != Kind::reg || program_.family(a.id) == Program::no_slot) continue;
     const TermId word = read(t, a, t.leader(), width_of(t.op.modifiers.type()));
     if (!terms_.value(word)) bases_[program_.family(a.id)].insert(assumptions_.word(word).base);
@@ -325,9 +329,8 @@ bool Machine::differs(const Turn& t) {
   };
   const std::vector<ir::RegisterId>& read = code_.read(t.op);
   return !std::all_of(read.begin(), read.end(), is_shared) ||
-         std::any_of(t.op.arguments.begin(), t.op.arguments.end(), [](const ir::Argument& a) {
-           return a.kind == Kind::special && differs_by_lane(Special(a.id));
-         });
+         std::any_of(t.op.arguments.begin(), t.op.arguments.end(),
+                     [](const ir::Argument& a) { return a.kind == Kind::special && differs_by_lane(Special(a.id)); });
 }
 
 // Where the words are that an operation makes, by result, of numbers of which each lane has its own, which are the same
