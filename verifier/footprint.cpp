@@ -1,6 +1,5 @@
 #include "verifier/footprint.hpp"
 
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/isa/tmem.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/shared_banks.hpp"
 #include "ptx/ops/operations.hpp"

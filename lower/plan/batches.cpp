@@ -6,7 +6,6 @@
 #include <array>
 
 #include "lower/plan/layout.hpp"
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/features.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
@@ -34,7 +33,7 @@ class FormFinder {
       open_.reset();
       for (std::uint32_t i = block.first; i < block.last; ++i) {
         const ir::Operation& op = f_.code.operations[i];
-        if (const auto mma = ir::mma_operands(op))
+        if (const auto mma = ops::as<ops::Mma>(op))
           good &= add(i, op, *mma, block);
         else if (ends_batch(op)) {
           if (op.opcode == Opcode::tcgen05_commit) take_in(i, op);
@@ -66,13 +65,13 @@ class FormFinder {
     }
   }
 
-  bool add(std::uint32_t i, const ir::Operation& op, const ir::MmaOperands& mma, const flow::BasicBlock& block) {
+  bool add(std::uint32_t i, const ir::Operation& op, const ops::Mma& mma, const flow::BasicBlock& block) {
     std::optional<Form> form = form_of(op, mma);
     if (!form) return false;
     if (open_ && joins(*open_, i, mma, *form, block)) {
       Batch& batch = open_->batch;
       p_.batches.erase(open_->last);
-      const ir::MmaOperands first = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
+      const ops::Mma first = *ops::as<ops::Mma>(f_.code.operations[batch.operations.front()]);
       Step step = form->steps.front();
       step.a = distance(first.a, mma.a, block);
       step.b = distance(first.b, mma.b, block);
@@ -93,7 +92,7 @@ class FormFinder {
   // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own. Those
   // of a pair have room for a mask.
   void take_in(std::uint32_t i, const ir::Operation& op) {
-    if (!open_ || op.guard || (op.arguments.size() != 1 && !p_.is_pair)) return;
+    if (!open_ || op.guard || (op.modifiers.multicast && !p_.is_pair)) return;
     if (f_.code.operations[open_->batch.operations.front()].guard) return;
     p_.batches.at(open_->last).commit = i;
   }
@@ -111,7 +110,7 @@ class FormFinder {
   }
 
   // enable-input-d is one whenever the MMA is issued.
-  bool is_set(const ir::MmaOperands& mma) const {
+  bool is_set(const ops::Mma& mma) const {
     return mma.enable_input_d && f_.known.constant(*mma.enable_input_d, 1) == 1;
   }
 
@@ -124,8 +123,9 @@ class FormFinder {
       const ir::Operation* writer = f_.definitions.only_writer(out.root);
       if (!writer || writer->guard || (writer->opcode != Opcode::add && writer->opcode != Opcode::or_)) break;
       const std::uint32_t at = f_.code.index(*writer);
-      const ir::Argument& x = writer->arg(1);
-      const auto y = f_.known.constant(writer->arg(2), 64);
+      const auto sum = ops::roles<ops::Alu>(*writer);
+      const ir::Argument& x = sum.a;
+      const auto y = f_.known.constant(sum.b, 64);
       if (x.kind != ir::Argument::Kind::reg || !y || at < block.first || at >= block.last) break;
       if (writer->opcode == Opcode::or_ && (f_.known.of(x.id).zero & *y) != *y) break;
       out.root = x.id;
@@ -140,36 +140,37 @@ class FormFinder {
     return first.kind == ir::Argument::Kind::address ? units : units * isa::descriptor_unit_bytes;
   }
 
-  bool joins(const Open& open, std::uint32_t i, const ir::MmaOperands& mma, const Form& form,
+  bool joins(const Open& open, std::uint32_t i, const ops::Mma& mma, const Form& form,
              const flow::BasicBlock& block) const {
     constexpr std::size_t most_steps = 8;
     const ir::Operation& op = f_.code.operations[i];
     const ir::Operation& head = f_.code.operations[open.batch.operations.front()];
-    const ir::MmaOperands first = *ir::mma_operands(head);
+    const ops::Mma first = *ops::as<ops::Mma>(head);
     Form alone = open.form;
     alone.steps = form.steps;
     if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
     if (form.scale_input_d != 0) return false;  // once for each of them
     if (op.guard || head.guard) return false;
-    for (const auto& [x, y] : {std::pair(&first.a, &mma.a), std::pair(&first.b, &mma.b), std::pair(&first.d, &mma.d),
+    for (const auto& [x, y] : {std::pair(first.a, mma.a), std::pair(first.b, mma.b), std::pair(first.d, mma.d),
                                std::pair(first.sfa, mma.sfa), std::pair(first.sfb, mma.sfb),
                                std::pair(first.metadata, mma.metadata), std::pair(first.zero_mask, mma.zero_mask)}) {
       if (!x || !y) continue;
       const auto p = based(*x, block), q = based(*y, block);
       if (!p || !q || p->root != q->root) return false;
-      if ((x == &first.d || x == first.zero_mask) && p->added != q->added) return false;
+      const bool fixed = x.pointer() == first.d.pointer() || x.pointer() == first.zero_mask.pointer();
+      if (fixed && p->added != q->added) return false;
       if (std::abs(q->added - p->added) >= 1 << 14) return false;
     }
     // The bases must not have changed since.
     const std::uint32_t from = f_.code.index(head);
-    for (const ir::Argument* x : {&mma.a, &mma.b, &mma.d, mma.sfa, mma.sfb, mma.metadata, mma.zero_mask})
+    for (const ops::Operand& x : {mma.a, mma.b, mma.d, mma.sfa, mma.sfb, mma.metadata, mma.zero_mask})
       if (x)
         for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
           if (w > from && w < i) return false;
     return true;
   }
 
-  bool is_modelled(const ir::Operation& op, const ir::MmaOperands& mma) const {
+  bool is_modelled(const ir::Operation& op, const ops::Mma& mma) const {
     const isa::MmaForm& form = mma.form;
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_unsupported, what, op); };
     if (form.ashift) return no(".ashift");
@@ -177,7 +178,7 @@ class FormFinder {
     return !form.disable_output_lane || has_all_lanes(op, mma);
   }
 
-  std::optional<Form> form_of(const ir::Operation& op, const ir::MmaOperands& mma) const {
+  std::optional<Form> form_of(const ir::Operation& op, const ops::Mma& mma) const {
     if (!is_modelled(op, mma)) return std::nullopt;
     const auto word = assumed(op, mma.idesc);
     if (!word) {
@@ -226,7 +227,7 @@ class FormFinder {
   }
 
   // A mask says which lanes are not written; compilers write zeros, or take them from a parameter.
-  bool has_all_lanes(const ir::Operation& op, const ir::MmaOperands& mma) const {
+  bool has_all_lanes(const ir::Operation& op, const ops::Mma& mma) const {
     for (const ir::Argument& word : f_.code.components(*mma.lanes)) {
       const auto value = assumed(op, word);
       if (value == 0u) continue;

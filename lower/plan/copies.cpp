@@ -17,7 +17,8 @@ bool find_copies(const Facts& facts, Plan& plan) {
       good = facts.refuse(Limit::lower_unsupported, "tcgen05.cp with decompression", op);
       continue;
     }
-    const Copy copy{op.modifiers.shape, op.modifiers.cp_multicast, layout_of(facts, op.arg(1), isa::Major::K)};
+    const Copy copy{op.modifiers.shape, op.modifiers.cp_multicast,
+                    layout_of(facts, ops::roles<ops::TmemCopy>(op).from, isa::Major::K)};
     const Layout& l = copy.from;
     if (!l.swizzle || !l.stride || !l.leading || !l.base_offset) {
       good = facts.refuse(Limit::lower_descriptor, "", op);

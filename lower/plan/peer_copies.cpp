@@ -26,10 +26,10 @@ class PeerCopyFinder {
  private:
   bool add(std::uint32_t i, const ir::Operation& op) {
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_pair, what, op); };
-    if (op.opcode != Opcode::cp_async_bulk_tensor || op.arguments.size() < 3)
-      return no("an operation with cta_group::2");
+    const auto copy = ops::as<ops::TensorCopy>(op);
+    if (op.opcode != Opcode::cp_async_bulk_tensor || !copy) return no("an operation with cta_group::2");
     if (op.modifiers.multicast) return no("a copy with cta_group::2 to several CTAs");
-    const std::set<std::uint64_t> bytes = bytes_of(op.arg(1));
+    const std::set<std::uint64_t> bytes = bytes_of(copy->tensor);
     if (bytes.empty()) return no("a copy with cta_group::2 whose tensor map no contract tells");
     if (bytes.size() > 1) return no("a copy with cta_group::2 whose launches have boxes of different sizes");
     p_.peer_copies[i] = *bytes.begin();

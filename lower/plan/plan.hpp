@@ -11,6 +11,7 @@
 #include "lower/plan/form.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/launch_limits.hpp"
+#include "ptx/ops/operations.hpp"
 
 namespace kiln::lower {
 

@@ -11,7 +11,6 @@
 #include "lower/plan/peer_copies.hpp"
 #include "lower/plan/readers.hpp"
 #include "lower/plan/register_shares.hpp"
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 
@@ -108,7 +107,7 @@ class Planner {
   }
 
   std::uint32_t barriers_of(const ir::Operation& op) const {
-    const auto id = f_.known.constant(op.arg(isa::writes(op.opcode) == isa::Writes::first ? 1 : 0), 32);
+    const auto id = f_.known.constant(ops::roles<ops::Barrier>(op).id, 32);
     return id && *id < 16 ? 1u << *id : 0xffffu;
   }
 
@@ -145,7 +144,7 @@ class Planner {
   std::uint32_t engine_warps() const {
     int cells = 0;
     for (const ir::Operation& op : f_.code.operations)
-      if (const auto mma = ir::mma_operands(op))
+      if (const auto mma = ops::as<ops::Mma>(op))
         if (const auto word = f_.assumed(mma->idesc, 32)) {
           const auto d = isa::unpack(std::uint32_t(*word), mma->form.kind);
           cells = std::max(cells, d.m * d.n);
@@ -191,7 +190,7 @@ class Planner {
     for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
       const ir::Operation& op = f_.code.operations[i];
       if (op.opcode != Opcode::tcgen05_alloc) continue;
-      const auto n = f_.known.constant(op.arg(1), 32);
+      const auto n = f_.known.constant(ops::roles<ops::TmemAllocation>(op).columns, 32);
       const flow::BlockId b = f_.cfg.block_of(i);
       columns += n && !f_.cfg.reached_from(b)[b] ? *n : isa::tmem_columns;
     }

@@ -18,7 +18,7 @@ class Followed {
   explicit Followed(const Facts& f) : f_(f) {}
 
   bool reads(std::uint32_t commit) {
-    signal(f_.origins.of(f_.code.operations[commit].arg(0)));
+    signal(f_.origins.of(ops::roles<ops::Commit>(f_.code.operations[commit]).mbarrier));
     while (!work_.empty() && !found_) {
       const auto [warp, from] = work_.front();
       work_.pop_front();
@@ -43,18 +43,18 @@ class Followed {
     return a.id == b.id && !(a.exact() && b.exact() && a.offset() != b.offset());
   }
 
-  // Whoever waits for this mbarrier goes on.
+  // Threads that wait for this mbarrier go on.
   void signal(const Origin& barrier) {
     if (std::any_of(signals_.begin(), signals_.end(), [&](const Origin& o) { return o == barrier; })) return;
     signals_.push_back(barrier);
     for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
       const ir::Operation& op = f_.code.operations[i];
-      if (waits(op) && may_alias(barrier, f_.origins.of(op.arg(1)))) enter(i);
+      if (waits(op) && may_alias(barrier, f_.origins.of(ops::roles<ops::Mbarrier>(op).object))) enter(i);
     }
   }
 
   int number(const ir::Operation& op) const {
-    const auto id = f_.known.constant(op.arg(isa::writes(op.opcode) == isa::Writes::first ? 1 : 0), 32);
+    const auto id = f_.known.constant(ops::roles<ops::Barrier>(op).id, 32);
     return id ? int(*id) : any_named_barrier;
   }
   bool may_meet(const ir::Operation& a, const ir::Operation& b) const {
@@ -69,7 +69,10 @@ class Followed {
     }
   }
 
-  bool is_for_all(const ir::Operation& op) const { return op.arguments.size() == 1; }
+  bool is_for_all(const ir::Operation& op) const {
+    const auto b = ops::roles<ops::Barrier>(op);
+    return b.id && !b.threads && !b.d;
+  }
 
   // All threads have left `early` when one of them comes to `late`: it is the first of this barrier that anybody comes
   // to, once, and nobody comes to `late` but through it.

@@ -11,7 +11,6 @@
 #include "lower/pair/pair.hpp"
 #include "lower/rewrite/frame.hpp"
 #include "lower/rewrite/tensor_transfer.hpp"
-#include "ptx/ir/mma.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -131,17 +130,8 @@ class Rewriter {
   }
 
   static bool counts_all(const ir::Operation& op) {
-    switch (op.opcode) {
-      case Opcode::bar_sync:
-      case Opcode::bar_cta_sync:
-      case Opcode::barrier_sync:
-      case Opcode::barrier_cta_sync: return op.arguments.size() == 1;
-      case Opcode::bar_red:
-      case Opcode::bar_cta_red:
-      case Opcode::barrier_red:
-      case Opcode::barrier_cta_red: return op.arguments.size() == 3;
-      default: return false;
-    }
+    const auto b = ops::roles<ops::Barrier>(op);
+    return b.id && !b.threads;
   }
 
   void name_threads(ir::Operand& o) const {
@@ -235,18 +225,18 @@ class Rewriter {
   }
 
   void describe(const Batch& batch, const Registers& kept) {
-    const ir::MmaOperands mma = *ir::mma_operands(f_.code.operations[batch.operations.front()]);
+    const ops::Mma mma = *ops::as<ops::Mma>(f_.code.operations[batch.operations.front()]);
     const unsigned word = unsigned(Command::first_form) + unsigned(batch.form);
-    flag(kept[0], batch.commit ? word | flag_commits : word, mma.enable_input_d);
+    flag(kept[0], batch.commit ? word | flag_commits : word, mma.enable_input_d.pointer());
     const Register b = b_.reg(ScalarType::b32);
-    move_low_half(b_, b, *mma.b.operand);
+    move_low_half(b_, b, *mma.b->operand);
     b_.op("shl.b32", b, b, start_of_b);
     b_.op("or.b32", kept[0], kept[0], b);
-    move_word(b_, kept[1], *mma.d.operand);
+    move_word(b_, kept[1], *mma.d->operand);
     if (mma.form.a_in_tmem)
-      move_word(b_, kept[2], *mma.a.operand);
+      move_word(b_, kept[2], *mma.a->operand);
     else
-      move_low_half(b_, kept[2], *mma.a.operand);
+      move_low_half(b_, kept[2], *mma.a->operand);
     if (kept.size() > 3) {
       const Register mask = b_.b64("mov.b64", without_offset(*mma.zero_mask->operand));
       b_.op("mov.b64", vec(kept[3], kept[4]), mask);

@@ -74,7 +74,7 @@ class TensorTransfer {
 
   // The column of the address modulo 8, when it is known: allocations begin at multiples of 32.
   std::optional<int> column_in_group() const {
-    const ir::Argument& address = op_.arguments[address_at_];
+    const ir::Argument& address = ops::roles<ops::TmemAccess>(op_).address;
     const ir::Argument& base = address.kind == ir::Argument::Kind::address ? f_.code.components(address)[0] : address;
     const flow::Origin origin = f_.origins.of(base);
     if (!origin.is(flow::Origin::Base::slot) || !origin.added.knows(7) || !is_allocation(f_.origins.slots[origin.id]))
@@ -85,7 +85,7 @@ class TensorTransfer {
   bool is_allocation(const flow::Slot& slot) const {
     return std::any_of(f_.code.operations.begin(), f_.code.operations.end(), [&](const ir::Operation& op) {
       if (op.opcode != isa::Opcode::tcgen05_alloc) return false;
-      const flow::Origin to = f_.origins.of(op.arg(0));
+      const flow::Origin to = f_.origins.of(ops::roles<ops::TmemAllocation>(op).slot);
       return to.is(flow::Origin::Base::symbol) && to.exact() && flow::Slot{to.id, to.offset()} == slot;
     });
   }

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/mma_shape.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/ops/operations.hpp"

@@ -1,7 +1,6 @@
 // Generic stores to shared memory, and who reads there through the async proxy.
 #include <algorithm>
 
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/ops/operations.hpp"

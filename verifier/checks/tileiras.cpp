@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "ptx/ir/mma.hpp"
 #include "ptx/isa/collector.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/tileiras.hpp"
