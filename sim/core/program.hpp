@@ -60,9 +60,9 @@ struct Layout {
   };
   std::vector<std::uint64_t> addresses{};    // by Code::symbols index; shared: offset in the CTA
   std::vector<SharedSymbol> shared{};        // static ones, by offset
-  std::uint32_t static_shared_end = 0;       // offset behind the last static byte
+  std::uint32_t static_shared_end = 0;       // offset after the last static byte
   std::uint32_t dynamic_shared = 0;          // offset of dynamic shared memory
-  std::uint32_t shared_bytes = 0;            // offset behind everything
+  std::uint32_t shared_bytes = 0;            // offset after everything
   std::uint32_t local_bytes = 0;             // per thread
   std::uint32_t stack = 0, stack_bytes = 0;  // of them, at the end, what alloca takes from
   std::vector<std::uint32_t> parameters{};   // offset of each kernel parameter
@@ -98,7 +98,7 @@ struct Callable {
   std::uint32_t item = 0;   // in Module::items: what its address says
   std::uint32_t entry = 0;  // instruction
   std::uint32_t end = 0;
-  Slot back{};   // where each lane goes on
+  Slot back{};   // where each lane returns to
   Slot idle{};   // lanes that are not inside
   Slot frame{};  // bytes of the stack that were in use when each lane came
   std::vector<Passed> results{}, parameters{};
