@@ -4,6 +4,7 @@
 // PTX ISA "Memory Consistency Model", "Async proxy", "tcgen05 Memory Consistency Model".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -57,6 +58,16 @@ inline constexpr std::array pair_needs{
 #include "ptx/order/pairs.def"
 #undef PAIR_NEED
 };
+
+/// Where the rows of each pair begin; they stand together, in the order of Pair.
+inline constexpr auto first_need = [] {
+  std::array<std::uint8_t, std::size_t(Pair::pipe_between_threads) + 2> first{};
+  for (const PairNeed& row : pair_needs)
+    for (std::size_t p = std::size_t(row.pair) + 1; p < first.size(); ++p) ++first[p];
+  return first;
+}();
+static_assert(std::is_sorted(pair_needs.begin(), pair_needs.end(),
+                             [](const PairNeed& a, const PairNeed& b) { return a.pair < b.pair; }));
 
 /// What is known of two accesses where the later one is made.
 template <class K>
@@ -118,12 +129,10 @@ bool is_met(Need need, const K& known) {
 /// The rule that the pair breaks, if any.
 template <Known K>
 std::optional<rules::Rule> judge(const Access& earlier, const Access& later, const K& known) {
-  const Pair pair = pair_of(earlier, later, known);
-  if (pair == Pair::none) return std::nullopt;
-  for (const PairNeed& row : pair_needs) {
-    if (row.pair != pair) continue;
-    if (const rules::Verdict v = row.rule(is_met(row.need, known)); v.broken()) return v.rule;
-  }
+  const auto pair = std::size_t(pair_of(earlier, later, known));
+  for (std::size_t k = first_need[pair]; k < first_need[pair + 1]; ++k)
+    if (!is_met(pair_needs[k].need, known))
+      if (const rules::Verdict v = pair_needs[k].rule(false); v.broken()) return v.rule;
   return std::nullopt;
 }
 

@@ -60,6 +60,7 @@ class RaceDetector final : public Observer {
   struct Generation {
     Message released{};
     std::vector<Arrival> arrivals{};  // of a CTA's barriers
+    int waiting = 0;                  // threads that have arrived and will leave
   };
   // One of a CTA's or the cluster's barriers.
   using Generations = std::map<std::uint64_t, Generation>;

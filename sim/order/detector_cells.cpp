@@ -70,7 +70,7 @@ class RaceDetector::Sweep {
         broken = judge(e, other, knowledge_, detector_.cluster_number_);
       }
       // The reads behind the write are judged by themselves.
-      if (broken && writes && writes_ && has_landed(shadow, at, access, t.bytes & bytes)) return;
+      if (broken && writes && writes_ && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
       if (broken) detector_.report(*broken, e, later_, range_);
     });
   }
@@ -109,14 +109,14 @@ class RaceDetector::Sweep {
   // Whether what a write left has been read, and the later access knows of that: the write has landed where the reader
   // looked, it was judged against the read, and a write over it must only come behind the reads. An asynchronous read
   // that is complete hands over nothing of what its issuer knew, so this may be all that is known of the write.
-  bool has_landed(const Shadow& shadow, std::size_t at, const Access& write, std::uint16_t bytes) const {
+  bool has_landed(const Shadow& shadow, std::size_t at, AccessId write, std::uint16_t bytes) const {
     if (later_.space == isa::Space::reg) return false;
     std::uint16_t seen = 0;
     shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
-      if (entry.is_write || entry.is_kept) return;
       const Touch& t = entry.touch;
+      if (entry.is_write || (entry.is_kept && t.access < write)) return;
       const Access& access = detector_.accesses_[t.access];
-      if (are_morally_strong(write, access)) return;  // and so not judged
+      if (are_morally_strong(detector_.accesses_[write], access)) return;  // and so not judged
       const Earlier reader{access, t.lanes, false, detector_.completion_of(access)};
       if (is_known(reader, later_, knowledge_, detector_.cluster_number_)) seen = std::uint16_t(seen | t.bytes);
     });

@@ -21,6 +21,12 @@ using isa::Semantics;
 bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
 bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
 
+// An arrival at a barrier of the CTA that does not wait for it.
+bool only_arrives(Opcode op) {
+  return op == Opcode::bar_arrive || op == Opcode::bar_cta_arrive || op == Opcode::barrier_arrive ||
+         op == Opcode::barrier_cta_arrive;
+}
+
 }  // namespace
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
@@ -200,12 +206,15 @@ void RaceDetector::sync_barrier(const Agent& a, const ir::Operation* op, const S
       m.met.join(all);
     }
     g[s.value].released.join(m);
+    if (!only_arrives(op->opcode)) g[s.value].waiting += count(a.lanes);
     if (!of_cluster) g[s.value].arrivals.push_back({a.warp, a.lanes, w.knowledge.now(first_lane(a.lanes)), op});
     w.knowledge.advance();
     return;
   }
   w.knowledge.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g[s.value].released); });
-  while (!g.empty() && g.begin()->first + 2 < s.value) g.erase(g.begin());
+  g[s.value].waiting -= count(a.lanes);
+  // Others may use the barrier again, with another count, before a warp that it has released goes on.
+  std::erase_if(g, [&](const auto& use) { return use.first + 2 < s.value && use.second.waiting <= 0; });
 }
 
 void RaceDetector::fence(const Agent& a, const ir::Operation& op) {

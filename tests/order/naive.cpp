@@ -265,7 +265,8 @@ NaiveDetector::Races NaiveDetector::races() const {
     for (std::uint64_t k = 0; k < x.range.bytes; ++k)
       bytes[{x.range.space, x.range.cta, x.range.address + k}].push_back(&x);
   Races out;
-  for (const auto& [place, all] : bytes)
+  for (const auto& entry : bytes) {
+    const std::vector<const Access*>& all = entry.second;
     for (std::size_t later = 1; later < all.size(); ++later) {
       const Access& b = *all[later];
       std::set<RacingPair> pairs;
@@ -278,8 +279,9 @@ NaiveDetector::Races NaiveDetector::races() const {
         for (std::size_t k = earlier + 1; k < later; ++k) {
           if (!links(e, *all[k], b)) continue;
           is_linked = true;
-          rules::Rule reported{};
-          is_surely_linked |= !all[k]->strong && !is_exempt(*all[k], b) && !races(e, *all[k], reported);
+          is_surely_linked |= !all[k]->strong && !is_exempt(*all[k], b) && !races(e, *all[k]) &&
+                              std::none_of(all.begin() + std::ptrdiff_t(k), all.begin() + std::ptrdiff_t(later),
+                                           [&](const Access* m) { return races(*all[k], *m); });
         }
         pairs.insert({rule, e.place, b.place});
         must_tell |= !is_linked;
@@ -289,6 +291,7 @@ NaiveDetector::Races NaiveDetector::races() const {
       out.found.insert(pairs);
       out.allowed.insert(pairs.begin(), pairs.end());
     }
+  }
   return out;
 }
 

@@ -99,6 +99,10 @@ class NaiveDetector final : public sim::Observer {
   bool is_judged(const Access&, const Access&) const;
   bool links(const Access& e, const Access& between, const Access& b) const;
   bool races(const Access&, const Access&, rules::Rule&) const;
+  bool races(const Access& e, const Access& b) const {
+    rules::Rule any{};
+    return races(e, b, any);
+  }
 
   std::vector<std::vector<bool>> past_{{false}};
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Thread> threads_;  // CTA, warp, lane

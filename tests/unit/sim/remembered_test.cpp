@@ -134,3 +134,30 @@ TEST_CASE("a release fence before a warp barrier serves the lane that sets the f
                          2, 32);
   CHECK_MESSAGE(r.clean(), r.findings());
 }
+
+TEST_CASE(
+    "a warp that a barrier has released knows of the arrivals, although others have used the barrier again since") {
+  // Warp 1 arrives for warp 0, then uses the barrier four times alone.
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Run r = run_ctas(R"(
+    setp.lt.u32 %p1, %r2, 32; setp.eq.u32 %p2, %r2, 32; setp.eq.u32 %p3, %r2, 0;
+    @%p2 st.global.u32 [%out], 7; @!%p1 bar.arrive 2, 64; @%p1 bar.sync 2, 64;
+    @!%p1 bar.sync 2, 32; @!%p1 bar.sync 2, 32; @!%p1 bar.sync 2, 32; @!%p1 bar.sync 2, 32;
+    @%p3 st.global.u32 [%out], 8;)",
+                           1, 64, seed);
+    CHECK_FALSE_MESSAGE(r.has("[race]"), r.findings());
+  }
+}
+
+TEST_CASE("a write that was read before a reduction needs no fence for a copy after it: its reads do") {
+  const Run r = run_ctas(R"(
+    .shared .align 16 .b8 s[16]; mov.u32 %r3, s; st.shared.v4.u32 [%r3], {0, 0, 0, 0}; fence.proxy.async.shared::cta;
+    st.global.u32 [%out], 7; ld.global.u32 %r4, [%out];
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%r3], 16; cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r3], 16; cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;)",
+                         1);
+  CHECK(r.has("[proxy-fence-read]"));
+  CHECK_FALSE(r.has("[proxy-fence]"));
+}
