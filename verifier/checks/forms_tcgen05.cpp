@@ -61,7 +61,7 @@ bool check_reduction_modifiers(const ir::Code& code, const ir::Operation& op, di
   return !judge(sink, rules::ld_reduction(m.shape, repeat, m.type(), m.absolute, m.propagate_nan), {code, op},
                 !shaped      ? dotted(spelling(m.shape))
                 : repeat < 2 ? "one value"
-                             : std::string(m.absolute ? ".abs" : ".NaN") + " on integers");
+                             : m.absolute ? ".abs on integers" : ".NaN on integers");
 }
 
 // The undocumented second predicate of kind::f16 and tf32 comes with a scale alone, that of i8 with and without. Sparse
