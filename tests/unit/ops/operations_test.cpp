@@ -84,6 +84,17 @@ TEST_CASE("the second predicate that the ISA lacks is neither a scale nor a mask
   CHECK(text(ops::roles<ops::Mma>(scaled.op()).sfb) == "[%r5]");
 }
 
+// The rules of forms are asked of these too.
+TEST_CASE("block scaling that is written without scales leaves the other operands where they are") {
+  const One one("tcgen05.mma.cta_group::1.block_scale.kind::i8 [%r0], [%r2], %d1, %r3, %p, 11;");
+  const auto m = ops::as<ops::Mma>(one.op());
+  REQUIRE(m);
+  CHECK(text(m->enable_input_d) == "%p");
+  CHECK(text(m->scale_input_d) == "11");
+  CHECK_FALSE(m->sfa);
+  CHECK(m->form.block_scale);
+}
+
 TEST_CASE("an MMA with an operand too few or too many has no roles") {
   for (const char* tail : {";", "%p, %q, 7, 8;"}) {
     std::string text = mma + tail;
