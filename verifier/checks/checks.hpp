@@ -32,7 +32,7 @@ void check_collectors(const Facts&);
 /// Checks column counts everywhere. In kernels whose sites belong to the same warps it also walks those warps' paths:
 /// what is wrong on every path is an error, their own use of tensor memory without an allocation included. Sites of
 /// different warps are compared by their sizes and numbers alone, because nothing is known of their order. A use of a
-/// fixed column is an error where nobody allocates.
+/// fixed column is an error where no instruction allocates.
 void check_allocation(const Facts&);
 
 // Tensor memory
@@ -46,7 +46,7 @@ void check_tensor_memory(const Facts&);
 void check_load_waits(const Facts&);
 
 /// Checks that something may tell a thread that reads an accumulator with tcgen05.ld that the MMA which wrote it is
-/// done: a tcgen05.commit behind the MMA, and behind the MMA a wait or a barrier before the load.
+/// done: a tcgen05.commit after the MMA, and between the MMA and the load a wait or a barrier.
 void check_mma_order(const Facts&);
 
 /// Checks for tcgen05.fence::after_thread_sync between a wait for a commit and tcgen05.ld; one finding a wait.

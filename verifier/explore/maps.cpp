@@ -1,5 +1,5 @@
-// Tensor maps that a kernel makes. Where they lie in global memory is not looked at: of what a thread knows to have
-// been published, all must have been acquired before it copies with any, by somebody whom it knows of. An acquire
+// Tensor maps that a kernel makes. Their places in global memory are not compared. Before a thread copies with any map,
+// all maps that it knows to be published must have been acquired by a thread whose acquire it knows of. An acquire
 // stands for all maps that its thread knows of.
 #include <bit>
 
