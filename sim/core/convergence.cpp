@@ -19,9 +19,27 @@ void exit_lanes(Context& c, Mask lanes) {
   ++c.fragment->pc;
   c.warp->live &= ~lanes;
   c.warp->wake_all();
-  // Barriers for everybody do not wait for threads that are gone.
+  // Barriers of all threads do not wait for threads that have exited.
   c.cluster->changed(WaitKind::barrier);
   c.cluster->changed(WaitKind::cluster_barrier);
+}
+
+Status leave(Context& c, const Inst&, Mask lanes) {
+  exit_lanes(c, lanes);
+  return Status::jumped;
+}
+
+Status nothing(Context&, const Inst&, Mask) { return Status::next; }
+
+std::uint64_t uniform(const Context& c, Slot s, Mask lanes, const char* what) {
+  const int first = first_lane(lanes);
+  const std::uint64_t v = c.read(s, first);
+  for (Mask m = lanes; m; m &= m - 1) {
+    const std::uint64_t other = c.read(s, first_lane(m));
+    require(rules::warp_uniform(other, v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, other,
+            first_lane(m));
+  }
+  return v;
 }
 
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {

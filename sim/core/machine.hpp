@@ -213,9 +213,19 @@ struct Context {
   const Slot& slot(const Inst& i, unsigned k) const { return grid->program.slots[i.more + k]; }
 
   std::uint64_t read(Slot s, int lane) const;
+  /// The same of a register of up to 128 bits: its low and its high word.
+  std::array<std::uint64_t, 2> read_words(Slot s, int lane) const {
+    return {read(s, lane), s.bytes == 16 ? lanes<std::uint64_t>(s.offset)[warp_lanes + lane] : 0};
+  }
   void write(Slot s, int lane, std::uint64_t value) const;
   bool read_predicate(Slot s, int lane) const { return ((mask(s.offset) >> lane & 1) != 0) != s.negated; }
   Mask read_mask(Slot s) const { return s.negated ? ~mask(s.offset) : mask(s.offset); }
+  /// The value of an instruction's k-th further operand.
+  std::uint64_t value(const Inst& i, unsigned k, int lane) const { return read(slot(i, k), lane); }
+  /// Writes a predicate register of these lanes.
+  void write_mask(std::uint32_t offset, Mask lanes, Mask value) const {
+    mask(offset) = (mask(offset) & ~lanes) | (value & lanes);
+  }
   std::uint64_t address(const Inst& i, int lane) const;
 
   std::uint32_t thread(int lane) const { return warp->index * warp_lanes + std::uint32_t(lane); }
@@ -249,6 +259,12 @@ inline std::uint64_t Context::address(const Inst& i, int lane) const {
 /// Tells the observer, if there is one, about a synchronisation operation.
 inline void observe(Context& c, const Inst& i, Mask lanes, const Sync& s) {
   if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, s);
+}
+
+/// The same about an object of the CTA. Sync says what object, value and by are.
+inline void observe(Context& c, const Inst& i, Mask lanes, SyncKind kind, std::uint64_t object, std::uint64_t value = 0,
+                    AsyncId by = 0) {
+  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, by});
 }
 
 /// Faults when a CTA mask names a CTA beyond the cluster.

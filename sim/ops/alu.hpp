@@ -62,6 +62,16 @@ Handler with_integer(isa::ScalarType t, F f) {
   }
 }
 
+/// The handler of an operation with one or two sources of an integer type.
+template <class Op>
+Handler one(isa::ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
+}
+template <class Op>
+Handler two(isa::ScalarType t) {
+  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
+}
+
 /// Resolves d and the sources a, b, c of a one-type operation.
 inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, isa::ScalarType type, int sources) {
   inst.d = binder.result(alu.d, type).offset;

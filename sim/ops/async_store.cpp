@@ -20,7 +20,7 @@ using u64 = std::uint64_t;
 // do with what is there; flags: there is an mbarrier.
 constexpr unsigned slot_barrier = 0, slot_offset = 1, slot_values = 2;
 
-struct Later {
+struct DelayedStore {
   View to{};
   std::uint8_t data[16] = {};
   u32 bytes = 0;
@@ -35,13 +35,13 @@ Status store_later(Context& c, const Inst& i, Mask lanes) {
   const u32 one = u32(isa::bits(type)) / 8;
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
-    Later x;
+    DelayedStore x;
     x.bytes = one * i.count;
     const Place to = locate(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
     x.to = to.view;
     for (unsigned k = 0; k < i.count; ++k) {
-      const u64 v = c.read(c.slot(i, slot_values + k), l);
-      std::memcpy(x.data + k * one, &v, one);
+      const auto words = c.read_words(c.slot(i, slot_values + k), l);
+      std::memcpy(x.data + k * one, words.data(), one);
     }
     x.signals = i.flags != 0;
     if (x.signals)

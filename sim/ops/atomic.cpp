@@ -19,9 +19,9 @@ using isa::Space;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-u64 narrow(u64 v, int bits) { return bits >= 64 ? v : v & ((u64{1} << bits) - 1); }
+u64 low_bits(u64 v, int bits) { return bits >= 64 ? v : v & ((u64{1} << bits) - 1); }
 
-u64 extremum(bool is_max, ScalarType t, u64 a, u64 b) {
+u64 integer_extremum(bool is_max, ScalarType t, u64 a, u64 b) {
   const int shift = 64 - isa::bits(t);
   const bool less = isa::is_signed(t) ? std::int64_t(a << shift) < std::int64_t(b << shift) : a < b;
   return less == is_max ? b : a;
@@ -68,8 +68,8 @@ u64 combined(Combine how, ScalarType t, u64 old, u64 b, u64 e, bool global) {
   const bool real = isa::is_floating(t);
   switch (how) {
     case Combine::add: return add(t, old, b, global);
-    case Combine::min: return real ? real_extremum(false, t, old, b) : extremum(false, t, old, b);
-    case Combine::max: return real ? real_extremum(true, t, old, b) : extremum(true, t, old, b);
+    case Combine::min: return real ? real_extremum(false, t, old, b) : integer_extremum(false, t, old, b);
+    case Combine::max: return real ? real_extremum(true, t, old, b) : integer_extremum(true, t, old, b);
     case Combine::and_: return old & b;
     case Combine::or_: return old | b;
     case Combine::xor_: return old ^ b;
@@ -121,8 +121,8 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 0; k < i.count; ++k) {
       u64 old = 0;
       std::memcpy(&old, p.view.data + k * bytes, bytes);
-      const u64 b = narrow(c.read(c.slot(i, i.count + k), l), bits);
-      const u64 e = i.flags ? narrow(c.read(c.slot(i, 2u * i.count), l), bits) : 0;
+      const u64 b = low_bits(c.read(c.slot(i, i.count + k), l), bits);
+      const u64 e = i.flags ? low_bits(c.read(c.slot(i, 2u * i.count), l), bits) : 0;
       const u64 now = combined(Combine(i.mode), t, old, b, e, p.space == Space::global);
       changed |= now != old;
       std::memcpy(p.view.data + k * bytes, &now, bytes);
@@ -140,10 +140,7 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
 // exch and cas of 128 bits. more: result, b, c.
 Status atomic_128(Context& c, const Inst& i, Mask lanes) {
   using Words = std::array<u64, 2>;
-  const auto read = [&](unsigned k, int l) {
-    const u64* at = c.lanes<u64>(c.slot(i, k).offset) + l;
-    return Words{at[0], at[warp_lanes]};
-  };
+  const auto read = [&](unsigned k, int l) { return c.read_words(c.slot(i, k), l); };
   constexpr u32 bytes = sizeof(Words);
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);

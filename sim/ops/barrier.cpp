@@ -32,7 +32,7 @@ void complete_if_all(Context& c, NamedBarrier& b) {
   c.cluster->changed(WaitKind::barrier);
 }
 
-void arrive(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
+void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
   const bool everybody = !(i.flags & flag_counted);
   const u32 expected = everybody ? 0 : u32(c.read(c.slot(i, 1), first_lane(lanes)));
   const u32 threads = arrivals(c, i, lanes);
@@ -66,7 +66,7 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
   NamedBarrier& b = c.cta->barriers[id];
   if (!f.arrived) {
     const std::uint64_t generation = b.generation;
-    arrive(c, i, lanes, id, b);
+    arrive_named(c, i, lanes, id, b);
     if (i.flags & flag_arrive) {
       complete_if_all(c, b);
       return Status::next;

@@ -14,11 +14,6 @@ using Kind = ir::Argument::Kind;
 
 Status lacks(Context& c, const Inst& i, Mask) { unmodelled(c.grid->program.gaps[i.more]); }
 
-Status leave(Context& c, const Inst&, Mask lanes) {
-  exit_lanes(c, lanes);
-  return Status::jumped;
-}
-
 std::uint64_t real_bits(const ir::Argument& a, ScalarType type) {
   const bool wants_double = type == ScalarType::f64 || isa::bits(type) == 64;
   const auto bits = std::uint64_t(a.value);

@@ -242,15 +242,7 @@ Status logic_predicate(Context& c, const Inst& i, Mask lanes) {
 }
 
 template <class Op>
-Handler two(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
-}
-template <class Op>
-Handler one(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
-}
-template <class Op>
-Handler shift(ScalarType t) {
+Handler shift_by(ScalarType t) {
   return with_integer(t, [](auto as) -> Handler {
     using T = typename decltype(as)::type;
     return binary<Op, T, T, u32>;
@@ -281,7 +273,7 @@ void bind_shift(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.d = binder.result(alu.d, t).offset;
   inst.a = binder.source(alu.a, t).offset;
   inst.b = binder.source(alu.b, ScalarType::u32).offset;
-  inst.run = op.opcode == Opcode::shl ? shift<Shl>(t) : shift<Shr>(t);
+  inst.run = op.opcode == Opcode::shl ? shift_by<Shl>(t) : shift_by<Shr>(t);
 }
 
 void bind_count(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {

@@ -13,7 +13,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Completion;
 using isa::Opcode;
 using isa::ScalarType;
 using isa::Space;
@@ -26,8 +25,6 @@ constexpr unsigned slot_to = 0, slot_from = 1, slot_size = 2, slot_signal = 3, s
 enum : std::uint8_t { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
 
 constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which bytes of each 16 are copied
-
-u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read(c.slot(i, k), lane); }
 
 // What one thread copies, as it will be done later. Of a multicast one destination.
 struct PlainCopy {
@@ -79,7 +76,7 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
 }
 
 // What travels, for who draws it.
-void describe(Context& c, const PlainCopy& x) {
+void describe_copy(Context& c, const PlainCopy& x) {
   if (!c.grid->observer) return;
   const u64 global = x.to.space == Space::global ? x.to.address : x.from.space == Space::global ? x.from.address : 0;
   const Barrier& b = x.barrier;
@@ -88,7 +85,7 @@ void describe(Context& c, const PlainCopy& x) {
 
 void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
   x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier);
-  describe(c, x);
+  describe_copy(c, x);
   const bool combines = i.operation->modifiers.combine != isa::Combine::none;
   touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);
   touch(c, i, l, x.id, range_of(x.to, x.bytes), combines ? AccessKind::atomic : AccessKind::write);
@@ -98,7 +95,7 @@ void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
 
 // The same offset and the same mbarrier offset in every CTA of the mask.
 void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
-  const auto mask = u32(value(c, i, slot_ctas, l)) & 0xFFFF;
+  const auto mask = u32(c.value(i, slot_ctas, l)) & 0xFFFF;
   check_cta_mask(c, mask);
   for (Cta& cta : c.cluster->ctas) {
     if (!(mask >> cta.rank & 1)) continue;
@@ -112,16 +109,16 @@ void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
 Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
   const auto to_space = Space(i.space), from_space = Space(i.mode);
   const auto address = [&](unsigned slot, unsigned k, int l) {
-    return value(c, i, slot, l) + value(c, i, slot_offsets + k, l);
+    return c.value(i, slot, l) + c.value(i, slot_offsets + k, l);
   };
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     PlainCopy x;
-    x.bytes = u32(value(c, i, slot_size, l));
+    x.bytes = u32(c.value(i, slot_size, l));
     require(rules::bulk_size(x.bytes));
     x.to = locate(c, to_space, address(slot_to, 0, l), x.bytes, 16, l);
     x.from = locate(c, from_space, address(slot_from, 1, l), x.bytes, 16, l);
-    if (i.flags & flag_masked) x.mask = u32(value(c, i, slot_bytes, l)) & 0xFFFF;
+    if (i.flags & flag_masked) x.mask = u32(c.value(i, slot_bytes, l)) & 0xFFFF;
     if (i.flags & flag_grouped)
       x.group = open_bulk_group(c, l);
     else
@@ -162,8 +159,6 @@ Status wait_group(Context& c, const Inst& i, Mask lanes) {
           Sync{i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, c.cta->index, u64(i.value), 0, 0});
   return Status::next;
 }
-
-Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
 }  // namespace
 

@@ -85,24 +85,20 @@ Mask compared(Context& c, const Inst& i, Mask lanes, int part = 0) {
       lanes, [&](int l) { return compare_real(op, value_of(t, word(i.a, l), ftz), value_of(t, word(i.b, l), ftz)); });
 }
 
-Mask combine(Combine how, Mask a, Mask b) {
+Mask combined_masks(Combine how, Mask a, Mask b) {
   return how == Combine::and_ ? a & b : how == Combine::or_ ? a | b : how == Combine::xor_ ? a ^ b : a;
-}
-
-void store_mask(Context& c, std::uint32_t at, Mask lanes, Mask value) {
-  c.mask(at) = (c.mask(at) & ~lanes) | (value & lanes);
 }
 
 template <bool combined>
 Status setp(Context& c, const Inst& i, Mask lanes) {
   const Mask r = compared(c, i, lanes);
   if constexpr (!combined) {
-    store_mask(c, i.d, lanes, r);
+    c.write_mask(i.d, lanes, r);
   } else {
     const Mask with = c.read_mask(c.slot(i, 1));
     const auto how = Combine(i.count);
-    store_mask(c, i.d, lanes, combine(how, r, with));
-    store_mask(c, c.slot(i, 0).offset, lanes, combine(how, ~r, with));
+    c.write_mask(i.d, lanes, combined_masks(how, r, with));
+    c.write_mask(c.slot(i, 0).offset, lanes, combined_masks(how, ~r, with));
   }
   return Status::next;
 }
@@ -111,8 +107,8 @@ Status setp(Context& c, const Inst& i, Mask lanes) {
 Status setp_halves(Context& c, const Inst& i, Mask lanes) {
   const Mask with = c.read_mask(c.slot(i, 1));
   const Mask low = compared(c, i, lanes, 0), high = compared(c, i, lanes, 1);
-  store_mask(c, i.d, lanes, combine(Combine(i.count), low, with));
-  store_mask(c, c.slot(i, 0).offset, lanes, combine(Combine(i.count), high, with));
+  c.write_mask(i.d, lanes, combined_masks(Combine(i.count), low, with));
+  c.write_mask(c.slot(i, 0).offset, lanes, combined_masks(Combine(i.count), high, with));
   return Status::next;
 }
 
@@ -158,7 +154,7 @@ void bind_setp(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
 // set: the result is all ones or 1.0 by its type. more[0]: the combining predicate.
 template <class W>
 Status set(Context& c, const Inst& i, Mask lanes) {
-  const Mask r = combine(Combine(i.count), compared(c, i, lanes), c.read_mask(c.slot(i, 0)));
+  const Mask r = combined_masks(Combine(i.count), compared(c, i, lanes), c.read_mask(c.slot(i, 0)));
   auto* d = c.lanes<W>(i.d);
   const auto truth = W(i.value);
   for_lanes(lanes, [=](int l) { d[l] = r >> l & 1 ? truth : 0; });
@@ -168,8 +164,8 @@ Status set(Context& c, const Inst& i, Mask lanes) {
 // The same on both halves of a pair.
 Status set_halves(Context& c, const Inst& i, Mask lanes) {
   const Mask with = c.read_mask(c.slot(i, 0));
-  const Mask low = combine(Combine(i.count), compared(c, i, lanes, 0), with);
-  const Mask high = combine(Combine(i.count), compared(c, i, lanes, 1), with);
+  const Mask low = combined_masks(Combine(i.count), compared(c, i, lanes, 0), with);
+  const Mask high = combined_masks(Combine(i.count), compared(c, i, lanes, 1), with);
   auto* d = c.lanes<u32>(i.d);
   const auto truth = u32(i.value);
   for_lanes(lanes, [=](int l) { d[l] = (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0); });

@@ -38,17 +38,10 @@ Status branch_table(Context& c, const Inst& i, Mask lanes) {
   return Status::jumped;
 }
 
-Status leave(Context& c, const Inst&, Mask lanes) {
-  exit_lanes(c, lanes);
-  return Status::jumped;
-}
-
 Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {}); }
 
 // Nobody debugs the program, so there is nobody to go on.
 Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
-
-Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
 // Launches run one after the other: the grid before this one is over already, and only observers care.
 Status wait_for_grid(Context& c, const Inst& i, Mask lanes) {

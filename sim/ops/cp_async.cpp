@@ -55,7 +55,7 @@ void arrive_if_done(Cta& cta) {
 
 // a, value: destination; more: source, its offset, source bytes, a predicate that says to ignore the source; width:
 // bytes.
-Status copy(Context& c, const Inst& i, Mask lanes) {
+Status copy_async(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
@@ -92,23 +92,19 @@ Status copy(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 object, u64 value = 0, AsyncId by = 0) {
-  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, by});
-}
-
-Status commit(Context& c, const Inst& i, Mask lanes) {
+Status commit_copies(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
     g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
     g.open = nullptr;
     while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
   }
-  tell(c, i, lanes, SyncKind::cp_async_commit, 0);
+  observe(c, i, lanes, SyncKind::cp_async_commit, 0);
   return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight; flags: uncommitted copies count too.
-Status wait(Context& c, const Inst& i, Mask lanes) {
+Status wait_for_copies(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
     bool busy = i.flags && g.open && g.open->writes_left;
@@ -120,12 +116,12 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
     w.address = u64(i.value);
     return c.block(w);
   }
-  tell(c, i, lanes, SyncKind::cp_async_wait, u64(i.value), i.flags);
+  observe(c, i, lanes, SyncKind::cp_async_wait, u64(i.value), i.flags);
   return Status::next;
 }
 
 // flags: .noinc. Without it the arrival is one that the barrier's count does not include yet.
-Status arrive(Context& c, const Inst& i, Mask lanes) {
+Status arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
@@ -135,7 +131,7 @@ Status arrive(Context& c, const Inst& i, Mask lanes) {
     mirror_mbarrier(*c.cta, address);
     const BulkGroups& g = c.cta->copies[c.thread(l)];
     const AsyncId id = ++c.grid->last_async;
-    tell(c, i, 1u << l, SyncKind::cp_async_arrive, address, 0, id);
+    observe(c, i, 1u << l, SyncKind::cp_async_arrive, address, 0, id);
     CopyArrival arrival{address, id, {g.committed.begin(), g.committed.end()}};
     if (g.open) arrival.groups.push_back(g.open);
     c.cta->copy_arrivals.push_back(std::move(arrival));
@@ -156,20 +152,20 @@ void bind_cp_async(Binder& binder, const ir::Operation& op, const ops::CpAsync& 
   const bool counted = x.source && !ignores;
   binder.append(inst, counted ? binder.any_width(x.source, ScalarType::u32) : binder.constant(inst.width, 4));
   if (ignores) binder.append(inst, binder.predicate(x.source));
-  inst.run = copy;
+  inst.run = copy_async;
 }
 
 void bind_cp_async_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
   inst.value = n.count->value;
   inst.flags = op.opcode == Opcode::cp_async_wait_all;
-  inst.run = op.opcode == Opcode::cp_async_commit_group ? commit : wait;
+  inst.run = op.opcode == Opcode::cp_async_commit_group ? commit_copies : wait_for_copies;
 }
 
 void bind_cp_async_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.address(inst, m.object);
   inst.space = std::uint8_t(op.modifiers.space());
   inst.flags = op.modifiers.noinc;
-  inst.run = arrive;
+  inst.run = arrive_after_copies;
 }
 
 }  // namespace kiln::sim

@@ -95,37 +95,37 @@ u64 f64_nan(Opcode op, const double* sources, int count, double otherwise) {
 
 // The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
 enum : std::uint8_t {
-  flag_ftz = 1,
-  flag_sat = 2,
-  flag_relu = 4,
-  flag_nan = 8,
-  flag_xorsign = 16,
-  flag_abs = 32,
+  float_ftz = 1,
+  float_sat = 2,
+  float_relu = 4,
+  float_nan = 8,
+  float_xorsign = 16,
+  float_abs = 32,
   flag_oob = 64
 };
 
 FloatRules rules_of(const Inst& i) {
-  return {num::Rounding(i.mode & 7), (i.flags & flag_ftz) != 0, (i.flags & flag_sat) != 0, (i.flags & flag_relu) != 0};
+  return {num::Rounding(i.mode & 7), (i.flags & float_ftz) != 0, (i.flags & float_sat) != 0, (i.flags & float_relu) != 0};
 }
 
 // The sign under .xorsign is that of the words, and comes later: a NaN that loses has one too.
 double extremum_of(const Inst& i, bool is_max, double a, double b) {
-  const bool propagate = (i.flags & flag_nan) != 0;
-  if (!(i.flags & (flag_xorsign | flag_abs))) return extremum(is_max, a, b, propagate);
+  const bool propagate = (i.flags & float_nan) != 0;
+  if (!(i.flags & (float_xorsign | float_abs))) return extremum(is_max, a, b, propagate);
   return extremum(is_max, std::fabs(a), std::fabs(b), propagate);
 }
 
 // min and max of three. PTX ISA "max": f32 only.
 Status extremum_of_three(Context& c, const Inst& i, Mask lanes) {
-  const bool is_max = i.operation->opcode == Opcode::max, ftz = (i.flags & flag_ftz) != 0;
+  const bool is_max = i.operation->opcode == Opcode::max, ftz = (i.flags & float_ftz) != 0;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     double r = value_of(ScalarType::f32, a[l], ftz);
-    if (i.flags & flag_abs) r = std::fabs(r);
+    if (i.flags & float_abs) r = std::fabs(r);
     for (const u32 word : {b[l], e[l]}) {
       const double v = value_of(ScalarType::f32, word, ftz);
-      r = extremum(is_max, r, i.flags & flag_abs ? std::fabs(v) : v, (i.flags & flag_nan) != 0);
+      r = extremum(is_max, r, i.flags & float_abs ? std::fabs(v) : v, (i.flags & float_nan) != 0);
     }
     d[l] = u32(round_to(ScalarType::f32, r, {}));
   }
@@ -163,7 +163,7 @@ double f64_rounded(num::Rounding r, F f) {
   return v;
 }
 
-double combine(Opcode op, const Inst& i, ScalarType t, double a, double b, double e) {
+double combined_floats(Opcode op, const Inst& i, ScalarType t, double a, double b, double e) {
   const bool wide = t == ScalarType::f64;
   volatile double x = a, y = b, z = e;
   const num::Rounding r = num::Rounding(i.mode & 7);
@@ -191,19 +191,19 @@ double combine(Opcode op, const Inst& i, ScalarType t, double a, double b, doubl
   }
 }
 
-u64 element(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
+u64 element_result(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
   const Opcode op = i.operation->opcode;
   // A factor that a copy filled in from outside of the tensor makes the sum zero.
   if (i.flags & flag_oob && ((a & 0x7FFF) == isa::oob_nan || (b & 0x7FFF) == isa::oob_nan)) return 0;
   const FloatRules rules = rules_of(i);
-  const double v = combine(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
+  const double v = combined_floats(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
   if (t == ScalarType::f64 && std::isnan(v)) {
     const double sources[] = {std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(e)};
     return f64_nan(op, sources, source_count(op), v);
   }
   const u64 word = round_to(t, v, rules);
   const u64 sign = u64{1} << (isa::bits(t) - 1);
-  return i.flags & flag_xorsign && !std::isnan(v) ? (word & ~sign) | ((a ^ b) & sign) : word;
+  return i.flags & float_xorsign && !std::isnan(v) ? (word & ~sign) | ((a ^ b) & sign) : word;
 }
 
 template <class W>
@@ -216,7 +216,7 @@ Status general(Context& c, const Inst& i, Mask lanes) {
     const int l = first_lane(m);
     u64 r = 0;
     for (unsigned k = 0; k < i.count; ++k)
-      r |= (element(i, t, u64(a[l]) >> k * bits & part, u64(b[l]) >> k * bits & part, u64(e[l]) >> k * bits & part) &
+      r |= (element_result(i, t, u64(a[l]) >> k * bits & part, u64(b[l]) >> k * bits & part, u64(e[l]) >> k * bits & part) &
             part)
            << k * bits;
     d[l] = W(r);
@@ -233,7 +233,7 @@ ScalarType element_type(ScalarType t) {
   }
 }
 
-bool is_mine(ScalarType t) {
+bool is_float_family(ScalarType t) {
   const ScalarType e = element_type(t);
   return e == ScalarType::f16 || e == ScalarType::bf16 || e == ScalarType::f32 || e == ScalarType::f64;
 }
@@ -292,9 +292,9 @@ Status testp(Context& c, const Inst& i, Mask lanes) {
 }
 
 std::uint8_t flags_of(const isa::Modifiers& m) {
-  return std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
-                      (m.propagate_nan ? flag_nan : 0) | (m.xorsign ? flag_xorsign : 0) | (m.oob ? flag_oob : 0) |
-                      (m.absolute ? flag_abs : 0));
+  return std::uint8_t((m.ftz ? float_ftz : 0) | (m.sat ? float_sat : 0) | (m.relu ? float_relu : 0) |
+                      (m.propagate_nan ? float_nan : 0) | (m.xorsign ? float_xorsign : 0) | (m.oob ? flag_oob : 0) |
+                      (m.absolute ? float_abs : 0));
 }
 
 void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -330,7 +330,7 @@ void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
 void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType t = m.type();
-  if (!is_mine(t)) return;
+  if (!is_float_family(t)) return;
   if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return bind_special(binder, op, alu, inst);
   int sources = source_count(op.opcode);
   if (sources == 0) return;

@@ -136,14 +136,10 @@ struct Halves {
 };
 
 template <class Op>
-Handler one(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
-}
-template <class Op>
-Handler two(ScalarType t) {
+Handler one_or_halves(ScalarType t) {
   if (t == ScalarType::u16x2) return binary<Halves<Op, std::uint16_t>, std::uint32_t>;
   if (t == ScalarType::s16x2) return binary<Halves<Op, std::int16_t>, std::uint32_t>;
-  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
+  return two<Op>(t);
 }
 
 ScalarType twice(ScalarType t) {
@@ -156,7 +152,7 @@ ScalarType twice(ScalarType t) {
   }
 }
 
-bool is_mine(ScalarType t) { return isa::is_integer(t) || t == ScalarType::u16x2 || t == ScalarType::s16x2; }
+bool is_integer_family(ScalarType t) { return isa::is_integer(t) || t == ScalarType::u16x2 || t == ScalarType::s16x2; }
 
 void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
@@ -174,7 +170,7 @@ void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
     return;
   }
   operands(binder, alu, inst, t, 2);
-  inst.run = op.modifiers.half == HalfSelect::hi ? two<High>(t) : two<Low>(t);
+  inst.run = op.modifiers.half == HalfSelect::hi ? one_or_halves<High>(t) : one_or_halves<Low>(t);
 }
 
 void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -320,12 +316,12 @@ Handler simple(const ir::Operation& op, int& sources) {
   const bool sat = op.modifiers.sat, relu = op.modifiers.relu;
   sources = 2;
   switch (op.opcode) {
-    case Opcode::add: return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : two<Add>(t);
-    case Opcode::sub: return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : two<Sub>(t);
-    case Opcode::min: return relu ? two<Relu<Min>>(t) : two<Min>(t);
-    case Opcode::max: return relu ? two<Relu<Max>>(t) : two<Max>(t);
-    case Opcode::div: return two<Div>(t);
-    case Opcode::rem: return two<Rem>(t);
+    case Opcode::add: return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : one_or_halves<Add>(t);
+    case Opcode::sub: return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : one_or_halves<Sub>(t);
+    case Opcode::min: return relu ? one_or_halves<Relu<Min>>(t) : one_or_halves<Min>(t);
+    case Opcode::max: return relu ? one_or_halves<Relu<Max>>(t) : one_or_halves<Max>(t);
+    case Opcode::div: return one_or_halves<Div>(t);
+    case Opcode::rem: return one_or_halves<Rem>(t);
     case Opcode::abs: sources = 1; return one<Abs>(t);
     case Opcode::neg: sources = 1; return one<Neg>(t);
     case Opcode::mul24: return mul24(op);
@@ -362,7 +358,7 @@ void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
 }
 
 void bind_arithmetic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
-  return is_mine(op.modifiers.type()) ? bind_integer(binder, op, alu, inst) : bind_float(binder, op, alu, inst);
+  return is_integer_family(op.modifiers.type()) ? bind_integer(binder, op, alu, inst) : bind_float(binder, op, alu, inst);
 }
 
 }  // namespace kiln::sim

@@ -19,7 +19,7 @@ using isa::ScalarType;
 using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 
-using Row = std::array<u8, isa::matrix_row_bytes>;
+using MatrixRow = std::array<u8, isa::matrix_row_bytes>;
 
 Place row_place(Context& c, const Inst& i, int matrix, int row, AccessKind kind) {
   const int lane = matrix * isa::matrix_rows(DataShape(i.mode)) + row;
@@ -30,8 +30,8 @@ Place row_place(Context& c, const Inst& i, int matrix, int row, AccessKind kind)
 }
 
 // Elements of fewer than eight bits, packed at the front of a row, become bytes. i.width: their bits.
-Row widened(const Inst& i, const u8* from) {
-  Row out;
+MatrixRow widened(const Inst& i, const u8* from) {
+  MatrixRow out;
   for (int e = 0; e < isa::matrix_row_bytes; ++e) {
     const int bit = e * i.width, at = bit / 8;
     const u32 pair = from[at] | (at + 1 < isa::matrix_row_bytes ? u32(from[at + 1]) << 8 : 0);
@@ -41,14 +41,14 @@ Row widened(const Inst& i, const u8* from) {
 }
 
 // more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
-Status load(Context& c, const Inst& i, Mask lanes) {
+Status load_matrix(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const auto shape = DataShape(i.mode);
   const int registers = isa::matrix_registers(shape);
   const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
   std::array<std::array<u32, warp_lanes>, 4> out{};
   for (int matrix = 0; matrix < i.count; ++matrix) {
-    std::array<Row, 16> rows;
+    std::array<MatrixRow, 16> rows;
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
       const Place p = row_place(c, i, matrix, r, AccessKind::read);
       check_written(*c.grid, i.operation, p, read_bytes);
@@ -68,12 +68,12 @@ Status load(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Status store(Context& c, const Inst& i, Mask lanes) {
+Status store_matrix(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const auto shape = DataShape(i.mode);
   for (int matrix = 0; matrix < i.count; ++matrix) {
     const u32* from = c.lanes<u32>(c.slot(i, unsigned(matrix)).offset);
-    std::array<Row, 8> rows;
+    std::array<MatrixRow, 8> rows;
     for (int t = 0; t < warp_lanes; ++t)
       for (int b = 0; b < 4; ++b) {
         const isa::MatrixByte at = isa::matrix_byte(shape, i.flags != 0, t, 0, b);
@@ -92,7 +92,7 @@ Status store(Context& c, const Inst& i, Mask lanes) {
 Status transpose(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const u32* from = c.lanes<u32>(i.a);
-  std::array<Row, 8> rows;
+  std::array<MatrixRow, 8> rows;
   for (int t = 0; t < warp_lanes; ++t)
     for (int b = 0; b < 4; ++b) {
       const isa::MatrixByte at = isa::matrix_byte(DataShape::m8n8, false, t, 0, b);
@@ -133,7 +133,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   inst.mode = std::uint8_t(m.shape);
   inst.flags = m.trans;
   inst.width = std::uint8_t(isa::packed_element_bits(m.cp_source_format));
-  inst.run = loads ? load : store;
+  inst.run = loads ? load_matrix : store_matrix;
 }
 
 }  // namespace

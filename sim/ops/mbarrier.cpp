@@ -69,7 +69,7 @@ Status invalidate(Context& c, const Inst& i, Mask lanes) {
 }
 
 // more[0]: count or bytes; d: the state, in a 64-bit register.
-Status arrive(Context& c, const Inst& i, Mask lanes) {
+Status arrive_at(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Object o = object(c, i, l);
@@ -128,7 +128,7 @@ u64 first_phase(const Context& c, const Object& o, const Mbarrier& b) {
 }
 
 // more[0]: the state or parity; d: the predicate.
-Status wait(Context& c, const Inst& i, Mask lanes) {
+Status wait_for_phase(Context& c, const Inst& i, Mask lanes) {
   Mask done = 0;
   Wait w;
   for (Mask m = lanes; m; m &= m - 1) {
@@ -207,7 +207,7 @@ void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mb
   const ops::Operand amount = m.bytes ? m.bytes : m.count;
   if (op.modifiers.no_complete && !amount) throw Gap{".noComplete without a count"};  // ptxas refuses it
   binder.append(inst, amount ? binder.any_width(amount, ScalarType::u32) : binder.constant(1, 4));
-  inst.run = arrive;
+  inst.run = arrive_at;
 }
 
 void bind_mbarrier_transaction(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
@@ -222,7 +222,7 @@ void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbar
   inst.flags = m.parity ? flag_parity : 0;
   binder.append(inst,
                 m.parity ? binder.any_width(m.parity, ScalarType::u32) : binder.any_width(m.state, ScalarType::b64));
-  inst.run = wait;
+  inst.run = wait_for_phase;
 }
 
 void bind_mbarrier_pending_count(Binder& binder, const ir::Operation&, const ops::Mbarrier& m, Inst& inst) {

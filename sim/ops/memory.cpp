@@ -59,7 +59,7 @@ inline bool nearby(const Context& c, Space space, u64 address, u32 bytes, View& 
 }
 
 template <int width>
-Status load(Context& c, const Inst& i, Mask lanes) {
+Status load_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
   const auto space = Space(i.space);
   const bool is_signed = (i.flags & flag_signed) != 0;
@@ -91,7 +91,7 @@ AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
 }
 
 template <int width>
-Status store(Context& c, const Inst& i, Mask lanes) {
+Status store_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
   const auto space = Space(i.space);
   const Slot* slots = &c.slot(i, 0);
@@ -115,7 +115,7 @@ Status store(Context& c, const Inst& i, Mask lanes) {
 // A load of what others may change at any time: a loop around it may be waiting.
 template <int width>
 Status polling_load(Context& c, const Inst& i, Mask lanes) {
-  const Status s = load<width>(c, i, lanes);
+  const Status s = load_memory<width>(c, i, lanes);
   note_poll(c, i, lanes);
   return s;
 }
@@ -134,11 +134,11 @@ Handler polling(int width) {
 template <bool loads>
 Handler of_width(int width) {
   switch (width) {
-    case 1: return loads ? load<1> : store<1>;
-    case 2: return loads ? load<2> : store<2>;
-    case 4: return loads ? load<4> : store<4>;
-    case 8: return loads ? load<8> : store<8>;
-    case 16: return loads ? load<16> : store<16>;
+    case 1: return loads ? load_memory<1> : store_memory<1>;
+    case 2: return loads ? load_memory<2> : store_memory<2>;
+    case 4: return loads ? load_memory<4> : store_memory<4>;
+    case 8: return loads ? load_memory<8> : store_memory<8>;
+    case 16: return loads ? load_memory<16> : store_memory<16>;
     default: return nullptr;
   }
 }
@@ -153,8 +153,6 @@ void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAcces
   else
     binder.append_all(inst, access.value, t);
 }
-
-Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 
 // Fences move no data here: memory is one copy. A detector learns of them.
 Status fence(Context& c, const Inst& i, Mask lanes) {

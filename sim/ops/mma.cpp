@@ -41,7 +41,7 @@ const isa::MmaForm& form_of(const Context& c, const Inst& i) { return c.grid->pr
 
 // What the text of the instruction must be by itself.
 template <typename Judge>
-void check_form(const isa::MmaForm& f, std::size_t lane_masks, const Judge& judge) {
+void check_mma_form(const isa::MmaForm& f, std::size_t lane_masks, const Judge& judge) {
   judge(rules::mma_form(f, rules::Profile::isa));
   if (f.disable_output_lane) judge(rules::output_lanes(f, std::int64_t(lane_masks)));
 }
@@ -75,7 +75,7 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   const auto idesc = u32(word(at_idesc));
   t.shape = isa::unpack(idesc, t.form.kind);
   const auto ask = [&](const rules::Verdict& v) { judge(c, i, v); };
-  if (!(i.flags & flag_form_holds)) check_form(t.form, i.more_count - at_lanes, ask);
+  if (!(i.flags & flag_form_holds)) check_mma_form(t.form, i.more_count - at_lanes, ask);
   if (!(i.flags & flag_descriptor_holds)) check_descriptor(t.form, idesc, t.shape, ask);
   t.d = address(at_d);
   t.a_tmem = address(at_a);
@@ -116,7 +116,7 @@ void execute(const MmaTask& t, Cta& issuer) {
   for (int k = 0; k < t.members(); ++k) execute_shift(t.a_tmem, member(t, issuer, k));
 }
 
-Status multiply(Context& c, const Inst& i, Mask lanes) {
+Status multiply_tensor(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const MmaTask t = task_of(c, i, l);
@@ -154,7 +154,7 @@ void bind_mma(Binder& binder, const ir::Operation&, const ops::Mma& x, Inst& ins
   if (x.lanes) binder.append_all(inst, x.lanes, ScalarType::b32);
   bool holds = true;
   const auto ask = [&](const rules::Verdict& v) { holds &= !v.broken(); };
-  check_form(x.form, inst.more_count - at_lanes, ask);
+  check_mma_form(x.form, inst.more_count - at_lanes, ask);
   if (holds) inst.flags |= flag_form_holds;
   if (x.idesc->kind == ir::Argument::Kind::immediate) {
     const auto idesc = u32(x.idesc->value);
@@ -163,7 +163,7 @@ void bind_mma(Binder& binder, const ir::Operation&, const ops::Mma& x, Inst& ins
     if (holds) inst.flags |= flag_descriptor_holds;
   }
   inst.target = binder.add(x.form);
-  inst.run = multiply;
+  inst.run = multiply_tensor;
 }
 
 }  // namespace kiln::sim

@@ -70,22 +70,14 @@ void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct&
   }
 }
 
-// The value of an operand that all lanes must agree on.
-int uniform(const Context& c, Slot s, const char* what) {
-  const auto v = u32(c.read(s, 0));
-  for (int l = 1; l < warp_lanes; ++l)
-    require(rules::warp_uniform(u32(c.read(s, l)), v), "the {} {} in lane 0 and {} in lane {}", what, v,
-            u32(c.read(s, l)), l);
-  return int(v);
-}
-
 // Three slots each: the scales, byte-id, thread-id.
 void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
   const int sv = mma.spec.scale_vector;
   const auto gather = [&](WarpMma::Operand o, int rows, auto place, std::vector<std::uint8_t>& out) {
     const auto slot = unsigned(mma.operands[o]);
     const u32* from = words(c, i, int(slot));
-    const int byte = uniform(c, c.slot(i, slot + 1), "byte-id"), thread = uniform(c, c.slot(i, slot + 2), "thread-id");
+    const int byte = int(uniform(c, c.slot(i, slot + 1), all_lanes, "byte-id"));
+    const int thread = int(uniform(c, c.slot(i, slot + 2), all_lanes, "thread-id"));
     if (byte < 0 || byte + sv > 4 || byte % sv || thread < 0 || thread >= (o == WarpMma::sfa ? 2 : 4))
       unmodelled("a scale selector outside its range");
     for (int row = 0; row < rows; ++row)
@@ -162,7 +154,7 @@ void append_scale(Binder& binder, Inst& inst, const ir::Argument& scales, const 
   for (const ir::Argument& part : parts) binder.append(inst, binder.any_width(part, ScalarType::u16));
 }
 
-void check_form(const ir::Operation& op, const WarpMma& mma) {
+void check_warp_form(const ir::Operation& op, const WarpMma& mma) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType c = m.types[m.types.count == 2 ? 1 : 3];  // wmma of f16 names D and C alone
   if (c != mma.spec.d) throw Gap{"a C of another type than D"};
@@ -180,7 +172,7 @@ void check_form(const ir::Operation& op, const WarpMma& mma) {
 
 void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& x, Inst& inst) {
   WarpMma mma = describe_mma(op, binder.sm());
-  check_form(op, mma);
+  check_warp_form(op, mma);
   const bool wide = mma.spec.a == ScalarType::f64;
   const ScalarType type = wide ? ScalarType::f64 : ScalarType::b32;
   const auto begin = [&](WarpMma::Operand o) { mma.operands[o] = inst.more_count; };

@@ -22,7 +22,7 @@ const Layout& layout(const Context& c) { return c.grid->program.layout; }
 u64 pointer(const Context& c, u32 used) { return local_base + layout(c).stack + used; }
 
 // more[0]: the size; value: the alignment.
-Status allocate(Context& c, const Inst& i, Mask lanes) {
+Status allocate_stack(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
@@ -84,7 +84,7 @@ void bind_stack_allocation(Binder& binder, const ir::Operation& op, const ops::S
   if (inst.value <= 0 || !std::has_single_bit(u64(inst.value)) || u64(inst.value) > stack_alignment)
     throw Gap{"this alignment"};
   bind_result(binder, op, stack, inst);
-  inst.run = allocate;
+  inst.run = allocate_stack;
 }
 
 void bind_stack_save(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {

@@ -53,7 +53,7 @@ std::vector<Cta*> group_of(Context& c, isa::CtaGroup group) {
 }
 
 // more[0]: the descriptor.
-Status copy(Context& c, const Inst& i, Mask lanes) {
+Status copy_tensor(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     CopyTask t;
@@ -76,7 +76,7 @@ Status copy(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Status shift(Context& c, const Inst& i, Mask lanes) {
+Status shift_tensor(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const auto address = u32(c.address(i, l));
@@ -95,7 +95,7 @@ Status shift(Context& c, const Inst& i, Mask lanes) {
 }
 
 // more[0]: the CTA mask of a multicast.
-Status commit(Context& c, const Inst& i, Mask lanes) {
+Status commit_tensor(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Place p =
@@ -122,19 +122,19 @@ Status commit(Context& c, const Inst& i, Mask lanes) {
 void bind_tmem_copy(Binder& binder, const ir::Operation&, const ops::TmemCopy& x, Inst& inst) {
   binder.address(inst, x.to);
   binder.append(inst, binder.any_width(x.from, ScalarType::b64));
-  inst.run = copy;
+  inst.run = copy_tensor;
 }
 
 void bind_tmem_shift(Binder& binder, const ir::Operation&, const ops::TmemShift& x, Inst& inst) {
   binder.address(inst, x.address);
-  inst.run = shift;
+  inst.run = shift_tensor;
 }
 
 void bind_tcgen05_commit(Binder& binder, const ir::Operation&, const ops::Commit& x, Inst& inst) {
   binder.address(inst, x.mbarrier);
   inst.flags = bool(x.ctas);
   binder.append(inst, x.ctas ? binder.any_width(x.ctas, ScalarType::u16) : binder.constant(0, 4));
-  inst.run = commit;
+  inst.run = commit_tensor;
 }
 
 }  // namespace kiln::sim

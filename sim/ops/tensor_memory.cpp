@@ -24,25 +24,12 @@ using isa::Opcode;
 using isa::ScalarType;
 using u32 = std::uint32_t;
 
-enum : std::uint8_t { flag_packed = 1, flag_max = 2, flag_abs = 4, flag_nan = 8 };
-
-// The value that all lanes must agree on.
-u32 uniform(const Context& c, Slot s, Mask lanes, const char* what) {
-  const auto v = u32(c.read(s, first_lane(lanes)));
-  for (Mask m = lanes; m; m &= m - 1)
-    require(rules::warp_uniform(u32(c.read(s, first_lane(m))), v), "the {} {:#x} in lane {} and {:#x} in lane {}", what,
-            v, first_lane(lanes), u32(c.read(s, first_lane(m))), first_lane(m));
-  return v;
-}
-
-void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, std::uint64_t object, std::uint64_t value) {
-  observe(c, i, lanes, Sync{kind, c.cta->index, object, value, 0});
-}
+enum : std::uint8_t { tmem_packed = 1, tmem_max = 2, tmem_abs = 4, tmem_nan = 8 };
 
 // a, value: where the address goes; more[0]: columns.
-Status allocate(Context& c, const Inst& i, Mask lanes) {
+Status allocate_columns(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
-  const u32 columns = uniform(c, c.slot(i, 0), lanes, "column count");
+  const u32 columns = u32(uniform(c, c.slot(i, 0), lanes, "column count"));
   const int l = first_lane(lanes);
   const Place to = locate_shared(c, isa::Space(i.space), c.address(i, l), 4, 4, l);
   const bool must_wait = c.grid->residents && c.grid->residents->holds_back(*c.cta);
@@ -56,18 +43,18 @@ Status allocate(Context& c, const Inst& i, Mask lanes) {
   c.cta->tmem_touched = true;
   const u32 word = isa::pack(isa::TmemAddress{0, int(*at)});
   to.owner->shared.write(u32(to.address), &word, sizeof word);
-  tell(c, i, lanes, SyncKind::tmem_alloc, *at, columns);
+  observe(c, i, lanes, SyncKind::tmem_alloc, *at, columns);
   observe(c, i, l, to, 4, AccessKind::write);
   return Status::next;
 }
 
 // more: address, columns.
-Status release(Context& c, const Inst& i, Mask lanes) {
+Status release_columns(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
-  const u32 address = uniform(c, c.slot(i, 0), lanes, "address");
-  const u32 columns = uniform(c, c.slot(i, 1), lanes, "column count");
+  const u32 address = u32(uniform(c, c.slot(i, 0), lanes, "address"));
+  const u32 columns = u32(uniform(c, c.slot(i, 1), lanes, "column count"));
   c.cta->tmem.release(address & 0xFFFF, columns);
-  tell(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
+  observe(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
   c.cluster->changed(WaitKind::tmem_columns);
   if (c.grid->residents) c.grid->residents->wake(WaitKind::tmem_columns);
   return Status::next;
@@ -76,7 +63,7 @@ Status release(Context& c, const Inst& i, Mask lanes) {
 Status relinquish(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   c.cta->tmem.relinquish();
-  tell(c, i, lanes, SyncKind::tmem_relinquish, 0, 0);
+  observe(c, i, lanes, SyncKind::tmem_relinquish, 0, 0);
   return Status::next;
 }
 
@@ -89,7 +76,7 @@ struct Window {
 
 Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
   const Slot base{i.a, std::uint8_t(i.wide ? 8 : 4), false};
-  const u32 address = uniform(c, base, lanes, "tensor-memory address") + u32(i.value);
+  const u32 address = u32(uniform(c, base, lanes, "tensor-memory address")) + u32(i.value);
   const int lane = int(address >> 16), warp = int(c.warp->index);
   const rules::Verdict v = rules::ld_quarter(shape, lane, warp);
   if (v.broken()) c.grid->report(i.operation, v.rule, fmt::format("lane {}", lane));
@@ -100,7 +87,7 @@ Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
 template <class F>
 void for_cells(const Inst& i, const Window& w, F f) {
   const auto shape = DataShape(i.mode);
-  const bool packed = (i.flags & flag_packed) != 0;
+  const bool packed = (i.flags & tmem_packed) != 0;
   const int split = int(i.target);
   for (int k = 0; k < int(i.more_count); ++k)
     for (int t = 0; t < warp_lanes; ++t) {
@@ -114,15 +101,15 @@ void for_cells(const Inst& i, const Window& w, F f) {
 void check_footprint(Context& c, const Inst& i, const Window& w, const char* what) {
   const auto shape = DataShape(i.mode);
   const isa::LoadShape s = isa::load_shape(shape);
-  const int columns = int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1);
+  const int columns = int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1);
   c.cta->tmem.check_columns(w.column, columns, what);
   if (shape == DataShape::s16x32bx2) c.cta->tmem.check_columns(w.column + int(i.target), columns, what);
 }
 
-void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
+void watch_window(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
   if (!c.grid->observer) return;
   const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
-  const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & flag_packed ? 2 : 1));
+  const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1));
   const auto tell = [&](int column) {
     const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
     c.grid->observer->access(c.agent(lanes), *i.operation,
@@ -136,7 +123,7 @@ void watch(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind ki
 
 // Whether thread t of the warp has register k in lane t and column k, from the first lane of the warp's quarter on.
 bool is_row_each(const Inst& i, const Window& w) {
-  return DataShape(i.mode) == DataShape::s32x32b && !(i.flags & flag_packed) && w.lane == 0;
+  return DataShape(i.mode) == DataShape::s32x32b && !(i.flags & tmem_packed) && w.lane == 0;
 }
 
 // Reads a row of cells into each thread; true if some were never written. What epilogues do, hence without a look at
@@ -158,7 +145,7 @@ bool load_rows(Context& c, const Inst& i, const Window& w) {
 // The same for any shape.
 bool load_cells(Context& c, const Inst& i, const Window& w) {
   TensorMemory& tmem = c.cta->tmem;
-  const bool packed = (i.flags & flag_packed) != 0;
+  const bool packed = (i.flags & tmem_packed) != 0;
   bool poison = false;
   for_cells(i, w, [&](int k, int t, int lane, int column) {
     const u32* cell = tmem.cell(lane, column);
@@ -171,11 +158,11 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
 }
 
 // more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
-Status load(Context& c, const Inst& i, Mask lanes) {
+Status load_tensor(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const Window w = window(c, i, lanes, DataShape(i.mode));
   check_footprint(c, i, w, "tcgen05.ld");
-  watch(c, i, lanes, w, AccessKind::read);
+  watch_window(c, i, lanes, w, AccessKind::read);
   const bool poison = is_row_each(i, w) ? load_rows(c, i, w) : load_cells(c, i, w);
   if (poison)
     c.grid->report(i.operation, rules::Rule::memory_uninitialised,
@@ -184,8 +171,8 @@ Status load(Context& c, const Inst& i, Mask lanes) {
 }
 
 // One step of a reduction. That .abs and .NaN mean what they mean for min and max is taken over from there.
-u32 reduce(const Inst& i, u32 a, u32 b) {
-  const bool is_max = (i.flags & flag_max) != 0;
+u32 reduced(const Inst& i, u32 a, u32 b) {
+  const bool is_max = (i.flags & tmem_max) != 0;
   switch (ScalarType(i.width)) {
     case ScalarType::u32: return is_max ? std::max(a, b) : std::min(a, b);
     case ScalarType::s32: {
@@ -194,7 +181,7 @@ u32 reduce(const Inst& i, u32 a, u32 b) {
     }
     default: {
       const auto r =
-          float(extremum(is_max, std::bit_cast<float>(a), std::bit_cast<float>(b), (i.flags & flag_nan) != 0));
+          float(extremum(is_max, std::bit_cast<float>(a), std::bit_cast<float>(b), (i.flags & tmem_nan) != 0));
       return r == r ? std::bit_cast<u32>(r) : u32(num::canonical_nan(ScalarType::f32));
     }
   }
@@ -202,25 +189,25 @@ u32 reduce(const Inst& i, u32 a, u32 b) {
 
 // A load, and in d the least or greatest of what each thread has loaded.
 Status load_and_reduce(Context& c, const Inst& i, Mask lanes) {
-  const Status s = load(c, i, lanes);
+  const Status s = load_tensor(c, i, lanes);
   if (s != Status::next) return s;
-  const u32 bits = i.flags & flag_abs ? 0x7FFFFFFF : 0xFFFFFFFF;
+  const u32 bits = i.flags & tmem_abs ? 0x7FFFFFFF : 0xFFFFFFFF;
   for (int t = 0; t < warp_lanes; ++t) {
     const auto value = [&](unsigned k) { return c.lanes<u32>(c.slot(i, k).offset)[t] & bits; };
     u32 r = value(0);
-    for (unsigned k = 1; k < i.more_count; ++k) r = reduce(i, r, value(k));
+    for (unsigned k = 1; k < i.more_count; ++k) r = reduced(i, r, value(k));
     c.lanes<u32>(i.d)[t] = r;
   }
   return s;
 }
 
-Status store(Context& c, const Inst& i, Mask lanes) {
+Status store_tensor(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const Window w = window(c, i, lanes, DataShape(i.mode));
   check_footprint(c, i, w, "tcgen05.st");
-  watch(c, i, lanes, w, AccessKind::write);
+  watch_window(c, i, lanes, w, AccessKind::write);
   TensorMemory& tmem = c.cta->tmem;
-  const bool packed = (i.flags & flag_packed) != 0;
+  const bool packed = (i.flags & tmem_packed) != 0;
   for_cells(i, w, [&](int k, int t, int lane, int column) {
     const u32 v = c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t];
     u32* cell = tmem.cell(lane, column);
@@ -237,7 +224,7 @@ Status order(Context& c, const Inst& i, Mask lanes) {
   const bool waits = kind == SyncKind::tcgen05_wait_ld || kind == SyncKind::tcgen05_wait_st;
   if (waits && !whole_warp(c, i, lanes)) return Status::blocked;
   if (kind == SyncKind::tcgen05_wait_ld) c.warp->loads_pending = false;
-  tell(c, i, lanes, kind, 0, 0);
+  observe(c, i, lanes, kind, 0, 0);
   return Status::next;
 }
 
@@ -250,7 +237,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Ins
   const rules::Verdict v = rules::ld_registers(m.shape, isa::repeat_count(m.repeat), inst.more_count);
   if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
   inst.mode = std::uint8_t(m.shape);
-  inst.flags = m.pack_16b || m.unpack_16b ? flag_packed : 0;
+  inst.flags = m.pack_16b || m.unpack_16b ? tmem_packed : 0;
   if (m.shape == DataShape::s16x32bx2) inst.target = u32(x.split->value);
 }
 
@@ -263,8 +250,8 @@ void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::Tm
   const bool braced = to.kind == ir::Argument::Kind::vector;
   inst.d = binder.result(braced ? binder.code().components(to).front() : to, m.type()).offset;
   inst.width = std::uint8_t(m.type());
-  inst.flags = std::uint8_t((m.combine == isa::Combine::max ? flag_max : 0) | (m.absolute ? flag_abs : 0) |
-                            (m.propagate_nan ? flag_nan : 0));
+  inst.flags = std::uint8_t((m.combine == isa::Combine::max ? tmem_max : 0) | (m.absolute ? tmem_abs : 0) |
+                            (m.propagate_nan ? tmem_nan : 0));
   inst.run = load_and_reduce;
 }
 
@@ -273,12 +260,12 @@ void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::Tm
 void bind_tmem_load(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   if (x.reduced) return bind_load_and_reduce(binder, op, x, inst);
   bind(binder, op, x, inst);
-  inst.run = load;
+  inst.run = load_tensor;
 }
 
 void bind_tmem_store(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = store;
+  inst.run = store_tensor;
 }
 
 void bind_tcgen05_order(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
@@ -294,7 +281,7 @@ void bind_tmem_allocation(Binder& binder, const ir::Operation& op, const ops::Tm
   if (x.address) binder.append(inst, binder.any_width(x.address, ScalarType::b32));
   if (x.columns) binder.append(inst, binder.any_width(x.columns, ScalarType::b32));
   inst.space = std::uint8_t(op.modifiers.space());
-  inst.run = x.slot ? allocate : x.address ? release : relinquish;
+  inst.run = x.slot ? allocate_columns : x.address ? release_columns : relinquish;
 }
 
 }  // namespace kiln::sim

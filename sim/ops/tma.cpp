@@ -21,9 +21,7 @@ using u64 = std::uint64_t;
 
 // a/value: the map; more: the shared address, the mbarrier (or a constant), the CTA mask, the offsets of the two
 // addresses, coordinates, im2col offsets. count: coordinates; mode: TensorMode; flags bit 0: multicast.
-constexpr unsigned slot_shared = 0, slot_barrier = 1, slot_mask = 2, slot_offsets = 3, slot_coordinates = 5;
-
-u64 value(const Context& c, const Inst& i, unsigned k, int lane) { return c.read(c.slot(i, k), lane); }
+constexpr unsigned box_shared = 0, box_barrier = 1, box_mask = 2, box_offsets = 3, box_coordinates = 5;
 
 void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& box, AccessKind kind) {
   if (!c.grid->observer) return;
@@ -32,7 +30,7 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
 }
 
 // What travels, for who draws it; a load signals an mbarrier, a store none.
-void describe(Context& c, AsyncId id, const Box& box, const Barrier* b) {
+void describe_box(Context& c, AsyncId id, const Box& box, const Barrier* b) {
   if (!c.grid->observer) return;
   Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box};
   for (std::size_t d = 0; d < t.at.size() && d < box.at.size(); ++d) t.at[d] = box.at[d];
@@ -52,9 +50,9 @@ Box box_of(Context& c, const Inst& i, int lane) {
                              Proxy::tensormap, 0);
   box.mode = TensorMode(i.mode);
   require(rules::tma_rank(box.map.rank, isa::dimensions(i.operation->modifiers.dims)));
-  for (unsigned d = 0; d < i.count; ++d) box.at[d] = std::int32_t(u32(value(c, i, slot_coordinates + d, lane)));
-  for (unsigned k = slot_coordinates + i.count; k < i.more_count; ++k)
-    box.offsets[k - slot_coordinates - i.count] = std::uint16_t(value(c, i, k, lane));
+  for (unsigned d = 0; d < i.count; ++d) box.at[d] = std::int32_t(u32(c.value(i, box_coordinates + d, lane)));
+  for (unsigned k = box_coordinates + i.count; k < i.more_count; ++k)
+    box.offsets[k - box_coordinates - i.count] = std::uint16_t(c.value(i, k, lane));
   return box;
 }
 
@@ -67,7 +65,7 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
 
 void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
   const AsyncId id = announce(c, i, lane, barrier);
-  describe(c, id, box, &barrier);
+  describe_box(c, id, box, &barrier);
   const u32 bytes = box.bytes();
   touch_tensor(c, i, lane, id, box, AccessKind::read);
   touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
@@ -87,16 +85,16 @@ Status tensor_load(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Box box = box_of(c, i, l);
-    const u64 address = value(c, i, slot_shared, l) + value(c, i, slot_offsets, l);
+    const u64 address = c.value(i, box_shared, l) + c.value(i, box_offsets, l);
     check_box(box, u32(address));
     const Place to = locate_shared(c, space, address, box.shared_bytes(), 1, l);
     const Barrier b =
-        barrier_at(c, Space::shared_cluster, value(c, i, slot_barrier, l) + value(c, i, slot_offsets + 1, l), l);
+        barrier_at(c, Space::shared_cluster, c.value(i, box_barrier, l) + c.value(i, box_offsets + 1, l), l);
     if (!i.flags) {
       load_into(c, i, l, box, *to.owner, u32(to.address), b);
       continue;
     }
-    const auto mask = u32(value(c, i, slot_mask, l)) & 0xFFFF;
+    const auto mask = u32(c.value(i, box_mask, l)) & 0xFFFF;
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
@@ -108,7 +106,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
   for (Mask m = lanes; m; m &= m - 1) {
     const int l = first_lane(m);
     const Box box = box_of(c, i, l);
-    const u64 address = value(c, i, slot_shared, l) + value(c, i, slot_offsets, l);
+    const u64 address = c.value(i, box_shared, l) + c.value(i, box_offsets, l);
     check_box(box, u32(address));
     check_store(box);
     const isa::Combine how = i.operation->modifiers.combine;
@@ -116,7 +114,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
       unmodelled("this reduction of a tensor");
     const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
     const AsyncId id = announce(c, i, l);
-    describe(c, id, box, nullptr);
+    describe_box(c, id, box, nullptr);
     touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);
     touch_tensor(c, i, l, id, box, how == isa::Combine::none ? AccessKind::write : AccessKind::atomic);
     c.grid->statistics.tma_bytes += box.bytes();

@@ -17,7 +17,7 @@ using isa::ScalarType;
 using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
-using Wide = __int128;  // holds every product and shifted value
+using Exact = __int128;  // holds every product and shifted value
 
 enum class Video : u8 { add, sub, absdiff, min, max, avrg, set, shl, shr, mad };
 
@@ -34,7 +34,7 @@ enum : u8 {
 };
 
 // Which part of a register: bits and the first of them.
-struct Part {
+struct BitField {
   u8 bits = 32, first = 0;
 };
 struct Scalar {
@@ -42,7 +42,7 @@ struct Scalar {
   Combine second = Combine::none;
   Compare compare = Compare::none;
   u8 shift = 0;  // of the result of mad
-  Part a{}, b{};
+  BitField a{}, b{};
 };
 // Elements of both sources by number, the lowest in the low four bits; mask: elements of the result that count.
 struct Simd {
@@ -53,17 +53,17 @@ struct Simd {
 };
 static_assert(sizeof(Scalar) == sizeof(std::int64_t) && sizeof(Simd) == sizeof(std::int64_t));
 
-Wide extended(u32 v, Part p, bool is_signed) {
+Exact extended(u32 v, BitField p, bool is_signed) {
   const u32 up = v << (32 - p.bits - p.first);
-  return is_signed ? Wide(std::int32_t(up) >> (32 - p.bits)) : Wide(up >> (32 - p.bits));
+  return is_signed ? Exact(std::int32_t(up) >> (32 - p.bits)) : Exact(up >> (32 - p.bits));
 }
 
-Wide clamped(Wide v, int bits, bool is_signed) {
-  const Wide least = is_signed ? -(Wide(1) << (bits - 1)) : 0;
-  return std::clamp(v, least, least + (Wide(1) << bits) - 1);
+Exact clamped(Exact v, int bits, bool is_signed) {
+  const Exact least = is_signed ? -(Exact(1) << (bits - 1)) : 0;
+  return std::clamp(v, least, least + (Exact(1) << bits) - 1);
 }
 
-bool holds(Compare c, Wide a, Wide b) {
+bool holds(Compare c, Exact a, Exact b) {
   switch (c) {
     case Compare::eq: return a == b;
     case Compare::ne: return a != b;
@@ -75,9 +75,9 @@ bool holds(Compare c, Wide a, Wide b) {
 }
 
 // Two's complement either way: an average of a negative sum rounds down, of another up.
-Wide average(Wide sum) { return (sum + (sum >= 0 ? 1 : 0)) >> 1; }
+Exact average(Exact sum) { return (sum + (sum >= 0 ? 1 : 0)) >> 1; }
 
-Wide combined(Video op, Compare compare, Wide a, Wide b) {
+Exact video_result(Video op, Compare compare, Exact a, Exact b) {
   switch (op) {
     case Video::add: return a + b;
     case Video::sub: return a - b;
@@ -91,7 +91,7 @@ Wide combined(Video op, Compare compare, Wide a, Wide b) {
   }
 }
 
-Wide second(Combine op, Wide v, Wide c) {
+Exact second(Combine op, Exact v, Exact c) {
   switch (op) {
     case Combine::add: return v + c;
     case Combine::min: return std::min(v, c);
@@ -100,7 +100,7 @@ Wide second(Combine op, Wide v, Wide c) {
   }
 }
 
-u32 merged(u32 into, Part p, u32 v) {
+u32 merged(u32 into, BitField p, u32 v) {
   const u32 mask = (p.bits == 32 ? ~0u : (1u << p.bits) - 1) << p.first;
   return (into & ~mask) | (v << p.first & mask);
 }
@@ -108,14 +108,14 @@ u32 merged(u32 into, Part p, u32 v) {
 // space, width: first bit and bits of the part of d that is written.
 Status scalar(Context& c, const Inst& i, Mask lanes) {
   const auto v = std::bit_cast<Scalar>(i.value);
-  const Part to{i.width, i.space};
+  const BitField to{i.width, i.space};
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   const bool shifts = v.op == Video::shl || v.op == Video::shr, is_signed = (i.flags & d_signed) != 0;
   for_lanes(lanes, [=](int l) {
-    const Wide x = extended(a[l], v.a, (i.flags & a_signed) != 0);
-    Wide y = extended(b[l], v.b, (i.flags & b_signed) != 0);
-    if (shifts) y = i.flags & wraps ? y & 31 : std::min<Wide>(y, 32);
-    Wide r = combined(v.op, v.compare, x, y);
+    const Exact x = extended(a[l], v.a, (i.flags & a_signed) != 0);
+    Exact y = extended(b[l], v.b, (i.flags & b_signed) != 0);
+    if (shifts) y = i.flags & wraps ? y & 31 : std::min<Exact>(y, 32);
+    Exact r = video_result(v.op, v.compare, x, y);
     if (i.flags & saturates) r = clamped(r, to.bits, is_signed);
     r = second(v.second, r, extended(e[l], {}, is_signed));
     d[l] = merged(e[l], to, u32(r));
@@ -128,12 +128,12 @@ Status multiply_add(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   const bool is_signed = (i.flags & (a_signed | b_signed | minus_product | minus_c)) != 0;
   for_lanes(lanes, [=](int l) {
-    const Wide product =
+    const Exact product =
         extended(a[l], v.a, (i.flags & a_signed) != 0) * extended(b[l], v.b, (i.flags & b_signed) != 0);
     const bool one = (i.flags & (minus_product | minus_c | plus_one)) != 0;
-    const Wide sum = (i.flags & minus_product ? ~product : product) +
+    const Exact sum = (i.flags & minus_product ? ~product : product) +
                      extended(i.flags & minus_c ? ~e[l] : e[l], {}, is_signed) + (one ? 1 : 0);
-    Wide r = sum >> v.shift;
+    Exact r = sum >> v.shift;
     if (i.flags & saturates) r = clamped(r, 32, is_signed);
     d[l] = u32(r);
   });
@@ -148,13 +148,13 @@ Status simd(Context& c, const Inst& i, Mask lanes) {
   for_lanes(lanes, [=](int l) {
     const auto element = [&](u16 choice, int k, bool is_signed) {
       const int n = choice >> 4 * k & 15;
-      const Part p{u8(bits), u8(n % v.elements * bits)};
+      const BitField p{u8(bits), u8(n % v.elements * bits)};
       return extended(n < v.elements ? a[l] : b[l], p, is_signed);
     };
     u32 r = e[l];
     for (int k = 0; k < v.elements; ++k) {
       if (!(v.mask >> k & 1)) continue;
-      Wide one = combined(v.op, v.compare, element(v.a, k, (i.flags & a_signed) != 0),
+      Exact one = video_result(v.op, v.compare, element(v.a, k, (i.flags & a_signed) != 0),
                           element(v.b, k, (i.flags & b_signed) != 0));
       if (i.flags & saturates) one = clamped(one, bits, (i.flags & d_signed) != 0);
       r = i.wide ? r + u32(one) : merged(r, {u8(bits), u8(k * bits)}, u32(one));
@@ -164,12 +164,12 @@ Status simd(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-struct Row {
+struct VideoRow {
   Opcode opcode;
   Video op;
   u8 elements;  // 1: scalar
 };
-constexpr Row rows[] = {
+constexpr VideoRow rows[] = {
     {Opcode::vadd, Video::add, 1},          {Opcode::vadd2, Video::add, 2},
     {Opcode::vadd4, Video::add, 4},         {Opcode::vsub, Video::sub, 1},
     {Opcode::vsub2, Video::sub, 2},         {Opcode::vsub4, Video::sub, 4},
@@ -192,7 +192,7 @@ std::string_view selector(const ir::Argument& a) {
   return dot == text.npos ? std::string_view{} : text.substr(dot + 1);
 }
 
-Part part(const ir::Argument& a) {
+BitField part(const ir::Argument& a) {
   const std::string_view text = selector(a);
   if (text.size() != 2) return {};
   const u8 bits = text[0] == 'h' ? 16 : 8;
@@ -216,7 +216,7 @@ u8 mask_of(const ir::Argument& d, int elements) {
   return r;
 }
 
-void bind_simd(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const Row& row) {
+void bind_simd(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const VideoRow& row) {
   const bool two = row.elements == 2;
   inst.wide = op.modifiers.combine == Combine::add;
   inst.value =
@@ -225,7 +225,7 @@ void bind_simd(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const R
   inst.run = simd;
 }
 
-void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const Row& row) {
+void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const VideoRow& row) {
   u8 shift = 0;
   for (const std::string& word : op.modifiers.others) {
     if (word == "po") inst.flags |= plus_one;
@@ -234,7 +234,7 @@ void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const
   }
   if (alu.a->negated != alu.b->negated) inst.flags |= minus_product;
   if (alu.c->negated) inst.flags |= minus_c;
-  const Part to = part(alu.d);
+  const BitField to = part(alu.d);
   inst.width = to.bits;
   inst.space = to.first;
   inst.value = std::bit_cast<std::int64_t>(
@@ -245,7 +245,7 @@ void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const
 }  // namespace
 
 void bind_video(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
-  const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.opcode == op.opcode; });
+  const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const VideoRow& r) { return r.opcode == op.opcode; });
   if (row == std::end(rows)) return;
   const isa::Modifiers& m = op.modifiers;
   const int first = row->op == Video::set ? 0 : 1;  // a comparison gives 0 or 1, whatever it compares

@@ -28,8 +28,6 @@ bool members(Context& c, Mask lanes, Slot slot, Mask& mask) {
   return converged(c, lanes, mask);
 }
 
-void store_mask(Context& c, u32 at, Mask lanes, Mask value) { c.mask(at) = (c.mask(at) & ~lanes) | (value & lanes); }
-
 // more[0]: the member mask; d: lane, b: predicate. The lowest lane wins; PTX leaves the choice open.
 Status elect(Context& c, const Inst& i, Mask lanes) {
   Mask mask;
@@ -37,7 +35,7 @@ Status elect(Context& c, const Inst& i, Mask lanes) {
   const int leader = first_lane(mask & c.warp->live);
   auto* d = c.lanes<u32>(i.d);
   for_lanes(lanes, [=](int l) { d[l] = u32(leader); });
-  store_mask(c, i.b, lanes, 1u << leader);
+  c.write_mask(i.b, lanes, 1u << leader);
   return Status::next;
 }
 
@@ -52,9 +50,9 @@ Status vote(Context& c, const Inst& i, Mask lanes) {
       for_lanes(lanes, [=](int l) { d[l] = p; });
       break;
     }
-    case isa::VoteMode::all: store_mask(c, i.d, lanes, p == lanes ? all_lanes : 0); break;
-    case isa::VoteMode::any: store_mask(c, i.d, lanes, p ? all_lanes : 0); break;
-    default: store_mask(c, i.d, lanes, p == lanes || p == 0 ? all_lanes : 0); break;  // uni
+    case isa::VoteMode::all: c.write_mask(i.d, lanes, p == lanes ? all_lanes : 0); break;
+    case isa::VoteMode::any: c.write_mask(i.d, lanes, p ? all_lanes : 0); break;
+    default: c.write_mask(i.d, lanes, p == lanes || p == 0 ? all_lanes : 0); break;  // uni
   }
   return Status::next;
 }
@@ -101,7 +99,7 @@ Status shuffle(Context& c, const Inst& i, Mask lanes) {
   }
   auto* d = c.lanes<u32>(i.d);
   for (Mask m = lanes; m; m &= m - 1) d[first_lane(m)] = out[first_lane(m)];
-  store_mask(c, i.c, lanes, p);
+  c.write_mask(i.c, lanes, p);
   return Status::next;
 }
 
@@ -119,7 +117,7 @@ Status match(Context& c, const Inst& i, Mask lanes) {
     d[l] = i.mode ? (everybody ? lanes : 0) : same;
     agree |= Mask(everybody) << l;
   }
-  if (i.mode) store_mask(c, i.c, lanes, agree);
+  if (i.mode) c.write_mask(i.c, lanes, agree);
   return Status::next;
 }
 
@@ -144,7 +142,7 @@ u32 reduce_two(Combine how, ScalarType t, u32 a, u32 b, bool absolute, bool nan)
 }
 
 // flags bit 0: .abs, bit 1: .NaN
-Status reduce(Context& c, const Inst& i, Mask lanes) {
+Status reduce_lanes(Context& c, const Inst& i, Mask lanes) {
   Mask mask;
   if (!members(c, lanes, c.slot(i, 0), mask)) return Status::blocked;
   const auto* a = c.lanes<u32>(i.a);
@@ -250,7 +248,7 @@ void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::War
   inst.mode = std::uint8_t(op.modifiers.combine);
   inst.width = std::uint8_t(op.modifiers.type());
   inst.flags = std::uint8_t(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
-  inst.run = reduce;
+  inst.run = reduce_lanes;
 }
 
 void bind_active_mask(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {

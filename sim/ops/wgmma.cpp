@@ -27,7 +27,7 @@ using u64 = std::uint64_t;
 
 enum : std::uint8_t { flag_a_registers = 1 };
 
-void start(Cta& cta, u32 warp) {
+void start_wgmma(Cta& cta, u32 warp) {
   WgmmaQueue& q = queue_of(cta, warp);
   q.busy = true;
   Cta* self = &cta;
@@ -40,26 +40,13 @@ void start(Cta& cta, u32 warp) {
     if (self->cluster->grid.observer) self->cluster->grid.observer->complete(op.id);
     queue.busy = false;
     self->cluster->changed(WaitKind::wgmma_group);
-    if (!queue.waiting.empty()) start(*self, warp);
+    if (!queue.waiting.empty()) start_wgmma(*self, warp);
   });
-}
-
-void tell(Context& c, const Inst& i, Mask lanes, SyncKind kind, u64 value) {
-  observe(c, i, lanes, Sync{kind, c.cta->index, 0, value, 0});
-}
-
-// The value that all lanes must agree on.
-u64 uniform(const Context& c, Slot s, const char* what) {
-  const u64 v = c.read(s, 0);
-  for (int l = 1; l < warp_lanes; ++l)
-    require(rules::warp_uniform(c.read(s, l), v), "the {} {:#x} in lane 0 and {:#x} in lane {}", what, v, c.read(s, l),
-            l);
-  return v;
 }
 
 WgmmaOperand operand(const Context& c, Slot s, const char* name, isa::Major major, const WarpMma& mma) {
   WgmmaOperand o;
-  o.descriptor = isa::unpack_wgmma(uniform(c, s, "descriptor"));
+  o.descriptor = isa::unpack_wgmma(uniform(c, s, all_lanes, "descriptor"));
   if (o.descriptor.reserved) unmodelled("a wgmma matrix descriptor with reserved bits set");
   o.swizzle = isa::wgmma_swizzle(o.descriptor.swizzle_code);
   o.major = major;
@@ -79,7 +66,7 @@ WgmmaOperand operand(const Context& c, Slot s, const char* name, isa::Major majo
 }
 
 // What the race detector must know: the pieces of an operand, neighbours together.
-void watch(Context& c, const Inst& i, const WgmmaOperand& o, AsyncId id) {
+void watch_operand(Context& c, const Inst& i, const WgmmaOperand& o, AsyncId id) {
   const std::vector<u32> pieces = o.pieces();
   for (std::size_t first = 0; first < pieces.size();) {
     std::size_t next = first + 1;
@@ -106,7 +93,7 @@ std::vector<u32> registers_of(const Context& c, const Inst& i, const WarpMma& mm
   return out;
 }
 
-WgmmaTask task_of(Context& c, const Inst& i) {
+WgmmaTask wgmma_task(Context& c, const Inst& i) {
   WgmmaTask t;
   t.operation = i.operation;
   t.mma = c.grid->program.mmas[i.target];
@@ -123,15 +110,15 @@ WgmmaTask task_of(Context& c, const Inst& i) {
 }
 
 // target: the WarpMma; more: its operands, then scale-d.
-Status multiply(Context& c, const Inst& i, Mask lanes) {
+Status multiply_wgmma(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   check_group(c, i);
-  const WgmmaTask t = task_of(c, i);
+  const WgmmaTask t = wgmma_task(c, i);
   const AsyncId id = ++c.grid->last_async;
   if (c.grid->observer) {
     c.grid->observer->issue(id, c.agent(all_lanes), *i.operation);
-    if (!t.a_in_registers) watch(c, i, t.a, id);
-    watch(c, i, t.b, id);
+    if (!t.a_in_registers) watch_operand(c, i, t.a, id);
+    watch_operand(c, i, t.b, id);
   }
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   q.held.push_back({++q.issued, registers_of(c, i, t.mma)});
@@ -139,27 +126,27 @@ Status multiply(Context& c, const Inst& i, Mask lanes) {
   if (c.warp->index % isa::warps_per_warpgroup == 0) ++c.grid->statistics.mma_instructions;
   Cta* cta = c.cta;
   q.waiting.push_back({i.operation, id, [cta, t] { execute_wgmma(*cta, t); }});
-  if (!q.busy) start(*cta, c.warp->index);
+  if (!q.busy) start_wgmma(*cta, c.warp->index);
   return Status::next;
 }
 
-Status fence(Context& c, const Inst& i, Mask lanes) {
+Status fence_wgmma(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   queue_of(*c.cta, c.warp->index).fenced = true;
-  tell(c, i, lanes, SyncKind::wgmma_fence, 0);
+  observe(c, i, lanes, SyncKind::wgmma_fence, 0, 0);
   return Status::next;
 }
 
-Status commit(Context& c, const Inst& i, Mask lanes) {
+Status commit_wgmma(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   q.groups.push_back(q.issued);
-  tell(c, i, lanes, SyncKind::wgmma_commit, 0);
+  observe(c, i, lanes, SyncKind::wgmma_commit, 0, 0);
   return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight.
-Status wait(Context& c, const Inst& i, Mask lanes) {
+Status wait_for_wgmma(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   const auto keep = std::size_t(i.value);
@@ -175,7 +162,7 @@ Status wait(Context& c, const Inst& i, Mask lanes) {
     while (!q.held.empty() && q.held.front().number <= last) q.held.pop_front();
     c.warp->holds_registers = !q.held.empty();
   }
-  tell(c, i, lanes, SyncKind::wgmma_wait, keep);
+  observe(c, i, lanes, SyncKind::wgmma_wait, 0, keep);
   return Status::next;
 }
 
@@ -219,12 +206,12 @@ void bind_wgmma(Binder& binder, const ir::Operation& op, const ops::Wgmma& x, In
     throw Gap{"fragments of this size"};
   inst.flags = in_registers ? flag_a_registers : 0;
   inst.target = binder.add(mma);
-  inst.run = multiply;
+  inst.run = multiply_wgmma;
 }
 
 void bind_wgmma_order(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
   if (n.count) inst.value = number(n.count);
-  inst.run = op.opcode == Opcode::wgmma_fence ? fence : op.opcode == Opcode::wgmma_commit_group ? commit : wait;
+  inst.run = op.opcode == Opcode::wgmma_fence ? fence_wgmma : op.opcode == Opcode::wgmma_commit_group ? commit_wgmma : wait_for_wgmma;
 }
 
 }  // namespace kiln::sim

@@ -19,7 +19,7 @@ using isa::ScalarType;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-enum class Part : std::uint8_t { a, b, accumulator };
+enum class WmmaPart : std::uint8_t { a, b, accumulator };
 enum : std::uint8_t { flag_column_major = 1, flag_strided = 2 };
 
 // What one element of a fragment is: where in the matrix, and which bits of the register.
@@ -31,13 +31,13 @@ struct Element {
 // more: registers, the stride; mode: Part; width: bits of an element; target: the WarpMma, for its shape.
 int per_register(const Context& c, const Inst& i) { return int(c.slot(i, 0).bytes) * 8 / i.width; }
 
-Element element(const Context& c, const Inst& i, int r, int t, int e) {
+Element wmma_element(const Context& c, const Inst& i, int r, int t, int e) {
   const WarpMma& mma = c.grid->program.mmas[i.target];
   const int per = per_register(c, i), k = mma.elements_k();
-  switch (Part(i.mode)) {
-    case Part::a: return {isa::wmma_a_cell(t, r, e, per, mma.shape.m, k), e * i.width};
-    case Part::b: return {isa::wmma_b_cell(t, r, e, per, mma.shape.n, k), e * i.width};
-    case Part::accumulator: break;
+  switch (WmmaPart(i.mode)) {
+    case WmmaPart::a: return {isa::wmma_a_cell(t, r, e, per, mma.shape.m, k), e * i.width};
+    case WmmaPart::b: return {isa::wmma_b_cell(t, r, e, per, mma.shape.n, k), e * i.width};
+    case WmmaPart::accumulator: break;
   }
   return {isa::wmma_cell(t, per * r + e, mma.shape.m), e * i.width};
 }
@@ -45,8 +45,8 @@ Element element(const Context& c, const Inst& i, int r, int t, int e) {
 // Elements from a row (or column) to the next when the instruction does not say.
 int packed_stride(const Context& c, const Inst& i) {
   const WarpMma& mma = c.grid->program.mmas[i.target];
-  const int rows = Part(i.mode) == Part::b ? mma.elements_k() : mma.shape.m;
-  const int columns = Part(i.mode) == Part::a ? mma.elements_k() : mma.shape.n;
+  const int rows = WmmaPart(i.mode) == WmmaPart::b ? mma.elements_k() : mma.shape.m;
+  const int columns = WmmaPart(i.mode) == WmmaPart::a ? mma.elements_k() : mma.shape.n;
   return i.flags & flag_column_major ? rows : columns;
 }
 
@@ -71,7 +71,7 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
   for (unsigned r = 0; r < registers; ++r)
     for (int t = 0; t < warp_lanes; ++t)
       for (int e = 0; e < per_register(c, i); ++e) {
-        const Element x = element(c, i, int(r), t, e);
+        const Element x = wmma_element(c, i, int(r), t, e);
         const bool columns = (i.flags & flag_column_major) != 0;
         const u64 at =
             columns ? u64(x.cell.column) * stride + u64(x.cell.row) : u64(x.cell.row) * stride + u64(x.cell.column);
@@ -81,7 +81,7 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
       }
 }
 
-Status load(Context& c, const Inst& i, Mask lanes) {
+Status wmma_load(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
   const u32 bytes = std::max<u32>(1, i.width / 8);
@@ -97,7 +97,7 @@ Status load(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Status store(Context& c, const Inst& i, Mask lanes) {
+Status wmma_store(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const u32 bytes = i.width / 8;
   for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
@@ -108,11 +108,11 @@ Status store(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Part part_of(const ir::Operation& op) {
+WmmaPart part_of(const ir::Operation& op) {
   for (const std::string& text : op.modifiers.others) {
-    if (text == "a") return Part::a;
-    if (text == "b") return Part::b;
-    if (text == "c" || text == "d") return Part::accumulator;
+    if (text == "a") return WmmaPart::a;
+    if (text == "b") return WmmaPart::b;
+    if (text == "c" || text == "d") return WmmaPart::accumulator;
   }
   throw Gap{"no matrix"};
 }
@@ -133,14 +133,14 @@ WarpMma described(const ir::Operation& op) {
 void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const WarpMma mma = described(op);
-  const Part part = part_of(op);
+  const WmmaPart part = part_of(op);
   if (m.row == m.col) throw Gap{"this layout"};
   binder.address(inst, x.address);
   binder.append_all(inst, x.registers, m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
   inst.count = std::uint8_t(inst.more_count);
   binder.append(inst, x.stride ? binder.any_width(x.stride, ScalarType::u32) : binder.constant(0, 4));
   const int k = mma.elements_k(), m_k = mma.shape.m * k, k_n = k * mma.shape.n, m_n = mma.shape.m * mma.shape.n;
-  const int elements = part == Part::a ? m_k : part == Part::b ? k_n : m_n;
+  const int elements = part == WmmaPart::a ? m_k : part == WmmaPart::b ? k_n : m_n;
   const int bits = m.type() == ScalarType::f64 ? 64 : 32, needed = elements * mma.container / bits / warp_lanes;
   if (needed == 0 || inst.count % needed != 0) throw Gap{"fragments of this size"};
   inst.space = std::uint8_t(m.space());
@@ -154,12 +154,12 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
 
 void bind_wmma_load(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = load;
+  inst.run = wmma_load;
 }
 
 void bind_wmma_store(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = store;
+  inst.run = wmma_store;
 }
 
 }  // namespace kiln::sim

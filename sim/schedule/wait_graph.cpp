@@ -18,14 +18,14 @@ struct Waiter {
   std::vector<std::size_t> helpers{};  // waiters that could signal what it waits for
 };
 
-struct Object {
+struct WaitedFor {
   WaitKind kind = WaitKind::none;
   std::uint32_t cta = 0;  // rank
   std::uint64_t address = 0;
-  bool operator==(const Object&) const = default;
+  bool operator==(const WaitedFor&) const = default;
 };
 
-Object object_of(const Waiter& w) {
+WaitedFor object_of(const Waiter& w) {
   const Wait& wait = w.fragment->wait;
   if (wait.kind == WaitKind::mbarrier) return {wait.kind, wait.cta_rank, wait.address};
   if (wait.kind == WaitKind::barrier) return {wait.kind, w.cta->rank, wait.address};
@@ -34,7 +34,7 @@ Object object_of(const Waiter& w) {
 
 std::string name_of(const Waiter& w) { return thread_name(*w.cta, *w.warp, *w.fragment); }
 
-std::string name_of(const Cluster& cluster, const Object& o) {
+std::string name_of(const Cluster& cluster, const WaitedFor& o) {
   return o.kind == WaitKind::mbarrier
              ? fmt::format("mbarrier `{}`", shared_name(cluster.grid.program, std::uint32_t(o.address), 8))
              : fmt::format("barrier {}", o.address);
@@ -89,7 +89,7 @@ bool arrives_at_barrier(const ir::Operation& op) {
 }
 
 // Whether the instruction, executed with the registers as they are, would signal the object.
-bool signals(Waiter& w, const Inst& i, const Object& o) {
+bool signals(Waiter& w, const Inst& i, const WaitedFor& o) {
   if (!i.operation) return false;
   Context c{w.warp->registers, w.warp, w.fragment, w.cta, w.cta->cluster, &w.cta->cluster->grid};
   const int lane = first_lane(w.fragment->lanes);
@@ -120,7 +120,7 @@ std::string last_arrival(const Cluster& cluster, const Mbarrier& b) {
   return thread_name(cluster.grid, last.cta, last.warp, last.lanes, *last.operation);
 }
 
-void tell_object(Cluster& cluster, std::vector<Waiter>& waiters, const Object& o, diag::Diagnostic& d) {
+void tell_object(Cluster& cluster, std::vector<Waiter>& waiters, const WaitedFor& o, diag::Diagnostic& d) {
   const Program& program = cluster.grid.program;
   const std::string name = name_of(cluster, o);
   if (o.kind == WaitKind::mbarrier)
@@ -136,7 +136,7 @@ void tell_object(Cluster& cluster, std::vector<Waiter>& waiters, const Object& o
       any = true;
       for (Waiter& w : waiters)
         if (object_of(w) == o) w.helpers.push_back(g);
-      const Object its = object_of(waiters[g]);
+      const WaitedFor its = object_of(waiters[g]);
       const bool named = its.kind == WaitKind::mbarrier || its.kind == WaitKind::barrier;
       d.notes.push_back({fmt::format("{} could still arrive on {} here, but waits{}", name_of(waiters[g]), name,
                                      named ? " for " + name_of(cluster, its) : ""),
@@ -181,9 +181,9 @@ void tell_circle(const Cluster& cluster, const std::vector<Waiter>& waiters, dia
 
 void explain_waits(Cluster& cluster, diag::Diagnostic& d) {
   std::vector<Waiter> waiters = waiters_of(cluster);
-  std::vector<Object> told;
+  std::vector<WaitedFor> told;
   for (std::size_t k = 0; k < waiters.size(); ++k) {
-    const Object o = object_of(waiters[k]);
+    const WaitedFor o = object_of(waiters[k]);
     if ((o.kind != WaitKind::mbarrier && o.kind != WaitKind::barrier) ||
         std::find(told.begin(), told.end(), o) != told.end())
       continue;
