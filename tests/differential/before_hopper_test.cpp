@@ -10,7 +10,7 @@ using namespace kiln::test;
 
 namespace {
 
-const std::vector<std::string> instructions{
+const std::vector<std::string> from_hopper{
     "add.bf16 h0, h1, h2;",
     "add.rn.bf16x2 r0, r1, r2;",
     "sub.bf16x2 r0, r1, r2;",
@@ -125,7 +125,7 @@ TEST_CASE("what came with Hopper, or with Blackwell, Kiln refuses for older targ
   if (!ptxas.found()) return skip("no ptxas: " + ptxas.missing);
   Exceptions none;
   for (const isa::Target target : {isa::Target{89}, isa::sm_90a}) {
-    const Tally tally = compare(ptxas, {target}, instructions, none);
+    const Tally tally = compare(ptxas, {target}, from_hopper, none);
     CHECK(tally.accepted > 40);
     CHECK((target == isa::sm_90a || tally.refused() > 40));
     for (const Disagreement& d : tally.disagreements) FAIL_CHECK(d.text());

@@ -7,6 +7,8 @@
 #include "emit/emit.hpp"
 #include "ptx/diag/render.hpp"
 
+namespace dsl_builder {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -228,3 +230,5 @@ TEST_CASE("build reports a K slice that does not fit the tile") {
   (void)tile.k_slice(56);
   CHECK(refused(k) == "shared-tile-slice ");
 }
+
+}  // namespace dsl_builder

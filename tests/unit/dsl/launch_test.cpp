@@ -3,6 +3,8 @@
 
 #include "dsl/dsl.hpp"
 
+namespace dsl_launch {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -52,3 +54,5 @@ TEST_CASE("a kernel's parameters are declared in the order of the list, with the
   CHECK(k.parameters[0].map.box[1] == 128);
   CHECK(k.parameters[2].is_pointer);
 }
+
+}  // namespace dsl_launch

@@ -6,6 +6,8 @@
 #include "dsl/dsl.hpp"
 #include "emit/emit.hpp"
 
+namespace dsl_moves {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -176,3 +178,5 @@ TEST_CASE("approximations are written as PTX names them") {
   CHECK(has(out, "ex2.approx.ftz.f32"));
   CHECK(has(out, "rcp.approx.ftz.f32"));
 }
+
+}  // namespace dsl_moves

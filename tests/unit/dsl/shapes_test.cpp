@@ -6,6 +6,8 @@
 #include "dsl/dsl.hpp"
 #include "emit/emit.hpp"
 
+namespace dsl_shapes {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -169,3 +171,5 @@ TEST_CASE("a launch of values gives each parameter once, with a value of its typ
   CHECK(refused({a, b, d, d}) == "dsl-launch-arguments");
   CHECK(refused({a, b, {"D", std::uint64_t(5)}}) == "dsl-launch-arguments");
 }
+
+}  // namespace dsl_shapes

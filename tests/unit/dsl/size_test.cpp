@@ -6,6 +6,8 @@
 #include "dsl/size.hpp"
 #include "ptx/diag/error.hpp"
 
+namespace dsl_size {
+
 using namespace kiln;
 using dsl::Size, dsl::Sizes, dsl::Strategy;
 
@@ -43,3 +45,5 @@ TEST_CASE("a size is a number, extents or nothing, and only a number is used as 
   CHECK_THROWS_AS((void)static_cast<std::uint64_t>(Size(1, 2, 3)), diag::InternalError);
   CHECK_THROWS_AS((void)static_cast<std::uint64_t>(Size()), diag::InternalError);
 }
+
+}  // namespace dsl_size

@@ -3,6 +3,8 @@
 
 #include "dsl/tile.hpp"
 
+namespace dsl_tile {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -65,3 +67,5 @@ TEST_CASE("a tile with more than 256 rows is brought by several boxes") {
   CHECK(Tile::shape.box_rows_pieces() == 2);
   CHECK(Tile::box_outer == 256);
 }
+
+}  // namespace dsl_tile

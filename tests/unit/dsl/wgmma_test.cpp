@@ -9,6 +9,8 @@
 #include "ptx/rules/catalogue.hpp"
 #include "ptx/rules/wgmma.hpp"
 
+namespace dsl_wgmma {
+
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -223,3 +225,5 @@ TEST_CASE("wgmma-half: two halves of several spans each would not make one tile"
     CHECK(r.findings().all().front().slug == "wgmma-half");
   }
 }
+
+}  // namespace dsl_wgmma

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace kiln::harness {
+namespace kiln::harness::blocks_tests {
 namespace {
 
 using Cell = std::pair<int, int>;
@@ -80,4 +80,4 @@ TEST_CASE("the blocks of metadata are the nibbles of their cells") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::blocks_tests

@@ -13,7 +13,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::compare_tests {
 namespace {
 
 using isa::ScalarType;
@@ -233,4 +233,4 @@ TEST_CASE("512 x 512 x 512 takes well under a second") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::compare_tests

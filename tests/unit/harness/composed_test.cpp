@@ -11,7 +11,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::composed_tests {
 namespace {
 
 using isa::ScalarType;
@@ -245,4 +245,4 @@ TEST_CASE("what does not fit attention, swiglu or absmax is refused") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::composed_tests

@@ -7,7 +7,7 @@
 #include "ptx/parse/parse.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::contract_json_tests {
 namespace {
 
 using launch::Contract;
@@ -327,4 +327,4 @@ TEST_CASE("4-bit elements may be padded to 16 bytes, other elements have no choi
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::contract_json_tests

@@ -11,7 +11,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::convolution_tests {
 namespace {
 
 using isa::ScalarType;
@@ -79,4 +79,4 @@ TEST_CASE("what is no convolution is refused") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::convolution_tests

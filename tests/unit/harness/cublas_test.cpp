@@ -6,7 +6,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::cublas_tests {
 namespace {
 
 using isa::ScalarType;
@@ -108,4 +108,4 @@ TEST_CASE("sizes are those of the contract, batched and transposed too") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::cublas_tests

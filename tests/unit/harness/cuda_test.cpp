@@ -4,7 +4,7 @@
 #include "harness/gpu/cuda_driver.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::cuda_tests {
 namespace {
 
 TEST_CASE("which device runs which code") {
@@ -28,4 +28,4 @@ TEST_CASE("a bad cubin is refused with a reason, with or without a GPU") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::cuda_tests

@@ -8,6 +8,8 @@
 #include "harness/dot/dot_problem.hpp"
 #include "ptx/diag/error.hpp"
 
+namespace harness_dot_json {
+
 using namespace kiln;
 using nlohmann::json;
 
@@ -136,3 +138,5 @@ TEST_CASE("instructions without a model here have no word, and say so") {
   CHECK(problem.arch == "sm_90");
   CHECK_FALSE(harness::evaluate(problem));
 }
+
+}  // namespace harness_dot_json

@@ -13,7 +13,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::epilogue_tests {
 namespace {
 
 using isa::ScalarType;
@@ -133,4 +133,4 @@ TEST_CASE("an epilogue whose buffers do not fit is refused") {
   CHECK(refusal([](Contract& c) { c.expectations[0].bias = "X"; }) == "there is no buffer X");
 }
 
-}  // namespace kiln::harness
+}  // namespace kiln::harness::epilogue_tests

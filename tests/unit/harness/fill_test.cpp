@@ -11,7 +11,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::fill_tests {
 namespace {
 
 using isa::ScalarType;
@@ -137,4 +137,4 @@ TEST_CASE("a type is not asked for what it cannot hold") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::fill_tests

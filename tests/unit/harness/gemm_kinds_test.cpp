@@ -12,7 +12,7 @@
 #include "tests/unit/harness/mma_chain.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::gemm_kinds_tests {
 namespace {
 
 using isa::ScalarType;
@@ -330,4 +330,4 @@ TEST_CASE("signs of scales and metadata without a meaning are refused before a l
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::gemm_kinds_tests

@@ -11,7 +11,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::gemm_shapes_tests {
 namespace {
 
 using isa::ScalarType;
@@ -122,4 +122,4 @@ TEST_CASE("a transposed batch is read, and written back as it was") {
   }
 }
 
-}  // namespace kiln::harness
+}  // namespace kiln::harness::gemm_shapes_tests

@@ -12,7 +12,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::groups_tests {
 namespace {
 
 using isa::ScalarType;
@@ -104,4 +104,4 @@ TEST_CASE("a gemm of groups is read, and written back as it was") {
   CHECK(contains(error_of([&] { read_contract(flat, "l.json"); }), "/expect/D/gemm: buffer B: must have 3 extents"));
 }
 
-}  // namespace kiln::harness
+}  // namespace kiln::harness::groups_tests

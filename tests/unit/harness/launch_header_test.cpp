@@ -6,7 +6,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::launch_header_tests {
 namespace {
 
 using test::contains;
@@ -44,4 +44,4 @@ TEST_CASE("a header refuses parameters of several fields, and more than one laun
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::launch_header_tests

@@ -11,6 +11,8 @@
 #include "ptx/parse/parse.hpp"
 #include "tests/skip.hpp"
 
+namespace harness_launch_limits {
+
 using namespace kiln;
 using launch::Launch, launch::Dim3;
 
@@ -120,3 +122,5 @@ TEST_CASE("registers that CTAs share are those that ptxas gives a kernel with .m
   CHECK(isa::registers_to_share(1, 512) == 128);
   CHECK(isa::registers_to_share(1, 640) == 96);
 }
+
+}  // namespace harness_launch_limits

@@ -6,7 +6,7 @@
 
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::npy_tests {
 namespace {
 
 using test::contains;
@@ -169,4 +169,4 @@ TEST_CASE("a link stays a link") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::npy_tests

@@ -17,7 +17,7 @@
 #include "sim/simulate.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::profile_tests {
 namespace {
 
 struct Profiled {
@@ -263,4 +263,4 @@ TEST_CASE("the profiler's buffer is refused twice, and launches of too many warp
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::profile_tests

@@ -11,7 +11,7 @@
 #include "tests/skip.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::ptxas_tests {
 namespace {
 
 using test::contains;
@@ -205,4 +205,4 @@ TEST_CASE("a child's streams and exit code are kept, however much it says") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::ptxas_tests

@@ -15,7 +15,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::quantisation_tests {
 namespace {
 
 using isa::ScalarType;
@@ -389,4 +389,4 @@ TEST_CASE("a gemm names what its operands are quantised with") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::quantisation_tests

@@ -10,7 +10,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::sample_tests {
 namespace {
 
 using isa::ScalarType;
@@ -233,4 +233,4 @@ TEST_CASE("only gemms are sampled: a copy is compared whole") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::sample_tests

@@ -7,6 +7,8 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 
+namespace harness_schedules {
+
 using namespace kiln;
 using namespace kiln::harness;
 
@@ -94,3 +96,5 @@ TEST_CASE("a schedule with an error shrinks to at most ten decisions with the sa
   check_shrinking(Problem());
   CHECK(check_shrinking(Problem("two-locks", sim::Strategy::random)) > 200);
 }
+
+}  // namespace harness_schedules

@@ -7,7 +7,7 @@
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 
-namespace kiln::harness {
+namespace kiln::harness::timing_tests {
 namespace {
 
 using isa::ScalarType;
@@ -136,4 +136,4 @@ TEST_CASE("what a run changed and was not poison is restored before the next") {
 }
 
 }  // namespace
-}  // namespace kiln::harness
+}  // namespace kiln::harness::timing_tests

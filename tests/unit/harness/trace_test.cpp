@@ -11,6 +11,8 @@
 #include "harness/run/run.hpp"
 #include "kernels/gemm.hpp"
 
+namespace harness_trace {
+
 using namespace kiln;
 using Json = nlohmann::json;
 
@@ -163,3 +165,5 @@ TEST_CASE("what never ends is closed in the trace and called unfinished") {
   for (const Json& e : t.events("b")) unfinished += e.at("args").contains("unfinished");
   CHECK(unfinished == 1);  // the allocation
 }
+
+}  // namespace harness_trace

@@ -4,6 +4,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_ada {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -280,3 +282,5 @@ TEST_CASE("GEMMs without TMA that nvcc compiled run on sm_89 when lowered, in se
       }
     }
 }
+
+}  // namespace lower_ada

@@ -4,6 +4,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_block_scale {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -59,3 +61,5 @@ TEST_CASE("on sm_120a mma.sync scales blocks of 32 bytes, and of packed e2m1 by 
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) skip(ptxas.missing);
 }
+
+}  // namespace lower_block_scale

@@ -4,6 +4,8 @@
 #include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_copy {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -143,3 +145,5 @@ TEST_CASE("tcgen05.cp that widens elements is refused, and one whose strides are
     CHECK(sink.all()[0].slug == slug);
   }
 }
+
+}  // namespace lower_copy

@@ -1,6 +1,8 @@
 // Which commits write the sums to where tcgen05.ld finds them.
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_flush {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -118,3 +120,5 @@ TEST_CASE("a commit right after its MMAs that writes no sums is part of their co
   CHECK(pushes(kernel("", ""), "  @%p1 tcgen05.commit") == 4);
   CHECK(pushes(kernel("", ""), "  mbarrier.test_wait.parity.shared::cta.b64 %p2, [go], 0;\n  tcgen05.commit") == 4);
 }
+
+}  // namespace lower_flush

@@ -1,6 +1,8 @@
 // The bf16 kernels of the library, lowered: what they compute.
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_gemm {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -84,3 +86,5 @@ TEST_CASE("a role that needs more registers than the rest gets them at its begin
   CHECK(multiply >= 176);
   CHECK(128 * (rest + store) + 256 * multiply <= 65536);
 }
+
+}  // namespace lower_gemm

@@ -2,6 +2,8 @@
 // contract says what they are, and the lowered kernel stops where that does not hold.
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_given {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -140,3 +142,5 @@ TEST_CASE("a mask that the contract says has ones is refused") {
   CHECK(has(refusal(k), "an MMA with masks of lanes"));
   CHECK_FALSE(has(refusal(k), "parameters"));
 }
+
+}  // namespace lower_given

@@ -5,6 +5,8 @@
 #include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_kinds {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -85,3 +87,5 @@ TEST_CASE("PTX of nvcc and of clang is lowered: it gives what it gave, but for r
     check_right(simulated(checked(foreign(name, "gemm_bf16_pipelined"))));
   }
 }
+
+}  // namespace lower_kinds

@@ -2,6 +2,8 @@
 #include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_launch_control {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -135,3 +137,5 @@ TEST_CASE("sm_120a has clusterlaunchcontrol of its own") {
   REQUIRE(low);
   CHECK(low->text->text().find("multicast::cluster::all") != std::string::npos);
 }
+
+}  // namespace lower_launch_control

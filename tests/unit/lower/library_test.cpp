@@ -11,6 +11,8 @@
 #include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_library {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -171,3 +173,5 @@ TEST_CASE("S3-59, S3-60: every kernel of the library is lowered and right, or re
   for (std::string is, was; std::getline(now, is), std::getline(then, was), now || then; is.clear(), was.clear())
     CHECK_MESSAGE(is == was, "docs/lowering.md, which `make lowered` writes anew, has another row");
 }
+
+}  // namespace lower_library

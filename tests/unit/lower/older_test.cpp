@@ -4,6 +4,8 @@
 #include "harness/contract/contract_json.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_older {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -156,3 +158,5 @@ TEST_CASE("any other call in a kernel that uses tcgen05 is refused") {
   CHECK_FALSE(lowered(kernel_of("{ .param .b32 x; st.param.b32 [x], 1; call.uni other, (x); }"), isa::sm_90a, sink));
   CHECK(sink.all().front().slug == "lower-unsupported");
 }
+
+}  // namespace lower_older

@@ -6,6 +6,8 @@
 #include "tests/unit/sim/mma_problem.hpp"
 #include "verifier/verify.hpp"
 
+namespace lower_one_mma {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MmaKind;
@@ -247,3 +249,5 @@ TEST_CASE("operands of 8 and 32 bits that lie along M or N are gathered, in ever
           for (const Layout& l : bytes) check_majors(p, a, b, l);
       }
 }
+
+}  // namespace lower_one_mma

@@ -7,6 +7,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_pair {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -368,3 +370,5 @@ TEST_CASE("what a pair and its cluster add to static shared memory is a multiple
     CHECK(at % 1024 == 0);
   }
 }
+
+}  // namespace lower_pair

@@ -10,6 +10,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_scale {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -137,3 +139,5 @@ TEST_CASE("block-scaled kernels spill no register, and those that do not fit the
     CHECK(sink.all().back().slug == "lower-shared-memory");
   }
 }
+
+}  // namespace lower_scale

@@ -2,6 +2,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_spill {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -41,3 +43,5 @@ TEST_CASE("ptxas spills no register of a kernel of the library that is lowered, 
     }
   CHECK(assembled >= 60);
 }
+
+}  // namespace lower_spill

@@ -8,6 +8,8 @@
 #include "ptx/num/format.hpp"
 #include "tests/unit/lower/lowered.hpp"
 
+namespace lower_widen {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -71,3 +73,5 @@ TEST_CASE(
       }
   }
 }
+
+}  // namespace lower_widen

@@ -10,6 +10,8 @@
 
 #include "ptx/num/format.hpp"
 
+namespace num_format {
+
 using namespace kiln::num;
 using enum ScalarType;
 
@@ -228,3 +230,5 @@ TEST_CASE("decoding keeps the encoded exponent of a subnormal and ignores what t
   CHECK(decode(e4m3, 0xFF).kind == NumberClass::nan);
   CHECK(std::signbit(to_double(e2m1, 8)));
 }
+
+}  // namespace num_format

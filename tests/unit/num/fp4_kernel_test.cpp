@@ -6,6 +6,8 @@
 
 #include "ptx/num/gemm_kernel.hpp"
 
+namespace num_fp4_kernel {
+
 using namespace kiln::num;
 
 namespace {
@@ -209,3 +211,5 @@ TEST_CASE("ordinary fp4 operands are never redone") {
     CHECK(has_vector_path(spec));
   }
 }
+
+}  // namespace num_fp4_kernel

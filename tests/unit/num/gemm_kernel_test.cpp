@@ -1,6 +1,8 @@
 // The vector kernel must give `dot`'s word for every element, on every vector unit, for any operands.
 #include "tests/unit/num/gemm_case.hpp"
 
+namespace num_gemm_kernel {
+
 using namespace kiln::num;
 using namespace kiln::num::test;
 
@@ -185,3 +187,5 @@ TEST_CASE("sums of the largest bytes are exact, and cross the end of s32 where C
     check(c);
   }
 }
+
+}  // namespace num_gemm_kernel

@@ -7,6 +7,8 @@
 #include "ptx/num/gemm_kernel.hpp"
 #include "tests/unit/num/vectors.hpp"
 
+namespace num_kernel_vectors {
+
 using namespace kiln::num;
 using namespace kiln::num::test;
 
@@ -138,3 +140,5 @@ TEST_CASE("rows of zeros leave of C what dot leaves of it, whatever C is and nex
                                       d[i * n + j], {{}, {}, std::span(metadata).subspan(i * per_row, per_row)}));
     }
 }
+
+}  // namespace num_kernel_vectors

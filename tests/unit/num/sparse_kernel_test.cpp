@@ -1,6 +1,8 @@
 // A sparse A in the vector kernel, where it lies with its zeros.
 #include "tests/unit/num/gemm_case.hpp"
 
+namespace num_sparse_kernel {
+
 using namespace kiln::num;
 using namespace kiln::num::test;
 
@@ -52,3 +54,5 @@ TEST_CASE("what no row of a sparse A selects leaves no trace in fast sums either
     CHECK(computed(c, unit, nullptr, Arithmetic::fast) == want);
   }
 }
+
+}  // namespace num_sparse_kernel

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+namespace num_warp_dot {
+
 using namespace kiln::num;
 using u32 = std::uint32_t;
 using Words = std::vector<u32>;
@@ -158,3 +160,5 @@ TEST_CASE("f64 is a chain of fused multiply-adds in the order of k") {
   CHECK(warp_dot_f64(std::vector<double>{0x1p53, -0x1p53, 1}, b, 0) == 1);
   CHECK(warp_dot_f64(std::vector<double>{1 + 0x1p-52}, std::vector<double>{1 + 0x1p-52}, -1) == 0x1p-51 + 0x1p-104);
 }
+
+}  // namespace num_warp_dot

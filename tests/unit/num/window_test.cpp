@@ -5,6 +5,8 @@
 
 #include "tests/unit/num/vectors.hpp"
 
+namespace num_window {
+
 using namespace kiln::num;
 using namespace kiln::num::test;
 
@@ -121,3 +123,5 @@ TEST_CASE("sparse metadata names the columns that stored elements meet") {
   CHECK(sparse_column(MmaKind::mxf4, 2, words) == 6);  // 0xC: pairs 0 and 3
   CHECK(sparse_column(MmaKind::mxf4, 3, words) == 7);
 }
+
+}  // namespace num_window

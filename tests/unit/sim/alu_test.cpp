@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_alu {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -188,3 +190,5 @@ TEST_CASE("moves pack and unpack") {
   CHECK(eval64("mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd9, {%r2, %r1};", 0x1122334455667788ull) == 0x5566778811223344ull);
   CHECK(eval64("mov.b64 {_, %r2}, %rd1; cvt.u64.u32 %rd9, %r2;", 0x1122334455667788ull) == 0x11223344);
 }
+
+}  // namespace sim_alu

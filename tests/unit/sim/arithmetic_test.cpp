@@ -6,6 +6,8 @@
 #include "ptx/num/format.hpp"
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_arithmetic {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -128,3 +130,5 @@ TEST_CASE("fma.oob takes the NaN that a copy fills in for zero") {
   CHECK(eval(fma, 0x3C003C00, 0x3C00) == 0x4000);
   CHECK(eval("fma.rn.oob.bf16x2 %r9, %r1, %r2, %r3;", 0x7FF73F80, 0x3F803F80, 0x3F803F80) == 0x4000);
 }
+
+}  // namespace sim_arithmetic

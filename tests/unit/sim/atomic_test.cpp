@@ -6,6 +6,8 @@
 #include "ptx/num/format.hpp"
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_atomic {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -17,8 +19,8 @@ std::vector<u32> after(const std::string& op, std::vector<u32> memory, std::vect
   r.resize(4);
   std::string text;
   for (int k = 0; k < 16; ++k)
-    text += "st.global.u32 [%out+" + number(u64(4 * k)) + "], " + number(memory[std::size_t(k)]) + ";";
-  for (int k = 0; k < 4; ++k) text += "mov.u32 %r" + number(u64(k + 1)) + ", " + number(r[std::size_t(k)]) + ";";
+    text += "st.global.u32 [%out+" + digits(u64(4 * k)) + "], " + digits(memory[std::size_t(k)]) + ";";
+  for (int k = 0; k < 4; ++k) text += "mov.u32 %r" + digits(u64(k + 1)) + ", " + digits(r[std::size_t(k)]) + ";";
   const Run run = run_kernel(kernel(text + "\nmov.b64 %rd1, {%r1, %r2}; mov.b64 %rd2, {%r3, %r4};\n" + op));
   CHECK_MESSAGE(run.clean(), op << "\n" << run.findings());
   return run.read<u32>("out");
@@ -198,3 +200,5 @@ TEST_CASE("bulk reductions combine arrays of any type") {
   CHECK(reduce("or.b64", 5, 2)[0] == 7);
   CHECK(reduce("dec.u32", 0, 9)[0] == 9);
 }
+
+}  // namespace sim_atomic

@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/tiled_map.hpp"
 
+namespace sim_bulk {
+
 using namespace kiln;
 using namespace kiln::test;
 using u8 = std::uint8_t;
@@ -260,3 +262,5 @@ ret;
   }
   CHECK(launched.size() > 1);  // some seeds refuse a request
 }
+
+}  // namespace sim_bulk

@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_call {
+
 using namespace kiln;
 using namespace kiln::test;
 using u32 = std::uint32_t;
@@ -146,3 +148,5 @@ TEST_CASE("the heap gives unwritten memory, and free takes it away") {
 TEST_CASE("a breakpoint that no debugger waits for is a trap") {
   CHECK(run_kernel(kernel("brkpt;")).has("no thread may reach a trap; got a breakpoint [trap-reached]"));
 }
+
+}  // namespace sim_call

@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_cluster {
+
 using namespace kiln;
 using namespace kiln::test;
 using u16 = std::uint16_t;
@@ -202,3 +204,5 @@ TEST_CASE("a request to cancel a cluster fails when none is left") {
   REQUIRE_MESSAGE(r.clean(), r.findings());
   CHECK(r.read<u32>("out")[0] == 2);
 }
+
+}  // namespace sim_cluster

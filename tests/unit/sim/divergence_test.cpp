@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_divergence {
+
 using namespace kiln;
 using namespace kiln::test;
 using u32 = std::uint32_t;
@@ -193,3 +195,5 @@ TEST_CASE("local and constant memory") {
                            32, ".const .align 4 .u32 table[4] = {1, 2, 30, 4};\n");
   for (u32 t = 0; t < 32; ++t) CHECK(out[t] == t + 30);
 }
+
+}  // namespace sim_divergence

@@ -10,19 +10,19 @@ namespace kiln::test {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-inline std::string number(u64 v) { return std::to_string(v); }
+inline std::string digits(u64 v) { return std::to_string(v); }
 
 // `op` computes %r9 from %r1, %r2, %r3 (32-bit) and may use every other register.
 inline u32 eval(const std::string& op, u32 a = 0, u32 b = 0, u32 c = 0) {
-  const Run r = run_kernel(kernel("mov.u32 %r1, " + number(a) + "; mov.u32 %r2, " + number(b) + "; mov.u32 %r3, " +
-                                  number(c) + ";\n" + op + "\nst.global.u32 [%out], %r9;"));
+  const Run r = run_kernel(kernel("mov.u32 %r1, " + digits(a) + "; mov.u32 %r2, " + digits(b) + "; mov.u32 %r3, " +
+                                  digits(c) + ";\n" + op + "\nst.global.u32 [%out], %r9;"));
   CHECK_MESSAGE(r.clean(), op << "\n" << r.findings());
   return r.read<u32>("out")[0];
 }
 
 inline u64 eval64(const std::string& op, u64 a = 0, u64 b = 0, u64 c = 0) {
-  const Run r = run_kernel(kernel("mov.u64 %rd1, " + number(a) + "; mov.u64 %rd2, " + number(b) + "; mov.u64 %rd3, " +
-                                  number(c) + ";\n" + op + "\nst.global.u64 [%out], %rd9;"));
+  const Run r = run_kernel(kernel("mov.u64 %rd1, " + digits(a) + "; mov.u64 %rd2, " + digits(b) + "; mov.u64 %rd3, " +
+                                  digits(c) + ";\n" + op + "\nst.global.u64 [%out], %rd9;"));
   CHECK_MESSAGE(r.clean(), op << "\n" << r.findings());
   return r.read<u64>("out")[0];
 }

@@ -9,6 +9,8 @@
 #include "sim/ops/binder.hpp"
 #include "tests/unit/sim/data_file.hpp"
 
+namespace sim_families {
+
 using namespace kiln;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("the file of forms has every instruction of the table") {
 #include "ptx/isa/opcodes.def"
 #undef OPCODE
 }
+
+}  // namespace sim_families

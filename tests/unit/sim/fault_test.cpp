@@ -4,6 +4,8 @@
 #include "ptx/rules/catalogue.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_fault {
+
 using namespace kiln;
 using namespace kiln::test;
 using sim::Outcome;
@@ -164,3 +166,5 @@ TEST_CASE("what is found has the rule's severity and its source") {
   CHECK(r.sink.all()[0].severity == rule.severity);
   CHECK(r.sink.all()[0].reference == rule.reference);
 }
+
+}  // namespace sim_fault

@@ -8,6 +8,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_gemm {
+
 using namespace kiln;
 using namespace kiln::test;
 using u16 = std::uint16_t;
@@ -246,3 +248,5 @@ TEST_CASE("an observer sees every asynchronous operation begin and end") {
   CHECK(counter.syncs[sim::SyncKind::tmem_alloc] == 1);
   CHECK(counter.syncs[sim::SyncKind::cta_exit] == 1);
 }
+
+}  // namespace sim_gemm

@@ -13,6 +13,8 @@
 #include "tests/skip.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_guardrails {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -150,3 +152,5 @@ TEST_CASE("every guardrail of ptxas has its kernels, and ptxas compiles its chec
     }
   CHECK(compiled == std::set<std::string>(known.begin(), known.end()));
 }
+
+}  // namespace sim_guardrails

@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_handover {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -71,3 +73,5 @@ TEST_CASE("a fence between a relaxed read and a relaxed write hands on what the 
   CHECK_MESSAGE(handed_on.clean(), handed_on.findings());
   CHECK(relay("").has("[race]"));
 }
+
+}  // namespace sim_handover

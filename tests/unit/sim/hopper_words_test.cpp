@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_hopper_words {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -138,3 +140,5 @@ TEST_CASE("fields of 64-bit words take whole words as position and length, a bor
   };
   check(rows);
 }
+
+}  // namespace sim_hopper_words

@@ -5,6 +5,8 @@
 #include "ptx/diag/error.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_im2col_row {
+
 using namespace kiln;
 using namespace kiln::test;
 using u16 = std::uint16_t;
@@ -118,3 +120,5 @@ TEST_CASE("a map that walks rows serves its own mode, and has a swizzle") {
   plain.tensor_maps.at("T").swizzle = isa::Swizzle::none;
   CHECK_THROWS_AS(run(load_kernel(k, "im2col::w"), plain), diag::InputError);
 }
+
+}  // namespace sim_im2col_row

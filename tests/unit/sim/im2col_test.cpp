@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_im2col {
+
 using namespace kiln;
 using namespace kiln::test;
 using u16 = std::uint16_t;
@@ -130,3 +132,5 @@ TEST_CASE("a column of pixels is walked as the hardware does it") {
       for (u32 x = 0; x < 8; ++x) CHECK(out[p * 8 + x] == (k.loaded[p] ? k.loaded[p] + x : 0));
   }
 }
+
+}  // namespace sim_im2col

@@ -3,6 +3,8 @@
 
 #include "sim/order/knowledge.hpp"
 
+namespace sim_knowledge {
+
 using namespace kiln::sim;
 
 namespace {
@@ -60,3 +62,5 @@ TEST_CASE("messages without a name are each taken for what they are") {
   CHECK(known(w, 0, 0) == 2);
   CHECK(known(w, 1, 0) == 8);
 }
+
+}  // namespace sim_knowledge

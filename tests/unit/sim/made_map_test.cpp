@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_made_map {
+
 using namespace kiln;
 using namespace kiln::test;
 using u8 = std::uint8_t;
@@ -116,3 +118,5 @@ TEST_CASE("addresses of local memory and parameters fit in 32 bits") {
   CHECK(r.read<u32>("out")[0] == 41);
   CHECK(r.read<u32>("out")[1] == 0);
 }
+
+}  // namespace sim_made_map

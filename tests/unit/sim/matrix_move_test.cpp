@@ -2,6 +2,8 @@
 // lanes then hold is written out here from the ISA's figures.
 #include "tests/unit/sim/matrix_kernel.hpp"
 
+namespace sim_matrix_move {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -140,3 +142,5 @@ TEST_CASE("movmatrix transposes eight by eight") {
   for (int row = 0; row < 8; ++row)
     for (int column = 0; column < 8; ++column) CHECK(element(out, row, column) == element(in, column, row));
 }
+
+}  // namespace sim_matrix_move

@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_mma_chain {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -113,3 +115,5 @@ TEST_CASE("each product reads its operands when its own time comes") {
         CHECK(d_value(p, machine, row, column) == float(p.value(row, column) + later.value(row, column)));
   }
 }
+
+}  // namespace sim_mma_chain

@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_mma_forms {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MmaKind;
@@ -191,3 +193,5 @@ TEST_CASE("K = 96 has three or six scales, which may go on in the next group of 
       }
     }
 }
+
+}  // namespace sim_mma_forms

@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_mma_operands {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MmaKind;
@@ -359,3 +361,5 @@ TEST_CASE("MN-major operands of the mixed kinds hold sixteen rows to a piece, pa
     CHECK(wrong_elements(p, machine, p.m) == 0);
   }
 }
+
+}  // namespace sim_mma_operands

@@ -3,6 +3,8 @@
 // architecture does it which way, the last cases' here.
 #include "tests/unit/sim/matrix_kernel.hpp"
 
+namespace sim_mma_sync {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MatrixShape;
@@ -378,3 +380,5 @@ TEST_CASE("a matrix instruction needs all lanes of its warp: warp-aligned") {
   CHECK(run_kernel(text, 32).clean());
   CHECK(run_kernel(text, 24).has("warp-aligned"));
 }
+
+}  // namespace sim_mma_sync

@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/tensor_kernel.hpp"
 
+namespace sim_mma {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -291,3 +293,5 @@ TEST_CASE("block-scaled kinds multiply by the scales of rows and columns") {
   for (int m = 0; m < 128; m += 3)
     for (int n = 0; n < 32; ++n) CHECK(cell(out, m, n) == std::ldexp(32.0f, m % 32 % 3 + m / 32 - n % 5));
 }
+
+}  // namespace sim_mma

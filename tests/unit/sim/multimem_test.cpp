@@ -5,6 +5,8 @@
 #include "ptx/num/format.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_multimem {
+
 using namespace kiln;
 using namespace kiln::test;
 using u16 = std::uint16_t;
@@ -82,3 +84,5 @@ TEST_CASE("a multimem address is for multimem instructions, and they take no oth
             .has("16 bytes at offset 8 of multimem `M`, which has 16"));
   CHECK_THROWS_AS(on_three("", one, two, {1}), diag::InputError);
 }
+
+}  // namespace sim_multimem

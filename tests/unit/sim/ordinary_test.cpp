@@ -10,6 +10,8 @@
 #include "ptx/num/format.hpp"
 #include "tests/unit/sim/data_file.hpp"
 
+namespace sim_ordinary {
+
 using namespace kiln;
 using namespace kiln::test;
 using u32 = std::uint32_t;
@@ -222,3 +224,5 @@ TEST_CASE("ballots, matches and a compaction") {
   REQUIRE(count == want.size());
   CHECK(std::multiset<int>(out.begin(), out.begin() + std::ptrdiff_t(count)) == want);
 }
+
+}  // namespace sim_ordinary

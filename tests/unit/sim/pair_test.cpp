@@ -5,6 +5,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_pair {
+
 using namespace kiln;
 using namespace kiln::test;
 using u8 = std::uint8_t;
@@ -168,3 +170,5 @@ TEST_CASE("cta_group::2 with a peer that has exited is found") {
   c.launches = {l};
   CHECK(test::run(text, c).has("got CTA 1 of the cluster, which has exited [tcgen05-peer-exited]"));
 }
+
+}  // namespace sim_pair

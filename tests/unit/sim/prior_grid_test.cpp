@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_prior_grid {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -118,3 +120,5 @@ TEST_CASE("a contract names what a grid that it does not have touches") {
     with("");
   }());
 }
+
+}  // namespace sim_prior_grid

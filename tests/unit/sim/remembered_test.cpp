@@ -4,6 +4,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_remembered {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -161,3 +163,5 @@ TEST_CASE("a write that was read before a reduction needs no fence for a copy af
   CHECK(r.has("[proxy-fence-read]"));
   CHECK_FALSE(r.has("[proxy-fence]"));
 }
+
+}  // namespace sim_remembered

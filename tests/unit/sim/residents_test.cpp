@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_residents {
+
 using namespace kiln;
 using namespace kiln::test;
 using sim::Outcome;
@@ -142,3 +144,5 @@ TEST_CASE("CTAs share an SM only where there is room, and outside clusters") {
   c.launches = {l};
   CHECK_THROWS_WITH(run(two_halves, c), "/ctas_per_sm: must be 1 for a launch with clusters");
 }
+
+}  // namespace sim_residents

@@ -5,6 +5,8 @@
 #include "sim/schedule/sync_trace.hpp"
 #include "tests/unit/sim/schedule_kernels.hpp"
 
+namespace sim_schedule {
+
 using namespace kiln;
 using namespace kiln::test;
 using sim::Outcome;
@@ -233,3 +235,5 @@ TEST_CASE("two runs have the same trace when every object saw the same order") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) seen.insert(hash(seed));
   CHECK(seen.size() == 2);
 }
+
+}  // namespace sim_schedule

@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_stack {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -61,3 +63,5 @@ TEST_CASE("a stack that grows beyond its room ends the run as incomplete") {
   CHECK(r.result.outcome == sim::Outcome::incomplete);
   CHECK(r.has("a stack of more than 4096 bytes"));
 }
+
+}  // namespace sim_stack

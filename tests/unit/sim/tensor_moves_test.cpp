@@ -5,6 +5,8 @@
 
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_tensor_moves {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MmaKind;
@@ -210,3 +212,5 @@ TEST_CASE("tcgen05.ld.red treats NaN, magnitudes and zeros of f32 as min and max
   check("32x32b.x4.max.abs.f32", {bits(3), bits(3), nan, 0});
   check("32x32b.x4.min.abs.NaN.f32", {bits(0), nan, nan, 0});
 }
+
+}  // namespace sim_tensor_moves

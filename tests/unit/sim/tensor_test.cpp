@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/tensor_kernel.hpp"
 
+namespace sim_tensor {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -135,3 +137,5 @@ TEST_CASE("registers that are used before tcgen05.wait::ld are reported once a l
   CHECK(reports(ld(100) + ld(110) + "add.u32 %r10, %r101, %r111; add.u32 %r11, %r100, %r110;\n" + wait) ==
         Names{"got %r101 tcgen05-ld-wait", "got %r111 tcgen05-ld-wait"});
 }
+
+}  // namespace sim_tensor

@@ -4,6 +4,8 @@
 
 #include "tests/unit/sim/tile_kernel.hpp"
 
+namespace sim_tile {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::Swizzle;
@@ -261,3 +263,5 @@ TEST_CASE("tcgen05-sdesc-advance: half a slice, and steps along another dimensio
   c.kernel.mmas[3].b = c.kernel.mmas[0].b;
   expect(c.run(), advance_slug, "A from K = 48 of its tile and B from K = 0");
 }
+
+}  // namespace sim_tile

@@ -5,6 +5,8 @@
 #include "sim/async/tensor_map.hpp"
 #include "tests/unit/sim/tiled_map.hpp"
 
+namespace sim_tma {
+
 using namespace kiln;
 using namespace kiln::test;
 using u8 = std::uint8_t;
@@ -277,3 +279,5 @@ TEST_CASE("bulk copies move bytes both ways") {
   REQUIRE_MESSAGE(r.clean(), r.findings());
   CHECK(r.read<u16>("out") == counting(128));
 }
+
+}  // namespace sim_tma

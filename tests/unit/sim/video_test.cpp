@@ -6,6 +6,8 @@
 
 #include "tests/unit/sim/eval.hpp"
 
+namespace sim_video {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -143,3 +145,5 @@ TEST_CASE(
   };
   for (const Case& k : cases) check(k);
 }
+
+}  // namespace sim_video

@@ -8,6 +8,8 @@
 #include "sim/views/tracer.hpp"
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_views {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -208,3 +210,5 @@ TEST_CASE("the sums of the step view are those of a plain loop, after every step
     CHECK(wrong == 0);
   }
 }
+
+}  // namespace sim_views

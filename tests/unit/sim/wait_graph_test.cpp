@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_wait_graph {
+
 using namespace kiln;
 using namespace kiln::test;
 using sim::Outcome;
@@ -76,3 +78,5 @@ TEST_CASE("a barrier is waited for by the thread that would have signalled the m
   CHECK_MESSAGE(r.has("could still arrive on mbarrier `full` here, but waits for barrier 1"), r.findings());
   CHECK_MESSAGE(r.has("they wait in a circle: "), r.findings());
 }
+
+}  // namespace sim_wait_graph

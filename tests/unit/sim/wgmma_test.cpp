@@ -4,6 +4,8 @@
 #include "sim/core/observer.hpp"
 #include "tests/unit/sim/matrix_kernel.hpp"
 
+namespace sim_wgmma {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MatrixShape;
@@ -375,3 +377,5 @@ TEST_CASE("shared memory that is overwritten before the wait shows in some sched
   }
   CHECK(changed > 0);
 }
+
+}  // namespace sim_wgmma

@@ -7,6 +7,8 @@
 #include "sim/core/observer.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace sim_wgmma_watch {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -74,3 +76,5 @@ TEST_CASE("an observer sees each warp's wgmma fly, read its rows of A and all of
   CHECK(result.statistics.mma_flops == 2 * 64 * 8 * 16);
   CHECK(result.statistics.mma_instructions == 1);
 }
+
+}  // namespace sim_wgmma_watch

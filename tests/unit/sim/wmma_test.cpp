@@ -1,6 +1,8 @@
 // wmma.load, wmma.mma and wmma.store of every type, against plain loops over matrices of small numbers in memory.
 #include "tests/unit/sim/matrix_kernel.hpp"
 
+namespace sim_wmma {
+
 using namespace kiln;
 using namespace kiln::test;
 using isa::MatrixShape;
@@ -149,3 +151,5 @@ TEST_CASE("wmma multiplies bytes, nibbles and bits") {
         {"sm_80", "m8n8k128", S::b1, S::s32, "s32.b1.b1.s32", 1, 1, 2, false, true, false, 128}})
     check(c, ++seed);
 }
+
+}  // namespace sim_wmma

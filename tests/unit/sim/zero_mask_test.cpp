@@ -3,6 +3,8 @@
 
 #include "tests/unit/sim/mma_problem.hpp"
 
+namespace sim_zero_mask {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -65,3 +67,5 @@ TEST_CASE("a zero-column mask is judged, and a start count after the first span 
   CHECK(open.has("start count"));
   CHECK(run(u64{1} << 39 | u64{3} << 40 | u64{3} << 48 | 3).clean());
 }
+
+}  // namespace sim_zero_mask

@@ -7,6 +7,8 @@
 #include "tests/unit/sim/tensor_kernel.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_layouts {
+
 using namespace kiln;
 
 TEST_CASE("S1-1, S1-6: one thread issues an MMA; no other takes part, whatever the warp") {
@@ -71,3 +73,5 @@ TEST_CASE("S1-29: there are seven data-path layouts, not four") {
   CHECK(dense.size() == 4);
   CHECK(all.size() == 7);
 }
+
+}  // namespace truth_layouts

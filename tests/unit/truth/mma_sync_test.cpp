@@ -9,6 +9,8 @@
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_mma_sync {
+
 using namespace kiln;
 using isa::mma_sync_count, isa::MmaKind;
 
@@ -149,3 +151,5 @@ TEST_CASE("S3-42: mma.sync scales FP4 and FP8 itself on sm_120a and sm_121a, and
       isa::sm_120a);
   test::refused_by_ptxas(scaled_fp4, "not supported on .target 'sm_120'", isa::Target{120});
 }
+
+}  // namespace truth_mma_sync

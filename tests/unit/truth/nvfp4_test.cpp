@@ -14,6 +14,8 @@
 #include "tests/unit/truth/asked.hpp"
 #include "tests/unit/verifier/checked.hpp"
 
+namespace truth_nvfp4 {
+
 using namespace kiln;
 
 namespace {
@@ -142,3 +144,5 @@ TEST_CASE("S4-102: the modifier is .block_scale") {
   test::refused("tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_sc.block16 [r0], d1, d2, r1, [r5], [r6], p1;",
                 "unknown modifier '.block_sc'");
 }
+
+}  // namespace truth_nvfp4

@@ -15,6 +15,8 @@
 #include "tests/unit/sim/tensor_kernel.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_scaling {
+
 using namespace kiln;
 using isa::MmaKind, isa::ScaleVector, isa::ScalarType;
 
@@ -239,3 +241,5 @@ TEST_CASE("S4-31, S4-32: the descriptor of FP4 has type code 1 for A and B, and 
   CHECK(judge(shape | types | 1u << 15).rule == rules::Rule::idesc_transpose);
   CHECK(judge(shape | types | 1u << 16).rule == rules::Rule::idesc_transpose);
 }
+
+}  // namespace truth_scaling

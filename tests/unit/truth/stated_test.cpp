@@ -14,6 +14,8 @@
 #include "ptx/rules/tcgen05_mma.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_stated {
+
 using namespace kiln;
 using isa::MmaKind;
 
@@ -296,3 +298,5 @@ TEST_CASE("S4-45, S4-98: the shapes and repeats of tcgen05.ld") {
   test::refused(ld("16x256b.x64", 128), "modifier .x64 not allowed");
   test::refused(ld("16x128b.x128", 128), "modifier .x128 not allowed");
 }
+
+}  // namespace truth_stated

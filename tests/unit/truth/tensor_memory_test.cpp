@@ -9,6 +9,8 @@
 #include "tests/unit/sim/tensor_kernel.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_tensor_memory {
+
 using namespace kiln;
 
 TEST_CASE("S2-3: D is in tensor memory and B never; A may be in either") {
@@ -152,3 +154,5 @@ TEST_CASE("S2-92: metadata is two 2-bit indices for four elements, one 4-bit ind
   CHECK(sparse_column(MmaKind::tf32, 2, words) == 5);  // 0xE: the second of elements 4 and 5
   CHECK(sparse_column(MmaKind::mxf4, 2, words) == 6);  // 0xC: pairs 0 and 3 of eight elements
 }
+
+}  // namespace truth_tensor_memory

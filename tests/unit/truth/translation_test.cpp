@@ -7,6 +7,8 @@
 #include "tests/unit/sim/run.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_translation {
+
 using namespace kiln;
 
 namespace {
@@ -150,3 +152,5 @@ TEST_CASE("S3-54, S3-58: on sm_120 a tensor copy may name .shared::cluster and m
                          isa::sm_120a);
   test::refused("tcgen05.wait::ld.sync.aligned;", "not supported on .target 'sm_120a'", isa::sm_120a);
 }
+
+}  // namespace truth_translation

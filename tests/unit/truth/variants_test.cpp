@@ -9,6 +9,8 @@
 #include "tests/unit/sim/tensor_kernel.hpp"
 #include "tests/unit/truth/asked.hpp"
 
+namespace truth_variants {
+
 using namespace kiln;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("S2-111: .ws takes f16, tf32, f8f6f4 and i8, and none of the three blo
     test::refused("tcgen05.mma.ws.cta_group::1.kind::" + kind + " [r0], d1, d2, r1, p1;",
                   "illegal modifier '.kind::" + kind + "' for instruction 'tcgen05.mma.ws'");
 }
+
+}  // namespace truth_variants

@@ -8,6 +8,8 @@
 #include "ptx/isa/tmem.hpp"
 #include "tests/unit/sim/run.hpp"
 
+namespace truth_walkthrough {
+
 using namespace kiln;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("S0-44: the tensor map spans all of K; a map of 64 columns has zeros f
   CHECK(std::ranges::all_of(wrong, [](std::uint16_t v) { return v == 0; }));
   CHECK(load_box(64, "0")[0] == 1);  // so the first K tile hides the mistake
 }
+
+}  // namespace truth_walkthrough

@@ -1,5 +1,7 @@
 #include "tests/unit/verifier/checked.hpp"
 
+namespace verifier_allocation {
+
 using namespace kiln;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("a loaded register is pending until the wait, or until something else 
   CHECK(load("@%p1 bra S; tcgen05.wait::ld.sync.aligned; S: add.u32 %r8, %r6, %r7;") == "tcgen05-ld-wait ");
   CHECK(load("st.shared.u32 [slot], %r7; tcgen05.wait::ld.sync.aligned;") == "tcgen05-ld-wait ");
 }
+
+}  // namespace verifier_allocation

@@ -2,6 +2,8 @@
 
 #include "verifier/contract.hpp"
 
+namespace verifier_contract {
+
 using namespace kiln;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("dimensions beyond the rank do not count") {
   m.strides[3] = 7;
   CHECK(check(m).empty());
 }
+
+}  // namespace verifier_contract

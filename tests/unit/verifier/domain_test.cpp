@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace verifier_domain {
+
 using kiln::verifier::protocol::Domain;
 using kiln::verifier::protocol::Span;
 
@@ -60,3 +62,5 @@ TEST_CASE("a word that has no upper end but that of its sign is open from its le
   d.keep(Span{0, 100});
   CHECK_FALSE(d.open_from());
 }
+
+}  // namespace verifier_domain

@@ -2,6 +2,8 @@
 
 #include "tests/unit/verifier/checked.hpp"
 
+namespace verifier_finding {
+
 using namespace kiln;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("a module that was built has findings without a place in a text") {
   CHECK(sink.all()[0].where.line == 7);
   CHECK(sink.all()[0].fixits.empty());
 }
+
+}  // namespace verifier_finding

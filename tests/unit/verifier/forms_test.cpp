@@ -7,6 +7,8 @@
 #include "verifier/checks/forms.hpp"
 #include "verifier/verify.hpp"
 
+namespace verifier_forms {
+
 using namespace kiln;
 
 namespace {
@@ -182,3 +184,5 @@ tcgen05.fence::after_thread_sync; tcgen05.shift.cta_group::1.down [%r1]; tcgen05
   CHECK(one("sm_121a").ends_with("; got .target sm_121a, which multiplies with mma.sync and its block scaling"));
   CHECK(one("sm_100").ends_with("; got .target sm_100; use sm_100a or sm_100f"));
 }
+
+}  // namespace verifier_forms

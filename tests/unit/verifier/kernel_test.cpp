@@ -4,6 +4,8 @@
 
 #include "tests/unit/verifier/checked.hpp"
 
+namespace verifier_kernel {
+
 using namespace kiln;
 using test::check_text;
 using test::replaced;
@@ -115,3 +117,5 @@ TEST_CASE("no mangled kernel brings it down") {
     diag::render_text(check_text(text));
   }
 }
+
+}  // namespace verifier_kernel

@@ -3,6 +3,8 @@
 
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_launch_control {
+
 using namespace kiln;
 using test::Protocol;
 using test::protocol;
@@ -60,3 +62,5 @@ TEST_CASE("an answer that is overwritten while it is read, or never comes, is no
   CHECK_FALSE(protocol(with(right, "mbarrier.try_wait.parity.shared::cta.b64 %q, [full]", "setp.eq.u32 %q, 0, 0;", 2))
                   .is_right());
 }
+
+}  // namespace verifier_launch_control

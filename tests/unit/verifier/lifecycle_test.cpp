@@ -3,6 +3,8 @@
 
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_lifecycle {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -115,3 +117,5 @@ TEST_CASE("atomic operations do not race with each other, and st.async is not fo
   const std::string async = "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%at], %rank, [%at];";
   CHECK(explored(replaced(pair, store, async)) == "unfollowed ");
 }
+
+}  // namespace verifier_lifecycle

@@ -3,6 +3,8 @@
 
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_made_map {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -123,3 +125,5 @@ TEST_CASE("the box that all maps of a kernel have is the code's: other bytes are
   CHECK(explored(unknown) == "");
   CHECK(explored(replaced(unknown, "[full], 256", "[full], 512")) == "");
 }
+
+}  // namespace verifier_made_map

@@ -3,6 +3,8 @@
 
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_operand_rules {
+
 using namespace kiln;
 using namespace kiln::test;
 
@@ -128,3 +130,5 @@ TEST_CASE("memory-bounds: shared memory ends where its variables do, and a launc
   c.launches[0].dynamic_smem = 252;
   CHECK(explored(dynamic, &c) == "memory-bounds ");
 }
+
+}  // namespace verifier_operand_rules

@@ -7,6 +7,8 @@
 #include "dsl/dsl.hpp"
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_persistent {
+
 using namespace kiln;
 using namespace kiln::dsl;
 using kiln::test::emitted;
@@ -196,3 +198,5 @@ TEST_CASE("a second loop over the same bound is followed beyond where the first 
       "LAST:\n  mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0;\n  @!%q bra LAST;\n";
   CHECK_FALSE(protocol(loop_and("  bar.warp.sync 1;\n", counts)).is_right());
 }
+
+}  // namespace verifier_persistent

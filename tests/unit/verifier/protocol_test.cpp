@@ -7,6 +7,8 @@
 #include "kernels/gemm.hpp"
 #include "tests/unit/verifier/explored.hpp"
 
+namespace verifier_protocol {
+
 using namespace kiln;
 using test::Build;
 using test::emitted;
@@ -156,3 +158,5 @@ TEST_CASE("what is not followed is named, and no verdict") {
   CHECK_FALSE(protocol(gemm).complete);
   CHECK(protocol(gemm).incomplete == "how many threads a CTA has");
 }
+
+}  // namespace verifier_protocol

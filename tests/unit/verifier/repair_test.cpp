@@ -2,6 +2,8 @@
 #include "ptx/diag/repair.hpp"
 #include "tests/unit/verifier/checked.hpp"
 
+namespace verifier_repair {
+
 using namespace kiln;
 using test::preamble;
 
@@ -103,3 +105,5 @@ OUT:
   CHECK(test::slugs(found) == "tcgen05-ld-wait ");
   CHECK(diag::repair(*source, found).findings.empty());
 }
+
+}  // namespace verifier_repair
