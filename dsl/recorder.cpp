@@ -121,6 +121,7 @@ std::string Recorder::fresh_label(const std::string& stem) {
 void Recorder::enter(Statements& body, Statements& role_entry) {
   suspended_.push_back(current_);
   current_ = {&body, &role_entry};
+  if (body.empty()) last_line_.erase(&body);  // another list may have stood at this address
 }
 
 void Recorder::leave() {

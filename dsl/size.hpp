@@ -43,7 +43,7 @@ struct SizeOption {
   std::string_view form = "N";  // what is to be given, in the help: "N" or "MxNxK"
 };
 
-/// The sizes of one problem, by option name; every declared option is there.
+/// The sizes of one problem, by option name; every declared option with a value is there.
 using Sizes = std::map<std::string, Size, std::less<>>;
 
 /// One way to build a kernel: a value for each option that tells the ways apart, as it is shown.

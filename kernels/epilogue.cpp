@@ -24,9 +24,8 @@ StoreColumns store_as_they_are(const RowPlace& row, int width) {
 
 }  // namespace
 
-RoleStep Plain::device(KernelBuilder&) const {
-  return
-      [width = width()](Warpgroup&) { return [width](const RowPlace& row) { return store_as_they_are(row, width); }; };
+RoleStep Plain::device(KernelBuilder&, int width) const {
+  return [width](Warpgroup&) { return [width](const RowPlace& row) { return store_as_they_are(row, width); }; };
 }
 
 void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d, const U32& row, const U32& col,

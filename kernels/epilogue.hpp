@@ -44,10 +44,11 @@ using RoleStep = std::function<RowStep(dsl::Warpgroup&)>;
 /// What becomes of the sums of a GEMM. Its objects are constants.
 class Epilogue {
  public:
-  /// Columns that are stored at a time.
+  /// Columns that are stored at a time where a strategy does not say it, and whether it may.
   constexpr virtual int width() const { return 8; }
-  /// Declares the epilogue's parameters and says what is to be done in the role that stores.
-  virtual RoleStep device(dsl::KernelBuilder&) const = 0;
+  constexpr virtual bool is_fixed() const { return false; }
+  /// Declares the epilogue's parameters and says what is to be done in the role that stores, for so many columns at a time.
+  virtual RoleStep device(dsl::KernelBuilder&, int width) const = 0;
   /// Adds its buffers and what they mean to a contract.
   virtual void describe(launch::Contract&, const GemmSizes&) const {}
   /// The arguments of its parameters.
@@ -60,7 +61,7 @@ class Epilogue {
 /// D = A * B^T.
 class Plain final : public Epilogue {
  public:
-  RoleStep device(dsl::KernelBuilder&) const override;
+  RoleStep device(dsl::KernelBuilder&, int width) const override;
 };
 inline constexpr Plain plain{};
 

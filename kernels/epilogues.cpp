@@ -36,9 +36,9 @@ StoreColumns store_finished(const RowPlace& row, int width, const Finish& finish
 
 }  // namespace
 
-RoleStep Bias::device(KernelBuilder& gemm) const {
+RoleStep Bias::device(KernelBuilder& gemm, int width) const {
   const AnyPointer bias = gemm.pointer("bias", element_type<f32>);
-  return [bias, width = width(), activation = activation_](Warpgroup&) {
+  return [bias, width, activation = activation_](Warpgroup&) {
     return [=](const RowPlace& row) {
       const auto finish = [=, from = bias.at(widen(row.col)), left = row.left](Warpgroup& g, const AnyRegisters& sums,
                                                                                int column) {
@@ -51,10 +51,10 @@ RoleStep Bias::device(KernelBuilder& gemm) const {
   };
 }
 
-RoleStep AlphaBeta::device(KernelBuilder& gemm) const {
+RoleStep AlphaBeta::device(KernelBuilder& gemm, int width) const {
   const AnyPointer alpha_at = gemm.pointer("alpha", element_type<f32>),
                    beta_at = gemm.pointer("beta", element_type<f32>), c = gemm.pointer("C", element_type<bf16>);
-  return [alpha_at, beta_at, c, width = width()](Warpgroup& g) {
+  return [alpha_at, beta_at, c, width](Warpgroup& g) {
     const F32 alpha = g.ld_global_f32(alpha_at.address()), beta = g.ld_global_f32(beta_at.address());
     return [=](const RowPlace& row) {
       const auto finish = [=, from = c.at(row.index), left = row.left](Warpgroup& g, const AnyRegisters& sums,
@@ -69,7 +69,7 @@ RoleStep AlphaBeta::device(KernelBuilder& gemm) const {
 }
 
 // Columns outside the matrix are zero, so no maximum is of them.
-RoleStep BlockMaxima::device(KernelBuilder& gemm) const {
+RoleStep BlockMaxima::device(KernelBuilder& gemm, int) const {
   const AnyPointer s = gemm.pointer("S", element_type<f32>);
   return [s](Warpgroup&) {
     return [s](const RowPlace& row) {
@@ -83,8 +83,8 @@ RoleStep BlockMaxima::device(KernelBuilder& gemm) const {
   };
 }
 
-RoleStep Gated::device(KernelBuilder&) const {
-  return [width = width()](Warpgroup&) {
+RoleStep Gated::device(KernelBuilder&, int width) const {
+  return [width](Warpgroup&) {
     return [width](const RowPlace& row) {
       return [row, width](Warpgroup& g, const AnyTmem& sums, int column) {
         const AnyRegisters gate = g.wait(g.load(sums.columns(column, width))),

@@ -9,7 +9,7 @@ namespace kiln::kernels {
 class Bias final : public Epilogue {
  public:
   constexpr explicit Bias(launch::Activation activation) : activation_(activation) {}
-  RoleStep device(dsl::KernelBuilder&) const override;
+  RoleStep device(dsl::KernelBuilder&, int width) const override;
   void describe(launch::Contract& c, const GemmSizes& s) const override { add_bias(c, s, activation_); }
   std::vector<dsl::NamedArgument> arguments() const override { return {{"bias", std::string("bias")}}; }
 
@@ -20,7 +20,7 @@ class Bias final : public Epilogue {
 /// D = alpha * A * B^T + beta * C, C in bf16. C is read whatever beta is.
 class AlphaBeta final : public Epilogue {
  public:
-  RoleStep device(dsl::KernelBuilder&) const override;
+  RoleStep device(dsl::KernelBuilder&, int width) const override;
   void describe(launch::Contract& c, const GemmSizes& s) const override { add_alpha_beta(c, s, isa::ScalarType::bf16); }
   std::vector<dsl::NamedArgument> arguments() const override {
     return {{"alpha", std::string("alpha")}, {"beta", std::string("beta")}, {"C", std::string("C")}};
@@ -32,7 +32,8 @@ class AlphaBeta final : public Epilogue {
 class BlockMaxima final : public Epilogue {
  public:
   constexpr int width() const override { return block; }
-  RoleStep device(dsl::KernelBuilder&) const override;
+  constexpr bool is_fixed() const override { return true; }
+  RoleStep device(dsl::KernelBuilder&, int width) const override;
   void describe(launch::Contract& c, const GemmSizes& s) const override { add_maxima(c, s, block); }
   std::vector<dsl::NamedArgument> arguments() const override { return {{"S", std::string("S")}}; }
 
@@ -44,7 +45,7 @@ class BlockMaxima final : public Epilogue {
 class Gated final : public Epilogue {
  public:
   constexpr int width() const override { return 32; }
-  RoleStep device(dsl::KernelBuilder&) const override;
+  RoleStep device(dsl::KernelBuilder&, int width) const override;
   void describe(launch::Contract&, const GemmSizes&) const override;
 };
 

@@ -47,10 +47,11 @@ void check_extent(std::string_view name, std::uint64_t value, std::uint64_t mult
                            ": TMA needs whole rows [tma-stride]");
 }
 
-GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple, std::uint64_t m_multiple) {
+GemmSizes gemm_sizes(const dsl::Sizes& sizes, std::uint64_t k_multiple, std::uint64_t m_multiple,
+                     std::uint64_t n_multiple) {
   const GemmSizes s{sizes.at("m"), sizes.at("n"), sizes.at("k")};
   check_extent("m", s.m, m_multiple);
-  check_extent("n", s.n, 8);
+  check_extent("n", s.n, std::max<std::uint64_t>(8, n_multiple));
   check_extent("k", s.k, k_multiple);
   return s;
 }
@@ -141,9 +142,8 @@ launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tiles, std::
   return {std::uint32_t(std::min(tiles, ctas / group) * group), 1, 1};
 }
 
-launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
-                             std::uint64_t matrices) {
-  return persistent_grid(sizes, pieces(sizes.at("m"), tile_m) * pieces(sizes.at("n"), tile_n) * matrices, group);
+launch::Dim3 persistent_grid(const dsl::Sizes& sizes, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group) {
+  return persistent_grid(sizes, pieces(sizes.at("m"), tile_m) * pieces(sizes.at("n"), tile_n), group);
 }
 
 }  // namespace kiln::kernels

@@ -29,9 +29,10 @@ constexpr std::uint64_t row_elements(dsl::ElementType a, dsl::ElementType b) {
 /// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no
 /// multiple.
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple = 1);
-/// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, N none of 8, or M none of
-/// `m_multiple`, or check_extent refuses them.
-GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1);
+/// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, M none of `m_multiple`, N none
+/// of `n_multiple` or of 8, or check_extent refuses them.
+GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1,
+                     std::uint64_t n_multiple = 1);
 /// A buffer of rows of numbers that the type holds well: a normal distribution, or small integers. Without a seed it
 /// holds poison until a kernel writes it.
 launch::Buffer matrix(const char* name, isa::ScalarType, std::uint64_t rows, std::uint64_t cols,
@@ -61,9 +62,8 @@ launch::Dim3 gemm_grid(const GemmSizes&, std::uint64_t tile_m, std::uint64_t til
 /// As many CTAs as there are tiles, in groups of `group` that share one, but no more than --ctas. Throws
 /// diag::InputError where that leaves none.
 launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tiles, std::uint64_t group);
-/// The same of the tiles of all matrices.
-launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group,
-                             std::uint64_t matrices = 1);
+/// The same of the tiles of a matrix.
+launch::Dim3 persistent_grid(const dsl::Sizes&, std::uint64_t tile_m, std::uint64_t tile_n, std::uint64_t group);
 
 dsl::Kernel gemm_bf16(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_bf16_problem(const dsl::Kernel&, const dsl::Sizes&);

@@ -75,13 +75,25 @@ struct ScaleSides {
 class Generator {
  public:
   Generator(const GemmPlan& plan, Target target)
-      : plan_(plan), gemm_(std::string(plan.problem.name), target, warps<6>, plan.strategy.group), places_(plan) {}
+      : plan_(plan),
+        gemm_(std::string(plan.problem.name), target, plan.strategy.launch_control ? warps<7> : warps<6>,
+              plan.strategy.group),
+        places_(plan) {}
 
   Kernel build();
 
  private:
   void declare_sides();
   void place_sides();
+  void deal_out(const U32& rows, const U32& columns);
+  // Calls body(TilePlace) for each tile of this CTA or pair.
+  template <class Scope, class Body>
+  void each_tile(Scope& scope, const Body& body) {
+    if (handed_out_)
+      scope.loop(*handed_out_, body);
+    else
+      scope.loop(*tiles_, body);
+  }
   void load(Thread& t);
   void load_slot(Thread& t, const TileRow& where, const U32& row, const U32& col, const U32& image,
                  const std::optional<U32>& chunk, const U32& block);
@@ -106,7 +118,8 @@ class Generator {
   RoleStep epilogue_;
   std::optional<AnyRing> in_;
   std::optional<AnyAccumulatorRing> acc_;
-  std::optional<StaticTiles> tiles_;
+  std::optional<StaticTiles> tiles_;  // one of these two
+  std::optional<LaunchControlTiles> handed_out_;
 };
 
 void Generator::declare_sides() {
@@ -126,6 +139,14 @@ void Generator::place_sides() {
   scales_->b_columns = gemm_.tensor_memory("sfb", stages, plan_.sfb().columns_held());
 }
 
+void Generator::deal_out(const U32& rows, const U32& columns) {
+  const int together = plan_.strategy.rows_together;
+  if (plan_.strategy.launch_control)
+    handed_out_.emplace(gemm_.tiles(launch_control.in_groups_of(together), rows, columns));
+  else
+    tiles_.emplace(gemm_.tiles(static_schedule.in_groups_of(together), rows, columns));
+}
+
 Kernel Generator::build() {
   const MmaSpec& mma = plan_.mma;
   const bool is_dual = problem().products > 1;
@@ -139,7 +160,7 @@ Kernel Generator::build() {
   const U32 m = gemm_.param<u32>("m"), n = gemm_.param<u32>("n");
   d_.emplace(elements, m, n);
   k_blocks_.emplace(gemm_.param<u32>("k_blocks"));
-  epilogue_ = problem().epilogue->device(gemm_);
+  epilogue_ = problem().epilogue->device(gemm_, plan_.width());
   std::optional<U32> batch;
   if (problem().is_batched) batch.emplace(gemm_.param<u32>("batch"));
 
@@ -150,11 +171,12 @@ Kernel Generator::build() {
   const U32 column_tiles = gemm_.ceil_div(d_->n, std::uint32_t(mma.N()));
   // Tiles of a batch are dealt out as if its matrices stood on top of each other.
   const U32 all_rows = batch ? *row_tiles_ * *batch : *row_tiles_;
-  tiles_.emplace(gemm_.tiles(static_schedule, all_rows, column_tiles));
+  deal_out(all_rows, column_tiles);
   rank_.emplace(gemm_.pair_rank());
 
   gemm_.role("load", warp<4>.elect(), [&](Thread t) { load(t); });
   gemm_.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) { multiply(t); });
+  if (handed_out_) gemm_.role("schedule", leader_cta, warp<6>.elect(), [&](Thread t) { t.hand_out(*handed_out_); });
   gemm_.role("store", warpgroup<0>, [&](Warpgroup& g) { store(g); });
   return gemm_.build();
 }
@@ -163,7 +185,7 @@ Kernel Generator::build() {
 
 void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
-  t.loop(*tiles_, [&](TilePlace tile) {
+  each_tile(t, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
     const U32 row = where.row * mma.M() + *rank_ * mma.a_rows();
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
@@ -197,7 +219,7 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
 // MMAs ----------------------------------------------------------------------------------------------------------------
 
 void Generator::multiply(Thread& t) {
-  t.loop(*tiles_, [&](TilePlace tile) {
+  each_tile(t, [&](TilePlace tile) {
     // The row of its first chunk of scales at which a tile begins.
     const bool begins_within = scales_ && plan_.chunks().are_shared();
     const OperandOf<U32> first_row =
@@ -254,12 +276,12 @@ void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const Oper
 void Generator::store(Warpgroup& g) {
   const MmaSpec& mma = plan_.mma;
   const RowStep finish = epilogue_(g);
-  g.loop(*tiles_, [&](TilePlace tile) {
+  each_tile(g, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
     const Result d = where.matrix ? d_->matrix(*where.matrix) : *d_;
     const AnyAccumulatorSlot sums = acc_->wait(g);
     const U32 col = tile.column * mma.N(), row = where.row * mma.M() + *rank_ * mma.a_rows();
-    store_rows(g, sums.sums, mma.N(), d, row, col, finish, problem().epilogue->width());
+    store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
     acc_->release(g, sums.empty);
   });
 }
@@ -279,7 +301,7 @@ GemmSizes sizes_of(const GemmPlan& plan, const Sizes& sizes) {
   if (p.is_scaled()) row = std::max<std::uint64_t>(row, std::uint64_t(plan.mma.a_k() / plan.mma.scales()));
   if (p.is_sparse) row *= 2;
   const bool a_transposed = p.a_major == MN_major, b_transposed = p.b_major == MN_major;
-  return gemm_sizes(sizes, a_transposed && b_transposed ? 1 : row, a_transposed ? row : 1);
+  return gemm_sizes(sizes, a_transposed && b_transposed ? 1 : row, a_transposed ? row : 1, b_transposed ? row : 1);
 }
 
 launch::Contract buffers(const GemmPlan& plan, const Kernel& kernel, const GemmSizes& x) {
@@ -335,9 +357,11 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   arguments.push_back({"k_blocks", pieces(x.k, std::uint64_t(plan.k))});
   for (NamedArgument& a : p.epilogue->arguments()) arguments.push_back(std::move(a));
   if (p.is_batched) arguments.push_back({"batch", matrices});
+  const std::uint64_t ctas = std::uint64_t(plan.mma.ctas()),
+                      tiles = pieces(x.m, std::uint64_t(plan.mma.M())) * pieces(x.n, std::uint64_t(plan.mma.N())) * matrices;
+  const bool all_at_once = plan.strategy.launch_control;
   launch_kernel(c, kernel,
-                persistent_grid(sizes, std::uint64_t(plan.mma.M()), std::uint64_t(plan.mma.N()),
-                                std::uint64_t(plan.mma.ctas()), matrices),
+                all_at_once ? launch::Dim3{std::uint32_t(tiles * ctas), 1, 1} : persistent_grid(sizes, tiles, ctas),
                 std::move(arguments));
   return c;
 }

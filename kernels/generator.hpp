@@ -19,7 +19,7 @@ dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targ
   static_assert(all_checked<problem>());
   static const std::vector<dsl::Strategy> strategies = [] {
     std::vector<dsl::Strategy> list;
-    for (const GemmStrategy& s : problem.strategies) list.push_back(described(problem, s));
+    for (const GemmStrategy& s : problem.strategies) list.push_back(described(problem, {problem, s}));
     return list;
   }();
   return {problem.name,
@@ -32,8 +32,7 @@ dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targ
           },
           strategies,
           [](const dsl::Sizes& sizes) {
-            const GemmPlan plan = planned(problem, sizes);
-            return described(problem, plan.strategy);
+            return described(problem, planned(problem, sizes));
           }};
 }
 

@@ -3,6 +3,7 @@
 // while compiling, every other one before it is built, by the same GemmPlan::check.
 #pragma once
 
+#include <bit>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -13,7 +14,8 @@
 namespace kiln::kernels {
 
 /// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
-/// and how operands lie in shared memory. A tile has 128 rows a CTA. Structural.
+/// how operands lie in shared memory, how many columns the epilogue stores at a time, and the order of tiles. A tile has
+/// 128 rows a CTA. Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -21,6 +23,9 @@ struct GemmStrategy {
   int stages = 7;
   int accumulators = 2;  // with two, one is stored while the other is summed up
   dsl::Layout swizzle = dsl::swizzle_128B;
+  int epilogue_width = 0;       // columns; 0: the epilogue's own
+  int rows_together = 0;        // rows of tiles that are walked together, column by column; 0: all of them
+  bool launch_control = false;  // running CTAs take tiles over from those that have not started
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
@@ -44,6 +49,7 @@ struct GemmProblem {
   std::span<const GemmStrategy> strategies{};                                              // the first is the default
 
   constexpr bool is_scaled() const { return scale != isa::ScalarType::none; }
+  constexpr bool is_transposed() const { return a_major == dsl::MN_major || b_major == dsl::MN_major; }
 
   // The same problem with something else.
   constexpr GemmProblem with(const Epilogue& other) const {
@@ -126,12 +132,14 @@ struct GemmPlan {
   constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s) : problem(p), strategy(s), mma(spec_of(p, s)) {
     stored_k = s.slot_bytes * 8 / p.a.bits;
     k = p.is_sparse ? 2 * stored_k : stored_k;
-    a_tile = mma.a_tile(p.a, stored_k, p.a_major, s.swizzle);
-    b_tile = mma.b_tile(p.b, k, p.b_major, s.swizzle);
+    a_tile = mma.a_tile(p.a, stored_k, p.a_major, layout(p.a_major));
+    b_tile = mma.b_tile(p.b, k, p.b_major, layout(p.b_major));
   }
 
   constexpr int steps() const { return k / mma.K(); }  // MMAs along K in a slot
   constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
+  /// Columns that the epilogue stores at a time.
+  constexpr int width() const { return strategy.epilogue_width ? strategy.epilogue_width : problem.epilogue->width(); }
 
   constexpr dsl::MetadataShape metadata() const { return {mma.form.kind, steps()}; }
   constexpr dsl::ScaleShape sfa() const { return dsl::ScaleShape::of(mma, isa::ScaleSide::A, steps()); }
@@ -161,16 +169,24 @@ struct GemmPlan {
     using namespace rules;
     if (const Verdict v = first(mma.check(), a_tile.check(), b_tile.check()); !v.ok()) return v;
     const int last = (stored_k - 1) / mma.a_k() * mma.a_k();  // where the last slice begins
-    return first(tile_slice(stored_k, last, mma.a_k()), tmem_budget(tmem_columns()),
+    const Verdict operands = first(mma_a(mma.form, mma.shape, a_tile.mma_operand()),
+                                   mma_b(mma.form, mma.shape, b_tile.mma_operand()));
+    return first(operands, tile_slice(stored_k, last, mma.a_k()), tmem_budget(tmem_columns()),
                  shared_budget(dsl::sm_100a, strategy.stages * slot_bytes()));
   }
   /// What this generator does not do although the rules allow it; empty: nothing of it.
   constexpr std::string_view limit() const {
     if (strategy.stages < 1 || strategy.accumulators < 1) return "a kernel has a slot and an accumulator at least";
-    if (mma.N() % problem.epilogue->width() != 0)
+    if (problem.epilogue->is_fixed() && width() != problem.epilogue->width())
+      return "the epilogue makes one value of each of its blocks, which have a width of their own";
+    if (width() < 8 || width() > 128 || !std::has_single_bit(unsigned(width())))
+      return "an epilogue stores 8, 16, 32, 64 or 128 columns at a time";
+    if (mma.N() % width() != 0)
       return "a tile has whole blocks of the columns that are stored at once";
     if (problem.is_scaled() && !chunks().can_be_loaded())
       return "the scales of a tile's columns begin with a column of tensor memory: a multiple of 32";
+    if (problem.is_transposed() && (problem.is_scaled() || problem.is_sparse || problem.epilogue->is_fixed()))
+      return "scales, metadata and maxima belong to elements along K: their operands are not transposed";
     if (problem.is_batched &&
         (a_tile.blocks() * a_tile.box_rows_pieces() != 1 || b_tile.blocks() * b_tile.box_rows_pieces() != 1))
       return "in a batch one box brings a tile: a row of a slot is one span of the swizzle";
@@ -178,6 +194,11 @@ struct GemmPlan {
   }
 
  private:
+  // Tf32 that is contiguous along M or N has a swizzle of its own.
+  constexpr dsl::Layout layout(dsl::Major major) const {
+    const bool needs_atom32 = problem.kind == dsl::MmaKind::tf32 && major == dsl::MN_major;
+    return needs_atom32 && strategy.swizzle == dsl::swizzle_128B ? dsl::swizzle_128B_atom_32B : strategy.swizzle;
+  }
   static constexpr dsl::MmaSpec spec_of(const GemmProblem& p, const GemmStrategy& s) {
     dsl::MmaSpec mma;
     mma.form.kind = p.kind;
@@ -189,6 +210,8 @@ struct GemmPlan {
     mma.shape.d = p.sums.scalar;
     mma.shape.m = s.rows();
     mma.shape.n = s.columns;
+    mma.shape.a_major = p.a_major;
+    mma.shape.b_major = p.b_major;
     mma.shape.scale = mma.sfb = p.scale;
     mma.complete();
     return mma;

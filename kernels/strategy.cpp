@@ -19,12 +19,18 @@ constexpr std::array all_options{
     SizeOption{"cta-group", {}, "CTAs that share a tile"},
     SizeOption{"accumulators", {}, "blocks of tensor memory for sums"},
     SizeOption{"swizzle", {}, "bytes of a row that the swizzle of operands spans"},
+    SizeOption{"epilogue-width", {}, "columns that the epilogue stores at a time"},
+    SizeOption{"rows-together", {}, "rows of tiles that are walked together, column by column; 0: all"},
+    SizeOption{"launch-control", {}, "1: CTAs that run take over the tiles of those that have not started", "0|1"},
+    SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
+    SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
     SizeOption{"batch", 4, "matrices of a batch"}};
 
 // What the options of a strategy say, each where it is given.
 struct Given {
   std::span<const std::uint64_t> tile{};
-  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{};
+  std::optional<bool> launch_control{}, transpose_a{}, transpose_b{};
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& why) {
@@ -38,6 +44,11 @@ int small(std::string_view option, std::uint64_t value) {
   if (value == 0 || value > most)
     refuse(std::string(option), "must be in [1, " + std::to_string(most) + "]; got " + std::to_string(value));
   return int(value);
+}
+
+bool flag(std::string_view option, std::uint64_t value) {
+  if (value > 1) refuse(std::string(option), "must be 0 or 1; got " + std::to_string(value));
+  return value == 1;
 }
 
 Given given_by(const Strategy& options) {
@@ -54,6 +65,16 @@ Given given_by(const Strategy& options) {
       given.accumulators = small(option, value);
     else if (option == "swizzle")
       given.swizzle_bytes = small(option, value);
+    else if (option == "epilogue-width")
+      given.epilogue_width = small(option, value);
+    else if (option == "rows-together")
+      given.rows_together = value.is(0) ? 0 : small(option, value);
+    else if (option == "launch-control")
+      given.launch_control = flag(option, value);
+    else if (option == "transpose-a")
+      given.transpose_a = flag(option, value);
+    else if (option == "transpose-b")
+      given.transpose_b = flag(option, value);
   }
   return given;
 }
@@ -95,13 +116,40 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.stages) s.stages = *given.stages;
   if (given.accumulators) s.accumulators = *given.accumulators;
   if (given.swizzle_bytes) s.swizzle = layout_of(*given.swizzle_bytes);
+  if (given.epilogue_width) s.epilogue_width = *given.epilogue_width;
+  if (given.rows_together) s.rows_together = *given.rows_together;
+  if (given.launch_control) s.launch_control = *given.launch_control;
   return s;
 }
 
+GemmProblem transposed(const GemmProblem& p, const Given& given) {
+  const auto major = [](std::optional<bool> transposed, Major otherwise) {
+    return !transposed ? otherwise : *transposed ? MN_major : K_major;
+  };
+  return p.with_majors(major(given.transpose_a, p.a_major), major(given.transpose_b, p.b_major));
+}
+
+// Every option of a plan. The first of them are always shown.
+constexpr std::size_t always_shown = 5;
+Strategy all_of(const GemmPlan& plan) {
+  const GemmStrategy& s = plan.strategy;
+  const auto number = [](int n) { return std::uint64_t(n); };
+  return {{"tile", {number(s.rows()), number(s.columns), number(plan.k)}},
+          {"stages", number(s.stages)},
+          {"cta-group", number(s.ctas())},
+          {"accumulators", number(s.accumulators)},
+          {"swizzle", number(isa::span_bytes(swizzle_of(s.swizzle)))},
+          {"epilogue-width", number(plan.width())},
+          {"rows-together", number(s.rows_together)},
+          {"launch-control", number(s.launch_control)},
+          {"transpose-a", number(plan.problem.a_major == MN_major)},
+          {"transpose-b", number(plan.problem.b_major == MN_major)}};
+}
+
 // "--tile 256x252x64 (with --stages 7 ...)": what was given, and what completed it.
-std::string named(const GemmPlan& plan, const Strategy& given) {
+std::string named(const GemmProblem& p, const GemmPlan& plan, const Strategy& given) {
   Strategy rest;
-  for (const auto& value : described(plan.problem, plan.strategy)) {
+  for (const auto& value : described(p, plan)) {
     const auto is_same = [&](const auto& g) { return g.first == value.first; };
     if (std::none_of(given.begin(), given.end(), is_same)) rest.push_back(value);
   }
@@ -114,25 +162,25 @@ std::span<const SizeOption> options(const GemmProblem& p) {
   return std::span(all_options).first(all_options.size() - (p.is_batched ? 0 : 1));
 }
 
-Strategy described(const GemmProblem& p, const GemmStrategy& s) {
-  const auto number = [](int n) { return std::uint64_t(n); };
-  return {{"tile", {number(s.rows()), number(s.columns), number(GemmPlan(p, s).k)}},
-          {"stages", number(s.stages)},
-          {"cta-group", number(s.ctas())},
-          {"accumulators", number(s.accumulators)},
-          {"swizzle", number(isa::span_bytes(swizzle_of(s.swizzle)))}};
+Strategy described(const GemmProblem& p, const GemmPlan& plan) {
+  Strategy shown = all_of(plan);
+  const Strategy standard = all_of({p, {}});
+  for (std::size_t i = shown.size(); i-- > always_shown;)
+    if (shown[i].second.is(standard[i].second)) shown.erase(shown.begin() + std::ptrdiff_t(i));
+  return shown;
 }
 
 GemmPlan planned(const GemmProblem& p, const Sizes& sizes) {
   std::vector<Strategy> listed;
-  for (const GemmStrategy& s : p.strategies) listed.push_back(described(p, s));
+  for (const GemmStrategy& s : p.strategies) listed.push_back(all_of({p, s}));
   if (const auto i = listed_strategy(listed, sizes)) return {p, p.strategies[*i]};
-  const Strategy given = given_of(listed.front(), sizes);
-  const GemmPlan plan(p, completed(p, given_by(given)));
+  const Strategy options = given_of(listed.front(), sizes);
+  const Given given = given_by(options);
+  const GemmPlan plan(transposed(p, given), completed(p, given));
   if (const rules::Verdict v = plan.check(); v.broken())
-    throw diag::InputError(named(plan, given) + ": " + explained(v));
+    throw diag::InputError(named(p, plan, options) + ": " + explained(v));
   if (const std::string_view why = plan.limit(); !why.empty())
-    throw diag::InputError(named(plan, given) + ": " + std::string(why));
+    throw diag::InputError(named(p, plan, options) + ": " + std::string(why));
   return plan;
 }
 

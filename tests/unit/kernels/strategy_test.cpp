@@ -14,7 +14,7 @@ using dsl::Sizes;
 namespace {
 
 std::string chosen(const GemmProblem& p, const Sizes& sizes) {
-  return dsl::text(described(p, planned(p, sizes).strategy));
+  return dsl::text(described(p, planned(p, sizes)));
 }
 
 std::string refusal(const GemmProblem& p, const Sizes& sizes) {
@@ -47,6 +47,27 @@ TEST_CASE("options that no listed strategy has are completed by the first one wi
         "--tile 256x192x128 --stages 5 --cta-group 2 --accumulators 1 --swizzle 64");
 }
 
+TEST_CASE("the epilogue's width, the order of tiles and the majors are shown where they are not the problem's") {
+  const std::string single = "--tile 128x256x64 --stages 4 --cta-group 1 --accumulators 2 --swizzle 128";
+  CHECK(chosen(problems::gemm_f16, {{"cta-group", 1}, {"epilogue-width", 8}, {"transpose-a", 0}}) == single);
+  CHECK(chosen(problems::gemm_f16, {{"cta-group", 1}, {"epilogue-width", 32}, {"rows-together", 8}}) ==
+        single + " --epilogue-width 32 --rows-together 8");
+  CHECK(chosen(problems::gemm_f16, {{"cta-group", 1}, {"launch-control", 1}, {"transpose-b", 1}}) ==
+        single + " --launch-control 1 --transpose-b 1");
+  CHECK(chosen(problems::gemm_f16_at_bt, {{"cta-group", 1}, {"transpose-a", 1}, {"transpose-b", 0}}) ==
+        single + " --transpose-b 0");
+  CHECK(planned(problems::gemm_tf32, {{"transpose-a", 1}}).a_tile.swizzle() == isa::Swizzle::b128_atom32);
+}
+
+TEST_CASE("what an epilogue or a kind of operand cannot do is refused before anything is built") {
+  CHECK(refusal(problems::gemm_f16, {{"epilogue-width", 24}}).ends_with(
+      "an epilogue stores 8, 16, 32, 64 or 128 columns at a time"));
+  CHECK(refusal(problems::gemm_bf16_maxima, {{"epilogue-width", 16}}).ends_with("have a width of their own"));
+  CHECK(refusal(problems::gemm_mxf4, {{"transpose-a", 1}}).ends_with("[tcgen05-idesc-transpose]"));
+  CHECK(refusal(problems::gemm_sp_bf16, {{"transpose-b", 1}}).ends_with("their operands are not transposed"));
+  CHECK(refusal(problems::gemm_f16, {{"launch-control", 2}}) == "--launch-control: must be 0 or 1; got 2");
+}
+
 TEST_CASE("a strategy that breaks a rule is refused with the rule's words and slug") {
   // The twin of tests/compile_fail/strategy-n.cpp.
   CHECK(refusal(problems::gemm_f16, {{"tile", {128, 252, 64}}}) ==
@@ -69,7 +90,7 @@ TEST_CASE("a slot holds whole slices of K, in rows that the swizzle allows") {
   const auto slug = [](const std::string& text) { return text.substr(text.find_last_of('[')); };
   CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 40}}, {"swizzle", 128}})) == "[shared-tile-slice]");
   CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 96}}})) == "[shared-tile-span]");
-  CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 8}}})) == "[shared-tile-slice]");
+  CHECK(slug(refusal(problems::gemm_f16, {{"tile", {256, 256, 24}}})) == "[shared-tile-slice]");
 }
 
 TEST_CASE("what the generator has no kernel for is refused in words") {

@@ -42,13 +42,16 @@ dsl::Sizes KernelChoice::chosen_sizes() const {
   for (const dsl::SizeOption& option : entry().sizes)
     if (const auto given = sizes.find(std::string(option.name)); given != sizes.end())
       out[given->first] = size(given->second, option);
-  return dsl::with_strategy(entry(), std::move(out));
+  out = dsl::with_strategy(entry(), std::move(out));
+  std::erase_if(out, [](const auto& size) { return !size.second.is_given(); });
+  return out;
 }
 
 std::string shown(const dsl::Sizes& sizes, const dsl::Entry& entry) {
   std::string out;
   for (const dsl::SizeOption& s : entry.sizes)
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, text(sizes.find(s.name)->second));
+    if (const auto size = sizes.find(s.name); size != sizes.end())
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", s.name, text(size->second));
   return out;
 }
 
