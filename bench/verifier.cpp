@@ -106,7 +106,7 @@ void explore(benchmark::State& state, const std::string& ptx) {
       if (const auto* f = std::get_if<ir::Function>(&item); f && f->body && f->entry) {
         diag::Sink sink;
         const verifier::Facts facts(module, *f, sink);
-        const auto e = verifier::protocol::explore(verifier::protocol::Program(facts));
+        const auto e = verifier::explore::explore(verifier::explore::Program(facts));
         states += double(e.states), steps += double(e.steps), complete &= e.complete;
       }
   state.counters["instructions"] = double(bench::instructions_of(ptx));

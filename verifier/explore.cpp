@@ -15,8 +15,8 @@ void add_maps(const launch::Param& p, std::uint32_t at, const launch::Contract& 
     for (const launch::StructField& f : fields->fields) add_maps(f.value, at + f.at, contract, out);
 }
 
-protocol::Shape shape_of(const launch::Launch& l, const launch::Contract& contract) {
-  protocol::Shape shape;
+explore::Shape shape_of(const launch::Launch& l, const launch::Contract& contract) {
+  explore::Shape shape;
   shape.grid = {l.grid.x, l.grid.y, l.grid.z};
   shape.cta = {l.block.x, l.block.y, l.block.z};
   shape.dynamic_shared = l.dynamic_smem;
@@ -27,9 +27,9 @@ protocol::Shape shape_of(const launch::Launch& l, const launch::Contract& contra
 }
 
 // What the launches of an entry say; nothing in particular without a contract.
-std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract) {
-  if (!contract) return {protocol::Shape{}};
-  std::vector<protocol::Shape> out;
+std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract) {
+  if (!contract) return {explore::Shape{}};
+  std::vector<explore::Shape> out;
   for (const launch::Launch& l : contract->launches)
     if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l, *contract));
   return out;
@@ -37,17 +37,17 @@ std::vector<protocol::Shape> shapes_of(const ir::Function& entry, const launch::
 
 }  // namespace
 
-void explore(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
+void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
     if (!f || !f->body || !f->entry) continue;
-    const std::vector<protocol::Shape> shapes = shapes_of(*f, contract);
+    const std::vector<explore::Shape> shapes = shapes_of(*f, contract);
     if (shapes.empty()) continue;
     diag::Sink said;  // what decoding says was said before
     const Facts facts(module, *f, said);
-    for (const protocol::Shape& shape : shapes) {
-      const protocol::Program program(facts, shape);
-      protocol::report(program, protocol::explore(program), sink);
+    for (const explore::Shape& shape : shapes) {
+      const explore::Program program(facts, shape);
+      explore::report(program, explore::explore(program), sink);
     }
   }
   sink.sort();

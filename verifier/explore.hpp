@@ -12,6 +12,6 @@ namespace kiln::verifier {
 /// happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not repeated.
 /// With a contract the entries that it launches are explored, and what is proven is proven for these launches: their
 /// grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix descriptors fit.
-void explore(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
+void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
 
 }  // namespace kiln::verifier

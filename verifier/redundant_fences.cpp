@@ -65,7 +65,7 @@ bool finds_more(const ir::Module& module, const launch::Contract* launch, const 
   };
   check(module, sink);
   if (is_more()) return true;
-  explore(module, sink, launch);
+  check_synchronisation(module, sink, launch);
   return is_more();
 }
 

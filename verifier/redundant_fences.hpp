@@ -8,10 +8,10 @@
 namespace kiln::verifier {
 
 /// Notes the fences (tcgen05.fence, fence.mbarrier_init, fence.proxy.async on shared memory alone) without which, all of
-/// them together, check() and explore() find nothing that is not in the sink, which holds what both find with them. Looks
-/// only into modules in which they find nothing that a fence may mend and nothing that cannot be followed: what is not
-/// proven with a fence is not proven without it. Takes an exploration for each fence. With a contract the answer is about
-/// its launches.
+/// them together, check() and check_synchronisation() find nothing that is not in the sink, which holds what both find
+/// with them. Looks only into modules in which they find nothing that a fence may mend and nothing that cannot be
+/// followed: what is not proven with a fence is not proven without it. Takes an exploration for each fence. With a
+/// contract the answer is about its launches.
 void check_redundant_fences(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
 
 }  // namespace kiln::verifier

@@ -115,7 +115,7 @@ diag::Sink checked(const Pair& p, const std::string& text) {
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>(p.name, text), sink);
   verifier::check(module, sink);
   const launch::Contract contract = harness::read_contract_file(folder / p.launch);
-  if (!sink.has_errors()) verifier::explore(module, sink, &contract);
+  if (!sink.has_errors()) verifier::check_synchronisation(module, sink, &contract);
   return sink;
 }
 

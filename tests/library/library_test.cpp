@@ -166,7 +166,7 @@ TEST_CASE("every kernel that sm_90a can run gives the right result there, the sa
       found[name + shape] = digest(first);
       if (!one.contains("schedules")) continue;
       diag::Sink explored;
-      verifier::explore(p.module, explored, &p.contract);
+      verifier::check_synchronisation(p.module, explored, &p.contract);
       INFO(diag::render_text(explored));
       CHECK_FALSE(explored.incomplete());
       for (const diag::Diagnostic& d : explored.all()) CHECK(d.slug == "mbarrier-scope");
@@ -192,7 +192,7 @@ TEST_CASE("the synchronisation of every kernel is proven for every launch") {
       const Problem p = problem(entry, one["shape"]);
       if (!proven.insert(std::string(p.text->text())).second) continue;
       diag::Sink sink;
-      verifier::explore(p.module, sink, nullptr);
+      verifier::check_synchronisation(p.module, sink, nullptr);
       INFO(diag::render_text(sink));
       CHECK(sink.all().empty());
     }

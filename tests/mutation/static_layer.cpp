@@ -25,7 +25,7 @@ void check(const ir::Module& module, const launch::Contract& contract, StaticLay
   // What an instruction that is not formed does, no exploration can tell.
   if (sink.has_errors()) return;
   diag::Sink explored;
-  verifier::explore(module, explored, &contract);
+  verifier::check_synchronisation(module, explored, &contract);
   take(explored, true, out);
 }
 

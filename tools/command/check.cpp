@@ -85,7 +85,7 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const l
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
-    verifier::explore(module, sink, launch);
+    verifier::check_synchronisation(module, sink, launch);
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
   if (a.launch.empty()) return sink;

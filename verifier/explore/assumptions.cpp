@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using flow::TermId;
-using Span = protocol::Span;
+using Span = explore::Span;
 
 constexpr int most_rest_bits = 12;
 constexpr std::uint64_t most_ways = 16;
@@ -227,4 +227,4 @@ void Assumptions::assume(Assumed& s, TermId predicate, bool holds) {
   if (atom && (evaluator_.is_leaf(c->word.base) || evaluator_.low_bits_of(*atom))) s.settled[c->word.base] = *v;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -8,7 +8,7 @@
 #include "ptx/flow/evaluate.hpp"
 #include "verifier/explore/state.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 class Assumptions {
  public:
@@ -107,4 +107,4 @@ class Assumptions {
   std::uint64_t equal_, below_, less_;
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -5,7 +5,7 @@
 #include "ptx/isa/tensor_map.hpp"
 #include "ptx/ops/operations.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::TensorMode;
@@ -115,4 +115,4 @@ std::optional<Box> box_of(const Facts& facts, const GivenMaps& maps, const std::
   return box_of(map->second, op.modifiers.tensor_mode, isa::dimensions(op.modifiers.dims));
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -11,7 +11,7 @@
 #include "ptx/tile/copied.hpp"
 #include "verifier/facts.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Tensor maps by parameter and the byte within it.
 using GivenMaps = std::vector<std::map<std::uint32_t, launch::TensorMap>>;
@@ -39,4 +39,4 @@ std::optional<launch::TensorMap> made_map(const ir::Code&);
 std::optional<Box> box_of(const Facts&, const GivenMaps&, const std::optional<launch::TensorMap>& made,
                           const ir::Operation&, const ir::Argument& tensor);
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

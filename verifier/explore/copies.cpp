@@ -7,7 +7,7 @@
 #include "ptx/isa/tensor_copy.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using flow::TermId;
@@ -35,19 +35,19 @@ void Machine::copy_in(Turn& t, int lane) {
   std::uint32_t ctas = 1u << to.cta;
   if (const ops::Operand mask = tensor ? tensor->ctas : copy.ctas)
     ctas = std::uint32_t(number(t, mask, lane, 16, "the CTAs of a multicast"));
-  const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
+  const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
     // With cta_group::2, of the pair that the destination is in the one that the address names.
     const std::uint32_t own = m.cta_group == isa::CtaGroup::two ? (c & ~1u) | (barrier.cta & 1) : c;
     const std::uint32_t signalled = m.multicast ? own : barrier.cta;
-    const EventId id = access_event(t, true, Proxy::async, true);
+    const EventId id = t.add_access(true, Proxy::async, true);
     access(t, id, t.s.ctas[c].shared, to.address, to.address + bytes, Mask{1} << lane);
     if (tensor) note_tile(t, c, to.address, box);
     Barrier& b = barrier_at(t, signalled, barrier.address);
     check_init(t, b, true);
     b.open.join(issued);
-    b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
+    b.open.seen.add(id), b.open.fenced.add(id), b.open.past.add(id);
     if (tensor && !box) {
       ++b.copies;
       continue;
@@ -63,17 +63,17 @@ void Machine::request(Turn& t, int lane) {
   const auto to = place(t, request.to, lane, isa::Space::shared_cta);
   const auto barrier = place(t, request.mbarrier, lane, isa::Space::shared_cta);
   const TermId answer = fresh("answer", 64);
-  const Clock issued = released(t.warp, Mask{1} << lane).relaxed();
+  const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (c != t.cta_index && !t.op.modifiers.multicast_all) continue;
-    const EventId id = access_event(t, true, Proxy::async, true);
+    const EventId id = t.add_access(true, Proxy::async, true);
     Cta& cta = t.s.ctas[c];
     access(t, id, cta.shared, to.address, to.address + answer_bytes, Mask{1} << lane);
     for (std::uint32_t at = to.address; at < to.address + answer_bytes; ++at) cta.stored.erase(at);
     cta.stored[to.address][answer_bytes] = answer;
     Barrier& b = barrier_at(t, c, barrier.address);
     b.open.join(issued);
-    b.open.seen.add(id), b.open.fenced.add(id), b.open.before.add(id);
+    b.open.seen.add(id), b.open.fenced.add(id), b.open.past.add(id);
     b.tx -= answer_bytes;
     complete(t.s, c, barrier.address, t.op);
   }
@@ -88,7 +88,7 @@ void Machine::copy_out(Turn& t, int lane) {
   const std::uint32_t bytes = box      ? box->shared_bytes
                               : tensor ? looked_at
                                        : std::uint32_t(number(t, copy.bytes, lane, 32, "the size of a copy"));
-  const EventId id = access_event(t, false, Proxy::async, true);
+  const EventId id = t.add_access(false, Proxy::async, true);
   access(t, id, t.cta.shared, from.address, from.address + bytes, Mask{1} << lane);
   t.warp.copies[lane].open.add(id);
 }
@@ -96,11 +96,10 @@ void Machine::copy_out(Turn& t, int lane) {
 void Machine::wait_for_groups(Turn& t) {
   const auto keep =
       std::size_t(number(t, ops::roles<ops::Count>(t.op).count, t.leader(), 32, "the groups that may go on"));
-  for (Mask m = t.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
+  for (const int l : Lanes(t.lanes)) {
     auto& groups = t.warp.copies[l].committed;
     while (groups.size() > keep) {
-      groups.front().each([&](EventId e) { learn(t.warp, Mask{1} << l, e); });
+      groups.front().each([&](EventId e) { t.warp.learn(Mask{1} << l, e); });
       groups.erase(groups.begin());
     }
   }
@@ -110,9 +109,8 @@ void Machine::wait_for_groups(Turn& t) {
 void Machine::copy_by_threads(Turn& t) {
   const auto copy = ops::roles<ops::CpAsync>(t.op);
   const auto bytes = std::uint32_t(number(t, copy.bytes, t.leader(), 32, "the size of a copy"));
-  const EventId id = access_event(t, true, Proxy::generic, true);
-  for (Mask m = t.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
+  const EventId id = t.add_access(true, Proxy::generic, true);
+  for (const int l : Lanes(t.lanes)) {
     const auto to = place(t, copy.to, l, isa::Space::shared_cta);
     access(t, id, t.cta.shared, to.address, to.address + bytes, Mask{1} << l);
     for (std::uint32_t at = to.address; at < to.address + bytes; ++at) t.cta.stored.erase(at);
@@ -129,7 +127,7 @@ void Machine::wait_for_threads_copies(Turn& t) {
     copies.committed.push_back(std::exchange(copies.open, {}));
   for (std::size_t k = 0; k + keep < copies.committed.size(); ++k)
     copies.committed[k].each([&](EventId e) {
-      if (const Mask mine = t.s.events[e].lanes & t.lanes) made(t.warp, mine, e);
+      if (const Mask mine = t.s.events[e].lanes & t.lanes) t.warp.learn_own(mine, e);
     });
   // Lanes that stand elsewhere have their part of the groups still to wait for.
   if (keep < copies.committed.size() && t.warp.fragments.size() == 1)
@@ -138,10 +136,10 @@ void Machine::wait_for_threads_copies(Turn& t) {
 
 // An arrival of each lane when the copies that it has made so far are done.
 void Machine::arrive_behind_copies(Turn& t) {
-  Clock clock = released(t.warp, t.lanes);
+  Clock clock = t.warp.released(t.lanes);
   const auto behind = [&](const EventSet& copies) {
     copies.each([&](EventId e) {
-      if (t.s.events[e].lanes & t.lanes) clock.seen.add(e), clock.before.add(e);
+      if (t.s.events[e].lanes & t.lanes) clock.seen.add(e), clock.past.add(e);
     });
   };
   behind(t.warp.own_copies.open);
@@ -151,7 +149,7 @@ void Machine::arrive_behind_copies(Turn& t) {
     if (!t.op.modifiers.noinc) ++barrier_at(t, p.cta, p.address).pending;
     EventSet& brought = t.warp.brought[std::countr_zero(m)];
     Clock mine = clock;
-    mine.before.join(brought);
+    mine.past.join(brought);
     if (const EventId end = arrive(t, p.cta, p.address, 1, mine)) brought.add(end);
   }
 }
@@ -173,7 +171,7 @@ bool Machine::settle_copies(State& s, bool may_copy) {
   return moved;
 }
 
-Machine::Status Machine::copy(Turn& t) {
+Status Machine::copy(Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   switch (t.op.opcode) {
     case Opcode::cp_async_bulk:
@@ -181,8 +179,7 @@ Machine::Status Machine::copy(Turn& t) {
     case Opcode::cp_reduce_async_bulk:
     case Opcode::cp_reduce_async_bulk_tensor:
       if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) judge_map(t, tensor->tensor);
-      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
-        const int l = std::countr_zero(lanes);
+      for (const int l : Lanes(t.lanes)) {
         const bool signals = m.completion == isa::Completion::mbarrier;
         if (signals && !isa::is_shared(m.spaces[1]))
           copy_in(t, l);
@@ -218,4 +215,4 @@ Machine::Status Machine::copy(Turn& t) {
   }
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 Domain::Domain(int width, const flow::Bits& known) : Domain(width) {
   keep(Span{known.smallest(), std::min(known.largest(), flow::low_mask(width))});
@@ -74,4 +74,4 @@ std::optional<std::uint64_t> Domain::open_from(std::uint64_t largest) const {
   return std::nullopt;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -8,7 +8,7 @@
 
 #include "ptx/flow/bits.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Numbers from `first` on up to `last`, beyond the largest on from zero.
 struct Span {
@@ -52,4 +52,4 @@ class Domain {
   std::vector<Span> parts_;
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

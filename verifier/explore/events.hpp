@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using EventId = std::uint32_t;
 
@@ -55,34 +55,30 @@ class EventSet {
   std::vector<std::uint64_t> words_{};
 };
 
-/// What a thread knows to have happened, what of it lies before a proxy fence that it knows of, and what comes before
-/// in time whether or not it may be relied on: the end of a copy comes behind all that came before its issue. Then what
-/// relaxed operations hand on too: initialisations that were published and CTAs that have started, and what somebody
-/// had seen who met others at a relaxed cluster barrier. `tensor`: what of it tcgen05.fence has put in order for
-/// operations on tensor memory. `maps`: tensor maps that were published and then acquired.
+/// What a thread knows of events, or hands on.
 struct Clock {
-  EventSet seen{};
-  EventSet fenced{};
-  EventSet before{};
-  EventSet published{};
-  EventSet met{};
-  EventSet tensor{};
-  EventSet maps{};
-  EventSet handed{};  // what lies before a fence that releases: a relaxed operation behind it hands that on
+  EventSet seen{};       // they are over, and the thread may rely on it
+  EventSet fenced{};     // seen, and a proxy fence that the thread knows of comes after them
+  EventSet past{};       // they are over in time, though the thread may not rely on it: what came before a copy's issue
+  EventSet published{};  // initialisations of mbarriers and starts of CTAs that relaxed operations hand on too
+  EventSet met{};        // seen by a thread that arrived, perhaps relaxed, at a cluster barrier before this one left it
+  EventSet tensor{};     // tcgen05.fence orders them before the thread's operations on tensor memory
+  EventSet maps{};       // tensor maps that were published and then acquired
+  EventSet handed{};     // a fence that releases comes after them: relaxed operations after it hand them on
 
   void join(const Clock& o) {
-    seen.join(o.seen), fenced.join(o.fenced), before.join(o.before), published.join(o.published), met.join(o.met);
+    seen.join(o.seen), fenced.join(o.fenced), past.join(o.past), published.join(o.published), met.join(o.met);
     tensor.join(o.tensor), maps.join(o.maps), handed.join(o.handed);
   }
   void meet(const Clock& o) {
-    seen.meet(o.seen), fenced.meet(o.fenced), before.meet(o.before), published.meet(o.published), met.meet(o.met);
+    seen.meet(o.seen), fenced.meet(o.fenced), past.meet(o.past), published.meet(o.published), met.meet(o.met);
     tensor.meet(o.tensor), maps.meet(o.maps), handed.meet(o.handed);
   }
   /// What is left of it where nothing is released but by a fence.
   Clock relaxed() const {
     Clock out;
     out.seen = out.handed = handed;
-    out.before = before;
+    out.past = past;
     out.published = published;
     out.met = met;
     return out;
@@ -92,7 +88,7 @@ struct Clock {
 /// Calls f(EventSet&) for each set of a clock.
 template <class C, class F>
 void each_set_of(C& c, F f) {
-  f(c.seen), f(c.fenced), f(c.before), f(c.published), f(c.met), f(c.tensor), f(c.maps), f(c.handed);
+  f(c.seen), f(c.fenced), f(c.past), f(c.published), f(c.met), f(c.tensor), f(c.maps), f(c.handed);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -5,7 +5,7 @@
 
 #include "verifier/explore/assumptions.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using flow::TermId;
 
@@ -159,4 +159,4 @@ std::optional<Assumptions::Example> Assumptions::example(const Assumed& s) {
   return out;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

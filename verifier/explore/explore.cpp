@@ -7,7 +7,7 @@
 
 #include "verifier/explore/key.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 namespace {
 
@@ -155,4 +155,4 @@ Explored explore(const Program& program, std::uint64_t most_states) {
   return out;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

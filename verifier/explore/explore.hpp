@@ -3,7 +3,7 @@
 
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// What exploring a kernel has come to.
 struct Explored {
@@ -21,4 +21,4 @@ struct Explored {
 
 Explored explore(const Program&, std::uint64_t most_states = 2000);
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

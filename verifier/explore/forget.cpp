@@ -8,7 +8,7 @@
 #include "verifier/explore/key.hpp"
 #include "verifier/explore/naming.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 constexpr EventId gone = ~EventId{0};
@@ -193,7 +193,7 @@ void forget_knowledge(State& s) {
   });
   accesses.join(published), accesses.join(maps), fenced.join(published);
   each_clock(s, [&](Clock& c) {
-    c.seen.meet(accesses), c.handed.meet(accesses), c.before.meet(phases), c.fenced.meet(fenced);
+    c.seen.meet(accesses), c.handed.meet(accesses), c.past.meet(phases), c.fenced.meet(fenced);
     c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
   });
   for (Cta& cta : s.ctas)
@@ -222,7 +222,7 @@ void tell_common(State& s) {
     }
   }
   if (!common) return;
-  common->before.remove(observers);  // who arrived may not have known yet that others had seen the phase before
+  common->past.remove(observers);  // who arrived may not have known yet that others had seen the phase before
   const auto tell = [&](auto& barriers) {
     for (auto& [at, b] : barriers) b.open.join(*common), b.published.join(*common);
   };
@@ -324,4 +324,4 @@ void forget(State& s, const Program& program, Machine& machine) {
   unite_alike(s);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -5,7 +5,7 @@
 
 #include "verifier/explore/naming.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 constexpr std::uint64_t words_a_step = 8;
@@ -182,4 +182,4 @@ std::string key(const State& s, const Program& program, Machine& machine) {
   return out.take();
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -6,7 +6,7 @@
 
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Forgets events that nothing refers to and numbers the others by where they are found, makes one of events that are
 /// alike, and forgets what is assumed of words out of memory that are gone.
@@ -33,4 +33,4 @@ void each_known(S& s, F f) {
   clock(s.cluster.open), clock(s.cluster.published);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

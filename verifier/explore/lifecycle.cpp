@@ -8,7 +8,7 @@
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
@@ -27,7 +27,7 @@ const Clock* clock_of(const Warp& w, int lane) {
 // Each CTA knows that it has started itself, and tells others whatever it tells them.
 void Machine::start_ctas(State& s) {
   for (std::uint32_t c = 0; c < s.ctas.size() && s.ctas.size() > 1; ++c) {
-    s.ctas[c].started = add_event(s, {nullptr, c});
+    s.ctas[c].started = s.add({nullptr, c});
     for (Warp& w : s.ctas[c].warps)
       for (Group& g : w.groups) g.clock.seen.add(s.ctas[c].started), g.clock.published.add(s.ctas[c].started);
   }
@@ -57,7 +57,7 @@ void Machine::use_memory(const Turn& t, const Intervals& memory) {
 EventId Machine::note_arrival(Turn& t, std::uint32_t cta, std::uint32_t address, Mask lanes, bool is_async) {
   if (cta == t.cta_index) return 0;
   use_remote(t, cta);
-  const EventId id = add_event(t.s, {&t.op, t.cta_index, t.warp_index, lanes, Proxy::generic, is_async, true});
+  const EventId id = t.s.add({&t.op, t.cta_index, t.warp_index, lanes, Proxy::generic, is_async, true});
   std::vector<EventId>& users = barrier_at(t, cta, address).users;
   std::erase_if(users, [&](EventId e) {
     const Event& old = t.s.events[e];
@@ -79,8 +79,7 @@ void Machine::check_init(const Turn& t, const Barrier& b, bool is_async) {
   };
   if (!met) return find(rules::mbarrier_init_order(false), "an mbarrier whose initialisation is not known here");
   if (!seen) find(rules::mbarrier_init_fence(false), "an mbarrier behind a relaxed barrier");
-  if (seen && is_async && !published)
-    find(rules::mbarrier_init_fence(false), "an asynchronous use of the mbarrier");
+  if (seen && is_async && !published) find(rules::mbarrier_init_fence(false), "an asynchronous use of the mbarrier");
 }
 
 // fence.mbarrier_init: the initialisations that these threads have made.
@@ -104,7 +103,7 @@ void Machine::exit_cta(State& s, std::uint32_t index) {
   for (const auto& [at, a] : cta.allocations)
     breach(rules::step(rules::AllocState{a.columns}, rules::AllocEvent::exit).verdict, *a.operation);
   EventSet known;
-  for (Warp& w : cta.warps) known.join(released(w, all_lanes).seen);
+  for (Warp& w : cta.warps) known.join(w.released(all_lanes).seen);
   const auto judge = [&](EventId id) {
     const Event& e = s.events[id];
     if (e.may_be || !e.operation || known.has(id) || (e.cta == index && !e.is_async)) return;
@@ -119,4 +118,4 @@ void Machine::exit_cta(State& s, std::uint32_t index) {
     for (const EventId e : b.users) judge(e);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

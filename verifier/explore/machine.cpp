@@ -6,7 +6,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "verifier/explore/roots.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using flow::TermId;
 using isa::Opcode;
@@ -195,8 +195,7 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
     return *v != t.op.guard_negated ? t.f.lanes : 0;
   }
   Mask out = 0;
-  for (Mask m = t.f.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
+  for (const int l : Lanes(t.f.lanes)) {
     const auto v = decide(t, l, words_.at(word, l));
     if (!v) return std::nullopt;
     if (*v != t.op.guard_negated) out |= Mask{1} << l;
@@ -213,8 +212,7 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   const WordId word = t.f.words[program_.slot(*t.op.guard)];
   t.lanes = 0;
   const bool same = words_.shared(word, t.f.lanes).has_value();
-  for (Mask m = t.f.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
+  for (const int l : Lanes(t.f.lanes)) {
     TermId p = asked(t, same ? lanes_per_warp : l, words_.at(word, l));
     if (t.op.guard_negated) p = terms_.add(p, terms_.constant(1, 1));
     const auto v = assumptions_.holds(t.s, p);
@@ -242,7 +240,7 @@ bool Machine::settle_operands(Turn& t) {
   return true;
 }
 
-Machine::Status Machine::branch(Turn& t) {
+Status Machine::branch(Turn& t) {
   if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
   const auto taken = guard_lanes(t);
   if (!taken) return Status::blocked;
@@ -258,7 +256,7 @@ Machine::Status Machine::branch(Turn& t) {
   return Status::jumped;
 }
 
-Machine::Status Machine::jump_by_table(Turn& t) {
+Status Machine::jump_by_table(Turn& t) {
   const auto jump = ops::roles<ops::BranchTable>(t.op);
   if (t.op.guard || jump.targets->kind != ir::Argument::Kind::table)
     throw Unfollowed{"a branch by a table of this form", &t.op};
@@ -266,8 +264,7 @@ Machine::Status Machine::jump_by_table(Turn& t) {
   const std::vector<std::uint32_t>& table = code_.tables[jump.targets->id];
   t.lanes = t.f.lanes;
   std::map<std::uint32_t, Mask> targets;
-  for (Mask m = t.lanes; m; m &= m - 1) {
-    const int l = std::countr_zero(m);
+  for (const int l : Lanes(t.lanes)) {
     const std::uint64_t index = number(t, jump.index, l, 32, "where a branch goes");
     if (index >= table.size()) throw Unfollowed{"a branch past the end of its table", &t.op};
     targets[table[index]] |= Mask{1} << l;
@@ -282,7 +279,7 @@ Machine::Status Machine::jump_by_table(Turn& t) {
   return Status::jumped;
 }
 
-Machine::Status Machine::leave(Turn& t) {
+Status Machine::leave(Turn& t) {
   const auto gone = guard_lanes(t);
   if (!gone) return Status::blocked;
   if (*gone == 0) return Status::next;
@@ -291,16 +288,7 @@ Machine::Status Machine::leave(Turn& t) {
   return Status::next;
 }
 
-// Waits until lanes of the warp that have not exited stand here together.
-bool Machine::converge(Turn& t, Mask needed) {
-  Mask live = 0;
-  for (const Fragment& f : t.warp.fragments) live |= f.lanes;
-  if ((needed & live & ~t.f.lanes) == 0) return true;
-  t.f.wait = {Wait::Kind::lanes, 0, 0, 0, 0};
-  return false;
-}
-
-Machine::Status Machine::step(Turn& t) {
+Status Machine::step(Turn& t) {
   switch (t.op.opcode) {
     case Opcode::bra: return branch(t);
     case Opcode::exit:
@@ -313,7 +301,7 @@ Machine::Status Machine::step(Turn& t) {
   consume_loads(t);
   if (!program_.matters(t.at)) return Status::next;
   // Lanes that look at each other meet first.
-  if (t.op.opcode == Opcode::elect_sync && !converge(t, all_lanes)) return Status::blocked;
+  if (t.op.opcode == Opcode::elect_sync && !t.converge(all_lanes)) return Status::blocked;
   const auto lanes = guard_lanes(t);
   LaneTerms may{};
   if (!lanes && !guess_guard(t, may)) return Status::blocked;
@@ -362,4 +350,4 @@ Stop Machine::run(State& s) {
   return stop;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -13,13 +13,14 @@
 
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/verdict.hpp"
-#include "verifier/footprint.hpp"
 #include "verifier/explore/assumptions.hpp"
 #include "verifier/explore/program.hpp"
 #include "verifier/explore/shadow.hpp"
 #include "verifier/explore/tiles.hpp"
+#include "verifier/explore/turn.hpp"
+#include "verifier/footprint.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Why nobody goes on.
 struct Stop {
@@ -40,13 +41,6 @@ struct Breach {
   std::string example{};                       // "n = 3 and stages = 4": under which it happens
   const char* what = "the other one is here";  // what `earlier` is
   std::string repair{};
-};
-
-/// Thrown where a run cannot be followed.
-struct Unfollowed {
-  std::string what{};
-  const ir::Operation* operation = nullptr;
-  bool may_be_nothing = false;  // as in Stop
 };
 
 /// Bytes that are looked at where it is not known how many there are: the front of a box or of an operand.
@@ -99,21 +93,7 @@ class Machine {
   void spend(std::uint64_t steps) { steps_ += steps; }
 
  private:
-  // What one operation is executed with.
-  struct Turn {
-    State& s;
-    Cta& cta;
-    Warp& warp;
-    Fragment& f;
-    const ir::Operation& op;
-    std::uint32_t cta_index = 0, warp_index = 0, at = 0;
-    Mask lanes = 0;
-    bool compares = false;           // what it makes is compared
-    const LaneTerms* may = nullptr;  // the lanes' predicates where it is not decided which of them execute
-    int leader() const { return std::countr_zero(lanes); }
-  };
   class Reader;
-  enum class Status : std::uint8_t { next, blocked, jumped };
 
   // machine.cpp: control
   static bool chooses(const State&);
@@ -126,7 +106,6 @@ class Machine {
   std::optional<bool> decide(Turn&, int lane, flow::TermId predicate);
   bool settle_operands(Turn&);
   bool guess_guard(Turn&, LaneTerms&);
-  bool converge(Turn&, Mask needed);
   void merge(Warp&);
   bool may_go_on(const State&, const Cta&, const Fragment&) const;
 
@@ -173,22 +152,6 @@ class Machine {
   void complete(State&, std::uint32_t cta, std::uint32_t address, const ir::Operation&);
   Barrier& barrier_at(Turn&, std::uint32_t cta, std::uint32_t address);
 
-  // knowledge.cpp
-  static EventId add_event(State&, Event);
-  static void learn(Warp&, Mask lanes, EventId);
-  static void made(Warp&, Mask lanes, EventId);
-  static void came_before(Warp&, Mask lanes, EventId);
-  static Clock released(Warp&, Mask lanes);
-  static void acquire(Warp&, Mask lanes, const Clock&);
-  static void fence(Warp&, Mask lanes);
-  static void release_fence(Warp&, Mask lanes);
-  static void tensor_fence(Warp&, Mask lanes, bool is_before);
-  static void learn_map(Warp&, Mask lanes, EventId published);
-  static void meet(Warp&, Mask lanes);
-  static bool all_have(const Turn&, EventSet Clock::*, EventId);
-  static bool knows(const Turn& t, EventId e) { return all_have(t, &Clock::seen, e); }
-  static bool comes_behind(const Turn& t, EventId e) { return all_have(t, &Clock::before, e); }
-
   // memory.cpp: accesses
   struct SharedPlace {
     std::uint32_t cta = 0, address = 0;
@@ -197,7 +160,6 @@ class Machine {
   static bool knows_own(const Turn&, const Toucher&);
   SharedPlace place(const Turn&, const ir::Argument&, int lane, isa::Space);
   void touch_shared(Turn&);
-  EventId access_event(Turn&, bool writes, Proxy, bool is_async);
   void access(Turn&, EventId, Intervals&, std::uint32_t first, std::uint32_t end, Mask lanes);
   rules::Verdict judge(const Turn&, const Toucher& earlier, Mask lanes, const Event& later) const;
   struct PairKnowledge;
@@ -286,4 +248,4 @@ class Machine {
   bool is_guess_ = false;   // what is being judged may not happen
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -5,7 +5,7 @@
 #include "ptx/order/judge.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
@@ -42,10 +42,6 @@ Machine::SharedPlace Machine::place(const Turn& t, const ir::Argument& a, int la
   return p;
 }
 
-EventId Machine::access_event(Turn& t, bool writes, Proxy proxy, bool is_async) {
-  return add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes, proxy, is_async, writes, t.may != nullptr});
-}
-
 // What the threads of an abstract run know of a pair: the questions of order::judge.
 struct Machine::PairKnowledge {
   const Turn& t;
@@ -60,7 +56,7 @@ struct Machine::PairKnowledge {
   bool are_same_threads() const { return is_same_warp() && touch.lanes == lanes; }
   bool is_same_accumulator() const { return true; }  // addresses of accumulators are not compared
   bool is_over() const {
-    if (knows(t, touch.event)) return true;
+    if (t.knows(touch.event)) return true;
     if (!is_same_warp() || (touch.lanes & ~lanes)) return false;
     return !earlier.is_async || (earlier.proxy == Proxy::generic && knows_own(t, touch));
   }
@@ -69,13 +65,13 @@ struct Machine::PairKnowledge {
   bool is_issued() const { return true; }
   bool is_issue_tensor_fenced() const { return true; }
   bool is_proxy_fenced() const {
-    return all_have(t, &Clock::fenced, touch.event) ||
+    return t.warp.all_have(t.lanes, &Clock::fenced, touch.event) ||
            std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                        [&](const Part& p) { return p.event == touch.event && (touch.lanes & ~p.fenced) == 0; });
   }
   bool is_map_fenced() const { return true; }  // judged in maps.cpp
   bool is_tensor_fenced() const {
-    return !earlier.is_async || !later.is_async || all_have(t, &Clock::tensor, touch.event);
+    return !earlier.is_async || !later.is_async || t.warp.all_have(t.lanes, &Clock::tensor, touch.event);
   }
 };
 
@@ -156,12 +152,11 @@ void Machine::touch_shared(Turn& t) {
   const ir::Argument& address = shared_operand(t.op);
   std::uint32_t bytes = bytes_of(t.op);
   std::optional<EventId> id;
-  for (Mask mask = t.lanes; mask; mask &= mask - 1) {
-    const int l = std::countr_zero(mask);
+  for (const int l : Lanes(t.lanes)) {
     // A generic address that is not one of the shared window's is taken to be one of global memory.
     if (m.space() == isa::Space::generic && !shared_address(t, address, l)) continue;
     const auto p = place(t, address, l, m.space());
-    if (!id) id = access_event(t, !loads, Proxy::generic, false);
+    if (!id) id = t.add_access(!loads, Proxy::generic, false);
     Cta& owner = t.s.ctas[p.cta];
     access(t, *id, owner.shared, p.address, p.address + bytes, Mask{1} << l);
     if (loads) continue;
@@ -170,7 +165,7 @@ void Machine::touch_shared(Turn& t) {
     if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && accessed.value->kind != ir::Argument::Kind::real)
       owner.stored[p.address][int(bytes)] = read(t, accessed.value, l, int(bytes) * 8);
   }
-  if (id) made(t.warp, t.lanes, *id);
+  if (id) t.warp.learn_own(t.lanes, *id);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

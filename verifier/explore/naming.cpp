@@ -1,6 +1,6 @@
 #include "verifier/explore/naming.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using flow::TermId;
 
@@ -92,4 +92,4 @@ void Naming::put(Writer& out, TermId t) {
   for (const flow::Terms::Part& part : sum.parts) out.put(part.factor), put_atom(out, part.atom);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -7,7 +7,7 @@
 
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// A key under construction.
 class Writer {
@@ -61,4 +61,4 @@ void each_word(const State& s, const Program& program, Machine& machine, F f) {
   }
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

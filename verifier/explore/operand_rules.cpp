@@ -10,7 +10,7 @@
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 // Columns of the own CTA; when a peer allocates its own is up to the peer.
 void Machine::check_columns(const Turn& t, std::uint32_t cta, std::uint32_t first, std::uint32_t end) {
@@ -69,4 +69,4 @@ void Machine::check_bounds(const Turn& t, const Intervals& memory, std::uint32_t
              std::to_string(*program_.shared_bytes()) + " bytes of shared memory");
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -2,7 +2,7 @@
 #include "ptx/ops/operations.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 // A or B of an MMA where both of its descriptors are known.
 std::optional<KnownOperand> Machine::known_operand(const Turn& t, const ops::Mma& mma, bool is_a) {
@@ -15,7 +15,7 @@ std::optional<KnownOperand> Machine::known_operand(const Turn& t, const ops::Mma
 
 EventId Machine::read_operand(Turn& t, std::uint32_t cta, const ir::Argument& descriptor,
                               const std::optional<KnownOperand>& known) {
-  const EventId id = access_event(t, false, Proxy::async, true);
+  const EventId id = t.add_access(false, Proxy::async, true);
   Intervals& shared = t.s.ctas[cta].shared;
   if (known) {
     for (const ByteRun& run : tiles_.reads(*known)) access(t, id, shared, run.first, run.end, t.lanes);
@@ -66,4 +66,4 @@ void Machine::forget_tiles(State& s, const Intervals& memory, std::uint32_t firs
     if (&cta.shared == &memory && cta.tiles) cta.tiles = tiles_.sets().without(cta.tiles, first, end);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

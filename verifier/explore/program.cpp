@@ -6,7 +6,7 @@
 #include "ptx/ops/operations.hpp"
 #include "verifier/explore/roots.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
@@ -37,7 +37,7 @@ Program::Program(const Facts& f, const Shape& given)
       hands_on_(handing_on(f)),
       demands(demanded()),
       shape(given),
-      made_map(protocol::made_map(f.code)),
+      made_map(explore::made_map(f.code)),
       matters_(f.code.operations.size()) {
   measure();
   place_shared();
@@ -285,4 +285,4 @@ void Program::number_registers() {
     if (demands.of(r).any()) slot_[r] = slots_++;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "ptx/flow/demand.hpp"
-#include "verifier/facts.hpp"
 #include "verifier/explore/boxes.hpp"
+#include "verifier/facts.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// What a launch says: how large the grid, the CTA and the cluster are, zeros where it does not, bytes of parameters by
 /// parameter and offset, and tensor maps among them.
@@ -104,4 +104,4 @@ class Program {
   mutable std::map<std::uint32_t, std::vector<ir::RegisterId>> live_{};  // what was asked for
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -7,7 +7,7 @@
 #include "ptx/rules/execution.hpp"
 #include "verifier/finding.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 constexpr std::size_t most_notes = 6;
@@ -121,4 +121,4 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
                e.incomplete, rules::Limit::unfollowed);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

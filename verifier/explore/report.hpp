@@ -4,9 +4,9 @@
 #include "ptx/diag/diagnostic.hpp"
 #include "verifier/explore/explore.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Reports what was found that the sink does not say of the same place already, and what could not be followed.
 void report(const Program&, const Explored&, diag::Sink&);
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

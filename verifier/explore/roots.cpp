@@ -2,7 +2,7 @@
 
 #include "ptx/ops/operations.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
@@ -140,4 +140,4 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
   }
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -6,7 +6,7 @@
 #include "ptx/flow/demand.hpp"
 #include "verifier/facts.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// An access of threads to what may be shared memory.
 bool is_shared_access(const ir::Operation&);
@@ -22,4 +22,4 @@ std::vector<bool> handing_on(const Facts&);
 /// `hands_on`: what it stores may be a word of the protocol.
 void add_roots(const ir::Operation&, bool hands_on, flow::Demands::Wanted& out);
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

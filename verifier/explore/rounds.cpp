@@ -9,7 +9,7 @@
 
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using flow::TermId;
 
@@ -226,4 +226,4 @@ TermId Machine::of_all_rounds(TermId predicate) {
   return r ? assumptions_.about(predicate, r->bound) : predicate;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -3,7 +3,7 @@
 
 #include "verifier/explore/state.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// Calls f(Cell&) for each interval within [first, end), cut and made so that together they are just that.
 template <class F>
@@ -30,4 +30,4 @@ void for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
   }
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -15,7 +15,7 @@
 #include "verifier/explore/events.hpp"
 #include "verifier/explore/words.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using order::Proxy;
 
@@ -104,7 +104,30 @@ struct PendingLoad {
   std::vector<ir::RegisterId> registers{};
 };
 
+/// A warp: where its lanes stand, what they know, and what they have issued.
 struct Warp {
+  /// The lanes know that an event is over.
+  void learn(Mask lanes, EventId);
+  /// What the lanes that make an access know of it: one lane all of it, of several each its own part.
+  void learn_own(Mask lanes, EventId);
+  /// An event is over before all that the lanes do from now on, though they may not rely on it.
+  void note_past(Mask lanes, EventId);
+  /// The lanes know of a release of tensor maps: their acquire covers it.
+  void acquire_map(Mask lanes, EventId published);
+  /// What the lanes hand on when they release: all that they know, and each its own part of what they did together.
+  Clock released(Mask lanes);
+  void acquire(Mask lanes, const Clock&);
+  /// fence.proxy.async.
+  void proxy_fence(Mask lanes);
+  /// A fence after which relaxed operations hand on what the lanes know.
+  void release_fence(Mask lanes);
+  /// tcgen05.fence::before_thread_sync or ::after_thread_sync.
+  void tensor_fence(Mask lanes, bool is_before);
+  /// The lanes know the same from now on.
+  void meet(Mask lanes);
+  /// The set of each of the lanes' clocks has an event.
+  bool all_have(Mask lanes, EventSet Clock::*set, EventId) const;
+
   std::vector<Fragment> fragments{};
   std::vector<Group> groups{};
   std::vector<Part> parts{};
@@ -179,6 +202,7 @@ struct State : Assumed {
   bool guessed = false;  // something was taken for granted of a word out of memory, which may be known to be otherwise
 
   bool is_doubtful() const { return contradicts || forgets; }
+  EventId add(const Event& e) { return events.push_back(e), EventId(events.size() - 1); }
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

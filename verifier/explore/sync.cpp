@@ -11,11 +11,11 @@
 #include "verifier/barrier_object.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using isa::Opcode;
 
-Machine::Status Machine::synchronise(Turn& t) {
+Status Machine::synchronise(Turn& t) {
   switch (isa::unit(t.op.opcode)) {
     case isa::Unit::barrier: return barrier(t);
     case isa::Unit::mbarrier: return mbarrier(t);
@@ -29,30 +29,30 @@ Machine::Status Machine::synchronise(Turn& t) {
     case Opcode::membar_proxy:
       if (t.op.modifiers.proxy == isa::Proxy::tensormap_generic)
         return t.op.modifiers.semantics == isa::Semantics::acquire ? acquire_maps(t) : publish_map(t), Status::next;
-      if (isa::async_fence(t.op.modifiers).shared) fence(t.warp, t.lanes);
+      if (isa::async_fence(t.op.modifiers).shared) t.warp.proxy_fence(t.lanes);
       return Status::next;
     case Opcode::fence_mbarrier_init: publish(t); return Status::next;
     case Opcode::fence:
-    case Opcode::membar: release_fence(t.warp, t.lanes); return Status::next;
+    case Opcode::membar: t.warp.release_fence(t.lanes); return Status::next;
     case Opcode::st_async:
     case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
     default: touch_shared(t); return Status::next;
   }
 }
 
-Machine::Status Machine::warp_barrier(Turn& t) {
+Status Machine::warp_barrier(Turn& t) {
   const auto mask = Mask(number(t, ops::roles<ops::WarpExchange>(t.op).members, t.leader(), 32, "the member mask"));
-  if (!converge(t, mask)) return Status::blocked;
-  meet(t.warp, t.lanes);
+  if (!t.converge(mask)) return Status::blocked;
+  t.warp.meet(t.lanes);
   return Status::next;
 }
 
-Machine::Status Machine::cluster_barrier(Turn& t) {
-  if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
+Status Machine::cluster_barrier(Turn& t) {
+  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
   NamedBarrier& b = t.s.cluster;
   const bool waits = t.op.opcode == Opcode::barrier_cluster_wait;
   if (!waits) {
-    const Clock clock = released(t.warp, t.lanes);
+    const Clock clock = t.warp.released(t.lanes);
     b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
     b.open.met.join(clock.seen);
     t.f.cluster_token = b.generation;
@@ -68,7 +68,7 @@ Machine::Status Machine::cluster_barrier(Turn& t) {
     t.f.wait = {Wait::Kind::cluster, 0, 0, t.f.cluster_token, 0};
     return Status::blocked;
   }
-  acquire(t.warp, t.lanes, b.published);
+  t.warp.acquire(t.lanes, b.published);
   return Status::next;
 }
 
@@ -76,21 +76,21 @@ Machine::Status Machine::cluster_barrier(Turn& t) {
 void Machine::note_arrival(Turn& t, NamedBarrier& b) {
   for (const EventId e : b.last_arrivals) {
     const Event& last = t.s.events[e];
-    if (last.warp == t.warp_index || knows(t, e)) continue;
+    if (last.warp == t.warp_index || t.knows(e)) continue;
     breach(rules::barrier_overrun(false), t.op, last.operation, "an arrival that may come before its last use is over");
   }
-  const EventId id = add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes});
-  learn(t.warp, t.lanes, id);
+  const EventId id = t.add_event();
+  t.warp.learn(t.lanes, id);
   b.arrivals.push_back(id);
 }
 
-Machine::Status Machine::barrier(Turn& t) {
+Status Machine::barrier(Turn& t) {
   switch (t.op.opcode) {
     case Opcode::barrier_cluster_arrive:
     case Opcode::barrier_cluster_wait: return cluster_barrier(t);
     default: break;
   }
-  if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
+  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
   const auto named = ops::roles<ops::Barrier>(t.op);
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
   const auto id = std::uint32_t(number(t, named.id, t.leader(), 32, "the barrier's number"));
@@ -106,7 +106,7 @@ Machine::Status Machine::barrier(Turn& t) {
     breach(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
     b.expected = expected;
     note_arrival(t, b);
-    b.open.join(released(t.warp, t.lanes));
+    b.open.join(t.warp.released(t.lanes));
     b.arrived += std::uint32_t(std::popcount(t.lanes));
     t.f.wait = {Wait::Kind::barrier, t.cta_index, id, b.generation, 0};
     if (b.arrived >= b.expected) {
@@ -121,7 +121,7 @@ Machine::Status Machine::barrier(Turn& t) {
     if (b.generation == t.f.wait.phase) return Status::blocked;
   }
   t.f.wait = {};
-  acquire(t.warp, t.lanes, b.published);
+  t.warp.acquire(t.lanes, b.published);
   return Status::next;
 }
 
@@ -139,14 +139,14 @@ void Machine::complete(State& s, std::uint32_t cta, std::uint32_t address, const
   if (b.pending != 0 || b.tx != 0) return;
   // Whoever has not seen the phase before by now may find this one over instead.
   b.observers.each([&](EventId e) {
-    if (!b.open.before.has(e)) breach(rules::mbarrier_lapped(2), op, s.events[e].operation);
+    if (!b.open.past.has(e)) breach(rules::mbarrier_lapped(2), op, s.events[e].operation);
   });
   ++b.phase;
   b.pending = b.expected;
   b.copies = 0;
   b.before = b.completed;
-  b.completed = add_event(s, {&op, cta});
-  b.open.seen.add(b.completed), b.open.before.add(b.completed);
+  b.completed = s.add({&op, cta});
+  b.open.seen.add(b.completed), b.open.past.add(b.completed);
   b.published = b.open;
   b.observers = {};
 }
@@ -159,7 +159,7 @@ EventId Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::
     breach(v, t.op, b.last, std::to_string(count) + " arrivals where " + std::to_string(b.pending) + " are awaited");
     throw Unfollowed{"what follows too many arrivals", &t.op};
   }
-  if (b.completed && !clock.before.has(b.completed)) {
+  if (b.completed && !clock.past.has(b.completed)) {
     breach(rules::mbarrier_arrivals(0, count, false), t.op, t.s.events[b.completed].operation,
            "an arrival that may come before the phase before is over, and count for that");
     throw Unfollowed{"what follows an arrival that may count for another phase", &t.op};
@@ -172,7 +172,7 @@ EventId Machine::arrive(Turn& t, std::uint32_t cta, std::uint32_t address, std::
   return b.phase == phase ? 0 : b.completed;
 }
 
-Machine::Status Machine::wait(Turn& t) {
+Status Machine::wait(Turn& t) {
   const auto wait = ops::roles<ops::Mbarrier>(t.op);
   const auto p = place(t, wait.object, t.leader(), t.op.modifiers.space());
   Barrier& b = barrier_at(t, p.cta, p.address);
@@ -181,7 +181,7 @@ Machine::Status Machine::wait(Turn& t) {
   const std::uint64_t parity = t.op.modifiers.parity ? operand & 1 : operand >> 40 & 1;
   const bool passes = (b.phase & 1) != parity;
   const EventId before = passes ? b.before : b.completed;
-  if (before && !comes_behind(t, before)) throw Unfollowed{"which phase a wait is for", &t.op};
+  if (before && !t.comes_after(before)) throw Unfollowed{"which phase a wait is for", &t.op};
   LaneTerms result;
   result.fill(terms_.constant(passes, 1));
   if (!passes && t.f.spun == t.at) {
@@ -191,9 +191,9 @@ Machine::Status Machine::wait(Turn& t) {
   t.f.spun = passes ? Program::no_slot : t.at;
   if (passes) check_init(t, b, false);
   if (passes && b.phase > 0) {
-    acquire(t.warp, t.lanes, b.published);
-    const EventId seen = add_event(t.s, {&t.op, t.cta_index, t.warp_index, t.lanes});
-    learn(t.warp, t.lanes, seen);
+    t.warp.acquire(t.lanes, b.published);
+    const EventId seen = t.add_event();
+    t.warp.learn(t.lanes, seen);
     b.observers.add(seen);
   }
   if (!program_.facts.definitions.written(t.at).empty()) write(t, 0, result);
@@ -211,8 +211,8 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
              "mbarrier.init where one lives");
       Barrier b;
       b.expected = b.pending = std::uint32_t(number(t, x.count, lane, 32, "the count of an mbarrier"));
-      b.init = add_event(t.s, {&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
-      learn(t.warp, Mask{1} << lane, b.init);
+      b.init = t.s.add({&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
+      t.warp.learn(Mask{1} << lane, b.init);
       t.s.ctas[p.cta].mbarriers[p.address] = b;
       return;
     }
@@ -238,14 +238,14 @@ void Machine::signal(Turn& t, const ir::Argument& object, int lane, const Clock&
   Clock released = relaxed ? clock.relaxed() : clock;
   if (const EventId use = note_arrival(t, p.cta, p.address, Mask{1} << lane, false)) {
     breach(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr, ".cta scope, the default");
-    learn(t.warp, Mask{1} << lane, use);
+    t.warp.learn(Mask{1} << lane, use);
     released.seen.add(use);  // it is over when its phase is
   }
   const EventId end = arrive(t, p.cta, p.address, count, released);
-  if (end) came_before(t.warp, Mask{1} << lane, end);
+  if (end) t.warp.note_past(Mask{1} << lane, end);
 }
 
-Machine::Status Machine::mbarrier(Turn& t) {
+Status Machine::mbarrier(Turn& t) {
   switch (t.op.opcode) {
     case Opcode::mbarrier_try_wait:
     case Opcode::mbarrier_test_wait: return wait(t);
@@ -254,9 +254,9 @@ Machine::Status Machine::mbarrier(Turn& t) {
   }
   const ir::Argument* object = barrier_operand(t.op);
   if (!object) throw Unfollowed{"an mbarrier that is not named", &t.op};
-  const Clock clock = released(t.warp, t.lanes);
+  const Clock clock = t.warp.released(t.lanes);
   for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) signal(t, *object, std::countr_zero(lanes), clock);
   return Status::next;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -8,7 +8,7 @@
 #include "ptx/rules/tcgen05_order.hpp"
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
@@ -38,9 +38,9 @@ void Machine::allocate(Turn& t) {
   for (Intervals& block : t.cta.tensor)
     for_cells(block, first, first + columns, [](Cell& c) { c.writers.clear(), c.readers.clear(); });
   const auto to = place(t, allocation.slot, t.leader(), isa::Space::shared_cta);
-  const EventId id = access_event(t, true, Proxy::generic, false);
+  const EventId id = t.add_access(true, Proxy::generic, false);
   access(t, id, t.cta.shared, to.address, to.address + 4, t.lanes);
-  learn(t.warp, t.lanes, id);
+  t.warp.learn(t.lanes, id);
   t.cta.stored[to.address] = {{4, terms_.constant(first, 32)}};
 }
 
@@ -50,7 +50,7 @@ void Machine::deallocate(Turn& t) {
   const auto allocation = ops::roles<ops::TmemAllocation>(t.op);
   const auto first = std::uint32_t(number(t, allocation.address, t.leader(), 32, "what is freed") & column_mask);
   const auto columns = std::uint32_t(number(t, allocation.columns, t.leader(), 32, "the columns that are freed"));
-  const EventId id = access_event(t, true, Proxy::tensor_memory, false);
+  const EventId id = t.add_access(true, Proxy::tensor_memory, false);
   for (Intervals& block : t.cta.tensor) access(t, id, block, first, first + columns, t.lanes);
   const auto found = t.cta.allocations.find(first);
   breach(rules::dealloc_size(columns, found == t.cta.allocations.end() ? 0 : found->second.columns), t.op);
@@ -113,7 +113,7 @@ void Machine::multiply(Turn& t) {
     for (const Footprint& print : prints) {
       const bool writes = print.role == Footprint::Role::d || print.role == Footprint::Role::copied ||
                           print.role == Footprint::Role::shifted;
-      const EventId id = access_event(t, writes, Proxy::tensor_memory, true);
+      const EventId id = t.add_access(writes, Proxy::tensor_memory, true);
       touch_tensor(t, id, cta, print);
       queue.add(id);
     }
@@ -123,14 +123,14 @@ void Machine::multiply(Turn& t) {
 void Machine::commit(Turn& t) {
   check_issuer(t);
   const int l = t.leader();
-  Clock clock = released(t.warp, t.lanes);
-  clock.seen.join(t.warp.tensor[l]), clock.before.join(t.warp.tensor[l]);
+  Clock clock = t.warp.released(t.lanes);
+  clock.seen.join(t.warp.tensor[l]), clock.past.join(t.warp.tensor[l]);
   const auto commit = ops::roles<ops::Commit>(t.op);
   const auto p = place(t, commit.mbarrier, l, isa::Space::shared_cluster);
   std::uint32_t ctas = 1u << p.cta;
   if (commit.ctas) ctas = std::uint32_t(number(t, commit.ctas, l, 16, "the CTAs of a commit"));
   EventSet& brought = t.warp.brought[l];
-  clock.before.join(brought);
+  clock.past.join(brought);
   clock.tensor.join(clock.seen);  // a commit implies tcgen05.fence::before_thread_sync
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
@@ -147,7 +147,7 @@ void Machine::move_data(Turn& t) {
   for (const Footprint& print : footprints(program_.facts, t.op)) {
     check_uniform(t, *print.address, 32);
     check_lanes(t, number(t, *print.address, t.leader(), 32, "an address of tensor memory"));
-    const EventId id = access_event(t, !loads, Proxy::tensor_memory, true);
+    const EventId id = t.add_access(!loads, Proxy::tensor_memory, true);
     touch_tensor(t, id, t.cta_index, print);
     if (!loads) {
       t.warp.stores.add(id);
@@ -164,13 +164,13 @@ void Machine::consume_loads(Turn& t) {
   for (const ir::RegisterId r : program_.facts.code.read(t.op))
     for (PendingLoad& p : t.warp.loads) std::erase(p.registers, r);
   while (!t.warp.loads.empty() && t.warp.loads.front().registers.empty()) {
-    learn(t.warp, all_lanes, t.warp.loads.front().event);
+    t.warp.learn(all_lanes, t.warp.loads.front().event);
     t.warp.loads.erase(t.warp.loads.begin());
   }
 }
 
-Machine::Status Machine::tensor(Turn& t) {
-  if (t.op.modifiers.aligned && !converge(t, all_lanes)) return Status::blocked;
+Status Machine::tensor(Turn& t) {
+  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
   switch (t.op.opcode) {
     case Opcode::tcgen05_alloc: allocate(t); break;
     case Opcode::tcgen05_dealloc: deallocate(t); break;
@@ -179,15 +179,15 @@ Machine::Status Machine::tensor(Turn& t) {
     case Opcode::tcgen05_ld_red:
     case Opcode::tcgen05_st: move_data(t); break;
     case Opcode::tcgen05_wait_ld:
-      for (const PendingLoad& p : t.warp.loads) learn(t.warp, t.lanes, p.event);
+      for (const PendingLoad& p : t.warp.loads) t.warp.learn(t.lanes, p.event);
       t.warp.loads.clear();
       break;
     case Opcode::tcgen05_wait_st:
-      t.warp.stores.each([&](EventId e) { learn(t.warp, t.lanes, e); });
+      t.warp.stores.each([&](EventId e) { t.warp.learn(t.lanes, e); });
       t.warp.stores = {};
       break;
     case Opcode::tcgen05_fence_before:
-    case Opcode::tcgen05_fence_after: tensor_fence(t.warp, t.lanes, t.op.opcode == Opcode::tcgen05_fence_before); break;
+    case Opcode::tcgen05_fence_after: t.warp.tensor_fence(t.lanes, t.op.opcode == Opcode::tcgen05_fence_before); break;
     default:
       if (rules::is_pipelined(t.op.opcode)) multiply(t);
       break;  // permits
@@ -195,4 +195,4 @@ Machine::Status Machine::tensor(Turn& t) {
   return Status::next;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

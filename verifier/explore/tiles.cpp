@@ -4,7 +4,7 @@
 
 #include "ptx/isa/tcgen05.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using tile::Tile;
@@ -120,4 +120,4 @@ std::optional<TileFinding> TileJudge::go_on(tile::Accumulation& sum, const tile:
                      apart->other.operation};
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

@@ -15,7 +15,7 @@
 #include "ptx/tile/accumulation.hpp"
 #include "ptx/tile/right.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 /// A set of tiles in the shared memory of one CTA; 0 is empty.
 using TileSet = std::uint32_t;
@@ -84,4 +84,4 @@ class TileJudge {
   std::map<std::vector<std::uint64_t>, std::vector<ByteRun>> reads_{};
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

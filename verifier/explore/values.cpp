@@ -4,7 +4,7 @@
 
 #include "verifier/explore/machine.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 namespace {
 
 using flow::TermId;
@@ -205,8 +205,7 @@ bool Machine::evaluate_across(Turn& t) {
     }
     case Opcode::mapa: {
       const auto alu = ops::roles<ops::Alu>(t.op);
-      for (Mask m = t.lanes; m; m &= m - 1) {
-        const int l = std::countr_zero(m);
+      for (const int l : Lanes(t.lanes)) {
         const auto rank = terms_.value(read(t, alu.b, l, 32));
         const bool generic = t.op.modifiers.space() == isa::Space::generic;
         TermId address = read(t, alu.a, l, generic ? 64 : 32);
@@ -226,8 +225,7 @@ bool Machine::evaluate_across(Turn& t) {
       return true;
     case Opcode::vote: {
       std::uint32_t ballot = 0;
-      for (Mask m = t.lanes; m; m &= m - 1) {
-        const int l = std::countr_zero(m);
+      for (const int l : Lanes(t.lanes)) {
         const auto v = terms_.value(read(t, ops::roles<ops::WarpExchange>(t.op).a, l, 1));
         if (!v) return false;
         ballot |= std::uint32_t(*v) << l;
@@ -289,8 +287,7 @@ void Machine::load_word(Turn& t) {
   for (std::size_t k = 0; k < written.size(); ++k) {
     const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
     LaneTerms out{};
-    for (Mask m = t.lanes; m; m &= m - 1) {
-      const int l = std::countr_zero(m);
+    for (const int l : Lanes(t.lanes)) {
       const TermId address = terms_.add(read(t, from, l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
       if (isa::is_shared(space) && at) {
@@ -381,4 +378,4 @@ void Machine::evaluate(Turn& t) {
   for (std::size_t k = 0; k < written.size(); ++k) write(t, k, out[k]);
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

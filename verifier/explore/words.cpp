@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 WordId Words::of(const LaneTerms& lanes) {
   if (std::all_of(lanes.begin(), lanes.end(), [&](flow::TermId t) { return t == lanes[0]; })) return uniform(lanes[0]);
@@ -34,4 +34,4 @@ std::optional<flow::TermId> Words::shared(WordId w, Mask mask) const {
   return first;
 }
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

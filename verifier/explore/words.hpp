@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,11 +10,28 @@
 
 #include "ptx/flow/terms.hpp"
 
-namespace kiln::verifier::protocol {
+namespace kiln::verifier::explore {
 
 using Mask = std::uint32_t;
 inline constexpr Mask all_lanes = ~Mask{0};
 inline constexpr int lanes_per_warp = 32;
+
+/// The lanes of a mask in rising order: `for (const int lane : Lanes(mask))`.
+class Lanes {
+ public:
+  explicit Lanes(Mask mask) : mask_(mask) {}
+  struct Iterator {
+    Mask left = 0;
+    int operator*() const { return std::countr_zero(left); }
+    Iterator& operator++() { return left &= left - 1, *this; }
+    bool operator==(const Iterator&) const = default;
+  };
+  Iterator begin() const { return {mask_}; }
+  Iterator end() const { return {}; }
+
+ private:
+  Mask mask_;
+};
 
 using LaneTerms = std::array<flow::TermId, lanes_per_warp>;
 
@@ -40,4 +58,4 @@ class Words {
   std::map<LaneTerms, WordId> by_terms_{};
 };
 
-}  // namespace kiln::verifier::protocol
+}  // namespace kiln::verifier::explore

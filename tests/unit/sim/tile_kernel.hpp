@@ -100,7 +100,7 @@ inline std::string said_of_tiles(const diag::Sink& sink) {
 inline void TileKernel::check_explored(const Run& r, const launch::Contract& c) const {
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>("test.ptx", text()), sink);
-  verifier::explore(module, sink, &c);
+  verifier::check_synchronisation(module, sink, &c);
   CHECK_MESSAGE(!sink.incomplete(), diag::render_text(sink));
   CHECK(said_of_tiles(sink) == said_of_tiles(r.sink));
 }

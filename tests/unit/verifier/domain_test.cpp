@@ -4,8 +4,8 @@
 
 namespace verifier_domain {
 
-using kiln::verifier::protocol::Domain;
-using kiln::verifier::protocol::Span;
+using kiln::verifier::explore::Domain;
+using kiln::verifier::explore::Span;
 
 namespace {
 

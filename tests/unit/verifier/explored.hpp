@@ -23,7 +23,7 @@ inline std::string explored(const std::string& text, const launch::Contract* lau
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<diag::Source>("t.ptx", text), sink);
   REQUIRE_FALSE(sink.has_errors());
-  verifier::explore(module, sink, launch);
+  verifier::check_synchronisation(module, sink, launch);
   std::string out;
   for (const auto& d : sink.all())
     if (out.find(d.slug + " ") == std::string::npos) out += d.slug + " ";
@@ -53,7 +53,7 @@ inline Protocol protocol(const std::string& text) {
   for (const ir::Item& item : module.items)
     if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) {
       const verifier::Facts facts(module, *f, sink);
-      const verifier::protocol::Explored e = explore(verifier::protocol::Program(facts));
+      const verifier::explore::Explored e = explore(verifier::explore::Program(facts));
       out.complete = e.complete, out.stands_still = e.deadlock != nullptr, out.incomplete = e.incomplete;
       out.example = e.example;
       for (const auto& b : e.breaches) out.broken.push_back(b.verdict.rule);

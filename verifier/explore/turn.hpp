@@ -1,0 +1,48 @@
+// One operation, as the threads that stand at it execute it.
+#pragma once
+
+#include <string>
+
+#include "verifier/explore/state.hpp"
+
+namespace kiln::verifier::explore {
+
+/// Thrown where a run cannot be followed.
+struct Unfollowed {
+  std::string what{};
+  const ir::Operation* operation = nullptr;
+  bool may_be_nothing = false;  // as in Stop
+};
+
+/// What became of an operation: the threads go on after it, wait at it, or stand elsewhere.
+enum class Status : std::uint8_t { next, blocked, jumped };
+
+struct Turn {
+  State& s;
+  Cta& cta;
+  Warp& warp;
+  Fragment& f;
+  const ir::Operation& op;
+  std::uint32_t cta_index = 0, warp_index = 0, at = 0;
+  Mask lanes = 0;
+  bool compares = false;           // its result is compared
+  const LaneTerms* may = nullptr;  // the lanes' predicates where it is not decided which of them execute
+
+  int leader() const { return std::countr_zero(lanes); }
+  bool knows(EventId e) const { return warp.all_have(lanes, &Clock::seen, e); }
+  bool comes_after(EventId e) const { return warp.all_have(lanes, &Clock::past, e); }
+  EventId add_event() const { return s.add({&op, cta_index, warp_index, lanes}); }
+  EventId add_access(bool writes, Proxy proxy, bool is_async) const {
+    return s.add({&op, cta_index, warp_index, lanes, proxy, is_async, writes, may != nullptr});
+  }
+  /// Whether the lanes of a mask that have not exited stand here together. If not, the threads wait for them.
+  bool converge(Mask needed) const {
+    Mask live = 0;
+    for (const Fragment& other : warp.fragments) live |= other.lanes;
+    if ((needed & live & ~f.lanes) == 0) return true;
+    f.wait = {Wait::Kind::lanes};
+    return false;
+  }
+};
+
+}  // namespace kiln::verifier::explore
