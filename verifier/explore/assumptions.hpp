@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 
 #include "ptx/flow/evaluate.hpp"
 #include "verifier/explore/state.hpp"
@@ -86,21 +85,10 @@ class Assumptions {
   /// That of the words that a predicate compares.
   std::optional<Place> compared_place(flow::TermId predicate) const;
 
-  /// Numbers for parameters and other unknown words under which all that is assumed is so.
-  using Example = std::map<flow::TermId, std::uint64_t>;
-  /// Such numbers; nothing when none were found, which does not say that there are none.
-  std::optional<Example> example(const Assumed&);
-
  private:
-  struct Problem;
   flow::TermId made(const Word&, flow::TermId base);
   Domain sane(const Assumed&, const Comparison&) const;
   bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
-  std::set<flow::TermId> leaves(flow::TermId) const;
-  void add_makings(flow::TermId, std::set<std::uint64_t>&) const;
-  std::set<std::uint64_t> candidates(const Problem&) const;
-  std::vector<Problem> problems(const Assumed&) const;
-  bool solve(const Problem&, Example&);
 
   flow::Terms& terms_;
   flow::Evaluator& evaluator_;

@@ -1,11 +1,10 @@
-// Asynchronous copies. Tensor copies without a launch do not say how many bytes they move: of one only its first bytes
-// are looked at, and those that a phase waits for are taken to be done when nobody can go on without.
+#include "verifier/explore/copies.hpp"
+
 #include <algorithm>
-#include <bit>
-#include <utility>
 
 #include "ptx/isa/tensor_copy.hpp"
-#include "verifier/explore/machine.hpp"
+#include "ptx/isa/tma.hpp"
+#include "ptx/rules/order.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -17,24 +16,26 @@ constexpr int answer_bytes = 16;  // of clusterlaunchcontrol.try_cancel
 
 }  // namespace
 
-std::optional<Box> Machine::box_at(const Turn& t, const ir::Argument& tensor) const {
-  return box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor);
+Copies::Extent Copies::extent(const Turn& t, int lane) {
+  const auto tensor = ops::as<ops::TensorCopy>(t.op);
+  if (!tensor)
+    return {{},
+            std::uint32_t(values_.number(t, ops::roles<ops::BulkCopy>(t.op).bytes, lane, 32, "the size of a copy"))};
+  const auto box = box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor->tensor);
+  return box ? Extent{box, box->shared_bytes} : Extent{{}, Memory::looked_at, false};
 }
 
 // Into shared memory: a destination in each CTA of the mask, and an mbarrier there.
-void Machine::copy_in(Turn& t, int lane) {
+void Copies::copy_in(const Turn& t, int lane) {
   const isa::Modifiers& m = t.op.modifiers;
   const auto tensor = ops::as<ops::TensorCopy>(t.op);
   const auto copy = ops::roles<ops::BulkCopy>(t.op);
-  const auto to = place(t, tensor ? tensor->shared : copy.to, lane, isa::Space::shared_cluster);
-  const auto barrier = place(t, tensor ? tensor->mbarrier : copy.mbarrier, lane, isa::Space::shared_cluster);
-  const auto box = tensor ? box_at(t, tensor->tensor) : std::nullopt;
-  const std::uint32_t bytes = box      ? box->shared_bytes
-                              : tensor ? looked_at
-                                       : std::uint32_t(number(t, copy.bytes, lane, 32, "the size of a copy"));
+  const auto to = memory_.place(t, tensor ? tensor->shared : copy.to, lane, isa::Space::shared_cluster);
+  const auto barrier = memory_.place(t, tensor ? tensor->mbarrier : copy.mbarrier, lane, isa::Space::shared_cluster);
+  const Extent size = extent(t, lane);
   std::uint32_t ctas = 1u << to.cta;
   if (const ops::Operand mask = tensor ? tensor->ctas : copy.ctas)
-    ctas = std::uint32_t(number(t, mask, lane, 16, "the CTAs of a multicast"));
+    ctas = std::uint32_t(values_.number(t, mask, lane, 16, "the CTAs of a multicast"));
   const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
@@ -42,60 +43,53 @@ void Machine::copy_in(Turn& t, int lane) {
     const std::uint32_t own = m.cta_group == isa::CtaGroup::two ? (c & ~1u) | (barrier.cta & 1) : c;
     const std::uint32_t signalled = m.multicast ? own : barrier.cta;
     const EventId id = t.add_access(true, Proxy::async, true);
-    access(t, id, t.s.ctas[c].shared, to.address, to.address + bytes, Mask{1} << lane);
-    if (tensor) note_tile(t, c, to.address, box);
-    Barrier& b = barrier_at(t, signalled, barrier.address);
-    check_init(t, b, true);
-    b.open.join(issued);
-    b.open.seen.add(id), b.open.fenced.add(id), b.open.past.add(id);
-    if (tensor && !box) {
+    const SharedPlace here{c, to.address}, there{signalled, barrier.address};
+    memory_.touch(t, id, here, size.bytes, Mask{1} << lane);
+    if (tensor) memory_.note_tile(t, here, size.box);
+    Barrier& b = barriers_.at(t, there);
+    barriers_.check_init(t, b, true);
+    b.track(id, issued);
+    if (!size.is_exact) {
       ++b.copies;
       continue;
     }
-    b.tx -= box ? box->bytes : bytes;
-    complete(t.s, signalled, barrier.address, t.op);
+    b.tx -= size.box ? size.box->bytes : size.bytes;
+    barriers_.complete(t.s, there, t.op);
   }
 }
 
 // clusterlaunchcontrol.try_cancel: an answer, the same for all who read it, in this CTA or in each of the cluster.
-void Machine::request(Turn& t, int lane) {
+void Copies::request(const Turn& t, int lane) {
   const auto request = ops::roles<ops::LaunchControl>(t.op);
-  const auto to = place(t, request.to, lane, isa::Space::shared_cta);
-  const auto barrier = place(t, request.mbarrier, lane, isa::Space::shared_cta);
-  const TermId answer = fresh("answer", 64);
+  const auto to = memory_.place(t, request.to, lane, isa::Space::shared_cta);
+  const auto barrier = memory_.place(t, request.mbarrier, lane, isa::Space::shared_cta);
+  const TermId answer = values_.symbols().fresh("answer", 64);
   const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (c != t.cta_index && !t.op.modifiers.multicast_all) continue;
     const EventId id = t.add_access(true, Proxy::async, true);
-    Cta& cta = t.s.ctas[c];
-    access(t, id, cta.shared, to.address, to.address + answer_bytes, Mask{1} << lane);
-    for (std::uint32_t at = to.address; at < to.address + answer_bytes; ++at) cta.stored.erase(at);
-    cta.stored[to.address][answer_bytes] = answer;
-    Barrier& b = barrier_at(t, c, barrier.address);
-    b.open.join(issued);
-    b.open.seen.add(id), b.open.fenced.add(id), b.open.past.add(id);
+    memory_.overwrite(t, id, {c, to.address}, answer_bytes, Mask{1} << lane);
+    t.s.ctas[c].stored[to.address][answer_bytes] = answer;
+    Barrier& b = barriers_.at(t, {c, barrier.address});
+    b.track(id, issued);
     b.tx -= answer_bytes;
-    complete(t.s, c, barrier.address, t.op);
+    barriers_.complete(t.s, {c, barrier.address}, t.op);
   }
 }
 
 // Out of shared memory: a read, done when its group is waited for.
-void Machine::copy_out(Turn& t, int lane) {
+void Copies::copy_out(const Turn& t, int lane) {
   const auto tensor = ops::as<ops::TensorCopy>(t.op);
   const auto copy = ops::roles<ops::BulkCopy>(t.op);
-  const auto from = place(t, tensor ? tensor->shared : copy.from, lane, isa::Space::shared_cta);
-  const auto box = tensor ? box_at(t, tensor->tensor) : std::nullopt;
-  const std::uint32_t bytes = box      ? box->shared_bytes
-                              : tensor ? looked_at
-                                       : std::uint32_t(number(t, copy.bytes, lane, 32, "the size of a copy"));
+  const auto from = memory_.place(t, tensor ? tensor->shared : copy.from, lane, isa::Space::shared_cta);
+  const Extent size = extent(t, lane);
   const EventId id = t.add_access(false, Proxy::async, true);
-  access(t, id, t.cta.shared, from.address, from.address + bytes, Mask{1} << lane);
+  memory_.touch(t, id, from, size.bytes, Mask{1} << lane);
   t.warp.copies[lane].open.add(id);
 }
 
-void Machine::wait_for_groups(Turn& t) {
-  const auto keep =
-      std::size_t(number(t, ops::roles<ops::Count>(t.op).count, t.leader(), 32, "the groups that may go on"));
+void Copies::wait_for_groups(const Turn& t) {
+  const auto keep = std::size_t(values_.number(t, ops::roles<ops::Count>(t.op).count, 32, "the groups that may go on"));
   for (const int l : Lanes(t.lanes)) {
     auto& groups = t.warp.copies[l].committed;
     while (groups.size() > keep) {
@@ -106,25 +100,24 @@ void Machine::wait_for_groups(Turn& t) {
 }
 
 // cp.async: a write by the threads themselves that is done when they have waited for it.
-void Machine::copy_by_threads(Turn& t) {
+void Copies::copy_by_threads(const Turn& t) {
   const auto copy = ops::roles<ops::CpAsync>(t.op);
-  const auto bytes = std::uint32_t(number(t, copy.bytes, t.leader(), 32, "the size of a copy"));
+  const auto bytes = std::uint32_t(values_.number(t, copy.bytes, 32, "the size of a copy"));
   const EventId id = t.add_access(true, Proxy::generic, true);
   for (const int l : Lanes(t.lanes)) {
-    const auto to = place(t, copy.to, l, isa::Space::shared_cta);
-    access(t, id, t.cta.shared, to.address, to.address + bytes, Mask{1} << l);
-    for (std::uint32_t at = to.address; at < to.address + bytes; ++at) t.cta.stored.erase(at);
+    const auto to = memory_.place(t, copy.to, l, isa::Space::shared_cta);
+    memory_.overwrite(t, id, to, bytes, Mask{1} << l);
   }
   t.warp.own_copies.open.add(id);
 }
 
-void Machine::wait_for_threads_copies(Turn& t) {
+void Copies::wait_for_own_copies(const Turn& t) {
   CopyGroups& copies = t.warp.own_copies;
   std::size_t keep = 0;
   if (t.op.opcode == Opcode::cp_async_wait_group)
-    keep = std::size_t(number(t, ops::roles<ops::Count>(t.op).count, t.leader(), 32, "the groups that may go on"));
+    keep = std::size_t(values_.number(t, ops::roles<ops::Count>(t.op).count, 32, "the groups that may go on"));
   else
-    copies.committed.push_back(std::exchange(copies.open, {}));
+    copies.commit();
   for (std::size_t k = 0; k + keep < copies.committed.size(); ++k)
     copies.committed[k].each([&](EventId e) {
       if (const Mask mine = t.s.events[e].lanes & t.lanes) t.warp.learn_own(mine, e);
@@ -134,29 +127,27 @@ void Machine::wait_for_threads_copies(Turn& t) {
     copies.committed.erase(copies.committed.begin(), copies.committed.end() - std::ptrdiff_t(keep));
 }
 
-// An arrival of each lane when the copies that it has made so far are done.
-void Machine::arrive_behind_copies(Turn& t) {
-  Clock clock = t.warp.released(t.lanes);
-  const auto behind = [&](const EventSet& copies) {
+// cp.async.mbarrier.arrive: an arrival of each lane when the copies that it has made so far are done.
+void Copies::arrive_after_copies(const Turn& t) {
+  Clock known = t.warp.released(t.lanes);
+  const auto add = [&](const EventSet& copies) {
     copies.each([&](EventId e) {
-      if (t.s.events[e].lanes & t.lanes) clock.seen.add(e), clock.past.add(e);
+      if (t.s.events[e].lanes & t.lanes) known.seen.add(e), known.past.add(e);
     });
   };
-  behind(t.warp.own_copies.open);
-  for (const EventSet& c : t.warp.own_copies.committed) behind(c);
-  for (Mask m = t.lanes; m; m &= m - 1) {
-    const auto p = place(t, ops::roles<ops::Mbarrier>(t.op).object, std::countr_zero(m), isa::Space::shared_cta);
-    if (!t.op.modifiers.noinc) ++barrier_at(t, p.cta, p.address).pending;
-    EventSet& brought = t.warp.brought[std::countr_zero(m)];
-    Clock mine = clock;
-    mine.past.join(brought);
-    if (const EventId end = arrive(t, p.cta, p.address, 1, mine)) brought.add(end);
+  add(t.warp.own_copies.open);
+  for (const EventSet& c : t.warp.own_copies.committed) add(c);
+  for (const int l : Lanes(t.lanes)) {
+    const auto p = memory_.place(t, ops::roles<ops::Mbarrier>(t.op).object, l, isa::Space::shared_cta);
+    if (!t.op.modifiers.noinc) ++barriers_.at(t, p).pending;
+    EventSet& ended = t.warp.ended_phases[l];
+    Clock mine = known;
+    mine.past.join(ended);
+    if (const EventId end = barriers_.arrive(t, p, 1, mine)) ended.add(end);
   }
 }
 
-// Tensor copies are done where that lets a phase complete. True when one did. `may_copy`: somebody waits for a choice
-// and may have another copy to make that a phase waits for; then only what has as many as it had before is done.
-bool Machine::settle_copies(State& s, bool may_copy) {
+bool Copies::finish(State& s, bool may_copy) {
   bool moved = false;
   for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
     for (auto& [address, b] : s.ctas[c].mbarriers) {
@@ -165,20 +156,68 @@ bool Machine::settle_copies(State& s, bool may_copy) {
       if (may_copy && (usual == 0 || b.copies < usual)) continue;
       usual = std::max(usual, b.copies);
       b.tx = 0;
-      complete(s, c, address, *b.last);
+      barriers_.complete(s, {c, address}, *b.last);
       moved = true;
     }
   return moved;
 }
 
-Status Machine::copy(Turn& t) {
+// tensormap.replace: the threads' own write, where the map lies in shared memory.
+void Copies::edit_map(const Turn& t) {
+  if (!isa::is_shared(t.op.modifiers.space())) return;
+  const EventId id = t.add_access(true, Proxy::generic, false);
+  for (const int l : Lanes(t.lanes)) {
+    const auto p = memory_.place(t, ops::roles<ops::TensorMapEdit>(t.op).map, l, isa::Space::shared_cta);
+    memory_.overwrite(t, id, p, isa::tensor_map_bytes, Mask{1} << l);
+  }
+  t.warp.learn_own(t.lanes, id);
+}
+
+// tensormap.cp_fenceproxy: the warp copies a map to global memory and publishes it. It is one operation: any lane may
+// be the one that reads, and after it all know that it is done.
+Status Copies::copy_map(const Turn& t) {
+  if (!t.converge(all_lanes)) return Status::blocked;
+  const auto from = memory_.place(t, ops::roles<ops::BulkCopy>(t.op).from, t.leader(), isa::Space::shared_cta);
+  const EventId id = t.add_access(false, Proxy::generic, false);
+  for (const int l : Lanes(t.lanes)) memory_.touch(t, id, from, isa::tensor_map_bytes, Mask{1} << l);
+  t.warp.learn(t.lanes, id);
+  publish_map(t);
+  return Status::next;
+}
+
+void Copies::publish_map(const Turn& t) {
+  const EventId id = t.add_event();
+  t.warp.learn(t.lanes, id);
+  t.cta.published_maps[{t.at, t.warp_index}] = id;
+}
+
+void Copies::fence_map(const Turn& t) {
+  if (t.op.modifiers.semantics != isa::Semantics::acquire) return publish_map(t);
+  if (!t.cta.acquired_maps) t.cta.acquired_maps = t.add_event();
+  t.warp.learn(t.lanes, t.cta.acquired_maps);
+  for (const auto& [where, published] : t.cta.published_maps) t.warp.acquire_map(t.lanes, published);
+}
+
+// Places of maps in global memory are not compared. Before a thread copies with any map, all maps that it knows to be
+// published must have been acquired by a thread whose acquire it knows of. An acquire stands for all maps that its
+// thread knows of.
+void Copies::use_map(const Turn& t, const ir::Argument& tensor) {
+  if (t.cta.published_maps.empty() || !may_be_made(program_.facts, tensor)) return;
+  for (const auto& [where, published] : t.cta.published_maps) {
+    const bool any = t.cta.acquired_maps && t.knows(t.cta.acquired_maps);
+    const bool fenced = any && (!t.knows(published) || t.warp.all_have(t.lanes, &Clock::maps, published));
+    findings_.add(rules::tensormap_fence(fenced), t.op, t.s.events[published].operation, "a map that is not acquired");
+  }
+}
+
+Status Copies::execute(const Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   switch (t.op.opcode) {
     case Opcode::cp_async_bulk:
     case Opcode::cp_async_bulk_tensor:
     case Opcode::cp_reduce_async_bulk:
     case Opcode::cp_reduce_async_bulk_tensor:
-      if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) judge_map(t, tensor->tensor);
+      if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) use_map(t, tensor->tensor);
       for (const int l : Lanes(t.lanes)) {
         const bool signals = m.completion == isa::Completion::mbarrier;
         if (signals && !isa::is_shared(m.spaces[1]))
@@ -190,23 +229,17 @@ Status Machine::copy(Turn& t) {
       }
       return Status::next;
     case Opcode::clusterlaunchcontrol_try_cancel:
-      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) request(t, std::countr_zero(lanes));
+      for (const int l : Lanes(t.lanes)) request(t, l);
       return Status::next;
     case Opcode::cp_async_bulk_commit_group:
-      for (Mask lanes = t.lanes; lanes; lanes &= lanes - 1) {
-        CopyGroups& g = t.warp.copies[std::countr_zero(lanes)];
-        g.committed.push_back(std::move(g.open));
-        g.open = {};
-      }
+      for (const int l : Lanes(t.lanes)) t.warp.copies[l].commit();
       return Status::next;
     case Opcode::cp_async_bulk_wait_group: wait_for_groups(t); return Status::next;
     case Opcode::cp_async: copy_by_threads(t); return Status::next;
-    case Opcode::cp_async_commit_group:
-      t.warp.own_copies.committed.push_back(std::exchange(t.warp.own_copies.open, {}));
-      return Status::next;
+    case Opcode::cp_async_commit_group: t.warp.own_copies.commit(); return Status::next;
     case Opcode::cp_async_wait_group:
-    case Opcode::cp_async_wait_all: wait_for_threads_copies(t); return Status::next;
-    case Opcode::cp_async_mbarrier_arrive: arrive_behind_copies(t); return Status::next;
+    case Opcode::cp_async_wait_all: wait_for_own_copies(t); return Status::next;
+    case Opcode::cp_async_mbarrier_arrive: arrive_after_copies(t); return Status::next;
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return Status::next;
     case Opcode::tensormap_replace: edit_map(t); return Status::next;

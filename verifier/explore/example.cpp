@@ -1,9 +1,9 @@
-// Numbers under which all that a run has assumed is so: what makes a finding more than a guess.
+#include "verifier/explore/example.hpp"
+
 #include <algorithm>
 #include <random>
+#include <set>
 #include <utility>
-
-#include "verifier/explore/assumptions.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -17,10 +17,8 @@ constexpr std::uint64_t most_making = 1 << 16;
 // No example counts beyond this: what is larger is a size that has overflowed.
 constexpr std::uint64_t largest = std::uint64_t{1} << 30;
 
-}  // namespace
-
 // What is assumed of words that have leaves in common.
-struct Assumptions::Problem {
+struct Problem {
   std::set<TermId> leaves{};
   std::vector<std::pair<TermId, const Domain*>> words{};
   std::vector<std::pair<TermId, bool>> predicates{};
@@ -35,14 +33,30 @@ struct Assumptions::Problem {
   }
 };
 
-std::set<TermId> Assumptions::leaves(TermId t) const {
+class ExampleSearch {
+ public:
+  ExampleSearch(flow::Terms& terms, flow::Evaluator& evaluator) : terms_(terms), evaluator_(evaluator) {}
+
+  std::vector<Problem> problems(const Assumed&) const;
+  bool solve(const Problem&, Example&);
+
+ private:
+  std::set<TermId> leaves(TermId) const;
+  void add_makings(TermId, std::set<std::uint64_t>&) const;
+  std::set<std::uint64_t> candidates(const Problem&) const;
+
+  flow::Terms& terms_;
+  flow::Evaluator& evaluator_;
+};
+
+std::set<TermId> ExampleSearch::leaves(TermId t) const {
   std::set<TermId> out;
   for (const TermId piece : evaluator_.pieces(t))
     if (evaluator_.is_leaf(piece)) out.insert(piece);
   return out;
 }
 
-std::vector<Assumptions::Problem> Assumptions::problems(const Assumed& s) const {
+std::vector<Problem> ExampleSearch::problems(const Assumed& s) const {
   std::vector<Problem> out;
   const auto add = [&](Problem p) {
     for (std::size_t k = 0; k < out.size();) {
@@ -71,7 +85,7 @@ std::vector<Assumptions::Problem> Assumptions::problems(const Assumed& s) const 
 }
 
 // Numbers that a word is made with: what it is multiplied with or divided by, and what is added to it.
-void Assumptions::add_makings(TermId t, std::set<std::uint64_t>& out) const {
+void ExampleSearch::add_makings(TermId t, std::set<std::uint64_t>& out) const {
   const flow::Terms::Sum& sum = terms_.sum(t);
   const auto add = [&](std::uint64_t v) {
     if (v > 1 && v < most_making) out.insert(v);
@@ -85,7 +99,7 @@ void Assumptions::add_makings(TermId t, std::set<std::uint64_t>& out) const {
 
 // Numbers at the ends of what is assumed of words, before they are divided or multiplied, and before something is
 // added.
-std::set<std::uint64_t> Assumptions::candidates(const Problem& problem) const {
+std::set<std::uint64_t> ExampleSearch::candidates(const Problem& problem) const {
   std::set<std::uint64_t> ends, makings, out{0, 1, 2, 3};
   const auto add = [&](std::uint64_t v) {
     if (v <= largest && out.size() < most_candidates) out.insert(v);
@@ -109,7 +123,7 @@ std::set<std::uint64_t> Assumptions::candidates(const Problem& problem) const {
 
 // Tries numbers near those that the assumptions name, one leaf after the other, and keeps what leaves least
 // unfulfilled.
-bool Assumptions::solve(const Problem& problem, Example& example) {
+bool ExampleSearch::solve(const Problem& problem, Example& example) {
   const auto unfulfilled = [&](const Example& e) {
     std::size_t n = 0;
     for (const auto& [word, domain] : problem.words) {
@@ -145,16 +159,19 @@ bool Assumptions::solve(const Problem& problem, Example& example) {
   return false;
 }
 
-std::optional<Assumptions::Example> Assumptions::example(const Assumed& s) {
+}  // namespace
+
+std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::Evaluator& evaluator) {
   Example out;
-  for (const Problem& p : problems(s)) {
+  ExampleSearch search(terms, evaluator);
+  for (const Problem& p : search.problems(s)) {
     // A leaf of which only one thing is assumed is what that says.
     if (p.predicates.empty() && p.words.size() == 1 && p.leaves.size() == 1 && *p.leaves.begin() == p.words[0].first) {
       if (p.words[0].second->empty() || p.words[0].second->parts().front().first > largest) return std::nullopt;
       out[p.words[0].first] = p.words[0].second->parts().front().first;
       continue;
     }
-    if (!solve(p, out)) return std::nullopt;
+    if (!search.solve(p, out)) return std::nullopt;
   }
   return out;
 }

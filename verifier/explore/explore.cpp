@@ -21,21 +21,20 @@ void give_up(Explored& out, bool is_doubtful, std::string why, const ir::Operati
 }
 
 void stand_still(Explored& out, State& s, Machine& machine, const ir::Operation* where) {
-  const auto example = machine.example(s);
+  const auto example = machine.findings().example(s);
   if (!example)
     return give_up(out, true, "whether all that is taken for granted on the way to a standstill can be", where);
   out.deadlock = where;
-  out.example = machine.text(*example);
+  out.example = machine.findings().text(*example);
   out.last = std::move(s);
 }
 
 State follow(const State& s, Machine& machine, flow::TermId choice, bool holds) {
   State next = s;
   machine.assume(next, choice, holds);
-  for (Cta& cta : next.ctas)
-    for (Warp& w : cta.warps)
-      for (Fragment& f : w.fragments)
-        if (f.wait.kind == Wait::Kind::choice) f.wait = {};
+  each_fragment(next, [](Fragment& f) {
+    if (f.wait.kind == Wait::Kind::choice) f.wait = {};
+  });
   return next;
 }
 
@@ -109,7 +108,7 @@ void go_all_ways(Machine& machine, const Program& program, std::uint64_t most_st
   Open open;
   for (std::optional<State> s = machine.start(); s; s = open.next()) {
     const Stop stop = machine.run(*s);
-    if (machine.wants_again()) return;
+    if (machine.rounds().must_restart()) return;
     ++out.states;
     if (out.states > (machine.has_rounds() ? 3 : 1) * most_states)
       return give_up(out, false, "too many ways to go", stop.operation);
@@ -143,15 +142,16 @@ Explored explore(const Program& program, std::uint64_t most_states) {
   }
   Machine machine(program);
   for (int pass = 0; pass <= most_passes; ++pass) {
-    machine.begin_again(pass == most_passes);
+    machine.rounds().restart(pass == most_passes);
+    machine.budget().begin();
     out = Explored{};
     go_all_ways(machine, program, most_states, out);
-    if (!machine.wants_again()) break;
+    if (!machine.rounds().must_restart()) break;
     if (pass == most_passes) out.incomplete = "who compares with a bound that is not known";
   }
   out.complete = out.incomplete.empty() && !out.deadlock;
-  out.breaches = machine.breaches();
-  out.steps = machine.steps();
+  out.breaches = machine.findings().all();
+  out.steps = machine.budget().steps();
   return out;
 }
 

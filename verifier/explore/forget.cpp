@@ -51,90 +51,75 @@ void each_touch(State& s, F f) {
 // Calls f(EventId&) for each load that has not come to its end.
 template <class F>
 void each_load(State& s, F f) {
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps)
-      for (PendingLoad& p : w.loads) f(p.event);
+  each_warp(s, [&](Warp& w) {
+    for (PendingLoad& p : w.loads) f(p.event);
+  });
 }
 
 // Calls f(EventId&) for each event of which a warp knows parts.
 template <class F>
 void each_part(State& s, F f) {
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps)
-      for (Part& p : w.parts) f(p.event);
+  each_warp(s, [&](Warp& w) {
+    for (Part& p : w.parts) f(p.event);
+  });
 }
 
 // Calls f(Clock&) for what each group of threads knows and each barrier hands on.
 template <class F>
 void each_clock(State& s, F f) {
+  const auto clocks = [&](auto& barrier) { f(barrier.open), f(barrier.published); };
   for (Cta& cta : s.ctas) {
-    for (auto& [at, b] : cta.mbarriers) f(b.open), f(b.published);
-    for (auto& [id, b] : cta.barriers) f(b.open), f(b.published);
-    for (Warp& w : cta.warps)
-      for (Group& g : w.groups) f(g.clock);
+    for (auto& [at, b] : cta.mbarriers) clocks(b);
+    for (auto& [id, b] : cta.barriers) clocks(b);
   }
-  f(s.cluster.open), f(s.cluster.published);
+  each_warp(s, [&](Warp& w) {
+    for (Group& g : w.groups) f(g.clock);
+  });
+  clocks(s.cluster);
 }
 
 template <class F>
 void each_set(State& s, F f) {
-  each_clock(s, [&](Clock& c) { each_set_of(c, f); });
-  for (Cta& cta : s.ctas) {
+  each_known(s, f);
+  for (Cta& cta : s.ctas)
     for (auto& [at, b] : cta.mbarriers) f(b.observers);
-    for (Warp& w : cta.warps) {
-      for (Group& g : w.groups) f(g.tensor_fenced), f(g.tensor_arrived);
-      const auto copies = [&](CopyGroups& c) {
-        f(c.open);
-        for (EventSet& e : c.committed) f(e);
-      };
-      for (auto& [lane, c] : w.copies) copies(c);
-      copies(w.own_copies);
-      for (auto& [lane, e] : w.tensor) f(e);
-      for (auto& [lane, e] : w.brought) f(e);
-      f(w.stores);
-    }
-  }
+  each_warp(s, [&](Warp& w) {
+    const auto copies = [&](CopyGroups& c) { f(c.open), std::for_each(c.committed.begin(), c.committed.end(), f); };
+    for (auto& [lane, c] : w.copies) copies(c);
+    copies(w.own_copies), f(w.stores);
+  });
 }
 
-// Nobody reads any more what the launch gives.
-bool have_parameters(const State& s, const Program& program) {
-  for (const Cta& cta : s.ctas)
-    for (const Warp& w : cta.warps)
-      for (const Fragment& f : w.fragments)
-        if (f.at < program.behind_parameters()) return false;
-  return true;
-}
-
-// Nobody compares any more with a bound that is gone.
+// No thread compares any more with a bound that is gone.
 void forget_bounds(State& s, const std::set<flow::TermId>& bounds) {
   for (const flow::TermId bound : bounds) {
     s.closed.erase(bound);
-    for (Cta& cta : s.ctas)
-      for (Warp& w : cta.warps)
-        for (Fragment& f : w.fragments) f.rounds.erase(bound);
+    each_fragment(s, [&](Fragment& f) { f.rounds.erase(bound); });
   }
 }
 
 // What is assumed of words out of memory, and of those that the launch gives, hangs on nothing else when nobody holds
 // them any more: a loop that is over has had any count.
 void forget_words(State& s, const Program& program, Machine& machine) {
-  const bool all_loaded = have_parameters(s, program);
-  if (!machine.has_fresh() && !all_loaded) return;
+  // No thread reads any more what the launch gives.
+  const bool all_loaded = !any_fragment(s, [&](const Fragment& f) { return f.at < program.behind_parameters(); });
+  if (!machine.symbols().has_fresh() && !all_loaded) return;
   std::set<flow::TermId> held;
   each_word(s, program, machine, [&](flow::TermId t) {
-    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    const std::set<flow::TermId>& pieces = machine.symbols().evaluator().pieces(t);
     held.insert(pieces.begin(), pieces.end());
   });
   const auto all_pieces = [&](flow::TermId t, const auto& are) {
-    const std::set<flow::TermId>& pieces = machine.evaluator().pieces(t);
+    const std::set<flow::TermId>& pieces = machine.symbols().evaluator().pieces(t);
     return std::all_of(pieces.begin(), pieces.end(), are);
   };
   const auto is_lost = [&](flow::TermId piece) {
-    return !held.contains(piece) && (all_loaded || machine.is_fresh(piece) || !machine.evaluator().is_leaf(piece));
+    return !held.contains(piece) &&
+           (all_loaded || machine.symbols().is_fresh(piece) || !machine.symbols().evaluator().is_leaf(piece));
   };
   const auto is_gone = [&](flow::TermId t) {
     return all_pieces(t, [&](flow::TermId piece) {
-      const auto round = machine.round_of(piece);
+      const auto round = machine.rounds().round_of(piece);
       return round ? all_pieces(round->bound, is_lost) : is_lost(piece);
     });
   };
@@ -160,8 +145,7 @@ void number_events(State& s) {
   for (Cta& cta : s.ctas)
     for (auto& [at, b] : cta.mbarriers) b.observers.each(keep);
   each_load(s, keep);
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps) std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; });
+  each_warp(s, [&](Warp& w) { std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; }); });
   const auto renumber = [&](EventId& e) { e = number[e]; };
   each_touch(s, renumber), each_reference(s, renumber), each_load(s, renumber), each_part(s, renumber);
   each_set(s, [&](EventSet& e) { e = e.renumbered(number); });
@@ -196,9 +180,9 @@ void forget_knowledge(State& s) {
     c.seen.meet(accesses), c.handed.meet(accesses), c.past.meet(phases), c.fenced.meet(fenced);
     c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
   });
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps)
-      for (Group& g : w.groups) g.tensor_fenced.meet(tensor), g.tensor_arrived.meet(tensor);
+  each_warp(s, [&](Warp& w) {
+    for (Group& g : w.groups) g.tensor_fenced.meet(tensor), g.tensor_arrived.meet(tensor);
+  });
 }
 
 // What everybody knows who is still there no barrier need hand on: all barriers do, so that it makes no difference.
@@ -315,7 +299,7 @@ void unite_alike(State& s) {
 }  // namespace
 
 void forget(State& s, const Program& program, Machine& machine) {
-  machine.settle_rounds(s);
+  machine.rounds().settle(s);
   forget_words(s, program, machine);
   number_events(s);
   forget_knowledge(s);

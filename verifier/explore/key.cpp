@@ -23,8 +23,8 @@ class Registers {
     const WordId word = f.words[program_.slot(r)];
     fragment_ = &f;
     for (Mask m = f.lanes; m; m &= m - 1) {
-      put_word(out, r, machine_.words().at(word, std::countr_zero(m)));
-      if (machine_.words().is_uniform(word)) break;
+      put_word(out, r, machine_.values().words().at(word, std::countr_zero(m)));
+      if (machine_.values().words().is_uniform(word)) break;
     }
   }
 
@@ -35,18 +35,20 @@ class Registers {
   Naming naming_;
   const Fragment* fragment_ = nullptr;
 
-  std::uint64_t frontier(flow::TermId base) const { return machine_.moved(state_, *fragment_, base).value_or(0); }
+  std::uint64_t frontier(flow::TermId base) const {
+    return machine_.rounds().frontier(state_, *fragment_, base).value_or(0);
+  }
 
   void put_word(Writer& out, ir::RegisterId r, flow::TermId t) {
-    const auto v = machine_.terms().value(t);
+    const auto v = machine_.symbols().terms().value(t);
     const flow::Demand demand = program_.demands.of(r);
     if (v && demand.bits) out.put(4 * (*v & demand.bits));
     if (v && demand.modulus > 1) out.put(*v % demand.modulus);
     if (v && !demand.compared) return;
-    const bool is_predicate = !v && machine_.terms().width(t) == 1;
-    if (const auto holds = is_predicate ? machine_.assumptions().holds(state_, t) : std::nullopt)
+    const bool is_predicate = !v && machine_.symbols().terms().width(t) == 1;
+    if (const auto holds = is_predicate ? machine_.symbols().assumptions().holds(state_, t) : std::nullopt)
       return out.put(4 * std::uint64_t{*holds});
-    if (const auto c = machine_.assumptions().comparison(t))
+    if (const auto c = machine_.symbols().assumptions().comparison(t))
       return out.put(1), naming_.put(out, c->word.base),
              out.put(c->word.base_at(c->number) - frontier(c->word.base) + far),
              out.put(c->equal | c->is_signed << 1 | c->word_is_first << 2 | c->opposite << 3 | c->word.negated << 4 |
@@ -54,8 +56,8 @@ class Registers {
              out.put(frontier(c->word.base) & flow::low_mask(c->word.cleared));
     if (!v && (demand.bits || demand.modulus > 1)) return out.put(5), naming_.put(out, t);
     // What the word is where its base is at its frontier.
-    const Assumptions::Word split = machine_.assumptions().word(t);
-    const int unused = 64 - machine_.terms().width(t);
+    const Assumptions::Word split = machine_.symbols().assumptions().word(t);
+    const int unused = 64 - machine_.symbols().terms().width(t);
     const auto word = std::int64_t(split.at(v ? 0 : frontier(split.base)) << unused) >> unused;
     const bool moves =
         !split.negated && program_.family(r) != Program::no_slot && put_distances(out, program_.family(r), word);
@@ -69,8 +71,8 @@ class Registers {
     const Program::Family& kin = program_.family_of(family);
     if (!kin.bounded || word <= kin.most) return false;
     bool any = false;
-    for (const flow::TermId base : machine_.bases(family))
-      if (const auto from = machine_.moved(state_, *fragment_, base))
+    for (const flow::TermId base : machine_.rounds().bases(family))
+      if (const auto from = machine_.rounds().frontier(state_, *fragment_, base))
         out.put(3), naming_.put(out, base), out.put(std::uint64_t(word) - *from + far), any = true;
     return any;
   }
@@ -89,7 +91,7 @@ void put(Writer& out, const Warp& w) {
   for (const auto& [lane, c] : w.copies) copies(lane, c);
   copies(lanes_per_warp, w.own_copies);
   for (const auto& [lane, queue] : w.tensor) out.put(std::uint64_t(lane));
-  for (const auto& [lane, ends] : w.brought) out.put(std::uint64_t(lane) + lanes_per_warp);
+  for (const auto& [lane, ends] : w.ended_phases) out.put(std::uint64_t(lane) + lanes_per_warp);
   for (const PendingLoad& p : w.loads) out.put(p.event), out.put(p.registers.size());
   out.put(w.stores);
 }
@@ -97,9 +99,9 @@ void put(Writer& out, const Warp& w) {
 // Where threads stand in their rounds.
 void put_rounds(Writer& out, const State& s, const Fragment& f, Machine& machine, Naming& naming) {
   for (const auto& [bound, r] : f.rounds) {
-    const auto from = machine.moved(s, f, bound);
-    out.put(1), naming.put(out, bound), out.put(r.number - machine.first_round(s, bound));
-    for (const auto& [place, n] : r.asked) out.put(place + 1), out.put(n ? *n - from.value_or(0) + far : 0);
+    const auto from = machine.rounds().frontier(s, f, bound);
+    out.put(1), naming.put(out, bound), out.put(r.number - machine.rounds().first_round(s, bound));
+    for (const auto& [place, n] : r.numbers) out.put(place + 1), out.put(n ? *n - from.value_or(0) + far : 0);
     out.put(0);
   }
   out.put(0);
@@ -107,19 +109,21 @@ void put_rounds(Writer& out, const State& s, const Fragment& f, Machine& machine
 
 void put_domains(Writer& out, const State& s, Machine& machine, Naming& naming) {
   for (const auto& [bound, closed] : s.closed)
-    if (closed) naming.put(out, bound), out.put(closed + 1 - std::min(closed + 1, machine.first_round(s, bound)));
+    if (closed)
+      naming.put(out, bound), out.put(closed + 1 - std::min(closed + 1, machine.rounds().first_round(s, bound)));
   for (const auto& [t, domain] : s.domains) {
     if (naming.is_past(t)) continue;
-    const auto r = machine.round_of(t);
-    const auto rest = machine.assumptions().rest(t);
-    const auto from = r ? machine.moved(s, r->bound, r->round) : machine.moved(s, rest ? rest->of.base : t, 0);
+    const auto r = machine.rounds().round_of(t);
+    const auto rest = machine.symbols().assumptions().rest(t);
+    const auto from = r ? machine.rounds().frontier(s, r->bound, r->round)
+                        : machine.rounds().frontier(s, rest ? rest->of.base : t, 0);
     out.put(1), naming.put(out, r ? r->bound : t);
-    if (r) out.put(r->round - std::min(r->round, machine.first_round(s, r->bound)));
+    if (r) out.put(r->round - std::min(r->round, machine.rounds().first_round(s, r->bound)));
     // Moving along with a bound keeps the low bits only where it moves by a multiple of them.
     if (rest) out.put(rest->bits), out.put(from.value_or(0) & flow::low_mask(rest->bits));
     // So it is with what else counts of its bits, where it may become a number that they are taken of.
     if (from && !r) {
-      const flow::Demand parts = machine.parts(t);
+      const flow::Demand parts = machine.rounds().parts(t);
       out.put(*from & flow::low_mask(64 - std::countl_zero(parts.bits))), out.put(*from % parts.modulus);
     }
     const std::uint64_t less = from && !rest ? *from : 0;
@@ -166,7 +170,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     for (const auto& [at, stored] : cta.stored)
       for (const auto& [bytes, t] : stored) {
         out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
-        out.put(machine.moved(s, machine.assumptions().word(t).base, 0).value_or(0));
+        out.put(machine.rounds().frontier(s, machine.symbols().assumptions().word(t).base, 0).value_or(0));
       }
   }
   out.put(s.cluster.generation & 1), out.put(s.cluster.arrived);
@@ -178,7 +182,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
   for (const Event& e : s.events)
     out.put(std::uint64_t(e.operation ? program.code.index(*e.operation) + 1 : 0)), out.put(e.cta), out.put(e.warp),
         out.put(e.lanes);
-  machine.spend(words.naming().work() / words_a_step);  // words that grow in a loop take time here
+  machine.budget().spend(words.naming().work() / words_a_step);  // words that grow in a loop take time here
   return out.take();
 }
 

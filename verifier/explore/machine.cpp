@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/proxy_fence.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "verifier/explore/roots.hpp"
 
@@ -13,80 +14,38 @@ using isa::Opcode;
 
 namespace {
 
-constexpr std::uint64_t most_steps = 200'000, most_steps_of_nested_loops = 10'000'000,
-                        most_steps_of_a_launch = 2'000'000;
-constexpr std::uint64_t most_steps_of_a_run = 100'000;  // from choice to choice, where there is no launch
-constexpr int most_sought = 2;                          // examples, in vain
-constexpr std::size_t most_told = 3;                    // parameters of an example
+bool may_go_on(const State& s, const Cta& cta, const Fragment& f) {
+  switch (f.wait.kind) {
+    case Wait::Kind::none: return true;
+    case Wait::Kind::mbarrier: {
+      const auto& barriers = s.ctas[f.wait.cta].mbarriers;
+      const auto found = barriers.find(f.wait.object);
+      return found == barriers.end() || found->second.phase > f.wait.phase;
+    }
+    case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
+    case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
+    case Wait::Kind::lanes:
+    case Wait::Kind::choice: return false;
+  }
+  return false;
+}
 
 }  // namespace
 
-Machine::Machine(const Program& program)
-    : program_(program),
-      code_(program.code),
-      evaluator_(program.code, program.facts.definitions, terms_),
-      assumptions_(terms_, evaluator_) {}
-
-std::uint64_t Machine::enough_steps() const {
-  if (!program_.shape.parameters.empty()) return most_steps_of_a_launch;
-  return has_rounds() ? most_steps_of_nested_loops : most_steps;
-}
-
-void Machine::breach(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier, std::string got) {
-  Breach b{v, &op, earlier, std::move(got)};
-  breach(std::move(b));
-}
-
-void Machine::breach(Breach b) {
-  if (!b.verdict.broken() || told_.contains({b.operation, b.verdict.rule})) return;
-  if (is_guess_) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
-  const auto example = state_ && !state_->forgets ? this->example(*state_) : std::nullopt;
-  if (!example)
-    throw Unfollowed{"whether all that is taken for granted on the way to a broken rule can be", b.operation, true};
-  told_.emplace(b.operation, b.verdict.rule);
-  b.example = text(*example);
-  breaches_.push_back(std::move(b));
-}
-
 void Machine::assume(State& s, TermId predicate, bool holds) {
-  const std::set<TermId>& pieces = evaluator_.pieces(predicate);
-  s.guessed |= std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return is_fresh(p); });
-  assumptions_.assume(s, predicate, holds);
-  const TermId always = of_all_rounds(predicate);
-  s.contradicts |= assumptions_.holds(s.path, always) == !holds;
-  assumptions_.assume(s.path, always, holds);
-}
-
-std::optional<Assumptions::Example> Machine::example(const State& s) {
-  if (s.guessed || s.contradicts || sought_in_vain_ == most_sought) return std::nullopt;
-  auto found = assumptions_.example(s.path);
-  sought_in_vain_ += !found;
-  return found;
-}
-
-std::string Machine::text(const Assumptions::Example& example) const {
-  std::string out;
-  std::size_t told = 0;
-  for (const auto& [leaf, v] : example) {
-    const std::string name = evaluator_.text(leaf);
-    const std::string_view begin = "parameter(&";
-    if (!name.starts_with(begin) || told++ >= most_told) continue;
-    const std::string inside = name.substr(begin.size(), name.rfind(',') - begin.size());
-    const int unused = 64 - terms_.width(leaf);
-    out += (out.empty() ? "" : " and ") + inside + " = " + std::to_string(std::int64_t(v << unused) >> unused);
-  }
-  return out;
+  const std::set<TermId>& pieces = symbols_.evaluator().pieces(predicate);
+  s.guessed |= std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return symbols_.is_fresh(p); });
+  symbols_.assumptions().assume(s, predicate, holds);
+  const TermId always = rounds_.of_all_rounds(predicate);
+  s.contradicts |= symbols_.assumptions().holds(s.path, always) == !holds;
+  symbols_.assumptions().assume(s.path, always, holds);
 }
 
 State Machine::start() {
   State s;
   s.ctas.resize(program_.ctas);
   const int warps = (program_.threads + lanes_per_warp - 1) / lanes_per_warp;
-  std::vector<WordId> words(program_.slots());
-  for (ir::RegisterId r = 0; r < code_.registers.size(); ++r)
-    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
-      words[slot] =
-          words_.uniform(named("unset " + code_.registers[r].name, std::min(64, isa::bits(code_.registers[r].type))));
+  const std::vector<WordId> words = values_.unset();
   for (Cta& cta : s.ctas) {
     cta.tensor.resize(isa::tmem_lanes / tensor_block_lanes);
     cta.warps.resize(std::size_t(warps));
@@ -99,7 +58,7 @@ State Machine::start() {
       cta.warps[std::size_t(w)].groups.emplace_back();
     }
   }
-  start_ctas(s);
+  Memory::start(s);
   return s;
 }
 
@@ -115,29 +74,14 @@ void Machine::merge(Warp& w) {
         ++k;
         continue;
       }
-      for (std::size_t n = 0; n < a.words.size(); ++n) a.words[n] = words_.merged(a.words[n], b.words[n], a.lanes);
+      for (std::size_t n = 0; n < a.words.size(); ++n)
+        a.words[n] = values_.words().merged(a.words[n], b.words[n], a.lanes);
       a.lanes |= b.lanes;
       for (auto& [bound, r] : b.rounds)
         if (Round& mine = a.rounds[bound]; mine.number < r.number) mine = std::move(r);
       a.wait = {};
       w.fragments.erase(w.fragments.begin() + std::ptrdiff_t(k));
     }
-}
-
-bool Machine::may_go_on(const State& s, const Cta& cta, const Fragment& f) const {
-  switch (f.wait.kind) {
-    case Wait::Kind::none: return true;
-    case Wait::Kind::mbarrier: {
-      const auto& barriers = s.ctas[f.wait.cta].mbarriers;
-      const auto found = barriers.find(f.wait.object);
-      return found == barriers.end() || found->second.phase > f.wait.phase;
-    }
-    case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
-    case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
-    case Wait::Kind::lanes:
-    case Wait::Kind::choice: return false;
-  }
-  return false;
 }
 
 // Lets the threads of a warp that stand lowest go on. False when none can.
@@ -156,14 +100,12 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
       warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
       moved = true;
       const auto is_gone = [](const Warp& w) { return w.fragments.empty(); };
-      if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) exit_cta(s, cta_index);
+      if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) memory_.exit(s, cta_index);
       continue;
     }
     next->wait = {};
     Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    if (++steps_ > enough_steps()) throw Unfollowed{"too many ways to go", &t.op};
-    if (steps_ - run_from_ > most_steps_of_a_run && program_.shape.parameters.empty())
-      throw Unfollowed{"where a loop ends", &t.op};
+    budget_.step(t.op, has_rounds());
     const Status status = step(t);
     if (status == Status::blocked) {
       if (next->wait.kind == Wait::Kind::choice) return moved;
@@ -175,8 +117,8 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
 }
 
 std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate) {
-  const TermId question = asked(t, lane, predicate);
-  if (const auto v = assumptions_.holds(t.s, question)) return v;
+  const TermId question = rounds_.question(t, lane, predicate);
+  if (const auto v = symbols_.assumptions().holds(t.s, question)) return v;
   t.f.wait = {Wait::Kind::choice, 0, 0, 0, question};
   t.f.asks = t.at;
   return std::nullopt;
@@ -188,7 +130,7 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
   const std::uint32_t slot = program_.slot(*t.op.guard);
   if (slot == Program::no_slot) throw Unfollowed{"the guard is not followed", &t.op};
   const WordId word = t.f.words[slot];
-  if (const auto p = words_.shared(word, t.f.lanes)) {
+  if (const auto p = values_.words().shared(word, t.f.lanes)) {
     const auto v = decide(t, lanes_per_warp, *p);
     if (!v) return std::nullopt;
     t.f.asks = Program::no_slot;
@@ -196,7 +138,7 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
   }
   Mask out = 0;
   for (const int l : Lanes(t.f.lanes)) {
-    const auto v = decide(t, l, words_.at(word, l));
+    const auto v = decide(t, l, values_.words().at(word, l));
     if (!v) return std::nullopt;
     if (*v != t.op.guard_negated) out |= Mask{1} << l;
   }
@@ -211,12 +153,12 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   if (!plain || op == Opcode::st_async || op == Opcode::red_async || op == Opcode::atom) return false;
   const WordId word = t.f.words[program_.slot(*t.op.guard)];
   t.lanes = 0;
-  const bool same = words_.shared(word, t.f.lanes).has_value();
+  const bool same = values_.words().shared(word, t.f.lanes).has_value();
   for (const int l : Lanes(t.f.lanes)) {
-    TermId p = asked(t, same ? lanes_per_warp : l, words_.at(word, l));
-    if (t.op.guard_negated) p = terms_.add(p, terms_.constant(1, 1));
-    const auto v = assumptions_.holds(t.s, p);
-    may[std::size_t(l)] = v ? terms_.constant(*v, 1) : p;
+    TermId p = rounds_.question(t, same ? lanes_per_warp : l, values_.words().at(word, l));
+    if (t.op.guard_negated) p = symbols_.terms().add(p, symbols_.terms().constant(1, 1));
+    const auto v = symbols_.assumptions().holds(t.s, p);
+    may[std::size_t(l)] = v ? symbols_.terms().constant(*v, 1) : p;
     if (!v || *v) t.lanes |= Mask{1} << l;
   }
   t.f.wait = {};
@@ -230,9 +172,9 @@ bool Machine::settle_operands(Turn& t) {
   for (const ir::RegisterId r : program_.questions(t.at)) {
     const std::uint32_t slot = program_.slot(r);
     if (slot == Program::no_slot) continue;
-    const TermId word = assumptions_.settled(t.s, words_.at(t.f.words[slot], t.leader()));
-    if (terms_.is_constant(word) || terms_.width(word) == 1) continue;
-    const auto way = assumptions_.way_to_settle(t.s, word);
+    const TermId word = symbols_.assumptions().settled(t.s, values_.words().at(t.f.words[slot], t.leader()));
+    if (symbols_.terms().is_constant(word) || symbols_.terms().width(word) == 1) continue;
+    const auto way = symbols_.assumptions().way_to_settle(t.s, word);
     if (!way) continue;
     t.f.wait = {Wait::Kind::choice, 0, 0, 0, *way};
     return false;
@@ -265,7 +207,7 @@ Status Machine::jump_by_table(Turn& t) {
   t.lanes = t.f.lanes;
   std::map<std::uint32_t, Mask> targets;
   for (const int l : Lanes(t.lanes)) {
-    const std::uint64_t index = number(t, jump.index, l, 32, "where a branch goes");
+    const std::uint64_t index = values_.number(t, jump.index, l, 32, "where a branch goes");
     if (index >= table.size()) throw Unfollowed{"a branch past the end of its table", &t.op};
     targets[table[index]] |= Mask{1} << l;
   }
@@ -298,7 +240,7 @@ Status Machine::step(Turn& t) {
     case Opcode::call: throw Unfollowed{"calls", &t.op};
     default: break;
   }
-  consume_loads(t);
+  tensor_memory_.consume_loads(t);
   if (!program_.matters(t.at)) return Status::next;
   // Lanes that look at each other meet first.
   if (t.op.opcode == Opcode::elect_sync && !t.converge(all_lanes)) return Status::blocked;
@@ -314,27 +256,47 @@ Status Machine::step(Turn& t) {
   }
   if (program_.facts.definitions.written(t.at).size() && program_.demands.matters(t.at) &&
       !(t.op.opcode == Opcode::mbarrier_try_wait || t.op.opcode == Opcode::mbarrier_test_wait))
-    evaluate(t);
+    values_.evaluate(t);
   return Status::next;
 }
 
-bool Machine::chooses(const State& s) {
-  for (const Cta& cta : s.ctas)
-    for (const Warp& w : cta.warps)
-      for (const Fragment& f : w.fragments)
-        if (f.wait.kind == Wait::Kind::choice) return true;
-  return false;
+// Which part of the machine executes an operation of the protocol.
+Status Machine::synchronise(Turn& t) {
+  switch (isa::unit(t.op.opcode)) {
+    case isa::Unit::barrier: return barriers_.execute(t);
+    case isa::Unit::mbarrier: return barriers_.execute_mbarrier(t);
+    case isa::Unit::async_copy: return copies_.execute(t);
+    case isa::Unit::tcgen05: return tensor_memory_.execute(t);
+    default: break;
+  }
+  switch (t.op.opcode) {
+    case Opcode::bar_warp_sync: return barriers_.execute_warp(t);
+    case Opcode::fence_proxy:
+    case Opcode::membar_proxy:
+      if (t.op.modifiers.proxy == isa::Proxy::tensormap_generic)
+        Copies::fence_map(t);
+      else if (isa::async_fence(t.op.modifiers).shared)
+        t.warp.proxy_fence(t.lanes);
+      return Status::next;
+    case Opcode::fence_mbarrier_init: Barriers::publish(t); return Status::next;
+    case Opcode::fence:
+    case Opcode::membar: t.warp.release_fence(t.lanes); return Status::next;
+    case Opcode::st_async:
+    case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
+    default: memory_.load_or_store(t); return Status::next;
+  }
 }
 
 Stop Machine::run(State& s) {
-  state_ = &s;
-  run_from_ = steps_;
+  findings_.run(s);
+  budget_.begin_run();
   try {
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
         for (std::uint32_t w = 0; w < s.ctas[c].warps.size(); ++w) moved |= advance(s, c, w);
-      if (!moved) moved = settle_copies(s, chooses(s));
+      if (!moved)
+        moved = copies_.finish(s, any_fragment(s, [](const Fragment& f) { return f.wait.kind == Wait::Kind::choice; }));
     }
   } catch (const Unfollowed& u) {
     return {Stop::Kind::unfollowed, 0, u.what, u.may_be_nothing, u.operation};

@@ -1,49 +1,51 @@
-// Accesses to shared memory, and when one is ordered before another: sim/order/README.md has the model.
-#include <algorithm>
-#include <bit>
+#include "verifier/explore/memory.hpp"
 
+#include <algorithm>
+
+#include "ptx/isa/tensor_copy.hpp"
 #include "ptx/order/judge.hpp"
-#include "verifier/explore/machine.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
 
 using isa::Opcode;
 
-constexpr int matrix_row_bytes = 16;
+std::string name_of(std::uint32_t cta) { return "CTA " + std::to_string(cta) + " of the cluster"; }
 
-// Bytes that one lane touches.
-std::uint32_t bytes_of(const ir::Operation& op) {
-  if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
-  const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
-  return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
-}
-
-}  // namespace
-
-// The address that a generic one has in the shared window, if it is known to lie there.
-std::optional<std::uint64_t> Machine::shared_address(const Turn& t, const ir::Argument& a, int lane) {
-  return terms_.value(terms_.subtract(read(t, a, lane, 64), evaluator_.shared_window()));
+// Calls f(Cell&) for each interval within [first, end), cut and made so that together they are just that.
+template <class F>
+void for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
+  const auto cut = [&](std::uint32_t at) {
+    auto it = memory.upper_bound(at);
+    if (it == memory.begin()) return;
+    --it;
+    if (it->first == at || it->second.end <= at) return;
+    Cell rest = it->second;
+    it->second.end = at;
+    memory.emplace(at, std::move(rest));
+  };
+  cut(first);
+  cut(end);
+  for (std::uint32_t at = first; at < end;) {
+    auto it = memory.lower_bound(at);
+    if (it == memory.end() || it->first > at) {
+      const std::uint32_t until = it == memory.end() ? end : std::min(end, it->first);
+      it = memory.emplace(at, Cell{until, {}, {}}).first;
+    }
+    f(it->second);
+    at = it->second.end;
+  }
 }
 
 // A part of an event by several lanes that these lanes know of themselves.
-bool Machine::knows_own(const Turn& t, const Toucher& e) {
+bool knows_own(const Turn& t, const Toucher& e) {
   return std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                      [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.lanes) == 0; });
 }
 
-// A shared address names a CTA of the cluster in its upper byte; without .shared::cluster it is the thread's own.
-Machine::SharedPlace Machine::place(const Turn& t, const ir::Argument& a, int lane, isa::Space space) {
-  const auto generic = space == isa::Space::generic ? shared_address(t, a, lane) : std::nullopt;
-  const std::uint64_t address = generic ? *generic : number(t, a, lane, 64, "a shared address");
-  SharedPlace p{t.cta_index, std::uint32_t(address & flow::shared_window_mask)};
-  if (space == isa::Space::shared_cluster || generic) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
-  if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an address of a CTA outside the cluster", &t.op};
-  return p;
-}
-
 // What the threads of an abstract run know of a pair: the questions of order::judge.
-struct Machine::PairKnowledge {
+struct PairKnowledge {
   const Turn& t;
   const Toucher& touch;
   Mask lanes;
@@ -69,13 +71,13 @@ struct Machine::PairKnowledge {
            std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                        [&](const Part& p) { return p.event == touch.event && (touch.lanes & ~p.fenced) == 0; });
   }
-  bool is_map_fenced() const { return true; }  // judged in maps.cpp
+  bool is_map_fenced() const { return true; }  // judged in copies.cpp
   bool is_tensor_fenced() const {
     return !earlier.is_async || !later.is_async || t.warp.all_have(t.lanes, &Clock::tensor, touch.event);
   }
 };
 
-rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const Event& later) const {
+rules::Verdict verdict_of(const Turn& t, const Toucher& e, Mask lanes, const Event& later) {
   const Event& earlier = t.s.events[e.event];
   // Threads that one instruction lets store to one place are taken to store the same.
   if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
@@ -86,50 +88,14 @@ rules::Verdict Machine::judge(const Turn& t, const Toucher& e, Mask lanes, const
   return rules::breaks(*broken);
 }
 
-void Machine::access(Turn& t, EventId id, Intervals& memory, std::uint32_t first, std::uint32_t end, Mask lanes) {
-  const Event later = t.s.events[id];
-  use_memory(t, memory);
-  check_bounds(t, memory, first, end);
-  if (later.writes && later.proxy != Proxy::tensor_memory) forget_tiles(t.s, memory, first, end);
-  for_cells(memory, first, end, [&](Cell& c) {
-    // The reads of a write are judged by themselves: without their proxy fence they are PORTABILITY.
-    const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {
-                            return t.s.events[e.event].proxy == Proxy::generic;
-                          });
-    for (const std::vector<Toucher>* list : {&c.writers, &c.readers})
-      for (const Toucher& e : *list) {
-        if (e.event == id) continue;
-        const rules::Verdict v = judge(t, e, lanes, later);
-        if (!v.broken() || (was_read && v.rule == rules::Rule::proxy_fence)) continue;
-        is_guess_ = later.may_be || t.s.events[e.event].may_be;
-        breach(v, t.op, t.s.events[e.event].operation);
-        is_guess_ = false;
-      }
-    const auto add = [&](std::vector<Toucher>& list) {
-      for (Toucher& e : list)
-        if (e.event == id) {
-          e.lanes |= lanes;
-          return;
-        }
-      list.push_back({id, lanes});
-    };
-    if (later.writes && !later.may_be) {
-      std::erase_if(c.writers, [&](const Toucher& e) { return e.event != id; });
-      c.readers.clear();
-      return add(c.writers);
-    }
-    if (later.writes) return add(c.writers);
-    // Who knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
-    std::erase_if(c.readers, [&](const Toucher& e) {
-      const Event& old = t.s.events[e.event];
-      return e.event != id && old.cta == t.cta_index && old.warp == t.warp_index && old.proxy == later.proxy &&
-             old.is_async == later.is_async && !(e.lanes & ~lanes);
-    });
-    add(c.readers);
-  });
-}
+constexpr int matrix_row_bytes = 16;
 
-namespace {
+// Bytes that one lane touches.
+std::uint32_t bytes_of(const ir::Operation& op) {
+  if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
+  const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
+  return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
+}
 
 // Where a thread reads or writes.
 const ir::Argument& shared_operand(const ir::Operation& op) {
@@ -144,28 +110,165 @@ const ir::Argument& shared_operand(const ir::Operation& op) {
 
 }  // namespace
 
-// Loads and stores by threads. What they store is kept where it is a word.
-void Machine::touch_shared(Turn& t) {
+void Memory::start(State& s) {
+  for (std::uint32_t c = 0; c < s.ctas.size() && s.ctas.size() > 1; ++c) {
+    s.ctas[c].started = s.add({nullptr, c});
+    for (Warp& w : s.ctas[c].warps)
+      for (Group& g : w.groups) g.clock.seen.add(s.ctas[c].started), g.clock.published.add(s.ctas[c].started);
+  }
+}
+
+void Memory::use(const Turn& t, std::uint32_t cta) {
+  if (cta == t.cta_index) return;
+  const Clock& known = t.warp.clock(t.leader());
+  const EventId started = t.s.ctas[cta].started;
+  if (!known.seen.has(started) && !known.published.has(started))
+    findings_.add(rules::cluster_start(false), t.op, nullptr, name_of(cta) + ", whose start is not known here");
+  if (t.s.ctas[cta].exited)
+    findings_.add(rules::cta_exit(false), t.op, nullptr, "an access to " + name_of(cta) + ", which has exited");
+}
+
+// The CTA's own accesses are over; it must know that asynchronous ones and those of others are.
+void Memory::exit(State& s, std::uint32_t index) {
+  Cta& cta = s.ctas[index];
+  cta.exited = true;
+  if (cta.trapped) return;
+  for (const auto& [at, a] : cta.allocations)
+    findings_.add(rules::step(rules::AllocState{a.columns}, rules::AllocEvent::exit).verdict, *a.operation);
+  EventSet known;
+  for (Warp& w : cta.warps) known.join(w.released(all_lanes).seen);
+  const auto judge = [&](EventId id) {
+    const Event& e = s.events[id];
+    if (e.may_be || !e.operation || known.has(id) || (e.cta == index && !e.is_async)) return;
+    const bool own_copy = e.cta == index && isa::is_bulk_copy(e.operation->opcode);
+    findings_.add(own_copy ? rules::cta_exit_copy(false) : rules::cta_exit(false), *e.operation, nullptr,
+                  "the exit of " + name_of(index) + ", which does not know that this is done");
+  };
+  for (const auto& [at, cell] : cta.shared)
+    for (const auto* list : {&cell.writers, &cell.readers})
+      for (const Toucher& e : *list) judge(e.event);
+  for (const auto& [at, b] : cta.mbarriers)
+    for (const EventId e : b.users) judge(e);
+}
+
+void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
+  const Event& later = t.s.events[id];
+  // The reads of a write are judged by themselves: without their proxy fence they are PORTABILITY.
+  const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {
+                          return t.s.events[e.event].proxy == Proxy::generic;
+                        });
+  for (const std::vector<Toucher>* list : {&c.writers, &c.readers})
+    for (const Toucher& e : *list) {
+      if (e.event == id) continue;
+      const Event& earlier = t.s.events[e.event];
+      const rules::Verdict v = verdict_of(t, e, lanes, later);
+      if (!v.broken() || (was_read && v.rule == rules::Rule::proxy_fence)) continue;
+      findings_.add(v, t.op, earlier.operation, {}, later.may_be || earlier.may_be);
+    }
+}
+
+void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, std::uint32_t end, Mask lanes) {
+  const Event& later = t.s.events[id];
+  Cta& cta = t.s.ctas[bank.cta];
+  use(t, bank.cta);
+  if (bank.block < 0) check_bounds(t, first, end);
+  // What else is written over a tile is no tile.
+  if (bank.block < 0 && later.writes && cta.tiles) cta.tiles = tiles_.without(cta.tiles, first, end);
+  for_cells(bank.in(t.s), first, end, [&](Cell& c) {
+    judge(t, id, c, lanes);
+    const auto add = [&](std::vector<Toucher>& list) {
+      for (Toucher& e : list)
+        if (e.event == id) {
+          e.lanes |= lanes;
+          return;
+        }
+      list.push_back({id, lanes});
+    };
+    if (later.writes && !later.may_be) {
+      std::erase_if(c.writers, [&](const Toucher& e) { return e.event != id; });
+      c.readers.clear();
+      return add(c.writers);
+    }
+    if (later.writes) return add(c.writers);
+    // A thread that knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
+    std::erase_if(c.readers, [&](const Toucher& e) {
+      const Event& old = t.s.events[e.event];
+      return e.event != id && old.cta == t.cta_index && old.warp == t.warp_index && old.proxy == later.proxy &&
+             old.is_async == later.is_async && !(e.lanes & ~lanes);
+    });
+    add(c.readers);
+  });
+}
+
+void Memory::clear(Intervals& memory, std::uint32_t first, std::uint32_t end) {
+  for_cells(memory, first, end, [](Cell& c) { c.writers.clear(), c.readers.clear(); });
+}
+
+// Of memory whose size is known.
+void Memory::check_bounds(const Turn& t, std::uint32_t first, std::uint32_t end) {
+  if (!program_.shared_bytes()) return;
+  const rules::Verdict v = rules::memory_bounds(first, end - first, 0, *program_.shared_bytes());
+  if (v.ok()) return;
+  findings_.add(v, t.op, nullptr,
+                std::to_string(end - first) + " bytes at offset " + std::to_string(first) + " of " +
+                    std::to_string(*program_.shared_bytes()) + " bytes of shared memory");
+}
+
+// The address that a generic one has in the shared window, if it is known to lie there.
+std::optional<std::uint64_t> Memory::generic_address(const Turn& t, const ir::Argument& a, int lane) {
+  flow::Terms& terms = values_.symbols().terms();
+  return terms.value(terms.subtract(values_.read(t, a, lane, 64), values_.symbols().evaluator().shared_window()));
+}
+
+SharedPlace Memory::place(const Turn& t, const ir::Argument& a, int lane, isa::Space space) {
+  const auto generic = space == isa::Space::generic ? generic_address(t, a, lane) : std::nullopt;
+  const std::uint64_t address = generic ? *generic : values_.number(t, a, lane, 64, "a shared address");
+  SharedPlace p{t.cta_index, std::uint32_t(address & flow::shared_window_mask)};
+  if (space == isa::Space::shared_cluster || generic) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
+  if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an address of a CTA outside the cluster", &t.op};
+  return p;
+}
+
+void Memory::overwrite(const Turn& t, EventId id, SharedPlace p, std::uint32_t bytes, Mask lanes) {
+  touch(t, id, p, bytes, lanes);
+  t.s.ctas[p.cta].forget_words(p.address, bytes);
+}
+
+void Memory::load_or_store(const Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   const bool loads = t.op.opcode == Opcode::ld || t.op.opcode == Opcode::ldmatrix;
   const auto accessed = ops::roles<ops::MemoryAccess>(t.op);
   const ir::Argument& address = shared_operand(t.op);
-  std::uint32_t bytes = bytes_of(t.op);
+  const std::uint32_t bytes = bytes_of(t.op);
   std::optional<EventId> id;
   for (const int l : Lanes(t.lanes)) {
     // A generic address that is not one of the shared window's is taken to be one of global memory.
-    if (m.space() == isa::Space::generic && !shared_address(t, address, l)) continue;
-    const auto p = place(t, address, l, m.space());
+    if (m.space() == isa::Space::generic && !generic_address(t, address, l)) continue;
+    const SharedPlace p = place(t, address, l, m.space());
     if (!id) id = t.add_access(!loads, Proxy::generic, false);
-    Cta& owner = t.s.ctas[p.cta];
-    access(t, *id, owner.shared, p.address, p.address + bytes, Mask{1} << l);
-    if (loads) continue;
-    for (std::uint32_t at = p.address; at < p.address + bytes; ++at) owner.stored.erase(at);
-    if (t.may) continue;
-    if (t.op.opcode == Opcode::st && m.vector == isa::Vector::none && accessed.value->kind != ir::Argument::Kind::real)
-      owner.stored[p.address][int(bytes)] = read(t, accessed.value, l, int(bytes) * 8);
+    if (loads) {
+      touch(t, *id, p, bytes, Mask{1} << l);
+      continue;
+    }
+    overwrite(t, *id, p, bytes, Mask{1} << l);
+    const bool is_word = t.op.opcode == Opcode::st && m.vector == isa::Vector::none && !t.may &&
+                         accessed.value->kind != ir::Argument::Kind::real;
+    if (is_word) t.s.ctas[p.cta].stored[p.address][int(bytes)] = values_.read(t, accessed.value, l, int(bytes) * 8);
   }
   if (id) t.warp.learn_own(t.lanes, *id);
+}
+
+void Memory::note_tile(const Turn& t, SharedPlace p, const std::optional<Box>& box) {
+  Cta& cta = t.s.ctas[p.cta];
+  if (!box) {
+    cta.tiles = tiles_.without(cta.tiles, p.address, ~std::uint32_t{0});
+    return;
+  }
+  tile::Tile tile = box->layout;
+  tile.operation = &t.op;
+  tile.address = p.address;
+  cta.tiles = tiles_.with(cta.tiles, tile);
+  std::erase_if(cta.sums, [&](const auto& sum) { return sum.second.uses(p.address + 1); });
 }
 
 }  // namespace kiln::verifier::explore

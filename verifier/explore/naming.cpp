@@ -38,7 +38,7 @@ Naming::Naming(const State& s, const Program& program, Machine& machine) : state
 
 // Counters that move along: nobody comes any more with one that begins anew.
 std::optional<Assumptions::Place> Naming::place(TermId t) const {
-  const auto p = machine_.assumptions().place(t);
+  const auto p = machine_.symbols().assumptions().place(t);
   const auto closed = p ? state_.closed.find(p->start) : state_.closed.end();
   return closed != state_.closed.end() && closed->second ? p : std::nullopt;
 }
@@ -48,9 +48,9 @@ bool Naming::is_plain(TermId t) {
   if (!is_new) return found->second;
   const auto p = place(t);
   bool plain = !p || !last_.contains({p->start, p->step});
-  for (const flow::Terms::Part& part : std::vector(machine_.terms().sum(t).parts)) {
-    plain &= !machine_.is_fresh(part.atom);
-    for (const TermId o : machine_.terms().atom_of(part.atom)->operands) plain &= is_plain(o);
+  for (const flow::Terms::Part& part : std::vector(machine_.symbols().terms().sum(t).parts)) {
+    plain &= !machine_.symbols().is_fresh(part.atom);
+    for (const TermId o : machine_.symbols().terms().atom_of(part.atom)->operands) plain &= is_plain(o);
   }
   return plain_[t] = plain;
 }
@@ -64,15 +64,16 @@ bool Naming::is_past(TermId t) {
   const auto [known, is_new] = past_.try_emplace(t, false);
   if (!is_new) return known->second;
   bool past = false;
-  for (const flow::Terms::Part& part : machine_.terms().sum(t).parts)
-    for (const TermId o : machine_.terms().atom_of(part.atom)->operands) past |= is_past(o);
+  for (const flow::Terms::Part& part : machine_.symbols().terms().sum(t).parts)
+    for (const TermId o : machine_.symbols().terms().atom_of(part.atom)->operands) past |= is_past(o);
   return past_[t] = past;
 }
 
 void Naming::put_atom(Writer& out, TermId atom) {
-  if (machine_.is_fresh(atom)) return out.put(3), out.put(fresh_.try_emplace(atom, fresh_.size()).first->second);
+  if (machine_.symbols().is_fresh(atom))
+    return out.put(3), out.put(fresh_.try_emplace(atom, fresh_.size()).first->second);
   if (is_plain(atom)) return out.put(1), out.put(atom);
-  const flow::Terms::Atom& a = *machine_.terms().atom_of(atom);
+  const flow::Terms::Atom& a = *machine_.symbols().terms().atom_of(atom);
   out.put(2), out.put(a.name);
   for (const TermId o : a.operands) put(out, o);
 }
@@ -82,7 +83,7 @@ void Naming::put(Writer& out, TermId t) {
   // What was spelled out once has a number of its own.
   const auto [said, is_new] = said_.try_emplace(t, said_.size());
   if (!is_new) return out.put(5), out.put(said->second);
-  const flow::Terms::Sum& sum = machine_.terms().sum(t);
+  const flow::Terms::Sum& sum = machine_.symbols().terms().sum(t);
   if (const auto p = place(t)) {
     const auto last = last_.find({p->start, p->step});
     if (last != last_.end())

@@ -52,8 +52,8 @@ void each_word(const State& s, const Program& program, Machine& machine, F f) {
         for (const ir::RegisterId r : program.live(fragment.at)) {
           const WordId word = fragment.words[program.slot(r)];
           for (Mask m = fragment.lanes; m; m &= m - 1) {
-            f(machine.words().at(word, std::countr_zero(m)));
-            if (machine.words().is_uniform(word)) break;
+            f(machine.values().words().at(word, std::countr_zero(m)));
+            if (machine.values().words().is_uniform(word)) break;
           }
         }
     for (const auto& [at, stored] : cta.stored)

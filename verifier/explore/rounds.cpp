@@ -1,13 +1,7 @@
-// Comparisons with a bound that is not known. States that are alike but for how far counters and what is known of their
-// bound have moved together count as one (key.hpp), which holds as long as nobody comes with a number that has not
-// moved along: a loop that begins anew, a role that begins late. Threads therefore compare in rounds. A round is closed
-// once everybody who takes part has come to it; only then do states move along with it, and whoever comes with a new
-// number compares with the bound of the next round. For a bound that is compared in several rounds, that is a word of
-// its own each time: all that is forgotten is that these words are one.
+#include "verifier/explore/rounds.hpp"
+
 #include <algorithm>
 #include <numeric>
-
-#include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -25,27 +19,27 @@ constexpr std::uint32_t most_ahead = 4;              // rounds
 }  // namespace
 
 // Numbers up to which a bound is compared as it stands in the code, or up to one: what is known of those stays known.
-std::uint64_t Machine::first_moving(TermId bound) const {
+std::uint64_t Rounds::first_moving(TermId bound) const {
   std::uint64_t first = 1;
   for (const auto& [family, bases] : bases_)
     if (bases.contains(bound)) first = std::max(first, std::uint64_t(program_.family_of(family).most + 1));
   return first;
 }
 
-TermId Machine::in_round(TermId bound, std::uint32_t round) {
+TermId Rounds::in_round(TermId bound, std::uint32_t round) {
   if (round == 0 || !repeated_.contains(bound)) return bound;
   const TermId operands[] = {bound, terms_.constant(round)};
-  const TermId out = terms_.atom(evaluator_.name("in round"), operands, terms_.width(bound), terms_.bits(bound));
+  const TermId out = symbols_.named("in round", terms_.width(bound), operands, terms_.bits(bound));
   in_rounds_[out] = {bound, round};
   return out;
 }
 
-std::optional<std::uint64_t> Machine::moved(const State& s, const Fragment& f, TermId bound) {
+std::optional<std::uint64_t> Rounds::frontier(const State& s, const Fragment& f, TermId bound) {
   const auto round = f.rounds.find(bound);
-  return moved(s, bound, round == f.rounds.end() ? 0 : round->second.number);
+  return frontier(s, bound, round == f.rounds.end() ? 0 : round->second.number);
 }
 
-std::optional<std::uint64_t> Machine::moved(const State& s, TermId bound, std::uint32_t round) {
+std::optional<std::uint64_t> Rounds::frontier(const State& s, TermId bound, std::uint32_t round) {
   const bool repeats = repeated_.contains(bound);
   const auto closed = s.closed.find(bound);
   if (closed == s.closed.end() || closed->second < (repeats ? round : 1) || (repeats && !round)) return std::nullopt;
@@ -58,46 +52,49 @@ std::optional<std::uint64_t> Machine::moved(const State& s, TermId bound, std::u
 }
 
 // Threads come with a number to compare with a bound: the round that they are in then.
-std::uint32_t Machine::enter_round(Turn& t, TermId bound, std::uint64_t place, std::uint64_t number) {
+std::uint32_t Rounds::enter(Turn& t, TermId bound, std::uint64_t place, std::uint64_t number) {
   Round& r = t.f.rounds[bound];
-  const auto before = r.asked.find(place);
-  const bool asks_again = t.f.asks == t.at && before != r.asked.end() && before->second == number;
-  if (asks_again) return r.number;
+  const auto before = r.numbers.find(place);
+  const bool repeats_question = t.f.asks == t.at && before != r.numbers.end() && before->second == number;
+  if (repeats_question) return r.number;
   const std::uint32_t closed = t.s.closed[bound];
-  bool goes_on = before != r.asked.end() && before->second && number > *before->second;
+  bool goes_on = before != r.numbers.end() && before->second && number > *before->second;
   if (goes_on)
-    goes_on = number - *before->second == steps_of_.try_emplace(place, number - *before->second).first->second;
-  const Participants::value_type who{{t.cta_index, t.warp_index}, t.at};
-  found_[bound].insert(who);
-  if (before == r.asked.end()) firsts_.try_emplace({bound, place}, number);
-  const bool is_new = !participants_[bound].contains(who);
+    goes_on = number - *before->second == strides_.try_emplace(place, number - *before->second).first->second;
+  const Participants::value_type participant{{t.cta_index, t.warp_index}, t.at};
+  found_[bound].insert(participant);
+  if (before == r.numbers.end()) first_numbers_.try_emplace({bound, place}, number);
+  const bool is_new = !participants_[bound].contains(participant);
   if (!repeated_.contains(bound)) {
     r.number = 1;
     if (closed && !goes_on) {
-      if (!is_new || is_settled_) repeated_.insert(bound);
-      again_ = true;
+      if (!is_new || is_last_) repeated_.insert(bound);
+      must_restart_ = true;
     }
   } else if (!goes_on) {
-    if (before != r.asked.end() && firsts_.at({bound, place}) != number)
+    if (before != r.numbers.end() && first_numbers_.at({bound, place}) != number)
       throw Unfollowed{"a loop that begins at another number each time", &t.op};
-    if (before != r.asked.end() || r.number == 0) ++r.number, r.trips = 0, r.asked.clear();
+    if (before != r.numbers.end() || r.number == 0) ++r.number, r.trips = 0, r.numbers.clear();
     if (r.number <= closed) {
-      r.number = closed + 1, r.trips = 0, r.asked.clear();
-      again_ |= is_new && !is_settled_;
+      r.number = closed + 1, r.trips = 0, r.numbers.clear();
+      must_restart_ |= is_new && !is_last_;
     }
   }
-  r.asked[place] = number;
+  r.numbers[place] = number;
   ++r.trips;
   return r.number;
 }
 
-flow::Demand Machine::parts(TermId base) const {
+void Rounds::note_comparison(std::uint32_t family, TermId word) {
+  if (!terms_.value(word)) bases_[family].insert(assumptions_.word(word).base);
+}
+
+flow::Demand Rounds::parts(TermId base) const {
   const auto found = parts_.find(base);
   return found == parts_.end() ? flow::Demand{} : found->second;
 }
 
-// What is counted of a word that moves must be known before states move along.
-void Machine::note_parts(const Turn& t, ir::RegisterId r, TermId word) {
+void Rounds::note_parts(const Turn& t, ir::RegisterId r, TermId word) {
   flow::Demand demand = program_.demands.of(r);
   if (demand.bits > most_parts) demand.bits = 0;
   if ((!demand.bits && demand.modulus <= 1) || terms_.is_constant(word)) return;
@@ -106,14 +103,13 @@ void Machine::note_parts(const Turn& t, ir::RegisterId r, TermId word) {
   const flow::Demand before = parts;
   parts.bits |= demand.bits, parts.modulus = std::lcm(parts.modulus, demand.modulus);
   const auto closed = t.s.closed.find(base);
-  again_ |= !(parts == before) && closed != t.s.closed.end() && closed->second && !repeated_.contains(base);
+  must_restart_ |= !(parts == before) && closed != t.s.closed.end() && closed->second && !repeated_.contains(base);
 }
 
-// The predicate that a question is about: the same, or one about the bound in the round that the threads are in.
-TermId Machine::asked(Turn& t, int lane, TermId predicate) {
+TermId Rounds::question(Turn& t, int lane, TermId predicate) {
   const std::uint64_t place = t.at * lanes_and_all + std::uint64_t(lane);
   if (const auto p = assumptions_.compared_place(predicate)) {
-    enter_round(t, p->start, place, std::uint64_t(p->n));
+    enter(t, p->start, place, std::uint64_t(p->n));
     if (repeated_.contains(p->start)) throw Unfollowed{"a loop that begins anew at a word that is not known", &t.op};
     return predicate;
   }
@@ -134,30 +130,30 @@ TermId Machine::asked(Turn& t, int lane, TermId predicate) {
   if (is_small || (repeats && !assumptions_.open_from(t.s, bound))) return predicate;
   if (repeats) {
     // Whether it is one of the small numbers is known of all rounds or of none.
-    const TermId small = evaluator_.less(bound, terms_.constant(first, width), c->is_signed);
+    const TermId small = symbols_.evaluator().less(bound, terms_.constant(first, width), c->is_signed);
     const auto holds = assumptions_.holds(t.s, small);
     if (!holds) return small;
     if (*holds) return predicate;
   }
-  const std::uint32_t round = enter_round(t, bound, place, number);
+  const std::uint32_t round = enter(t, bound, place, number);
   if (!repeats) return predicate;
   const TermId here = in_round(bound, round);
   t.s.domains.try_emplace(here, assumptions_.domain(t.s, bound));
   return assumptions_.about(predicate, here);
 }
 
-// Everybody who is known to compare with the bound has come to the round, or has ended.
-bool Machine::has_all(const State& s, TermId bound, std::uint32_t round) const {
+// All threads that are known to compare with the bound have come to the round, or have exited.
+bool Rounds::has_all(const State& s, TermId bound, std::uint32_t round) const {
   bool any = false;
-  for (const auto& [who, op] : found_.at(bound)) {
-    const auto& fragments = s.ctas[who.first].warps[who.second].fragments;
+  for (const auto& [warp, op] : found_.at(bound)) {
+    const auto& fragments = s.ctas[warp.first].warps[warp.second].fragments;
     const auto has_come = [&, operation = op](const Fragment& f) {
       const auto r = f.rounds.find(bound);
       if (r == f.rounds.end() || r->second.number < round) return false;
       // Where a round ends at once counts by itself.
       return r->second.number > round ||
-             (r->second.trips >= 2 * r->second.asked.size() &&
-              std::any_of(r->second.asked.begin(), r->second.asked.end(),
+             (r->second.trips >= 2 * r->second.numbers.size() &&
+              std::any_of(r->second.numbers.begin(), r->second.numbers.end(),
                           [&](const auto& a) { return a.first / lanes_and_all == operation; }));
     };
     const bool has = std::any_of(fragments.begin(), fragments.end(), has_come);
@@ -167,30 +163,27 @@ bool Machine::has_all(const State& s, TermId bound, std::uint32_t round) const {
   return any;
 }
 
-// Somebody is so far ahead that the others are waited for no longer.
-bool Machine::is_long(const State& s, TermId bound, std::uint32_t round) const {
-  for (const Cta& cta : s.ctas)
-    for (const Warp& w : cta.warps)
-      for (const Fragment& f : w.fragments)
-        if (const auto r = f.rounds.find(bound); r != f.rounds.end())
-          if (r->second.number > round + most_ahead ||
-              (r->second.number == round && r->second.trips > most_open * r->second.asked.size()))
-            return true;
-  return false;
+// Some threads are so far ahead that the round waits for the others no longer.
+bool Rounds::is_long(const State& s, TermId bound, std::uint32_t round) {
+  return any_fragment(s, [&](const Fragment& f) {
+    const auto r = f.rounds.find(bound);
+    if (r == f.rounds.end()) return false;
+    return r->second.number > round + most_ahead ||
+           (r->second.number == round && r->second.trips > most_open * r->second.numbers.size());
+  });
 }
 
-std::uint32_t Machine::first_round(const State& s, TermId bound) {
+std::uint32_t Rounds::first_round(const State& s, TermId bound) {
   std::uint32_t first = ~std::uint32_t{0};
-  for (const Cta& cta : s.ctas)
-    for (const Warp& w : cta.warps)
-      for (const Fragment& f : w.fragments)
-        if (const auto r = f.rounds.find(bound); r != f.rounds.end() && r->second.number)
-          first = std::min(first, r->second.number);
+  each_fragment(s, [&](const Fragment& f) {
+    if (const auto r = f.rounds.find(bound); r != f.rounds.end() && r->second.number)
+      first = std::min(first, r->second.number);
+  });
   return first;
 }
 
-void Machine::settle_rounds(State& s) {
-  for (const auto& [bound, who] : found_) {
+void Rounds::settle(State& s) {
+  for (const auto& [bound, participants] : found_) {
     std::uint32_t& closed = s.closed[bound];
     while ((closed == 0 || repeated_.contains(bound)) &&
            (has_all(s, bound, closed + 1) || is_long(s, bound, closed + 1)))
@@ -202,25 +195,25 @@ void Machine::settle_rounds(State& s) {
     const auto r = round_of(d.first);
     return r && r->round < first[r->bound];
   });
-  for (Cta& cta : s.ctas)
-    for (Warp& w : cta.warps)
-      for (Fragment& f : w.fragments)
-        for (auto& [bound, r] : f.rounds)
-          if (const auto from = moved(s, f, bound))
-            for (auto& [place, n] : r.asked)
-              if (const auto step = steps_of_.find(place);
-                  n && *from > *n + most_behind * (step == steps_of_.end() ? 1 : step->second))
-                n.reset();
+  each_fragment(s, [&](Fragment& f) {
+    for (auto& [bound, r] : f.rounds) {
+      const auto from = frontier(s, f, bound);
+      if (!from) continue;
+      for (auto& [place, n] : r.numbers) {
+        const auto stride = strides_.find(place);
+        if (n && *from > *n + most_behind * (stride == strides_.end() ? 1 : stride->second)) n.reset();
+      }
+    }
+  });
 }
 
-std::optional<Machine::InRound> Machine::round_of(TermId base) const {
+std::optional<Rounds::InRound> Rounds::round_of(TermId base) const {
   if (const auto r = assumptions_.rest(base)) base = r->of.base;
   const auto found = in_rounds_.find(base);
   return found == in_rounds_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A predicate of a round as what it says of the bound as such.
-TermId Machine::of_all_rounds(TermId predicate) {
+TermId Rounds::of_all_rounds(TermId predicate) {
   const auto c = assumptions_.comparison(predicate);
   const auto r = c ? round_of(c->word.base) : std::nullopt;
   return r ? assumptions_.about(predicate, r->bound) : predicate;

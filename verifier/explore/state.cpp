@@ -108,4 +108,8 @@ bool Warp::all_have(Mask lanes, EventSet Clock::*set, EventId e) const {
                      [&](const Group& g) { return !(g.lanes & lanes) || (g.clock.*set).has(e); });
 }
 
+const Clock& Warp::clock(int lane) const {
+  return std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.lanes >> lane & 1; })->clock;
+}
+
 }  // namespace kiln::verifier::explore

@@ -57,13 +57,13 @@ struct Wait {
   flow::TermId choice = 0;   // the predicate that is not decided
 };
 
-/// Threads that compare with a bound, time and again. A round begins where a number is new to the comparison; in it,
-/// numbers move on by steps.
+/// Threads that compare with a bound in a loop (rounds.hpp). A round begins where a number is new to the comparison; in
+/// it, numbers move on by steps.
 struct Round {
   std::uint32_t number = 0;  // 0: none yet
   std::uint32_t trips = 0;   // comparisons in this round
-  /// By place in the code: the number that was asked for last; none where that lies far behind.
-  std::map<std::uint64_t, std::optional<std::uint64_t>> asked{};
+  /// By place in the code: the number that was compared last; none where that lies far back.
+  std::map<std::uint64_t, std::optional<std::uint64_t>> numbers{};
 };
 
 /// Threads of a warp that stand at one instruction.
@@ -97,6 +97,7 @@ struct Part {
 struct CopyGroups {
   EventSet open{};
   std::vector<EventSet> committed{};
+  void commit() { committed.push_back(std::exchange(open, {})); }
 };
 
 struct PendingLoad {
@@ -127,15 +128,16 @@ struct Warp {
   void meet(Mask lanes);
   /// The set of each of the lanes' clocks has an event.
   bool all_have(Mask lanes, EventSet Clock::*set, EventId) const;
+  /// What one lane knows of itself.
+  const Clock& clock(int lane) const;
 
   std::vector<Fragment> fragments{};
   std::vector<Group> groups{};
   std::vector<Part> parts{};
-  std::map<int, CopyGroups> copies{};  // by lane
-  CopyGroups own_copies{};             // cp.async, of the lanes that an event names
-  std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
-  // Ends of phases that asynchronous arrivals of a lane have brought about: its later ones come behind them.
-  std::map<int, EventSet> brought{};
+  std::map<int, CopyGroups> copies{};      // by lane
+  CopyGroups own_copies{};                 // cp.async, of the lanes that an event names
+  std::map<int, EventSet> tensor{};        // tcgen05 operations that a lane has issued
+  std::map<int, EventSet> ended_phases{};  // by asynchronous arrivals of a lane: its later ones come after them
   std::vector<PendingLoad> loads{};
   EventSet stores{};  // tcgen05.st not waited for
 };
@@ -151,6 +153,12 @@ struct Barrier {
   EventId init = 0;
   std::vector<EventId> users{};  // arrivals from other CTAs, the latest of each thread and instruction
   const ir::Operation* last = nullptr;
+
+  /// The current phase tracks a copy; its issuer knew this.
+  void track(EventId copy, const Clock& issued) {
+    open.join(issued);
+    open.seen.add(copy), open.fenced.add(copy), open.past.add(copy);
+  }
 };
 
 struct NamedBarrier {
@@ -181,6 +189,11 @@ struct Cta {
   // Tensor maps in global memory: the latest release by operation and warp, and whether any was acquired.
   std::map<std::pair<std::uint32_t, std::uint32_t>, EventId> published_maps{};
   EventId acquired_maps = 0;  // 0: none
+
+  /// The words that were stored in these bytes are not known any more.
+  void forget_words(std::uint32_t address, std::uint32_t bytes) {
+    stored.erase(stored.lower_bound(address), stored.lower_bound(address + bytes));
+  }
 };
 
 /// What is taken for granted.
@@ -204,5 +217,39 @@ struct State : Assumed {
   bool is_doubtful() const { return contradicts || forgets; }
   EventId add(const Event& e) { return events.push_back(e), EventId(events.size() - 1); }
 };
+
+/// Calls f(Warp&) for each warp of a state.
+template <class S, class F>
+void each_warp(S& s, F f) {
+  for (auto& cta : s.ctas)
+    for (auto& w : cta.warps) f(w);
+}
+/// Calls f(Fragment&) for each group of threads that stand together.
+template <class S, class F>
+void each_fragment(S& s, F f) {
+  each_warp(s, [&](auto& w) { std::for_each(w.fragments.begin(), w.fragments.end(), f); });
+}
+template <class F>
+bool any_fragment(const State& s, F f) {
+  bool any = false;
+  each_fragment(s, [&](const Fragment& x) { any = any || f(x); });
+  return any;
+}
+/// Calls f(EventSet&) for each set of events that threads know of or hand on, the same number of times in the same
+/// order for states of one key (key.hpp).
+template <class S, class F>
+void each_known(S& s, F f) {
+  const auto clocks = [&](auto& barrier) { each_set_of(barrier.open, f), each_set_of(barrier.published, f); };
+  for (auto& cta : s.ctas) {
+    for (auto& [at, b] : cta.mbarriers) clocks(b);
+    for (auto& [id, b] : cta.barriers) clocks(b);
+    for (auto& w : cta.warps) {
+      for (auto& g : w.groups) each_set_of(g.clock, f), f(g.tensor_fenced), f(g.tensor_arrived);
+      for (auto& [lane, e] : w.tensor) f(e);
+      for (auto& [lane, e] : w.ended_phases) f(e);
+    }
+  }
+  clocks(s.cluster);
+}
 
 }  // namespace kiln::verifier::explore

@@ -14,6 +14,29 @@ struct Unfollowed {
   bool may_be_nothing = false;  // as in Stop
 };
 
+/// Counts steps: executed operations, and other work that grows with a kernel.
+class Budget {
+ public:
+  explicit Budget(bool has_launch) : has_launch_(has_launch) {}
+
+  void begin() { steps_ = 0; }
+  void begin_run() { run_from_ = steps_; }
+  void spend(std::uint64_t steps) { steps_ += steps; }
+  std::uint64_t steps() const { return steps_; }
+  /// Counts an operation as a step. Throws when that is more than a run may take.
+  void step(const ir::Operation& op, bool has_rounds) {
+    constexpr std::uint64_t most = 200'000, most_of_nested_loops = 10'000'000, most_of_a_launch = 2'000'000;
+    constexpr std::uint64_t most_of_a_run = 100'000;  // from choice to choice, where there is no launch
+    const std::uint64_t limit = has_launch_ ? most_of_a_launch : has_rounds ? most_of_nested_loops : most;
+    if (++steps_ > limit) throw Unfollowed{"too many ways to go", &op};
+    if (steps_ - run_from_ > most_of_a_run && !has_launch_) throw Unfollowed{"where a loop ends", &op};
+  }
+
+ private:
+  bool has_launch_;
+  std::uint64_t steps_ = 0, run_from_ = 0;
+};
+
 /// What became of an operation: the threads go on after it, wait at it, or stand elsewhere.
 enum class Status : std::uint8_t { next, blocked, jumped };
 

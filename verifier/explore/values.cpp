@@ -1,8 +1,7 @@
-// The words that operations make: evaluated once where all lanes have the same operands, else lane by lane.
+#include "verifier/explore/values.hpp"
+
 #include <algorithm>
 #include <bit>
-
-#include "verifier/explore/machine.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -34,29 +33,27 @@ int width_of(isa::ScalarType t) { return std::clamp(isa::bits(t), 1, 64); }
 }  // namespace
 
 // Operands as one lane has them.
-class Machine::Reader final : public flow::OperandTerms {
+class Values::Reader final : public flow::OperandTerms {
  public:
-  Reader(Machine& machine, const Turn& turn, int lane) : machine_(machine), turn_(turn), lane_(lane) {}
-  TermId term(const ir::Argument& a, int width) override { return machine_.read(turn_, a, lane_, width); }
+  Reader(Values& values, const Turn& turn, int lane) : values_(values), turn_(turn), lane_(lane) {}
+  TermId term(const ir::Argument& a, int width) override { return values_.read(turn_, a, lane_, width); }
 
  private:
-  Machine& machine_;
+  Values& values_;
   const Turn& turn_;
   int lane_;
 };
 
-TermId Machine::named(const std::string& name, int width, std::span<const TermId> operands) {
-  return terms_.atom(evaluator_.name(name), operands, width);
+std::vector<WordId> Values::unset() {
+  std::vector<WordId> out(program_.slots());
+  for (ir::RegisterId r = 0; r < code_.registers.size(); ++r)
+    if (const std::uint32_t slot = program_.slot(r); slot != Program::no_slot)
+      out[slot] = words_.uniform(
+          symbols_.named("unset " + code_.registers[r].name, std::min(64, isa::bits(code_.registers[r].type))));
+  return out;
 }
 
-TermId Machine::fresh(const char* what, int width, flow::Bits known) {
-  const TermId number[] = {terms_.constant(fresh_.size())};
-  const TermId t = terms_.atom(evaluator_.name(what), number, width, known);
-  fresh_.insert(t);
-  return t;
-}
-
-TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
+TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
   const auto s = Special(a.id);
   const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane);
   const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
@@ -96,18 +93,18 @@ TermId Machine::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::ctaid_z: {
       // The cluster's place in the grid times its extent, and the CTA's place in the cluster.
       const auto k = std::size_t(s) - std::size_t(Special::ctaid_x);
-      const TermId cluster = named("clusterid." + std::to_string(k), 32);
+      const TermId cluster = symbols_.named("clusterid." + std::to_string(k), 32);
       return terms_.add(terms_.scale(cluster, program_.cluster[k]), constant(inside[k]));
     }
     default: break;
   }
   const auto known = program_.facts.known.of(a, 64);
   if (const auto v = known.value()) return constant(*v);
-  return terms_.atom(evaluator_.name(std::string(ir::spelling(s))), {}, 64, known);
+  return symbols_.named(std::string(ir::spelling(s)), 64, {}, known);
 }
 
 // A word as the number that it must be. What is compared stays what it is where states move along with it.
-TermId Machine::settled(const Turn& t, TermId word) {
+TermId Values::settled(const Turn& t, TermId word) {
   const auto moves = [&](TermId base) {
     const auto closed = t.s.closed.find(base);
     return closed != t.s.closed.end() && closed->second != 0;
@@ -118,7 +115,7 @@ TermId Machine::settled(const Turn& t, TermId word) {
   return any ? word : assumptions_.settled(t.s, word);
 }
 
-TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) {
+TermId Values::read(const Turn& t, const ir::Argument& a, int lane, int width) {
   const auto with_offset = [&](TermId base) {
     if (a.value == 0) return terms_.truncate(base, std::min(width, terms_.width(base)));
     return terms_.truncate(terms_.add(base, terms_.constant(std::uint64_t(a.value), terms_.width(base))),
@@ -128,10 +125,10 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
     case Kind::immediate: return terms_.constant(std::uint64_t(a.value), width);
     case Kind::reg: {
       const std::uint32_t slot = program_.slot(a.id);
-      const TermId t0 =
-          slot == Program::no_slot
-              ? fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)), program_.facts.known.of(a.id))
-              : words_.at(t.f.words[slot], lane);
+      const TermId t0 = slot == Program::no_slot
+                            ? symbols_.fresh("unfollowed", std::min(64, isa::bits(code_.registers[a.id].type)),
+                                             program_.facts.known.of(a.id))
+                            : words_.at(t.f.words[slot], lane);
       return a.negated ? terms_.add(t0, terms_.constant(1, 1)) : with_offset(settled(t, t0));
     }
     case Kind::special: return terms_.truncate(special(t, a, lane), width);
@@ -140,7 +137,7 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
       if (isa::is_shared(s.variable->space))
         return with_offset(
             terms_.constant(std::uint64_t(t.cta_index) << isa::cluster_rank_shift | program_.address(a.id), width));
-      const TermId at = named("&" + s.variable->name, width);
+      const TermId at = symbols_.named("&" + s.variable->name, width);
       if (s.is_parameter && s.parameter_index >= 0) parameters_[at] = std::uint32_t(s.parameter_index);
       return with_offset(at);
     }
@@ -149,103 +146,108 @@ TermId Machine::read(const Turn& t, const ir::Argument& a, int lane, int width) 
       break;
     default: break;
   }
-  return fresh("unfollowed", width);
+  return symbols_.fresh("unfollowed", width);
 }
 
 // An operand that has to be a number.
-std::uint64_t Machine::number(const Turn& t, const ir::Argument& a, int lane, int width, const char* what) {
+std::uint64_t Values::number(const Turn& t, const ir::Argument& a, int lane, int width, const char* what) {
   const TermId word = read(t, a, lane, width);
   if (const auto v = terms_.value(word)) return *v;
   throw Unfollowed{std::string(what) + " is not known: " + evaluator_.text(word), &t.op};
 }
 
-void Machine::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
+void Values::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
   const auto written = program_.facts.definitions.written(t.at);
   const std::uint32_t slot = program_.slot(written[result]);
   if (slot == Program::no_slot) return;
   WordId& word = t.f.words[slot];
   LaneTerms all = lanes;
-  for (Mask m = t.may ? t.lanes : 0; m; m &= m - 1) {
-    const auto l = std::size_t(std::countr_zero(m));
-    all[l] = evaluator_.choice((*t.may)[l], all[l], words_.at(word, int(l)), terms_.width(all[l]));
+  for (const int lane : Lanes(t.may ? t.lanes : 0)) {
+    const auto l = std::size_t(lane);
+    all[l] = evaluator_.choice((*t.may)[l], all[l], words_.at(word, lane), terms_.width(all[l]));
   }
   // What other lanes hold is another fragment's, or stays.
   for (int l = 0; l < lanes_per_warp; ++l)
     if (!(t.lanes >> l & 1))
       all[std::size_t(l)] = t.f.lanes >> l & 1 ? words_.at(word, l) : lanes[std::size_t(t.leader())];
   word = words_.of(all);
-  note_parts(t, written[result], words_.at(word, t.leader()));
+  rounds_.note_parts(t, written[result], words_.at(word, t.leader()));
 }
 
-// Operations that look at other lanes or at memory. False for all others.
-bool Machine::evaluate_across(Turn& t) {
-  const auto written = program_.facts.definitions.written(t.at);
-  LaneTerms out{};
-  switch (t.op.opcode) {
-    case Opcode::elect_sync: {
-      for (int l = 0; l < lanes_per_warp; ++l) out[std::size_t(l)] = terms_.constant(l == t.leader(), 1);
-      LaneTerms leader;
-      leader.fill(terms_.constant(std::uint64_t(t.leader()), 32));
-      const bool both = written.size() == 2;
-      if (both) write(t, 0, leader);
-      write(t, both ? 1 : 0, out);
-      return true;
-    }
-    case Opcode::shfl: {
-      if (t.op.modifiers.shuffle != isa::ShuffleMode::idx) break;
-      const auto x = ops::roles<ops::WarpExchange>(t.op);
-      for (int l = 0; l < lanes_per_warp; ++l) {
-        if (!(t.lanes >> l & 1)) continue;
-        const auto from = terms_.value(read(t, x.lane, l, 32)), clamp = terms_.value(read(t, x.clamp, l, 32));
-        if (!from || !clamp || *clamp != 31) return false;
-        out[std::size_t(l)] = read(t, x.a, int(*from & 31), 32);
-      }
-      write(t, 0, out);
-      return true;
-    }
-    case Opcode::mapa: {
-      const auto alu = ops::roles<ops::Alu>(t.op);
-      for (const int l : Lanes(t.lanes)) {
-        const auto rank = terms_.value(read(t, alu.b, l, 32));
-        const bool generic = t.op.modifiers.space() == isa::Space::generic;
-        TermId address = read(t, alu.a, l, generic ? 64 : 32);
-        if (generic) address = terms_.subtract(address, evaluator_.shared_window());
-        const auto at = terms_.value(address);
-        if (!rank || !at) return false;
-        const std::uint64_t there = *rank << isa::cluster_rank_shift | (*at & flow::shared_window_mask);
-        const TermId mapped = terms_.constant(there, terms_.width(address));
-        out[std::size_t(l)] = generic ? terms_.add(mapped, evaluator_.shared_window()) : mapped;
-      }
-      write(t, 0, out);
-      return true;
-    }
-    case Opcode::activemask:
-      out.fill(terms_.constant(t.lanes, 32));
-      write(t, 0, out);
-      return true;
-    case Opcode::vote: {
-      std::uint32_t ballot = 0;
-      for (const int l : Lanes(t.lanes)) {
-        const auto v = terms_.value(read(t, ops::roles<ops::WarpExchange>(t.op).a, l, 1));
-        if (!v) return false;
-        ballot |= std::uint32_t(*v) << l;
-      }
-      const auto mode = t.op.modifiers.vote;
-      const std::uint64_t answer = mode == isa::VoteMode::ballot ? ballot
-                                   : mode == isa::VoteMode::any  ? ballot != 0
-                                   : mode == isa::VoteMode::all  ? ballot == t.lanes
-                                                                 : ballot == t.lanes || ballot == 0;
-      out.fill(terms_.constant(answer, mode == isa::VoteMode::ballot ? 32 : 1));
-      write(t, 0, out);
-      return true;
-    }
-    default: break;
+// What a lane gets of another one.
+std::optional<TermId> Values::shuffled(const Turn& t, int lane) {
+  const auto x = ops::roles<ops::WarpExchange>(t.op);
+  const auto from = known(t, x.lane, lane, 32), clamp = known(t, x.clamp, lane, 32);
+  if (!from || !clamp || *clamp != 31) return std::nullopt;
+  return read(t, x.a, int(*from & 31), 32);
+}
+
+// mapa: the address in another CTA of the cluster.
+std::optional<TermId> Values::mapped(const Turn& t, int lane) {
+  const auto alu = ops::roles<ops::Alu>(t.op);
+  const auto rank = known(t, alu.b, lane, 32);
+  const bool generic = t.op.modifiers.space() == isa::Space::generic;
+  TermId address = read(t, alu.a, lane, generic ? 64 : 32);
+  if (generic) address = terms_.subtract(address, evaluator_.shared_window());
+  const auto at = terms_.value(address);
+  if (!rank || !at) return std::nullopt;
+  const std::uint64_t there = *rank << isa::cluster_rank_shift | (*at & flow::shared_window_mask);
+  const TermId mapped = terms_.constant(there, terms_.width(address));
+  return generic ? terms_.add(mapped, evaluator_.shared_window()) : mapped;
+}
+
+std::optional<TermId> Values::vote(const Turn& t) {
+  std::uint32_t ballot = 0;
+  for (const int l : Lanes(t.lanes)) {
+    const auto v = known(t, ops::roles<ops::WarpExchange>(t.op).a, l, 1);
+    if (!v) return std::nullopt;
+    ballot |= std::uint32_t(*v) << l;
   }
-  return false;
+  switch (t.op.modifiers.vote) {
+    case isa::VoteMode::ballot: return terms_.constant(ballot, 32);
+    case isa::VoteMode::any: return terms_.constant(ballot != 0, 1);
+    case isa::VoteMode::all: return terms_.constant(ballot == t.lanes, 1);
+    default: return terms_.constant(ballot == t.lanes || ballot == 0, 1);
+  }
+}
+
+// Operations that look at other lanes. False for all others.
+bool Values::evaluate_across(Turn& t) {
+  LaneTerms out{};
+  std::size_t result = 0;
+  switch (t.op.opcode) {
+    case Opcode::elect_sync:
+      for (int l = 0; l < lanes_per_warp; ++l) out[std::size_t(l)] = terms_.constant(l == t.leader(), 1);
+      if (program_.facts.definitions.written(t.at).size() == 2) {
+        LaneTerms leader;
+        leader.fill(terms_.constant(std::uint64_t(t.leader()), 32));
+        write(t, result++, leader);
+      }
+      break;
+    case Opcode::shfl:
+    case Opcode::mapa:
+      if (t.op.opcode == Opcode::shfl && t.op.modifiers.shuffle != isa::ShuffleMode::idx) return false;
+      for (const int l : Lanes(t.lanes)) {
+        const auto word = t.op.opcode == Opcode::shfl ? shuffled(t, l) : mapped(t, l);
+        if (!word) return false;
+        out[std::size_t(l)] = *word;
+      }
+      break;
+    case Opcode::vote:
+      if (const auto word = vote(t))
+        out.fill(*word);
+      else
+        return false;
+      break;
+    case Opcode::activemask: out.fill(terms_.constant(t.lanes, 32)); break;
+    default: return false;
+  }
+  write(t, result, out);
+  return true;
 }
 
 // What was stored at an address of the thread's own CTA, or a piece of it.
-std::optional<TermId> Machine::stored_word(const Turn& t, std::uint32_t address, int bytes, int width) {
+std::optional<TermId> Values::stored_word(const Turn& t, std::uint32_t address, int bytes, int width) {
   const int unused = isa::is_signed(t.op.modifiers.type()) ? 64 - bytes * 8 : 0;
   for (auto it = t.cta.stored.upper_bound(address); it != t.cta.stored.begin();) {
     --it;
@@ -264,7 +266,7 @@ std::optional<TermId> Machine::stored_word(const Turn& t, std::uint32_t address,
 }
 
 // What the launch gives a parameter.
-std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) const {
+std::optional<std::uint64_t> Values::given_word(TermId address, int bytes) const {
   const Assumptions::Word at = assumptions_.word(address);
   const auto found = parameters_.find(at.base);
   if (found == parameters_.end() || found->second >= program_.shape.parameters.size()) return std::nullopt;
@@ -279,7 +281,7 @@ std::optional<std::uint64_t> Machine::given_word(TermId address, int bytes) cons
 }
 
 // A word out of memory: what was stored there, a parameter, or a word of that place.
-void Machine::load_word(Turn& t) {
+void Values::load(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   const isa::Space space = t.op.modifiers.space();
   const ir::Argument& from = ops::roles<ops::MemoryAccess>(t.op).address;
@@ -302,24 +304,23 @@ void Machine::load_word(Turn& t) {
       }
       const bool fixed = space == isa::Space::param || space == isa::Space::constant;
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
-      out[std::size_t(l)] = fixed ? named("parameter", width, operands) : fresh("loaded", width);
+      out[std::size_t(l)] = fixed ? symbols_.named("parameter", width, operands) : symbols_.fresh("loaded", width);
     }
     write(t, k, out);
   }
 }
 
 // Remembers which words counters are compared with: states are alike where they are equally far from those.
-void Machine::note_comparison(const Turn& t) {
+void Values::note_comparison(const Turn& t) {
   const auto alu = ops::roles<ops::Alu>(t.op);
   for (const ir::Argument& a : {alu.a, alu.b}) {
     if (a.kind != Kind::reg || program_.family(a.id) == Program::no_slot) continue;
-    const TermId word = read(t, a, t.leader(), width_of(t.op.modifiers.type()));
-    if (!terms_.value(word)) bases_[program_.family(a.id)].insert(assumptions_.word(word).base);
+    rounds_.note_comparison(program_.family(a.id), read(t, a, t.leader(), width_of(t.op.modifiers.type())));
   }
 }
 
 // Whether lanes may have different operands.
-bool Machine::differs(const Turn& t) {
+bool Values::differs(const Turn& t) {
   const auto is_shared = [&](ir::RegisterId r) {
     const std::uint32_t slot = program_.slot(r);
     return slot == Program::no_slot || words_.shared(t.f.words[slot], t.lanes);
@@ -332,7 +333,7 @@ bool Machine::differs(const Turn& t) {
 
 // Where the words are that an operation makes, by result, of numbers of which each lane has its own, which are the same
 // each time: none so far the first time. Null where operands are not such numbers.
-std::vector<LaneTerms>* Machine::made_before(const Turn& t) {
+std::vector<LaneTerms>* Values::made_before(const Turn& t) {
   std::vector<std::uint32_t> from{t.at, t.lanes, t.cta_index, t.warp_index};
   for (const ir::RegisterId r : code_.read(t.op)) {
     const std::uint32_t slot = program_.slot(r);
@@ -343,32 +344,34 @@ std::vector<LaneTerms>* Machine::made_before(const Turn& t) {
 }
 
 // By result, the words that an operation makes: once where no lanes differ, else lane by lane.
-std::vector<LaneTerms> Machine::make(const Turn& t, bool differ) {
+std::vector<LaneTerms> Values::make(const Turn& t, bool differ) {
   std::vector<LaneTerms> out(program_.facts.definitions.written(t.at).size());
-  for (Mask m = t.lanes; m; m &= m - 1) {
-    const int l = differ ? std::countr_zero(m) : t.leader();
-    Reader reader(*this, t, l);
-    const std::vector<TermId> results = evaluator_.results(t.at, reader);
-    for (std::size_t k = 0; k < out.size(); ++k)
-      if (differ)
-        out[k][std::size_t(l)] = results[k];
-      else
-        out[k].fill(results[k]);
-    if (!differ) break;
+  const auto results = [&](int lane) {
+    Reader reader(*this, t, lane);
+    return evaluator_.results(t.at, reader);
+  };
+  if (!differ) {
+    const std::vector<TermId> all = results(t.leader());
+    for (std::size_t k = 0; k < out.size(); ++k) out[k].fill(all[k]);
+    return out;
   }
-  if (differ) steps_ += lanes_per_warp / lanes_a_step;
+  for (const int l : Lanes(t.lanes)) {
+    const std::vector<TermId> own = results(l);
+    for (std::size_t k = 0; k < out.size(); ++k) out[k][std::size_t(l)] = own[k];
+  }
+  budget_.spend(lanes_per_warp / lanes_a_step);
   return out;
 }
 
 // The words that an operation of the slice makes.
-void Machine::evaluate(Turn& t) {
+void Values::evaluate(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
   if (written.empty()) return;
   t.compares = t.op.opcode == Opcode::setp || std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) {
                  return program_.demands.of(r).compared;
                });
   if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) note_comparison(t);
-  if (t.op.opcode == Opcode::ld) return load_word(t);
+  if (t.op.opcode == Opcode::ld) return load(t);
   if (evaluate_across(t)) return;
   const bool differ = differs(t);
   std::vector<LaneTerms> here;

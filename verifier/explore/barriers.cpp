@@ -1,0 +1,275 @@
+#include "verifier/explore/barriers.hpp"
+
+#include <utility>
+
+#include "ptx/rules/execution.hpp"
+#include "ptx/rules/mbarrier.hpp"
+#include "ptx/rules/order.hpp"
+#include "verifier/barrier_object.hpp"
+
+namespace kiln::verifier::explore {
+
+using isa::Opcode;
+
+Status Barriers::execute_warp(const Turn& t) {
+  const auto mask = Mask(values_.number(t, ops::roles<ops::WarpExchange>(t.op).members, 32, "the member mask"));
+  if (!t.converge(mask)) return Status::blocked;
+  t.warp.meet(t.lanes);
+  return Status::next;
+}
+
+Status Barriers::execute_cluster(const Turn& t) {
+  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
+  NamedBarrier& b = t.s.cluster;
+  const bool waits = t.op.opcode == Opcode::barrier_cluster_wait;
+  if (!waits) {
+    const Clock clock = t.warp.released(t.lanes);
+    b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+    b.open.met.join(clock.seen);
+    t.f.cluster_token = b.generation;
+    b.arrived += std::uint32_t(std::popcount(t.lanes));
+    if (b.arrived >= std::uint32_t(program_.threads) * program_.ctas) {
+      b.published = b.open;
+      b.arrived = 0;
+      ++b.generation;
+    }
+    return Status::next;
+  }
+  if (b.generation <= t.f.cluster_token) {
+    t.f.wait = {Wait::Kind::cluster, 0, 0, t.f.cluster_token, 0};
+    return Status::blocked;
+  }
+  t.warp.acquire(t.lanes, b.published);
+  return Status::next;
+}
+
+// A thread that does not know that the last use of the barrier is over may be counted in that use.
+void Barriers::arrive(const Turn& t, NamedBarrier& b) {
+  for (const EventId e : b.last_arrivals) {
+    const Event& last = t.s.events[e];
+    if (last.warp == t.warp_index || t.knows(e)) continue;
+    findings_.add(rules::barrier_overrun(false), t.op, last.operation,
+                  "an arrival that may come before its last use is over");
+  }
+  const EventId id = t.add_event();
+  t.warp.learn(t.lanes, id);
+  b.arrivals.push_back(id);
+}
+
+Status Barriers::execute(const Turn& t) {
+  const bool is_cluster = t.op.opcode == Opcode::barrier_cluster_arrive || t.op.opcode == Opcode::barrier_cluster_wait;
+  return is_cluster ? execute_cluster(t) : execute_named(t);
+}
+
+Status Barriers::execute_named(const Turn& t) {
+  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
+  const auto named = ops::roles<ops::Barrier>(t.op);
+  if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
+  const auto id = std::uint32_t(values_.number(t, named.id, 32, "the barrier's number"));
+  NamedBarrier& b = t.cta.barriers[id];
+  const bool leaves = t.op.opcode != Opcode::bar_arrive && t.op.opcode != Opcode::barrier_arrive &&
+                      t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
+  if (!t.f.arrived) {
+    const std::uint32_t expected = named.threads
+                                       ? std::uint32_t(values_.number(t, named.threads, 32, "the barrier's count"))
+                                       : std::uint32_t(program_.threads);
+    if (named.threads) findings_.add(rules::barrier_count(expected), t.op);
+    findings_.add(rules::barrier_number(id), t.op);
+    findings_.add(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
+    b.expected = expected;
+    arrive(t, b);
+    b.open.join(t.warp.released(t.lanes));
+    b.arrived += std::uint32_t(std::popcount(t.lanes));
+    t.f.wait = {Wait::Kind::barrier, t.cta_index, id, b.generation, 0};
+    if (b.arrived >= b.expected) {
+      b.published = std::move(b.open);
+      b.open = {};
+      b.last_arrivals = std::exchange(b.arrivals, {});
+      b.arrived = 0;
+      ++b.generation;
+    }
+    if (!leaves) return t.f.wait = {}, Status::next;
+    t.f.arrived = true;
+    if (b.generation == t.f.wait.phase) return Status::blocked;
+  }
+  t.f.wait = {};
+  t.warp.acquire(t.lanes, b.published);
+  return Status::next;
+}
+
+Barrier& Barriers::at(const Turn& t, SharedPlace p) {
+  if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an mbarrier of a CTA outside the cluster", &t.op};
+  auto& all = t.s.ctas[p.cta].mbarriers;
+  if (const auto found = all.find(p.address); found != all.end()) return found->second;
+  findings_.add(rules::mbarrier_use(rules::BarrierState::fresh), t.op);
+  throw Unfollowed{"an mbarrier that nobody has initialised", &t.op};
+}
+
+void Barriers::complete(State& s, SharedPlace p, const ir::Operation& op) {
+  Barrier& b = s.ctas[p.cta].mbarriers.at(p.address);
+  if (b.pending != 0 || b.tx != 0) return;
+  // A thread that waits for the phase before and has not seen it by now may find this one over instead.
+  b.observers.each([&](EventId e) {
+    if (!b.open.past.has(e)) findings_.add(rules::mbarrier_lapped(2), op, s.events[e].operation);
+  });
+  ++b.phase;
+  b.pending = b.expected;
+  b.copies = 0;
+  b.before = b.completed;
+  b.completed = s.add({&op, p.cta});
+  b.open.seen.add(b.completed), b.open.past.add(b.completed);
+  b.published = b.open;
+  b.observers = {};
+}
+
+EventId Barriers::arrive(const Turn& t, SharedPlace p, std::uint32_t count, const Clock& clock) {
+  Barrier& b = at(t, p);
+  const rules::Verdict v = rules::mbarrier_arrivals(b.pending, count, false);
+  if (v.broken()) {
+    findings_.add(v, t.op, b.last,
+                  std::to_string(count) + " arrivals where " + std::to_string(b.pending) + " are awaited");
+    throw Unfollowed{"what follows too many arrivals", &t.op};
+  }
+  if (b.completed && !clock.past.has(b.completed)) {
+    findings_.add(rules::mbarrier_arrivals(0, count, false), t.op, t.s.events[b.completed].operation,
+                  "an arrival that may come before the phase before is over, and count for that");
+    throw Unfollowed{"what follows an arrival that may count for another phase", &t.op};
+  }
+  b.open.join(clock);
+  b.pending -= count;
+  b.last = &t.op;
+  const std::uint64_t phase = b.phase;
+  complete(t.s, p, t.op);
+  return b.phase == phase ? 0 : b.completed;
+}
+
+// Of one thread and instruction the latest use stands for all.
+EventId Barriers::note_use(const Turn& t, SharedPlace p, Mask lanes, bool is_async) {
+  if (p.cta == t.cta_index) return 0;
+  memory_.use(t, p.cta);
+  const EventId id = t.s.add({&t.op, t.cta_index, t.warp_index, lanes, Proxy::generic, is_async, true});
+  std::vector<EventId>& users = at(t, p).users;
+  std::erase_if(users, [&](EventId e) {
+    const Event& old = t.s.events[e];
+    return old.operation == &t.op && old.cta == t.cta_index && old.warp == t.warp_index && old.lanes == lanes;
+  });
+  users.push_back(id);
+  return id;
+}
+
+void Barriers::check_init(const Turn& t, const Barrier& b, bool is_async) {
+  if (b.init == 0) return;
+  const Clock& known = t.warp.clock(t.leader());
+  const Event& init = t.s.events[b.init];
+  const bool published = known.published.has(b.init) || known.fenced.has(b.init);
+  const bool seen = published || known.seen.has(b.init), met = seen || known.met.has(b.init);
+  const auto find = [&](const rules::Verdict& v, const char* got) {
+    findings_.add({v, &t.op, init.operation, got, {}, "it is initialised here", {}});
+  };
+  if (!met) return find(rules::mbarrier_init_order(false), "an mbarrier whose initialisation is not known here");
+  if (!seen) find(rules::mbarrier_init_fence(false), "an mbarrier behind a relaxed barrier");
+  if (seen && is_async && !published) find(rules::mbarrier_init_fence(false), "an asynchronous use of the mbarrier");
+}
+
+void Barriers::publish(const Turn& t) {
+  for (const Cta& cta : t.s.ctas)
+    for (const auto& [address, b] : cta.mbarriers) {
+      const Event& init = t.s.events[b.init];
+      const bool own = b.init && init.cta == t.cta_index && init.warp == t.warp_index && (init.lanes & ~t.lanes) == 0;
+      if (!own) continue;
+      for (Group& g : t.warp.groups)
+        if (g.lanes & init.lanes) g.clock.published.add(b.init);
+    }
+}
+
+Status Barriers::wait(Turn& t) {
+  const auto wait = ops::roles<ops::Mbarrier>(t.op);
+  const auto p = memory_.place(t, wait.object, t.leader(), t.op.modifiers.space());
+  Barrier& b = at(t, p);
+  const std::uint64_t operand =
+      values_.number(t, wait.parity ? wait.parity : wait.state, 64, "the phase that a wait asks for");
+  const std::uint64_t parity = t.op.modifiers.parity ? operand & 1 : operand >> 40 & 1;
+  const bool passes = (b.phase & 1) != parity;
+  const EventId before = passes ? b.before : b.completed;
+  if (before && !t.comes_after(before)) throw Unfollowed{"which phase a wait is for", &t.op};
+  LaneTerms result;
+  result.fill(values_.symbols().terms().constant(passes, 1));
+  if (!passes && t.f.spun == t.at) {
+    t.f.wait = {Wait::Kind::mbarrier, p.cta, p.address, b.phase, 0};
+    return Status::blocked;
+  }
+  t.f.spun = passes ? Program::no_slot : t.at;
+  if (passes) check_init(t, b, false);
+  if (passes && b.phase > 0) {
+    t.warp.acquire(t.lanes, b.published);
+    const EventId seen = t.add_event();
+    t.warp.learn(t.lanes, seen);
+    b.observers.add(seen);
+  }
+  if (!program_.facts.definitions.written(t.at).empty()) values_.write(t, 0, result);
+  return Status::next;
+}
+
+void Barriers::initialise(const Turn& t, SharedPlace p, int lane) {
+  auto& all = t.s.ctas[p.cta].mbarriers;
+  findings_.add(rules::mbarrier_overwritten(!all.contains(p.address)), t.op, nullptr, "mbarrier.init where one lives");
+  Barrier b;
+  b.expected = b.pending =
+      std::uint32_t(values_.number(t, ops::roles<ops::Mbarrier>(t.op).count, lane, 32, "the count of an mbarrier"));
+  b.init = t.s.add({&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
+  t.warp.learn(Mask{1} << lane, b.init);
+  all[p.address] = b;
+}
+
+// What an instruction on an mbarrier does for one of its lanes. `known`: what the lanes know together.
+void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const Clock& known) {
+  const isa::Modifiers& m = t.op.modifiers;
+  const auto p = memory_.place(t, object, lane, m.space());
+  const auto x = ops::roles<ops::Mbarrier>(t.op);
+  switch (t.op.opcode) {
+    case Opcode::mbarrier_init: return initialise(t, p, lane);
+    case Opcode::mbarrier_inval: t.s.ctas[p.cta].mbarriers.erase(p.address); return;
+    default: check_init(t, at(t, p), false);
+  }
+  switch (t.op.opcode) {
+    case Opcode::mbarrier_expect_tx:
+      at(t, p).tx += std::int64_t(values_.number(t, x.bytes, lane, 32, "expected bytes"));
+      return;
+    case Opcode::mbarrier_complete_tx:
+      at(t, p).tx -= std::int64_t(values_.number(t, x.bytes, lane, 32, "completed bytes"));
+      return complete(t.s, p, t.op);
+    default: break;
+  }
+  std::uint32_t count = 1;
+  if (m.expect_tx)
+    at(t, p).tx += std::int64_t(values_.number(t, x.bytes, lane, 32, "expected bytes"));
+  else if (x.count)
+    count = std::uint32_t(values_.number(t, x.count, lane, 32, "the count of an arrival"));
+  if (t.op.opcode == Opcode::mbarrier_arrive_drop) at(t, p).expected -= count;
+  const bool relaxed = m.semantics == isa::Semantics::relaxed;
+  Clock released = relaxed ? known.relaxed() : known;
+  if (const EventId use = note_use(t, p, Mask{1} << lane, false)) {
+    findings_.add(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr,
+                  ".cta scope, the default");
+    t.warp.learn(Mask{1} << lane, use);
+    released.seen.add(use);  // it is over when its phase is
+  }
+  const EventId end = arrive(t, p, count, released);
+  if (end) t.warp.note_past(Mask{1} << lane, end);
+}
+
+Status Barriers::execute_mbarrier(Turn& t) {
+  switch (t.op.opcode) {
+    case Opcode::mbarrier_try_wait:
+    case Opcode::mbarrier_test_wait: return wait(t);
+    case Opcode::mbarrier_pending_count: return Status::next;
+    default: break;
+  }
+  const ir::Argument* object = barrier_operand(t.op);
+  if (!object) throw Unfollowed{"an mbarrier that is not named", &t.op};
+  const Clock known = t.warp.released(t.lanes);
+  for (const int l : Lanes(t.lanes)) signal(t, *object, l, known);
+  return Status::next;
+}
+
+}  // namespace kiln::verifier::explore

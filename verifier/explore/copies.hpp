@@ -1,0 +1,54 @@
+// Asynchronous copies, and the tensor maps that a kernel makes for them. Tensor copies without a launch do not say how
+// many bytes they move: of one only its first bytes are looked at, and those that a phase waits for are taken to be
+// done when no thread can go on without.
+#pragma once
+
+#include <map>
+
+#include "verifier/explore/barriers.hpp"
+
+namespace kiln::verifier::explore {
+
+class Copies {
+ public:
+  Copies(const Program& program, Findings& findings, Values& values, Memory& memory, Barriers& barriers)
+      : program_(program), findings_(findings), values_(values), memory_(memory), barriers_(barriers) {}
+
+  Status execute(const Turn&);
+  /// Finishes tensor copies of unknown size where that lets a phase complete. True when one did. `may_copy`: some
+  /// thread waits for a choice and may have another copy to make that a phase waits for; then a phase completes only
+  /// when it has as many copies as it had before.
+  bool finish(State&, bool may_copy);
+  /// fence.proxy.tensormap: a release or an acquire of tensor maps that the kernel makes.
+  static void fence_map(const Turn&);
+
+ private:
+  // The shared memory of a bulk or tensor copy: how much of it, and the box if that is known.
+  struct Extent {
+    std::optional<Box> box{};
+    std::uint32_t bytes = 0;  // from the first byte to the last
+    bool is_exact = true;     // false: of a tensor copy without a known box
+  };
+  Extent extent(const Turn&, int lane);
+  void copy_in(const Turn&, int lane);
+  void copy_out(const Turn&, int lane);
+  void request(const Turn&, int lane);
+  void wait_for_groups(const Turn&);
+  void copy_by_threads(const Turn&);
+  void wait_for_own_copies(const Turn&);
+  void arrive_after_copies(const Turn&);
+
+  void edit_map(const Turn&);
+  Status copy_map(const Turn&);
+  static void publish_map(const Turn&);
+  void use_map(const Turn&, const ir::Argument& tensor);
+
+  const Program& program_;
+  Findings& findings_;
+  Values& values_;
+  Memory& memory_;
+  Barriers& barriers_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
+};
+
+}  // namespace kiln::verifier::explore

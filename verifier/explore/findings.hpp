@@ -1,0 +1,54 @@
+// What exploring finds.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ptx/rules/verdict.hpp"
+#include "verifier/explore/example.hpp"
+#include "verifier/explore/symbols.hpp"
+#include "verifier/explore/turn.hpp"
+
+namespace kiln::verifier::explore {
+
+/// A rule that a kernel breaks, and where.
+struct Breach {
+  rules::Verdict verdict{};
+  const ir::Operation* operation = nullptr;
+  const ir::Operation* earlier = nullptr;  // the other access or operation
+  std::string got{};
+  std::string example{};                       // "n = 3 and stages = 4": under which it happens
+  const char* what = "the other one is here";  // what `earlier` is
+  std::string repair{};
+};
+
+class Findings {
+ public:
+  explicit Findings(Symbols& symbols) : symbols_(symbols) {}
+
+  /// The state that runs: what is found from now on is found in it.
+  void run(const State& s) { state_ = &s; }
+  /// Keeps a verdict if it is broken, once for each operation and rule. Throws Unfollowed where no numbers are known
+  /// under which a run comes to the state, or if the operation `may` not happen.
+  void add(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier = nullptr,
+           std::string got = {}, bool may = false) {
+    add(Breach{v, &op, earlier, std::move(got)}, may);
+  }
+  void add(Breach, bool may = false);
+  const std::vector<Breach>& all() const { return breaches_; }
+
+  /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
+  std::optional<Example> example(const State&);
+  /// Numbers for parameters, for people; empty when what is assumed says nothing of parameters.
+  std::string text(const Example&) const;
+
+ private:
+  Symbols& symbols_;
+  const State* state_ = nullptr;
+  std::vector<Breach> breaches_{};
+  std::set<std::pair<const ir::Operation*, rules::Rule>> reported_{};
+  int failed_searches_ = 0;  // for examples
+};
+
+}  // namespace kiln::verifier::explore

@@ -1,0 +1,68 @@
+// Memory of the cluster: which accesses touched which bytes and columns last, whether a later one is ordered after them
+// (sim/order/README.md has the model), and when a CTA's memory is there for others.
+#pragma once
+
+#include "verifier/explore/findings.hpp"
+#include "verifier/explore/tiles.hpp"
+#include "verifier/explore/values.hpp"
+
+namespace kiln::verifier::explore {
+
+/// A byte of the shared memory of a CTA.
+struct SharedPlace {
+  std::uint32_t cta = 0, address = 0;
+};
+
+/// The shared memory of a CTA, or a block of lanes of its tensor memory.
+struct Bank {
+  std::uint32_t cta = 0;
+  int block = -1;  // -1: shared memory
+
+  Intervals& in(State& s) const { return block < 0 ? s.ctas[cta].shared : s.ctas[cta].tensor[std::size_t(block)]; }
+};
+
+class Memory {
+ public:
+  Memory(const Program& program, Findings& findings, Values& values, TileSets& tiles)
+      : program_(program), findings_(findings), values_(values), tiles_(tiles) {}
+
+  /// Bytes of a box or of an operand that are looked at where it is not known how many there are.
+  static constexpr std::uint32_t looked_at = 16;
+
+  /// Each CTA knows that it has started itself, and tells others with whatever it tells them.
+  static void start(State&);
+  /// Threads use the memory or an mbarrier of a CTA, or act together with it: it must be known to have started, and
+  /// must not have exited.
+  void use(const Turn&, std::uint32_t cta);
+  /// The last thread of a CTA has exited: all uses of its memory must be known to be over.
+  void exit(State&, std::uint32_t cta);
+
+  /// An event touches [first, end) of a bank, for these lanes. What it is not ordered after is found.
+  void touch(const Turn&, EventId, Bank, std::uint32_t first, std::uint32_t end, Mask lanes);
+  void touch(const Turn& t, EventId id, SharedPlace p, std::uint32_t bytes, Mask lanes) {
+    touch(t, id, {p.cta}, p.address, p.address + bytes, lanes);
+  }
+  /// The same by a write to shared memory of which the word is not followed.
+  void overwrite(const Turn&, EventId, SharedPlace, std::uint32_t bytes, Mask lanes);
+  /// Forgets what touched [first, end).
+  static void clear(Intervals&, std::uint32_t first, std::uint32_t end);
+
+  /// What an address names: with .shared::cluster its upper byte is a CTA of the cluster; else it is the thread's own.
+  SharedPlace place(const Turn&, const ir::Argument&, int lane, isa::Space);
+  /// Loads and stores by threads. What they store is kept where it is a word.
+  void load_or_store(const Turn&);
+  /// A tensor copy has left a tile; without a box something unknown, from the address on.
+  void note_tile(const Turn&, SharedPlace, const std::optional<Box>&);
+
+ private:
+  std::optional<std::uint64_t> generic_address(const Turn&, const ir::Argument&, int lane);
+  void judge(const Turn&, EventId, const Cell&, Mask lanes);
+  void check_bounds(const Turn&, std::uint32_t first, std::uint32_t end);
+
+  const Program& program_;
+  Findings& findings_;
+  Values& values_;
+  TileSets& tiles_;
+};
+
+}  // namespace kiln::verifier::explore

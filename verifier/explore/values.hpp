@@ -1,0 +1,74 @@
+// The words of registers: operations are evaluated once where all lanes have the same operands, else lane by lane.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "verifier/explore/rounds.hpp"
+
+namespace kiln::verifier::explore {
+
+class Values {
+ public:
+  Values(const Program& program, Symbols& symbols, Rounds& rounds, Budget& budget)
+      : program_(program),
+        code_(program.code),
+        symbols_(symbols),
+        terms_(symbols.terms()),
+        evaluator_(symbols.evaluator()),
+        assumptions_(symbols.assumptions()),
+        rounds_(rounds),
+        budget_(budget) {}
+
+  /// The words of the slice's registers before anything is written.
+  std::vector<WordId> unset();
+  /// An operand as one lane has it.
+  flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
+  /// The same where it is a number.
+  std::optional<std::uint64_t> known(const Turn& t, const ir::Argument& a, int lane, int width) {
+    return terms_.value(read(t, a, lane, width));
+  }
+  /// The number that an operand must be. Throws Unfollowed where it is none; `what` says what it is.
+  std::uint64_t number(const Turn&, const ir::Argument&, int lane, int width, const char* what);
+  /// The same of the first lane that executes.
+  std::uint64_t number(const Turn& t, const ir::Argument& a, int width, const char* what) {
+    return number(t, a, t.leader(), width, what);
+  }
+  /// The lanes that execute have these words for a result of their operation.
+  void write(Turn&, std::size_t result, const LaneTerms&);
+  /// Executes an operation of the slice that makes words.
+  void evaluate(Turn&);
+
+  Words& words() { return words_; }
+  Symbols& symbols() { return symbols_; }
+
+ private:
+  class Reader;
+  flow::TermId special(const Turn&, const ir::Argument&, int lane);
+  flow::TermId settled(const Turn&, flow::TermId);
+  bool evaluate_across(Turn&);
+  std::optional<flow::TermId> shuffled(const Turn&, int lane);
+  std::optional<flow::TermId> mapped(const Turn&, int lane);
+  std::optional<flow::TermId> vote(const Turn&);
+  bool differs(const Turn&);
+  std::vector<LaneTerms>* made_before(const Turn&);
+  std::vector<LaneTerms> make(const Turn&, bool differ);
+  void note_comparison(const Turn&);
+  void load(Turn&);
+  std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
+  std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
+
+  const Program& program_;
+  const ir::Code& code_;
+  Symbols& symbols_;
+  flow::Terms& terms_;
+  flow::Evaluator& evaluator_;
+  Assumptions& assumptions_;
+  Rounds& rounds_;
+  Budget& budget_;
+  Words words_{};
+  std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> made_{};  // by operation, lanes, warp and operands
+  std::map<flow::TermId, std::uint32_t> parameters_{};                   // by their addresses
+};
+
+}  // namespace kiln::verifier::explore
