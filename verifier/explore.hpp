@@ -8,7 +8,7 @@
 namespace kiln::verifier {
 
 /// Explores the entry functions of a module (verifier/explore): races of shared and tensor memory, missing fences, wrong
-/// arrivals, laps and standstills, use of CTAs and mbarriers that are not there, each with the parameters under which it
+/// arrivals, laps and deadlocks, use of CTAs and mbarriers that are not there, each with the parameters under which it
 /// happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not repeated.
 /// With a contract the entries that it launches are explored, and what is proven is proven for these launches: their
 /// grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix descriptors fit.

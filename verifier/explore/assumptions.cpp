@@ -65,16 +65,16 @@ std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate)
 TermId Assumptions::about(TermId predicate, TermId other) {
   const auto c = comparison(predicate);
   if (!c) return predicate;
-  if (const auto r = rest(c->word.base)) other = evaluator_.low_bits(made(r->of, other), r->bits);
-  const TermId word = made(c->word, other), number = terms_.constant(c->number, terms_.width(word));
+  if (const auto r = rest(c->word.base)) other = evaluator_.low_bits(rebased(r->of, other), r->bits);
+  const TermId word = rebased(c->word, other), number = terms_.constant(c->number, terms_.width(word));
   const TermId out = c->equal           ? evaluator_.equal(word, number)
                      : c->word_is_first ? evaluator_.less(word, number, c->is_signed)
                                         : evaluator_.less(number, word, c->is_signed);
   return c->opposite ? terms_.add(out, terms_.constant(1, 1)) : out;
 }
 
-// The word as a term, where its base is another one.
-TermId Assumptions::made(const Word& w, TermId base) {
+// The word as a term, with another base.
+TermId Assumptions::rebased(const Word& w, TermId base) {
   if (w.cleared) base = terms_.subtract(base, evaluator_.low_bits(base, w.cleared));
   const TermId offset = terms_.constant(w.offset, terms_.width(base));
   return w.negated ? terms_.subtract(offset, base) : terms_.add(base, offset);
@@ -135,8 +135,7 @@ std::optional<Assumptions::Place> Assumptions::compared_place(TermId predicate) 
   return std::nullopt;
 }
 
-// False when a base cannot be one of these numbers: not by itself, or not together with what is assumed of its low
-// bits.
+// Whether a base can be one of these numbers, given what is assumed of its low bits.
 bool Assumptions::can_be(const Assumed& s, TermId base, const Domain& allowed) const {
   if (allowed.empty()) return false;
   const auto own = rest(base);
@@ -163,7 +162,7 @@ TermId Assumptions::settled(const Assumed& s, TermId t) const {
   const Word w = word(t);
   const auto found = s.domains.find(w.base);
   if (found != s.domains.end() && !found->second.empty()) {
-    // With its low bits cleared a word may be one number where its base may be several.
+    // With its low bits cleared, a word may be one number although its base may be several.
     const std::vector<Span>& parts = found->second.parts();
     const std::uint64_t least = w.at(parts.front().first), most = w.at(parts.back().last);
     if (least == most) return terms_.constant(least, terms_.width(t));
@@ -187,7 +186,7 @@ std::optional<TermId> Assumptions::way_to_settle(Assumed& s, TermId t) {
   return std::nullopt;
 }
 
-// The numbers that the base of a comparison may be when its sum does not overflow.
+// The numbers that the base of a comparison may be if its sum does not overflow.
 Domain Assumptions::sane(const Assumed& s, const Comparison& c) const {
   Domain d = domain(s, c.word.base);
   const auto span = c.without_overflow(d.width());

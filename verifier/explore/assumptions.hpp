@@ -1,5 +1,5 @@
-// What a run takes for granted of values that the kernel alone does not say: which way its undecided predicates go, and
-// what follows from that for others ("3 < n" and "n is not 4" say that 4 < n).
+// What a run assumes of values that the kernel alone does not determine: the outcomes of undecided predicates, and what
+// follows from them for others ("3 < n" and "n is not 4" imply 4 < n).
 #pragma once
 
 #include <optional>
@@ -13,58 +13,56 @@ class Assumptions {
  public:
   Assumptions(flow::Terms& terms, flow::Evaluator& evaluator);
 
-  /// A word as a base, which is a sum without a number, perhaps with its low bits cleared, and an offset; or as the
-  /// offset less that.
+  /// A word as base + offset or offset - base. The base is a sum without a number; its low bits may be cleared.
   struct Word {
     flow::TermId base = 0;
     std::uint64_t offset = 0;
     bool negated = false;
     int cleared = 0;
 
-    /// What it is where the base is `v`.
+    /// The word if the base is `v`.
     std::uint64_t at(std::uint64_t v) const {
       const std::uint64_t b = v & ~flow::low_mask(cleared);
       return negated ? offset - b : offset + b;
     }
-    /// Where the base is when the word is `v`; of several the least.
+    /// The base if the word is `v`; the least of several.
     std::uint64_t base_at(std::uint64_t v) const { return negated ? offset - v : v - offset; }
-    /// Where the base lies when the word lies in a span.
+    /// The numbers of the base if the word lies in a span.
     std::optional<Span> spanned(const Span& s, std::uint64_t mask) const;
   };
   Word word(flow::TermId) const;
 
-  /// One word compared with a number: equal, below or, signed, less; or the number below the word.
+  /// A word compared with a number: equal, below (unsigned) or less (signed); the number may be the first operand.
   struct Comparison {
     Word word{};
     std::uint64_t number = 0;
     bool equal = false, is_signed = false, word_is_first = true;
     bool opposite = false;  // the predicate is its contrary
 
-    /// Where the base lies when the comparison (not its contrary) holds.
+    /// The numbers of the base for which the comparison (not its contrary) holds.
     std::optional<Span> span(int width) const;
-    /// Where it lies when the word as a signed number is the sum that it is written as: programs that compare a signed
-    /// sum rely on that, as the languages that they are written in let them.
+    /// The numbers of the base for which the signed sum does not overflow. Source languages let programs rely on that.
     std::optional<Span> without_overflow(int width) const;
   };
   /// The comparison that a predicate is, if it is one of a word with a number.
   std::optional<Comparison> comparison(flow::TermId predicate) const;
 
-  /// A comparison as one with another word in place of its base, or in place of that of which its base is the low bits.
+  /// The comparison with another word in place of its base, or in place of the word whose low bits its base is.
   flow::TermId about(flow::TermId predicate, flow::TermId other);
 
   /// Whether a predicate holds under what is assumed; nothing when it may go both ways.
   std::optional<bool> holds(const Assumed&, flow::TermId predicate);
-  /// Takes it that a predicate which may go both ways holds, or does not.
+  /// Assumes that a predicate which may go both ways holds, or that it does not.
   void assume(Assumed&, flow::TermId predicate, bool holds);
-  /// The number that a word must be under what is assumed, or the word.
+  /// The number that a word must be under what is assumed; else the word.
   flow::TermId settled(const Assumed&, flow::TermId) const;
-  /// Where a word hangs on one that can be a few numbers only: the predicate that it is one of them. Notes what is
-  /// found out on the way.
+  /// If a word depends on one that can only be a few numbers: the predicate that this one is one of them. Assumes what
+  /// turns out to be decided.
   std::optional<flow::TermId> way_to_settle(Assumed&, flow::TermId);
   /// The numbers that a base may be.
   Domain domain(const Assumed&, flow::TermId base) const;
 
-  /// The least number from which on a base may be all that its known bits allow; nothing when that is not so.
+  /// The least number above which a base may be any number that its known bits allow; nothing if there is none.
   std::optional<std::uint64_t> open_from(const Assumed& s, flow::TermId base) const {
     return domain(s, base).open_from(terms_.bits(base).largest());
   }
@@ -82,11 +80,11 @@ class Assumptions {
     std::int64_t n = 0;
   };
   std::optional<Place> place(flow::TermId) const;
-  /// That of the words that a predicate compares.
+  /// The counter among the words that a predicate compares.
   std::optional<Place> compared_place(flow::TermId predicate) const;
 
  private:
-  flow::TermId made(const Word&, flow::TermId base);
+  flow::TermId rebased(const Word&, flow::TermId base);
   Domain sane(const Assumed&, const Comparison&) const;
   bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
 

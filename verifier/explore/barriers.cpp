@@ -67,8 +67,8 @@ Status Barriers::execute_named(const Turn& t) {
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
   const auto id = std::uint32_t(values_.number(t, named.id, 32, "the barrier's number"));
   NamedBarrier& b = t.cta.barriers[id];
-  const bool leaves = t.op.opcode != Opcode::bar_arrive && t.op.opcode != Opcode::barrier_arrive &&
-                      t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
+  const bool waits = t.op.opcode != Opcode::bar_arrive && t.op.opcode != Opcode::barrier_arrive &&
+                     t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
   if (!t.f.arrived) {
     const std::uint32_t expected = named.threads
                                        ? std::uint32_t(values_.number(t, named.threads, 32, "the barrier's count"))
@@ -88,7 +88,7 @@ Status Barriers::execute_named(const Turn& t) {
       b.arrived = 0;
       ++b.generation;
     }
-    if (!leaves) return t.f.wait = {}, Status::next;
+    if (!waits) return t.f.wait = {}, Status::next;
     t.f.arrived = true;
     if (b.generation == t.f.wait.phase) return Status::blocked;
   }
@@ -102,7 +102,7 @@ Barrier& Barriers::at(const Turn& t, SharedPlace p) {
   auto& all = t.s.ctas[p.cta].mbarriers;
   if (const auto found = all.find(p.address); found != all.end()) return found->second;
   findings_.add(rules::mbarrier_use(rules::BarrierState::fresh), t.op);
-  throw Unfollowed{"an mbarrier that nobody has initialised", &t.op};
+  throw Unfollowed{"an mbarrier that is not initialised", &t.op};
 }
 
 void Barriers::complete(State& s, SharedPlace p, const ir::Operation& op) {
@@ -167,7 +167,7 @@ void Barriers::check_init(const Turn& t, const Barrier& b, bool is_async) {
     findings_.add({v, &t.op, init.operation, got, {}, "it is initialised here", {}});
   };
   if (!met) return find(rules::mbarrier_init_order(false), "an mbarrier whose initialisation is not known here");
-  if (!seen) find(rules::mbarrier_init_fence(false), "an mbarrier behind a relaxed barrier");
+  if (!seen) find(rules::mbarrier_init_fence(false), "an mbarrier after a relaxed barrier");
   if (seen && is_async && !published) find(rules::mbarrier_init_fence(false), "an asynchronous use of the mbarrier");
 }
 
@@ -194,11 +194,11 @@ Status Barriers::wait(Turn& t) {
   if (before && !t.comes_after(before)) throw Unfollowed{"which phase a wait is for", &t.op};
   LaneTerms result;
   result.fill(values_.symbols().terms().constant(passes, 1));
-  if (!passes && t.f.spun == t.at) {
+  if (!passes && t.f.failed_wait == t.at) {
     t.f.wait = {Wait::Kind::mbarrier, p.cta, p.address, b.phase, 0};
     return Status::blocked;
   }
-  t.f.spun = passes ? Program::no_slot : t.at;
+  t.f.failed_wait = passes ? Program::no_slot : t.at;
   if (passes) check_init(t, b, false);
   if (passes && b.phase > 0) {
     t.warp.acquire(t.lanes, b.published);

@@ -21,7 +21,7 @@ u32 extent(const launch::TensorMap& m, std::size_t d) {
 
 bool picks_rows(TensorMode mode) { return mode == TensorMode::gather4 || mode == TensorMode::scatter4; }
 
-// Rows of the box; 0 where they do not hang on the map alone.
+// Rows of the box; 0 if they do not depend on the map alone.
 u32 rows_of(const launch::TensorMap& m, TensorMode mode) {
   if (m.im2col) {
     const bool window = mode == TensorMode::im2col || mode == TensorMode::im2col_no_offs;
@@ -37,7 +37,8 @@ u32 rows_of(const launch::TensorMap& m, TensorMode mode) {
 using Field = isa::TensorMapField;
 using Replaced = std::map<std::pair<Field, int>, std::int64_t>;
 
-// What tensormap.replace writes, where a box hangs on it. False where that is no number, or another one elsewhere.
+// Notes what tensormap.replace writes, if a box depends on it. False if that is no number, or differs from another
+// replace.
 bool note_field(const ir::Operation& op, Replaced& fields) {
   for (const Field f : {Field::rank, Field::box_dim, Field::element_stride, Field::elemtype, Field::swizzle_mode,
                         Field::swizzle_atomicity}) {

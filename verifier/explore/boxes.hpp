@@ -1,4 +1,4 @@
-// Boxes of tensor maps: what a tensor copy brings, as far as a launch says it.
+// Boxes of tensor maps: what a tensor copy writes, as far as a launch says it.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct Box {
   std::uint32_t shared_bytes = 0;  // from the first byte in shared memory to the last
 };
 
-/// The box that a map says for copies of a mode and rank; nothing where the copy itself has a part in it (halos) or the
-/// two do not fit.
+/// The box of a map for copies of a mode and rank; nothing if the copy itself determines part of it (halos) or the two
+/// do not fit.
 std::optional<Box> box_of(const launch::TensorMap&, isa::TensorMode, int rank);
 
 /// Whether a tensor copy's map may be one that the kernel has made: those in parameters are the host's.
 bool may_be_made(const Facts&, const ir::Argument& tensor);
 
-/// What all tensor maps that a kernel makes with tensormap.replace have in common; nothing unless all that a box hangs
-/// on is replaced, by the same numbers everywhere.
+/// What all tensor maps that a kernel makes with tensormap.replace have in common; nothing unless all that a box
+/// depends on is replaced, by the same numbers everywhere.
 std::optional<launch::TensorMap> made_map(const ir::Code&);
 
-/// The box of a tensor copy or reduction, `tensor` being its operand; nothing where its map is neither a parameter that
-/// the launch gives nor one of those that the kernel makes, which are `made`.
+/// The box of a tensor copy or reduction whose map is the operand `tensor`; nothing if that is neither a parameter that
+/// the launch gives nor a map that the kernel makes (`made`).
 std::optional<Box> box_of(const Facts&, const GivenMaps&, const std::optional<launch::TensorMap>& made,
                           const ir::Operation&, const ir::Argument& tensor);
 

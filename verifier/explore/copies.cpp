@@ -39,7 +39,7 @@ void Copies::copy_in(const Turn& t, int lane) {
   const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
-    // With cta_group::2, of the pair that the destination is in the one that the address names.
+    // With cta_group::2 the mbarrier is in the CTA of the destination's pair that the address names.
     const std::uint32_t own = m.cta_group == isa::CtaGroup::two ? (c & ~1u) | (barrier.cta & 1) : c;
     const std::uint32_t signalled = m.multicast ? own : barrier.cta;
     const EventId id = t.add_access(true, Proxy::async, true);
@@ -58,7 +58,8 @@ void Copies::copy_in(const Turn& t, int lane) {
   }
 }
 
-// clusterlaunchcontrol.try_cancel: an answer, the same for all who read it, in this CTA or in each of the cluster.
+// clusterlaunchcontrol.try_cancel: an answer, the same for all threads that read it, in this CTA or in each of the
+// cluster.
 void Copies::request(const Turn& t, int lane) {
   const auto request = ops::roles<ops::LaunchControl>(t.op);
   const auto to = memory_.place(t, request.to, lane, isa::Space::shared_cta);
@@ -122,7 +123,7 @@ void Copies::wait_for_own_copies(const Turn& t) {
     copies.committed[k].each([&](EventId e) {
       if (const Mask mine = t.s.events[e].lanes & t.lanes) t.warp.learn_own(mine, e);
     });
-  // Lanes that stand elsewhere have their part of the groups still to wait for.
+  // Lanes that stand elsewhere still have to wait for their part of the groups.
   if (keep < copies.committed.size() && t.warp.fragments.size() == 1)
     copies.committed.erase(copies.committed.begin(), copies.committed.end() - std::ptrdiff_t(keep));
 }

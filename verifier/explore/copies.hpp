@@ -1,6 +1,6 @@
-// Asynchronous copies, and the tensor maps that a kernel makes for them. Tensor copies without a launch do not say how
-// many bytes they move: of one only its first bytes are looked at, and those that a phase waits for are taken to be
-// done when no thread can go on without.
+// Asynchronous copies, and the tensor maps that a kernel makes for them. Without a launch the size of a tensor copy is
+// not known: only its first bytes are judged, and the copies that a phase waits for are done when no thread can go on
+// without them.
 #pragma once
 
 #include <map>

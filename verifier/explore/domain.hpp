@@ -10,12 +10,12 @@
 
 namespace kiln::verifier::explore {
 
-/// Numbers from `first` on up to `last`, beyond the largest on from zero.
+/// Numbers from `first` up to `last`; after the largest number comes zero.
 struct Span {
   std::uint64_t first = 0, last = 0;
   bool operator==(const Span&) const = default;
 
-  /// The numbers that lie within after their low bits were cleared; nothing when there are none.
+  /// The numbers that lie in the span once their low bits are cleared; nothing if there are none.
   std::optional<Span> before_clearing(int bits, std::uint64_t mask) const;
 };
 
@@ -25,9 +25,9 @@ class Domain {
   explicit Domain(int width) : width_(width), parts_{{0, flow::low_mask(width)}} {}
   Domain(int width, const flow::Bits&);
 
-  /// Leaves what lies within; nothing stands for no number at all.
+  /// Keeps what lies in the span; without a span, nothing.
   void keep(const std::optional<Span>&);
-  /// Leaves what lies outside.
+  /// Keeps what lies outside of it.
   void drop(const std::optional<Span>&);
 
   bool empty() const { return parts_.empty(); }
@@ -41,8 +41,8 @@ class Domain {
   /// Intervals in rising order, none touching the next.
   const std::vector<Span>& parts() const { return parts_; }
   int width() const { return width_; }
-  /// The least number from which on all are possible up to the largest signed one, or up to `largest` where that is
-  /// less; nothing when that is not so.
+  /// The least number above which all are possible, up to the largest signed number or `largest`, whichever is less;
+  /// nothing if there is none.
   std::optional<std::uint64_t> open_from(std::uint64_t largest = ~std::uint64_t{0}) const;
 
   bool operator==(const Domain&) const = default;

@@ -1,5 +1,5 @@
-// What threads and barriers know: sets of events, an event being an access, the end of an asynchronous operation or the
-// completion of a phase. Events that nothing refers to any more are numbered anew, so sets stay small.
+// What threads and barriers know: sets of events. An event is an access, the end of an asynchronous operation or the
+// completion of a phase. Events are renumbered when nothing refers to some any more, so sets stay small.
 #pragma once
 
 #include <algorithm>
@@ -66,15 +66,16 @@ struct Clock {
   EventSet maps{};       // tensor maps that were published and then acquired
   EventSet handed{};     // a fence that releases comes after them: relaxed operations after it hand them on
 
+  static constexpr EventSet Clock::*sets[] = {&Clock::seen, &Clock::fenced, &Clock::past, &Clock::published,
+                                              &Clock::met,  &Clock::tensor, &Clock::maps, &Clock::handed};
+
   void join(const Clock& o) {
-    seen.join(o.seen), fenced.join(o.fenced), past.join(o.past), published.join(o.published), met.join(o.met);
-    tensor.join(o.tensor), maps.join(o.maps), handed.join(o.handed);
+    for (const auto set : sets) (this->*set).join(o.*set);
   }
   void meet(const Clock& o) {
-    seen.meet(o.seen), fenced.meet(o.fenced), past.meet(o.past), published.meet(o.published), met.meet(o.met);
-    tensor.meet(o.tensor), maps.meet(o.maps), handed.meet(o.handed);
+    for (const auto set : sets) (this->*set).meet(o.*set);
   }
-  /// What is left of it where nothing is released but by a fence.
+  /// What a relaxed operation hands on.
   Clock relaxed() const {
     Clock out;
     out.seen = out.handed = handed;
@@ -88,7 +89,7 @@ struct Clock {
 /// Calls f(EventSet&) for each set of a clock.
 template <class C, class F>
 void each_set_of(C& c, F f) {
-  f(c.seen), f(c.fenced), f(c.past), f(c.published), f(c.met), f(c.tensor), f(c.maps), f(c.handed);
+  for (const auto set : Clock::sets) f(c.*set);
 }
 
 }  // namespace kiln::verifier::explore

@@ -13,86 +13,54 @@ namespace {
 
 constexpr int most_passes = 24;
 
-// What follows is not known. Where nobody may come here, another way to a like state may be open still.
+// What follows is not known. If no run is known to come here, exploring goes on: another way to a like state may be
+// open.
 void give_up(Explored& out, bool is_doubtful, std::string why, const ir::Operation* where) {
   if (is_doubtful && !out.doubt.empty()) return;
   (is_doubtful ? out.doubt : out.incomplete) = std::move(why);
   (is_doubtful ? out.doubtful : out.where) = where;
 }
 
-void stand_still(Explored& out, State& s, Machine& machine, const ir::Operation* where) {
+void report_deadlock(Explored& out, State& s, Machine& machine, const ir::Operation* where) {
   const auto example = machine.findings().example(s);
-  if (!example)
-    return give_up(out, true, "whether all that is taken for granted on the way to a standstill can be", where);
+  if (!example) return give_up(out, true, "whether all that is assumed on the way to a deadlock can hold", where);
   out.deadlock = where;
   out.example = machine.findings().text(*example);
   out.last = std::move(s);
 }
 
-State follow(const State& s, Machine& machine, flow::TermId choice, bool holds) {
-  State next = s;
-  machine.assume(next, choice, holds);
-  each_fragment(next, [](Fragment& f) {
-    if (f.wait.kind == Wait::Kind::choice) f.wait = {};
-  });
-  return next;
-}
-
-// States by what they have in common (key.hpp), each as one in which threads know what they know in all of them.
-class Known {
+// States to go on from: few trips first, those that no run is known to come to last. Of the states of one key (key.hpp)
+// one is kept; its threads know what those of all of them know.
+class Worklist {
  public:
-  enum class Is : std::uint8_t { new_one, known, less };
-  struct Entry {
-    State state{};
-    flow::TermId choice = 0;
-  };
+  explicit Worklist(Machine& machine) : machine_(machine) {}
 
-  /// Keeps a state: a new one; one in which threads know no less than in a state that was gone on from; or one in which
-  /// they know less, so that what they know in both is to be gone on from again.
-  Is keep(const std::string& key, const State& s, flow::TermId choice) {
-    const auto [found, is_new] = numbers_.try_emplace(key, entries_.size());
-    if (is_new) return entries_.push_back({s, choice}), Is::new_one;
-    Entry& entry = entries_[found->second];
+  // A run has come to a choice: both outcomes are to be followed if its state is new. If its threads know less than
+  // those of the state that is kept, that one is to be followed again, with what both know.
+  void add(State s, flow::TermId choice) {
+    forget(s, machine_);
+    const auto [found, is_new] = numbers_.try_emplace(key(s, machine_), kept_.size());
+    if (is_new) return follow(kept_.emplace_back(std::move(s), choice));
+    State& kept = kept_[found->second].first;
     std::vector<EventSet> here;
     each_known(s, [&](const EventSet& e) { here.push_back(e); });
     bool less = false;
     std::size_t k = 0;
-    each_known(entry.state, [&](EventSet& e) { less |= !e.within(here[k]), e.meet(here[k]), ++k; });
-    if (!less) return Is::known;
-    entry.state.forgets = true;
+    each_known(kept, [&](EventSet& e) { less |= !e.within(here[k]), e.meet(here[k]), ++k; });
+    if (!less) return;
+    kept.is_merged = true;
     again_.insert(found->second);
-    return Is::less;
   }
-  /// A state in which threads know less than when it was gone on from: all in turn, so that each is gone on from with
-  /// what the others have lost.
-  std::optional<Entry> next() {
-    if (again_.empty()) return std::nullopt;
-    auto it = again_.upper_bound(last_);
-    if (it == again_.end()) it = again_.begin();
-    last_ = *it;
-    again_.erase(it);
-    return entries_[last_];
-  }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_{};
-  std::deque<Entry> entries_{};
-  std::set<std::size_t> again_{};
-  std::size_t last_ = 0;
-};
-
-// Ways that are open: few trips first, ways that no run is known to go last.
-class Open {
- public:
-  void add(const State& s, Machine& machine, flow::TermId choice) {
-    for (const bool holds : {false, true}) {
-      State next = follow(s, machine, choice, holds);
-      (next.is_doubtful() ? doubtful_ : states_).push_back(std::move(next));
-    }
-  }
-  bool is_empty() const { return states_.empty() && doubtful_.empty(); }
   std::optional<State> next() {
-    std::deque<State>& from = states_.empty() ? doubtful_ : states_;
+    if (open_.empty() && doubtful_.empty() && !again_.empty()) {
+      // All in turn, so that each is followed with what the others have lost.
+      auto it = again_.upper_bound(last_);
+      if (it == again_.end()) it = again_.begin();
+      last_ = *it;
+      again_.erase(it);
+      follow(kept_[last_]);
+    }
+    std::deque<State>& from = open_.empty() ? doubtful_ : open_;
     if (from.empty()) return std::nullopt;
     State s = std::move(from.front());
     from.pop_front();
@@ -100,13 +68,25 @@ class Open {
   }
 
  private:
-  std::deque<State> states_{}, doubtful_{};
+  void follow(const std::pair<State, flow::TermId>& kept) {
+    for (const bool holds : {false, true}) {
+      State next = kept.first;
+      machine_.assume(next, kept.second, holds);
+      (next.is_doubtful() ? doubtful_ : open_).push_back(std::move(next));
+    }
+  }
+
+  Machine& machine_;
+  std::unordered_map<std::string, std::size_t> numbers_{};  // by key
+  std::deque<std::pair<State, flow::TermId>> kept_{};       // with the choice that it has come to
+  std::set<std::size_t> again_{};
+  std::size_t last_ = 0;
+  std::deque<State> open_{}, doubtful_{};
 };
 
-void go_all_ways(Machine& machine, const Program& program, std::uint64_t most_states, Explored& out) {
-  Known known;
-  Open open;
-  for (std::optional<State> s = machine.start(); s; s = open.next()) {
+void follow_all(Machine& machine, std::uint64_t most_states, Explored& out) {
+  Worklist work(machine);
+  for (std::optional<State> s = machine.start(); s; s = work.next()) {
     const Stop stop = machine.run(*s);
     if (machine.rounds().must_restart()) return;
     ++out.states;
@@ -114,15 +94,9 @@ void go_all_ways(Machine& machine, const Program& program, std::uint64_t most_st
       return give_up(out, false, "too many ways to go", stop.operation);
     if (stop.kind == Stop::Kind::unfollowed)
       give_up(out, stop.may_be_nothing || s->is_doubtful(), stop.what, stop.operation);
-    if (stop.kind == Stop::Kind::deadlock) stand_still(out, *s, machine, stop.operation);
+    if (stop.kind == Stop::Kind::deadlock) report_deadlock(out, *s, machine, stop.operation);
     if (!out.incomplete.empty() || out.deadlock) return;
-    if (stop.kind == Stop::Kind::choice) {
-      forget(*s, program, machine);
-      if (known.keep(key(*s, program, machine), *s, stop.choice) == Known::Is::new_one)
-        open.add(*s, machine, stop.choice);
-    }
-    if (!open.is_empty()) continue;
-    if (const auto entry = known.next()) open.add(entry->state, machine, entry->choice);
+    if (stop.kind == Stop::Kind::choice) work.add(std::move(*s), stop.choice);
   }
   out.incomplete = out.doubt;
   out.where = out.doubtful;
@@ -145,9 +119,9 @@ Explored explore(const Program& program, std::uint64_t most_states) {
     machine.rounds().restart(pass == most_passes);
     machine.budget().begin();
     out = Explored{};
-    go_all_ways(machine, program, most_states, out);
+    follow_all(machine, most_states, out);
     if (!machine.rounds().must_restart()) break;
-    if (pass == most_passes) out.incomplete = "who compares with a bound that is not known";
+    if (pass == most_passes) out.incomplete = "which threads compare with a bound that is not known";
   }
   out.complete = out.incomplete.empty() && !out.deadlock;
   out.breaches = machine.findings().all();

@@ -1,20 +1,21 @@
-// All ways that a kernel's protocol can go: every trip count, every outcome of what its values do not decide.
+// Follows all paths of a kernel's protocol: every trip count, both outcomes of each predicate that its values do not
+// decide.
 #pragma once
 
-#include "verifier/explore/machine.hpp"
+#include "verifier/explore/findings.hpp"
 
 namespace kiln::verifier::explore {
 
 /// What exploring a kernel has come to.
 struct Explored {
-  bool complete = false;     // every way was gone to its end, or came back to a state known before
+  bool complete = false;     // every path has ended, or come back to a known state
   std::string incomplete{};  // else: why not
   const ir::Operation* where = nullptr;
   const ir::Operation* deadlock = nullptr;
-  std::string doubt{};  // why not all of the ways that are gone though no numbers are known for them is followed
+  std::string doubt{};  // why a path for which no numbers are known was not followed to its end
   const ir::Operation* doubtful = nullptr;
   std::vector<Breach> breaches{};
-  State last{};           // of a standstill
+  State last{};           // of a deadlock
   std::string example{};  // parameters under which it comes to that
   std::uint64_t states = 0, steps = 0;
 };

@@ -1,4 +1,4 @@
-// What exploring finds.
+// What exploring finds. A finding needs an example: numbers for which all that a run has assumed holds.
 #pragma once
 
 #include <set>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ptx/rules/verdict.hpp"
-#include "verifier/explore/example.hpp"
 #include "verifier/explore/symbols.hpp"
 #include "verifier/explore/turn.hpp"
 
@@ -22,6 +21,9 @@ struct Breach {
   const char* what = "the other one is here";  // what `earlier` is
   std::string repair{};
 };
+
+/// Numbers for parameters and other unknown words.
+using Example = std::map<flow::TermId, std::uint64_t>;
 
 class Findings {
  public:

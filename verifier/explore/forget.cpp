@@ -1,12 +1,11 @@
-// What a state need not keep: events that nothing refers to, words that are gone, and of events that are alike all but
-// one.
+// What a state need not keep: events that nothing refers to, assumptions about words that no register holds, and all
+// but one of several events that are alike.
 #include <algorithm>
 #include <optional>
 #include <tuple>
 
 #include "ptx/isa/tmem.hpp"
 #include "verifier/explore/key.hpp"
-#include "verifier/explore/naming.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -43,12 +42,12 @@ template <class F>
 void each_touch(State& s, F f) {
   each_memory(s, [&](Intervals& m) {
     for (auto& [at, cell] : m)
-      for (std::vector<Toucher>* list : {&cell.writers, &cell.readers})
-        for (Toucher& t : *list) f(t.event);
+      for (std::vector<Touch>* list : {&cell.writers, &cell.readers})
+        for (Touch& t : *list) f(t.event);
   });
 }
 
-// Calls f(EventId&) for each load that has not come to its end.
+// Calls f(EventId&) for each load that is not over.
 template <class F>
 void each_load(State& s, F f) {
   each_warp(s, [&](Warp& w) {
@@ -64,20 +63,6 @@ void each_part(State& s, F f) {
   });
 }
 
-// Calls f(Clock&) for what each group of threads knows and each barrier hands on.
-template <class F>
-void each_clock(State& s, F f) {
-  const auto clocks = [&](auto& barrier) { f(barrier.open), f(barrier.published); };
-  for (Cta& cta : s.ctas) {
-    for (auto& [at, b] : cta.mbarriers) clocks(b);
-    for (auto& [id, b] : cta.barriers) clocks(b);
-  }
-  each_warp(s, [&](Warp& w) {
-    for (Group& g : w.groups) f(g.clock);
-  });
-  clocks(s.cluster);
-}
-
 template <class F>
 void each_set(State& s, F f) {
   each_known(s, f);
@@ -90,22 +75,15 @@ void each_set(State& s, F f) {
   });
 }
 
-// No thread compares any more with a bound that is gone.
-void forget_bounds(State& s, const std::set<flow::TermId>& bounds) {
-  for (const flow::TermId bound : bounds) {
-    s.closed.erase(bound);
-    each_fragment(s, [&](Fragment& f) { f.rounds.erase(bound); });
-  }
-}
-
-// What is assumed of words out of memory, and of those that the launch gives, hangs on nothing else when nobody holds
-// them any more: a loop that is over has had any count.
-void forget_words(State& s, const Program& program, Machine& machine) {
+// When no register holds a word out of memory or a parameter any more, what is assumed of it does not matter: the loop
+// that it bounded may have had any count.
+void forget_words(State& s, Machine& machine) {
   // No thread reads any more what the launch gives.
-  const bool all_loaded = !any_fragment(s, [&](const Fragment& f) { return f.at < program.behind_parameters(); });
+  const std::uint32_t loaded = machine.program().after_parameters();
+  const bool all_loaded = !any_fragment(s, [&](const Fragment& f) { return f.at < loaded; });
   if (!machine.symbols().has_fresh() && !all_loaded) return;
   std::set<flow::TermId> held;
-  each_word(s, program, machine, [&](flow::TermId t) {
+  machine.values().each_word(s, [&](flow::TermId t) {
     const std::set<flow::TermId>& pieces = machine.symbols().evaluator().pieces(t);
     held.insert(pieces.begin(), pieces.end());
   });
@@ -123,10 +101,11 @@ void forget_words(State& s, const Program& program, Machine& machine) {
       return round ? all_pieces(round->bound, is_lost) : is_lost(piece);
     });
   };
-  std::set<flow::TermId> bounds;
-  for (const auto& [bound, closed] : s.closed)
-    if (is_gone(bound)) bounds.insert(bound);
-  forget_bounds(s, bounds);
+  std::erase_if(s.closed, [&](const auto& closed) {
+    const bool gone = is_gone(closed.first);
+    if (gone) each_fragment(s, [&](Fragment& f) { f.rounds.erase(closed.first); });
+    return gone;
+  });
   std::erase_if(s.domains, [&](const auto& d) { return is_gone(d.first); });
   std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
 }
@@ -152,8 +131,8 @@ void number_events(State& s) {
   s.events = std::move(kept);
 }
 
-// Of what threads know, what rules may ask for: of phases whether they are over before; of accesses whether they are
-// over for whom; of an mbarrier's initialisation and of a CTA's start who has been told.
+// Forgets what rules cannot ask for. They ask whether a phase is over, whether an access is over for a thread, and
+// which threads have been told of an mbarrier's initialisation and of a CTA's start.
 void forget_knowledge(State& s) {
   EventSet phases, accesses, fenced, tensor, published, maps;
   const auto ask = [&](EventId e) { accesses.add(e); };
@@ -185,7 +164,8 @@ void forget_knowledge(State& s) {
   });
 }
 
-// What everybody knows who is still there no barrier need hand on: all barriers do, so that it makes no difference.
+// If all live threads already know an event, barriers need not carry it. All barriers get it, so that states that
+// differ only in which barriers carry it are the same.
 void tell_common(State& s) {
   std::optional<Clock> common;
   EventSet observers;
@@ -206,24 +186,21 @@ void tell_common(State& s) {
     }
   }
   if (!common) return;
-  common->past.remove(observers);  // who arrived may not have known yet that others had seen the phase before
-  const auto tell = [&](auto& barriers) {
-    for (auto& [at, b] : barriers) b.open.join(*common), b.published.join(*common);
-  };
-  for (Cta& cta : s.ctas) tell(cta.mbarriers), tell(cta.barriers);
-  s.cluster.open.join(*common), s.cluster.published.join(*common);
+  common->past.remove(observers);  // a thread may have arrived before it knew that others had seen the phase before
+  each_barrier(s, [&](auto& b) { b.open.join(*common), b.published.join(*common); });
 }
 
-// What rules ask of an asynchronous access, but for who knows of it; and its place, unless it is one of the many loads
-// and stores that bring a block of tensor memory.
+// What rules ask of an asynchronous access, except which threads know of it. Its place in the code counts too, except
+// for the many loads and stores that move a block of tensor memory.
 auto nature(const Event& e) {
   const ir::Operation& op = *e.operation;
   const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
   return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes,
-                    e.may_be);
+                    e.is_uncertain);
 }
 
-// Events by the first that is like them: asynchronous accesses of one nature that the same threads know of.
+// By event, the first event that is like it. Asynchronous accesses of one nature that the same threads know of are
+// alike.
 std::vector<EventId> alike(State& s) {
   std::vector<bool> is_one(s.events.size(), true);  // of its kind
   for (EventId e = 1; e < s.events.size(); ++e) is_one[e] = s.events[e].proxy == Proxy::generic;
@@ -233,7 +210,7 @@ std::vector<EventId> alike(State& s) {
   std::map<decltype(nature(s.events[0])), EventId> kinds;
   for (EventId e = 0; e < kind.size(); ++e)
     kind[e] = is_one[e] ? e : kinds.try_emplace(nature(s.events[e]), e).first->second;
-  // Each set of events parts those of a kind that it has from those that it has not.
+  // Each set of events splits a kind into those that it has and those that it does not have.
   std::vector<EventId> inside(kind.size()), of(kind.size());
   EventId kinds_so_far = EventId(kind.size()), before = kinds_so_far;
   each_set(s, [&](const EventSet& set) {
@@ -251,7 +228,8 @@ std::vector<EventId> alike(State& s) {
   return of;
 }
 
-// Of a write by several lanes each knows its own part, until its warp knows it as a whole: then it is one.
+// Each lane knows its own part of a write by several lanes. Once the warp knows the whole write, all lanes count as its
+// writers.
 void unite_lanes(State& s) {
   std::vector<bool> is_whole(s.events.size());
   for (EventId e = 1; e < is_whole.size(); ++e) {
@@ -263,11 +241,11 @@ void unite_lanes(State& s) {
   }
   for (Cta& cta : s.ctas)
     for (auto& [at, cell] : cta.shared)
-      for (Toucher& t : cell.writers)
+      for (Touch& t : cell.writers)
         if (is_whole[t.event]) t.lanes = s.events[t.event].lanes;
 }
 
-// Of accesses that are alike the first in the code stands for all, and for all that they touched.
+// The first in the code of several accesses that are alike stands for all of them, and for all that they touched.
 void unite_alike(State& s) {
   const std::vector<EventId> first = alike(s);
   bool any = false;
@@ -276,8 +254,8 @@ void unite_alike(State& s) {
     const ir::Operation*& operation = s.events[first[e]].operation;
     operation = std::min(operation, s.events[e].operation);
   }
-  const auto unite = [&](std::vector<Toucher>& list) {
-    for (Toucher& t : list) t.event = first[t.event];
+  const auto unite = [&](std::vector<Touch>& list) {
+    for (Touch& t : list) t.event = first[t.event];
     for (auto it = list.begin(); it != list.end();)
       it = std::find(list.begin(), it, *it) != it ? list.erase(it) : std::next(it);
   };
@@ -298,9 +276,9 @@ void unite_alike(State& s) {
 
 }  // namespace
 
-void forget(State& s, const Program& program, Machine& machine) {
+void forget(State& s, Machine& machine) {
   machine.rounds().settle(s);
-  forget_words(s, program, machine);
+  forget_words(s, machine);
   number_events(s);
   forget_knowledge(s);
   tell_common(s);

@@ -2,62 +2,186 @@
 
 #include <algorithm>
 #include <bit>
-
-#include "verifier/explore/naming.hpp"
+#include <map>
 
 namespace kiln::verifier::explore {
 namespace {
 
+using flow::TermId;
+
+// A key under construction.
+class Writer {
+ public:
+  void put(std::uint64_t v);
+  void put(const EventSet&);
+  void put(const Intervals&);
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_{};
+};
+
+// Names for words that states which are alike have in common. A word out of memory counts by where it is found. A
+// counter that starts at one unknown word and grows by another counts by how far it is ahead of the last counter.
+class Naming {
+ public:
+  Naming(const State&, Values&);
+
+  void put(Writer&, TermId);
+  // The predicate or word is about a counter's place that all counters have passed: it is not asked for again.
+  bool is_past(TermId);
+  // Words that have been looked into.
+  std::uint64_t work() const { return plain_.size() + past_.size(); }
+
+ private:
+  std::optional<Assumptions::Place> place(TermId) const;
+  bool is_plain(TermId);
+  void put_atom(Writer&, TermId);
+
+  const State& state_;
+  Symbols& symbols_;
+  flow::Terms& terms_ = symbols_.terms();
+  std::map<std::pair<TermId, TermId>, std::int64_t> last_{};  // the place of the last counter
+  std::map<TermId, std::uint64_t> fresh_{}, said_{};
+  std::map<TermId, bool> plain_{}, past_{};
+};
+
+void Writer::put(std::uint64_t v) {
+  do {
+    text_.push_back(char((v & 0x7F) | (v > 0x7F ? 0x80 : 0)));
+    v >>= 7;
+  } while (v);
+}
+
+void Writer::put(const EventSet& e) {
+  e.each([&](EventId id) { put(id + 1); });
+  put(0);
+}
+
+void Writer::put(const Intervals& m) {
+  for (const auto& [at, cell] : m) {
+    put(at + 1), put(cell.end);
+    for (const Touch& e : cell.writers) put(e.event), put(e.lanes);
+    put(0);
+    for (const Touch& e : cell.readers) put(e.event), put(e.lanes);
+    put(0);
+  }
+  put(0);
+}
+
+Naming::Naming(const State& s, Values& values) : state_(s), symbols_(values.symbols()) {
+  values.each_word(s, [&](TermId t) {
+    const auto p = place(t);
+    if (!p) return;
+    const auto [found, is_new] = last_.try_emplace({p->start, p->step}, p->n);
+    found->second = std::min(found->second, p->n);
+  });
+}
+
+// Counters of a closed round only: no thread comes with a new counter any more.
+std::optional<Assumptions::Place> Naming::place(TermId t) const {
+  const auto p = symbols_.assumptions().place(t);
+  const auto closed = p ? state_.closed.find(p->start) : state_.closed.end();
+  return closed != state_.closed.end() && closed->second ? p : std::nullopt;
+}
+
+bool Naming::is_plain(TermId t) {
+  const auto [found, is_new] = plain_.try_emplace(t, true);
+  if (!is_new) return found->second;
+  const auto p = place(t);
+  bool plain = !p || !last_.contains({p->start, p->step});
+  for (const flow::Terms::Part& part : std::vector(terms_.sum(t).parts)) {
+    plain &= !symbols_.is_fresh(part.atom);
+    for (const TermId o : terms_.atom_of(part.atom)->operands) plain &= is_plain(o);
+  }
+  return plain_[t] = plain;
+}
+
+bool Naming::is_past(TermId t) {
+  if (last_.empty()) return false;
+  if (const auto p = place(t)) {
+    const auto last = last_.find({p->start, p->step});
+    if (last != last_.end()) return p->n < last->second;
+  }
+  const auto [known, is_new] = past_.try_emplace(t, false);
+  if (!is_new) return known->second;
+  bool past = false;
+  for (const flow::Terms::Part& part : terms_.sum(t).parts)
+    for (const TermId o : terms_.atom_of(part.atom)->operands) past |= is_past(o);
+  return past_[t] = past;
+}
+
+void Naming::put_atom(Writer& out, TermId atom) {
+  if (symbols_.is_fresh(atom)) return out.put(3), out.put(fresh_.try_emplace(atom, fresh_.size()).first->second);
+  if (is_plain(atom)) return out.put(1), out.put(atom);
+  const flow::Terms::Atom& a = *terms_.atom_of(atom);
+  out.put(2), out.put(a.name);
+  for (const TermId o : a.operands) put(out, o);
+}
+
+void Naming::put(Writer& out, TermId t) {
+  if (is_plain(t)) return out.put(1), out.put(t);
+  // A term that was written before is named by its number.
+  const auto [said, is_new] = said_.try_emplace(t, said_.size());
+  if (!is_new) return out.put(5), out.put(said->second);
+  const flow::Terms::Sum& sum = terms_.sum(t);
+  if (const auto p = place(t)) {
+    const auto last = last_.find({p->start, p->step});
+    if (last != last_.end())
+      return out.put(4), out.put(p->start), out.put(p->step), out.put(std::uint64_t(p->n - last->second));
+  }
+  out.put(2), out.put(sum.parts.size()), out.put(sum.number);
+  for (const flow::Terms::Part& part : sum.parts) out.put(part.factor), put_atom(out, part.atom);
+}
+
 constexpr std::uint64_t words_a_step = 8;
 constexpr std::uint64_t far = std::uint64_t{1} << 40;  // keeps distances positive
 
-// Registers, counters by how far they are from the least that is known of what they are compared with where that has no
-// upper end: its frontier.
+// Registers. A counter counts by how far it is from the frontier of the word that it is compared with: the least number
+// that this word may be, if it has no upper end.
 class Registers {
  public:
-  Registers(const State& s, const Program& p, Machine& m) : state_(s), program_(p), machine_(m), naming_(s, p, m) {}
+  Registers(const State& s, Machine& m) : state_(s), machine_(m), naming_(s, m.values()) {}
 
   Naming& naming() { return naming_; }
 
   void put(Writer& out, const Fragment& f, ir::RegisterId r) {
     const WordId word = f.words[program_.slot(r)];
     fragment_ = &f;
-    for (Mask m = f.lanes; m; m &= m - 1) {
-      put_word(out, r, machine_.values().words().at(word, std::countr_zero(m)));
-      if (machine_.values().words().is_uniform(word)) break;
-    }
+    machine_.values().words().each(word, f.lanes, [&](TermId t) { put_word(out, r, t); });
   }
 
  private:
   const State& state_;
-  const Program& program_;
   Machine& machine_;
+  const Program& program_ = machine_.program();
+  Rounds& rounds_ = machine_.rounds();
+  flow::Terms& terms_ = machine_.symbols().terms();
+  Assumptions& assumptions_ = machine_.symbols().assumptions();
   Naming naming_;
   const Fragment* fragment_ = nullptr;
 
-  std::uint64_t frontier(flow::TermId base) const {
-    return machine_.rounds().frontier(state_, *fragment_, base).value_or(0);
-  }
+  std::uint64_t frontier(TermId base) const { return rounds_.frontier(state_, *fragment_, base).value_or(0); }
 
-  void put_word(Writer& out, ir::RegisterId r, flow::TermId t) {
-    const auto v = machine_.symbols().terms().value(t);
+  void put_word(Writer& out, ir::RegisterId r, TermId t) {
+    const auto v = terms_.value(t);
     const flow::Demand demand = program_.demands.of(r);
     if (v && demand.bits) out.put(4 * (*v & demand.bits));
     if (v && demand.modulus > 1) out.put(*v % demand.modulus);
     if (v && !demand.compared) return;
-    const bool is_predicate = !v && machine_.symbols().terms().width(t) == 1;
-    if (const auto holds = is_predicate ? machine_.symbols().assumptions().holds(state_, t) : std::nullopt)
+    const bool is_predicate = !v && terms_.width(t) == 1;
+    if (const auto holds = is_predicate ? assumptions_.holds(state_, t) : std::nullopt)
       return out.put(4 * std::uint64_t{*holds});
-    if (const auto c = machine_.symbols().assumptions().comparison(t))
+    if (const auto c = assumptions_.comparison(t))
       return out.put(1), naming_.put(out, c->word.base),
              out.put(c->word.base_at(c->number) - frontier(c->word.base) + far),
              out.put(c->equal | c->is_signed << 1 | c->word_is_first << 2 | c->opposite << 3 | c->word.negated << 4 |
                      c->word.cleared << 5),
              out.put(frontier(c->word.base) & flow::low_mask(c->word.cleared));
     if (!v && (demand.bits || demand.modulus > 1)) return out.put(5), naming_.put(out, t);
-    // What the word is where its base is at its frontier.
-    const Assumptions::Word split = machine_.symbols().assumptions().word(t);
-    const int unused = 64 - machine_.symbols().terms().width(t);
+    // The word if its base is at its frontier.
+    const Assumptions::Word split = assumptions_.word(t);
+    const int unused = 64 - terms_.width(t);
     const auto word = std::int64_t(split.at(v ? 0 : frontier(split.base)) << unused) >> unused;
     const bool moves =
         !split.negated && program_.family(r) != Program::no_slot && put_distances(out, program_.family(r), word);
@@ -66,13 +190,14 @@ class Registers {
     naming_.put(out, split.base), out.put(split.negated | split.cleared << 1);
     out.put(frontier(split.base) & flow::low_mask(split.cleared));
   }
-  // Counters and bounds move along with the frontier when all else that they are compared with lies behind them.
+  // Counters and bounds move along with the frontier once they have passed all other numbers that they are compared
+  // with.
   bool put_distances(Writer& out, std::uint32_t family, std::int64_t word) {
     const Program::Family& kin = program_.family_of(family);
     if (!kin.bounded || word <= kin.most) return false;
     bool any = false;
-    for (const flow::TermId base : machine_.rounds().bases(family))
-      if (const auto from = machine_.rounds().frontier(state_, *fragment_, base))
+    for (const TermId base : rounds_.bases(family))
+      if (const auto from = rounds_.frontier(state_, *fragment_, base))
         out.put(3), naming_.put(out, base), out.put(std::uint64_t(word) - *from + far), any = true;
     return any;
   }
@@ -119,9 +244,9 @@ void put_domains(Writer& out, const State& s, Machine& machine, Naming& naming) 
                         : machine.rounds().frontier(s, rest ? rest->of.base : t, 0);
     out.put(1), naming.put(out, r ? r->bound : t);
     if (r) out.put(r->round - std::min(r->round, machine.rounds().first_round(s, r->bound)));
-    // Moving along with a bound keeps the low bits only where it moves by a multiple of them.
+    // States are alike only if the bound has moved by a multiple of 2^bits.
     if (rest) out.put(rest->bits), out.put(from.value_or(0) & flow::low_mask(rest->bits));
-    // So it is with what else counts of its bits, where it may become a number that they are taken of.
+    // The same holds for other bits and remainders of the bound that count.
     if (from && !r) {
       const flow::Demand parts = machine.rounds().parts(t);
       out.put(*from & flow::low_mask(64 - std::countl_zero(parts.bits))), out.put(*from % parts.modulus);
@@ -134,13 +259,15 @@ void put_domains(Writer& out, const State& s, Machine& machine, Naming& naming) 
 
 }  // namespace
 
-std::string key(const State& s, const Program& program, Machine& machine) {
+std::string key(const State& s, Machine& machine) {
+  const Program& program = machine.program();
   Writer out;
-  Registers words(s, program, machine);
+  Registers words(s, machine);
   for (const Cta& cta : s.ctas) {
     for (const Warp& w : cta.warps) {
       for (const Fragment& f : w.fragments) {
-        out.put(f.lanes), out.put(f.at), out.put(f.arrived), out.put(std::uint64_t(f.wait.kind)), out.put(f.spun);
+        out.put(f.lanes), out.put(f.at), out.put(f.arrived), out.put(std::uint64_t(f.wait.kind)),
+            out.put(f.failed_wait);
         for (const ir::RegisterId r : program.live(f.at)) words.put(out, f, r);
         put_rounds(out, s, f, machine, words.naming());
       }
@@ -178,7 +305,7 @@ std::string key(const State& s, const Program& program, Machine& machine) {
     if (!words.naming().is_past(p)) words.naming().put(out, p), out.put(v);
   put_domains(out, s, machine, words.naming());
   out.put(s.guessed);
-  // What an event is matters as far as later judgements ask.
+  // Of an event, what later judgements ask for.
   for (const Event& e : s.events)
     out.put(std::uint64_t(e.operation ? program.code.index(*e.operation) + 1 : 0)), out.put(e.cta), out.put(e.warp),
         out.put(e.lanes);

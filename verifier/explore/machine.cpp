@@ -39,6 +39,9 @@ void Machine::assume(State& s, TermId predicate, bool holds) {
   const TermId always = rounds_.of_all_rounds(predicate);
   s.contradicts |= symbols_.assumptions().holds(s.path, always) == !holds;
   symbols_.assumptions().assume(s.path, always, holds);
+  each_fragment(s, [](Fragment& f) {
+    if (f.wait.kind == Wait::Kind::choice) f.wait = {};
+  });
 }
 
 State Machine::start() {
@@ -62,7 +65,7 @@ State Machine::start() {
   return s;
 }
 
-// Threads of one warp that stand at one place, and wait for nothing or for the same, are one again.
+// Threads of a warp that stand at one instruction become one fragment again, if they wait for nothing but each other.
 void Machine::merge(Warp& w) {
   for (std::size_t i = 0; i < w.fragments.size(); ++i)
     for (std::size_t k = i + 1; k < w.fragments.size();) {
@@ -84,7 +87,7 @@ void Machine::merge(Warp& w) {
     }
 }
 
-// Lets the threads of a warp that stand lowest go on. False when none can.
+// Runs a warp for as long as it can go on, the threads at the lowest instruction first. False if none could.
 bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_index) {
   Cta& cta = s.ctas[cta_index];
   Warp& warp = cta.warps[warp_index];
@@ -120,7 +123,7 @@ std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate) {
   const TermId question = rounds_.question(t, lane, predicate);
   if (const auto v = symbols_.assumptions().holds(t.s, question)) return v;
   t.f.wait = {Wait::Kind::choice, 0, 0, 0, question};
-  t.f.asks = t.at;
+  t.f.undecided = t.at;
   return std::nullopt;
 }
 
@@ -133,7 +136,7 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
   if (const auto p = values_.words().shared(word, t.f.lanes)) {
     const auto v = decide(t, lanes_per_warp, *p);
     if (!v) return std::nullopt;
-    t.f.asks = Program::no_slot;
+    t.f.undecided = Program::no_slot;
     return *v != t.op.guard_negated ? t.f.lanes : 0;
   }
   Mask out = 0;
@@ -142,11 +145,12 @@ std::optional<Mask> Machine::guard_lanes(Turn& t) {
     if (!v) return std::nullopt;
     if (*v != t.op.guard_negated) out |= Mask{1} << l;
   }
-  t.f.asks = Program::no_slot;
+  t.f.undecided = Program::no_slot;
   return out;
 }
 
-// What only makes a word or touches memory is followed without deciding who executes it: all lanes that may do.
+// An operation that only makes a word or touches memory is followed without deciding its guard, for all lanes that may
+// execute it.
 bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   const bool plain = !is_protocol(t.op) || is_shared_access(t.op);
   const Opcode op = t.op.opcode;
@@ -162,12 +166,12 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
     if (!v || *v) t.lanes |= Mask{1} << l;
   }
   t.f.wait = {};
-  t.f.asks = Program::no_slot;
-  t.may = &may;
+  t.f.undecided = Program::no_slot;
+  t.predicates = &may;
   return true;
 }
 
-// An operand that hangs on a word which can be a few numbers only is followed for each of them.
+// If an operand depends on a word that can only be a few numbers, each number is a choice.
 bool Machine::settle_operands(Turn& t) {
   for (const ir::RegisterId r : program_.questions(t.at)) {
     const std::uint32_t slot = program_.slot(r);
@@ -183,7 +187,7 @@ bool Machine::settle_operands(Turn& t) {
 }
 
 Status Machine::branch(Turn& t) {
-  if (const auto around = program_.way_around(t.at)) return t.f.at = *around, Status::jumped;
+  if (const auto around = program_.merge_point(t.at)) return t.f.at = *around, Status::jumped;
   const auto taken = guard_lanes(t);
   if (!taken) return Status::blocked;
   const std::uint32_t target = ops::roles<ops::Branch>(t.op).target->id;
@@ -242,7 +246,7 @@ Status Machine::step(Turn& t) {
   }
   tensor_memory_.consume_loads(t);
   if (!program_.matters(t.at)) return Status::next;
-  // Lanes that look at each other meet first.
+  // elect.sync looks at all lanes of the warp.
   if (t.op.opcode == Opcode::elect_sync && !t.converge(all_lanes)) return Status::blocked;
   const auto lanes = guard_lanes(t);
   LaneTerms may{};

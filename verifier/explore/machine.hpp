@@ -25,7 +25,7 @@ class Machine {
   State start();
   /// Runs until no thread can go on, or what happens next is not decided.
   Stop run(State&);
-  /// Takes it that a predicate holds, or does not.
+  /// Assumes that a predicate holds, or that it does not; threads that wait for the choice go on.
   void assume(State&, flow::TermId predicate, bool holds);
   /// Bounds are compared in several rounds, and nothing is found yet: there may be many ways.
   bool has_rounds() const { return rounds_.any_repeated() && findings_.all().empty(); }

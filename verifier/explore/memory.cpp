@@ -38,8 +38,8 @@ void for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
   }
 }
 
-// A part of an event by several lanes that these lanes know of themselves.
-bool knows_own(const Turn& t, const Toucher& e) {
+// Whether the warp's lanes have made this part of an event themselves.
+bool knows_own(const Turn& t, const Touch& e) {
   return std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
                      [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.lanes) == 0; });
 }
@@ -47,7 +47,7 @@ bool knows_own(const Turn& t, const Toucher& e) {
 // What the threads of an abstract run know of a pair: the questions of order::judge.
 struct PairKnowledge {
   const Turn& t;
-  const Toucher& touch;
+  const Touch& touch;
   Mask lanes;
   const Event& earlier;
   const Event& later;
@@ -77,9 +77,9 @@ struct PairKnowledge {
   }
 };
 
-rules::Verdict verdict_of(const Turn& t, const Toucher& e, Mask lanes, const Event& later) {
+rules::Verdict verdict_of(const Turn& t, const Touch& e, Mask lanes, const Event& later) {
   const Event& earlier = t.s.events[e.event];
-  // Threads that one instruction lets store to one place are taken to store the same.
+  // Assumption: threads that store to one place by one instruction store the same.
   if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
   const auto side = [](const Event& x) { return order::Access{x.operation, x.proxy, x.writes, x.is_async}; };
   const auto broken = order::judge(side(earlier), side(later), PairKnowledge{t, e, lanes, earlier, later});
@@ -139,14 +139,14 @@ void Memory::exit(State& s, std::uint32_t index) {
   for (Warp& w : cta.warps) known.join(w.released(all_lanes).seen);
   const auto judge = [&](EventId id) {
     const Event& e = s.events[id];
-    if (e.may_be || !e.operation || known.has(id) || (e.cta == index && !e.is_async)) return;
+    if (e.is_uncertain || !e.operation || known.has(id) || (e.cta == index && !e.is_async)) return;
     const bool own_copy = e.cta == index && isa::is_bulk_copy(e.operation->opcode);
     findings_.add(own_copy ? rules::cta_exit_copy(false) : rules::cta_exit(false), *e.operation, nullptr,
                   "the exit of " + name_of(index) + ", which does not know that this is done");
   };
   for (const auto& [at, cell] : cta.shared)
     for (const auto* list : {&cell.writers, &cell.readers})
-      for (const Toucher& e : *list) judge(e.event);
+      for (const Touch& e : *list) judge(e.event);
   for (const auto& [at, b] : cta.mbarriers)
     for (const EventId e : b.users) judge(e);
 }
@@ -154,16 +154,16 @@ void Memory::exit(State& s, std::uint32_t index) {
 void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
   const Event& later = t.s.events[id];
   // The reads of a write are judged by themselves: without their proxy fence they are PORTABILITY.
-  const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Toucher& e) {
+  const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Touch& e) {
                           return t.s.events[e.event].proxy == Proxy::generic;
                         });
-  for (const std::vector<Toucher>* list : {&c.writers, &c.readers})
-    for (const Toucher& e : *list) {
+  for (const std::vector<Touch>* list : {&c.writers, &c.readers})
+    for (const Touch& e : *list) {
       if (e.event == id) continue;
       const Event& earlier = t.s.events[e.event];
       const rules::Verdict v = verdict_of(t, e, lanes, later);
       if (!v.broken() || (was_read && v.rule == rules::Rule::proxy_fence)) continue;
-      findings_.add(v, t.op, earlier.operation, {}, later.may_be || earlier.may_be);
+      findings_.add(v, t.op, earlier.operation, {}, later.is_uncertain || earlier.is_uncertain);
     }
 }
 
@@ -171,27 +171,34 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
   const Event& later = t.s.events[id];
   Cta& cta = t.s.ctas[bank.cta];
   use(t, bank.cta);
-  if (bank.block < 0) check_bounds(t, first, end);
-  // What else is written over a tile is no tile.
+  if (bank.block < 0 && program_.shared_bytes()) {
+    const std::uint32_t bytes = *program_.shared_bytes();
+    const rules::Verdict v = rules::memory_bounds(first, end - first, 0, bytes);
+    if (v.broken())
+      findings_.add(v, t.op, nullptr,
+                    std::to_string(end - first) + " bytes at offset " + std::to_string(first) + " of " +
+                        std::to_string(bytes) + " bytes of shared memory");
+  }
+  // A write over a tile makes it unknown.
   if (bank.block < 0 && later.writes && cta.tiles) cta.tiles = tiles_.without(cta.tiles, first, end);
   for_cells(bank.in(t.s), first, end, [&](Cell& c) {
     judge(t, id, c, lanes);
-    const auto add = [&](std::vector<Toucher>& list) {
-      for (Toucher& e : list)
+    const auto add = [&](std::vector<Touch>& list) {
+      for (Touch& e : list)
         if (e.event == id) {
           e.lanes |= lanes;
           return;
         }
       list.push_back({id, lanes});
     };
-    if (later.writes && !later.may_be) {
-      std::erase_if(c.writers, [&](const Toucher& e) { return e.event != id; });
+    if (later.writes && !later.is_uncertain) {
+      std::erase_if(c.writers, [&](const Touch& e) { return e.event != id; });
       c.readers.clear();
       return add(c.writers);
     }
     if (later.writes) return add(c.writers);
     // A thread that knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
-    std::erase_if(c.readers, [&](const Toucher& e) {
+    std::erase_if(c.readers, [&](const Touch& e) {
       const Event& old = t.s.events[e.event];
       return e.event != id && old.cta == t.cta_index && old.warp == t.warp_index && old.proxy == later.proxy &&
              old.is_async == later.is_async && !(e.lanes & ~lanes);
@@ -202,16 +209,6 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
 
 void Memory::clear(Intervals& memory, std::uint32_t first, std::uint32_t end) {
   for_cells(memory, first, end, [](Cell& c) { c.writers.clear(), c.readers.clear(); });
-}
-
-// Of memory whose size is known.
-void Memory::check_bounds(const Turn& t, std::uint32_t first, std::uint32_t end) {
-  if (!program_.shared_bytes()) return;
-  const rules::Verdict v = rules::memory_bounds(first, end - first, 0, *program_.shared_bytes());
-  if (v.ok()) return;
-  findings_.add(v, t.op, nullptr,
-                std::to_string(end - first) + " bytes at offset " + std::to_string(first) + " of " +
-                    std::to_string(*program_.shared_bytes()) + " bytes of shared memory");
 }
 
 // The address that a generic one has in the shared window, if it is known to lie there.
@@ -242,7 +239,7 @@ void Memory::load_or_store(const Turn& t) {
   const std::uint32_t bytes = bytes_of(t.op);
   std::optional<EventId> id;
   for (const int l : Lanes(t.lanes)) {
-    // A generic address that is not one of the shared window's is taken to be one of global memory.
+    // Assumption: a generic address that is not known to be shared is global.
     if (m.space() == isa::Space::generic && !generic_address(t, address, l)) continue;
     const SharedPlace p = place(t, address, l, m.space());
     if (!id) id = t.add_access(!loads, Proxy::generic, false);
@@ -251,7 +248,7 @@ void Memory::load_or_store(const Turn& t) {
       continue;
     }
     overwrite(t, *id, p, bytes, Mask{1} << l);
-    const bool is_word = t.op.opcode == Opcode::st && m.vector == isa::Vector::none && !t.may &&
+    const bool is_word = t.op.opcode == Opcode::st && m.vector == isa::Vector::none && !t.predicates &&
                          accessed.value->kind != ir::Argument::Kind::real;
     if (is_word) t.s.ctas[p.cta].stored[p.address][int(bytes)] = values_.read(t, accessed.value, l, int(bytes) * 8);
   }

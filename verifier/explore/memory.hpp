@@ -57,7 +57,6 @@ class Memory {
  private:
   std::optional<std::uint64_t> generic_address(const Turn&, const ir::Argument&, int lane);
   void judge(const Turn&, EventId, const Cell&, Mask lanes);
-  void check_bounds(const Turn&, std::uint32_t first, std::uint32_t end);
 
   const Program& program_;
   Findings& findings_;

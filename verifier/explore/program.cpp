@@ -16,7 +16,7 @@ bool leads_elsewhere(Opcode op) {
          op == Opcode::trap;
 }
 
-// Known to a run: no word of the launch's.
+// It does not come from the launch: the explorer knows its value.
 bool is_fixed(ir::Special s) {
   switch (s) {
     case ir::Special::tid_x:
@@ -34,18 +34,18 @@ bool is_fixed(ir::Special s) {
 Program::Program(const Facts& f, const Shape& given)
     : facts(f),
       code(f.code),
-      hands_on_(handing_on(f)),
+      stores_word_(stores_of_words(f)),
       demands(demanded()),
       shape(given),
       made_map(explore::made_map(f.code)),
       matters_(f.code.operations.size()) {
   measure();
   place_shared();
-  // What decides a branch that matters matters, and with it may other branches.
-  find_ways();
+  // The predicate of a branch that matters belongs to the slice. Other branches may matter then.
+  find_merge_points();
   for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
     demands = demanded();
-    find_ways();
+    find_merge_points();
   }
   number_registers();
   find_questions();
@@ -55,10 +55,10 @@ Program::Program(const Facts& f, const Shape& given)
   find_parameters();
 }
 
-// What the protocol and the branches that are known to matter hang on.
+// What the protocol and the branches that are known to matter depend on.
 flow::Demands Program::demanded() const {
   return {code, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
-            add_roots(op, hands_on_[code.index(op)], out);
+            add_roots(op, stores_word_[code.index(op)], out);
             if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
           }};
 }
@@ -111,14 +111,14 @@ void Program::place_shared() {
 }
 
 // A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
-void Program::find_ways() {
+void Program::find_merge_points() {
   const flow::Cfg& cfg = facts.cfg;
   std::vector<bool> busy(cfg.blocks.size());
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     matters_[i] = is_protocol(code.operations[i]) || demands.matters(i);
     if (matters_[i]) busy[cfg.block_of(i)] = true;
   }
-  ways_.assign(code.operations.size(), no_slot);
+  merge_points_.assign(code.operations.size(), no_slot);
   deciding_.clear();
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     if (code.operations[i].opcode != Opcode::bra || !code.operations[i].guard) continue;
@@ -128,7 +128,7 @@ void Program::find_ways() {
         cfg.reached_from(from, [&](std::uint32_t e) { return cfg.edges[e].from != meet; });
     for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) quiet &= b == meet || !between[b] || !busy[b];
     if (quiet)
-      ways_[i] = cfg.blocks[meet].first;
+      merge_points_[i] = cfg.blocks[meet].first;
     else
       deciding_.insert(i);
   }
@@ -157,17 +157,17 @@ bool Program::synchronises() const {
   });
 }
 
-std::optional<std::uint32_t> Program::way_around(std::uint32_t branch) const {
-  return ways_[branch] == no_slot ? std::nullopt : std::optional(ways_[branch]);
+std::optional<std::uint32_t> Program::merge_point(std::uint32_t branch) const {
+  return merge_points_[branch] == no_slot ? std::nullopt : std::optional(merge_points_[branch]);
 }
 
-// From what is live behind an operation to what is live before it. An operation that does not count reads nothing.
+// From what is live after an operation to what is live before it. An operation that does not matter reads nothing.
 void Program::step_back(std::uint32_t i, std::vector<bool>& live) const {
   const ir::Operation& op = code.operations[i];
   if (!op.guard)
     for (const ir::RegisterId r : facts.definitions.written(i))
       if (slot_[r] != no_slot) live[slot_[r]] = false;
-  const bool decides = op.opcode == Opcode::bra && ways_[i] == no_slot;
+  const bool decides = op.opcode == Opcode::bra && merge_points_[i] == no_slot;
   if (!matters_[i] && !decides) return;
   for (const ir::RegisterId r : facts.definitions.read(i))
     if (slot_[r] != no_slot) live[slot_[r]] = true;
@@ -209,14 +209,14 @@ void Program::find_questions() {
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
     flow::Demands::Wanted wanted;
-    add_roots(op, hands_on_[i], wanted);
+    add_roots(op, stores_word_[i], wanted);
     wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
     wanted.arguments.insert(wanted.arguments.end(), wanted.rough.begin(), wanted.rough.end());
     const auto ask = [&](const ir::Argument& a) {
       if (a.kind == ir::Argument::Kind::reg && !demands.is_rough(a.id)) questions_[i].push_back(a.id);
     };
     for (const ir::Argument* a : wanted.arguments) {
-      if (hands_on_[i] && a == ops::roles<ops::MemoryAccess>(op).value.pointer()) continue;
+      if (stores_word_[i] && a == ops::roles<ops::MemoryAccess>(op).value.pointer()) continue;
       ask(*a);
       if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
         for (const ir::Argument& part : code.components(*a)) ask(part);
@@ -270,12 +270,12 @@ void Program::find_parameters() {
     const bool reads = std::any_of(op.arguments.begin(), op.arguments.end(), [](const ir::Argument& a) {
       return a.kind == ir::Argument::Kind::special && !is_fixed(ir::Special(a.id));
     });
-    if (matters_[i] && (loads || reads)) behind_parameters_ = i + 1;
+    if (matters_[i] && (loads || reads)) after_parameters_ = i + 1;
   }
   for (const flow::Edge& e : facts.cfg.edges) {
     const bool comes_back =
-        facts.cfg.blocks[e.from].last > behind_parameters_ && facts.cfg.blocks[e.to].first < behind_parameters_;
-    if (comes_back) behind_parameters_ = std::uint32_t(code.operations.size());
+        facts.cfg.blocks[e.from].last > after_parameters_ && facts.cfg.blocks[e.to].first < after_parameters_;
+    if (comes_back) after_parameters_ = std::uint32_t(code.operations.size());
   }
 }
 

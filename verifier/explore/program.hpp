@@ -24,7 +24,7 @@ struct Shape {
 };
 
 /// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and
-/// tensor memory, and the values that these hang on.
+/// tensor memory, and the values that these depend on.
 class Program {
  public:
   explicit Program(const Facts&, const Shape& = {});
@@ -35,7 +35,7 @@ class Program {
   const ir::Code& code;
 
  private:
-  std::vector<bool> hands_on_;          // by operation: what it stores may be a word of the protocol
+  std::vector<bool> stores_word_;       // by operation: what it stores may be a word of the protocol
   std::set<std::uint32_t> deciding_{};  // branches that matter
   flow::Demands demanded() const;
 
@@ -53,15 +53,15 @@ class Program {
   std::uint32_t slots() const { return slots_; }
   /// Where a register of the slice is kept; no_slot for others.
   std::uint32_t slot(ir::RegisterId r) const { return slot_[r]; }
-  /// The operation is one of the protocol, or makes a value that it hangs on.
+  /// The operation is one of the protocol, or makes a value that the protocol depends on.
   bool matters(std::uint32_t operation) const { return matters_[operation]; }
-  /// Where threads are behind a branch when it does not matter which way they take: nothing happens in between.
-  std::optional<std::uint32_t> way_around(std::uint32_t branch) const;
+  /// Where the ways of a branch meet again, if it does not matter which way threads take: nothing happens in between.
+  std::optional<std::uint32_t> merge_point(std::uint32_t branch) const;
   /// The next operation, from this one on, that matters or leads elsewhere; `loads`: or reads what tcgen05.ld writes.
   std::uint32_t next(std::uint32_t operation, bool loads) const { return next_[loads][operation]; }
-  /// The first operation behind all of the slice that read what the launch gives, parameters and special registers;
-  /// past the last one where a loop may come back to one of them.
-  std::uint32_t behind_parameters() const { return behind_parameters_; }
+  /// The first operation after all of the slice that read what the launch gives, parameters and special registers; past
+  /// the last one where a loop may come back to one of them.
+  std::uint32_t after_parameters() const { return after_parameters_; }
   /// Registers of the slice that may be read from an operation on before they are written.
   const std::vector<ir::RegisterId>& live(std::uint32_t operation) const;
   /// Counters and their bounds: registers that are compared, made of each other by adding numbers or compared with each
@@ -84,7 +84,7 @@ class Program {
   void number_registers();
   void place_shared();
   void measure();
-  void find_ways();
+  void find_merge_points();
   void find_next();
   void find_live();
   void find_parameters();
@@ -92,11 +92,11 @@ class Program {
   void find_questions();
   void step_back(std::uint32_t operation, std::vector<bool>& live) const;
 
-  std::uint32_t slots_ = 0, behind_parameters_ = 0;
+  std::uint32_t slots_ = 0, after_parameters_ = 0;
   std::optional<std::uint32_t> shared_bytes_{};
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
-  std::vector<std::uint32_t> ways_;
+  std::vector<std::uint32_t> merge_points_;
   std::array<std::vector<std::uint32_t>, 2> next_{};
   std::vector<std::vector<ir::RegisterId>> questions_{};
   std::map<std::uint32_t, Family> kin_{};

@@ -41,7 +41,7 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
       std::string text = fmt::format("for phase {} of mbarrier {}: {} of {} arrivals have come", b.phase, name,
                                      b.expected - b.pending, b.expected);
       if (b.tx > 0) text += fmt::format(", {} bytes have not", b.tx);
-      if (b.tx < 0) text += fmt::format(", and {} bytes that nobody expects", -b.tx);
+      if (b.tx < 0) text += fmt::format(", and {} bytes more than expected", -b.tx);
       return text;
     }
     case Wait::Kind::barrier: {
@@ -53,7 +53,7 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
   }
 }
 
-// Of an instruction, or of an operand of it.
+// Whether the sink has a finding of this rule at an instruction or an operand of it.
 bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
   const diag::Place place = op.instruction->at;
   return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& d) {
@@ -61,10 +61,10 @@ bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
   });
 }
 
-// Where the threads stand, those together that wait for the same.
+// Notes where the threads stand, one for all that wait for the same.
 void add_standings(const Program& program, const State& s, diag::Diagnostic& d) {
   struct Standing {
-    std::string what{}, who{};
+    std::string what{}, threads{};
     const ir::Operation* at = nullptr;
     int warps = 0;
   };
@@ -89,7 +89,7 @@ void add_standings(const Program& program, const State& s, diag::Diagnostic& d) 
     const diag::Where where = program.code.where(*x.at);
     const std::uint32_t line = where.source ? where.source->position(where.place.begin).line : 0;
     d.notes.push_back(
-        {fmt::format("line {}: {}{} wait{} {}", line, x.who, others, others.empty() ? "s" : "", x.what), {}});
+        {fmt::format("line {}: {}{} wait{} {}", line, x.threads, others, others.empty() ? "s" : "", x.what), {}});
   }
 }
 
@@ -101,7 +101,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
   for (const Breach& b : e.breaches) {
     const diag::Where where = program.code.where(*b.operation);
     if (says(sink, b.verdict.rule, *b.operation)) continue;
-    // The missing fence behind a wait has a rule of its own.
+    // The missing fence after a wait has a rule of its own.
     if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::Rule::fence_after, *b.operation)) continue;
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);

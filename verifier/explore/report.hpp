@@ -1,4 +1,4 @@
-// From what exploring has found to findings: the other access, the parameters, and where everybody stands.
+// Writes findings of what exploring has found: the other access, the parameters, and where all threads stand.
 #pragma once
 
 #include "ptx/diag/diagnostic.hpp"

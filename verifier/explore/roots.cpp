@@ -17,7 +17,7 @@ bool is_varied(const ir::Code& code, const ir::Argument& a, const std::vector<bo
   return a.kind == ir::Argument::Kind::reg && varies[a.id];
 }
 
-// Registers whose words may differ from thread to thread, by what they are made of.
+// Registers whose words may differ from thread to thread.
 std::vector<bool> varying(const Facts& facts) {
   std::vector<bool> varies(facts.code.registers.size());
   for (bool changed = true; changed;) {
@@ -101,7 +101,7 @@ bool is_protocol(const ir::Operation& op) {
   }
 }
 
-std::vector<bool> handing_on(const Facts& facts) {
+std::vector<bool> stores_of_words(const Facts& facts) {
   const std::vector<bool> varies = varying(facts);
   std::vector<bool> out(facts.code.operations.size());
   for (std::uint32_t i = 0; i < out.size(); ++i) {
@@ -113,10 +113,10 @@ std::vector<bool> handing_on(const Facts& facts) {
   return out;
 }
 
-void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& out) {
+void add_roots(const ir::Operation& op, bool stores_word, flow::Demands::Wanted& out) {
   if (!is_protocol(op)) return;
   if (op.guard) out.registers.push_back(*op.guard);
-  // Addresses count, and operands that say how much and for which CTAs; data does not, unless it may be a word of the
+  // Addresses matter, and operands that say how much and for which CTAs. Data does not, unless it may be a word of the
   // protocol.
   const bool moves_data = is_shared_access(op) || op.opcode == Opcode::tcgen05_ld ||
                           op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
@@ -136,7 +136,7 @@ void add_roots(const ir::Operation& op, bool hands_on, flow::Demands::Wanted& ou
       out.rough.push_back(&a);
       continue;
     }
-    if (is_address || (!moves_data && &a != result) || (hands_on && &a == stored)) out.arguments.push_back(&a);
+    if (is_address || (!moves_data && &a != result) || (stores_word && &a == stored)) out.arguments.push_back(&a);
   }
 }
 

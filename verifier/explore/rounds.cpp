@@ -10,15 +10,17 @@ using flow::TermId;
 namespace {
 
 constexpr std::uint64_t lanes_and_all = lanes_per_warp + 1;
-constexpr std::uint64_t most_open = 16;              // trips for which a round waits for others to join
-constexpr std::uint64_t most_behind = 8;             // trips after which an answer is forgotten
-constexpr std::uint64_t most_small = 64;             // a word of few numbers is no bound that moves
-constexpr std::uint64_t most_parts = (1 << 20) - 1;  // what whole words are used for is taken to go round as loops do
-constexpr std::uint32_t most_ahead = 4;              // rounds
+constexpr std::uint64_t most_open = 16;       // trips for which a round waits for others to join
+constexpr std::uint64_t most_trips_kept = 8;  // trips after which an answer is forgotten
+constexpr std::uint64_t most_small = 64;      // a word of few numbers is no bound that moves
+constexpr std::uint64_t most_parts =
+    (1 << 20) - 1;                       // a word of which more bits count is assumed to go round with its loop
+constexpr std::uint32_t most_ahead = 4;  // rounds
 
 }  // namespace
 
-// Numbers up to which a bound is compared as it stands in the code, or up to one: what is known of those stays known.
+// The first number that is larger than one and all numbers that the code compares counters of the bound with. What is
+// known of the bound below it is not forgotten.
 std::uint64_t Rounds::first_moving(TermId bound) const {
   std::uint64_t first = 1;
   for (const auto& [family, bases] : bases_)
@@ -46,16 +48,16 @@ std::optional<std::uint64_t> Rounds::frontier(const State& s, TermId bound, std:
   const auto domain = s.domains.find(in_round(bound, round));
   if (domain == s.domains.end()) return std::nullopt;
   auto from = assumptions_.open_from(s, domain->first);
-  // What ends a round lasts until its last thread has gone on to the next.
+  // The last number of a round counts until the last thread has gone on to the next round.
   if (!from && repeats) from = domain->second.value();
   return from && *from > first_moving(bound) ? from : std::nullopt;
 }
 
-// Threads come with a number to compare with a bound: the round that they are in then.
+// Threads compare a bound with a number. Returns the round that they are in from then on.
 std::uint32_t Rounds::enter(Turn& t, TermId bound, std::uint64_t place, std::uint64_t number) {
   Round& r = t.f.rounds[bound];
   const auto before = r.numbers.find(place);
-  const bool repeats_question = t.f.asks == t.at && before != r.numbers.end() && before->second == number;
+  const bool repeats_question = t.f.undecided == t.at && before != r.numbers.end() && before->second == number;
   if (repeats_question) return r.number;
   const std::uint32_t closed = t.s.closed[bound];
   bool goes_on = before != r.numbers.end() && before->second && number > *before->second;
@@ -150,7 +152,7 @@ bool Rounds::has_all(const State& s, TermId bound, std::uint32_t round) const {
     const auto has_come = [&, operation = op](const Fragment& f) {
       const auto r = f.rounds.find(bound);
       if (r == f.rounds.end() || r->second.number < round) return false;
-      // Where a round ends at once counts by itself.
+      // A round that ends at its first comparison counts as come to.
       return r->second.number > round ||
              (r->second.trips >= 2 * r->second.numbers.size() &&
               std::any_of(r->second.numbers.begin(), r->second.numbers.end(),
@@ -201,7 +203,7 @@ void Rounds::settle(State& s) {
       if (!from) continue;
       for (auto& [place, n] : r.numbers) {
         const auto stride = strides_.find(place);
-        if (n && *from > *n + most_behind * (stride == strides_.end() ? 1 : stride->second)) n.reset();
+        if (n && *from > *n + most_trips_kept * (stride == strides_.end() ? 1 : stride->second)) n.reset();
       }
     }
   });

@@ -16,8 +16,7 @@ namespace kiln::verifier::explore {
 
 class Rounds {
  public:
-  Rounds(const Program& program, Symbols& symbols)
-      : program_(program), symbols_(symbols), terms_(symbols.terms()), assumptions_(symbols.assumptions()) {}
+  Rounds(const Program& program, Symbols& symbols) : program_(program), symbols_(symbols) {}
 
   /// The predicate to decide in place of one that a lane asks for: the same, or one about the bound in the round that
   /// the threads are in. `lane` is lanes_per_warp where all lanes ask for the same.
@@ -39,7 +38,7 @@ class Rounds {
   std::optional<InRound> round_of(flow::TermId base) const;
   static std::uint32_t first_round(const State&, flow::TermId bound);
 
-  /// Counters of a family are compared with a word.
+  /// Counters of a family are compared with a word. States are alike if their counters are equally far from it.
   void note_comparison(std::uint32_t family, flow::TermId word);
   /// The words that counters of a family have been compared with, without their numbers.
   const std::set<flow::TermId>& bases(std::uint32_t family) { return bases_[family]; }
@@ -66,8 +65,8 @@ class Rounds {
 
   const Program& program_;
   Symbols& symbols_;
-  flow::Terms& terms_;
-  Assumptions& assumptions_;
+  flow::Terms& terms_ = symbols_.terms();
+  Assumptions& assumptions_ = symbols_.assumptions();
   std::map<std::uint32_t, std::set<flow::TermId>> bases_{};        // by family
   std::map<flow::TermId, Participants> participants_{}, found_{};  // known when the run began; and found on the way
   std::set<flow::TermId> repeated_{};                              // bounds that are compared in several rounds

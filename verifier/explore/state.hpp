@@ -1,5 +1,5 @@
-// What an abstract run has come to: where the threads of each warp stand, what their registers hold, what the barriers
-// have seen, and who touched which bytes last. Copied wherever a run may go two ways.
+// What an abstract run has come to: where the threads of each warp stand, what their registers hold, what they know,
+// what the barriers have seen, and which accesses touched which bytes last. Copied where a run may go two ways.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,21 @@ struct Event {
   std::uint32_t cta = 0, warp = 0;
   Mask lanes = 0;
   Proxy proxy = Proxy::generic;
-  bool is_async = false;  // it is over when somebody says so, not when its instruction is
+  bool is_async = false;  // it is over when its completion is signalled, not when its instruction is
   bool writes = false;
-  bool may_be = false;  // it is not decided whether it happens
+  bool is_uncertain = false;  // it is not decided whether it happens
 };
 
-/// What touched an interval of a memory last.
-struct Toucher {
+/// An access that touched an interval of a memory.
+struct Touch {
   EventId event = 0;
   Mask lanes = 0;
-  bool operator==(const Toucher&) const = default;
+  bool operator==(const Touch&) const = default;
 };
 struct Cell {
   std::uint32_t end = 0;
-  std::vector<Toucher> writers{};  // at most one event; of several lanes
-  std::vector<Toucher> readers{};
+  std::vector<Touch> writers{};  // at most one event; of several lanes
+  std::vector<Touch> readers{};
 };
 /// Intervals of a memory by their first byte; what was never touched has none.
 using Intervals = std::map<std::uint32_t, Cell>;
@@ -72,22 +72,22 @@ struct Fragment {
   std::uint32_t at = 0;  // operation
   bool arrived = false;  // at the barrier where it stands
   std::uint32_t cluster_token = 0;
-  std::uint32_t spun = ~std::uint32_t{0};  // operation whose wait has just failed
+  std::uint32_t failed_wait = ~std::uint32_t{0};  // operation whose wait has just failed
   Wait wait{};
-  std::vector<WordId> words{};             // by register of the slice
-  std::map<flow::TermId, Round> rounds{};  // by bound
-  std::uint32_t asks = ~std::uint32_t{0};  // operation that waits for an answer
+  std::vector<WordId> words{};                  // by register of the slice
+  std::map<flow::TermId, Round> rounds{};       // by bound
+  std::uint32_t undecided = ~std::uint32_t{0};  // operation whose guard is not decided
 };
 
 /// Lanes that know the same.
 struct Group {
   Mask lanes = all_lanes;
   Clock clock{};
-  // Of tcgen05: what lies before a fence::before_thread_sync, and what others have told of but no fence::after.
+  // Of tcgen05: what comes before a fence::before_thread_sync, and what was acquired without a fence::after so far.
   EventSet tensor_fenced{}, tensor_arrived{};
 };
 
-/// An event of several lanes of which each knows its own part alone; the lanes that have fenced their part.
+/// An event of several lanes of which each knows its own part only; and the lanes that have fenced their part.
 struct Part {
   EventId event = 0;
   Mask lanes = 0, fenced = 0;
@@ -109,7 +109,7 @@ struct PendingLoad {
 struct Warp {
   /// The lanes know that an event is over.
   void learn(Mask lanes, EventId);
-  /// What the lanes that make an access know of it: one lane all of it, of several each its own part.
+  /// The lanes have made an access: one lane knows all of it, each of several its own part.
   void learn_own(Mask lanes, EventId);
   /// An event is over before all that the lanes do from now on, though they may not rely on it.
   void note_past(Mask lanes, EventId);
@@ -175,7 +175,7 @@ struct Allocation {
 struct Cta {
   EventId started = 0;  // 0: it is the only one
   bool exited = false;
-  bool trapped = false;     // some thread gave up: nothing else is owed
+  bool trapped = false;     // some thread has trapped: the CTA owes nothing else
   std::uint32_t frees = 0;  // tcgen05.dealloc so far
   std::vector<Warp> warps{};
   std::map<std::uint32_t, Barrier> mbarriers{};
@@ -196,7 +196,7 @@ struct Cta {
   }
 };
 
-/// What is taken for granted.
+/// What is assumed.
 struct Assumed {
   std::map<flow::TermId, bool> decided{};           // predicates
   std::map<flow::TermId, Domain> domains{};         // of sums without a number
@@ -207,14 +207,14 @@ struct State : Assumed {
   std::vector<Cta> ctas{};
   NamedBarrier cluster{};
   std::vector<Event> events{Event{}};              // event 0 is none
-  std::map<flow::TermId, std::uint32_t> closed{};  // by bound: rounds up to this one nobody joins any more
-  Assumed path{};  // what was taken for granted on the way here, of bounds as they are in all rounds
+  std::map<flow::TermId, std::uint32_t> closed{};  // by bound: no thread joins rounds up to this one any more
+  Assumed path{};                                  // what was assumed on the way here, of bounds in all rounds
   bool contradicts =
-      false;             // no numbers are known under which a run goes this way: it stands for others that come here
-  bool forgets = false;  // threads may know more: the state stands for several
-  bool guessed = false;  // something was taken for granted of a word out of memory, which may be known to be otherwise
+      false;               // no numbers are known under which a run goes this way; it stands for others that come here
+  bool is_merged = false;  // it stands for several states: threads may know more
+  bool guessed = false;    // something is assumed of a word out of memory; the kernel may know that it is not so
 
-  bool is_doubtful() const { return contradicts || forgets; }
+  bool is_doubtful() const { return contradicts || is_merged; }
   EventId add(const Event& e) { return events.push_back(e), EventId(events.size() - 1); }
 };
 
@@ -235,21 +235,33 @@ bool any_fragment(const State& s, F f) {
   each_fragment(s, [&](const Fragment& x) { any = any || f(x); });
   return any;
 }
+/// Calls f(Barrier&) or f(NamedBarrier&) for each barrier.
+template <class S, class F>
+void each_barrier(S& s, F f) {
+  for (auto& cta : s.ctas) {
+    for (auto& [at, b] : cta.mbarriers) f(b);
+    for (auto& [id, b] : cta.barriers) f(b);
+  }
+  f(s.cluster);
+}
+/// Calls f(Clock&) for what each barrier hands on and each group of lanes knows.
+template <class S, class F>
+void each_clock(S& s, F f) {
+  each_barrier(s, [&](auto& b) { f(b.open), f(b.published); });
+  each_warp(s, [&](auto& w) {
+    for (auto& g : w.groups) f(g.clock);
+  });
+}
 /// Calls f(EventSet&) for each set of events that threads know of or hand on, the same number of times in the same
 /// order for states of one key (key.hpp).
 template <class S, class F>
 void each_known(S& s, F f) {
-  const auto clocks = [&](auto& barrier) { each_set_of(barrier.open, f), each_set_of(barrier.published, f); };
-  for (auto& cta : s.ctas) {
-    for (auto& [at, b] : cta.mbarriers) clocks(b);
-    for (auto& [id, b] : cta.barriers) clocks(b);
-    for (auto& w : cta.warps) {
-      for (auto& g : w.groups) each_set_of(g.clock, f), f(g.tensor_fenced), f(g.tensor_arrived);
-      for (auto& [lane, e] : w.tensor) f(e);
-      for (auto& [lane, e] : w.ended_phases) f(e);
-    }
-  }
-  clocks(s.cluster);
+  each_clock(s, [&](auto& c) { each_set_of(c, f); });
+  each_warp(s, [&](auto& w) {
+    for (auto& g : w.groups) f(g.tensor_fenced), f(g.tensor_arrived);
+    for (auto& [lane, e] : w.tensor) f(e);
+    for (auto& [lane, e] : w.ended_phases) f(e);
+  });
 }
 
 }  // namespace kiln::verifier::explore

@@ -14,12 +14,13 @@ namespace {
 using isa::Opcode;
 
 constexpr std::uint64_t column_mask = 0xFFFF;
+constexpr const char* address_of_tensor_memory = "an address of tensor memory";
 
 bool is_pair(const ir::Operation& op) { return op.modifiers.cta_group == isa::CtaGroup::two; }
 
 }  // namespace
 
-// Columns come from the front; the address goes to shared memory.
+// The first free columns are allocated; their address goes to shared memory.
 void TensorMemory::allocate(const Turn& t) {
   const auto allocation = ops::roles<ops::TmemAllocation>(t.op);
   const auto columns = std::uint32_t(values_.number(t, allocation.columns, 32, "the columns of an allocation"));
@@ -32,7 +33,7 @@ void TensorMemory::allocate(const Turn& t) {
     throw Unfollowed{"an allocation that waits for another to be freed", &t.op};
   if (is_pair(t.op) && t.s.ctas.size() > 1) memory_.use(t, t.cta_index ^ 1);
   t.cta.allocations[first] = {columns, &t.op};
-  // Columns are given out when everything done to them before is over.
+  // Allocation waits until all earlier accesses to the columns are over.
   for (Intervals& block : t.cta.tensor) Memory::clear(block, first, first + columns);
   const auto to = memory_.place(t, allocation.slot, t.leader(), isa::Space::shared_cta);
   const EventId id = t.add_access(true, Proxy::generic, false);
@@ -62,22 +63,17 @@ void TensorMemory::deallocate(const Turn& t) {
   if (t.s.ctas[t.cta_index ^ 1].frees < t.cta.frees) free(t.cta_index ^ 1);
 }
 
-// Scales may begin in one of a few columns (Program leaves out what chooses it).
-flow::Bits TensorMemory::address(const Turn& t, const Footprint& print) {
-  const flow::TermId word = values_.read(t, *print.address, t.leader(), 32);
-  const flow::Bits bits = values_.symbols().terms().bits(word);
-  const bool is_scale = print.role == Footprint::Role::sfa || print.role == Footprint::Role::sfb;
-  if (is_scale && bits.largest() - bits.smallest() <= flow::Demands::most_small) return bits;
-  return flow::Bits::constant(values_.number(t, *print.address, 32, "an address of tensor memory"));
-}
-
 void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Footprint& print) {
-  const flow::Bits place = address(t, print);
+  flow::Bits place = values_.symbols().terms().bits(values_.read(t, *print.address, t.leader(), 32));
+  // Scales may begin in one of a few columns (Program leaves out what chooses it).
+  const bool is_scale = print.role == Footprint::Role::sfa || print.role == Footprint::Role::sfb;
+  if (!is_scale || place.largest() - place.smallest() > flow::Demands::most_small)
+    place = flow::Bits::constant(values_.number(t, *print.address, 32, address_of_tensor_memory));
   const std::uint64_t address = place.smallest();
   const auto first = std::uint32_t(address & column_mask) + std::uint32_t(print.columns.first);
   const std::uint32_t end = first + std::uint32_t(print.columns.count) + std::uint32_t(place.largest() - address);
-  const bool may = !place.value();  // of none of the columns is it known
-  t.s.events[id].may_be |= may;
+  const bool may = !place.value();  // it is not known which columns it touches
+  t.s.events[id].is_uncertain |= may;
   int from = 0, until = isa::tmem_lanes / tensor_block_lanes;
   if (print.role == Footprint::Role::data) {
     const int lane = int(address >> 16 & (isa::tmem_lanes - 1));
@@ -92,7 +88,7 @@ void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Foo
 void TensorMemory::multiply(const Turn& t) {
   const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
-  check_issuer(t);
+  findings_.add(rules::mma_issuer(std::popcount(t.lanes)), t.op);
   const auto mma = ops::as<ops::Mma>(t.op);
   if (mma && !mma->form.a_in_tmem) check_descriptor(t, *mma, true);
   if (mma) check_descriptor(t, *mma, false);
@@ -119,7 +115,7 @@ void TensorMemory::multiply(const Turn& t) {
 }
 
 void TensorMemory::commit(const Turn& t) {
-  check_issuer(t);
+  findings_.add(rules::mma_issuer(std::popcount(t.lanes)), t.op);
   const int l = t.leader();
   Clock clock = t.warp.released(t.lanes);
   clock.seen.join(t.warp.tensor[l]), clock.past.join(t.warp.tensor[l]);
@@ -144,8 +140,13 @@ void TensorMemory::commit(const Turn& t) {
 void TensorMemory::load_or_store(const Turn& t) {
   const bool loads = isa::is_tensor_load(t.op.opcode);
   for (const Footprint& print : footprints(program_.facts, t.op)) {
-    check_uniform(t, *print.address, 32);
-    check_lanes(t, values_.number(t, *print.address, 32, "an address of tensor memory"));
+    const auto first = values_.known(t, *print.address, t.leader(), 32);
+    for (const int l : Lanes(first ? t.lanes : 0))
+      if (const auto other = values_.known(t, *print.address, l, 32))
+        findings_.add(rules::warp_uniform(*other, *first), t.op);
+    const int lane = int(values_.number(t, *print.address, 32, address_of_tensor_memory) >> 16 & 0xFFFF);
+    const rules::Verdict v = rules::ld_lane(t.op.modifiers.shape, lane);
+    findings_.add(v.broken() ? v : rules::ld_quarter(t.op.modifiers.shape, lane, int(t.warp_index)), t.op);
     const EventId id = t.add_access(!loads, Proxy::tensor_memory, true);
     touch(t, id, t.cta_index, print);
     if (!loads) {
@@ -167,7 +168,7 @@ void TensorMemory::consume_loads(const Turn& t) {
   }
 }
 
-// Columns of the own CTA; when a peer allocates its own is up to the peer.
+// Columns of the own CTA. When the peer allocates its columns is not compared.
 void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, std::uint32_t first, std::uint32_t end, bool may) {
   const auto& all = t.s.ctas[cta].allocations;
   if (cta != t.cta_index || all.empty()) return;
@@ -181,24 +182,6 @@ void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, std::uint32_t
       rules::tmem_range(std::int64_t(first) - std::int64_t(base), end - first, std::int64_t(allocation.columns));
   findings_.add({v, &t.op, allocation.operation, {}, {}, "the allocation is here", {}}, may);
 }
-
-void TensorMemory::check_lanes(const Turn& t, std::uint64_t address) {
-  const auto lane = int(address >> 16 & 0xFFFF);
-  findings_.add(rules::ld_lane(t.op.modifiers.shape, lane), t.op);
-  if (rules::ld_lane(t.op.modifiers.shape, lane).ok())
-    findings_.add(rules::ld_quarter(t.op.modifiers.shape, lane, int(t.warp_index)), t.op);
-}
-
-// All lanes of a whole-warp instruction must have the same number.
-void TensorMemory::check_uniform(const Turn& t, const ir::Argument& a, int width) {
-  const auto first = values_.known(t, a, t.leader(), width);
-  for (const int l : Lanes(first ? t.lanes : 0)) {
-    const auto other = values_.known(t, a, l, width);
-    if (other) findings_.add(rules::warp_uniform(*other, *first), t.op);
-  }
-}
-
-void TensorMemory::check_issuer(const Turn& t) { findings_.add(rules::mma_issuer(std::popcount(t.lanes)), t.op); }
 
 std::optional<KnownOperand> TensorMemory::known_operand(const Turn& t, const ops::Mma& mma, bool is_a) {
   if (mma.zero_mask || (is_a && mma.form.a_in_tmem)) return std::nullopt;
@@ -232,8 +215,8 @@ void TensorMemory::judge_tiles(const Turn& t, std::uint32_t cta_index, const ops
   std::optional<tile::Beginning> a_begins, b_begins;
   if (b) say(tiles_.judge(cta.tiles, *b, b_begins), "the tile was copied here");
   if (a) say(tiles_.judge(cta.tiles, *a, a_begins), "the tile was copied here");
-  const auto d = std::uint32_t(values_.number(t, mma.d, 32, "an address of tensor memory"));
-  // An accumulator that may begin anew is taken to do so.
+  const auto d = std::uint32_t(values_.number(t, mma.d, 32, address_of_tensor_memory));
+  // Assumption: an accumulator that may begin at zero does.
   const bool adds = mma.enable_input_d && program_.facts.known.of(*mma.enable_input_d, 1).value() == 1;
   if (!adds) cta.sums.erase(d);
   if (a_begins && b_begins && !mma.lanes)

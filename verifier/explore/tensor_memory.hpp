@@ -23,7 +23,6 @@ class TensorMemory {
   void multiply(const Turn&);
   void commit(const Turn&);
   void load_or_store(const Turn&);
-  flow::Bits address(const Turn&, const Footprint&);
   void touch(const Turn&, EventId, std::uint32_t cta, const Footprint&);
   std::optional<KnownOperand> known_operand(const Turn&, const ops::Mma&, bool is_a);
   EventId read_operand(const Turn&, std::uint32_t cta, const ir::Argument& descriptor,
@@ -31,9 +30,6 @@ class TensorMemory {
   void judge_tiles(const Turn&, std::uint32_t cta, const ops::Mma&, const std::optional<KnownOperand>& a,
                    const std::optional<KnownOperand>& b);
   void check_columns(const Turn&, std::uint32_t cta, std::uint32_t first, std::uint32_t end, bool may);
-  void check_lanes(const Turn&, std::uint64_t address);
-  void check_uniform(const Turn&, const ir::Argument&, int width);
-  void check_issuer(const Turn&);
   void check_descriptor(const Turn&, const ops::Mma&, bool is_a);
 
   const Program& program_;

@@ -46,8 +46,8 @@ TileSet TileSets::without(TileSet set, u32 first, u32 end) {
 
 TileSet TileSets::with(TileSet set, const Tile& t) {
   Tiles tiles = sets_[without(set, first_line(t.address), end_of(t))];
-  const auto behind = [](const Tile& a, const Tile& b) { return a.address < b.address; };
-  tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), t, behind), t);
+  const auto before = [](const Tile& a, const Tile& b) { return a.address < b.address; };
+  tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), t, before), t);
   return number(std::move(tiles));
 }
 
@@ -96,7 +96,7 @@ std::optional<TileFinding> TileJudge::judge(TileSet set, const KnownOperand& o,
   const tile::SharedOperand shared = o.shared();
   const u32 first = tiles.number_at(isa::swizzled(o.swizzle, o.descriptor.start, o.descriptor.base_offset));
   if (first == 0) return std::nullopt;
-  // Sets number their tiles anew; their addresses stay.
+  // Each set numbers its tiles; addresses are the same in all sets.
   const auto begin = [&](const std::optional<tile::TileOperand::Start>& start) {
     if (start) begins = tile::Beginning{&tiles.tile(first), tiles.tile(first).address + 1, *start};
   };

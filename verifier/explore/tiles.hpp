@@ -1,5 +1,5 @@
-// Tiles that tensor copies have left in shared memory, and how MMAs read them: ptx/tile says what is wrong. States of a
-// run have few sets of tiles between them, so a state holds the number of one.
+// Tiles that tensor copies have left in shared memory, and how MMAs read them: ptx/tile says what is wrong. All states
+// of a kernel have few different sets of tiles, so a state holds the number of a set.
 #pragma once
 
 #include <cstdint>

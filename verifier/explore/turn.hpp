@@ -48,15 +48,15 @@ struct Turn {
   const ir::Operation& op;
   std::uint32_t cta_index = 0, warp_index = 0, at = 0;
   Mask lanes = 0;
-  bool compares = false;           // its result is compared
-  const LaneTerms* may = nullptr;  // the lanes' predicates where it is not decided which of them execute
+  bool compares = false;                  // its result is compared
+  const LaneTerms* predicates = nullptr;  // of the lanes, where it is not decided which of them execute
 
   int leader() const { return std::countr_zero(lanes); }
   bool knows(EventId e) const { return warp.all_have(lanes, &Clock::seen, e); }
   bool comes_after(EventId e) const { return warp.all_have(lanes, &Clock::past, e); }
   EventId add_event() const { return s.add({&op, cta_index, warp_index, lanes}); }
   EventId add_access(bool writes, Proxy proxy, bool is_async) const {
-    return s.add({&op, cta_index, warp_index, lanes, proxy, is_async, writes, may != nullptr});
+    return s.add({&op, cta_index, warp_index, lanes, proxy, is_async, writes, predicates != nullptr});
   }
   /// Whether the lanes of a mask that have not exited stand here together. If not, the threads wait for them.
   bool converge(Mask needed) const {

@@ -55,46 +55,44 @@ std::vector<WordId> Values::unset() {
 
 TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
   const auto s = Special(a.id);
-  const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane);
   const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
+  const auto axis_from = [&](Special x) { return std::size_t(s) - std::size_t(x); };
+  const std::uint64_t thread = t.warp_index * lanes_per_warp + std::uint32_t(lane), bit = std::uint64_t{1} << lane;
   const std::uint64_t x = program_.cta[0], y = program_.cta[1];
-  const std::uint64_t inside[] = {t.cta_index % program_.cluster[0],
-                                  t.cta_index / program_.cluster[0] % program_.cluster[1],
-                                  t.cta_index / program_.cluster[0] / program_.cluster[1]};
+  const std::uint32_t* cluster = program_.cluster;
+  const std::uint32_t inside[] = {t.cta_index % cluster[0], t.cta_index / cluster[0] % cluster[1],
+                                  t.cta_index / cluster[0] / cluster[1]};
   switch (s) {
     case Special::tid_x: return constant(thread % x);
     case Special::tid_y: return constant(thread / x % y);
     case Special::tid_z: return constant(thread / x / y);
     case Special::laneid: return constant(std::uint64_t(lane));
-    case Special::lanemask_eq: return constant(std::uint64_t{1} << lane);
-    case Special::lanemask_lt: return constant((std::uint64_t{1} << lane) - 1);
-    case Special::lanemask_le: return constant((std::uint64_t{2} << lane) - 1);
-    case Special::lanemask_gt: return constant(0xFFFFFFFFu & ~((std::uint64_t{2} << lane) - 1));
-    case Special::lanemask_ge: return constant(0xFFFFFFFFu & ~((std::uint64_t{1} << lane) - 1));
+    case Special::lanemask_eq: return constant(bit);
+    case Special::lanemask_lt: return constant(bit - 1);
+    case Special::lanemask_le: return constant(2 * bit - 1);
+    case Special::lanemask_gt: return constant(0xFFFFFFFFu & ~(2 * bit - 1));
+    case Special::lanemask_ge: return constant(0xFFFFFFFFu & ~(bit - 1));
     case Special::warp_size: return constant(lanes_per_warp);
     case Special::cluster_ctarank: return constant(t.cta_index);
     case Special::cluster_nctarank: return constant(program_.ctas);
     case Special::cluster_ctaid_x:
     case Special::cluster_ctaid_y:
-    case Special::cluster_ctaid_z: return constant(inside[std::size_t(s) - std::size_t(Special::cluster_ctaid_x)]);
+    case Special::cluster_ctaid_z: return constant(inside[axis_from(Special::cluster_ctaid_x)]);
     case Special::cluster_nctaid_x:
     case Special::cluster_nctaid_y:
-    case Special::cluster_nctaid_z:
-      return constant(program_.cluster[std::size_t(s) - std::size_t(Special::cluster_nctaid_x)]);
+    case Special::cluster_nctaid_z: return constant(cluster[axis_from(Special::cluster_nctaid_x)]);
     case Special::nctaid_x:
     case Special::nctaid_y:
-    case Special::nctaid_z: {
-      const std::uint32_t extent = program_.shape.grid[std::size_t(s) - std::size_t(Special::nctaid_x)];
-      if (extent) return constant(extent);
+    case Special::nctaid_z:
+      if (const std::uint32_t n = program_.shape.grid[axis_from(Special::nctaid_x)]) return constant(n);
       break;
-    }
     case Special::ctaid_x:
     case Special::ctaid_y:
     case Special::ctaid_z: {
       // The cluster's place in the grid times its extent, and the CTA's place in the cluster.
-      const auto k = std::size_t(s) - std::size_t(Special::ctaid_x);
-      const TermId cluster = symbols_.named("clusterid." + std::to_string(k), 32);
-      return terms_.add(terms_.scale(cluster, program_.cluster[k]), constant(inside[k]));
+      const std::size_t k = axis_from(Special::ctaid_x);
+      const TermId place = symbols_.named("clusterid." + std::to_string(k), 32);
+      return terms_.add(terms_.scale(place, cluster[k]), constant(inside[k]));
     }
     default: break;
   }
@@ -103,7 +101,7 @@ TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
   return symbols_.named(std::string(ir::spelling(s)), 64, {}, known);
 }
 
-// A word as the number that it must be. What is compared stays what it is where states move along with it.
+// A word as the number that it must be. A word that is compared stays symbolic if states move along with its bound.
 TermId Values::settled(const Turn& t, TermId word) {
   const auto moves = [&](TermId base) {
     const auto closed = t.s.closed.find(base);
@@ -162,11 +160,11 @@ void Values::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
   if (slot == Program::no_slot) return;
   WordId& word = t.f.words[slot];
   LaneTerms all = lanes;
-  for (const int lane : Lanes(t.may ? t.lanes : 0)) {
+  for (const int lane : Lanes(t.predicates ? t.lanes : 0)) {
     const auto l = std::size_t(lane);
-    all[l] = evaluator_.choice((*t.may)[l], all[l], words_.at(word, lane), terms_.width(all[l]));
+    all[l] = evaluator_.choice((*t.predicates)[l], all[l], words_.at(word, lane), terms_.width(all[l]));
   }
-  // What other lanes hold is another fragment's, or stays.
+  // Lanes of the fragment that do not execute keep their word. Words of other lanes are not read here.
   for (int l = 0; l < lanes_per_warp; ++l)
     if (!(t.lanes >> l & 1))
       all[std::size_t(l)] = t.f.lanes >> l & 1 ? words_.at(word, l) : lanes[std::size_t(t.leader())];
@@ -310,15 +308,6 @@ void Values::load(Turn& t) {
   }
 }
 
-// Remembers which words counters are compared with: states are alike where they are equally far from those.
-void Values::note_comparison(const Turn& t) {
-  const auto alu = ops::roles<ops::Alu>(t.op);
-  for (const ir::Argument& a : {alu.a, alu.b}) {
-    if (a.kind != Kind::reg || program_.family(a.id) == Program::no_slot) continue;
-    rounds_.note_comparison(program_.family(a.id), read(t, a, t.leader(), width_of(t.op.modifiers.type())));
-  }
-}
-
 // Whether lanes may have different operands.
 bool Values::differs(const Turn& t) {
   const auto is_shared = [&](ir::RegisterId r) {
@@ -331,20 +320,20 @@ bool Values::differs(const Turn& t) {
                      [](const ir::Argument& a) { return a.kind == Kind::special && differs_by_lane(Special(a.id)); });
 }
 
-// Where the words are that an operation makes, by result, of numbers of which each lane has its own, which are the same
-// each time: none so far the first time. Null where operands are not such numbers.
-std::vector<LaneTerms>* Values::made_before(const Turn& t) {
+// Where an operation's words for these operands are kept, by result; empty at first. Null unless all operands are
+// numbers.
+std::vector<LaneTerms>* Values::known_results(const Turn& t) {
   std::vector<std::uint32_t> from{t.at, t.lanes, t.cta_index, t.warp_index};
   for (const ir::RegisterId r : code_.read(t.op)) {
     const std::uint32_t slot = program_.slot(r);
     if (slot == Program::no_slot || !words_.is_constant(t.f.words[slot], terms_)) return nullptr;
     from.push_back(t.f.words[slot]);
   }
-  return &made_[std::move(from)];
+  return &results_[std::move(from)];
 }
 
-// By result, the words that an operation makes: once where no lanes differ, else lane by lane.
-std::vector<LaneTerms> Values::make(const Turn& t, bool differ) {
+// By result, the words that an operation makes.
+std::vector<LaneTerms> Values::compute(const Turn& t, bool differ) {
   std::vector<LaneTerms> out(program_.facts.definitions.written(t.at).size());
   const auto results = [&](int lane) {
     Reader reader(*this, t, lane);
@@ -370,14 +359,19 @@ void Values::evaluate(Turn& t) {
   t.compares = t.op.opcode == Opcode::setp || std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) {
                  return program_.demands.of(r).compared;
                });
-  if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) note_comparison(t);
+  if (t.op.opcode == Opcode::setp && !isa::is_floating(t.op.modifiers.type())) {
+    const auto alu = ops::roles<ops::Alu>(t.op);
+    for (const ir::Argument& a : {alu.a, alu.b})
+      if (a.kind == Kind::reg && program_.family(a.id) != Program::no_slot)
+        rounds_.note_comparison(program_.family(a.id), read(t, a, t.leader(), width_of(t.op.modifiers.type())));
+  }
   if (t.op.opcode == Opcode::ld) return load(t);
   if (evaluate_across(t)) return;
   const bool differ = differs(t);
   std::vector<LaneTerms> here;
-  std::vector<LaneTerms>* known = differ ? made_before(t) : nullptr;
+  std::vector<LaneTerms>* known = differ ? known_results(t) : nullptr;
   std::vector<LaneTerms>& out = known ? *known : here;
-  if (out.empty()) out = make(t, differ);
+  if (out.empty()) out = compute(t, differ);
   for (std::size_t k = 0; k < written.size(); ++k) write(t, k, out[k]);
 }
 

@@ -1,4 +1,4 @@
-// The words of registers: operations are evaluated once where all lanes have the same operands, else lane by lane.
+// The words of registers. An operation is evaluated once if all lanes have the same operands, else lane by lane.
 #pragma once
 
 #include <map>
@@ -11,14 +11,7 @@ namespace kiln::verifier::explore {
 class Values {
  public:
   Values(const Program& program, Symbols& symbols, Rounds& rounds, Budget& budget)
-      : program_(program),
-        code_(program.code),
-        symbols_(symbols),
-        terms_(symbols.terms()),
-        evaluator_(symbols.evaluator()),
-        assumptions_(symbols.assumptions()),
-        rounds_(rounds),
-        budget_(budget) {}
+      : program_(program), symbols_(symbols), rounds_(rounds), budget_(budget) {}
 
   /// The words of the slice's registers before anything is written.
   std::vector<WordId> unset();
@@ -39,6 +32,10 @@ class Values {
   /// Executes an operation of the slice that makes words.
   void evaluate(Turn&);
 
+  /// Calls f(TermId) for each word that a live register holds or that is kept in shared memory.
+  template <class F>
+  void each_word(const State&, F f) const;
+
   Words& words() { return words_; }
   Symbols& symbols() { return symbols_; }
 
@@ -51,24 +48,34 @@ class Values {
   std::optional<flow::TermId> mapped(const Turn&, int lane);
   std::optional<flow::TermId> vote(const Turn&);
   bool differs(const Turn&);
-  std::vector<LaneTerms>* made_before(const Turn&);
-  std::vector<LaneTerms> make(const Turn&, bool differ);
-  void note_comparison(const Turn&);
+  std::vector<LaneTerms>* known_results(const Turn&);
+  std::vector<LaneTerms> compute(const Turn&, bool differ);
   void load(Turn&);
   std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
   std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
 
   const Program& program_;
-  const ir::Code& code_;
+  const ir::Code& code_ = program_.code;
   Symbols& symbols_;
-  flow::Terms& terms_;
-  flow::Evaluator& evaluator_;
-  Assumptions& assumptions_;
+  flow::Terms& terms_ = symbols_.terms();
+  flow::Evaluator& evaluator_ = symbols_.evaluator();
+  Assumptions& assumptions_ = symbols_.assumptions();
   Rounds& rounds_;
   Budget& budget_;
   Words words_{};
-  std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> made_{};  // by operation, lanes, warp and operands
-  std::map<flow::TermId, std::uint32_t> parameters_{};                   // by their addresses
+  std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> results_{};  // by operation, lanes, warp and operands
+  std::map<flow::TermId, std::uint32_t> parameters_{};                      // by their addresses
 };
+
+template <class F>
+void Values::each_word(const State& s, F f) const {
+  each_fragment(s, [&](const Fragment& fragment) {
+    for (const ir::RegisterId r : program_.live(fragment.at))
+      words_.each(fragment.words[program_.slot(r)], fragment.lanes, f);
+  });
+  for (const Cta& cta : s.ctas)
+    for (const auto& [at, stored] : cta.stored)
+      for (const auto& [bytes, t] : stored) f(t);
+}
 
 }  // namespace kiln::verifier::explore

@@ -52,6 +52,12 @@ class Words {
   bool is_constant(WordId w, const flow::Terms&) const;
   /// The term that the lanes of `mask` share; nothing when they differ.
   std::optional<flow::TermId> shared(WordId w, Mask mask) const;
+  /// Calls f(TermId) once where a word is uniform, else for each lane of `mask`.
+  template <class F>
+  void each(WordId w, Mask mask, F f) const {
+    if (is_uniform(w)) return f(w >> 1);
+    for (const int l : Lanes(mask)) f(at(w, l));
+  }
 
  private:
   std::vector<LaneTerms> lanes_{};
