@@ -30,6 +30,23 @@ TEST_CASE("so do those of kernels written by hand: rings, named barriers, scales
   }
 }
 
+TEST_CASE("the example of the explorer's README is right, and each step of it is needed") {
+  const auto bytes = harness::read_file(KILN_SOURCE_DIR "/verifier/explore/README.md");
+  const std::string readme(bytes.begin(), bytes.end());
+  const std::size_t begin = readme.find("```ptx\n") + 7;
+  const std::string text = readme.substr(begin, readme.find("```", begin) - begin);
+  CHECK(protocol(text).is_right());
+  CHECK(protocol(with(text, "@%producer mbarrier.arrive", "")).stands_still);
+  const Protocol unawaited = protocol(with(text, "mbarrier.try_wait", "setp.eq.u32 %over, 0, 0;"));
+  REQUIRE(unawaited.broken == std::vector{rules::Rule::race});
+  CHECK(unawaited.at.starts_with("@%producer st.shared"));
+  CHECK(unawaited.against.starts_with("ld.shared"));
+  const std::string store = "@%producer st.shared.b32 [word], 7;";
+  const Protocol late = protocol(with(with(text, store, ""), "exit", store + " exit;"));
+  REQUIRE(late.broken == std::vector{rules::Rule::race});
+  CHECK(late.at.starts_with("ld.shared"));
+}
+
 // The hand-written kernel of block-scaled MMAs, with the scales of B at `columns` from the accumulator on, and two
 // columns later where the number of steps says so.
 std::string with_narrow_scales(int columns) {
