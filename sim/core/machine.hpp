@@ -101,7 +101,7 @@ struct NamedBarrier {
   std::uint32_t arrived = 0;   // threads
   std::uint32_t expected = 0;  // threads; 0: all of the CTA
   std::uint64_t generation = 0;
-  bool everybody = false;
+  bool all_threads = false;
   std::uint32_t population = 0;  // bar.red: threads with the predicate
   std::uint32_t result = 0;      // of the generation before
 };

@@ -82,7 +82,7 @@ class Warp {
 
   /// The runnable fragment with the lowest place, device functions before the kernel that called them; -1 when there is
   /// none.
-  int behind() const;
+  int lowest() const;
   /// A random runnable fragment; -1 when there is none.
   int any(Random& random) const;
   /// The fragment that holds a lane; -1 when the lane has left.

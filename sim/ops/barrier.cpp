@@ -23,7 +23,7 @@ u32 arrivals(const Context& c, const Inst& i, Mask lanes) {
 }
 
 void complete_if_all(Context& c, NamedBarrier& b) {
-  const u32 wanted = b.everybody ? c.cta->live_threads() : b.expected;
+  const u32 wanted = b.all_threads ? c.cta->live_threads() : b.expected;
   if (b.arrived == 0 || b.arrived < wanted) return;
   b.arrived = 0;
   b.result = b.population;
@@ -33,14 +33,14 @@ void complete_if_all(Context& c, NamedBarrier& b) {
 }
 
 void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
-  const bool everybody = !(i.flags & flag_counted);
-  const u32 expected = everybody ? 0 : u32(c.read(c.slot(i, 1), first_lane(lanes)));
+  const bool all_threads = !(i.flags & flag_counted);
+  const u32 expected = all_threads ? 0 : u32(c.read(c.slot(i, 1), first_lane(lanes)));
   const u32 threads = arrivals(c, i, lanes);
-  if (!everybody) require(rules::barrier_count(expected));
+  if (!all_threads) require(rules::barrier_count(expected));
   require(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads),
           "{} threads at barrier {} with count {}, after {} threads with count {}", threads, id, expected, b.arrived,
           b.expected);
-  b.everybody = everybody;
+  b.all_threads = all_threads;
   b.expected = expected;
   b.arrived += threads;
   if (i.flags & flag_reduce) b.population += u32(count(c.read_mask(c.slot(i, 2)) & lanes));
@@ -82,7 +82,7 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
     return c.block(w);
   }
   f.arrived = false;
-  if (i.flags & flag_reduce) give_result(c, i, lanes, b, b.everybody ? c.cta->live_threads() : b.expected);
+  if (i.flags & flag_reduce) give_result(c, i, lanes, b, b.all_threads ? c.cta->live_threads() : b.expected);
   observe(c, i, lanes, Sync{SyncKind::barrier_leave, c.cta->index, id, f.token, 0});
   return Status::next;
 }

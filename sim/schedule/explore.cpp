@@ -119,14 +119,14 @@ class Explorer final : public Picker {
   std::map<Name, std::vector<Touch>> polls_{};  // fragments that wait for a change of what they read
   Candidate performing_{};
   std::uint32_t pc_ = 0;               // of what it performs
-  std::vector<Transition> waiting_{};  // threads that waited in vain, at the end of a cluster
+  std::vector<Transition> waiting_{};  // threads that still waited at the end of a cluster
   std::uint64_t cluster_ = 0;
 };
 
 constexpr std::size_t longest_trace = 20'000;     // transitions
 constexpr std::uint64_t abandoned_per_trace = 4;  // before the limit counts as reached
 
-// What must not be tried behind the last transition: what was not to be before it, unless that has changed it.
+// What must not be tried after the last transition: what must not be tried before it, unless that has changed it.
 Node Explorer::fresh_node() const {
   Node node;
   if (transitions_.empty()) return node;
@@ -148,14 +148,14 @@ std::size_t Explorer::choose(std::span<const Candidate> candidates, Node& node) 
     return k;
   }
   if (any) throw Abandoned{};
-  if (polls_.empty()) return nobody;
-  polls_.clear();  // nothing else is left: let them poll until it is certain that it is in vain
+  if (polls_.empty()) return none;
+  polls_.clear();  // nothing else is left: they poll until Patience ends the run
   return choose(candidates, node);
 }
 
 std::size_t Explorer::pick(Cluster&, std::span<const Candidate> candidates) {
   const std::size_t at = pick(candidates);
-  if (at != nobody) {
+  if (at != none) {
     performing_ = candidates[at];
     const Candidate& c = performing_;
     pc_ = c.at ? c.at->fragments[std::size_t(c.at->holding(c.lane))].pc : 0;
@@ -172,7 +172,7 @@ std::size_t Explorer::pick(std::span<const Candidate> candidates) {
     for (const Candidate& c : candidates) node.here.push_back(c.name);
     for (const auto& [name, touches] : polls_) node.polling.insert(name);
     const std::size_t at = choose(candidates, node);
-    if (at != nobody) nodes_.push_back(std::move(node));
+    if (at != none) nodes_.push_back(std::move(node));
     return at;
   }
   Node& node = nodes_[depth];
@@ -239,14 +239,14 @@ void Explorer::done(Cluster& cluster, const Candidate& c, bool moved) {
   polls_.erase(c.name);
   nodes_[transitions_.size()].made = t;
   learn(cluster, std::move(t));
-  // A fragment is back where it was and has done nothing but read: it polls, and the same would come of it again.
+  // A fragment that is back where it was and has only read polls: another round would give the same.
   if (only_read && at >= 0) {
     const Fragment& f = c.at->fragments[std::size_t(at)];
     if (polled && f.pc == pc_ && !f.blocked) polls_[c.name] = touches;
   }
 }
 
-// Threads that wait in vain would have gone on at another time; what a fault kept from happening may happen first.
+// Threads that still wait might have gone on in another order; what a fault prevented may happen first in another.
 void Explorer::ended(Cluster& cluster, bool fault) {
   if (fault && transitions_.size() < nodes_.size()) {
     Node& node = nodes_[transitions_.size()];
@@ -306,7 +306,7 @@ void Explorer::want(std::size_t first, const Transition& last, std::size_t end) 
     }
 }
 
-// The next choice of the last node that has one; nodes behind it are dropped. False when there is none.
+// The next choice of the last node that has one; nodes after it are dropped. False when there is none.
 bool advance(std::vector<Node>& nodes) {
   for (; !nodes.empty(); nodes.pop_back()) {
     Node& node = nodes.back();

@@ -12,7 +12,7 @@ namespace {
 
 using isa::Opcode;
 
-// A fragment that never comes to a synchronisation operation must not keep the others waiting.
+// A fragment that never reaches a synchronisation operation must not keep the others waiting.
 constexpr int longest_silence = 4096;  // instructions
 
 bool is_wait(const ir::Operation& op) {
@@ -73,7 +73,7 @@ void Picker::learn(const Program& program) {
     visible_[k] = program.insts[k].operation && is_synchronisation(*program.insts[k].operation);
 }
 
-// True when the fragment stands before a synchronisation operation that it may execute now.
+// True when the fragment is at a synchronisation operation that it may execute now.
 bool Picker::at_choice(Cta& cta, Warp& warp, int fragment) {
   Fragment& f = warp.fragments[std::size_t(fragment)];
   if (!visible_[f.pc] || f.arrived) return false;
@@ -96,7 +96,7 @@ bool Picker::step(Cta& cta, Warp& warp, int lane, const ir::Operation*& current)
   return cta.steps != before;
 }
 
-// Everybody goes on to the next synchronisation operation.
+// Runs every fragment to its next synchronisation operation.
 void Picker::settle(Cluster& cluster, const ir::Operation*& current) {
   bool more = true;
   while (more) {
@@ -170,8 +170,8 @@ Outcome Picker::go(Cluster& cluster, const ir::Operation*& current) {
   settle(cluster, current);
   for (;;) {
     collect(cluster);
-    const std::size_t at = candidates_.empty() ? nobody : pick(cluster, candidates_);
-    if (at != nobody) {
+    const std::size_t at = candidates_.empty() ? none : pick(cluster, candidates_);
+    if (at != none) {
       const Candidate chosen = candidates_[at];
       const bool moved = perform(cluster, chosen, current);
       settle(cluster, current);
@@ -180,7 +180,7 @@ Outcome Picker::go(Cluster& cluster, const ir::Operation*& current) {
       continue;
     }
     if (finished(cluster)) return Outcome::finished;
-    if (!patience.nobody_runs(cluster))
+    if (!patience.none_runs(cluster))
       return candidates_.empty() ? end_in_deadlock(cluster) : end_in_livelock(cluster);
     settle(cluster, current);
   }

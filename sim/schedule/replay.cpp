@@ -11,7 +11,7 @@ namespace kiln::sim::schedule {
 namespace {
 
 constexpr std::uint32_t spins = 16;    // polls without a change after which others come first
-constexpr std::uint32_t stretch = 64;  // instructions between two looks at who spins
+constexpr std::uint32_t stretch = 64;  // instructions between two looks for fragments that spin
 
 const ClusterDecisions* decisions_for(const Recording& r, const Cluster& cluster) {
   for (const ClusterDecisions& c : r.clusters)
@@ -130,7 +130,7 @@ Outcome Replay::go_on(Cluster& cluster, const ir::Operation*& current) {
       continue;
     }
     if (finished(cluster)) return Outcome::finished;
-    if (!patience.nobody_runs(cluster)) return end_in_deadlock(cluster);
+    if (!patience.none_runs(cluster)) return end_in_deadlock(cluster);
   }
 }
 

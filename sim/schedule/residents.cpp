@@ -11,7 +11,7 @@
 namespace kiln::sim {
 namespace {
 
-constexpr std::uint32_t polling_look = 64;  // turns between two looks for a cluster that does nothing but poll
+constexpr std::uint32_t polling_look = 64;  // turns between two looks for a cluster that only polls
 
 // Calls f(cta, warp, number of the fragment) for every one that waits for columns, until it says true.
 template <class F>
@@ -40,7 +40,7 @@ void Residents::wake(WaitKind kind) {
   for (const auto& r : residents_) r->cluster.changed(kind);
 }
 
-// Starts what there is room for; false when nobody runs any more.
+// Starts the clusters that there is room for; false when none runs any more.
 bool Residents::fill() {
   bool any = false;
   for (const auto& r : residents_) {
@@ -58,7 +58,7 @@ bool Residents::fill() {
   return any;
 }
 
-// False when the cluster cannot go on, or does nothing but poll.
+// False when the cluster cannot go on, or only polls.
 bool Residents::turn(Resident& r) {
   if (!step_by_chance(r.cluster, current_)) {
     if (finished(r.cluster)) r.is_running = false;
@@ -68,7 +68,7 @@ bool Residents::turn(Resident& r) {
   return !r.only_polls;
 }
 
-// All have come as far as they can while those who hold columns take no more: now one of these may.
+// No CTA can go on unless one that holds columns takes more: lets one of these do so.
 bool Residents::let_one_allocate() {
   for (const auto& r : residents_) {
     if (!r->is_running) continue;
@@ -88,11 +88,11 @@ bool Residents::let_one_allocate() {
 bool Residents::be_patient() {
   bool any = false;
   for (const auto& r : residents_)
-    if (r->is_running) any |= r->only_polls ? r->patience.all_poll(r->cluster) : r->patience.nobody_runs(r->cluster);
+    if (r->is_running) any |= r->only_polls ? r->patience.all_poll(r->cluster) : r->patience.none_runs(r->cluster);
   return any;
 }
 
-// They stand. True when no allocation is among what they wait for.
+// No cluster can go on. True when none of them waits for an allocation.
 bool Residents::end() {
   std::vector<Cluster*> clusters, others;
   for (const auto& r : residents_) {
@@ -133,7 +133,7 @@ bool rehearse(const Grid& grid, std::uint32_t ctas_per_sm) {
   bool good = true;
   try {
     good = Residents(stage, ctas_per_sm).run();
-  } catch (const Fault&) {  // the launch itself will say so
+  } catch (const Fault&) {  // the launch reports it
   }
   grid.memory.restore(before);
   if (!good) grid.sink.append(stage_findings);

@@ -32,11 +32,11 @@ class Picker : public Schedule {
   Outcome run(Cluster&, const ir::Operation*& current) final;
 
  protected:
-  static constexpr std::size_t nobody = ~std::size_t{0};
+  static constexpr std::size_t none = ~std::size_t{0};
 
   /// A cluster begins.
   virtual void begin(Cluster&) {}
-  /// The index of the one that goes on; `nobody` if all only wait for a change.
+  /// The index of the one that goes on; `none` if all only wait for a change.
   virtual std::size_t pick(Cluster&, std::span<const Candidate>) = 0;
   /// It has gone on, and every fragment is at its next synchronisation operation; not `moved`: it had to wait.
   virtual void done(Cluster&, const Candidate&, bool /*moved*/) {}

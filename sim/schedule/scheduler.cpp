@@ -1,5 +1,5 @@
-// Who runs next. One clock per cluster ticks with every warp instruction; asynchronous operations complete when it has
-// reached their time. When nobody can run, the clock jumps to the next completion; when there is none, waits time out;
+// Chooses the warp that runs next. One clock per cluster ticks with every warp instruction; asynchronous operations complete when it has
+// reached their time. When no warp can run, the clock jumps to the next completion; when there is none, waits time out;
 // when that changes nothing either, it is a deadlock.
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr std::uint32_t many_polls = 1000;  // of one fragment, before it counts
 constexpr int still_rounds = 4;             // fruitless time-outs while the others spin
 constexpr std::uint32_t livelock_look = 256;  // turns between two looks for a livelock
 
-// After a block: the executing lanes stay, the others (guard false) go on behind the instruction.
+// After a block: the executing lanes stay, the others (guard false) go on after the instruction.
 void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
   const Mask others = f.lanes & ~lanes;
   f.lanes = lanes;
@@ -33,7 +33,7 @@ void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
 int choose(Warp& warp, int current, bool stubborn) {
   current = warp.tidy(current);
   if (current >= 0 && warp.fragments[std::size_t(current)].blocked) current = -1;
-  return stubborn && current >= 0 ? current : warp.behind();
+  return stubborn && current >= 0 ? current : warp.lowest();
 }
 
 struct Runnable {
@@ -109,7 +109,7 @@ Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
       continue;
     }
     if (finished(cluster)) return Outcome::finished;
-    if (!patience.nobody_runs(cluster)) return end_in_deadlock(cluster);
+    if (!patience.none_runs(cluster)) return end_in_deadlock(cluster);
   }
 }
 
@@ -140,7 +140,7 @@ bool expire_waits(Cluster& cluster) {
   return any;
 }
 
-bool Patience::nobody_runs(Cluster& cluster) {
+bool Patience::none_runs(Cluster& cluster) {
   rounds_ = stamp_ == cluster.stamp ? rounds_ + 1 : 0;
   stamp_ = cluster.stamp;
   if (rounds_ >= timeout_rounds || !expire_waits(cluster)) return false;
@@ -207,7 +207,7 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
   const Inst* code = cluster.grid.program.insts.data();
   Statistics& statistics = cluster.grid.statistics;
   const bool stubborn = turn.fragment >= 0;
-  int at = stubborn ? turn.fragment : warp.behind();
+  int at = stubborn ? turn.fragment : warp.lowest();
   std::uint64_t executed = 0, waited = 0, budget = turn.budget;
   const std::uint64_t name = warp_name(cta, warp);
   cluster.actor = {name, name, &warp.asked, nullptr};

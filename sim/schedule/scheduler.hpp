@@ -32,7 +32,7 @@ bool step_by_chance(Cluster& cluster, const ir::Operation*& current);
 class Patience {
  public:
   /// No fragment can run: lets waits time out; false when that has changed nothing for many rounds.
-  bool nobody_runs(Cluster& cluster);
+  bool none_runs(Cluster& cluster);
   /// All running fragments only poll: lets waits time out; false when that has changed nothing for some rounds.
   bool all_poll(Cluster& cluster);
 

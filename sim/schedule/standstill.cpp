@@ -23,7 +23,7 @@ std::string mbarrier_wait(const Cluster& cluster, const Wait& w) {
 
 std::string barrier_wait(const Cta& cta, const Wait& w) {
   const NamedBarrier& b = cta.barriers[std::size_t(w.address)];
-  const std::uint32_t wanted = b.everybody ? cta.live_threads() : b.expected;
+  const std::uint32_t wanted = b.all_threads ? cta.live_threads() : b.expected;
   return fmt::format("barrier {}: {} of {} threads arrived", w.address, b.arrived, wanted);
 }
 

@@ -104,7 +104,7 @@ void SyncTrace::mbarrier(const Agent& a, const ir::Operation* op, const Sync& s)
           at->flips = true;
           return;
         }
-      [[fallthrough]];  // nobody has told who did it
+      [[fallthrough]];  // no operation of this transition completed it
     default:
       t.kind = Kind::update;
       t.phase = s.kind == SyncKind::mbarrier_phase ? s.value - 1 : phase_of(s);
@@ -113,7 +113,7 @@ void SyncTrace::mbarrier(const Agent& a, const ir::Operation* op, const Sync& s)
   }
 }
 
-// Who arrives in a generation of a counted barrier does not matter to the others of it, only which generation it is.
+// Arrivals of one generation of a counted barrier commute; those of different generations do not.
 void SyncTrace::barrier(const ir::Operation* op, const Sync& s, std::uint64_t warp) {
   const std::uint64_t o = object(Object::barrier, s.cta, s.object);
   if (op && !is_for_all(*op)) {

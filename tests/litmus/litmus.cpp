@@ -169,20 +169,20 @@ class Writer {
     auto from = p_.steps.begin();
     while (from != p_.steps.end()) {
       const auto to = std::find_if(from, p_.steps.end(), [](const LitmusStep& s) { return s.agent == 'a'; });
-      for (const char who : {'A', 'B'})
+      for (const char agent : {'A', 'B'})
         for (auto s = from; s != to; ++s)
-          if (s->agent == who) step(*s, who);
+          if (s->agent == agent) step(*s, agent);
       if (to == p_.steps.end()) return;
       if (to->name.empty() || to->name != removed_) line(expand(to->text, 'A'));
       from = to + 1;
     }
   }
 
-  void step(const LitmusStep& s, char who) {
+  void step(const LitmusStep& s, char agent) {
     if (!s.name.empty() && s.name == removed_) return;
     const std::string label = fmt::format("S{}", ++labels_);
-    line(fmt::format("@!%{}{} bra {};", s.whole_warp ? "w" : "", who, label));
-    line(expand(s.text, who));
+    line(fmt::format("@!%{}{} bra {};", s.whole_warp ? "w" : "", agent, label));
+    line(expand(s.text, agent));
     line(label + ":");
   }
 
@@ -191,49 +191,49 @@ class Writer {
       if (o.name == name) return o;
     throw std::runtime_error(p_.name + ": no object `" + name + "`");
   }
-  const char* space(const std::string& name, char who) const {
-    return pair() && object(name).owner != who ? ".shared::cluster" : ".shared::cta";
+  const char* space(const std::string& name, char agent) const {
+    return pair() && object(name).owner != agent ? ".shared::cluster" : ".shared::cta";
   }
 
-  std::string expand(const std::string& text, char who) {
+  std::string expand(const std::string& text, char agent) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t semicolon = std::min(text.find(';', at), text.size());
-      out += instruction(text.substr(at, semicolon - at), who) + "; ";
+      out += instruction(text.substr(at, semicolon - at), agent) + "; ";
       at = semicolon + 1;
     }
     return out;
   }
 
-  std::string instruction(const std::string& text, char who) {
+  std::string instruction(const std::string& text, char agent) {
     const auto w = words(text);
     if (w.empty()) return "";
     if (w[0] == "WAIT") {
       const std::string label = fmt::format("W{}", ++labels_);
-      return fmt::format("{}: mbarrier.try_wait.parity.shared::cta.b64 %q, [%{}_{}], {}; @!%q bra {}", label, who,
+      return fmt::format("{}: mbarrier.try_wait.parity.shared::cta.b64 %q, [%{}_{}], {}; @!%q bra {}", label, agent,
                          w.at(1), w.at(2), label);
     }
     if (w[0] == "ARRIVE") {
-      const bool remote = pair() && object(w.at(1)).owner != who;
-      return fmt::format("mbarrier.arrive{}{}.b64 _, [%{}_{}]", remote ? ".release.cluster" : "", space(w[1], who), who,
-                         w[1]);
+      const bool remote = pair() && object(w.at(1)).owner != agent;
+      return fmt::format("mbarrier.arrive{}{}.b64 _, [%{}_{}]", remote ? ".release.cluster" : "", space(w[1], agent),
+                         agent, w[1]);
     }
     if (w[0] == "MMA") return "tcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, 0x8040490, 0";
-    return placeholders(text, who);
+    return placeholders(text, agent);
   }
 
-  std::string placeholders(std::string s, char who) const {
+  std::string placeholders(std::string s, char agent) const {
     for (std::size_t open; (open = s.find('{')) != s.npos;) {
       const std::size_t close = s.find('}', open);
       std::string name = s.substr(open + 1, close - open - 1), to;
       if (name == "gx")
         to = "%gx";
       else if (name[0] == '.')
-        to = space(name.substr(1), who);
+        to = space(name.substr(1), agent);
       else if (name[0] == '%')
         to = "\x01" + name + "\x02";  // a register vector, braces and all
       else
-        to = fmt::format("%{}_{}", who, object(name).name);
+        to = fmt::format("%{}_{}", agent, object(name).name);
       s.replace(open, close - open + 1, to);
     }
     for (char& c : s) c = c == '\x01' ? '{' : c == '\x02' ? '}' : c;

@@ -32,7 +32,7 @@ class Generator {
   const char* pick(std::initializer_list<const char*> of) { return of.begin()[below(int(of.size()))]; }
   static void add(List& to, const std::string& text) { to.push_back({text, {}, 0}); }
 
-  // ---- who: each guard sets %p1
+  // ---- the thread that executes: each guard sets %p1
   // A condition on the warp, the lane, the CTA.
   struct Guard {
     int warp = -1, lane = -1, cta = -1;
