@@ -27,6 +27,14 @@ inline bool is_strong(const ir::Operation& op) {
          (s != isa::Semantics::none && s != isa::Semantics::weak);
 }
 
+/// Whether an operation with these semantics hands over what its thread knows, and takes in what it reads.
+constexpr bool releases(isa::Semantics s) {
+  return s == isa::Semantics::release || s == isa::Semantics::acq_rel || s == isa::Semantics::sc;
+}
+constexpr bool acquires(isa::Semantics s) {
+  return s == isa::Semantics::acquire || s == isa::Semantics::acq_rel || s == isa::Semantics::sc;
+}
+
 /// The CTAs of a pair free their columns together: two deallocations do not conflict.
 inline bool free_together(const ir::Operation& a, const ir::Operation& b) {
   return a.opcode == isa::Opcode::tcgen05_dealloc && b.opcode == isa::Opcode::tcgen05_dealloc;

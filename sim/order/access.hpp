@@ -11,7 +11,9 @@
 
 namespace kiln::sim {
 
+using order::acquires;
 using order::Reach;
+using order::releases;
 
 /// How an asynchronous operation is known to be done. An epoch of `never` is not known yet.
 struct Completion {
@@ -22,8 +24,10 @@ struct Completion {
   bool is_open() const { return done.epoch == never; }
 };
 
-/// The number that stands for the grid before a programmatic dependent launch; clusters have higher ones.
+/// The number that stands for the grid before a programmatic dependent launch; clusters have higher ones. It is one
+/// agent, and has one event: its end.
 inline constexpr std::uint32_t prior_cluster = 0;
+inline constexpr Stamp end_of_prior_grid{0, 1};
 
 /// Index of an Access; 0 is none.
 using AccessId = std::uint32_t;
@@ -40,7 +44,7 @@ struct Access {
       0;  // of the cluster, when it was executed; 0 for plain reads: lanes with the same one did it together
   AsyncId async = 0;                 // number of an announced operation; 0 for others
   bool is_async = false;             // its end has to be known; tcgen05.ld and st have no number
-  Completion completion{};           // open while only its number tells: see RaceDetector::completion_of
+  Completion completion{};           // open while only its number tells: see Records::completion_of
   std::uint64_t accumulator = 0;     // tcgen05.mma: names D's address, extent and kind
   std::uint64_t source = no_source;  // shared address that an asynchronous copy reads
   Proxy proxy = Proxy::generic;
@@ -50,12 +54,17 @@ struct Access {
   bool is_same_thread_as(const Access& o) const { return cluster == o.cluster && component == o.component; }
 };
 
+/// How far a scope must reach to include a thread of the other CTA.
+constexpr Reach distance(std::uint32_t cluster, std::uint32_t cta, std::uint32_t other_cluster, std::uint32_t other) {
+  return cluster != other_cluster ? Reach::grid : cta != other ? Reach::cluster : Reach::cta;
+}
+
 /// Whether two accesses are morally strong, so that they do not race: each is strong and its scope includes the other.
 /// PTX ISA "Morally Strong Operations".
 inline bool are_morally_strong(const Access& a, const Access& b) {
   if (!a.strong || !b.strong) return false;
-  const Reach distance = a.cluster != b.cluster ? Reach::grid : a.cta != b.cta ? Reach::cluster : Reach::cta;
-  return distance <= a.reach && distance <= b.reach;
+  const Reach far = distance(a.cluster, a.cta, b.cluster, b.cta);
+  return far <= a.reach && far <= b.reach;
 }
 
 /// Whether everything that is morally strong with `b` is so with `a` too.

@@ -42,11 +42,11 @@ class Clock {
   }
   void join(const Clock& other) {
     if (!other.epochs_ || other.epochs_ == epochs_) return;
-    const bool behind = !epochs_ || !covers(*epochs_, *other.epochs_);
+    const bool is_older = !epochs_ || !covers(*epochs_, *other.epochs_);
     // Equal clocks become one, so that they are not compared again.
     if (!epochs_ || covers(*other.epochs_, *epochs_)) {
       *this = other;
-    } else if (behind) {
+    } else if (is_older) {
       const std::vector<Epoch>& theirs = other.epochs_->of;
       Epoch* own = change(theirs.size());
       for (std::size_t i = 0; i < theirs.size(); i += stride)
@@ -68,9 +68,9 @@ class Clock {
     const Epoch *a = own.of.data(), *b = theirs.of.data();
     const std::size_t common = std::min(own.of.size(), theirs.of.size());
     for (std::size_t i = 0; i < common; i += stride) {
-      Epoch behind = 0;
-      for (std::size_t j = 0; j < stride; ++j) behind |= Epoch(a[i + j] < b[i + j]);
-      if (behind) return false;
+      Epoch is_older = 0;
+      for (std::size_t j = 0; j < stride; ++j) is_older |= Epoch(a[i + j] < b[i + j]);
+      if (is_older) return false;
     }
     return std::all_of(theirs.of.begin() + std::ptrdiff_t(common), theirs.of.end(), [](Epoch e) { return e == 0; });
   }

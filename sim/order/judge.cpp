@@ -45,16 +45,15 @@ struct PairKnowledge {
   const Earlier& e;
   const Later& b;
   const WarpKnowledge& w;
-  std::uint32_t cluster;
 
   const Message& seen() const { return w.of(b.lane).seen; }
-  bool is_foreign() const { return e.access.cluster != cluster; }
+  bool is_foreign() const { return e.access.cluster != b.access.cluster; }
 
   bool are_morally_strong() const { return sim::are_morally_strong(e.access, b.access); }
   bool is_same_warp() const { return e.access.is_same_thread_as(b.access); }
   bool are_same_threads() const { return is_same_warp() && e.lanes == b.lanes; }
   bool is_same_accumulator() const { return e.access.accumulator == b.access.accumulator; }
-  bool is_over() const { return is_known(e, b, w, cluster); }
+  bool is_over() const { return is_known(e, b, w); }
   bool is_issued() const { return has_issue(seen().happened, e, b); }
   bool is_proxy_fenced() const {
     if (is_foreign()) return is_fenced_elsewhere();
@@ -75,18 +74,18 @@ struct PairKnowledge {
 
 }  // namespace
 
-bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
+bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w) {
   const Message& seen = w.of(b.lane).seen;
-  if (e.access.cluster == cluster) return has(seen.happened, e, b);
+  if (e.access.cluster == b.access.cluster) return has(seen.happened, e, b);
   const auto found = seen.foreign.find(e.access.cluster);
   return found != seen.foreign.end() && has(found->second, e, b);
 }
 
-std::optional<rules::Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w, std::uint32_t cluster) {
+std::optional<rules::Rule> judge(const Earlier& e, const Later& b, const WarpKnowledge& w) {
   const auto side = [](const Access& a, bool writes) {
     return order::Access{a.operation, a.proxy, writes, a.is_async};
   };
-  return order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w, cluster});
+  return order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w});
 }
 
 }  // namespace kiln::sim

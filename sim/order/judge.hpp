@@ -10,7 +10,7 @@
 
 namespace kiln::sim {
 
-/// An earlier access as one of the cells has it.
+/// An earlier access as a cell remembers it.
 struct Earlier {
   const Access& access;
   Mask lanes = 0;
@@ -27,11 +27,10 @@ struct Later {
   isa::Space space = isa::Space::global;  // reg: tensor memory
 };
 
-/// The rule that the pair breaks; nothing when they do not conflict or are ordered. `cluster` is the number of the one
-/// that runs.
-std::optional<rules::Rule> judge(const Earlier&, const Later&, const WarpKnowledge&, std::uint32_t cluster);
+/// The rule that the pair breaks; nothing when they do not conflict or are ordered.
+std::optional<rules::Rule> judge(const Earlier&, const Later&, const WarpKnowledge&);
 
 /// Whether the earlier access is known to be over, by happens-before alone.
-bool is_known(const Earlier&, const Later&, const WarpKnowledge&, std::uint32_t cluster);
+bool is_known(const Earlier&, const Later&, const WarpKnowledge&);
 
 }  // namespace kiln::sim

@@ -13,7 +13,7 @@ Clock& clock_of(Message& m, OwnFence which) {
     case OwnFence::global: return m.fenced_global;
     case OwnFence::map: return m.fenced_map;
     case OwnFence::published: return m.published;
-    // Lies in `happened` anyway.
+    // In `happened` anyway.
     case OwnFence::release_cta:
     case OwnFence::release_cluster:
     case OwnFence::release_grid: break;
@@ -45,7 +45,7 @@ Message Message::for_other_clusters(std::uint32_t own) const {
 }
 
 void Knowledge::acquire(const Message& m) {
-  // What was put in order for somebody else is in order here only behind a fence of one's own.
+  // What tcgen05.fence has put in order for another thread is in order here only after a fence of these lanes.
   tcgen05_arrived.join(m.tcgen05);
   const Clock ordered = seen.tcgen05;
   seen.join(m);
@@ -75,10 +75,10 @@ void WarpKnowledge::split(Mask lanes) {
   }
 }
 
-// Moves lanes that know what others knew before the last acquisition to where those are now; which they were.
+// Moves lanes that know what others knew before the last acquisition to the group of those; returns the lanes.
 Mask WarpKnowledge::follow(Mask lanes) {
-  const auto is_behind = [&](const Group& g) { return g.state == acquired_.after; };
-  const auto to = std::find_if(groups_.begin(), groups_.end(), is_behind);
+  const auto is_there = [&](const Group& g) { return g.state == acquired_.after; };
+  const auto to = std::find_if(groups_.begin(), groups_.end(), is_there);
   if (to == groups_.end()) return 0;
   Mask moved = 0;
   for (Group& g : groups_)
@@ -105,6 +105,34 @@ void WarpKnowledge::fence(OwnFence which, Mask lanes) {
   for_lanes(lanes, [&](int l) { own_[std::size_t(which)][std::size_t(l)] = epoch_; });
 }
 
+void WarpKnowledge::fence(Mask lanes, bool acquires, bool releases, Reach reach) {
+  // It acquires first: what it reads is handed on by the release.
+  if (acquires)
+    change(lanes, [&](Mask, Knowledge& k) {
+      for (int r = 0; r <= int(reach); ++r) k.acquire(Message(k.observed[std::size_t(r)]));
+    });
+  if (releases) {
+    for (int r = 0; r <= int(reach); ++r) fence(release_fence(Reach(r)), lanes);
+    change(lanes, [&](Mask group, Knowledge& k) {
+      for (int r = 0; r <= int(reach); ++r) {
+        Message& released = k.released[std::size_t(r)] = k.seen;
+        add_proxy_fences(released, group & lanes);
+        released.tcgen05.join(k.tcgen05_fenced);
+      }
+    });
+  }
+  advance();
+}
+
+void WarpKnowledge::fence_proxy(OwnFence which, Mask lanes) {
+  fence(which, lanes);
+  change(lanes, [&](Mask, Knowledge& k) {
+    clock_of(k.seen, which).join(k.seen.happened);
+    if (which != OwnFence::global) return;
+    for (const auto& [cluster, clock] : k.seen.foreign) k.seen.foreign_fenced[cluster].join(clock);
+  });
+}
+
 // The lanes' own events, which no group has.
 void WarpKnowledge::add_own(Message& m, Mask lanes) const {
   for (Mask rest = lanes; rest; rest &= rest - 1) {
@@ -115,6 +143,7 @@ void WarpKnowledge::add_own(Message& m, Mask lanes) const {
   }
 }
 
+// The lanes' own proxy fences.
 void WarpKnowledge::add_proxy_fences(Message& m, Mask lanes) const {
   for_lanes(lanes, [&](int l) {
     for (const OwnFence f : {OwnFence::shared, OwnFence::global, OwnFence::map})

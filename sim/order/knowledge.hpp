@@ -33,7 +33,7 @@ struct Message {
   Message for_other_clusters(std::uint32_t own) const;
 };
 
-/// A message for each distance of who receives it.
+/// A message for each distance of the thread that receives it.
 using ByReach = std::array<Message, reaches>;
 
 /// Which fence of a lane's own; release fences by how far they reach.
@@ -44,9 +44,9 @@ constexpr OwnFence release_fence(Reach r) { return OwnFence(int(OwnFence::releas
 /// What lanes with the same history know.
 struct Knowledge {
   Message seen{};
-  ByReach released{};       // `seen` at the last release fence that reaches so far
-  ByReach observed{};       // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
-  Clock maps_acquired{};    // tensor maps of global memory as they were released before the last acquire of one's own
+  ByReach released{};     // `seen` at the last release fence that reaches so far
+  ByReach observed{};     // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
+  Clock maps_acquired{};  // tensor maps of global memory as they were released before the last acquire that counts here
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
   Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
 
@@ -79,15 +79,21 @@ class WarpKnowledge {
       if (g.lanes & lanes) f(g.lanes, g.knowledge), g.state = ++states_;
   }
   /// The lanes take a message in. `name` is that of this message and no other, or 0: threads of a warp mostly see a
-  /// phase one by one, and those that knew the same before know the same behind it.
+  /// phase one by one, and those that knew the same before know the same afterwards.
   void acquire(Mask lanes, const Message&, std::uint64_t name);
-  /// The lanes' own events up to now are fenced.
-  void fence(OwnFence which, Mask lanes);
+  /// The lanes learn of an event.
+  void learn(Mask lanes, Stamp event) {
+    change(lanes, [&](Mask, Knowledge& k) { k.seen.happened.raise(event); });
+  }
+  /// fence.mbarrier_init: the lanes' own events up to now are published.
+  void fence_init(Mask lanes) { fence(OwnFence::published, lanes), advance(); }
+  /// fence, membar.
+  void fence(Mask lanes, bool acquires, bool releases, Reach);
+  /// What the lanes know is fenced for `which`, a proxy.
+  void fence_proxy(OwnFence which, Mask lanes);
   /// Whether a lane's own events of this epoch and before are fenced.
   bool has_fenced(OwnFence which, int lane, Epoch epoch) const { return own_[std::size_t(which)][lane] >= epoch; }
 
-  /// Adds the proxy fences of these lanes to what is known of their own events.
-  void add_proxy_fences(Message&, Mask lanes) const;
   /// What a release by these lanes hands over: what they know, and their own events.
   Message message(Mask lanes) const;
   /// What an arrival without release semantics hands over so far: only what fences before it have put in order.
@@ -101,10 +107,12 @@ class WarpKnowledge {
     Knowledge knowledge{};
     std::uint64_t state = 0;  // groups with the same one know the same
   };
-  // The last acquisition: which message, and the knowledge before and behind it.
+  // The last acquisition: which message, and the knowledge before and after it.
   struct Acquired {
     std::uint64_t name = 0, before = 0, after = 0;
   };
+  void fence(OwnFence which, Mask lanes);
+  void add_proxy_fences(Message&, Mask lanes) const;
   void split(Mask lanes);
   Mask follow(Mask lanes);
   void add_own(Message&, Mask lanes) const;

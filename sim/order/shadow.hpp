@@ -1,4 +1,4 @@
-// Who touched which bytes last: for every granule of 16 bytes the last writer, and who has read since.
+// The last accesses to memory: for every granule of 16 bytes the last write, and the reads since.
 //
 // Tensor memory is kept in the same cells: 16 lanes of one column each, a bit of the byte mask for a lane.
 #pragma once
@@ -120,7 +120,7 @@ class Shadow {
   void forget(std::size_t first, std::size_t n);
 
  private:
-  // What is gone leaves nothing behind, so that cells which remember the same look the same.
+  // An empty touch has no other fields, so that cells which remember the same look the same.
   static void remove(Touch& t, std::uint16_t bytes) {
     t.bytes = std::uint16_t(t.bytes & ~bytes);
     if (t.bytes == 0) t = {};

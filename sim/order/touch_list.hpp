@@ -41,7 +41,7 @@ class TouchLists {
     lists_[id - 1].entries.clear();
     free_.push_back(id);
   }
-  /// The list for changing by one of its users, who has its own from then on; 0 makes a new one.
+  /// The list for changing by one of its users, which has its own from then on; 0 makes a new one.
   List& change(TouchListId& id);
   /// Calls f(AccessId&) for everything that any list remembers.
   template <class F>

@@ -10,6 +10,8 @@ namespace kiln::test {
 using isa::Opcode;
 using isa::Scope;
 using isa::Semantics;
+using order::acquires;
+using order::releases;
 using sim::AccessKind;
 using sim::Agent;
 using sim::Proxy;
@@ -17,8 +19,6 @@ using sim::SyncKind;
 
 namespace {
 
-bool releases(Semantics s) { return s == Semantics::release || s == Semantics::acq_rel || s == Semantics::sc; }
-bool acquires(Semantics s) { return s == Semantics::acquire || s == Semantics::acq_rel || s == Semantics::sc; }
 int reach_of(Scope s) { return s == Scope::cta ? 0 : s == Scope::cluster ? 1 : 2; }
 
 }  // namespace

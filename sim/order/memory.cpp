@@ -2,23 +2,19 @@
 //
 // Neighbouring cells mostly remember the same and get the same verdict, so a cell that looks like the one before is
 // not judged again: it becomes what that one became, list and all.
+#include "sim/order/memory.hpp"
+
 #include <algorithm>
 
-#include "sim/order/detector.hpp"
-
 namespace kiln::sim {
-namespace {
 
-constexpr auto bits = Shadow::mask;
-
-}  // namespace
-
-class RaceDetector::Sweep {
+class Memory::Sweep {
  public:
-  Sweep(RaceDetector& detector, const Agent& a, AccessId id, const Range& range, AccessKind kind)
-      : detector_(detector),
-        knowledge_(detector.warp(a).knowledge),
-        later_{detector.accesses_[id], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space},
+  Sweep(Memory& memory, const Agent& a, AccessId id, const Range& range, AccessKind kind)
+      : memory_(memory),
+        records_(memory.records_),
+        knowledge_(memory.agents_[a]),
+        later_{records_[id], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space},
         range_(range),
         id_(id),
         writes_(kind != AccessKind::read),
@@ -29,7 +25,7 @@ class RaceDetector::Sweep {
   void cells(Shadow& shadow, std::size_t first, std::size_t end, std::uint16_t bytes) {
     while (first < end) {
       const std::size_t before = first;
-      for (const Memo::Judged& j : detector_.memo_.judged)
+      for (const Memo::Judged& j : memory_.memo_.judged)
         if (j.lists == &shadow.lists() && j.bytes == bytes) first = shadow.replace(first, end, j.before, j.after);
       if (first == before) cell(shadow, first++, bytes);
     }
@@ -37,7 +33,7 @@ class RaceDetector::Sweep {
 
  private:
   void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
-    Memo& memo = detector_.memo_;
+    Memo& memo = memory_.memo_;
     Memo::Judged& j = memo.judged[memo.next++ % memo.judged.size()];
     memo.forget(j);
     j.lists = &shadow.lists();
@@ -55,23 +51,23 @@ class RaceDetector::Sweep {
     shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
       const Touch& t = entry.touch;
       const bool writes = entry.is_write;
-      const Access& access = detector_.accesses_[t.access];
+      const Access& access = records_[t.access];
       if (t.access == id_ && t.lanes == later_.lanes) return;
       if (access.async && access.async == later_.access.async) return;
-      const Earlier e{access, t.lanes, writes, detector_.completion_of(access)};
+      const Earlier e{access, t.lanes, writes, records_.completion_of(access)};
       const bool exempt = is_exempt(e);
       if (writes_ && !is_superseded(e, exempt)) kept_.push_back({{t.access, t.lanes, t.bytes & bytes}, writes, true});
       if (exempt) return;
-      auto broken = judge(e, later_, knowledge_, detector_.cluster_number_);
+      auto broken = judge(e, later_, knowledge_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
       Later other = later_;
       for (Mask rest = later_.lanes & (later_.lanes - 1); broken && rest; rest &= rest - 1) {
         other.lane = first_lane(rest);
-        broken = judge(e, other, knowledge_, detector_.cluster_number_);
+        broken = judge(e, other, knowledge_);
       }
-      // The reads behind the write are judged by themselves.
+      // The reads after the write are judged by themselves.
       if (broken && writes && writes_ && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
-      if (broken) detector_.report(*broken, e, later_, range_);
+      if (broken) memory_.reports_.report(*broken, e, later_, range_);
     });
   }
 
@@ -93,8 +89,7 @@ class RaceDetector::Sweep {
   // earlier access is weaker: a later strong access may conflict with that one and not with the write.
   bool is_superseded(const Earlier& e, bool exempt) const {
     if (!is_as_strong_as(e.access, later_.access)) return false;
-    return !exempt ||
-           (e.access.proxy == later_.access.proxy && is_known(e, later_, knowledge_, detector_.cluster_number_));
+    return !exempt || (e.access.proxy == later_.access.proxy && is_known(e, later_, knowledge_));
   }
 
   // Lanes that execute one copy with the same source write the same bytes: CUTLASS has a whole warp issue a tensor
@@ -107,7 +102,7 @@ class RaceDetector::Sweep {
   }
 
   // Whether what a write left has been read, and the later access knows of that: the write has landed where the reader
-  // looked, it was judged against the read, and a write over it must only come behind the reads. An asynchronous read
+  // looked, it was judged against the read, and a write over it must only come after the reads. An asynchronous read
   // that is complete hands over nothing of what its issuer knew, so this may be all that is known of the write.
   bool has_landed(const Shadow& shadow, std::size_t at, AccessId write, std::uint16_t bytes) const {
     if (later_.space == isa::Space::reg) return false;
@@ -115,10 +110,10 @@ class RaceDetector::Sweep {
     shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
       const Touch& t = entry.touch;
       if (entry.is_write || (entry.is_kept && t.access < write)) return;
-      const Access& access = detector_.accesses_[t.access];
-      if (are_morally_strong(detector_.accesses_[write], access)) return;  // and so not judged
-      const Earlier reader{access, t.lanes, false, detector_.completion_of(access)};
-      if (is_known(reader, later_, knowledge_, detector_.cluster_number_)) seen = std::uint16_t(seen | t.bytes);
+      const Access& access = records_[t.access];
+      if (are_morally_strong(records_[write], access)) return;  // and so not judged
+      const Earlier reader{access, t.lanes, false, records_.completion_of(access)};
+      if (is_known(reader, later_, knowledge_)) seen = std::uint16_t(seen | t.bytes);
     });
     return (bytes & ~seen) == 0;
   }
@@ -131,17 +126,18 @@ class RaceDetector::Sweep {
     }
     shadow.read(at, t, [&](const Touch& old) {
       if (!transitive_) return false;
-      const Access &then = detector_.accesses_[old.access], &now = later_.access;
+      const Access &then = records_[old.access], &now = later_.access;
       if (!is_as_strong_as(then, now)) return false;
       if (then.is_same_thread_as(now) && old.lanes == later_.lanes && then.is_async == now.is_async &&
           then.operation->opcode == now.operation->opcode)
         return true;
-      const Earlier e{then, old.lanes, false, detector_.completion_of(then)};
-      return is_known(e, later_, knowledge_, detector_.cluster_number_);
+      const Earlier e{then, old.lanes, false, records_.completion_of(then)};
+      return is_known(e, later_, knowledge_);
     });
   }
 
-  RaceDetector& detector_;
+  Memory& memory_;
+  const Records& records_;
   const WarpKnowledge& knowledge_;
   const Later later_;
   const Range& range_;
@@ -150,65 +146,69 @@ class RaceDetector::Sweep {
   std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the cell at hand
 };
 
-void RaceDetector::Memo::forget(Judged& j) {
+void Memory::Memo::forget(Judged& j) {
   if (!j.lists) return;
   j.lists->drop(j.before.more);
   j.lists->drop(j.after.more);
   j.lists = nullptr;
 }
 
-void RaceDetector::Memo::forget() {
+void Memory::Memo::forget() {
   for (Judged& j : judged) forget(j);
+}
+
+void Memory::start(const Cluster& cluster, bool is_new_launch) {
+  memo_.forget();
+  changed();
+  if (is_new_launch) global_.start_launch(cluster.grid, records_);
+  // Shadows keep their memory from one cluster to the next.
+  ctas_.resize(cluster.ctas.size());
+  for (std::size_t rank = 0; rank < ctas_.size(); ++rank) {
+    ctas_[rank].shared.reset(cluster.ctas[rank].shared.size() / Shadow::granule + 1);
+    ctas_[rank].tensor.reset(tensor_memory_cells);
+    ctas_[rank].frees = 0;
+  }
 }
 
 // Ranges of one access often come one by one, and nothing has happened in between. What a copy reads matters where its
 // writes are judged.
-void RaceDetector::recall(AccessId id, const Agent& a, const Range& range, AccessKind kind) {
-  const Access& x = accesses_[id];
+void Memory::touch(const Agent& a, AccessId id, const Range& range, AccessKind kind) {
+  const Access& x = records_[id];
   const std::uint64_t source = kind == AccessKind::read ? Access::no_source : x.source;
   const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, source};
-  if (key == memo_.key) return;
-  memo_.forget();
-  memo_.key = key;
+  if (key != memo_.key) {
+    memo_.forget();
+    memo_.key = key;
+  }
+  Sweep sweep(*this, a, id, range, kind);
+  if (range.space == isa::Space::reg)
+    touch_tensor(sweep, range);
+  else
+    touch_bytes(sweep, range);
 }
 
-void RaceDetector::touch_bytes(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  recall(access, a, range, kind);
+void Memory::touch_bytes(Sweep& sweep, const Range& range) {
   const bool is_global = range.space == isa::Space::global;
-  Shadow* shadow = is_global ? nullptr : &cta(range.cta).shared;
-  Sweep sweep(*this, a, access, range, kind);
+  Shadow* shadow = is_global ? nullptr : &ctas_[agents_.rank(range.cta)].shared;
   const std::uint64_t end = range.address + range.bytes;
   for (std::uint64_t at = range.address; at < end;) {
     const std::uint64_t base = at / Shadow::granule * Shadow::granule;
-    const std::uint64_t limit = is_global ? std::min(end, (base / page_bytes + 1) * page_bytes) : end;
+    const std::uint64_t page = base / GlobalShadow::page_bytes;
+    const std::uint64_t limit = is_global ? std::min(end, (page + 1) * GlobalShadow::page_bytes) : end;
     // Whole granules together, else the part of one.
     const std::uint64_t count = at == base ? std::max<std::uint64_t>(1, (limit - base) / Shadow::granule) : 1;
     const std::uint64_t next = std::min(end, base + count * Shadow::granule);
-    if (is_global) shadow = &page(base / page_bytes);
-    const std::size_t cell = (is_global ? base % page_bytes : base) / Shadow::granule;
+    if (is_global) shadow = &global_.page(page);
+    const std::size_t cell = (is_global ? base % GlobalShadow::page_bytes : base) / Shadow::granule;
     const std::uint64_t last = count > 1 ? base + Shadow::granule : next;
-    sweep.cells(*shadow, cell, std::min<std::size_t>(cell + count, shadow->size()), bits(at - base, last - base));
+    const std::size_t cells_end = std::min<std::size_t>(cell + count, shadow->size());
+    sweep.cells(*shadow, cell, cells_end, Shadow::mask(at - base, last - base));
     at = next;
   }
 }
 
-Shadow& RaceDetector::page(std::uint64_t number) {
-  if (number == last_page_ && last_shadow_) return *last_shadow_;
-  auto& page = pages_[number];
-  if (!page) {
-    page = std::make_unique<Shadow>(page_lists_);
-    page->start(page_bytes / Shadow::granule);
-    remember_prior_grid(*page, number);
-  }
-  last_page_ = number;
-  last_shadow_ = page.get();
-  return *page;
-}
-
-void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& range, AccessKind kind) {
-  recall(access, a, range, kind);
-  Sweep sweep(*this, a, access, range, kind);
-  Shadow& shadow = cta(range.cta).tensor;
+void Memory::touch_tensor(Sweep& sweep, const Range& range) {
+  Shadow& shadow = ctas_[agents_.rank(range.cta)].tensor;
   const auto lane = std::uint32_t(range.address >> 16), column = std::uint32_t(range.address & 0xFFFF);
   const auto columns = std::min(std::uint32_t(range.bytes / 4), std::uint32_t(isa::tmem_columns) - column);
   const std::uint32_t end = std::min(lane + range.rows, std::uint32_t(isa::tmem_lanes));
@@ -216,9 +216,32 @@ void RaceDetector::touch_tensor(const Agent& a, AccessId access, const Range& ra
     const std::uint32_t block = l / tensor_block_lanes, first = block * tensor_block_lanes;
     const std::uint32_t next = std::min<std::uint32_t>(end, first + tensor_block_lanes);
     const std::size_t cell = std::size_t(block) * isa::tmem_columns + column;
-    sweep.cells(shadow, cell, cell + columns, bits(l - first, next - first));
+    sweep.cells(shadow, cell, cell + columns, Shadow::mask(l - first, next - first));
     l = next;
   }
+}
+
+// Freeing columns is a write to all of them.
+void Memory::dealloc(const Agent& a, AccessId id, Range columns, std::optional<std::uint32_t> peer) {
+  touch(a, id, columns, AccessKind::write);
+  CtaState& own = ctas_[agents_.rank(a.cta)];
+  for (int block = 0; block < isa::tmem_lanes / tensor_block_lanes; ++block)
+    own.tensor.forget(std::size_t(block) * isa::tmem_columns + columns.address, columns.bytes / 4);
+  // Columns that the peer has freed before belong to no allocation any more.
+  ++own.frees;
+  if (!peer || ctas_[agents_.rank(*peer)].frees >= own.frees) return;
+  columns.cta = *peer;
+  touch(a, id, columns, AccessKind::write);
+}
+
+ShadowSize Memory::size() const {
+  ShadowSize s;
+  s.global_bytes = global_.memory();
+  for (const CtaState& c : ctas_) {
+    s.shared_bytes += c.shared.memory() + c.shared.lists().memory();
+    s.tensor_bytes += c.tensor.memory() + c.tensor.lists().memory();
+  }
+  return s;
 }
 
 }  // namespace kiln::sim

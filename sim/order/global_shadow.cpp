@@ -1,10 +1,6 @@
-// Programmatic dependent launch: the grid before is one more agent, which has touched global memory and is over only
-// for those who know of a griddepcontrol.wait. That it let its dependents launch hands over nothing. PTX ISA
-// "griddepcontrol".
-#include <algorithm>
+#include "sim/order/global_shadow.hpp"
 
-#include "sim/core/machine.hpp"
-#include "sim/order/detector.hpp"
+#include <algorithm>
 
 namespace kiln::sim {
 namespace {
@@ -19,17 +15,14 @@ const ir::Operation& some_operation() {
   return operation;
 }
 
-constexpr Stamp end_of_prior_grid{0, 1};
-
 }  // namespace
 
-// Launches run one after the other, but for those that do not wait.
-void RaceDetector::begin_launch(const Grid& grid) {
+void GlobalShadow::start_launch(const Grid& grid, Records& records) {
   const std::optional<launch::PriorGrid>& pdl = grid.launch.pdl;
   prior_.clear();
   prior_access_ = 0;
   if (pdl) {
-    prior_ = touched();
+    prior_ = touched(records);
     const auto add = [&](const std::vector<std::string>& buffers, bool writes) {
       for (const std::string& name : buffers) {
         const std::uint64_t address = grid.memory.address(name);
@@ -46,17 +39,15 @@ void RaceDetector::begin_launch(const Grid& grid) {
     x.cluster = prior_cluster;
     x.component = end_of_prior_grid.component;
     x.epoch = end_of_prior_grid.epoch;
-    accesses_.push_back(x);
-    prior_access_ = AccessId(accesses_.size() - 1);
+    prior_access_ = records.add(x);
   }
   pages_.clear();
-  page_lists_->clear();
-  flags_.clear();
-  last_shadow_ = nullptr;
+  lists_->clear();
+  last_ = nullptr;
 }
 
 // What the launch that has ended touched, as its pages have it.
-std::vector<RaceDetector::PriorRange> RaceDetector::touched() const {
+std::vector<GlobalShadow::PriorRange> GlobalShadow::touched(const Records& records) const {
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, page] : pages_) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
@@ -70,7 +61,7 @@ std::vector<RaceDetector::PriorRange> RaceDetector::touched() const {
     for (std::size_t cell = 0; cell < page.size(); ++cell) {
       std::uint32_t written = 0, read = 0;
       page.each(cell, Shadow::mask(0, Shadow::granule), [&](const TouchLists::Entry& e) {
-        if (accesses_[e.touch.access].cluster == prior_cluster) return;
+        if (records[e.touch.access].cluster == prior_cluster) return;
         (e.is_write ? written : read) |= e.touch.bytes;
       });
       const std::uint64_t base = number * page_bytes + cell * Shadow::granule;
@@ -84,8 +75,26 @@ std::vector<RaceDetector::PriorRange> RaceDetector::touched() const {
   return writes;
 }
 
-// A page that nobody of this launch has touched yet.
-void RaceDetector::remember_prior_grid(Shadow& page, std::uint64_t number) const {
+Shadow& GlobalShadow::page(std::uint64_t number) {
+  if (number == last_number_ && last_) return *last_;
+  auto& page = pages_[number];
+  if (!page) {
+    page = std::make_unique<Shadow>(lists_);
+    page->start(page_bytes / Shadow::granule);
+    remember_prior_grid(*page, number);
+  }
+  last_number_ = number;
+  return *(last_ = page.get());
+}
+
+std::size_t GlobalShadow::memory() const {
+  std::size_t bytes = lists_->memory();
+  for (const auto& [number, page] : pages_) bytes += page->memory();
+  return bytes;
+}
+
+// A page that this launch has not touched yet.
+void GlobalShadow::remember_prior_grid(Shadow& page, std::uint64_t number) const {
   const std::uint64_t first = number * page_bytes, last = first + page_bytes;
   for (const PriorRange& r : prior_) {
     const std::uint64_t end = std::min(last, r.address + r.bytes);
@@ -100,11 +109,6 @@ void RaceDetector::remember_prior_grid(Shadow& page, std::uint64_t number) const
       at = next;
     }
   }
-}
-
-void RaceDetector::wait_for_prior_grid(const Agent& a) {
-  if (!prior_access_) return;
-  warp(a).knowledge.change(a.lanes, [](Mask, Knowledge& k) { k.seen.foreign[prior_cluster].raise(end_of_prior_grid); });
 }
 
 }  // namespace kiln::sim

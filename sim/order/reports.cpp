@@ -1,0 +1,103 @@
+#include "sim/order/reports.hpp"
+
+#include <fmt/format.h>
+
+#include "ptx/isa/tensor_copy.hpp"
+#include "ptx/isa/tmem.hpp"
+#include "ptx/rules/finding.hpp"
+#include "sim/core/names.hpp"
+
+namespace kiln::sim {
+
+using isa::Opcode;
+using rules::Rule;
+
+namespace {
+
+// What would put the pair in order.
+std::string missing(Rule rule, const Earlier& e, const Later& b) {
+  if (e.access.cluster == prior_cluster)
+    return "repair: griddepcontrol.wait before this access, by its thread or by one that it is ordered after";
+  const Opcode first = e.access.operation->opcode;
+  const bool tensor = isa::unit(first) == isa::Unit::tcgen05;
+  switch (rule) {
+    case Rule::proxy_fence:
+    case Rule::proxy_fence_read:
+      return fmt::format(
+          "repair: fence.proxy.async{} by the thread that made the access before it signals, or by the one "
+          "that issues the asynchronous operation",
+          b.space == isa::Space::global ? ".global" : ".shared::cta");
+    case Rule::tensormap_fence:
+      return "repair: fence.proxy.tensormap::generic.release after the change, .acquire with the map's address before "
+             "the use";
+    case Rule::tcgen05_fence:
+      return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync after the "
+             "wait";
+    case Rule::tcgen05_pipeline: return "repair: tcgen05.commit after the first, and a wait for it before the second";
+    default: break;
+  }
+  if (isa::is_tensor_load(first) || first == Opcode::tcgen05_st) {
+    const bool loads = first != Opcode::tcgen05_st;
+    return fmt::format(
+        "repair: tcgen05.wait::{} after it{}", loads ? "ld" : "st",
+        e.access.component == b.access.component ? "" : ", then an arrival that the other thread waits for");
+  }
+  if (tensor)
+    return "repair: tcgen05.commit after it in the same thread, and a wait for that mbarrier before this access";
+  if (!e.access.is_async) return "repair: a barrier, or an arrival after the first and a wait before the second";
+  if (first == Opcode::cp_async)
+    return "repair: cp.async.wait_group (or an mbarrier arrival of the copies) and a barrier";
+  if (e.access.operation->modifiers.completion == isa::Completion::bulk_group)
+    return fmt::format("repair: cp.async.bulk.wait_group{} by the thread that issued it, and a barrier for the others",
+                       e.writes ? "" : ".read");
+  return "repair: a wait for the phase of the mbarrier on which it completes";
+}
+
+}  // namespace
+
+std::string Reports::where(const Range& r) const {
+  if (r.space == isa::Space::reg) {
+    const std::uint64_t lane = r.address >> 16, column = r.address & 0xFFFF;
+    return fmt::format("tensor memory, lanes {} to {}, columns {} to {}", lane, lane + r.rows - 1, column,
+                       column + r.bytes / 4 - 1);
+  }
+  if (r.space != isa::Space::global)
+    return fmt::format("`{}`", shared_name(grid_->program, std::uint32_t(r.address), std::uint32_t(r.bytes)));
+  if (const Region* region = grid_->memory.region(r.address))
+    return fmt::format("`{}` from byte {}", region->name, r.address - region->base);
+  return fmt::format("global address {:#x}", r.address);
+}
+
+diag::Note Reports::note(const std::string& words, const Agent& a, const ir::Operation& op) const {
+  return {words + thread_name(*grid_, a.cta, a.warp, a.lanes, op), grid_->program.code->where(op)};
+}
+
+void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
+  const Access &then = e.access, &now = b.access;
+  if (!reported_.insert({rule, then.operation, now.operation}).second) return;
+  diag::Diagnostic d =
+      rules::finding(rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
+                                       thread_name(*grid_, now.cta, now.warp, b.lanes, *now.operation)));
+  d.where = grid_->program.code->where(*now.operation);
+  const std::string against = fmt::format("against the {} by ", e.writes ? "write" : "read");
+  if (then.cluster == prior_cluster) {
+    d.notes.push_back({against + "the grid before this one, which may still run", {}});
+  } else {
+    d.notes.push_back(note(against, {then.cta, then.warp, e.lanes}, *then.operation));
+    if (then.cluster != now.cluster) d.notes.back().message += ", which ran before";
+  }
+  d.notes.push_back({missing(rule, e, b), {}});
+  grid_->sink.report(std::move(d));
+}
+
+void Reports::publish(Rule rule, const Agent& a, const ir::Operation& op, Found found) {
+  diag::Diagnostic d = rules::finding(rule, found.got);
+  d.where = grid_->program.code->where(op);
+  d.notes = std::move(found.notes);
+  const bool at_exit = rule == Rule::cta_exit || rule == Rule::cta_exit_copy;
+  if (!at_exit || a.lanes != 1)
+    d.notes.push_back({"executed by " + thread_name(*grid_, a.cta, a.warp, a.lanes, op), {}});
+  grid_->sink.report(std::move(d));
+}
+
+}  // namespace kiln::sim

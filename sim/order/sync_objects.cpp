@@ -1,0 +1,168 @@
+#include "sim/order/sync_objects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptx/rules/execution.hpp"
+#include "ptx/rules/order.hpp"
+
+namespace kiln::sim {
+
+using isa::Opcode;
+using isa::Semantics;
+
+void Mbarriers::sync(const Agent& a, const ir::Operation* op, const Sync& s, const Message* payload) {
+  const std::pair key{s.cta, s.object};
+  if (s.kind == SyncKind::mbarrier_inval) {
+    barriers_.erase(key);
+    return;
+  }
+  Barrier& b = barriers_[key];
+  const auto phase = [&](std::uint64_t n) -> Stamp {
+    return {agents_.stream(StreamKind::mbarrier, s.cta, std::uint32_t(s.object)), Epoch(n)};
+  };
+  switch (s.kind) {
+    case SyncKind::mbarrier_init:
+      b = {};
+      b.init = op;
+      b.initialiser = a;
+      b.init_at = agents_[a].now(first_lane(a.lanes));
+      return;
+    case SyncKind::mbarrier_phase:
+      b.phase = s.value;
+      b.pending.happened.raise(phase(s.value));
+      b.complete = b.pending;
+      b.complete_name = ++phases_;
+      return;
+    case SyncKind::mbarrier_arrive:
+    case SyncKind::mbarrier_complete:
+      if (!s.by) return arrive(a, *op, s, b);
+      if (payload) b.pending.join(*payload);
+      records_.completion(s.by).done = phase(b.phase + 1);
+      return;
+    case SyncKind::mbarrier_use: return check_init(a, *op, s, true);
+    case SyncKind::mbarrier_expect: return check_init(a, *op, s, false);
+    case SyncKind::mbarrier_observe:
+      check_init(a, *op, s, false);
+      return agents_[a].acquire(a.lanes, b.complete, b.complete_name);
+    case SyncKind::mbarrier_lapped:
+      return reports_.report(rules::mbarrier_lapped(std::int64_t(s.value)), a, *op,
+                             [&]() -> Found { return {fmt::format("{} phases since the wait began", s.value)}; });
+    default: return;
+  }
+}
+
+// Arrivals are read-modify-writes: what one releases stays with the object for all that come later.
+void Mbarriers::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
+  check_init(a, op, s, false);
+  const bool remote = s.cta != a.cta;
+  // mbarrier.complete_tx is relaxed.
+  const bool relaxed = s.kind == SyncKind::mbarrier_complete || op.modifiers.semantics == Semantics::relaxed;
+  b.pending.join(relaxed ? agents_[a].relaxed_message(a.lanes, remote ? Reach::cluster : Reach::cta)
+                         : agents_[a].message(a.lanes));
+  if (remote)
+    reports_.report(rules::mbarrier_scope(relaxed || op.modifiers.scope == isa::Scope::cluster), a, op,
+                    []() -> Found { return {".cta scope, the default"}; });
+}
+
+void Mbarriers::check_init(const Agent& a, const ir::Operation& op, const Sync& s, bool is_async) {
+  const auto at = barriers_.find({s.cta, s.object});
+  if (at == barriers_.end() || !at->second.init) return;
+  const Barrier& b = at->second;
+  const WarpKnowledge& w = agents_[a];
+  const Mask lanes = b.initialiser.lanes;
+  const bool own = b.initialiser.cta == a.cta && b.initialiser.warp == a.warp && (lanes & a.lanes) == lanes;
+  const Message& seen = agents_.seen(a);
+  const auto fenced = [&](OwnFence which) { return w.has_fenced(which, first_lane(lanes), b.init_at.epoch); };
+  const bool published = own ? fenced(OwnFence::published) || fenced(OwnFence::shared)
+                             : seen.published.knows(b.init_at) || seen.fenced_shared.knows(b.init_at);
+  const bool known = own || published || seen.happened.knows(b.init_at), met = known || seen.met.knows(b.init_at);
+  const auto found = [&](const char* why) {
+    return [&, why]() -> Found {
+      return {"mbarrier " + reports_.where({isa::Space::shared_cta, s.cta, s.object, 8, 1}) + why,
+              {reports_.note("initialised by ", b.initialiser, *b.init)}};
+    };
+  };
+  reports_.report(rules::mbarrier_init_order(met), a, op, found(", whose initialisation is not known here"));
+  if (met && !known) reports_.report(rules::mbarrier_init_fence(known), a, op, found(" after a relaxed barrier"));
+  if (known && is_async) reports_.report(rules::mbarrier_init_fence(published), a, op, found(""));
+}
+
+void Barriers::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
+  WarpKnowledge& w = agents_[a];
+  const bool of_cluster = s.kind == SyncKind::cluster_arrive || s.kind == SyncKind::cluster_leave;
+  Generations& all = barriers_[of_cluster ? std::pair{0u, std::uint64_t{0}} : std::pair{a.cta + 1, s.object}];
+  Generation& g = all[s.value];
+  if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
+    if (!of_cluster) {
+      check_overrun(a, *op, s, all);
+      g.arrivals.push_back({a, w.now(first_lane(a.lanes)), op});
+    }
+    Message m = w.message(a.lanes);
+    if (of_cluster && op->modifiers.semantics == Semantics::relaxed) {
+      const Clock happened = std::move(m.happened);
+      m = w.relaxed_message(a.lanes, Reach::cluster);
+      m.met.join(happened);
+    }
+    g.released.join(m);
+    const bool waits = op->opcode != Opcode::bar_arrive && op->opcode != Opcode::bar_cta_arrive &&
+                       op->opcode != Opcode::barrier_arrive && op->opcode != Opcode::barrier_cta_arrive;
+    if (waits) g.waiting += count(a.lanes);
+    return w.advance();
+  }
+  w.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g.released); });
+  g.waiting -= count(a.lanes);
+  // Others may use the barrier again, with another count, before a warp that it has released continues.
+  std::erase_if(all, [&](const auto& use) { return use.first + 2 < s.value && use.second.waiting <= 0; });
+}
+
+// A thread that arrives without waiting may come again too early: to the use of the barrier in which it is counted
+// already, or to the next one before the last is over for other warps.
+void Barriers::check_overrun(const Agent& a, const ir::Operation& op, const Sync& s, const Generations& all) {
+  const auto early = [&](const Arrival& e) {
+    reports_.report(rules::barrier_overrun(false), a, op, [&]() -> Found {
+      return {fmt::format("an arrival at barrier {} that may come before its last use is over", s.object),
+              {reports_.note("which waits for ", e.agent, *e.operation)}};
+    });
+  };
+  for (const Arrival& e : all.at(s.value).arrivals)
+    if (e.agent.warp == a.warp && (e.agent.lanes & a.lanes) != 0) return early(e);
+  if (const auto last = all.find(s.value - 1); s.value != 0 && last != all.end())
+    for (const Arrival& e : last->second.arrivals)
+      if (e.agent.warp != a.warp && !agents_.seen(a).happened.knows(e.at)) return early(e);
+}
+
+void Flags::access(const Agent& a, const Access& x, const Range& range, AccessKind kind) {
+  const std::pair key{range.space == isa::Space::global ? 0u : range.cta + 1, range.address};
+  if (!x.strong) {
+    if (kind != AccessKind::read && !flags_.empty()) flags_.erase(key);
+    return;
+  }
+  WarpKnowledge& w = agents_[a];
+  const Semantics s = x.operation->modifiers.semantics;
+  std::vector<Flag>& flags = flags_[key];
+  if (kind == AccessKind::read || kind == AccessKind::atomic)
+    for (const Flag& f : flags) {
+      // Both must name a scope that the other is in: else they do not synchronise.
+      const Reach far = distance(f.cluster, f.cta, x.cluster, a.cta);
+      if (far > x.reach) continue;
+      const Message& released = f.released[std::size_t(far)];
+      w.change(a.lanes, [&](Mask, Knowledge& k) {
+        if (acquires(s)) k.acquire(released);
+        k.observed[std::size_t(far)].join(released);
+      });
+    }
+  if (kind == AccessKind::read) return;
+  if (kind != AccessKind::atomic) flags.clear();
+  auto own =
+      std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.cta == a.cta && f.cluster == x.cluster; });
+  if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, x.cluster, {}});
+  for (int r = 0; r <= int(x.reach); ++r) {
+    const Message m = releases(s) ? w.message(a.lanes) : w.relaxed_message(a.lanes, Reach(r));
+    own->released[std::size_t(r)].join(Reach(r) == Reach::grid ? m.for_other_clusters(x.cluster) : m);
+  }
+  w.advance();
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,90 @@
+// The objects that hand knowledge from thread to thread: mbarriers, barriers of a CTA or cluster, flags in memory.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/order/agents.hpp"
+#include "sim/order/records.hpp"
+#include "sim/order/reports.hpp"
+
+namespace kiln::sim {
+
+class Mbarriers {
+ public:
+  Mbarriers(Agents& agents, Records& records, Reports& reports)
+      : agents_(agents), records_(records), reports_(reports) {}
+
+  void start() { barriers_.clear(); }
+  /// `payload`: what the arrival of an asynchronous operation releases, if anything.
+  void sync(const Agent&, const ir::Operation*, const Sync&, const Message* payload);
+  /// Checks that the initialisation is known to a thread that uses the mbarrier, and published for an asynchronous use.
+  void check_init(const Agent&, const ir::Operation&, const Sync&, bool is_async);
+
+ private:
+  // What has been released into the phases of an mbarrier.
+  struct Barrier {
+    std::uint64_t phase = 0;  // phases complete
+    Message pending{};        // of the phase that is open, and all before
+    Message complete{};       // of the last complete phase
+    std::uint64_t complete_name = 0;
+    const ir::Operation* init = nullptr;
+    Agent initialiser{};
+    Stamp init_at{};  // of the first lane
+  };
+  void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
+
+  Agents& agents_;
+  Records& records_;
+  Reports& reports_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Barrier> barriers_;  // by CTA and shared offset
+  std::uint64_t phases_ = 0;                                             // complete so far, of all mbarriers
+};
+
+/// Barriers of CTAs, and that of the cluster.
+class Barriers {
+ public:
+  Barriers(Agents& agents, Reports& reports) : agents_(agents), reports_(reports) {}
+
+  void start() { barriers_.clear(); }
+  void sync(const Agent&, const ir::Operation*, const Sync&);
+
+ private:
+  // Threads of a warp that have arrived.
+  struct Arrival {
+    Agent agent{};
+    Stamp at{};
+    const ir::Operation* operation = nullptr;
+  };
+  struct Generation {
+    Message released{};
+    std::vector<Arrival> arrivals{};  // of a CTA's barriers
+    int waiting = 0;                  // threads that have arrived and will leave
+  };
+  using Generations = std::map<std::uint64_t, Generation>;
+  void check_overrun(const Agent&, const ir::Operation&, const Sync&, const Generations&);
+
+  Agents& agents_;
+  Reports& reports_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Generations> barriers_;  // by CTA + 1, or 0, and number
+};
+
+/// What strong writes released at each place, until a weak write; a read that sees one may acquire it.
+class Flags {
+ public:
+  explicit Flags(Agents& agents) : agents_(agents) {}
+
+  void start_launch() { flags_.clear(); }
+  void access(const Agent&, const Access&, const Range&, AccessKind);
+
+ private:
+  struct Flag {
+    std::uint32_t cta = 0, cluster = 0;  // the writers
+    ByReach released{};
+  };
+  Agents& agents_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;  // by owner + 1 or 0, and address
+};
+
+}  // namespace kiln::sim
