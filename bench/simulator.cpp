@@ -76,7 +76,7 @@ void simulate(benchmark::State& state, const Problem& p, sim::Arithmetic arithme
   options.arithmetic = arithmetic;
   options.detect_races = false;
   double flops = 0, threads = 0;
-  sim::ShadowSize shadow;
+  std::size_t shadow = 0;
   for (auto _ : state) {
     launch::Contract contract = p.contract;
     diag::Sink sink;
@@ -89,13 +89,13 @@ void simulate(benchmark::State& state, const Problem& p, sim::Arithmetic arithme
     if (r.outcome != sim::Outcome::finished || sink.has_errors()) return state.SkipWithError("not clean");
     flops += double(r.statistics.mma_flops);
     threads += double(r.statistics.thread_instructions);
-    if (races != Races::off) shadow = detector.shadow_size();
+    if (races != Races::off) shadow = detector.shadow_bytes();
   }
   const auto rate = benchmark::Counter::kIsRate;
   if (flops > 0) state.counters["GFLOP/s"] = benchmark::Counter(flops / 1e9, rate);
   if (flops > 0 && sgemm_rate() > 0) state.counters["of_sgemm"] = benchmark::Counter(flops / sgemm_rate(), rate);
   state.counters["Mthread-instr/s"] = benchmark::Counter(threads / 1e6, rate);
-  if (races != Races::off) state.counters["shadow_KiB"] = double(shadow.shared_bytes + shadow.tensor_bytes) / 1024;
+  if (races != Races::off) state.counters["shadow_KiB"] = double(shadow) / 1024;
 }
 
 // A loop of ordinary arithmetic in 128 threads.

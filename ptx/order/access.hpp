@@ -35,6 +35,12 @@ constexpr bool acquires(isa::Semantics s) {
   return s == isa::Semantics::acquire || s == isa::Semantics::acq_rel || s == isa::Semantics::sc;
 }
 
+/// An arrival at a barrier of the CTA by a thread that does not wait there.
+constexpr bool arrives_alone(isa::Opcode op) {
+  return op == isa::Opcode::bar_arrive || op == isa::Opcode::bar_cta_arrive || op == isa::Opcode::barrier_arrive ||
+         op == isa::Opcode::barrier_cta_arrive;
+}
+
 /// The CTAs of a pair free their columns together: two deallocations do not conflict.
 inline bool free_together(const ir::Operation& a, const ir::Operation& b) {
   return a.opcode == isa::Opcode::tcgen05_dealloc && b.opcode == isa::Opcode::tcgen05_dealloc;

@@ -196,6 +196,14 @@ struct Cluster {
   std::uint64_t activity() const { return stamp + writes; }
 };
 
+/// Calls f(cta, warp, fragment) for every fragment of a cluster.
+template <class C, class F>
+void each_fragment(C& cluster, F f) {
+  for (auto& cta : cluster.ctas)
+    for (auto& w : cta.warps)
+      for (int k = 0; k < w.fragment_count; ++k) f(cta, w, w.fragments[std::size_t(k)]);
+}
+
 /// What a handler may use: the thread group that executes, and the machine around it.
 struct Context {
   std::byte* r = nullptr;  // the warp's registers

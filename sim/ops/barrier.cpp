@@ -127,15 +127,10 @@ bool is_aligned(const ir::Operation& op) {
   return op.modifiers.aligned || isa::spelling(op.opcode).starts_with("bar.");
 }
 
-bool arrives_alone(Opcode op) {
-  return op == Opcode::bar_arrive || op == Opcode::bar_cta_arrive || op == Opcode::barrier_arrive ||
-         op == Opcode::barrier_cta_arrive;
-}
-
 }  // namespace
 
 void bind_barrier(Binder& binder, const ir::Operation& op, const ops::Barrier& b, Inst& inst) {
-  inst.flags = std::uint8_t((arrives_alone(op.opcode) ? flag_arrive : 0) | (is_aligned(op) ? flag_aligned : 0) |
+  inst.flags = std::uint8_t((order::arrives_alone(op.opcode) ? flag_arrive : 0) | (is_aligned(op) ? flag_aligned : 0) |
                             (b.threads ? flag_counted : 0) | (b.d ? flag_reduce : 0));
   binder.append(inst, binder.any_width(b.id, ScalarType::u32));
   binder.append(inst, b.threads ? binder.any_width(b.threads, ScalarType::u32) : binder.constant(0, 4));

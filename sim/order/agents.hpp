@@ -54,7 +54,7 @@ class Agents {
   /// The start of a CTA.
   Stamp life(std::uint32_t cta) { return {stream(StreamKind::life, cta, 0), 1}; }
 
-  /// Lanes meet in a warp barrier, execute a fence, or wait for the grid before this one.
+  /// Lanes meet in a warp barrier, execute a fence, or wait for the grid before this one; nothing for other kinds.
   void sync(const Agent&, const ir::Operation*, SyncKind);
   /// A fence orders what is on a path through it: the acquire of a tensor map by another thread of the CTA counts once
   /// it is known.

@@ -42,29 +42,27 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
       last.cluster != records_.cluster() || last.is_async != (id != 0) || last.strong != strong || last.tick != tick) {
     const bool is_transfer = proxy == Proxy::tensor_memory && id == 0 &&
                              (isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st);
-    Access x;
-    x.operation = &op;
-    x.cluster = records_.cluster();
-    x.cta = a.cta;
-    x.warp = a.warp;
-    x.component = w.component(0);
-    x.epoch = w.epoch();
-    x.async = id;
-    x.is_async = id != 0 || is_transfer;
-    if (id) x.completion = records_.completion(id);
-    if (is_transfer) x.completion = async_.issue_transfer(a, op);
-    x.proxy = proxy;
-    x.tick = tick;
-    x.strong = strong;
-    x.reach = order::reach_of(op.modifiers.scope);
-    if (records_.is_full()) {
+    if (records_.is_full())
       records_.drop_unused([&](auto f) {
         memory_.each_access(f);
         lifetimes_.each_access(f);
         for (AccessId& of_warp : last_records_) f(of_warp);
       });
-    }
-    own = records_.add(x);
+    own = records_.add({.operation = &op,
+                        .cluster = records_.cluster(),
+                        .cta = a.cta,
+                        .warp = a.warp,
+                        .component = w.component(0),
+                        .epoch = w.epoch(),
+                        .tick = tick,
+                        .async = id,
+                        .is_async = id != 0 || is_transfer,
+                        .completion = is_transfer ? async_.issue_transfer(a, op)
+                                      : id        ? records_.completion(id)
+                                                  : Completion{},
+                        .proxy = proxy,
+                        .strong = strong,
+                        .reach = order::reach_of(op.modifiers.scope)});
   }
   if (id && range.space == isa::Space::reg && kind == AccessKind::write)
     records_[own].accumulator = (range.address & 0xFFFF) << 32 | range.bytes;
@@ -106,13 +104,6 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
     case SyncKind::barrier_leave:
     case SyncKind::cluster_arrive:
     case SyncKind::cluster_leave: return barriers_.sync(a, op, s);
-    case SyncKind::warp_sync:
-    case SyncKind::fence:
-    case SyncKind::fence_proxy:
-    case SyncKind::fence_mbarrier_init:
-    case SyncKind::tcgen05_fence_before:
-    case SyncKind::tcgen05_fence_after:
-    case SyncKind::grid_wait: return agents_.sync(a, op, s.kind);
     case SyncKind::bulk_commit:
     case SyncKind::bulk_wait:
     case SyncKind::bulk_wait_read:
@@ -133,9 +124,7 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
       return memory_.dealloc(a, id, columns, agents_.peer(a, *op));
     }
     case SyncKind::cta_exit: return lifetimes_.exit(s.cta);
-    case SyncKind::tmem_relinquish:
-    case SyncKind::wgmma_fence:
-    case SyncKind::cta_start: return;
+    default: return agents_.sync(a, op, s.kind);
   }
 }
 

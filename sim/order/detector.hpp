@@ -18,7 +18,8 @@ class RaceDetector final : public Observer {
   void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) override;
   void sync(const Agent&, const ir::Operation*, const Sync&) override;
 
-  ShadowSize shadow_size() const { return memory_.size(); }
+  /// The size of its shadows of shared and tensor memory.
+  std::size_t shadow_bytes() const { return memory_.shadow_bytes(); }
 
  private:
   AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);

@@ -6,19 +6,10 @@
 namespace kiln::sim {
 namespace {
 
-// The clock of a message that a lane's own fence adds to.
+// The clock of a message that a lane's own fence adds to; a release leaves its events in `happened`.
 Clock& clock_of(Message& m, OwnFence which) {
-  switch (which) {
-    case OwnFence::shared: return m.fenced_shared;
-    case OwnFence::global: return m.fenced_global;
-    case OwnFence::map: return m.fenced_map;
-    case OwnFence::published: return m.published;
-    // In `happened` anyway.
-    case OwnFence::release_cta:
-    case OwnFence::release_cluster:
-    case OwnFence::release_grid: break;
-  }
-  return m.happened;
+  Clock* const clocks[] = {&m.fenced_shared, &m.fenced_global, &m.fenced_map, &m.published};
+  return which < OwnFence::release_cta ? *clocks[int(which)] : m.happened;
 }
 
 }  // namespace
@@ -116,7 +107,7 @@ void WarpKnowledge::fence(Mask lanes, bool acquires, bool releases, Reach reach)
     change(lanes, [&](Mask group, Knowledge& k) {
       for (int r = 0; r <= int(reach); ++r) {
         Message& released = k.released[std::size_t(r)] = k.seen;
-        add_proxy_fences(released, group & lanes);
+        add_fenced(released, group & lanes, {OwnFence::shared, OwnFence::global, OwnFence::map});
         released.tcgen05.join(k.tcgen05_fenced);
       }
     });
@@ -133,22 +124,17 @@ void WarpKnowledge::fence_proxy(OwnFence which, Mask lanes) {
   });
 }
 
-// The lanes' own events, which no group has.
-void WarpKnowledge::add_own(Message& m, Mask lanes) const {
-  for (Mask rest = lanes; rest; rest &= rest - 1) {
-    const int l = first_lane(rest);
-    m.happened.raise(now(l));
-    for (int f = 0; f < own_fences; ++f)
-      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, OwnFence(f)).raise({component(l), e});
-  }
+// The lanes' own events before their last fences of these kinds, which no group has.
+void WarpKnowledge::add_fenced(Message& m, Mask lanes, std::initializer_list<OwnFence> fences) const {
+  for (Mask rest = lanes; rest; rest &= rest - 1)
+    for (const OwnFence f : fences)
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(first_lane(rest))])
+        clock_of(m, f).raise({component(first_lane(rest)), e});
 }
 
-// The lanes' own proxy fences.
-void WarpKnowledge::add_proxy_fences(Message& m, Mask lanes) const {
-  for_lanes(lanes, [&](int l) {
-    for (const OwnFence f : {OwnFence::shared, OwnFence::global, OwnFence::map})
-      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, f).raise({component(l), e});
-  });
+void WarpKnowledge::add_own(Message& m, Mask lanes) const {
+  for (Mask rest = lanes; rest; rest &= rest - 1) m.happened.raise(now(first_lane(rest)));
+  add_fenced(m, lanes, {OwnFence::shared, OwnFence::global, OwnFence::map, OwnFence::published});
 }
 
 Message WarpKnowledge::message(Mask lanes) const {
@@ -170,11 +156,7 @@ Message WarpKnowledge::relaxed_message(Mask lanes, Reach reach) const {
     m.published.join(g.knowledge.seen.published);
     m.met.join(g.knowledge.seen.met);
   }
-  for (Mask rest = lanes; rest; rest &= rest - 1) {
-    const auto l = std::size_t(first_lane(rest));
-    for (const OwnFence f : {OwnFence::published, release_fence(reach)})
-      if (const Epoch e = own_[std::size_t(f)][l]) clock_of(m, f).raise({component(int(l)), e});
-  }
+  add_fenced(m, lanes, {OwnFence::published, release_fence(reach)});
   return m;
 }
 
@@ -191,11 +173,8 @@ void WarpKnowledge::meet(Mask lanes) {
   groups_.erase(std::remove_if(first + 1, groups_.end(), is_there), groups_.end());
   first->knowledge.seen.tcgen05.join(first->knowledge.tcgen05_fenced);
   // A release fence before the barrier serves all lanes, with what its own lane did before it.
-  for (int r = 0; r < reaches; ++r)
-    for_lanes(first->lanes, [&](int l) {
-      const Epoch fenced = own_[std::size_t(release_fence(Reach(r)))][std::size_t(l)];
-      if (fenced) first->knowledge.released[std::size_t(r)].happened.raise({component(l), fenced});
-    });
+  for (const Reach r : {Reach::cta, Reach::cluster, Reach::grid})
+    add_fenced(first->knowledge.released[std::size_t(r)], first->lanes, {release_fence(r)});
   add_own(first->knowledge.seen, first->lanes);
   first->state = ++states_;
   advance();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -112,7 +113,7 @@ class WarpKnowledge {
     std::uint64_t name = 0, before = 0, after = 0;
   };
   void fence(OwnFence which, Mask lanes);
-  void add_proxy_fences(Message&, Mask lanes) const;
+  void add_fenced(Message&, Mask lanes, std::initializer_list<OwnFence>) const;
   void split(Mask lanes);
   Mask follow(Mask lanes);
   void add_own(Message&, Mask lanes) const;

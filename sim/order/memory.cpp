@@ -17,7 +17,6 @@ class Memory::Sweep {
         later_{records_[id], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space},
         range_(range),
         id_(id),
-        writes_(kind != AccessKind::read),
         rewrites_(kind == AccessKind::rewrite),
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
@@ -46,17 +45,20 @@ class Memory::Sweep {
     j.lists->keep(j.after.more);
   }
 
+  Earlier earlier(const Touch& t, bool writes) const {
+    return {records_[t.access], t.lanes, writes, records_.completion_of(records_[t.access])};
+  }
+
   void judge_all(const Shadow& shadow, std::size_t at, std::uint16_t bytes) {
     kept_.clear();
     shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
       const Touch& t = entry.touch;
-      const bool writes = entry.is_write;
-      const Access& access = records_[t.access];
       if (t.access == id_ && t.lanes == later_.lanes) return;
-      if (access.async && access.async == later_.access.async) return;
-      const Earlier e{access, t.lanes, writes, records_.completion_of(access)};
+      const Earlier e = earlier(t, entry.is_write);
+      if (e.access.async && e.access.async == later_.access.async) return;
       const bool exempt = is_exempt(e);
-      if (writes_ && !is_superseded(e, exempt)) kept_.push_back({{t.access, t.lanes, t.bytes & bytes}, writes, true});
+      if (later_.writes && !is_superseded(e, exempt))
+        kept_.push_back({{t.access, t.lanes, t.bytes & bytes}, e.writes, true});
       if (exempt) return;
       auto broken = judge(e, later_, knowledge_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
@@ -66,7 +68,7 @@ class Memory::Sweep {
         broken = judge(e, other, knowledge_);
       }
       // The reads after the write are judged by themselves.
-      if (broken && writes && writes_ && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
+      if (broken && e.writes && later_.writes && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
       if (broken) memory_.reports_.report(*broken, e, later_, range_);
     });
   }
@@ -75,7 +77,7 @@ class Memory::Sweep {
   bool is_exempt(const Earlier& e) const {
     const Access &then = e.access, &now = later_.access;
     if (are_morally_strong(then, now)) return true;
-    if (!e.writes || !writes_) return false;
+    if (!e.writes || !later_.writes) return false;
     // Lanes that store to one place with one instruction: PTX lets one of them win.
     if (&then == &now) return true;
     // The CTAs of a pair free their columns together.
@@ -110,16 +112,14 @@ class Memory::Sweep {
     shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
       const Touch& t = entry.touch;
       if (entry.is_write || (entry.is_kept && t.access < write)) return;
-      const Access& access = records_[t.access];
-      if (are_morally_strong(records_[write], access)) return;  // and so not judged
-      const Earlier reader{access, t.lanes, false, records_.completion_of(access)};
-      if (is_known(reader, later_, knowledge_)) seen = std::uint16_t(seen | t.bytes);
+      if (are_morally_strong(records_[write], records_[t.access])) return;  // and so not judged
+      if (is_known(earlier(t, false), later_, knowledge_)) seen = std::uint16_t(seen | t.bytes);
     });
     return (bytes & ~seen) == 0;
   }
 
   void write_down(Shadow& shadow, std::size_t at, const Touch& t) {
-    if (writes_) {
+    if (later_.writes) {
       shadow.write(at, t);
       for (const TouchLists::Entry& e : kept_) shadow.keep(at, e);
       return;
@@ -131,8 +131,7 @@ class Memory::Sweep {
       if (then.is_same_thread_as(now) && old.lanes == later_.lanes && then.is_async == now.is_async &&
           then.operation->opcode == now.operation->opcode)
         return true;
-      const Earlier e{then, old.lanes, false, records_.completion_of(then)};
-      return is_known(e, later_, knowledge_);
+      return is_known(earlier(old, false), later_, knowledge_);
     });
   }
 
@@ -142,8 +141,8 @@ class Memory::Sweep {
   const Later later_;
   const Range& range_;
   const AccessId id_;
-  const bool writes_, rewrites_, transitive_;
-  std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the cell at hand
+  const bool rewrites_, transitive_;
+  std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the current cell
 };
 
 void Memory::Memo::forget(Judged& j) {
@@ -234,14 +233,78 @@ void Memory::dealloc(const Agent& a, AccessId id, Range columns, std::optional<s
   touch(a, id, columns, AccessKind::write);
 }
 
-ShadowSize Memory::size() const {
-  ShadowSize s;
-  s.global_bytes = global_.memory();
-  for (const CtaState& c : ctas_) {
-    s.shared_bytes += c.shared.memory() + c.shared.lists().memory();
-    s.tensor_bytes += c.tensor.memory() + c.tensor.lists().memory();
+std::size_t Memory::shadow_bytes() const {
+  std::size_t bytes = 0;
+  for (const CtaState& c : ctas_) bytes += c.shared.memory() + c.tensor.memory();
+  return bytes;
+}
+
+void GlobalShadow::start_launch(const Grid& grid, Records& records) {
+  buffers_.clear();
+  prior_access_ = 0;
+  last_ = nullptr;
+  const std::optional<launch::PriorGrid>& pdl = grid.launch.pdl;
+  if (!pdl) {
+    pages_.clear();
+    lists_->clear();
+    return;
   }
-  return s;
+  // What that grid did has no instruction here, and every record has one.
+  static const ir::Operation operation{.opcode = isa::Opcode::griddepcontrol};
+  const auto [component, epoch] = end_of_prior_grid;
+  prior_access_ =
+      records.add({.operation = &operation, .cluster = prior_cluster, .component = component, .epoch = epoch});
+  for (const auto* names : {&pdl->writes, &pdl->reads})
+    for (const std::string& name : *names) {
+      const std::uint64_t address = grid.memory.address(name);
+      buffers_.push_back({address, grid.memory.region(address)->bytes, names == &pdl->writes});
+    }
+  // What the launch that has ended touched is now what the prior grid touches.
+  for (auto& [number, page] : pages_) {
+    for (std::size_t cell = 0; cell < page->size(); ++cell) {
+      std::uint32_t written = 0, read = 0;
+      page->each(cell, Shadow::mask(0, Shadow::granule), [&](const TouchLists::Entry& e) {
+        if (records[e.touch.access].cluster != prior_cluster) (e.is_write ? written : read) |= e.touch.bytes;
+      });
+      page->forget(cell, 1);
+      if (written) page->write(cell, {prior_access_, 1, written});
+      if (read & ~written) add_prior_read(*page, cell, read & ~written);
+    }
+    add_buffers(*page, number);
+  }
+}
+
+void GlobalShadow::add_prior_read(Shadow& page, std::size_t cell, std::uint32_t bytes) const {
+  page.read(cell, {prior_access_, 1, bytes}, [](const Touch&) { return false; });
+}
+
+Shadow& GlobalShadow::page(std::uint64_t number) {
+  if (number == last_number_ && last_) return *last_;
+  auto& page = pages_[number];
+  if (!page) {
+    page = std::make_unique<Shadow>(lists_);
+    page->start(page_bytes / Shadow::granule);
+    add_buffers(*page, number);
+  }
+  last_number_ = number;
+  return *(last_ = page.get());
+}
+
+void GlobalShadow::add_buffers(Shadow& page, std::uint64_t number) const {
+  const std::uint64_t first = number * page_bytes, last = first + page_bytes;
+  for (const Buffer& b : buffers_) {
+    const std::uint64_t end = std::min(last, b.address + b.bytes);
+    for (std::uint64_t at = std::max(first, b.address), next; at < end; at = next) {
+      const std::uint64_t base = at / Shadow::granule * Shadow::granule;
+      next = std::min(end, base + Shadow::granule);
+      const std::uint32_t bytes = Shadow::mask(at - base, next - base);
+      const std::size_t cell = std::size_t(base - first) / Shadow::granule;
+      if (b.writes)
+        page.write(cell, {prior_access_, 1, bytes});
+      else
+        add_prior_read(page, cell, bytes);
+    }
+  }
 }
 
 }  // namespace kiln::sim

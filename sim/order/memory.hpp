@@ -3,19 +3,51 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/order/agents.hpp"
-#include "sim/order/global_shadow.hpp"
 #include "sim/order/reports.hpp"
+#include "sim/order/shadow.hpp"
 
 namespace kiln::sim {
 
-/// What a detector holds in memory.
-struct ShadowSize {
-  std::size_t shared_bytes = 0, tensor_bytes = 0, global_bytes = 0;
+/// The shadow of global memory: pages, made when they are touched. Before a programmatic dependent launch the grid
+/// before it is one more agent: it has touched global memory, and is over only for threads that know of a
+/// griddepcontrol.wait. That it let its dependents launch hands over nothing. PTX ISA "griddepcontrol".
+class GlobalShadow {
+ public:
+  static constexpr std::uint64_t page_bytes = 4096;
+
+  /// Launches run one after the other, except those that do not wait.
+  void start_launch(const Grid&, Records&);
+  Shadow& page(std::uint64_t number);
+  /// Calls f(AccessId&) for everything that is remembered.
+  template <class F>
+  void each_access(F f) {
+    lists_->each_access(f);
+    f(prior_access_);
+    for (auto& [number, page] : pages_) page->each_access(f);
+  }
+
+ private:
+  // A buffer that the grid before touches.
+  struct Buffer {
+    std::uint64_t address = 0, bytes = 0;
+    bool writes = false;
+  };
+  void add_prior_read(Shadow&, std::size_t cell, std::uint32_t bytes) const;
+  void add_buffers(Shadow&, std::uint64_t number) const;
+
+  std::shared_ptr<TouchLists> lists_ = std::make_shared<TouchLists>();
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;
+  std::uint64_t last_number_ = 0;
+  Shadow* last_ = nullptr;
+  std::vector<Buffer> buffers_;
+  AccessId prior_access_ = 0;
 };
 
 class Memory {
@@ -30,7 +62,8 @@ class Memory {
   /// Something has happened that may change a verdict: anything but a plain access.
   void changed() { ++events_; }
 
-  ShadowSize size() const;
+  /// The size of the shadows of shared and tensor memory.
+  std::size_t shadow_bytes() const;
   /// Calls f(AccessId&) for everything that is remembered.
   template <class F>
   void each_access(F f) {

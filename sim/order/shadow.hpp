@@ -11,9 +11,63 @@
 #include <vector>
 
 #include "ptx/isa/tmem.hpp"
-#include "sim/order/touch_list.hpp"
+#include "sim/core/lanes.hpp"
+#include "sim/order/access.hpp"
 
 namespace kiln::sim {
+
+/// An access as a cell remembers it.
+struct Touch {
+  AccessId access = 0;
+  Mask lanes = 0;           // of the warp
+  std::uint32_t bytes = 0;  // of the granule, a bit each
+
+  bool operator==(const Touch&) const = default;
+};
+
+/// Index of a list; 0 is none.
+using TouchListId = std::uint32_t;
+
+/// What cells remember beyond one write and one read. Neighbouring cells mostly see the same accesses, so they share
+/// one list until one of them changes: a tile costs what one of its cells does.
+class TouchLists {
+ public:
+  struct Entry {
+    Touch touch{};
+    bool is_write = false;
+    bool is_kept = false;  // a write came after it, and did not take its place
+  };
+  using List = std::vector<Entry>;
+
+  const List& at(TouchListId id) const { return lists_[id - 1].entries; }
+  void keep(TouchListId id, std::uint32_t cells = 1) {
+    if (id) lists_[id - 1].users += cells;
+  }
+  void drop(TouchListId id, std::uint32_t cells = 1) {
+    if (id == 0 || (lists_[id - 1].users -= cells)) return;
+    lists_[id - 1].entries.clear();
+    free_.push_back(id);
+  }
+  /// The list for changing by one of its users, which has its own from then on; 0 makes a new one.
+  List& change(TouchListId& id);
+  /// Calls f(AccessId&) for everything that any list remembers.
+  template <class F>
+  void each_access(F f) {
+    for (Shared& l : lists_)
+      for (Entry& e : l.entries) f(e.touch.access);
+  }
+  void clear() { lists_.clear(), free_.clear(); }
+  std::size_t memory() const;
+
+ private:
+  struct Shared {
+    List entries{};
+    std::uint32_t users = 0;
+  };
+
+  std::vector<Shared> lists_;
+  std::vector<TouchListId> free_;
+};
 
 /// Lanes of tensor memory in one cell, and the cells of a CTA's.
 inline constexpr int tensor_block_lanes = 16;
@@ -55,7 +109,8 @@ class Shadow {
   /// For one that shares its lists, once.
   void start(std::size_t cells) { cells_.assign(cells, {}); }
   std::size_t size() const { return cells_.size(); }
-  std::size_t memory() const { return cells_.capacity() * sizeof(Cell); }
+  /// In bytes, with its lists.
+  std::size_t memory() const { return cells_.capacity() * sizeof(Cell) + lists_->memory(); }
   const Cell& at(std::size_t i) const { return cells_[i]; }
   TouchLists& lists() { return *lists_; }
   const TouchLists& lists() const { return *lists_; }

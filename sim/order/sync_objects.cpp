@@ -9,7 +9,6 @@
 
 namespace kiln::sim {
 
-using isa::Opcode;
 using isa::Semantics;
 
 void Mbarriers::sync(const Agent& a, const ir::Operation* op, const Sync& s, const Message* payload) {
@@ -106,9 +105,7 @@ void Barriers::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
       m.met.join(happened);
     }
     g.released.join(m);
-    const bool waits = op->opcode != Opcode::bar_arrive && op->opcode != Opcode::bar_cta_arrive &&
-                       op->opcode != Opcode::barrier_arrive && op->opcode != Opcode::barrier_cta_arrive;
-    if (waits) g.waiting += count(a.lanes);
+    if (!order::arrives_alone(op->opcode)) g.waiting += count(a.lanes);
     return w.advance();
   }
   w.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g.released); });

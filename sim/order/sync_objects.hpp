@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/order/access.hpp"
 #include "sim/order/agents.hpp"
-#include "sim/order/records.hpp"
 #include "sim/order/reports.hpp"
 
 namespace kiln::sim {

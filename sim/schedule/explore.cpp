@@ -256,18 +256,12 @@ void Explorer::ended(Cluster& cluster, bool fault) {
         if (!node.polling.contains(n)) node.wanted.insert(n);
     learn(cluster, node.made);
   }
-  for (const Cta& cta : cluster.ctas)
-    for (const Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) {
-        const Fragment& f = w.fragments[std::size_t(k)];
-        if (!f.blocked || f.wait.kind != WaitKind::mbarrier) continue;
-        const Cta& owner = cluster.ctas[f.wait.cta_rank];
-        const Name warp = warp_name(cta, w);
-        Transition t{
-            warp * warp_lanes + std::uint64_t(first_lane(f.lanes)), warp, false, cluster_, {}, warp_past_[warp]};
-        t.touches.push_back({mbarrier_object(owner.index, f.wait.address), Kind::read, 0, warp, false});
-        waiting_.push_back(std::move(t));
-      }
+  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
+    if (!f.blocked || f.wait.kind != WaitKind::mbarrier) return;
+    const Name warp = warp_name(cta, w), name = warp * warp_lanes + std::uint64_t(first_lane(f.lanes));
+    const Touch wait{mbarrier_object(cluster.ctas[f.wait.cta_rank].index, f.wait.address), Kind::read, 0, warp, false};
+    waiting_.push_back({name, warp, false, cluster_, {wait}, warp_past_[warp]});
+  });
 }
 
 // Transitions whose order with `last`, which comes at `end`, is not given by others.

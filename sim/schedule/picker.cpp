@@ -1,6 +1,7 @@
 // Runs a cluster from one synchronisation operation to the next.
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "sim/ops/mbarrier.hpp"
 #include "sim/schedule/recording.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -26,36 +27,16 @@ Context context_of(Cta& cta, Warp& warp, Fragment& f) {
 }  // namespace
 
 bool is_for_all(const ir::Operation& op) {
-  switch (op.opcode) {
-    case Opcode::bar_sync:
-    case Opcode::bar_cta_sync:
-    case Opcode::barrier_sync:
-    case Opcode::barrier_cta_sync: return op.arguments.size() < 2;
-    case Opcode::bar_red:
-    case Opcode::bar_cta_red:
-    case Opcode::barrier_red:
-    case Opcode::barrier_cta_red: return op.arguments.size() < 4;
-    default: return false;
-  }
+  const auto barrier = ops::as<ops::Barrier>(op);
+  return barrier && !barrier->threads;
 }
 
 // Barriers of the whole CTA or cluster are none: in whichever order threads arrive at them, what follows is the same.
 // Nor is handing work to an asynchronous unit: what completes, and when, is a choice of its own.
 bool is_synchronisation(const ir::Operation& op) {
+  if (const auto barrier = ops::as<ops::Barrier>(op)) return bool(barrier->threads);
   switch (op.opcode) {
     case Opcode::mbarrier_pending_count: return false;
-    case Opcode::bar_sync:
-    case Opcode::bar_cta_sync:
-    case Opcode::barrier_sync:
-    case Opcode::barrier_cta_sync:
-    case Opcode::bar_red:
-    case Opcode::bar_cta_red:
-    case Opcode::barrier_red:
-    case Opcode::barrier_cta_red: return !is_for_all(op);
-    case Opcode::bar_arrive:
-    case Opcode::bar_cta_arrive:
-    case Opcode::barrier_arrive:
-    case Opcode::barrier_cta_arrive:
     case Opcode::tcgen05_alloc:
     case Opcode::tcgen05_dealloc:
     case Opcode::atom:
@@ -122,14 +103,11 @@ void Picker::settle(Cluster& cluster, const ir::Operation*& current) {
 
 void Picker::collect(Cluster& cluster) {
   candidates_.clear();
-  for (Cta& cta : cluster.ctas)
-    for (Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) {
-        const Fragment& f = w.fragments[std::size_t(k)];
-        const int lane = first_lane(f.lanes);
-        const std::uint64_t name = warp_name(cta, w);
-        if (!f.blocked) candidates_.push_back({name * warp_lanes + std::uint64_t(lane), name, &cta, &w, lane});
-      }
+  each_fragment(cluster, [&](Cta& cta, Warp& w, const Fragment& f) {
+    const int lane = first_lane(f.lanes);
+    const std::uint64_t name = warp_name(cta, w);
+    if (!f.blocked) candidates_.push_back({name * warp_lanes + std::uint64_t(lane), name, &cta, &w, lane});
+  });
   const std::size_t threads = candidates_.size();
   for (const Event& e : cluster.events.pending()) candidates_.push_back({e.name, e.warp, nullptr, nullptr, 0});
   std::sort(candidates_.begin() + std::ptrdiff_t(threads), candidates_.end(),
@@ -180,8 +158,7 @@ Outcome Picker::go(Cluster& cluster, const ir::Operation*& current) {
       continue;
     }
     if (finished(cluster)) return Outcome::finished;
-    if (!patience.none_runs(cluster))
-      return candidates_.empty() ? end_in_deadlock(cluster) : end_in_livelock(cluster);
+    if (!patience.none_runs(cluster)) return candidates_.empty() ? end_in_deadlock(cluster) : end_in_livelock(cluster);
     settle(cluster, current);
   }
 }

@@ -27,13 +27,14 @@ struct Place {
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   int fragment = -1;
+  std::size_t number = 0;  // of the warp in the cluster
 };
 
 // The next fragment that can run, and may or may not spin; the warp `first` comes first.
 Place next_fragment(Cluster& cluster, std::size_t first, bool may_spin) {
   std::vector<Place> warps;
   for (Cta& cta : cluster.ctas)
-    for (Warp& w : cta.warps) warps.push_back({&cta, &w, -1});
+    for (Warp& w : cta.warps) warps.push_back({&cta, &w, -1, warps.size()});
   for (std::size_t k = 0; k < warps.size(); ++k) {
     Place p = warps[(first + k) % warps.size()];
     for (int f = 0; f < p.warp->fragment_count; ++f) {
@@ -44,15 +45,6 @@ Place next_fragment(Cluster& cluster, std::size_t first, bool may_spin) {
     if (p.fragment >= 0) return p;
   }
   return {};
-}
-
-std::size_t place_in_cluster(const Cluster& cluster, const Place& p) {
-  std::size_t n = 0;
-  for (const Cta& cta : cluster.ctas) {
-    if (&cta == p.cta) return n + p.warp->index;
-    n += cta.warps.size();
-  }
-  return n;
 }
 
 }  // namespace
@@ -123,7 +115,7 @@ Outcome Replay::go_on(Cluster& cluster, const ir::Operation*& current) {
     }
     if (!p.warp) p = next_fragment(cluster, turns, true);
     if (p.warp) {
-      last = place_in_cluster(cluster, p);
+      last = p.number;
       run_warp(cluster, *p.cta, *p.warp, {p.fragment, stretch, false}, current);
       after_turn(*p.cta, *p.warp);
       if (only_polls(cluster) && !patience.all_poll(cluster)) return end_in_livelock(cluster);

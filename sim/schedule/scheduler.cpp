@@ -128,15 +128,11 @@ bool finished(const Cluster& cluster) {
 
 bool expire_waits(Cluster& cluster) {
   bool any = false;
-  for (Cta& cta : cluster.ctas)
-    for (Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) {
-        Fragment& f = w.fragments[std::size_t(k)];
-        if (!f.blocked || f.wait.kind != WaitKind::mbarrier) continue;
-        f.expired = true;
-        f.blocked = false;
-        any = true;
-      }
+  each_fragment(cluster, [&](Cta&, Warp&, Fragment& f) {
+    if (!f.blocked || f.wait.kind != WaitKind::mbarrier) return;
+    f.blocked = false;
+    any = f.expired = true;
+  });
   return any;
 }
 
@@ -153,9 +149,7 @@ bool Patience::all_poll(Cluster& cluster) {
   activity_ = cluster.activity();
   if (still_ >= still_rounds) return false;
   expire_waits(cluster);
-  for (Cta& cta : cluster.ctas)
-    for (Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) w.fragments[std::size_t(k)].poll.count = 0;
+  each_fragment(cluster, [](Cta&, Warp&, Fragment& f) { f.poll.count = 0; });
   if (cluster.grid.recording) cluster.grid.recording->add({schedule::Decision::Kind::timeout});
   return true;
 }

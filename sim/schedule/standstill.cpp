@@ -52,16 +52,12 @@ std::string reason(const Cluster& cluster, const Cta& cta, const Fragment& f) {
 // Where threads stand, as notes of a finding.
 void add_waits(const Cluster& cluster, diag::Diagnostic& d) {
   const Program& program = cluster.grid.program;
-  for (const Cta& cta : cluster.ctas)
-    for (const Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) {
-        const Fragment& f = w.fragments[std::size_t(k)];
-        const ir::Operation* operation = program.insts[f.pc].operation;
-        if (!f.blocked) continue;
-        if (d.where.place.empty()) d.where = place_of(program, operation);
-        d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f), reason(cluster, cta, f)),
-                           place_of(program, operation)});
-      }
+  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
+    if (!f.blocked) return;
+    const diag::Where where = place_of(program, program.insts[f.pc].operation);
+    if (d.where.place.empty()) d.where = where;
+    d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f), reason(cluster, cta, f)), where});
+  });
 }
 
 }  // namespace
@@ -70,13 +66,10 @@ void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault&
   Grid& grid = cluster.grid;
   diag::Diagnostic d = fault.finding;
   d.where = place_of(grid.program, operation);
-  for (const Cta& cta : cluster.ctas)
-    for (const Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count && d.notes.empty(); ++k) {
-        const Fragment& f = w.fragments[std::size_t(k)];
-        if (operation && grid.program.insts[f.pc].operation == operation && !f.blocked)
-          d.notes.push_back({"executed by " + thread_name(cta, w, f), {}});
-      }
+  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
+    if (d.notes.empty() && operation && grid.program.insts[f.pc].operation == operation && !f.blocked)
+      d.notes.push_back({"executed by " + thread_name(cta, w, f), {}});
+  });
   if (fault.outcome == Outcome::step_limit) add_waits(cluster, d);
   grid.sink.report(std::move(d));
 }
@@ -94,11 +87,10 @@ void report_allocations(const std::vector<Cluster*>& clusters) {
   diag::Diagnostic d = rules::finding(rules::Rule::deadlock,
                                       fmt::format("{} CTAs that share an SM and its tensor memory", clusters.size()));
   for (Cluster* cluster : clusters)
-    for (const Cta& cta : cluster->ctas)
-      for (const Warp& w : cta.warps)
-        for (int k = 0; k < w.fragment_count && d.where.place.empty(); ++k)
-          if (const Fragment& f = w.fragments[std::size_t(k)]; f.blocked && f.wait.kind == WaitKind::tmem_columns)
-            d.where = place_of(grid.program, grid.program.insts[f.pc].operation);
+    each_fragment(*cluster, [&](const Cta&, const Warp&, const Fragment& f) {
+      if (d.where.place.empty() && f.blocked && f.wait.kind == WaitKind::tmem_columns)
+        d.where = place_of(grid.program, grid.program.insts[f.pc].operation);
+    });
   for (Cluster* cluster : clusters) {
     add_waits(*cluster, d);
     explain_waits(*cluster, d);
@@ -115,18 +107,15 @@ Outcome end_in_livelock(Cluster& cluster) {
   const Program& program = cluster.grid.program;
   diag::Diagnostic d = rules::finding(rules::Rule::livelock, {});
   bool outside = false;
-  for (const Cta& cta : cluster.ctas)
-    for (const Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k) {
-        const Fragment& f = w.fragments[std::size_t(k)];
-        if (f.blocked) continue;
-        outside |= f.poll.global && cluster.others_follow;
-        const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
-        if (d.where.place.empty()) d.where = where;
-        d.notes.push_back({fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f),
-                                       f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
-                           where});
-      }
+  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
+    if (f.blocked) return;
+    outside |= f.poll.global && cluster.others_follow;
+    const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
+    if (d.where.place.empty()) d.where = where;
+    d.notes.push_back({fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f),
+                                   f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
+                       where});
+  });
   if (outside) {
     const std::string message = "a wait for another cluster: clusters run one after the other";
     const diag::Where where = d.where;

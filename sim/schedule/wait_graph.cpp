@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
 #include "sim/core/names.hpp"
 
 namespace kiln::sim {
@@ -74,27 +75,13 @@ bool arrives_on_mbarrier(const ir::Operation& op) {
   }
 }
 
-bool arrives_at_barrier(const ir::Operation& op) {
-  switch (op.opcode) {
-    case Opcode::bar_sync:
-    case Opcode::bar_cta_sync:
-    case Opcode::bar_arrive:
-    case Opcode::bar_cta_arrive:
-    case Opcode::barrier_sync:
-    case Opcode::barrier_cta_sync:
-    case Opcode::barrier_arrive:
-    case Opcode::barrier_cta_arrive: return true;
-    default: return false;
-  }
-}
-
 // Whether the instruction, executed with the registers as they are, would signal the object.
 bool signals(Waiter& w, const Inst& i, const WaitedFor& o) {
   if (!i.operation) return false;
   Context c{w.warp->registers, w.warp, w.fragment, w.cta, w.cta->cluster, &w.cta->cluster->grid};
   const int lane = first_lane(w.fragment->lanes);
   if (o.kind == WaitKind::barrier)
-    return o.cta == w.cta->rank && arrives_at_barrier(*i.operation) && i.more_count &&
+    return o.cta == w.cta->rank && ops::as<ops::Barrier>(*i.operation) && i.more_count &&
            c.read(c.slot(i, 0), lane) == o.address;
   const Mbarrier* b = w.cta->cluster->ctas[o.cta].mbarriers.find(std::uint32_t(o.address));
   if (b && std::find(b->arrivers.begin(), b->arrivers.end(), i.operation) != b->arrivers.end()) return true;
@@ -106,10 +93,9 @@ bool signals(Waiter& w, const Inst& i, const WaitedFor& o) {
 
 std::vector<Waiter> waiters_of(Cluster& cluster) {
   std::vector<Waiter> out;
-  for (Cta& cta : cluster.ctas)
-    for (Warp& w : cta.warps)
-      for (int k = 0; k < w.fragment_count; ++k)
-        if (Fragment& f = w.fragments[std::size_t(k)]; f.blocked) out.push_back({&cta, &w, &f, {}});
+  each_fragment(cluster, [&](Cta& cta, Warp& w, Fragment& f) {
+    if (f.blocked) out.push_back({&cta, &w, &f, {}});
+  });
   return out;
 }
 
@@ -170,8 +156,9 @@ void tell_circle(const Cluster& cluster, const std::vector<Waiter>& waiters, dia
     if (found.empty()) continue;
     std::string text = "they wait in a circle: " + name_of(waiters[found.front()]);
     for (std::size_t at = 0; at < found.size(); ++at)
-      text += fmt::format("{} waits for {} from {}", at ? ", which" : "", name_of(cluster, object_of(waiters[found[at]])),
-                          name_of(waiters[found[(at + 1) % found.size()]]));
+      text +=
+          fmt::format("{} waits for {} from {}", at ? ", which" : "", name_of(cluster, object_of(waiters[found[at]])),
+                      name_of(waiters[found[(at + 1) % found.size()]]));
     d.notes.push_back({text, {}});
     return;
   }
