@@ -101,7 +101,7 @@ class Lowering {
 
   static std::uint64_t image_bytes(const Plan& p) { return p.slots * p.image_bytes(); }
 
-  // Before the first function, behind the directives.
+  // Before the first function, after the directives.
   void declare(const Plan& p) {
     const auto first = std::find_if(out_.module.items.begin(), out_.module.items.end(),
                                     [](const ir::Item& i) { return std::holds_alternative<ir::Function>(i); });

@@ -29,8 +29,8 @@ diag::Diagnostic& broken(diag::Sink&, const rules::Verdict&, const Subject&, std
 /// Reports the verdict if it is broken, and says whether it did.
 bool judge(diag::Sink&, const rules::Verdict&, const Subject&, std::string got = {});
 
-/// A statement to be put in front of an operation, or behind it, as a repair; nothing when the module was built and has no
-/// text to repair.
+/// A statement to insert before or after an operation, as a repair; nothing when the module has no text to repair
+/// because it was built.
 std::optional<diag::FixIt> insertion_before(const ir::Code&, const ir::Operation&, std::string_view statement);
 std::optional<diag::FixIt> insertion_behind(const ir::Code&, const ir::Operation&, std::string_view statement);
 

@@ -1,4 +1,4 @@
-// The parts of tensor memory that an instruction names: which operand, which columns behind its address.
+// The parts of tensor memory that an instruction names: which operand, and which columns from its address on.
 #pragma once
 
 #include <optional>
@@ -25,12 +25,12 @@ std::string_view spelling(Footprint::Role);
 /// What a well-formed tcgen05 instruction touches of tensor memory; nothing for those that touch none.
 std::vector<Footprint> footprints(const Facts&, const ir::Operation&);
 
-/// How far `b` begins behind `a`, when both have the same base in every execution: the same allocation, plain numbers,
-/// or for operands of one instruction the same register.
+/// How many columns `b` begins after `a`, when both have the same base in every execution: the same allocation, plain
+/// numbers, or for operands of one instruction the same register.
 std::optional<std::int64_t> column_distance(const Facts&, const ir::Argument& a, const ir::Argument& b,
                                             bool one_instruction);
 
-/// Whether the two share a cell for sure.
+/// Whether the two certainly share a cell.
 bool surely_overlap(const Facts&, const Footprint& a, const Footprint& b, bool one_instruction);
 
 inline constexpr std::uint64_t column_bits = 0xFFFF, lane_bits = std::uint64_t{isa::tmem_lanes - 1} << 16;

@@ -7,7 +7,7 @@
 namespace kiln::verifier {
 
 /// Notes on a module that check() found no errors in: registers that setmaxnreg moves, static shared memory, tensor
-/// memory that nobody touches, scopes that are not written. What is not known for sure is not reported. Findings are
+/// memory that no instruction touches, scopes that are not written. Only what is certain is reported. Findings are
 /// sorted by place.
 void check_lints(const ir::Module&, diag::Sink&);
 

@@ -14,8 +14,8 @@ namespace kiln::verifier {
 /// Findings are sorted by place. What the verifier does not model is reported as `incomplete`.
 void check(const ir::Module&, diag::Sink&, rules::Profile = rules::Profile::isa);
 
-/// Checks, and hands the module back with the proof when there are no errors (incomplete is not an error, but no proof
-/// either: an emitter must not print what nobody judged).
+/// Checks a module, and returns it with the proof when there are no errors and nothing is incomplete: an emitter must
+/// not print what was not judged.
 std::optional<ir::Verified<ir::Module>> verify(ir::Module, diag::Sink&);
 
 }  // namespace kiln::verifier

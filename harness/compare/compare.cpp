@@ -233,7 +233,7 @@ Comparison compare_groups(const Contract& contract, const Expectation& e, Accumu
   });
 }
 
-// The bytes that a copy must leave: a's rows, each behind its zeros.
+// The bytes that a copy must leave: a's rows, each after its zeros.
 std::vector<std::uint8_t> expected_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
   if (zeros_before == 0) return from.bytes;
   const std::uint64_t rows = from.shape.front(), row = from.size() / rows, out_row = to.size() / rows;

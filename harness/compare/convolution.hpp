@@ -1,5 +1,5 @@
 // A convolution along one dimension, as a contract expects it: D[M, N] of weights [taps, M, K] and inputs [N, K], whose
-// rows are sequences of one length, one behind the other. D[m, n] is the sum over taps t of weights[t, m] * inputs[n +
+// rows are sequences of one length, one after the other. D[m, n] is the sum over taps t of weights[t, m] * inputs[n +
 // t - taps / 2], of which positions outside n's sequence count as zeros.
 #pragma once
 

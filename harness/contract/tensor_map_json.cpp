@@ -106,7 +106,7 @@ bool read_padded(const JsonNode& node, isa::ScalarType dtype) {
   return true;
 }
 
-// A driver encodes maps that reach beyond their buffer; the copies then read somebody else's memory.
+// A driver encodes maps that reach beyond their buffer; the copies then read memory of other buffers.
 void check_reach(const JsonNode& node, const launch::Buffer& buffer, const TensorMap& map) {
   using Wide = unsigned __int128;
   Wide end = Wide(map.offset) + (Wide(map.dims[0]) * unsigned(isa::bits(map.dtype)) + 7) / 8;

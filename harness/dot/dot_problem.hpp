@@ -1,5 +1,5 @@
-// One element of D on raw operand words, for people who study what the tensor core adds up: `kiln mma` reads them from
-// JSON, ptx/num computes them.
+// One element of D on raw operand words, to study the tensor core's sums: `kiln mma` reads the words from JSON, ptx/num
+// computes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The CUDA driver's interface, as much of it as Kiln calls, declared here so that building needs no CUDA and running
-// needs none until a GPU is asked for. The names carry the version suffixes that cuda.h hides behind macros.
+// The part of the CUDA driver's interface that Kiln calls. It is declared here so that building needs no CUDA, and
+// running needs none until a GPU is asked for. The names carry the version suffixes that macros in cuda.h add.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@ struct TimingFailure {
   std::string what{};
 };
 
-/// What is timed: the launches of `before`, entry by entry. A checked run made `after` of it; what it changed and
-/// nobody poisoned is restored before each repetition.
+/// What is timed: the launches of `before`, entry by entry. A checked run turned `before` into `after`. Before each
+/// repetition, buffers that it changed are restored, but for those that began as poison.
 struct TimedWork {
   const DeviceModule& module;
   const std::vector<std::string>& entries;

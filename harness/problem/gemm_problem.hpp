@@ -38,7 +38,7 @@ struct GemmProblem {
   std::uint64_t columns() const { return b.rows(); }
   std::uint64_t k() const { return b.depth(); }         // before A is compressed
   std::uint64_t products() const { return a.depth(); }  // of an element of D
-  /// Of the sums: the result is rounded to D's type behind them, or behind the epilogue.
+  /// Of the sums: the result is rounded to D's type after them, or after the epilogue.
   GemmArithmetic arithmetic() const;
 };
 

@@ -87,7 +87,7 @@ void KernelFacts::define(const ir::Instruction& i) {
   if (!i.operands.empty() && i.operands[0].is_name()) definitions_[i.operands[0].text].push_back(i.operands);
 }
 
-// Who completes a phase of the mbarrier that stands last among the addresses.
+// Records what completes phases of the mbarrier, which is the last address.
 void KernelFacts::complete(const ir::Instruction& i) {
   const bool copies = is_bulk_copy(i.opcode) && !into_global(i);
   if (!copies && i.opcode != Opcode::tcgen05_commit) return;

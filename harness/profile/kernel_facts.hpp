@@ -1,4 +1,4 @@
-// What the profiler must know of a kernel before it rewrites it: what each role does, and who completes which mbarrier.
+// What the profiler must know of a kernel before it rewrites it: what each role does, and what completes each mbarrier.
 #pragma once
 
 #include <map>
@@ -26,7 +26,8 @@ struct WaitFacts {
   std::string barrier{};
 };
 
-/// A wait that retries: how many statements before it, from its label on, and the last behind it, the branch back.
+/// A wait that retries: how many statements come before it from its label on, and the last one after it, the branch
+/// back.
 struct WaitExtent {
   std::size_t before = 0, last = 0;
 };

@@ -1,6 +1,6 @@
-// A profiler inside the kernel: instrumented PTX writes down, for each warp, which phase it is in from when on. One
-// lane of the warp writes, to a buffer that becomes one more parameter. It works on modules as data, so on a kernel of
-// the DSL, on what was lowered and on anybody's PTX; without it no text changes.
+// A profiler inside the kernel: instrumented PTX records, for each warp, when each phase begins. One lane of the warp
+// writes, to a buffer that becomes one more parameter. The profiler rewrites modules, so it works on kernels of the
+// DSL, on lowered kernels and on foreign PTX. Without it the text does not change.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kiln::harness {
 
-/// What a warp does. Waits are told apart by who is waited for: WaitTMA, for bytes to arrive; WaitMMA, for the tensor
+/// What a warp does. Waits differ by what they wait for: WaitTMA, for bytes to arrive; WaitMMA, for the tensor
 /// core to have read a slot; WaitMainloop, for a finished accumulator; WaitEpilogue, for an accumulator to be read.
 enum class Phase : std::uint8_t {
   setup,

@@ -1,4 +1,4 @@
-// Reading back what warps wrote. Words that nobody wrote are still poison.
+// Reads what warps wrote. Words that no warp wrote are still poison.
 #include <fmt/format.h>
 
 #include <algorithm>

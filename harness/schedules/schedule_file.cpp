@@ -18,7 +18,7 @@ using Kind = Decision::Kind;
 constexpr int file_version = 1;
 constexpr std::array<const char*, 5> words{"warp", "fragment", "lane", "event", "timeout"};
 
-// FNV-1a: tells texts apart, guards against nobody.
+// FNV-1a: tells texts apart, and is no protection against forgery.
 std::string fingerprint(std::string_view text) {
   std::uint64_t h = 0xCBF29CE484222325u;
   for (const unsigned char c : text) h = (h ^ c) * 0x100000001B3u;

@@ -66,8 +66,8 @@ RunReport run_schedule(const ir::Module&, const launch::Contract&, const Schedul
 std::string schedules_json(const SchedulesReport&);
 SchedulesReport parse_schedules(std::string_view json, const std::string& name, const diag::SourcePtr& source);
 
-/// Makes a schedule with an error shorter: the fewest decisions found behind which, with nobody interrupted any more,
-/// the same finding (rule and line) still comes. At most `attempts` runs.
+/// Makes a schedule with an error shorter: returns the fewest decisions found after which, with no further
+/// interruption, the same finding (rule and line) still comes. At most `attempts` runs.
 sim::schedule::Recording shrink(const ir::Module&, const launch::Contract&, const SchedulesPlan&, std::uint64_t seed,
                                 const sim::schedule::Recording&, unsigned attempts = 2000);
 

@@ -1,4 +1,4 @@
-// Tensor and shared memory of a CTA as pictures: what lies where, and who reads and writes it.
+// Tensor and shared memory of a CTA as pictures: what lies where, and what reads and writes it.
 #pragma once
 
 #include <string>

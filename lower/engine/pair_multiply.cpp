@@ -11,9 +11,9 @@
 namespace kiln::lower {
 namespace {
 
-// Steps whose fragments come from the peer at a time: each needs registers, and to wait for few is to wait often. And
-// how many rows of tiles the peer's columns are behind the own ones, which are there earlier. Found by what ptxas
-// spills.
+// `steps`: how many steps' fragments come from the peer at a time. Each needs registers; with few, the engine waits
+// often. `rows`: how many rows of tiles the peer's columns come after the CTA's own, which arrive earlier. Both were
+// chosen by what ptxas spills.
 struct Lead {
   int steps, rows;
 };
@@ -54,8 +54,8 @@ class PairMultiplication {
   int behind() const { return std::min(rows(), lead_.rows); }
   int sets_of_a() const { return behind() + 2; }
 
-  // Elements that become wider are multiplied in two parts, for each of which the own ones are loaded anew. Behind the
-  // fragments are the registers for what is loaded, and for halves of what the peer sent.
+  // Elements that become wider are multiplied in two parts, and the CTA's own are loaded again for each part. After the
+  // fragments come the registers for loaded words, and for halves of the peer's words.
   int parts() const { return f_.as_f16 ? 2 : 1; }
   int rows_of_step() const { return rows() * parts(); }
   int raw_a() const { return sets_of_a() * 4; }
@@ -106,8 +106,8 @@ class PairMultiplication {
       }
   }
 
-  // What comes behind this, ptxas does not move up: it would wait for the peer's words before it multiplies by the own
-  // ones. D's column is even.
+  // ptxas does not move code up across this branch. Otherwise it would wait for the peer's words before it multiplies
+  // by the CTA's own. D's column is even.
   void begin_block() const {
     const Register column = b_.b32("and.b32", code_.engine.command[1], 1);
     b_.jump_if(b_.pred("setp.ne.u32", column, 0), code_.odd_column);

@@ -16,7 +16,7 @@ namespace {
 using isa::Opcode;
 using rules::Limit;
 
-// A register as another one and a number that was added to it just before.
+// A register as the sum of another one and a number, which the same block added.
 struct Based {
   const ir::Argument* argument = nullptr;
   ir::RegisterId root = 0;
@@ -53,7 +53,7 @@ class FormFinder {
     Batch batch{};
   };
 
-  // Waiting in the middle of a batch would keep its first MMAs back.
+  // A wait in the middle of a batch would delay its first MMAs.
   static bool ends_batch(const ir::Operation& op) {
     switch (isa::unit(op.opcode)) {
       case isa::Unit::tcgen05:
@@ -89,15 +89,15 @@ class FormFinder {
     return true;
   }
 
-  // A commit that comes with the MMAs before it in all cases, and for one mbarrier, needs no command of its own. Those
-  // of a pair have room for a mask.
+  // A commit that always follows the MMAs before it, and signals one mbarrier, needs no command of its own. A pair's
+  // command has room for the multicast mask.
   void take_in(std::uint32_t i, const ir::Operation& op) {
     if (!open_ || op.guard || (op.modifiers.multicast && !p_.is_pair)) return;
     if (f_.code.operations[open_->batch.operations.front()].guard) return;
     p_.batches.at(open_->last).commit = i;
   }
 
-  // Gives each batch its form. Those of batches that have grown since are gone.
+  // Gives each batch its form. Forms of batches that grew later are dropped.
   void number() {
     for (auto& [last, batch] : p_.batches) {
       const Form& form = pending_[last];
@@ -109,12 +109,13 @@ class FormFinder {
       if (std::find(p_.shares.begin(), p_.shares.end(), form.share) == p_.shares.end()) p_.shares.push_back(form.share);
   }
 
-  // enable-input-d is one whenever the MMA is issued.
+  // Whether enable-input-d is always one.
   bool is_set(const ops::Mma& mma) const {
     return mma.enable_input_d && f_.known.constant(*mma.enable_input_d, 1) == 1;
   }
 
-  // What a register is based on; nothing for what is no register. Bits that are put where there were none are added.
+  // The base of a register; nothing for an argument that is not a register. An `or` into bits that are zero is an
+  // addition.
   std::optional<Based> based(const ir::Argument& a, const flow::BasicBlock& block) const {
     const ir::Argument& base = a.kind == ir::Argument::Kind::address ? f_.code.components(a)[0] : a;
     if (base.kind != ir::Argument::Kind::reg) return std::nullopt;
@@ -134,7 +135,7 @@ class FormFinder {
     return out;
   }
 
-  // How far the second operand lies behind the first, in the units of Step.
+  // The second operand minus the first, in the units of Step.
   std::int64_t distance(const ir::Argument& first, const ir::Argument& second, const flow::BasicBlock& block) const {
     const std::int64_t units = based(second, block)->added - based(first, block)->added;
     return first.kind == ir::Argument::Kind::address ? units : units * isa::descriptor_unit_bytes;
@@ -149,7 +150,7 @@ class FormFinder {
     Form alone = open.form;
     alone.steps = form.steps;
     if (!(alone == form) || open.batch.operations.size() >= most_steps || !is_set(mma)) return false;
-    if (form.scale_input_d != 0) return false;  // once for each of them
+    if (form.scale_input_d != 0) return false;  // each of these MMAs scales D
     if (op.guard || head.guard) return false;
     for (const auto& [x, y] : {std::pair(first.a, mma.a), std::pair(first.b, mma.b), std::pair(first.d, mma.d),
                                std::pair(first.sfa, mma.sfa), std::pair(first.sfb, mma.sfb),
@@ -218,7 +219,7 @@ class FormFinder {
   // ptxas 13.0 takes four scales of a row as ue4m3 alone.
   static bool has_scaled_mma(const Form& f) { return f.scales != 4 || f.scale_type == isa::ScalarType::ue4m3; }
 
-  // A value that is known before the kernel runs, if only because the contract says so.
+  // A value that is known before the kernel runs, from the PTX or from the contract.
   std::optional<std::uint32_t> assumed(const ir::Operation& op, const ir::Argument& a) const {
     const auto value = f_.assumed(a, 32);
     if (!value) return std::nullopt;
@@ -226,7 +227,7 @@ class FormFinder {
     return std::uint32_t(*value);
   }
 
-  // A mask says which lanes are not written; compilers write zeros, or take them from a parameter.
+  // A mask selects lanes that are not written. Compilers write zeros, or read the mask from a parameter.
   bool has_all_lanes(const ir::Operation& op, const ops::Mma& mma) const {
     for (const ir::Argument& word : f_.code.components(*mma.lanes)) {
       const auto value = assumed(op, word);
@@ -262,7 +263,7 @@ class FormFinder {
     return a_good && is_laid_out(form.b, form.b_type, form, op);
   }
 
-  // mma.sync of 8-bit floats keeps 13 bits below the largest term on sm_89, where others multiply them as f16.
+  // On sm_89, mma.sync of 8-bit floats keeps 13 bits below the largest term. Other forms are multiplied as f16 there.
   bool cuts_sums(const Form& form) const {
     const bool eight_bits = form.kind == isa::MmaKind::mxf8f6f4 || form.kind == isa::MmaKind::f8f6f4;
     return f_.options.target.sm == 89 && eight_bits && !form.as_f16;

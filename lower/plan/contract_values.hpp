@@ -9,14 +9,14 @@
 
 namespace kiln::lower {
 
-/// What the launches of one kernel say. Who makes code for such a value lets the code check it when it runs: nobody
-/// launches the kernel with the contract's numbers alone.
+/// Values that the launches of one kernel in the contract give. Code made for such a value must check the value when it
+/// runs: the kernel can be launched with other numbers.
 class ContractValues {
  public:
   ContractValues(const ir::Code&, const flow::Definitions&, std::vector<const launch::Launch*>);
 
-  /// The value of an operand of `width` bits that all launches agree on; nothing where one leaves it open, or there is
-  /// none.
+  /// The value of an operand of `width` bits that all launches agree on; nothing if a launch leaves it open, or there
+  /// is no launch.
   std::optional<std::uint64_t> constant(const ir::Argument&, int width) const;
   /// Where it comes from when there is none, for people: "from the kernel's parameters, ...", or nothing when it does
   /// not come from these alone.

@@ -22,8 +22,8 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// One K step of a run of MMAs that one command stands for: how far its operands lie behind those of the first, in
-/// bytes (for A in tensor memory: columns), and in which column behind the first one's address its metadata are.
+/// One K step of a run of MMAs that one command stands for: the distance of its operands from those of the first step,
+/// in bytes (for A in tensor memory: columns), and of its metadata from the first step's address, in columns.
 struct Step {
   std::int64_t a = 0, b = 0;
   std::int64_t sfa = 0, sfb = 0;  // the scales, in columns

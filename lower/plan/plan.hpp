@@ -21,12 +21,12 @@ inline constexpr std::uint32_t parked_bytes_of_warp = 24;
 /// What a command is about: the first word of it, below its flags.
 enum class Command : std::uint8_t { quit, commit, free, first_form };
 
-/// A run of MMAs that become one command, which is given where the last of them stands, or where the commit stands that
+/// A run of MMAs that become one command. The command is given in the place of the last of them, or of the commit that
 /// is part of it.
 struct Batch {
   std::vector<std::uint32_t> operations{};
   std::size_t form = 0;                   // Plan::forms
-  std::optional<std::uint32_t> commit{};  // comes right behind it, in all cases, and writes no sums
+  std::optional<std::uint32_t> commit{};  // always comes right after it, and writes no sums
   std::uint32_t given_at() const { return commit.value_or(operations.back()); }
 };
 
@@ -38,15 +38,15 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-/// An operand of 32 bits for whose value the engine is made because the contract's launches say it.
+/// A 32-bit operand and the value that the contract's launches give it. The engine is made for that value.
 struct Assumption {
   const ir::Argument* argument = nullptr;
   std::uint32_t value = 0;
 };
 
-/// How many slots there are: of the queue, that is commands that are under way at most, of a pair's mail, of records of
-/// one CTA's commits, of copies that are forwarded. Powers of two. A slot of the queue and of mail, a record and a copy
-/// take so many bytes of shared memory.
+/// Numbers of slots, powers of two: of the queue (the most commands under way), of a pair's mail, of records of one
+/// CTA's commits, of forwarded copies. Below: the bytes of shared memory of a slot of the queue or of mail, of a
+/// record, of a copy.
 struct Rings {
   std::uint32_t queue = 16, mail = 8, records = 8, copies = 16;
 };
@@ -58,7 +58,7 @@ struct Plan {
   std::uint32_t threads = 0, first_engine_thread = 0, engine_warps = 0;
   std::uint32_t cta_threads() const { return first_engine_thread + engine_warps * 32; }
   std::uint32_t engine_registers = 0, other_registers = 0;  // 0: as many for one as for the other
-  std::map<std::uint32_t, std::uint32_t> raises{};  // operations before which a warpgroup of others gets so many
+  std::map<std::uint32_t, std::uint32_t> raises{};          // by operation: what a warpgroup of others gets before it
   std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
@@ -80,7 +80,7 @@ struct Plan {
   bool has_cluster_barrier = false;                      // the kernel's own threads meet by barrier.cluster
   bool is_pair = false;                                  // tcgen05 with cta_group::2
   std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
-  std::uint32_t service_warps = 0;                       // of a pair's messengers: one, or two where that costs nothing
+  std::uint32_t service_warps = 0;                       // of a pair's messengers: one, or two if that costs nothing
   Rings rings{};
   bool forwards_copies() const { return !peer_copies.empty(); }
   /// All CTAs of a cluster begin together and end together.
@@ -94,9 +94,9 @@ struct Plan {
   unsigned command_of_copy(std::size_t copy) const {
     return unsigned(Command::first_form) + unsigned(forms.size() + copy);
   }
-  /// Bytes of static shared memory that lowering adds, and how many of them nobody uses: dynamic shared memory is to
-  /// begin as far behind a swizzle's period as it did, since kernels that have nothing else rely on its beginning at
-  /// one, whatever alignment they ask for.
+  /// Bytes of static shared memory that lowering adds, and how many of them are unused. The padding keeps the distance
+  /// of dynamic shared memory from a swizzle's period: kernels without static shared memory rely on a distance of 0,
+  /// whatever alignment they ask for.
   std::uint32_t own_shared() const { return used_shared() + queue_padding(); }
   std::uint32_t queue_padding() const { return (1024 - used_shared() % 1024) % 1024; }
   std::uint32_t used_shared() const;

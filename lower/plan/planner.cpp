@@ -127,7 +127,7 @@ class Planner {
     return missing.empty() || f_.refuse(Limit::lower_target, missing, op);
   }
 
-  // Of a kernel, tcgen05 works for one CTA or for pairs.
+  // All tcgen05 of a kernel must be for one CTA, or all for pairs.
   bool is_of_one_group(const ir::Operation& op) {
     if (isa::unit(op.opcode) != isa::Unit::tcgen05 || op.modifiers.cta_group == isa::CtaGroup::none) return true;
     const bool is_pair = op.modifiers.cta_group == isa::CtaGroup::two;
@@ -152,8 +152,8 @@ class Planner {
     return cells <= 64 * 64 ? 4 : 8;
   }
 
-  // Where all threads alike would have few registers, the engine begins at a warpgroup and has what it needs, and the
-  // others have the rest.
+  // If an equal share of registers is too small, the engine begins at a warpgroup and gets what it needs; the others
+  // get the rest.
   bool place_engine() {
     std::uint32_t need = 64;
     for (const Form& f : p_.forms) need = std::max(need, std::uint32_t(registers_needed(f)));
@@ -184,7 +184,7 @@ class Planner {
 
   static bool fits(std::uint32_t threads) { return threads <= std::uint32_t(isa::max_threads_per_cta); }
 
-  // Allocations that may come again and again may hold all there is; others no more than they ask for.
+  // An allocation in a loop may hold all columns; another holds no more than it asks for.
   void count_columns() {
     std::uint64_t columns = 0;
     for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
@@ -197,7 +197,7 @@ class Planner {
     p_.columns = std::uint32_t(std::min<std::uint64_t>(columns, isa::tmem_columns));
   }
 
-  // Shared memory is nearer, but few kernels leave room in it. How much they use, a contract says.
+  // Shared memory is faster, but few kernels leave room in it. The contract gives how much they use.
   bool place_image() {
     measure_shared();
     const std::uint64_t limit = std::uint64_t(isa::max_shared_bytes(f_.options.target));
@@ -249,7 +249,7 @@ class Planner {
       at = (at + alignment - 1) / alignment * alignment + s.variable->bytes();
     }
     kernel_shared_ = at;
-    // Dynamic shared memory begins at a multiple of what its variable asks for, 1024 as a rule.
+    // Dynamic shared memory begins at a multiple of its variable's alignment, 1024 as a rule.
     p_.static_shared = (at + p_.own_shared() + 1023) / 1024 * 1024;
     for (const launch::Launch* l : f_.launches())
       p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
@@ -264,7 +264,7 @@ class Planner {
     return out;
   }
 
-  // No more CTAs than these are there at a time; one that finds no image free waits for one.
+  // At most this many CTAs run at a time; a CTA that finds no free image waits for one.
   void count_slots() {
     const std::uint64_t multiprocessors = f_.options.target.sm >= 120 ? 192 : 144;
     const std::uint64_t on_one = std::max<std::uint64_t>(1, isa::sm_threads(f_.options.target) / p_.cta_threads());

@@ -74,8 +74,8 @@ class Followed {
     return b.id && !b.threads && !b.d;
   }
 
-  // All threads have left `early` when one of them comes to `late`: it is the first of this barrier that anybody comes
-  // to, once, and nobody comes to `late` but through it.
+  // All threads have left `early` when a thread comes to `late`: `early` is the first use of this barrier, is executed
+  // once, and every path to `late` goes through it.
   bool is_past(std::uint32_t early, std::uint32_t late) const {
     const ir::Operation& op = f_.code.operations[early];
     if (early == late || !is_for_all(op)) return false;
@@ -90,7 +90,7 @@ class Followed {
     return true;
   }
 
-  // The warps that may be at an operation go on behind it.
+  // Follows the warps that may be at an operation from the next one on.
   void enter(std::uint32_t i) {
     const std::uint32_t warps = f_.uniformity.warps_at(i);
     for (int w = 0; w < flow::max_warps; ++w)
@@ -123,7 +123,7 @@ class Followed {
       case Opcode::tcgen05_ld_red:
       case Opcode::tcgen05_st: found_ = true; return;
       case Opcode::atom:
-      case Opcode::red: found_ = true; return;  // who sees it, nobody knows
+      case Opcode::red: found_ = true; return;  // its readers are not known
       case Opcode::st:
         if (op.modifiers.semantics != isa::Semantics::none && op.modifiers.semantics != isa::Semantics::weak)
           found_ = true;
@@ -135,10 +135,10 @@ class Followed {
     if ((unit == Unit::mbarrier && !waits(op)) || (unit == Unit::async_copy && !is_of_a_group(op))) signal_of(op);
   }
 
-  // Copies that nobody hears of through an mbarrier.
+  // Copies that signal no mbarrier.
   static bool is_of_a_group(const ir::Operation& op) { return op.modifiers.completion == isa::Completion::bulk_group; }
 
-  // The mbarrier is the last address that an operation has.
+  // The mbarrier is the operation's last address.
   void signal_of(const ir::Operation& op) {
     for (auto a = op.arguments.rbegin(); a != op.arguments.rend(); ++a)
       if (a->kind == ir::Argument::Kind::address) return signal(f_.origins.of(*a));

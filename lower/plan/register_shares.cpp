@@ -1,6 +1,6 @@
-// How the registers of a CTA are shared out. An engine with 128 sums in a thread needs more than an equal share, and
-// what the others need, they say: as many as they have values at a time. A role that a whole warpgroup has for itself
-// may need more than the rest of the kernel; then setmaxnreg stands at its beginning too.
+// How the registers of a CTA are shared out. An engine with 128 sums in a thread needs more than an equal share. The
+// other threads need as many as they have live values at a time. A role that only one whole warpgroup has may need more
+// than the rest of the kernel; then setmaxnreg stands at its beginning too.
 #include "lower/plan/register_shares.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint32_t warpgroup = 128;  // threads
 constexpr std::uint32_t step = isa::setmaxnreg_step, most = 240;
-// What the pieces need that stand in the place of tcgen05, and ptxas beyond what is alive; found by what it spills.
+// What the code that replaces tcgen05 needs, and what ptxas needs beyond live values; chosen by what ptxas spills.
 constexpr std::uint32_t least = 48, margin = 12;
-// What the engine gets beyond its need before the others do: ptxas then loads operands earlier. Where it also loads
-// scales or metadata, it fills what it gets until it spills.
+// What the engine gets beyond its need, before the others get more: ptxas then loads operands earlier. An engine that
+// also loads scales or metadata gets no more, since ptxas would use it for them until it spills.
 constexpr std::uint32_t ease_of_operands = 24, ease_of_more = 0;
 
 constexpr std::uint32_t rounded_up(std::uint32_t n) { return (n + step - 1) / step * step; }
@@ -49,7 +49,7 @@ class Sharing {
     return std::min(isa::registers_for_the_rest(p_.cta_threads(), engine_threads(), engine), most);
   }
 
-  // As many for all of the others, if nobody needs more.
+  // Gives all other threads the same number, if that is enough for each role.
   bool share_alike(std::uint32_t need) {
     std::uint32_t wants = wanted(elsewhere_);
     for (const std::uint32_t alive : in_role_) wants = std::max(wants, wanted(alive));
@@ -67,9 +67,9 @@ class Sharing {
         p_.raises[f_.cfg.blocks[*start_[g]].first] = wanted(in_role_[g]);
   }
 
-  // The engine has what it needs, and all others alike the rest, if that is enough to live on.
+  // The engine gets what it needs, and all others the same share of the rest, unless that is less than `bare`.
   void squeeze(std::uint32_t need) {
-    constexpr std::uint32_t bare = 40;  // of threads that store what they load
+    constexpr std::uint32_t bare = 40;  // for threads that only store what they load
     p_.raises.clear();
     p_.engine_registers = need;
     p_.other_registers = need * engine_threads() < all() ? rest(need) : 0;
@@ -84,14 +84,14 @@ class Sharing {
     return out;
   }
 
-  // One step more for so many threads, where there is one to give.
+  // Gives this many threads one step more, if there is one left.
   bool more(std::uint32_t& registers, std::uint32_t limit, std::uint32_t threads) const {
     if (registers + step > std::min(limit, most) || taken() + step * threads > all()) return false;
     registers += step;
     return true;
   }
 
-  // What is alive at most in the roles of warpgroups, and in all else.
+  // Finds the most live words in each warpgroup's role, and in the rest of the kernel.
   void measure() {
     const flow::Liveness live(f_.code, f_.cfg, f_.definitions);
     in_role_.resize(p_.first_engine_thread / warpgroup);
@@ -105,7 +105,7 @@ class Sharing {
 
   static std::uint32_t wanted(std::uint32_t alive) { return std::clamp(rounded_up(alive + margin), least, most); }
 
-  // The first block to which this warpgroup comes as a whole, once, and nobody else.
+  // The first block that all threads of this warpgroup, and no others, execute, and that they execute once.
   std::optional<flow::BlockId> start_of_role(std::uint32_t group) const {
     flow::ThreadSet own;
     for (std::uint32_t t = 0; t < warpgroup; ++t) own.set(group * warpgroup + t);

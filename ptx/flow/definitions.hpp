@@ -1,4 +1,4 @@
-// Who writes and who reads each register.
+// The operations that write and that read each register.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Which bits of each register matter to some operations of interest: the backward slice, with a mask for each register.
-// What nobody of interest can see is not in it, so that a loop counter of which only `i % 4` chooses a stage counts two
-// bits.
+// A bit that no operation of interest depends on is not in it: of a loop counter whose `i % 4` chooses a stage, only
+// two bits count.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class Evaluator {
   TermId with(TermId, const std::map<TermId, std::uint64_t>& leaves);
   /// The word and the number of bits when an atom is the low bits of a word.
   std::optional<std::pair<TermId, int>> low_bits_of(const Terms::Atom&) const;
-  /// A term as text, for people: "4 * below(parameter(16, 4), 3) + 1". Cut off behind `most` characters.
+  /// A term as text, for people: "4 * below(parameter(16, 4), 3) + 1". Cut off after `most` characters.
   std::string text(TermId, std::size_t most = 100) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace kiln::flow {
 
 /// Solves a forward analysis. `in` holds one state a block; the caller has set that of block 0, and the others to "not
-/// reached". `transfer(block, state)` is the state behind the block, `join_into(into, from)` joins and tells whether
+/// reached". `transfer(block, state)` is the state after the block, `join_into(into, from)` joins and tells whether
 /// `into` changed, `may_take(index in Cfg::edges)` whether an edge counts.
 template <class State, class Transfer, class Join, class MayTake>
 void propagate(const Cfg& cfg, std::vector<State>& in, Transfer transfer, Join join_into, MayTake may_take) {

@@ -15,7 +15,7 @@ class Liveness {
  public:
   Liveness(const ir::Code&, const Cfg&, const Definitions&);
 
-  /// Words that are live before an operation or behind it, whichever is more; what it writes counts in any case.
+  /// Words that are live before or after an operation, whichever is more; the words that it writes always count.
   std::uint32_t words_at(std::uint32_t operation) const { return words_[operation]; }
 
  private:

@@ -40,7 +40,7 @@ inline Truth both(const Truth& a, const Truth& b) {
 }
 inline Truth either(const Truth& a, const Truth& b) { return opposite(both(opposite(a), opposite(b))); }
 
-/// Who executes an operation.
+/// Which threads execute an operation.
 enum class Who : std::uint8_t {
   nobody,        // no thread index satisfies the conditions on the way
   one_thread,    // of the CTA
@@ -86,7 +86,6 @@ class Uniformity {
   std::optional<Values> relative(const ir::Argument&) const;
 
  private:
-
   void measure();
   void spread(const Cfg&);
   void find_diverging();

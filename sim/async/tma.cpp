@@ -25,9 +25,9 @@ struct Row {
 
 using Coordinates = std::array<std::int64_t, isa::tma_max_rank>;
 
-// The pixel that is `index` steps from the box's first: along dimension 1 first, back to the lower corner at the upper
-// one, and on to the next image of the batch. The filter tap is added behind that. Measured on an H200. A walk along
-// rows knows no corners but those of dimension 1. PTX ISA "im2col::w and im2col::w::128 modes".
+// The pixel that is `index` steps from the box's first. Steps go along dimension 1 first, return to the lower corner at
+// the upper one, and go on to the next image of the batch. The filter tap is added after that. Measured on an H200. A
+// walk along rows has corners in dimension 1 alone. PTX ISA "im2col::w and im2col::w::128 modes".
 Coordinates pixel(const Box& box, std::uint32_t index) {
   const TensorMapImage& m = box.map;
   const std::size_t batch = m.rank - 1u, end = box.walks_rows() ? 2 : batch;

@@ -44,8 +44,7 @@ std::uint64_t uniform(const Context& c, Slot s, Mask lanes, const char* what) {
 
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return false;
-  if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken())
-    c.grid->report(i.operation, v);
+  if (const rules::Verdict v = rules::warp_aligned(lanes); v.broken()) c.grid->report(i.operation, v);
   return true;
 }
 

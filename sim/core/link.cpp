@@ -163,7 +163,7 @@ class Linker {
   Linked out_;
   std::map<const ir::Variable*, std::uint32_t> module_symbols_;
   std::map<std::size_t, ir::Code> codes_;
-  std::vector<std::size_t> order_;  // items; a function stands behind those that it calls
+  std::vector<std::size_t> order_;  // items; a function comes after those that it calls
   bool initialisers_visited_ = false;
 };
 

@@ -50,7 +50,7 @@ void for_copy_pieces(const CopyTask& t, F f) {
 }
 
 // Sixteen elements packed at the front of a piece become bytes. 4 bits go to bits 2 to 5, where a byte container has
-// them; of 6 bits nobody says where they go, so the cells are marked and hold plain values.
+// them. Where 6 bits go is not documented, so the cells are marked and hold plain values.
 void decompress(isa::CpSourceFormat format, const std::uint8_t* from, std::uint8_t* to) {
   const int bits = isa::source_bits(format), shift = bits == 4 ? 2 : 0;
   for (int e = 0; e < 16; ++e) {

@@ -118,7 +118,7 @@ void check_lanes(const MmaTask& t) {
   if (t.scale_vector && ((t.sfa | t.sfb) >> 16 & lanes)) unmodelled("scale factors from a lane other than 0");
 }
 
-// Selectors above 1 are for layouts that nobody has published; the columns of a pair begin at an even one.
+// Selectors above 1 are for layouts that are not published; the columns of a pair begin at an even one.
 void check_metadata(const MmaTask& t) {
   if (!t.form.sparse || isa::metadata_columns(t.form.kind) != 1) return;
   if (t.shape.selector > 1) unmodelled(fmt::format("sparsity selector {}", t.shape.selector));

@@ -12,7 +12,7 @@ using isa::ScaleSide;
 using u32 = std::uint32_t;
 using u8 = std::uint8_t;
 
-// Where one side's scales lie and who holds copies of them.
+// Where one side's scales lie, and which lanes hold copies of them.
 struct Scales {
   int base = 0;           // column
   int id = 0;             // byte of a row's first scale
@@ -41,7 +41,7 @@ void check_selectors(isa::MmaKind kind, int row, u32 four) {
 
 }  // namespace
 
-// Which copy serves which rows nobody says, so copies that differ have no known meaning.
+// No document says which copy serves which rows, so copies that differ have no known meaning.
 std::vector<u8> gather_scales(Grid& grid, const MmaTask& t, Cta& cta, ScaleSide side) {
   const Scales s = scales_of(t, side);
   std::vector<u8> out;

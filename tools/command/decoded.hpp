@@ -25,7 +25,7 @@ struct Decoded {
   int exit_code() const;
 };
 
-/// "name   value" lines, each behind `indent` spaces, then "error: what must hold [slug]" lines.
+/// "name   value" lines, each after `indent` spaces, then "error: what must hold [slug]" lines.
 std::string text(const Decoded&, int indent = 0);
 /// The fields with one more, "findings".
 nlohmann::ordered_json json(const Decoded&);

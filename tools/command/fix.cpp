@@ -60,7 +60,7 @@ diag::Sink fix(const std::string& path, const diag::SourcePtr& original, const J
   if (path == "-") {
     print(source->text());
   } else if (source != original) {
-    // Renaming needs no right to write the file itself: who took it away did not want this.
+    // Renaming needs no write permission on the file itself. A file without it is meant to stay as it is.
     if (::access(path.c_str(), W_OK) != 0)
       throw diag::InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
     harness::write_file(path, source->text());

@@ -82,7 +82,7 @@ Schedules::Schedules(const ScheduleArguments& a, RunFacts& facts, Progress& prog
   plan_.jobs = unsigned(at_least_one(a.jobs, "--jobs", 1));
   plan_.seed_inputs = seed_inputs;
   if (!exhaustive && plan_.count - 1 > ~std::uint64_t{0} - plan_.first_seed)
-    throw InputError("--schedules: there are not so many seeds behind the first");
+    throw InputError("--schedules: the seeds from the first one on go beyond 2^64 - 1");
   if (!a.replay.empty()) {
     replayed_ = harness::read_schedule(a.replay);
     options.replay = &replayed_.recording;

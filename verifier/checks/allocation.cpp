@@ -160,8 +160,9 @@ class WarpWalk {
     });
   }
 
-  // A leak is certain only where one branch, which every path from the allocation meets and every dealloc lies behind,
-  // has a way to the end without one. Other conditions may agree with each other in ways that are not seen here.
+  // A leak is certain only if every path from the allocation meets one branch, every dealloc comes after that branch,
+  // and one way from it to the end has no dealloc. Other conditions may depend on each other in ways that are not seen
+  // here.
   void judge_leak(const AllocSite& site) {
     const BlockId home = cfg_.block_of(site.operation);
     if (!facts_.uniformity.may_execute(op(site), warp_) || is_conditional(site) || in_[home].list.empty()) return;
@@ -280,7 +281,7 @@ bool share_warps(const std::vector<AllocSite>& sites) {
   return std::all_of(sites.begin(), sites.end(), [&](const AllocSite& s) { return s.warps == sites[0].warps; });
 }
 
-// Without a dealloc anywhere every allocation leaks, whoever made it.
+// Without a dealloc anywhere every allocation leaks, in whichever warp.
 void report_all_leaks(const Facts& facts, const std::vector<AllocSite>& sites) {
   for (const AllocSite& s : sites) {
     if (s.event != AllocEvent::alloc || !facts.cfg.reachable(facts.cfg.end())) continue;

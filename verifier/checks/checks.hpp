@@ -23,8 +23,8 @@ void check_descriptors(const Facts&);
 
 // Collectors
 
-/// Reports collector uses that some path reaches without a live fill of the same operand. A guarded fill counts as one, and
-/// a guarded end as none: a kernel that fills in the first step and uses in the others says so with predicates.
+/// Reports collector uses that some path reaches without a live fill of the same operand. A guarded fill counts as one,
+/// and a guarded end as none: a kernel that fills in the first step and uses in the others says so with predicates.
 void check_collectors(const Facts&);
 
 // Allocation of tensor memory
@@ -73,11 +73,11 @@ void check_copies(const Facts&);
 // Execution
 
 /// Checks that .aligned instructions are executed by whole warps and tcgen05.mma by one thread, where conditions on the
-/// thread index or elect.sync say who gets there. Of other conditions nothing is assumed.
+/// thread index or elect.sync decide which threads get there. Nothing is assumed of other conditions.
 void check_issuers(const Facts&);
 
-/// Checks that the given .aligned operations do not hang on words that the threads of a warp have loaded from addresses
-/// of their own: once for each such condition.
+/// Checks that the given .aligned operations do not depend on words that each thread of a warp has loaded from its own
+/// address. Reports each such condition once.
 void check_divergence(const Facts&, const std::vector<std::uint32_t>& aligned);
 
 /// Checks the cluster that cta_group::2 and multicast need against the kernel's launch directives.

@@ -1,4 +1,4 @@
-// Instructions for whole warps behind a condition that each lane has made of words of its own.
+// Instructions for whole warps under a condition that each lane computes from its own words.
 #include "ptx/flow/loaded.hpp"
 #include "ptx/rules/execution.hpp"
 #include "verifier/checks/checks.hpp"
@@ -31,8 +31,8 @@ class Divergence {
            loaded_.lanes(*op.guard) == flow::Lanes::own;
   }
 
-  // What lies between a branch and where its ways meet again is executed by those whom it selects. A way that only
-  // traps meets nobody, and who is left goes on whole.
+  // The lanes that a branch selects execute what lies between it and the place where its ways meet again. No way meets
+  // one that only traps, so the lanes that are left count as the whole warp.
   void follow() {
     is_followed_ = true;
     for (bool changed = true; changed;) {

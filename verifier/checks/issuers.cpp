@@ -1,4 +1,4 @@
-// Who executes what: whole warps together, or one thread.
+// Which threads execute an instruction: whole warps together, or one thread.
 #include <algorithm>
 #include <bit>
 
@@ -62,7 +62,8 @@ class Issuers {
  private:
   bool is_single(std::uint32_t i) const { return who_.who(i) == Who::one_thread || who_.who(i) == Who::one_per_warp; }
 
-  // The lanes of a warp that comes in part. Where it is not sure who gets here, every warp must come in part.
+  // The lanes of a warp of which only a part gets here. Where the threads are not known exactly, every warp must come
+  // in part.
   std::uint32_t stray_lanes(std::uint32_t operation) const {
     const flow::ThreadSet here = who_.threads_at(operation);
     std::uint32_t stray = 0;

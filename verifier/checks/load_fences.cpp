@@ -1,5 +1,5 @@
 // tcgen05.fence::after_thread_sync between a wait for a commit and tcgen05.ld: a forward analysis over blocks. A load
-// is reported when it comes behind a wait without the fence on every path.
+// is reported when on every path it comes after a wait without the fence.
 #include <algorithm>
 
 #include "ptx/flow/forward.hpp"
@@ -54,7 +54,7 @@ class LoadFences {
   void check() {
     if (committed_.empty()) return;
     solve();
-    // Once for each wait: the loads behind it need one fence.
+    // Once for each wait: all loads after it need one fence.
     for (const Early& e : early_)
       if (std::none_of(findings_.begin(), findings_.end(), [&](const Finding& f) { return f.early.wait == e.wait; }))
         findings_.push_back({e, {}});
@@ -63,7 +63,7 @@ class LoadFences {
   }
 
  private:
-  // A load behind a wait without the fence.
+  // A load after a wait, without the fence.
   struct Early {
     std::uint32_t load = 0, wait = 0;
   };

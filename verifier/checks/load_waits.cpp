@@ -103,8 +103,8 @@ class LoadWaits {
     }
   }
 
-  // One wait at a time, each in front of the first early read that those before it leave. A read that only a part of a
-  // warp may reach is no place for it: there the wait goes behind the load, which the whole warp executes.
+  // One wait at a time, each before the first early read that is left. If only a part of a warp may reach that read,
+  // the wait goes after the load, which the whole warp executes.
   void place_waits() {
     for (solve_again(); !early_.empty(); solve_again()) {
       const Early first = early_.front();

@@ -1,4 +1,4 @@
-// Generic stores to shared memory, and who reads there through the async proxy.
+// Generic stores to shared memory, and reads of the same bytes through the async proxy.
 #include <algorithm>
 
 #include "ptx/isa/shared_descriptor.hpp"
@@ -36,10 +36,11 @@ bool is_shared_symbol(const Facts& facts, const Origin& o) {
   return o.is(Origin::Base::symbol) && isa::is_shared(facts.code.symbols[o.id].variable->space);
 }
 
-// The address behind a matrix descriptor's lowest field, of which it holds bits 4 to 17.
+// The address in a matrix descriptor's lowest field, which holds bits 4 to 17 of it.
 std::optional<Origin> described(const Facts& facts, const ir::Argument& a, int depth = 0) {
   if (a.kind == Kind::vector) return described(facts, facts.code.components(a)[0], depth + 1);
-  const ir::Operation* op = a.kind == Kind::reg && depth < deepest_address ? facts.definitions.only_writer(a.id) : nullptr;
+  const ir::Operation* op =
+      a.kind == Kind::reg && depth < deepest_address ? facts.definitions.only_writer(a.id) : nullptr;
   if (!op) return std::nullopt;
   const ops::Alu alu = ops::roles<ops::Alu>(*op);
   constexpr std::uint64_t field = isa::descriptor_address_mask >> 4;
@@ -197,8 +198,8 @@ class Proxies {
         d.fixits.push_back(*repair);
   }
 
-  // A thread fences what it stored before it tells others of it. With something like a barrier on the way, that is in
-  // front of the first one that all who stored pass and that is passed before the read; without, in front of the read.
+  // A thread fences its stores before it signals that they are done. With barriers on the way, the fence goes before
+  // the first barrier that all storing threads pass and that is passed before the read; without, before the read.
   // Nothing when there are barriers and none is such.
   std::optional<std::uint32_t> place_of_fence(const Access& read) const {
     bool is_told = false;
@@ -215,13 +216,13 @@ class Proxies {
     return is_told ? std::nullopt : std::optional(read.operation);
   }
 
-  // Whoever executes `first` executes `second` behind it.
+  // Every thread that executes `first` executes `second` after it.
   bool surely_follows(std::uint32_t second, std::uint32_t first) const {
     const flow::BlockId a = facts_.cfg.block_of(first), b = facts_.cfg.block_of(second);
     return a == b ? first < second : facts_.cfg.post_dominates(b, a);
   }
 
-  // Whoever executes `second` has executed `first` before it.
+  // Every thread that executes `second` has executed `first` before it.
   bool surely_precedes(std::uint32_t first, std::uint32_t second) const {
     const flow::BlockId a = facts_.cfg.block_of(first), b = facts_.cfg.block_of(second);
     return a == b ? first < second : facts_.cfg.dominates(a, b);

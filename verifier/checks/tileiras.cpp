@@ -44,8 +44,8 @@ class Tileiras {
             ".target " + isa::spelling(*facts_.target));
   }
 
-  // One warp allocates while the others go around: what counts is where the paths meet again behind the allocation, and
-  // where they part before the deallocation.
+  // One warp allocates while the others branch around it. So the place that counts is where the paths meet again after
+  // the allocation, and where they part before the deallocation.
   bool comes_before(std::uint32_t alloc, flow::BlockId use) const {
     const flow::Cfg& cfg = facts_.cfg;
     const flow::BlockId made = cfg.block_of(alloc), met = cfg.post_dominator(made);
