@@ -15,12 +15,7 @@ namespace kiln::isa {
   }            \
   return "";   \
   }
-#define FLAG(member, text)
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
 
 namespace {
 
@@ -52,10 +47,6 @@ const std::unordered_map<std::string_view, Setter>& setters() {
 #define END() }
 #define FLAG(member, text) m.emplace(text, &set_flag<&Modifiers::member>);
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
     return m;
   }();
   return map;

@@ -18,23 +18,11 @@ namespace kiln::isa {
 #define FIELD(Type, member) enum class Type : std::uint8_t { none,
 #define VALUE(id, text) id,
 #define END() };
-#define FLAG(member, text)
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
 
 /// The PTX spelling of a modifier value without its dot; empty for `none`.
 #define FIELD(Type, member) std::string_view spelling(Type);
-#define VALUE(id, text)
-#define END()
-#define FLAG(member, text)
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
 
 /// A type list of at most five entries in the order written (mma.sync with scale types is the longest).
 struct TypeList {
@@ -56,14 +44,8 @@ struct SpaceList {
 /// FLAG.
 struct Modifiers {
 #define FIELD(Type, member) Type member = Type::none;
-#define VALUE(id, text)
-#define END()
 #define FLAG(member, text) bool member = false;
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
   TypeList types{};
   SpaceList spaces{};
   /// What no table has: mma shapes, texture geometries, and modifiers that Kiln does not know. A consumer that

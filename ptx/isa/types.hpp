@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -18,47 +19,30 @@ enum class ScalarType : std::uint8_t {
 #undef TYPE
 };
 
+/// A row of types.def.
+struct TypeInfo {
+  std::string_view spelling;
+  int bits;
+  TypeClass type_class;
+};
+
+inline constexpr TypeInfo scalar_types[] = {
+    {"", 0, TypeClass::untyped},
+#define TYPE(id, spelling, bits, kind) {spelling, bits, TypeClass::kind},
+#include "ptx/isa/types.def"
+#undef TYPE
+};
+
 /// The PTX spelling without its dot: "bf16x2". Empty for `none`.
-constexpr std::string_view spelling(ScalarType t) {
-  switch (t) {
-    case ScalarType::none: return "";
-#define TYPE(id, text, bits, kind) \
-  case ScalarType::id: return text;
-#include "ptx/isa/types.def"
-#undef TYPE
-  }
-  return "";
-}
-
+constexpr std::string_view spelling(ScalarType t) { return scalar_types[std::size_t(t)].spelling; }
 /// Bits of one value of this type; 0 for `none`.
-constexpr int bits(ScalarType t) {
-  switch (t) {
-    case ScalarType::none: return 0;
-#define TYPE(id, text, width, kind) \
-  case ScalarType::id: return width;
-#include "ptx/isa/types.def"
-#undef TYPE
-  }
-  return 0;
-}
-
-constexpr TypeClass type_class(ScalarType t) {
-  switch (t) {
-    case ScalarType::none: return TypeClass::untyped;
-#define TYPE(id, text, width, kind) \
-  case ScalarType::id: return TypeClass::kind;
-#include "ptx/isa/types.def"
-#undef TYPE
-  }
-  return TypeClass::untyped;
-}
+constexpr int bits(ScalarType t) { return scalar_types[std::size_t(t)].bits; }
+constexpr TypeClass type_class(ScalarType t) { return scalar_types[std::size_t(t)].type_class; }
 
 /// The type that `text` (no dot) spells, if there is one.
 constexpr std::optional<ScalarType> parse_type(std::string_view text) {
-#define TYPE(id, spelled, width, kind) \
-  if (text == spelled) return ScalarType::id;
-#include "ptx/isa/types.def"
-#undef TYPE
+  for (std::size_t i = 1; i < std::size(scalar_types); ++i)
+    if (scalar_types[i].spelling == text) return ScalarType(i);
   return std::nullopt;
 }
 

@@ -45,15 +45,9 @@ std::vector<std::pair<std::string, std::string>> answers(const isa::Modifiers& m
   std::vector<std::pair<std::string, std::string>> out;
 #define FIELD(Type, member) \
   if (m.member != isa::Type::none) out.emplace_back(#member, spelling(m.member));
-#define VALUE(id, text)
-#define END()
 #define FLAG(member, text) \
   if (m.member) out.emplace_back("flag", text);
 #include "ptx/isa/modifiers.def"
-#undef FIELD
-#undef VALUE
-#undef END
-#undef FLAG
   for (int i = 0; i < m.spaces.count; ++i) out.emplace_back("space", isa::spelling(m.spaces[i]));
   for (int i = 0; i < m.types.count; ++i)
     out.emplace_back("type", fmt::format("{} ({} bits)", isa::spelling(m.types[i]), isa::bits(m.types[i])));
