@@ -25,7 +25,7 @@ class Memory::Sweep {
     while (first < end) {
       const std::size_t before = first;
       for (const Memo::Judged& j : memory_.memo_.judged)
-        if (j.lists == &shadow.lists() && j.bytes == bytes) first = shadow.replace(first, end, j.before, j.after);
+        if (j.bytes == bytes) first = shadow.replace(first, end, j.before, j.after);
       if (first == before) cell(shadow, first++, bytes);
     }
   }
@@ -34,15 +34,14 @@ class Memory::Sweep {
   void cell(Shadow& shadow, std::size_t at, std::uint16_t bytes) {
     Memo& memo = memory_.memo_;
     Memo::Judged& j = memo.judged[memo.next++ % memo.judged.size()];
-    memo.forget(j);
-    j.lists = &shadow.lists();
+    memory_.forget(j);
     j.bytes = bytes;
     j.before = shadow.at(at);
-    j.lists->keep(j.before.more);
+    memory_.lists_.keep(j.before.more);
     judge_all(shadow, at, bytes);
     write_down(shadow, at, {id_, later_.lanes, bytes});
     j.after = shadow.at(at);
-    j.lists->keep(j.after.more);
+    memory_.lists_.keep(j.after.more);
   }
 
   Earlier earlier(const Touch& t, bool writes) const {
@@ -145,26 +144,26 @@ class Memory::Sweep {
   std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the current cell
 };
 
-void Memory::Memo::forget(Judged& j) {
-  if (!j.lists) return;
-  j.lists->drop(j.before.more);
-  j.lists->drop(j.after.more);
-  j.lists = nullptr;
+void Memory::forget(Memo::Judged& j) {
+  if (j.bytes == 0) return;
+  lists_.drop(j.before.more);
+  lists_.drop(j.after.more);
+  j.bytes = 0;
 }
 
-void Memory::Memo::forget() {
-  for (Judged& j : judged) forget(j);
+void Memory::forget() {
+  for (Memo::Judged& j : memo_.judged) forget(j);
 }
 
 void Memory::start(const Cluster& cluster, bool is_new_launch) {
-  memo_.forget();
-  changed();
+  forget();
   if (is_new_launch) global_.start_launch(cluster.grid, records_);
   // Shadows keep their memory from one cluster to the next.
+  for (CtaState& c : ctas_) c.shared.forget(), c.tensor.forget();
   ctas_.resize(cluster.ctas.size());
   for (std::size_t rank = 0; rank < ctas_.size(); ++rank) {
-    ctas_[rank].shared.reset(cluster.ctas[rank].shared.size() / Shadow::granule + 1);
-    ctas_[rank].tensor.reset(tensor_memory_cells);
+    ctas_[rank].shared.start(lists_, cluster.ctas[rank].shared.size() / Shadow::granule + 1);
+    ctas_[rank].tensor.start(lists_, tensor_memory_cells);
     ctas_[rank].frees = 0;
   }
 }
@@ -176,7 +175,7 @@ void Memory::touch(const Agent& a, AccessId id, const Range& range, AccessKind k
   const std::uint64_t source = kind == AccessKind::read ? Access::no_source : x.source;
   const Memo::Key key{events_, id, a.lanes, kind, range.space, x.accumulator, source};
   if (key != memo_.key) {
-    memo_.forget();
+    forget();
     memo_.key = key;
   }
   Sweep sweep(*this, a, id, range, kind);
@@ -234,7 +233,7 @@ void Memory::dealloc(const Agent& a, AccessId id, Range columns, std::optional<s
 }
 
 std::size_t Memory::shadow_bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = lists_.memory();
   for (const CtaState& c : ctas_) bytes += c.shared.memory() + c.tensor.memory();
   return bytes;
 }
@@ -245,8 +244,8 @@ void GlobalShadow::start_launch(const Grid& grid, Records& records) {
   last_ = nullptr;
   const std::optional<launch::PriorGrid>& pdl = grid.launch.pdl;
   if (!pdl) {
+    for (auto& [number, page] : pages_) page->forget();
     pages_.clear();
-    lists_->clear();
     return;
   }
   // What that grid did has no instruction here, and every record has one.
@@ -282,8 +281,8 @@ Shadow& GlobalShadow::page(std::uint64_t number) {
   if (number == last_number_ && last_) return *last_;
   auto& page = pages_[number];
   if (!page) {
-    page = std::make_unique<Shadow>(lists_);
-    page->start(page_bytes / Shadow::granule);
+    page = std::make_unique<Shadow>();
+    page->start(lists_, page_bytes / Shadow::granule);
     add_buffers(*page, number);
   }
   last_number_ = number;

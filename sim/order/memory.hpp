@@ -21,6 +21,7 @@ namespace kiln::sim {
 class GlobalShadow {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
+  explicit GlobalShadow(TouchLists& lists) : lists_(lists) {}
 
   /// Launches run one after the other, except those that do not wait.
   void start_launch(const Grid&, Records&);
@@ -28,7 +29,6 @@ class GlobalShadow {
   /// Calls f(AccessId&) for everything that is remembered.
   template <class F>
   void each_access(F f) {
-    lists_->each_access(f);
     f(prior_access_);
     for (auto& [number, page] : pages_) page->each_access(f);
   }
@@ -42,7 +42,7 @@ class GlobalShadow {
   void add_prior_read(Shadow&, std::size_t cell, std::uint32_t bytes) const;
   void add_buffers(Shadow&, std::uint64_t number) const;
 
-  std::shared_ptr<TouchLists> lists_ = std::make_shared<TouchLists>();
+  TouchLists& lists_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Shadow>> pages_;
   std::uint64_t last_number_ = 0;
   Shadow* last_ = nullptr;
@@ -67,11 +67,11 @@ class Memory {
   /// Calls f(AccessId&) for everything that is remembered.
   template <class F>
   void each_access(F f) {
-    memo_.forget();
-    changed();
+    forget();
+    lists_.each_access(f);
     global_.each_access(f);
     for (CtaState& c : ctas_)
-      for (Shadow* s : {&c.shared, &c.tensor}) s->each_access(f), s->lists().each_access(f);
+      for (Shadow* s : {&c.shared, &c.tensor}) s->each_access(f);
   }
 
  private:
@@ -85,17 +85,15 @@ class Memory {
   struct Memo {
     using Key = std::tuple<std::uint64_t, AccessId, Mask, AccessKind, isa::Space, std::uint64_t, std::uint64_t>;
     struct Judged {
-      TouchLists* lists = nullptr;  // null: no cell
-      std::uint16_t bytes = 0;
+      std::uint16_t bytes = 0;  // 0: no cell
       Cell before{}, after{};
     };
     Key key{};
     std::array<Judged, 4> judged{};
     std::size_t next = 0;
-
-    void forget();
-    void forget(Judged&);
   };
+  void forget();
+  void forget(Memo::Judged&);
   void touch_bytes(Sweep&, const Range&);
   void touch_tensor(Sweep&, const Range&);
 
@@ -103,7 +101,8 @@ class Memory {
   Records& records_;
   Reports& reports_;
   std::vector<CtaState> ctas_;
-  GlobalShadow global_;
+  TouchLists lists_;
+  GlobalShadow global_{lists_};
   std::uint64_t events_ = 1;
   Memo memo_{};
 };

@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -56,7 +55,6 @@ class TouchLists {
     for (Shared& l : lists_)
       for (Entry& e : l.entries) f(e.touch.access);
   }
-  void clear() { lists_.clear(), free_.clear(); }
   std::size_t memory() const;
 
  private:
@@ -89,7 +87,7 @@ struct Cell {
   }
 };
 
-/// The cells of one memory. Lists are its own unless it is made with those of others.
+/// The cells of one memory, or of a page of it.
 class Shadow {
  public:
   static constexpr std::uint32_t granule = 16;
@@ -98,22 +96,14 @@ class Shadow {
     return std::uint16_t(((1u << (last - first)) - 1) << first);
   }
 
-  Shadow() : Shadow(std::make_shared<TouchLists>()) {}
-  explicit Shadow(std::shared_ptr<TouchLists> lists) : lists_(std::move(lists)) {}
-
-  /// For a shadow with lists of its own.
-  void reset(std::size_t cells) {
-    cells_.assign(cells, {});
-    lists_->clear();
+  /// For an empty shadow; the lists of its cells are in `lists`.
+  void start(TouchLists& lists, std::size_t cells) {
+    lists_ = &lists;
+    cells_.resize(cells);
   }
-  /// For one that shares its lists, once.
-  void start(std::size_t cells) { cells_.assign(cells, {}); }
   std::size_t size() const { return cells_.size(); }
-  /// In bytes, with its lists.
-  std::size_t memory() const { return cells_.capacity() * sizeof(Cell) + lists_->memory(); }
+  std::size_t memory() const { return cells_.capacity() * sizeof(Cell); }
   const Cell& at(std::size_t i) const { return cells_[i]; }
-  TouchLists& lists() { return *lists_; }
-  const TouchLists& lists() const { return *lists_; }
   /// Makes cells from `first` on that look like `before` look like `after`, and stops at `end` or the first other one,
   /// which it returns.
   std::size_t replace(std::size_t first, std::size_t end, const Cell& before, const Cell& after) {
@@ -171,8 +161,9 @@ class Shadow {
       add_read(c, t, supersedes);
     }
   }
-  /// Forgets everything in cells [first, first + n).
+  /// Forgets everything in cells [first, first + n), or in all.
   void forget(std::size_t first, std::size_t n);
+  void forget() { forget(0, cells_.size()); }
 
  private:
   // An empty touch has no other fields, so that cells which remember the same look the same.
@@ -198,7 +189,7 @@ class Shadow {
   }
 
   std::vector<Cell> cells_;
-  std::shared_ptr<TouchLists> lists_;
+  TouchLists* lists_ = nullptr;
 };
 
 }  // namespace kiln::sim
