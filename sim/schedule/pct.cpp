@@ -4,7 +4,7 @@ namespace kiln::sim::schedule {
 namespace {
 
 constexpr int depth = 3;                // of the bugs aimed at: that many orders must hold; one change point fewer
-constexpr std::uint32_t patience = 16;  // polls without a change after which a fragment that spins gets the lowest priority
+constexpr std::uint32_t patience = 16;  // polls without a change after which a fragment gets the lowest priority
 
 }  // namespace
 

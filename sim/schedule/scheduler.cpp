@@ -1,6 +1,6 @@
-// Chooses the warp that runs next. One clock per cluster ticks with every warp instruction; asynchronous operations complete when it has
-// reached their time. When no warp can run, the clock jumps to the next completion; when there is none, waits time out;
-// when that changes nothing either, it is a deadlock.
+// Chooses the warp that runs next. One clock per cluster ticks with every warp instruction; asynchronous operations
+// complete when it has reached their time. When no warp can run, the clock jumps to the next completion; when there is
+// none, waits time out; when that changes nothing either, it is a deadlock.
 #include <fmt/format.h>
 
 #include "ptx/rules/finding.hpp"
