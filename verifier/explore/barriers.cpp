@@ -57,11 +57,8 @@ void Barriers::arrive(const Turn& t, NamedBarrier& b) {
 }
 
 Status Barriers::execute(const Turn& t) {
-  const bool is_cluster = t.op.opcode == Opcode::barrier_cluster_arrive || t.op.opcode == Opcode::barrier_cluster_wait;
-  return is_cluster ? execute_cluster(t) : execute_named(t);
-}
-
-Status Barriers::execute_named(const Turn& t) {
+  if (t.op.opcode == Opcode::barrier_cluster_arrive || t.op.opcode == Opcode::barrier_cluster_wait)
+    return execute_cluster(t);
   if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
   const auto named = ops::roles<ops::Barrier>(t.op);
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};

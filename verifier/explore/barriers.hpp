@@ -36,7 +36,6 @@ class Barriers {
   void complete(State&, SharedPlace, const ir::Operation&);
 
  private:
-  Status execute_named(const Turn&);
   Status execute_cluster(const Turn&);
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "verifier/explore/findings.hpp"
+#include "verifier/explore/program.hpp"
 
 namespace kiln::verifier::explore {
 

@@ -36,125 +36,115 @@ class ExampleSearch {
  public:
   ExampleSearch(flow::Terms& terms, flow::Evaluator& evaluator) : terms_(terms), evaluator_(evaluator) {}
 
-  std::vector<Problem> problems(const Assumed&) const;
-  bool solve(const Problem&, Example&);
+  std::vector<Problem> problems(const Assumed& s) const {
+    std::vector<Problem> out;
+    const auto add = [&](Problem p) {
+      for (std::size_t k = 0; k < out.size();) {
+        if (!out[k].shares(p)) {
+          ++k;
+          continue;
+        }
+        p.join(out[k]);
+        out.erase(out.begin() + std::ptrdiff_t(k));
+      }
+      out.push_back(std::move(p));
+    };
+    for (const auto& [word, domain] : s.domains) {
+      Problem p;
+      p.leaves = leaves(word);
+      p.words.push_back({word, &domain});
+      add(std::move(p));
+    }
+    for (const auto& [predicate, holds] : s.decided) {
+      Problem p;
+      p.leaves = leaves(predicate);
+      p.predicates.push_back({predicate, holds});
+      add(std::move(p));
+    }
+    return out;
+  }
+  // Tries such numbers for one leaf after the other, and keeps those that leave the fewest assumptions unfulfilled.
+  bool solve(const Problem& problem, Example& example) {
+    const auto unfulfilled = [&](const Example& e) {
+      std::size_t n = 0;
+      for (const auto& [word, domain] : problem.words) {
+        const auto v = terms_.value(evaluator_.with(word, e));
+        n += !v || !domain->has(*v);
+      }
+      for (const auto& [predicate, holds] : problem.predicates) {
+        const auto v = terms_.value(evaluator_.with(predicate, e));
+        n += !v || (*v != 0) != holds;
+      }
+      return n;
+    };
+    const std::set<std::uint64_t> numbers = candidates(problem);
+    std::mt19937_64 random(1);
+    const std::vector<std::uint64_t> pool(numbers.begin(), numbers.end());
+    for (int attempt = 0; attempt < most_tries; ++attempt) {
+      Example e;
+      for (const TermId leaf : problem.leaves)
+        e[leaf] = attempt == 0 ? 1 : pool[random() % pool.size()] & flow::low_mask(terms_.width(leaf));
+      std::size_t left = unfulfilled(e);
+      for (int round = 0; round < most_rounds && left; ++round)
+        for (const TermId leaf : problem.leaves)
+          for (const std::uint64_t v : pool) {
+            if (!left) break;
+            const std::uint64_t old = std::exchange(e[leaf], v & flow::low_mask(terms_.width(leaf)));
+            const std::size_t now = unfulfilled(e);
+            now <= left ? void(left = now) : void(e[leaf] = old);
+          }
+      if (left) continue;
+      example.insert(e.begin(), e.end());
+      return true;
+    }
+    return false;
+  }
 
  private:
-  std::set<TermId> leaves(TermId) const;
-  void add_numbers(TermId, std::set<std::uint64_t>&) const;
-  std::set<std::uint64_t> candidates(const Problem&) const;
+  std::set<TermId> leaves(TermId t) const {
+    std::set<TermId> out;
+    for (const TermId piece : evaluator_.pieces(t))
+      if (evaluator_.is_leaf(piece)) out.insert(piece);
+    return out;
+  }
+  // Numbers that a word is computed with: factors, divisors and addends.
+  void add_numbers(TermId t, std::set<std::uint64_t>& out) const {
+    const flow::Terms::Sum& sum = terms_.sum(t);
+    const auto add = [&](std::uint64_t v) {
+      if (v > 1 && v < most_number) out.insert(v);
+    };
+    add(sum.number);
+    for (const flow::Terms::Part& p : sum.parts) {
+      add(p.factor);
+      for (const TermId o : terms_.atom_of(p.atom)->operands) add_numbers(o, out);
+    }
+  }
+  // Numbers to try: the ends of what is assumed of words, undone by the numbers that the words are computed with.
+  std::set<std::uint64_t> candidates(const Problem& problem) const {
+    std::set<std::uint64_t> ends, numbers_used, out{0, 1, 2, 3};
+    const auto add = [&](std::uint64_t v) {
+      if (v <= largest && out.size() < most_candidates) out.insert(v);
+    };
+    for (const auto& [word, domain] : problem.words) {
+      add_numbers(word, numbers_used);
+      for (const Span& p : domain->parts()) ends.insert(p.first), ends.insert(p.last);
+    }
+    for (const std::uint64_t end : ends)
+      for (int shift = 0; shift <= most_shift; ++shift)
+        add((end << shift) - 1), add(end << shift), add((end << shift) + 1);
+    for (int shift = 2; shift <= most_shift; ++shift) out.insert(std::uint64_t{1} << shift);
+    const std::vector<std::uint64_t> plain(out.begin(), out.end());
+    for (const std::uint64_t n : numbers_used) {
+      for (const std::uint64_t end : ends)
+        if (end <= largest) add(end * n);
+      for (const std::uint64_t v : plain) add(v - n);
+    }
+    return out;
+  }
 
   flow::Terms& terms_;
   flow::Evaluator& evaluator_;
 };
-
-std::set<TermId> ExampleSearch::leaves(TermId t) const {
-  std::set<TermId> out;
-  for (const TermId piece : evaluator_.pieces(t))
-    if (evaluator_.is_leaf(piece)) out.insert(piece);
-  return out;
-}
-
-std::vector<Problem> ExampleSearch::problems(const Assumed& s) const {
-  std::vector<Problem> out;
-  const auto add = [&](Problem p) {
-    for (std::size_t k = 0; k < out.size();) {
-      if (!out[k].shares(p)) {
-        ++k;
-        continue;
-      }
-      p.join(out[k]);
-      out.erase(out.begin() + std::ptrdiff_t(k));
-    }
-    out.push_back(std::move(p));
-  };
-  for (const auto& [word, domain] : s.domains) {
-    Problem p;
-    p.leaves = leaves(word);
-    p.words.push_back({word, &domain});
-    add(std::move(p));
-  }
-  for (const auto& [predicate, holds] : s.decided) {
-    Problem p;
-    p.leaves = leaves(predicate);
-    p.predicates.push_back({predicate, holds});
-    add(std::move(p));
-  }
-  return out;
-}
-
-// Numbers that a word is computed with: factors, divisors and addends.
-void ExampleSearch::add_numbers(TermId t, std::set<std::uint64_t>& out) const {
-  const flow::Terms::Sum& sum = terms_.sum(t);
-  const auto add = [&](std::uint64_t v) {
-    if (v > 1 && v < most_number) out.insert(v);
-  };
-  add(sum.number);
-  for (const flow::Terms::Part& p : sum.parts) {
-    add(p.factor);
-    for (const TermId o : terms_.atom_of(p.atom)->operands) add_numbers(o, out);
-  }
-}
-
-// Numbers to try: the ends of what is assumed of words, undone by the numbers that the words are computed with.
-std::set<std::uint64_t> ExampleSearch::candidates(const Problem& problem) const {
-  std::set<std::uint64_t> ends, numbers_used, out{0, 1, 2, 3};
-  const auto add = [&](std::uint64_t v) {
-    if (v <= largest && out.size() < most_candidates) out.insert(v);
-  };
-  for (const auto& [word, domain] : problem.words) {
-    add_numbers(word, numbers_used);
-    for (const Span& p : domain->parts()) ends.insert(p.first), ends.insert(p.last);
-  }
-  for (const std::uint64_t end : ends)
-    for (int shift = 0; shift <= most_shift; ++shift)
-      add((end << shift) - 1), add(end << shift), add((end << shift) + 1);
-  for (int shift = 2; shift <= most_shift; ++shift) out.insert(std::uint64_t{1} << shift);
-  const std::vector<std::uint64_t> plain(out.begin(), out.end());
-  for (const std::uint64_t n : numbers_used) {
-    for (const std::uint64_t end : ends)
-      if (end <= largest) add(end * n);
-    for (const std::uint64_t v : plain) add(v - n);
-  }
-  return out;
-}
-
-// Tries such numbers for one leaf after the other, and keeps those that leave the fewest assumptions unfulfilled.
-bool ExampleSearch::solve(const Problem& problem, Example& example) {
-  const auto unfulfilled = [&](const Example& e) {
-    std::size_t n = 0;
-    for (const auto& [word, domain] : problem.words) {
-      const auto v = terms_.value(evaluator_.with(word, e));
-      n += !v || !domain->has(*v);
-    }
-    for (const auto& [predicate, holds] : problem.predicates) {
-      const auto v = terms_.value(evaluator_.with(predicate, e));
-      n += !v || (*v != 0) != holds;
-    }
-    return n;
-  };
-  const std::set<std::uint64_t> numbers = candidates(problem);
-  std::mt19937_64 random(1);
-  const std::vector<std::uint64_t> pool(numbers.begin(), numbers.end());
-  for (int attempt = 0; attempt < most_tries; ++attempt) {
-    Example e;
-    for (const TermId leaf : problem.leaves)
-      e[leaf] = attempt == 0 ? 1 : pool[random() % pool.size()] & flow::low_mask(terms_.width(leaf));
-    std::size_t left = unfulfilled(e);
-    for (int round = 0; round < most_rounds && left; ++round)
-      for (const TermId leaf : problem.leaves)
-        for (const std::uint64_t v : pool) {
-          if (!left) break;
-          const std::uint64_t old = std::exchange(e[leaf], v & flow::low_mask(terms_.width(leaf)));
-          const std::size_t now = unfulfilled(e);
-          now <= left ? void(left = now) : void(e[leaf] = old);
-        }
-    if (left) continue;
-    example.insert(e.begin(), e.end());
-    return true;
-  }
-  return false;
-}
 
 // Numbers for which all that is assumed holds; nothing when none were found, which does not say that there are none.
 std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::Evaluator& evaluator) {

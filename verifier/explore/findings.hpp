@@ -1,12 +1,10 @@
 // What exploring finds. A finding needs an example: numbers for which all that a run has assumed holds.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include "ptx/rules/verdict.hpp"
-#include "verifier/explore/symbols.hpp"
+#include "verifier/explore/assumptions.hpp"
 #include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier::explore {

@@ -47,18 +47,11 @@ void each_touch(State& s, F f) {
   });
 }
 
-// Calls f(EventId&) for each load that is not over.
+// Calls f(EventId&) for each load that is not over, and each event of which a warp knows parts.
 template <class F>
-void each_load(State& s, F f) {
+void each_pending(State& s, F f) {
   each_warp(s, [&](Warp& w) {
     for (PendingLoad& p : w.loads) f(p.event);
-  });
-}
-
-// Calls f(EventId&) for each event of which a warp knows parts.
-template <class F>
-void each_part(State& s, F f) {
-  each_warp(s, [&](Warp& w) {
     for (Part& p : w.parts) f(p.event);
   });
 }
@@ -123,10 +116,12 @@ void number_events(State& s) {
   each_touch(s, keep), each_reference(s, keep);
   for (Cta& cta : s.ctas)
     for (auto& [at, b] : cta.mbarriers) b.observers.each(keep);
-  each_load(s, keep);
+  each_warp(s, [&](Warp& w) {
+    for (const PendingLoad& p : w.loads) keep(p.event);
+  });
   each_warp(s, [&](Warp& w) { std::erase_if(w.parts, [&](const Part& p) { return number[p.event] == gone; }); });
   const auto renumber = [&](EventId& e) { e = number[e]; };
-  each_touch(s, renumber), each_reference(s, renumber), each_load(s, renumber), each_part(s, renumber);
+  each_touch(s, renumber), each_reference(s, renumber), each_pending(s, renumber);
   each_set(s, [&](EventSet& e) { e = e.renumbered(number); });
   s.events = std::move(kept);
 }
@@ -136,7 +131,7 @@ void number_events(State& s) {
 void forget_knowledge(State& s) {
   EventSet phases, accesses, fenced, tensor, published, maps;
   const auto ask = [&](EventId e) { accesses.add(e); };
-  each_touch(s, ask), each_load(s, ask), each_part(s, ask);
+  each_touch(s, ask), each_pending(s, ask);
   for (Cta& cta : s.ctas) {
     published.add(cta.started);
     ask(cta.acquired_maps);
@@ -205,7 +200,7 @@ std::vector<EventId> alike(State& s) {
   std::vector<bool> is_one(s.events.size(), true);  // of its kind
   for (EventId e = 1; e < s.events.size(); ++e) is_one[e] = s.events[e].proxy == Proxy::generic;
   const auto keep = [&](EventId e) { is_one[e] = true; };
-  each_reference(s, keep), each_load(s, keep), each_part(s, keep);
+  each_reference(s, keep), each_pending(s, keep);
   std::vector<EventId> kind(s.events.size());
   std::map<decltype(nature(s.events[0])), EventId> kinds;
   for (EventId e = 0; e < kind.size(); ++e)

@@ -12,9 +12,26 @@ using flow::TermId;
 // A key under construction.
 class Writer {
  public:
-  void put(std::uint64_t v);
-  void put(const EventSet&);
-  void put(const Intervals&);
+  void put(std::uint64_t v) {
+    do {
+      text_.push_back(char((v & 0x7F) | (v > 0x7F ? 0x80 : 0)));
+      v >>= 7;
+    } while (v);
+  }
+  void put(const EventSet& e) {
+    e.each([&](EventId id) { put(id + 1); });
+    put(0);
+  }
+  void put(const Intervals& m) {
+    for (const auto& [at, cell] : m) {
+      put(at + 1), put(cell.end);
+      for (const Touch& e : cell.writers) put(e.event), put(e.lanes);
+      put(0);
+      for (const Touch& e : cell.readers) put(e.event), put(e.lanes);
+      put(0);
+    }
+    put(0);
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -25,18 +42,71 @@ class Writer {
 // counter that starts at one unknown word and grows by another counts by how far it is ahead of the last counter.
 class Naming {
  public:
-  Naming(const State&, Values&);
+  Naming(const State& s, Values& values) : state_(s), symbols_(values.symbols()) {
+    values.each_word(s, [&](TermId t) {
+      const auto p = place(t);
+      if (!p) return;
+      const auto [found, is_new] = last_.try_emplace({p->start, p->step}, p->n);
+      found->second = std::min(found->second, p->n);
+    });
+  }
 
-  void put(Writer&, TermId);
+  void put(Writer& out, TermId t) {
+    if (is_plain(t)) return out.put(1), out.put(t);
+    // A term that was written before is named by its number.
+    const auto [said, is_new] = said_.try_emplace(t, said_.size());
+    if (!is_new) return out.put(5), out.put(said->second);
+    const flow::Terms::Sum& sum = terms_.sum(t);
+    if (const auto p = place(t)) {
+      const auto last = last_.find({p->start, p->step});
+      if (last != last_.end())
+        return out.put(4), out.put(p->start), out.put(p->step), out.put(std::uint64_t(p->n - last->second));
+    }
+    out.put(2), out.put(sum.parts.size()), out.put(sum.number);
+    for (const flow::Terms::Part& part : sum.parts) out.put(part.factor), put_atom(out, part.atom);
+  }
   // The predicate or word is about a counter's place that all counters have passed: it is not asked for again.
-  bool is_past(TermId);
+  bool is_past(TermId t) {
+    if (last_.empty()) return false;
+    if (const auto p = place(t)) {
+      const auto last = last_.find({p->start, p->step});
+      if (last != last_.end()) return p->n < last->second;
+    }
+    const auto [known, is_new] = past_.try_emplace(t, false);
+    if (!is_new) return known->second;
+    bool past = false;
+    for (const flow::Terms::Part& part : terms_.sum(t).parts)
+      for (const TermId o : terms_.atom_of(part.atom)->operands) past |= is_past(o);
+    return past_[t] = past;
+  }
   // Words that have been looked into.
   std::uint64_t work() const { return plain_.size() + past_.size(); }
 
  private:
-  std::optional<Assumptions::Place> place(TermId) const;
-  bool is_plain(TermId);
-  void put_atom(Writer&, TermId);
+  // Counters of a closed round only: no thread comes with a new counter any more.
+  std::optional<Assumptions::Place> place(TermId t) const {
+    const auto p = symbols_.assumptions().place(t);
+    const auto closed = p ? state_.closed.find(p->start) : state_.closed.end();
+    return closed != state_.closed.end() && closed->second ? p : std::nullopt;
+  }
+  bool is_plain(TermId t) {
+    const auto [found, is_new] = plain_.try_emplace(t, true);
+    if (!is_new) return found->second;
+    const auto p = place(t);
+    bool plain = !p || !last_.contains({p->start, p->step});
+    for (const flow::Terms::Part& part : std::vector(terms_.sum(t).parts)) {
+      plain &= !symbols_.is_fresh(part.atom);
+      for (const TermId o : terms_.atom_of(part.atom)->operands) plain &= is_plain(o);
+    }
+    return plain_[t] = plain;
+  }
+  void put_atom(Writer& out, TermId atom) {
+    if (symbols_.is_fresh(atom)) return out.put(3), out.put(fresh_.try_emplace(atom, fresh_.size()).first->second);
+    if (is_plain(atom)) return out.put(1), out.put(atom);
+    const flow::Terms::Atom& a = *terms_.atom_of(atom);
+    out.put(2), out.put(a.name);
+    for (const TermId o : a.operands) put(out, o);
+  }
 
   const State& state_;
   Symbols& symbols_;
@@ -45,94 +115,6 @@ class Naming {
   std::map<TermId, std::uint64_t> fresh_{}, said_{};
   std::map<TermId, bool> plain_{}, past_{};
 };
-
-void Writer::put(std::uint64_t v) {
-  do {
-    text_.push_back(char((v & 0x7F) | (v > 0x7F ? 0x80 : 0)));
-    v >>= 7;
-  } while (v);
-}
-
-void Writer::put(const EventSet& e) {
-  e.each([&](EventId id) { put(id + 1); });
-  put(0);
-}
-
-void Writer::put(const Intervals& m) {
-  for (const auto& [at, cell] : m) {
-    put(at + 1), put(cell.end);
-    for (const Touch& e : cell.writers) put(e.event), put(e.lanes);
-    put(0);
-    for (const Touch& e : cell.readers) put(e.event), put(e.lanes);
-    put(0);
-  }
-  put(0);
-}
-
-Naming::Naming(const State& s, Values& values) : state_(s), symbols_(values.symbols()) {
-  values.each_word(s, [&](TermId t) {
-    const auto p = place(t);
-    if (!p) return;
-    const auto [found, is_new] = last_.try_emplace({p->start, p->step}, p->n);
-    found->second = std::min(found->second, p->n);
-  });
-}
-
-// Counters of a closed round only: no thread comes with a new counter any more.
-std::optional<Assumptions::Place> Naming::place(TermId t) const {
-  const auto p = symbols_.assumptions().place(t);
-  const auto closed = p ? state_.closed.find(p->start) : state_.closed.end();
-  return closed != state_.closed.end() && closed->second ? p : std::nullopt;
-}
-
-bool Naming::is_plain(TermId t) {
-  const auto [found, is_new] = plain_.try_emplace(t, true);
-  if (!is_new) return found->second;
-  const auto p = place(t);
-  bool plain = !p || !last_.contains({p->start, p->step});
-  for (const flow::Terms::Part& part : std::vector(terms_.sum(t).parts)) {
-    plain &= !symbols_.is_fresh(part.atom);
-    for (const TermId o : terms_.atom_of(part.atom)->operands) plain &= is_plain(o);
-  }
-  return plain_[t] = plain;
-}
-
-bool Naming::is_past(TermId t) {
-  if (last_.empty()) return false;
-  if (const auto p = place(t)) {
-    const auto last = last_.find({p->start, p->step});
-    if (last != last_.end()) return p->n < last->second;
-  }
-  const auto [known, is_new] = past_.try_emplace(t, false);
-  if (!is_new) return known->second;
-  bool past = false;
-  for (const flow::Terms::Part& part : terms_.sum(t).parts)
-    for (const TermId o : terms_.atom_of(part.atom)->operands) past |= is_past(o);
-  return past_[t] = past;
-}
-
-void Naming::put_atom(Writer& out, TermId atom) {
-  if (symbols_.is_fresh(atom)) return out.put(3), out.put(fresh_.try_emplace(atom, fresh_.size()).first->second);
-  if (is_plain(atom)) return out.put(1), out.put(atom);
-  const flow::Terms::Atom& a = *terms_.atom_of(atom);
-  out.put(2), out.put(a.name);
-  for (const TermId o : a.operands) put(out, o);
-}
-
-void Naming::put(Writer& out, TermId t) {
-  if (is_plain(t)) return out.put(1), out.put(t);
-  // A term that was written before is named by its number.
-  const auto [said, is_new] = said_.try_emplace(t, said_.size());
-  if (!is_new) return out.put(5), out.put(said->second);
-  const flow::Terms::Sum& sum = terms_.sum(t);
-  if (const auto p = place(t)) {
-    const auto last = last_.find({p->start, p->step});
-    if (last != last_.end())
-      return out.put(4), out.put(p->start), out.put(p->step), out.put(std::uint64_t(p->n - last->second));
-  }
-  out.put(2), out.put(sum.parts.size()), out.put(sum.number);
-  for (const flow::Terms::Part& part : sum.parts) out.put(part.factor), put_atom(out, part.atom);
-}
 
 constexpr std::uint64_t words_a_step = 8;
 constexpr std::uint64_t far = std::uint64_t{1} << 40;  // keeps distances positive

@@ -5,7 +5,6 @@
 
 #include "ptx/isa/proxy_fence.hpp"
 #include "ptx/isa/tmem.hpp"
-#include "verifier/explore/roots.hpp"
 
 namespace kiln::verifier::explore {
 

@@ -53,7 +53,7 @@ class Machine {
   const Program& program_;
   const ir::Code& code_ = program_.code;
   Budget budget_{!program_.shape.parameters.empty()};
-  Symbols symbols_{program_};
+  Symbols symbols_{program_.facts};
   Rounds rounds_{program_, symbols_};
   Values values_{program_, symbols_, rounds_, budget_};
   Findings findings_{symbols_};

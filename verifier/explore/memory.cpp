@@ -38,12 +38,6 @@ void for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
   }
 }
 
-// Whether the warp's lanes have made this part of an event themselves.
-bool knows_own(const Turn& t, const Touch& e) {
-  return std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
-                     [&](const Part& p) { return p.event == e.event && (e.lanes & ~p.lanes) == 0; });
-}
-
 // What the threads of an abstract run know of a pair: the questions of order::judge.
 struct PairKnowledge {
   const Turn& t;
@@ -57,19 +51,22 @@ struct PairKnowledge {
   bool is_same_warp() const { return earlier.cta == t.cta_index && earlier.warp == t.warp_index; }
   bool are_same_threads() const { return is_same_warp() && touch.lanes == lanes; }
   bool is_same_accumulator() const { return true; }  // addresses of accumulators are not compared
+  // The warp's lanes have made, or have fenced, the part of the event that touched the interval.
+  bool has_part(Mask Part::*known) const {
+    return std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
+                       [&](const Part& p) { return p.event == touch.event && (touch.lanes & ~(p.*known)) == 0; });
+  }
   bool is_over() const {
     if (t.knows(touch.event)) return true;
     if (!is_same_warp() || (touch.lanes & ~lanes)) return false;
-    return !earlier.is_async || (earlier.proxy == Proxy::generic && knows_own(t, touch));
+    return !earlier.is_async || (earlier.proxy == Proxy::generic && has_part(&Part::lanes));
   }
   // How different issuers of the tensor core synchronise is not tracked, so any order between them is accepted. This is
   // unsound.
   bool is_issued() const { return true; }
   bool is_issue_tensor_fenced() const { return true; }
   bool is_proxy_fenced() const {
-    return t.warp.all_have(t.lanes, &Clock::fenced, touch.event) ||
-           std::any_of(t.warp.parts.begin(), t.warp.parts.end(),
-                       [&](const Part& p) { return p.event == touch.event && (touch.lanes & ~p.fenced) == 0; });
+    return t.warp.all_have(t.lanes, &Clock::fenced, touch.event) || has_part(&Part::fenced);
   }
   bool is_map_fenced() const { return true; }  // judged in copies.cpp
   bool is_tensor_fenced() const {

@@ -9,7 +9,8 @@
 #include <map>
 #include <set>
 
-#include "verifier/explore/symbols.hpp"
+#include "verifier/explore/assumptions.hpp"
+#include "verifier/explore/program.hpp"
 #include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier::explore {

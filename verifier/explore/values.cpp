@@ -33,15 +33,13 @@ int width_of(isa::ScalarType t) { return std::clamp(isa::bits(t), 1, 64); }
 }  // namespace
 
 // Operands as one lane has them.
-class Values::Reader final : public flow::OperandTerms {
- public:
-  Reader(Values& values, const Turn& turn, int lane) : values_(values), turn_(turn), lane_(lane) {}
-  TermId term(const ir::Argument& a, int width) override { return values_.read(turn_, a, lane_, width); }
+struct Values::Reader final : flow::OperandTerms {
+  Reader(Values& v, const Turn& t, int l) : values(v), turn(t), lane(l) {}
+  TermId term(const ir::Argument& a, int width) override { return values.read(turn, a, lane, width); }
 
- private:
-  Values& values_;
-  const Turn& turn_;
-  int lane_;
+  Values& values;
+  const Turn& turn;
+  int lane;
 };
 
 std::vector<WordId> Values::unset() {

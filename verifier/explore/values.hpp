@@ -40,7 +40,7 @@ class Values {
   Symbols& symbols() { return symbols_; }
 
  private:
-  class Reader;
+  struct Reader;
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
   flow::TermId settled(const Turn&, flow::TermId);
   bool evaluate_across(Turn&);
