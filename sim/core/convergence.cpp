@@ -7,10 +7,7 @@ namespace kiln::sim {
 bool converged(Context& c, Mask lanes, Mask required) {
   const Mask missing = required & c.warp->live & ~lanes;
   if (missing == 0) return true;
-  Wait w;
-  w.kind = WaitKind::convergence;
-  w.lanes = missing;
-  c.block(w);
+  c.block({.kind = WaitKind::convergence, .lanes = missing});
   return false;
 }
 
@@ -34,10 +31,9 @@ Status nothing(Context&, const Inst&, Mask) { return Status::next; }
 std::uint64_t uniform(const Context& c, Slot s, Mask lanes, const char* what) {
   const int first = first_lane(lanes);
   const std::uint64_t v = c.read(s, first);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const std::uint64_t other = c.read(s, first_lane(m));
-    require(rules::warp_uniform(other, v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, other,
-            first_lane(m));
+  for (const int l : each_lane(lanes)) {
+    const std::uint64_t other = c.read(s, l);
+    require(rules::warp_uniform(other, v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, other, l);
   }
   return v;
 }

@@ -10,8 +10,14 @@
 
 namespace kiln::sim {
 
+// The words of registers and addresses.
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
 /// One bit per lane of a warp.
-using Mask = std::uint32_t;
+using Mask = u32;
 
 inline constexpr int warp_lanes = 32;
 inline constexpr Mask all_lanes = 0xFFFFFFFFu;
@@ -27,6 +33,21 @@ constexpr int first_lane(Mask lanes) { return std::countr_zero(lanes); }
 #define KILN_INDEPENDENT_LANES _Pragma("GCC ivdep")
 #endif
 
+/// The lanes of a mask, from the lowest: `for (const int l : each_lane(lanes))`.
+class LaneRange {
+ public:
+  constexpr explicit LaneRange(Mask lanes) : left_(lanes) {}
+  constexpr LaneRange begin() const { return *this; }
+  constexpr LaneRange end() const { return LaneRange(0); }
+  constexpr int operator*() const { return first_lane(left_); }
+  constexpr void operator++() { left_ &= left_ - 1; }
+  constexpr bool operator==(const LaneRange&) const = default;
+
+ private:
+  Mask left_;
+};
+constexpr LaneRange each_lane(Mask lanes) { return LaneRange(lanes); }
+
 /// Calls f(lane) for every lane of the mask; whole warps in a loop that vectorises.
 template <class F>
 inline void for_lanes(Mask lanes, F f) {
@@ -35,7 +56,7 @@ inline void for_lanes(Mask lanes, F f) {
     for (int l = 0; l < warp_lanes; ++l) f(l);
     return;
   }
-  for (Mask m = lanes; m != 0; m &= m - 1) f(first_lane(m));
+  for (const int l : each_lane(lanes)) f(l);
 }
 
 /// The mask of lanes of `lanes` for which f(lane) holds.
@@ -46,7 +67,7 @@ inline Mask lanes_where(Mask lanes, F f) {
     for (int l = 0; l < warp_lanes; ++l) out |= Mask(f(l)) << l;
     return out;
   }
-  for (Mask m = lanes; m != 0; m &= m - 1) out |= Mask(f(first_lane(m))) << first_lane(m);
+  for (const int l : each_lane(lanes)) out |= Mask(f(l)) << l;
   return out;
 }
 

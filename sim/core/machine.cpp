@@ -1,5 +1,7 @@
 #include "sim/core/machine.hpp"
 
+#include <utility>
+
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/finding.hpp"
 
@@ -11,6 +13,11 @@ namespace {
 constexpr std::uint32_t latest_completion = 1 << 16;
 
 }  // namespace
+
+void BulkGroups::commit() {
+  committed.push_back(open ? std::exchange(open, nullptr) : std::make_shared<BulkGroup>());
+  while (!committed.empty() && committed.front()->writes_left == 0) committed.pop_front();
+}
 
 std::uint32_t Cta::live_threads() const {
   std::uint32_t n = 0;

@@ -87,6 +87,9 @@ struct BulkGroup {
 struct BulkGroups {
   std::shared_ptr<BulkGroup> open{};
   std::deque<std::shared_ptr<BulkGroup>> committed{};
+
+  /// Closes the open group, or an empty one, and forgets those at the front that are complete.
+  void commit();
 };
 
 /// An arrival on an mbarrier that waits for cp.async copies.

@@ -1,7 +1,10 @@
-// Handlers for operations that work lane by lane on values of one type, and the choice of the one for a PTX type.
+// Handlers for operations that work lane by lane on values of one type, and the choice of the one for a PTX type. An
+// operation is the type of a function object without state.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 
 #include "ptx/isa/types.hpp"
 #include "sim/core/lanes.hpp"
@@ -14,7 +17,7 @@ template <class Op, class T, class R = T>
 Status unary(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<Word<R>>(i.d);
   const auto* a = c.lanes<Word<T>>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = to_word<R>(Op::apply(from_word<T>(a[l]))); });
+  for_lanes(lanes, [=](int l) { d[l] = to_word<R>(Op{}(from_word<T>(a[l]))); });
   return Status::next;
 }
 
@@ -23,18 +26,17 @@ Status binary(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<Word<R>>(i.d);
   const auto* a = c.lanes<Word<T>>(i.a);
   const auto* b = c.lanes<Word<B>>(i.b);
-  for_lanes(lanes, [=](int l) { d[l] = to_word<R>(Op::apply(from_word<T>(a[l]), from_word<B>(b[l]))); });
+  for_lanes(lanes, [=](int l) { d[l] = to_word<R>(Op{}(from_word<T>(a[l]), from_word<B>(b[l]))); });
   return Status::next;
 }
 
-template <class Op, class T, class R = T, class C = R>
+template <class Op, class T, class R = T, class C = R, class B = T>
 Status ternary(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<Word<R>>(i.d);
   const auto* a = c.lanes<Word<T>>(i.a);
-  const auto* b = c.lanes<Word<T>>(i.b);
+  const auto* b = c.lanes<Word<B>>(i.b);
   const auto* e = c.lanes<Word<C>>(i.c);
-  for_lanes(lanes,
-            [=](int l) { d[l] = to_word<R>(Op::apply(from_word<T>(a[l]), from_word<T>(b[l]), from_word<C>(e[l]))); });
+  for_lanes(lanes, [=](int l) { d[l] = to_word<R>(Op{}(from_word<T>(a[l]), from_word<B>(b[l]), from_word<C>(e[l]))); });
   return Status::next;
 }
 
@@ -46,17 +48,16 @@ struct As {
 
 /// Calls f(As<T>{}) with the C++ integer that a PTX integer or untyped type is; a null handler for any other type.
 template <class F>
-Handler with_integer(isa::ScalarType t, F f) {
-  using isa::ScalarType;
+Handler with_integer(ScalarType t, F f) {
   switch (t) {
     case ScalarType::u16:
-    case ScalarType::b16: return f(As<std::uint16_t>{});
+    case ScalarType::b16: return f(As<u16>{});
     case ScalarType::s16: return f(As<std::int16_t>{});
     case ScalarType::u32:
-    case ScalarType::b32: return f(As<std::uint32_t>{});
+    case ScalarType::b32: return f(As<u32>{});
     case ScalarType::s32: return f(As<std::int32_t>{});
     case ScalarType::u64:
-    case ScalarType::b64: return f(As<std::uint64_t>{});
+    case ScalarType::b64: return f(As<u64>{});
     case ScalarType::s64: return f(As<std::int64_t>{});
     default: return nullptr;
   }
@@ -64,20 +65,30 @@ Handler with_integer(isa::ScalarType t, F f) {
 
 /// The handler of an operation with one or two sources of an integer type.
 template <class Op>
-Handler one(isa::ScalarType t) {
+Handler one(ScalarType t) {
   return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
 }
 template <class Op>
-Handler two(isa::ScalarType t) {
+Handler two(ScalarType t) {
   return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
 }
 
-/// Resolves d and the sources a, b, c of a one-type operation.
-inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, isa::ScalarType type, int sources) {
-  inst.d = binder.result(alu.d, type).offset;
-  if (sources > 0) inst.a = binder.source(alu.a, type).offset;
-  if (sources > 1) inst.b = binder.source(alu.b, type).offset;
-  if (sources > 2) inst.c = binder.source(alu.c, type).offset;
+/// Resolves d and as many of the sources a, b, c as there are types for them.
+inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType d,
+                     std::span<const ScalarType> sources) {
+  inst.d = binder.result(alu.d, d).offset;
+  if (sources.size() > 0) inst.a = binder.source(alu.a, sources[0]).offset;
+  if (sources.size() > 1) inst.b = binder.source(alu.b, sources[1]).offset;
+  if (sources.size() > 2) inst.c = binder.source(alu.c, sources[2]).offset;
+}
+inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType d,
+                     std::initializer_list<ScalarType> sources) {
+  operands(binder, alu, inst, d, std::span(sources.begin(), sources.size()));
+}
+/// The same of a one-type operation.
+inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType type, int sources) {
+  const ScalarType types[] = {type, type, type};
+  operands(binder, alu, inst, type, std::span(types, std::size_t(sources)));
 }
 
 // The two halves of the family `arithmetic`: types of integers, and of floating-point numbers.

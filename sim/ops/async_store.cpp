@@ -9,20 +9,13 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // a, value: destination; more: the mbarrier's address and its offset, then the values; width: the type; mode: what to
 // do with what is there; flags: there is an mbarrier.
 constexpr unsigned slot_barrier = 0, slot_offset = 1, slot_values = 2;
 
 struct DelayedStore {
   View to{};
-  std::uint8_t data[16] = {};
+  u8 data[16] = {};
   u32 bytes = 0;
   bool signals = false;
   Barrier barrier{};
@@ -33,8 +26,7 @@ Status store_later(Context& c, const Inst& i, Mask lanes) {
   const auto type = ScalarType(i.width);
   const auto how = Combine(i.mode);
   const u32 one = u32(isa::bits(type)) / 8;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     DelayedStore x;
     x.bytes = one * i.count;
     const Place to = locate(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
@@ -74,10 +66,10 @@ void bind_async_store(Binder& binder, const ir::Operation& op, const ops::AsyncS
   binder.append_address(inst, store.mbarrier);
   binder.append_all(inst, store.value, m.type());
   // An mbarrier lies in shared memory of the cluster, and so does what it waits for.
-  inst.space = std::uint8_t(m.spaces.count == 0 && inst.flags ? Space::shared_cluster : m.space());
-  inst.width = std::uint8_t(m.type());
-  inst.count = std::uint8_t(isa::vector_width(m.vector));
-  inst.mode = std::uint8_t(m.combine);
+  inst.space = u8(m.spaces.count == 0 && inst.flags ? Space::shared_cluster : m.space());
+  inst.width = u8(m.type());
+  inst.count = u8(isa::vector_width(m.vector));
+  inst.mode = u8(m.combine);
   if (inst.more_count != slot_values + inst.count) throw Gap{"a vector of this length"};
   inst.run = store_later;
 }

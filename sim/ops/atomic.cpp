@@ -12,13 +12,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 u64 low_bits(u64 v, int bits) { return bits >= 64 ? v : v & ((u64{1} << bits) - 1); }
 
 u64 integer_extremum(bool is_max, ScalarType t, u64 a, u64 b) {
@@ -94,7 +87,7 @@ bool can_combine(Combine how, ScalarType t) {
   return how != Combine::none && how != Combine::popc;
 }
 
-void combine_bytes(Combine how, ScalarType t, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+void combine_bytes(Combine how, ScalarType t, u8* to, const u8* from, std::size_t bytes) {
   const auto size = std::size_t(isa::bits(t)) / 8;
   for (std::size_t at = 0; at + size <= bytes; at += size) {
     u64 old = 0, operand = 0;
@@ -113,8 +106,7 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
   const int bits = isa::bits(t);
   const auto bytes = u32(bits / 8), whole = bytes * i.count;
   bool changed = false;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), whole, whole, l);
     check_written(*c.grid, i.operation, p, whole);
     observe(c, i, l, p, whole, AccessKind::atomic);
@@ -142,8 +134,7 @@ Status atomic_128(Context& c, const Inst& i, Mask lanes) {
   using Words = std::array<u64, 2>;
   const auto read = [&](unsigned k, int l) { return c.read_words(c.slot(i, k), l); };
   constexpr u32 bytes = sizeof(Words);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), bytes, bytes, l);
     check_written(*c.grid, i.operation, p, bytes);
     observe(c, i, l, p, bytes, AccessKind::atomic);
@@ -165,10 +156,10 @@ void bind(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& i
   const bool wide = t == ScalarType::b128 && (m.combine == Combine::exch || m.combine == Combine::cas);
   if (!wide && !can_combine(m.combine, t)) throw Gap{"this atomic operation"};
   binder.address(inst, x.address);
-  inst.space = std::uint8_t(m.space());
-  inst.width = std::uint8_t(t);
-  inst.mode = std::uint8_t(m.combine);
-  inst.count = std::uint8_t(isa::vector_width(m.vector));
+  inst.space = u8(m.space());
+  inst.width = u8(t);
+  inst.mode = u8(m.combine);
+  inst.count = u8(isa::vector_width(m.vector));
   inst.flags = m.combine == Combine::cas;
   if (x.d->kind == ir::Argument::Kind::vector)
     binder.append_all(inst, x.d, t);

@@ -10,11 +10,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-
-enum : std::uint8_t { flag_aligned = 1, flag_arrive = 2, flag_reduce = 4, flag_counted = 8 };
+enum : u8 { flag_aligned = 1, flag_arrive = 2, flag_reduce = 4, flag_counted = 8 };
 
 // Threads that an arrival counts for: whole warps, whoever of them has left already.
 u32 arrivals(const Context& c, const Inst& i, Mask lanes) {
@@ -44,17 +40,17 @@ void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b
   b.expected = expected;
   b.arrived += threads;
   if (i.flags & flag_reduce) b.population += u32(count(c.read_mask(c.slot(i, 2)) & lanes));
-  observe(c, i, lanes, Sync{SyncKind::barrier_arrive, c.cta->index, id, b.generation, 0});
+  observe(c, i, lanes, SyncKind::barrier_arrive, id, b.generation);
 }
 
 void give_result(Context& c, const Inst& i, Mask lanes, const NamedBarrier& b, u32 threads) {
-  if (isa::Combine(i.mode) == isa::Combine::popc) {
+  if (Combine(i.mode) == Combine::popc) {
     auto* d = c.lanes<u32>(i.d);
     for_lanes(lanes, [=, &b](int l) { d[l] = b.result; });
     return;
   }
-  const bool r = isa::Combine(i.mode) == isa::Combine::and_ ? b.result == threads : b.result != 0;
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | (r ? lanes : 0);
+  const bool r = Combine(i.mode) == Combine::and_ ? b.result == threads : b.result != 0;
+  c.write_mask(i.d, lanes, r ? lanes : 0);
 }
 
 // more: barrier number, thread count, predicate.
@@ -65,7 +61,7 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
   require(rules::barrier_number(id));
   NamedBarrier& b = c.cta->barriers[id];
   if (!f.arrived) {
-    const std::uint64_t generation = b.generation;
+    const u64 generation = b.generation;
     arrive_named(c, i, lanes, id, b);
     if (i.flags & flag_arrive) {
       complete_if_all(c, b);
@@ -75,15 +71,10 @@ Status barrier(Context& c, const Inst& i, Mask lanes) {
     f.token = generation;
   }
   if (b.generation == f.token) complete_if_all(c, b);
-  if (b.generation == f.token) {
-    Wait w;
-    w.kind = WaitKind::barrier;
-    w.address = id;
-    return c.block(w);
-  }
+  if (b.generation == f.token) return c.block({.kind = WaitKind::barrier, .address = id});
   f.arrived = false;
   if (i.flags & flag_reduce) give_result(c, i, lanes, b, b.all_threads ? c.cta->live_threads() : b.expected);
-  observe(c, i, lanes, Sync{SyncKind::barrier_leave, c.cta->index, id, f.token, 0});
+  observe(c, i, lanes, SyncKind::barrier_leave, id, f.token);
   return Status::next;
 }
 
@@ -98,7 +89,7 @@ u32 cluster_threads(const Cluster& cluster) {
 Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
   c.cluster->barrier_arrived += u32(count(lanes));
-  observe(c, i, lanes, Sync{SyncKind::cluster_arrive, c.cta->index, 0, c.cluster->barrier_generation, 0});
+  observe(c, i, lanes, SyncKind::cluster_arrive, 0, c.cluster->barrier_generation);
   c.warp->cluster_token = c.cluster->barrier_generation;
   c.cluster->changed(WaitKind::cluster_barrier);
   return Status::next;
@@ -113,12 +104,9 @@ Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
     ++cluster.barrier_generation;
     cluster.changed(WaitKind::cluster_barrier);
   }
-  if (cluster.barrier_generation == c.warp->cluster_token) {
-    Wait w;
-    w.kind = WaitKind::cluster_barrier;
-    return c.block(w);
-  }
-  observe(c, i, lanes, Sync{SyncKind::cluster_leave, c.cta->index, 0, c.warp->cluster_token, 0});
+  if (cluster.barrier_generation == c.warp->cluster_token)
+    return c.block({.kind = WaitKind::cluster_barrier});
+  observe(c, i, lanes, SyncKind::cluster_leave, 0, c.warp->cluster_token);
   return Status::next;
 }
 
@@ -130,8 +118,8 @@ bool is_aligned(const ir::Operation& op) {
 }  // namespace
 
 void bind_barrier(Binder& binder, const ir::Operation& op, const ops::Barrier& b, Inst& inst) {
-  inst.flags = std::uint8_t((order::arrives_alone(op.opcode) ? flag_arrive : 0) | (is_aligned(op) ? flag_aligned : 0) |
-                            (b.threads ? flag_counted : 0) | (b.d ? flag_reduce : 0));
+  inst.flags = u8((order::arrives_alone(op.opcode) ? flag_arrive : 0) | (is_aligned(op) ? flag_aligned : 0) |
+                  (b.threads ? flag_counted : 0) | (b.d ? flag_reduce : 0));
   binder.append(inst, binder.any_width(b.id, ScalarType::u32));
   binder.append(inst, b.threads ? binder.any_width(b.threads, ScalarType::u32) : binder.constant(0, 4));
   inst.run = barrier;
@@ -139,10 +127,10 @@ void bind_barrier(Binder& binder, const ir::Operation& op, const ops::Barrier& b
 
 void bind_barrier_reduction(Binder& binder, const ir::Operation& op, const ops::Barrier& b, Inst& inst) {
   bind_barrier(binder, op, b, inst);
-  const bool popc = op.modifiers.combine == isa::Combine::popc;
+  const bool popc = op.modifiers.combine == Combine::popc;
   inst.d = binder.any_result(b.d, popc ? ScalarType::u32 : ScalarType::pred).offset;
   binder.append(inst, binder.predicate(b.predicate));
-  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.mode = u8(op.modifiers.combine);
 }
 
 void bind_cluster_barrier(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {

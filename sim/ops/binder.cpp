@@ -9,27 +9,25 @@
 namespace kiln::sim {
 namespace {
 
-using isa::ScalarType;
 using Kind = ir::Argument::Kind;
 
 Status lacks(Context& c, const Inst& i, Mask) { unmodelled(c.grid->program.gaps[i.more]); }
 
-std::uint64_t real_bits(const ir::Argument& a, ScalarType type) {
+u64 real_bits(const ir::Argument& a, ScalarType type) {
   const bool wants_double = type == ScalarType::f64 || isa::bits(type) == 64;
-  const auto bits = std::uint64_t(a.value);
+  const auto bits = u64(a.value);
   if (a.is_single == !wants_double) return bits;
-  if (a.is_single) return std::bit_cast<std::uint64_t>(double(std::bit_cast<float>(std::uint32_t(bits))));
-  return std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
+  if (a.is_single) return std::bit_cast<u64>(double(std::bit_cast<float>(u32(bits))));
+  return std::bit_cast<u32>(float(std::bit_cast<double>(bits)));
 }
 
-std::uint64_t narrow(std::uint64_t value, ScalarType type) {
+u64 narrow(u64 value, ScalarType type) {
   const int bits = isa::bits(type);
-  return bits >= 64 || bits == 0 ? value : value & ((std::uint64_t{1} << bits) - 1);
+  return bits >= 64 || bits == 0 ? value : value & ((u64{1} << bits) - 1);
 }
 
 // Instructions with words that no table of modifiers has.
-bool reads_others(isa::Opcode op) {
-  using isa::Opcode;
+bool reads_others(Opcode op) {
   if (isa::unit(op) == isa::Unit::matrix || isa::unit(op) == isa::Unit::video) return true;
   switch (op) {
     case Opcode::clusterlaunchcontrol_query_cancel:
@@ -44,7 +42,7 @@ bool reads_others(isa::Opcode op) {
 }
 
 // Where the memory of the system begins and ends.
-std::uint64_t reserved_offset(const std::string& name) {
+u64 reserved_offset(const std::string& name) {
   if (name.ends_with("_begin")) return 0;
   if (name.ends_with("_end") || name.ends_with("_cap")) return reserved_shared_bytes;
   throw Gap{"`" + name + "`"};
@@ -87,7 +85,7 @@ void bind_unknown(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_texture(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_multimem_copy(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst&) {}
 
-std::uint8_t register_bytes(ScalarType type) {
+u8 register_bytes(ScalarType type) {
   const int bits = isa::bits(type);
   return type == ScalarType::pred ? 0 : bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
 }
@@ -105,7 +103,7 @@ void Binder::add_callables() {
   for (const LinkedFunction& f : linked_.functions) {
     Callable c;
     c.name = f.function->name;
-    c.item = std::uint32_t(function_item(*code_.module, c.name));
+    c.item = u32(function_item(*code_.module, c.name));
     c.entry = f.first;
     c.end = f.end;
     c.back = scratch(4);
@@ -119,47 +117,47 @@ void Binder::add_callables() {
 
 Passed Binder::passed(const Formal& f) const {
   if (f.is_register) return {false, reg(f.id), 0, f.bytes};
-  return {true, {}, std::uint32_t(program_.layout.addresses[f.id] - local_base), f.bytes};
+  return {true, {}, u32(program_.layout.addresses[f.id] - local_base), f.bytes};
 }
 
 Passed Binder::passed(const ir::Argument& a) {
   if (a.kind == Kind::symbol) {
     const ir::Variable& v = *code_.symbols[a.id].variable;
-    if (v.space != isa::Space::param || code_.symbols[a.id].is_parameter) throw Gap{"a call that passes this operand"};
-    return {true, {}, std::uint32_t(program_.layout.addresses[a.id] - local_base), std::uint32_t(v.bytes())};
+    if (v.space != Space::param || code_.symbols[a.id].is_parameter) throw Gap{"a call that passes this operand"};
+    return {true, {}, u32(program_.layout.addresses[a.id] - local_base), u32(v.bytes())};
   }
   const Slot s = any_width(a, ScalarType::b64);
   if (s.bytes > 8) throw Gap{"a call that passes a 128-bit register"};
   return {false, s, 0, s.bytes};
 }
 
-std::optional<std::uint32_t> Binder::callable(const ir::Argument& a) const {
-  for (std::uint32_t k = 0; k < program_.callables.size(); ++k)
+std::optional<u32> Binder::callable(const ir::Argument& a) const {
+  for (u32 k = 0; k < program_.callables.size(); ++k)
     if (program_.callables[k].item == a.id) return k;
   return std::nullopt;
 }
 
-std::uint32_t Binder::add(CallSite site) {
+u32 Binder::add(CallSite site) {
   program_.calls.push_back(std::move(site));
-  return std::uint32_t(program_.calls.size() - 1);
+  return u32(program_.calls.size() - 1);
 }
 
-std::uint32_t Binder::grow(std::uint8_t bytes) {
-  const std::uint32_t at = program_.file_bytes;
-  program_.file_bytes += bytes == 0 ? 8u : std::uint32_t(bytes) * warp_lanes;
+u32 Binder::grow(u8 bytes) {
+  const u32 at = program_.file_bytes;
+  program_.file_bytes += bytes == 0 ? 8u : u32(bytes) * warp_lanes;
   return at;
 }
 
-Slot Binder::scratch(std::uint8_t bytes) { return {grow(bytes), bytes, false}; }
+Slot Binder::scratch(u8 bytes) { return {grow(bytes), bytes, false}; }
 
-std::uint32_t Binder::add(const WarpMma& mma) {
+u32 Binder::add(const WarpMma& mma) {
   program_.mmas.push_back(mma);
-  return std::uint32_t(program_.mmas.size() - 1);
+  return u32(program_.mmas.size() - 1);
 }
 
-std::uint32_t Binder::add(const isa::MmaForm& form) {
+u32 Binder::add(const isa::MmaForm& form) {
   program_.forms.push_back(form);
-  return std::uint32_t(program_.forms.size() - 1);
+  return u32(program_.forms.size() - 1);
 }
 
 int Binder::sm() const {
@@ -168,7 +166,7 @@ int Binder::sm() const {
   return target->sm;
 }
 
-Slot Binder::make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind) {
+Slot Binder::make_constant(u64 value, u8 bytes, Constant::Kind kind) {
   const auto [found, fresh] = constants_.try_emplace({value, bytes, kind}, 0);
   if (fresh) {
     found->second = grow(bytes);
@@ -177,7 +175,7 @@ Slot Binder::make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Ki
   return {found->second, bytes, false};
 }
 
-Slot Binder::constant(std::uint64_t value, std::uint8_t bytes) {
+Slot Binder::constant(u64 value, u8 bytes) {
   return make_constant(bytes == 4 ? value & 0xFFFFFFFFu : value, bytes, Constant::Kind::plain);
 }
 
@@ -191,27 +189,25 @@ Slot Binder::special(ir::Special s) {
   return {found->second, 4, false};
 }
 
-Slot Binder::symbol(const ir::Argument& a, std::uint8_t bytes) {
+Slot Binder::symbol(const ir::Argument& a, u8 bytes) {
   const ir::Symbol& s = code_.symbols[a.id];
-  const std::uint64_t value = program_.layout.addresses[a.id] + std::uint64_t(a.value);
+  const u64 value = program_.layout.addresses[a.id] + u64(a.value);
   const bool shared = isa::is_shared(s.variable->space);
   return make_constant(bytes == 4 ? value & 0xFFFFFFFFu : value, bytes,
                        shared ? Constant::Kind::shared_address : Constant::Kind::plain);
 }
 
-Slot Binder::reg(std::uint32_t id) const {
-  return {program_.registers[id], register_bytes(code_.registers[id].type), false};
-}
+Slot Binder::reg(u32 id) const { return {program_.registers[id], register_bytes(code_.registers[id].type), false}; }
 
 Slot Binder::any_width(const ir::Argument& a, ScalarType type) {
-  const std::uint8_t bytes = register_bytes(type);
+  const u8 bytes = register_bytes(type);
   switch (a.kind) {
     case Kind::reg: {
       Slot s = reg(a.id);
       s.negated = a.negated;
       return s;
     }
-    case Kind::immediate: return constant(bytes == 0 ? a.value != 0 : narrow(std::uint64_t(a.value), type), bytes);
+    case Kind::immediate: return constant(bytes == 0 ? a.value != 0 : narrow(u64(a.value), type), bytes);
     case Kind::real: return constant(real_bits(a, type), bytes);
     case Kind::special:
       if (ir::Special(a.id) == ir::Special::reserved_smem) return constant(reserved_offset(a.operand->text), 4);
@@ -254,7 +250,7 @@ std::pair<Slot, std::int64_t> Binder::address(const ir::Argument& a) {
     whole.value = 0;
     return {symbol(whole, 8), base.value};
   }
-  if (base.kind == Kind::immediate) return {constant(std::uint64_t(base.value), 8), 0};
+  if (base.kind == Kind::immediate) return {constant(u64(base.value), 8), 0};
   throw Gap{"an address of this form"};
 }
 
@@ -272,11 +268,11 @@ std::pair<Slot, std::int64_t> Binder::address_or_none(const ops::Operand& o) {
 void Binder::append_address(Inst& inst, const ops::Operand& o) {
   const auto [slot, offset] = address_or_none(o);
   append(inst, slot);
-  append(inst, constant(std::uint64_t(offset), 8));
+  append(inst, constant(u64(offset), 8));
 }
 
 void Binder::append(Inst& inst, Slot s) {
-  if (inst.more_count == 0) inst.more = std::uint32_t(program_.slots.size());
+  if (inst.more_count == 0) inst.more = u32(program_.slots.size());
   ++inst.more_count;
   program_.slots.push_back(s);
 }
@@ -305,7 +301,7 @@ Inst Binder::bind(const ir::Operation& op) {
   }
   inst = bare;
   inst.run = lacks;
-  inst.more = std::uint32_t(program_.gaps.size());
+  inst.more = u32(program_.gaps.size());
   program_.gaps.push_back("`" + ir::mnemonic(*op.instruction) + "`" + (gap == "this instruction" ? "" : ": " + gap));
   return inst;
 }
@@ -313,7 +309,7 @@ Inst Binder::bind(const ir::Operation& op) {
 Program Binder::run() {
   auto next = program_.callables.begin();
   for (const ir::Operation& op : code_.operations) {
-    const auto at = std::uint32_t(program_.insts.size());
+    const auto at = u32(program_.insts.size());
     if (next != program_.callables.end() && at == next->entry) function_ = &*next++;
     program_.insts.push_back(bind(op));
   }

@@ -13,6 +13,9 @@
 
 namespace kiln::sim {
 
+// What the modifiers of most instructions say.
+using isa::Combine, isa::Opcode, isa::ScalarType, isa::Space;
+
 /// Thrown while an instruction is bound: it has a form without a model. It faults only if it is executed.
 struct Gap {
   std::string what;
@@ -28,22 +31,22 @@ class Binder {
   /// The device function that the instruction being bound is part of; null in the kernel.
   const Callable* function() const { return function_; }
   /// The device function that an argument names; its number among Program::callables, or nothing without a body.
-  std::optional<std::uint32_t> callable(const ir::Argument& a) const;
+  std::optional<u32> callable(const ir::Argument& a) const;
   /// What a call passes: a .param variable, a register or a constant.
   Passed passed(const ir::Argument& a);
   /// The number of a new call site.
-  std::uint32_t add(CallSite site);
+  u32 add(CallSite site);
 
   const ir::Code& code() const { return code_; }
 
   /// A source operand of an instruction type: register, immediate, symbol address or special register. Gap when a
   /// register's width is not that of the type.
-  Slot source(const ir::Argument& a, isa::ScalarType type);
+  Slot source(const ir::Argument& a, ScalarType type);
   /// A source whose register may be wider than the type (ld, st, cvt, addresses).
-  Slot any_width(const ir::Argument& a, isa::ScalarType type);
+  Slot any_width(const ir::Argument& a, ScalarType type);
   /// A result register; the sink `_` gets a register that is not read.
-  Slot result(const ir::Argument& a, isa::ScalarType type);
-  Slot any_result(const ir::Argument& a, isa::ScalarType type);
+  Slot result(const ir::Argument& a, ScalarType type);
+  Slot any_result(const ir::Argument& a, ScalarType type);
   Slot predicate(const ir::Argument& a);
 
   /// Splits [base + offset] into Inst::a, wide and value.
@@ -58,27 +61,27 @@ class Binder {
   /// Appends slots to the instruction's list, which must be the last one growing.
   void append(Inst& inst, Slot s);
   /// Appends every component of a vector argument (or the argument itself).
-  void append_all(Inst& inst, const ir::Argument& a, isa::ScalarType type);
+  void append_all(Inst& inst, const ir::Argument& a, ScalarType type);
 
   /// A constant with `bytes` bytes per lane; 0: a predicate.
-  Slot constant(std::uint64_t value, std::uint8_t bytes);
+  Slot constant(u64 value, u8 bytes);
   /// Keeps what a matrix instruction multiplies; the index in Program::mmas.
-  std::uint32_t add(const WarpMma& mma);
+  u32 add(const WarpMma& mma);
   /// Keeps the form of a tcgen05.mma; the index in Program::forms.
-  std::uint32_t add(const isa::MmaForm& form);
+  u32 add(const isa::MmaForm& form);
   /// The number of the module's target: 90 for sm_90a. Gap when it names none.
   int sm() const;
 
   /// A fresh register.
-  Slot scratch(std::uint8_t bytes);
+  Slot scratch(u8 bytes);
 
  private:
   Inst bind(const ir::Operation& op);
-  Slot reg(std::uint32_t id) const;
+  Slot reg(u32 id) const;
   Slot special(ir::Special s);
-  Slot symbol(const ir::Argument& a, std::uint8_t bytes);
-  Slot make_constant(std::uint64_t value, std::uint8_t bytes, Constant::Kind kind);
-  std::uint32_t grow(std::uint8_t bytes);
+  Slot symbol(const ir::Argument& a, u8 bytes);
+  Slot make_constant(u64 value, u8 bytes, Constant::Kind kind);
+  u32 grow(u8 bytes);
 
   void add_callables();
   Passed passed(const Formal& f) const;
@@ -87,12 +90,12 @@ class Binder {
   const ir::Code& code_;
   Program program_;
   const Callable* function_ = nullptr;
-  std::map<std::tuple<std::uint64_t, std::uint8_t, Constant::Kind>, std::uint32_t> constants_;
-  std::map<ir::Special, std::uint32_t> specials_;
+  std::map<std::tuple<u64, u8, Constant::Kind>, u32> constants_;
+  std::map<ir::Special, u32> specials_;
 };
 
 /// Bytes per lane of a register that holds a value of this type; 0 for predicates.
-std::uint8_t register_bytes(isa::ScalarType type);
+u8 register_bytes(ScalarType type);
 
 // Sets run and the operand fields of an instruction of one family. Where run stays null, the form has no model.
 #define FAMILY(id, Type) void bind_##id(Binder& binder, const ir::Operation& op, const ops::Type& operands, Inst& inst);

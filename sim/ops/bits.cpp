@@ -8,81 +8,33 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-
-struct And {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(a & b);
-  }
-};
-struct Or {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(a | b);
-  }
-};
-struct Xor {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(a ^ b);
-  }
-};
-struct Not {
-  template <class T>
-  static T apply(T a) {
-    return T(~a);
-  }
-};
-struct Cnot {
-  template <class T>
-  static T apply(T a) {
-    return T(a == 0);
-  }
-};
+using And = decltype([]<class T>(T a, T b) -> T { return T(a & b); });
+using Or = decltype([]<class T>(T a, T b) -> T { return T(a | b); });
+using Xor = decltype([]<class T>(T a, T b) -> T { return T(a ^ b); });
+using Not = decltype([]<class T>(T a) -> T { return T(~a); });
+using Cnot = decltype([]<class T>(T a) -> T { return T(a == 0); });
 // Shift amounts are unsigned and clamp at the width.
-struct Shl {
-  template <class T>
-  static T apply(T a, u32 n) {
-    return n >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
-  }
-};
-struct Shr {
-  template <class T>
-  static T apply(T a, u32 n) {
-    constexpr u32 width = 8 * sizeof(T);
-    if constexpr (std::is_signed_v<T>)
-      return T(a >> std::min(n, width - 1));
-    else
-      return n >= width ? T(0) : T(a >> n);
-  }
-};
-struct Popc {
-  template <class T>
-  static u32 apply(T a) {
-    return u32(std::popcount(std::make_unsigned_t<T>(a)));
-  }
-};
-struct Clz {
-  template <class T>
-  static u32 apply(T a) {
-    return u32(std::countl_zero(std::make_unsigned_t<T>(a)));
-  }
-};
-struct Brev {
-  template <class T>
-  static T apply(T a) {
-    T r = 0;
-    for (unsigned k = 0; k < 8 * sizeof(T); ++k) r = T(r << 1 | (a >> k & 1));
-    return r;
-  }
-};
+using Shl = decltype([]<class T>(T a, u32 n) -> T {
+  return n >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
+});
+using Shr = decltype([]<class T>(T a, u32 n) -> T {
+  constexpr u32 width = 8 * sizeof(T);
+  if constexpr (std::is_signed_v<T>)
+    return T(a >> std::min(n, width - 1));
+  else
+    return n >= width ? T(0) : T(a >> n);
+});
+using Popc = decltype([]<class T>(T a) -> u32 { return u32(std::popcount(std::make_unsigned_t<T>(a))); });
+using Clz = decltype([]<class T>(T a) -> u32 { return u32(std::countl_zero(std::make_unsigned_t<T>(a))); });
+using Brev = decltype([]<class T>(T a) -> T {
+  T r = 0;
+  for (unsigned k = 0; k < 8 * sizeof(T); ++k) r = T(r << 1 | (a >> k & 1));
+  return r;
+});
 template <bool shift_amount>
 struct Bfind {
   template <class T>
-  static u32 apply(T a) {
+  u32 operator()(T a) const {
     std::make_unsigned_t<T> v(a);
     if (std::is_signed_v<T> && a < 0) v = decltype(v)(~v);
     if (v == 0) return 0xFFFFFFFFu;
@@ -92,25 +44,23 @@ struct Bfind {
 };
 
 // The n-th set bit from `base` upwards (n > 0) or downwards (n < 0); n = 0: `base` itself if it is set.
-struct FindNthSet {
-  static u32 apply(u32 mask, u32 base, u32 offset) {
-    const auto n = std::int32_t(offset);
-    const int step = n < 0 ? -1 : 1;
-    std::int64_t left = n == 0 ? 1 : std::abs(std::int64_t(n));
-    for (std::int64_t at = base; at >= 0 && at < 32; at += step) {
-      if ((mask >> at & 1) && --left == 0) return u32(at);
-      if (n == 0) break;
-    }
-    return ~u32{0};
+using FindNthSet = decltype([](u32 mask, u32 base, u32 offset) {
+  const auto n = std::int32_t(offset);
+  const int step = n < 0 ? -1 : 1;
+  std::int64_t left = n == 0 ? 1 : std::abs(std::int64_t(n));
+  for (std::int64_t at = base; at >= 0 && at < 32; at += step) {
+    if ((mask >> at & 1) && --left == 0) return u32(at);
+    if (n == 0) break;
   }
-};
+  return ~u32{0};
+});
 
 // Both halves of a pair of words shifted as one; the amount clamps at 32 or wraps.
 template <bool left, bool wrap>
 struct Shf {
-  static u32 apply(u32 low, u32 high, u32 n) {
+  u32 operator()(u32 low, u32 high, u32 n) const {
     n = wrap ? n & 31 : std::min(n, u32{32});
-    const std::uint64_t both = std::uint64_t(high) << 32 | low;
+    const u64 both = u64(high) << 32 | low;
     return left ? u32(both << n >> 32) : u32(both >> n);
   }
 };
@@ -121,8 +71,7 @@ void field(u32 width, u32& pos, u32& len) {
   pos = std::min(pos, 255u), len = std::min(len, 255u);
 }
 
-template <class T>
-T bfe(T a, u32 pos, u32 len) {
+using Bfe = decltype([]<class T>(T a, u32 pos, u32 len) -> T {
   constexpr u32 width = 8 * sizeof(T);
   using U = std::make_unsigned_t<T>;
   field(width, pos, len);
@@ -131,22 +80,7 @@ T bfe(T a, u32 pos, u32 len) {
   U r = 0;
   for (u32 k = 0; k < width; ++k) r |= U(k < len && pos + k < width ? U(a) >> (pos + k) & 1 : sign) << k;
   return T(r);
-}
-struct Bfe {
-  template <class T>
-  static T apply(T a, u32 pos, u32 len) {
-    return bfe(a, pos, len);
-  }
-};
-
-template <class T>
-Status bit_field_extract(Context& c, const Inst& i, Mask lanes) {
-  auto* d = c.lanes<Word<T>>(i.d);
-  const auto* a = c.lanes<Word<T>>(i.a);
-  const auto *pos = c.lanes<u32>(i.b), *len = c.lanes<u32>(i.c);
-  for_lanes(lanes, [=](int l) { d[l] = to_word<T>(bfe(from_word<T>(a[l]), pos[l], len[l])); });
-  return Status::next;
-}
+});
 
 // slots: f (the field), into, position, length.
 template <class T>
@@ -185,13 +119,13 @@ Status lop3_predicate(Context& c, const Inst& i, Mask lanes) {
   lop3_lanes(c, i, lanes);
   const auto* d = c.lanes<u32>(i.d);
   const Mask some = lanes_where(lanes, [=](int l) { return d[l] != 0; }), with = c.read_mask(c.slot(i, 1));
-  const Mask r = isa::Combine(i.mode) == isa::Combine::or_ ? some | with : some & with;
+  const Mask r = Combine(i.mode) == Combine::or_ ? some | with : some & with;
   Mask& p = c.mask(c.slot(i, 0).offset);
   p = (p & ~lanes) | (r & lanes);
   return Status::next;
 }
 
-u32 byte_select(std::uint64_t both, u32 selector) {
+u32 byte_select(u64 both, u32 selector) {
   const u32 byte = u32(both >> 8 * (selector & 7)) & 0xFF;
   return selector & 8 ? (byte & 0x80 ? 0xFFu : 0u) : byte;
 }
@@ -207,7 +141,7 @@ Status prmt_lanes(Context& c, const Inst& i, Mask lanes) {
   const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for_lanes(lanes, [=, &i](int l) {
     const u32 s = prmt_selector(isa::PrmtMode(i.mode), e[l]);
-    const std::uint64_t both = std::uint64_t(b[l]) << 32 | a[l];
+    const u64 both = u64(b[l]) << 32 | a[l];
     d[l] = byte_select(both, s) | byte_select(both, s >> 4) << 8 | byte_select(both, s >> 8) << 16 |
            byte_select(both, s >> 12) << 24;
   });
@@ -216,7 +150,7 @@ Status prmt_lanes(Context& c, const Inst& i, Mask lanes) {
 
 template <bool wrap>
 struct Bmsk {
-  static u32 apply(u32 start, u32 n) {
+  u32 operator()(u32 start, u32 n) const {
     if (wrap) start &= 31, n &= 31;
     if (start >= 32 || n == 0) return 0;
     return (n >= 32 ? ~0u : (1u << n) - 1) << start;
@@ -225,7 +159,7 @@ struct Bmsk {
 template <bool wrap>
 struct Szext {
   template <class T>
-  static T apply(T a, u32 n) {
+  T operator()(T a, u32 n) const {
     if (wrap) n &= 31;
     if (n >= 32) return a;
     if (n == 0) return 0;
@@ -237,7 +171,7 @@ struct Szext {
 Status logic_predicate(Context& c, const Inst& i, Mask lanes) {
   const Mask a = c.read_mask(c.slot(i, 0)), b = i.more_count > 1 ? c.read_mask(c.slot(i, 1)) : 0;
   const Mask r = i.mode == 0 ? a & b : i.mode == 1 ? a | b : i.mode == 2 ? a ^ b : ~a;
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | (r & lanes);
+  c.write_mask(i.d, lanes, r);
   return Status::next;
 }
 
@@ -260,7 +194,7 @@ void bind_logic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
     inst.d = binder.result(alu.d, t).offset;
     binder.append(inst, binder.predicate(alu.a));
     if (alu.b) binder.append(inst, binder.predicate(alu.b));
-    inst.mode = std::uint8_t(mode);
+    inst.mode = u8(mode);
     inst.run = logic_predicate;
     return;
   }
@@ -270,16 +204,13 @@ void bind_logic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
 
 void bind_shift(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = binder.result(alu.d, t).offset;
-  inst.a = binder.source(alu.a, t).offset;
-  inst.b = binder.source(alu.b, ScalarType::u32).offset;
+  operands(binder, alu, inst, t, {t, ScalarType::u32});
   inst.run = op.opcode == Opcode::shl ? shift_by<Shl>(t) : shift_by<Shr>(t);
 }
 
 void bind_count(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = binder.result(alu.d, ScalarType::u32).offset;
-  inst.a = binder.source(alu.a, t).offset;
+  operands(binder, alu, inst, ScalarType::u32, {t});
   if (op.opcode == Opcode::popc)
     inst.run = counts<Popc>(t);
   else if (op.opcode == Opcode::clz)
@@ -290,17 +221,18 @@ void bind_count(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
 
 void bind_field(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  inst.d = binder.result(alu.d, t).offset;
   if (op.opcode == Opcode::bfe) {
-    inst.a = binder.source(alu.a, t).offset;
-    inst.b = binder.source(alu.b, ScalarType::u32).offset;
-    inst.c = binder.source(alu.c, ScalarType::u32).offset;
-    inst.run = with_integer(t, [](auto as) -> Handler { return bit_field_extract<typename decltype(as)::type>; });
+    operands(binder, alu, inst, t, {t, ScalarType::u32, ScalarType::u32});
+    inst.run = with_integer(t, [](auto as) -> Handler {
+      using T = typename decltype(as)::type;
+      return ternary<Bfe, T, T, u32, u32>;
+    });
     return;
   }
+  inst.d = binder.result(alu.d, t).offset;
   for (const ir::Argument& word : {alu.a, alu.b}) binder.append(inst, binder.source(word, t));
   for (const ir::Argument& number : {alu.c, alu.e}) binder.append(inst, binder.source(number, ScalarType::u32));
-  inst.run = isa::bits(t) == 64 ? bit_field_insert<std::uint64_t> : bit_field_insert<u32>;
+  inst.run = isa::bits(t) == 64 ? bit_field_insert<u64> : bit_field_insert<u32>;
 }
 
 // lop3.or d|p, a, b, c, table, q. Without the combination there is a plain d.
@@ -319,7 +251,7 @@ void bind_lop3(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   }
   binder.append(inst, binder.any_result(parts[1], ScalarType::pred));
   binder.append(inst, binder.predicate(alu.q));
-  inst.mode = std::uint8_t(op.modifiers.combine);
+  inst.mode = u8(op.modifiers.combine);
   inst.run = lop3_predicate;
 }
 
@@ -330,7 +262,7 @@ void bind_word(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   operands(binder, alu, inst, m.type(), two_sources ? 2 : 3);
   switch (op.opcode) {
     case Opcode::prmt:
-      inst.mode = std::uint8_t(m.prmt_mode);
+      inst.mode = u8(m.prmt_mode);
       inst.run = prmt_lanes;
       break;
     case Opcode::shf:

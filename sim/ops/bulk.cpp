@@ -13,16 +13,10 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // more: destination, source, size, mbarrier, the offsets of the three addresses, CTA mask, byte mask.
 constexpr unsigned slot_to = 0, slot_from = 1, slot_size = 2, slot_signal = 3, slot_offsets = 4, slot_ctas = 7,
                    slot_bytes = 8;
-enum : std::uint8_t { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
+enum : u8 { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
 
 constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which bytes of each 16 are copied
 
@@ -36,9 +30,9 @@ struct PlainCopy {
   AsyncId id = 0;
 };
 
-void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<std::uint8_t>& data) {
+void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<u8>& data) {
   const isa::Modifiers& m = operation.modifiers;
-  if (m.combine != isa::Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
+  if (m.combine != Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
   if (x.mask == whole_mask) {
     std::memcpy(x.to.view.data, data.data(), x.bytes);
     return x.to.view.mark(x.bytes);
@@ -62,7 +56,7 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
   Cluster* self = &cluster;
   cluster.later(copy_least, copy_spread, operation, [=] {
     check_source(self->grid, operation, x);
-    auto data = std::make_shared<std::vector<std::uint8_t>>(x.from.view.data, x.from.view.data + x.bytes);
+    auto data = std::make_shared<std::vector<u8>>(x.from.view.data, x.from.view.data + x.bytes);
     if (x.group) close_read(*self, *x.group);
     self->later(1, copy_spread, operation, [=] {
       write_copy(*operation, x, *data);
@@ -86,7 +80,7 @@ void describe_copy(Context& c, const PlainCopy& x) {
 void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
   x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier);
   describe_copy(c, x);
-  const bool combines = i.operation->modifiers.combine != isa::Combine::none;
+  const bool combines = i.operation->modifiers.combine != Combine::none;
   touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);
   touch(c, i, l, x.id, range_of(x.to, x.bytes), combines ? AccessKind::atomic : AccessKind::write);
   c.grid->statistics.tma_bytes += x.bytes;
@@ -111,8 +105,7 @@ Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
   const auto address = [&](unsigned slot, unsigned k, int l) {
     return c.value(i, slot, l) + c.value(i, slot_offsets + k, l);
   };
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     PlainCopy x;
     x.bytes = u32(c.value(i, slot_size, l));
     require(rules::bulk_size(x.bytes));
@@ -132,31 +125,21 @@ Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status commit_group(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    BulkGroups& g = c.cta->bulk[c.thread(first_lane(m))];
-    g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
-    g.open = nullptr;
-    while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
-  }
-  observe(c, i, lanes, Sync{SyncKind::bulk_commit, c.cta->index, 0, 0, 0});
+  for (const int l : each_lane(lanes)) c.cta->bulk[c.thread(l)].commit();
+  observe(c, i, lanes, SyncKind::bulk_commit, 0);
   return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight; flags: .read.
 Status wait_group(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const auto& committed = c.cta->bulk[c.thread(first_lane(m))].committed;
+  for (const int l : each_lane(lanes)) {
+    const auto& committed = c.cta->bulk[c.thread(l)].committed;
     const std::size_t n = committed.size(), keep = std::size_t(i.value);
-    for (std::size_t k = 0; k + keep < n; ++k) {
-      if ((i.flags ? committed[k]->reads_left : committed[k]->writes_left) == 0) continue;
-      Wait w;
-      w.kind = WaitKind::bulk_group;
-      w.address = keep;
-      return c.block(w);
-    }
+    for (std::size_t k = 0; k + keep < n; ++k)
+      if ((i.flags ? committed[k]->reads_left : committed[k]->writes_left) != 0)
+        return c.block({.kind = WaitKind::bulk_group, .address = keep});
   }
-  observe(c, i, lanes,
-          Sync{i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, c.cta->index, u64(i.value), 0, 0});
+  observe(c, i, lanes, i.flags ? SyncKind::bulk_wait_read : SyncKind::bulk_wait, u64(i.value));
   return Status::next;
 }
 
@@ -165,7 +148,7 @@ Status wait_group(Context& c, const Inst& i, Mask lanes) {
 void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy& copy, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   if (m.ignore_oob) throw Gap{"a copy that ignores bytes at its ends"};
-  if (m.combine != isa::Combine::none && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
+  if (m.combine != Combine::none && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
   const auto to = binder.address(copy.to), from = binder.address(copy.from);
   const auto barrier = binder.address_or_none(copy.mbarrier);
   binder.append(inst, to.first);
@@ -179,10 +162,10 @@ void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy
   };
   binder.append(inst, mask(copy.ctas));
   binder.append(inst, mask(copy.byte_mask));
-  inst.space = std::uint8_t(m.spaces[0]);
-  inst.mode = std::uint8_t(m.spaces[1]);
-  inst.flags = std::uint8_t((copy.mbarrier ? 0 : flag_grouped) | (copy.ctas ? flag_multicast : 0) |
-                            (copy.byte_mask ? flag_masked : 0));
+  inst.space = u8(m.spaces[0]);
+  inst.mode = u8(m.spaces[1]);
+  inst.flags =
+      u8((copy.mbarrier ? 0 : flag_grouped) | (copy.ctas ? flag_multicast : 0) | (copy.byte_mask ? flag_masked : 0));
   inst.run = bulk_copy;
 }
 

@@ -15,12 +15,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 View local_at(const Context& c, u32 offset, int lane) {
   return c.cta->local.view(std::size_t(c.thread(lane)) * c.grid->program.layout.local_bytes + offset);
 }
@@ -71,10 +65,10 @@ Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Ma
                            f.parameters.size()));
   idle &= ~lanes;
   auto* back = c.lanes<u32>(f.back.offset);
-  for (Mask m = lanes; m; m &= m - 1) {
-    back[first_lane(m)] = c.fragment->pc + 1;
-    if (c.grid->program.layout.stack_bytes) c.write(f.frame, first_lane(m), stack_used(c, first_lane(m)));
-    hand_over(c, site.arguments, f.parameters, first_lane(m));
+  for (const int l : each_lane(lanes)) {
+    back[l] = c.fragment->pc + 1;
+    if (c.grid->program.layout.stack_bytes) c.write(f.frame, l, stack_used(c, l));
+    hand_over(c, site.arguments, f.parameters, l);
   }
   return jump(c, lanes, guarded, f.entry);
 }
@@ -99,9 +93,9 @@ Status give_back(Context& c, const Inst& i, Mask lanes) {
   const u32 to = back[first_lane(lanes)];
   const Mask alike = lanes_where(lanes, [&](int l) { return back[l] == to; });
   const CallSite& site = program.calls[std::size_t(program.insts[to - 1].value)];
-  for (Mask m = alike; m; m &= m - 1) hand_over(c, f.results, site.results, first_lane(m));
+  for (const int l : each_lane(alike)) hand_over(c, f.results, site.results, l);
   if (program.layout.stack_bytes)
-    for (Mask m = alike; m; m &= m - 1) set_stack_used(c, first_lane(m), u32(c.read(f.frame, first_lane(m))));
+    for (const int l : each_lane(alike)) set_stack_used(c, l, u32(c.read(f.frame, l)));
   c.mask(f.idle.offset) |= alike;
   return jump(c, alike, lanes, to);
 }
@@ -145,8 +139,7 @@ void free_memory(Context& c, u64 address) {
 // value: the call site. What the run-time system does for each lane by itself.
 Status call_system(Context& c, const Inst& i, Mask lanes) {
   const CallSite& site = c.grid->program.calls[std::size_t(i.value)];
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     u64 result = 0;
     switch (site.kind) {
       case CallSite::Kind::vprintf: result = u64(print(c, i, site, l)); break;

@@ -8,12 +8,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
 using isa::Compare;
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
 
 // setp's unsigned spellings lo and hi are read as half-selects by the modifier tables.
 Compare compare_of(const isa::Modifiers& m) {
@@ -64,7 +59,7 @@ Mask compared(Context& c, const Inst& i, Mask lanes, int part = 0) {
   const auto t = ScalarType(i.width);
   switch (t) {
     case ScalarType::u16:
-    case ScalarType::b16: return compare_lanes<std::uint16_t>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
+    case ScalarType::b16: return compare_lanes<u16>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
     case ScalarType::s16: return compare_lanes<std::int16_t>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
     case ScalarType::u32:
     case ScalarType::b32: return compare_lanes<u32>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
@@ -78,7 +73,7 @@ Mask compared(Context& c, const Inst& i, Mask lanes, int part = 0) {
     return compare_lanes<float>(op, c.lanes<u32>(i.a), c.lanes<u32>(i.b), lanes);
   const bool wide = t == ScalarType::f64, ftz = (i.flags & 1) != 0;
   const u64 ones = t == ScalarType::f16 || t == ScalarType::bf16 ? 0xFFFF : ~u64{0};
-  const auto word = [&](std::uint32_t at, int l) {
+  const auto word = [&](u32 at, int l) {
     return (wide ? c.lanes<u64>(at)[l] : u64(c.lanes<u32>(at)[l]) >> 16 * part) & ones;
   };
   return lanes_where(
@@ -127,10 +122,10 @@ void compare_form(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   if (how == Compare::none || !comparable(element)) throw Gap{"this comparison"};
   inst.a = binder.source(alu.a, t).offset;
   inst.b = binder.source(alu.b, t).offset;
-  inst.mode = std::uint8_t(how);
-  inst.width = std::uint8_t(element);
+  inst.mode = u8(how);
+  inst.width = u8(element);
   inst.flags = op.modifiers.ftz;
-  inst.count = std::uint8_t(op.modifiers.combine);
+  inst.count = u8(op.modifiers.combine);
 }
 
 void bind_setp(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {

@@ -7,8 +7,6 @@ namespace kiln::sim {
 
 namespace {
 
-using isa::Opcode;
-
 Status branch(Context& c, const Inst& i, Mask lanes) {
   Fragment& f = *c.fragment;
   const Mask stay = f.lanes & ~lanes;
@@ -28,7 +26,7 @@ Status branch_table(Context& c, const Inst& i, Mask lanes) {
   const auto& table = c.grid->program.code->tables[std::size_t(i.value)];
   Fragment& f = *c.fragment;
   const int l = first_lane(lanes);
-  const std::uint64_t index = c.read(c.slot(i, 0), l);
+  const u64 index = c.read(c.slot(i, 0), l);
   require(rules::branch_index(index, table.size()), "{} of {} targets", index, table.size());
   const Mask alike = lanes_where(lanes, [&](int k) { return c.read(c.slot(i, 0), k) == index; });
   if (f.lanes & ~lanes) c.warp->split(f.pc + 1, f.lanes & ~lanes);
@@ -60,7 +58,7 @@ void bind_branch(Binder&, const ir::Operation& op, const ops::Branch& b, Inst& i
 
 void bind_branch_table(Binder& binder, const ir::Operation&, const ops::BranchTable& b, Inst& inst) {
   if (b.targets->kind != ir::Argument::Kind::table) throw Gap{"a branch table of this form"};
-  binder.append(inst, binder.any_width(b.index, isa::ScalarType::u32));
+  binder.append(inst, binder.any_width(b.index, ScalarType::u32));
   inst.value = b.targets->id;
   inst.run = branch_table;
 }

@@ -8,14 +8,9 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // Inst: d, a (and b for two sources); width the source type, count the result type, mode the PTX rounding,
 // flags as below; space: bytes of the result register.
-enum : std::uint8_t { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_satfinite = 8, flag_wide_a = 16 };
+enum : u8 { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_satfinite = 8, flag_wide_a = 16 };
 
 bool is_real(ScalarType t) { return isa::is_floating(t); }
 
@@ -122,9 +117,8 @@ u64 fill(u64 v, ScalarType d) {
 
 Status convert(Context& c, const Inst& i, Mask lanes) {
   const auto s = ScalarType(i.width), d = ScalarType(i.count);
-  const Slot from{i.a, std::uint8_t(i.flags & flag_wide_a ? 8 : 4), false}, to{i.d, i.space, false};
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  const Slot from{i.a, u8(i.flags & flag_wide_a ? 8 : 4), false}, to{i.d, i.space, false};
+  for (const int l : each_lane(lanes)) {
     u64 r = fill(converted(c.read(from, l), s, d, i), d);
     if (i.space == 4 && isa::is_signed(d) && isa::bits(d) == 16 && i.wide) r &= 0xFFFF;
     c.write(to, l, r);
@@ -134,26 +128,14 @@ Status convert(Context& c, const Inst& i, Mask lanes) {
 
 template <class S, class D>
 struct Widen {
-  static D apply(S a) { return D(a); }
+  D operator()(S a) const { return D(a); }
 };
-struct F32ToBf16x2 {
-  static u32 apply(u32 a, u32 b) { return u32(num::f32_to_bf16_rn(a)) << 16 | num::f32_to_bf16_rn(b); }
-};
-struct F32ToF16x2 {
-  static u32 apply(u32 a, u32 b) { return u32(num::f32_to_f16_rn(a)) << 16 | num::f32_to_f16_rn(b); }
-};
-struct F32ToBf16 {
-  static u32 apply(u32 a) { return num::f32_to_bf16_rn(a); }
-};
-struct F32ToF16 {
-  static u32 apply(u32 a) { return num::f32_to_f16_rn(a); }
-};
-struct F16ToF32 {
-  static u32 apply(u32 a) { return num::f16_to_f32(std::uint16_t(a)); }
-};
-struct Bf16ToF32 {
-  static u32 apply(u32 a) { return num::bf16_to_f32(std::uint16_t(a)); }
-};
+using F32ToBf16x2 = decltype([](u32 a, u32 b) { return u32(num::f32_to_bf16_rn(a)) << 16 | num::f32_to_bf16_rn(b); });
+using F32ToF16x2 = decltype([](u32 a, u32 b) { return u32(num::f32_to_f16_rn(a)) << 16 | num::f32_to_f16_rn(b); });
+using F32ToBf16 = decltype([](u32 a) { return num::f32_to_bf16_rn(a); });
+using F32ToF16 = decltype([](u32 a) { return num::f32_to_f16_rn(a); });
+using F16ToF32 = decltype([](u32 a) { return num::f16_to_f32(u16(a)); });
+using Bf16ToF32 = decltype([](u32 a) { return num::bf16_to_f32(u16(a)); });
 
 // Packed formats: how many elements of which type.
 struct Packed {
@@ -181,8 +163,7 @@ Status convert_packed(Context& c, const Inst& i, Mask lanes) {
   const ScalarType s = ScalarType(i.width), d = ScalarType(i.count);
   const Packed from = packed(s), to = packed(d);
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     u32 r = 0;
     for (int k = 0; k < 2; ++k) {
       const u64 v = from.count == 2 ? u64(a[l]) >> k * pitch(from.element) & ones(pitch(from.element))
@@ -216,8 +197,7 @@ u32 stochastic(u32 word, ScalarType d, u32 random, bool satfinite) {
 Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
   const auto d = ScalarType(i.count);
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const auto random = u32(c.read(c.slot(i, 0), l));
     const auto one = [&](u32 word, u32 bits) {
       const bool negative = word >> 31 && (word & 0x7FFFFFFFu) <= 0x7F800000u;
@@ -235,7 +215,7 @@ void bind_stochastic(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType
   inst.d = binder.any_result(alu.d, ScalarType::b32).offset;
   inst.a = binder.source(alu.a, ScalarType::f32).offset;
   inst.b = binder.source(alu.b, ScalarType::f32).offset;
-  inst.count = std::uint8_t(packed(d).element);
+  inst.count = u8(packed(d).element);
   binder.append(inst, binder.any_width(alu.c, ScalarType::b32));
   inst.run = convert_stochastic;
 }
@@ -247,8 +227,7 @@ Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
   const std::int64_t least = i.flags ? -(std::int64_t{1} << (bits - 1)) : 0;
   const auto most = std::int64_t(ones(i.flags ? bits - 1 : bits));
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const auto one = [&](u32 v) { return u64(std::clamp<std::int64_t>(std::int32_t(v), least, most)) & ones(bits); };
     d[l] = u32(one(b[l]) | one(a[l]) << bits | c.read(c.slot(i, 0), l) << 2 * bits);
   }
@@ -258,11 +237,9 @@ Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
 void bind_pack(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const bool two_bits = !m.others.empty();  // .u2 and .s2 are no types of anything else
-  inst.width = std::uint8_t(two_bits ? 2 : isa::bits(m.types[0]));
+  inst.width = u8(two_bits ? 2 : isa::bits(m.types[0]));
   inst.flags = two_bits ? m.others.front() == "s2" : isa::is_signed(m.types[0]);
-  inst.d = binder.result(alu.d, ScalarType::b32).offset;
-  inst.a = binder.source(alu.a, ScalarType::s32).offset;
-  inst.b = binder.source(alu.b, ScalarType::s32).offset;
+  operands(binder, alu, inst, ScalarType::b32, {ScalarType::s32, ScalarType::s32});
   binder.append(inst, alu.c ? binder.source(alu.c, ScalarType::b32) : binder.constant(0, 4));
   inst.run = pack_saturated;
 }
@@ -282,7 +259,7 @@ void bind_packed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, I
     inst.run = convert_packed;
 }
 
-Handler fast(ScalarType d, ScalarType s, const Inst& inst, std::uint8_t d_bytes, std::uint8_t s_bytes) {
+Handler fast(ScalarType d, ScalarType s, const Inst& inst, u8 d_bytes, u8 s_bytes) {
   if (inst.flags & ~flag_wide_a) return nullptr;
   const auto rounding = isa::Rounding(inst.mode);
   if (d == ScalarType::bf16 && s == ScalarType::f32 && rounding == isa::Rounding::rn) return unary<F32ToBf16, u32>;
@@ -310,11 +287,11 @@ void bind_convert(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   const isa::Modifiers& m = op.modifiers;
   const ScalarType d = m.types[0], s = m.types[1];
   if (is_clock(alu.a) && isa::is_integer(d) && isa::is_integer(s)) return bind_clock(binder, op, alu, inst);
-  inst.mode = std::uint8_t(m.rounding);
-  inst.flags = std::uint8_t((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
-                            (m.satfinite ? flag_satfinite : 0));
-  inst.width = std::uint8_t(s);
-  inst.count = std::uint8_t(d);
+  inst.mode = u8(m.rounding);
+  inst.flags = u8((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
+                  (m.satfinite ? flag_satfinite : 0));
+  inst.width = u8(s);
+  inst.count = u8(d);
   if (m.rounding == isa::Rounding::rs) return bind_stochastic(binder, alu, inst, d);
   if (packed(d).count == 2) return bind_packed(binder, op, alu, inst, d, s);
   if (isa::type_class(d) == isa::TypeClass::packed || isa::type_class(s) == isa::TypeClass::packed)

@@ -10,12 +10,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 constexpr u32 least = 10, spread = 300;  // ticks
 
 // One thread's copy, and the group that waits for it.
@@ -57,8 +51,7 @@ void arrive_if_done(Cta& cta) {
 // bytes.
 Status copy_async(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     Copy x;
     x.id = announce(c, i, l);
     x.bytes = i.width;
@@ -93,28 +86,19 @@ Status copy_async(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status commit_copies(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
-    g.committed.push_back(g.open ? std::move(g.open) : std::make_shared<BulkGroup>());
-    g.open = nullptr;
-    while (!g.committed.empty() && g.committed.front()->writes_left == 0) g.committed.pop_front();
-  }
+  for (const int l : each_lane(lanes)) c.cta->copies[c.thread(l)].commit();
   observe(c, i, lanes, SyncKind::cp_async_commit, 0);
   return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight; flags: uncommitted copies count too.
 Status wait_for_copies(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const BulkGroups& g = c.cta->copies[c.thread(first_lane(m))];
+  for (const int l : each_lane(lanes)) {
+    const BulkGroups& g = c.cta->copies[c.thread(l)];
     bool busy = i.flags && g.open && g.open->writes_left;
     for (std::size_t k = 0; k + std::size_t(i.value) < g.committed.size(); ++k)
       busy |= g.committed[k]->writes_left != 0;
-    if (!busy) continue;
-    Wait w;
-    w.kind = WaitKind::bulk_group;
-    w.address = u64(i.value);
-    return c.block(w);
+    if (busy) return c.block({.kind = WaitKind::bulk_group, .address = u64(i.value)});
   }
   observe(c, i, lanes, SyncKind::cp_async_wait, u64(i.value), i.flags);
   return Status::next;
@@ -122,8 +106,7 @@ Status wait_for_copies(Context& c, const Inst& i, Mask lanes) {
 
 // flags: .noinc. Without it the arrival is one that the barrier's count does not include yet.
 Status arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
     Mbarrier& b = c.cta->mbarriers.at(address);
@@ -144,8 +127,8 @@ Status arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
 
 void bind_cp_async(Binder& binder, const ir::Operation& op, const ops::CpAsync& x, Inst& inst) {
   binder.address(inst, x.to);
-  inst.width = std::uint8_t(x.bytes->value);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.width = u8(x.bytes->value);
+  inst.space = u8(op.modifiers.space());
   const bool ignores =
       x.source->kind == ir::Argument::Kind::reg && binder.code().registers[x.source->id].type == ScalarType::pred;
   binder.append_address(inst, x.from);
@@ -163,7 +146,7 @@ void bind_cp_async_group(Binder&, const ir::Operation& op, const ops::Count& n, 
 
 void bind_cp_async_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.address(inst, m.object);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   inst.flags = op.modifiers.noinc;
   inst.run = arrive_after_copies;
 }

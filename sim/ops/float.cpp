@@ -13,30 +13,25 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // What hardware returns for any NaN in f32.
 inline float quiet(float v) { return v == v ? v : std::bit_cast<float>(0x7FFFFFFFu); }
 
 // The plain f32 and f64 forms, which vectorise.
 struct FAdd {
-  static float apply(float a, float b) { return quiet(a + b); }
-  static double apply(double a, double b) { return chosen(a, b, a + b); }
+  float operator()(float a, float b) const { return quiet(a + b); }
+  double operator()(double a, double b) const { return chosen(a, b, a + b); }
 };
 struct FSub {
-  static float apply(float a, float b) { return quiet(a - b); }
-  static double apply(double a, double b) { return chosen(a, b, a - b); }
+  float operator()(float a, float b) const { return quiet(a - b); }
+  double operator()(double a, double b) const { return chosen(a, b, a - b); }
 };
 struct FMul {
-  static float apply(float a, float b) { return quiet(a * b); }
-  static double apply(double a, double b) { return chosen(a, b, a * b); }
+  float operator()(float a, float b) const { return quiet(a * b); }
+  double operator()(double a, double b) const { return chosen(a, b, a * b); }
 };
 struct FFma {
-  static float apply(float a, float b, float c) { return quiet(std::fma(a, b, c)); }
-  static double apply(double a, double b, double c) {
+  float operator()(float a, float b, float c) const { return quiet(std::fma(a, b, c)); }
+  double operator()(double a, double b, double c) const {
     return b != b ? chosen(a, b, b) : chosen(a, c, std::fma(a, b, c));
   }
 };
@@ -44,7 +39,7 @@ struct FFma {
 template <bool is_max>
 struct FExtremum {
   template <class T>
-  static T apply(T a, T b) {
+  T operator()(T a, T b) const {
     const bool a_wins = is_max ? (a > b || (a == b && !std::signbit(a))) : (a < b || (a == b && std::signbit(a)));
     const T r = a_wins || (b != b && a == a) ? a : b;
     if constexpr (sizeof(T) == 4)
@@ -53,12 +48,8 @@ struct FExtremum {
       return chosen(a, b, r);
   }
 };
-struct FNeg {
-  static float apply(float a) { return quiet(-a); }
-};
-struct FAbs {
-  static float apply(float a) { return quiet(std::fabs(a)); }
-};
+using FNeg = decltype([](float a) { return quiet(-a); });
+using FAbs = decltype([](float a) { return quiet(std::fabs(a)); });
 
 int source_count(Opcode op) {
   switch (op) {
@@ -94,7 +85,7 @@ u64 f64_nan(Opcode op, const double* sources, int count, double otherwise) {
 }
 
 // The general form: element type, how many to a register, what to do. Lives in Inst::width, count, mode, flags.
-enum : std::uint8_t {
+enum : u8 {
   float_ftz = 1,
   float_sat = 2,
   float_relu = 4,
@@ -105,7 +96,8 @@ enum : std::uint8_t {
 };
 
 FloatRules rules_of(const Inst& i) {
-  return {num::Rounding(i.mode & 7), (i.flags & float_ftz) != 0, (i.flags & float_sat) != 0, (i.flags & float_relu) != 0};
+  return {num::Rounding(i.mode & 7), (i.flags & float_ftz) != 0, (i.flags & float_sat) != 0,
+          (i.flags & float_relu) != 0};
 }
 
 // The sign under .xorsign is that of the words, and comes later: a NaN that loses has one too.
@@ -119,8 +111,7 @@ double extremum_of(const Inst& i, bool is_max, double a, double b) {
 Status extremum_of_three(Context& c, const Inst& i, Mask lanes) {
   const bool is_max = i.operation->opcode == Opcode::max, ftz = (i.flags & float_ftz) != 0;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     double r = value_of(ScalarType::f32, a[l], ftz);
     if (i.flags & float_abs) r = std::fabs(r);
     for (const u32 word : {b[l], e[l]}) {
@@ -137,8 +128,7 @@ Status mixed(Context& c, const Inst& i, Mask lanes) {
   const auto half = ScalarType(i.width);
   const Opcode op = i.operation->opcode;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     double product = num::to_double(half, a[l] & 0xFFFF), sum = num::to_double(ScalarType::f32, e[l]);
     if (op == Opcode::fma) product *= num::to_double(half, b[l] & 0xFFFF);
     if (op == Opcode::sub) sum = -sum;
@@ -196,7 +186,8 @@ u64 element_result(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
   // A factor that a copy filled in from outside of the tensor makes the sum zero.
   if (i.flags & flag_oob && ((a & 0x7FFF) == isa::oob_nan || (b & 0x7FFF) == isa::oob_nan)) return 0;
   const FloatRules rules = rules_of(i);
-  const double v = combined_floats(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
+  const double v =
+      combined_floats(op, i, t, value_of(t, a, rules.ftz), value_of(t, b, rules.ftz), value_of(t, e, rules.ftz));
   if (t == ScalarType::f64 && std::isnan(v)) {
     const double sources[] = {std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(e)};
     return f64_nan(op, sources, source_count(op), v);
@@ -212,11 +203,11 @@ Status general(Context& c, const Inst& i, Mask lanes) {
   const unsigned bits = unsigned(isa::bits(t));
   const u64 part = bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
   auto *d = c.lanes<W>(i.d), *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b), *e = c.lanes<W>(i.c);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     u64 r = 0;
     for (unsigned k = 0; k < i.count; ++k)
-      r |= (element_result(i, t, u64(a[l]) >> k * bits & part, u64(b[l]) >> k * bits & part, u64(e[l]) >> k * bits & part) &
+      r |= (element_result(i, t, u64(a[l]) >> k * bits & part, u64(b[l]) >> k * bits & part,
+                           u64(e[l]) >> k * bits & part) &
             part)
            << k * bits;
     d[l] = W(r);
@@ -259,13 +250,10 @@ Handler plain(Opcode op) {
   }
 }
 
-template <class T>
-Status copy_sign(Context& c, const Inst& i, Mask lanes) {
-  auto *d = c.lanes<T>(i.d), *a = c.lanes<T>(i.a), *b = c.lanes<T>(i.b);
+using CopySign = decltype([]<class T>(T a, T b) -> T {
   constexpr T sign = T(1) << (8 * sizeof(T) - 1);
-  for_lanes(lanes, [=](int l) { d[l] = (a[l] & sign) | (b[l] & ~sign); });
-  return Status::next;
-}
+  return (a & sign) | (b & ~sign);
+});
 
 bool test(isa::TestpOp op, double v, bool subnormal) {
   using isa::TestpOp;
@@ -287,14 +275,14 @@ Status testp(Context& c, const Inst& i, Mask lanes) {
         t == ScalarType::f64 ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
     return test(isa::TestpOp(i.mode), v, v != 0 && std::fabs(v) < least);
   });
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  c.write_mask(i.d, lanes, r);
   return Status::next;
 }
 
-std::uint8_t flags_of(const isa::Modifiers& m) {
-  return std::uint8_t((m.ftz ? float_ftz : 0) | (m.sat ? float_sat : 0) | (m.relu ? float_relu : 0) |
-                      (m.propagate_nan ? float_nan : 0) | (m.xorsign ? float_xorsign : 0) | (m.oob ? flag_oob : 0) |
-                      (m.absolute ? float_abs : 0));
+u8 flags_of(const isa::Modifiers& m) {
+  return u8((m.ftz ? float_ftz : 0) | (m.sat ? float_sat : 0) | (m.relu ? float_relu : 0) |
+            (m.propagate_nan ? float_nan : 0) | (m.xorsign ? float_xorsign : 0) | (m.oob ? flag_oob : 0) |
+            (m.absolute ? float_abs : 0));
 }
 
 void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -305,8 +293,8 @@ void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.a = binder.any_width(alu.a, half).offset;
   inst.b = multiplies ? binder.any_width(alu.b, half).offset : inst.a;
   inst.c = binder.source(multiplies ? alu.c : alu.b, ScalarType::f32).offset;
-  inst.width = std::uint8_t(half);
-  inst.mode = std::uint8_t(rounding_of(op.modifiers.rounding));
+  inst.width = u8(half);
+  inst.mode = u8(rounding_of(op.modifiers.rounding));
   inst.flags = flags_of(op.modifiers);
   inst.run = mixed;
 }
@@ -315,13 +303,13 @@ void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   const ScalarType t = op.modifiers.type();
   if (op.opcode == Opcode::copysign) {
     operands(binder, alu, inst, t, 2);
-    inst.run = isa::bits(t) == 64 ? copy_sign<u64> : copy_sign<u32>;
+    inst.run = isa::bits(t) == 64 ? binary<CopySign, u64> : binary<CopySign, u32>;
     return;
   }
   inst.d = binder.result(alu.d, ScalarType::pred).offset;
   binder.append(inst, binder.source(alu.a, t));
-  inst.width = std::uint8_t(t);
-  inst.mode = std::uint8_t(op.modifiers.testp);
+  inst.width = u8(t);
+  inst.mode = u8(op.modifiers.testp);
   inst.run = testp;
 }
 
@@ -340,9 +328,9 @@ void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   operands(binder, alu, inst, t, sources);
   if (sources < 2) inst.b = inst.a;
   if (sources < 3) inst.c = inst.a;
-  inst.width = std::uint8_t(element_type(t));
-  inst.count = std::uint8_t(isa::bits(t) / isa::bits(element_type(t)));
-  inst.mode = std::uint8_t(rounding_of(m.rounding));
+  inst.width = u8(element_type(t));
+  inst.count = u8(isa::bits(t) / isa::bits(element_type(t)));
+  inst.mode = u8(rounding_of(m.rounding));
   inst.flags = flags_of(m);
   if (three) {
     inst.run = extremum_of_three;

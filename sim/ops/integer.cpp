@@ -8,137 +8,71 @@ namespace kiln::sim {
 namespace {
 
 using isa::HalfSelect;
-using isa::Opcode;
-using isa::ScalarType;
 
 template <class T>
 using U = std::make_unsigned_t<T>;
 template <class T>
-using Twice = std::conditional_t<
-    sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>,
-    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-                       std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
+using Twice =
+    std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, u32>,
+                       std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, u64>,
+                                          std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
 
 // All arithmetic goes through unsigned types: overflow wraps.
-struct Add {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(U<T>(a) + U<T>(b));
-  }
-};
-struct Sub {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(U<T>(a) - U<T>(b));
-  }
-};
-struct Low {
-  template <class T>
-  static T apply(T a, T b) {
-    return T(std::uint64_t(a) * std::uint64_t(b));
-  }
-};
-struct High {
-  template <class T>
-  static T apply(T a, T b) {
-    return T((Twice<T>(a) * Twice<T>(b)) >> (8 * sizeof(T)));
-  }
-};
-struct Wide {
-  template <class T>
-  static Twice<T> apply(T a, T b) {
-    return Twice<T>(a) * Twice<T>(b);
-  }
-};
+using Add = decltype([]<class T>(T a, T b) -> T { return T(U<T>(a) + U<T>(b)); });
+using Sub = decltype([]<class T>(T a, T b) -> T { return T(U<T>(a) - U<T>(b)); });
+using Low = decltype([]<class T>(T a, T b) -> T { return T(u64(a) * u64(b)); });
+using High = decltype([]<class T>(T a, T b) -> T { return T((Twice<T>(a) * Twice<T>(b)) >> (8 * sizeof(T))); });
+using Wide = decltype([]<class T>(T a, T b) -> Twice<T> { return Twice<T>(a) * Twice<T>(b); });
 template <class M>
 struct MadOf {
   template <class T, class C>
-  static C apply(T a, T b, C c) {
-    return Add::apply(C(M::apply(a, b)), c);
+  C operator()(T a, T b, C c) const {
+    return Add{}(C(M{}(a, b)), c);
   }
 };
-struct Div {
-  // Division by zero gives all ones on the hardware; PTX calls it unspecified.
-  template <class T>
-  static T apply(T a, T b) {
-    if (b == 0) return T(-1);
-    if constexpr (std::is_signed_v<T>)
-      if (b == -1) return Sub::apply(T(0), a);
-    return T(a / b);
-  }
-};
-struct Rem {
-  template <class T>
-  static T apply(T a, T b) {
-    if (b == 0) return a;
-    if constexpr (std::is_signed_v<T>)
-      if (b == -1) return 0;
-    return T(a % b);
-  }
-};
-struct Min {
-  template <class T>
-  static T apply(T a, T b) {
-    return b < a ? b : a;
-  }
-};
-struct Max {
-  template <class T>
-  static T apply(T a, T b) {
-    return a < b ? b : a;
-  }
-};
-struct Abs {
-  template <class T>
-  static T apply(T a) {
-    return a < 0 ? Sub::apply(T(0), a) : a;
-  }
-};
-struct Neg {
-  template <class T>
-  static T apply(T a) {
-    return Sub::apply(T(0), a);
-  }
-};
-struct Sad {
-  template <class T>
-  static T apply(T a, T b, T c) {
-    return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
-  }
-};
+// Division by zero gives all ones on the hardware; PTX calls it unspecified.
+using Div = decltype([]<class T>(T a, T b) -> T {
+  if (b == 0) return T(-1);
+  if constexpr (std::is_signed_v<T>)
+    if (b == -1) return Sub{}(T(0), a);
+  return T(a / b);
+});
+using Rem = decltype([]<class T>(T a, T b) -> T {
+  if (b == 0) return a;
+  if constexpr (std::is_signed_v<T>)
+    if (b == -1) return 0;
+  return T(a % b);
+});
+using Min = decltype([]<class T>(T a, T b) -> T { return b < a ? b : a; });
+using Max = decltype([]<class T>(T a, T b) -> T { return a < b ? b : a; });
+using Abs = decltype([]<class T>(T a) -> T { return a < 0 ? Sub{}(T(0), a) : a; });
+using Neg = decltype([]<class T>(T a) -> T { return Sub{}(T(0), a); });
+using Sad = decltype([]<class T>(T a, T b, T c) -> T { return Add{}(c, a < b ? Sub{}(b, a) : Sub{}(a, b)); });
 template <class M>
 struct Relu {
   template <class T>
-  static T apply(T a, T b) {
-    return std::max<T>(M::apply(a, b), 0);
+  T operator()(T a, T b) const {
+    return std::max<T>(M{}(a, b), 0);
   }
 };
 
 std::int32_t saturate(std::int64_t v) { return std::int32_t(std::clamp<std::int64_t>(v, INT32_MIN, INT32_MAX)); }
-struct AddSat {
-  static std::int32_t apply(std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) + b); }
-};
-struct SubSat {
-  static std::int32_t apply(std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) - b); }
-};
-struct MadHiSat {
-  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
-    return saturate(std::int64_t(High::apply(a, b)) + c);
-  }
-};
+using AddSat = decltype([](std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) + b); });
+using SubSat = decltype([](std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) - b); });
+using MadHiSat = decltype([](std::int32_t a, std::int32_t b, std::int32_t c) {
+  return saturate(std::int64_t(High{}(a, b)) + c);
+});
 
 // Two 16-bit halves.
 template <class Op, class H>
 struct Halves {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) {
-    return std::uint16_t(Op::apply(H(a), H(b))) | std::uint32_t(std::uint16_t(Op::apply(H(a >> 16), H(b >> 16)))) << 16;
-  }
+  u32 operator()(u32 a, u32 b) const { return u16(Op{}(H(a), H(b))) | u32(u16(Op{}(H(a >> 16), H(b >> 16)))) << 16; }
 };
 
 template <class Op>
 Handler one_or_halves(ScalarType t) {
-  if (t == ScalarType::u16x2) return binary<Halves<Op, std::uint16_t>, std::uint32_t>;
-  if (t == ScalarType::s16x2) return binary<Halves<Op, std::int16_t>, std::uint32_t>;
+  if (t == ScalarType::u16x2) return binary<Halves<Op, u16>, u32>;
+  if (t == ScalarType::s16x2) return binary<Halves<Op, std::int16_t>, u32>;
   return two<Op>(t);
 }
 
@@ -157,9 +91,7 @@ bool is_integer_family(ScalarType t) { return isa::is_integer(t) || t == ScalarT
 void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (op.modifiers.half == HalfSelect::wide) {
-    inst.d = binder.result(alu.d, twice(t)).offset;
-    inst.a = binder.source(alu.a, t).offset;
-    inst.b = binder.source(alu.b, t).offset;
+    operands(binder, alu, inst, twice(t), {t, t});
     inst.run = isa::bits(t) == 64 ? nullptr : with_integer(t, [](auto as) -> Handler {
       using T = typename decltype(as)::type;
       if constexpr (sizeof(T) == 8)
@@ -177,10 +109,7 @@ void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
   const ScalarType t = op.modifiers.type();
   const HalfSelect half = op.modifiers.half;
   const ScalarType r = half == HalfSelect::wide ? twice(t) : t;
-  inst.d = binder.result(alu.d, r).offset;
-  inst.a = binder.source(alu.a, t).offset;
-  inst.b = binder.source(alu.b, t).offset;
-  inst.c = binder.source(alu.c, r).offset;
+  operands(binder, alu, inst, r, {t, t, r});
   if (op.modifiers.sat) {
     inst.run = half == HalfSelect::hi && t == ScalarType::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
     return;
@@ -197,22 +126,19 @@ void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
 // 24-bit operands: sign or zero extended from bit 23.
 template <class T>
 constexpr std::int64_t low24(T a) {
-  return std::is_signed_v<T> ? std::int64_t(std::int32_t(std::uint32_t(a) << 8) >> 8)
-                             : std::int64_t(std::uint32_t(a) & 0xFFFFFF);
+  return std::is_signed_v<T> ? std::int64_t(std::int32_t(u32(a) << 8) >> 8) : std::int64_t(u32(a) & 0xFFFFFF);
 }
 template <int shift>
 struct Mul24 {
   template <class T>
-  static T apply(T a, T b) {
+  T operator()(T a, T b) const {
     return T((low24(a) * low24(b)) >> shift);
   }
 };
 
-struct Mad24HiSat {
-  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
-    return saturate(std::int64_t(Mul24<16>::apply(a, b)) + c);
-  }
-};
+using Mad24HiSat = decltype([](std::int32_t a, std::int32_t b, std::int32_t c) {
+  return saturate(std::int64_t(Mul24<16>{}(a, b)) + c);
+});
 
 Handler mul24(const ir::Operation& op) {
   const bool hi = op.modifiers.half == HalfSelect::hi, is_signed = isa::is_signed(op.modifiers.type());
@@ -220,18 +146,17 @@ Handler mul24(const ir::Operation& op) {
     return hi && is_signed && op.opcode == Opcode::mad24 ? ternary<Mad24HiSat, std::int32_t> : nullptr;
   if (op.opcode == Opcode::mul24) {
     if (is_signed) return hi ? binary<Mul24<16>, std::int32_t> : binary<Mul24<0>, std::int32_t>;
-    return hi ? binary<Mul24<16>, std::uint32_t> : binary<Mul24<0>, std::uint32_t>;
+    return hi ? binary<Mul24<16>, u32> : binary<Mul24<0>, u32>;
   }
   if (is_signed) return hi ? ternary<MadOf<Mul24<16>>, std::int32_t> : ternary<MadOf<Mul24<0>>, std::int32_t>;
-  return hi ? ternary<MadOf<Mul24<16>>, std::uint32_t> : ternary<MadOf<Mul24<0>>, std::uint32_t>;
+  return hi ? ternary<MadOf<Mul24<16>>, u32> : ternary<MadOf<Mul24<0>>, u32>;
 }
 
 // Carry chains: flags bit 0: read CC.CF, bit 1: write it. `mode`: 0 add, 1 sub. The product of madc is made before.
 template <class T>
 Status carry_add(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const unsigned in = i.flags & 1 ? c.warp->carry >> l & 1 : 0;
     unsigned __int128 sum = 0;
     // A subtraction adds the complement: CC.CF is what that sum carries, so it is 0 for a borrow. PTX leaves a chain of
@@ -250,10 +175,9 @@ Status carry_add(Context& c, const Inst& i, Mask lanes) {
 template <class T>
 Status carry_mad(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b), *e = c.lanes<Word<T>>(i.c);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const T x = from_word<T>(a[l]), y = from_word<T>(b[l]);
-    const Word<T> product = to_word<T>(i.mode ? High::apply(x, y) : Low::apply(x, y));
+    const Word<T> product = to_word<T>(i.mode ? High{}(x, y) : Low{}(x, y));
     const unsigned __int128 sum = (unsigned __int128)product + e[l] + (i.flags & 1 ? c.warp->carry >> l & 1 : 0);
     d[l] = Word<T>(sum);
     if (i.flags & 2) c.warp->carry = (c.warp->carry & ~(1u << l)) | Mask(sum >> (8 * sizeof(T)) & 1) << l;
@@ -266,28 +190,27 @@ void bind_carry(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   const bool is_mad = op.opcode == Opcode::mad || op.opcode == Opcode::madc;
   operands(binder, alu, inst, t, is_mad ? 3 : 2);
   const bool reads = op.opcode == Opcode::addc || op.opcode == Opcode::subc || op.opcode == Opcode::madc;
-  inst.flags = std::uint8_t(reads | op.modifiers.carry << 1);
+  inst.flags = u8(reads | op.modifiers.carry << 1);
   const bool wide = isa::bits(t) == 64, is_signed = isa::is_signed(t);
   if (is_mad) {
     inst.mode = op.modifiers.half == HalfSelect::hi;
     if (is_signed)
       inst.run = wide ? carry_mad<std::int64_t> : carry_mad<std::int32_t>;
     else
-      inst.run = wide ? carry_mad<std::uint64_t> : carry_mad<std::uint32_t>;
+      inst.run = wide ? carry_mad<u64> : carry_mad<u32>;
     return;
   }
   inst.mode = op.opcode == Opcode::sub || op.opcode == Opcode::subc;
-  inst.run = wide ? carry_add<std::uint64_t> : carry_add<std::uint32_t>;
+  inst.run = wide ? carry_add<u64> : carry_add<u32>;
 }
 
 // dp4a: four byte products; dp2a: two halves of a times two bytes of b. mode bit 0: a signed, bit 1: b signed, bit 2:
 // hi.
-std::int64_t byte_of(std::uint32_t w, int k, bool is_signed) {
-  return is_signed ? std::int64_t(std::int8_t(w >> 8 * k)) : std::int64_t(std::uint8_t(w >> 8 * k));
+std::int64_t byte_of(u32 w, int k, bool is_signed) {
+  return is_signed ? std::int64_t(std::int8_t(w >> 8 * k)) : std::int64_t(u8(w >> 8 * k));
 }
 Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
-  auto *d = c.lanes<std::uint32_t>(i.d), *a = c.lanes<std::uint32_t>(i.a), *b = c.lanes<std::uint32_t>(i.b),
-       *e = c.lanes<std::uint32_t>(i.c);
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for_lanes(lanes, [=, &i](int l) {
     std::int64_t sum = 0;
     if (i.flags)
@@ -295,10 +218,10 @@ Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
     else
       for (int k = 0; k < 2; ++k) {
         const std::int64_t half =
-            i.mode & 1 ? std::int64_t(std::int16_t(a[l] >> 16 * k)) : std::int64_t(std::uint16_t(a[l] >> 16 * k));
+            i.mode & 1 ? std::int64_t(std::int16_t(a[l] >> 16 * k)) : std::int64_t(u16(a[l] >> 16 * k));
         sum += half * byte_of(b[l], k + (i.mode & 4 ? 2 : 0), i.mode & 2);
       }
-    d[l] = e[l] + std::uint32_t(sum);
+    d[l] = e[l] + u32(sum);
   });
   return Status::next;
 }
@@ -306,8 +229,8 @@ Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
 void bind_dot(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   operands(binder, alu, inst, ScalarType::b32, 3);
   inst.flags = op.opcode == Opcode::dp4a;
-  inst.mode = std::uint8_t(isa::is_signed(op.modifiers.types[0]) | isa::is_signed(op.modifiers.types[1]) << 1 |
-                           (op.modifiers.half == HalfSelect::hi) << 2);
+  inst.mode = u8(isa::is_signed(op.modifiers.types[0]) | isa::is_signed(op.modifiers.types[1]) << 1 |
+                 (op.modifiers.half == HalfSelect::hi) << 2);
   inst.run = dot_bytes;
 }
 
@@ -316,8 +239,10 @@ Handler simple(const ir::Operation& op, int& sources) {
   const bool sat = op.modifiers.sat, relu = op.modifiers.relu;
   sources = 2;
   switch (op.opcode) {
-    case Opcode::add: return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : one_or_halves<Add>(t);
-    case Opcode::sub: return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : one_or_halves<Sub>(t);
+    case Opcode::add:
+      return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : one_or_halves<Add>(t);
+    case Opcode::sub:
+      return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : one_or_halves<Sub>(t);
     case Opcode::min: return relu ? one_or_halves<Relu<Min>>(t) : one_or_halves<Min>(t);
     case Opcode::max: return relu ? one_or_halves<Relu<Max>>(t) : one_or_halves<Max>(t);
     case Opcode::div: return one_or_halves<Div>(t);
@@ -358,7 +283,8 @@ void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
 }
 
 void bind_arithmetic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
-  return is_integer_family(op.modifiers.type()) ? bind_integer(binder, op, alu, inst) : bind_float(binder, op, alu, inst);
+  return is_integer_family(op.modifiers.type()) ? bind_integer(binder, op, alu, inst)
+                                                : bind_float(binder, op, alu, inst);
 }
 
 }  // namespace kiln::sim

@@ -13,12 +13,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 constexpr u32 fails_one_in = 16;
 
 struct Answer {
@@ -46,8 +40,7 @@ Answer cancel_next(Cluster& cluster) {
 // a, value: where the answer goes; more: the mbarrier's address and its offset; flags: every CTA of the cluster gets
 // it.
 Status try_cancel(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), answer_bytes, answer_bytes, l);
     const Barrier b = barrier_at(c, Space(i.space), c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), l);
     const auto address = u32(to.address), barrier = b.address;
@@ -82,14 +75,13 @@ Answer answer_of(const Context& c, const Inst& i, int lane) {
 
 Status is_cancelled(Context& c, const Inst& i, Mask lanes) {
   const Mask r = lanes_where(lanes, [&](int l) { return answer_of(c, i, l).cancelled == 1; });
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  c.write_mask(i.d, lanes, r);
   return Status::next;
 }
 
 // more: a register for each coordinate from `count` on; the fourth of a vector holds nothing.
 Status first_cta(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Answer a = answer_of(c, i, l);
     for (u32 k = 0; k < i.more_count && i.count + k < a.first.size(); ++k)
       c.write(c.slot(i, k), l, a.first[i.count + k]);
@@ -113,7 +105,7 @@ void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::Launc
   if (what != prefix) {
     const std::size_t which = coordinates.find(what.back());
     if (what.size() != prefix.size() + 3 || which == coordinates.npos) return;
-    inst.count = std::uint8_t(which);
+    inst.count = u8(which);
   }
   binder.append_all(inst, x.d, ScalarType::b32);
   inst.run = first_cta;
@@ -122,7 +114,7 @@ void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::Launc
 void bind_launch_request(Binder& binder, const ir::Operation& op, const ops::LaunchControl& x, Inst& inst) {
   binder.address(inst, x.to);
   binder.append_address(inst, x.mbarrier);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   inst.flags = op.modifiers.multicast_all;
   inst.run = try_cancel;
 }

@@ -14,17 +14,13 @@ namespace kiln::sim {
 namespace {
 
 using isa::DataShape;
-using isa::Opcode;
-using isa::ScalarType;
-using u8 = std::uint8_t;
-using u32 = std::uint32_t;
 
 using MatrixRow = std::array<u8, isa::matrix_row_bytes>;
 
 Place row_place(Context& c, const Inst& i, int matrix, int row, AccessKind kind) {
   const int lane = matrix * isa::matrix_rows(DataShape(i.mode)) + row;
   const Place p =
-      locate_shared(c, isa::Space(i.space), c.address(i, lane), isa::matrix_row_bytes, isa::matrix_row_bytes, lane);
+      locate_shared(c, Space(i.space), c.address(i, lane), isa::matrix_row_bytes, isa::matrix_row_bytes, lane);
   observe(c, i, lane, p, isa::matrix_row_bytes, kind);
   return p;
 }
@@ -40,6 +36,27 @@ MatrixRow widened(const Inst& i, const u8* from) {
   return out;
 }
 
+using MatrixRows = std::array<MatrixRow, 16>;
+
+// The rows of a matrix out of the register that each lane has of it, and a register of a lane out of the rows.
+MatrixRows rows_of(const u32* from, DataShape shape, bool transposed) {
+  MatrixRows rows;
+  for (int t = 0; t < warp_lanes; ++t)
+    for (int b = 0; b < 4; ++b) {
+      const isa::MatrixByte at = isa::matrix_byte(shape, transposed, t, 0, b);
+      rows[std::size_t(at.row)][std::size_t(at.byte)] = u8(from[t] >> 8 * b);
+    }
+  return rows;
+}
+u32 register_of(const MatrixRows& rows, DataShape shape, bool transposed, int lane, int number) {
+  u32 word = 0;
+  for (int b = 0; b < 4; ++b) {
+    const isa::MatrixByte at = isa::matrix_byte(shape, transposed, lane, number, b);
+    word |= u32(rows[std::size_t(at.row)][std::size_t(at.byte)]) << 8 * b;
+  }
+  return word;
+}
+
 // more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
 Status load_matrix(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
@@ -48,7 +65,7 @@ Status load_matrix(Context& c, const Inst& i, Mask lanes) {
   const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
   std::array<std::array<u32, warp_lanes>, 4> out{};
   for (int matrix = 0; matrix < i.count; ++matrix) {
-    std::array<MatrixRow, 16> rows;
+    MatrixRows rows;
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
       const Place p = row_place(c, i, matrix, r, AccessKind::read);
       check_written(*c.grid, i.operation, p, read_bytes);
@@ -56,11 +73,7 @@ Status load_matrix(Context& c, const Inst& i, Mask lanes) {
     }
     for (int r = 0; r < registers; ++r)
       for (int t = 0; t < warp_lanes; ++t)
-        for (int b = 0; b < 4; ++b) {
-          const isa::MatrixByte at = isa::matrix_byte(shape, i.flags != 0, t, r, b);
-          out[std::size_t(matrix * registers + r)][std::size_t(t)] |=
-              u32(rows[std::size_t(at.row)][std::size_t(at.byte)]) << 8 * b;
-        }
+        out[std::size_t(matrix * registers + r)][std::size_t(t)] = register_of(rows, shape, i.flags != 0, t, r);
   }
   // The address register may be a result.
   for (unsigned k = 0; k < i.more_count; ++k)
@@ -72,13 +85,7 @@ Status store_matrix(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const auto shape = DataShape(i.mode);
   for (int matrix = 0; matrix < i.count; ++matrix) {
-    const u32* from = c.lanes<u32>(c.slot(i, unsigned(matrix)).offset);
-    std::array<MatrixRow, 8> rows;
-    for (int t = 0; t < warp_lanes; ++t)
-      for (int b = 0; b < 4; ++b) {
-        const isa::MatrixByte at = isa::matrix_byte(shape, i.flags != 0, t, 0, b);
-        rows[std::size_t(at.row)][std::size_t(at.byte)] = u8(from[t] >> 8 * b);
-      }
+    const MatrixRows rows = rows_of(c.lanes<u32>(c.slot(i, unsigned(matrix)).offset), shape, i.flags != 0);
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
       const Place p = row_place(c, i, matrix, r, AccessKind::write);
       std::memcpy(p.view.data, rows[std::size_t(r)].data(), isa::matrix_row_bytes);
@@ -91,21 +98,9 @@ Status store_matrix(Context& c, const Inst& i, Mask lanes) {
 // d, a: 8x8 elements of 16 bits, held row by row as ldmatrix leaves them; the result is the transpose.
 Status transpose(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
-  const u32* from = c.lanes<u32>(i.a);
-  std::array<MatrixRow, 8> rows;
-  for (int t = 0; t < warp_lanes; ++t)
-    for (int b = 0; b < 4; ++b) {
-      const isa::MatrixByte at = isa::matrix_byte(DataShape::m8n8, false, t, 0, b);
-      rows[std::size_t(at.row)][std::size_t(at.byte)] = u8(from[t] >> 8 * b);
-    }
+  const MatrixRows rows = rows_of(c.lanes<u32>(i.a), DataShape::m8n8, false);
   u32* to = c.lanes<u32>(i.d);
-  for (int t = 0; t < warp_lanes; ++t) {
-    to[t] = 0;
-    for (int b = 0; b < 4; ++b) {
-      const isa::MatrixByte at = isa::matrix_byte(DataShape::m8n8, true, t, 0, b);
-      to[t] |= u32(rows[std::size_t(at.row)][std::size_t(at.byte)]) << 8 * b;
-    }
-  }
+  for (int t = 0; t < warp_lanes; ++t) to[t] = register_of(rows, DataShape::m8n8, true, t, 0);
   return Status::next;
 }
 
@@ -126,13 +121,13 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   if (!is_known(m, loads)) throw Gap{"this matrix shape"};
   binder.address(inst, x.address);
   binder.append_all(inst, x.registers, ScalarType::b32);
-  inst.count = std::uint8_t(isa::repeat_count(m.repeat));
+  inst.count = u8(isa::repeat_count(m.repeat));
   const bool fits = int(inst.more_count) == inst.count * isa::matrix_registers(m.shape) && inst.more_count <= 4;
   if (!fits) throw Gap{"this matrix count"};
-  inst.space = std::uint8_t(m.space());
-  inst.mode = std::uint8_t(m.shape);
+  inst.space = u8(m.space());
+  inst.mode = u8(m.shape);
   inst.flags = m.trans;
-  inst.width = std::uint8_t(isa::packed_element_bits(m.cp_source_format));
+  inst.width = u8(isa::packed_element_bits(m.cp_source_format));
   inst.run = loads ? load_matrix : store_matrix;
 }
 
@@ -149,8 +144,7 @@ void bind_matrix_store(Binder& binder, const ir::Operation& op, const ops::Matri
 void bind_matrix_transpose(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   if (m.shape != DataShape::m8n8 || m.type() != ScalarType::b16 || !m.trans) throw Gap{"this matrix shape"};
-  inst.d = binder.result(alu.d, ScalarType::b32).offset;
-  inst.a = binder.source(alu.a, ScalarType::b32).offset;
+  operands(binder, alu, inst, ScalarType::b32, 1);
   inst.run = transpose;
 }
 

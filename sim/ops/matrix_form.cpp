@@ -7,7 +7,6 @@ namespace kiln::sim {
 namespace {
 
 using isa::MmaKind;
-using isa::ScalarType;
 
 num::MmaKind number_kind(MmaKind written, ScalarType a) {
   switch (written) {
@@ -31,8 +30,8 @@ int container_bits(MmaKind written, ScalarType a) {
 num::BitProduct bit_product(const isa::Modifiers& m) {
   if (m.type() != ScalarType::s32 || m.types[1] != ScalarType::b1) return num::BitProduct::none;
   if (m.repeated.size() != 1 || m.repeated.front() != "popc") throw Gap{"this product of bits"};
-  if (m.combine == isa::Combine::xor_) return num::BitProduct::xor_popc;
-  if (m.combine == isa::Combine::and_) return num::BitProduct::and_popc;
+  if (m.combine == Combine::xor_) return num::BitProduct::xor_popc;
+  if (m.combine == Combine::and_) return num::BitProduct::and_popc;
   throw Gap{"this product of bits"};
 }
 
@@ -50,7 +49,7 @@ WarpMma describe_mma(const ir::Operation& op, int sm) {
       throw Gap{"the modifier ." + text};
   }
   if (mma.shape.m == 0) throw Gap{"no shape"};
-  mma.sparse = mma.sparse || op.opcode == isa::Opcode::mma_sp || op.opcode == isa::Opcode::wgmma_mma_async_sp;
+  mma.sparse = mma.sparse || op.opcode == Opcode::mma_sp || op.opcode == Opcode::wgmma_mma_async_sp;
   num::WarpDotSpec& s = mma.spec;
   s.sm = sm;
   s.d = m.types[0], s.a = m.types[1], s.b = m.types[2];

@@ -16,13 +16,7 @@ namespace kiln::sim {
 
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-enum : std::uint8_t { flag_parity = 1, flag_drop = 2, flag_expect = 4, flag_no_complete = 8, flag_remote = 16 };
+enum : u8 { flag_parity = 1, flag_drop = 2, flag_expect = 4, flag_no_complete = 8, flag_remote = 16 };
 
 // The object at a lane's address. Its eight bytes must still be what the unit left there.
 struct Object {
@@ -46,8 +40,7 @@ void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u
 
 // more[0]: the count.
 Status init(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l, true);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
     o.owner->mbarriers.init(o.address, n);
@@ -59,19 +52,18 @@ Status init(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status invalidate(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const Object o = object(c, i, first_lane(m));
+  for (const int l : each_lane(lanes)) {
+    const Object o = object(c, i, l);
     o.owner->mbarriers.invalidate(o.address);
     o.owner->shared.poison(o.address, isa::mbarrier_bytes);
-    tell(c, i, first_lane(m), o, SyncKind::mbarrier_inval, 0);
+    tell(c, i, l, o, SyncKind::mbarrier_inval, 0);
   }
   return Status::next;
 }
 
 // more[0]: count or bytes; d: the state, in a 64-bit register.
 Status arrive_at(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
     MbarrierTable& table = o.owner->mbarriers;
@@ -92,8 +84,7 @@ Status arrive_at(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status expect_tx(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
     o.owner->mbarriers.expect(o.address, n);
@@ -105,8 +96,7 @@ Status expect_tx(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status complete_tx(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
     tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
@@ -131,8 +121,7 @@ u64 first_phase(const Context& c, const Object& o, const Mbarrier& b) {
 Status wait_for_phase(Context& c, const Inst& i, Mask lanes) {
   Mask done = 0;
   Wait w;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     require(rules::shared_remote(o.owner->rank, c.cta->rank), "a wait on an mbarrier of CTA {} of the cluster",
             o.owner->rank);
@@ -148,18 +137,18 @@ Status wait_for_phase(Context& c, const Inst& i, Mask lanes) {
   c.fragment->expired = false;
   if (done == lanes) c.fragment->wait = {};
   if (c.grid->observer)
-    for (Mask m = done; m; m &= m - 1) {
-      const Object o = object(c, i, first_lane(m));
-      tell(c, i, first_lane(m), o, SyncKind::mbarrier_observe, o.owner->mbarriers.at(o.address).phase);
+    for (const int l : each_lane(done)) {
+      const Object o = object(c, i, l);
+      tell(c, i, l, o, SyncKind::mbarrier_observe, o.owner->mbarriers.at(o.address).phase);
     }
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | done;
+  c.write_mask(i.d, lanes, done);
   return Status::next;
 }
 
 bool passes(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const Object o = object(c, i, first_lane(m));
-    if (!phase_done(c, i, o.owner->mbarriers.at(o.address), first_lane(m))) return false;
+  for (const int l : each_lane(lanes)) {
+    const Object o = object(c, i, l);
+    if (!phase_done(c, i, o.owner->mbarriers.at(o.address), l)) return false;
   }
   return true;
 }
@@ -173,7 +162,7 @@ Status pending_count(Context& c, const Inst& i, Mask lanes) {
 
 void bind_object(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.address(inst, m.object);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
 }
 
 }  // namespace
@@ -201,9 +190,8 @@ void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mb
   bind_object(binder, op, m, inst);
   const bool returns = m.state->kind == ir::Argument::Kind::reg;
   inst.d = (returns ? binder.result(m.state, ScalarType::b64) : binder.scratch(8)).offset;
-  inst.flags =
-      std::uint8_t((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
-                   (op.modifiers.expect_tx ? flag_expect : 0) | (op.modifiers.no_complete ? flag_no_complete : 0));
+  inst.flags = u8((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
+                  (op.modifiers.expect_tx ? flag_expect : 0) | (op.modifiers.no_complete ? flag_no_complete : 0));
   const ops::Operand amount = m.bytes ? m.bytes : m.count;
   if (op.modifiers.no_complete && !amount) throw Gap{".noComplete without a count"};  // ptxas refuses it
   binder.append(inst, amount ? binder.any_width(amount, ScalarType::u32) : binder.constant(1, 4));

@@ -9,25 +9,18 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-enum : std::uint8_t { flag_signed = 1 };
+enum : u8 { flag_signed = 1 };
 
 // One element of `width` bytes between memory and a register.
 template <int width>
-void load_element(Context& c, Slot to, int lane, const std::uint8_t* from, bool is_signed) {
+void load_element(Context& c, Slot to, int lane, const u8* from, bool is_signed) {
   if constexpr (width == 16) {
     auto* words = c.lanes<u64>(to.offset);
     std::memcpy(words + lane, from, 8);
     std::memcpy(words + warp_lanes + lane, from + 8, 8);
   } else {
-    using U =
-        std::conditional_t<width == 1, std::uint8_t,
-                           std::conditional_t<width == 2, std::uint16_t, std::conditional_t<width == 4, u32, u64>>>;
+    using U = std::conditional_t<width == 1, u8,
+                                 std::conditional_t<width == 2, u16, std::conditional_t<width == 4, u32, u64>>>;
     U v;
     std::memcpy(&v, from, width);
     c.write(to, lane, is_signed ? u64(std::int64_t(std::make_signed_t<U>(v))) : u64(v));
@@ -35,7 +28,7 @@ void load_element(Context& c, Slot to, int lane, const std::uint8_t* from, bool 
 }
 
 template <int width>
-void store_element(Context& c, Slot s, int lane, std::uint8_t* to) {
+void store_element(Context& c, Slot s, int lane, u8* to) {
   if constexpr (width == 16) {
     const auto* words = c.lanes<u64>(s.offset);
     std::memcpy(to, words + lane, 8);
@@ -64,8 +57,7 @@ Status load_memory(Context& c, const Inst& i, Mask lanes) {
   const auto space = Space(i.space);
   const bool is_signed = (i.flags & flag_signed) != 0;
   const Slot* slots = &c.slot(i, 0);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const u64 address = c.address(i, l);
     View view;
     if (c.grid->observer || !nearby(c, space, address, bytes, view) || !view.all_written(bytes)) {
@@ -82,7 +74,7 @@ Status load_memory(Context& c, const Inst& i, Mask lanes) {
 // Whether the store changes nothing: compilers let several threads store one value that all of them have.
 template <int width>
 AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
-  std::uint8_t bytes[width * 8];  // .v8 has the most elements
+  u8 bytes[width * 8];  // .v8 has the most elements
   const u32 size = u32(width) * i.more_count;
   if (size > sizeof bytes || !to.all_written(size)) return AccessKind::write;
   const Slot* slots = &c.slot(i, 0);
@@ -95,8 +87,7 @@ Status store_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
   const auto space = Space(i.space);
   const Slot* slots = &c.slot(i, 0);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const u64 address = c.address(i, l);
     View view;
     if (c.grid->observer || !nearby(c, space, address, bytes, view)) {
@@ -120,25 +111,22 @@ Status polling_load(Context& c, const Inst& i, Mask lanes) {
   return s;
 }
 
-Handler polling(int width) {
-  switch (width) {
-    case 1: return polling_load<1>;
-    case 2: return polling_load<2>;
-    case 4: return polling_load<4>;
-    case 8: return polling_load<8>;
-    case 16: return polling_load<16>;
-    default: return nullptr;
-  }
+enum class MoveKind : u8 { load, polling_load, store };
+
+template <int width>
+Handler handler_of(MoveKind kind) {
+  return kind == MoveKind::load    ? load_memory<width>
+         : kind == MoveKind::store ? store_memory<width>
+                                   : polling_load<width>;
 }
 
-template <bool loads>
-Handler of_width(int width) {
+Handler of_width(MoveKind kind, int width) {
   switch (width) {
-    case 1: return loads ? load_memory<1> : store_memory<1>;
-    case 2: return loads ? load_memory<2> : store_memory<2>;
-    case 4: return loads ? load_memory<4> : store_memory<4>;
-    case 8: return loads ? load_memory<8> : store_memory<8>;
-    case 16: return loads ? load_memory<16> : store_memory<16>;
+    case 1: return handler_of<1>(kind);
+    case 2: return handler_of<2>(kind);
+    case 4: return handler_of<4>(kind);
+    case 8: return handler_of<8>(kind);
+    case 16: return handler_of<16>(kind);
     default: return nullptr;
   }
 }
@@ -146,8 +134,8 @@ Handler of_width(int width) {
 void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst, bool loads) {
   const ScalarType t = op.modifiers.type();
   binder.address(inst, access.address);
-  inst.space = std::uint8_t(op.modifiers.space());
-  inst.width = std::uint8_t((isa::bits(t) + 7) / 8);
+  inst.space = u8(op.modifiers.space());
+  inst.width = u8((isa::bits(t) + 7) / 8);
   if (loads && access.value->kind == ir::Argument::Kind::sink)
     binder.append(inst, binder.scratch(register_bytes(t)));
   else
@@ -156,19 +144,18 @@ void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAcces
 
 // Fences move no data here: memory is one copy. A detector learns of them.
 Status fence(Context& c, const Inst& i, Mask lanes) {
-  observe(c, i, lanes, Sync{SyncKind(i.mode), c.cta->index, 0, 0, 0});
+  observe(c, i, lanes, SyncKind(i.mode), 0);
   return Status::next;
 }
 
 Status check_address(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) locate(c, Space(i.space), c.address(i, first_lane(m)), 1, 1, first_lane(m));
+  for (const int l : each_lane(lanes)) locate(c, Space(i.space), c.address(i, l), 1, 1, l);
   return Status::next;
 }
 
 // st.bulk writes zeros. more[0]: the size.
 Status store_bulk(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const auto bytes = u32(c.read(c.slot(i, 0), l));
     if (bytes == 0) continue;
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), bytes, 8, l);
@@ -185,17 +172,17 @@ Status store_bulk(Context& c, const Inst& i, Mask lanes) {
 void bind_load(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
   bind_access(binder, op, access, inst, true);
   inst.flags = isa::is_signed(op.modifiers.type()) ? flag_signed : 0;
-  inst.run = is_strong(op) ? polling(inst.width) : of_width<true>(inst.width);
+  inst.run = of_width(is_strong(op) ? MoveKind::polling_load : MoveKind::load, inst.width);
 }
 
 void bind_store(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
   bind_access(binder, op, access, inst, false);
-  inst.run = of_width<false>(inst.width);
+  inst.run = of_width(MoveKind::store, inst.width);
 }
 
 void bind_bulk_store(Binder& binder, const ir::Operation& op, const ops::BulkStore& store, Inst& inst) {
   binder.address(inst, store.address);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   binder.append(inst, binder.any_width(store.bytes, ScalarType::u64));
   inst.run = store_bulk;
 }
@@ -208,9 +195,9 @@ void bind_cache_policy(Binder& binder, const ir::Operation&, const ops::CachePol
 
 void bind_fence(Binder&, const ir::Operation& op, const ops::Fence&, Inst& inst) {
   const bool proxy = op.opcode == Opcode::fence_proxy || op.opcode == Opcode::membar_proxy;
-  inst.mode = std::uint8_t(proxy                                      ? SyncKind::fence_proxy
-                           : op.opcode == Opcode::fence_mbarrier_init ? SyncKind::fence_mbarrier_init
-                                                                      : SyncKind::fence);
+  inst.mode = u8(proxy                                      ? SyncKind::fence_proxy
+                 : op.opcode == Opcode::fence_mbarrier_init ? SyncKind::fence_mbarrier_init
+                                                            : SyncKind::fence);
   inst.run = fence;
 }
 
@@ -220,7 +207,7 @@ void bind_cache_line(Binder& binder, const ir::Operation& op, const ops::CacheLi
   const bool prefetches = op.opcode == Opcode::prefetch || op.opcode == Opcode::prefetchu;
   if (!prefetches || m.spaces.count == 0 || m.space() == Space::param) return;
   binder.address(inst, line.address);
-  inst.space = std::uint8_t(m.space());
+  inst.space = u8(m.space());
   inst.run = check_address;
 }
 

@@ -16,10 +16,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // Slots of an mma. An address is two: its base, and the offset written after it. Lane masks come last.
 enum : unsigned {
   at_d = 0,
@@ -35,7 +31,7 @@ enum : unsigned {
   at_lanes
 };
 // Rules that hold for every execution, because they hold for the text and for a descriptor that is a number.
-enum : std::uint8_t { flag_form_holds = 1, flag_descriptor_holds = 2 };
+enum : u8 { flag_form_holds = 1, flag_descriptor_holds = 2 };
 
 const isa::MmaForm& form_of(const Context& c, const Inst& i) { return c.grid->program.forms[i.target]; }
 
@@ -117,8 +113,7 @@ void execute(const MmaTask& t, Cta& issuer) {
 }
 
 Status multiply_tensor(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const MmaTask t = task_of(c, i, l);
     check_mma(t, *c.cta);
     step_collector(c, i, l, t);

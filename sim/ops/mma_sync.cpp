@@ -12,10 +12,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-
 const WarpMma& mma_of(const Context& c, const Inst& i) { return c.grid->program.mmas[i.target]; }
 
 const u32* words(const Context& c, const Inst& i, int slot) { return c.lanes<u32>(c.slot(i, unsigned(slot)).offset); }
@@ -73,7 +69,7 @@ void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct&
 // Three slots each: the scales, byte-id, thread-id.
 void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
   const int sv = mma.spec.scale_vector;
-  const auto gather = [&](WarpMma::Operand o, int rows, auto place, std::vector<std::uint8_t>& out) {
+  const auto gather = [&](WarpMma::Operand o, int rows, auto place, std::vector<u8>& out) {
     const auto slot = unsigned(mma.operands[o]);
     const u32* from = words(c, i, int(slot));
     const int byte = int(uniform(c, c.slot(i, slot + 1), all_lanes, "byte-id"));
@@ -83,7 +79,7 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
     for (int row = 0; row < rows; ++row)
       for (int k = 0; k < sv; ++k) {
         const isa::MmaSyncScalePlace at = place(row, k, byte, thread);
-        out.push_back(std::uint8_t(from[at.lane] >> 8 * at.byte));
+        out.push_back(u8(from[at.lane] >> 8 * at.byte));
       }
   };
   gather(WarpMma::sfa, p.m, isa::mma_sync_scale_a, p.scale_a);
@@ -138,7 +134,7 @@ Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
     }
   each(WarpMma::d, [&](double& v, int t, int r) { v = cell(t, r); });
   ++c.grid->statistics.mma_instructions;
-  c.grid->statistics.mma_flops += std::uint64_t(2) * std::uint64_t(m * n * k);
+  c.grid->statistics.mma_flops += u64(2) * u64(m * n * k);
   return Status::next;
 }
 

@@ -5,22 +5,11 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-struct Same {
-  template <class T>
-  static T apply(T a) {
-    return a;
-  }
-};
+using Same = decltype([]<class T>(T a) -> T { return a; });
 
 Status move_predicate(Context& c, const Inst& i, Mask lanes) {
   const Mask a = c.read_mask(c.slot(i, 0));
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | (a & lanes);
+  c.write_mask(i.d, lanes, a);
   return Status::next;
 }
 
@@ -34,15 +23,14 @@ Status move_128(Context& c, const Inst& i, Mask lanes) {
 Status move_clock(Context& c, const Inst& i, Mask lanes) {
   const u64 now = i.mode == 1 ? c.cluster->now >> 32 : i.mode == 2 ? c.cluster->now & 0xFFFFFFFFu : c.cluster->now;
   for (unsigned k = 0; k < i.more_count; ++k)
-    for (Mask m = lanes; m; m &= m - 1) c.write(c.slot(i, k), first_lane(m), now >> k * i.width);
+    for (const int l : each_lane(lanes)) c.write(c.slot(i, k), l, now >> k * i.width);
   return Status::next;
 }
 
 // more: the components, least significant first; width: bits of one.
 Status pack(Context& c, const Inst& i, Mask lanes) {
   const bool huge = i.count == 16;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     u64 low = 0, high = 0;
     for (unsigned k = 0; k < i.more_count; ++k) {
       const unsigned at = k * i.width;
@@ -58,8 +46,7 @@ Status pack(Context& c, const Inst& i, Mask lanes) {
 
 Status unpack(Context& c, const Inst& i, Mask lanes) {
   const bool huge = i.count == 16;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const u64 low = c.read({i.a, i.count, false}, l), high = huge ? c.lanes<u64>(i.a)[l + warp_lanes] : 0;
     for (unsigned k = 0; k < i.more_count; ++k) {
       const unsigned at = k * i.width;
@@ -73,7 +60,7 @@ Status unpack(Context& c, const Inst& i, Mask lanes) {
 void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, bool packs) {
   const ScalarType t = op.modifiers.type();
   const ir::Argument& vector = packs ? alu.a : alu.d;
-  inst.width = std::uint8_t(unsigned(isa::bits(t)) / vector.count);
+  inst.width = u8(unsigned(isa::bits(t)) / vector.count);
   const ScalarType element = inst.width == 64   ? ScalarType::b64
                              : inst.width == 32 ? ScalarType::b32
                              : inst.width == 16 ? ScalarType::b16
@@ -102,8 +89,7 @@ Status from_generic(Context& c, const Inst& i, Mask lanes) {
 void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (register_bytes(t) != 8) throw Gap{"32-bit generic addresses"};
-  inst.d = binder.result(alu.d, t).offset;
-  inst.a = binder.source(alu.a, t).offset;
+  operands(binder, alu, inst, t, 1);
   const Space space = op.modifiers.space();
   inst.run = unary<Same, u64>;
   if (isa::is_shared(space))
@@ -129,7 +115,7 @@ Status is_in_space(Context& c, const Inst& i, Mask lanes) {
       default: return c.grid->memory.region(a) != nullptr;
     }
   });
-  c.mask(i.d) = (c.mask(i.d) & ~lanes) | r;
+  c.write_mask(i.d, lanes, r);
   return Status::next;
 }
 
@@ -138,8 +124,7 @@ template <class W>
 Status map_address(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<W>(i.d), *a = c.lanes<W>(i.a);
   const auto* rank = c.lanes<u32>(i.b);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const std::size_t ctas = c.cluster->ctas.size();
     require(rules::cluster_rank(rank[l], std::int64_t(ctas)), "CTA {} of a cluster of {}", rank[l], ctas);
     const u32 offset = u32(a[l]) & shared_offset_mask;
@@ -159,14 +144,12 @@ Status cta_rank(Context& c, const Inst& i, Mask lanes) {
 void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   const bool wide = register_bytes(t) == 8;
-  inst.a = binder.source(alu.a, t).offset;
   inst.flags = op.modifiers.spaces.count == 0;
   if (op.opcode == Opcode::mapa) {
-    inst.d = binder.result(alu.d, t).offset;
-    inst.b = binder.source(alu.b, ScalarType::u32).offset;
+    operands(binder, alu, inst, t, {t, ScalarType::u32});
     inst.run = wide ? map_address<u64> : map_address<u32>;
   } else {
-    inst.d = binder.result(alu.d, ScalarType::u32).offset;
+    operands(binder, alu, inst, ScalarType::u32, {t});
     inst.run = wide ? cta_rank<u64> : cta_rank<u32>;
   }
 }
@@ -176,7 +159,7 @@ void bind_is_in_space(Binder& binder, const ir::Operation& op, const ops::Alu& a
   const Slot a = binder.any_width(alu.a, ScalarType::u64);
   inst.a = a.offset;
   inst.wide = a.bytes == 8;
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   inst.run = is_in_space;
 }
 
@@ -193,7 +176,7 @@ bool is_clock(const ir::Argument& a) {
 void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const auto s = ir::Special(alu.a->id);
   const auto parts = binder.code().components(alu.d);
-  inst.width = std::uint8_t(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
+  inst.width = u8(parts.empty() ? 0u : unsigned(isa::bits(op.modifiers.type())) / unsigned(parts.size()));
   if (parts.empty())
     binder.append(inst, binder.any_result(alu.d, op.modifiers.type()));
   else
@@ -216,7 +199,7 @@ void bind_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
     return;
   }
   operands(binder, alu, inst, t, 1);
-  const std::uint8_t bytes = register_bytes(t);
+  const u8 bytes = register_bytes(t);
   if (bytes == 8 && alu.a->kind == Kind::special)
     inst.run = unary<Same, u32, u64>;
   else

@@ -12,14 +12,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
-using u8 = std::uint8_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // Inst: a, value the address; width the type, mode the operation, count elements of a vector, flags: sums of halves in
 // f32; more: results or operands.
 u32 element_bytes(const Inst& i) { return u32(isa::bits(ScalarType(i.width)) / 8); }
@@ -58,8 +50,7 @@ u64 sum_in_f32(ScalarType t, const std::vector<u64>& values) {
 Status load_reduce(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const u32 bytes = element_bytes(i);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     std::vector<std::vector<u64>> values(i.count);
     for_memories(c, i, l, AccessKind::read, [&](const Place& p) {
       for (u32 k = 0; k < i.count; ++k) values[k].push_back(read_element(p.view.data + k * bytes, bytes));
@@ -79,8 +70,7 @@ Status load_reduce(Context& c, const Inst& i, Mask lanes) {
 Status store_or_reduce(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = element_bytes(i);
   const bool stores = Combine(i.mode) == Combine::none;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     for_memories(c, i, l, stores ? AccessKind::write : AccessKind::atomic, [&](const Place& p) {
       for (u32 k = 0; k < i.count; ++k) {
         u64 v = c.read(c.slot(i, k), l);
@@ -104,10 +94,10 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& acce
     if (word != "acc::f32") throw Gap{"the modifier ." + word};
   if (!stores && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
   binder.address(inst, access.address);
-  inst.space = std::uint8_t(Space::global);  // the only space that has such addresses
-  inst.width = std::uint8_t(m.type());
-  inst.mode = std::uint8_t(stores ? Combine::none : m.combine);
-  inst.count = std::uint8_t(isa::vector_width(m.vector));
+  inst.space = u8(Space::global);  // the only space that has such addresses
+  inst.width = u8(m.type());
+  inst.mode = u8(stores ? Combine::none : m.combine);
+  inst.count = u8(isa::vector_width(m.vector));
   inst.flags = !m.others.empty() && m.combine == Combine::add;
   if (access.value->kind == ir::Argument::Kind::sink)
     binder.append(inst, binder.any_result(access.value, m.type()));

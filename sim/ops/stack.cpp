@@ -12,11 +12,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 const Layout& layout(const Context& c) { return c.grid->program.layout; }
 
 u64 pointer(const Context& c, u32 used) { return local_base + layout(c).stack + used; }
@@ -24,8 +19,7 @@ u64 pointer(const Context& c, u32 used) { return local_base + layout(c).stack + 
 // more[0]: the size; value: the alignment.
 Status allocate_stack(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const u64 at = (stack_used(c, l) + u64(i.value) - 1) / u64(i.value) * u64(i.value);
     const u64 size = c.read(c.slot(i, 0), l), room = layout(c).stack_bytes;
     if (at > room || size > room - at) unmodelled(fmt::format("a stack of more than {} bytes", room));
@@ -37,15 +31,14 @@ Status allocate_stack(Context& c, const Inst& i, Mask lanes) {
 
 Status save(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
-  for (Mask m = lanes; m; m &= m - 1) c.write(result, first_lane(m), pointer(c, stack_used(c, first_lane(m))));
+  for (const int l : each_lane(lanes)) c.write(result, l, pointer(c, stack_used(c, l)));
   return Status::next;
 }
 
 // more[0]: what stacksave gave.
 Status restore(Context& c, const Inst& i, Mask lanes) {
   const Slot from = c.slot(i, 0);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const u64 value = c.read(from, l), base = from.bytes == 4 ? u32(pointer(c, 0)) : pointer(c, 0);
     if (value < base || value - base > stack_used(c, l))
       fault(rules::Rule::memory_bounds, fmt::format("stackrestore of {:#x}, which stacksave did not give", value));

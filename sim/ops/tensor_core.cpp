@@ -41,10 +41,6 @@ void check_pair(const Context& c, isa::CtaGroup group) {
 
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-
 // The CTAs that an instruction works on.
 std::vector<Cta*> group_of(Context& c, isa::CtaGroup group) {
   check_pair(c, group);
@@ -54,8 +50,7 @@ std::vector<Cta*> group_of(Context& c, isa::CtaGroup group) {
 
 // more[0]: the descriptor.
 Status copy_tensor(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     CopyTask t;
     t.operation = i.operation;
     t.shape = i.operation->modifiers.shape;
@@ -77,8 +72,7 @@ Status copy_tensor(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status shift_tensor(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const auto address = u32(c.address(i, l));
     // The ISA moves the rows of one warp, all published code those of all four from lane 0.
     if (address >> 16) unmodelled("tcgen05.shift from lane " + std::to_string(address >> 16));
@@ -96,10 +90,9 @@ Status shift_tensor(Context& c, const Inst& i, Mask lanes) {
 
 // more[0]: the CTA mask of a multicast.
 Status commit_tensor(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place p =
-        locate_shared(c, isa::Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
+        locate_shared(c, Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
     const u32 mask = i.flags ? u32(c.read(c.slot(i, 0), l)) & 0xFFFF : 1u << p.owner->rank;
     check_cta_mask(c, mask);

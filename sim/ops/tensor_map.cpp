@@ -14,12 +14,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
 using isa::TensorMapField;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
 
 constexpr auto map_bytes = u32(isa::tensor_map_bytes), map_alignment = u32(isa::tensor_map_alignment);
 
@@ -29,16 +24,16 @@ void set_code(TensorMapImage& map, TensorMapField field, std::int64_t code) {
   switch (field) {
     case TensorMapField::elemtype:
       if (!isa::element_type(code)) unmodelled("the element type of this code");
-      map.dtype = std::uint8_t(*isa::element_type(code));
+      map.dtype = u8(*isa::element_type(code));
       map.padded = 0;
       break;
     case TensorMapField::interleave_layout:
       // Neither manual says which stride leads from slice to slice, nor what dimension 0 counts.
       if (code != 0) unmodelled("interleaved tensor maps");
       break;
-    case TensorMapField::swizzle_mode: map.swizzle = std::uint8_t(isa::swizzle_mode(code).value()); break;
-    case TensorMapField::swizzle_atomicity: map.atomicity = std::uint8_t(code); break;
-    default: map.oob = std::uint8_t(code ? launch::OutOfBounds::nan : launch::OutOfBounds::zero);
+    case TensorMapField::swizzle_mode: map.swizzle = u8(isa::swizzle_mode(code).value()); break;
+    case TensorMapField::swizzle_atomicity: map.atomicity = u8(code); break;
+    default: map.oob = u8(code ? launch::OutOfBounds::nan : launch::OutOfBounds::zero);
   }
 }
 
@@ -47,25 +42,24 @@ void set_value(TensorMapImage& map, TensorMapField field, std::size_t dimension,
     case TensorMapField::global_address: map.address = value; break;
     case TensorMapField::rank:  // counted from zero
       if (value >= isa::tma_max_rank) fault(rules::Rule::tma_rank, fmt::format("a rank of {}", value + 1));
-      map.rank = std::uint8_t(value + 1);
+      map.rank = u8(value + 1);
       break;
-    case TensorMapField::box_dim: map.box[dimension] = std::uint16_t(std::min<u64>(value, 0xFFFF)); break;
+    case TensorMapField::box_dim: map.box[dimension] = u16(std::min<u64>(value, 0xFFFF)); break;
     case TensorMapField::global_dim: map.dims[dimension] = value; break;
     case TensorMapField::global_stride: map.strides[dimension] = value; break;
-    default: map.element_strides[dimension] = std::uint8_t(std::min<u64>(value, 0xFF));
+    default: map.element_strides[dimension] = u8(std::min<u64>(value, 0xFF));
   }
 }
 
 // a, value: the map; mode: the field; target: the dimension; more[0]: the new value.
 Status replace(Context& c, const Inst& i, Mask lanes) {
   const auto field = TensorMapField(i.mode);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), map_bytes, map_alignment, l);
     check_written(*c.grid, i.operation, p, map_bytes);
     observe(c, i, l, p, map_bytes, AccessKind::read);
     observe(c, i, l, p, map_bytes, AccessKind::write);
-    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    const auto is_zero = [](u8 byte) { return byte == 0; };
     const bool begins = std::all_of(p.view.data, p.view.data + map_bytes, is_zero);
     TensorMapImage map = begins ? begin_tensor_map() : decode_tensor_map(p.view.data);
     const u64 v = c.read(c.slot(i, 0), l);
@@ -92,7 +86,7 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   observe(c, i, l, to, map_bytes, AccessKind::write);
   std::memcpy(to.view.data, from.view.data, map_bytes);
   to.view.mark(map_bytes);
-  observe(c, i, lanes, Sync{SyncKind::fence_proxy, c.cta->index, 0, 0, 0});
+  observe(c, i, lanes, SyncKind::fence_proxy, 0);
   return Status::next;
 }
 
@@ -104,9 +98,9 @@ void bind_tensor_map_edit(Binder& binder, const ir::Operation& op, const ops::Te
   while (number <= int(TensorMapField::fill_mode) && isa::spelling(TensorMapField(number)) != name) ++number;
   if (number > int(TensorMapField::fill_mode)) throw Gap{"this field of a tensor map"};
   const auto field = TensorMapField(number);
-  inst.mode = std::uint8_t(field);
+  inst.mode = u8(field);
   binder.address(inst, edit.map);
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   if (isa::has_ordinal(field) != bool(edit.dimension)) throw Gap{"this dimension"};
   if (edit.dimension) {
     if (rules::tensormap_field(field, edit.dimension->value).broken()) throw Gap{"this dimension"};

@@ -20,26 +20,18 @@ namespace kiln::sim {
 namespace {
 
 using isa::DataShape;
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
 
-enum : std::uint8_t { tmem_packed = 1, tmem_max = 2, tmem_abs = 4, tmem_nan = 8 };
+enum : u8 { tmem_packed = 1, tmem_max = 2, tmem_abs = 4, tmem_nan = 8 };
 
 // a, value: where the address goes; more[0]: columns.
 Status allocate_columns(Context& c, const Inst& i, Mask lanes) {
   if (!whole_warp(c, i, lanes)) return Status::blocked;
   const u32 columns = u32(uniform(c, c.slot(i, 0), lanes, "column count"));
   const int l = first_lane(lanes);
-  const Place to = locate_shared(c, isa::Space(i.space), c.address(i, l), 4, 4, l);
+  const Place to = locate_shared(c, Space(i.space), c.address(i, l), 4, 4, l);
   const bool must_wait = c.grid->residents && c.grid->residents->holds_back(*c.cta);
   const auto at = must_wait ? std::nullopt : c.cta->tmem.allocate(columns);
-  if (!at) {
-    Wait w;
-    w.kind = WaitKind::tmem_columns;
-    w.address = columns;
-    return c.block(w);
-  }
+  if (!at) return c.block({.kind = WaitKind::tmem_columns, .address = columns});
   c.cta->tmem_touched = true;
   const u32 word = isa::pack(isa::TmemAddress{0, int(*at)});
   to.owner->shared.write(u32(to.address), &word, sizeof word);
@@ -75,7 +67,7 @@ struct Window {
 };
 
 Window window(Context& c, const Inst& i, Mask lanes, DataShape shape) {
-  const Slot base{i.a, std::uint8_t(i.wide ? 8 : 4), false};
+  const Slot base{i.a, u8(i.wide ? 8 : 4), false};
   const u32 address = u32(uniform(c, base, lanes, "tensor-memory address")) + u32(i.value);
   const int lane = int(address >> 16), warp = int(c.warp->index);
   const rules::Verdict v = rules::ld_quarter(shape, lane, warp);
@@ -109,12 +101,11 @@ void check_footprint(Context& c, const Inst& i, const Window& w, const char* wha
 void watch_window(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
   if (!c.grid->observer) return;
   const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
-  const auto bytes = std::uint64_t(4 * int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1));
+  const auto bytes = u64(4 * int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1));
   const auto tell = [&](int column) {
-    const auto address = std::uint64_t(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
-    c.grid->observer->access(c.agent(lanes), *i.operation,
-                             {isa::Space::reg, c.cta->index, address, bytes, u32(s.lanes)}, kind, Proxy::tensor_memory,
-                             0);
+    const auto address = u64(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
+    c.grid->observer->access(c.agent(lanes), *i.operation, {Space::reg, c.cta->index, address, bytes, u32(s.lanes)},
+                             kind, Proxy::tensor_memory, 0);
   };
   tell(w.column);
   if (DataShape(i.mode) == DataShape::s16x32bx2) tell(w.column + int(i.target));
@@ -149,7 +140,7 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
   bool poison = false;
   for_cells(i, w, [&](int k, int t, int lane, int column) {
     const u32* cell = tmem.cell(lane, column);
-    const std::uint8_t* written = tmem.written(lane, column);
+    const u8* written = tmem.written(lane, column);
     tmem.require_known(lane, column, packed ? 2 : 1, "tcgen05.ld");
     poison |= !written[0] || (packed && !written[1]);
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
@@ -211,7 +202,7 @@ Status store_tensor(Context& c, const Inst& i, Mask lanes) {
   for_cells(i, w, [&](int k, int t, int lane, int column) {
     const u32 v = c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t];
     u32* cell = tmem.cell(lane, column);
-    std::uint8_t* written = tmem.written(lane, column);
+    u8* written = tmem.written(lane, column);
     cell[0] = packed ? v & 0xFFFF : v;
     written[0] = 1;
     if (packed) cell[1] = v >> 16, written[1] = 1;
@@ -236,7 +227,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Ins
   binder.append_all(inst, x.registers, ScalarType::b32);
   const rules::Verdict v = rules::ld_registers(m.shape, isa::repeat_count(m.repeat), inst.more_count);
   if (v.broken()) throw Gap{"a register vector that does not match shape and repeat"};
-  inst.mode = std::uint8_t(m.shape);
+  inst.mode = u8(m.shape);
   inst.flags = m.pack_16b || m.unpack_16b ? tmem_packed : 0;
   if (m.shape == DataShape::s16x32bx2) inst.target = u32(x.split->value);
 }
@@ -249,9 +240,9 @@ void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::Tm
   const ir::Argument& to = x.reduced;  // ptxas takes {r} for r
   const bool braced = to.kind == ir::Argument::Kind::vector;
   inst.d = binder.result(braced ? binder.code().components(to).front() : to, m.type()).offset;
-  inst.width = std::uint8_t(m.type());
-  inst.flags = std::uint8_t((m.combine == isa::Combine::max ? tmem_max : 0) | (m.absolute ? tmem_abs : 0) |
-                            (m.propagate_nan ? tmem_nan : 0));
+  inst.width = u8(m.type());
+  inst.flags =
+      u8((m.combine == Combine::max ? tmem_max : 0) | (m.absolute ? tmem_abs : 0) | (m.propagate_nan ? tmem_nan : 0));
   inst.run = load_and_reduce;
 }
 
@@ -269,10 +260,10 @@ void bind_tmem_store(Binder& binder, const ir::Operation& op, const ops::TmemAcc
 }
 
 void bind_tcgen05_order(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
-  inst.mode = std::uint8_t(op.opcode == Opcode::tcgen05_wait_ld        ? SyncKind::tcgen05_wait_ld
-                           : op.opcode == Opcode::tcgen05_wait_st      ? SyncKind::tcgen05_wait_st
-                           : op.opcode == Opcode::tcgen05_fence_before ? SyncKind::tcgen05_fence_before
-                                                                       : SyncKind::tcgen05_fence_after);
+  inst.mode = u8(op.opcode == Opcode::tcgen05_wait_ld        ? SyncKind::tcgen05_wait_ld
+                 : op.opcode == Opcode::tcgen05_wait_st      ? SyncKind::tcgen05_wait_st
+                 : op.opcode == Opcode::tcgen05_fence_before ? SyncKind::tcgen05_fence_before
+                                                             : SyncKind::tcgen05_fence_after);
   inst.run = order;
 }
 
@@ -280,7 +271,7 @@ void bind_tmem_allocation(Binder& binder, const ir::Operation& op, const ops::Tm
   if (x.slot) binder.address(inst, x.slot);
   if (x.address) binder.append(inst, binder.any_width(x.address, ScalarType::b32));
   if (x.columns) binder.append(inst, binder.any_width(x.columns, ScalarType::b32));
-  inst.space = std::uint8_t(op.modifiers.space());
+  inst.space = u8(op.modifiers.space());
   inst.run = x.slot ? allocate_columns : x.address ? release_columns : relinquish;
 }
 

@@ -12,12 +12,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using isa::Space;
 using isa::TensorMode;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
 
 // a/value: the map; more: the shared address, the mbarrier (or a constant), the CTA mask, the offsets of the two
 // addresses, coordinates, im2col offsets. count: coordinates; mode: TensorMode; flags bit 0: multicast.
@@ -52,7 +47,7 @@ Box box_of(Context& c, const Inst& i, int lane) {
   require(rules::tma_rank(box.map.rank, isa::dimensions(i.operation->modifiers.dims)));
   for (unsigned d = 0; d < i.count; ++d) box.at[d] = std::int32_t(u32(c.value(i, box_coordinates + d, lane)));
   for (unsigned k = box_coordinates + i.count; k < i.more_count; ++k)
-    box.offsets[k - box_coordinates - i.count] = std::uint16_t(c.value(i, k, lane));
+    box.offsets[k - box_coordinates - i.count] = u16(c.value(i, k, lane));
   return box;
 }
 
@@ -82,8 +77,7 @@ void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32
 
 Status tensor_load(Context& c, const Inst& i, Mask lanes) {
   const auto space = Space(i.space);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Box box = box_of(c, i, l);
     const u64 address = c.value(i, box_shared, l) + c.value(i, box_offsets, l);
     check_box(box, u32(address));
@@ -103,20 +97,18 @@ Status tensor_load(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status tensor_store(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Box box = box_of(c, i, l);
     const u64 address = c.value(i, box_shared, l) + c.value(i, box_offsets, l);
     check_box(box, u32(address));
     check_store(box);
-    const isa::Combine how = i.operation->modifiers.combine;
-    if (how != isa::Combine::none && !can_combine(how, ScalarType(box.map.dtype)))
-      unmodelled("this reduction of a tensor");
+    const Combine how = i.operation->modifiers.combine;
+    if (how != Combine::none && !can_combine(how, ScalarType(box.map.dtype))) unmodelled("this reduction of a tensor");
     const Place from = locate_shared(c, Space::shared_cta, address, box.shared_bytes(), 1, l);
     const AsyncId id = announce(c, i, l);
     describe_box(c, id, box, nullptr);
     touch(c, i, l, id, {Space::shared_cta, from.owner->index, from.address, box.shared_bytes(), 1}, AccessKind::read);
-    touch_tensor(c, i, l, id, box, how == isa::Combine::none ? AccessKind::write : AccessKind::atomic);
+    touch_tensor(c, i, l, id, box, how == Combine::none ? AccessKind::write : AccessKind::atomic);
     c.grid->statistics.tma_bytes += box.bytes();
     const auto group = open_bulk_group(c, l);
     Cluster* cluster = c.cluster;
@@ -124,7 +116,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
     const auto shared = u32(from.address);
     const ir::Operation* operation = i.operation;
     cluster->later(copy_least, copy_spread, operation, [=] {
-      auto rows = std::make_shared<std::vector<std::uint8_t>>(gather_box(cluster->grid, operation, box, *cta, shared));
+      auto rows = std::make_shared<std::vector<u8>>(gather_box(cluster->grid, operation, box, *cta, shared));
       close_read(*cluster, *group);
       cluster->later(1, copy_spread, operation, [=] {
         store_box(cluster->grid, box, *rows, how);
@@ -137,7 +129,7 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
 }
 
 Status tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
-  for (Mask m = lanes; m; m &= m - 1) check_coordinates(box_of(c, i, first_lane(m)));
+  for (const int l : each_lane(lanes)) check_coordinates(box_of(c, i, l));
   return Status::next;
 }
 
@@ -148,7 +140,7 @@ void map_operand(Binder& binder, const ir::Argument& a, Inst& inst, std::vector<
   if (items.size() < 2 || items[1].kind != ir::Argument::Kind::vector) throw Gap{"a tensor operand of this form"};
   for (const ir::Argument& x : binder.code().components(items[1]))
     coordinates.push_back(binder.any_width(x, ScalarType::s32));
-  inst.count = std::uint8_t(coordinates.size());
+  inst.count = u8(coordinates.size());
 }
 
 void bind(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
@@ -167,8 +159,8 @@ void bind(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, 
   binder.append(inst, binder.constant(u64(barrier.second), 8));
   for (const Slot s : coordinates) binder.append(inst, s);
   if (copy.offsets) binder.append_all(inst, copy.offsets, ScalarType::u16);
-  inst.space = std::uint8_t(m.spaces[0]);
-  inst.mode = std::uint8_t(mode);
+  inst.space = u8(m.spaces[0]);
+  inst.mode = u8(mode);
   inst.flags = bool(copy.ctas);
 }
 

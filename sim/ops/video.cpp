@@ -10,13 +10,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
 using isa::Compare;
-using isa::Opcode;
-using isa::ScalarType;
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
 using Exact = __int128;  // holds every product and shifted value
 
 enum class Video : u8 { add, sub, absdiff, min, max, avrg, set, shl, shr, mad };
@@ -132,7 +126,7 @@ Status multiply_add(Context& c, const Inst& i, Mask lanes) {
         extended(a[l], v.a, (i.flags & a_signed) != 0) * extended(b[l], v.b, (i.flags & b_signed) != 0);
     const bool one = (i.flags & (minus_product | minus_c | plus_one)) != 0;
     const Exact sum = (i.flags & minus_product ? ~product : product) +
-                     extended(i.flags & minus_c ? ~e[l] : e[l], {}, is_signed) + (one ? 1 : 0);
+                      extended(i.flags & minus_c ? ~e[l] : e[l], {}, is_signed) + (one ? 1 : 0);
     Exact r = sum >> v.shift;
     if (i.flags & saturates) r = clamped(r, 32, is_signed);
     d[l] = u32(r);
@@ -155,7 +149,7 @@ Status simd(Context& c, const Inst& i, Mask lanes) {
     for (int k = 0; k < v.elements; ++k) {
       if (!(v.mask >> k & 1)) continue;
       Exact one = video_result(v.op, v.compare, element(v.a, k, (i.flags & a_signed) != 0),
-                          element(v.b, k, (i.flags & b_signed) != 0));
+                               element(v.b, k, (i.flags & b_signed) != 0));
       if (i.flags & saturates) one = clamped(one, bits, (i.flags & d_signed) != 0);
       r = i.wide ? r + u32(one) : merged(r, {u8(bits), u8(k * bits)}, u32(one));
     }
@@ -245,7 +239,8 @@ void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const
 }  // namespace
 
 void bind_video(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
-  const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const VideoRow& r) { return r.opcode == op.opcode; });
+  const auto* row =
+      std::find_if(std::begin(rows), std::end(rows), [&](const VideoRow& r) { return r.opcode == op.opcode; });
   if (row == std::end(rows)) return;
   const isa::Modifiers& m = op.modifiers;
   const int first = row->op == Video::set ? 0 : 1;  // a comparison gives 0 or 1, whatever it compares
@@ -253,9 +248,7 @@ void bind_video(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.flags = u8(flag(first && isa::is_signed(m.types[0]), d_signed) | flag(isa::is_signed(m.types[first]), a_signed) |
                   flag(isa::is_signed(m.types[first + 1]), b_signed) | flag(m.sat, saturates) |
                   flag(m.shift_mode == isa::ShiftMode::wrap, wraps));
-  inst.d = binder.result(alu.d, ScalarType::b32).offset;
-  inst.a = binder.source(alu.a, ScalarType::b32).offset;
-  inst.b = binder.source(alu.b, ScalarType::b32).offset;
+  operands(binder, alu, inst, ScalarType::b32, 2);
   inst.c = alu.c ? binder.source(alu.c, ScalarType::b32).offset : binder.constant(0, 4).offset;
   row->elements == 1 ? bind_scalar(op, alu, inst, *row) : bind_simd(op, alu, inst, *row);
 }

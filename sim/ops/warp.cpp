@@ -10,12 +10,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Combine;
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 void check_members(Mask mask, Mask lanes) {
   const rules::Verdict v = rules::warp_member_mask(mask, lanes);
   require(v, "lane {} and the mask {:#x}", v.given, mask);
@@ -88,8 +82,7 @@ Status shuffle(Context& c, const Inst& i, Mask lanes) {
   u32 out[warp_lanes];
   Mask p = 0;
   const auto* a = c.lanes<u32>(i.a);
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const auto control = u32(c.read(c.slot(i, 1), l));
     bool inside = false;
     const int from = shuffle_source(isa::ShuffleMode(i.mode), l, int(c.read(c.slot(i, 0), l)), int(control & 31),
@@ -98,7 +91,7 @@ Status shuffle(Context& c, const Inst& i, Mask lanes) {
     p |= Mask(inside) << l;
   }
   auto* d = c.lanes<u32>(i.d);
-  for (Mask m = lanes; m; m &= m - 1) d[first_lane(m)] = out[first_lane(m)];
+  for (const int l : each_lane(lanes)) d[l] = out[l];
   c.write_mask(i.c, lanes, p);
   return Status::next;
 }
@@ -110,8 +103,7 @@ Status match(Context& c, const Inst& i, Mask lanes) {
   const Slot a = c.slot(i, 0);
   auto* d = c.lanes<u32>(i.d);
   Mask agree = 0;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const int l = first_lane(m);
+  for (const int l : each_lane(lanes)) {
     const Mask same = lanes_where(lanes, [&](int k) { return c.read(a, k) == c.read(a, l); });
     const bool everybody = same == lanes;
     d[l] = i.mode ? (everybody ? lanes : 0) : same;
@@ -149,8 +141,8 @@ Status reduce_lanes(Context& c, const Inst& i, Mask lanes) {
   const auto how = Combine(i.mode);
   u32 r = a[first_lane(lanes)];
   if (i.flags & 1) r &= 0x7FFFFFFFu;
-  for (Mask m = lanes & (lanes - 1); m; m &= m - 1)
-    r = reduce_two(how, ScalarType(i.width), r, a[first_lane(m)], (i.flags & 1) != 0, (i.flags & 2) != 0);
+  for (const int l : each_lane(lanes & (lanes - 1)))
+    r = reduce_two(how, ScalarType(i.width), r, a[l], (i.flags & 1) != 0, (i.flags & 2) != 0);
   auto* d = c.lanes<u32>(i.d);
   for_lanes(lanes, [=](int l) { d[l] = r; });
   return Status::next;
@@ -176,19 +168,15 @@ Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
     const Fragment& other = c.warp->fragments[std::size_t(k)];
     if (&other != &f && other.blocked && other.wait.kind == WaitKind::warp_barrier) here |= other.lanes;
   }
-  if (const Mask missing = mask & c.warp->live & ~here) {
-    Wait w;
-    w.kind = WaitKind::warp_barrier;
-    w.lanes = missing;
-    return c.block(w);
-  }
+  if (const Mask missing = mask & c.warp->live & ~here)
+    return c.block({.kind = WaitKind::warp_barrier, .lanes = missing});
   for (int k = 0; k < c.warp->fragment_count; ++k) {
     Fragment& other = c.warp->fragments[std::size_t(k)];
     if (&other == &f || !other.blocked || other.wait.kind != WaitKind::warp_barrier) continue;
     other.released = true;
     other.blocked = false;
   }
-  observe(c, i, mask & c.warp->live, Sync{SyncKind::warp_sync, c.cta->index, mask, 0, 0});
+  observe(c, i, mask & c.warp->live, SyncKind::warp_sync, mask);
   return Status::next;
 }
 
@@ -219,7 +207,7 @@ void bind_vote(Binder& binder, const ir::Operation& op, const ops::WarpExchange&
   inst.d = binder.any_result(x.d, ballot ? ScalarType::b32 : ScalarType::pred).offset;
   binder.append(inst, binder.predicate(x.a));
   binder.append(inst, member_mask(binder, x));
-  inst.mode = std::uint8_t(op.modifiers.vote);
+  inst.mode = u8(op.modifiers.vote);
   inst.run = vote;
 }
 
@@ -229,7 +217,7 @@ void bind_shuffle(Binder& binder, const ir::Operation& op, const ops::WarpExchan
   binder.append(inst, binder.any_width(x.lane, ScalarType::b32));
   binder.append(inst, binder.any_width(x.clamp, ScalarType::b32));
   binder.append(inst, member_mask(binder, x));
-  inst.mode = std::uint8_t(op.modifiers.shuffle);
+  inst.mode = u8(op.modifiers.shuffle);
   inst.run = shuffle;
 }
 
@@ -245,9 +233,9 @@ void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::War
   inst.d = binder.any_result(x.d, ScalarType::b32).offset;
   inst.a = binder.source(x.a, op.modifiers.type()).offset;
   binder.append(inst, member_mask(binder, x));
-  inst.mode = std::uint8_t(op.modifiers.combine);
-  inst.width = std::uint8_t(op.modifiers.type());
-  inst.flags = std::uint8_t(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
+  inst.mode = u8(op.modifiers.combine);
+  inst.width = u8(op.modifiers.type());
+  inst.flags = u8(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
   inst.run = reduce_lanes;
 }
 

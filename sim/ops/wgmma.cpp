@@ -20,12 +20,7 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-enum : std::uint8_t { flag_a_registers = 1 };
+enum : u8 { flag_a_registers = 1 };
 
 void start_wgmma(Cta& cta, u32 warp) {
   WgmmaQueue& q = queue_of(cta, warp);
@@ -72,7 +67,7 @@ void watch_operand(Context& c, const Inst& i, const WgmmaOperand& o, AsyncId id)
     std::size_t next = first + 1;
     while (next < pieces.size() && pieces[next] == pieces[next - 1] + 16) ++next;
     c.grid->observer->access(c.agent(all_lanes), *i.operation,
-                             {isa::Space::shared_cta, c.cta->index, pieces[first], u64(next - first) * 16, 1},
+                             {Space::shared_cta, c.cta->index, pieces[first], u64(next - first) * 16, 1},
                              AccessKind::read, Proxy::async, id);
     first = next;
   }
@@ -152,12 +147,7 @@ Status wait_for_wgmma(Context& c, const Inst& i, Mask lanes) {
   const auto keep = std::size_t(i.value);
   if (q.groups.size() > keep) {
     const u64 last = q.groups[q.groups.size() - keep - 1];
-    if (q.completed < last) {
-      Wait w;
-      w.kind = WaitKind::wgmma_group;
-      w.address = keep;
-      return c.block(w);
-    }
+    if (q.completed < last) return c.block({.kind = WaitKind::wgmma_group, .address = keep});
     while (q.groups.size() > keep) q.groups.pop_front();
     while (!q.held.empty() && q.held.front().number <= last) q.held.pop_front();
     c.warp->holds_registers = !q.held.empty();
@@ -211,7 +201,9 @@ void bind_wgmma(Binder& binder, const ir::Operation& op, const ops::Wgmma& x, In
 
 void bind_wgmma_order(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
   if (n.count) inst.value = number(n.count);
-  inst.run = op.opcode == Opcode::wgmma_fence ? fence_wgmma : op.opcode == Opcode::wgmma_commit_group ? commit_wgmma : wait_for_wgmma;
+  inst.run = op.opcode == Opcode::wgmma_fence          ? fence_wgmma
+             : op.opcode == Opcode::wgmma_commit_group ? commit_wgmma
+                                                       : wait_for_wgmma;
 }
 
 }  // namespace kiln::sim

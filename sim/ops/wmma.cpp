@@ -14,13 +14,8 @@
 namespace kiln::sim {
 namespace {
 
-using isa::Opcode;
-using isa::ScalarType;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-enum class WmmaPart : std::uint8_t { a, b, accumulator };
-enum : std::uint8_t { flag_column_major = 1, flag_strided = 2 };
+enum class WmmaPart : u8 { a, b, accumulator };
+enum : u8 { flag_column_major = 1, flag_strided = 2 };
 
 // What one element of a fragment is: where in the matrix, and which bits of the register.
 struct Element {
@@ -75,7 +70,7 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
         const bool columns = (i.flags & flag_column_major) != 0;
         const u64 at =
             columns ? u64(x.cell.column) * stride + u64(x.cell.row) : u64(x.cell.row) * stride + u64(x.cell.column);
-        const Place p = locate(c, isa::Space(i.space), base + at * i.width / 8, bytes, bytes, t);
+        const Place p = locate(c, Space(i.space), base + at * i.width / 8, bytes, bytes, t);
         observe(c, i, t, p, bytes, kind);
         f(t, r, x.shift, p, int(at * i.width % 8));
       }
@@ -137,16 +132,16 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   if (m.row == m.col) throw Gap{"this layout"};
   binder.address(inst, x.address);
   binder.append_all(inst, x.registers, m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
-  inst.count = std::uint8_t(inst.more_count);
+  inst.count = u8(inst.more_count);
   binder.append(inst, x.stride ? binder.any_width(x.stride, ScalarType::u32) : binder.constant(0, 4));
   const int k = mma.elements_k(), m_k = mma.shape.m * k, k_n = k * mma.shape.n, m_n = mma.shape.m * mma.shape.n;
   const int elements = part == WmmaPart::a ? m_k : part == WmmaPart::b ? k_n : m_n;
   const int bits = m.type() == ScalarType::f64 ? 64 : 32, needed = elements * mma.container / bits / warp_lanes;
   if (needed == 0 || inst.count % needed != 0) throw Gap{"fragments of this size"};
-  inst.space = std::uint8_t(m.space());
-  inst.mode = std::uint8_t(part);
-  inst.width = std::uint8_t(mma.container);
-  inst.flags = std::uint8_t((m.col ? flag_column_major : 0) | (x.stride ? flag_strided : 0));
+  inst.space = u8(m.space());
+  inst.mode = u8(part);
+  inst.width = u8(mma.container);
+  inst.flags = u8((m.col ? flag_column_major : 0) | (x.stride ? flag_strided : 0));
   inst.target = binder.add(mma);
 }
 

@@ -14,7 +14,7 @@ Part part_of(const MmaTask& t) { return parts_of(t).front(); }
 
 bool may_chain(const MmaTask& t) {
   const bool plain = !t.form.a_in_tmem && !t.form.sparse && !t.form.ws && !t.form.ashift && !t.scale_vector &&
-                     t.scale_input_d == 0 && t.disabled == std::array<std::uint32_t, 8>{} &&
+                     t.scale_input_d == 0 && t.disabled == std::array<u32, 8>{} &&
                      isa::collector_use(t.form.collector) == isa::CollectorUse::discard;
   return plain && parts_of(t).size() == 1 && !part_of(t).spread && num::has_vector_path(spec_of(t));
 }

@@ -11,9 +11,6 @@
 namespace kiln::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 // Lanes that a source row of a copy goes to.
 std::vector<int> copy_lanes(const CopyTask& t, int row) {
   const int base = int(t.to >> 16 & 127);
@@ -51,12 +48,12 @@ void for_copy_pieces(const CopyTask& t, F f) {
 
 // Sixteen elements packed at the front of a piece become bytes. 4 bits go to bits 2 to 5, where a byte container has
 // them. Where 6 bits go is not documented, so the cells are marked and hold plain values.
-void decompress(isa::CpSourceFormat format, const std::uint8_t* from, std::uint8_t* to) {
+void decompress(isa::CpSourceFormat format, const u8* from, u8* to) {
   const int bits = isa::source_bits(format), shift = bits == 4 ? 2 : 0;
   for (int e = 0; e < 16; ++e) {
     const int bit = e * bits;
     const int two = from[bit / 8] | from[bit / 8 + 1] << 8;
-    to[e] = std::uint8_t((two >> bit % 8 & ((1 << bits) - 1)) << shift);
+    to[e] = u8((two >> bit % 8 & ((1 << bits) - 1)) << shift);
   }
 }
 
@@ -85,8 +82,8 @@ void execute_copy(Grid& grid, const CopyTask& t, Cta& cta) {
   const int column = int(t.to & 0xFFFF), bits = isa::source_bits(t.source);
   const auto state = bits == 6 ? TensorMemory::six_bit_containers : TensorMemory::known;
   for_copy_pieces(t, [&](int row, int at, u32 address) {
-    const std::uint8_t* from = reader.at(address, bits ? 2 * u32(bits) : swizzle_piece);
-    std::uint8_t bytes[swizzle_piece];
+    const u8* from = reader.at(address, bits ? 2 * u32(bits) : swizzle_piece);
+    u8 bytes[swizzle_piece];
     if (bits)
       decompress(t.source, from, bytes);
     else

@@ -10,6 +10,6 @@ void check_copy(const CopyTask& task, Cta& cta);
 void execute_copy(Grid& grid, const CopyTask& task, Cta& cta);
 
 /// tcgen05.shift.down: eight columns move up by one lane in each quarter.
-void execute_shift(std::uint32_t address, Cta& cta);
+void execute_shift(u32 address, Cta& cta);
 
 }  // namespace kiln::sim

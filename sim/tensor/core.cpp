@@ -18,8 +18,6 @@ namespace {
 
 using isa::MmaKind;
 using isa::ScalarType;
-using u32 = std::uint32_t;
-using u8 = std::uint8_t;
 
 // Runs the multiplication on D in place where rows are consecutive lanes, else on a copy.
 void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::GemmTask& gemm) {
@@ -178,8 +176,7 @@ void execute_mma(Grid& grid, const MmaTask& t, Cta& issuer) {
   else
     execute_alone(grid, t, issuer);
   ++grid.statistics.mma_instructions;
-  grid.statistics.mma_flops +=
-      std::uint64_t(2) * std::uint64_t(t.shape.m) * std::uint64_t(t.shape.n) * std::uint64_t(t.k());
+  grid.statistics.mma_flops += u64(2) * u64(t.shape.m) * u64(t.shape.n) * u64(t.k());
 }
 
 }  // namespace kiln::sim

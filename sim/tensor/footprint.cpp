@@ -9,9 +9,6 @@
 namespace kiln::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 struct Teller {
   Context& c;
   const Inst& i;
@@ -92,7 +89,7 @@ void tell_share(const Teller& to, const MmaTask& t, const Cta& cta) {
 
 void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& t, AsyncId id) {
   const Teller to{c, i, lane, id};
-  const std::vector<std::uint8_t> zeroed = zeroed_columns(t);
+  const std::vector<u8> zeroed = zeroed_columns(t);
   for (int k = 0; k < t.members(); ++k) {
     const Cta& cta = member(t, *c.cta, k);
     if (!t.form.a_in_tmem) to.operand(cta, operand_a(t), Operand::a);

@@ -8,6 +8,6 @@ namespace kiln::sim {
 
 void tell_mma(Context& c, const Inst& i, int lane, const MmaTask& task, AsyncId id);
 void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& task, Cta& cta, AsyncId id);
-void tell_shift(Context& c, const Inst& i, int lane, std::uint32_t address, Cta& cta, AsyncId id);
+void tell_shift(Context& c, const Inst& i, int lane, u32 address, Cta& cta, AsyncId id);
 
 }  // namespace kiln::sim

@@ -13,8 +13,6 @@ using isa::Major;
 using isa::MmaKind;
 using isa::ScalarType;
 using isa::Swizzle;
-using u32 = std::uint32_t;
-using u8 = std::uint8_t;
 
 bool is_packed(MmaKind kind) { return isa::container_bits(kind) == 4; }
 bool is_narrow(MmaKind kind, ScalarType type) { return isa::bits(type) < 8 && !is_packed(kind); }

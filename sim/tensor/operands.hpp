@@ -12,7 +12,7 @@
 
 namespace kiln::sim {
 
-inline constexpr std::uint32_t swizzle_piece = tile::piece_bytes;
+inline constexpr u32 swizzle_piece = tile::piece_bytes;
 
 /// Shared memory as the tensor core reads it: pieces of 16 bytes, of which the first `bytes` count; poison reported.
 struct SharedReader {
@@ -20,7 +20,7 @@ struct SharedReader {
   const ir::Operation* operation;
   Cta& cta;
 
-  const std::uint8_t* at(std::uint32_t address, std::uint32_t bytes = swizzle_piece) const;
+  const u8* at(u32 address, u32 bytes = swizzle_piece) const;
 };
 
 using tile::for_pieces;
@@ -28,10 +28,10 @@ using tile::SharedOperand;
 
 /// A and B of a task as they lie in one CTA.
 SharedOperand operand_a(const MmaTask& task);
-SharedOperand operand_b(const MmaTask& task, const std::vector<std::uint8_t>* zeroed = nullptr);
+SharedOperand operand_b(const MmaTask& task, const std::vector<u8>* zeroed = nullptr);
 
 /// By column of the product: whether it sees zeros instead of its column of B. Empty without a mask.
-std::vector<std::uint8_t> zeroed_columns(const MmaTask& task);
+std::vector<u8> zeroed_columns(const MmaTask& task);
 
 /// Rows of elements, each of one, two or four bytes: those of one instruction or, side by side, of `steps` of them.
 struct Elements {
@@ -39,7 +39,7 @@ struct Elements {
   int bytes = 1;  // of one element
   int steps = 1;
   std::size_t first = 0;  // byte of each row at which the instruction's elements begin
-  std::vector<std::uint8_t> data{};
+  std::vector<u8> data{};
 
   Elements(int rows, int row_elements, isa::ScalarType type, int instructions = 1)
       : k(row_elements),
@@ -49,7 +49,7 @@ struct Elements {
   /// Elements from one row to the next.
   std::size_t stride() const { return std::size_t(k) * std::size_t(steps); }
   /// Of one instruction, which `select` chooses.
-  std::uint8_t* row(int r) { return data.data() + std::size_t(r) * stride() * std::size_t(bytes) + first; }
+  u8* row(int r) { return data.data() + std::size_t(r) * stride() * std::size_t(bytes) + first; }
   void select(int step) { first = std::size_t(step * k * bytes); }
 };
 

@@ -42,9 +42,9 @@ void issue_tensor_op(Cta& cta, TensorOp op) {
   if (!q.busy) start_tensor_op(cta);
 }
 
-void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action) {
+void issue_commit(Cta& cta, u32 thread, const ir::Operation* operation, std::function<void()> action) {
   TensorQueue& q = cta.tensor;
-  const std::uint64_t after = q.last_of_thread[thread], name = cta.cluster->next_name();
+  const u64 after = q.last_of_thread[thread], name = cta.cluster->next_name();
   if (after <= q.completed)
     cta.cluster->later(1, 40, operation, std::move(action), name);
   else

@@ -11,6 +11,6 @@ namespace kiln::sim {
 /// Puts an operation into the queue of its CTA.
 void issue_tensor_op(Cta& cta, TensorOp op);
 /// Runs `action` when what `thread` has issued so far is complete.
-void issue_commit(Cta& cta, std::uint32_t thread, const ir::Operation* operation, std::function<void()> action);
+void issue_commit(Cta& cta, u32 thread, const ir::Operation* operation, std::function<void()> action);
 
 }  // namespace kiln::sim

@@ -9,8 +9,6 @@ namespace kiln::sim {
 namespace {
 
 using isa::ScaleSide;
-using u32 = std::uint32_t;
-using u8 = std::uint8_t;
 
 // Where one side's scales lie, and which lanes hold copies of them.
 struct Scales {

@@ -7,7 +7,6 @@
 namespace kiln::sim {
 
 using isa::ScalarType;
-using u32 = std::uint32_t;
 
 Cta& member(const MmaTask& t, Cta& issuer, int k) {
   return t.form.group == isa::CtaGroup::two ? issuer.cluster->ctas[(issuer.rank & ~1u) + u32(k)] : issuer;

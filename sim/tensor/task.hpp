@@ -17,17 +17,17 @@ struct MmaTask {
   const ir::Operation* operation = nullptr;
   isa::MmaForm form{};
   isa::InstructionDescriptorFields shape{};
-  std::uint32_t d = 0;       // tensor-memory address
-  std::uint32_t a_tmem = 0;  // of A, if the form has it in tensor memory
+  u32 d = 0;       // tensor-memory address
+  u32 a_tmem = 0;  // of A, if the form has it in tensor memory
   isa::SharedDescriptorFields a{}, b{};
   isa::Swizzle a_swizzle = isa::Swizzle::none, b_swizzle = isa::Swizzle::none;
   bool accumulate = false;  // enable-input-d
   int scale_input_d = 0;
-  int scale_vector = 0;                     // scales per row of block-scaled kinds
-  std::uint32_t sfa = 0, sfb = 0;           // tensor-memory addresses
-  std::uint32_t metadata = 0;               // tensor-memory address of a sparse A's
-  isa::ZeroMaskFields mask{};               // .ws: columns of B that are taken as zeros, and its shift
-  std::array<std::uint32_t, 8> disabled{};  // bit per lane that is not written
+  int scale_vector = 0;           // scales per row of block-scaled kinds
+  u32 sfa = 0, sfb = 0;           // tensor-memory addresses
+  u32 metadata = 0;               // tensor-memory address of a sparse A's
+  isa::ZeroMaskFields mask{};     // .ws: columns of B that are taken as zeros, and its shift
+  std::array<u32, 8> disabled{};  // bit per lane that is not written
 
   /// Elements along K before A is compressed.
   int k() const { return isa::mma_k(form.kind, form.sparse, shape.k96); }
@@ -51,7 +51,7 @@ struct CopyTask {
   isa::DataShape shape = isa::DataShape::s128x256b;
   isa::CpMulticast multicast = isa::CpMulticast::none;
   isa::CpSourceFormat source = isa::CpSourceFormat::none;  // elements that are widened to bytes
-  std::uint32_t to = 0;
+  u32 to = 0;
   isa::SharedDescriptorFields from{};
   isa::Swizzle swizzle = isa::Swizzle::none;
 };

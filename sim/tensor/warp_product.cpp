@@ -7,7 +7,6 @@ namespace kiln::sim {
 namespace {
 
 using isa::ScalarType;
-using u32 = std::uint32_t;
 
 // The kind that decides how four bits of metadata choose.
 num::MmaKind metadata_kind(int container) {
@@ -51,8 +50,8 @@ bool multiply_by_kernel(Grid& grid, const WarpMma& mma, WarpProduct& p) {
   task.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
   switch (mma.container) {
     case 32: run_kernel<u32>(grid, task, p); break;
-    case 16: run_kernel<std::uint16_t>(grid, task, p); break;
-    default: run_kernel<std::uint8_t>(grid, task, p); break;
+    case 16: run_kernel<u16>(grid, task, p); break;
+    default: run_kernel<u8>(grid, task, p); break;
   }
   return true;
 }
@@ -85,14 +84,14 @@ void select_columns(const WarpMma& mma, const u32* lanes, WarpProduct& p) {
     }
     p.metadata.insert(p.metadata.end(), words.begin(), words.end());
     for (int slot = 0; slot < stored; ++slot)
-      p.columns[std::size_t(row * stored + slot)] = std::uint8_t(num::sparse_column(kind, slot, words));
+      p.columns[std::size_t(row * stored + slot)] = u8(num::sparse_column(kind, slot, words));
   }
 }
 
 void multiply(Grid& grid, const WarpMma& mma, WarpProduct& p) {
   const auto stored = std::size_t(mma.stored_k()), k = std::size_t(mma.elements_k());
   const auto sv = std::size_t(mma.spec.scale_vector);
-  grid.statistics.mma_flops += std::uint64_t(2) * std::uint64_t(p.m) * std::uint64_t(p.n) * std::uint64_t(mma.shape.k);
+  grid.statistics.mma_flops += u64(2) * u64(p.m) * u64(p.n) * u64(mma.shape.k);
   if (multiply_by_kernel(grid, mma, p)) return;
   std::vector<u32> met(stored);
   for (std::size_t row = 0; row < std::size_t(p.m); ++row)

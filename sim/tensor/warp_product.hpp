@@ -13,22 +13,22 @@ struct Grid;
 /// Gathered operands: rows with K contiguous, one element per word. D holds C on entry.
 struct WarpProduct {
   int m = 0, n = 0;
-  std::vector<std::uint32_t> a{}, b{}, d{};
-  std::vector<std::uint8_t> columns{};    // sparse: the column of B that each stored element of A meets
-  std::vector<std::uint32_t> metadata{};  // and what says so, a row of A after the other
-  std::vector<std::uint8_t> scale_a{}, scale_b{};
+  std::vector<u32> a{}, b{}, d{};
+  std::vector<u8> columns{};    // sparse: the column of B that each stored element of A meets
+  std::vector<u32> metadata{};  // and what says so, a row of A after the other
+  std::vector<u8> scale_a{}, scale_b{};
 
   WarpProduct(const WarpMma& mma, int rows);
-  std::uint32_t& d_at(int row, int column) { return d[std::size_t(row * n + column)]; }
+  u32& d_at(int row, int column) { return d[std::size_t(row * n + column)]; }
 };
 
 /// The element that a container's bits hold: e2m1 in a byte lies in the middle of it. PTX ISA "Packing format used for
 /// .e2m1".
-std::uint32_t contained(const WarpMma& mma, isa::ScalarType type, std::uint32_t bits);
+u32 contained(const WarpMma& mma, isa::ScalarType type, u32 bits);
 
 /// Fills `columns` and `metadata` out of the metadata that the 32 lanes hold; metadata without a meaning is not
 /// modelled.
-void select_columns(const WarpMma& mma, const std::uint32_t* lanes, WarpProduct& p);
+void select_columns(const WarpMma& mma, const u32* lanes, WarpProduct& p);
 
 /// D = A * B + D, bit for bit as the target's hardware does it.
 void multiply(Grid& grid, const WarpMma& mma, WarpProduct& p);

@@ -11,10 +11,9 @@ namespace {
 
 using isa::Major;
 using isa::ScalarType;
-using u32 = std::uint32_t;
 
 // Elements of a 16-byte piece, which lie along K or along the rows.
-u32 element(const std::uint8_t* piece, int bits, int at) {
+u32 element(const u8* piece, int bits, int at) {
   u32 word = 0;
   std::memcpy(&word, piece + at * bits / 8, std::size_t(bits / 8));
   return word;
@@ -39,7 +38,7 @@ void gather(Cta& cta, const WgmmaTask& t, const WgmmaOperand& o, std::vector<u32
   const SharedReader reader{cta.cluster->grid, t.operation, cta};
   const int per_piece = int(swizzle_piece) * 8 / o.bits;
   for_pieces(o, [&](int row, int k, u32 address) {
-    const std::uint8_t* piece = reader.at(address);
+    const u8* piece = reader.at(address);
     for (int e = 0; e < per_piece; ++e) {
       const int r = row - o.first + (o.major == Major::K ? 0 : e), at = k + (o.major == Major::K ? e : 0);
       if (r < o.rows) out[std::size_t(r * o.k + at)] = element(piece, o.bits, e);

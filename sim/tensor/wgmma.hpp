@@ -24,7 +24,7 @@ struct WgmmaOperand {
   int bits = 0;  // of an element
 
   /// Shared addresses of the 16-byte pieces that hold the operand.
-  std::vector<std::uint32_t> pieces() const;
+  std::vector<u32> pieces() const;
 };
 
 /// One warp's operation as values; only registers and memory change after issue.
@@ -32,7 +32,7 @@ struct WgmmaTask {
   const ir::Operation* operation = nullptr;
   WarpMma mma{};
   const Slot* slots = nullptr;  // of the instruction; WarpMma::operands counts in them
-  std::uint32_t warp = 0;       // in the CTA
+  u32 warp = 0;                 // in the CTA
   bool a_in_registers = false;
   WgmmaOperand a{}, b{};
 };
@@ -41,7 +41,7 @@ struct WgmmaTask {
 void execute_wgmma(Cta& cta, const WgmmaTask& task);
 
 /// The queue of a warp of this CTA, by its index.
-WgmmaQueue& queue_of(Cta& cta, std::uint32_t warp);
+WgmmaQueue& queue_of(Cta& cta, u32 warp);
 
 /// Reports when an instruction touches registers that a wgmma of its warp still holds.
 void check_held_registers(Context& c, const Inst& i);
