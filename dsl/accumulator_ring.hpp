@@ -48,7 +48,7 @@ class AnyAccumulatorRing {
 
  private:
   AnyAccumulatorSlot slot(SlotPlace place) const {
-    return {{element_, columns_, &place.tiles.recorder(), place.tiles.operand(), 0},
+    return {{{&place.tiles.recorder(), place.tiles.operand(), 0}, element_, columns_},
             std::move(place.full),
             std::move(place.leader_empty)};
   }
@@ -72,7 +72,7 @@ class AccumulatorRing {
 
  private:
   static AccumulatorSlot<Mma> typed(AnyAccumulatorSlot s) {
-    return {{s.sums.rec, std::move(s.sums.base), s.sums.first}, std::move(s.full), std::move(s.empty)};
+    return {{std::move(s.sums)}, std::move(s.full), std::move(s.empty)};
   }
 
   AnyAccumulatorRing ring_;

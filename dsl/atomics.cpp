@@ -4,8 +4,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 namespace {
 
 // and, or and xor know bits, not numbers.

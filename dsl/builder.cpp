@@ -9,8 +9,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 namespace {
 
 constexpr const char* tmem_slot = "kiln_tmem";

@@ -98,7 +98,7 @@ class KernelBuilder : private Recording {
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
     const SumsPlace place = tensor_core_->place_sums(storage_, M, N, name, at);
-    return {&rec_, place.base, place.first};
+    return {{&rec_, place.base, place.first}};
   }
 
   /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA
@@ -119,19 +119,18 @@ class KernelBuilder : private Recording {
   template <class Handle>
   Handle tensor_memory(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, Handle::columns_held, isa::tmem_columns)>();
-    return {&rec_, storage_.tmem_base(), storage_.tmem_columns(Handle::columns_held, name, at)};
+    return {tmem_place(Handle::columns_held, name, at)};
   }
 
   /// The same `count` times.
   template <int count, class Handle>
   TmemArray<count, Handle> tensor_memory(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, count * Handle::columns_held, isa::tmem_columns)>();
-    return {&rec_, storage_.tmem_base(), storage_.tmem_columns(count * Handle::columns_held, name, at)};
+    return {tmem_place(count * Handle::columns_held, name, at)};
   }
   /// `count` blocks for scales or metadata whose shape is a value.
   AnyTmemArray tensor_memory(const std::string& name, int count, int columns, Here at = {}) {
-    const ir::Operand& base = storage_.tmem_base();
-    return {&rec_, base, storage_.tmem_columns(count * columns, name, at), columns};
+    return {tmem_place(count * columns, name, at), columns};
   }
 
   template <class Body>
@@ -221,6 +220,9 @@ class KernelBuilder : private Recording {
   void add_role(const std::string& name, int first_warp, int warps, bool elected,
                 const std::function<void(RoleContext&)>& record, Here at);
 
+  TmemPlace tmem_place(int columns, const std::string& name, Here at) {
+    return {&rec_, storage_.tmem_base(), storage_.tmem_columns(columns, name, at)};
+  }
   U32 special(const char* name) { return storage_.special(name); }
   std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
   void check();

@@ -4,8 +4,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 namespace {
 
 constexpr std::string_view on_mbarrier = "mbarrier::complete_tx::bytes";

@@ -4,8 +4,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 // Addresses -----------------------------------------------------------------------------------------------------------
 
 ClusterAddress ClusterMember::mapa(const U32& shared, OperandOf<U32> ctarank, Here at) {

@@ -7,8 +7,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 // Places --------------------------------------------------------------------------------------------------------------
 
 std::vector<U32> coordinates_of(const U64& map, const OperandOf<U32>* first, int count) {

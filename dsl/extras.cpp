@@ -7,8 +7,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 Multicast multicast_cluster(OperandOf<U32> ctaMask) { return {{".multicast::cluster", sixteen_bits(ctaMask)}}; }
 CpMask cp_mask(OperandOf<U32> byteMask) { return {{".cp_mask", sixteen_bits(byteMask)}}; }
 

@@ -5,8 +5,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 void Fences::fence(FenceOrder order, Here at) { rec_->emit("fence" + order.modifier, {}, at); }
 
 void Fences::fence_acquire_sync_restrict_shared_cluster_cluster(Here at) {

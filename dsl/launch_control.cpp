@@ -4,8 +4,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<void(const U32&)>& body,
                          const std::function<void(const AnyMbarrier&)>& arrive, Here at) {
   const std::string head = rec_->fresh_label("loop_" + role_->name);

@@ -5,8 +5,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 // Operands ------------------------------------------------------------------------------------------------------------
 
 // An arrival counts once where it says nothing.

@@ -174,54 +174,61 @@ class Pointer {
   AnyPointer pointer_;
 };
 
-/// The address `columns` after the start of an allocation.
+/// The address `columns` after the start of an allocation, whose address is in a register.
 inline U32 tmem_address(Recorder& rec, const ir::Operand& base, int columns, Here here = {}) {
   if (columns == 0) return {rec, base};
   return {rec, rec.pure(ScalarType::b32, "add.u32", {base, ir::Operand::number(columns)}, here)};
 }
 
-/// A block of cells in tensor memory whose element type and extents are values: 128 lanes, `count` columns of 32 bits.
-struct AnyTmem {
-  ElementType element;
-  int count;
+/// Where something begins in tensor memory.
+struct TmemPlace {
   Recorder* rec;
   ir::Operand base;  // the register that holds the allocation's address
   int first = 0;     // columns from the allocation's start
+
+  /// The address of the first cell; the lane is in the upper half.
+  U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
+  /// The same of a column from there on.
+  U32 address_of(int column, Here here) const { return tmem_address(*rec, base, first + column, here); }
+  /// The same of the `index`-th of equal blocks that follow one another.
+  U32 address_of(const U32& index, int columns, Here here) const {
+    const U32 start = address(here);
+    return apply("add", apply("mul.lo", index, columns, here), start, here);
+  }
+};
+
+/// A block of cells in tensor memory whose element type and extents are values: 128 lanes, `count` columns of 32 bits.
+struct AnyTmem : TmemPlace {
+  ElementType element;
+  int count;
 
   /// `width` columns from `at`.
   AnyTmem columns(int at, int width, Here here = {}) const {
     rec->require(rules::tmem_range(at, width, count), here);
-    return {element, width, rec, base, first + at};
+    return {{rec, base, first + at}, element, width};
   }
-  /// The address of the first cell; the lane is in the upper half.
-  U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
 /// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
 template <class T, int M, int N>
-struct Tmem {
+struct Tmem : TmemPlace {
   using element = T;
   static constexpr int lanes = M, columns_held = N;
-  Recorder* rec;
-  ir::Operand base;  // the register that holds the allocation's address
-  int first = 0;     // columns from the allocation's start
 
-  AnyTmem any() const { return {element_type<T>, N, rec, base, first}; }
+  AnyTmem any() const { return {*this, element_type<T>, N}; }
 
   /// `Width` columns from `at`.
   template <int Width>
   Tmem<T, M, Width> columns(int at, Here here = {}) const {
     rec->require(rules::tmem_range(at, Width, N), here);
-    return {rec, base, first + at};
+    return {{rec, base, first + at}};
   }
   /// `Width` columns from a place that the kernel computes, which must lie inside.
   template <int Width>
   Tmem<T, M, Width> columns(const U32& at, Here here = {}) const {
     rules::require<rules::tmem_range(0, Width, N)>();
-    return {rec, apply("add", address(here), at, here).operand(), 0};
+    return {{rec, apply("add", address(here), at, here).operand(), 0}};
   }
-  /// The address of the first cell; the lane is in the upper half.
-  U32 address(Here here = {}) const { return tmem_address(*rec, base, first, here); }
 };
 
 /// Where a block of sums begins: `base` is a register or, where columns have no address, a number.
@@ -230,32 +237,19 @@ struct SumsPlace {
   int first = 0;  // columns from there
 };
 
-/// The start of the `index`-th of equal blocks of tensor memory that follow one another.
-inline U32 tmem_block(Recorder& rec, const ir::Operand& base, int first, const U32& index, int columns, Here here) {
-  const U32 start = tmem_address(rec, base, first, here);
-  return apply("add", apply("mul.lo", index, columns, here), start, here);
-}
-
 /// Equal blocks of tensor memory that follow one another, of which the kernel chooses: those of a ring's slots.
-struct AnyTmemArray {
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
+struct AnyTmemArray : TmemPlace {
   int columns = 0;  // of a block
 
-  /// The register with the address of one.
-  ir::Operand at(const U32& index, Here here = {}) const {
-    return tmem_block(*rec, base, first, index, columns, here).operand();
+  /// The place of one.
+  TmemPlace at(const U32& index, Here here = {}) const {
+    return {rec, address_of(index, columns, here).operand(), 0};
   }
 };
 template <int count, class Handle>
-struct TmemArray {
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
-
+struct TmemArray : TmemPlace {
   Handle at(const U32& index, Here here = {}) const {
-    return {rec, tmem_block(*rec, base, first, index, Handle::columns_held, here).operand(), 0};
+    return {{rec, address_of(index, Handle::columns_held, here).operand(), 0}};
   }
 };
 

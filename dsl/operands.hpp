@@ -10,6 +10,8 @@
 
 namespace kiln::dsl {
 
+using ir::Operand;
+
 /// "a.b.c"; what is empty is left out, but a leading "" makes a leading dot: {"", "b"} is ".b".
 inline std::string dotted(std::initializer_list<std::string_view> words) {
   std::string out;
@@ -23,32 +25,32 @@ inline std::string dotted(std::initializer_list<std::string_view> words) {
 }
 
 /// The member mask of a whole warp.
-inline ir::Operand whole_warp() { return ir::Operand::bits(0xffffffffu); }
+inline Operand whole_warp() { return Operand::bits(0xffffffffu); }
 
 /// [v]
-inline ir::Operand address_of(Recorder& r, const Value& v, Here at) { return ir::Operand::address(use(r, v, at)); }
+inline Operand address_of(Recorder& r, const Value& v, Here at) { return Operand::address(use(r, v, at)); }
 
 /// A value's register, or the number.
 template <class V>
-ir::Operand operand_of(const OperandOf<V>& v) {
-  return v.value ? use(v.value->recorder(), v.input()) : ir::Operand::number(v.constant);
+Operand operand_of(const OperandOf<V>& v) {
+  return v.value ? use(v.value->recorder(), v.input()) : Operand::number(v.constant);
 }
 
 /// The low half of 32 bits in a register of its own, or the number.
-inline ir::Operand sixteen_bits(const OperandOf<U32>& v) {
-  if (!v.value) return ir::Operand::number(v.constant);
+inline Operand sixteen_bits(const OperandOf<U32>& v) {
+  if (!v.value) return Operand::number(v.constant);
   return v.value->recorder().pure(ScalarType::b16, "cvt.u16.u32", {operand_of(v)}, v.at);
 }
 
 /// _
-inline ir::Operand sink() {
-  ir::Operand o;
-  o.kind = ir::Operand::Kind::sink;
+inline Operand sink() {
+  Operand o;
+  o.kind = Operand::Kind::sink;
   return o;
 }
 
 /// The operand of a branch: labels share the plain name.
-inline ir::Operand target(const std::string& label) { return ir::Operand::named(label); }
+inline Operand target(const std::string& label) { return Operand::named(label); }
 
 /// "tcgen05.alloc.cta_group::2"
 inline std::string cta_mnemonic(std::string_view opcode, isa::CtaGroup group) {

@@ -4,8 +4,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 namespace {
 
 RingPosition start(Recorder& r) {

@@ -5,8 +5,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 void Scope::loop_over(OperandOf<U32> trips, const std::function<void(const U32&)>& body) {
   const Here at = trips.at;
   const Operand count = use(*rec_, trips.input());

@@ -8,8 +8,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 // What a kernel needs -------------------------------------------------------------------------------------------------
 
 SumsPlace Tcgen05::place_sums(Storage& s, int, int columns, const std::string& name, Here at) {

@@ -6,8 +6,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 template <std::size_t masks>
 void DisableOutputLane<masks>::put(MmaOperands& o, Here at) const {
   Recorder& r = values[0].recorder();

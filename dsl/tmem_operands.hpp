@@ -15,19 +15,15 @@ struct TmemSlice {
 /// A in tensor memory: a row of M in each lane, K elements packed along the columns. PTX ISA "Matrix A in tensor
 /// memory".
 template <class T, int M, int K>
-struct TmemA {
+struct TmemA : TmemPlace {
   using element = T;
   static constexpr int columns_held = K * T::bits / 32;
   static constexpr int extent = isa::mma_k_bytes * 8 / T::bits;  // K of one instruction
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
 
-  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   /// The slice that begins at element k along K.
   TmemSlice<T, M> k_slice(int k, Here at = {}) const {
     rec->require(rules::tile_slice(K, k, extent), at);
-    return {tmem_address(*rec, base, first + k * T::bits / 32, at)};
+    return {address_of(k * T::bits / 32, at)};
   }
 };
 
@@ -52,40 +48,33 @@ struct ScaleCell {
 };
 
 /// Scales in tensor memory; where they lie is a value.
-struct AnyScaleFactors {
+struct AnyScaleFactors : TmemPlace {
   ScaleShape shape;
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
 
-  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   /// The same for an MMA whose first row has the scales of row `row` of these, a multiple of 32: the rows whose scales
   /// lie in one column.
   AnyScaleFactors from_row(const U32& row, Here at = {}) const {
-    return {shape, rec, apply("add", address(at), apply("div", row, isa::scale_column_rows, at), at).operand(), 0};
+    const U32 column = apply("div", row, isa::scale_column_rows, at);
+    return {{rec, apply("add", address(at), column, at).operand(), 0}, shape};
   }
   ScaleCell at(int step, Here here = {}) const {
     rec->require(rules::tmem_range(step, 1, shape.steps), here);
     const isa::ScalePlace p = shape.place(step);
-    return {tmem_address(*rec, base, first + p.column, here), p.id};
+    return {address_of(p.column, here), p.id};
   }
 };
 
 /// The scales of one operand for `steps` MMAs along K, as a type.
 template <class Mma, isa::ScaleSide side, int steps>
-struct ScaleFactors {
+struct ScaleFactors : TmemPlace {
   static_assert(Mma::form.block_scale, "only block-scaled MMAs have scale factors");
   static constexpr ScaleShape shape = ScaleShape::of(Mma::spec, side, steps);
   static constexpr int group_columns = shape.group_columns;
   static constexpr int columns_held = shape.columns_held();
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
 
-  AnyScaleFactors any() const { return {shape, rec, base, first}; }
-  U32 address(Here at = {}) const { return any().address(at); }
+  AnyScaleFactors any() const { return {*this, shape}; }
   /// As AnyScaleFactors::from_row.
-  ScaleFactors from_row(const U32& row, Here at = {}) const { return {rec, any().from_row(row, at).base, 0}; }
+  ScaleFactors from_row(const U32& row, Here at = {}) const { return {any().from_row(row, at)}; }
   /// Where one MMA finds its scales.
   ScaleCell at(int step, Here here = {}) const { return any().at(step, here); }
 };
@@ -114,32 +103,24 @@ struct MetadataShape {
 };
 
 /// Metadata in tensor memory; its shape is a value.
-struct AnyMetadata {
+struct AnyMetadata : TmemPlace {
   MetadataShape shape;
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
 
-  U32 address(Here at = {}) const { return tmem_address(*rec, base, first, at); }
   Metadata at(int step, Here here = {}) const {
     rec->require(rules::tmem_range(step, 1, shape.steps), here);
     const isa::MetadataPlace p = isa::metadata_place(shape.kind, step);
-    return {tmem_address(*rec, base, first + p.column, here), p.selector};
+    return {address_of(p.column, here), p.selector};
   }
 };
 
 /// The metadata of a sparse A for `steps` MMAs along K, as a type.
 template <class Mma, int steps = 1>
-struct SparseMetadata {
+struct SparseMetadata : TmemPlace {
   static_assert(Mma::form.sparse, "only sparse MMAs have metadata");
   static constexpr MetadataShape shape{Mma::kind, steps};
   static constexpr int columns_held = shape.columns_held();
-  Recorder* rec;
-  ir::Operand base;
-  int first = 0;
 
-  AnyMetadata any() const { return {shape, rec, base, first}; }
-  U32 address(Here at = {}) const { return any().address(at); }
+  AnyMetadata any() const { return {*this, shape}; }
   Metadata at(int step, Here here = {}) const { return any().at(step, here); }
 };
 

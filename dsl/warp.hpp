@@ -241,8 +241,7 @@ class Warpgroup : public WholeWarps {
   template <class T, int K, int N, LdState s>
   void store(const TmemA<T, 128, K>& to, const Registers<T, N, s>& row, int k = 0, Here at = {}) {
     rec_->require(rules::tile_slice(K, k, N), at);
-    const U32 address = tmem_address(*rec_, to.base, to.first + k * T::bits / 32, at);
-    store_rows<Registers<T, N, s>::count, s>(address, row.operands(), at);
+    store_rows<Registers<T, N, s>::count, s>(to.address_of(k * T::bits / 32, at), row.operands(), at);
   }
 
   /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.

@@ -11,8 +11,6 @@
 
 namespace kiln::dsl {
 
-using ir::Operand;
-
 namespace {
 
 constexpr int static_bytes = 1024;  // room for mbarriers and other static shared memory

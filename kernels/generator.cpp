@@ -236,11 +236,11 @@ void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const Oper
   const AnySlot slot = in_->wait(t);
   std::optional<AnyMetadata> kept;
   std::optional<AnyScaleFactors> sfa, sfb_chunks, sfb;
-  Recorder& r = t.recorder();
-  if (metadata_) kept = AnyMetadata{plan_.metadata(), &r, metadata_->columns->at(slot.stage)};
+  // A slot has its own columns for what its copies bring.
+  if (metadata_) kept = AnyMetadata{metadata_->columns->at(slot.stage), plan_.metadata()};
   if (scales_) {
-    sfa = AnyScaleFactors{plan_.sfa(), &r, scales_->a_columns->at(slot.stage)};
-    sfb_chunks = AnyScaleFactors{plan_.sfb(), &r, scales_->b_columns->at(slot.stage)};
+    sfa = AnyScaleFactors{scales_->a_columns->at(slot.stage), plan_.sfa()};
+    sfb_chunks = AnyScaleFactors{scales_->b_columns->at(slot.stage), plan_.sfb()};
     sfb = first_row.value ? sfb_chunks->from_row(*first_row.value) : *sfb_chunks;
   }
   if (kept) t.copy_metadata(mma, *kept, slot.part(places_.metadata));

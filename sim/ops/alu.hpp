@@ -1,5 +1,5 @@
-// Handlers for operations that work lane by lane on values of one type, and the choice of the one for a PTX type. An
-// operation is the type of a function object without state.
+// Handlers: for functions, and for operations that work lane by lane on values of one type, and the choice of the one
+// for a PTX type. An operation is the type of a function object without state.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,26 @@
 #include <span>
 
 #include "ptx/isa/types.hpp"
+#include "sim/core/convergence.hpp"
 #include "sim/core/lanes.hpp"
 #include "sim/core/machine.hpp"
 #include "sim/ops/binder.hpp"
 
 namespace kiln::sim {
+
+/// The handler of a function that executes an instruction and always goes on to the next.
+template <void (*execute)(Context&, const Inst&, Mask)>
+Status goes_on(Context& c, const Inst& i, Mask lanes) {
+  execute(c, i, lanes);
+  return Status::next;
+}
+/// The same of an instruction that a whole warp executes together.
+template <void (*execute)(Context&, const Inst&, Mask)>
+Status warp_wide(Context& c, const Inst& i, Mask lanes) {
+  if (!whole_warp(c, i, lanes)) return Status::blocked;
+  execute(c, i, lanes);
+  return Status::next;
+}
 
 template <class Op, class T, class R = T>
 Status unary(Context& c, const Inst& i, Mask lanes) {

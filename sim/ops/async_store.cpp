@@ -22,7 +22,7 @@ struct DelayedStore {
   AsyncId id = 0;
 };
 
-Status store_later(Context& c, const Inst& i, Mask lanes) {
+void store_later(Context& c, const Inst& i, Mask lanes) {
   const auto type = ScalarType(i.width);
   const auto how = Combine(i.mode);
   const u32 one = u32(isa::bits(type)) / 8;
@@ -53,7 +53,6 @@ Status store_later(Context& c, const Inst& i, Mask lanes) {
       finish(*grid, x.id);
     });
   }
-  return Status::next;
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ void bind_async_store(Binder& binder, const ir::Operation& op, const ops::AsyncS
   inst.count = u8(isa::vector_width(m.vector));
   inst.mode = u8(m.combine);
   if (inst.more_count != slot_values + inst.count) throw Gap{"a vector of this length"};
-  inst.run = store_later;
+  inst.run = goes_on<store_later>;
 }
 
 }  // namespace kiln::sim

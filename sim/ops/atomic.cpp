@@ -101,7 +101,7 @@ void combine_bytes(Combine how, ScalarType t, u8* to, const u8* from, std::size_
 namespace {
 
 // Inst: width the type, mode the operation, count elements of a vector; more: results, then b, then c.
-Status atomic(Context& c, const Inst& i, Mask lanes) {
+void atomic(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const int bits = isa::bits(t);
   const auto bytes = u32(bits / 8), whole = bytes * i.count;
@@ -126,11 +126,10 @@ Status atomic(Context& c, const Inst& i, Mask lanes) {
     ++c.cluster->writes;
   else
     note_poll(c, i, lanes);
-  return Status::next;
 }
 
 // exch and cas of 128 bits. more: result, b, c.
-Status atomic_128(Context& c, const Inst& i, Mask lanes) {
+void atomic_128(Context& c, const Inst& i, Mask lanes) {
   using Words = std::array<u64, 2>;
   const auto read = [&](unsigned k, int l) { return c.read_words(c.slot(i, k), l); };
   constexpr u32 bytes = sizeof(Words);
@@ -147,7 +146,6 @@ Status atomic_128(Context& c, const Inst& i, Mask lanes) {
     d[0] = old[0], d[warp_lanes] = old[1];
     p.view.mark(bytes);
   }
-  return Status::next;
 }
 
 void bind(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& inst) {
@@ -169,7 +167,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& i
   binder.append_all(inst, x.b, t);
   if (inst.flags) binder.append(inst, binder.source(x.c, t));
   if (inst.more_count != 2u * inst.count + inst.flags) throw Gap{"this atomic operation"};
-  inst.run = wide ? atomic_128 : atomic;
+  inst.run = wide ? goes_on<atomic_128> : goes_on<atomic>;
 }
 
 }  // namespace

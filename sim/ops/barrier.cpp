@@ -3,7 +3,6 @@
 // An arrival counts once; a fragment that has arrived keeps the generation it waits for in its token and tries again
 // until that generation is over.
 #include "ptx/rules/execution.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 
@@ -104,8 +103,7 @@ Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
     ++cluster.barrier_generation;
     cluster.changed(WaitKind::cluster_barrier);
   }
-  if (cluster.barrier_generation == c.warp->cluster_token)
-    return c.block({.kind = WaitKind::cluster_barrier});
+  if (cluster.barrier_generation == c.warp->cluster_token) return c.block({.kind = WaitKind::cluster_barrier});
   observe(c, i, lanes, SyncKind::cluster_leave, 0, c.warp->cluster_token);
   return Status::next;
 }

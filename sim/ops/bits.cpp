@@ -84,7 +84,7 @@ using Bfe = decltype([]<class T>(T a, u32 pos, u32 len) -> T {
 
 // slots: f (the field), into, position, length.
 template <class T>
-Status bit_field_insert(Context& c, const Inst& i, Mask lanes) {
+void bit_field_insert(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<T>(i.d);
   const auto *from = c.lanes<T>(c.slot(i, 0).offset), *into = c.lanes<T>(c.slot(i, 1).offset);
   const auto *pos = c.lanes<u32>(c.slot(i, 2).offset), *len = c.lanes<u32>(c.slot(i, 3).offset);
@@ -97,7 +97,6 @@ Status bit_field_insert(Context& c, const Inst& i, Mask lanes) {
     const T mask = p >= width ? T(0) : T(ones << p);
     d[l] = T((into[l] & ~mask) | (p >= width ? T(0) : T(from[l] << p) & mask));
   });
-  return Status::next;
 }
 
 u32 lop3(u32 a, u32 b, u32 e, unsigned table) {
@@ -106,23 +105,21 @@ u32 lop3(u32 a, u32 b, u32 e, unsigned table) {
     if (table >> k & 1) r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? e : ~e);
   return r;
 }
-Status lop3_lanes(Context& c, const Inst& i, Mask lanes) {
+void lop3_lanes(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   const auto table = unsigned(i.value);
   for_lanes(lanes, [=](int l) { d[l] = lop3(a[l], b[l], e[l], table); });
-  return Status::next;
 }
 
 // more: the predicate result and the predicate that it is combined with; mode: how.
-Status lop3_predicate(Context& c, const Inst& i, Mask lanes) {
+void lop3_predicate(Context& c, const Inst& i, Mask lanes) {
   lop3_lanes(c, i, lanes);
   const auto* d = c.lanes<u32>(i.d);
   const Mask some = lanes_where(lanes, [=](int l) { return d[l] != 0; }), with = c.read_mask(c.slot(i, 1));
   const Mask r = Combine(i.mode) == Combine::or_ ? some | with : some & with;
   Mask& p = c.mask(c.slot(i, 0).offset);
   p = (p & ~lanes) | (r & lanes);
-  return Status::next;
 }
 
 u32 byte_select(u64 both, u32 selector) {
@@ -136,7 +133,7 @@ u32 prmt_selector(isa::PrmtMode mode, u32 control) {
                                       {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
   return mode == isa::PrmtMode::none ? control : table[int(mode) - 1][control & 3];
 }
-Status prmt_lanes(Context& c, const Inst& i, Mask lanes) {
+void prmt_lanes(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for_lanes(lanes, [=, &i](int l) {
@@ -145,7 +142,6 @@ Status prmt_lanes(Context& c, const Inst& i, Mask lanes) {
     d[l] = byte_select(both, s) | byte_select(both, s >> 4) << 8 | byte_select(both, s >> 8) << 16 |
            byte_select(both, s >> 12) << 24;
   });
-  return Status::next;
 }
 
 template <bool wrap>
@@ -168,11 +164,10 @@ struct Szext {
 };
 
 // Logic on predicates works on whole masks.
-Status logic_predicate(Context& c, const Inst& i, Mask lanes) {
+void logic_predicate(Context& c, const Inst& i, Mask lanes) {
   const Mask a = c.read_mask(c.slot(i, 0)), b = i.more_count > 1 ? c.read_mask(c.slot(i, 1)) : 0;
   const Mask r = i.mode == 0 ? a & b : i.mode == 1 ? a | b : i.mode == 2 ? a ^ b : ~a;
   c.write_mask(i.d, lanes, r);
-  return Status::next;
 }
 
 template <class Op>
@@ -195,7 +190,7 @@ void bind_logic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
     binder.append(inst, binder.predicate(alu.a));
     if (alu.b) binder.append(inst, binder.predicate(alu.b));
     inst.mode = u8(mode);
-    inst.run = logic_predicate;
+    inst.run = goes_on<logic_predicate>;
     return;
   }
   operands(binder, alu, inst, t, mode == 3 ? 1 : 2);
@@ -232,7 +227,7 @@ void bind_field(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.d = binder.result(alu.d, t).offset;
   for (const ir::Argument& word : {alu.a, alu.b}) binder.append(inst, binder.source(word, t));
   for (const ir::Argument& number : {alu.c, alu.e}) binder.append(inst, binder.source(number, ScalarType::u32));
-  inst.run = isa::bits(t) == 64 ? bit_field_insert<u64> : bit_field_insert<u32>;
+  inst.run = isa::bits(t) == 64 ? goes_on<bit_field_insert<u64>> : goes_on<bit_field_insert<u32>>;
 }
 
 // lop3.or d|p, a, b, c, table, q. Without the combination there is a plain d.
@@ -246,13 +241,13 @@ void bind_lop3(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   if (alu.e->kind != ir::Argument::Kind::immediate) throw Gap{"a table that is not a number"};
   inst.value = alu.e->value;
   if (!pair) {
-    inst.run = alu.q ? nullptr : lop3_lanes;
+    inst.run = alu.q ? nullptr : goes_on<lop3_lanes>;
     return;
   }
   binder.append(inst, binder.any_result(parts[1], ScalarType::pred));
   binder.append(inst, binder.predicate(alu.q));
   inst.mode = u8(op.modifiers.combine);
-  inst.run = lop3_predicate;
+  inst.run = goes_on<lop3_predicate>;
 }
 
 void bind_word(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -263,7 +258,7 @@ void bind_word(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   switch (op.opcode) {
     case Opcode::prmt:
       inst.mode = u8(m.prmt_mode);
-      inst.run = prmt_lanes;
+      inst.run = goes_on<prmt_lanes>;
       break;
     case Opcode::shf:
       if (m.direction == isa::Direction::left)

@@ -100,7 +100,7 @@ void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
   }
 }
 
-Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
+void bulk_copy(Context& c, const Inst& i, Mask lanes) {
   const auto to_space = Space(i.space), from_space = Space(i.mode);
   const auto address = [&](unsigned slot, unsigned k, int l) {
     return c.value(i, slot, l) + c.value(i, slot_offsets + k, l);
@@ -121,13 +121,11 @@ Status bulk_copy(Context& c, const Inst& i, Mask lanes) {
     else
       issue_copy(c, i, l, x);
   }
-  return Status::next;
 }
 
-Status commit_group(Context& c, const Inst& i, Mask lanes) {
+void commit_group(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) c.cta->bulk[c.thread(l)].commit();
   observe(c, i, lanes, SyncKind::bulk_commit, 0);
-  return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight; flags: .read.
@@ -166,7 +164,7 @@ void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy
   inst.mode = u8(m.spaces[1]);
   inst.flags =
       u8((copy.mbarrier ? 0 : flag_grouped) | (copy.ctas ? flag_multicast : 0) | (copy.byte_mask ? flag_masked : 0));
-  inst.run = bulk_copy;
+  inst.run = goes_on<bulk_copy>;
 }
 
 void bind_bulk_prefetch(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst& inst) { inst.run = nothing; }
@@ -175,7 +173,7 @@ void bind_bulk_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst
   if (n.count && n.count->kind != ir::Argument::Kind::immediate) throw Gap{"a group count that is not a number"};
   inst.value = n.count->value;
   inst.flags = op.modifiers.read;
-  inst.run = n.count ? wait_group : commit_group;
+  inst.run = n.count ? wait_group : goes_on<commit_group>;
 }
 
 }  // namespace kiln::sim

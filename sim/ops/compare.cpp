@@ -85,7 +85,7 @@ Mask combined_masks(Combine how, Mask a, Mask b) {
 }
 
 template <bool combined>
-Status setp(Context& c, const Inst& i, Mask lanes) {
+void setp(Context& c, const Inst& i, Mask lanes) {
   const Mask r = compared(c, i, lanes);
   if constexpr (!combined) {
     c.write_mask(i.d, lanes, r);
@@ -95,16 +95,14 @@ Status setp(Context& c, const Inst& i, Mask lanes) {
     c.write_mask(i.d, lanes, combined_masks(how, r, with));
     c.write_mask(c.slot(i, 0).offset, lanes, combined_masks(how, ~r, with));
   }
-  return Status::next;
 }
 
 // setp on packed halves: p from the low, q from the high half.
-Status setp_halves(Context& c, const Inst& i, Mask lanes) {
+void setp_halves(Context& c, const Inst& i, Mask lanes) {
   const Mask with = c.read_mask(c.slot(i, 1));
   const Mask low = compared(c, i, lanes, 0), high = compared(c, i, lanes, 1);
   c.write_mask(i.d, lanes, combined_masks(Combine(i.count), low, with));
   c.write_mask(c.slot(i, 0).offset, lanes, combined_masks(Combine(i.count), high, with));
-  return Status::next;
 }
 
 ScalarType half_type(ScalarType t) {
@@ -138,33 +136,31 @@ void bind_setp(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   inst.d = binder.any_result(pair ? parts[0] : result, ScalarType::pred).offset;
   const bool combined = op.modifiers.combine != Combine::none;
   if (!pair && !combined) {
-    inst.run = setp<false>;
+    inst.run = goes_on<setp<false>>;
     return;
   }
   binder.append(inst, pair ? binder.any_result(parts[1], ScalarType::pred) : binder.scratch(0));
   binder.append(inst, combined ? binder.predicate(alu.c) : binder.constant(0, 0));
-  inst.run = halves ? setp_halves : setp<true>;
+  inst.run = halves ? goes_on<setp_halves> : goes_on<setp<true>>;
 }
 
 // set: the result is all ones or 1.0 by its type. more[0]: the combining predicate.
 template <class W>
-Status set(Context& c, const Inst& i, Mask lanes) {
+void set(Context& c, const Inst& i, Mask lanes) {
   const Mask r = combined_masks(Combine(i.count), compared(c, i, lanes), c.read_mask(c.slot(i, 0)));
   auto* d = c.lanes<W>(i.d);
   const auto truth = W(i.value);
   for_lanes(lanes, [=](int l) { d[l] = r >> l & 1 ? truth : 0; });
-  return Status::next;
 }
 
 // The same on both halves of a pair.
-Status set_halves(Context& c, const Inst& i, Mask lanes) {
+void set_halves(Context& c, const Inst& i, Mask lanes) {
   const Mask with = c.read_mask(c.slot(i, 0));
   const Mask low = combined_masks(Combine(i.count), compared(c, i, lanes, 0), with);
   const Mask high = combined_masks(Combine(i.count), compared(c, i, lanes, 1), with);
   auto* d = c.lanes<u32>(i.d);
   const auto truth = u32(i.value);
   for_lanes(lanes, [=](int l) { d[l] = (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0); });
-  return Status::next;
 }
 
 void bind_set(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -176,27 +172,26 @@ void bind_set(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
   if (half != ScalarType::none) {
     const ScalarType of = half_type(d);  // an integer result is a mask for each half: measured on an H200
     inst.value = of == ScalarType::none ? 0xFFFF : std::int64_t(num::encode(of, 1.0));
-    inst.run = set_halves;
+    inst.run = goes_on<set_halves>;
     return;
   }
   inst.value = isa::is_floating(d) ? std::int64_t(num::encode(d, 1.0)) : isa::bits(d) == 16 ? 0xFFFF : -1;
-  inst.run = register_bytes(d) == 8 ? set<u64> : set<u32>;
+  inst.run = register_bytes(d) == 8 ? goes_on<set<u64>> : goes_on<set<u32>>;
 }
 
 template <class W>
-Status selp(Context& c, const Inst& i, Mask lanes) {
+void selp(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<W>(i.d);
   const auto *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b);
   const Mask p = c.mask(i.c) ^ Mask(i.value);
   for_lanes(lanes, [=](int l) { d[l] = p >> l & 1 ? a[l] : b[l]; });
-  return Status::next;
 }
 
 // The f32 zero that ftz makes of a subnormal is not negative, whatever its sign.
 inline float flushed(float v) { return std::fabs(v) < std::numeric_limits<float>::min() ? 0.0f : v; }
 
 template <class W, class S, bool ftz = false>
-Status slct(Context& c, const Inst& i, Mask lanes) {
+void slct(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<W>(i.d);
   const auto *a = c.lanes<W>(i.a), *b = c.lanes<W>(i.b);
   const auto* s = c.lanes<u32>(i.c);
@@ -205,7 +200,6 @@ Status slct(Context& c, const Inst& i, Mask lanes) {
     if constexpr (ftz) by = flushed(by);
     d[l] = by >= 0 ? a[l] : b[l];
   });
-  return Status::next;
 }
 
 }  // namespace
@@ -218,17 +212,17 @@ void bind_select(Binder& binder, const ir::Operation& op, const ops::Alu& alu, I
     const Slot p = binder.predicate(alu.c);
     inst.c = p.offset;
     inst.value = p.negated ? -1 : 0;
-    inst.run = wide ? selp<u64> : selp<u32>;
+    inst.run = wide ? goes_on<selp<u64>> : goes_on<selp<u32>>;
     return;
   }
   const ScalarType by = op.modifiers.types[1];
   inst.c = binder.source(alu.c, by).offset;
   if (by == ScalarType::f32 && op.modifiers.ftz)
-    inst.run = wide ? slct<u64, float, true> : slct<u32, float, true>;
+    inst.run = wide ? goes_on<slct<u64, float, true>> : goes_on<slct<u32, float, true>>;
   else if (by == ScalarType::f32)
-    inst.run = wide ? slct<u64, float> : slct<u32, float>;
+    inst.run = wide ? goes_on<slct<u64, float>> : goes_on<slct<u32, float>>;
   else
-    inst.run = wide ? slct<u64, std::int32_t> : slct<u32, std::int32_t>;
+    inst.run = wide ? goes_on<slct<u64, std::int32_t>> : goes_on<slct<u32, std::int32_t>>;
 }
 
 void bind_compare(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {

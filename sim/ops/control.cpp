@@ -1,6 +1,5 @@
 // Branches and ends. PTX ISA "Control Flow Instructions".
 #include "ptx/rules/execution.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/ops/alu.hpp"
 
 namespace kiln::sim {
@@ -42,10 +41,9 @@ Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {});
 Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
 
 // Launches run one after the other: the grid before this one is over already, and only observers care.
-Status wait_for_grid(Context& c, const Inst& i, Mask lanes) {
+void wait_for_grid(Context& c, const Inst& i, Mask lanes) {
   if (c.grid->observer)
     c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::grid_wait, c.cta->index, 0, 0, 0});
-  return Status::next;
 }
 
 }  // namespace
@@ -73,7 +71,7 @@ void bind_trap(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst)
 }
 
 void bind_grid_dependency(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
-  inst.run = op.modifiers.griddep == isa::GridDependency::wait ? wait_for_grid : nothing;
+  inst.run = op.modifiers.griddep == isa::GridDependency::wait ? goes_on<wait_for_grid> : nothing;
 }
 
 // Time and register budgets are not modelled.

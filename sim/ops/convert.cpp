@@ -115,7 +115,7 @@ u64 fill(u64 v, ScalarType d) {
   return isa::is_signed(d) ? u64(sign_extended(v & ones(bits), bits)) : v & ones(bits);
 }
 
-Status convert(Context& c, const Inst& i, Mask lanes) {
+void convert(Context& c, const Inst& i, Mask lanes) {
   const auto s = ScalarType(i.width), d = ScalarType(i.count);
   const Slot from{i.a, u8(i.flags & flag_wide_a ? 8 : 4), false}, to{i.d, i.space, false};
   for (const int l : each_lane(lanes)) {
@@ -123,7 +123,6 @@ Status convert(Context& c, const Inst& i, Mask lanes) {
     if (i.space == 4 && isa::is_signed(d) && isa::bits(d) == 16 && i.wide) r &= 0xFFFF;
     c.write(to, l, r);
   }
-  return Status::next;
 }
 
 template <class S, class D>
@@ -159,7 +158,7 @@ Packed packed(ScalarType t) {
 int pitch(ScalarType element) { return isa::bits(element) == 6 ? 8 : isa::bits(element); }
 
 // Two f32 sources (the first becomes the upper element) or one packed source.
-Status convert_packed(Context& c, const Inst& i, Mask lanes) {
+void convert_packed(Context& c, const Inst& i, Mask lanes) {
   const ScalarType s = ScalarType(i.width), d = ScalarType(i.count);
   const Packed from = packed(s), to = packed(d);
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
@@ -173,7 +172,6 @@ Status convert_packed(Context& c, const Inst& i, Mask lanes) {
     }
     out[l] = r;
   }
-  return Status::next;
 }
 
 // One f32 rounded by random bits: they are added to the bits of the fraction that the result has no room for, and a
@@ -194,7 +192,7 @@ u32 stochastic(u32 word, ScalarType d, u32 random, bool satfinite) {
 }
 
 // more[0]: random bits, the upper half for the first source. width: unused, count: the element type.
-Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
+void convert_stochastic(Context& c, const Inst& i, Mask lanes) {
   const auto d = ScalarType(i.count);
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
   for (const int l : each_lane(lanes)) {
@@ -205,7 +203,6 @@ Status convert_stochastic(Context& c, const Inst& i, Mask lanes) {
     };
     out[l] = one(a[l], random >> 16) << 16 | one(b[l], random & 0xFFFF);
   }
-  return Status::next;
 }
 
 void bind_stochastic(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType d) {
@@ -217,12 +214,12 @@ void bind_stochastic(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType
   inst.b = binder.source(alu.b, ScalarType::f32).offset;
   inst.count = u8(packed(d).element);
   binder.append(inst, binder.any_width(alu.c, ScalarType::b32));
-  inst.run = convert_stochastic;
+  inst.run = goes_on<convert_stochastic>;
 }
 
 // cvt.pack: two saturated integers, the second one lower; the other bits are the low ones of c. width: bits of one;
 // flags: signed; more[0]: c.
-Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
+void pack_saturated(Context& c, const Inst& i, Mask lanes) {
   const int bits = i.width;
   const std::int64_t least = i.flags ? -(std::int64_t{1} << (bits - 1)) : 0;
   const auto most = std::int64_t(ones(i.flags ? bits - 1 : bits));
@@ -231,7 +228,6 @@ Status pack_saturated(Context& c, const Inst& i, Mask lanes) {
     const auto one = [&](u32 v) { return u64(std::clamp<std::int64_t>(std::int32_t(v), least, most)) & ones(bits); };
     d[l] = u32(one(b[l]) | one(a[l]) << bits | c.read(c.slot(i, 0), l) << 2 * bits);
   }
-  return Status::next;
 }
 
 void bind_pack(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -241,7 +237,7 @@ void bind_pack(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   inst.flags = two_bits ? m.others.front() == "s2" : isa::is_signed(m.types[0]);
   operands(binder, alu, inst, ScalarType::b32, {ScalarType::s32, ScalarType::s32});
   binder.append(inst, alu.c ? binder.source(alu.c, ScalarType::b32) : binder.constant(0, 4));
-  inst.run = pack_saturated;
+  inst.run = goes_on<pack_saturated>;
 }
 
 void bind_packed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, ScalarType d, ScalarType s) {
@@ -256,7 +252,7 @@ void bind_packed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, I
   else if (plain && d == ScalarType::f16x2)
     inst.run = binary<F32ToF16x2, u32>;
   else
-    inst.run = convert_packed;
+    inst.run = goes_on<convert_packed>;
 }
 
 Handler fast(ScalarType d, ScalarType s, const Inst& inst, u8 d_bytes, u8 s_bytes) {
@@ -304,7 +300,7 @@ void bind_convert(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   // A 16-bit register holds its value zero extended; a 32-bit register takes the sign.
   if (alu.d->kind == ir::Argument::Kind::reg) inst.wide = isa::bits(binder.code().registers[alu.d->id].type) == 16;
   inst.run = fast(d, s, inst, to.bytes, from.bytes);
-  if (!inst.run) inst.run = convert;
+  if (!inst.run) inst.run = goes_on<convert>;
 }
 
 }  // namespace kiln::sim

@@ -49,7 +49,7 @@ void arrive_if_done(Cta& cta) {
 
 // a, value: destination; more: source, its offset, source bytes, a predicate that says to ignore the source; width:
 // bytes.
-Status copy_async(Context& c, const Inst& i, Mask lanes) {
+void copy_async(Context& c, const Inst& i, Mask lanes) {
   std::vector<Copy> copies;
   for (const int l : each_lane(lanes)) {
     Copy x;
@@ -82,13 +82,11 @@ Status copy_async(Context& c, const Inst& i, Mask lanes) {
     arrive_if_done(*cta);
     cta->cluster->changed(WaitKind::bulk_group);
   });
-  return Status::next;
 }
 
-Status commit_copies(Context& c, const Inst& i, Mask lanes) {
+void commit_copies(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) c.cta->copies[c.thread(l)].commit();
   observe(c, i, lanes, SyncKind::cp_async_commit, 0);
-  return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight; flags: uncommitted copies count too.
@@ -105,7 +103,7 @@ Status wait_for_copies(Context& c, const Inst& i, Mask lanes) {
 }
 
 // flags: .noinc. Without it the arrival is one that the barrier's count does not include yet.
-Status arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
+void arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
@@ -120,7 +118,6 @@ Status arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
     c.cta->copy_arrivals.push_back(std::move(arrival));
   }
   arrive_if_done(*c.cta);
-  return Status::next;
 }
 
 }  // namespace
@@ -135,20 +132,20 @@ void bind_cp_async(Binder& binder, const ir::Operation& op, const ops::CpAsync& 
   const bool counted = x.source && !ignores;
   binder.append(inst, counted ? binder.any_width(x.source, ScalarType::u32) : binder.constant(inst.width, 4));
   if (ignores) binder.append(inst, binder.predicate(x.source));
-  inst.run = copy_async;
+  inst.run = goes_on<copy_async>;
 }
 
 void bind_cp_async_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
   inst.value = n.count->value;
   inst.flags = op.opcode == Opcode::cp_async_wait_all;
-  inst.run = op.opcode == Opcode::cp_async_commit_group ? commit_copies : wait_for_copies;
+  inst.run = op.opcode == Opcode::cp_async_commit_group ? goes_on<commit_copies> : wait_for_copies;
 }
 
 void bind_cp_async_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.address(inst, m.object);
   inst.space = u8(op.modifiers.space());
   inst.flags = op.modifiers.noinc;
-  inst.run = arrive_after_copies;
+  inst.run = goes_on<arrive_after_copies>;
 }
 
 }  // namespace kiln::sim

@@ -108,7 +108,7 @@ double extremum_of(const Inst& i, bool is_max, double a, double b) {
 }
 
 // min and max of three. PTX ISA "max": f32 only.
-Status extremum_of_three(Context& c, const Inst& i, Mask lanes) {
+void extremum_of_three(Context& c, const Inst& i, Mask lanes) {
   const bool is_max = i.operation->opcode == Opcode::max, ftz = (i.flags & float_ftz) != 0;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for (const int l : each_lane(lanes)) {
@@ -120,11 +120,10 @@ Status extremum_of_three(Context& c, const Inst& i, Mask lanes) {
     }
     d[l] = u32(round_to(ScalarType::f32, r, {}));
   }
-  return Status::next;
 }
 
 // add, sub and fma whose factors are halves and whose sum is f32: a half is exact in f32, so they round once.
-Status mixed(Context& c, const Inst& i, Mask lanes) {
+void mixed(Context& c, const Inst& i, Mask lanes) {
   const auto half = ScalarType(i.width);
   const Opcode op = i.operation->opcode;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
@@ -136,7 +135,6 @@ Status mixed(Context& c, const Inst& i, Mask lanes) {
     const double v = signed_zero(product, sum, add_to_odd(product, sum), rules.rounding);
     d[l] = u32(round_to(ScalarType::f32, v, rules));
   }
-  return Status::next;
 }
 
 // Directed rounding of f64 has no wider type to hide in.
@@ -198,7 +196,7 @@ u64 element_result(const Inst& i, ScalarType t, u64 a, u64 b, u64 e) {
 }
 
 template <class W>
-Status general(Context& c, const Inst& i, Mask lanes) {
+void general(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const unsigned bits = unsigned(isa::bits(t));
   const u64 part = bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
@@ -212,7 +210,6 @@ Status general(Context& c, const Inst& i, Mask lanes) {
            << k * bits;
     d[l] = W(r);
   }
-  return Status::next;
 }
 
 ScalarType element_type(ScalarType t) {
@@ -266,7 +263,7 @@ bool test(isa::TestpOp op, double v, bool subnormal) {
     default: return subnormal;
   }
 }
-Status testp(Context& c, const Inst& i, Mask lanes) {
+void testp(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const Slot a = c.slot(i, 0);
   const Mask r = lanes_where(lanes, [&](int l) {
@@ -276,7 +273,6 @@ Status testp(Context& c, const Inst& i, Mask lanes) {
     return test(isa::TestpOp(i.mode), v, v != 0 && std::fabs(v) < least);
   });
   c.write_mask(i.d, lanes, r);
-  return Status::next;
 }
 
 u8 flags_of(const isa::Modifiers& m) {
@@ -296,7 +292,7 @@ void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.width = u8(half);
   inst.mode = u8(rounding_of(op.modifiers.rounding));
   inst.flags = flags_of(op.modifiers);
-  inst.run = mixed;
+  inst.run = goes_on<mixed>;
 }
 
 void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -310,7 +306,7 @@ void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   binder.append(inst, binder.source(alu.a, t));
   inst.width = u8(t);
   inst.mode = u8(op.modifiers.testp);
-  inst.run = testp;
+  inst.run = goes_on<testp>;
 }
 
 }  // namespace
@@ -333,10 +329,10 @@ void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   inst.mode = u8(rounding_of(m.rounding));
   inst.flags = flags_of(m);
   if (three) {
-    inst.run = extremum_of_three;
+    inst.run = goes_on<extremum_of_three>;
     return;
   }
-  inst.run = register_bytes(t) == 8 ? general<u64> : general<u32>;
+  inst.run = register_bytes(t) == 8 ? goes_on<general<u64>> : goes_on<general<u32>>;
   if (inst.flags == 0 && num::Rounding(inst.mode) == num::Rounding::rn) {
     const Handler fast = t == ScalarType::f32   ? plain<float>(op.opcode)
                          : t == ScalarType::f64 ? plain<double>(op.opcode)

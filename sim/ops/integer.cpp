@@ -154,7 +154,7 @@ Handler mul24(const ir::Operation& op) {
 
 // Carry chains: flags bit 0: read CC.CF, bit 1: write it. `mode`: 0 add, 1 sub. The product of madc is made before.
 template <class T>
-Status carry_add(Context& c, const Inst& i, Mask lanes) {
+void carry_add(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b);
   for (const int l : each_lane(lanes)) {
     const unsigned in = i.flags & 1 ? c.warp->carry >> l & 1 : 0;
@@ -169,11 +169,10 @@ Status carry_add(Context& c, const Inst& i, Mask lanes) {
     const auto out = Mask(sum >> (8 * sizeof(T)) & 1);
     if (i.flags & 2) c.warp->carry = (c.warp->carry & ~(1u << l)) | out << l;
   }
-  return Status::next;
 }
 
 template <class T>
-Status carry_mad(Context& c, const Inst& i, Mask lanes) {
+void carry_mad(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<Word<T>>(i.d), *a = c.lanes<Word<T>>(i.a), *b = c.lanes<Word<T>>(i.b), *e = c.lanes<Word<T>>(i.c);
   for (const int l : each_lane(lanes)) {
     const T x = from_word<T>(a[l]), y = from_word<T>(b[l]);
@@ -182,7 +181,6 @@ Status carry_mad(Context& c, const Inst& i, Mask lanes) {
     d[l] = Word<T>(sum);
     if (i.flags & 2) c.warp->carry = (c.warp->carry & ~(1u << l)) | Mask(sum >> (8 * sizeof(T)) & 1) << l;
   }
-  return Status::next;
 }
 
 void bind_carry(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -195,13 +193,13 @@ void bind_carry(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   if (is_mad) {
     inst.mode = op.modifiers.half == HalfSelect::hi;
     if (is_signed)
-      inst.run = wide ? carry_mad<std::int64_t> : carry_mad<std::int32_t>;
+      inst.run = wide ? goes_on<carry_mad<std::int64_t>> : goes_on<carry_mad<std::int32_t>>;
     else
-      inst.run = wide ? carry_mad<u64> : carry_mad<u32>;
+      inst.run = wide ? goes_on<carry_mad<u64>> : goes_on<carry_mad<u32>>;
     return;
   }
   inst.mode = op.opcode == Opcode::sub || op.opcode == Opcode::subc;
-  inst.run = wide ? carry_add<u64> : carry_add<u32>;
+  inst.run = wide ? goes_on<carry_add<u64>> : goes_on<carry_add<u32>>;
 }
 
 // dp4a: four byte products; dp2a: two halves of a times two bytes of b. mode bit 0: a signed, bit 1: b signed, bit 2:
@@ -209,7 +207,7 @@ void bind_carry(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
 std::int64_t byte_of(u32 w, int k, bool is_signed) {
   return is_signed ? std::int64_t(std::int8_t(w >> 8 * k)) : std::int64_t(u8(w >> 8 * k));
 }
-Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
+void dot_bytes(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   for_lanes(lanes, [=, &i](int l) {
     std::int64_t sum = 0;
@@ -223,7 +221,6 @@ Status dot_bytes(Context& c, const Inst& i, Mask lanes) {
       }
     d[l] = e[l] + u32(sum);
   });
-  return Status::next;
 }
 
 void bind_dot(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -231,7 +228,7 @@ void bind_dot(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
   inst.flags = op.opcode == Opcode::dp4a;
   inst.mode = u8(isa::is_signed(op.modifiers.types[0]) | isa::is_signed(op.modifiers.types[1]) << 1 |
                  (op.modifiers.half == HalfSelect::hi) << 2);
-  inst.run = dot_bytes;
+  inst.run = goes_on<dot_bytes>;
 }
 
 Handler simple(const ir::Operation& op, int& sources) {

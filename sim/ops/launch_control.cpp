@@ -39,7 +39,7 @@ Answer cancel_next(Cluster& cluster) {
 
 // a, value: where the answer goes; more: the mbarrier's address and its offset; flags: every CTA of the cluster gets
 // it.
-Status try_cancel(Context& c, const Inst& i, Mask lanes) {
+void try_cancel(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), answer_bytes, answer_bytes, l);
     const Barrier b = barrier_at(c, Space(i.space), c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), l);
@@ -62,7 +62,6 @@ Status try_cancel(Context& c, const Inst& i, Mask lanes) {
       }
     });
   }
-  return Status::next;
 }
 
 Answer answer_of(const Context& c, const Inst& i, int lane) {
@@ -73,20 +72,18 @@ Answer answer_of(const Context& c, const Inst& i, int lane) {
   return a;
 }
 
-Status is_cancelled(Context& c, const Inst& i, Mask lanes) {
+void is_cancelled(Context& c, const Inst& i, Mask lanes) {
   const Mask r = lanes_where(lanes, [&](int l) { return answer_of(c, i, l).cancelled == 1; });
   c.write_mask(i.d, lanes, r);
-  return Status::next;
 }
 
 // more: a register for each coordinate from `count` on; the fourth of a vector holds nothing.
-Status first_cta(Context& c, const Inst& i, Mask lanes) {
+void first_cta(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Answer a = answer_of(c, i, l);
     for (u32 k = 0; k < i.more_count && i.count + k < a.first.size(); ++k)
       c.write(c.slot(i, k), l, a.first[i.count + k]);
   }
-  return Status::next;
 }
 
 }  // namespace
@@ -97,7 +94,7 @@ void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::Launc
   inst.a = binder.source(x.response, ScalarType::b128).offset;
   if (what == "is_canceled") {
     inst.d = binder.any_result(x.d, ScalarType::pred).offset;
-    inst.run = is_cancelled;
+    inst.run = goes_on<is_cancelled>;
     return;
   }
   const std::string coordinates = "xyz", prefix = "get_first_ctaid";
@@ -108,7 +105,7 @@ void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::Launc
     inst.count = u8(which);
   }
   binder.append_all(inst, x.d, ScalarType::b32);
-  inst.run = first_cta;
+  inst.run = goes_on<first_cta>;
 }
 
 void bind_launch_request(Binder& binder, const ir::Operation& op, const ops::LaunchControl& x, Inst& inst) {
@@ -116,7 +113,7 @@ void bind_launch_request(Binder& binder, const ir::Operation& op, const ops::Lau
   binder.append_address(inst, x.mbarrier);
   inst.space = u8(op.modifiers.space());
   inst.flags = op.modifiers.multicast_all;
-  inst.run = try_cancel;
+  inst.run = goes_on<try_cancel>;
 }
 
 }  // namespace kiln::sim

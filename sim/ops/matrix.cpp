@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "ptx/isa/matrix_move.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 
@@ -58,8 +57,7 @@ u32 register_of(const MatrixRows& rows, DataShape shape, bool transposed, int la
 }
 
 // more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
-Status load_matrix(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void load_matrix(Context& c, const Inst& i, Mask) {
   const auto shape = DataShape(i.mode);
   const int registers = isa::matrix_registers(shape);
   const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
@@ -78,11 +76,9 @@ Status load_matrix(Context& c, const Inst& i, Mask lanes) {
   // The address register may be a result.
   for (unsigned k = 0; k < i.more_count; ++k)
     std::memcpy(c.lanes<u32>(c.slot(i, k).offset), out[k].data(), sizeof out[k]);
-  return Status::next;
 }
 
-Status store_matrix(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void store_matrix(Context& c, const Inst& i, Mask) {
   const auto shape = DataShape(i.mode);
   for (int matrix = 0; matrix < i.count; ++matrix) {
     const MatrixRows rows = rows_of(c.lanes<u32>(c.slot(i, unsigned(matrix)).offset), shape, i.flags != 0);
@@ -92,16 +88,13 @@ Status store_matrix(Context& c, const Inst& i, Mask lanes) {
       p.view.mark(isa::matrix_row_bytes);
     }
   }
-  return Status::next;
 }
 
 // d, a: 8x8 elements of 16 bits, held row by row as ldmatrix leaves them; the result is the transpose.
-Status transpose(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void transpose(Context& c, const Inst& i, Mask) {
   const MatrixRows rows = rows_of(c.lanes<u32>(i.a), DataShape::m8n8, false);
   u32* to = c.lanes<u32>(i.d);
   for (int t = 0; t < warp_lanes; ++t) to[t] = register_of(rows, DataShape::m8n8, true, t, 0);
-  return Status::next;
 }
 
 // Shapes that go with their direction, element and transposition.
@@ -128,7 +121,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   inst.mode = u8(m.shape);
   inst.flags = m.trans;
   inst.width = u8(isa::packed_element_bits(m.cp_source_format));
-  inst.run = loads ? load_matrix : store_matrix;
+  inst.run = loads ? warp_wide<load_matrix> : warp_wide<store_matrix>;
 }
 
 }  // namespace
@@ -145,7 +138,7 @@ void bind_matrix_transpose(Binder& binder, const ir::Operation& op, const ops::A
   const isa::Modifiers& m = op.modifiers;
   if (m.shape != DataShape::m8n8 || m.type() != ScalarType::b16 || !m.trans) throw Gap{"this matrix shape"};
   operands(binder, alu, inst, ScalarType::b32, 1);
-  inst.run = transpose;
+  inst.run = warp_wide<transpose>;
 }
 
 }  // namespace kiln::sim

@@ -39,7 +39,7 @@ void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u
 }
 
 // more[0]: the count.
-Status init(Context& c, const Inst& i, Mask lanes) {
+void init(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l, true);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
@@ -48,21 +48,19 @@ Status init(Context& c, const Inst& i, Mask lanes) {
     tell(c, i, l, o, SyncKind::mbarrier_init, u64(n));
   }
   c.cluster->changed(WaitKind::mbarrier);
-  return Status::next;
 }
 
-Status invalidate(Context& c, const Inst& i, Mask lanes) {
+void invalidate(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     o.owner->mbarriers.invalidate(o.address);
     o.owner->shared.poison(o.address, isa::mbarrier_bytes);
     tell(c, i, l, o, SyncKind::mbarrier_inval, 0);
   }
-  return Status::next;
 }
 
 // more[0]: count or bytes; d: the state, in a 64-bit register.
-Status arrive_at(Context& c, const Inst& i, Mask lanes) {
+void arrive_at(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
@@ -80,10 +78,9 @@ Status arrive_at(Context& c, const Inst& i, Mask lanes) {
     publish_mbarrier(*o.owner, o.address, flipped);
     c.lanes<u64>(i.d)[l] = state;
   }
-  return Status::next;
 }
 
-Status expect_tx(Context& c, const Inst& i, Mask lanes) {
+void expect_tx(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
@@ -92,17 +89,15 @@ Status expect_tx(Context& c, const Inst& i, Mask lanes) {
     tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
   }
   ++c.cluster->stamp;
-  return Status::next;
 }
 
-Status complete_tx(Context& c, const Inst& i, Mask lanes) {
+void complete_tx(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
     const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
     tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
     signal_mbarrier(*o.owner, o.address, 0, n);
   }
-  return Status::next;
 }
 
 bool phase_done(Context& c, const Inst& i, const Mbarrier& b, int lane) {
@@ -153,11 +148,10 @@ bool passes(Context& c, const Inst& i, Mask lanes) {
   return true;
 }
 
-Status pending_count(Context& c, const Inst& i, Mask lanes) {
+void pending_count(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto* a = c.lanes<u64>(i.a);
   for_lanes(lanes, [=](int l) { d[l] = pending_of_state(a[l]); });
-  return Status::next;
 }
 
 void bind_object(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
@@ -178,12 +172,12 @@ bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
 void bind_mbarrier_init(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   bind_object(binder, op, m, inst);
   binder.append(inst, binder.any_width(m.count, ScalarType::u32));
-  inst.run = init;
+  inst.run = goes_on<init>;
 }
 
 void bind_mbarrier_inval(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   bind_object(binder, op, m, inst);
-  inst.run = invalidate;
+  inst.run = goes_on<invalidate>;
 }
 
 void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
@@ -195,13 +189,13 @@ void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mb
   const ops::Operand amount = m.bytes ? m.bytes : m.count;
   if (op.modifiers.no_complete && !amount) throw Gap{".noComplete without a count"};  // ptxas refuses it
   binder.append(inst, amount ? binder.any_width(amount, ScalarType::u32) : binder.constant(1, 4));
-  inst.run = arrive_at;
+  inst.run = goes_on<arrive_at>;
 }
 
 void bind_mbarrier_transaction(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   bind_object(binder, op, m, inst);
   binder.append(inst, binder.any_width(m.bytes, ScalarType::u32));
-  inst.run = op.opcode == Opcode::mbarrier_expect_tx ? expect_tx : complete_tx;
+  inst.run = op.opcode == Opcode::mbarrier_expect_tx ? goes_on<expect_tx> : goes_on<complete_tx>;
 }
 
 void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
@@ -216,7 +210,7 @@ void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbar
 void bind_mbarrier_pending_count(Binder& binder, const ir::Operation&, const ops::Mbarrier& m, Inst& inst) {
   inst.d = binder.result(m.count, ScalarType::u32).offset;
   inst.a = binder.source(m.state, ScalarType::b64).offset;
-  inst.run = pending_count;
+  inst.run = goes_on<pending_count>;
 }
 
 }  // namespace kiln::sim

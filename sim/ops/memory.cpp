@@ -52,7 +52,7 @@ inline bool nearby(const Context& c, Space space, u64 address, u32 bytes, View& 
 }
 
 template <int width>
-Status load_memory(Context& c, const Inst& i, Mask lanes) {
+void load_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
   const auto space = Space(i.space);
   const bool is_signed = (i.flags & flag_signed) != 0;
@@ -68,7 +68,6 @@ Status load_memory(Context& c, const Inst& i, Mask lanes) {
     }
     for (unsigned k = 0; k < i.more_count; ++k) load_element<width>(c, slots[k], l, view.data + k * width, is_signed);
   }
-  return Status::next;
 }
 
 // Whether the store changes nothing: compilers let several threads store one value that all of them have.
@@ -83,7 +82,7 @@ AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
 }
 
 template <int width>
-Status store_memory(Context& c, const Inst& i, Mask lanes) {
+void store_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
   const auto space = Space(i.space);
   const Slot* slots = &c.slot(i, 0);
@@ -100,24 +99,22 @@ Status store_memory(Context& c, const Inst& i, Mask lanes) {
     view.mark(bytes);
   }
   ++c.cluster->writes;
-  return Status::next;
 }
 
 // A load of what others may change at any time: a loop around it may be waiting.
 template <int width>
-Status polling_load(Context& c, const Inst& i, Mask lanes) {
-  const Status s = load_memory<width>(c, i, lanes);
+void polling_load(Context& c, const Inst& i, Mask lanes) {
+  load_memory<width>(c, i, lanes);
   note_poll(c, i, lanes);
-  return s;
 }
 
 enum class MoveKind : u8 { load, polling_load, store };
 
 template <int width>
 Handler handler_of(MoveKind kind) {
-  return kind == MoveKind::load    ? load_memory<width>
-         : kind == MoveKind::store ? store_memory<width>
-                                   : polling_load<width>;
+  return kind == MoveKind::load    ? goes_on<load_memory<width>>
+         : kind == MoveKind::store ? goes_on<store_memory<width>>
+                                   : goes_on<polling_load<width>>;
 }
 
 Handler of_width(MoveKind kind, int width) {
@@ -143,18 +140,14 @@ void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAcces
 }
 
 // Fences move no data here: memory is one copy. A detector learns of them.
-Status fence(Context& c, const Inst& i, Mask lanes) {
-  observe(c, i, lanes, SyncKind(i.mode), 0);
-  return Status::next;
-}
+void fence(Context& c, const Inst& i, Mask lanes) { observe(c, i, lanes, SyncKind(i.mode), 0); }
 
-Status check_address(Context& c, const Inst& i, Mask lanes) {
+void check_address(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) locate(c, Space(i.space), c.address(i, l), 1, 1, l);
-  return Status::next;
 }
 
 // st.bulk writes zeros. more[0]: the size.
-Status store_bulk(Context& c, const Inst& i, Mask lanes) {
+void store_bulk(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const auto bytes = u32(c.read(c.slot(i, 0), l));
     if (bytes == 0) continue;
@@ -164,7 +157,6 @@ Status store_bulk(Context& c, const Inst& i, Mask lanes) {
     p.view.mark(bytes);
   }
   ++c.cluster->writes;
-  return Status::next;
 }
 
 }  // namespace
@@ -184,7 +176,7 @@ void bind_bulk_store(Binder& binder, const ir::Operation& op, const ops::BulkSto
   binder.address(inst, store.address);
   inst.space = u8(op.modifiers.space());
   binder.append(inst, binder.any_width(store.bytes, ScalarType::u64));
-  inst.run = store_bulk;
+  inst.run = goes_on<store_bulk>;
 }
 
 // A policy is a hint: its bits stay what they were.
@@ -198,7 +190,7 @@ void bind_fence(Binder&, const ir::Operation& op, const ops::Fence&, Inst& inst)
   inst.mode = u8(proxy                                      ? SyncKind::fence_proxy
                  : op.opcode == Opcode::fence_mbarrier_init ? SyncKind::fence_mbarrier_init
                                                             : SyncKind::fence);
-  inst.run = fence;
+  inst.run = goes_on<fence>;
 }
 
 void bind_cache_line(Binder& binder, const ir::Operation& op, const ops::CacheLine& line, Inst& inst) {
@@ -208,7 +200,7 @@ void bind_cache_line(Binder& binder, const ir::Operation& op, const ops::CacheLi
   if (!prefetches || m.spaces.count == 0 || m.space() == Space::param) return;
   binder.address(inst, line.address);
   inst.space = u8(m.space());
-  inst.run = check_address;
+  inst.run = goes_on<check_address>;
 }
 
 }  // namespace kiln::sim

@@ -112,7 +112,7 @@ void execute(const MmaTask& t, Cta& issuer) {
   for (int k = 0; k < t.members(); ++k) execute_shift(t.a_tmem, member(t, issuer, k));
 }
 
-Status multiply_tensor(Context& c, const Inst& i, Mask lanes) {
+void multiply_tensor(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const MmaTask t = task_of(c, i, l);
     check_mma(t, *c.cta);
@@ -126,7 +126,6 @@ Status multiply_tensor(Context& c, const Inst& i, Mask lanes) {
     Cta* cta = c.cta;
     issue_tensor_op(*cta, {i.operation, id, c.thread(l), [cta, t] { execute(t, *cta); }});
   }
-  return Status::next;
 }
 
 }  // namespace
@@ -158,7 +157,7 @@ void bind_mma(Binder& binder, const ir::Operation&, const ops::Mma& x, Inst& ins
     if (holds) inst.flags |= flag_descriptor_holds;
   }
   inst.target = binder.add(x.form);
-  inst.run = multiply_tensor;
+  inst.run = goes_on<multiply_tensor>;
 }
 
 }  // namespace kiln::sim

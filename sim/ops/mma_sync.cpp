@@ -3,7 +3,6 @@
 #include "ptx/isa/mma_metadata.hpp"
 #include "ptx/isa/wmma.hpp"
 #include "ptx/rules/execution.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/ops/alu.hpp"
 #include "sim/ops/matrix_form.hpp"
 #include "sim/tensor/sides.hpp"
@@ -87,8 +86,7 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
 }
 
 // target: the WarpMma; more: its operands.
-Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void multiply_warp(Context& c, const Inst& i, Mask) {
   const WarpMma& mma = mma_of(c, i);
   WarpProduct p(mma, mma.shape.m);
   gather_a(c, i, mma, p);
@@ -99,11 +97,9 @@ Status multiply_warp(Context& c, const Inst& i, Mask lanes) {
   multiply(*c.grid, mma, p);
   scatter_d(c, i, mma, p);
   ++c.grid->statistics.mma_instructions;
-  return Status::next;
 }
 
-Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void multiply_f64(Context& c, const Inst& i, Mask) {
   const WarpMma& mma = mma_of(c, i);
   const int m = mma.shape.m, n = mma.shape.n, k = mma.shape.k;
   std::vector<double> a(std::size_t(m * k)), b(std::size_t(n * k)), d(std::size_t(m * n));
@@ -135,7 +131,6 @@ Status multiply_f64(Context& c, const Inst& i, Mask lanes) {
   each(WarpMma::d, [&](double& v, int t, int r) { v = cell(t, r); });
   ++c.grid->statistics.mma_instructions;
   c.grid->statistics.mma_flops += u64(2) * u64(m * n * k);
-  return Status::next;
 }
 
 // Registers that a fragment of `elements` of `bits` each takes in every lane.
@@ -201,7 +196,7 @@ void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& 
       !fits(WarpMma::b, fragment_registers(n * mma.elements_k(), mma.container, bits)))
     throw Gap{"fragments of this size"};
   inst.target = binder.add(mma);
-  inst.run = wide ? multiply_f64 : multiply_warp;
+  inst.run = wide ? warp_wide<multiply_f64> : warp_wide<multiply_warp>;
 }
 
 }  // namespace kiln::sim

@@ -7,28 +7,25 @@ namespace {
 
 using Same = decltype([]<class T>(T a) -> T { return a; });
 
-Status move_predicate(Context& c, const Inst& i, Mask lanes) {
+void move_predicate(Context& c, const Inst& i, Mask lanes) {
   const Mask a = c.read_mask(c.slot(i, 0));
   c.write_mask(i.d, lanes, a);
-  return Status::next;
 }
 
-Status move_128(Context& c, const Inst& i, Mask lanes) {
+void move_128(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
   for_lanes(lanes, [=](int l) { d[l] = a[l], d[l + warp_lanes] = a[l + warp_lanes]; });
-  return Status::next;
 }
 
 // Clocks count the cluster's ticks. more: the results, from the least significant bits; width: bits of one.
-Status move_clock(Context& c, const Inst& i, Mask lanes) {
+void move_clock(Context& c, const Inst& i, Mask lanes) {
   const u64 now = i.mode == 1 ? c.cluster->now >> 32 : i.mode == 2 ? c.cluster->now & 0xFFFFFFFFu : c.cluster->now;
   for (unsigned k = 0; k < i.more_count; ++k)
     for (const int l : each_lane(lanes)) c.write(c.slot(i, k), l, now >> k * i.width);
-  return Status::next;
 }
 
 // more: the components, least significant first; width: bits of one.
-Status pack(Context& c, const Inst& i, Mask lanes) {
+void pack(Context& c, const Inst& i, Mask lanes) {
   const bool huge = i.count == 16;
   for (const int l : each_lane(lanes)) {
     u64 low = 0, high = 0;
@@ -41,10 +38,9 @@ Status pack(Context& c, const Inst& i, Mask lanes) {
     c.write({i.d, i.count, false}, l, low);
     if (huge) c.lanes<u64>(i.d)[l + warp_lanes] = high;
   }
-  return Status::next;
 }
 
-Status unpack(Context& c, const Inst& i, Mask lanes) {
+void unpack(Context& c, const Inst& i, Mask lanes) {
   const bool huge = i.count == 16;
   for (const int l : each_lane(lanes)) {
     const u64 low = c.read({i.a, i.count, false}, l), high = huge ? c.lanes<u64>(i.a)[l + warp_lanes] : 0;
@@ -54,7 +50,6 @@ Status unpack(Context& c, const Inst& i, Mask lanes) {
       c.write(c.slot(i, k), l, (at < 64 ? low : high) >> at % 64 & part);
     }
   }
-  return Status::next;
 }
 
 void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, bool packs) {
@@ -69,21 +64,19 @@ void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& a
   const Slot whole = packs ? binder.result(alu.d, t) : binder.source(alu.a, t);
   (packs ? inst.d : inst.a) = whole.offset;
   inst.count = whole.bytes;
-  inst.run = packs ? pack : unpack;
+  inst.run = packs ? goes_on<pack> : goes_on<unpack>;
 }
 
 // Shared addresses are offsets. Those of local memory and parameters are generic already, or what is left of them in 32
 // bits. The others are generic.
 template <u64 window>
-Status to_generic(Context& c, const Inst& i, Mask lanes) {
+void to_generic(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
   for_lanes(lanes, [=](int l) { d[l] = window + (a[l] & 0xFFFFFFFFu); });
-  return Status::next;
 }
-Status from_generic(Context& c, const Inst& i, Mask lanes) {
+void from_generic(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
   for_lanes(lanes, [=](int l) { d[l] = in_window(a[l], shared_base) ? a[l] - shared_base : a[l] & 0xFFFFFFFFu; });
-  return Status::next;
 }
 
 void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -93,14 +86,14 @@ void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   const Space space = op.modifiers.space();
   inst.run = unary<Same, u64>;
   if (isa::is_shared(space))
-    inst.run = op.modifiers.to ? from_generic : to_generic<shared_base>;
+    inst.run = op.modifiers.to ? goes_on<from_generic> : goes_on<to_generic<shared_base>>;
   else if (space == Space::local && !op.modifiers.to)
-    inst.run = to_generic<local_base>;
+    inst.run = goes_on<to_generic<local_base>>;
   else if ((space == Space::param || space == Space::param_entry) && !op.modifiers.to)
-    inst.run = to_generic<parameter_base>;
+    inst.run = goes_on<to_generic<parameter_base>>;
 }
 
-Status is_in_space(Context& c, const Inst& i, Mask lanes) {
+void is_in_space(Context& c, const Inst& i, Mask lanes) {
   const auto space = Space(i.space);
   const Mask r = lanes_where(lanes, [&](int l) {
     const u64 a = c.address(i, l);
@@ -116,12 +109,11 @@ Status is_in_space(Context& c, const Inst& i, Mask lanes) {
     }
   });
   c.write_mask(i.d, lanes, r);
-  return Status::next;
 }
 
 // mapa: the address of the same place in another CTA of the cluster. flags bit 0: the addresses are generic.
 template <class W>
-Status map_address(Context& c, const Inst& i, Mask lanes) {
+void map_address(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<W>(i.d), *a = c.lanes<W>(i.a);
   const auto* rank = c.lanes<u32>(i.b);
   for (const int l : each_lane(lanes)) {
@@ -130,15 +122,13 @@ Status map_address(Context& c, const Inst& i, Mask lanes) {
     const u32 offset = u32(a[l]) & shared_offset_mask;
     d[l] = W((i.flags & 1 ? shared_base : 0) + (rank[l] << cluster_rank_shift | offset));
   }
-  return Status::next;
 }
 
 template <class W>
-Status cta_rank(Context& c, const Inst& i, Mask lanes) {
+void cta_rank(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto* a = c.lanes<W>(i.a);
   for_lanes(lanes, [=](int l) { d[l] = u32(a[l]) >> cluster_rank_shift; });
-  return Status::next;
 }
 
 void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -147,10 +137,10 @@ void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Al
   inst.flags = op.modifiers.spaces.count == 0;
   if (op.opcode == Opcode::mapa) {
     operands(binder, alu, inst, t, {t, ScalarType::u32});
-    inst.run = wide ? map_address<u64> : map_address<u32>;
+    inst.run = wide ? goes_on<map_address<u64>> : goes_on<map_address<u32>>;
   } else {
     operands(binder, alu, inst, ScalarType::u32, {t});
-    inst.run = wide ? cta_rank<u64> : cta_rank<u32>;
+    inst.run = wide ? goes_on<cta_rank<u64>> : goes_on<cta_rank<u32>>;
   }
 }
 
@@ -160,7 +150,7 @@ void bind_is_in_space(Binder& binder, const ir::Operation& op, const ops::Alu& a
   inst.a = a.offset;
   inst.wide = a.bytes == 8;
   inst.space = u8(op.modifiers.space());
-  inst.run = is_in_space;
+  inst.run = goes_on<is_in_space>;
 }
 
 }  // namespace
@@ -183,7 +173,7 @@ void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
     binder.append_all(inst, alu.d, ScalarType::b32);
   const bool high = s == ir::Special::clock_hi || s == ir::Special::globaltimer_hi;
   inst.mode = high ? 1 : s == ir::Special::clock64 || s == ir::Special::globaltimer ? 0 : 2;
-  inst.run = move_clock;
+  inst.run = goes_on<move_clock>;
 }
 
 void bind_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -195,7 +185,7 @@ void bind_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   if (t == ScalarType::pred) {
     inst.d = binder.result(alu.d, t).offset;
     binder.append(inst, binder.predicate(alu.a));
-    inst.run = move_predicate;
+    inst.run = goes_on<move_predicate>;
     return;
   }
   operands(binder, alu, inst, t, 1);
@@ -203,7 +193,7 @@ void bind_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   if (bytes == 8 && alu.a->kind == Kind::special)
     inst.run = unary<Same, u32, u64>;
   else
-    inst.run = bytes == 16 ? move_128 : bytes == 8 ? unary<Same, u64> : unary<Same, u32>;
+    inst.run = bytes == 16 ? goes_on<move_128> : bytes == 8 ? unary<Same, u64> : unary<Same, u32>;
 }
 
 void bind_address_view(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {

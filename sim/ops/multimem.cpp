@@ -47,7 +47,7 @@ u64 sum_in_f32(ScalarType t, const std::vector<u64>& values) {
   return r;
 }
 
-Status load_reduce(Context& c, const Inst& i, Mask lanes) {
+void load_reduce(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
   const u32 bytes = element_bytes(i);
   for (const int l : each_lane(lanes)) {
@@ -63,11 +63,10 @@ Status load_reduce(Context& c, const Inst& i, Mask lanes) {
   }
   const isa::Semantics how = i.operation->modifiers.semantics;
   if (how != isa::Semantics::none && how != isa::Semantics::weak) note_poll(c, i, lanes);
-  return Status::next;
 }
 
 // mode none: a store.
-Status store_or_reduce(Context& c, const Inst& i, Mask lanes) {
+void store_or_reduce(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = element_bytes(i);
   const bool stores = Combine(i.mode) == Combine::none;
   for (const int l : each_lane(lanes)) {
@@ -84,7 +83,6 @@ Status store_or_reduce(Context& c, const Inst& i, Mask lanes) {
     });
   }
   ++c.cluster->writes;
-  return Status::next;
 }
 
 void bind(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
@@ -110,12 +108,12 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& acce
 
 void bind_multimem_load(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
   bind(binder, op, access, inst);
-  inst.run = load_reduce;
+  inst.run = goes_on<load_reduce>;
 }
 
 void bind_multimem_store(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst) {
   bind(binder, op, access, inst);
-  inst.run = store_or_reduce;
+  inst.run = goes_on<store_or_reduce>;
 }
 
 }  // namespace kiln::sim

@@ -17,7 +17,7 @@ const Layout& layout(const Context& c) { return c.grid->program.layout; }
 u64 pointer(const Context& c, u32 used) { return local_base + layout(c).stack + used; }
 
 // more[0]: the size; value: the alignment.
-Status allocate_stack(Context& c, const Inst& i, Mask lanes) {
+void allocate_stack(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
   for (const int l : each_lane(lanes)) {
     const u64 at = (stack_used(c, l) + u64(i.value) - 1) / u64(i.value) * u64(i.value);
@@ -26,17 +26,15 @@ Status allocate_stack(Context& c, const Inst& i, Mask lanes) {
     set_stack_used(c, l, u32(at + size));
     c.write(result, l, pointer(c, u32(at)));
   }
-  return Status::next;
 }
 
-Status save(Context& c, const Inst& i, Mask lanes) {
+void save(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
   for (const int l : each_lane(lanes)) c.write(result, l, pointer(c, stack_used(c, l)));
-  return Status::next;
 }
 
 // more[0]: what stacksave gave.
-Status restore(Context& c, const Inst& i, Mask lanes) {
+void restore(Context& c, const Inst& i, Mask lanes) {
   const Slot from = c.slot(i, 0);
   for (const int l : each_lane(lanes)) {
     const u64 value = c.read(from, l), base = from.bytes == 4 ? u32(pointer(c, 0)) : pointer(c, 0);
@@ -44,7 +42,6 @@ Status restore(Context& c, const Inst& i, Mask lanes) {
       fault(rules::Rule::memory_bounds, fmt::format("stackrestore of {:#x}, which stacksave did not give", value));
     set_stack_used(c, l, u32(value - base));
   }
-  return Status::next;
 }
 
 }  // namespace
@@ -77,17 +74,17 @@ void bind_stack_allocation(Binder& binder, const ir::Operation& op, const ops::S
   if (inst.value <= 0 || !std::has_single_bit(u64(inst.value)) || u64(inst.value) > stack_alignment)
     throw Gap{"this alignment"};
   bind_result(binder, op, stack, inst);
-  inst.run = allocate_stack;
+  inst.run = goes_on<allocate_stack>;
 }
 
 void bind_stack_save(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
   bind_result(binder, op, stack, inst);
-  inst.run = save;
+  inst.run = goes_on<save>;
 }
 
 void bind_stack_restore(Binder& binder, const ir::Operation& op, const ops::Stack& stack, Inst& inst) {
   binder.append(inst, binder.source(stack.pointer, op.modifiers.type()));
-  inst.run = restore;
+  inst.run = goes_on<restore>;
 }
 
 }  // namespace kiln::sim

@@ -49,7 +49,7 @@ std::vector<Cta*> group_of(Context& c, isa::CtaGroup group) {
 }
 
 // more[0]: the descriptor.
-Status copy_tensor(Context& c, const Inst& i, Mask lanes) {
+void copy_tensor(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     CopyTask t;
     t.operation = i.operation;
@@ -68,10 +68,9 @@ Status copy_tensor(Context& c, const Inst& i, Mask lanes) {
                                for (Cta* cta : group) execute_copy(cta->cluster->grid, t, *cta);
                              }});
   }
-  return Status::next;
 }
 
-Status shift_tensor(Context& c, const Inst& i, Mask lanes) {
+void shift_tensor(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const auto address = u32(c.address(i, l));
     // The ISA moves the rows of one warp, all published code those of all four from lane 0.
@@ -85,11 +84,10 @@ Status shift_tensor(Context& c, const Inst& i, Mask lanes) {
                                for (Cta* cta : group) execute_shift(address, *cta);
                              }});
   }
-  return Status::next;
 }
 
 // more[0]: the CTA mask of a multicast.
-Status commit_tensor(Context& c, const Inst& i, Mask lanes) {
+void commit_tensor(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Place p =
         locate_shared(c, Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
@@ -107,7 +105,6 @@ Status commit_tensor(Context& c, const Inst& i, Mask lanes) {
         if (mask >> cta.rank & 1) signal_mbarrier(cta, address, 1, 0, id, operation);
     });
   }
-  return Status::next;
 }
 
 }  // namespace
@@ -115,19 +112,19 @@ Status commit_tensor(Context& c, const Inst& i, Mask lanes) {
 void bind_tmem_copy(Binder& binder, const ir::Operation&, const ops::TmemCopy& x, Inst& inst) {
   binder.address(inst, x.to);
   binder.append(inst, binder.any_width(x.from, ScalarType::b64));
-  inst.run = copy_tensor;
+  inst.run = goes_on<copy_tensor>;
 }
 
 void bind_tmem_shift(Binder& binder, const ir::Operation&, const ops::TmemShift& x, Inst& inst) {
   binder.address(inst, x.address);
-  inst.run = shift_tensor;
+  inst.run = goes_on<shift_tensor>;
 }
 
 void bind_tcgen05_commit(Binder& binder, const ir::Operation&, const ops::Commit& x, Inst& inst) {
   binder.address(inst, x.mbarrier);
   inst.flags = bool(x.ctas);
   binder.append(inst, x.ctas ? binder.any_width(x.ctas, ScalarType::u16) : binder.constant(0, 4));
-  inst.run = commit_tensor;
+  inst.run = goes_on<commit_tensor>;
 }
 
 }  // namespace kiln::sim

@@ -7,7 +7,6 @@
 #include "ptx/isa/tensor_map.hpp"
 #include "ptx/rules/tma.hpp"
 #include "sim/async/tensor_map.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 
@@ -52,7 +51,7 @@ void set_value(TensorMapImage& map, TensorMapField field, std::size_t dimension,
 }
 
 // a, value: the map; mode: the field; target: the dimension; more[0]: the new value.
-Status replace(Context& c, const Inst& i, Mask lanes) {
+void replace(Context& c, const Inst& i, Mask lanes) {
   const auto field = TensorMapField(i.mode);
   for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), map_bytes, map_alignment, l);
@@ -70,7 +69,6 @@ Status replace(Context& c, const Inst& i, Mask lanes) {
     map.edited = 1;
     std::memcpy(p.view.data, &map, sizeof map);
   }
-  return Status::next;
 }
 
 // One copy for the warp, which all of its lanes ask for together; then a release that tensor copies acquire.
@@ -107,7 +105,7 @@ void bind_tensor_map_edit(Binder& binder, const ir::Operation& op, const ops::Te
     inst.target = u32(edit.dimension->value);
   }
   binder.append(inst, binder.any_width(edit.value, isa::is_wide(field) ? ScalarType::u64 : ScalarType::u32));
-  inst.run = replace;
+  inst.run = goes_on<replace>;
 }
 
 void bind_tensor_map_copy(Binder& binder, const ir::Operation&, const ops::BulkCopy& copy, Inst& inst) {

@@ -11,7 +11,6 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 #include "sim/ops/float_value.hpp"
@@ -41,22 +40,18 @@ Status allocate_columns(Context& c, const Inst& i, Mask lanes) {
 }
 
 // more: address, columns.
-Status release_columns(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void release_columns(Context& c, const Inst& i, Mask lanes) {
   const u32 address = u32(uniform(c, c.slot(i, 0), lanes, "address"));
   const u32 columns = u32(uniform(c, c.slot(i, 1), lanes, "column count"));
   c.cta->tmem.release(address & 0xFFFF, columns);
   observe(c, i, lanes, SyncKind::tmem_dealloc, address & 0xFFFF, columns);
   c.cluster->changed(WaitKind::tmem_columns);
   if (c.grid->residents) c.grid->residents->wake(WaitKind::tmem_columns);
-  return Status::next;
 }
 
-Status relinquish(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void relinquish(Context& c, const Inst& i, Mask lanes) {
   c.cta->tmem.relinquish();
   observe(c, i, lanes, SyncKind::tmem_relinquish, 0, 0);
-  return Status::next;
 }
 
 // Where a warp's load or store starts. The hardware keeps a warp in its own quarter whatever the address says.
@@ -149,8 +144,7 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
 }
 
 // more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
-Status load_tensor(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void load_tensor(Context& c, const Inst& i, Mask lanes) {
   const Window w = window(c, i, lanes, DataShape(i.mode));
   check_footprint(c, i, w, "tcgen05.ld");
   watch_window(c, i, lanes, w, AccessKind::read);
@@ -158,7 +152,6 @@ Status load_tensor(Context& c, const Inst& i, Mask lanes) {
   if (poison)
     c.grid->report(i.operation, rules::Rule::memory_uninitialised,
                    fmt::format("tensor-memory cells from column {}", w.column));
-  return Status::next;
 }
 
 // One step of a reduction. That .abs and .NaN mean what they mean for min and max is taken over from there.
@@ -179,9 +172,8 @@ u32 reduced(const Inst& i, u32 a, u32 b) {
 }
 
 // A load, and in d the least or greatest of what each thread has loaded.
-Status load_and_reduce(Context& c, const Inst& i, Mask lanes) {
-  const Status s = load_tensor(c, i, lanes);
-  if (s != Status::next) return s;
+void load_and_reduce(Context& c, const Inst& i, Mask lanes) {
+  load_tensor(c, i, lanes);
   const u32 bits = i.flags & tmem_abs ? 0x7FFFFFFF : 0xFFFFFFFF;
   for (int t = 0; t < warp_lanes; ++t) {
     const auto value = [&](unsigned k) { return c.lanes<u32>(c.slot(i, k).offset)[t] & bits; };
@@ -189,11 +181,9 @@ Status load_and_reduce(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 1; k < i.more_count; ++k) r = reduced(i, r, value(k));
     c.lanes<u32>(i.d)[t] = r;
   }
-  return s;
 }
 
-Status store_tensor(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void store_tensor(Context& c, const Inst& i, Mask lanes) {
   const Window w = window(c, i, lanes, DataShape(i.mode));
   check_footprint(c, i, w, "tcgen05.st");
   watch_window(c, i, lanes, w, AccessKind::write);
@@ -207,7 +197,6 @@ Status store_tensor(Context& c, const Inst& i, Mask lanes) {
     written[0] = 1;
     if (packed) cell[1] = v >> 16, written[1] = 1;
   });
-  return Status::next;
 }
 
 Status order(Context& c, const Inst& i, Mask lanes) {
@@ -243,7 +232,7 @@ void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::Tm
   inst.width = u8(m.type());
   inst.flags =
       u8((m.combine == Combine::max ? tmem_max : 0) | (m.absolute ? tmem_abs : 0) | (m.propagate_nan ? tmem_nan : 0));
-  inst.run = load_and_reduce;
+  inst.run = warp_wide<load_and_reduce>;
 }
 
 }  // namespace
@@ -251,12 +240,12 @@ void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::Tm
 void bind_tmem_load(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   if (x.reduced) return bind_load_and_reduce(binder, op, x, inst);
   bind(binder, op, x, inst);
-  inst.run = load_tensor;
+  inst.run = warp_wide<load_tensor>;
 }
 
 void bind_tmem_store(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = store_tensor;
+  inst.run = warp_wide<store_tensor>;
 }
 
 void bind_tcgen05_order(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
@@ -272,7 +261,7 @@ void bind_tmem_allocation(Binder& binder, const ir::Operation& op, const ops::Tm
   if (x.address) binder.append(inst, binder.any_width(x.address, ScalarType::b32));
   if (x.columns) binder.append(inst, binder.any_width(x.columns, ScalarType::b32));
   inst.space = u8(op.modifiers.space());
-  inst.run = x.slot ? allocate_columns : x.address ? release_columns : relinquish;
+  inst.run = x.slot ? allocate_columns : x.address ? warp_wide<release_columns> : warp_wide<relinquish>;
 }
 
 }  // namespace kiln::sim

@@ -75,7 +75,7 @@ void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32
   });
 }
 
-Status tensor_load(Context& c, const Inst& i, Mask lanes) {
+void tensor_load(Context& c, const Inst& i, Mask lanes) {
   const auto space = Space(i.space);
   for (const int l : each_lane(lanes)) {
     const Box box = box_of(c, i, l);
@@ -93,10 +93,9 @@ Status tensor_load(Context& c, const Inst& i, Mask lanes) {
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
   }
-  return Status::next;
 }
 
-Status tensor_store(Context& c, const Inst& i, Mask lanes) {
+void tensor_store(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Box box = box_of(c, i, l);
     const u64 address = c.value(i, box_shared, l) + c.value(i, box_offsets, l);
@@ -125,12 +124,10 @@ Status tensor_store(Context& c, const Inst& i, Mask lanes) {
       });
     });
   }
-  return Status::next;
 }
 
-Status tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
+void tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) check_coordinates(box_of(c, i, l));
-  return Status::next;
 }
 
 // The map, then the coordinates, out of [map, {x, y}].
@@ -168,12 +165,12 @@ void bind(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, 
 
 void bind_tensor_copy(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
   bind(binder, op, copy, inst);
-  inst.run = copy.loads() ? tensor_load : tensor_store;
+  inst.run = copy.loads() ? goes_on<tensor_load> : goes_on<tensor_store>;
 }
 
 void bind_tensor_prefetch(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
   bind(binder, op, copy, inst);
-  inst.run = tensor_prefetch;
+  inst.run = goes_on<tensor_prefetch>;
 }
 
 }  // namespace kiln::sim

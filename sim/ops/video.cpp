@@ -100,7 +100,7 @@ u32 merged(u32 into, BitField p, u32 v) {
 }
 
 // space, width: first bit and bits of the part of d that is written.
-Status scalar(Context& c, const Inst& i, Mask lanes) {
+void scalar(Context& c, const Inst& i, Mask lanes) {
   const auto v = std::bit_cast<Scalar>(i.value);
   const BitField to{i.width, i.space};
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
@@ -114,10 +114,9 @@ Status scalar(Context& c, const Inst& i, Mask lanes) {
     r = second(v.second, r, extended(e[l], {}, is_signed));
     d[l] = merged(e[l], to, u32(r));
   });
-  return Status::next;
 }
 
-Status multiply_add(Context& c, const Inst& i, Mask lanes) {
+void multiply_add(Context& c, const Inst& i, Mask lanes) {
   const auto v = std::bit_cast<Scalar>(i.value);
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
   const bool is_signed = (i.flags & (a_signed | b_signed | minus_product | minus_c)) != 0;
@@ -131,11 +130,10 @@ Status multiply_add(Context& c, const Inst& i, Mask lanes) {
     if (i.flags & saturates) r = clamped(r, 32, is_signed);
     d[l] = u32(r);
   });
-  return Status::next;
 }
 
 // wide: adds up.
-Status simd(Context& c, const Inst& i, Mask lanes) {
+void simd(Context& c, const Inst& i, Mask lanes) {
   const auto v = std::bit_cast<Simd>(i.value);
   const int bits = 32 / v.elements;
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
@@ -155,7 +153,6 @@ Status simd(Context& c, const Inst& i, Mask lanes) {
     }
     d[l] = r;
   });
-  return Status::next;
 }
 
 struct VideoRow {
@@ -216,7 +213,7 @@ void bind_simd(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const V
   inst.value =
       std::bit_cast<std::int64_t>(Simd{row.op, op.modifiers.compare, row.elements, mask_of(alu.d, row.elements),
                                        choice(alu.a, two ? 0x10 : 0x3210), choice(alu.b, two ? 0x32 : 0x7654)});
-  inst.run = simd;
+  inst.run = goes_on<simd>;
 }
 
 void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const VideoRow& row) {
@@ -233,7 +230,7 @@ void bind_scalar(const ir::Operation& op, const ops::Alu& alu, Inst& inst, const
   inst.space = to.first;
   inst.value = std::bit_cast<std::int64_t>(
       Scalar{row.op, op.modifiers.combine, op.modifiers.compare, shift, part(alu.a), part(alu.b)});
-  inst.run = row.op == Video::mad ? multiply_add : scalar;
+  inst.run = row.op == Video::mad ? goes_on<multiply_add> : goes_on<scalar>;
 }
 
 }  // namespace

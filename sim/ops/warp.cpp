@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ptx/rules/execution.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/ops/alu.hpp"
 #include "sim/ops/float_value.hpp"
 
@@ -148,10 +147,9 @@ Status reduce_lanes(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-Status active_mask(Context& c, const Inst& i, Mask lanes) {
+void active_mask(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   for_lanes(lanes, [=](int l) { d[l] = lanes; });
-  return Status::next;
 }
 
 // Unlike the others, lanes may meet here from different places. Whoever completes the mask releases the rest.
@@ -241,7 +239,7 @@ void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::War
 
 void bind_active_mask(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {
   inst.d = binder.any_result(x.d, ScalarType::b32).offset;
-  inst.run = active_mask;
+  inst.run = goes_on<active_mask>;
 }
 
 void bind_warp_barrier(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {

@@ -11,7 +11,6 @@
 #include "ptx/rules/memory.hpp"
 #include "ptx/rules/order.hpp"
 #include "ptx/rules/wgmma.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 #include "sim/ops/matrix_form.hpp"
@@ -105,8 +104,7 @@ WgmmaTask wgmma_task(Context& c, const Inst& i) {
 }
 
 // target: the WarpMma; more: its operands, then scale-d.
-Status multiply_wgmma(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void multiply_wgmma(Context& c, const Inst& i, Mask) {
   check_group(c, i);
   const WgmmaTask t = wgmma_task(c, i);
   const AsyncId id = ++c.grid->last_async;
@@ -122,22 +120,17 @@ Status multiply_wgmma(Context& c, const Inst& i, Mask lanes) {
   Cta* cta = c.cta;
   q.waiting.push_back({i.operation, id, [cta, t] { execute_wgmma(*cta, t); }});
   if (!q.busy) start_wgmma(*cta, c.warp->index);
-  return Status::next;
 }
 
-Status fence_wgmma(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void fence_wgmma(Context& c, const Inst& i, Mask lanes) {
   queue_of(*c.cta, c.warp->index).fenced = true;
   observe(c, i, lanes, SyncKind::wgmma_fence, 0, 0);
-  return Status::next;
 }
 
-Status commit_wgmma(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void commit_wgmma(Context& c, const Inst& i, Mask lanes) {
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   q.groups.push_back(q.issued);
   observe(c, i, lanes, SyncKind::wgmma_commit, 0, 0);
-  return Status::next;
 }
 
 // value: how many of the most recent groups may still be in flight.
@@ -196,13 +189,13 @@ void bind_wgmma(Binder& binder, const ir::Operation& op, const ops::Wgmma& x, In
     throw Gap{"fragments of this size"};
   inst.flags = in_registers ? flag_a_registers : 0;
   inst.target = binder.add(mma);
-  inst.run = multiply_wgmma;
+  inst.run = warp_wide<multiply_wgmma>;
 }
 
 void bind_wgmma_order(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {
   if (n.count) inst.value = number(n.count);
-  inst.run = op.opcode == Opcode::wgmma_fence          ? fence_wgmma
-             : op.opcode == Opcode::wgmma_commit_group ? commit_wgmma
+  inst.run = op.opcode == Opcode::wgmma_fence          ? warp_wide<fence_wgmma>
+             : op.opcode == Opcode::wgmma_commit_group ? warp_wide<commit_wgmma>
                                                        : wait_for_wgmma;
 }
 

@@ -6,7 +6,6 @@
 
 #include "ptx/isa/wmma.hpp"
 #include "ptx/rules/execution.hpp"
-#include "sim/core/convergence.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
 #include "sim/tensor/warp_product.hpp"
@@ -76,8 +75,7 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
       }
 }
 
-Status wmma_load(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void wmma_load(Context& c, const Inst& i, Mask) {
   std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
   const u32 bytes = std::max<u32>(1, i.width / 8);
   for_elements(c, i, AccessKind::read, [&](int t, unsigned r, int shift, const Place& p, int bit) {
@@ -89,18 +87,15 @@ Status wmma_load(Context& c, const Inst& i, Mask lanes) {
   });
   for (unsigned r = 0; r < i.count; ++r)  // the address register may be a result
     for (int t = 0; t < warp_lanes; ++t) c.write(c.slot(i, r), t, out[r][std::size_t(t)]);
-  return Status::next;
 }
 
-Status wmma_store(Context& c, const Inst& i, Mask lanes) {
-  if (!whole_warp(c, i, lanes)) return Status::blocked;
+void wmma_store(Context& c, const Inst& i, Mask) {
   const u32 bytes = i.width / 8;
   for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
     const u64 word = c.read(c.slot(i, r), t) >> shift;
     std::memcpy(p.view.data, &word, bytes);
     p.view.mark(bytes);
   });
-  return Status::next;
 }
 
 WmmaPart part_of(const ir::Operation& op) {
@@ -149,12 +144,12 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
 
 void bind_wmma_load(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = wmma_load;
+  inst.run = warp_wide<wmma_load>;
 }
 
 void bind_wmma_store(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst) {
   bind(binder, op, x, inst);
-  inst.run = wmma_store;
+  inst.run = warp_wide<wmma_store>;
 }
 
 }  // namespace kiln::sim

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/lanes.hpp"
 #include "sim/core/warp_mma.hpp"
 
 namespace kiln::sim {
