@@ -3,7 +3,7 @@
 // probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4 loads,
 // warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
 // further than the last of its rows sees, and leaves out what each of them does not see yet.
-#include "kernels/attention.hpp"
+#include "kernels/by_hand.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // A convolution as a GEMM without im2col: B of a tap is a tile of X some positions on, as TMA brings it. What a tile's
 // edge brings from the sequence next to it a zero-column mask of tcgen05.mma.ws takes out. A CTA has 128 channels of
 // 128 positions. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
-#include "kernels/convolution.hpp"
+#include "kernels/by_hand.hpp"
 
 #include "kernels/epilogue.hpp"
 

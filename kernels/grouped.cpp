@@ -1,7 +1,7 @@
 // The sizes of the groups are known to the device alone: a list says where each ends. Tiles do not cross groups. Warp 6
 // makes a tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in
 // global memory, in a place of this CTA's own, which is written once; warp 4 acquires it and loads with it.
-#include "kernels/grouped.hpp"
+#include "kernels/by_hand.hpp"
 
 #include "kernels/epilogue.hpp"
 

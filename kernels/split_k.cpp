@@ -1,6 +1,6 @@
 // Each of `splits` CTAs multiplies its part of K and leaves its sums in global memory; the CTA that comes last to a row
 // adds them all.
-#include "kernels/split_k.hpp"
+#include "kernels/by_hand.hpp"
 
 #include "kernels/partials.hpp"
 

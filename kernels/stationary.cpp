@@ -1,7 +1,7 @@
 // D = A * B^T, bf16, weight-stationary: a CTA's tile is four blocks of 32 rows, or two of 64, which meet the same B one
 // after another. The four K slices of B that a slot holds stay in the collector buffers b0 to b3 meanwhile: the first
 // block fills them, the last one lets them go. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
-#include "kernels/stationary.hpp"
+#include "kernels/by_hand.hpp"
 
 #include <array>
 #include <string>

@@ -2,17 +2,13 @@
 #include <array>
 
 #include "dsl/entry.hpp"
-#include "kernels/attention.hpp"
-#include "kernels/convolution.hpp"
+#include "kernels/by_hand.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/demo_rows.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/generator.hpp"
-#include "kernels/grouped.hpp"
 #include "kernels/kinds.hpp"
 #include "kernels/ladder/ladder.hpp"
-#include "kernels/split_k.hpp"
-#include "kernels/stationary.hpp"
 
 namespace kiln::dsl {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lower/earlier/before_blackwell.hpp"
+#include "lower/earlier/forms.hpp"
 #include "lower/plan/planner.hpp"
 #include "lower/rewrite/frame.hpp"
 #include "lower/rewrite/rewrite.hpp"

@@ -1,6 +1,7 @@
 // What is legal and still worth a note.
 #pragma once
 
+#include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
 
@@ -10,5 +11,12 @@ namespace kiln::verifier {
 /// memory that no instruction touches, scopes that are not written. Only what is certain is reported. Findings are
 /// sorted by place.
 void check_lints(const ir::Module&, diag::Sink&);
+
+/// Notes the fences (tcgen05.fence, fence.mbarrier_init, fence.proxy.async on shared memory alone) without which, all of
+/// them together, check() and check_synchronisation() find nothing that is not in the sink, which holds what both find
+/// with them. Looks only into modules in which they find nothing that a fence may mend and nothing that cannot be
+/// followed: what is not proven with a fence is not proven without it. Takes an exploration for each fence. With a
+/// contract the answer is about its launches.
+void check_redundant_fences(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
 
 }  // namespace kiln::verifier

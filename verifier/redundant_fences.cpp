@@ -1,4 +1,4 @@
-#include "verifier/redundant_fences.hpp"
+#include "verifier/lints.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "harness/views/layout_pictures.hpp"
+#include "harness/views/pictures.hpp"
 
 #include <fmt/format.h>
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "harness/views/layout_pictures.hpp"
-#include "harness/views/memory_pictures.hpp"
 #include "harness/views/page_template.hpp"
 #include "harness/views/pages.hpp"
-#include "harness/views/placement_picture.hpp"
+#include "harness/views/pictures.hpp"
 #include "harness/views/svg.hpp"
 
 namespace kiln::harness {

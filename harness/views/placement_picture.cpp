@@ -1,4 +1,4 @@
-#include "harness/views/placement_picture.hpp"
+#include "harness/views/pictures.hpp"
 
 #include <fmt/format.h>
 

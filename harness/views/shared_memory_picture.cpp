@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "harness/views/memory_pictures.hpp"
+#include "harness/views/pictures.hpp"
 #include "harness/views/svg.hpp"
 #include "sim/views/words.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/views/memory_pictures.hpp"
+#include "harness/views/pictures.hpp"
 #include "harness/views/svg.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "sim/views/words.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "harness/host/files.hpp"
-#include "harness/views/memory_pictures.hpp"
+#include "harness/views/pictures.hpp"
 #include "harness/views/trace_json.hpp"
 #include "ptx/diag/error.hpp"
 #include "sim/core/fanout.hpp"

@@ -1,11 +1,9 @@
-#include "lower/earlier/before_blackwell.hpp"
+#include "lower/earlier/forms.hpp"
 
 #include <algorithm>
 #include <string>
 #include <unordered_map>
 
-#include "lower/earlier/before_hopper.hpp"
-#include "lower/earlier/launch_control.hpp"
 #include "ptx/ops/features.hpp"
 
 namespace kiln::lower {
@@ -168,49 +166,21 @@ std::string free_prefix(const ir::Code& code) {
   return out;
 }
 
-class Replacement {
- public:
-  Replacement(const ir::Code& code, isa::Target target) : target_(target), b_(free_prefix(code)) {
-    for (const ir::Operation& op : code.operations) operation_[op.instruction] = &op;
-  }
-
-  std::vector<ir::Statement> of(const std::vector<ir::Statement>& body) {
-    add_all(body);
-    return b_.take();
-  }
-
- private:
-  void add_all(const std::vector<ir::Statement>& body) {
-    for (const ir::Statement& s : body)
-      if (const auto* block = std::get_if<ir::Block>(&s.node))
-        b_.block(block->at, [&] { add_all(block->statements); });
-      else if (const auto* instruction = std::get_if<ir::Instruction>(&s.node))
-        add(*instruction);
-      else
-        b_.add(s);
-  }
-
-  void add(const ir::Instruction& i) {
-    const ir::Operation& op = *operation_.at(&i);
-    if (const Writer write = earlier_form(op, target_)) {
-      const auto body = [&] { write(b_, op); };
-      return i.guard ? b_.when(*i.guard, body) : b_.scope(body);
-    }
-    ir::Instruction same = i;
-    if (!isa::has_clusters(target_)) say_cta_for_cluster(same);
-    b_.add({std::move(same)});
-  }
-
-  isa::Target target_;
-  Builder b_;
-  std::unordered_map<const ir::Instruction*, const ir::Operation*> operation_{};
-};
-
 }  // namespace
 
 ir::Function in_earlier_forms(const ir::Function& f, const ir::Code& code, isa::Target target) {
+  std::unordered_map<const ir::Instruction*, const ir::Operation*> operation;
+  for (const ir::Operation& op : code.operations) operation[op.instruction] = &op;
+  Builder b(free_prefix(code));
+  b.copy(f.body->statements, [&](const ir::Instruction& i) {
+    const ir::Operation& op = *operation.at(&i);
+    if (const Writer write = earlier_form(op, target)) return b.under(i.guard, [&] { write(b, op); });
+    ir::Instruction same = i;
+    if (!isa::has_clusters(target)) say_cta_for_cluster(same);
+    b.add({std::move(same)});
+  });
   ir::Function out = f;
-  out.body->statements = Replacement(code, target).of(f.body->statements);
+  out.body->statements = b.take();
   if (!isa::has_clusters(target))
     std::erase_if(out.performance, [](const ir::Performance& d) { return d.name == "reqnctapercluster"; });
   return out;

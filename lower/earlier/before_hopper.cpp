@@ -1,4 +1,4 @@
-#include "lower/earlier/before_hopper.hpp"
+#include "lower/earlier/forms.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // A request to cancel may always fail, since there may be no cluster that has not started. So on a GPU without
 // clusterlaunchcontrol each one fails: the grid has a cluster for every tile, and each cluster does its own.
-#include "lower/earlier/launch_control.hpp"
+#include "lower/earlier/forms.hpp"
 
 namespace kiln::lower {
 namespace {

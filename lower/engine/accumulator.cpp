@@ -1,5 +1,3 @@
-#include "lower/engine/accumulator.hpp"
-
 #include "lower/engine/image.hpp"
 
 namespace kiln::lower {

@@ -1,4 +1,4 @@
-#include "lower/engine/block_scaled_multiply.hpp"
+#include "lower/engine/multiply.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
-#include "lower/engine/copy.hpp"
+#include "lower/engine/image.hpp"
 
 #include <bit>
 
-#include "lower/engine/image.hpp"
 #include "lower/engine/operand.hpp"
 #include "ptx/isa/tmem.hpp"
 

@@ -2,9 +2,8 @@
 
 #include <bit>
 
-#include "lower/engine/accumulator.hpp"
 #include "lower/engine/columns.hpp"
-#include "lower/engine/copy.hpp"
+#include "lower/engine/image.hpp"
 #include "lower/engine/multiply.hpp"
 #include "lower/engine/queue.hpp"
 #include "lower/engine/registers.hpp"

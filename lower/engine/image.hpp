@@ -3,8 +3,7 @@
 
 #include <string_view>
 
-#include "lower/code.hpp"
-#include "lower/plan/plan.hpp"
+#include "lower/engine/registers.hpp"
 
 namespace kiln::lower {
 
@@ -41,5 +40,13 @@ class Image {
   const Plan& plan_;
   Register base_{};
 };
+
+/// The accumulator of the engine's warps is in registers while MMAs add to it, in the image when it may be read.
+void load_sums(Builder&, const Plan&, const EngineRegisters&, const Share&);
+void store_sums(Builder&, const Plan&, const EngineRegisters&, const Share&);
+
+/// What this thread does of the plan's copy `number`. A copy, tcgen05.cp, is a command of the engine: rows of shared
+/// memory, which a matrix descriptor describes, go into the image.
+void write_copy(Builder&, const Plan&, const EngineRegisters&, std::size_t number);
 
 }  // namespace kiln::lower

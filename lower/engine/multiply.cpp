@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-#include "lower/engine/block_scaled_multiply.hpp"
 #include "lower/engine/column_mask.hpp"
-#include "lower/engine/f16_halves.hpp"
 #include "lower/engine/operand.hpp"
-#include "lower/engine/pair_multiply.hpp"
-#include "lower/engine/scaled_multiply.hpp"
 #include "lower/engine/sparse.hpp"
 
 namespace kiln::lower {
@@ -64,8 +60,8 @@ class Multiplication {
   int pairs() const { return (f_.share.column_tiles() + 1) / 2; }  // of 8 columns
   int set_of_b(int step, int pair) const { return (step * pairs() + pair) % 2; }
 
-  // Elements that become wider are multiplied in two parts, for each of which they are loaded anew. After the fragments
-  // come the registers for what is loaded.
+  // Elements that become wider are multiplied in two parts, and loaded again for each. After the fragments come the
+  // registers for loaded words.
   int parts() const { return f_.as_f16 ? 2 : 1; }
   int raw_a() const { return 4 * f_.share.row_tiles(); }
   static constexpr int raw_b = 8;

@@ -13,6 +13,13 @@ void write_exchange(Builder&, const Layout&, Register address, Register key);
 /// the bytes of what they are multiplied as.
 void write_widening(Builder&, isa::ScalarType, Register to);
 
+/// Elements of 8 bits as f16, for targets whose tensor cores have no products of 8-bit floats: sm_90. ptxas would do
+/// the same for an mma.sync of e4m3, but converts all fragments of a step at once, for which there are no registers.
+/// `count` fragments from number `from` on, with four elements each: elements `2 * half` and the next one of each
+/// become two f16 in the fragments from `to` on. The halves of A and of B multiply each other, whatever place along K
+/// they had.
+void write_half(Builder&, const Registers& fragments, isa::ScalarType, int from, int to, int count, int half);
+
 /// Which operand: A, B, or of a sparse A's B, which has 64 bytes of K, the second half.
 enum class Side : std::uint8_t { a, b, second_half_of_b };
 

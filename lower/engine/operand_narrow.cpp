@@ -46,6 +46,15 @@ void write_widening(Builder& b, isa::ScalarType type, Register to) {
     widen_six_bits(b, type, to);
 }
 
+void write_half(Builder& b, const Registers& fragments, isa::ScalarType type, int from, int to, int count, int half) {
+  const std::string convert = "cvt.rn.f16x2." + std::string(isa::spelling(type)) + "x2";
+  for (int r = 0; r < count; ++r) {
+    const Registers pairs = b.regs(ScalarType::b16, 2);
+    b.op("mov.b32", vec(pairs, 0, 2), fragments[std::size_t(from + r)]);
+    b.op(convert, fragments[std::size_t(to + r)], pairs[std::size_t(half)]);
+  }
+}
+
 // What lies after the elements of 16 bytes was never written: the bytes from that of this thread's first element on,
 // and for 6 bits the one before it where that is even, are within.
 void OperandCode::load_narrow(int tile, int first, bool half) const {

@@ -1,10 +1,9 @@
 // The chains of mma.sync of a pair's form in one CTA: the columns of its own half of B by ldmatrix, those of the peer's
 // out of the peer's shared memory. B's fragments of a step are few, and A's come one tile after the other.
-#include "lower/engine/pair_multiply.hpp"
+#include "lower/engine/multiply.hpp"
 
 #include <algorithm>
 
-#include "lower/engine/f16_halves.hpp"
 #include "lower/engine/operand.hpp"
 #include "lower/engine/peer_fragments.hpp"
 

@@ -10,7 +10,7 @@ namespace kiln::lower {
 inline constexpr unsigned held_column = 0x3ff, held_share = 10;
 
 /// From one command to the next: `thread`, `ticket`, `slot`, `held`, `image_written` and `image_read`. All else is
-/// found anew where it is needed, since sums leave few registers.
+/// computed again where it is needed, since sums leave few registers.
 struct EngineRegisters {
   EngineRegisters(Builder&, const Plan&);
   /// Writes `warp` and `lane`.

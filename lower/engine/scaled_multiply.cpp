@@ -1,6 +1,6 @@
 // Each block of elements that share a scale is multiplied alone, and the result is added to the sums times the product
 // of the two scales, in f32. Scales are powers of two or have four bits, so that this product is exact.
-#include "lower/engine/scaled_multiply.hpp"
+#include "lower/engine/multiply.hpp"
 
 #include <algorithm>
 #include <bit>

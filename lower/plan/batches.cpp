@@ -1,11 +1,10 @@
-#include "lower/plan/batches.hpp"
+#include "lower/plan/passes.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-#include "lower/plan/layout.hpp"
 #include "ptx/isa/features.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/shared_descriptor.hpp"

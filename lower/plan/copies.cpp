@@ -1,8 +1,6 @@
-#include "lower/plan/copies.hpp"
+#include "lower/plan/passes.hpp"
 
 #include <algorithm>
-
-#include "lower/plan/layout.hpp"
 
 namespace kiln::lower {
 

@@ -1,4 +1,4 @@
-#include "lower/plan/layout.hpp"
+#include "lower/plan/passes.hpp"
 
 #include "ptx/isa/shared_descriptor.hpp"
 

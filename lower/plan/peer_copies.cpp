@@ -1,4 +1,4 @@
-#include "lower/plan/peer_copies.hpp"
+#include "lower/plan/passes.hpp"
 
 #include <algorithm>
 #include <set>

@@ -5,12 +5,8 @@
 #include <algorithm>
 
 #include "lower/code.hpp"
-#include "lower/earlier/before_blackwell.hpp"
-#include "lower/plan/batches.hpp"
-#include "lower/plan/copies.hpp"
-#include "lower/plan/peer_copies.hpp"
-#include "lower/plan/readers.hpp"
-#include "lower/plan/register_shares.hpp"
+#include "lower/earlier/forms.hpp"
+#include "lower/plan/passes.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 

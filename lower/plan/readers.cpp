@@ -1,4 +1,8 @@
-#include "lower/plan/readers.hpp"
+// Which commits must write the sums to the image. A ring's slots are freed by commits too, and the threads that wait
+// for those read no sum: then the sums stay in registers. The warps that wait for a commit are followed in all that
+// they do next, and so are the threads that wait for something that those do. A path from the commit to a thread that
+// reads tensor memory counts unless another commit is on it: that one decides for itself.
+#include "lower/plan/passes.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,7 +1,7 @@
 // How the registers of a CTA are shared out. An engine with 128 sums in a thread needs more than an equal share. The
 // other threads need as many as they have live values at a time. A role that only one whole warpgroup has may need more
 // than the rest of the kernel; then setmaxnreg stands at its beginning too.
-#include "lower/plan/register_shares.hpp"
+#include "lower/plan/passes.hpp"
 
 #include <algorithm>
 

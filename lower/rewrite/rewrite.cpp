@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "lower/earlier/before_blackwell.hpp"
-#include "lower/earlier/before_hopper.hpp"
+#include "lower/earlier/forms.hpp"
 #include "lower/engine/columns.hpp"
 #include "lower/engine/queue.hpp"
 #include "lower/pair/forwarding.hpp"
@@ -30,7 +29,7 @@ class Rewriter {
     ir::Function out = f_.function;
     resize(out);
     frame_.begin();
-    add_all(f_.function.body->statements);
+    b_.copy(f_.function.body->statements, [this](const ir::Instruction& i) { add(i); });
     frame_.end();
     std::vector<ir::Statement>& body = out.body->statements;
     body = b_.take();
@@ -50,23 +49,10 @@ class Rewriter {
     if (p_.engine_registers) out.performance.push_back({"maxnreg", {std::int64_t(p_.first_registers())}, {}, {}});
   }
 
-  void add_all(const std::vector<ir::Statement>& from) {
-    for (const ir::Statement& s : from)
-      if (const auto* block = std::get_if<ir::Block>(&s.node))
-        b_.block(block->at, [&] { add_all(block->statements); });
-      else if (const auto* instruction = std::get_if<ir::Instruction>(&s.node))
-        add(*instruction);
-      else
-        b_.add(s);
-  }
-
   // What `write` writes stands in the place of an instruction, under its guard.
   template <class Write>
   void in_place_of(const ir::Instruction& i, Write write) {
-    if (i.guard)
-      b_.when(*i.guard, write);
-    else
-      b_.scope(write);
+    b_.under(i.guard, write);
   }
 
   void add(const ir::Instruction& i) {

@@ -169,6 +169,25 @@ class Builder {
     body();
     close_scope();
   }
+  /// The same under a guard, if there is one.
+  template <class Body>
+  void under(const std::optional<Guard>& g, Body body) {
+    if (g)
+      when(*g, body);
+    else
+      scope(body);
+  }
+  /// Writes statements again; `replace` is called with each instruction and writes what stands in its place.
+  template <class Replace>
+  void copy(const std::vector<Statement>& from, const Replace& replace) {
+    for (const Statement& s : from)
+      if (const auto* inner = std::get_if<Block>(&s.node))
+        block(inner->at, [&] { copy(inner->statements, replace); });
+      else if (const auto* instruction = std::get_if<Instruction>(&s.node))
+        replace(*instruction);
+      else
+        add(s);
+  }
   /// { ... } in PTX.
   template <class Body>
   void block(At where, Body body) {

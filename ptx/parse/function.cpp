@@ -1,8 +1,7 @@
-#include "ptx/parse/function.hpp"
+#include "ptx/parse/productions.hpp"
 
 #include "ptx/parse/declaration.hpp"
 #include "ptx/parse/directive.hpp"
-#include "ptx/parse/statement.hpp"
 
 namespace kiln::parse {
 namespace {

@@ -6,7 +6,7 @@
 #include "ptx/parse/declaration.hpp"
 #include "ptx/parse/directive.hpp"
 #include "ptx/parse/expression.hpp"
-#include "ptx/parse/function.hpp"
+#include "ptx/parse/productions.hpp"
 #include "ptx/parse/tokens.hpp"
 
 namespace kiln::parse {

@@ -1,4 +1,4 @@
-#include "ptx/parse/statement.hpp"
+#include "ptx/parse/productions.hpp"
 
 #include "ptx/parse/declaration.hpp"
 #include "ptx/parse/directive.hpp"

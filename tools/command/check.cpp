@@ -11,13 +11,12 @@
 #include "ptx/diag/render_json.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
-#include "tools/command/fix.hpp"
-#include "tools/command/lint.hpp"
+#include "tools/command/check.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/explore.hpp"
-#include "verifier/redundant_fences.hpp"
+#include "verifier/lints.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {

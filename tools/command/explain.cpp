@@ -8,7 +8,6 @@
 #include "ptx/isa/opcodes.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/explain.hpp"
-#include "tools/command/layout.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/rule_pages.hpp"
 #include "tools/command/subcommands.hpp"

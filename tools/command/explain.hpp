@@ -12,4 +12,7 @@ std::string explain_instruction(const std::string& text, bool as_json);
 /// The tables that have a name: "variants", "ladder", "kind-word"; nothing for other words.
 std::optional<std::string> explain_table(const std::string& name, bool as_json);
 
+/// Tiles and fragments in CuTe's notation, for `kiln layout` too. Throws InputError for a subject that is neither.
+std::string layout_text(const std::string& subject, bool as_json);
+
 }  // namespace kiln::command

@@ -30,7 +30,7 @@ struct OperandWords {
   std::optional<Decoded> decoded{};
 };
 
-/// Everything that is said of an instruction, before it is text or JSON.
+/// All facts about an instruction, before they become text or JSON.
 struct Explanation {
   std::string text, opcode, does;
   std::vector<OperandWords> operands{};

@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tools/command/layout.hpp"
+#include "tools/command/explain.hpp"
 #include "tools/command/layout_subjects.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
@@ -72,7 +72,8 @@ std::string layout_text(const std::string& subject, bool as_json) {
 }
 
 void add_layout(const Builder& builder) {
-  CLI::App* sub = builder.add("layout", "Print how a tile or a fragment lies: (shape):(stride), and a picture", examples);
+  CLI::App* sub =
+      builder.add("layout", "Print how a tile or a fragment lies: (shape):(stride), and a picture", examples);
   auto words = std::make_shared<std::vector<std::string>>();
   auto json = std::make_shared<bool>(false);
   sub->add_option("SUBJECT", *words, "a tile (element type, rows, K, K_major or MN_major, swizzle) or an instruction")

@@ -1,4 +1,4 @@
-#include "tools/command/lint.hpp"
+#include "tools/command/check.hpp"
 
 #include <fmt/format.h>
 

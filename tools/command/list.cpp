@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dsl/entry.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
-#include "tools/command/size_json.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {

@@ -11,13 +11,13 @@
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/gpu_options.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 #include "tools/command/report/summary.hpp"
 #include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "ptx/diag/error.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/report/numbers.hpp"
-#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {

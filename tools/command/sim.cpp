@@ -7,13 +7,13 @@
 
 #include "harness/contract/contract_json.hpp"
 #include "harness/run/run.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 #include "tools/command/report/summary.hpp"
 #include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
-#include "tools/command/summary_json.hpp"
 
 namespace kiln::command {
 namespace {

@@ -1,11 +1,9 @@
-#include "tools/command/summary_json.hpp"
+#include "tools/command/json.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "ptx/diag/render_json.hpp"
 #include "tools/command/report/console.hpp"
-#include "tools/command/size_json.hpp"
-#include "tools/command/timing_json.hpp"
 
 namespace kiln::command {
 namespace {

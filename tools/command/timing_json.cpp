@@ -1,4 +1,4 @@
-#include "tools/command/timing_json.hpp"
+#include "tools/command/json.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // What a timed run prints, from a report as a GPU would have left it.
+#include "tools/command/json.hpp"
 #include "tools/command/report/timing_text.hpp"
-#include "tools/command/timing_json.hpp"
 
 #include <doctest/doctest.h>
 

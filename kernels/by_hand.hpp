@@ -1,0 +1,44 @@
+// Kernels that no problem of kinds.hpp describes: each has a builder of its own.
+#pragma once
+
+#include "kernels/gemm.hpp"
+
+namespace kiln::kernels {
+
+/// Attention, one head: O = softmax(Q * K^T / sqrt(head)) * V, of all keys. The options --m and --n.
+std::span<const dsl::SizeOption> attention_options();
+/// Q[m, 128], K[n, 128], V[n, 128] and O[m, 128] in bf16.
+dsl::Kernel attention(isa::Target, const dsl::Sizes&);
+launch::Contract attention_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same where row i sees the first n - m + i + 1 keys. The problem throws diag::InputError for more rows than keys.
+dsl::Kernel attention_causal(isa::Target, const dsl::Sizes&);
+launch::Contract attention_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// A convolution of sequences with three taps: D[m, n] = sum over t of W[t, m] * X[n + t - 1], inside n's sequence. The
+/// options --m, --n, --k and --sequence.
+std::span<const dsl::SizeOption> convolution_options();
+/// W[3, m, k], X[n, k] and D[m, n] in bf16; the rows of X are sequences that follow one another.
+dsl::Kernel conv1d_ws(isa::Target, const dsl::Sizes&);
+launch::Contract conv1d_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// Grouped GEMM, as a mixture of experts has it: rows of A in groups of any size, each multiplied by a matrix of its own.
+/// The options --m, --n, --k, --groups and --ctas.
+std::span<const dsl::SizeOption> grouped_options();
+dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
+/// Groups that get larger one by one; where there are fewer rows than groups, some are empty.
+launch::Contract gemm_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// Split-K: where D has fewer tiles than the GPU has multiprocessors, several CTAs share the K of a tile. The options
+/// --m, --n, --k and --splits.
+std::span<const dsl::SizeOption> split_k_options();
+dsl::Kernel gemm_split_k(isa::Target, const dsl::Sizes&);
+/// Throws diag::InputError also where some of the CTAs that share a tile would have no part of K.
+launch::Contract gemm_split_k_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// D = A * B^T with B held in the tensor core: tcgen05.mma.ws.
+dsl::Kernel gemm_ws(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_ws_m64(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_ws_m64_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+}  // namespace kiln::kernels
