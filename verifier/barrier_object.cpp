@@ -22,19 +22,10 @@ std::string name(const Facts& facts, const BarrierObject& object) {
 
 const ir::Argument* barrier_operand(const ir::Operation& op) {
   switch (op.opcode) {
-    case Opcode::mbarrier_init:
-    case Opcode::mbarrier_arrive:
-    case Opcode::mbarrier_arrive_drop:
-    case Opcode::mbarrier_expect_tx:
-    case Opcode::mbarrier_complete_tx:
-    case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait:
-    case Opcode::mbarrier_inval:
-    case Opcode::cp_async_mbarrier_arrive: return ops::roles<ops::Mbarrier>(op).object.pointer();
     case Opcode::tcgen05_commit: return ops::roles<ops::Commit>(op).mbarrier.pointer();
     case Opcode::cp_async_bulk: return ops::roles<ops::BulkCopy>(op).mbarrier.pointer();
     case Opcode::cp_async_bulk_tensor: return ops::roles<ops::TensorCopy>(op).mbarrier.pointer();
-    default: return nullptr;
+    default: return ops::roles<ops::Mbarrier>(op).object.pointer();
   }
 }
 

@@ -155,22 +155,10 @@ bool names_cluster(const ir::Argument& a) {
 
 // What came with sm_90 as a whole.
 bool is_of_hopper(Opcode op) {
-  switch (op) {
-    case Opcode::st_async:
-    case Opcode::red_async:
-    case Opcode::multimem_ld_reduce:
-    case Opcode::multimem_st:
-    case Opcode::multimem_red:
-    case Opcode::barrier_cluster_arrive:
-    case Opcode::barrier_cluster_wait:
-    case Opcode::cp_async_bulk_commit_group:
-    case Opcode::cp_async_bulk_wait_group:
-    case Opcode::griddepcontrol:
-    case Opcode::elect_sync:
-    case Opcode::mapa:
-    case Opcode::getctarank: return true;
-    default: return false;
-  }
+  constexpr Family families[] = {Family::async_store,     Family::multimem_load, Family::multimem_store,
+                                 Family::cluster_barrier, Family::bulk_group,    Family::grid_dependency,
+                                 Family::elect};
+  return op == Opcode::mapa || op == Opcode::getctarank || std::ranges::count(families, family(op)) != 0;
 }
 
 // Two floats at a time, three inputs, or a narrower one among them.
@@ -209,16 +197,17 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
     case isa::Unit::mbarrier: return mbarrier_features(op);
     default: break;
   }
+  switch (family(op.opcode)) {
+    case Family::bulk_copy:
+    case Family::bulk_prefetch:
+    case Family::tensor_copy:
+    case Family::tensor_prefetch: return copy_features(op);
+    case Family::fence: return fence_features(op);
+    case Family::wgmma:
+    case Family::wgmma_order: return wgmma_features(op);
+    default: break;
+  }
   switch (op.opcode) {
-    case Opcode::cp_async_bulk:
-    case Opcode::cp_reduce_async_bulk:
-    case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor:
-    case Opcode::cp_async_bulk_prefetch:
-    case Opcode::cp_async_bulk_prefetch_tensor: return copy_features(op);
-    case Opcode::fence:
-    case Opcode::fence_proxy:
-    case Opcode::fence_mbarrier_init: return fence_features(op);
     case Opcode::mma:
     case Opcode::mma_sp: return mma_features(op);
     case Opcode::tensormap_replace: return tensormap_features(op);
@@ -243,11 +232,6 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
     case Opcode::stmatrix:
       if (op.modifiers.shape != isa::DataShape::m8n8) return {Feature::matrix_b8};
       return op.opcode == Opcode::stmatrix ? std::vector{Feature::hopper} : std::vector<Feature>{};
-    case Opcode::wgmma_mma_async:
-    case Opcode::wgmma_mma_async_sp:
-    case Opcode::wgmma_fence:
-    case Opcode::wgmma_commit_group:
-    case Opcode::wgmma_wait_group: return wgmma_features(op);
     default: return is_of_hopper(op.opcode) ? std::vector{Feature::hopper} : std::vector<Feature>{};
   }
 }

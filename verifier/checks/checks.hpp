@@ -18,7 +18,7 @@ void check_targets(const Facts&);
 
 // Descriptors
 
-/// Checks instruction and matrix descriptors. A rule whose bits are not all known is not asked, and nothing is said.
+/// Checks instruction and matrix descriptors. A rule is not asked unless all its bits are known.
 void check_descriptors(const Facts&);
 
 // Collectors
@@ -55,8 +55,8 @@ void check_load_fences(const Facts&);
 // Barriers
 
 /// Checks constant arrival and transaction counts, and that every mbarrier whose address is known is initialised
-/// somewhere in the kernel and, if it is waited on, arrived on. Nothing is said of addresses that are not followed, nor
-/// when some init has such an address. Returns whether some wait never ends.
+/// somewhere in the kernel and, if it is waited on, arrived on. Addresses that are not followed are not
+/// judged, and no mbarrier is when some init has such an address. Returns whether some wait never ends.
 bool check_mbarriers(const Facts&);
 
 /// Checks that mbarriers lie in shared memory and at multiples of 8, as far as their addresses are followed.
@@ -84,7 +84,7 @@ void check_divergence(const Facts&, const std::vector<std::uint32_t>& aligned);
 void check_clusters(const Facts&);
 
 /// Checks that what generic stores wrote to a shared variable is not read by tcgen05.mma, tcgen05.cp or a bulk copy in
-/// a kernel without any proxy fence. Nothing is said when the places are not followed, or when copies write there too.
+/// a kernel without any proxy fence. Nothing is reported if the places are not followed, or if copies write there too.
 void check_proxies(const Facts&);
 
 // Tileiras

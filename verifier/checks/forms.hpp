@@ -64,7 +64,7 @@ bool check_tcgen05_values(const ir::Code&, const ir::Operation&, std::string_vie
 
 /// Checks modifiers and operands of every instruction that forms.def knows. Unknown opcodes, and modifiers that neither
 /// forms.def nor the modifier tables know, become `incomplete` findings, one for each spelling. Returns which
-/// operations are malformed: nothing else is to be asked of them.
+/// operations are malformed: other checks must skip those.
 std::vector<bool> check_forms(const ir::Code&, diag::Sink&, rules::Profile = rules::Profile::isa);
 
 }  // namespace kiln::verifier

@@ -85,7 +85,7 @@ class Mbarriers {
   }
 
   // A wait on a barrier that nothing in the kernel arrives on never ends, unless it asks for parity 1 of a fresh one.
-  // Arrivals at addresses that are not followed, another CTA's among them, may be any barrier's: then nothing is said.
+  // Arrivals at addresses that are not followed, such as another CTA's, may be any barrier's: then nothing is reported.
   bool check_waits() {
     std::vector<BarrierObject> signalled, reported;
     for (const ir::Operation& op : code_.operations) {
