@@ -43,7 +43,7 @@ class AnyAccumulatorRing {
     g.wait(place.full, Phase(place.phase), at);
     return slot(std::move(place));
   }
-  /// The warpgroup has read it: it may be filled again once all four warps, in a pair of both CTAs, have said so.
+  /// The warpgroup has read it: it may be filled again after all four warps have arrived, in a pair those of both CTAs.
   void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_by_warp(empty, at); }
 
  private:

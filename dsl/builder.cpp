@@ -196,7 +196,7 @@ Statements KernelBuilder::setup() {
   rec_.enter(out, out);
   const bool tensor_memory = storage_.columns() > 0, barriers = !storage_.all_barriers().empty();
   if (barriers) initialise_barriers();
-  // The peer must have started before its memory is accessed; for an allocation PTX says so ("tcgen05.alloc").
+  // The peer must have started before its memory is accessed; for an allocation PTX requires it ("tcgen05.alloc").
   if (in_pairs()) synchronise_ctas();
   if (tensor_memory) {
     // The allocating warp is not the one that initialises barriers, where there are two.

@@ -243,7 +243,7 @@ class KernelBuilder : private Recording {
   std::string name_;
   int warps_;
   std::unique_ptr<TensorCoreTarget> tensor_core_;
-  int ctas_per_sm_ = 0;  // 0: nothing is said
+  int ctas_per_sm_ = 0;  // 0: not given
   ir::Operand thread_{}, warp_{}, is_allocator_{};
   std::vector<ParameterInfo> parameters_;
   std::list<Role> roles_;

@@ -38,7 +38,7 @@ LaunchControlTiles KernelBuilder::tiles(LaunchControl schedule, const U32& rows,
   return {tiles(StaticSchedule(schedule), rows, columns, at), &ring, in_pairs() ? 2 : 1};
 }
 
-// Each role that reads the answers says so once, in each CTA that it runs in.
+// Each role that reads the answers arrives once, in each CTA that it runs in.
 void KernelBuilder::count_readers() {
   for (const RingState& ring : storage_.answers()) {
     int readers = 0;

@@ -38,7 +38,7 @@ class ClusterMember : public Fences {
   Pred is_explicit_cluster(Here at = {}) const;
 
   // The cluster's barrier. PTX ISA "barrier.cluster"
-  /// Arrives: with release where nothing is said, or with relaxed.
+  /// Arrives. The order is release unless relaxed is given.
   void barrier_cluster_arrive(const Extras<ClusterArriveOrder>& extras = {}, Here at = {});
   void barrier_cluster_wait(const Extras<ClusterWaitOrder>& extras = {}, Here at = {});
 

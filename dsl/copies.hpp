@@ -119,7 +119,7 @@ class Copies : public BulkCopies {
   }
 
  private:
-  // A copy that counts on the peer's mbarrier says so.
+  // A copy that counts on the peer's mbarrier has .cta_group::2.
   TensorLoadExtras with_group(TensorLoadExtras extras, const AnyMbarrier& full, Here at) const;
   template <class Tile>
   static TensorPlace place(const Box3d<Tile>& b) {

@@ -176,7 +176,7 @@ struct MmaOperands {
 struct MmaCall {
   isa::MmaForm form{};
   isa::MmaShape shape{};
-  bool a_is_known = false, b_is_known = false;  // a raw descriptor tells nothing and is taken at its word
+  bool a_is_known = false, b_is_known = false;  // of a raw descriptor nothing is known, so it is not checked
   rules::MmaOperand a{}, b{};
   bool b_in_tmem = false, has_scales = false, has_metadata = false;
   int lane_masks = -1;         // of disable_output_lane; -1: none

@@ -40,7 +40,7 @@ struct SharedDescriptor {
 
 namespace detail {
 
-/// What a handle whose shape is a type tells the rules. A raw descriptor tells nothing and is taken at its word.
+/// What the rules know of a handle whose shape is a type. Of a raw descriptor they know nothing, so it is not checked.
 template <class Operand>
 struct OperandInfo {
   static constexpr bool known = false, in_tmem = false;

@@ -68,8 +68,8 @@ inline constexpr GemmProblem gemm_e2m1 =
 inline constexpr GemmProblem gemm_s8 = product<s8, s8, s32, s32>("gemm_s8", kind_i8, dense_strategies);
 inline constexpr GemmProblem gemm_u8_s8 = product<u8, s8, s32, s32>("gemm_u8_s8", kind_i8, dense_strategies);
 
-// Bf16 operands of which L2 is told: tiles are dealt out column by column, so that all of A is read again for the next
-// column, and a block of B never after its own.
+// Bf16 operands with L2 eviction priorities. Tiles are dealt out column by column: all of A is read again for the next
+// column, but a block of B is not read after its own column.
 inline constexpr GemmProblem gemm_bf16_kept =
     product<bf16, bf16, f32, bf16>("gemm_bf16_kept", kind_f16, dense_strategies)
         .with_evictions(evict_last, evict_first);

@@ -1,4 +1,4 @@
-// A tensor map as data: what cuTensorMapEncodeTiled is told, and what the simulator encodes in its own 128 bytes.
+// A tensor map as data: the arguments of cuTensorMapEncodeTiled, which the simulator encodes in its own 128 bytes.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ struct Report {
   Place image = Place::global;
   std::string why{};                                    // the image is there
   std::uint32_t slots = 0;                              // CTAs that have an image in global memory at a time
-  std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes, of the lowered kernel; dynamic: when a launch says so
+  std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes, of the lowered kernel; dynamic: of the launches
   std::uint32_t engine_registers = 0, other_registers = 0;  // that setmaxnreg asks for; 0: it is not needed
   std::size_t commands = 0;  // places that give the engine an MMA, of how many instructions
   std::size_t multiplications = 0;

@@ -16,7 +16,7 @@ launch::TensorMap read_tensor_map(const JsonNode&, const launch::Contract&);
 /// "size"}`.
 launch::Param read_param(const JsonNode&, const launch::Contract&, int depth = 0);
 
-/// What is wrong with buffers, as `check` finds it, is said where the contract asks for them.
+/// Reports what `check` finds wrong with buffers at the place where the contract names them.
 template <class Check>
 void check_at(const JsonNode& node, Check check) {
   try {

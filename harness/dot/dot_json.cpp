@@ -1,4 +1,4 @@
-// Dot products out of JSON. Whatever is wrong is told with its place before anything is computed.
+// Dot products out of JSON. Errors are reported with their place, before anything is computed.
 #include <array>
 
 #include "harness/dot/dot_problem.hpp"

@@ -13,7 +13,7 @@
 
 namespace kiln::harness {
 
-/// One operand as cuBLAS is told about it. `type` is a cudaDataType_t.
+/// One operand as cuBLAS gets it. `type` is a cudaDataType_t.
 struct CublasOperand {
   std::string buffer{};
   int type = 0;

@@ -110,7 +110,7 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   void start();
-  /// A kernel may have died by now; wait() says so.
+  /// A kernel may have died by now; wait() reports it.
   void stop();
   /// Waits until the second event has passed, the GPU has faulted, or time is up (then not_ready).
   cuda::Status wait(std::chrono::milliseconds timeout) const;

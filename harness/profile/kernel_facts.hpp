@@ -20,7 +20,7 @@ bool is_wait(const ir::Instruction&);
 /// The phase that an instruction begins, if it begins one: copies into shared memory, MMAs, and what an epilogue does.
 std::optional<Phase> phase_of(const ir::Instruction&);
 
-/// What is waited for: the phase, and the variable that holds the mbarrier where it can be told.
+/// What is waited for: the phase, and the variable that holds the mbarrier, where it is known.
 struct WaitFacts {
   Phase phase = Phase::run;
   std::string barrier{};

@@ -34,7 +34,7 @@ std::string_view spelling(Phase);
 struct ProfileSite {
   Phase phase = Phase::setup;
   std::string role{};     // of the label `role_NAME` before it; empty: none
-  std::string barrier{};  // of a wait: the variable's name, where it can be told
+  std::string barrier{};  // of a wait: the variable's name, where it is known
   bool operator==(const ProfileSite&) const = default;
 };
 

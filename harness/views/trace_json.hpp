@@ -12,7 +12,7 @@ namespace kiln::harness {
 struct TraceClock {
   std::string note{};
   std::uint32_t ticks_per_microsecond = 1;
-  std::string clusters{};  // how they stand to each other; empty: nothing is said
+  std::string clusters{};  // how they relate to each other; empty: not given
 };
 
 /// The clock of simulated runs: one tick is written as one microsecond.

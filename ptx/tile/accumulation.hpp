@@ -31,7 +31,7 @@ class Accumulation {
 
   /// Takes the next MMA, of `k` elements. `a_step`: elements along K to one that A stores.
   std::optional<Apart> add(const Beginning& a, const Beginning& b, int k, int a_step, const ir::Operation&);
-  /// The accumulator begins anew.
+  /// The accumulator begins again.
   void clear() { *this = {}; }
   bool uses(std::uint32_t tile_number) const { return !slices_.empty() && (a_ == tile_number || b_ == tile_number); }
   /// Calls f(number) for each number on which later verdicts depend.

@@ -17,7 +17,7 @@ class Schedule;    // sim/schedule/schedule.hpp
 enum class Strategy : std::uint8_t { random, adversarial, pct, exhaustive };
 std::string_view spelling(Strategy);
 
-/// `exact` computes each MMA bit for bit as measured; `fast` uses plain f32 arithmetic, and the result says so.
+/// `exact` computes each MMA bit for bit as measured; `fast` uses plain f32 arithmetic, and marks the result.
 enum class Arithmetic : std::uint8_t { exact, fast };
 
 struct Options {

@@ -164,7 +164,7 @@ void Tracer::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
   changed_at_ = now();
 }
 
-// A change is told before it is done: the next event of any kind finds it done.
+// A change is announced before it happens. The next event of any kind comes after it.
 void Tracer::show_barriers() {
   for (const auto& [index, address] : changed_) {
     auto& barriers = cta(index).barriers;
