@@ -14,10 +14,10 @@ struct Grid;
 /// Gathered operands: rows with K contiguous, one element per word. D holds C on entry.
 struct WarpProduct {
   int m = 0, n = 0;
-  std::vector<std::uint32_t> a{}, b{}, d{};
-  std::vector<std::uint8_t> columns{};    // sparse: the column of B that each stored element of A meets
-  std::vector<std::uint32_t> metadata{};  // which gives those columns, one row of A after the other
-  std::vector<std::uint8_t> scale_a{}, scale_b{};
+  std::vector<u32> a{}, b{}, d{};
+  std::vector<u8> columns{};    // sparse: the column of B that each stored element of A meets
+  std::vector<u32> metadata{};  // which gives those columns, one row of A after the other
+  std::vector<u8> scale_a{}, scale_b{};
 
   WarpProduct(const WarpMma& mma, int rows);
   u32& d_at(int row, int column) { return d[std::size_t(row * n + column)]; }
