@@ -37,10 +37,10 @@ class Worklist {
 
   // A run has come to a choice: both outcomes are to be followed if its state is new. If its threads know less than
   // those of the state that is kept, that one is to be followed again, with what both know.
-  void add(State s, flow::TermId choice) {
+  void add(State& s, flow::TermId choice) {
     forget(s, machine_);
     const auto [found, is_new] = numbers_.try_emplace(key(s, machine_), kept_.size());
-    if (is_new) return follow(kept_.emplace_back(std::move(s), choice));
+    if (is_new) return follow(kept_.emplace_back(s, choice));  // a copy takes less memory
     State& kept = kept_[found->second].first;
     std::vector<EventSet> here;
     each_known(s, [&](const EventSet& e) { here.push_back(e); });
@@ -96,7 +96,7 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out) {
       give_up(out, stop.may_be_nothing || s->is_doubtful(), stop.what, stop.operation);
     if (stop.kind == Stop::Kind::deadlock) report_deadlock(out, *s, machine, stop.operation);
     if (!out.incomplete.empty() || out.deadlock) return;
-    if (stop.kind == Stop::Kind::choice) work.add(std::move(*s), stop.choice);
+    if (stop.kind == Stop::Kind::choice) work.add(*s, stop.choice);
   }
   out.incomplete = out.doubt;
   out.where = out.doubtful;
