@@ -60,7 +60,7 @@ void multiply(benchmark::State& state, Data data, ScalarType type, Arithmetic ar
 
 // Kinds of other loops than bf16's: one instruction of fp4, and of i8.
 void one_instruction(benchmark::State& state, DotSpec spec) {
-  const int m = 128, n = 256, k = dense_k(spec.kind);
+  const int m = 128, n = 256, k = mma_k(spec.kind);
   std::mt19937 random(1);
   std::vector<std::uint8_t> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(n * k)),
       scales(static_cast<std::size_t>(n * 4), 0x38);

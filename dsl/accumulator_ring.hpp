@@ -4,7 +4,6 @@
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
-#include <string>
 #include <utility>
 
 #include "dsl/ring.hpp"

@@ -53,12 +53,8 @@ class Copies : public BulkCopies {
 
   /// Copies a tile from a global tensor; its bytes count on `full` when they have arrived.
   template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, Here at = {}) {
-    tma_load(to.any(), from.any(), full, {}, at);
-  }
-  template <class Tile>
-  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
-                Here at = {}) {
+  void tma_load(const Shared<Tile>& to, const Box<Tile>& from, const AnyMbarrier& full,
+                const TensorLoadExtras& extras = {}, Here at = {}) {
     tma_load(to.any(), from.any(), full, extras, at);
   }
   /// The same where the tile is a value. Throws diag::InternalError where the box is of another tile.
@@ -85,11 +81,7 @@ class Copies : public BulkCopies {
   }
   /// Copies a tile to a global tensor; part of the next commit_stores() group.
   template <class Tile>
-  void tma_store(const Box<Tile>& to, const Shared<Tile>& from, Here at = {}) {
-    store_boxes(from.any(), to.any(), {}, at);
-  }
-  template <class Tile>
-  void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras, Here at = {}) {
+  void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras = {}, Here at = {}) {
     store_boxes(from.any(), to.any(), extras, at);
   }
   void commit_stores(Here at = {}) { cp_async_bulk_commit_group(at); }

@@ -1,6 +1,5 @@
 #include "dsl/dead_code.hpp"
 
-#include <algorithm>
 #include <string>
 #include <unordered_map>
 

@@ -2,7 +2,6 @@
 // recorder knows registers, blocks and lexical scopes; it knows no tensor cores.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

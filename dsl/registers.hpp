@@ -2,7 +2,6 @@
 // whether they may be read yet.
 #pragma once
 
-#include <array>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -170,7 +170,7 @@ class StoreRing {
     g.fence_proxy_async(at);
     g.sync(at);
     g.elect([&](Thread t) {
-      t.tma_store(to, from, at);
+      t.tma_store(to, from, {}, at);
       t.commit_stores(at);
     }, at);
     drain_at_exit(g, at);

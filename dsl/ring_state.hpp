@@ -39,6 +39,13 @@ struct RingState {
   bool released = false;
   bool drains = false;  // a role of the ring waits before it ends: for its copies, or for the peer's arrivals
   Here made_at{};
+
+  /// Gives every slot one more part.
+  void add(const SlotPart& part) {
+    offsets.push_back(slot_bytes);
+    slot_bytes += placed_bytes(part.bytes);
+    transaction_bytes += part.transaction_bytes;
+  }
 };
 
 }  // namespace kiln::dsl

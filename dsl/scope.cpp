@@ -80,13 +80,9 @@ std::array<U32, 4> Scope::ld_shared_v4(const U32& address, Here at) {
 
 namespace {
 
-// PTX refuses a vector of constants alone, so constants travel in registers.
 Operand four(Recorder& r, const std::array<U32, 4>& values, Here at) {
   std::vector<Operand> items;
-  for (const U32& v : values) {
-    const Operand o = use(r, v, at);
-    items.push_back(o.is_integer() ? r.pure(ScalarType::b32, "mov.b32", {o}, at) : o);
-  }
+  for (const U32& v : values) items.push_back(in_register(r, use(r, v, at), at));
   return Operand::vector(std::move(items));
 }
 

@@ -27,11 +27,7 @@ RingState& Tcgen05::place_accumulators(Storage& s, int stages, int columns, cons
 }
 
 void Tcgen05::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
-  for (const SlotPart& part : parts) {
-    ring.offsets.push_back(ring.slot_bytes);
-    ring.slot_bytes += placed_bytes(part.bytes);
-    ring.transaction_bytes += part.transaction_bytes;
-  }
+  for (const SlotPart& part : parts) ring.add(part);
   ring.tiles = s.shared_bytes(ring.stages * ring.slot_bytes, ring.made_at).operand();
   s.add_barriers(ring, 1);
   if (!s.in_pairs()) return;

@@ -9,11 +9,7 @@ namespace kiln::dsl {
 template <std::size_t masks>
 void DisableOutputLane<masks>::put(MmaOperands& o, Here at) const {
   Recorder& r = values[0].recorder();
-  for (const U32& v : values) {
-    const Operand lane = use(r, v, at);
-    // PTX refuses a vector of constants alone, so constants travel in registers.
-    o.lanes.push_back(lane.is_integer() ? r.pure(ScalarType::b32, "mov.b32", {lane}, at) : lane);
-  }
+  for (const U32& v : values) o.lanes.push_back(in_register(r, use(r, v, at), at));
 }
 template struct DisableOutputLane<4>;
 template struct DisableOutputLane<8>;

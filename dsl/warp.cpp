@@ -23,10 +23,8 @@ std::vector<Operand> fresh_registers(Recorder& r, int n) {
   return out;
 }
 
-// PTX refuses a vector of constants alone, so constants travel in registers.
 Operand register_vector(Recorder& r, std::vector<Operand> items, Here at) {
-  for (Operand& o : items)
-    if (o.is_integer()) o = r.pure(ScalarType::b32, "mov.b32", {o}, at);
+  for (Operand& o : items) o = in_register(r, o, at);
   return Operand::vector(std::move(items));
 }
 

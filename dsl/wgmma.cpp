@@ -48,9 +48,7 @@ RingState& Wgmma::place_accumulators(Storage& s, int stages, int columns, const 
 // A slot of a pair has room for both halves of what both CTAs multiply by.
 void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
   for (const SlotPart& part : parts) {
-    ring.offsets.push_back(ring.slot_bytes);
-    ring.slot_bytes += placed_bytes(part.bytes);
-    ring.transaction_bytes += part.transaction_bytes;
+    ring.add(part);
     if (!in_pairs() || part.readers != Readers::both_ctas) continue;
     s.recorder().require(rules::wgmma_half(part.blocks_along_k), ring.made_at, "ring '" + ring.name + "'");
     ring.slot_bytes += placed_bytes(part.bytes);

@@ -46,11 +46,11 @@ std::uint64_t overflow_word(const Format& f, bool negative, Rounding rounding, b
 std::uint64_t encode_power(std::uint64_t magnitude, int lsb, Rounding rounding, bool satfinite) {
   assert(rounding == Rounding::rz || rounding == Rounding::rp);
   if (magnitude == 0) return 0;
-  int e = static_cast<int>(std::bit_width(magnitude)) - 1 + lsb;
+  int e = int(std::bit_width(magnitude)) - 1 + lsb;
   if (rounding == Rounding::rp && !std::has_single_bit(magnitude)) ++e;
   if (e < -127) return 0;
   if (e > 127) return satfinite ? 0xFE : 0xFF;
-  return static_cast<std::uint64_t>(e + 127);
+  return std::uint64_t(e + 127);
 }
 
 // The one narrowing that keeps a NaN's sign and payload (seen on an H200): f64 to f32, made quiet.
@@ -68,9 +68,9 @@ std::uint64_t encode_infinity(ScalarType type, bool negative, bool satfinite) {
 Number decode(ScalarType type, std::uint64_t word) {
   const Format f = format_of(type);
   word >>= f.ignored_bits;
-  const auto fraction = static_cast<std::int64_t>(word & ((1ull << f.fraction_bits) - 1));
+  const auto fraction = std::int64_t(word & ((1ull << f.fraction_bits) - 1));
   const int all_ones = (1 << f.exponent_bits) - 1;
-  const int field = static_cast<int>(word >> f.fraction_bits) & all_ones;
+  const int field = int(word >> f.fraction_bits) & all_ones;
   Number n;
   n.negative = f.has_sign && ((word >> (f.exponent_bits + f.fraction_bits)) & 1);
   if (f.specials == Specials::ieee && field == all_ones) {
@@ -93,9 +93,8 @@ double to_double(ScalarType type, std::uint64_t word) {
   if (type == ScalarType::f64) return std::bit_cast<double>(word);
   const Number n = decode(type, word);
   if (n.kind == NumberClass::nan) return std::numeric_limits<double>::quiet_NaN();
-  const double magnitude = n.kind == NumberClass::infinite
-                               ? std::numeric_limits<double>::infinity()
-                               : std::ldexp(static_cast<double>(n.m < 0 ? -n.m : n.m), n.lsb);
+  const double magnitude = n.kind == NumberClass::infinite ? std::numeric_limits<double>::infinity()
+                                                           : std::ldexp(double(n.m < 0 ? -n.m : n.m), n.lsb);
   return n.negative ? -magnitude : magnitude;
 }
 
@@ -104,7 +103,7 @@ std::uint64_t encode_exact(ScalarType type, bool negative, std::uint64_t magnitu
   const Format f = format_of(type);
   if (f.power_only) return encode_power(magnitude, lsb, rounding, satfinite);
   if (magnitude == 0) return with_sign(f, negative, 0);
-  int e = static_cast<int>(std::bit_width(magnitude)) - 1 + lsb;
+  int e = int(std::bit_width(magnitude)) - 1 + lsb;
   if (e < f.emin()) e = f.emin();
   const int drop = e - f.fraction_bits - lsb;
   std::uint64_t kept = drop <= 0 ? magnitude << -drop : drop >= 64 ? 0 : magnitude >> drop;
@@ -116,7 +115,7 @@ std::uint64_t encode_exact(ScalarType type, bool negative, std::uint64_t magnitu
   if (e > f.emax()) return overflow_word(f, negative, rounding, satfinite);
   // A subnormal is its own fraction; a normal one adds its hidden bit to (exponent field - 1), which is the same sum.
   const std::uint64_t hidden = kept >> f.fraction_bits;
-  const std::uint64_t field = hidden ? static_cast<std::uint64_t>(e + f.bias) - 1 : 0;
+  const std::uint64_t field = hidden ? std::uint64_t(e + f.bias) - 1 : 0;
   const std::uint64_t word = (field << f.fraction_bits) + kept;
   if (word > f.max_finite()) return overflow_word(f, negative, rounding, satfinite);
   return with_sign(f, negative, word);
@@ -134,7 +133,7 @@ std::uint64_t encode(ScalarType type, double value, Rounding rounding, bool satf
   const Number n = decode(ScalarType::f64, bits);
   if (n.kind == NumberClass::nan) return type == ScalarType::f32 ? quiet_f32_nan(bits) : canonical_nan(type);
   if (n.kind == NumberClass::infinite) return encode_infinity(type, n.negative, satfinite);
-  const auto magnitude = static_cast<std::uint64_t>(n.m < 0 ? -n.m : n.m);
+  const auto magnitude = std::uint64_t(n.m < 0 ? -n.m : n.m);
   return encode_exact(type, n.negative, magnitude, n.lsb, rounding, satfinite);
 }
 
@@ -165,7 +164,7 @@ std::uint16_t f32_to_f16_rn(std::uint32_t word) {
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     result = std::bit_cast<std::uint32_t>(shifted) - 0x3F000000u;
   }
-  return static_cast<std::uint16_t>(sign | result);
+  return std::uint16_t(sign | result);
 }
 
 std::uint32_t f16_to_f32(std::uint16_t word) {
@@ -174,7 +173,7 @@ std::uint32_t f16_to_f32(std::uint16_t word) {
   if (magnitude > 0x7C00u) return 0x7FFFFFFFu;
   if (magnitude == 0x7C00u) return sign | 0x7F800000u;
   if (magnitude >= 0x0400u) return sign | ((magnitude << 13) + 0x38000000u);
-  const float value = static_cast<float>(magnitude) * 0x1p-24f;
+  const float value = float(magnitude) * 0x1p-24f;
   return sign | std::bit_cast<std::uint32_t>(value);
 }
 

@@ -97,11 +97,11 @@ std::uint64_t canonical_nan(ScalarType type);
 /// cvt.rn.bf16.f32 on words, branch-free for finite input.
 constexpr std::uint16_t f32_to_bf16_rn(std::uint32_t word) {
   if ((word & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FFF;
-  return static_cast<std::uint16_t>((word + 0x7FFFu + ((word >> 16) & 1u)) >> 16);
+  return std::uint16_t((word + 0x7FFFu + ((word >> 16) & 1u)) >> 16);
 }
 
 /// cvt.f32.bf16 on words; NaN keeps its payload.
-constexpr std::uint32_t bf16_to_f32(std::uint16_t word) { return static_cast<std::uint32_t>(word) << 16; }
+constexpr std::uint32_t bf16_to_f32(std::uint16_t word) { return std::uint32_t(word) << 16; }
 
 /// cvt.{rn,rz,rna}{.satfinite}.tf32.f32 on words. Measured on an H200: rna only cuts the payload of a NaN (so a NaN
 /// whose high payload is zero becomes an infinity), and rna.satfinite then takes one tf32 unit off it.

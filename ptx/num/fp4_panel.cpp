@@ -10,7 +10,7 @@ namespace {
 std::array<std::int16_t, 16> doubled_codes() {
   std::array<std::int16_t, 16> table{};
   for (std::size_t code = 0; code < table.size(); ++code)
-    table[code] = static_cast<std::int16_t>(2 * to_double(ScalarType::e2m1, code));
+    table[code] = std::int16_t(2 * to_double(ScalarType::e2m1, code));
   return table;
 }
 
@@ -31,34 +31,33 @@ void write_strip(const DotSpec& spec, const Strip& s, int row, int step, Fp4Pane
   for (int i = 0; i < elements; ++i) {
     const int column = spread ? sparse_column(spec.kind, i, s.metadata) : i;
     const std::int16_t half = doubled[s.elements[i] & 15];
-    halves[column * panel_block] = static_cast<std::int16_t>(s.negate ? -half : half);
+    halves[column * panel_block] = std::int16_t(s.negate ? -half : half);
     if (half != 0) live[column / columns_of_group * panel_block] |= 1u << column % columns_of_group;
   }
   const std::size_t first = p.group(row, step);
   for (int g = 0; g < p.groups; ++g) {
     const Number n = decode(spec.scale, s.scales[g * spec.scale_vector / p.groups]);
-    const std::size_t at = first + static_cast<std::size_t>(g * panel_block);
-    p.scales[at] = static_cast<std::int32_t>(n.m);
+    const std::size_t at = first + std::size_t(g * panel_block);
+    p.scales[at] = std::int32_t(n.m);
     p.exponents[at] = n.e;
     if (n.kind == NumberClass::nan) p.specials[p.strip(row, step)] = -1;
   }
 }
 
 void clear(Fp4Panel& p) {
-  const auto strips = static_cast<std::size_t>(p.blocks) * static_cast<std::size_t>(p.steps) * std::size_t{panel_block};
-  p.halves.assign(strips * static_cast<std::size_t>(p.k), 0);
-  p.live.assign(strips * static_cast<std::size_t>(p.groups), 0);
-  p.scales.assign(strips * static_cast<std::size_t>(p.groups), 0);
-  p.exponents.assign(strips * static_cast<std::size_t>(p.groups), 0);
+  const auto strips = std::size_t(p.blocks) * std::size_t(p.steps) * std::size_t{panel_block};
+  p.halves.assign(strips * std::size_t(p.k), 0);
+  p.live.assign(strips * std::size_t(p.groups), 0);
+  p.scales.assign(strips * std::size_t(p.groups), 0);
+  p.exponents.assign(strips * std::size_t(p.groups), 0);
   p.specials.assign(strips, 0);
 }
 
 }  // namespace
 
 std::size_t Fp4Panel::place(int row, int step, int each) const {
-  const std::size_t unit =
-      static_cast<std::size_t>(row / panel_block) * static_cast<std::size_t>(steps) + static_cast<std::size_t>(step);
-  return unit * static_cast<std::size_t>(each) * panel_block + static_cast<std::size_t>(row % panel_block);
+  const std::size_t unit = std::size_t(row / panel_block) * std::size_t(steps) + std::size_t(step);
+  return unit * std::size_t(each) * panel_block + std::size_t(row % panel_block);
 }
 
 bool has_fp4_path(const DotSpec& spec) {
@@ -82,7 +81,7 @@ void decode_fp4(const GemmTask& task, Fp4Side side, Fp4Panel& p) {
   const int elements = is_a ? stored : p.k;
   for (int row = 0; row < rows; ++row)
     for (int step = 0; step < p.steps; ++step) {
-      const auto r = static_cast<std::size_t>(row);
+      const auto r = std::size_t(row);
       Strip s;
       s.elements = static_cast<const std::uint8_t*>(operand.elements) + r * operand.stride + step * elements;
       s.scales = operand.scales + r * operand.scale_stride + step * spec.scale_vector;

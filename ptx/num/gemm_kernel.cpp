@@ -30,11 +30,11 @@ VectorUnit best_unit(VectorUnit wanted) {
 // Of each row of an operand, in one step, whether all its words pass a test.
 template <class Test>
 std::vector<bool> rows_where(const GemmOperand& operand, ScalarType type, int rows, int first, int k, Test test) {
-  std::vector<bool> out(static_cast<std::size_t>(rows));
+  std::vector<bool> out(std::size_t(rows), false);
   std::array<std::uint32_t, 128> words;
   for (int row = 0; row < rows; ++row) {
     load_words(operand, type, row, first, k, words.data());
-    out[static_cast<std::size_t>(row)] = std::all_of(words.begin(), words.begin() + k, test);
+    out[std::size_t(row)] = std::all_of(words.begin(), words.begin() + k, test);
   }
   return out;
 }
@@ -54,9 +54,8 @@ void step_by_element(GemmJob& job, int step) {
   std::optional<std::pair<std::uint32_t, std::uint32_t>> became;  // C, and what it became
   for (int row = 0; row < task.m; ++row)
     for (int column = 0; column < task.n; ++column) {
-      std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
-      const bool alone =
-          spec.scale_vector == 0 && zero[static_cast<std::size_t>(row)] && finite[static_cast<std::size_t>(column)];
+      std::uint32_t& d = task.d[std::size_t(row) * task.d_stride + std::size_t(column)];
+      const bool alone = spec.scale_vector == 0 && zero[std::size_t(row)] && finite[std::size_t(column)];
       if (alone && became && became->first == d) {
         d = became->second;
         continue;
@@ -82,14 +81,14 @@ bool has_integer_path(const DotSpec& spec) { return spec.kind == MmaKind::i8; }
 void add_integers(const GemmTask& task, const std::vector<std::uint32_t>& sums, bool reads_d) {
   for (int row = 0; row < task.m; ++row)
     for (int column = 0; column < task.n; ++column) {
-      std::uint32_t& d = task.d[static_cast<std::size_t>(row) * task.d_stride + static_cast<std::size_t>(column)];
-      const float sum = std::bit_cast<float>(sums[static_cast<std::size_t>(row * task.n + column)]);
-      std::int64_t n = static_cast<std::int32_t>(sum);
-      if (reads_d) n += static_cast<std::int32_t>(d);
+      std::uint32_t& d = task.d[std::size_t(row) * task.d_stride + std::size_t(column)];
+      const float sum = std::bit_cast<float>(sums[std::size_t(row * task.n + column)]);
+      std::int64_t n = std::int32_t(sum);
+      if (reads_d) n += std::int32_t(d);
       if (task.spec.saturate)
         n = std::clamp<std::int64_t>(n, std::numeric_limits<std::int32_t>::min(),
                                      std::numeric_limits<std::int32_t>::max());
-      d = static_cast<std::uint32_t>(n);
+      d = std::uint32_t(n);
     }
 }
 
@@ -110,13 +109,13 @@ void multiply_integers(VectorUnit unit, GemmJob& job, std::vector<std::uint32_t>
   const GemmTask& whole = *job.task;
   const int k = stored_k(whole.spec), logical = whole.k / steps;
   const int together = whole.spec.saturate ? 1 : exact_products / k;
-  sums.resize(static_cast<std::size_t>(whole.m) * static_cast<std::size_t>(whole.n));
+  sums.resize(std::size_t(whole.m) * std::size_t(whole.n));
   GemmTask part = whole;
   part.spec = {
       .kind = MmaKind::f8f6f4, .a = whole.spec.a, .b = whole.spec.b, .sparse = whole.spec.sparse, .read_c = false};
   part.arithmetic = Arithmetic::fast;
   part.d = sums.data();
-  part.d_stride = static_cast<std::size_t>(whole.n);
+  part.d_stride = std::size_t(whole.n);
   for (int step = 0; step < steps; step += together) {
     const int count = std::min(together, steps - step);
     part.k = count * logical;
@@ -155,8 +154,7 @@ void GemmKernel::run(const GemmTask& task) {
   job.task = &task;
   const int k = stored_k(task.spec);
   const int steps = task.k / (task.spec.sparse ? 2 * k : k);
-  job.counters.elements +=
-      static_cast<std::uint64_t>(steps) * static_cast<std::uint64_t>(task.m) * static_cast<std::uint64_t>(task.n);
+  job.counters.elements += std::uint64_t(steps) * std::uint64_t(task.m) * std::uint64_t(task.n);
   job.is_fp4 = has_fp4_path(task.spec);
   if (has_integer_path(task.spec)) return multiply_integers(unit_, job, state_->integer_sums, steps);
   if (job.is_fp4) {

@@ -9,7 +9,7 @@ SmallFormat tabulate(ScalarType type) {
   SmallFormat table{};
   for (std::size_t word = 0; word < 256; ++word) {
     const Number n = decode(type, word);
-    table.value[word] = static_cast<float>(to_double(type, word));
+    table.value[word] = float(to_double(type, word));
     table.exponent[word] = n.m == 0 ? -1000 : n.e;
     table.special[word] = n.kind != NumberClass::finite;
   }
@@ -20,7 +20,7 @@ SmallFormat tabulate(ScalarType type) {
 SmallFormat tabulate_integers(ScalarType type) {
   SmallFormat table{};
   for (int word = 0; word < 256; ++word)
-    table.value[word] = static_cast<float>(type == ScalarType::s8 && word > 127 ? word - 256 : word);
+    table.value[word] = float(type == ScalarType::s8 && word > 127 ? word - 256 : word);
   return table;
 }
 
@@ -30,8 +30,8 @@ void Panel::resize(int rows, int step_count, int strip_k, bool wide) {
   blocks = (rows + panel_block - 1) / panel_block;
   steps = step_count;
   k = strip_k;
-  const std::size_t units = static_cast<std::size_t>(blocks) * static_cast<std::size_t>(steps);
-  const std::size_t elements = units * static_cast<std::size_t>(panel_block * k);
+  const std::size_t units = std::size_t(blocks) * std::size_t(steps);
+  const std::size_t elements = units * std::size_t(panel_block * k);
   lines.resize(elements / 16);
   (wide ? wide_codes.resize(elements) : codes.resize(elements));
   tops.resize(units * panel_block);
@@ -70,7 +70,7 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
   if (has_window_path(spec) && task.arithmetic == Arithmetic::exact) {
     const bool nan = job.a.specials[job.a.strip(row, step)] == StripSpecial::nan ||
                      (!spec.sparse && job.b.specials[job.b.strip(column, step)] == StripSpecial::nan);
-    if (nan) return static_cast<std::uint32_t>(canonical_nan(spec.d));
+    if (nan) return std::uint32_t(canonical_nan(spec.d));
   }
   std::array<std::uint32_t, 96> a;
   std::array<std::uint32_t, 128> b;
@@ -78,8 +78,7 @@ std::uint32_t redo_element(const GemmJob& job, int row, int column, int step, st
   load_words(task.b, spec.b, column, step * logical, logical, b.data());
   const DotSides sides{scales_of(task.a, row, step, spec.scale_vector),
                        scales_of(task.b, column, step, spec.scale_vector), metadata_of(task, row, step)};
-  return dot(spec, std::span(a).first(static_cast<std::size_t>(stored)),
-             std::span(b).first(static_cast<std::size_t>(logical)), c, sides);
+  return dot(spec, std::span(a).first(std::size_t(stored)), std::span(b).first(std::size_t(logical)), c, sides);
 }
 
 }  // namespace kiln::num

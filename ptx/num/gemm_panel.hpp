@@ -5,8 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "ptx/num/fp4_panel.hpp"
@@ -49,16 +47,13 @@ struct Panel {
 
   /// Index of a block and step in `summaries`.
   std::size_t index(int row, int step) const {
-    return static_cast<std::size_t>(row / panel_block) * static_cast<std::size_t>(steps) +
-           static_cast<std::size_t>(step);
+    return std::size_t(row / panel_block) * std::size_t(steps) + std::size_t(step);
   }
   /// Index of a strip in `tops`, `scales` and `specials`.
-  std::size_t strip(int row, int step) const {
-    return index(row, step) * panel_block + static_cast<std::size_t>(row % panel_block);
-  }
+  std::size_t strip(int row, int step) const { return index(row, step) * panel_block + std::size_t(row % panel_block); }
   /// Index of a strip's element 0 in `values` and the codes; its k-th is k * panel_block further.
   std::size_t element(int row, int step) const {
-    return index(row, step) * static_cast<std::size_t>(panel_block * k) + static_cast<std::size_t>(row % panel_block);
+    return index(row, step) * std::size_t(panel_block * k) + std::size_t(row % panel_block);
   }
   float* values() { return lines.data()->values; }
   const float* values() const { return lines.data()->values; }

@@ -38,18 +38,18 @@ std::int64_t product(const WarpDotSpec& s, std::uint32_t a, std::uint32_t b) {
 }
 
 std::uint32_t integer_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t c) {
-  std::int64_t n = s.read_c ? static_cast<std::int32_t>(c) : 0;
+  std::int64_t n = s.read_c ? std::int32_t(c) : 0;
   for (std::size_t i = 0; i < a.size(); ++i) n += product(s, a[i], b[i]);
   if (s.saturate)
     n = std::clamp<std::int64_t>(n, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-  return static_cast<std::uint32_t>(n);
+  return std::uint32_t(n);
 }
 
 // add.rn on words of D's type, with the NaN that the hardware's adders give.
 std::uint32_t add(ScalarType d, std::uint32_t x, std::uint32_t y) {
-  if (d == ScalarType::f16) return static_cast<std::uint32_t>(encode(d, to_double(d, x) + to_double(d, y)));
+  if (d == ScalarType::f16) return std::uint32_t(encode(d, to_double(d, x) + to_double(d, y)));
   const float single = std::bit_cast<float>(x) + std::bit_cast<float>(y);
-  return std::isnan(single) ? static_cast<std::uint32_t>(canonical_nan(d)) : std::bit_cast<std::uint32_t>(single);
+  return std::isnan(single) ? std::uint32_t(canonical_nan(d)) : std::bit_cast<std::uint32_t>(single);
 }
 
 // fp8 through f16: each 32-bit register holds four elements, whose lower two and upper two go through separate
@@ -72,7 +72,7 @@ std::uint32_t emulated_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t
 int warp_window(int sm) { return sm >= hopper ? 25 : 24; }
 
 int window_length(const WarpDotSpec& s) {
-  const int whole = static_cast<int>(max_pairs);
+  const int whole = int(max_pairs);
   if (is_integer(s) || s.unit == WarpUnit::wgmma || s.sm >= hopper) return whole;
   if (is_fp8(s.a)) return 16;
   return s.a == ScalarType::tf32 ? 4 : 8;
@@ -101,7 +101,7 @@ std::uint32_t warp_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t c, 
   if (is_integer(s)) return integer_dot(s, a, b, c);
   if (is_emulated(s)) return emulated_dot(s, a, b, c);
   DotSpec spec = window_spec(s);
-  const auto length = static_cast<std::size_t>(window_length(s));
+  const auto length = std::size_t(window_length(s));
   for (std::size_t first = 0; first < a.size(); first += length) {
     const std::size_t n = std::min(length, a.size() - first);
     c = dot(spec, a.subspan(first, n), b.subspan(first, n), c, scales);

@@ -49,11 +49,11 @@ std::uint32_t infinity_word(ScalarType d, bool negative) {
 // infinity.
 std::uint32_t round_sum(const DotSpec& spec, std::int64_t n, int q) {
   if (n == 0) return 0;
-  const auto magnitude = static_cast<std::uint64_t>(n < 0 ? -n : n);
+  const auto magnitude = std::uint64_t(n < 0 ? -n : n);
   const bool half = spec.d == ScalarType::f16;
-  if (!half && static_cast<int>(std::bit_width(magnitude)) - 1 + q > 127) return infinity_word(spec.d, n < 0);
+  if (!half && int(std::bit_width(magnitude)) - 1 + q > 127) return infinity_word(spec.d, n < 0);
   const auto rounding = half ? Rounding::rn : Rounding::rz;
-  auto word = static_cast<std::uint32_t>(encode_exact(spec.d, n < 0, magnitude, q, rounding, false));
+  auto word = std::uint32_t(encode_exact(spec.d, n < 0, magnitude, q, rounding, false));
   word &= ~((1u << spec.cut_d_bits) - 1);
   const std::uint32_t magnitude_bits = half ? 0x7FFF : 0x7FFFFFFF;
   return (word & magnitude_bits) == 0 ? 0 : word;
@@ -61,8 +61,7 @@ std::uint32_t round_sum(const DotSpec& spec, std::int64_t n, int q) {
 
 Element element(ScalarType type, std::uint32_t word) {
   const Number n = decode(type, word);
-  return {static_cast<std::int32_t>(n.m), static_cast<std::int16_t>(n.lsb), static_cast<std::int16_t>(n.e), n.kind,
-          n.negative};
+  return {std::int32_t(n.m), std::int16_t(n.lsb), std::int16_t(n.e), n.kind, n.negative};
 }
 
 // Every word of the formats of eight bits and fewer.
@@ -109,18 +108,18 @@ Pairs gather(const DotSpec& spec, std::span<const std::uint32_t> a, std::span<co
              const DotSides& sides) {
   assert(a.size() <= max_k && b.size() == a.size() * (spec.sparse ? 2 : 1));
   Pairs p;
-  p.k = static_cast<int>(a.size());
+  p.k = int(a.size());
   const Table *a_table = small_table(spec.a), *b_table = small_table(spec.b), *scales = small_table(spec.scale);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const int slot = static_cast<int>(i);
-    const auto column = static_cast<std::size_t>(spec.sparse ? sparse_column(spec.kind, slot, sides.metadata) : slot);
+    const int slot = int(i);
+    const auto column = std::size_t(spec.sparse ? sparse_column(spec.kind, slot, sides.metadata) : slot);
     decode_operand(a_table, spec.a, a[i], spec.negate_a, p.a[i]);
     decode_operand(b_table, spec.b, b[column], spec.negate_b, p.b[i]);
   }
   if (spec.scale_vector == 0) return p;
   p.block = stored_k(spec) / spec.scale_vector;
   for (int g = 0; g * p.block < p.k; ++g) {
-    const auto i = static_cast<std::size_t>(g);
+    const auto i = std::size_t(g);
     p.scale_a[i] = scales->of[sides.scale_a[i]];
     p.scale_b[i] = scales->of[sides.scale_b[i]];
   }
@@ -129,7 +128,7 @@ Pairs gather(const DotSpec& spec, std::span<const std::uint32_t> a, std::span<co
 
 bool any_nan_scale(const DotSpec& spec, const Pairs& p) {
   if (spec.scale_vector == 0) return false;
-  for (std::size_t g = 0; static_cast<int>(g) * p.block < p.k; ++g)
+  for (std::size_t g = 0; int(g) * p.block < p.k; ++g)
     if (p.scale_a[g].kind == NumberClass::nan || p.scale_b[g].kind == NumberClass::nan) return true;
   return false;
 }
@@ -144,7 +143,7 @@ Forced find_specials(const DotSpec& spec, const Pairs& p, const Number& c) {
   Forced found;
   found.nan = c.kind == NumberClass::nan || any_nan_scale(spec, p);
   if (c.kind == NumberClass::infinite) found.infinite(c.negative);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(p.k); ++i) {
+  for (std::size_t i = 0; i < std::size_t(p.k); ++i) {
     const Element &a = p.a[i], &b = p.b[i];
     const bool a_inf = a.kind == NumberClass::infinite, b_inf = b.kind == NumberClass::infinite;
     if (a.kind == NumberClass::nan || b.kind == NumberClass::nan) found.nan = true;
@@ -161,10 +160,10 @@ std::uint32_t window_dot(const DotSpec& spec, const Pairs& p, const Number& c) {
   std::size_t count = 0;
   const bool scaled = spec.scale_vector != 0;
   const Element unit{1, 0, 0, NumberClass::finite, false};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(p.k); ++i) {
+  for (std::size_t i = 0; i < std::size_t(p.k); ++i) {
     const Element &a = p.a[i], &b = p.b[i];
-    const Element& sa = scaled ? p.scale_a[i / static_cast<std::size_t>(p.block)] : unit;
-    const Element& sb = scaled ? p.scale_b[i / static_cast<std::size_t>(p.block)] : unit;
+    const Element& sa = scaled ? p.scale_a[i / std::size_t(p.block)] : unit;
+    const Element& sb = scaled ? p.scale_b[i / std::size_t(p.block)] : unit;
     const std::int64_t m = std::int64_t{a.m} * b.m * sa.m * sb.m;
     if (m != 0) terms[count++] = {m, a.lsb + b.lsb + sa.lsb + sb.lsb, a.e + b.e + sa.e + sb.e};
   }
@@ -189,13 +188,13 @@ std::uint32_t fp4_dot(const DotSpec& spec, const Pairs& p, const Number& c) {
   Term sums[max_k / group];
   std::size_t count = 0;
   int top = c.m != 0 ? c.e : no_exponent;
-  for (std::size_t first = 0; first < static_cast<std::size_t>(p.k); first += group) {
-    const std::size_t block = first / static_cast<std::size_t>(p.block);
+  for (std::size_t first = 0; first < std::size_t(p.k); first += group) {
+    const std::size_t block = first / std::size_t(p.block);
     const Element &sa = p.scale_a[block], &sb = p.scale_b[block];
     const std::int64_t scale = std::int64_t{sa.m} * sb.m;
     std::int64_t quarters = 0;
     bool live = false;
-    for (std::size_t i = first; i < std::min(first + group, static_cast<std::size_t>(p.k)); ++i) {
+    for (std::size_t i = first; i < std::min(first + group, std::size_t(p.k)); ++i) {
       const std::int64_t m = std::int64_t{p.a[i].m} * p.b[i].m;
       quarters += m << (p.a[i].lsb + p.b[i].lsb + 2);  // e2m1 lsb is -1, 0 or 1
       live = live || m * scale != 0;
@@ -212,60 +211,30 @@ std::uint32_t fp4_dot(const DotSpec& spec, const Pairs& p, const Number& c) {
 }
 
 std::int64_t integer_operand(ScalarType type, std::uint32_t word) {
-  return type == ScalarType::s8 ? std::int64_t{static_cast<std::int8_t>(word)} : std::int64_t{word & 0xFF};
+  return type == ScalarType::s8 ? std::int64_t{std::int8_t(word)} : std::int64_t{word & 0xFF};
 }
 
 std::uint32_t integer_dot(const DotSpec& spec, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
                           std::uint32_t c, const DotSides& sides) {
-  std::int64_t n = spec.read_c ? static_cast<std::int32_t>(c) : 0;
+  std::int64_t n = spec.read_c ? std::int32_t(c) : 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const int slot = static_cast<int>(i);
-    const auto column = static_cast<std::size_t>(spec.sparse ? sparse_column(spec.kind, slot, sides.metadata) : slot);
+    const int slot = int(i);
+    const auto column = std::size_t(spec.sparse ? sparse_column(spec.kind, slot, sides.metadata) : slot);
     n += integer_operand(spec.a, a[i]) * integer_operand(spec.b, b[column]);
   }
   if (spec.saturate)
     n = std::clamp<std::int64_t>(n, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-  return static_cast<std::uint32_t>(n);
+  return std::uint32_t(n);
 }
 
 }  // namespace
-
-MmaKind mma_kind(isa::MmaKind kind) {
-  switch (kind) {
-    case isa::MmaKind::tf32: return MmaKind::tf32;
-    case isa::MmaKind::f8f6f4: return MmaKind::f8f6f4;
-    case isa::MmaKind::i8: return MmaKind::i8;
-    case isa::MmaKind::mxf8f6f4: return MmaKind::mxf8f6f4;
-    case isa::MmaKind::mxf4: return MmaKind::mxf4;
-    case isa::MmaKind::mxf4nvf4: return MmaKind::mxf4nvf4;
-    case isa::MmaKind::f16:
-    case isa::MmaKind::none: break;
-  }
-  return MmaKind::f16;
-}
-
-int dense_k(MmaKind kind) {
-  switch (kind) {
-    case MmaKind::tf32: return 8;
-    case MmaKind::f16: return 16;
-    case MmaKind::f8f6f4:
-    case MmaKind::i8:
-    case MmaKind::mxf8f6f4: return 32;
-    case MmaKind::mxf4:
-    case MmaKind::mxf4nvf4: return 64;
-  }
-  return 0;
-}
-
-// K = 96 has not been measured. Six groups of the same datapath are an extrapolation.
-int stored_k(const DotSpec& spec) { return spec.k96 ? 96 : dense_k(spec.kind); }
 
 int sparse_column(MmaKind kind, int slot, std::span<const std::uint32_t> metadata) {
   const bool fp4 = kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4;
   const int kept = kind == MmaKind::tf32 ? 1 : fp4 ? 4 : 2;  // stored elements per chunk of twice as many columns
   const int chunk = slot / kept, within = slot % kept;
-  const std::uint32_t selector = metadata[static_cast<std::size_t>(chunk / 8)] >> (4 * (chunk % 8));
-  const int low = static_cast<int>(selector & 3), high = static_cast<int>((selector >> 2) & 3);
+  const std::uint32_t selector = metadata[std::size_t(chunk / 8)] >> (4 * (chunk % 8));
+  const int low = int(selector & 3), high = int((selector >> 2) & 3);
   if (kind == MmaKind::tf32) return 2 * chunk + high / 2;  // 0x4 keeps the first of two, 0xE the second
   if (!fp4) return 4 * chunk + (within == 0 ? low : high);
   return 8 * chunk + 2 * (within < 2 ? low : high) + within % 2;
@@ -277,7 +246,7 @@ std::uint32_t dot(const DotSpec& spec, std::span<const std::uint32_t> a, std::sp
   const Pairs pairs = gather(spec, a, b, sides);
   const Number old = decode_c(spec, c);
   const Forced found = find_specials(spec, pairs, old);
-  if (found.nan || (found.plus && found.minus)) return static_cast<std::uint32_t>(canonical_nan(spec.d));
+  if (found.nan || (found.plus && found.minus)) return std::uint32_t(canonical_nan(spec.d));
   if (found.plus || found.minus) return infinity_word(spec.d, found.minus);
   const bool fp4 = spec.kind == MmaKind::mxf4 || spec.kind == MmaKind::mxf4nvf4;
   return fp4 ? fp4_dot(spec, pairs, old) : window_dot(spec, pairs, old);

@@ -10,16 +10,15 @@
 #include <cstdint>
 #include <span>
 
-#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/tcgen05.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::num {
 
-/// The tcgen05.mma kinds, as far as arithmetic tells them apart. PTX ISA ".kind".
-enum class MmaKind : std::uint8_t { tf32, f16, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+using isa::MmaKind;
 
-/// The arithmetic of a kind as PTX names it; `none` has that of f16.
-MmaKind mma_kind(isa::MmaKind kind);
+/// The kind whose arithmetic a kind has: `none` that of f16.
+constexpr MmaKind mma_kind(MmaKind kind) { return kind == MmaKind::none ? MmaKind::f16 : kind; }
 
 /// Bits between the largest encoded exponent and the grid that terms are cut to; 25 on H100 and B200.
 inline constexpr int blackwell_window = 25;
@@ -50,11 +49,9 @@ struct DotSides {
   std::span<const std::uint32_t> metadata = {};
 };
 
-/// K of one dense instruction of this kind, in elements (sparse B has twice as many).
-int dense_k(MmaKind kind);
-
-/// Elements of a row of A that one instruction reads: its K, half of it if A is sparse.
-int stored_k(const DotSpec& spec);
+/// Elements of a row of A that one instruction reads: its K, half of it if A is sparse. K = 96 has not been measured:
+/// six groups of the same datapath are an extrapolation.
+constexpr int stored_k(const DotSpec& spec) { return isa::mma_k(spec.kind, false, spec.k96); }
 
 /// Logical column of B that stored element `slot` of a sparse A row meets; metadata holds 4-bit selectors, low nibble
 /// first.

@@ -1,7 +1,5 @@
 #include "sim/async/tma.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>

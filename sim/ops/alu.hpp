@@ -113,7 +113,7 @@ void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
 /// ret of a device function.
 void bind_return(Binder& binder, Inst& inst);
 
-/// Registers that count time, which mov and cvt read anew at each execution.
+/// mov and cvt of a register that counts time.
 bool is_clock(const ir::Argument& a);
 void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 

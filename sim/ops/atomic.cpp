@@ -1,5 +1,4 @@
 // Atomics and reductions on memory. PTX ISA "atom", "red". Lanes of a warp take turns in lane order.
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -45,10 +44,6 @@ u64 add(ScalarType t, u64 a, u64 b, bool global) {
   FloatRules rules;
   rules.ftz = global && t == ScalarType::f32;
   return round_to(t, add_to_odd(value_of(t, a, rules.ftz), value_of(t, b, rules.ftz)), rules);
-}
-
-ScalarType half_of(ScalarType t) {
-  return t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : ScalarType::none;
 }
 
 }  // namespace
@@ -153,8 +148,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::Atomic& x, Inst& i
   const ScalarType t = m.type();
   const bool wide = t == ScalarType::b128 && (m.combine == Combine::exch || m.combine == Combine::cas);
   if (!wide && !can_combine(m.combine, t)) throw Gap{"this atomic operation"};
-  binder.address(inst, x.address);
-  inst.space = u8(m.space());
+  binder.access(inst, op, x.address);
   inst.width = u8(t);
   inst.mode = u8(m.combine);
   inst.count = u8(isa::vector_width(m.vector));

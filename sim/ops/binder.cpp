@@ -72,18 +72,18 @@ constexpr Bind binders[] = {
 #undef END
 };
 
-bool is_dynamic(ir::Special s) {
-  using ir::Special;
-  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
-         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
-}
-
 }  // namespace
 
 // Families without a model.
 void bind_unknown(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_texture(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_multimem_copy(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst&) {}
+
+bool is_clock(ir::Special s) {
+  using ir::Special;
+  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
+         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
+}
 
 u8 register_bytes(ScalarType type) {
   const int bits = isa::bits(type);
@@ -180,7 +180,7 @@ Slot Binder::constant(u64 value, u8 bytes) {
 }
 
 Slot Binder::special(ir::Special s) {
-  if (is_dynamic(s)) throw Gap{"`" + std::string(ir::spelling(s)) + "` outside of mov"};
+  if (is_clock(s)) throw Gap{"`" + std::string(ir::spelling(s)) + "` outside of mov"};
   const auto [found, fresh] = specials_.try_emplace(s, 0);
   if (fresh) {
     found->second = grow(4);
@@ -259,6 +259,11 @@ void Binder::address(Inst& inst, const ir::Argument& a) {
   inst.a = slot.offset;
   inst.wide = slot.bytes == 8;
   inst.value = offset;
+}
+
+void Binder::access(Inst& inst, const ir::Operation& op, const ir::Argument& a) {
+  address(inst, a);
+  inst.space = u8(op.modifiers.space());
 }
 
 std::pair<Slot, std::int64_t> Binder::address_or_none(const ops::Operand& o) {

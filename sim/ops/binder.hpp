@@ -51,6 +51,8 @@ class Binder {
 
   /// Splits [base + offset] into Inst::a, wide and value.
   void address(Inst& inst, const ir::Argument& a);
+  /// The same of an access to the space that the instruction names.
+  void access(Inst& inst, const ir::Operation& op, const ir::Argument& a);
   /// The address operand as a slot and an offset.
   std::pair<Slot, std::int64_t> address(const ir::Argument& a);
   /// The same of an operand that may be missing: zero.
@@ -96,6 +98,9 @@ class Binder {
 
 /// Bytes per lane of a register that holds a value of this type; 0 for predicates.
 u8 register_bytes(ScalarType type);
+
+/// Whether a register counts time: mov and cvt read such registers anew at each execution.
+bool is_clock(ir::Special s);
 
 // Sets run and the operand fields of an instruction of one family. Where run stays null, the form has no model.
 #define FAMILY(id, Type) void bind_##id(Binder& binder, const ir::Operation& op, const ops::Type& operands, Inst& inst);

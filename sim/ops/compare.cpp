@@ -105,10 +105,6 @@ void setp_halves(Context& c, const Inst& i, Mask lanes) {
   c.write_mask(c.slot(i, 0).offset, lanes, combined_masks(Combine(i.count), high, with));
 }
 
-ScalarType half_type(ScalarType t) {
-  return t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : ScalarType::none;
-}
-
 bool comparable(ScalarType t) {
   return isa::is_integer(t) || t == ScalarType::b16 || t == ScalarType::b32 || t == ScalarType::b64 ||
          t == ScalarType::f16 || t == ScalarType::bf16 || t == ScalarType::f32 || t == ScalarType::f64;
@@ -128,8 +124,8 @@ void compare_form(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
 
 void bind_setp(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
-  const bool halves = half_type(t) != ScalarType::none;
-  compare_form(binder, op, alu, inst, t, halves ? half_type(t) : t);
+  const bool halves = half_of(t) != ScalarType::none;
+  compare_form(binder, op, alu, inst, t, halves ? half_of(t) : t);
   const ir::Argument& result = alu.d;
   const bool pair = result.kind == ir::Argument::Kind::pair;
   const auto parts = binder.code().components(result);
@@ -165,12 +161,12 @@ void set_halves(Context& c, const Inst& i, Mask lanes) {
 
 void bind_set(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType d = op.modifiers.types[0], t = op.modifiers.types[1];
-  const ScalarType half = half_type(t);
+  const ScalarType half = half_of(t);
   compare_form(binder, op, alu, inst, t, half == ScalarType::none ? t : half);
   inst.d = binder.result(alu.d, d).offset;
   binder.append(inst, op.modifiers.combine == Combine::none ? binder.constant(0, 0) : binder.predicate(alu.c));
   if (half != ScalarType::none) {
-    const ScalarType of = half_type(d);  // an integer result is a mask for each half: measured on an H200
+    const ScalarType of = half_of(d);  // an integer result is a mask for each half: measured on an H200
     inst.value = of == ScalarType::none ? 0xFFFF : std::int64_t(num::encode(of, 1.0));
     inst.run = goes_on<set_halves>;
     return;

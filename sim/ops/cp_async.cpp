@@ -123,9 +123,8 @@ void arrive_after_copies(Context& c, const Inst& i, Mask lanes) {
 }  // namespace
 
 void bind_cp_async(Binder& binder, const ir::Operation& op, const ops::CpAsync& x, Inst& inst) {
-  binder.address(inst, x.to);
+  binder.access(inst, op, x.to);
   inst.width = u8(x.bytes->value);
-  inst.space = u8(op.modifiers.space());
   const bool ignores =
       x.source->kind == ir::Argument::Kind::reg && binder.code().registers[x.source->id].type == ScalarType::pred;
   binder.append_address(inst, x.from);
@@ -142,8 +141,7 @@ void bind_cp_async_group(Binder&, const ir::Operation& op, const ops::Count& n, 
 }
 
 void bind_cp_async_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  binder.address(inst, m.object);
-  inst.space = u8(op.modifiers.space());
+  binder.access(inst, op, m.object);
   inst.flags = op.modifiers.noinc;
   inst.run = goes_on<arrive_after_copies>;
 }

@@ -34,6 +34,12 @@ inline double add_to_odd(double a, double b) {
   return std::bit_cast<double>(bits);
 }
 
+/// The halves of a packed pair; none: the type is no such pair.
+inline isa::ScalarType half_of(isa::ScalarType t) {
+  using isa::ScalarType;
+  return t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : ScalarType::none;
+}
+
 /// How an operation treats its values.
 struct FloatRules {
   num::Rounding rounding = num::Rounding::rn;

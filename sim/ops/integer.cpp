@@ -1,6 +1,5 @@
 // Integer arithmetic. PTX ISA "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic Instructions".
 #include <algorithm>
-#include <limits>
 
 #include "sim/ops/alu.hpp"
 

@@ -5,7 +5,6 @@
 // the seed, a request fails, which a kernel must expect. The 16 bytes of an answer are the simulator's own.
 #include <cstring>
 
-#include "ptx/isa/mbarrier.hpp"
 #include "sim/async/async.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
@@ -109,9 +108,8 @@ void bind_launch_query(Binder& binder, const ir::Operation& op, const ops::Launc
 }
 
 void bind_launch_request(Binder& binder, const ir::Operation& op, const ops::LaunchControl& x, Inst& inst) {
-  binder.address(inst, x.to);
+  binder.access(inst, op, x.to);
   binder.append_address(inst, x.mbarrier);
-  inst.space = u8(op.modifiers.space());
   inst.flags = op.modifiers.multicast_all;
   inst.run = goes_on<try_cancel>;
 }

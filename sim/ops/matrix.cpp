@@ -112,12 +112,11 @@ bool is_known(const isa::Modifiers& m, bool loads) {
 void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, Inst& inst, bool loads) {
   const isa::Modifiers& m = op.modifiers;
   if (!is_known(m, loads)) throw Gap{"this matrix shape"};
-  binder.address(inst, x.address);
+  binder.access(inst, op, x.address);
   binder.append_all(inst, x.registers, ScalarType::b32);
   inst.count = u8(isa::repeat_count(m.repeat));
   const bool fits = int(inst.more_count) == inst.count * isa::matrix_registers(m.shape) && inst.more_count <= 4;
   if (!fits) throw Gap{"this matrix count"};
-  inst.space = u8(m.space());
   inst.mode = u8(m.shape);
   inst.flags = m.trans;
   inst.width = u8(isa::packed_element_bits(m.cp_source_format));

@@ -8,17 +8,12 @@ namespace {
 
 using isa::MmaKind;
 
-num::MmaKind number_kind(MmaKind written, ScalarType a) {
-  switch (written) {
-    case MmaKind::mxf8f6f4: return num::MmaKind::mxf8f6f4;
-    case MmaKind::mxf4: return num::MmaKind::mxf4;
-    case MmaKind::mxf4nvf4: return num::MmaKind::mxf4nvf4;
-    case MmaKind::f8f6f4: return num::MmaKind::f8f6f4;
-    default: break;
-  }
-  if (isa::is_integer(a) || a == ScalarType::b1) return num::MmaKind::i8;
-  if (a == ScalarType::tf32) return num::MmaKind::tf32;
-  return isa::bits(a) == 16 ? num::MmaKind::f16 : num::MmaKind::f8f6f4;
+// The kind as written, where it says block scales or mixed types; else that of the type.
+MmaKind number_kind(MmaKind written, ScalarType a) {
+  if (isa::is_block_scaled(written) || written == MmaKind::f8f6f4) return written;
+  if (isa::is_integer(a) || a == ScalarType::b1) return MmaKind::i8;
+  if (a == ScalarType::tf32) return MmaKind::tf32;
+  return isa::bits(a) == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
 }
 
 int container_bits(MmaKind written, ScalarType a) {

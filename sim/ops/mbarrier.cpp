@@ -154,11 +154,6 @@ void pending_count(Context& c, const Inst& i, Mask lanes) {
   for_lanes(lanes, [=](int l) { d[l] = pending_of_state(a[l]); });
 }
 
-void bind_object(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  binder.address(inst, m.object);
-  inst.space = u8(op.modifiers.space());
-}
-
 }  // namespace
 
 bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
@@ -170,18 +165,18 @@ bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
 }
 
 void bind_mbarrier_init(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  bind_object(binder, op, m, inst);
+  binder.access(inst, op, m.object);
   binder.append(inst, binder.any_width(m.count, ScalarType::u32));
   inst.run = goes_on<init>;
 }
 
 void bind_mbarrier_inval(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  bind_object(binder, op, m, inst);
+  binder.access(inst, op, m.object);
   inst.run = goes_on<invalidate>;
 }
 
 void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  bind_object(binder, op, m, inst);
+  binder.access(inst, op, m.object);
   const bool returns = m.state->kind == ir::Argument::Kind::reg;
   inst.d = (returns ? binder.result(m.state, ScalarType::b64) : binder.scratch(8)).offset;
   inst.flags = u8((op.opcode == Opcode::mbarrier_arrive_drop ? flag_drop : 0) |
@@ -193,13 +188,13 @@ void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mb
 }
 
 void bind_mbarrier_transaction(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  bind_object(binder, op, m, inst);
+  binder.access(inst, op, m.object);
   binder.append(inst, binder.any_width(m.bytes, ScalarType::u32));
   inst.run = op.opcode == Opcode::mbarrier_expect_tx ? goes_on<expect_tx> : goes_on<complete_tx>;
 }
 
 void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
-  bind_object(binder, op, m, inst);
+  binder.access(inst, op, m.object);
   inst.d = binder.any_result(m.done, ScalarType::pred).offset;
   inst.flags = m.parity ? flag_parity : 0;
   binder.append(inst,

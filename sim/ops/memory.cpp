@@ -130,8 +130,7 @@ Handler of_width(MoveKind kind, int width) {
 
 void bind_access(Binder& binder, const ir::Operation& op, const ops::MemoryAccess& access, Inst& inst, bool loads) {
   const ScalarType t = op.modifiers.type();
-  binder.address(inst, access.address);
-  inst.space = u8(op.modifiers.space());
+  binder.access(inst, op, access.address);
   inst.width = u8((isa::bits(t) + 7) / 8);
   if (loads && access.value->kind == ir::Argument::Kind::sink)
     binder.append(inst, binder.scratch(register_bytes(t)));
@@ -173,8 +172,7 @@ void bind_store(Binder& binder, const ir::Operation& op, const ops::MemoryAccess
 }
 
 void bind_bulk_store(Binder& binder, const ir::Operation& op, const ops::BulkStore& store, Inst& inst) {
-  binder.address(inst, store.address);
-  inst.space = u8(op.modifiers.space());
+  binder.access(inst, op, store.address);
   binder.append(inst, binder.any_width(store.bytes, ScalarType::u64));
   inst.run = goes_on<store_bulk>;
 }
@@ -198,8 +196,7 @@ void bind_cache_line(Binder& binder, const ir::Operation& op, const ops::CacheLi
   inst.run = nothing;
   const bool prefetches = op.opcode == Opcode::prefetch || op.opcode == Opcode::prefetchu;
   if (!prefetches || m.spaces.count == 0 || m.space() == Space::param) return;
-  binder.address(inst, line.address);
-  inst.space = u8(m.space());
+  binder.access(inst, op, line.address);
   inst.run = goes_on<check_address>;
 }
 

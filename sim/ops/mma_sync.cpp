@@ -17,28 +17,27 @@ const u32* words(const Context& c, const Inst& i, int slot) { return c.lanes<u32
 
 int registers(const WarpMma& mma, WarpMma::Operand o) { return mma.operands[o + 1u] - mma.operands[o]; }
 
-void gather_a(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
-  const int per = mma.per_register(), stored = mma.stored_k();
-  for (int r = 0; r < registers(mma, WarpMma::a); ++r) {
-    const u32* from = words(c, i, mma.operands[WarpMma::a] + r);
+// Calls put(lane, register, element, bits) for every element of A or B.
+template <class Put>
+void for_factors(const Context& c, const Inst& i, const WarpMma& mma, WarpMma::Operand o, Put put) {
+  const ScalarType type = o == WarpMma::a ? mma.spec.a : mma.spec.b;
+  for (int r = 0; r < registers(mma, o); ++r) {
+    const u32* from = words(c, i, mma.operands[o] + r);
     for (int t = 0; t < warp_lanes; ++t)
-      for (int e = 0; e < per; ++e) {
-        const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, p.m, stored);
-        p.a[std::size_t(at.row * stored + at.column)] = contained(mma, mma.spec.a, from[t] >> e * mma.container);
-      }
+      for (int e = 0; e < mma.per_register(); ++e) put(t, r, e, contained(mma, type, from[t] >> e * mma.container));
   }
 }
 
-void gather_b(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
-  const int per = mma.per_register(), k = mma.elements_k();
-  for (int r = 0; r < registers(mma, WarpMma::b); ++r) {
-    const u32* from = words(c, i, mma.operands[WarpMma::b] + r);
-    for (int t = 0; t < warp_lanes; ++t)
-      for (int e = 0; e < per; ++e) {
-        const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, p.n, k);
-        p.b[std::size_t(at.column * k + at.row)] = contained(mma, mma.spec.b, from[t] >> e * mma.container);
-      }
-  }
+void gather_factors(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  const int per = mma.per_register(), stored = mma.stored_k(), k = mma.elements_k();
+  for_factors(c, i, mma, WarpMma::a, [&](int t, int r, int e, u32 bits) {
+    const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, p.m, stored);
+    p.a[std::size_t(at.row * stored + at.column)] = bits;
+  });
+  for_factors(c, i, mma, WarpMma::b, [&](int t, int r, int e, u32 bits) {
+    const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, p.n, k);
+    p.b[std::size_t(at.column * k + at.row)] = bits;
+  });
 }
 
 void gather_c(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
@@ -89,8 +88,7 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
 void multiply_warp(Context& c, const Inst& i, Mask) {
   const WarpMma& mma = mma_of(c, i);
   WarpProduct p(mma, mma.shape.m);
-  gather_a(c, i, mma, p);
-  gather_b(c, i, mma, p);
+  gather_factors(c, i, mma, p);
   gather_c(c, i, mma, p);
   if (mma.sparse) select_columns(mma, words(c, i, mma.operands[WarpMma::metadata]), p);
   if (mma.spec.scale_vector) gather_scales(c, i, mma, p);

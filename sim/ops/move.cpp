@@ -155,13 +155,7 @@ void bind_is_in_space(Binder& binder, const ir::Operation& op, const ops::Alu& a
 
 }  // namespace
 
-bool is_clock(const ir::Argument& a) {
-  using ir::Special;
-  if (a.kind != ir::Argument::Kind::special) return false;
-  const auto s = Special(a.id);
-  return s == Special::clock || s == Special::clock_hi || s == Special::clock64 || s == Special::globaltimer ||
-         s == Special::globaltimer_lo || s == Special::globaltimer_hi;
-}
+bool is_clock(const ir::Argument& a) { return a.kind == ir::Argument::Kind::special && is_clock(ir::Special(a.id)); }
 
 void bind_clock(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const auto s = ir::Special(alu.a->id);

@@ -1,8 +1,6 @@
 // What every instruction of the tensor core does when a thread issues it.
 #pragma once
 
-#include <vector>
-
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/rules/verdict.hpp"
 #include "sim/core/machine.hpp"

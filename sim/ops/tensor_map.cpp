@@ -97,8 +97,7 @@ void bind_tensor_map_edit(Binder& binder, const ir::Operation& op, const ops::Te
   if (number > int(TensorMapField::fill_mode)) throw Gap{"this field of a tensor map"};
   const auto field = TensorMapField(number);
   inst.mode = u8(field);
-  binder.address(inst, edit.map);
-  inst.space = u8(op.modifiers.space());
+  binder.access(inst, op, edit.map);
   if (isa::has_ordinal(field) != bool(edit.dimension)) throw Gap{"this dimension"};
   if (edit.dimension) {
     if (rules::tensormap_field(field, edit.dimension->value).broken()) throw Gap{"this dimension"};

@@ -1,5 +1,4 @@
 // Copies of tensors. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor".
-#include <cstring>
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/tma.hpp"

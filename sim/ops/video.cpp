@@ -2,7 +2,6 @@
 // PTX ISA "Video Instructions", whose pseudocode this is; that a saturating shift judges all bits of its result, and
 // that SIMD comparisons keep elements of c, is what ptxas 13.0 makes of them for sm_90.
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "sim/ops/alu.hpp"

@@ -1,6 +1,5 @@
 // Instructions that look across a warp. PTX ISA "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync",
 // "activemask", "bar.warp.sync". Each waits for the lanes of its member mask.
-#include <algorithm>
 
 #include "ptx/rules/execution.hpp"
 #include "sim/ops/alu.hpp"

@@ -2,9 +2,6 @@
 //
 // Descriptors are judged when an operation is issued. Its reads and writes happen at a seeded later time, so an operand
 // that is overwritten too early and an accumulator that is read too early show in the data.
-#include <fmt/format.h>
-
-#include <algorithm>
 
 #include "ptx/isa/mma_metadata.hpp"
 #include "ptx/rules/execution.hpp"

@@ -125,7 +125,7 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   const WarpMma mma = described(op);
   const WmmaPart part = part_of(op);
   if (m.row == m.col) throw Gap{"this layout"};
-  binder.address(inst, x.address);
+  binder.access(inst, op, x.address);
   binder.append_all(inst, x.registers, m.type() == ScalarType::f64 ? ScalarType::f64 : ScalarType::b32);
   inst.count = u8(inst.more_count);
   binder.append(inst, x.stride ? binder.any_width(x.stride, ScalarType::u32) : binder.constant(0, 4));
@@ -133,7 +133,6 @@ void bind(Binder& binder, const ir::Operation& op, const ops::MatrixAccess& x, I
   const int elements = part == WmmaPart::a ? m_k : part == WmmaPart::b ? k_n : m_n;
   const int bits = m.type() == ScalarType::f64 ? 64 : 32, needed = elements * mma.container / bits / warp_lanes;
   if (needed == 0 || inst.count % needed != 0) throw Gap{"fragments of this size"};
-  inst.space = u8(m.space());
   inst.mode = u8(part);
   inst.width = u8(mma.container);
   inst.flags = u8((m.col ? flag_column_major : 0) | (x.stride ? flag_strided : 0));

@@ -1,7 +1,5 @@
 #include "sim/tensor/operands.hpp"
 
-#include <fmt/format.h>
-
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/memory.hpp"
 #include "sim/core/memory_access.hpp"

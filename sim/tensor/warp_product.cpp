@@ -41,7 +41,7 @@ bool multiply_by_kernel(Grid& grid, const WarpMma& mma, WarpProduct& p) {
   task.spec.sparse = mma.sparse;
   const bool one_window = mma.stored_k() <= num::window_length(mma.spec) && !num::is_emulated(mma.spec);
   if (mma.spec.scale_vector || !one_window || !num::has_vector_path(task.spec)) return false;
-  if (mma.container < 8 || mma.stored_k() != num::dense_k(task.spec.kind)) return false;
+  if (mma.container < 8 || mma.stored_k() != isa::mma_k(task.spec.kind)) return false;
   task.m = p.m, task.n = p.n, task.k = mma.elements_k();
   task.metadata = p.metadata.data();
   task.metadata_stride = p.metadata.size() / std::size_t(p.m);

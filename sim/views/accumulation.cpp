@@ -1,6 +1,5 @@
 #include "sim/views/accumulation.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "ptx/isa/tcgen05.hpp"

@@ -33,8 +33,8 @@ struct Case {
   Words metadata = {};  // of each row of A, for all steps
 
   // Of one step: elements of B, and those that A stores.
-  int k_step() const { return dense_k(spec.kind) * (spec.sparse ? 2 : 1); }
-  int stored_step() const { return dense_k(spec.kind); }
+  int k_step() const { return mma_k(spec.kind) * (spec.sparse ? 2 : 1); }
+  int stored_step() const { return mma_k(spec.kind); }
   int k() const { return steps * k_step(); }
   int stored() const { return steps * stored_step(); }
   int metadata_step() const { return !spec.sparse ? 0 : stored_step() / (spec.kind == MmaKind::tf32 ? 8 : 16); }

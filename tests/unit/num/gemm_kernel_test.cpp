@@ -44,7 +44,7 @@ TEST_CASE("a chain equals dot where plain sums are proven, and just beyond") {
           // Odd sums up to 2^23 units and C near 2^23 of them; one step's factors are so large, the others' small, or
           // 0.
           Case c = make(spec, small_integer, zero, random, 5, 72, 4);
-          const auto k = static_cast<std::size_t>(dense_k(spec.kind)), row = 4 * k,
+          const auto k = static_cast<std::size_t>(mma_k(spec.kind)), row = 4 * k,
                      first = static_cast<std::size_t>(step) * k;
           const ScalarType type = spec.a == ScalarType::tf32 ? ScalarType::f32 : spec.a;
           for (Words* words : {&c.a, &c.b})
