@@ -54,7 +54,7 @@ int Warp::lowest() const {
   int best = -1;
   for (int i = 0; i < fragment_count; ++i) {
     const Fragment& f = fragments[std::size_t(i)];
-    // Counted from the first function: the kernel's places wrap around to after the last.
+    // Counted from the first function: the kernel's places wrap around and follow the last.
     if (!f.blocked && (best < 0 || f.pc - kernel_end_ < fragments[std::size_t(best)].pc - kernel_end_)) best = i;
   }
   return best;

@@ -28,6 +28,12 @@ Status warp_wide(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+/// Writes one word to these lanes of a register.
+inline void fill_lanes(Context& c, u32 offset, Mask lanes, u32 word) {
+  auto* d = c.lanes<u32>(offset);
+  for_lanes(lanes, [=](int l) { d[l] = word; });
+}
+
 template <class Op, class T, class R = T>
 Status unary(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<Word<R>>(i.d);
@@ -55,11 +61,9 @@ Status ternary(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
-/// What carries a C++ type to a generic lambda.
+/// What carries a C++ type to a generic lambda: []<class T>(As<T>) { ... }.
 template <class T>
-struct As {
-  using type = T;
-};
+struct As {};
 
 /// Calls f(As<T>{}) with the C++ integer that a PTX integer or untyped type is; a null handler for any other type.
 template <class F>
@@ -81,11 +85,11 @@ Handler with_integer(ScalarType t, F f) {
 /// The handler of an operation with one or two sources of an integer type.
 template <class Op>
 Handler one(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type>; });
+  return with_integer(t, []<class T>(As<T>) -> Handler { return unary<Op, T>; });
 }
 template <class Op>
 Handler two(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return binary<Op, typename decltype(as)::type>; });
+  return with_integer(t, []<class T>(As<T>) -> Handler { return binary<Op, T>; });
 }
 
 /// Resolves d and as many of the sources a, b, c as there are types for them.

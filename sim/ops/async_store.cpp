@@ -37,8 +37,7 @@ void store_later(Context& c, const Inst& i, Mask lanes) {
     }
     x.signals = i.flags != 0;
     if (x.signals)
-      x.barrier = barrier_at(c, Space::shared_cluster,
-                             c.read(c.slot(i, slot_barrier), l) + c.read(c.slot(i, slot_offset), l), l);
+      x.barrier = barrier_at(c, Space::shared_cluster, c.value(i, slot_barrier, l) + c.value(i, slot_offset, l), l);
     x.id = x.signals ? announce(c, i, l, x.barrier) : announce(c, i, l);
     touch(c, i, l, x.id, range_of(to, x.bytes), how == Combine::none ? AccessKind::write : AccessKind::atomic,
           Proxy::generic);

@@ -108,8 +108,8 @@ void atomic(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 0; k < i.count; ++k) {
       u64 old = 0;
       std::memcpy(&old, p.view.data + k * bytes, bytes);
-      const u64 b = low_bits(c.read(c.slot(i, i.count + k), l), bits);
-      const u64 e = i.flags ? low_bits(c.read(c.slot(i, 2u * i.count), l), bits) : 0;
+      const u64 b = low_bits(c.value(i, i.count + k, l), bits);
+      const u64 e = i.flags ? low_bits(c.value(i, 2u * i.count, l), bits) : 0;
       const u64 now = combined(Combine(i.mode), t, old, b, e, p.space == Space::global);
       changed |= now != old;
       std::memcpy(p.view.data + k * bytes, &now, bytes);

@@ -11,7 +11,7 @@ namespace {
 
 enum : u8 { flag_aligned = 1, flag_arrive = 2, flag_reduce = 4, flag_counted = 8 };
 
-// Threads that an arrival counts for: whole warps, whoever of them has left already.
+// Threads that an arrival counts for: whole warps, lanes that have left included.
 u32 arrivals(const Context& c, const Inst& i, Mask lanes) {
   const bool whole = (lanes & c.warp->live) == c.warp->live;
   return i.flags & flag_counted && whole ? u32(warp_lanes) : u32(count(lanes));
@@ -29,7 +29,7 @@ void complete_if_all(Context& c, NamedBarrier& b) {
 
 void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
   const bool all_threads = !(i.flags & flag_counted);
-  const u32 expected = all_threads ? 0 : u32(c.read(c.slot(i, 1), first_lane(lanes)));
+  const u32 expected = all_threads ? 0 : u32(c.value(i, 1, first_lane(lanes)));
   const u32 threads = arrivals(c, i, lanes);
   if (!all_threads) require(rules::barrier_count(expected));
   require(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads),
@@ -43,11 +43,7 @@ void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b
 }
 
 void give_result(Context& c, const Inst& i, Mask lanes, const NamedBarrier& b, u32 threads) {
-  if (Combine(i.mode) == Combine::popc) {
-    auto* d = c.lanes<u32>(i.d);
-    for_lanes(lanes, [=, &b](int l) { d[l] = b.result; });
-    return;
-  }
+  if (Combine(i.mode) == Combine::popc) return fill_lanes(c, i.d, lanes, b.result);
   const bool r = Combine(i.mode) == Combine::and_ ? b.result == threads : b.result != 0;
   c.write_mask(i.d, lanes, r ? lanes : 0);
 }
@@ -56,7 +52,7 @@ void give_result(Context& c, const Inst& i, Mask lanes, const NamedBarrier& b, u
 Status barrier(Context& c, const Inst& i, Mask lanes) {
   Fragment& f = *c.fragment;
   if (i.flags & flag_aligned && !f.arrived && !converged(c, lanes, all_lanes)) return Status::blocked;
-  const auto id = u32(c.read(c.slot(i, 0), first_lane(lanes)));
+  const auto id = u32(c.value(i, 0, first_lane(lanes)));
   require(rules::barrier_number(id));
   NamedBarrier& b = c.cta->barriers[id];
   if (!f.arrived) {

@@ -172,14 +172,11 @@ void logic_predicate(Context& c, const Inst& i, Mask lanes) {
 
 template <class Op>
 Handler shift_by(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler {
-    using T = typename decltype(as)::type;
-    return binary<Op, T, T, u32>;
-  });
+  return with_integer(t, []<class T>(As<T>) -> Handler { return binary<Op, T, T, u32>; });
 }
 template <class Op>
 Handler counts(ScalarType t) {
-  return with_integer(t, [](auto as) -> Handler { return unary<Op, typename decltype(as)::type, u32>; });
+  return with_integer(t, []<class T>(As<T>) -> Handler { return unary<Op, T, u32>; });
 }
 
 void bind_logic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -218,10 +215,7 @@ void bind_field(Binder& binder, const ir::Operation& op, const ops::Alu& alu, In
   const ScalarType t = op.modifiers.type();
   if (op.opcode == Opcode::bfe) {
     operands(binder, alu, inst, t, {t, ScalarType::u32, ScalarType::u32});
-    inst.run = with_integer(t, [](auto as) -> Handler {
-      using T = typename decltype(as)::type;
-      return ternary<Bfe, T, T, u32, u32>;
-    });
+    inst.run = with_integer(t, []<class T>(As<T>) -> Handler { return ternary<Bfe, T, T, u32, u32>; });
     return;
   }
   inst.d = binder.result(alu.d, t).offset;

@@ -69,7 +69,7 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
   });
 }
 
-// What travels, for who draws it.
+// What travels, for observers that draw it.
 void describe_copy(Context& c, const PlainCopy& x) {
   if (!c.grid->observer) return;
   const u64 global = x.to.space == Space::global ? x.to.address : x.from.space == Space::global ? x.from.address : 0;

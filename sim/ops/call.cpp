@@ -33,7 +33,7 @@ void write_passed(const Context& c, const Passed& p, int lane, u64 v) {
   to.mark(p.bytes);
 }
 
-// From one side of a call to the other. Bytes that nobody wrote stay so.
+// From one side of a call to the other. Bytes that were never written stay so.
 void hand_over(const Context& c, const std::vector<Passed>& from, const std::vector<Passed>& to, int lane) {
   for (std::size_t k = 0; k < std::min(from.size(), to.size()); ++k) {
     if (!from[k].in_memory || !to[k].in_memory) {

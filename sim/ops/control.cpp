@@ -25,7 +25,7 @@ Status branch_table(Context& c, const Inst& i, Mask lanes) {
   const auto& table = c.grid->program.code->tables[std::size_t(i.value)];
   Fragment& f = *c.fragment;
   const int l = first_lane(lanes);
-  const u64 index = c.read(c.slot(i, 0), l);
+  const u64 index = c.value(i, 0, l);
   require(rules::branch_index(index, table.size()), "{} of {} targets", index, table.size());
   const Mask alike = lanes_where(lanes, [&](int k) { return c.read(c.slot(i, 0), k) == index; });
   if (f.lanes & ~lanes) c.warp->split(f.pc + 1, f.lanes & ~lanes);
@@ -37,7 +37,7 @@ Status branch_table(Context& c, const Inst& i, Mask lanes) {
 
 Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {}); }
 
-// Nobody debugs the program, so there is nobody to go on.
+// The program runs without a debugger, so nothing could continue it.
 Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
 
 // Launches run one after the other: the grid before this one is over already, and only observers care.

@@ -196,7 +196,7 @@ void convert_stochastic(Context& c, const Inst& i, Mask lanes) {
   const auto d = ScalarType(i.count);
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
   for (const int l : each_lane(lanes)) {
-    const auto random = u32(c.read(c.slot(i, 0), l));
+    const auto random = u32(c.value(i, 0, l));
     const auto one = [&](u32 word, u32 bits) {
       const bool negative = word >> 31 && (word & 0x7FFFFFFFu) <= 0x7F800000u;
       return i.flags & flag_relu && negative ? 0 : stochastic(word, d, bits, (i.flags & flag_satfinite) != 0);
@@ -226,7 +226,7 @@ void pack_saturated(Context& c, const Inst& i, Mask lanes) {
   auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
   for (const int l : each_lane(lanes)) {
     const auto one = [&](u32 v) { return u64(std::clamp<std::int64_t>(std::int32_t(v), least, most)) & ones(bits); };
-    d[l] = u32(one(b[l]) | one(a[l]) << bits | c.read(c.slot(i, 0), l) << 2 * bits);
+    d[l] = u32(one(b[l]) | one(a[l]) << bits | c.value(i, 0, l) << 2 * bits);
   }
 }
 

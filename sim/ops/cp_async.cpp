@@ -55,14 +55,13 @@ void copy_async(Context& c, const Inst& i, Mask lanes) {
     Copy x;
     x.id = announce(c, i, l);
     x.bytes = i.width;
-    x.source_bytes = std::min<u32>(i.width, u32(c.read(c.slot(i, 2), l)));
+    x.source_bytes = std::min<u32>(i.width, u32(c.value(i, 2, l)));
     if (i.more_count > 3 && c.read_predicate(c.slot(i, 3), l)) x.source_bytes = 0;
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
     touch(c, i, l, x.id, range_of(to, x.bytes), AccessKind::write, Proxy::generic);
     x.to = to.view;
     if (x.source_bytes) {
-      const Place from =
-          locate(c, Space::global, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), x.source_bytes, 1, l);
+      const Place from = locate(c, Space::global, c.value(i, 0, l) + c.value(i, 1, l), x.source_bytes, 1, l);
       check_written(*c.grid, i.operation, from, x.source_bytes);
       touch(c, i, l, x.id, range_of(from, x.source_bytes), AccessKind::read, Proxy::generic);
       x.from = from.view;

@@ -91,8 +91,7 @@ void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
   const ScalarType t = op.modifiers.type();
   if (op.modifiers.half == HalfSelect::wide) {
     operands(binder, alu, inst, twice(t), {t, t});
-    inst.run = isa::bits(t) == 64 ? nullptr : with_integer(t, [](auto as) -> Handler {
-      using T = typename decltype(as)::type;
+    inst.run = isa::bits(t) == 64 ? nullptr : with_integer(t, []<class T>(As<T>) -> Handler {
       if constexpr (sizeof(T) == 8)
         return nullptr;
       else
@@ -113,8 +112,7 @@ void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
     inst.run = half == HalfSelect::hi && t == ScalarType::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
     return;
   }
-  inst.run = with_integer(t, [half](auto as) -> Handler {
-    using T = typename decltype(as)::type;
+  inst.run = with_integer(t, [half]<class T>(As<T>) -> Handler {
     if (half == HalfSelect::hi) return ternary<MadOf<High>, T>;
     if constexpr (sizeof(T) < 8)
       if (half == HalfSelect::wide) return ternary<MadOf<Wide>, T, Twice<T>>;
@@ -247,9 +245,7 @@ Handler simple(const ir::Operation& op, int& sources) {
     case Opcode::neg: sources = 1; return one<Neg>(t);
     case Opcode::mul24: return mul24(op);
     case Opcode::mad24: sources = 3; return mul24(op);
-    case Opcode::sad:
-      sources = 3;
-      return with_integer(t, [](auto as) -> Handler { return ternary<Sad, typename decltype(as)::type>; });
+    case Opcode::sad: sources = 3; return with_integer(t, []<class T>(As<T>) -> Handler { return ternary<Sad, T>; });
     default: return nullptr;
   }
 }

@@ -41,7 +41,7 @@ Answer cancel_next(Cluster& cluster) {
 void try_cancel(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Place to = locate_shared(c, Space(i.space), c.address(i, l), answer_bytes, answer_bytes, l);
-    const Barrier b = barrier_at(c, Space(i.space), c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), l);
+    const Barrier b = barrier_at(c, Space(i.space), c.value(i, 0, l) + c.value(i, 1, l), l);
     const auto address = u32(to.address), barrier = b.address;
     Cluster* cluster = c.cluster;
     const u32 mask = i.flags ? (1u << cluster->ctas.size()) - 1 : 1u << c.cta->rank;

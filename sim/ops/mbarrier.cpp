@@ -42,7 +42,7 @@ void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u
 void init(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l, true);
-    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    const auto n = std::int64_t(u32(c.value(i, 0, l)));
     o.owner->mbarriers.init(o.address, n);
     mirror_mbarrier(*o.owner, o.address);
     tell(c, i, l, o, SyncKind::mbarrier_init, u64(n));
@@ -63,7 +63,7 @@ void invalidate(Context& c, const Inst& i, Mask lanes) {
 void arrive_at(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    const auto n = std::int64_t(u32(c.value(i, 0, l)));
     MbarrierTable& table = o.owner->mbarriers;
     if (i.flags & flag_expect) {
       table.expect(o.address, n);
@@ -83,7 +83,7 @@ void arrive_at(Context& c, const Inst& i, Mask lanes) {
 void expect_tx(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    const auto n = std::int64_t(u32(c.value(i, 0, l)));
     o.owner->mbarriers.expect(o.address, n);
     mirror_mbarrier(*o.owner, o.address);
     tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
@@ -94,14 +94,14 @@ void expect_tx(Context& c, const Inst& i, Mask lanes) {
 void complete_tx(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.read(c.slot(i, 0), l)));
+    const auto n = std::int64_t(u32(c.value(i, 0, l)));
     tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
     signal_mbarrier(*o.owner, o.address, 0, n);
   }
 }
 
 bool phase_done(Context& c, const Inst& i, const Mbarrier& b, int lane) {
-  const u64 operand = c.read(c.slot(i, 0), lane);
+  const u64 operand = c.value(i, 0, lane);
   if (i.flags & flag_parity) return MbarrierTable::completed(b, (operand & 1) != 0);
   return b.phase != phase_of_state(operand);
 }
@@ -148,11 +148,7 @@ bool passes(Context& c, const Inst& i, Mask lanes) {
   return true;
 }
 
-void pending_count(Context& c, const Inst& i, Mask lanes) {
-  auto* d = c.lanes<u32>(i.d);
-  const auto* a = c.lanes<u64>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = pending_of_state(a[l]); });
-}
+using PendingCount = decltype([](u64 state) { return pending_of_state(state); });
 
 }  // namespace
 
@@ -205,7 +201,7 @@ void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbar
 void bind_mbarrier_pending_count(Binder& binder, const ir::Operation&, const ops::Mbarrier& m, Inst& inst) {
   inst.d = binder.result(m.count, ScalarType::u32).offset;
   inst.a = binder.source(m.state, ScalarType::b64).offset;
-  inst.run = goes_on<pending_count>;
+  inst.run = unary<PendingCount, u64, u32>;
 }
 
 }  // namespace kiln::sim

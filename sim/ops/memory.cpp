@@ -39,7 +39,7 @@ void store_element(Context& c, Slot s, int lane, u8* to) {
   }
 }
 
-// The common cases without a call: own shared memory, and the buffer of the access before. Nobody may be watching.
+// The common cases without a call, where no observer watches: own shared memory, and the buffer of the access before.
 inline bool nearby(const Context& c, Space space, u64 address, u32 bytes, View& view) {
   if (address & (bytes - 1)) return false;
   if (space == Space::global) return c.grid->memory.again(address, bytes, view);
@@ -148,7 +148,7 @@ void check_address(Context& c, const Inst& i, Mask lanes) {
 // st.bulk writes zeros. more[0]: the size.
 void store_bulk(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
-    const auto bytes = u32(c.read(c.slot(i, 0), l));
+    const auto bytes = u32(c.value(i, 0, l));
     if (bytes == 0) continue;
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), bytes, 8, l);
     observe(c, i, l, p, bytes, AccessKind::write);

@@ -62,7 +62,7 @@ void read_descriptors(Context& c, const Inst& i, u64 a, u64 b, MmaTask& t) {
 }
 
 MmaTask task_of(Context& c, const Inst& i, int lane) {
-  const auto word = [&](unsigned k) { return c.read(c.slot(i, k), lane); };
+  const auto word = [&](unsigned k) { return c.value(i, k, lane); };
   const auto address = [&](unsigned k) { return u32(word(k) + word(k + 1)); };
   MmaTask t;
   t.operation = i.operation;
@@ -96,7 +96,7 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
 // The instruction's step on its collector buffer. The operand that the buffer serves is told apart by its descriptor or
 // address.
 void step_collector(Context& c, const Inst& i, int lane, const MmaTask& t) {
-  const auto word = [&](unsigned k) { return c.read(c.slot(i, k), lane); };
+  const auto word = [&](unsigned k) { return c.value(i, k, lane); };
   const u64 operand = t.form.ws ? word(at_b) : t.form.a_in_tmem ? u64{1} << 63 | t.a_tmem : word(at_a);
   auto& state = c.cta->tensor.collectors[std::size_t(isa::collector_buffer(t.form.collector, t.form.ws))];
   const auto [next, verdict] = rules::step(state, isa::collector_use(t.form.collector), operand + 1);

@@ -32,7 +32,7 @@ void pack(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 0; k < i.more_count; ++k) {
       const unsigned at = k * i.width;
       const u64 part = i.width == 64 ? ~u64{0} : (u64{1} << i.width) - 1;
-      const u64 v = c.read(c.slot(i, k), l) & part;
+      const u64 v = c.value(i, k, l) & part;
       (at < 64 ? low : high) |= v << at % 64;
     }
     c.write({i.d, i.count, false}, l, low);
@@ -70,14 +70,10 @@ void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& a
 // Shared addresses are offsets. Those of local memory and parameters are generic already, or what is left of them in 32
 // bits. The others are generic.
 template <u64 window>
-void to_generic(Context& c, const Inst& i, Mask lanes) {
-  auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = window + (a[l] & 0xFFFFFFFFu); });
-}
-void from_generic(Context& c, const Inst& i, Mask lanes) {
-  auto *d = c.lanes<u64>(i.d), *a = c.lanes<u64>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = in_window(a[l], shared_base) ? a[l] - shared_base : a[l] & 0xFFFFFFFFu; });
-}
+struct ToGeneric {
+  u64 operator()(u64 a) const { return window + (a & 0xFFFFFFFFu); }
+};
+using FromGeneric = decltype([](u64 a) { return in_window(a, shared_base) ? a - shared_base : a & 0xFFFFFFFFu; });
 
 void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
@@ -86,11 +82,11 @@ void bind_cvta(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
   const Space space = op.modifiers.space();
   inst.run = unary<Same, u64>;
   if (isa::is_shared(space))
-    inst.run = op.modifiers.to ? goes_on<from_generic> : goes_on<to_generic<shared_base>>;
+    inst.run = op.modifiers.to ? unary<FromGeneric, u64> : unary<ToGeneric<shared_base>, u64>;
   else if (space == Space::local && !op.modifiers.to)
-    inst.run = goes_on<to_generic<local_base>>;
+    inst.run = unary<ToGeneric<local_base>, u64>;
   else if ((space == Space::param || space == Space::param_entry) && !op.modifiers.to)
-    inst.run = goes_on<to_generic<parameter_base>>;
+    inst.run = unary<ToGeneric<parameter_base>, u64>;
 }
 
 void is_in_space(Context& c, const Inst& i, Mask lanes) {
@@ -124,12 +120,7 @@ void map_address(Context& c, const Inst& i, Mask lanes) {
   }
 }
 
-template <class W>
-void cta_rank(Context& c, const Inst& i, Mask lanes) {
-  auto* d = c.lanes<u32>(i.d);
-  const auto* a = c.lanes<W>(i.a);
-  for_lanes(lanes, [=](int l) { d[l] = u32(a[l]) >> cluster_rank_shift; });
-}
+using CtaRank = decltype([](u64 address) { return u32(address) >> cluster_rank_shift; });
 
 void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
@@ -140,7 +131,7 @@ void bind_cluster_address(Binder& binder, const ir::Operation& op, const ops::Al
     inst.run = wide ? goes_on<map_address<u64>> : goes_on<map_address<u32>>;
   } else {
     operands(binder, alu, inst, ScalarType::u32, {t});
-    inst.run = wide ? goes_on<cta_rank<u64>> : goes_on<cta_rank<u32>>;
+    inst.run = wide ? unary<CtaRank, u64, u32> : unary<CtaRank, u32>;
   }
 }
 

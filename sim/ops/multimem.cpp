@@ -72,7 +72,7 @@ void store_or_reduce(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     for_memories(c, i, l, stores ? AccessKind::write : AccessKind::atomic, [&](const Place& p) {
       for (u32 k = 0; k < i.count; ++k) {
-        u64 v = c.read(c.slot(i, k), l);
+        u64 v = c.value(i, k, l);
         if (!stores) {
           if (bytes < 8) v &= (u64{1} << 8 * bytes) - 1;
           v = combined(Combine(i.mode), ScalarType(i.width), read_element(p.view.data + k * bytes, bytes), v, 0, true);

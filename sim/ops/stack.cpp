@@ -21,7 +21,7 @@ void allocate_stack(Context& c, const Inst& i, Mask lanes) {
   const Slot result{i.d, i.space, false};
   for (const int l : each_lane(lanes)) {
     const u64 at = (stack_used(c, l) + u64(i.value) - 1) / u64(i.value) * u64(i.value);
-    const u64 size = c.read(c.slot(i, 0), l), room = layout(c).stack_bytes;
+    const u64 size = c.value(i, 0, l), room = layout(c).stack_bytes;
     if (at > room || size > room - at) unmodelled(fmt::format("a stack of more than {} bytes", room));
     set_stack_used(c, l, u32(at + size));
     c.write(result, l, pointer(c, u32(at)));

@@ -57,7 +57,7 @@ void copy_tensor(Context& c, const Inst& i, Mask lanes) {
     t.multicast = i.operation->modifiers.cp_multicast;
     t.source = i.operation->modifiers.cp_source_format;
     t.to = u32(c.address(i, l));
-    t.from = isa::unpack_shared(c.read(c.slot(i, 0), l));
+    t.from = isa::unpack_shared(c.value(i, 0, l));
     t.swizzle = judge_descriptor(c, i, t.from);
     const std::vector<Cta*> group = group_of(c, i.operation->modifiers.cta_group);
     for (Cta* cta : group) check_copy(t, *cta);
@@ -92,7 +92,7 @@ void commit_tensor(Context& c, const Inst& i, Mask lanes) {
     const Place p =
         locate_shared(c, Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
-    const u32 mask = i.flags ? u32(c.read(c.slot(i, 0), l)) & 0xFFFF : 1u << p.owner->rank;
+    const u32 mask = i.flags ? u32(c.value(i, 0, l)) & 0xFFFF : 1u << p.owner->rank;
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) cta.mbarriers.at(address);

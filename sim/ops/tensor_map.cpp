@@ -61,7 +61,7 @@ void replace(Context& c, const Inst& i, Mask lanes) {
     const auto is_zero = [](u8 byte) { return byte == 0; };
     const bool begins = std::all_of(p.view.data, p.view.data + map_bytes, is_zero);
     TensorMapImage map = begins ? begin_tensor_map() : decode_tensor_map(p.view.data);
-    const u64 v = c.read(c.slot(i, 0), l);
+    const u64 v = c.value(i, 0, l);
     if (isa::has_code(field))
       set_code(map, field, std::int64_t(v));
     else
@@ -77,8 +77,8 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return Status::blocked;
   const int l = first_lane(lanes);
   const Place to = locate(c, Space::global, c.address(i, l), map_bytes, map_alignment, l);
-  const Place from = locate_shared(c, Space::shared_cta, c.read(c.slot(i, 0), l) + c.read(c.slot(i, 1), l), map_bytes,
-                                   map_alignment, l);
+  const Place from =
+      locate_shared(c, Space::shared_cta, c.value(i, 0, l) + c.value(i, 1, l), map_bytes, map_alignment, l);
   check_written(*c.grid, i.operation, from, map_bytes);
   observe(c, i, l, from, map_bytes, AccessKind::read);
   observe(c, i, l, to, map_bytes, AccessKind::write);

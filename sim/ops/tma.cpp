@@ -1,7 +1,7 @@
 // Copies of tensors. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor".
 
-#include "ptx/isa/tensor_copy.hpp"
 #include "ptx/rules/tma.hpp"
+#include "ptx/isa/tensor_copy.hpp"
 #include "sim/async/async.hpp"
 #include "sim/async/tma.hpp"
 #include "sim/core/atomics.hpp"
@@ -23,7 +23,7 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
     touch(c, i, lane, id, {Space::global, 0, address, bytes, 1}, kind);
 }
 
-// What travels, for who draws it; a load signals an mbarrier, a store none.
+// What travels, for observers that draw it; a load signals an mbarrier, a store none.
 void describe_box(Context& c, AsyncId id, const Box& box, const Barrier* b) {
   if (!c.grid->observer) return;
   Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box};

@@ -1,4 +1,4 @@
-// Video instructions: arithmetic on bytes, half-words and words of 32-bit registers with a second operation behind it.
+// Video instructions: arithmetic on bytes, half-words and words of 32-bit registers, followed by a second operation.
 // PTX ISA "Video Instructions", whose pseudocode this is; that a saturating shift judges all bits of its result, and
 // that SIMD comparisons keep elements of c, is what ptxas 13.0 makes of them for sm_90.
 #include <algorithm>
@@ -174,7 +174,7 @@ constexpr VideoRow rows[] = {
     {Opcode::vmad, Video::mad, 1},
 };
 
-// What stands behind a register's name: "h1", "b3210"; empty for a whole register or a number.
+// What follows a register's name: "h1", "b3210"; empty for a whole register or a number.
 std::string_view selector(const ir::Argument& a) {
   if (a.kind != ir::Argument::Kind::reg) return {};
   const std::string_view text = a.operand->text;

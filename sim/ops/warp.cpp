@@ -13,77 +13,57 @@ void check_members(Mask mask, Mask lanes) {
   require(v, "lane {} and the mask {:#x}", v.given, mask);
 }
 
-// True when the lanes named by the mask in `slot` are here; faults when an executing lane is not among them.
-bool members(Context& c, Mask lanes, Slot slot, Mask& mask) {
-  mask = Mask(c.read(slot, first_lane(lanes)));
+// The handler of an instruction that the lanes of its member mask, the last of `more`, execute together: waits until
+// they are here; faults when an executing lane is not among them.
+template <void (*execute)(Context&, const Inst&, Mask)>
+Status by_members(Context& c, const Inst& i, Mask lanes) {
+  const auto mask = Mask(c.value(i, i.more_count - 1u, first_lane(lanes)));
   check_members(mask, lanes);
-  return converged(c, lanes, mask);
-}
-
-// more[0]: the member mask; d: lane, b: predicate. The lowest lane wins; PTX leaves the choice open.
-Status elect(Context& c, const Inst& i, Mask lanes) {
-  Mask mask;
-  if (!members(c, lanes, c.slot(i, 0), mask)) return Status::blocked;
-  const int leader = first_lane(mask & c.warp->live);
-  auto* d = c.lanes<u32>(i.d);
-  for_lanes(lanes, [=](int l) { d[l] = u32(leader); });
-  c.write_mask(i.b, lanes, 1u << leader);
+  if (!converged(c, lanes, mask)) return Status::blocked;
+  execute(c, i, lanes);
   return Status::next;
 }
 
+// d: lane, b: predicate. The lowest lane wins; PTX leaves the choice open.
+void elect(Context& c, const Inst& i, Mask lanes) {
+  const int leader = first_lane(lanes);
+  fill_lanes(c, i.d, lanes, u32(leader));
+  c.write_mask(i.b, lanes, 1u << leader);
+}
+
 // more: source predicate, member mask.
-Status vote(Context& c, const Inst& i, Mask lanes) {
-  Mask mask;
-  if (!members(c, lanes, c.slot(i, 1), mask)) return Status::blocked;
+void vote(Context& c, const Inst& i, Mask lanes) {
   const Mask p = c.read_mask(c.slot(i, 0)) & lanes;
   switch (isa::VoteMode(i.mode)) {
-    case isa::VoteMode::ballot: {
-      auto* d = c.lanes<u32>(i.d);
-      for_lanes(lanes, [=](int l) { d[l] = p; });
-      break;
-    }
+    case isa::VoteMode::ballot: fill_lanes(c, i.d, lanes, p); break;
     case isa::VoteMode::all: c.write_mask(i.d, lanes, p == lanes ? all_lanes : 0); break;
     case isa::VoteMode::any: c.write_mask(i.d, lanes, p ? all_lanes : 0); break;
     default: c.write_mask(i.d, lanes, p == lanes || p == 0 ? all_lanes : 0); break;  // uni
   }
-  return Status::next;
 }
 
 int shuffle_source(isa::ShuffleMode mode, int lane, int b, int clamp, int segment, bool& inside) {
   const int b5 = b & 31, lowest = lane & segment, highest = (lane & segment) | (clamp & ~segment & 31);
   int from = lane;
   switch (mode) {
-    case isa::ShuffleMode::up:
-      from = lane - b5;
-      inside = from >= highest;
-      break;
-    case isa::ShuffleMode::down:
-      from = lane + b5;
-      inside = from <= highest;
-      break;
-    case isa::ShuffleMode::bfly:
-      from = lane ^ b5;
-      inside = from <= highest;
-      break;
-    default:
-      from = lowest | (b5 & ~segment & 31);
-      inside = from <= highest;
-      break;
+    case isa::ShuffleMode::up: from = lane - b5; break;
+    case isa::ShuffleMode::down: from = lane + b5; break;
+    case isa::ShuffleMode::bfly: from = lane ^ b5; break;
+    default: from = lowest | (b5 & ~segment & 31); break;
   }
+  inside = mode == isa::ShuffleMode::up ? from >= highest : from <= highest;
   return inside ? from : lane;
 }
 
 // more: b, c, member mask; d result, a value, c: predicate result.
-Status shuffle(Context& c, const Inst& i, Mask lanes) {
-  Mask mask;
-  if (!members(c, lanes, c.slot(i, 2), mask)) return Status::blocked;
+void shuffle(Context& c, const Inst& i, Mask lanes) {
   u32 out[warp_lanes];
   Mask p = 0;
   const auto* a = c.lanes<u32>(i.a);
   for (const int l : each_lane(lanes)) {
-    const auto control = u32(c.read(c.slot(i, 1), l));
+    const auto control = u32(c.value(i, 1, l));
     bool inside = false;
-    const int from = shuffle_source(isa::ShuffleMode(i.mode), l, int(c.read(c.slot(i, 0), l)), int(control & 31),
+    const int from = shuffle_source(isa::ShuffleMode(i.mode), l, int(c.value(i, 0, l)), int(control & 31),
                                     int(control >> 8 & 31), inside);
     out[l] = a[from];
     p |= Mask(inside) << l;
@@ -91,24 +71,21 @@ Status shuffle(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   for (const int l : each_lane(lanes)) d[l] = out[l];
   c.write_mask(i.c, lanes, p);
-  return Status::next;
 }
 
-// match.any: lanes with my value; match.all: everybody's if they agree. more: value, member mask; c: predicate result.
-Status match(Context& c, const Inst& i, Mask lanes) {
-  Mask mask;
-  if (!members(c, lanes, c.slot(i, 1), mask)) return Status::blocked;
+// match.any: the lanes with this lane's value; match.all: all lanes, if all values agree. more: value, member mask; c:
+// predicate result.
+void match(Context& c, const Inst& i, Mask lanes) {
   const Slot a = c.slot(i, 0);
   auto* d = c.lanes<u32>(i.d);
   Mask agree = 0;
   for (const int l : each_lane(lanes)) {
     const Mask same = lanes_where(lanes, [&](int k) { return c.read(a, k) == c.read(a, l); });
-    const bool everybody = same == lanes;
-    d[l] = i.mode ? (everybody ? lanes : 0) : same;
-    agree |= Mask(everybody) << l;
+    const bool all = same == lanes;
+    d[l] = i.mode ? (all ? lanes : 0) : same;
+    agree |= Mask(all) << l;
   }
   if (i.mode) c.write_mask(i.c, lanes, agree);
-  return Status::next;
 }
 
 u32 reduce_two(Combine how, ScalarType t, u32 a, u32 b, bool absolute, bool nan) {
@@ -132,33 +109,26 @@ u32 reduce_two(Combine how, ScalarType t, u32 a, u32 b, bool absolute, bool nan)
 }
 
 // flags bit 0: .abs, bit 1: .NaN
-Status reduce_lanes(Context& c, const Inst& i, Mask lanes) {
-  Mask mask;
-  if (!members(c, lanes, c.slot(i, 0), mask)) return Status::blocked;
+void reduce_lanes(Context& c, const Inst& i, Mask lanes) {
   const auto* a = c.lanes<u32>(i.a);
   const auto how = Combine(i.mode);
   u32 r = a[first_lane(lanes)];
   if (i.flags & 1) r &= 0x7FFFFFFFu;
   for (const int l : each_lane(lanes & (lanes - 1)))
     r = reduce_two(how, ScalarType(i.width), r, a[l], (i.flags & 1) != 0, (i.flags & 2) != 0);
-  auto* d = c.lanes<u32>(i.d);
-  for_lanes(lanes, [=](int l) { d[l] = r; });
-  return Status::next;
+  fill_lanes(c, i.d, lanes, r);
 }
 
-void active_mask(Context& c, const Inst& i, Mask lanes) {
-  auto* d = c.lanes<u32>(i.d);
-  for_lanes(lanes, [=](int l) { d[l] = lanes; });
-}
+void active_mask(Context& c, const Inst& i, Mask lanes) { fill_lanes(c, i.d, lanes, lanes); }
 
-// Unlike the others, lanes may meet here from different places. Whoever completes the mask releases the rest.
+// Unlike the others, lanes may meet here from different places. The lanes that complete the mask release the rest.
 Status warp_barrier(Context& c, const Inst& i, Mask lanes) {
   Fragment& f = *c.fragment;
   if (f.released) {
     f.released = false;
     return Status::next;
   }
-  const Mask mask = Mask(c.read(c.slot(i, 0), first_lane(lanes)));
+  const Mask mask = Mask(c.value(i, 0, first_lane(lanes)));
   check_members(mask, lanes);
   Mask here = lanes;
   for (int k = 0; k < c.warp->fragment_count; ++k) {
@@ -196,7 +166,7 @@ void pair_results(Binder& binder, const ir::Argument& d, u32& first, ScalarType 
 void bind_elect(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {
   pair_results(binder, x.d, inst.d, ScalarType::b32, inst.b);
   binder.append(inst, member_mask(binder, x));
-  inst.run = elect;
+  inst.run = by_members<elect>;
 }
 
 void bind_vote(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
@@ -205,7 +175,7 @@ void bind_vote(Binder& binder, const ir::Operation& op, const ops::WarpExchange&
   binder.append(inst, binder.predicate(x.a));
   binder.append(inst, member_mask(binder, x));
   inst.mode = u8(op.modifiers.vote);
-  inst.run = vote;
+  inst.run = by_members<vote>;
 }
 
 void bind_shuffle(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
@@ -215,7 +185,7 @@ void bind_shuffle(Binder& binder, const ir::Operation& op, const ops::WarpExchan
   binder.append(inst, binder.any_width(x.clamp, ScalarType::b32));
   binder.append(inst, member_mask(binder, x));
   inst.mode = u8(op.modifiers.shuffle);
-  inst.run = shuffle;
+  inst.run = by_members<shuffle>;
 }
 
 void bind_match(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
@@ -223,7 +193,7 @@ void bind_match(Binder& binder, const ir::Operation& op, const ops::WarpExchange
   binder.append(inst, binder.any_width(x.a, op.modifiers.type()));
   binder.append(inst, member_mask(binder, x));
   inst.mode = op.modifiers.vote == isa::VoteMode::all;
-  inst.run = match;
+  inst.run = by_members<match>;
 }
 
 void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::WarpExchange& x, Inst& inst) {
@@ -233,7 +203,7 @@ void bind_warp_reduction(Binder& binder, const ir::Operation& op, const ops::War
   inst.mode = u8(op.modifiers.combine);
   inst.width = u8(op.modifiers.type());
   inst.flags = u8(op.modifiers.absolute | op.modifiers.propagate_nan << 1);
-  inst.run = reduce_lanes;
+  inst.run = by_members<reduce_lanes>;
 }
 
 void bind_active_mask(Binder& binder, const ir::Operation&, const ops::WarpExchange& x, Inst& inst) {

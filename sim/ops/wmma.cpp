@@ -92,7 +92,7 @@ void wmma_load(Context& c, const Inst& i, Mask) {
 void wmma_store(Context& c, const Inst& i, Mask) {
   const u32 bytes = i.width / 8;
   for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
-    const u64 word = c.read(c.slot(i, r), t) >> shift;
+    const u64 word = c.value(i, r, t) >> shift;
     std::memcpy(p.view.data, &word, bytes);
     p.view.mark(bytes);
   });

@@ -192,8 +192,8 @@ void MemoryMapper::add_rest(CtaUse& u) {
     return std::any_of(u.words.begin(), u.words.end(), [=](const auto& w) { return w.second[x / word_bytes]; });
   };
   for (std::uint32_t at = u.map.shared_begin; at < end;) {
-    if (const std::uint32_t behind = end_of_region(regions, at)) {
-      at = behind;
+    if (const std::uint32_t next = end_of_region(regions, at)) {
+      at = next;
       continue;
     }
     std::uint32_t stop = at;
