@@ -33,21 +33,17 @@ MmaKind mma_kind(ScalarType a, ScalarType b, std::uint32_t block, std::uint32_t 
 
 Buffer scale_buffer(std::string name, ScalarType type, std::uint64_t rows, std::uint64_t scales,
                     std::uint64_t k_multiple) {
-  Buffer b;
-  b.name = std::move(name);
-  b.dtype = type;
-  b.shape = {isa::scale_row_chunks(rows), padded(isa::scale_k_chunks(scales), k_multiple),
-             std::uint64_t(isa::scale_chunk_bytes)};
-  return b;
+  return {std::move(name),
+          type,
+          {isa::scale_row_chunks(rows), padded(isa::scale_k_chunks(scales), k_multiple),
+           std::uint64_t(isa::scale_chunk_bytes)}};
 }
 
 Buffer metadata_buffer(std::string name, MmaKind kind, std::uint64_t rows, std::uint64_t k, std::uint64_t k_multiple) {
-  Buffer b;
-  b.name = std::move(name);
-  b.dtype = ScalarType::u32;
-  b.shape = {isa::metadata_row_images(rows), padded(isa::metadata_k_images(kind, k), k_multiple),
-             std::uint64_t(isa::metadata_image_words)};
-  return b;
+  return {std::move(name),
+          ScalarType::u32,
+          {isa::metadata_row_images(rows), padded(isa::metadata_k_images(kind, k), k_multiple),
+           std::uint64_t(isa::metadata_image_words)}};
 }
 
 void quantise(Contract& contract, const std::string& operand, const Quantisation& how, ScalarType scale_type,
@@ -67,12 +63,7 @@ void quantise(Contract& contract, const std::string& operand, const Quantisation
     if (kind == MmaKind::none) throw diag::InputError("no MMA multiplies a sparse " + operand + " of its type");
     contract.buffers.push_back(metadata_buffer(how.metadata, kind, rows, 2 * stored, k_multiple));
   }
-  if (how.global.empty()) return;
-  Buffer global;
-  global.name = how.global;
-  global.dtype = ScalarType::f32;
-  global.shape = {1};
-  contract.buffers.push_back(std::move(global));
+  if (!how.global.empty()) contract.buffers.push_back({how.global, ScalarType::f32, {1}});
 }
 
 }  // namespace kiln::launch

@@ -8,8 +8,8 @@
 #include "harness/entry/entry.hpp"
 #include "harness/profile/kernel_facts.hpp"
 #include "harness/profile/profile.hpp"
-#include "ptx/diag/error.hpp"
-#include "ptx/parse/fragment.hpp"
+#include "ptx/diag/refuse.hpp"
+#include "ptx/parse/parse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -96,11 +96,7 @@ class Instrumenter {
   Instrumenter(const ir::Function& f, ProfilePlan& plan) : facts_(f), plan_(plan) {}
 
   void rewrite(ir::Function& f) {
-    ir::Variable v;
-    v.space = isa::Space::param;
-    v.type = isa::ScalarType::u64;
-    v.name = parameter;
-    f.parameters.push_back(std::move(v));
+    f.parameters.push_back({.space = isa::Space::param, .type = isa::ScalarType::u64, .name = parameter});
     Statements out = begin(plan_.warp_bytes());
     append(out, record(site({Phase::setup, {}, {}}), plan_.records, {}));
     Statements body = std::move(f.body->statements);
@@ -180,30 +176,23 @@ class Instrumenter {
   std::optional<Phase> current_{};
 };
 
-std::uint64_t warps_of(const launch::Launch& l) { return l.grid.volume() * ((l.block.volume() + 31) / 32); }
-
 void add_buffer(launch::Contract& contract, ProfilePlan& plan, std::uint32_t records) {
   if (contract.find(ProfilePlan::buffer))
-    throw diag::InputError(fmt::format("/buffers/{}: the profiler's own buffer has this name", ProfilePlan::buffer));
+    diag::refuse("/buffers/{}: the profiler's own buffer has this name", ProfilePlan::buffer);
   std::uint64_t warps = 0;
   for (const launch::Launch& l : contract.launches) {
     plan.first_warps.push_back(warps);
-    warps += warps_of(l);
+    warps += l.grid.volume() * ((l.block.volume() + 31) / 32);
   }
   const std::uint64_t room = most_bytes / std::max<std::uint64_t>(warps, 1);
   const std::uint64_t fitting = room > ProfilePlan::header_bytes ? (room - ProfilePlan::header_bytes) / 16 : 0;
   plan.records = std::uint32_t(std::min<std::uint64_t>(records, fitting));
   if (plan.records < std::min(records, least_records))
-    throw diag::InputError(
-        fmt::format("{} warps are too many to profile: {} records each would be all; take a "
-                    "smaller problem",
-                    warps, plan.records));
-  launch::Buffer b;
-  b.name = ProfilePlan::buffer;
-  b.dtype = isa::ScalarType::u64;
-  b.shape = {warps, plan.warp_bytes() / 8};
-  b.init.kind = launch::Init::Kind::poison;
-  contract.buffers.push_back(std::move(b));
+    diag::refuse(
+        "{} warps are too many to profile: {} records each would be all; take a "
+        "smaller problem",
+        warps, plan.records);
+  contract.buffers.push_back({ProfilePlan::buffer, isa::ScalarType::u64, {warps, plan.warp_bytes() / 8}});
   for (std::size_t i = 0; i < contract.launches.size(); ++i)
     contract.launches[i].params.push_back(
         {launch::PointerParam{ProfilePlan::buffer, plan.first_warps[i] * plan.warp_bytes()}});

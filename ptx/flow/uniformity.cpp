@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "ptx/ops/operations.hpp"
+
 namespace kiln::flow {
 namespace {
 
 using ir::Special;
 using isa::Opcode;
+using Kind = ir::Argument::Kind;
 
 ThreadSet warp_mask(int warp) {
   static const ThreadSet first(0xFFFFFFFFu);
@@ -35,6 +38,65 @@ bool differs_between_threads(Special s) {
     case Special::clock64:
     case Special::globaltimer: return true;
     default: return s < Special::ctaid_x || (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+  }
+}
+
+constexpr int deepest = 64;  // operations between the thread index and a condition
+
+std::int64_t as_signed(std::uint64_t v, int width) {
+  if (width <= 0 || width >= 64) return std::int64_t(v);
+  return std::int64_t(v << (64 - width)) >> (64 - width);
+}
+
+std::optional<bool> compare(const isa::Modifiers& m, std::uint64_t a, std::uint64_t b) {
+  const int width = isa::bits(m.type());
+  const bool is_signed = isa::is_signed(m.type());
+  const auto sa = as_signed(a, width), sb = as_signed(b, width);
+  const bool less = is_signed ? sa < sb : a < b;
+  if (m.half == isa::HalfSelect::lo) return a < b;
+  if (m.half == isa::HalfSelect::hi) return a > b;
+  switch (m.compare) {
+    case isa::Compare::eq: return a == b;
+    case isa::Compare::ne: return a != b;
+    case isa::Compare::lt: return less;
+    case isa::Compare::le: return less || a == b;
+    case isa::Compare::gt: return !less && a != b;
+    case isa::Compare::ge: return !less;
+    case isa::Compare::ls: return a <= b;
+    case isa::Compare::hs: return a >= b;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::uint64_t> apply(const ir::Operation& op, int width, std::uint64_t a, std::uint64_t b,
+                                   std::uint64_t c) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool is_signed = isa::is_signed(m.type()),
+             low = m.half == isa::HalfSelect::lo || m.half == isa::HalfSelect::none;
+  const std::int64_t sa = as_signed(a, width), sb = as_signed(b, width);
+  switch (op.opcode) {
+    case Opcode::mov: return a;
+    case Opcode::cvt: return isa::is_signed(m.types[1]) ? std::uint64_t(as_signed(a, isa::bits(m.types[1]))) : a;
+    case Opcode::add: return a + b;
+    case Opcode::sub: return a - b;
+    case Opcode::mul: return low || !is_signed ? a * b : std::uint64_t(sa * sb);
+    case Opcode::mad: return (low || !is_signed ? a * b : std::uint64_t(sa * sb)) + c;
+    case Opcode::and_: return a & b;
+    case Opcode::or_: return a | b;
+    case Opcode::xor_: return a ^ b;
+    case Opcode::not_: return ~a;
+    case Opcode::shl: return b >= 64 ? 0 : a << b;
+    case Opcode::shr: return is_signed ? std::uint64_t(sa >> std::min<std::uint64_t>(b, 63)) : b >= 64 ? 0 : a >> b;
+    case Opcode::div:
+      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
+      return is_signed ? std::uint64_t(sa / sb) : a / b;
+    case Opcode::rem:
+      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
+      return is_signed ? std::uint64_t(sa % sb) : a % b;
+    case Opcode::bfe: return is_signed ? std::nullopt : std::optional(b >= 64 ? 0 : a >> b & low_mask(int(c & 0xFF)));
+    case Opcode::min: return is_signed ? (sa < sb ? a : b) : std::min(a, b);
+    case Opcode::max: return is_signed ? (sa < sb ? b : a) : std::max(a, b);
+    default: return std::nullopt;
   }
 }
 
@@ -67,8 +129,7 @@ void Uniformity::measure() {
     return;
   }
   const auto reads_other_index = [](const ir::Argument& a) {
-    return a.kind == ir::Argument::Kind::special &&
-           (Special(a.id) == Special::tid_y || Special(a.id) == Special::tid_z);
+    return a.kind == Kind::special && (Special(a.id) == Special::tid_y || Special(a.id) == Special::tid_z);
   };
   for (const ir::Operation& op : code_.operations)
     if (std::any_of(op.arguments.begin(), op.arguments.end(), reads_other_index)) shape_is_known_ = false;
@@ -105,7 +166,7 @@ void Uniformity::find_diverging() {
   diverges_.assign(code_.registers.size(), false);
   const auto reads_thread = [&](const ir::Argument& a, const auto& self) -> bool {
     const auto parts = code_.components(a);
-    if (a.kind == ir::Argument::Kind::special) return differs_between_threads(Special(a.id));
+    if (a.kind == Kind::special) return differs_between_threads(Special(a.id));
     return std::any_of(parts.begin(), parts.end(), [&](const ir::Argument& c) { return self(c, self); });
   };
   const auto is_source = [&](const ir::Operation& op) {
@@ -194,11 +255,202 @@ bool Uniformity::may_execute(const ir::Operation& op, int warp) const {
 const Truth& Uniformity::truth(ir::RegisterId predicate) const {
   if (const auto found = truths_.find(predicate); found != truths_.end()) return found->second;
   truths_.emplace(predicate, unknown());  // what a predicate that depends on itself, or on too much, gets
-  constexpr int deepest = 64;
   ++depth_;
   if (depth_ <= deepest) truths_[predicate] = decide(predicate);
   --depth_;
   return truths_[predicate];
+}
+
+// Values and predicates that are functions of the thread index, for every thread.
+
+bool Uniformity::special(Special s, Values& out) const {
+  if (!shape_is_known_) return false;
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    switch (s) {
+      case Special::tid_x: out[t] = t % extent_x_; break;
+      case Special::tid_y: out[t] = t / extent_x_ % extent_y_; break;
+      case Special::tid_z: out[t] = t / extent_x_ / extent_y_; break;
+      case Special::laneid: out[t] = t % isa::threads_per_warp; break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// The values of an operand; false when they depend on more than the thread.
+bool Uniformity::operand(const ir::Argument& a, int width, int depth, Values& out) const {
+  out.assign(std::size_t(threads_), 0);
+  if (const auto constant = known_.constant(a, width)) {
+    std::fill(out.begin(), out.end(), *constant);
+    return true;
+  }
+  if (a.kind == Kind::special) return special(Special(a.id), out);
+  if (a.kind != Kind::reg || a.negated) return false;
+  const Values* v = values(a.id, depth + 1);
+  if (!v) return false;
+  for (std::size_t t = 0; t < out.size(); ++t) out[t] = (*v)[t] & low_mask(width);
+  return true;
+}
+
+std::optional<bool> Uniformity::varies_in_warp(const ir::Argument& a) const {
+  Values values;
+  if (!operand(a, 64, 0, values)) return std::nullopt;
+  for (std::size_t t = 0; t < values.size(); ++t)
+    if (values[t] != values[t / isa::threads_per_warp * isa::threads_per_warp]) return true;
+  return false;
+}
+
+std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a) const { return relative(a, 0); }
+
+std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a, int depth) const {
+  Values out(std::size_t(threads_), 0);
+  if (a.kind == Kind::symbol || a.kind == Kind::immediate) return out;
+  if (a.kind == Kind::address) return a.count == 1 ? relative(code_.components(a)[0], depth) : std::nullopt;
+  if (operand(a, 64, depth, out)) return out;
+  if (a.kind != Kind::reg || a.negated || depth > deepest) return std::nullopt;
+  if (!diverges_[a.id]) return Values(std::size_t(threads_), 0);
+  const ir::Operation* writer = definitions_.only_writer(a.id);
+  if (!writer || writer->guard || isa::is_floating(writer->modifiers.type())) return std::nullopt;
+  const Opcode op = writer->opcode;
+  const ops::Alu sum = ops::roles<ops::Alu>(*writer);
+  if (op == Opcode::mov || op == Opcode::cvt || op == Opcode::cvta) return relative(sum.a, depth + 1);
+  if (op != Opcode::add && op != Opcode::sub) return std::nullopt;
+  auto first = relative(sum.a, depth + 1);
+  const auto second = relative(sum.b, depth + 1);
+  if (!first || !second) return std::nullopt;
+  for (std::size_t t = 0; t < first->size(); ++t) (*first)[t] += op == Opcode::add ? (*second)[t] : -(*second)[t];
+  return first;
+}
+
+std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op, int depth) const {
+  if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type()) || op.modifiers.sat ||
+      op.modifiers.half == isa::HalfSelect::hi)
+    return nullptr;
+  const int width = std::clamp(isa::bits(op.modifiers.type()), 1, 64);
+  Values in[3];
+  if (op.opcode == Opcode::shfl) {
+    const auto x = ops::roles<ops::WarpExchange>(op);
+    const auto lane = known_.constant(x.lane, 32), clamp = known_.constant(x.clamp, 32);
+    if (op.modifiers.shuffle != isa::ShuffleMode::idx || !lane || !clamp || *clamp != 31) return nullptr;
+    if (!operand(x.a, 32, depth, in[0])) return nullptr;
+    auto out = std::make_unique<Values>(in[0].size());
+    for (std::size_t t = 0; t < out->size(); ++t)
+      (*out)[t] = in[0][std::min((t & ~std::size_t{31}) + (*lane & 31), t | 31)];
+    return out;
+  }
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  if (alu.e || alu.d->kind != Kind::reg) return nullptr;
+  const ops::Operand sources[] = {alu.a, alu.b, alu.c};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bool addend = op.opcode == Opcode::mad && i == 2;
+    const bool converted = op.opcode == Opcode::cvt;
+    const int bits = addend ? 64 : converted ? std::clamp(isa::bits(op.modifiers.types[1]), 1, 64) : width;
+    if (!sources[i])
+      in[i].assign(std::size_t(threads_), 0);
+    else if (!operand(sources[i], bits, depth, in[i]))
+      return nullptr;
+  }
+  const int result = std::min(64, isa::bits(code_.registers[alu.d->id].type));
+  auto out = std::make_unique<Values>(in[0].size());
+  for (std::size_t t = 0; t < out->size(); ++t) {
+    const auto v = apply(op, width, in[0][t], in[1][t], in[2][t]);
+    if (!v) return nullptr;
+    (*out)[t] = *v & low_mask(op.modifiers.half == isa::HalfSelect::wide ? result : std::min(result, width));
+  }
+  return out;
+}
+
+const Uniformity::Values* Uniformity::values(ir::RegisterId r, int depth) const {
+  if (const auto found = values_.find(r); found != values_.end()) return found->second.get();
+  values_.emplace(r, nullptr);
+  const ir::Operation* writer = definitions_.only_writer(r);
+  if (!writer || writer->guard || depth > deepest) return nullptr;
+  if (isa::writes(writer->opcode) != isa::Writes::first || writer->opcode == Opcode::ld) return nullptr;
+  return (values_[r] = evaluate(*writer, depth)).get();
+}
+
+Truth Uniformity::argument_truth(const ir::Argument& a) const {
+  if (a.kind != Kind::reg) return unknown();
+  return a.negated ? opposite(truth(a.id)) : truth(a.id);
+}
+
+// Whether a number is not zero, where it is a predicate in disguise: selp r, 1, 0, p, or r = 0; @p r = 1, which is how
+// elect.sync leaves inline assembly.
+Truth Uniformity::of_number(const ir::Argument& a, int depth) const {
+  if (a.kind != Kind::reg || depth > deepest) return unknown();
+  Truth out{{}, all_, true, false};
+  int ones = 0;
+  for (std::uint32_t w : definitions_.writers(a.id)) {
+    const ir::Operation& op = code_.operations[w];
+    const ops::Alu alu = ops::roles<ops::Alu>(op);
+    if (op.opcode == Opcode::selp && definitions_.writers(a.id).size() == 1 && !op.guard) {
+      const auto yes = known_.constant(alu.a, 32), no = known_.constant(alu.b, 32);
+      const Truth t = argument_truth(alu.c);
+      if (yes && no && *yes != 0 && *no == 0) return t;
+      if (yes && no && *yes == 0 && *no != 0) return opposite(t);
+      return unknown();
+    }
+    if (op.opcode != Opcode::mov) return unknown();
+    const auto value = known_.constant(alu.a, 32);
+    if (!value && definitions_.writers(a.id).size() == 1 && !op.guard) return of_number(alu.a, depth + 1);
+    if (!value) return unknown();
+    if (*value == 0) continue;
+    const Truth guard = op.guard ? truth(*op.guard) : unknown();
+    out.may_be_true |= guard.may_be(!op.guard_negated);
+    out.one_true &= op.guard && guard.one(!op.guard_negated);
+    ++ones;
+  }
+  out.one_true &= ones == 1;
+  return ones ? out : unknown();
+}
+
+Truth Uniformity::compared(const ir::Operation& op) const {
+  const isa::ScalarType type = op.modifiers.type();
+  if (isa::is_floating(type)) return unknown();
+  const int width = std::clamp(isa::bits(type), 1, 64);
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  Values a, b;
+  if (operand(alu.a, width, 0, a) && operand(alu.b, width, 0, b)) {
+    Truth out;
+    for (std::size_t t = 0; t < a.size(); ++t) {
+      const auto holds = compare(op.modifiers, a[t], b[t]);
+      if (!holds) return unknown();
+      (*holds ? out.may_be_true : out.may_be_false).set(t);
+    }
+    return out;
+  }
+  const auto zero = known_.constant(alu.b, width);
+  if (!zero || *zero != 0) return unknown();
+  const Truth number = of_number(alu.a, 0);
+  if (op.modifiers.compare == isa::Compare::ne) return number;
+  return op.modifiers.compare == isa::Compare::eq ? opposite(number) : unknown();
+}
+
+Truth Uniformity::combined(isa::Combine how, const Truth& a, const Truth& b) const {
+  if (how == isa::Combine::and_) return both(a, b);
+  return how == isa::Combine::or_ ? either(a, b) : unknown();
+}
+
+Truth Uniformity::decide(ir::RegisterId predicate) const {
+  const ir::Operation* op = definitions_.only_writer(predicate);
+  if (!op || op->guard) return unknown();
+  const ops::Alu alu = ops::roles<ops::Alu>(*op);
+  if (op->opcode == Opcode::elect_sync) {
+    Truth elected = unknown();
+    elected.one_true = true;
+    return elected;
+  }
+  if (alu.d->kind != Kind::reg) return unknown();
+  switch (op->opcode) {
+    case Opcode::setp:
+      if (!alu.c) return compared(*op);
+      return combined(op->modifiers.combine, compared(*op), argument_truth(alu.c));
+    case Opcode::mov: return argument_truth(alu.a);
+    case Opcode::not_: return opposite(argument_truth(alu.a));
+    case Opcode::and_: return both(argument_truth(alu.a), argument_truth(alu.b));
+    case Opcode::or_: return either(argument_truth(alu.a), argument_truth(alu.b));
+    default: return unknown();
+  }
 }
 
 }  // namespace kiln::flow

@@ -79,11 +79,8 @@ Operand Builder::operand(const Term& t) const {
       if (t.is_hexadecimal) return Operand::bits(std::uint64_t(t.value));
       return t.is_unsigned ? Operand::unsigned_number(std::uint64_t(t.value)) : Operand::number(t.value);
     case Term::Kind::name: {
-      Operand out = Operand::named(std::string(t.name));
-      if (t.name == "_") {
-        out.kind = Operand::Kind::sink;
-        out.text.clear();
-      }
+      Operand out = Operand::named(t.name == "_" ? std::string() : std::string(t.name));
+      if (t.name == "_") out.kind = Operand::Kind::sink;
       return out;
     }
     case Term::Kind::operand: return *t.operand;
@@ -106,11 +103,7 @@ void Builder::write(const Condition* guard, std::string_view name, std::span<con
 }
 
 void Builder::shared(ScalarType type, int align, std::string_view name, std::uint64_t count) {
-  Variable v;
-  v.space = isa::Space::shared;
-  v.align = align;
-  v.type = type;
-  v.name = name;
+  Variable v{.space = isa::Space::shared, .align = align, .type = type, .name = std::string(name)};
   if (count) v.dims.push_back(count);
   add({std::move(v)});
 }
@@ -146,11 +139,7 @@ std::vector<Statement> Builder::take() {
   std::vector<Statement> out;
   for (std::size_t c = 0; c < std::size(classes); ++c) {
     if (counts_[c] == 0) continue;
-    Variable v;
-    v.type = classes[c].type;
-    v.name = '%' + prefix_ + classes[c].stem;
-    v.count = counts_[c];
-    out.push_back({std::move(v)});
+    out.push_back({Variable{.type = classes[c].type, .name = '%' + prefix_ + classes[c].stem, .count = counts_[c]}});
   }
   for (Statement& s : lists_.back()) out.push_back(std::move(s));
   lists_.back().clear();

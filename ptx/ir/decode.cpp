@@ -4,13 +4,33 @@
 #include <unordered_set>
 
 #include "ptx/ir/code.hpp"
-#include "ptx/ir/register_name.hpp"
 #include "ptx/ir/scopes.hpp"
 
 namespace kiln::ir {
 namespace {
 
 using Kind = Argument::Kind;
+
+// "%r12" as "%r" and 12. A number with a leading zero is no member's name.
+struct Split {
+  std::string_view base;
+  std::uint32_t number = 0;
+};
+
+std::optional<Split> split_at(std::string_view name, std::size_t digits) {
+  if (name[digits] == '0' && digits + 1 != name.size()) return std::nullopt;
+  Split s{name.substr(0, digits), 0};
+  const auto [end, failed] = std::from_chars(name.data() + digits, name.data() + name.size(), s.number);
+  if (failed != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return s;
+}
+
+// .x .y .z .w, or .r .g .b .a, after a vector register.
+int component_index(std::string_view name) {
+  if (name.size() < 2 || name[name.size() - 2] != '.') return -1;
+  const std::size_t xyzw = std::string_view("xyzw").find(name.back());
+  return int(xyzw != std::string_view::npos ? xyzw : std::string_view("rgba").find(name.back()));
+}
 
 // What a name of a register or variable stands for.
 struct Named {
@@ -143,12 +163,9 @@ class Decoder {
   // Operands
 
   Argument aggregate(Kind kind, const std::vector<Argument>& items) {
-    Argument a;
-    a.kind = kind;
-    a.id = std::uint32_t(code_.arguments.size());
-    a.count = std::uint32_t(items.size());
+    const auto first = std::uint32_t(code_.arguments.size());
     code_.arguments.insert(code_.arguments.end(), items.begin(), items.end());
-    return a;
+    return {.kind = kind, .id = first, .count = std::uint32_t(items.size())};
   }
 
   Argument decode_items(Kind kind, const Operand& o, isa::Opcode opcode) {
@@ -161,81 +178,56 @@ class Decoder {
   // A part of a register as video instructions name it (".b0", ".h1"), or a choice of parts (".h10", ".b3210"): which
   // ones stays in the operand's text.
   Argument subword(std::string_view name) {
-    Argument a;
     const std::size_t dot = name.rfind('.');
-    if (dot == name.npos || name.size() < dot + 3) return a;
+    if (dot == name.npos || name.size() < dot + 3) return {};
     const std::string_view part = name.substr(dot + 1);
     const bool digits = part.find_first_not_of("01234567", 1) == part.npos;
     const bool known = digits && ((part[0] == 'h' && part.size() <= 3) || (part[0] == 'b' && part.size() <= 5));
     const Named* whole = known ? find(name.substr(0, dot)) : nullptr;
-    if (!whole || whole->what != Named::What::reg) return a;
-    a.kind = Kind::reg;
-    a.id = whole->id;
-    return a;
+    if (!whole || whole->what != Named::What::reg) return {};
+    return {.kind = Kind::reg, .id = whole->id};
   }
 
   Argument component(std::string_view name) {
     const int index = component_index(name);
     const Named* whole = index < 0 ? nullptr : find(name.substr(0, name.size() - 2));
-    Argument a;
-    if (!whole || whole->what != Named::What::vector || index >= whole->count) return a;
-    a.kind = Kind::reg;
-    a.id = whole->id + std::uint32_t(index);
-    return a;
+    if (!whole || whole->what != Named::What::vector || index >= whole->count) return {};
+    return {.kind = Kind::reg, .id = whole->id + std::uint32_t(index)};
   }
 
   Argument of(const Named& named, const Operand& o) {
-    Argument a;
     if (named.what == Named::What::vector) {
       std::vector<Argument> items(named.count);
-      for (std::uint8_t i = 0; i < named.count; ++i) {
-        items[i].kind = Kind::reg;
-        items[i].id = named.id + i;
-        items[i].operand = &o;
-      }
+      for (std::uint8_t i = 0; i < named.count; ++i) items[i] = {.kind = Kind::reg, .id = named.id + i, .operand = &o};
       return aggregate(Kind::vector, items);
     }
-    a.kind = named.what == Named::What::reg ? Kind::reg : Kind::symbol;
-    a.id = named.id;
-    a.value = o.value;
-    return a;
+    const Kind kind = named.what == Named::What::reg ? Kind::reg : Kind::symbol;
+    return {.kind = kind, .id = named.id, .value = o.value};
   }
 
   Argument decode_label(const Operand& o) {
-    Argument a;
-    if (const auto* label = labels_.find(o.text)) {
-      a.kind = Kind::label;
-      a.id = label->value;
-      return a;
-    }
+    if (const auto* label = labels_.find(o.text)) return {.kind = Kind::label, .id = label->value};
     undeclared(o.text, o.at, "a label");
-    a.kind = Kind::raw;
-    return a;
+    return {.kind = Kind::raw};
   }
 
   Argument decode_name(const Operand& o, isa::Opcode opcode) {
     if (opcode == isa::Opcode::bra) return decode_label(o);
     if (const Named* named = find(o.text)) return of(*named, o);
-    Argument a;
     if (const Special special = special_register(o.text); special != Special::none) {
-      a.kind = Kind::special;
-      a.id = std::uint32_t(special);
+      Argument a{.kind = Kind::special, .id = std::uint32_t(special)};
       const std::string_view rest = std::string_view(o.text).substr(spelling(special).size());
       std::from_chars(rest.data(), rest.data() + rest.size(), a.value);  // %envreg7, %pm3
       return a;
     }
-    if (a = component(o.text); a.kind != Kind::none) return a;
-    if (isa::unit(opcode) == isa::Unit::video) a = subword(o.text);
+    Argument a = component(o.text);
+    if (a.kind == Kind::none && isa::unit(opcode) == isa::Unit::video) a = subword(o.text);
     if (a.kind != Kind::none) return a;
-    if (const auto* table = tables_.find(o.text)) {
-      a.kind = Kind::table;
-      a.id = table->value;
-      return a;
-    }
-    a.kind = functions_.contains(o.text) ? Kind::function : Kind::raw;
+    if (const auto* table = tables_.find(o.text)) return {.kind = Kind::table, .id = table->value};
+    if (functions_.contains(o.text)) return {.kind = Kind::function};
     // An indirect call may name a prototype that a caller of the builder left out.
-    if (a.kind == Kind::raw && opcode != isa::Opcode::call) undeclared(o.text, o.at, "a name");
-    return a;
+    if (opcode != isa::Opcode::call) undeclared(o.text, o.at, "a name");
+    return {.kind = Kind::raw};
   }
 
   // The negated register of vmad, which the parser keeps as text: "-%r1.h0".
@@ -254,14 +246,9 @@ class Decoder {
     Argument a;
     switch (o.kind) {
       case Operand::Kind::name: a = decode_name(o, opcode); break;
-      case Operand::Kind::integer:
-        a.kind = Kind::immediate;
-        a.value = o.value;
-        break;
+      case Operand::Kind::integer: a = {.kind = Kind::immediate, .value = o.value}; break;
       case Operand::Kind::real:
-        a.kind = Kind::real;
-        a.value = o.value;
-        a.is_single = o.text.starts_with("0f") || o.text.starts_with("0F");
+        a = {.kind = Kind::real, .value = o.value, .is_single = o.text.starts_with("0f") || o.text.starts_with("0F")};
         break;
       case Operand::Kind::vector: a = decode_items(Kind::vector, o, opcode); break;
       case Operand::Kind::address: a = decode_items(Kind::address, o, opcode); break;

@@ -1,7 +1,4 @@
-#include "ptx/parse/declaration.hpp"
-
-#include "ptx/parse/expression.hpp"
-#include "ptx/parse/operand.hpp"
+#include "ptx/parse/grammar.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -26,40 +23,27 @@ bool parse_align(Tokens& t, Head& h) {
   return true;
 }
 
+// Takes a word of which a declaration has one.
+bool take_only(Tokens& t, bool& has_one, std::string_view rule) {
+  if (has_one) return t.error(t.peek().place(), std::string(rule) + "; got " + describe(t, t.peek()) + " as well");
+  t.take();
+  return has_one = true;
+}
+
 bool set_space(Tokens& t, Head& h, isa::Space space) {
   ir::Variable& v = h.variable;
-  bool& is_set = h.has_space;
-  if (v.is_pointer ? v.pointer_space != isa::Space::generic : is_set)
-    return t.error(t.peek().place(), "a variable has one state space; got " + describe(t, t.peek()) + " as well");
-  t.take();
-  if (v.is_pointer) {
-    v.pointer_space = space;
-  } else {
-    v.space = space;
-    is_set = true;
-  }
+  bool has_pointer_space = v.pointer_space != isa::Space::generic;
+  if (!take_only(t, v.is_pointer ? has_pointer_space : h.has_space, "a variable has one state space")) return false;
+  (v.is_pointer ? v.pointer_space : v.space) = space;
   return true;
-}
-
-bool set_type(Tokens& t, Head& h, isa::ScalarType type) {
-  if (h.has_type)
-    return t.error(t.peek().place(), "a variable has one type; got " + describe(t, t.peek()) + " as well");
-  t.take();
-  h.variable.type = type;
-  return h.has_type = true;
-}
-
-bool set_linkage(Tokens& t, Head& h, ir::Linkage linkage) {
-  if (h.has_linkage)
-    return t.error(t.peek().place(), "a name has one linkage; got " + describe(t, t.peek()) + " as well");
-  t.take();
-  h.variable.linkage = linkage;
-  return h.has_linkage = true;
 }
 
 bool parse_qualifier(Tokens& t, Head& h) {
   const std::string_view word = t.word(t.peek());
-  if (const auto linkage = parse_linkage(word)) return set_linkage(t, h, *linkage);
+  if (const auto linkage = parse_linkage(word)) {
+    h.variable.linkage = *linkage;
+    return take_only(t, h.has_linkage, "a name has one linkage");
+  }
   if (word == "align") return parse_align(t, h);
   if (word == "attribute") {
     t.take();
@@ -76,7 +60,10 @@ bool parse_qualifier(Tokens& t, Head& h) {
     return true;
   }
   if (const auto space = isa::parse_space(word)) return set_space(t, h, *space);
-  if (const auto type = isa::parse_type(word)) return set_type(t, h, *type);
+  if (const auto type = isa::parse_type(word)) {
+    h.variable.type = *type;
+    return take_only(t, h.has_type, "a variable has one type");
+  }
   return t.error(t.peek().place(), "unknown type or directive " + describe(t, t.peek()) + " in a declaration");
 }
 

@@ -1,10 +1,7 @@
-#include "ptx/parse/directive.hpp"
+#include "ptx/parse/grammar.hpp"
 
 #include <algorithm>
 #include <limits>
-
-#include "ptx/parse/declaration.hpp"
-#include "ptx/parse/expression.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -128,12 +125,8 @@ std::optional<ir::Loc> parse_loc(Tokens& t) {
     t.take();
     if (!parse_function_name(t, loc)) return std::nullopt;
     if (t.accept(',')) {
-      if (skip_word(t, "inlined_at")) {
-        if (!parse_inlined_at(t, loc)) return std::nullopt;
-      } else {
-        t.expected("'inlined_at'");
-        return std::nullopt;
-      }
+      if (!skip_word(t, "inlined_at")) return t.expected("'inlined_at'"), std::nullopt;
+      if (!parse_inlined_at(t, loc)) return std::nullopt;
     }
   }
   loc.at = t.since(begin);
@@ -145,10 +138,7 @@ std::optional<ir::Directive> parse_file(Tokens& t) {
   const std::uint32_t begin = t.take().begin;
   int unused = 0;
   if (!parse_int(t, "file number", unused)) return std::nullopt;
-  if (!t.at(Token::Kind::string)) {
-    t.expected("the file's name in quotes");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::string)) return t.expected("the file's name in quotes"), std::nullopt;
   t.take();
   for (const char* what : {"time of the last change", "size of the file"})
     if (t.accept(',') && !parse_number(t, what, 0, std::numeric_limits<std::int64_t>::max())) return std::nullopt;
@@ -167,25 +157,18 @@ std::optional<ir::Directive> parse_alias(Tokens& t) {
   const std::uint32_t begin = t.take().begin;
   std::vector<std::string> names;
   if (!parse_names(t, names)) return std::nullopt;
-  if (names.size() != 2) {
-    t.error(t.since(begin), "an alias has two names, its own and the function's");
-    return std::nullopt;
-  }
+  if (names.size() != 2)
+    return t.error(t.since(begin), "an alias has two names, its own and the function's"), std::nullopt;
   if (!t.expect(';', "alias")) return std::nullopt;
   return directive(t, first, begin);
 }
 
 std::optional<ir::Directive> parse_section(Tokens& t) {
   const std::uint32_t begin = t.take().begin;
-  if (!t.at(Token::Kind::dot_word) && !t.at(Token::Kind::identifier)) {
-    t.expected("the section's name");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::dot_word) && !t.at(Token::Kind::identifier))
+    return t.expected("the section's name"), std::nullopt;
   t.take();
-  if (!t.at('{')) {
-    t.expected("'{' after the section's name");
-    return std::nullopt;
-  }
+  if (!t.at('{')) return t.expected("'{' after the section's name"), std::nullopt;
   const Token brace = t.peek();
   if (!t.skip_braces()) {
     t.error(brace.place(), "this section has no end; expected '}'");
@@ -225,10 +208,9 @@ bool is_performance_directive(std::string_view word) { return find_performance(w
 std::optional<ir::Performance> parse_performance(Tokens& t) {
   ir::Performance p;
   const Token keyword = t.peek();
-  if (!is_performance_directive(t.word(keyword))) {
-    t.error(keyword.place(), "unknown directive " + describe(t, keyword) + " in the head of a function");
-    return std::nullopt;
-  }
+  if (!is_performance_directive(t.word(keyword)))
+    return t.error(keyword.place(), "unknown directive " + describe(t, keyword) + " in the head of a function"),
+           std::nullopt;
   t.take();
   p.name = t.word(keyword);
   if (p.name == "pragma") {

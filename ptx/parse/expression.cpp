@@ -1,4 +1,4 @@
-#include "ptx/parse/expression.hpp"
+#include "ptx/parse/grammar.hpp"
 
 #include <cstdio>
 #include <limits>
@@ -151,10 +151,8 @@ class Expression {
   std::optional<Constant> fold(Op op, Constant a, Constant b, std::uint32_t begin) {
     const bool reals = a.type == Type::f64;
     if (reals != (b.type == Type::f64)) return mixed(begin);
-    if (!reals && (op == Op::divide || op == Op::remainder) && b.bits == 0) {
-      t_.error(t_.since(begin), "this constant expression divides by zero");
-      return std::nullopt;
-    }
+    if (!reals && (op == Op::divide || op == Op::remainder) && b.bits == 0)
+      return t_.error(t_.since(begin), "this constant expression divides by zero"), std::nullopt;
     const auto result = reals ? fold_reals(op, a.as_double(), b.as_double()) : fold_integers(op, a, b);
     return result ? result : mixed(begin);
   }
@@ -188,10 +186,7 @@ class Expression {
       return inner && t_.expect(')', "constant expression") ? inner : std::nullopt;
     }
     const std::string_view type = t_.word(t_.peek());
-    if (type != "s64" && type != "u64") {
-      t_.expected("'.s64' or '.u64'");
-      return std::nullopt;
-    }
+    if (type != "s64" && type != "u64") return t_.expected("'.s64' or '.u64'"), std::nullopt;
     t_.take();
     if (!t_.expect(')', "type")) return std::nullopt;
     const auto value = unary();
@@ -208,15 +203,12 @@ class Expression {
       return Constant::of(std::int64_t(isa::threads_per_warp));
     }
     const bool is_dotted = t.is(Token::Kind::dot_word);  // .5
-    if (!t.is(Token::Kind::number) && !(is_dotted && text.find_first_not_of("0123456789eE", 1) == text.npos)) {
-      t_.missing("a constant");
-      return std::nullopt;
-    }
+    if (!t.is(Token::Kind::number) && !(is_dotted && text.find_first_not_of("0123456789eE", 1) == text.npos))
+      return t_.missing("a constant"), std::nullopt;
     t_.take();
-    if (is_single_literal(text)) {
-      t_.error(t_.since(t.begin), "a number written as 0f cannot take part in a constant expression");
-      return std::nullopt;
-    }
+    if (is_single_literal(text))
+      return t_.error(t_.since(t.begin), "a number written as 0f cannot take part in a constant expression"),
+             std::nullopt;
     Constant c;
     const LiteralError wrong = read_literal(text, c);
     if (wrong == LiteralError::none) return c;
@@ -272,10 +264,7 @@ std::optional<std::int64_t> parse_integer(Tokens& t, std::string_view what) {
 
 std::optional<std::int64_t> parse_number(Tokens& t, std::string_view what, std::int64_t low, std::int64_t high) {
   const Token token = t.peek();
-  if (!token.is(Token::Kind::number)) {
-    t.missing("the " + std::string(what));
-    return std::nullopt;
-  }
+  if (!token.is(Token::Kind::number)) return t.missing("the " + std::string(what)), std::nullopt;
   t.take();
   Constant c;
   const bool is_integer = !is_single_literal(t.text(token)) && read_literal(t.text(token), c) == LiteralError::none &&

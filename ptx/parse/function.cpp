@@ -1,7 +1,4 @@
-#include "ptx/parse/productions.hpp"
-
-#include "ptx/parse/declaration.hpp"
-#include "ptx/parse/directive.hpp"
+#include "ptx/parse/grammar.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -33,6 +30,85 @@ bool parse_head(Tokens& t, ir::Function& f) {
   return parse_directives(t, f);
 }
 
+// Blocks of statements. Broken statements are reported and left out.
+class Body {
+ public:
+  Body(Tokens& tokens, Mnemonics& mnemonics) : t_(tokens), mnemonics_(mnemonics) {}
+
+  ir::Block block() {
+    ir::Block b;
+    const Token open = t_.take();
+    while (!t_.done() && !t_.at('}')) {
+      const std::size_t first = t_.index();
+      if (!statement(b.statements)) t_.skip_statement(first);
+    }
+    if (!t_.accept('}')) t_.error(open.place(), "this block has no end; expected '}'");
+    b.at = t_.since(open.begin);
+    return b;
+  }
+
+ private:
+  using Statements = std::vector<ir::Statement>;
+
+  template <class Node>
+  static bool add(Statements& to, std::optional<Node> node) {
+    if (node) to.push_back({*std::move(node)});
+    return node.has_value();
+  }
+
+  bool statement(Statements& to) {
+    switch (t_.peek().kind) {
+      case Token::Kind::identifier: return t_.peek(1).is(':') ? label(to) : add(to, parse_instruction(t_, mnemonics_));
+      case Token::Kind::dot_word: return directive(to);
+      case Token::Kind::dwarf: return add(to, std::optional(parse_dwarf(t_)));
+      default: break;
+    }
+    if (t_.at('@')) return guarded(to);
+    if (t_.at('{')) return nested(to);
+    if (t_.at(';')) return t_.error(t_.peek().place(), "a ';' without an instruction");
+    return t_.expected("an instruction, a label or a directive");
+  }
+
+  // A guard before a block is a mistake, but the block is still one.
+  bool guarded(Statements& to) { return add(to, parse_instruction(t_, mnemonics_)) || t_.at('{'); }
+
+  bool nested(Statements& to) {
+    const Tokens::Nested level(t_);
+    if (level) return add(to, std::optional(block()));
+    if (!t_.skip_braces()) t_.take();
+    return true;
+  }
+
+  bool label(Statements& to) {
+    const Token name = t_.take();
+    t_.take();
+    std::string text(t_.text(name));
+    if (t_.at(Token::Kind::dot_word) && is_table_directive(t_.word(t_.peek())))
+      return add(to, parse_table(t_, std::move(text), name.place()));
+    return add(to, std::optional(ir::Label{std::move(text), name.place()}));
+  }
+
+  bool directive(Statements& to) {
+    const std::string_view word = t_.word(t_.peek());
+    if (word == "loc") return add(to, parse_loc(t_));
+    if (word == "pragma") return add(to, parse_pragma(t_));
+    if (is_table_directive(word))
+      return t_.error(t_.peek().place(), "expected a name and ':' before " + describe(t_, t_.peek()));
+    if (isa::parse_space(word) || parse_linkage(word) || word == "align") return variables(to);
+    return t_.error(t_.peek().place(), "unknown directive " + describe(t_, t_.peek()) + " in the body of a function");
+  }
+
+  bool variables(Statements& to) {
+    std::vector<ir::Variable> declared;
+    const bool read = parse_variables(t_, declared);
+    for (ir::Variable& v : declared) to.push_back({std::move(v)});
+    return read;
+  }
+
+  Tokens& t_;
+  Mnemonics& mnemonics_;
+};
+
 }  // namespace
 
 std::optional<ir::Function> parse_function(Tokens& t, Mnemonics& mnemonics, ir::Linkage linkage, std::uint32_t begin) {
@@ -42,7 +118,7 @@ std::optional<ir::Function> parse_function(Tokens& t, Mnemonics& mnemonics, ir::
   if (!parse_head(t, f)) return std::nullopt;
   f.at = t.since(begin);
   if (t.at('{')) {
-    f.body = parse_block(t, mnemonics);
+    f.body = Body(t, mnemonics).block();
     return f;
   }
   if (!t.expect(';', "head of the function")) return std::nullopt;

@@ -1,6 +1,4 @@
-#include "ptx/parse/instruction.hpp"
-
-#include "ptx/parse/operand.hpp"
+#include "ptx/parse/grammar.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -93,10 +91,7 @@ std::optional<ir::Instruction> parse_instruction(Tokens& t, Mnemonics& mnemonics
   ir::Instruction i;
   const std::uint32_t begin = t.peek().begin;
   if (t.at('@') && !parse_guard(t, i)) return std::nullopt;
-  if (!t.at(Token::Kind::identifier)) {
-    t.expected("an instruction after the guard");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::identifier)) return t.expected("an instruction after the guard"), std::nullopt;
   parse_mnemonic(t, mnemonics, i);
   const bool is_known = i.opcode != isa::Opcode::unknown;
   if (!(is_known ? parse_operands(t, i) : parse_unknown_operands(t, i))) return std::nullopt;

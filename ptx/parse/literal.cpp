@@ -6,29 +6,26 @@
 namespace kiln::parse {
 namespace {
 
-template <class T>
-LiteralError whole(std::string_view digits, int base, T& out) {
+template <class T, class... Base>
+LiteralError whole(std::string_view digits, T& out, Base... base) {
   const char* const end = digits.data() + digits.size();
-  const auto [rest, failed] = std::from_chars(digits.data(), end, out, base);
+  const auto [rest, failed] = std::from_chars(digits.data(), end, out, base...);
   if (failed == std::errc::result_out_of_range) return LiteralError::too_large;
   return failed != std::errc{} || rest != end ? LiteralError::not_a_number : LiteralError::none;
 }
 
 LiteralError read_double(std::string_view text, Constant& out) {
   double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  if (failed == std::errc::result_out_of_range) return LiteralError::too_large;
-  if (failed != std::errc{} || rest != end) return LiteralError::not_a_number;
-  out = Constant::of(value);
-  return LiteralError::none;
+  const LiteralError e = whole(text, value);
+  if (e == LiteralError::none) out = Constant::of(value);
+  return e;
 }
 
 LiteralError read_integer(std::string_view text, int base, Constant& out) {
   const bool is_unsigned = !text.empty() && text.back() == 'U';
   if (is_unsigned) text.remove_suffix(1);
   std::uint64_t value = 0;
-  if (const LiteralError e = whole(text, base, value); e != LiteralError::none) return e;
+  if (const LiteralError e = whole(text, value, base); e != LiteralError::none) return e;
   // A literal that .s64 cannot hold is .u64 without being asked to.
   out = is_unsigned || std::int64_t(value) < 0 ? Constant::of(value) : Constant::of(std::int64_t(value));
   return LiteralError::none;
@@ -57,7 +54,7 @@ LiteralError read_literal(std::string_view text, Constant& out) {
   if (second == 'b' || second == 'B') return read_integer(text.substr(2), 2, out);
   if (second == 'd' || second == 'D') {
     out.type = Constant::Type::f64;
-    const bool read = text.size() == 18 && whole(text.substr(2), 16, out.bits) == LiteralError::none;
+    const bool read = text.size() == 18 && whole(text.substr(2), out.bits, 16) == LiteralError::none;
     return read ? LiteralError::none : LiteralError::double_digits;
   }
   if (text.find_first_of(".eE") != std::string_view::npos) return read_double(text, out);
@@ -71,7 +68,7 @@ bool is_single_literal(std::string_view text) {
 }
 
 LiteralError read_single(std::string_view text, std::uint32_t& bits) {
-  const bool read = text.size() == 10 && whole(text.substr(2), 16, bits) == LiteralError::none;
+  const bool read = text.size() == 10 && whole(text.substr(2), bits, 16) == LiteralError::none;
   return read ? LiteralError::none : LiteralError::float_digits;
 }
 

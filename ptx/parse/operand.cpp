@@ -1,8 +1,6 @@
-#include "ptx/parse/operand.hpp"
+#include "ptx/parse/grammar.hpp"
 
 #include <cstdio>
-
-#include "ptx/parse/expression.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -29,10 +27,7 @@ Found raw_operand(Tokens& t, std::size_t first) {
     if (t.at('[') || t.at('{') || t.at('(')) ++depth;
     if (t.at(']') || t.at('}') || t.at(')')) --depth;
   }
-  if (depth != 0) {
-    t.error(t.since(begin), "a bracket of this operand is not closed");
-    return std::nullopt;
-  }
+  if (depth != 0) return t.error(t.since(begin), "a bracket of this operand is not closed"), std::nullopt;
   Operand o;
   o.kind = Kind::raw;
   o.text = t.collapsed(first);
@@ -65,16 +60,11 @@ Found name(Tokens& t) {
 
 Found negated_name(Tokens& t) {
   const std::uint32_t begin = t.take().begin;
-  if (!t.at(Token::Kind::identifier)) {
-    t.expected("a predicate after '!'");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::identifier)) return t.expected("a predicate after '!'"), std::nullopt;
   Found o = name(t);
   if (!o) return o;
-  if (o->kind != Kind::name || o->value != 0) {
-    t.error(t.since(begin), "'!' stands before the name of a predicate only");
-    return std::nullopt;
-  }
+  if (o->kind != Kind::name || o->value != 0)
+    return t.error(t.since(begin), "'!' stands before the name of a predicate only"), std::nullopt;
   o->negated = true;
   o->at = t.since(begin);
   return o;
@@ -102,10 +92,7 @@ Found items(Tokens& t, Kind kind, char close, Parenthesis meaning) {
 Found address(Tokens& t) {
   Found o = items(t, Kind::address, ']', Parenthesis::expression);
   if (!o) return o;
-  if (o->items.empty()) {
-    t.error(o->at, "expected an address between '[' and ']'");
-    return std::nullopt;
-  }
+  if (o->items.empty()) return t.error(o->at, "expected an address between '[' and ']'"), std::nullopt;
   if (t.at_word(Token::Kind::dot_word, "unified")) {
     o->text = t.word(t.take());
     o->at = t.since(o->at.begin);
@@ -125,8 +112,7 @@ Found single(Tokens& t, Parenthesis meaning) {
   if (next.is('!') && !starts_constant(t)) return negated_name(t);
   if (starts_constant(t)) return parse_constant_operand(t);
   if (next.is(Token::Kind::identifier)) return name(t);
-  t.missing("an operand");
-  return std::nullopt;
+  return t.missing("an operand"), std::nullopt;
 }
 
 // Initialisers
@@ -150,10 +136,7 @@ Found function_of_address(Tokens& t, std::string text, std::uint32_t begin) {
 }
 
 Found initializer_name(Tokens& t) {
-  if (!t.at(Token::Kind::identifier)) {
-    t.expected("the name of a variable or function");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::identifier)) return t.expected("the name of a variable or function"), std::nullopt;
   const Token& next = t.peek();
   if (!t.peek(1).is('(')) return name(t);
   t.take();
@@ -176,10 +159,8 @@ Found opaque_field(Tokens& t) {
   o.kind = Kind::raw;
   o.text = std::string(t.text(t.take())) + " = ";
   t.take();
-  if (!t.at(Token::Kind::identifier) && !t.at(Token::Kind::number)) {
-    t.expected("the value of the field");
-    return std::nullopt;
-  }
+  if (!t.at(Token::Kind::identifier) && !t.at(Token::Kind::number))
+    return t.expected("the value of the field"), std::nullopt;
   o.text += t.text(t.take());
   o.at = t.since(begin);
   return o;

@@ -2,12 +2,10 @@
 #include "ptx/parse/parse.hpp"
 
 #include <charconv>
+#include <memory>
 
-#include "ptx/parse/declaration.hpp"
-#include "ptx/parse/directive.hpp"
-#include "ptx/parse/expression.hpp"
-#include "ptx/parse/productions.hpp"
-#include "ptx/parse/tokens.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/grammar.hpp"
 
 namespace kiln::parse {
 namespace {
@@ -118,5 +116,18 @@ class ModuleParser {
 }  // namespace
 
 ir::Module parse(diag::SourcePtr source, diag::Sink& sink) { return ModuleParser(std::move(source), sink).run(); }
+
+std::vector<ir::Statement> own_statements(const std::string& text) {
+  const auto source = std::make_shared<const diag::Source>(
+      "own.ptx", ".version 9.0\n.target sm_90a\n.address_size 64\n.entry own()\n{\n" + text + "\n}\n");
+  diag::Sink sink;
+  ir::Module module = parse(source, sink);
+  if (!sink.all().empty()) {
+    const diag::Diagnostic& first = sink.all().front();
+    const int line = source->position(first.where.place.begin).line;
+    throw diag::InternalError(first.message + " in `" + std::string(source->line(line)) + '`');
+  }
+  return std::move(std::get<ir::Function>(module.items.at(0)).body->statements);
+}
 
 }  // namespace kiln::parse

@@ -11,4 +11,8 @@ namespace kiln::parse {
 /// with their text. The module keeps `source`.
 ir::Module parse(diag::SourcePtr source, diag::Sink& sink);
 
+/// PTX that Kiln itself writes as text, for readability, and then uses as data: the statements of a function's body.
+/// Throws InternalError, with the line, if the text does not parse.
+std::vector<ir::Statement> own_statements(const std::string& text);
+
 }  // namespace kiln::parse

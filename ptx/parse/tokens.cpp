@@ -70,8 +70,6 @@ std::string Tokens::collapsed(std::size_t first) const {
   return out;
 }
 
-bool Tokens::error(diag::Place place, std::string message) { return error(place, std::move(message), {}); }
-
 bool Tokens::error(diag::Place place, std::string message, std::string insert) {
   if (quiet_ != 0 || errors_ > error_limit) return false;
   diag::Diagnostic& d = sink_.error(source_, place, std::move(message));

@@ -24,7 +24,6 @@ class Tokens {
   bool done() const { return peek().is(Token::Kind::end); }
 
   bool at(char c) const { return peek().is(c); }
-  bool at(Symbol mark) const { return peek().is(Token::Kind::mark) && peek().mark == mark; }
   bool at(Token::Kind kind) const { return peek().is(kind); }
   /// True when the next token is this word: an identifier, or a dot word without its dot.
   bool at_word(Token::Kind kind, std::string_view word) const;
@@ -40,8 +39,6 @@ class Tokens {
   bool ends_text() const {
     return done() || at(';') || at(Token::Kind::dwarf) || (at(Token::Kind::dot_word) && peek().starts_line);
   }
-  /// True when nothing, not even a blank, is between the last token taken and the next.
-  bool glued() const { return previous_end() == peek().begin; }
   /// The end of the last token taken: where something that is missing should have been.
   std::uint32_t previous_end() const;
   /// From `begin` to the end of the last token taken.
@@ -52,10 +49,9 @@ class Tokens {
   std::size_t index() const { return next_; }
   void rewind(std::size_t index) { next_ = index; }
 
-  /// Reports an error, unless one is being tried quietly. Always false, so that parse functions can return it.
-  bool error(diag::Place place, std::string message);
-  /// The same with a repair: `insert` goes before `place`.
-  bool error(diag::Place place, std::string message, std::string insert);
+  /// Reports an error, unless one is being tried quietly, with a repair if there is one: `insert` goes before `place`.
+  /// Always false, so that parse functions can return it.
+  bool error(diag::Place place, std::string message, std::string insert = {});
   /// "expected <what>; got 'x'" at the next token.
   bool expected(std::string_view what);
   /// The same inside a statement: what is missing at the end of a line is missed there, not on the next line.
@@ -69,8 +65,6 @@ class Tokens {
   void skip_item(std::size_t from);
   /// The next token is '{': takes everything to its '}'. False when there is none.
   bool skip_braces();
-
-  diag::SourcePtr source() const { return source_; }
 
   /// While one lives, errors are not reported.
   class Quietly;

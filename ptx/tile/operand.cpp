@@ -8,7 +8,6 @@
 namespace kiln::tile {
 namespace {
 
-using isa::Major;
 using isa::Swizzle;
 using rules::tile_group_lines;
 using u32 = std::uint32_t;
