@@ -10,7 +10,6 @@ namespace {
 
 using flow::Bits;
 using flow::Origin;
-using isa::Opcode;
 using Role = Footprint::Role;
 
 Footprint data(const ir::Operation& op, const ir::Argument& address) {

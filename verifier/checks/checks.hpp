@@ -1,8 +1,6 @@
 // The checks: each asks one kind of question of one function, of values that do not depend on a run.
 #pragma once
 
-#include <vector>
-
 #include "verifier/facts.hpp"
 
 namespace kiln::verifier {
@@ -73,12 +71,9 @@ void check_copies(const Facts&);
 // Execution
 
 /// Checks that .aligned instructions are executed by whole warps and tcgen05.mma by one thread, where conditions on the
-/// thread index or elect.sync decide which threads get there. Nothing is assumed of other conditions.
+/// thread index or elect.sync decide which threads get there. Nothing is assumed of other conditions, except
+/// that .aligned instructions must not depend on words that each thread of a warp has loaded from its own address.
 void check_issuers(const Facts&);
-
-/// Checks that the given .aligned operations do not depend on words that each thread of a warp has loaded from its own
-/// address. Reports each such condition once.
-void check_divergence(const Facts&, const std::vector<std::uint32_t>& aligned);
 
 /// Checks the cluster that cta_group::2 and multicast need against the kernel's launch directives.
 void check_clusters(const Facts&);

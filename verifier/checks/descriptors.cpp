@@ -15,7 +15,6 @@ namespace {
 
 using flow::Bits;
 using isa::MmaKind;
-using isa::Opcode;
 using Kind = ir::Argument::Kind;
 
 constexpr std::uint64_t field(int from, int to) { return flow::low_mask(to) & ~flow::low_mask(from); }

@@ -1,5 +1,6 @@
 // What the operand letters of forms.def mean.
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "ptx/isa/targets.hpp"
@@ -150,78 +151,134 @@ bool has_raw(const ir::Code& code, const ir::Argument& a) {
          std::any_of(parts.begin(), parts.end(), [&](const auto& c) { return has_raw(code, c); });
 }
 
-// Addresses, by letter.
-bool fits_address(const ir::Code& code, const ir::Operation& op, char letter, const ir::Argument& a) {
-  const ir::Argument* base = address_base(code, a);
-  if (!base) return false;
-  const ScalarType type = type_of(code, *base);
-  const isa::Space space = op.modifiers.space();
-  switch (letter) {
-    case 't': return is_int32(type);
-    case 'd': return type == ScalarType::b32;
-    case 'S': return is_address_in(code, isa::Space::shared, a);
-    case 'G': return is_address_in(code, isa::Space::global, a);
-    case 'A':
-      if (op.opcode == isa::Opcode::tensormap_replace && op.modifiers.spaces.count)
-        return is_address_in(code, space, a);
-      return is_int32(type) || is_int64(type) || base->kind == Kind::symbol;
-    case 'm':
-      // ptxas takes them everywhere but here, where it wants one as wide as the address.
-      if (base->kind == Kind::special && op.opcode == isa::Opcode::tcgen05_alloc && op.modifiers.spaces.count)
-        return is_wide(*base);
-      if (base->kind == Kind::special) return true;
-      if (op.modifiers.spaces.count) return is_address_in(code, space, a);
-      return is_int32(type) || is_int64(type) || base->kind == Kind::symbol;
-    case 'M':
-      if (op.modifiers.spaces.count) return is_address_in(code, space, a);
-      return is_int64(type) || is_in(code, *base, {isa::Space::shared});
-    default: return false;
+// An operand that stands in a slot of an instruction.
+struct Given {
+  const ir::Code& code;
+  const ir::Operation& op;
+  const OperandSlot& slot;
+  const ir::Argument& a;
+  ScalarType type = type_of(code, a);
+
+  bool is_a_number() const { return is_number(a); }
+  bool is_shared_variable() const { return is_in(code, a, {isa::Space::shared}); }
+  // The first operand is written, so that no number may stand there.
+  bool is_read() const { return &a != &op.arg(0); }
+  bool is_c() const { return &a == &op.arg(3); }
+  bool has_base(bool (*is)(ScalarType)) const {
+    const ir::Argument* base = address_base(code, a);
+    return base && is(type_of(code, *base));
   }
+  bool is_address(isa::Space space) const { return is_address_in(code, space, a); }
+  bool is_any_address() const {
+    const ir::Argument* base = address_base(code, a);
+    return base && (has_base(is_int32) || has_base(is_int64) || base->kind == Kind::symbol);
+  }
+  bool names_space() const { return op.modifiers.spaces.count != 0; }
+};
+
+bool is_b32(ScalarType t) { return t == ScalarType::b32; }
+
+bool is_address_of_space_named(const Given& g) {
+  const ir::Argument* base = address_base(g.code, g.a);
+  // ptxas takes them everywhere but here, where it wants one as wide as the address.
+  if (base && base->kind == Kind::special && g.op.opcode == isa::Opcode::tcgen05_alloc && g.names_space())
+    return is_wide(*base);
+  if (base && base->kind == Kind::special) return true;
+  return g.names_space() ? g.is_address(g.op.modifiers.space()) : g.is_any_address();
 }
 
-// Vectors, by letter. The first operand is written, so that no number may stand there.
-bool fits_vector(const ir::Code& code, const ir::Operation& op, const OperandSlot& slot, const ir::Argument& a) {
-  if (slot.count && a.kind == Kind::vector && a.count != slot.count) return false;
-  if (slot.count > 1 && a.kind != Kind::vector) return false;
-  const bool read = &a != &op.arg(0), is_c = &a == &op.arg(3);
-  switch (slot.letter) {
-    case 'v': return is_vector(code, a, false);
-    case 'w':
-    case 'l': return is_vector(code, a, true);
-    case 'o': return is_offsets(code, a);
-    case 'B': return has_register(code, a) && is_fragment(code, a, {ScalarType::b32}, read);
-    case 'F':
-      if (is_c && has_integers_alone(code, a)) return false;
-      return is_fragment(code, a, {ScalarType::f32, ScalarType::b32}, read);
-    case 'I':
-      return (is_c || has_register(code, a)) &&
-             is_fragment(code, a, {ScalarType::b32, ScalarType::s32, ScalarType::u32}, read);
-    case 'D': return is_fragment(code, a, {ScalarType::f64, ScalarType::b64}, read);
-    case 'N': return is_scale_selector(code, slot, a, 1);
-    case 'O': return is_scale_selector(code, slot, a, 3);
-    default: return false;
-  }
+bool is_mbarrier(const Given& g) {
+  if (g.names_space()) return g.is_address(g.op.modifiers.space());
+  const ir::Argument* base = address_base(g.code, g.a);
+  return base && (g.has_base(is_int64) || is_in(g.code, *base, {isa::Space::shared}));
 }
 
-// Operands of several parts, in words.
-std::string describe_vector(const OperandSlot& slot) {
-  const std::string count = slot.count ? std::to_string(slot.count) + " " : "";
-  switch (slot.letter) {
-    case 'c': return "a tensor map with coordinates";
-    case 'v': return "a vector of " + count + "32-bit registers";
-    case 'w': return "a vector of " + count + "32-bit registers and numbers";
-    case 'l': return "a vector of lane masks";
-    case 'g': return slot.count ? "a vector of " + count + "32-bit integer registers" : "a 32-bit integer register";
-    case 'o': return "a vector of " + count + "16-bit offsets";
-    case 'B': return count + "registers of type .b32";
-    case 'F': return count + "registers of type .f32";
-    case 'I': return count + "registers of 32-bit integers";
-    case 'D': return count + "registers of type .f64";
-    case 'N':
-    case 'O': return "{byte id, thread id} as the kind has them, in 16-bit registers or numbers,";
-    default: return "another operand";
-  }
+bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
+
+bool is_narrow_or_one_in_braces(const Given& g) {
+  if (g.a.kind != Kind::vector || g.a.count != 1) return is_narrow(g);
+  return fits(g.code, g.op, g.slot, g.code.components(g.a)[0]);
 }
+
+bool is_results(const Given& g) {
+  if (!g.slot.count) return is_int32(g.type);
+  return g.a.kind == Kind::vector && g.a.count == g.slot.count && is_written(g.code, g.a);
+}
+
+// A letter of forms.def: what it stands for, where # is how many elements there are, and whether an operand is that.
+struct Letter {
+  char letter;
+  const char* words;
+  bool (*fits)(const Given&);
+};
+constexpr Letter letters[] = {
+    {'r', "a 32-bit integer register or number", [](auto& g) { return is_int32(g.type) || g.is_a_number(); }},
+    {'x', "a 64-bit integer register or number", [](auto& g) { return is_int64(g.type) || g.is_a_number(); }},
+    {'i', "a 32-bit integer register", [](auto& g) { return is_int32(g.type); }},
+    {'j', "a 64-bit integer register", [](auto& g) { return is_int64(g.type); }},
+    {'k', "a 16-bit register", [](auto& g) { return is_int16(g.type); }},  // a CTA mask
+    {'h', "a 16-bit register or number", [](auto& g) { return is_int16(g.type) || g.is_a_number(); }},  // a mask
+    {'e', "a 32-bit register", is_narrow},
+    {'f', "a 32-bit register", is_narrow_or_one_in_braces},
+    {'y', "a 32-bit integer register, number or shared variable",
+     [](auto& g) { return is_int32(g.type) || g.is_a_number() || g.is_shared_variable(); }},
+    {'z', "a 64-bit integer register, number or shared variable",
+     [](auto& g) { return is_int64(g.type) || g.is_a_number() || g.is_shared_variable(); }},
+    {'n', "a number", [](auto& g) { return g.is_a_number(); }},
+    {'p', "a predicate or number", [](auto& g) { return g.type == ScalarType::pred || g.is_a_number(); }},
+    {'P', "a predicate", [](auto& g) { return g.type == ScalarType::pred; }},  // ! allowed
+    {'q', "a predicate register", [](auto& g) { return g.type == ScalarType::pred && !g.a.negated; }},
+    {'s', "a 64-bit register or _", [](auto& g) { return is_int64(g.type) || g.a.kind == Kind::sink; }},  // a state
+    {'_', "_", [](auto& g) { return g.a.kind == Kind::sink; }},
+    {'Q', "a .b128 register", [](auto& g) { return g.type == ScalarType::b128; }},
+    {'E', "a register and a predicate, joined by |", [](auto& g) { return is_elected(g.code, g.a); }},
+    // Addresses
+    {'t', "a tensor-memory address in a 32-bit register", [](auto& g) { return g.has_base(is_int32); }},
+    {'d', "a tensor-memory address in a .b32 register", [](auto& g) { return g.has_base(is_b32); }},
+    {'a', "a matrix descriptor or a tensor-memory address in a .b32 register",
+     [](auto& g) { return is_int64(g.type) || g.is_a_number() || g.has_base(is_b32); }},
+    {'m', "an address in the space of the instruction", is_address_of_space_named},
+    {'M', "an address in the space of the instruction", is_mbarrier},
+    {'S', "an address in shared memory", [](auto& g) { return g.is_address(isa::Space::shared); }},
+    {'G', "an address in global memory", [](auto& g) { return g.is_address(isa::Space::global); }},
+    {'A', "an address",
+     [](auto& g) {
+       const bool named = g.op.opcode == isa::Opcode::tensormap_replace && g.names_space();
+       return named ? g.is_address(g.op.modifiers.space()) : g.is_any_address();
+     }},
+    {'c', "a tensor map with coordinates", [](auto& g) { return is_tensor_address(g.code, g.a); }},
+    // Vectors; v and o of any length where no count is given
+    {'o', "a vector of #16-bit offsets", [](auto& g) { return is_offsets(g.code, g.a); }},  // of im2col
+    {'v', "a vector of #32-bit registers", [](auto& g) { return is_vector(g.code, g.a, false); }},
+    {'w', "a vector of #32-bit registers and numbers", [](auto& g) { return is_vector(g.code, g.a, true); }},
+    {'l', "a vector of lane masks", [](auto& g) { return is_vector(g.code, g.a, true); }},  // 4 or 8
+    {'g', "a 32-bit integer register", is_results},  // with a count, {registers or _}
+    // Fragments of matrices, with numbers where they are read
+    {'B', "#registers of type .b32",
+     [](auto& g) { return has_register(g.code, g.a) && is_fragment(g.code, g.a, {ScalarType::b32}, g.is_read()); }},
+    {'F', "#registers of type .f32",
+     [](auto& g) {
+       if (g.is_c() && has_integers_alone(g.code, g.a)) return false;
+       return is_fragment(g.code, g.a, {ScalarType::f32, ScalarType::b32}, g.is_read());
+     }},
+    {'I', "#registers of 32-bit integers",
+     [](auto& g) {
+       return (g.is_c() || has_register(g.code, g.a)) &&
+              is_fragment(g.code, g.a, {ScalarType::b32, ScalarType::s32, ScalarType::u32}, g.is_read());
+     }},
+    {'D', "#registers of type .f64",
+     [](auto& g) { return is_fragment(g.code, g.a, {ScalarType::f64, ScalarType::b64}, g.is_read()); }},
+    // {byte id, thread id} of A's and of B's scales; the range is of the byte id
+    {'N', "{byte id, thread id} as the kind has them, in 16-bit registers or numbers,",
+     [](auto& g) { return is_scale_selector(g.code, g.slot, g.a, 1); }},
+    {'O', "{byte id, thread id} as the kind has them, in 16-bit registers or numbers,",
+     [](auto& g) { return is_scale_selector(g.code, g.slot, g.a, 3); }}};
+
+constexpr auto by_letter = [] {
+  std::array<const Letter*, 128> out{};
+  for (const Letter& l : letters) out[std::size_t(l.letter)] = &l;
+  return out;
+}();
 
 }  // namespace
 
@@ -237,69 +294,18 @@ OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
 }
 
 std::string describe(const OperandSlot& slot) {
-  switch (slot.letter) {
-    case 'r': return "a 32-bit integer register or number";
-    case 'x': return "a 64-bit integer register or number";
-    case 'e':
-    case 'f': return "a 32-bit register";
-    case 't': return "a tensor-memory address in a 32-bit register";
-    case 'd': return "a tensor-memory address in a .b32 register";
-    case 'm':
-    case 'M': return "an address in the space of the instruction";
-    case 'S': return "an address in shared memory";
-    case 'G': return "an address in global memory";
-    case 'a': return "a matrix descriptor or a tensor-memory address in a .b32 register";
-    case 'k': return "a 16-bit register";
-    case 'h': return "a 16-bit register or number";
-    case 'i': return "a 32-bit integer register";
-    case '_': return "_";
-    case 'j': return "a 64-bit integer register";
-    case 'y': return "a 32-bit integer register, number or shared variable";
-    case 'z': return "a 64-bit integer register, number or shared variable";
-    case 'Q': return "a .b128 register";
-    case 'E': return "a register and a predicate, joined by |";
-    case 'A': return "an address";
-    case 'n': return "a number";
-    case 'p': return "a predicate or number";
-    case 'q': return "a predicate register";
-    case 'P': return "a predicate";
-    case 's': return "a 64-bit register or _";
-    default: return describe_vector(slot);
-  }
+  const std::string count = slot.count ? std::to_string(slot.count) + " " : "";
+  if (slot.letter == 'g' && slot.count) return "a vector of " + count + "32-bit integer registers";
+  std::string words = by_letter[std::size_t(slot.letter)]->words;
+  if (const std::size_t at = words.find('#'); at != words.npos) words.replace(at, 1, count);
+  return words;
 }
 
 bool fits(const ir::Code& code, const ir::Operation& op, const OperandSlot& slot, const ir::Argument& a) {
   if (has_raw(code, a)) return true;
   if (is_number(a) && !slot.takes(number(a))) return false;
-  const ScalarType type = type_of(code, a);
-  switch (slot.letter) {
-    case 'r': return is_int32(type) || is_number(a);
-    case 'x': return is_int64(type) || is_number(a);
-    case 'f':
-      if (a.kind == Kind::vector && a.count == 1) return fits(code, op, slot, code.components(a)[0]);
-      return is_int32(type) || type == ScalarType::f32;
-    case 'e': return is_int32(type) || type == ScalarType::f32;
-    case 'a': return is_int64(type) || is_number(a) || fits_address(code, op, 'd', a);
-    case 'c': return is_tensor_address(code, a);
-    case 'k': return is_int16(type);
-    case 'h': return is_int16(type) || is_number(a);
-    case 'i': return is_int32(type);
-    case '_': return a.kind == Kind::sink;
-    case 'j': return is_int64(type);
-    case 'y': return is_int32(type) || is_number(a) || is_in(code, a, {isa::Space::shared});
-    case 'z': return is_int64(type) || is_number(a) || is_in(code, a, {isa::Space::shared});
-    case 'Q': return type == ScalarType::b128;
-    case 'g':
-      if (!slot.count) return is_int32(type);
-      return a.kind == Kind::vector && a.count == slot.count && is_written(code, a);
-    case 'E': return is_elected(code, a);
-    case 'n': return is_number(a);
-    case 'p': return type == ScalarType::pred || is_number(a);
-    case 'q': return type == ScalarType::pred && !a.negated;
-    case 'P': return type == ScalarType::pred;
-    case 's': return is_int64(type) || a.kind == Kind::sink;
-    default: return a.kind == Kind::address ? fits_address(code, op, slot.letter, a) : fits_vector(code, op, slot, a);
-  }
+  const bool is_counted = slot.letter != 'f' && slot.count && a.kind == Kind::vector;
+  return (!is_counted || a.count == slot.count) && by_letter[std::size_t(slot.letter)]->fits({code, op, slot, a});
 }
 
 }  // namespace kiln::verifier

@@ -13,7 +13,6 @@ namespace kiln::verifier {
 namespace {
 
 using isa::Opcode;
-using Kind = ir::Argument::Kind;
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 

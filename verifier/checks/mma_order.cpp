@@ -1,6 +1,5 @@
 // tcgen05.mma and the tcgen05.ld that read what it wrote: is there anything that could make one wait for the other?
 #include <algorithm>
-#include <bit>
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_order.hpp"

@@ -1,7 +1,5 @@
 #include "verifier/checks/checks.hpp"
 
-#include <vector>
-
 #include "ptx/ops/features.hpp"
 #include "ptx/rules/forms.hpp"
 #include "ptx/rules/target.hpp"
