@@ -7,20 +7,15 @@
 #include <numbers>
 
 #include "harness/compare/composed.hpp"
-#include "harness/compare/factor.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::harness {
 namespace {
 
+using diag::refuse;
 using isa::ScalarType;
 using launch::Buffer;
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw diag::InputError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 bool is_half(ScalarType t) { return t == ScalarType::f16 || t == ScalarType::bf16; }
 

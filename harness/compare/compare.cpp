@@ -1,21 +1,17 @@
 #include "harness/compare/compare.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "harness/compare/composed.hpp"
-#include "harness/compare/convolution.hpp"
 #include "harness/compare/reference.hpp"
 #include "harness/compare/sample.hpp"
-#include "harness/problem/batch.hpp"
 #include "harness/problem/element.hpp"
-#include "harness/problem/groups.hpp"
-#include "ptx/diag/error.hpp"
+#include "harness/problem/parts.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::harness {
@@ -269,7 +265,7 @@ Comparison compare_copy(const Contract& contract, const Expectation& e) {
 
 void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
   const auto refuse = [&](const std::string& why) {
-    throw diag::InputError(fmt::format("{} cannot be a copy of {}: {}", to.name, from.name, why));
+    diag::refuse("{} cannot be a copy of {}: {}", to.name, from.name, why);
   };
   if (zeros_before == 0) {
     if (from.size() != to.size()) refuse(fmt::format("{} bytes against {}", to.size(), from.size()));

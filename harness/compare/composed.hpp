@@ -6,7 +6,6 @@
 #include <string>
 
 #include "harness/compare/reference.hpp"
-#include "harness/problem/estimate.hpp"
 #include "harness/problem/tolerance.hpp"
 #include "launch/contract.hpp"
 
@@ -18,10 +17,21 @@ struct Composed {
   std::string argument{};  // one line, for a person
 };
 
+/// A buffer of two extents. Throws InputError for others.
+const launch::Buffer& matrix_buffer(const launch::Contract&, const std::string& name);
+
 /// Throws InputError where buffers are missing or do not fit.
 void check_attention(const launch::Contract&, const launch::Expectation&);
 void check_swiglu(const launch::Contract&, const launch::Expectation&);
 void check_absmax(const launch::Contract&, const launch::Expectation&);
+
+/// A convolution along one dimension: D[M, N] of weights [taps, M, K] and inputs [N, K], whose rows are sequences of
+/// one length, one after the other. D[m, n] is the sum over taps t of weights[t, m] * inputs[n + t - taps / 2], of
+/// which positions outside n's sequence count as zeros. Throws InputError where buffers are missing or do not fit.
+void check_convolution(const launch::Contract&, const launch::Expectation&);
+
+/// The gemm that it is: weights as [M, taps * K], and of each position what its taps see, as [N, taps * K].
+launch::Contract gemm_of_convolution(const launch::Contract&, const launch::Expectation&);
 
 /// softmax(scale * A * B^T) * C.
 Composed attention_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);

@@ -1,11 +1,9 @@
-#include "harness/compare/convolution.hpp"
-
-#include <fmt/format.h>
+#include "harness/compare/composed.hpp"
 
 #include <algorithm>
 
 #include "harness/problem/gemm_problem.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -21,28 +19,18 @@ struct Extents {
 
 Extents extents(const Contract& contract, const Expectation& e) {
   const Buffer &weights = contract.at(e.a), &inputs = contract.at(e.b);
-  const auto refuse = [](const std::string& why) { throw diag::InputError(why); };
   if (weights.shape.size() != 3)
-    refuse(fmt::format("buffer {}: weights have 3 extents, [taps, M, K]; this has {}", e.a, weights.shape.size()));
+    diag::refuse("buffer {}: weights have 3 extents, [taps, M, K]; this has {}", e.a, weights.shape.size());
   if (inputs.shape.size() != 2)
-    refuse(fmt::format("buffer {}: inputs have 2 extents, [N, K]; this has {}", e.b, inputs.shape.size()));
+    diag::refuse("buffer {}: inputs have 2 extents, [N, K]; this has {}", e.b, inputs.shape.size());
   const Extents x{weights.shape[0], weights.shape[1], inputs.shape[0], weights.shape[2], e.sequence};
-  if (x.taps % 2 == 0) refuse(fmt::format("buffer {}: {} taps have no middle one", e.a, x.taps));
-  if (inputs.shape[1] != x.depth)
-    refuse(fmt::format("{} has K = {}, {} has K = {}", e.a, x.depth, e.b, inputs.shape[1]));
+  if (x.taps % 2 == 0) diag::refuse("buffer {}: {} taps have no middle one", e.a, x.taps);
+  if (inputs.shape[1] != x.depth) diag::refuse("{} has K = {}, {} has K = {}", e.a, x.depth, e.b, inputs.shape[1]);
   if (x.sequence == 0 || x.positions % x.sequence != 0)
-    refuse(fmt::format("{} positions are no sequences of {}", x.positions, x.sequence));
+    diag::refuse("{} positions are no sequences of {}", x.positions, x.sequence);
   for (const Buffer* b : {&weights, &inputs})
-    if (isa::bits(b->dtype) % 8 != 0) refuse(fmt::format("buffer {}: elements must be whole bytes", b->name));
+    if (isa::bits(b->dtype) % 8 != 0) diag::refuse("buffer {}: elements must be whole bytes", b->name);
   return x;
-}
-
-Buffer matrix_like(const Buffer& b, std::uint64_t rows, std::uint64_t columns) {
-  Buffer out;
-  out.name = b.name;
-  out.dtype = b.dtype;
-  out.shape = {rows, columns};
-  return out;
 }
 
 // Copies a row of an operand to a place in the matrix of the gemm.
@@ -68,8 +56,9 @@ void fill(const Contract& contract, const Expectation& e, const Extents& x, Cont
 // Without what stands in the operands.
 Contract shapes(const Contract& contract, const Expectation& e, const Extents& x) {
   Contract gemm;
-  gemm.buffers = {matrix_like(contract.at(e.a), x.rows, x.taps * x.depth),
-                  matrix_like(contract.at(e.b), x.positions, x.taps * x.depth), contract.at(e.output)};
+  gemm.buffers = {{e.a, contract.at(e.a).dtype, {x.rows, x.taps * x.depth}},
+                  {e.b, contract.at(e.b).dtype, {x.positions, x.taps * x.depth}},
+                  contract.at(e.output)};
   gemm.expectations = {e};
   gemm.expectations[0].kind = Expectation::Kind::gemm;
   return gemm;

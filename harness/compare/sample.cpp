@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "harness/problem/batch.hpp"
 #include "harness/problem/element.hpp"
 #include "harness/problem/gemm_problem.hpp"
-#include "harness/problem/groups.hpp"
+#include "harness/problem/parts.hpp"
 #include "harness/problem/random.hpp"
 #include "launch/operands.hpp"
 #include "ptx/diag/error.hpp"
@@ -42,10 +41,7 @@ class Draw {
 };
 
 Buffer empty_like(const Buffer& b, std::vector<std::uint64_t> shape) {
-  Buffer out;
-  out.name = b.name;
-  out.dtype = b.dtype;
-  out.shape = std::move(shape);
+  Buffer out{b.name, b.dtype, std::move(shape)};
   out.bytes.resize(out.size());
   return out;
 }

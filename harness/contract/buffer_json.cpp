@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "harness/contract/contract_reader.hpp"
 
 namespace kiln::harness {
@@ -17,7 +15,7 @@ void read_bounds(const JsonNode& node, Init& init, bool integers) {
     double& end = i == 0 ? init.low : init.high;
     end = integers ? double(bound.integer(-max_exact_integer, max_exact_integer)) : bound.number();
   });
-  if (init.low > init.high) node.fail(fmt::format("the lower bound exceeds the upper; got {}", node.shown()));
+  if (init.low > init.high) node.fail("the lower bound exceeds the upper; got {}", node.shown());
 }
 
 double read_value(const JsonNode& node) {
@@ -37,9 +35,9 @@ Init read_named(const JsonNode& node) {
     init.kind = Init::Kind::zeros;
   else
     node.fail(
-        fmt::format("must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy, hex, values or "
-                    "quantised; got {}",
-                    node.shown()));
+        "must be \"zeros\", \"poison\" or an object with normal, uniform, integers, npy, hex, values or "
+        "quantised; got {}",
+        node.shown());
   return init;
 }
 
@@ -60,7 +58,7 @@ Init read_filled(const JsonNode& node) {
   };
   take("normal", Init::Kind::normal, [&](const JsonNode& v) {
     init.high = v.number();
-    if (init.high < 0) v.fail(fmt::format("the standard deviation must not be negative; got {}", v.shown()));
+    if (init.high < 0) v.fail("the standard deviation must not be negative; got {}", v.shown());
   });
   take("uniform", Init::Kind::uniform, [&](const JsonNode& v) { read_bounds(v, init, false); });
   take("integers", Init::Kind::integers, [&](const JsonNode& v) { read_bounds(v, init, true); });
@@ -69,8 +67,7 @@ Init read_filled(const JsonNode& node) {
   take("values", Init::Kind::values, [&](const JsonNode& v) {
     v.each_element(0, max_values, [&](std::size_t, const JsonNode& n) { init.values.push_back(read_value(n)); });
   });
-  if (kinds != 1)
-    node.fail(fmt::format("must have one of normal, uniform, integers, npy, hex, values; got {}", node.shown()));
+  if (kinds != 1) node.fail("must have one of normal, uniform, integers, npy, hex, values; got {}", node.shown());
   node.when("seed", [&](const JsonNode& v) {
     if (!is_random(init.kind)) v.fail("npy, hex and values take no seed");
     init.seed = v.whole();
@@ -110,7 +107,7 @@ isa::ScalarType read_dtype(const JsonNode& node) {
   const bool plain =
       kind != isa::TypeClass::opaque && kind != isa::TypeClass::packed && kind != isa::TypeClass::predicate;
   if (!type || !plain || isa::bits(*type) > 64 || isa::bits(*type) < 4)
-    node.fail(fmt::format("must be a PTX type of 4 to 64 bits, such as bf16, f32, e4m3 or u32; got {}", node.shown()));
+    node.fail("must be a PTX type of 4 to 64 bits, such as bf16, f32, e4m3 or u32; got {}", node.shown());
   return *type;
 }
 
@@ -126,8 +123,8 @@ launch::Buffer read_buffer(const std::string& name, const JsonNode& node) {
     b.shape.push_back(extent.whole(1));
     if (__builtin_mul_overflow(bits, b.shape.back(), &bits)) extent.fail("the buffer has more bits than 2^64");
   });
-  if (bits / 8 > max_buffer_bytes) shape.fail(fmt::format("the buffer would have {} bytes, more than 1 TiB", bits / 8));
-  if (bits % 8 != 0) shape.fail(fmt::format("must fill whole bytes; got {} bits", bits));
+  if (bits / 8 > max_buffer_bytes) shape.fail("the buffer would have {} bytes, more than 1 TiB", bits / 8);
+  if (bits % 8 != 0) shape.fail("must fill whole bytes; got {} bits", bits);
   node.when("init", [&](const JsonNode& v) { b.init = read_init(v); });
   node.when("out", [&](const JsonNode& v) { b.out = v.text(); });
   return b;

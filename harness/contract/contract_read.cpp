@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "harness/contract/contract_json.hpp"
 #include "harness/contract/contract_reader.hpp"
 #include "harness/problem/quantisation.hpp"
@@ -18,7 +16,7 @@ constexpr std::size_t max_devices = 1024;  // of a multimem object
 
 void refuse_later_launches(const JsonNode& node) {
   for (const char* key : {"symbols", "preferred_cluster"})
-    node.when(key, [key](const JsonNode& v) { v.fail(fmt::format("\"{}\" is not supported yet", key)); });
+    node.when(key, [key](const JsonNode& v) { v.fail("\"{}\" is not supported yet", key); });
 }
 
 Dim3 read_extents(const JsonNode& node, std::uint64_t most_x, std::uint64_t most_y, std::uint64_t most_z) {
@@ -41,10 +39,8 @@ launch::PriorGrid read_prior_grid(const JsonNode& node, const Contract& contract
   node.expect_object({"writes", "reads"});
   const auto names = [&](const char* key, std::vector<std::string>& out) {
     node.when(key, [&](const JsonNode& list) {
-      list.each_element(0, 1024, [&](std::size_t, const JsonNode& name) {
-        if (!contract.find(name.text())) name.fail(fmt::format("there is no buffer {}", name.shown()));
-        out.push_back(name.text());
-      });
+      list.each_element(0, 1024,
+                        [&](std::size_t, const JsonNode& b) { out.push_back(read_buffer_name(b, contract).name); });
     });
   };
   names("writes", prior.writes);
@@ -59,12 +55,11 @@ launch::Launch read_launch(const JsonNode& node, const Contract& contract) {
   const JsonNode block = node.at("block");
   const auto threads = std::uint64_t(isa::max_threads_per_cta);
   l.block = read_extents(block, threads, threads, max_cta_z);
-  if (l.block.volume() > threads)
-    block.fail(fmt::format("a CTA has at most {} threads; got {}", threads, l.block.volume()));
+  if (l.block.volume() > threads) block.fail("a CTA has at most {} threads; got {}", threads, l.block.volume());
   node.when("cluster", [&](const JsonNode& v) {
     l.cluster = read_extents(v, max_cluster, max_cluster, max_cluster);
     if (l.cluster.volume() > max_cluster)
-      v.fail(fmt::format("a cluster has at most {} CTAs; got {}", max_cluster, l.cluster.volume()));
+      v.fail("a cluster has at most {} CTAs; got {}", max_cluster, l.cluster.volume());
     if (l.grid.x % l.cluster.x || l.grid.y % l.cluster.y || l.grid.z % l.cluster.z)
       v.fail("each extent of the grid must be a multiple of the cluster's");
   });
@@ -103,8 +98,8 @@ std::vector<std::string> read_multimem(const JsonNode& node, const Contract& con
   node.each_element(1, max_devices, [&](std::size_t, const JsonNode& b) {
     const launch::Buffer& buffer = read_buffer_name(b, contract);
     if (!buffers.empty() && contract.find(buffers.front())->size() != buffer.size())
-      b.fail(fmt::format("{} has {} bytes, {} has {}", buffer.name, buffer.size(), buffers.front(),
-                         contract.find(buffers.front())->size()));
+      b.fail("{} has {} bytes, {} has {}", buffer.name, buffer.size(), buffers.front(),
+             contract.find(buffers.front())->size());
     buffers.push_back(buffer.name);
   });
   return buffers;
@@ -126,7 +121,7 @@ Contract read_contract(std::string_view text, const std::string& name) {
   root.when("buffers", [&](const JsonNode& v) { check_quantisations(v, contract); });
   root.when("multimem", [&](const JsonNode& v) {
     v.each_member([&](const std::string& key, const JsonNode& m) {
-      if (contract.find(key)) m.fail(fmt::format("there is a buffer \"{}\" already", key));
+      if (contract.find(key)) m.fail("there is a buffer \"{}\" already", key);
       contract.multimems[key] = read_multimem(m, contract);
     });
   });

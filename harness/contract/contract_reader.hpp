@@ -22,7 +22,7 @@ void check_at(const JsonNode& node, Check check) {
   try {
     check();
   } catch (const diag::InputError& wrong) {
-    node.fail(wrong.what());
+    node.fail("{}", wrong.what());
   }
 }
 

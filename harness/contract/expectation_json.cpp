@@ -9,11 +9,9 @@
 
 #include "harness/compare/compare.hpp"
 #include "harness/compare/composed.hpp"
-#include "harness/compare/convolution.hpp"
 #include "harness/contract/contract_reader.hpp"
-#include "harness/problem/batch.hpp"
 #include "harness/problem/gemm_problem.hpp"
-#include "harness/problem/groups.hpp"
+#include "harness/problem/parts.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -27,13 +25,13 @@ constexpr std::size_t max_factors = 8;
 void read_accumulator(const JsonNode& node, Expectation& e) {
   e.accumulate = read_dtype(node);
   if (e.accumulate != isa::ScalarType::f32 && e.accumulate != isa::ScalarType::f16)
-    node.fail(fmt::format("must be f32 or f16; got {}", node.shown()));
+    node.fail("must be f32 or f16; got {}", node.shown());
 }
 
 launch::Activation read_activation(const JsonNode& node) {
   for (const auto a : {launch::Activation::relu, launch::Activation::gelu_tanh, launch::Activation::silu})
     if (node.text() == spelling(a)) return a;
-  node.fail(fmt::format("must be relu, gelu_tanh or silu; got {}", node.shown()));
+  node.fail("must be relu, gelu_tanh or silu; got {}", node.shown());
 }
 
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
@@ -87,7 +85,7 @@ void read_attention(const JsonNode& node, Expectation& e, const Contract& contra
   node.when("scale", [&](const JsonNode& v) {
     e.scale = v.number();
     if (e.scale == 0 || !std::isfinite(e.scale))
-      v.fail(fmt::format("must not be 0; leave it out for 1 / sqrt(K); got {}", v.shown()));
+      v.fail("must not be 0; leave it out for 1 / sqrt(K); got {}", v.shown());
   });
   node.when("causal", [&](const JsonNode& v) { e.causal = v.truth(); });
   check_at(node, [&] { check_attention(contract, e); });
@@ -143,7 +141,7 @@ const Kind& expectation_kind(const JsonNode& node) {
   node.expect_object(keys);
   const auto given = [&](const Kind& k) { return node.has(k.name); };
   if (std::count_if(kinds.begin(), kinds.end(), given) != 1)
-    node.fail(fmt::format("must have one of {}; got {}", fmt::join(names, ", "), node.shown()));
+    node.fail("must have one of {}; got {}", fmt::join(names, ", "), node.shown());
   return *std::find_if(kinds.begin(), kinds.end(), given);
 }
 
@@ -151,19 +149,19 @@ const Kind& expectation_kind(const JsonNode& node) {
 
 const launch::Buffer& read_buffer_name(const JsonNode& node, const Contract& contract) {
   const launch::Buffer* buffer = contract.find(node.text());
-  if (!buffer) node.fail(fmt::format("there is no buffer {}", node.shown()));
+  if (!buffer) node.fail("there is no buffer {}", node.shown());
   return *buffer;
 }
 
 Expectation read_expectation(const std::string& output, const JsonNode& node, const Contract& contract) {
   const Kind& kind = expectation_kind(node);
-  if (!contract.find(output)) node.fail(fmt::format("there is no buffer \"{}\"", output));
+  if (!contract.find(output)) node.fail("there is no buffer \"{}\"", output);
   Expectation e;
   e.output = output;
   kind.read(node, node.at(kind.name), e, contract);
   node.when("rtol", [&](const JsonNode& v) {
     e.rtol = v.number();
-    if (!(e.rtol > 0)) v.fail(fmt::format("must be above 0; leave it out for the derived bound; got {}", v.shown()));
+    if (!(e.rtol > 0)) v.fail("must be above 0; leave it out for the derived bound; got {}", v.shown());
     if (e.kind == Expectation::Kind::copy) v.fail("a copy is compared byte for byte");
   });
   return e;

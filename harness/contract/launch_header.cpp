@@ -5,7 +5,7 @@
 
 #include <iterator>
 
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -41,8 +41,8 @@ std::string listed(const Array& values, int from, int to) {
 void write_tensor_map(Text out, const std::string& name, const launch::TensorMap& m) {
   const auto type = isa::tensor_map_type(m.dtype, m.is_padded());
   if (!type || m.im2col)
-    throw diag::InputError(fmt::format("tensor map {}: a header has no code for {} yet", name,
-                                       m.im2col ? "im2col" : fmt::format("{} in it", isa::spelling(m.dtype))));
+    diag::refuse("tensor map {}: a header has no code for {} yet", name,
+                 m.im2col ? "im2col" : fmt::format("{} in it", isa::spelling(m.dtype)));
   fmt::format_to(out,
                  "  CUresult encode_{0}(CUtensorMap* map, const Buffers& buffers) const {{\n"
                  "    const cuuint64_t dims[]{{{1}}}, strides[]{{{2}}};  // elements; bytes\n"
@@ -66,7 +66,7 @@ std::string parameter(const Param& p, std::size_t index) {
     return fmt::format("    CUdeviceptr p{} = buffers.{} + {};\n", index, pointer->buffer, pointer->offset);
   if (const auto* scalar = std::get_if<launch::ScalarParam>(&p.value))
     return fmt::format("    std::uint{}_t p{} = {:#x};\n", isa::bits(scalar->type), index, scalar->bits);
-  throw diag::InputError(fmt::format("parameter {}: a header has no code for structs and bytes yet", index));
+  diag::refuse("parameter {}: a header has no code for structs and bytes yet", index);
 }
 
 void write_launch(Text out, const Launch& l) {
@@ -117,7 +117,7 @@ void write_kernel(Text out, const HeaderJob& job, const Contract& c) {
 
 std::string write_launch_header(const HeaderJob& job, const Contract& contract) {
   if (contract.launches.size() != 1)
-    throw diag::InputError(fmt::format("a header starts one launch; the contract has {}", contract.launches.size()));
+    diag::refuse("a header starts one launch; the contract has {}", contract.launches.size());
   std::string text;
   const Text out(text);
   fmt::format_to(out,

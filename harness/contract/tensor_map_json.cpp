@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "harness/contract/contract_reader.hpp"
 #include "ptx/isa/tma.hpp"
 
@@ -14,14 +12,8 @@ constexpr std::uint64_t max_box = 0x7FFFFFFF;  // what TMA allows is a rule, and
 void refuse_later_maps(const JsonNode& node) {
   node.when("place", [](const JsonNode& v) { v.fail("tensor maps placed in a buffer are not supported yet"); });
   node.when("interleave", [](const JsonNode& v) {
-    if (v.text() != "none") v.fail(fmt::format("interleaved layouts are not supported yet; got {}", v.shown()));
+    if (v.text() != "none") v.fail("interleaved layouts are not supported yet; got {}", v.shown());
   });
-}
-
-const launch::Buffer& read_target(const JsonNode& node, const launch::Contract& contract) {
-  const launch::Buffer* buffer = contract.find(node.text());
-  if (!buffer) node.fail(fmt::format("there is no buffer {}", node.shown()));
-  return *buffer;
 }
 
 void read_dims(const JsonNode& node, const launch::Buffer& buffer, TensorMap& map) {
@@ -33,7 +25,7 @@ void read_dims(const JsonNode& node, const launch::Buffer& buffer, TensorMap& ma
   if (node.has("dims")) return;
   const std::size_t rank = buffer.shape.size();
   if (rank < 1 || rank > std::size_t(isa::tma_max_rank))
-    node.fail(fmt::format("\"dims\" is missing, and buffer {} of {} extents is no tensor", buffer.name, rank));
+    node.fail("\"dims\" is missing, and buffer {} of {} extents is no tensor", buffer.name, rank);
   map.rank = int(rank);
   for (std::size_t i = 0; i < rank; ++i) map.dims[i] = buffer.shape[rank - 1 - i];
 }
@@ -63,13 +55,13 @@ isa::Im2colWalk read_walk(const JsonNode& node) {
   using isa::Im2colWalk;
   for (Im2colWalk w : {Im2colWalk::window, Im2colWalk::row, Im2colWalk::row_128})
     if (node.text() == isa::spelling(w)) return w;
-  node.fail(fmt::format("must be window, w or w128; got {}", node.shown()));
+  node.fail("must be window, w or w128; got {}", node.shown());
 }
 
 launch::Im2col read_im2col(const JsonNode& node, int rank) {
   node.expect_object({"lower", "upper", "channels", "pixels", "walk"});
   constexpr int most_corner = 1 << 15;
-  if (rank < 3) node.fail(fmt::format("has at least 3 extents; got {}", rank));
+  if (rank < 3) node.fail("has at least 3 extents; got {}", rank);
   launch::Im2col im2col;
   node.when("walk", [&](const JsonNode& v) { im2col.walk = read_walk(v); });
   const auto corners = [&](const char* key, auto& to) {
@@ -90,19 +82,19 @@ isa::Swizzle read_swizzle(const JsonNode& node) {
   for (Swizzle s :
        {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128, Swizzle::b128_atom32, Swizzle::b128_atom64})
     if (node.text() == isa::spelling(s)) return s;
-  node.fail(fmt::format("must be none, 32B, 64B, 128B, 128B_atom_32B or 128B_atom_64B; got {}", node.shown()));
+  node.fail("must be none, 32B, 64B, 128B, 128B_atom_32B or 128B_atom_64B; got {}", node.shown());
 }
 
 launch::OutOfBounds read_oob(const JsonNode& node) {
   if (node.text() == "zero") return launch::OutOfBounds::zero;
   if (node.text() == "nan") return launch::OutOfBounds::nan;
-  node.fail(fmt::format("must be zero or nan; got {}", node.shown()));
+  node.fail("must be zero or nan; got {}", node.shown());
 }
 
 // 16U4_ALIGN16B; 6-bit elements have no other form.
 bool read_padded(const JsonNode& node, isa::ScalarType dtype) {
-  if (node.text() != "16B") node.fail(fmt::format("must be 16B; got {}", node.shown()));
-  if (isa::bits(dtype) != 4) node.fail(fmt::format("only 4-bit elements have a choice; got {}", isa::spelling(dtype)));
+  if (node.text() != "16B") node.fail("must be 16B; got {}", node.shown());
+  if (isa::bits(dtype) != 4) node.fail("only 4-bit elements have a choice; got {}", isa::spelling(dtype));
   return true;
 }
 
@@ -112,8 +104,8 @@ void check_reach(const JsonNode& node, const launch::Buffer& buffer, const Tenso
   Wide end = Wide(map.offset) + (Wide(map.dims[0]) * unsigned(isa::bits(map.dtype)) + 7) / 8;
   for (std::size_t i = 1; i < std::size_t(map.rank); ++i) end += Wide(map.dims[i] - 1) * map.strides[i];
   if (end > buffer.size())
-    node.fail(fmt::format("the tensor ends at byte {} of buffer {}, which has {}",
-                          end >> 64 ? "2^64" : std::to_string(std::uint64_t(end)), buffer.name, buffer.size()));
+    node.fail("the tensor ends at byte {} of buffer {}, which has {}",
+              end >> 64 ? "2^64" : std::to_string(std::uint64_t(end)), buffer.name, buffer.size());
 }
 
 }  // namespace
@@ -123,7 +115,7 @@ TensorMap read_tensor_map(const JsonNode& node, const launch::Contract& contract
   node.expect_object({"buffer", "dtype", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "oob",
                       "offset", "align", "im2col"});
   TensorMap map;
-  const launch::Buffer& buffer = read_target(node.at("buffer"), contract);
+  const launch::Buffer& buffer = read_buffer_name(node.at("buffer"), contract);
   map.buffer = buffer.name;
   map.dtype = buffer.dtype;
   node.when("dtype", [&](const JsonNode& v) { map.dtype = read_dtype(v); });

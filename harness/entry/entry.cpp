@@ -6,7 +6,7 @@
 #include "harness/entry/parameters.hpp"
 #include "harness/ptxas/ptxas.hpp"
 #include "launch/limits.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "verifier/contract.hpp"
 
@@ -107,7 +107,7 @@ const ir::Function& find_entry(const ir::Module& module, const std::string& part
   }
   if (found.size() == 1) return *found[0];
   if (all.empty()) throw diag::InputError("the module has no entry function");
-  if (part.empty()) throw diag::InputError(fmt::format("the module has several entries, name one: {}", names(all)));
+  if (part.empty()) diag::refuse("the module has several entries, name one: {}", names(all));
   throw diag::InputError(found.empty() ? fmt::format("no entry's name contains \"{}\"; there are {}", part, names(all))
                                        : fmt::format("several entries' names contain \"{}\": {}", part, names(found)));
 }

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -58,7 +58,7 @@ struct Api {
   std::string library;
 
   void check(Status status, const char* what) const {
-    if (status != 0) throw diag::InputError(fmt::format("{}: {}", what, cublasLtGetStatusName(status)));
+    if (status != 0) diag::refuse("{}: {}", what, cublasLtGetStatusName(status));
   }
 };
 
@@ -72,7 +72,7 @@ void* open_library(std::string& name) {
     if (void* handle = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     if (why.empty()) why = ::dlerror();
   }
-  throw diag::InputError(fmt::format("no cublasLt here ({}); $KILN_CUBLASLT may name it", why));
+  diag::refuse("no cublasLt here ({}); $KILN_CUBLASLT may name it", why);
 }
 
 Api load() {
@@ -80,7 +80,7 @@ Api load() {
   void* handle = open_library(a.library);
   const auto bind = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    if (!function) throw diag::InputError(fmt::format("{} has no {}", a.library, name));
+    if (!function) diag::refuse("{} has no {}", a.library, name);
   };
 #define BIND(name) bind(a.name, #name)
   BIND(cublasLtGetVersion), BIND(cublasLtCreate), BIND(cublasLtDestroy), BIND(cublasLtGetStatusName);
@@ -170,8 +170,8 @@ struct Cublas::State {
     found.resize(std::size_t(count));
     std::erase_if(found, [](const Heuristic& h) { return h.state != 0; });
     if (status != 0 || found.empty())
-      throw diag::InputError(fmt::format("cublasLt has no algorithm for {} of {} x {} x {}: {}", g.shown, g.m, g.n, g.k,
-                                         cublas.cublasLtGetStatusName(status)));
+      diag::refuse("cublasLt has no algorithm for {} of {} x {} x {}: {}", g.shown, g.m, g.n, g.k,
+                   cublas.cublasLtGetStatusName(status));
   }
 
   const Api& cublas = api();

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/gpu/cuda_device.hpp"
 #include "launch/contract.hpp"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "harness/gpu/cublas.hpp"
-#include "harness/problem/batch.hpp"
 #include "harness/problem/gemm_problem.hpp"
+#include "harness/problem/parts.hpp"
 
 namespace kiln::harness {
 namespace {

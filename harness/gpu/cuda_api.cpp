@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness::cuda {
 namespace {
@@ -14,11 +14,11 @@ constexpr const char* library = "libcuda.so.1";
 
 Api load() {
   void* handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) throw diag::InputError(fmt::format("no CUDA driver here: {}", ::dlerror()));
+  if (!handle) diag::refuse("no CUDA driver here: {}", ::dlerror());
   Api a{};
   const auto bind = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    if (!function) throw diag::InputError(fmt::format("{} has no {}: the CUDA driver is too old", library, name));
+    if (!function) diag::refuse("{} has no {}: the CUDA driver is too old", library, name);
   };
 #define BIND(name) bind(a.name, #name)
   BIND(cuInit), BIND(cuDriverGetVersion), BIND(cuDeviceGetCount), BIND(cuDeviceGet), BIND(cuDeviceGetName);
@@ -45,7 +45,7 @@ std::string Api::explain(Status status) const {
 }
 
 void Api::check(Status status, const char* what) const {
-  if (status != success) throw diag::InputError(fmt::format("{}: {}", what, explain(status)));
+  if (status != success) diag::refuse("{}: {}", what, explain(status));
 }
 
 const Api& api() {

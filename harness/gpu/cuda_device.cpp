@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 
@@ -90,7 +90,7 @@ DeviceBuffers::~DeviceBuffers() {
 
 cuda::Address DeviceBuffers::address(const std::string& name) const {
   const auto found = at_.find(name);
-  if (found == at_.end()) throw diag::InputError(fmt::format("there is no buffer {}", name));
+  if (found == at_.end()) diag::refuse("there is no buffer {}", name);
   return found->second;
 }
 
@@ -111,11 +111,9 @@ void DeviceBuffers::download_host_buffer(launch::Contract& contract) const {
 std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const DeviceBuffers& buffers,
                                                        const std::string& name, const launch::TensorMap& m) {
   const auto type = isa::tensor_map_type(m.dtype, m.is_padded());
-  if (!type)
-    throw diag::InputError(
-        fmt::format("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype)));
+  if (!type) diag::refuse("/tensor_maps/{}/dtype: no tensor map of {} on a GPU yet", name, isa::spelling(m.dtype));
   if (m.im2col && m.im2col->walk != isa::Im2colWalk::window)
-    throw diag::InputError(fmt::format("/tensor_maps/{}/im2col/walk: no such tensor map on a GPU yet", name));
+    diag::refuse("/tensor_maps/{}/im2col/walk: no such tensor map on a GPU yet", name);
   cuda::TensorMapWords words{};
   const auto address = reinterpret_cast<void*>(buffers.address(m.buffer) + m.offset);
   const int swizzle = isa::tensor_map_code(m.swizzle), nan = m.oob == launch::OutOfBounds::nan;
@@ -127,8 +125,7 @@ std::array<std::uint8_t, isa::tensor_map_bytes> encode(const Gpu& gpu, const Dev
                                              m.im2col->pixels, m.element_strides.data(), 0, swizzle, 0, nan)
                : api.cuTensorMapEncodeTiled(&words, int(*type), rank, address, m.dims.data(), m.strides.data() + 1,
                                             m.box.data(), m.element_strides.data(), 0, swizzle, 0, nan);
-  if (status != cuda::success)
-    throw diag::InputError(fmt::format("/tensor_maps/{}: the driver refuses it: {}", name, api.explain(status)));
+  if (status != cuda::success) diag::refuse("/tensor_maps/{}: the driver refuses it: {}", name, api.explain(status));
   std::array<std::uint8_t, isa::tensor_map_bytes> bytes;
   static_assert(sizeof words == sizeof bytes);
   std::memcpy(bytes.data(), &words, sizeof words);
@@ -144,8 +141,7 @@ DeviceModule::DeviceModule(const Gpu& gpu, const std::vector<std::uint8_t>& cubi
   if (status == cuda::success) return;
   log.resize(std::strlen(log.c_str()));
   std::replace(log.begin(), log.end(), '\n', ' ');
-  throw diag::InputError(fmt::format("the GPU's driver refuses the cubin: {}{}{}", gpu.api().explain(status),
-                                     log.empty() ? "" : ": ", log));
+  diag::refuse("the GPU's driver refuses the cubin: {}{}{}", gpu.api().explain(status), log.empty() ? "" : ": ", log);
 }
 
 DeviceModule::~DeviceModule() {

@@ -4,8 +4,7 @@
 
 #include "harness/gpu/cuda_device.hpp"
 #include "harness/gpu/cuda_timing.hpp"
-#include "harness/gpu/nvml.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -62,8 +61,7 @@ CudaResult cuda_run(const CudaJob& job, Contract& contract) {
   result.driver = device_state(gpu.pci_bus()).driver;
   gpu.api().cuDriverGetVersion(&result.cuda_version);
   if (!gpu.runs(job.target))
-    throw diag::InputError(fmt::format("the cubin is for {}, the device {} is {}", isa::spelling(job.target),
-                                       gpu.name(), gpu.architecture()));
+    diag::refuse("the cubin is for {}, the device {} is {}", isa::spelling(job.target), gpu.name(), gpu.architecture());
   const DeviceModule module(gpu, job.cubin);
   std::optional<Contract> before;
   if (job.timing) before = contract;

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "harness/gpu/cublas.hpp"
-#include "harness/gpu/nvml.hpp"
 #include "ptx/diag/error.hpp"
 
 namespace kiln::harness {
@@ -168,11 +167,7 @@ class Session {
 
   launch::Buffer result_buffer() const {
     const launch::Buffer& d = work_.before.at(work_.before.expectations[0].output);
-    launch::Buffer out;
-    out.name = d.name;
-    out.dtype = gemm_->d;
-    out.shape = d.shape;
-    return out;
+    return {d.name, gemm_->d, d.shape};
   }
 
   void download() {

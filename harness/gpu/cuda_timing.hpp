@@ -31,6 +31,10 @@ struct TimedWork {
 /// fit the GPU.
 std::optional<TimingFailure> time_launches(Gpu&, const TimedWork&, const TimingOptions&, Timing&);
 
+/// What the driver's management library tells about the GPU on that PCI bus, which is at work. It is loaded at run time
+/// and may be missing.
+DeviceState device_state(const std::string& pci_bus);
+
 /// The buffers that must be as they were before each run.
 std::vector<std::string> buffers_to_restore(const launch::Contract& before, const launch::Contract& after);
 

@@ -1,10 +1,10 @@
-#include "harness/gpu/nvml.hpp"
-
 #include <dlfcn.h>
 
 #include <array>
 #include <optional>
 #include <type_traits>
+
+#include "harness/gpu/cuda_timing.hpp"
 
 namespace kiln::harness {
 namespace {

@@ -1,7 +1,9 @@
-// A child process: its arguments, what it said, how it ended. No shell anywhere.
+// Child processes: a program with its arguments, what it said, how it ended, without a shell; and work that is spread
+// over copies of this process, each of which sends back a text.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,5 +24,12 @@ ProcessResult run_process(const std::vector<std::string>& arguments, std::chrono
 
 /// The executable that `name` means in $PATH; empty when there is none.
 std::string find_in_path(const std::string& name);
+
+/// Calls `work` with each number below `jobs` in a process of its own; returns what they return, in order. `tick` is
+/// called here for each call of the function that work is given. An InputError in a process is thrown here; a process
+/// that dies is an InternalError.
+std::vector<std::string> in_processes(
+    unsigned jobs, const std::function<std::string(unsigned job, const std::function<void()>& told)>& work,
+    const std::function<void()>& tick);
 
 }  // namespace kiln::harness

@@ -9,12 +9,11 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 
@@ -32,10 +31,12 @@ class JsonNode {
   const Json& json() const { return *json_; }
   const std::string& path() const { return path_; }
 
-  [[noreturn]] void fail(std::string_view why) const {
-    const bool pointer = notation_ == JsonPath::pointer;
-    if (path_.empty() && !pointer) throw diag::InputError(fmt::format("{}: {}", *document_, why));
-    throw diag::InputError(fmt::format("{}: {}: {}", *document_, path_.empty() ? "/" : path_, why));
+  /// Throws InputError with the place and why it is wrong.
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> why, Args&&... args) const {
+    const std::string place = path_.empty() && notation_ == JsonPath::pointer ? "/" : path_;
+    diag::refuse("{}{}{}: {}", *document_, place.empty() ? "" : ": ", place,
+                 fmt::format(why, std::forward<Args>(args)...));
   }
 
   bool has(const char* key) const { return json_->contains(key); }
@@ -45,7 +46,7 @@ class JsonNode {
     const auto found = json_->find(key);
     if (found != json_->end()) return child(key, *found);
     if (notation_ == JsonPath::subscript) child(key, *json_).fail("is missing");
-    fail(fmt::format("\"{}\" is missing", key));
+    fail("\"{}\" is missing", key);
   }
 
   /// Calls `with` with the member `key` if it is there.
@@ -60,11 +61,11 @@ class JsonNode {
     expect_object();
     for (const auto& item : json_->items()) {
       if (std::find(keys.begin(), keys.end(), item.key()) == keys.end())
-        child(item.key(), item.value()).fail(fmt::format("unknown key; known are {}", fmt::join(keys, ", ")));
+        child(item.key(), item.value()).fail("unknown key; known are {}", fmt::join(keys, ", "));
     }
   }
   void expect_object() const {
-    if (!json_->is_object()) fail(fmt::format("must be an object; got {}", shown()));
+    if (!json_->is_object()) fail("must be an object; got {}", shown());
   }
 
   template <class Each>
@@ -76,11 +77,11 @@ class JsonNode {
   /// Calls `each(index, node)` for the elements of an array of `least` to `most` elements.
   template <class Each>
   std::size_t each_element(std::size_t least, std::size_t most, Each each) const {
-    if (!json_->is_array()) fail(fmt::format("must be an array; got {}", shown()));
+    if (!json_->is_array()) fail("must be an array; got {}", shown());
     const std::size_t n = json_->size();
     if (n < least || n > most)
-      fail(least == most ? fmt::format("must have {} elements; got {}", least, n)
-                         : fmt::format("must have {} to {} elements; got {}", least, most, n));
+      least == most ? fail("must have {} elements; got {}", least, n)
+                    : fail("must have {} to {} elements; got {}", least, most, n);
     for (std::size_t i = 0; i < n; ++i) each(i, element(i));
     return n;
   }
@@ -89,9 +90,9 @@ class JsonNode {
     const bool natural = json_->is_number_unsigned() || (json_->is_number_integer() && json_->get<std::int64_t>() >= 0);
     const std::uint64_t value = natural ? json_->get<std::uint64_t>() : 0;
     if (!natural || value < least || value > most)
-      fail(most == std::numeric_limits<std::uint64_t>::max()
-               ? fmt::format("must be a whole number of at least {}; got {}", least, shown())
-               : fmt::format("must be a whole number from {} to {}; got {}", least, most, shown()));
+      most == std::numeric_limits<std::uint64_t>::max()
+          ? fail("must be a whole number of at least {}; got {}", least, shown())
+          : fail("must be a whole number from {} to {}; got {}", least, most, shown());
     return value;
   }
 
@@ -99,22 +100,22 @@ class JsonNode {
     const bool large = json_->is_number_unsigned() && json_->get<std::uint64_t>() > std::uint64_t(most);
     const std::int64_t value = json_->is_number_integer() && !large ? json_->get<std::int64_t>() : 0;
     if (!json_->is_number_integer() || large || value < least || value > most)
-      fail(fmt::format("must be an integer from {} to {}; got {}", least, most, shown()));
+      fail("must be an integer from {} to {}; got {}", least, most, shown());
     return value;
   }
 
   double number() const {
-    if (!json_->is_number()) fail(fmt::format("must be a number; got {}", shown()));
+    if (!json_->is_number()) fail("must be a number; got {}", shown());
     return json_->get<double>();
   }
 
   bool truth() const {
-    if (!json_->is_boolean()) fail(fmt::format("must be true or false; got {}", shown()));
+    if (!json_->is_boolean()) fail("must be true or false; got {}", shown());
     return json_->get<bool>();
   }
 
   const std::string& text() const {
-    if (!json_->is_string()) fail(fmt::format("must be a string; got {}", shown()));
+    if (!json_->is_string()) fail("must be a string; got {}", shown());
     return json_->get_ref<const std::string&>();
   }
 

@@ -28,11 +28,11 @@ std::string located(const nlohmann::json::parse_error& error, const std::string&
 Json parse_json(std::string_view text, const std::string& name) {
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > max_depth) throw diag::InputError(fmt::format("{}: nested deeper than {} levels", name, max_depth));
+    if (depth > max_depth) diag::refuse("{}: nested deeper than {} levels", name, max_depth);
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      throw diag::InputError(fmt::format("{}: the key {} is there twice in one object", name, value.dump()));
+      diag::refuse("{}: the key {} is there twice in one object", name, value.dump());
     return true;
   };
   try {
@@ -40,7 +40,7 @@ Json parse_json(std::string_view text, const std::string& name) {
   } catch (const nlohmann::json::parse_error& error) {
     throw diag::InputError(located(error, name));
   } catch (const nlohmann::json::exception& error) {  // a number that no type holds
-    throw diag::InputError(fmt::format("{}: {}", name, error.what()));
+    diag::refuse("{}: {}", name, error.what());
   }
 }
 

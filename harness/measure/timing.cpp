@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "harness/problem/batch.hpp"
 #include "harness/problem/gemm_problem.hpp"
-#include "harness/problem/groups.hpp"
+#include "harness/problem/parts.hpp"
 
 namespace kiln::harness {
 namespace {

@@ -8,7 +8,7 @@
 #include "harness/host/files.hpp"
 #include "harness/problem/fill.hpp"
 #include "harness/problem/npy.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
 #include "verifier/verify.hpp"
@@ -63,8 +63,7 @@ bool Pipeline::assemble_text(isa::Target target) {
   if (!ptxas.found() && options_.backend == Backend::cuda) throw diag::InputError(ptxas.missing);
   const bool checks = options_.tensor_memory_checks == TensorMemoryChecks::on;
   if (checks && !isa::has_tcgen05(target))
-    throw diag::InputError(
-        fmt::format("{}: --check-tensor-memory: {} has no tensor memory", name_, isa::spelling(target)));
+    diag::refuse("{}: --check-tensor-memory: {} has no tensor memory", name_, isa::spelling(target));
   report_.assembly = stage("assemble", [&] {
     return assemble(ptxas, report_.ptx, target, report_.findings, options_.tensor_memory_checks);
   });

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "harness/problem/element.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -59,15 +59,15 @@ std::string_view spelling(Activation a) {
 
 void check_epilogue(const GemmEpilogue& e, std::uint64_t rows, std::uint64_t columns) {
   if (e.c && (e.c->shape != std::vector{rows, columns} || !holds_numbers(*e.c)))
-    throw diag::InputError(fmt::format("buffer {}: C must be {} x {} floats; it is {} [{}]", e.c->name, rows, columns,
-                                       isa::spelling(e.c->dtype), fmt::join(e.c->shape, ", ")));
+    diag::refuse("buffer {}: C must be {} x {} floats; it is {} [{}]", e.c->name, rows, columns,
+                 isa::spelling(e.c->dtype), fmt::join(e.c->shape, ", "));
   if (e.beta && !e.c) throw diag::InputError("beta multiplies C, and there is none");
   if (e.beta && (e.beta->dtype != isa::ScalarType::f32 || e.beta->elements() != 1))
-    throw diag::InputError(fmt::format("buffer {}: beta is one f32; got {} [{}]", e.beta->name,
-                                       isa::spelling(e.beta->dtype), fmt::join(e.beta->shape, ", ")));
+    diag::refuse("buffer {}: beta is one f32; got {} [{}]", e.beta->name, isa::spelling(e.beta->dtype),
+                 fmt::join(e.beta->shape, ", "));
   if (e.bias && (e.bias->elements() != columns || !holds_numbers(*e.bias)))
-    throw diag::InputError(fmt::format("buffer {}: a bias is {} floats, one a column; got {} [{}]", e.bias->name,
-                                       columns, isa::spelling(e.bias->dtype), fmt::join(e.bias->shape, ", ")));
+    diag::refuse("buffer {}: a bias is {} floats, one a column; got {} [{}]", e.bias->name, columns,
+                 isa::spelling(e.bias->dtype), fmt::join(e.bias->shape, ", "));
 }
 
 double activated(Activation a, double x) {

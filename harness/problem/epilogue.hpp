@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/problem/estimate.hpp"
+#include "harness/problem/tolerance.hpp"
 #include "launch/contract.hpp"
 
 namespace kiln::harness {

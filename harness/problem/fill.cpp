@@ -9,7 +9,7 @@
 #include "harness/problem/npy.hpp"
 #include "harness/problem/quantisation.hpp"
 #include "harness/problem/random.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -18,9 +18,7 @@ using isa::ScalarType;
 using launch::Buffer;
 using Kind = launch::Init::Kind;
 
-[[noreturn]] void fail(const Buffer& b, std::string_view why) {
-  throw diag::InputError(fmt::format("buffer {}: {}", b.name, why));
-}
+[[noreturn]] void fail(const Buffer& b, std::string_view why) { diag::refuse("buffer {}: {}", b.name, why); }
 
 // Whether `bits` binary places hold every whole number from `low` to `high`.
 bool holds(ScalarType type, double low, double high) {

@@ -7,21 +7,17 @@
 
 #include "harness/problem/element.hpp"
 #include "launch/operands.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
 
+using diag::refuse;
 using isa::MmaKind;
 using isa::ScalarType;
 using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw diag::InputError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 const Buffer* find_or_none(const Contract& contract, const std::string& name) {
   return name.empty() ? nullptr : &contract.at(name);

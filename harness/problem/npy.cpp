@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "harness/host/files.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -21,9 +21,7 @@ using isa::ScalarType;
 constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::size_t header_alignment = 64;
 
-[[noreturn]] void fail(const std::string& path, std::string_view why) {
-  throw diag::InputError(fmt::format("{}: {}", path, why));
-}
+[[noreturn]] void fail(const std::string& path, std::string_view why) { diag::refuse("{}: {}", path, why); }
 
 // The header is a Python dictionary literal with three keys. This reads that and nothing else of Python.
 class HeaderReader {

@@ -10,15 +10,15 @@
 #include "harness/problem/element.hpp"
 #include "harness/problem/gemm_problem.hpp"
 #include "harness/problem/npy.hpp"
-#include "harness/problem/pruning.hpp"
 #include "harness/problem/random.hpp"
 #include "launch/operands.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::harness {
 namespace {
 
+using isa::MmaKind;
 using isa::ScalarType;
 using launch::Buffer;
 using launch::Contract;
@@ -27,10 +27,10 @@ using Kind = launch::Init::Kind;
 
 template <class... Args>
 [[noreturn]] void fail(const Buffer& b, fmt::format_string<Args...> text, Args&&... args) {
-  throw diag::InputError(fmt::format("buffer {}: {}", b.name, fmt::format(text, std::forward<Args>(args)...)));
+  diag::refuse("buffer {}: {}", b.name, fmt::format(text, std::forward<Args>(args)...));
 }
 
-isa::MmaKind kind_of(const Buffer& b) {
+MmaKind kind_of(const Buffer& b) {
   return launch::mma_kind(b.dtype, b.dtype, b.init.quantised->block, b.init.quantised->mma_k);
 }
 
@@ -71,7 +71,7 @@ void check_targets(const Contract& contract, const Buffer& b) {
 // Whether an MMA has blocks of so many elements of a buffer's type, with ue4m3 scales where asked.
 bool takes(const Buffer& b, std::uint32_t block, bool ue4m3) {
   const std::uint32_t k = b.init.quantised->mma_k;
-  const isa::MmaKind kind = launch::mma_kind(b.dtype, b.dtype, block, k);
+  const MmaKind kind = launch::mma_kind(b.dtype, b.dtype, block, k);
   const auto scaling = isa::block_scaling(kind, int(block), k == std::uint32_t(isa::mma_k(kind, false, true)));
   return scaling && (k == 0 || int(k) == scaling->k) && (!ue4m3 || scaling->ue4m3);
 }
@@ -105,15 +105,15 @@ std::vector<double> read_numbers(const std::string& path, const Buffer& b) {
                                                 : ScalarType::none;
   const std::vector<std::uint64_t> shape = source_shape(b);
   if (type == ScalarType::none || array.shape != shape)
-    throw diag::InputError(fmt::format("{}: buffer {} is quantised from f2, f4 or f8 [{}], the file has {} [{}]", path,
-                                       b.name, fmt::join(shape, ", "), array.dtype, fmt::join(array.shape, ", ")));
+    diag::refuse("{}: buffer {} is quantised from f2, f4 or f8 [{}], the file has {} [{}]", path, b.name,
+                 fmt::join(shape, ", "), array.dtype, fmt::join(array.shape, ", "));
   const std::uint64_t columns = shape.empty() ? 1 : shape.back();
   std::vector<double> numbers(array.bytes.size() * 8 / std::size_t(isa::bits(type)));
   for (std::uint64_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = element_value(type, load_element(array.bytes, type, i));
     if (!std::isfinite(numbers[i]))
-      throw diag::InputError(fmt::format("{}: [{}, {}] is {}; buffer {} is quantised from finite numbers", path,
-                                         i / columns, i % columns, numbers[i], b.name));
+      diag::refuse("{}: [{}, {}] is {}; buffer {} is quantised from finite numbers", path, i / columns, i % columns,
+                   numbers[i], b.name);
   }
   return numbers;
 }
@@ -141,6 +141,69 @@ std::uint64_t scale_word(ScalarType scale, ScalarType element, double most) {
   const num::Format f = num::format_of(scale);
   const int exponent = most == 0 ? 0 : std::ilogb(most) - num::format_of(element).emax();
   return num::encode(scale, std::ldexp(1, std::clamp(exponent, f.emin(), f.emax())), num::Rounding::rz, true);
+}
+
+// Half of a sparse A, chosen by magnitude, and the metadata that says which half. PTX ISA "Sparse matrices".
+
+// What is kept or dropped as one: an element, or a pair of them where four bits of metadata are about eight elements.
+struct Units {
+  std::uint32_t width, count;
+  explicit Units(MmaKind kind) {
+    const auto chunk = std::uint32_t(isa::metadata_chunk(kind));
+    count = std::min(4u, chunk);
+    width = chunk / count;
+  }
+};
+
+// The half of the units with the largest magnitudes, in order.
+std::vector<std::uint32_t> largest_half(const double* numbers, const Units& units) {
+  double sizes[4] = {};
+  for (std::uint32_t i = 0; i < units.count * units.width; ++i) sizes[i / units.width] += std::abs(numbers[i]);
+  std::vector<std::uint32_t> order(units.count);
+  for (std::uint32_t u = 0; u < units.count; ++u) order[u] = u;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return sizes[a] > sizes[b]; });
+  order.resize(units.count / 2);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+// The nibble of metadata for these units. That of tf32 names both 16-bit halves of the one element.
+std::uint32_t selector(const std::vector<std::uint32_t>& kept) {
+  const std::uint32_t low = kept.size() == 1 ? 2 * kept[0] : kept[0], high = kept.size() == 1 ? low + 1 : kept[1];
+  return low | high << 2;
+}
+
+// Makes a row of `k` numbers sparse: keeps one of each two (tf32), two of each four, or two of each four pairs (the
+// packed fp4 kinds), the largest magnitudes (of a pair: their sum), the earlier of equals; the others become 0.
+// Returns the columns that are kept, in order, and writes the row's metadata.
+std::vector<std::uint32_t> prune_row(MmaKind kind, double* numbers, std::uint64_t k, std::uint64_t row,
+                                     Buffer& metadata) {
+  const Units units(kind);
+  const std::uint32_t chunk = units.count * units.width;
+  std::vector<std::uint32_t> columns;
+  columns.reserve(k / 2);
+  for (std::uint32_t first = 0; first < k; first += chunk) {
+    const std::vector<std::uint32_t> kept = largest_half(numbers + first, units);
+    std::vector<bool> stays(chunk);
+    for (const std::uint32_t unit : kept)
+      for (std::uint32_t i = 0; i < units.width; ++i) {
+        columns.push_back(first + unit * units.width + i);
+        stays[unit * units.width + i] = true;
+      }
+    for (std::uint32_t i = 0; i < chunk; ++i)
+      if (!stays[i]) numbers[first + i] = 0;
+    const isa::MetadataNibble at = isa::metadata_nibble(kind, row, first / chunk, metadata.shape[1]);
+    const std::uint64_t word = load_element(metadata.bytes, metadata.dtype, at.word);
+    const std::uint64_t rest = word & ~(std::uint64_t{0xF} << at.bit);
+    store_element(metadata.bytes, metadata.dtype, at.word, rest | std::uint64_t{selector(kept)} << at.bit);
+  }
+  return columns;
+}
+
+// Metadata in which every nibble means something: the first elements of each chunk.
+void clear_metadata(Buffer& metadata) {
+  constexpr std::uint8_t two_selectors_0x4 = 0x44;
+  metadata.bytes.assign(metadata.size(), two_selectors_0x4);
 }
 
 /// Where the quantised words of one buffer go.

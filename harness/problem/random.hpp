@@ -2,6 +2,7 @@
 // differ between standard libraries, and logarithms and cosines between mathematical ones.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -53,6 +54,13 @@ class RandomStream {
 };
 
 /// Number `index` of those that an init of kind normal, uniform or integers draws.
-double drawn_number(const launch::Init&, const RandomStream&, std::uint64_t index);
+inline double drawn_number(const launch::Init& init, const RandomStream& random, std::uint64_t index) {
+  if (init.kind == launch::Init::Kind::normal) return init.high * random.normal(index);
+  // fma: compilers may contract the plain expression on some machines and not on others
+  if (init.kind == launch::Init::Kind::uniform) return std::fma(init.high - init.low, random.unit(index), init.low);
+  const auto low = std::int64_t(init.low), high = std::int64_t(init.high);
+  const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low) + 1;
+  return double(std::int64_t(std::uint64_t(low) + random.below(index, range)));
+}
 
 }  // namespace kiln::harness

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/problem/estimate.hpp"
 #include "launch/operands.hpp"
 #include "ptx/num/format.hpp"
 

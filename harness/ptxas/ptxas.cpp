@@ -88,6 +88,139 @@ Ptxas find_ptxas() {
   return none;
 }
 
+// What ptxas -v prints, line by line:
+//
+//   ptxas FILE, line 8; error   : Arguments mismatch for instruction 'mov'
+//   ptxas info    : Compiling entry function 'k' for 'sm_100a'
+//       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+//   ptxas info    : Used 8 registers, used 0 barriers, 1024 bytes smem
+namespace {
+
+struct Message {
+  std::string_view severity{};  // "error", "warning", "info", "fatal"
+  std::string_view text{};
+  int line = 0;  // 0: none
+};
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+  return s;
+}
+
+int number_at(std::string_view s) {
+  int n = 0;
+  std::from_chars(s.data(), s.data() + s.size(), n);
+  return n;
+}
+
+std::optional<Message> read_message(std::string_view line) {
+  if (!line.starts_with("ptxas ")) return std::nullopt;
+  for (std::string_view severity : {"error", "warning", "fatal", "info"}) {
+    // After "ptxas " or "line 8; ", and nowhere else: a file's name may well contain "error :".
+    for (std::size_t at = line.find(severity); at != std::string_view::npos; at = line.find(severity, at + 1)) {
+      const std::size_t colon = line.find_first_not_of(' ', at + severity.size());
+      if ((at != 6 && line.substr(at - 2, 2) != "; ") || colon == std::string_view::npos || line[colon] != ':')
+        continue;
+      Message m{severity, trimmed(line.substr(colon + 1)), 0};
+      const std::string_view head = line.substr(0, at);
+      if (const std::size_t where = head.rfind(", line "); where != std::string_view::npos)
+        m.line = number_at(head.substr(where + 7));
+      return m;
+    }
+  }
+  return std::nullopt;
+}
+
+// The place that a message is about: the first quoted name that stands on its line, else the line without its indent.
+diag::Place place_of(const Message& m, const diag::Source& source) {
+  const std::string_view line = source.line(m.line);
+  if (line.empty()) return {};
+  const auto start = std::uint32_t(line.data() - source.text().data());
+  const std::size_t open = m.text.find('\''), close = m.text.find('\'', open + 1);
+  if (open != std::string_view::npos && close != std::string_view::npos && close > open + 1) {
+    const std::string_view name = m.text.substr(open + 1, close - open - 1);
+    if (const std::size_t at = line.find(name); at != std::string_view::npos)
+      return {start + std::uint32_t(at), start + std::uint32_t(at + name.size())};
+  }
+  const std::string_view code = trimmed(line);
+  const auto begin = start + std::uint32_t(code.data() - line.data());
+  return {begin, begin + std::uint32_t(code.size())};
+}
+
+// "Unknown symbol 'x'" reads "unknown symbol 'x'"; "SM version" stays.
+std::string sentence(std::string_view text) {
+  std::string s(text);
+  const bool acronym = s.size() > 1 && std::isupper(static_cast<unsigned char>(s[1]));
+  if (!s.empty() && !acronym) s[0] = char(std::tolower(static_cast<unsigned char>(s[0])));
+  return s;
+}
+
+void report(const Message& m, const diag::SourcePtr& source, diag::Sink& sink) {
+  if (m.text.starts_with("Ptx assembly aborted")) return;  // says only that there were errors
+  diag::Diagnostic d;
+  d.severity = m.severity == "warning" || m.severity == "info" ? diag::Severity::note : diag::Severity::error;
+  d.slug = "ptxas";
+  d.message = sentence(m.text);
+  d.where = diag::Where::at(source, m.line > 0 && source ? place_of(m, *source) : diag::Place{});
+  d.reference = "ptxas";
+  sink.report(std::move(d));
+}
+
+// The number before `unit` in a list such as "Used 8 registers, 16 bytes smem".
+std::uint64_t amount(std::string_view text, std::string_view unit) {
+  const std::size_t at = text.find(unit);
+  if (at == std::string_view::npos || at == 0) return 0;
+  std::size_t begin = at;
+  while (begin > 0 && text[begin - 1] == ' ') --begin;
+  const std::size_t end = begin;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
+  std::uint64_t n = 0;
+  std::from_chars(text.data() + begin, text.data() + end, n);
+  return n;
+}
+
+std::string quoted(std::string_view text) {
+  const std::size_t open = text.find('\''), close = text.find('\'', open + 1);
+  return close == std::string_view::npos ? std::string() : std::string(text.substr(open + 1, close - open - 1));
+}
+
+// Messages that only carry figures; false for what a person should read.
+bool read_figures(std::string_view text, std::vector<EntryResources>& entries, bool& in_entry) {
+  if (text.starts_with("Compiling entry function")) {
+    entries.push_back({quoted(text), 0, 0, 0, 0, 0});
+    in_entry = true;
+  } else if (text.starts_with("Function properties for ")) {
+    in_entry = !entries.empty() && text.substr(24) == entries.back().name;
+  } else if (text.starts_with("Used ") && !entries.empty()) {
+    entries.back().registers = int(amount(text, "registers"));
+    entries.back().shared_bytes = amount(text, "bytes smem");
+  } else {
+    return text.starts_with("Compile time") || text.find("bytes gmem") != std::string_view::npos;
+  }
+  return true;
+}
+
+}  // namespace
+
+void read_ptxas_output(std::string_view text, const diag::SourcePtr& source, std::vector<EntryResources>& entries,
+                       diag::Sink& sink) {
+  bool in_entry = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (const auto message = read_message(line)) {
+      if (message->severity == "info" && read_figures(message->text, entries, in_entry)) continue;
+      report(*message, source, sink);
+    } else if (in_entry && line.find("bytes stack frame") != std::string_view::npos) {
+      entries.back().stack_bytes = amount(line, "bytes stack frame");
+      entries.back().spill_store_bytes = amount(line, "bytes spill stores");
+      entries.back().spill_load_bytes = amount(line, "bytes spill loads");
+    }
+  }
+}
+
 namespace {
 
 // Each check is a function of its own that traps, whose name the cubin has.

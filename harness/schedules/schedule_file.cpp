@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/host/files.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -73,10 +73,10 @@ Decision decision_of(const Json& j) {
 Json read_json(std::string_view text, const std::string& name) {
   const Json j = Json::parse(text, nullptr, false);
   if (!j.is_object() || !j.contains("kiln_schedule"))
-    throw diag::InputError(fmt::format("{}: is no schedule of `kiln --save-schedule`", name));
+    diag::refuse("{}: is no schedule of `kiln --save-schedule`", name);
   if (j["kiln_schedule"] != file_version)
-    throw diag::InputError(fmt::format("{}: is a schedule of version {}; this Kiln reads version {}", name,
-                                       j["kiln_schedule"].dump(), file_version));
+    diag::refuse("{}: is a schedule of version {}; this Kiln reads version {}", name, j["kiln_schedule"].dump(),
+                 file_version);
   return j;
 }
 
@@ -121,7 +121,7 @@ ScheduleFile parse_schedule(std::string_view text, const std::string& name) {
     }
     return file;
   } catch (const std::exception& e) {
-    throw diag::InputError(fmt::format("{}: is a damaged schedule: {}", name, e.what()));
+    diag::refuse("{}: is a damaged schedule: {}", name, e.what());
   }
 }
 
@@ -135,10 +135,10 @@ ScheduleFile read_schedule(const std::string& path) { return parse_schedule(text
 void check_schedule(const std::string& path, const diag::Source& ptx, const launch::Contract& contract) {
   const Json j = read_json(text_of(path), path);
   if (j.value("ptx", "") != fingerprint(ptx.text()))
-    throw diag::InputError(fmt::format("{}: was saved for another PTX text than {}", path, ptx.name()));
+    diag::refuse("{}: was saved for another PTX text than {}", path, ptx.name());
   if (const Json now = launches_json(contract); !j.contains("launches") || j["launches"] != now)
-    throw diag::InputError(fmt::format("{}: was saved for other launches: {}; now they are {}", path,
-                                       j.value("launches", Json()).dump(), now.dump()));
+    diag::refuse("{}: was saved for other launches: {}; now they are {}", path, j.value("launches", Json()).dump(),
+                 now.dump());
 }
 
 }  // namespace kiln::harness

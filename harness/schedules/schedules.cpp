@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "harness/host/processes.hpp"
+#include "harness/host/process.hpp"
 #include "harness/problem/fill.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 #include "sim/schedule/sync_trace.hpp"
 
 namespace kiln::harness {
@@ -87,10 +87,9 @@ void SchedulesReport::merge_finding(FoundIn f) {
 void SchedulesReport::merge(SchedulesReport other) {
   if (name.empty() && strategy.empty()) name = other.name, strategy = other.strategy;
   if (other.name != name || other.strategy != strategy)
-    throw diag::InputError(
-        fmt::format("results of different runs: {} ({}) and {} ({})", name, strategy, other.name, other.strategy));
+    diag::refuse("results of different runs: {} ({}) and {} ({})", name, strategy, other.name, other.strategy);
   for (const std::uint64_t seed : other.seeds)
-    if (!seeds.insert(seed).second) throw diag::InputError(fmt::format("seed {} is in more than one result", seed));
+    if (!seeds.insert(seed).second) diag::refuse("seed {} is in more than one result", seed);
   runs += other.runs;
   for (const auto& [outcome, n] : other.outcomes) outcomes[outcome] += n;
   wrong.merge(other.wrong);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/schedules/schedules.hpp"
-#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -145,16 +145,15 @@ std::string schedules_json(const SchedulesReport& r) {
 SchedulesReport parse_schedules(std::string_view text, const std::string& name, const diag::SourcePtr& source) {
   const Json j = Json::parse(text, nullptr, false);
   if (!j.is_object() || !j.contains("kiln_schedules"))
-    throw diag::InputError(fmt::format("{}: is no result of `kiln --schedules N --json`", name));
+    diag::refuse("{}: is no result of `kiln --schedules N --json`", name);
   if (j["kiln_schedules"] != result_version)
-    throw diag::InputError(fmt::format("{}: is a result of version {}; this Kiln reads version {}", name,
-                                       j["kiln_schedules"].dump(), result_version));
-  if (j.contains("exploration"))
-    throw diag::InputError(fmt::format("{}: is an exploration; those cannot be put together", name));
+    diag::refuse("{}: is a result of version {}; this Kiln reads version {}", name, j["kiln_schedules"].dump(),
+                 result_version);
+  if (j.contains("exploration")) diag::refuse("{}: is an exploration; those cannot be put together", name);
   try {
     return report_of(j, source);
   } catch (const std::exception& e) {
-    throw diag::InputError(fmt::format("{}: is a damaged result: {}", name, e.what()));
+    diag::refuse("{}: is a damaged result: {}", name, e.what());
   }
 }
 

@@ -1,5 +1,5 @@
 // What a contract expects of a convolution: against plain loops, and what is refused.
-#include "harness/compare/convolution.hpp"
+#include "harness/compare/composed.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include "harness/compare/compare.hpp"
 #include "harness/compare/reference.hpp"
 #include "harness/contract/contract_json.hpp"
-#include "harness/problem/batch.hpp"
 #include "harness/problem/element.hpp"
+#include "harness/problem/parts.hpp"
 #include "tests/unit/harness/buffer.hpp"
 #include "tests/unit/harness/temporary.hpp"
 

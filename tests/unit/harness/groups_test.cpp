@@ -1,5 +1,5 @@
 // Gemms of groups of rows, against plain loops.
-#include "harness/problem/groups.hpp"
+#include "harness/problem/parts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/problem/groups.hpp"
+#include "harness/problem/parts.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ using launch::Expectation;
 Buffer part(const Buffer& whole, std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t> shape) {
   Buffer out = whole;
   out.shape = std::move(shape);
+  if (whole.bytes.empty()) return out;
   const std::uint64_t each = whole.size() / whole.shape[0];
-  if (!whole.bytes.empty())
-    out.bytes.assign(whole.bytes.begin() + long(first * each), whole.bytes.begin() + long((first + count) * each));
+  out.bytes.assign(whole.bytes.begin() + long(first * each), whole.bytes.begin() + long((first + count) * each));
   return out;
 }
 
@@ -35,6 +35,35 @@ void check_cuts(const Buffer& b, std::size_t extents) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> batch_size(const Contract& contract, const Expectation& e) {
+  const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
+  if (d.shape.size() != 3) return std::nullopt;
+  for (const Buffer* operand : {&a, &b}) {
+    if (operand->shape.size() != 3 || operand->shape[0] != d.shape[0])
+      throw diag::InputError(
+          fmt::format("{} is a batch of {} matrices; {} must be one too", d.name, d.shape[0], operand->name));
+    if (operand->init.quantised)
+      throw diag::InputError(fmt::format("buffer {}: a batch is not quantised", operand->name));
+  }
+  for (const Buffer* x : {&a, &b, &d})
+    if (x->shape[1] * x->shape[2] * std::uint64_t(isa::bits(x->dtype)) % 8 != 0)
+      throw diag::InputError(fmt::format("buffer {}: a matrix of a batch must be whole bytes", x->name));
+  if (!e.sfa.empty() || !e.sfb.empty() || !e.metadata.empty() || !e.c.empty() || !e.bias.empty())
+    throw diag::InputError("a gemm of batches has no scales, metadata, addend or bias");
+  return d.shape[0];
+}
+
+Contract matrix_of_batch(const Contract& contract, const Expectation& e, std::uint64_t index) {
+  Contract one;
+  for (const std::string& name : {e.a, e.b, e.output}) {
+    const Buffer& batch = contract.at(name);
+    one.buffers.push_back(part(batch, index, 1, {batch.shape[1], batch.shape[2]}));
+  }
+  for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
+  one.expectations = {e};
+  return one;
+}
 
 void check_groups(const Contract& contract, const Expectation& e) {
   const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
