@@ -15,20 +15,14 @@ namespace {
 
 // What hardware returns for any NaN in f32.
 inline float quiet(float v) { return v == v ? v : std::bit_cast<float>(0x7FFFFFFFu); }
+// What an instruction of two sources returns.
+inline float settled(float, float, float result) { return quiet(result); }
+inline double settled(double a, double b, double result) { return chosen(a, b, result); }
 
 // The plain f32 and f64 forms, which vectorise.
-struct FAdd {
-  float operator()(float a, float b) const { return quiet(a + b); }
-  double operator()(double a, double b) const { return chosen(a, b, a + b); }
-};
-struct FSub {
-  float operator()(float a, float b) const { return quiet(a - b); }
-  double operator()(double a, double b) const { return chosen(a, b, a - b); }
-};
-struct FMul {
-  float operator()(float a, float b) const { return quiet(a * b); }
-  double operator()(double a, double b) const { return chosen(a, b, a * b); }
-};
+using FAdd = decltype([]<class T>(T a, T b) { return settled(a, b, a + b); });
+using FSub = decltype([]<class T>(T a, T b) { return settled(a, b, a - b); });
+using FMul = decltype([]<class T>(T a, T b) { return settled(a, b, a * b); });
 struct FFma {
   float operator()(float a, float b, float c) const { return quiet(std::fma(a, b, c)); }
   double operator()(double a, double b, double c) const {
@@ -41,11 +35,7 @@ struct FExtremum {
   template <class T>
   T operator()(T a, T b) const {
     const bool a_wins = is_max ? (a > b || (a == b && !std::signbit(a))) : (a < b || (a == b && std::signbit(a)));
-    const T r = a_wins || (b != b && a == a) ? a : b;
-    if constexpr (sizeof(T) == 4)
-      return quiet(r);
-    else
-      return chosen(a, b, r);
+    return settled(a, b, a_wins || (b != b && a == a) ? a : b);
   }
 };
 using FNeg = decltype([](float a) { return quiet(-a); });

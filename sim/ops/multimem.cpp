@@ -3,11 +3,11 @@
 // memories: the ISA leaves that open, and sums that round depend on it.
 #include <cstring>
 
-#include "ptx/num/format.hpp"
 #include "sim/core/atomics.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/core/polling.hpp"
 #include "sim/ops/alu.hpp"
+#include "sim/ops/float_value.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -36,8 +36,8 @@ void for_memories(Context& c, const Inst& i, int lane, AccessKind kind, F f) {
 
 // The halves of a word, or the one it is, summed in f32 and rounded once.
 u64 sum_in_f32(ScalarType t, const std::vector<u64>& values) {
-  const bool pair = t == ScalarType::f16x2 || t == ScalarType::bf16x2;
-  const ScalarType half = t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : t;
+  const bool pair = half_of(t) != ScalarType::none;
+  const ScalarType half = pair ? half_of(t) : t;
   u64 r = 0;
   for (int k = 0; k < (pair ? 2 : 1); ++k) {
     float sum = -0.0f;
