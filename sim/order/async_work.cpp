@@ -25,6 +25,7 @@ Completion AsyncWork::issue(const Agent& a, const ir::Operation& op) {
     x.done = {agents_.stream(StreamKind::tensor, a), ++t.tensor};
     if (t.tensor_version != w.version()) t.tensor_issue = w.message(a.lanes);
     t.tensor_version = w.version();
+    warp(a).has_issued = true;
   } else if (op.opcode == Opcode::wgmma_mma_async || op.opcode == Opcode::wgmma_mma_async_sp) {
     // The four warps of a warpgroup execute it together, and it completes for all of them.
     x.done = {agents_.stream(StreamKind::warpgroup, a), warp(a).wgmma + 1};
@@ -82,7 +83,8 @@ void AsyncWork::sync(const Agent& a, const Sync& s) {
       const Thread& t = thread(a);
       Message& payload = payloads_[s.by] = t.tensor_issue;
       payload.happened.raise({agents_.stream(StreamKind::tensor, a), t.tensor});
-      return payload.tcgen05.join(payload.happened);  // it implies tcgen05.fence::before_thread_sync
+      payload.tcgen05.join(payload.happened);  // it implies tcgen05.fence::before_thread_sync
+      return end_issue(a);
     }
     default:
       for (Mask m = a.lanes; m; m &= m - 1) sync_thread({a.cta, a.warp, m & -m}, s);

@@ -23,6 +23,11 @@ class AsyncWork {
   Completion issue_transfer(const Agent&, const ir::Operation&);
   /// Lanes execute an operation: a tcgen05.ld counts as complete once every register of it was used.
   void execute(const Agent&, const ir::Operation&);
+  /// Lanes do something themselves: it comes after the tcgen05 operations that their warp has issued, whose commit does
+  /// not release it.
+  void end_issue(const Agent& a) {
+    if (Warp& w = warp(a); w.has_issued) w.has_issued = false, agents_[a].advance();
+  }
   /// Commits of groups, waits for them, tcgen05.commit.
   void sync(const Agent&, const Sync&);
   /// What an arrival on an mbarrier will release that follows operations; null if it follows none.
@@ -48,6 +53,7 @@ class AsyncWork {
   struct Warp {
     Epoch loads = 0, stores = 0;  // tcgen05.ld and st issued
     Epoch wgmma = 0;              // wgmma groups committed
+    bool has_issued = false;      // a tcgen05 operation since the last access of its own
     std::vector<PendingLoad> pending{};
   };
   Thread& thread(const Agent& a) { return threads_[agents_.warp(a) * warp_lanes + std::size_t(first_lane(a.lanes))]; }

@@ -73,6 +73,7 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
   if (proxy == Proxy::tensormap) memory_.changed(), agents_.learn_map_acquires(a);
+  if (id == 0) async_.end_issue(a);
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) {
     if (records_[access].strong) memory_.changed();
@@ -86,6 +87,7 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
   memory_.changed();
+  if (op && s.by == 0) async_.end_issue(a);
   switch (s.kind) {
     case SyncKind::mbarrier_arrive:
     case SyncKind::mbarrier_complete:

@@ -109,6 +109,7 @@ void WarpKnowledge::fence(Mask lanes, bool acquires, bool releases, Reach reach)
         Message& released = k.released[std::size_t(r)] = k.seen;
         add_fenced(released, group & lanes, {OwnFence::shared, OwnFence::global, OwnFence::map});
         released.tcgen05.join(k.tcgen05_fenced);
+        released.tcgen05.join(k.tcgen05_arrived);
       }
     });
   }
@@ -143,6 +144,7 @@ Message WarpKnowledge::message(Mask lanes) const {
     if (!(g.lanes & lanes)) continue;
     m.join(g.knowledge.seen);
     m.tcgen05.join(g.knowledge.tcgen05_fenced);
+    m.tcgen05.join(g.knowledge.tcgen05_arrived);  // what a thread only hands on needs no fence of its own
   }
   add_own(m, lanes);
   return m;

@@ -64,7 +64,8 @@ class Memory::Sweep {
       Later other = later_;
       for (Mask rest = later_.lanes & (later_.lanes - 1); broken && rest; rest &= rest - 1) {
         other.lane = first_lane(rest);
-        broken = judge(e, other, knowledge_);
+        const auto of_lane = judge(e, other, knowledge_);
+        if (!of_lane || rules::info(*of_lane).severity != diag::Severity::error) broken = of_lane;
       }
       // The reads after the write are judged by themselves.
       if (broken && e.writes && later_.writes && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
@@ -123,6 +124,9 @@ class Memory::Sweep {
       for (const TouchLists::Entry& e : kept_) shadow.keep(at, e);
       return;
     }
+    // A read takes the place of those that a write in its place would need no fence after.
+    Later as_write = later_;
+    as_write.writes = true;
     shadow.read(at, t, [&](const Touch& old) {
       if (!transitive_) return false;
       const Access &then = records_[old.access], &now = later_.access;
@@ -130,7 +134,8 @@ class Memory::Sweep {
       if (then.is_same_thread_as(now) && old.lanes == later_.lanes && then.is_async == now.is_async &&
           then.operation->opcode == now.operation->opcode)
         return true;
-      return is_known(earlier(old, false), later_, knowledge_);
+      const Earlier e = earlier(old, false);
+      return is_known(e, later_, knowledge_) && !judge(e, as_write, knowledge_);
     });
   }
 
