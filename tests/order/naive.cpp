@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/isa/proxy_fence.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "sim/core/machine.hpp"
 
 namespace kiln::test {
@@ -21,15 +22,25 @@ namespace {
 
 int reach_of(Scope s) { return s == Scope::cta ? 0 : s == Scope::cluster ? 1 : 2; }
 
+bool is_pipelined(Opcode op) {
+  return op == Opcode::tcgen05_mma || op == Opcode::tcgen05_cp || op == Opcode::tcgen05_shift;
+}
+
+// PTX ISA "Pipelined tcgen05 Instructions".
+bool are_listed(Opcode a, Opcode b, isa::DataShape shape_of_b, bool same_accumulator) {
+  if (a == Opcode::tcgen05_mma) return b == Opcode::tcgen05_mma ? same_accumulator : b == Opcode::tcgen05_shift;
+  if (b == Opcode::tcgen05_mma) return true;
+  return a == Opcode::tcgen05_shift && b == Opcode::tcgen05_cp && shape_of_b == isa::DataShape::s4x256b;
+}
+
 }  // namespace
 
 NaiveDetector::Node NaiveDetector::event(const std::set<Node>& after) {
-  std::vector<bool> past(past_.size());
+  Bits past(past_.size() / 64 + 1);
   for (const Node n : after) {
     if (n == 0) continue;
-    past[n] = true;
-    for (Node k = 0; k < past_[n].size(); ++k)
-      if (past_[n][k]) past[k] = true;
+    past[n / 64] |= std::uint64_t{1} << n % 64;
+    for (std::size_t k = 0; k < past_[n].size(); ++k) past[k] |= past_[n][k];
   }
   past_.push_back(std::move(past));
   return Node(past_.size() - 1);
@@ -54,6 +65,10 @@ void NaiveDetector::issue(sim::AsyncId id, const Agent& a, const ir::Operation& 
   done_[id] = event({});
   read_[id] = event({});
   Thread& t = thread(a, std::uint32_t(sim::first_lane(a.lanes)));
+  if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
+    t.tensor.push_back(id);
+    t.last_tensor = advance(t);
+  }
   if (op.opcode == Opcode::cp_async) t.copies.back().copies.push_back(id);
   if (op.modifiers.completion == isa::Completion::bulk_group) t.bulk.back().copies.push_back(id);
 }
@@ -65,6 +80,8 @@ void NaiveDetector::access(const Agent& a, const ir::Operation& op, const sim::R
   if (id == 0) advance(t);
   Access x;
   x.operation = &op;
+  x.opcode = op.opcode;
+  x.shape = op.modifiers.shape;
   x.place = code_->where(op).place.begin;
   x.thread = {a.cta, a.warp, lane};
   x.instance = instance_;
@@ -75,11 +92,47 @@ void NaiveDetector::access(const Agent& a, const ir::Operation& op, const sim::R
   x.proxy = proxy;
   x.strong = kind == AccessKind::atomic || sim::is_strong(op);
   x.reach = reach_of(op.modifiers.scope);
-  if (id && !x.writes) sources_[id] = range.address;
+  if (id && !x.writes && proxy != Proxy::tensor_memory) sources_[id] = range.address;
   if (id && x.writes) x.source = sources_[id];
   if (proxy == Proxy::generic && id == 0) follow_flag(a, t, op, range, kind);
   x.node = t.now;
+  if (proxy == Proxy::tensor_memory) tensor_access(a, op, x);
   accesses_.push_back(x);
+}
+
+// A warp loads, stores and frees once all of its lanes are there: what one of them knows will do.
+void NaiveDetector::tensor_access(const Agent& a, const ir::Operation& op, Access& x) {
+  std::set<Node> all;
+  for (sim::Mask m = a.lanes; m; m &= m - 1) {
+    const Thread& t = thread(a, std::uint32_t(sim::first_lane(m)));
+    all.insert(t.now);
+    x.fences_after.insert(t.fences_after.begin(), t.fences_after.end());
+  }
+  if (x.async) {
+    if (x.writes) accumulators_[x.async].insert({x.range.address & 0xFFFF, x.range.bytes});
+    return;
+  }
+  x.node = event(all);
+  if (op.opcode == Opcode::tcgen05_dealloc) return;
+  x.async = ++last_transfer_;
+  done_[x.async] = event({});
+  read_[x.async] = event({});
+  Transfers& of_warp = transfers_[{a.cta, a.warp}];
+  (x.writes ? of_warp.stores : of_warp.loads).push_back(x.async);
+}
+
+void NaiveDetector::tensor_wait(const Agent& a, std::vector<sim::AsyncId>& transfers) {
+  std::set<Node> over;
+  for (const sim::AsyncId id : transfers) over.insert(done_.at(id));
+  for (sim::Mask m = a.lanes; m; m &= m - 1) advance(thread(a, std::uint32_t(sim::first_lane(m))), over);
+}
+
+// It hands over that its thread's operations are over, and what was known when the last of them was issued. It implies
+// tcgen05.fence::before_thread_sync.
+void NaiveDetector::tensor_commit(Thread& t, sim::AsyncId id) {
+  std::set<Node> over{t.last_tensor};
+  for (const sim::AsyncId op : t.tensor) over.insert(done_.at(op));
+  payloads_[id].insert(*fences_before_.insert(event(over)).first);
 }
 
 // A write that releases hands on all that came before it; a relaxed one what came before the last release fence.
@@ -140,31 +193,43 @@ void NaiveDetector::sync(const Agent& a, const ir::Operation* op, const sim::Syn
       if (s.by == 0) break;
       b.pending.insert(done_.at(s.by));
       return;
-    case SyncKind::warp_sync: {
-      std::set<Node> all;
-      std::array<std::set<Node>, reaches> fences, observed;
-      for (sim::Mask m = a.lanes; m; m &= m - 1) {
-        const Thread& t = thread(a, std::uint32_t(sim::first_lane(m)));
-        all.insert(t.now);
-        for (std::size_t r = 0; r < reaches; ++r) {
-          fences[r].insert(t.release[r]);
-          observed[r].insert(t.observed[r].begin(), t.observed[r].end());
-        }
-      }
-      // A fence before a warp barrier serves every lane that meets there.
-      Sources release;
-      for (std::size_t r = 0; r < reaches; ++r) release[r] = event(fences[r]);
-      for (sim::Mask m = a.lanes; m; m &= m - 1) {
-        Thread& t = thread(a, std::uint32_t(sim::first_lane(m)));
-        advance(t, all);
-        t.release = release;
-        t.observed = observed;
-      }
-      return;
-    }
+    case SyncKind::warp_sync: return meet(a);
+    case SyncKind::tcgen05_wait_ld: return tensor_wait(a, transfers_[{a.cta, a.warp}].loads);
+    case SyncKind::tcgen05_wait_st: return tensor_wait(a, transfers_[{a.cta, a.warp}].stores);
+    case SyncKind::tmem_dealloc:
+      return access(a, *op, {isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)},
+                    AccessKind::write, Proxy::tensor_memory, 0);
     default: break;
   }
   for (sim::Mask m = a.lanes; m; m &= m - 1) sync_thread(a, thread(a, std::uint32_t(sim::first_lane(m))), op, s);
+}
+
+// A fence before a warp barrier serves every lane that meets there.
+void NaiveDetector::meet(const Agent& a) {
+  std::set<Node> all, fences_before, fences_after;
+  std::array<std::set<Node>, reaches> fences, observed;
+  for (sim::Mask m = a.lanes; m; m &= m - 1) {
+    const Thread& t = thread(a, std::uint32_t(sim::first_lane(m)));
+    all.insert(t.now);
+    for (std::size_t r = 0; r < reaches; ++r) {
+      fences[r].insert(t.release[r]);
+      observed[r].insert(t.observed[r].begin(), t.observed[r].end());
+    }
+    fences_before.insert(t.fences_before.begin(), t.fences_before.end());
+    fences_after.insert(t.fences_after.begin(), t.fences_after.end());
+  }
+  Sources release;
+  for (std::size_t r = 0; r < reaches; ++r) release[r] = event(fences[r]);
+  // Nothing else than the barrier stands between lanes, so one tcgen05.fence of the two will do.
+  fences_after.insert(event(fences_before));
+  for (sim::Mask m = a.lanes; m; m &= m - 1) {
+    Thread& t = thread(a, std::uint32_t(sim::first_lane(m)));
+    advance(t, all);
+    t.release = release;
+    t.observed = observed;
+    t.fences_before = fences_before;
+    t.fences_after = fences_after;
+  }
 }
 
 void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* op, const sim::Sync& s) {
@@ -196,6 +261,9 @@ void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* 
       fences_.push_back({advance(t), f.shared, f.global});
       return;
     }
+    case SyncKind::tcgen05_fence_before: t.fences_before.insert(*fences_before_.insert(advance(t)).first); return;
+    case SyncKind::tcgen05_fence_after: t.fences_after.insert(advance(t)); return;
+    case SyncKind::tcgen05_commit: return tensor_commit(t, s.by);
     case SyncKind::bulk_commit: t.bulk.emplace_back(); return;
     case SyncKind::bulk_wait: wait(t.bulk, s.object, true, true); return;
     case SyncKind::bulk_wait_read: wait(t.bulk, s.object, true, false); return;
@@ -251,48 +319,117 @@ bool NaiveDetector::links(const Access& e, const Access& between, const Access& 
   return between.writes ? !are_morally_strong(between, b) : b.writes && is_over(between, b.node);
 }
 
+// Whether tcgen05.fence stands after the event and before the access, on both sides of what hands it over.
+bool NaiveDetector::are_tensor_fenced(Node e, const Access& b) const {
+  return std::any_of(fences_before_.begin(), fences_before_.end(), [&](Node first) {
+    return before(e, first) && std::any_of(b.fences_after.begin(), b.fences_after.end(),
+                                           [&](Node second) { return before(first, second); });
+  });
+}
+
+bool NaiveDetector::are_tensor_fenced(const Access& e, const Access& b) const {
+  return are_tensor_fenced(e.async ? done_.at(e.async) : e.node, b);
+}
+
+bool NaiveDetector::races_in_tensor_memory(const Access& e, const Access& b, rules::Rule& rule) const {
+  const Opcode first = e.opcode, second = b.opcode;
+  const bool same_warp =
+      std::get<0>(e.thread) == std::get<0>(b.thread) && std::get<1>(e.thread) == std::get<1>(b.thread);
+  const bool is_known = is_over(e, b.node);
+  if (is_pipelined(first) && is_pipelined(second)) {
+    const bool same_accumulator = first == second && accumulators_.at(e.async) == accumulators_.at(b.async);
+    const bool is_listed = are_listed(first, second, b.shape, same_accumulator);
+    if (e.thread == b.thread) {
+      rule = rules::Rule::tcgen05_pipeline;
+      return !is_listed && !is_known;
+    }
+    if (is_listed) {
+      rule = rules::Rule::race_tmem;
+      if (!is_known && !before(e.node, b.node)) return true;
+      rule = rules::Rule::tcgen05_fence;
+      return !(is_known && same_warp) && !are_tensor_fenced(e, b) && !are_tensor_fenced(e.node, b);
+    }
+  }
+  rule = rules::Rule::race_tmem;
+  if (!is_known) return true;
+  rule = rules::Rule::tcgen05_fence;
+  return !same_warp && second != Opcode::tcgen05_dealloc && !are_tensor_fenced(e, b);
+}
+
 bool NaiveDetector::races(const Access& e, const Access& b, rules::Rule& rule) const {
   if (is_exempt(e, b)) return false;
+  if (b.proxy == Proxy::tensor_memory) return races_in_tensor_memory(e, b, rule);
   rule = e.async ? rules::Rule::race_async : rules::Rule::race;
   if (!is_over(e, b.node)) return true;
   rule = e.writes ? rules::Rule::proxy_fence : rules::Rule::proxy_fence_read;
   return e.proxy == Proxy::generic && b.proxy == Proxy::async && !is_fenced(e, b);
 }
 
-NaiveDetector::Races NaiveDetector::races() const {
-  std::map<std::tuple<isa::Space, std::uint32_t, std::uint64_t>, std::vector<const Access*>> bytes;
-  for (const Access& x : accesses_)
-    for (std::uint64_t k = 0; k < x.range.bytes; ++k)
-      bytes[{x.range.space, x.range.cta, x.range.address + k}].push_back(&x);
-  Races out;
-  for (const auto& entry : bytes) {
-    const std::vector<const Access*>& all = entry.second;
-    for (std::size_t later = 1; later < all.size(); ++later) {
-      const Access& b = *all[later];
-      std::set<RacingPair> pairs;
-      bool must_tell = false;
-      for (std::size_t earlier = 0; earlier < later; ++earlier) {
-        const Access& e = *all[earlier];
-        rules::Rule rule{};
-        if (!races(e, b, rule)) continue;
-        bool is_linked = false, is_surely_linked = false;
-        for (std::size_t k = earlier + 1; k < later; ++k) {
-          if (!links(e, *all[k], b)) continue;
-          is_linked = true;
-          is_surely_linked |= !all[k]->strong && !is_exempt(*all[k], b) && !races(e, *all[k]) &&
-                              std::none_of(all.begin() + std::ptrdiff_t(k), all.begin() + std::ptrdiff_t(later),
-                                           [&](const Access* m) { return races(*all[k], *m); });
-        }
-        pairs.insert({rule, e.place, b.place});
-        must_tell |= !is_linked;
-        if (!is_surely_linked) out.allowed.insert({rule, e.place, b.place});
-      }
-      if (!must_tell) continue;
-      out.found.insert(pairs);
-      out.allowed.insert(pairs.begin(), pairs.end());
+std::set<std::vector<const NaiveDetector::Access*>> NaiveDetector::conflicts() const {
+  // Tensor memory has rows and columns; other memory is one row.
+  struct Box {
+    std::uint64_t row, row_end, column, column_end;
+  };
+  const auto box_of = [](const Access& x) -> Box {
+    if (x.range.space != isa::Space::reg) return {0, 1, x.range.address, x.range.address + x.range.bytes};
+    const std::uint64_t row = x.range.address >> 16, column = x.range.address & 0xFFFF;
+    return {row, row + x.range.rows, column, column + x.range.bytes / 4};
+  };
+  std::map<std::pair<isa::Space, std::uint32_t>, std::vector<const Access*>> memories;
+  for (const Access& x : accesses_) memories[{x.range.space, x.range.cta}].push_back(&x);
+  std::set<std::vector<const Access*>> out;
+  for (const auto& entry : memories) {
+    std::set<std::uint64_t> rows, columns;  // where an access begins or ends
+    for (const Access* x : entry.second) {
+      const Box box = box_of(*x);
+      rows.insert({box.row, box.row_end});
+      columns.insert({box.column, box.column_end});
     }
+    for (const std::uint64_t row : rows)
+      for (const std::uint64_t column : columns) {
+        std::vector<const Access*> there;
+        for (const Access* x : entry.second) {
+          const Box box = box_of(*x);
+          if (box.row <= row && row < box.row_end && box.column <= column && column < box.column_end)
+            there.push_back(x);
+        }
+        out.insert(std::move(there));
+      }
   }
   return out;
+}
+
+NaiveDetector::Races NaiveDetector::races() const {
+  Races out;
+  for (const std::vector<const Access*>& all : conflicts()) judge(all, out);
+  return out;
+}
+
+void NaiveDetector::judge(const std::vector<const Access*>& all, Races& out) const {
+  for (std::size_t later = 1; later < all.size(); ++later) {
+    const Access& b = *all[later];
+    std::set<RacingPair> pairs;
+    bool must_tell = false;
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      const Access& e = *all[earlier];
+      rules::Rule rule{};
+      if (!races(e, b, rule)) continue;
+      bool is_linked = false, is_surely_linked = false;
+      for (std::size_t k = earlier + 1; k < later; ++k) {
+        if (!links(e, *all[k], b)) continue;
+        is_linked = true;
+        is_surely_linked |= !all[k]->strong && !is_exempt(*all[k], b) && !races(e, *all[k]) &&
+                            std::none_of(all.begin() + std::ptrdiff_t(k), all.begin() + std::ptrdiff_t(later),
+                                         [&](const Access* m) { return races(*all[k], *m); });
+      }
+      pairs.insert({rule, e.place, b.place});
+      must_tell |= !is_linked;
+      if (!is_surely_linked) out.allowed.insert({rule, e.place, b.place});
+    }
+    if (!must_tell) continue;
+    out.found.insert(pairs);
+    out.allowed.insert(pairs.begin(), pairs.end());
+  }
 }
 
 }  // namespace kiln::test

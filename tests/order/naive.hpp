@@ -42,7 +42,8 @@ class NaiveDetector final : public sim::Observer {
   Races races() const;
 
  private:
-  using Node = std::uint32_t;        // 0: no event
+  using Node = std::uint32_t;  // 0: no event
+  using Bits = std::vector<std::uint64_t>;
   static constexpr int reaches = 3;  // the same CTA, the same cluster, further away
   using Sources = std::array<Node, reaches>;
 
@@ -54,6 +55,9 @@ class NaiveDetector final : public sim::Observer {
     Sources release{};                               // the last release fence that reaches so far
     std::array<std::set<Node>, reaches> observed{};  // what relaxed loads have read from so far
     std::vector<Group> bulk{1}, copies{1};           // the last group is open
+    std::vector<sim::AsyncId> tensor{};              // tcgen05.mma, cp and shift
+    Node last_tensor = 0;                            // the issue of the last of them
+    std::set<Node> fences_before{}, fences_after{};  // tcgen05.fence
   };
   // What a strong write has released to those at each distance.
   struct Flag {
@@ -68,11 +72,14 @@ class NaiveDetector final : public sim::Observer {
     bool shared = false, global = false;
   };
   struct Access {
-    const ir::Operation* operation = nullptr;
+    const ir::Operation* operation = nullptr;  // gone after the run
+    isa::Opcode opcode{};
+    isa::DataShape shape{};
     std::uint32_t place = 0;  // of the instruction in the PTX
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> thread{};
-    std::uint64_t instance = 0;  // instructions of a warp that were executed before
-    Node node = 0;               // of a plain access, or of the issue of an asynchronous one
+    std::uint64_t instance = 0;     // instructions of a warp that were executed before
+    Node node = 0;                  // of a plain access, or of the issue of an asynchronous one
+    std::set<Node> fences_after{};  // tcgen05.fence::after_thread_sync before it
     sim::AsyncId async = 0;
     sim::Range range{};
     bool writes = false, rewrites = false;
@@ -82,14 +89,23 @@ class NaiveDetector final : public sim::Observer {
     std::uint64_t source = 0;  // of a copy that writes, where it reads
   };
 
+  // Of a warp, what tcgen05.wait waits for.
+  struct Transfers {
+    std::vector<sim::AsyncId> loads{}, stores{};
+  };
+
   Thread& thread(const sim::Agent& a, std::uint32_t lane) { return threads_[{a.cta, a.warp, lane}]; }
   Node event(const std::set<Node>& after);
   Node advance(Thread&, std::set<Node> after = {});
-  bool before(Node a, Node b) const { return a == b || (a < b && past_[b][a]); }
+  bool before(Node a, Node b) const { return a == b || (a < b && (past_[b][a / 64] >> a % 64 & 1)); }
   int distance(std::uint32_t cta_a, std::uint32_t cta_b) const;
   void follow_flag(const sim::Agent&, Thread&, const ir::Operation&, const sim::Range&, sim::AccessKind);
   void release(const ir::Operation&, Thread&, int reach, std::set<Node>& into);
   void sync_thread(const sim::Agent&, Thread&, const ir::Operation*, const sim::Sync&);
+  void meet(const sim::Agent&);
+  void tensor_access(const sim::Agent&, const ir::Operation&, Access&);
+  void tensor_wait(const sim::Agent&, std::vector<sim::AsyncId>&);
+  void tensor_commit(Thread&, sim::AsyncId);
   void fence(Thread&, const ir::Operation&);
 
   bool is_over(const Access&, Node) const;
@@ -98,13 +114,20 @@ class NaiveDetector final : public sim::Observer {
   bool is_exempt(const Access&, const Access&) const;
   bool is_judged(const Access&, const Access&) const;
   bool links(const Access& e, const Access& between, const Access& b) const;
+  bool are_tensor_fenced(Node, const Access&) const;
+  bool are_tensor_fenced(const Access&, const Access&) const;
+  bool races_in_tensor_memory(const Access&, const Access&, rules::Rule&) const;
   bool races(const Access&, const Access&, rules::Rule&) const;
   bool races(const Access& e, const Access& b) const {
     rules::Rule any{};
     return races(e, b, any);
   }
 
-  std::vector<std::vector<bool>> past_{{false}};
+  // What touches the same memory, in the order of the run; each list once.
+  std::set<std::vector<const Access*>> conflicts() const;
+  void judge(const std::vector<const Access*>&, Races&) const;
+
+  std::vector<Bits> past_{{0}};
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Thread> threads_;  // CTA, warp, lane
   std::map<std::uint32_t, std::uint32_t> cluster_of_;
   std::uint32_t cluster_ = 0;
@@ -117,6 +140,11 @@ class NaiveDetector final : public sim::Observer {
   std::map<std::tuple<isa::Space, std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;
   std::vector<Fence> fences_;
   std::map<sim::AsyncId, std::uint64_t> sources_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Transfers> transfers_;  // CTA, warp
+  sim::AsyncId last_transfer_ = sim::AsyncId{1} << 32;                      // they have no number of the simulator
+  std::set<Node> fences_before_;
+  std::map<sim::AsyncId, std::set<std::pair<std::uint64_t, std::uint64_t>>>
+      accumulators_;  // first column, bytes of a row
   std::vector<Access> accesses_;
 };
 

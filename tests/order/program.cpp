@@ -8,6 +8,7 @@ namespace kiln::test {
 namespace {
 
 constexpr int barriers = 3;        // mbarriers of a CTA, one arrival each
+constexpr int tensor_loads = 32;   // registers for them
 constexpr int global_flags = 128;  // offset of the flags in global memory
 
 class Generator {
@@ -19,8 +20,14 @@ class Generator {
     p_.clusters = one_in(2) ? 1 : 1 + below(3);
     p_.warps = 1 + below(3);
     p_.lanes = 1 + below(2);
+    p_.tensor = one_in(4);
+    if (p_.tensor) {
+      p_.lanes = 32;
+      p_.clusters = 1;
+    }
     const int n = 3 + below(12);
     for (int k = 0; k < n; ++k) append(p_.statements, one_in(8));
+    if (p_.tensor) free_columns(p_.statements);
     return std::move(p_);
   }
 
@@ -54,14 +61,14 @@ class Generator {
   Guard thread() {
     Guard g;
     g.warp = below(p_.warps);
-    g.lane = below(p_.lanes);
+    g.lane = p_.tensor ? 31 * below(2) : below(p_.lanes);
     if (p_.ctas() > 1 && one_in(3)) g.cta = below(int(p_.ctas()));
     return g;
   }
   Guard threads() {
     Guard g = thread();
     if (one_in(3)) g.warp = -1;
-    if (one_in(3)) g.lane = -1;
+    if (one_in(p_.tensor ? 12 : 3)) g.lane = -1;  // 32 lanes make many pairs
     if (loop_ && one_in(3)) g.lane = -1, g.lane_of_trip = true;
     return g;
   }
@@ -73,7 +80,7 @@ class Generator {
   static Guard of_warp(int w) { return {w, -1, -1, false}; }
 
   // ---- where: %r10 is an address in shared memory, %d10 one in global memory
-  std::string shift() { return pick({"%lane", "%warp", "%cta", loop_ ? "%i" : "%lane"}); }
+  std::string shift() { return pick({"%odd", "%warp", "%cta", loop_ ? "%i" : "%odd"}); }
   std::string address(bool global, int offset, int size) {
     std::string text = fmt::format("mov.u32 %r9, {}; ", offset);
     if (one_in(3)) text += fmt::format("mad.lo.u32 %r9, {}, {}, %r9; ", shift(), std::max(4, size));
@@ -180,7 +187,7 @@ class Generator {
     const int first = below(p_.warps), second = below(p_.warps), id = 1 + below(2);
     if (first == second) {
       if (one_in(2)) return add(to, guarded(of_warp(first), fmt::format("@%p1 bar.sync {}, 32;", id)));
-      return add(to, guarded(of_warp(first), fmt::format("@%p1 bar.warp.sync {};", (1 << p_.lanes) - 1)));
+      return add(to, guarded(of_warp(first), fmt::format("@%p1 bar.warp.sync {};", (1ull << p_.lanes) - 1)));
     }
     add(to, guarded(of_warp(first), fmt::format("@%p1 bar.{} {}, 64;", pick({"arrive", "sync"}), id)));
     add(to, guarded(of_warp(second), fmt::format("@%p1 bar.sync {}, 64;", id)));
@@ -277,6 +284,80 @@ class Generator {
     ++flips_[m];
   }
 
+  // ---- tensor memory: %r13 is the address of some columns
+  static constexpr const char* tcgen05_before = "@%p1 tcgen05.fence::before_thread_sync;";
+  static constexpr const char* tcgen05_after = "@%p1 tcgen05.fence::after_thread_sync;";
+  std::string columns() { return fmt::format("add.u32 %r13, %tm, {}; ", pick({"0", "0", "8", "16"})); }
+
+  // By a whole warp, in its quarter of the lanes. Nothing but the wait uses the registers of a load.
+  void transfer(List& to, const Guard& g) {
+    const std::string address = columns() + "shl.b32 %r9, %warp, 21; add.u32 %r13, %r13, %r9; ";
+    const bool loads = one_in(2);
+    const std::string how =
+        loads ? fmt::format("ld.sync.aligned.32x32b.x1.b32 {{%t{}}}, [%r13];", loads_++ % tensor_loads)
+              : std::string("st.sync.aligned.32x32b.x1.b32 [%r13], {%r5};");
+    add(to, guarded(g, address + "@%p1 tcgen05." + how));
+    if (one_in(4)) access(to);
+    add(to, guarded(g, fmt::format("@%p1 tcgen05.wait::{}.sync.aligned;", loads ? "ld" : "st")));
+  }
+  // Operands and sources are the bytes that other statements touch: both strides of the descriptor are 0.
+  void tensor_operation(List& to, const Guard& g) {
+    const char* how = pick({"mma.cta_group::1.kind::f16 [%r13], %da, %da, 0x8040490, 0",
+                            "mma.cta_group::1.kind::f16 [%r13], %da, %da, 0x4040490, 0",
+                            "mma.cta_group::1.kind::f16 [%r13], %da, %da, 0x4020490, 0",
+                            "cp.cta_group::1.128x256b [%r13], %da", "cp.cta_group::1.128x128b [%r13], %da",
+                            "cp.cta_group::1.4x256b [%r13], %da", "shift.cta_group::1.down [%r13]"});
+    add(to, guarded(g, columns() + "@%p1 tcgen05." + how + ";"));
+  }
+  void commit(List& to, const Guard& g, const Guard& waits) {
+    const int m = below(barriers);
+    const bool both = p_.cluster > 1 && one_in(3);
+    add(to, guarded(g, mbarrier(m, "%r11") +
+                           fmt::format(
+                               "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster{}.b64 [%r11]{};",
+                               both ? ".multicast::cluster" : "", both ? ", 3" : "")));
+    wait(to, waits, m);
+    ++flips_[m];
+  }
+  void use_tensor_memory(List& to) {
+    if (one_in(2)) return transfer(to, warp());
+    const Guard g = thread();
+    for (int k = 1 + below(2); k > 0; --k) tensor_operation(to, g);
+    if (!one_in(3)) commit(to, g, one_in(3) ? threads() : one_in(2) ? warp() : g);
+  }
+  // From one warp to another, or within one.
+  void hand_over_tensor_memory(List& to) {
+    Guard from = thread(), by = from, next = thread();
+    if (one_in(2)) {
+      by.lane = -1;
+      transfer(to, by);
+    } else {
+      tensor_operation(to, from);
+    }
+    const Guard waits = one_in(2) ? of_warp(next.warp) : next;
+    if (by.lane != -1 && !one_in(3)) {
+      commit(to, from, waits);
+    } else {
+      add(to, guarded(by, tcgen05_before));
+      if (one_in(2)) {
+        barrier(to);
+      } else {
+        const int m = below(barriers);
+        add(to, guarded(from, mbarrier(m, "%r11") + "@%p1 mbarrier.arrive.shared::cta.b64 _, [%r11];"));
+        wait(to, waits, m);
+        ++flips_[m];
+      }
+    }
+    add(to, guarded(one_in(3) ? next : waits, tcgen05_after));
+    if (one_in(2)) return transfer(to, of_warp(next.warp));
+    tensor_operation(to, next);
+    if (one_in(2)) commit(to, next, next);
+  }
+  void free_columns(List& to) {
+    if (!one_in(4)) add(to, "bar.sync 0;");
+    add(to, guarded(of_warp(0), "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tm, 32;"));
+  }
+
   // A hand-over loses one of its statements now and then: what is missing makes the race.
   void append(List& to, bool loop) {
     if (loop && !loop_) {
@@ -288,7 +369,7 @@ class Generator {
       return to.push_back(std::move(s));
     }
     List made;
-    switch (below(16)) {
+    switch (below(p_.tensor ? 28 : 16)) {
       case 0:
       case 1: barrier(made); break;
       case 2:
@@ -301,6 +382,18 @@ class Generator {
       case 9: remote_store(made); break;
       case 10: fence_of(made, threads()); break;
       case 11: proxy_fence(made, threads()); break;
+      case 16:
+      case 17:
+      case 18:
+      case 19: use_tensor_memory(made); break;
+      case 20: add(made, guarded(one_in(2) ? threads() : warp(), one_in(2) ? tcgen05_before : tcgen05_after)); break;
+      case 21:
+      case 22:
+      case 23:
+      case 24:
+      case 25:
+      case 26:
+      case 27: hand_over_tensor_memory(made); break;
       default: access(made); break;
     }
     if (made.size() > 1 && one_in(6)) made.erase(made.begin() + below(int(made.size())));
@@ -311,6 +404,7 @@ class Generator {
   RandomProgram p_;
   bool loop_ = false;
   int flips_[barriers] = {};
+  int loads_ = 0;
 };
 
 void write(std::string& out, const std::vector<Statement>& statements, int& labels) {
@@ -332,10 +426,11 @@ std::string RandomProgram::ptx() const {
   std::string out = ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 buffer)";
   if (cluster > 1) out += fmt::format(" .reqnctapercluster {}", cluster);
   out +=
-      " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %tid, %warp, %lane, %cta, %rank, %i; "
+      " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %tid, %warp, %lane, %odd, %cta, %rank, %i; "
       ".reg .b64 %d<30>, %g;\n"
       ".shared .align 16 .b8 s[128]; .shared .align 16 .b8 f[16]; .shared .align 16 .b8 m[32];\n"
-      "ld.param.u64 %g, [buffer]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5; and.b32 %lane, %tid, 31; mov.u32 %cta, "
+      "ld.param.u64 %g, [buffer]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5; and.b32 %lane, %tid, 31; and.b32 %odd, "
+      "%tid, 1; mov.u32 %cta, "
       "%ctaid.x; mov.u32 %rank, %cluster_ctarank; mov.u32 %i, 0; mov.u32 %r5, 1; mov.b64 %d20, 1; mov.b16 %h20, 1;\n";
   out += fmt::format("setp.ge.u32 %p1, %lane, {}; @%p1 ret;\n", lanes);
   out += "mov.u32 %r10, m; mov.u32 %r11, s; mov.u32 %r12, f; setp.eq.u32 %p1, %tid, 0;\n";
@@ -343,7 +438,14 @@ std::string RandomProgram::ptx() const {
   out +=
       "@%p1 st.bulk.weak.shared::cta [%r11], 128, 0; @%p1 st.bulk.weak.shared::cta [%r12], 16, 0;\n"
       "@%p1 fence.mbarrier_init.release.cluster; @%p1 fence.proxy.async;\n";
+  if (tensor)
+    out += fmt::format(
+        ".reg .b32 %tm, %t<{}>; .reg .b64 %da; .shared .align 4 .b32 slot;\n"
+        "shr.u32 %r11, %r11, 4; cvt.u64.u32 %da, %r11; or.b64 %da, %da, {};\n"
+        "setp.eq.u32 %p1, %warp, 0; @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;\n",
+        tensor_loads, std::uint64_t{1} << 46);
   out += cluster > 1 ? "barrier.cluster.arrive; barrier.cluster.wait;\n" : "bar.sync 0;\n";
+  if (tensor) out += "tcgen05.fence::after_thread_sync; ld.shared.b32 %tm, [slot];\n";
   int labels = 0;
   write(out, statements, labels);
   return out + "ret;\n}\n";

@@ -18,6 +18,7 @@ struct Statement {
 struct RandomProgram {
   int cluster = 1, clusters = 1;  // CTAs of a cluster, clusters of the grid
   int warps = 1, lanes = 1;       // warps of a CTA; lanes of a warp that do not exit at once
+  bool tensor = false;            // uses tensor memory, whose instructions need whole warps
   std::vector<Statement> statements{};
 
   std::uint32_t ctas() const { return std::uint32_t(cluster * clusters); }
