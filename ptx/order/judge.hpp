@@ -43,7 +43,7 @@ enum class Need : std::uint8_t {
   proxy_fence,     // a fence.proxy.async that it knows comes after the earlier one
   map_fence,       // a fence.proxy.tensormap release and acquire stand between
   tensor_fence,    // tcgen05.fence before the signal and after the wait
-  pipe_fence       // the same, around the completion where that is known, else around the issue
+  pipe_fence       // the same, around the issue or, where that is known, around the completion
 };
 
 /// One row of pairs.def.
@@ -121,7 +121,7 @@ bool is_met(Need need, const K& known) {
     case Need::map_fence: return known.is_map_fenced();
     case Need::tensor_fence: return known.is_tensor_fenced();
     case Need::pipe_fence:
-      return known.is_over() ? known.is_same_warp() || known.is_tensor_fenced() : known.is_issue_tensor_fenced();
+      return known.is_issue_tensor_fenced() || (known.is_over() && (known.is_same_warp() || known.is_tensor_fenced()));
   }
   return false;
 }

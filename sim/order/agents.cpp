@@ -62,14 +62,8 @@ void Agents::sync(const Agent& a, const ir::Operation* op, SyncKind kind) {
     }
     case SyncKind::fence_proxy: return fence_proxy(a, *op);
     case SyncKind::fence_mbarrier_init: return w.fence_init(a.lanes);
-    case SyncKind::tcgen05_fence_before:
-      w.change(a.lanes, [&](Mask lanes, Knowledge& k) {
-        k.tcgen05_fenced.join(k.seen.happened);
-        for (Mask m = lanes & a.lanes; m; m &= m - 1) k.tcgen05_fenced.raise(w.now(first_lane(m)));
-      });
-      return w.advance();
-    case SyncKind::tcgen05_fence_after:
-      return w.change(a.lanes, [](Mask, Knowledge& k) { k.seen.tcgen05.join(k.tcgen05_arrived); });
+    case SyncKind::tcgen05_fence_before: return w.fence_tensor_before(a.lanes);
+    case SyncKind::tcgen05_fence_after: return w.fence_tensor_after(a.lanes);
     case SyncKind::grid_wait:
       return w.change(a.lanes, [](Mask, Knowledge& k) { k.seen.foreign[prior_cluster].raise(end_of_prior_grid); });
     default: return;

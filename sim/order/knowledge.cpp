@@ -8,7 +8,7 @@ namespace {
 
 // The clock of a message that a lane's own fence adds to; a release leaves its events in `happened`.
 Clock& clock_of(Message& m, OwnFence which) {
-  Clock* const clocks[] = {&m.fenced_shared, &m.fenced_global, &m.fenced_map, &m.published};
+  Clock* const clocks[] = {&m.fenced_shared, &m.fenced_global, &m.fenced_map, &m.published, &m.tcgen05};
   return which < OwnFence::release_cta ? *clocks[int(which)] : m.happened;
 }
 
@@ -107,13 +107,26 @@ void WarpKnowledge::fence(Mask lanes, bool acquires, bool releases, Reach reach)
     change(lanes, [&](Mask group, Knowledge& k) {
       for (int r = 0; r <= int(reach); ++r) {
         Message& released = k.released[std::size_t(r)] = k.seen;
-        add_fenced(released, group & lanes, {OwnFence::shared, OwnFence::global, OwnFence::map});
+        add_fenced(released, group & lanes, {OwnFence::shared, OwnFence::global, OwnFence::map, OwnFence::tensor});
         released.tcgen05.join(k.tcgen05_fenced);
         released.tcgen05.join(k.tcgen05_arrived);
       }
     });
   }
   advance();
+}
+
+void WarpKnowledge::fence_tensor_before(Mask lanes) {
+  fence(OwnFence::tensor, lanes);
+  change(lanes, [](Mask, Knowledge& k) { k.tcgen05_fenced.join(k.seen.happened); });
+  advance();
+}
+
+void WarpKnowledge::fence_tensor_after(Mask lanes) {
+  change(lanes, [](Mask, Knowledge& k) {
+    k.seen.tcgen05.join(k.tcgen05_arrived);
+    k.seen.tcgen05.join(k.tcgen05_fenced);  // both fences may stand in one thread
+  });
 }
 
 void WarpKnowledge::fence_proxy(OwnFence which, Mask lanes) {
@@ -135,7 +148,7 @@ void WarpKnowledge::add_fenced(Message& m, Mask lanes, std::initializer_list<Own
 
 void WarpKnowledge::add_own(Message& m, Mask lanes) const {
   for (Mask rest = lanes; rest; rest &= rest - 1) m.happened.raise(now(first_lane(rest)));
-  add_fenced(m, lanes, {OwnFence::shared, OwnFence::global, OwnFence::map, OwnFence::published});
+  add_fenced(m, lanes, {OwnFence::shared, OwnFence::global, OwnFence::map, OwnFence::published, OwnFence::tensor});
 }
 
 Message WarpKnowledge::message(Mask lanes) const {

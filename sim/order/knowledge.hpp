@@ -38,8 +38,8 @@ struct Message {
 using ByReach = std::array<Message, reaches>;
 
 /// Which fence of a lane's own; release fences by how far they reach.
-enum class OwnFence : std::uint8_t { shared, global, map, published, release_cta, release_cluster, release_grid };
-inline constexpr int own_fences = 7;
+enum class OwnFence : std::uint8_t { shared, global, map, published, tensor, release_cta, release_cluster, release_grid };
+inline constexpr int own_fences = 8;
 constexpr OwnFence release_fence(Reach r) { return OwnFence(int(OwnFence::release_cta) + int(r)); }
 
 /// What lanes with the same history know.
@@ -49,7 +49,7 @@ struct Knowledge {
   ByReach observed{};     // read by relaxed loads from so far; seen once an acquire fence that reaches it follows
   Clock maps_acquired{};  // tensor maps of global memory as they were released before the last acquire that counts here
   Clock tcgen05_arrived{};  // handed over by others; in order once tcgen05.fence::after_thread_sync follows
-  Clock tcgen05_fenced{};   // what happened before the last tcgen05.fence::before_thread_sync
+  Clock tcgen05_fenced{};   // what was known at the last tcgen05.fence::before_thread_sync
 
   /// Takes a message in.
   void acquire(const Message& m);
@@ -88,6 +88,9 @@ class WarpKnowledge {
   }
   /// fence.mbarrier_init: the lanes' own events up to now are published.
   void fence_init(Mask lanes) { fence(OwnFence::published, lanes), advance(); }
+  /// tcgen05.fence.
+  void fence_tensor_before(Mask lanes);
+  void fence_tensor_after(Mask lanes);
   /// fence, membar.
   void fence(Mask lanes, bool acquires, bool releases, Reach);
   /// What the lanes know is fenced for `which`, a proxy.
