@@ -25,7 +25,7 @@ help: ## this list
 
 demo: bootstrap-demo ## build `kiln run` alone and run a GEMM: built, verified, assembled, simulated, compared
 	@test -f build/cmake_install.cmake || $(CONFIGURE) release -DKILN_BUILD_TESTS=OFF
-	@test -x build/kiln-demo || echo "Building kiln-demo, which takes a minute or two. \`make build\` builds the whole command."
+	@test -x build/kiln-demo || echo "Building kiln-demo, which takes about a minute on two cores. \`make build\` builds the whole command."
 	@$(BUILD) build --target kiln-demo -j $(JOBS)
 	build/kiln-demo $(DEMO)
 
