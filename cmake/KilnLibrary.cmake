@@ -1,13 +1,14 @@
 # kiln_library(<target> DIR <folder> [EXCEPT <path in the folder>...] | FILES <file>...
-#              [ALONE <part of a path>...] [DEPENDS <short name>...] [PACKAGES <lib>...] [PRIVATE_PACKAGES <lib>...] [NOT_INSTALLED])
+#              [ALONE <part of a path>...] [BATCH <files>] [DEPENDS <short name>...] [PACKAGES <lib>...]
+#              [PRIVATE_PACKAGES <lib>...] [NOT_INSTALLED])
 #
 # A static library of every .cpp under <folder> (looked up again at each build) but those under a path of EXCEPT, which
-# have a library of their own, or an INTERFACE library while there is none. With KILN_UNITY several files make one
-# translation unit, but those with a name of ALONE in their path. `kiln_diag` gets the alias kiln::diag; DEPENDS takes the short names (`isa` is kiln::isa).
+# have a library of their own, or an INTERFACE library while there is none. ALONE and BATCH are for kiln_unity.
+# `kiln_diag` gets the alias kiln::diag; DEPENDS takes the short names (`isa` is kiln::isa).
 # The global property KILN_LIBRARIES lists every target made here except kiln_main.
 function(kiln_library target)
   set(sources "")
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_INSTALLED" "DIR" "EXCEPT;FILES;ALONE;DEPENDS;PACKAGES;PRIVATE_PACKAGES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_INSTALLED" "DIR;BATCH" "EXCEPT;FILES;ALONE;DEPENDS;PACKAGES;PRIVATE_PACKAGES")
   if(arg_DIR)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${arg_DIR}/*.cpp)
     foreach(path IN LISTS arg_EXCEPT)
@@ -21,7 +22,7 @@ function(kiln_library target)
     set(scope PUBLIC)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE_PACKAGES})
-    kiln_unity(${target} ${arg_ALONE})
+    kiln_unity(${target} BATCH ${arg_BATCH} ALONE ${arg_ALONE})
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)
@@ -44,15 +45,20 @@ function(kiln_library target)
   endif()
 endfunction()
 
-# kiln_unity(<target> [<part of a path>...]): with KILN_UNITY, compiles its files together, so that headers and templates
-# are compiled once for many. Files with one of the names in their path stay alone.
+# kiln_unity(<target> [BATCH <files>] [ALONE <part of a path>...]): with KILN_UNITY, compiles its files together, BATCH or
+# KILN_UNITY_BATCH of them as one, so that headers and templates are compiled once for many. Files with a name of ALONE in
+# their path stay alone.
 function(kiln_unity target)
   if(NOT KILN_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${KILN_UNITY_BATCH})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BATCH" "ALONE")
+  if(NOT arg_BATCH)
+    set(arg_BATCH ${KILN_UNITY_BATCH})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
   get_target_property(sources ${target} SOURCES)
-  foreach(name IN LISTS ARGN)
+  foreach(name IN LISTS arg_ALONE)
     set(alone ${sources})
     list(FILTER alone INCLUDE REGEX "${name}")
     set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
