@@ -21,8 +21,8 @@ std::span<const dsl::SizeOption> convolution_options();
 dsl::Kernel conv1d_ws(isa::Target, const dsl::Sizes&);
 launch::Contract conv1d_ws_problem(const dsl::Kernel&, const dsl::Sizes&);
 
-/// Grouped GEMM, as a mixture of experts has it: rows of A in groups of any size, each multiplied by a matrix of its own.
-/// The options --m, --n, --k, --groups and --ctas.
+/// Grouped GEMM, as a mixture of experts has it: rows of A in groups of any size, each multiplied by a matrix of its
+/// own. The options --m, --n, --k, --groups and --ctas.
 std::span<const dsl::SizeOption> grouped_options();
 dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
 /// Groups that get larger one by one; where there are fewer rows than groups, some are empty.

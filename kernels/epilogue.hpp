@@ -47,7 +47,8 @@ class Epilogue {
   /// Columns that are stored at a time where a strategy does not say it, and whether it may.
   constexpr virtual int width() const { return 8; }
   constexpr virtual bool is_fixed() const { return false; }
-  /// Declares the epilogue's parameters and says what is to be done in the role that stores, for so many columns at a time.
+  /// Declares the epilogue's parameters and says what is to be done in the role that stores, for so many columns at a
+  /// time.
   virtual RoleStep device(dsl::KernelBuilder&, int width) const = 0;
   /// Adds its buffers and what they mean to a contract.
   virtual void describe(launch::Contract&, const GemmSizes&) const {}

@@ -29,8 +29,8 @@ constexpr std::uint64_t row_elements(dsl::ElementType a, dsl::ElementType b) {
 /// Throws diag::InputError for an extent, the option --`name`, that TMA cannot address: zero, over 2^31, or no
 /// multiple.
 void check_extent(std::string_view name, std::uint64_t value, std::uint64_t multiple = 1);
-/// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, M none of `m_multiple`, N none
-/// of `n_multiple` or of 8, or check_extent refuses them.
+/// Reads and checks them. Throws diag::InputError where K is no multiple of `k_multiple`, M none of `m_multiple`, N
+/// none of `n_multiple` or of 8, or check_extent refuses them.
 GemmSizes gemm_sizes(const dsl::Sizes&, std::uint64_t k_multiple = 8, std::uint64_t m_multiple = 1,
                      std::uint64_t n_multiple = 1);
 /// A buffer of rows of numbers that the type holds well: a normal distribution, or small integers. Without a seed it

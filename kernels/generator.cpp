@@ -357,12 +357,11 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   arguments.push_back({"k_blocks", pieces(x.k, std::uint64_t(plan.k))});
   for (NamedArgument& a : p.epilogue->arguments()) arguments.push_back(std::move(a));
   if (p.is_batched) arguments.push_back({"batch", matrices});
-  const std::uint64_t ctas = std::uint64_t(plan.mma.ctas()),
-                      tiles = pieces(x.m, std::uint64_t(plan.mma.M())) * pieces(x.n, std::uint64_t(plan.mma.N())) * matrices;
-  const bool all_at_once = plan.strategy.launch_control;
-  launch_kernel(c, kernel,
-                all_at_once ? launch::Dim3{std::uint32_t(tiles * ctas), 1, 1} : persistent_grid(sizes, tiles, ctas),
-                std::move(arguments));
+  const std::uint64_t rows = pieces(x.m, std::uint64_t(plan.mma.M())) * matrices,
+                      tiles = rows * pieces(x.n, std::uint64_t(plan.mma.N())), ctas = std::uint64_t(plan.mma.ctas());
+  const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(tiles * ctas), 1, 1}
+                                                         : persistent_grid(sizes, tiles, ctas);
+  launch_kernel(c, kernel, grid, std::move(arguments));
   return c;
 }
 

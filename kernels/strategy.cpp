@@ -40,9 +40,10 @@ struct Given {
 // No extent or count of a kernel is greater.
 constexpr std::uint64_t most = 65536;
 
-int small(std::string_view option, std::uint64_t value) {
-  if (value == 0 || value > most)
-    refuse(std::string(option), "must be in [1, " + std::to_string(most) + "]; got " + std::to_string(value));
+int number(std::string_view option, std::uint64_t value, std::uint64_t least = 1) {
+  if (value < least || value > most)
+    refuse(std::string(option),
+           "must be in [" + std::to_string(least) + ", " + std::to_string(most) + "]; got " + std::to_string(value));
   return int(value);
 }
 
@@ -51,30 +52,35 @@ bool flag(std::string_view option, std::uint64_t value) {
   return value == 1;
 }
 
+// The options that are a number, and those that are 0 or 1.
+constexpr struct {
+  std::string_view option;
+  std::optional<int> Given::*value;
+  std::uint64_t least = 1;
+} numbers[] = {{"stages", &Given::stages},
+               {"cta-group", &Given::ctas},
+               {"accumulators", &Given::accumulators},
+               {"swizzle", &Given::swizzle_bytes},
+               {"epilogue-width", &Given::epilogue_width},
+               {"rows-together", &Given::rows_together, 0}};
+constexpr struct {
+  std::string_view option;
+  std::optional<bool> Given::*value;
+} flags[] = {{"launch-control", &Given::launch_control},
+             {"transpose-a", &Given::transpose_a},
+             {"transpose-b", &Given::transpose_b}};
+
 Given given_by(const Strategy& options) {
   Given given;
   for (const auto& [option, value] : options) {
     if (option == "tile") {
       given.tile = value.extents();
-      for (const std::uint64_t extent : given.tile) small(option, extent);
-    } else if (option == "stages")
-      given.stages = small(option, value);
-    else if (option == "cta-group")
-      given.ctas = small(option, value);
-    else if (option == "accumulators")
-      given.accumulators = small(option, value);
-    else if (option == "swizzle")
-      given.swizzle_bytes = small(option, value);
-    else if (option == "epilogue-width")
-      given.epilogue_width = small(option, value);
-    else if (option == "rows-together")
-      given.rows_together = value.is(0) ? 0 : small(option, value);
-    else if (option == "launch-control")
-      given.launch_control = flag(option, value);
-    else if (option == "transpose-a")
-      given.transpose_a = flag(option, value);
-    else if (option == "transpose-b")
-      given.transpose_b = flag(option, value);
+      for (const std::uint64_t extent : given.tile) number(option, extent);
+    }
+    for (const auto& n : numbers)
+      if (n.option == option) given.*n.value = number(option, value, n.least);
+    for (const auto& f : flags)
+      if (f.option == option) given.*f.value = flag(option, value);
   }
   return given;
 }
@@ -133,17 +139,17 @@ GemmProblem transposed(const GemmProblem& p, const Given& given) {
 constexpr std::size_t always_shown = 5;
 Strategy all_of(const GemmPlan& plan) {
   const GemmStrategy& s = plan.strategy;
-  const auto number = [](int n) { return std::uint64_t(n); };
-  return {{"tile", {number(s.rows()), number(s.columns), number(plan.k)}},
-          {"stages", number(s.stages)},
-          {"cta-group", number(s.ctas())},
-          {"accumulators", number(s.accumulators)},
-          {"swizzle", number(isa::span_bytes(swizzle_of(s.swizzle)))},
-          {"epilogue-width", number(plan.width())},
-          {"rows-together", number(s.rows_together)},
-          {"launch-control", number(s.launch_control)},
-          {"transpose-a", number(plan.problem.a_major == MN_major)},
-          {"transpose-b", number(plan.problem.b_major == MN_major)}};
+  const auto size = [](int n) { return std::uint64_t(n); };
+  return {{"tile", {size(s.rows()), size(s.columns), size(plan.k)}},
+          {"stages", size(s.stages)},
+          {"cta-group", size(s.ctas())},
+          {"accumulators", size(s.accumulators)},
+          {"swizzle", size(isa::span_bytes(swizzle_of(s.swizzle)))},
+          {"epilogue-width", size(plan.width())},
+          {"rows-together", size(s.rows_together)},
+          {"launch-control", size(s.launch_control)},
+          {"transpose-a", size(plan.problem.a_major == MN_major)},
+          {"transpose-b", size(plan.problem.b_major == MN_major)}};
 }
 
 // "--tile 256x252x64 (with --stages 7 ...)": what was given, and what completed it.
