@@ -1,7 +1,5 @@
 #include "sim/core/convergence.hpp"
 
-#include "ptx/rules/execution.hpp"
-
 namespace kiln::sim {
 
 bool converged(Context& c, Mask lanes, Mask required) {
@@ -27,16 +25,6 @@ Status leave(Context& c, const Inst&, Mask lanes) {
 }
 
 Status nothing(Context&, const Inst&, Mask) { return Status::next; }
-
-std::uint64_t uniform(const Context& c, Slot s, Mask lanes, const char* what) {
-  const int first = first_lane(lanes);
-  const std::uint64_t v = c.read(s, first);
-  for (const int l : each_lane(lanes)) {
-    const std::uint64_t other = c.read(s, l);
-    require(rules::warp_uniform(other, v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, other, l);
-  }
-  return v;
-}
 
 bool whole_warp(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return false;

@@ -44,21 +44,13 @@ int packed_stride(const Context& c, const Inst& i) {
   return i.flags & flag_column_major ? rows : columns;
 }
 
-void check_uniform(u64 first, u64 other, int lane, const char* what) {
-  require(rules::warp_uniform(other, first), "the {} {:#x} in lane 0 and {:#x} in lane {}", what, first, other, lane);
-}
-
 // Calls f(lane, register word, shift, place, bit in the place's first byte) for every element.
 template <class F>
 void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
   const unsigned registers = i.count;
   const Slot stride_slot = c.slot(i, registers);
-  const u64 base = c.address(i, 0);
-  u64 stride = i.flags & flag_strided ? c.read(stride_slot, 0) : u64(packed_stride(c, i));
-  for (int t = 1; t < warp_lanes; ++t) {
-    check_uniform(base, c.address(i, t), t, "address");
-    if (i.flags & flag_strided) check_uniform(stride, c.read(stride_slot, t), t, "stride");
-  }
+  const u64 base = uniform(all_lanes, "address", [&](int t) { return c.address(i, t); });
+  u64 stride = i.flags & flag_strided ? uniform(c, stride_slot, all_lanes, "stride") : u64(packed_stride(c, i));
   // Strides of b1 matrices count bits, elements here 32 of them.
   if (i.flags & flag_strided && c.grid->program.mmas[i.target].spec.bits != num::BitProduct::none) stride /= 32;
   const u32 bytes = std::max<u32>(1, i.width / 8);

@@ -77,10 +77,10 @@ void Agents::fence_proxy(const Agent& a, const ir::Operation& op) {
   if (async.shared) w.fence_proxy(OwnFence::shared, a.lanes);
   if (async.global) w.fence_proxy(OwnFence::global, a.lanes);
   if (m.proxy == isa::Proxy::tensormap_generic && acquires(m.semantics)) {
-    for (Mask rest = a.lanes; rest; rest &= rest - 1) {
-      const Clock released = w.message(rest & -rest).fenced_map;
-      w.change(rest & -rest, [&](Mask, Knowledge& k) { k.maps_acquired.join(released); });
-      ctas_[rank(a.cta)].map_acquires.push_back({w.now(first_lane(rest)), released});
+    for (const int l : each_lane(a.lanes)) {
+      const Clock released = w.message(1u << l).fenced_map;
+      w.change(1u << l, [&](Mask, Knowledge& k) { k.maps_acquired.join(released); });
+      ctas_[rank(a.cta)].map_acquires.push_back({w.now(l), released});
     }
   } else if (m.proxy == isa::Proxy::tensormap_generic || op.opcode == isa::Opcode::tensormap_cp_fenceproxy) {
     w.fence_proxy(OwnFence::map, a.lanes);

@@ -87,7 +87,7 @@ void AsyncWork::sync(const Agent& a, const Sync& s) {
       return end_issue(a);
     }
     default:
-      for (Mask m = a.lanes; m; m &= m - 1) sync_thread({a.cta, a.warp, m & -m}, s);
+      for (const int l : each_lane(a.lanes)) sync_thread({a.cta, a.warp, 1u << l}, s);
   }
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 // Whether a clock has the events of all lanes of an access that its threads performed themselves.
 bool has_lanes(const Clock& clock, const Earlier& e, Mask except) {
-  for (Mask m = e.lanes & ~except; m; m &= m - 1)
-    if (clock.at(e.access.component + Component(first_lane(m))) < e.access.epoch) return false;
+  for (const int l : each_lane(e.lanes & ~except))
+    if (clock.at(e.access.component + Component(l)) < e.access.epoch) return false;
   return true;
 }
 

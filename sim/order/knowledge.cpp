@@ -140,14 +140,13 @@ void WarpKnowledge::fence_proxy(OwnFence which, Mask lanes) {
 
 // The lanes' own events before their last fences of these kinds, which no group has.
 void WarpKnowledge::add_fenced(Message& m, Mask lanes, std::initializer_list<OwnFence> fences) const {
-  for (Mask rest = lanes; rest; rest &= rest - 1)
+  for (const int l : each_lane(lanes))
     for (const OwnFence f : fences)
-      if (const Epoch e = own_[std::size_t(f)][std::size_t(first_lane(rest))])
-        clock_of(m, f).raise({component(first_lane(rest)), e});
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, f).raise({component(l), e});
 }
 
 void WarpKnowledge::add_own(Message& m, Mask lanes) const {
-  for (Mask rest = lanes; rest; rest &= rest - 1) m.happened.raise(now(first_lane(rest)));
+  for (const int l : each_lane(lanes)) m.happened.raise(now(l));
   add_fenced(m, lanes, {OwnFence::shared, OwnFence::global, OwnFence::map, OwnFence::published, OwnFence::tensor});
 }
 

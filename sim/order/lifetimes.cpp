@@ -28,7 +28,7 @@ void Lifetimes::use(const Agent& a, std::uint32_t cta, AccessId id, bool reads) 
   };
   const AsyncId async = records_[id].async;
   if (async == 0) {
-    for (Mask m = a.lanes; m; m &= m - 1) keep(agents_[a].now(first_lane(m)), id);
+    for (const int l : each_lane(a.lanes)) keep(agents_[a].now(l), id);
     return;
   }
   const Completion c = records_.completion(async);

@@ -15,6 +15,7 @@ class Memory::Sweep {
         records_(memory.records_),
         knowledge_(memory.agents_[a]),
         later_{records_[id], first_lane(a.lanes), a.lanes, kind != AccessKind::read, range.space},
+        as_write_{records_[id], first_lane(a.lanes), a.lanes, true, range.space},
         range_(range),
         id_(id),
         rewrites_(kind == AccessKind::rewrite),
@@ -125,8 +126,6 @@ class Memory::Sweep {
       return;
     }
     // A read takes the place of those that a write in its place would need no fence after.
-    Later as_write = later_;
-    as_write.writes = true;
     shadow.read(at, t, [&](const Touch& old) {
       if (!transitive_) return false;
       const Access &then = records_[old.access], &now = later_.access;
@@ -135,14 +134,14 @@ class Memory::Sweep {
           then.operation->opcode == now.operation->opcode)
         return true;
       const Earlier e = earlier(old, false);
-      return is_known(e, later_, knowledge_) && !judge(e, as_write, knowledge_);
+      return is_known(e, later_, knowledge_) && !judge(e, as_write_, knowledge_);
     });
   }
 
   Memory& memory_;
   const Records& records_;
   const WarpKnowledge& knowledge_;
-  const Later later_;
+  const Later later_, as_write_;
   const Range& range_;
   const AccessId id_;
   const bool rewrites_, transitive_;
