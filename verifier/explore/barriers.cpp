@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ptx/order/access.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
@@ -64,8 +65,7 @@ Status Barriers::execute(const Turn& t) {
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
   const auto id = std::uint32_t(values_.number(t, named.id, 32, "the barrier's number"));
   NamedBarrier& b = t.cta.barriers[id];
-  const bool waits = t.op.opcode != Opcode::bar_arrive && t.op.opcode != Opcode::barrier_arrive &&
-                     t.op.opcode != Opcode::bar_cta_arrive && t.op.opcode != Opcode::barrier_cta_arrive;
+  const bool waits = !order::arrives_alone(t.op.opcode);
   if (!t.f.arrived) {
     const std::uint32_t expected = named.threads
                                        ? std::uint32_t(values_.number(t, named.threads, 32, "the barrier's count"))
