@@ -183,10 +183,11 @@ class Rewriter {
   void multiply(const ir::Instruction& i, std::uint32_t number) {
     if (const auto assumed = p_.assumptions.find(number); assumed != p_.assumptions.end())
       in_place_of(i, [&] { check(assumed->second); });
-    for (const auto& [last, batch] : p_.batches)
+    for (const auto& batch : p_.batches)  // clang 14 lets no lambda capture a structured binding
       in_place_of(i, [&] {
-        if (batch.operations.front() == number) describe(batch, kept_.at(last));
-        if (batch.given_at() == number) give(command(kept_.at(last), 0));
+        const Registers& kept = kept_.at(batch.first);
+        if (batch.second.operations.front() == number) describe(batch.second, kept);
+        if (batch.second.given_at() == number) give(command(kept, 0));
       });
   }
 

@@ -68,14 +68,16 @@ TEST_CASE("a dense MMA has enable-input-d, and a scale only as a number at its e
 // ptxas 13.0 assembles `p, q, 7`, `p, 1, 7` and, for kind::i8, `p, q`; it refuses a second predicate of .ws and of
 // block-scaled kinds.
 TEST_CASE("the second predicate that the ISA lacks is neither a scale nor a mask") {
-  for (const auto& [tail, second, scale] :
-       {std::tuple("%p, %q, 7;", "%q", "7"), std::tuple("%p, 1, 7;", "1", "7"), std::tuple("%p, %q;", "%q", "")}) {
-    const One one(mma + tail);
+  struct Case {
+    const char *tail, *second, *scale;
+  };
+  for (const Case& c : {Case{"%p, %q, 7;", "%q", "7"}, Case{"%p, 1, 7;", "1", "7"}, Case{"%p, %q;", "%q", ""}}) {
+    const One one(mma + c.tail);
     const auto m = ops::as<ops::Mma>(one.op());
-    REQUIRE_MESSAGE(m, tail);
-    CHECK_MESSAGE(text(m->enable_input_d) == "%p", tail);
-    CHECK_MESSAGE(text(m->second_predicate) == second, tail);
-    CHECK_MESSAGE(text(m->scale_input_d) == scale, tail);
+    REQUIRE_MESSAGE(m, c.tail);
+    CHECK_MESSAGE(text(m->enable_input_d) == "%p", c.tail);
+    CHECK_MESSAGE(text(m->second_predicate) == c.second, c.tail);
+    CHECK_MESSAGE(text(m->scale_input_d) == c.scale, c.tail);
   }
   const One masked("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %d1, %d2, %r3, %p, %d4;");
   CHECK(text(ops::roles<ops::Mma>(masked.op()).zero_mask) == "%d4");
