@@ -72,9 +72,12 @@ void Recorder::locate(Here at) {
   auto file = std::find(files_.begin(), files_.end(), at.file);
   if (file == files_.end()) file = files_.insert(files_.end(), at.file);
   const int number = int(file - files_.begin()) + 1;
-  auto& last = last_line_[current_.body];
-  if (last == std::pair{number, at.line}) return;
-  last = {number, at.line};
+  const auto last = std::find_if(current_.body->rbegin(), current_.body->rend(),
+                                 [](const auto& s) { return std::holds_alternative<ir::Loc>(s.node); });
+  if (last != current_.body->rend()) {
+    const auto& before = std::get<ir::Loc>(last->node);
+    if (before.file == number && before.line == int(at.line)) return;
+  }
   ir::Loc loc;
   loc.file = number;
   loc.line = int(at.line);
@@ -121,7 +124,6 @@ std::string Recorder::fresh_label(const std::string& stem) {
 void Recorder::enter(Statements& body, Statements& role_entry) {
   suspended_.push_back(current_);
   current_ = {&body, &role_entry};
-  if (body.empty()) last_line_.erase(&body);  // another list may have stood at this address
 }
 
 void Recorder::leave() {

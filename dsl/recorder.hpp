@@ -107,7 +107,6 @@ class Recorder {
   std::map<ScalarType, int> registers_;
   std::map<std::string, int> labels_;
   std::vector<std::string> files_;
-  std::map<const Statements*, std::pair<int, unsigned>> last_line_;  // per list: file number and line of the last .loc
   diag::Sink findings_;
 };
 
