@@ -2,7 +2,6 @@
 
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
-#include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier {
@@ -96,7 +95,7 @@ std::optional<std::int64_t> column_distance(const Facts& facts, const ir::Argume
 
 bool surely_overlap(const Facts& facts, const Footprint& a, const Footprint& b, bool one_instruction) {
   const auto distance = column_distance(facts, *a.address, *b.address, one_instruction);
-  if (!distance || !rules::overlap(a.columns, {b.columns.first + *distance, b.columns.count})) return false;
+  if (!distance || !isa::overlap(a.columns, {b.columns.first + *distance, b.columns.count})) return false;
   if (!a.half_lanes && !b.half_lanes) return true;
   // The two may lie beside each other in the same columns.
   const Bits p = facts.origins.of(*a.address).added, q = facts.origins.of(*b.address).added;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ptx/rules/tcgen05_alloc.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "verifier/facts.hpp"
 
 namespace kiln::verifier {
@@ -15,7 +15,7 @@ struct Footprint {
 
   const ir::Argument* address = nullptr;
   Role role = Role::data;  // `data`: of ld and st, whose lane depends on the warp
-  rules::ColumnRange columns{0, 1};
+  isa::ColumnRange columns{0, 1};
   bool half_lanes = false;  // 16 of each 32 lanes, from the lane of the address on
 };
 

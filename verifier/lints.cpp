@@ -9,6 +9,7 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "verifier/checks/allocation.hpp"
 #include "verifier/checks/forms.hpp"
 #include "verifier/finding.hpp"
@@ -190,7 +191,7 @@ class TouchedColumns {
 
 void lint_allocation(const Facts& facts) {
   const std::vector<AllocSite> sites = alloc_sites(facts);
-  const auto is_alloc = [](const AllocSite& s) { return s.event == rules::AllocEvent::alloc; };
+  const auto is_alloc = [](const AllocSite& s) { return s.event == isa::AllocEvent::alloc; };
   const auto site = std::find_if(sites.begin(), sites.end(), is_alloc);
   if (std::count_if(sites.begin(), sites.end(), is_alloc) != 1 || !site->columns) return;
   const TouchedColumns touched(facts);

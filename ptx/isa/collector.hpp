@@ -9,6 +9,13 @@ namespace kiln::isa {
 /// What an instruction does to its buffer. One that names none discards: a's, or b0's with .ws.
 enum class CollectorUse : std::uint8_t { fill, use, lastuse, discard };
 
+/// One buffer along a path. `owner` tells operands apart where they are known; 0: not known.
+struct CollectorState {
+  bool filled = false;
+  std::uint64_t owner = 0;
+  constexpr bool operator==(const CollectorState&) const = default;
+};
+
 /// Buffers, in the order of the enumerators of Collector: a, b0, b1, b2, b3.
 inline constexpr int collector_buffers = 5;
 inline constexpr int collector_uses = 4;

@@ -27,6 +27,24 @@ constexpr TmemAddress unpack_tmem(std::uint32_t word) {
   return {int(word >> 16 & (tmem_lanes - 1)), int(word & (tmem_columns - 1))};
 }
 
+/// Columns of tensor memory, relative to some start.
+struct ColumnRange {
+  std::int64_t first = 0, count = 0;
+  constexpr std::int64_t end() const { return first + count; }
+};
+
+constexpr bool overlap(ColumnRange a, ColumnRange b) { return a.first < b.end() && b.first < a.end(); }
+
+/// The tensor memory that a CTA holds along one path.
+struct AllocState {
+  std::int64_t live = 0;  // columns
+  bool relinquished = false;
+  constexpr bool operator==(const AllocState&) const = default;
+};
+
+/// What may change it, or asks for it.
+enum class AllocEvent : std::uint8_t { alloc, dealloc, relinquish, use, exit };
+
 /// tcgen05.ld, with or without a reduction.
 constexpr bool is_tensor_load(Opcode op) { return op == Opcode::tcgen05_ld || op == Opcode::tcgen05_ld_red; }
 

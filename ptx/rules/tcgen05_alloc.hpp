@@ -25,17 +25,9 @@ constexpr Verdict tmem_range(std::int64_t first, std::int64_t columns, std::int6
   return breaks(Rule::tmem_range, first < 0 ? first : first + columns, allocated);
 }
 
-/// Columns of tensor memory, relative to some start.
-struct ColumnRange {
-  std::int64_t first = 0, count = 0;
-  constexpr std::int64_t end() const { return first + count; }
-};
-
-constexpr bool overlap(ColumnRange a, ColumnRange b) { return a.first < b.end() && b.first < a.end(); }
-
 /// The columns of D and of an operand that the same MMA reads, on the same lanes. The verdict carries the first common
 /// column.
-constexpr Verdict mma_overlap(ColumnRange d, ColumnRange read) {
+constexpr Verdict mma_overlap(isa::ColumnRange d, isa::ColumnRange read) {
   return overlap(d, read) ? breaks(Rule::mma_overlap, std::max(d.first, read.first)) : legal;
 }
 
@@ -49,22 +41,15 @@ constexpr Verdict dealloc_size(std::int64_t columns, std::int64_t allocated) {
   return columns == allocated ? legal : breaks(Rule::dealloc_size, columns, allocated);
 }
 
-/// The tensor memory that a CTA holds along one path. The verifier joins it over paths, the simulator follows one.
-struct AllocState {
-  std::int64_t live = 0;  // columns
-  bool relinquished = false;
-  constexpr bool operator==(const AllocState&) const = default;
-};
-
-enum class AllocEvent : std::uint8_t { alloc, dealloc, relinquish, use, exit };
-
 struct AllocStep {
-  AllocState next;
+  isa::AllocState next;
   Verdict verdict;
 };
 
-/// One event on the state; `columns` is the operand of alloc and dealloc.
-constexpr AllocStep step(AllocState s, AllocEvent e, std::int64_t columns = 0) {
+/// One event on the state, which the verifier joins over paths and the simulator follows along one; `columns` is the
+/// operand of alloc and dealloc.
+constexpr AllocStep step(isa::AllocState s, isa::AllocEvent e, std::int64_t columns = 0) {
+  using isa::AllocEvent;
   switch (e) {
     case AllocEvent::alloc:
       if (s.relinquished) return {s, breaks(Rule::alloc_relinquished, columns)};

@@ -113,31 +113,24 @@ constexpr Verdict ld_reduction(isa::DataShape shape, int repeat, isa::ScalarType
   return integer && (absolute || propagate_nan) ? breaks(Rule::ld_red, int(type)) : legal;
 }
 
-/// One collector buffer along a path. `owner` tells operands apart where they are known; 0: not known.
-struct CollectorState {
-  bool filled = false;
-  std::uint64_t owner = 0;
-  constexpr bool operator==(const CollectorState&) const = default;
-};
-
 struct CollectorStep {
-  CollectorState next;
+  isa::CollectorState next;
   Verdict verdict;
 };
 
 /// One MMA on its buffer; `owner` names the operand that the buffer serves.
-constexpr CollectorStep step(CollectorState s, isa::CollectorUse use, std::uint64_t owner = 0) {
+constexpr CollectorStep step(isa::CollectorState s, isa::CollectorUse use, std::uint64_t owner = 0) {
   using isa::CollectorUse;
   if (use == CollectorUse::fill) return {{true, owner}, legal};
   if (use == CollectorUse::discard) return {{}, legal};
   const bool other = s.owner != 0 && owner != 0 && s.owner != owner;
   const Verdict v = s.filled && !other ? legal : breaks(Rule::collector_fill, int(use));
   // After a report the buffer counts as filled, so that a chain is reported once.
-  return {use == CollectorUse::lastuse ? CollectorState{} : CollectorState{true, owner ? owner : s.owner}, v};
+  return {use == CollectorUse::lastuse ? isa::CollectorState{} : isa::CollectorState{true, owner ? owner : s.owner}, v};
 }
 
 /// Where two paths meet.
-constexpr CollectorState join(CollectorState a, CollectorState b) {
+constexpr isa::CollectorState join(isa::CollectorState a, isa::CollectorState b) {
   return {a.filled && b.filled, a.owner == b.owner ? a.owner : 0};
 }
 

@@ -14,8 +14,9 @@
 
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
+#include "ptx/isa/collector.hpp"
 #include "ptx/num/gemm_kernel.hpp"
-#include "ptx/rules/tcgen05_form.hpp"
+#include "ptx/rules/verdict.hpp"
 #include "sim/core/address_map.hpp"
 #include "sim/core/events.hpp"
 #include "sim/core/fault.hpp"
@@ -131,7 +132,7 @@ struct TensorQueue {
   bool busy = false;
   std::vector<std::uint64_t> last_of_thread{};  // sequence number, by thread
   std::vector<Commit> commits{};
-  std::array<rules::CollectorState, isa::collector_buffers> collectors{};     // as issued
+  std::array<isa::CollectorState, isa::collector_buffers> collectors{};       // as issued
   std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
   std::shared_ptr<TensorChain> chain{};  // products whose sums may not be computed yet
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "sim/core/fault.hpp"
 
 namespace kiln::sim {
@@ -27,7 +28,7 @@ void TensorMemory::reset() {
 
 std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
   require(rules::alloc_columns(columns));
-  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::alloc, columns);
+  const rules::AllocStep next = rules::step(state_, isa::AllocEvent::alloc, columns);
   if (next.verdict.broken() && next.verdict.rule == rules::Rule::alloc_budget) return std::nullopt;
   require(next.verdict);
   // Blocks start at a multiple of their size, which first fit keeps by itself while sizes do not grow.
@@ -52,7 +53,7 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
     fault(rules::Rule::dealloc_size,
           fmt::format("{} columns at column {}, live: {}", columns, column, held.empty() ? "none" : held));
   }
-  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::dealloc, columns);
+  const rules::AllocStep next = rules::step(state_, isa::AllocEvent::dealloc, columns);
   require(next.verdict);
   state_ = next.next;
   live_.erase(found);
@@ -65,10 +66,12 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
 }
 
 void TensorMemory::relinquish() {
-  const rules::AllocStep next = rules::step(state_, rules::AllocEvent::relinquish);
+  const rules::AllocStep next = rules::step(state_, isa::AllocEvent::relinquish);
   require(next.verdict);
   state_ = next.next;
 }
+
+rules::Verdict TensorMemory::leave() const { return rules::step(state_, isa::AllocEvent::exit).verdict; }
 
 void TensorMemory::mark(int lane, int column, int n, CellState state) {
   std::memset(written(lane, column), state, std::size_t(n));

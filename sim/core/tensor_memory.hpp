@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ptx/isa/tmem.hpp"
-#include "ptx/rules/tcgen05_alloc.hpp"
+#include "ptx/rules/verdict.hpp"
 
 namespace kiln::sim {
 
@@ -54,7 +54,7 @@ class TensorMemory {
   void release(std::uint32_t column, std::int64_t columns);
   void relinquish();
   /// The verdict on leaving the CTA now.
-  rules::Verdict leave() const { return rules::step(state_, rules::AllocEvent::exit).verdict; }
+  rules::Verdict leave() const;
   std::int64_t allocated() const { return state_.live; }
 
   /// Faults unless every column of [first, first + n) is allocated; `what` names the access.
@@ -87,7 +87,7 @@ class TensorMemory {
   std::vector<std::uint32_t> cells_;
   std::vector<std::uint8_t> written_;
   std::array<std::int16_t, isa::tmem_columns> owner_{};  // first column of the allocation, -1: free
-  rules::AllocState state_{};
+  isa::AllocState state_{};
   ColumnMap* sm_ = nullptr;
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
   std::shared_ptr<Debt> debt_{};

@@ -133,7 +133,7 @@ void check_mask(const MmaTask& t) {
 
 // D lies apart from what the MMA reads.
 void check_overlap(const MmaTask& t) {
-  const rules::ColumnRange d{t.d & 0xFFFF, isa::accumulator_columns(t.path(), t.shape.n)};
+  const isa::ColumnRange d{t.d & 0xFFFF, isa::accumulator_columns(t.path(), t.shape.n)};
   const auto check = [&](u32 column, int columns, const char* what) {
     require(rules::mma_overlap(d, {column, columns}), "{} in columns {} to {}, D in columns {} to {}", what, column,
             column + u32(columns) - 1, d.first, d.end() - 1);

@@ -5,6 +5,7 @@
 
 #include "ptx/flow/forward.hpp"
 #include "ptx/ops/operations.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 using flow::BlockId;
 using isa::Opcode;
-using rules::AllocEvent;
-using rules::AllocState;
+using isa::AllocEvent;
+using isa::AllocState;
 
 // The states that a warp may be in at a point: a short list, or no knowledge.
 struct States {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ptx/rules/tcgen05_alloc.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "verifier/facts.hpp"
 
 namespace kiln::verifier {
@@ -13,7 +13,7 @@ namespace kiln::verifier {
 /// One instruction that changes what the CTA holds of tensor memory.
 struct AllocSite {
   std::uint32_t operation = 0;
-  rules::AllocEvent event = rules::AllocEvent::alloc;
+  isa::AllocEvent event = isa::AllocEvent::alloc;
   std::optional<std::int64_t> columns{};  // of alloc and dealloc, when constant
   std::uint32_t warps = 0;                // that may execute it
 };

@@ -12,7 +12,7 @@ namespace kiln::verifier {
 namespace {
 
 using isa::CollectorUse;
-using State = std::array<rules::CollectorState, isa::collector_buffers>;
+using State = std::array<isa::CollectorState, isa::collector_buffers>;
 
 class Collectors {
  public:

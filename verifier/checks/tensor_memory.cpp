@@ -26,7 +26,7 @@ class TensorMemory {
     closed_ = facts.function.entry && !calls_allocator(facts);
     total_ = 0;
     for (const AllocSite& s : sites_) {
-      if (s.event != rules::AllocEvent::alloc) continue;
+      if (s.event != isa::AllocEvent::alloc) continue;
       const ir::Operation& op = facts.code.operations[s.operation];
       const Origin slot = facts.origins.of(ops::roles<ops::TmemAllocation>(op).slot);
       if (slot.is(Origin::Base::symbol) && slot.exact())
@@ -92,14 +92,14 @@ class TensorMemory {
     for (std::size_t i = 1; i < parts.size(); ++i) {
       if (!surely_overlap(facts_, d, parts[i], true)) continue;
       const std::int64_t at = *column_distance(facts_, *d.address, *parts[i].address, true);
-      const rules::ColumnRange read{parts[i].columns.first + at, parts[i].columns.count};
+      const isa::ColumnRange read{parts[i].columns.first + at, parts[i].columns.count};
       if (judge(facts_.sink, rules::mma_overlap(d.columns, read), {facts_.code, op, parts[i].address->operand, false},
                 std::string(spelling(parts[i].role)) + " in " + columns(read) + " and D in " + columns(d.columns)))
         return;
     }
   }
 
-  static std::string columns(rules::ColumnRange r) {
+  static std::string columns(isa::ColumnRange r) {
     return r.count == 1 ? "column " + std::to_string(r.first)
                         : "columns " + std::to_string(r.first) + " to " + std::to_string(r.end() - 1);
   }

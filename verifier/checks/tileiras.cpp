@@ -14,7 +14,7 @@ namespace {
 
 using flow::Origin;
 using isa::Opcode;
-using rules::AllocEvent;
+using isa::AllocEvent;
 
 class Tileiras {
  public:

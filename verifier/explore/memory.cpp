@@ -131,7 +131,7 @@ void Memory::exit(State& s, std::uint32_t index) {
   cta.exited = true;
   if (cta.trapped) return;
   for (const auto& [at, a] : cta.allocations)
-    findings_.add(rules::step(rules::AllocState{a.columns}, rules::AllocEvent::exit).verdict, *a.operation);
+    findings_.add(rules::step(isa::AllocState{a.columns}, isa::AllocEvent::exit).verdict, *a.operation);
   EventSet known;
   for (Warp& w : cta.warps) known.join(w.released(all_lanes).seen);
   const auto judge = [&](EventId id) {

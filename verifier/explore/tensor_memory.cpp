@@ -5,6 +5,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/shared_memory.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
 

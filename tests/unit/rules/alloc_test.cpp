@@ -3,6 +3,7 @@
 #include "ptx/rules/tcgen05_alloc.hpp"
 
 using namespace kiln::rules;
+using kiln::isa::AllocEvent, kiln::isa::AllocState, kiln::isa::ColumnRange;
 using kiln::test::is_broken;
 
 TEST_CASE("tcgen05-alloc-columns: powers of two from 32 to 512, and the next one up otherwise") {

@@ -5,7 +5,7 @@
 
 using namespace kiln;
 using namespace kiln::rules;
-using isa::Collector, isa::CtaGroup, isa::MmaForm, isa::MmaKind, isa::MmaShape, isa::ScalarType, isa::ScaleVector;
+using isa::Collector, isa::CollectorState, isa::CtaGroup, isa::MmaForm, isa::MmaKind, isa::MmaShape, isa::ScalarType, isa::ScaleVector;
 using kiln::test::is_broken;
 
 namespace {
