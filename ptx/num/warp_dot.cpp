@@ -45,15 +45,7 @@ std::uint32_t integer_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t 
   return std::uint32_t(n);
 }
 
-// add.rn on words of D's type, with the NaN that the hardware's adders give.
-std::uint32_t add(ScalarType d, std::uint32_t x, std::uint32_t y) {
-  if (d == ScalarType::f16) return std::uint32_t(encode(d, to_double(d, x) + to_double(d, y)));
-  const float single = std::bit_cast<float>(x) + std::bit_cast<float>(y);
-  return std::isnan(single) ? std::uint32_t(canonical_nan(d)) : std::bit_cast<std::uint32_t>(single);
-}
-
-// fp8 through f16: each 32-bit register holds four elements, whose lower two and upper two go through separate
-// instructions; C is added at the end, outside the tensor core.
+// fp8 through f16.
 std::uint32_t emulated_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t c) {
   const DotSpec spec = window_spec(s);
   std::uint32_t sum = 0;
@@ -61,10 +53,10 @@ std::uint32_t emulated_dot(const WarpDotSpec& s, Words a, Words b, std::uint32_t
     std::array<std::uint32_t, max_pairs> x, y;
     std::size_t n = 0;
     for (std::size_t k = 0; k < a.size(); ++k)
-      if (k % 4 / 2 == half) x[n] = a[k], y[n] = b[k], ++n;
+      if (emulated_half(k) == half) x[n] = a[k], y[n] = b[k], ++n;
     sum = dot(spec, Words(x).first(n), Words(y).first(n), sum);
   }
-  return add(s.d, sum, c);
+  return emulated_sum(s, sum, c);
 }
 
 }  // namespace
@@ -80,6 +72,13 @@ int window_length(const WarpDotSpec& s) {
 
 bool is_emulated(const WarpDotSpec& s) {
   return is_fp8(s.a) && s.unit == WarpUnit::mma && s.sm >= hopper && s.sm < consumer_blackwell;
+}
+
+// add.rn, with the NaN that the hardware's adders give.
+std::uint32_t emulated_sum(const WarpDotSpec& s, std::uint32_t sum, std::uint32_t c) {
+  if (s.d == ScalarType::f16) return std::uint32_t(encode(s.d, to_double(s.d, sum) + to_double(s.d, c)));
+  const float single = std::bit_cast<float>(sum) + std::bit_cast<float>(c);
+  return std::isnan(single) ? std::uint32_t(canonical_nan(s.d)) : std::bit_cast<std::uint32_t>(single);
 }
 
 DotSpec window_spec(const WarpDotSpec& s) {

@@ -6,6 +6,7 @@
 // sparse A.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -43,6 +44,11 @@ int window_length(const WarpDotSpec& spec);
 
 /// True where an fp8 mma.sync becomes two f16 instructions and an addition (sm_90 and sm_100).
 bool is_emulated(const WarpDotSpec& spec);
+/// Which of the two takes element `k`: of the four in a 32-bit register the lower two go to one, the upper two to the
+/// other.
+constexpr std::size_t emulated_half(std::size_t k) { return k % 4 / 2; }
+/// C and the sum that the two have left, added outside of the tensor core.
+std::uint32_t emulated_sum(const WarpDotSpec& spec, std::uint32_t sum, std::uint32_t c);
 
 /// One window over everything, as a DotSpec: what `GemmKernel` can take where window_length() covers the instruction.
 DotSpec window_spec(const WarpDotSpec& spec);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "ptx/isa/matrix_shape.hpp"
 #include "ptx/num/warp_dot.hpp"
@@ -20,6 +21,9 @@ struct WarpMma {
   bool transpose_a = false, transpose_b = false;  // wgmma: MN-major in shared memory
   std::array<std::uint16_t, 8> operands{};        // where each operand's slots begin
   enum Operand : std::uint8_t { d, a, b, c, metadata, sfa, sfb, end };
+  /// Where in gathered rows of A, columns of B and rows of D each element of the registers lies: register after
+  /// register, in each lane after lane, in each element after element.
+  std::vector<std::uint16_t> a_places{}, b_places{}, d_places{};
 
   /// Stored elements along K of a row of A, and elements of a column of B.
   int stored_k() const { return elements_k() / (sparse ? 2 : 1); }

@@ -17,51 +17,68 @@ const u32* words(const Context& c, const Inst& i, int slot) { return c.lanes<u32
 
 int registers(const WarpMma& mma, WarpMma::Operand o) { return mma.operands[o + 1u] - mma.operands[o]; }
 
-// Calls put(lane, register, element, bits) for every element of A or B.
-template <class Put>
-void for_factors(const Context& c, const Inst& i, const WarpMma& mma, WarpMma::Operand o, Put put) {
+// The elements of A or B, each to its place.
+void gather_factor(const Context& c, const Inst& i, const WarpMma& mma, WarpMma::Operand o, std::vector<u32>& to) {
   const ScalarType type = o == WarpMma::a ? mma.spec.a : mma.spec.b;
+  const std::uint16_t* place = (o == WarpMma::a ? mma.a_places : mma.b_places).data();
+  const int per = mma.per_register();
   for (int r = 0; r < registers(mma, o); ++r) {
     const u32* from = words(c, i, mma.operands[o] + r);
     for (int t = 0; t < warp_lanes; ++t)
-      for (int e = 0; e < mma.per_register(); ++e) put(t, r, e, contained(mma, type, from[t] >> e * mma.container));
+      for (int e = 0; e < per; ++e) to[*place++] = contained(mma, type, from[t] >> e * mma.container);
   }
 }
 
-void gather_factors(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
-  const int per = mma.per_register(), stored = mma.stored_k(), k = mma.elements_k();
-  for_factors(c, i, mma, WarpMma::a, [&](int t, int r, int e, u32 bits) {
-    const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, p.m, stored);
-    p.a[std::size_t(at.row * stored + at.column)] = bits;
-  });
-  for_factors(c, i, mma, WarpMma::b, [&](int t, int r, int e, u32 bits) {
-    const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, p.n, k);
-    p.b[std::size_t(at.column * k + at.row)] = bits;
-  });
-}
+bool is_half(const WarpMma& mma) { return mma.spec.d == ScalarType::f16; }  // two elements in a register of C and D
 
 void gather_c(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
-  const bool half = mma.spec.d == ScalarType::f16;
+  const std::uint16_t* place = mma.d_places.data();
   for (int r = 0; r < registers(mma, WarpMma::c); ++r) {
     const u32* from = words(c, i, mma.operands[WarpMma::c] + r);
-    for (int t = 0; t < warp_lanes; ++t)
-      for (int e = 0; e < (half ? 2 : 1); ++e) {
-        const isa::MmaSyncCell at = isa::wmma_cell(t, half ? 2 * r + e : r, p.m);
-        p.d_at(at.row, at.column) = half ? from[t] >> 16 * e & 0xFFFF : from[t];
-      }
+    for (int t = 0; t < warp_lanes; ++t) {
+      p.d[*place++] = is_half(mma) ? from[t] & 0xFFFF : from[t];
+      if (is_half(mma)) p.d[*place++] = from[t] >> 16;
+    }
   }
 }
 
-void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
-  const bool half = mma.spec.d == ScalarType::f16;
+void scatter_d(const Context& c, const Inst& i, const WarpMma& mma, const WarpProduct& p) {
+  const std::uint16_t* place = mma.d_places.data();
   for (int r = 0; r < registers(mma, WarpMma::d); ++r) {
     u32* to = c.lanes<u32>(c.slot(i, unsigned(mma.operands[WarpMma::d] + r)).offset);
     for (int t = 0; t < warp_lanes; ++t) {
-      const isa::MmaSyncCell low = isa::wmma_cell(t, half ? 2 * r : r, p.m);
-      to[t] = p.d_at(low.row, low.column);
-      if (half) to[t] |= p.d_at(low.row, low.column + 1) << 16;
+      to[t] = p.d[*place++];
+      if (is_half(mma)) to[t] |= p.d[*place++] << 16;
     }
   }
+}
+
+// Calls cell(lane, register, element) for each element of a fragment, and keeps the place that it gives.
+template <class Cell>
+std::vector<std::uint16_t> places(int registers, int per_register, Cell cell) {
+  std::vector<std::uint16_t> out;
+  out.reserve(std::size_t(registers * warp_lanes * per_register));
+  for (int r = 0; r < registers; ++r)
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < per_register; ++e) out.push_back(std::uint16_t(cell(t, r, e)));
+  return out;
+}
+
+void place_fragments(WarpMma& mma) {
+  const int per = mma.per_register(), stored = mma.stored_k(), k = mma.elements_k(), m = mma.shape.m, n = mma.shape.n;
+  mma.a_places = places(registers(mma, WarpMma::a), per, [&](int t, int r, int e) {
+    const isa::MmaSyncCell at = isa::wmma_a_cell(t, r, e, per, m, stored);
+    return at.row * stored + at.column;
+  });
+  mma.b_places = places(registers(mma, WarpMma::b), per, [&](int t, int r, int e) {
+    const isa::MmaSyncCell at = isa::wmma_b_cell(t, r, e, per, n, k);
+    return at.column * k + at.row;
+  });
+  const int halves = is_half(mma) ? 2 : 1;
+  mma.d_places = places(registers(mma, WarpMma::d), halves, [&](int t, int r, int e) {
+    const isa::MmaSyncCell at = isa::wmma_cell(t, halves * r + e, m);
+    return at.row * n + at.column;
+  });
 }
 
 // Three slots each: the scales, byte-id, thread-id.
@@ -88,7 +105,8 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
 void multiply_warp(Context& c, const Inst& i, Mask) {
   const WarpMma& mma = mma_of(c, i);
   WarpProduct p(mma, mma.shape.m);
-  gather_factors(c, i, mma, p);
+  gather_factor(c, i, mma, WarpMma::a, p.a);
+  gather_factor(c, i, mma, WarpMma::b, p.b);
   gather_c(c, i, mma, p);
   if (mma.sparse) select_columns(mma, words(c, i, mma.operands[WarpMma::metadata]), p);
   if (mma.spec.scale_vector) gather_scales(c, i, mma, p);
@@ -193,6 +211,7 @@ void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& 
       !fits(WarpMma::a, fragment_registers(m * mma.stored_k(), mma.container, bits)) ||
       !fits(WarpMma::b, fragment_registers(n * mma.elements_k(), mma.container, bits)))
     throw Gap{"fragments of this size"};
+  if (!wide) place_fragments(mma);
   inst.target = binder.add(mma);
   inst.run = wide ? warp_wide<multiply_f64> : warp_wide<multiply_warp>;
 }

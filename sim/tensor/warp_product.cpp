@@ -34,20 +34,55 @@ void run_kernel(Grid& grid, num::GemmTask& task, const WarpProduct& p) {
   grid.gemm.run(task);
 }
 
+num::Arithmetic arithmetic(const Grid& grid) {
+  return grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
+}
+
+// Elements of rows of `k` as the two windows of emulated fp8 (num::emulated_half), each filled up with zeros, which are
+// smaller than any term, to the K of a kernel's step.
+std::vector<u8> emulated_windows(const std::vector<u32>& words, std::size_t k, std::size_t step) {
+  std::vector<u8> out(words.size() / k * 2 * step);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t row = i / k, at = i % k;
+    out[(2 * row + num::emulated_half(at)) * step + at / 4 * 2 + at % 2] = u8(words[i]);
+  }
+  return out;
+}
+
+bool multiply_emulated(Grid& grid, const WarpMma& mma, WarpProduct& p) {
+  num::GemmTask task;
+  task.spec = num::window_spec(mma.spec);
+  task.spec.read_c = false;
+  const auto step = std::size_t(isa::mma_k(task.spec.kind)), k = std::size_t(mma.elements_k());
+  if (mma.sparse || k / 2 > step || !num::has_vector_path(task.spec)) return false;
+  const std::vector<u8> a = emulated_windows(p.a, k, step), b = emulated_windows(p.b, k, step);
+  std::vector<u32> sums(p.d.size());
+  task.m = p.m, task.n = p.n, task.k = int(2 * step);
+  task.a = {a.data(), 2 * step, nullptr, 0};
+  task.b = {b.data(), 2 * step, nullptr, 0};
+  task.d = sums.data();
+  task.d_stride = std::size_t(p.n);
+  task.arithmetic = arithmetic(grid);
+  grid.gemm.run(task);
+  for (std::size_t i = 0; i < sums.size(); ++i) p.d[i] = num::emulated_sum(mma.spec, sums[i], p.d[i]);
+  return true;
+}
+
 // The vectorised kernel where the instruction is one window of a kind it knows.
 bool multiply_by_kernel(Grid& grid, const WarpMma& mma, WarpProduct& p) {
+  if (num::is_emulated(mma.spec)) return multiply_emulated(grid, mma, p);
   num::GemmTask task;
   task.spec = num::window_spec(mma.spec);
   task.spec.sparse = mma.sparse;
-  const bool one_window = mma.stored_k() <= num::window_length(mma.spec) && !num::is_emulated(mma.spec);
-  if (mma.spec.scale_vector || !one_window || !num::has_vector_path(task.spec)) return false;
+  if (mma.spec.scale_vector || mma.stored_k() > num::window_length(mma.spec) || !num::has_vector_path(task.spec))
+    return false;
   if (mma.container < 8 || mma.stored_k() != isa::mma_k(task.spec.kind)) return false;
   task.m = p.m, task.n = p.n, task.k = mma.elements_k();
   task.metadata = p.metadata.data();
   task.metadata_stride = p.metadata.size() / std::size_t(p.m);
   task.d = p.d.data();
   task.d_stride = std::size_t(p.n);
-  task.arithmetic = grid.options.arithmetic == Arithmetic::fast ? num::Arithmetic::fast : num::Arithmetic::exact;
+  task.arithmetic = arithmetic(grid);
   switch (mma.container) {
     case 32: run_kernel<u32>(grid, task, p); break;
     case 16: run_kernel<u16>(grid, task, p); break;

@@ -1,6 +1,7 @@
 // mma.sync and mma.sp of every shape and family of types, against plain loops over matrices of small numbers, whose
 // sums are exact in any order. Where rounding happens is tests/unit/num/warp_dot_test.cpp's business, and which
 // architecture does it which way, the last cases' here.
+#include "ptx/num/warp_dot.hpp"
 #include "tests/unit/sim/matrix_kernel.hpp"
 
 namespace sim_mma_sync {
@@ -279,6 +280,52 @@ TEST_CASE("an f16 chain of sm_80 rounds between its halves, one of sm_90 does no
       "%r2, %r3}, {%r4, %r5}, {%c0, %c0, %c0, %c0};\nmov.b32 %d0, %f0;\n";
   CHECK(run_registers("sm_80", body, in, 1)[0][0] == 0);
   CHECK(run_registers("sm_90a", body, in, 1)[0][0] == 0x33800000);
+}
+
+TEST_CASE("fp8 of any bits is, on sm_90, what two windows of f16 and an addition make of it") {
+  std::mt19937 random(11);
+  const MatrixShape shape{16, 8, 32};
+  for (const auto& [name, type] : {std::pair{"e4m3", S::e4m3}, {"e5m2", S::e5m2}}) {
+    Registers in(10);  // A: 0 to 3, B: 4 and 5, C: 6 to 9
+    for (std::size_t r = 0; r < in.size(); ++r)
+      for (u32& word : in[r])
+        word = r < 6 ? u32(random()) : std::bit_cast<u32>(float(int(random() % 2000) - 1000) / 64);
+    const auto element = [](u32 word, int e) { return word >> 8 * e & 0xFF; };
+    Matrix a(shape.m, shape.k), b(shape.n, shape.k);
+    for (int t = 0; t < 32; ++t)
+      for (int e = 0; e < 4; ++e) {
+        for (int r = 0; r < 4; ++r) {
+          const MmaSyncCell at = isa::mma_sync_a_cell(t, r, e, 4, shape.m);
+          a.at(at.row, at.column) = element(in[std::size_t(r)][std::size_t(t)], e);
+        }
+        for (int r = 0; r < 2; ++r) {
+          const MmaSyncCell at = isa::mma_sync_b_cell(t, r, e, 4);
+          b.at(at.column, at.row) = element(in[std::size_t(4 + r)][std::size_t(t)], e);
+        }
+      }
+    num::WarpDotSpec spec;
+    spec.sm = 90;
+    spec.kind = num::MmaKind::f8f6f4;
+    spec.a = spec.b = type;
+    std::string body;
+    for (int r = 0; r < 4; ++r) body += "mov.b32 %c" + std::to_string(r) + ", %r" + std::to_string(6 + r) + ";\n";
+    body += "mma.sync.aligned.m16n8k32.row.col.f32." + std::string(name) + "." + name +
+            ".f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%c0, %c1, %c2, %c3};\n";
+    for (int r = 0; r < 4; ++r) body += "mov.b32 %d" + std::to_string(r) + ", %f" + std::to_string(r) + ";\n";
+    const Registers out = run_registers("sm_90a", body, in, 4);
+    int wrong = 0;
+    for (int t = 0; t < 32; ++t)
+      for (int r = 0; r < 4; ++r) {
+        const MmaSyncCell at = isa::mma_sync_cell(t, r);
+        const auto row = [&](const Matrix& m, int i) {
+          return std::span(m.words).subspan(std::size_t(i * shape.k), std::size_t(shape.k));
+        };
+        const u32 c = in[std::size_t(6 + r)][std::size_t(t)];
+        wrong += out[std::size_t(r)][std::size_t(t)] != num::warp_dot(spec, row(a, at.row), row(b, at.column), c);
+      }
+    CAPTURE(name);
+    CHECK(wrong == 0);
+  }
 }
 
 namespace {
