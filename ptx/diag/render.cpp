@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace kiln::diag {
 namespace {
@@ -94,6 +96,23 @@ std::string source_line(const Where& w) {
   return w.source && w.line ? fmt::format("{}:{}: note: the source line of this instruction\n", w.file, w.line) : "";
 }
 
+// Findings that are alike: so many are shown each, and of more of them so many lines are named.
+constexpr std::size_t most_alike = 3, lines_named = 8;
+
+// All places but the first.
+std::string other_places(const std::vector<const Diagnostic*>& alike, Colour colour) {
+  const Diagnostic& first = *alike.front();
+  const std::size_t more = alike.size() - 1;
+  std::string lines;
+  for (std::size_t i = 1; i <= std::min(more, lines_named); ++i)
+    lines += fmt::format("{}{}", i > 1 ? ", " : "", first.where.source->position(alike[i]->where.place.begin).line);
+  if (more > lines_named) lines += fmt::format(" and {} more", more - lines_named);
+  const std::string head = paint(fmt::format("{}: ", first.where.source->name()), bold, colour) +
+                           paint(fmt::format("{}: ", spelling(first.severity)), colour_of(first.severity), colour);
+  return fmt::format("{}the same rule at {} more places: lines {}; --all shows each [{}]\n", head, more, lines,
+                     first.slug);
+}
+
 }  // namespace
 
 std::string render_text(const Diagnostic& d, Colour colour) {
@@ -114,6 +133,24 @@ std::string render_text(const Diagnostic& d, Colour colour) {
 std::string render_text(const Sink& sink, Colour colour) {
   std::string out;
   for (const Diagnostic& d : sink.all()) out += render_text(d, colour);
+  return out;
+}
+
+std::string render_grouped(const Sink& sink, Colour colour) {
+  using Group = std::vector<const Diagnostic*>;
+  std::map<std::tuple<Severity, std::string, const Source*>, Group> groups;
+  const auto group = [&](const Diagnostic& d) -> Group& { return groups[{d.severity, d.slug, d.where.source.get()}]; };
+  const auto may_share = [](const Diagnostic& d) {
+    return (d.severity == Severity::portability || d.severity == Severity::note) && !d.slug.empty() && d.where.source;
+  };
+  for (const Diagnostic& d : sink.all())
+    if (may_share(d)) group(d).push_back(&d);
+  std::string out;
+  for (const Diagnostic& d : sink.all()) {
+    const Group& all = may_share(d) ? group(d) : Group{};
+    if (all.size() <= most_alike || all.front() == &d) out += render_text(d, colour);
+    if (all.size() > most_alike && all.front() == &d) out += other_places(all, colour);
+  }
   return out;
 }
 

@@ -6,11 +6,13 @@
 
 #include "harness/contract/contract_json.hpp"
 #include "harness/entry/entry.hpp"
+#include "harness/host/files.hpp"
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render_json.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/baseline.hpp"
 #include "tools/command/check.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
@@ -27,7 +29,8 @@ constexpr const char* check_examples =
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
     "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n"
-    "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n\n"
+    "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n"
+    "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n\n"
     "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
     "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
     "(exit 3).";
@@ -35,7 +38,8 @@ constexpr const char* check_examples =
 struct CheckArguments {
   std::vector<std::string> files{};
   std::string format = "text", launch{}, profile = "isa";
-  bool strict = false, json = false, quick = false, fix = false, lint = false;
+  std::string baseline{}, write_baseline{};
+  bool strict = false, json = false, quick = false, fix = false, lint = false, all = false;
 };
 
 void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
@@ -105,6 +109,8 @@ diag::Sink check_file(const std::string& path, const CheckArguments& a, const la
 int check(const CheckArguments& a) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
+  const Baseline known = a.baseline.empty() ? Baseline{} : Baseline::read(a.baseline);
+  if (!a.write_baseline.empty()) harness::check_writable(a.write_baseline);
   const launch::Contract contract =
       a.launch.empty() ? launch::Contract{} : harness::read_contract(read_source(a.launch)->text(), a.launch);
   diag::Sink all;
@@ -122,13 +128,20 @@ int check(const CheckArguments& a) {
       }
     }
   }
+  if (!a.write_baseline.empty() && !unreadable) harness::write_file(a.write_baseline, Baseline::of(all).json());
+  const std::size_t found = all.all().size();
+  all = known.new_ones(all);
+  const std::size_t left_out = found - all.all().size();
   if (a.format == "json")
     print(diag::render_json(all));
   else if (a.format == "sarif")
     print(diag::render_sarif(all));
   else
-    print_findings(all);
-  if (!unreadable || !all.all().empty()) complain(fmt::format("{}\n", diag::summary(all)));
+    a.all || a.strict ? print_findings(all) : complain(diag::render_grouped(all, colour_of(2)));
+  if (!unreadable || !all.all().empty())
+    complain(fmt::format("{}{}\n", diag::summary(all), left_out ? fmt::format(" ({} known)", left_out) : ""));
+  if (!a.write_baseline.empty() && !unreadable)
+    return complain(fmt::format("{}: {} findings are known from now on\n", a.write_baseline, found)), int(Exit::clean);
   return unreadable ? int(Exit::unusable) : diag::exit_code(all, a.strict);
 }
 
@@ -149,6 +162,13 @@ void add_check(const Builder& builder) {
   sub->add_option("--profile", a->profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))
       ->type_name("isa|tileiras");
+  sub->add_flag("--all", a->all,
+                "show each portability finding and note, not the first of a rule and the lines of the others");
+  sub->add_option("--baseline", a->baseline, "findings that are known: only others are shown and count")
+      ->type_name("B.json");
+  sub->add_option("--write-baseline", a->write_baseline, "write what is found as a baseline, and exit with 0")
+      ->type_name("B.json")
+      ->excludes("--baseline");
   sub->add_option("--format", a->format, "text to stderr; json or sarif to stdout [text]")
       ->check(one_of({"text", "json", "sarif"}))
       ->type_name("text|json|sarif");

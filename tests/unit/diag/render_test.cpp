@@ -46,6 +46,31 @@ TEST_CASE("of a very long line only what is around the caret is shown") {
   CHECK(render_text(start) == "f:1:3: error: here\n" + std::string(160, 'a') + "...\n  ^\n");
 }
 
+TEST_CASE("of more than three portability findings of a rule the first is shown, and the lines of the others") {
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += "x;\n";
+  const auto source = std::make_shared<const Source>("k.ptx", text);
+  const auto found = [&](Severity severity, std::size_t places) {
+    Sink sink;
+    for (std::uint32_t i = 0; i < places; ++i) {
+      Diagnostic& d = sink.error(source, {3 * i, 3 * i + 1}, "a fence is missing", "tcgen05-fence");
+      d.severity = severity;
+    }
+    return sink;
+  };
+  const std::string first = render_text(found(Severity::portability, 1));
+  CHECK(render_grouped(found(Severity::portability, 4)) ==
+        first +
+            "k.ptx: portability: the same rule at 3 more places: lines 2, 3, 4; --all shows each [tcgen05-fence]\n");
+  CHECK(render_grouped(found(Severity::portability, 12)) ==
+        first +
+            "k.ptx: portability: the same rule at 11 more places: lines 2, 3, 4, 5, 6, 7, 8, 9 and 3 more; --all shows "
+            "each [tcgen05-fence]\n");
+  for (const Sink& each :
+       {found(Severity::portability, 3), found(Severity::error, 12), found(Severity::incomplete, 12)})
+    CHECK(render_grouped(each) == render_text(each));
+}
+
 TEST_CASE("a finding at a line of C++ alone names that line") {
   Sink sink;
   Diagnostic d;
