@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
 
 namespace kiln::sim {
@@ -11,9 +12,9 @@ using isa::Space;
 
 Place locate_in_cluster(Context& c, Space space, std::uint32_t address, std::uint32_t bytes) {
   const std::uint32_t rank = address >> cluster_rank_shift, offset = address & shared_offset_mask;
-  if (rank >= c.cluster->ctas.size())
-    fault(rules::Rule::memory_bounds, fmt::format("shared address {:#x}, which names CTA {} of a cluster of {}",
-                                                  address, rank, c.cluster->ctas.size()));
+  const std::size_t ctas = c.cluster->ctas.size();
+  require(rules::cluster_rank(rank, std::int64_t(ctas)), "shared address {:#x}, which names CTA {} of a cluster of {}",
+          address, rank, ctas);
   if (space != Space::shared_cluster && space != Space::generic)
     require(rules::shared_remote(rank, c.cta->rank), "shared address {:#x}, which is in CTA {} of the cluster", address,
             rank);

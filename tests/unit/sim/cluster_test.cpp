@@ -84,9 +84,11 @@ TEST_CASE("a thread waits on an mbarrier of its own CTA") {
   CHECK(r.has("[shared-remote]"));
 }
 
-TEST_CASE("mapa names a CTA of the cluster") {
-  CHECK(run_cluster("mov.u32 %r1, 0; mapa.shared::cluster.u32 %r2, %r1, 2;", 2, 2, 1, 8)
-            .has("got CTA 2 of a cluster of 2 [cluster-rank]"));
+TEST_CASE("what mapa gives for a CTA that the cluster does not have may not be used") {
+  const std::string map = ".shared .align 4 .u32 value; mov.u32 %r1, value; mapa.shared::cluster.u32 %r2, %r1, 2;";
+  CHECK(run_cluster(map, 2, 2, 1, 8).clean());
+  CHECK(run_cluster(map + "st.shared::cluster.u32 [%r2], 1;", 2, 2, 1, 8)
+            .has("names CTA 2 of a cluster of 2 [cluster-rank]"));
 }
 
 TEST_CASE("a multicast copy reaches every CTA of its mask") {
