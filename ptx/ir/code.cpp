@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, std::size_t(Special::warp_size) + 1> name
     "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
     "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
     "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec", "%envreg", "%pm",
-    "%reserved_smem_offset", "WARP_SZ"};
+    "%reserved_smem_offset", "%tid.w", "WARP_SZ"};
 
 const std::unordered_map<std::string_view, Special>& by_name() {
   static const auto map = [] {
@@ -71,6 +71,11 @@ Special special_register(std::string_view name) {
   if (const auto found = by_name().find(name); found != by_name().end()) return found->second;
   for (Special family : {Special::envreg, Special::pm, Special::reserved_smem})
     if (name.starts_with(spelling(family)) && name.size() > spelling(family).size()) return family;
+  if (name.ends_with(".w")) {
+    std::string first(name);
+    first.back() = 'x';
+    if (by_name().contains(first)) return Special::fourth;
+  }
   return Special::none;
 }
 

@@ -26,7 +26,9 @@ enum class Special : std::uint8_t {
   cluster_ctarank, cluster_nctarank,
   lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
   clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi,
-  total_smem_size, aggr_smem_size, dynamic_smem_size, current_graph_exec, envreg, pm, reserved_smem, warp_size
+  total_smem_size, aggr_smem_size, dynamic_smem_size, current_graph_exec, envreg, pm, reserved_smem,
+  fourth,  // of a vector (%tid.w): unused, always zero
+  warp_size
 };
 /// The special register that `name` ("%tid.x", "WARP_SZ") is; none for other names.
 Special special_register(std::string_view name);

@@ -163,7 +163,10 @@ TEST_CASE("special registers keep their number") {
   CHECK(ir::Special(d.op(1).arg(1).id) == ir::Special::envreg);
   CHECK(d.op(1).arg(1).value == 7);
   CHECK(ir::special_register("WARP_SZ") == ir::Special::warp_size);
-  CHECK(ir::special_register("%tid.w") == ir::Special::none);
+  // PTX ISA "%tid": the fourth element of a vector is unused and zero; ptxas takes that of each of them.
+  for (const char* name : {"%tid.w", "%ctaid.w", "%clusterid.w", "%nclusterid.w"})
+    CHECK(ir::special_register(name) == ir::Special::fourth);
+  CHECK(ir::special_register("%laneid.w") == ir::Special::none);
   CHECK(ir::spelling(ir::Special::cluster_ctarank) == "%cluster_ctarank");
 }
 
