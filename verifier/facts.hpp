@@ -12,6 +12,7 @@
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/rules/profile.hpp"
+#include "verifier/entrance.hpp"
 
 namespace kiln::verifier {
 
@@ -32,7 +33,8 @@ struct Facts {
   flow::Uniformity uniformity{code, cfg, definitions, known};
 
   rules::Profile profile = rules::Profile::isa;
-  std::vector<bool> malformed{};  // by operation; filled by the forms layer
+  std::vector<Entrance> entrances{};  // how threads come to the function; filled by check()
+  std::vector<bool> malformed{};      // by operation; filled by the forms layer
 
   /// The operation has its form, so that its operands are what they should be.
   bool is_formed(const ir::Operation& op) const {

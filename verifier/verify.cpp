@@ -1,5 +1,6 @@
 #include "verifier/verify.hpp"
 
+#include "verifier/callers.hpp"
 #include "verifier/checks/allocation.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/checks/forms.hpp"
@@ -15,9 +16,12 @@ class Stamp {
 
 namespace {
 
-void check_function(const ir::Module& module, const ir::Function& function, rules::Profile profile, diag::Sink& sink) {
+void check_function(const ir::Module& module, const ir::Function& function, Callers& callers, rules::Profile profile,
+                    diag::Sink& sink) {
   Facts facts(module, function, sink);
   facts.profile = profile;
+  facts.entrances = callers.entrances(facts);
+  callers.note(facts);
   facts.malformed = check_forms(facts.code, sink, profile);
   check_targets(facts);
   check_descriptors(facts);
@@ -41,8 +45,8 @@ void check_function(const ir::Module& module, const ir::Function& function, rule
 
 void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile) {
   check_module_target(module, sink);
-  for (const ir::Item& item : module.items)
-    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body) check_function(module, *f, profile, sink);
+  Callers callers(module);
+  for (const ir::Function* f : callers.order()) check_function(module, *f, callers, profile, sink);
   sink.sort();
 }
 

@@ -118,9 +118,7 @@ void check_divergence(const Facts& facts, const std::vector<std::uint32_t>& alig
 
 class Issuers {
  public:
-  explicit Issuers(const Facts& facts) : facts_(facts), who_(facts.uniformity) {
-    for (int t = 0; t < who_.threads(); ++t) all_.set(std::size_t(t));
-  }
+  explicit Issuers(const Facts& facts) : facts_(facts), who_(facts.uniformity) {}
 
   void check() {
     std::vector<std::uint32_t> conditional;
@@ -136,44 +134,58 @@ class Issuers {
   }
 
  private:
-  bool is_single(std::uint32_t i) const { return who_.who(i) == Who::one_thread || who_.who(i) == Who::one_per_warp; }
+  bool is_single(std::uint32_t i, const Entrance& e) const {
+    return e.one_per_warp || who_.who(i) == Who::one_thread || who_.who(i) == Who::one_per_warp;
+  }
+  bool is_exact(std::uint32_t i, const Entrance& e) const { return e.is_exact && who_.is_exact(i); }
 
   // The lanes of a warp of which only a part gets here. Where the threads are not known exactly, every warp must come
   // in part.
-  std::uint32_t stray_lanes(std::uint32_t operation) const {
-    const flow::ThreadSet here = who_.threads_at(operation);
+  std::uint32_t stray_lanes(std::uint32_t operation, const Entrance& e) const {
+    const flow::ThreadSet here = who_.threads_at(operation) & e.threads;
     std::uint32_t stray = 0;
-    for (int w = 0; w < who_.warps(); ++w) {
+    for (int w = 0; w < flow::max_warps; ++w) {
       const std::uint32_t lanes = lanes_of(here, w);
       if (lanes == 0) continue;
-      if (lanes != lanes_of(all_, w))
+      if (lanes != lanes_of(e.cta, w))
         stray = stray ? stray : lanes;
-      else if (!who_.is_exact(operation))
+      else if (!is_exact(operation, e))
         return 0;
     }
     return stray;
   }
 
   bool check_aligned(std::uint32_t operation) const {
-    const ir::Operation& op = facts_.code.operations[operation];
-    std::uint32_t lanes = stray_lanes(operation);
-    if (!lanes && is_single(operation) && who_.threads() > 1) lanes = 1;
-    if (!lanes) return false;
-    return judge(facts_.sink, rules::warp_aligned(lanes), {facts_.code, op},
-                 is_single(operation) ? "one thread" : std::to_string(std::popcount(lanes)) + " threads of a warp");
+    return std::any_of(facts_.entrances.begin(), facts_.entrances.end(),
+                       [&](const Entrance& e) { return check_aligned(operation, e); });
+  }
+  bool check_aligned(std::uint32_t operation, const Entrance& e) const {
+    std::uint32_t lanes = stray_lanes(operation, e);
+    if (!lanes && is_single(operation, e) && e.cta.count() > 1) lanes = 1;
+    return lanes &&
+           report(operation, rules::warp_aligned(lanes), e,
+                  is_single(operation, e) ? "one thread" : std::to_string(std::popcount(lanes)) + " threads of a warp");
   }
 
   // Without accumulation the MMAs of all threads write the same. Once for each function is enough.
   bool check_mma(std::uint32_t operation, const ops::Mma& mma) const {
-    const ir::Operation& op = facts_.code.operations[operation];
-    if (is_single(operation) || !who_.is_exact(operation) ||
-        (mma.enable_input_d && never_accumulates(*mma.enable_input_d)))
-      return false;
-    int most = 0;
-    const flow::ThreadSet here = who_.threads_at(operation);
-    for (int w = 0; w < who_.warps(); ++w) most = std::max(most, std::popcount(lanes_of(here, w)));
-    return judge(facts_.sink, rules::mma_issuer(most), {facts_.code, op},
-                 std::to_string(most) + " threads of a warp that issue the same MMA");
+    if (mma.enable_input_d && never_accumulates(*mma.enable_input_d)) return false;
+    return std::any_of(facts_.entrances.begin(), facts_.entrances.end(), [&](const Entrance& e) {
+      if (is_single(operation, e) || !is_exact(operation, e)) return false;
+      int most = 0;
+      const flow::ThreadSet here = who_.threads_at(operation) & e.threads;
+      for (int w = 0; w < flow::max_warps; ++w) most = std::max(most, std::popcount(lanes_of(here, w)));
+      return report(operation, rules::mma_issuer(most), e,
+                    std::to_string(most) + " threads of a warp that issue the same MMA");
+    });
+  }
+
+  bool report(std::uint32_t operation, const rules::Verdict& v, const Entrance& e, std::string got) const {
+    if (!v.broken()) return false;
+    diag::Diagnostic& d =
+        broken(facts_.sink, v, Subject{facts_.code, facts_.code.operations[operation]}, std::move(got));
+    if (e.call.source) d.notes.push_back({"the threads that come here are those of this call", e.call});
+    return true;
   }
 
   bool never_accumulates(const ir::Argument& a) const {
@@ -183,7 +195,6 @@ class Issuers {
 
   const Facts& facts_;
   const flow::Uniformity& who_;
-  flow::ThreadSet all_{};
   bool issued_by_many_ = false;
 };
 
