@@ -22,6 +22,7 @@ namespace kiln::order {
 enum class Pair : std::uint8_t {
   none,
   threads,
+  allocated,  // the address that tcgen05.alloc writes
   from_async,
   write_to_async,
   read_to_async,
@@ -38,6 +39,7 @@ enum class Pair : std::uint8_t {
 
 /// What puts a pair in order.
 enum class Need : std::uint8_t {
+  met,             // a cluster barrier, perhaps a relaxed one, stands between, or what `over` asks for
   over,            // the later access knows that the earlier one is over
   over_or_issued,  // or that it was issued
   proxy_fence,     // a fence.proxy.async that it knows comes after the earlier one
@@ -105,8 +107,10 @@ Pair pair_of(const Access& earlier, const Access& later, const K& known) {
   if (!earlier.writes && !later.writes) return Pair::none;
   if (known.are_morally_strong() || free_together(*earlier.operation, *later.operation)) return Pair::none;
   if (later.proxy == Proxy::tensor_memory) return tensor_pair_of(earlier, later, known);
-  if (later.proxy == Proxy::generic || earlier.proxy != Proxy::generic)
-    return earlier.is_async ? Pair::from_async : Pair::threads;
+  if (later.proxy == Proxy::generic || earlier.proxy != Proxy::generic) {
+    if (earlier.is_async) return Pair::from_async;
+    return earlier.operation->opcode == isa::Opcode::tcgen05_alloc ? Pair::allocated : Pair::threads;
+  }
   if (later.proxy == Proxy::tensormap) return earlier.is_async ? Pair::copied_to_map : Pair::write_to_map;
   if (earlier.is_async) return earlier.writes ? Pair::copied_to_async : Pair::copy_source_to_async;
   return earlier.writes ? Pair::write_to_async : Pair::read_to_async;
@@ -115,6 +119,9 @@ Pair pair_of(const Access& earlier, const Access& later, const K& known) {
 template <Known K>
 bool is_met(Need need, const K& known) {
   switch (need) {
+    case Need::met:
+      if constexpr (requires { known.is_met(); }) return known.is_met() || known.is_over();
+      return known.is_over();  // of an engine that does not follow relaxed barriers
     case Need::over: return known.is_over();
     case Need::over_or_issued: return known.is_over() || known.is_issued();
     case Need::proxy_fence: return known.is_proxy_fenced();

@@ -39,6 +39,13 @@ constexpr Verdict cta_exit(bool done) { return done ? legal : breaks(Rule::cta_e
 /// The same, for a bulk copy of its own. Hopper keeps the memory until the copy is done: tests/gpu/exit_behind_copy.cu.
 constexpr Verdict cta_exit_copy(bool done) { return done ? legal : breaks(Rule::cta_exit_copy); }
 
+/// An arrival on an mbarrier of the CTA by a thread whose later one is known to be over.
+constexpr Verdict cta_exit_arrival(bool done) { return done ? legal : breaks(Rule::cta_exit_arrival); }
+/// tcgen05 on both sides of a cluster barrier; `released`: the arrival hands the first one over.
+constexpr Verdict cluster_relaxed(bool released) { return released ? legal : breaks(Rule::cluster_relaxed); }
+/// An allocation for a pair. Both CTAs must execute it, and it blocks until both have.
+constexpr Verdict alloc_peer(bool started) { return started ? legal : breaks(Rule::alloc_peer); }
+
 /// Registers that a wgmma.mma_async holds; `waited`: its group was waited for.
 constexpr Verdict wgmma_registers(bool waited) { return waited ? legal : breaks(Rule::wgmma_registers); }
 /// The first wgmma.mma_async of a warp; `fenced`: a wgmma.fence came before.

@@ -1,5 +1,7 @@
 #include "verifier/explore/barriers.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "ptx/order/access.hpp"
@@ -27,21 +29,64 @@ Status Barriers::execute_cluster(const Turn& t) {
     const Clock clock = t.warp.released(t.lanes);
     b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
     b.open.met.join(clock.seen);
-    t.f.cluster_token = b.generation;
+    b.expected = std::uint32_t(program_.threads) * program_.ctas;
+    b.awaits_all = true;
     b.arrived += std::uint32_t(std::popcount(t.lanes));
-    if (b.arrived >= std::uint32_t(program_.threads) * program_.ctas) {
-      b.published = b.open;
-      b.arrived = 0;
-      ++b.generation;
-    }
+    t.f.cluster_uses = b.generation + 1;
+    if (b.is_complete()) end_use(t.s);
     return Status::next;
   }
-  if (b.generation <= t.f.cluster_token) {
-    t.f.wait = {Wait::Kind::cluster, 0, 0, t.f.cluster_token, 0};
+  const std::uint32_t use = std::max(1u, t.f.cluster_uses);
+  if (b.generation < use) {
+    t.f.wait = {Wait::Kind::cluster, 0, 0, use - 1, 0};
     return Status::blocked;
   }
   t.warp.acquire(t.lanes, b.published);
   return Status::next;
+}
+
+// The cluster's barrier: later uses come after all that threads did before they exited.
+void Barriers::end_use(State& s) {
+  NamedBarrier& b = s.cluster;
+  b.published = b.open;
+  b.arrived = b.gone = 0;
+  ++b.generation;
+  for (const Cta& cta : s.ctas) {
+    b.open.join(cta.departed);
+    b.gone += cta.gone;
+  }
+}
+
+void Barriers::end_use(const Cta& cta, NamedBarrier& b) {
+  b.published = std::move(b.open);
+  b.open = {};
+  if (b.awaits_all) b.published.join(cta.departed);
+  b.last_arrivals = std::exchange(b.arrivals, {});
+  b.arrived = 0;
+  ++b.generation;
+}
+
+// PTX ISA "exit": a barrier of all threads that only exiting threads hold up is released. So an exit hands on what an
+// arrival would, to the uses in which the thread has not arrived; on an H100 stored words too
+// (tests/gpu/relaxed_barrier.cu).
+void Barriers::depart(State& s, std::uint32_t index, Warp& warp, const Fragment& f, Mask lanes) {
+  Cta& cta = s.ctas[index];
+  Clock clock = warp.released(lanes);
+  clock.met.join(clock.seen);
+  const auto threads = std::uint32_t(std::popcount(lanes));
+  cta.gone += threads;
+  cta.departed.join(clock);
+  for (auto& [id, b] : cta.barriers) {
+    b.gone = cta.gone;
+    if (b.awaits_all && b.is_complete()) end_use(cta, b);
+  }
+  if (f.cluster_uses <= s.cluster.generation) {
+    s.cluster.gone += threads;
+    s.cluster.open.join(clock);
+    if (s.cluster.awaits_all && s.cluster.is_complete()) end_use(s);
+  }
+  for (Fragment& other : warp.fragments)
+    if (other.wait.kind == Wait::Kind::lanes) other.wait = {};
 }
 
 // A thread that does not know that the last use of the barrier is over may be counted in that use.
@@ -60,7 +105,7 @@ void Barriers::arrive(const Turn& t, NamedBarrier& b) {
 Status Barriers::execute(const Turn& t) {
   if (t.op.opcode == Opcode::barrier_cluster_arrive || t.op.opcode == Opcode::barrier_cluster_wait)
     return execute_cluster(t);
-  if (t.op.modifiers.aligned && !t.converge(all_lanes)) return Status::blocked;
+  if (!t.f.arrived && !t.converge(all_lanes)) return Status::blocked;
   const auto named = ops::roles<ops::Barrier>(t.op);
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
   const auto id = std::uint32_t(values_.number(t, named.id, 32, "the barrier's number"));
@@ -72,19 +117,18 @@ Status Barriers::execute(const Turn& t) {
                                        : std::uint32_t(program_.threads);
     if (named.threads) findings_.add(rules::barrier_count(expected), t.op);
     findings_.add(rules::barrier_number(id), t.op);
-    findings_.add(rules::barrier_mismatch({b.expected, b.arrived}, expected, std::popcount(t.lanes)), t.op);
+    // With a count a warp arrives as a whole, lanes that have exited included.
+    const bool is_whole = named.threads && t.lanes == t.f.lanes;
+    const int threads = is_whole ? lanes_per_warp : std::popcount(t.lanes);
+    findings_.add(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads), t.op);
     b.expected = expected;
+    b.awaits_all = !named.threads;
+    b.gone = t.cta.gone;
     arrive(t, b);
     b.open.join(t.warp.released(t.lanes));
-    b.arrived += std::uint32_t(std::popcount(t.lanes));
+    b.arrived += std::uint32_t(threads);
     t.f.wait = {Wait::Kind::barrier, t.cta_index, id, b.generation, 0};
-    if (b.arrived >= b.expected) {
-      b.published = std::move(b.open);
-      b.open = {};
-      b.last_arrivals = std::exchange(b.arrivals, {});
-      b.arrived = 0;
-      ++b.generation;
-    }
+    if (b.is_complete()) end_use(t.cta, b);
     if (!waits) return t.f.wait = {}, Status::next;
     t.f.arrived = true;
     if (b.generation == t.f.wait.phase) return Status::blocked;
@@ -249,6 +293,7 @@ void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const
     findings_.add(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr,
                   ".cta scope, the default");
     t.warp.learn(Mask{1} << lane, use);
+    t.warp.ended_phases[lane].add(use);
     released.seen.add(use);  // it is over when its phase is
   }
   const EventId end = arrive(t, p, count, released);

@@ -19,6 +19,9 @@ class Barriers {
   Status execute(const Turn&);
   /// bar.warp.sync.
   Status execute_warp(const Turn&);
+  /// Threads of a fragment exit: barriers of all threads do not wait for them any more, and end after all that they
+  /// did.
+  void depart(State&, std::uint32_t cta, Warp&, const Fragment&, Mask lanes);
   /// An instruction on an mbarrier.
   Status execute_mbarrier(Turn&);
   /// fence.mbarrier_init: publishes the initialisations that these threads have made.
@@ -37,6 +40,8 @@ class Barriers {
 
  private:
   Status execute_cluster(const Turn&);
+  static void end_use(State&);
+  static void end_use(const Cta&, NamedBarrier&);
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);
   void signal(const Turn&, const ir::Argument& object, int lane, const Clock& known);

@@ -249,7 +249,7 @@ std::string key(const State& s, Machine& machine) {
     for (const Warp& w : cta.warps) {
       for (const Fragment& f : w.fragments) {
         out.put(f.lanes), out.put(f.at), out.put(f.arrived), out.put(std::uint64_t(f.wait.kind)),
-            out.put(f.failed_wait);
+            out.put(f.failed_wait), out.put(f.cluster_uses > s.cluster.generation);
         for (const ir::RegisterId r : program.live(f.at)) words.put(out, f, r);
         put_rounds(out, s, f, machine, words.naming());
       }
@@ -282,7 +282,7 @@ std::string key(const State& s, Machine& machine) {
         out.put(machine.rounds().frontier(s, machine.symbols().assumptions().word(t).base, 0).value_or(0));
       }
   }
-  out.put(s.cluster.generation & 1), out.put(s.cluster.arrived);
+  out.put(s.cluster.generation & 1), out.put(s.cluster.arrived), out.put(s.cluster.gone);
   for (const auto& [p, v] : s.decided)
     if (!words.naming().is_past(p)) words.naming().put(out, p), out.put(v);
   put_domains(out, s, machine, words.naming());

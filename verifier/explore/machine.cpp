@@ -99,7 +99,9 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
     if (!next) return moved;
     const std::uint32_t at = next->at = program_.next(next->at, !warp.loads.empty());
     if (at >= code_.operations.size()) {
+      const Fragment gone = std::move(*next);
       warp.fragments.erase(warp.fragments.begin() + (next - warp.fragments.data()));
+      barriers_.depart(s, cta_index, warp, gone, gone.lanes);
       moved = true;
       const auto is_gone = [](const Warp& w) { return w.fragments.empty(); };
       if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) memory_.exit(s, cta_index);
@@ -230,6 +232,7 @@ Status Machine::leave(Turn& t) {
   if (*gone == 0) return Status::next;
   if (*gone == t.f.lanes) return t.f.at = std::uint32_t(code_.operations.size()), Status::jumped;
   t.f.lanes &= ~*gone;
+  barriers_.depart(t.s, t.cta_index, t.warp, t.f, *gone);
   return Status::next;
 }
 

@@ -61,6 +61,7 @@ struct PairKnowledge {
     if (!is_same_warp() || (touch.lanes & ~lanes)) return false;
     return !earlier.is_async || (earlier.proxy == Proxy::generic && has_part(&Part::lanes));
   }
+  bool is_met() const { return t.warp.all_have(t.lanes, &Clock::met, touch.event); }
   // How different issuers of the tensor core synchronise is not tracked, so any order between them is accepted. This is
   // unsound.
   bool is_issued() const { return true; }
@@ -115,11 +116,15 @@ void Memory::start(State& s) {
   }
 }
 
-void Memory::use(const Turn& t, std::uint32_t cta) {
-  if (cta == t.cta_index) return;
+bool Memory::knows_start(const Turn& t, std::uint32_t cta) {
   const Clock& known = t.warp.clock(t.leader());
   const EventId started = t.s.ctas[cta].started;
-  if (!known.seen.has(started) && !known.published.has(started))
+  return known.seen.has(started) || known.published.has(started);
+}
+
+void Memory::use(const Turn& t, std::uint32_t cta) {
+  if (cta == t.cta_index) return;
+  if (!knows_start(t, cta))
     findings_.add(rules::cluster_start(false), t.op, nullptr, name_of(cta) + ", whose start is not known here");
   if (t.s.ctas[cta].exited)
     findings_.add(rules::cta_exit(false), t.op, nullptr, "an access to " + name_of(cta) + ", which has exited");
@@ -132,20 +137,24 @@ void Memory::exit(State& s, std::uint32_t index) {
   if (cta.trapped) return;
   for (const auto& [at, a] : cta.allocations)
     findings_.add(rules::step(isa::AllocState{a.columns}, isa::AllocEvent::exit).verdict, *a.operation);
-  EventSet known;
-  for (Warp& w : cta.warps) known.join(w.released(all_lanes).seen);
-  const auto judge = [&](EventId id) {
+  Clock known;
+  for (Warp& w : cta.warps) known.join(w.released(all_lanes));
+  const auto rule = [&](EventId id, bool arrives) {
     const Event& e = s.events[id];
-    if (e.is_uncertain || !e.operation || known.has(id) || (e.cta == index && !e.is_async)) return;
-    const bool own_copy = e.cta == index && isa::is_bulk_copy(e.operation->opcode);
-    findings_.add(own_copy ? rules::cta_exit_copy(false) : rules::cta_exit(false), *e.operation, nullptr,
+    if (e.cta == index && isa::is_bulk_copy(e.operation->opcode)) return rules::cta_exit_copy(false);
+    return arrives && known.past.has(id) ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
+  };
+  const auto judge = [&](EventId id, bool arrives = false) {
+    const Event& e = s.events[id];
+    if (e.is_uncertain || !e.operation || known.seen.has(id) || (e.cta == index && !e.is_async)) return;
+    findings_.add(rule(id, arrives), *e.operation, nullptr,
                   "the exit of " + name_of(index) + ", which does not know that this is done");
   };
   for (const auto& [at, cell] : cta.shared)
     for (const auto* list : {&cell.writers, &cell.readers})
       for (const Touch& e : *list) judge(e.event);
   for (const auto& [at, b] : cta.mbarriers)
-    for (const EventId e : b.users) judge(e);
+    for (const EventId e : b.users) judge(e, true);
 }
 
 void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {

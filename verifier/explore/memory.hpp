@@ -34,6 +34,7 @@ class Memory {
   /// Threads use the memory or an mbarrier of a CTA, or act together with it: it must be known to have started, and
   /// must not have exited.
   void use(const Turn&, std::uint32_t cta);
+  static bool knows_start(const Turn&, std::uint32_t cta);
   /// The last thread of a CTA has exited: all uses of its memory must be known to be over.
   void exit(State&, std::uint32_t cta);
 

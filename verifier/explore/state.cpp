@@ -32,6 +32,10 @@ void Warp::note_past(Mask lanes, EventId e) {
   for_groups(groups, lanes, [&](Group& g) { g.clock.past.add(e); });
 }
 
+void Warp::publish(Mask lanes, EventId e) {
+  for_groups(groups, lanes, [&](Group& g) { g.clock.published.add(e); });
+}
+
 void Warp::learn_own(Mask lanes, EventId e) {
   if (std::has_single_bit(lanes)) return learn(lanes, e);
   for (Part& p : parts)

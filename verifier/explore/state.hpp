@@ -69,9 +69,9 @@ struct Round {
 /// Threads of a warp that stand at one instruction.
 struct Fragment {
   Mask lanes = 0;
-  std::uint32_t at = 0;  // operation
-  bool arrived = false;  // at the barrier where it stands
-  std::uint32_t cluster_token = 0;
+  std::uint32_t at = 0;            // operation
+  bool arrived = false;            // at the barrier where it stands
+  std::uint32_t cluster_uses = 0;  // of the cluster's barrier: the latest that these threads have arrived in, from 1
   std::uint32_t failed_wait = ~std::uint32_t{0};  // operation whose wait has just failed
   Wait wait{};
   std::vector<WordId> words{};                  // by register of the slice
@@ -113,6 +113,8 @@ struct Warp {
   void learn_own(Mask lanes, EventId);
   /// An event is over before all that the lanes do from now on, though they may not rely on it.
   void note_past(Mask lanes, EventId);
+  /// The lanes know of the start of a CTA, or of another event that relaxed operations hand on too.
+  void publish(Mask lanes, EventId);
   /// The lanes know of a release of tensor maps: their acquire covers it.
   void acquire_map(Mask lanes, EventId published);
   /// What the lanes hand on when they release: all that they know, and each its own part of what they did together.
@@ -134,10 +136,12 @@ struct Warp {
   std::vector<Fragment> fragments{};
   std::vector<Group> groups{};
   std::vector<Part> parts{};
-  std::map<int, CopyGroups> copies{};      // by lane
-  CopyGroups own_copies{};                 // cp.async, of the lanes that an event names
-  std::map<int, EventSet> tensor{};        // tcgen05 operations that a lane has issued
-  std::map<int, EventSet> ended_phases{};  // by asynchronous arrivals of a lane: its later ones come after them
+  std::map<int, CopyGroups> copies{};  // by lane
+  CopyGroups own_copies{};             // cp.async, of the lanes that an event names
+  std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
+  // By lane: phases that its asynchronous arrivals ended, and its arrivals on other CTAs. Its later ones come after
+  // them.
+  std::map<int, EventSet> ended_phases{};
   std::vector<PendingLoad> loads{};
   EventSet stores{};  // tcgen05.st not waited for
 };
@@ -164,7 +168,12 @@ struct Barrier {
 struct NamedBarrier {
   std::vector<EventId> arrivals{}, last_arrivals{};  // in this use, and in the one before
   std::uint32_t generation = 0, arrived = 0, expected = 0;
+  bool awaits_all = false;  // of the CTA or the cluster: all threads that have not exited
+  std::uint32_t gone = 0;   // threads that have exited and have not arrived in this use
   Clock open{}, published{};
+
+  /// All threads that this use waits for have arrived.
+  bool is_complete() const { return arrived != 0 && arrived + (awaits_all ? gone : 0) >= expected; }
 };
 
 struct Allocation {
@@ -175,6 +184,8 @@ struct Allocation {
 struct Cta {
   EventId started = 0;  // 0: it is the only one
   bool exited = false;
+  std::uint32_t gone = 0;   // threads that have exited
+  Clock departed{};         // what they knew
   bool trapped = false;     // some thread has trapped: the CTA owes nothing else
   std::uint32_t frees = 0;  // tcgen05.dealloc so far
   std::vector<Warp> warps{};
@@ -248,6 +259,7 @@ void each_barrier(S& s, F f) {
 template <class S, class F>
 void each_clock(S& s, F f) {
   each_barrier(s, [&](auto& b) { f(b.open), f(b.published); });
+  for (auto& cta : s.ctas) f(cta.departed);
   each_warp(s, [&](auto& w) {
     for (auto& g : w.groups) f(g.clock);
   });

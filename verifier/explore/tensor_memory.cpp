@@ -4,6 +4,7 @@
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/order.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
@@ -32,7 +33,7 @@ void TensorMemory::allocate(const Turn& t) {
   }
   if (first + columns > std::uint32_t(isa::tmem_columns))
     throw Unfollowed{"an allocation that waits for another to be freed", &t.op};
-  if (is_pair(t.op) && t.s.ctas.size() > 1) memory_.use(t, t.cta_index ^ 1);
+  if (is_pair(t.op) && t.s.ctas.size() > 1) meet_peer(t);
   t.cta.allocations[first] = {columns, &t.op};
   // Allocation waits until all earlier accesses to the columns are over.
   for (Intervals& block : t.cta.tensor) Memory::clear(block, first, first + columns);
@@ -41,6 +42,14 @@ void TensorMemory::allocate(const Turn& t) {
   memory_.touch(t, id, to, 4, t.lanes);
   t.warp.learn(t.lanes, id);
   t.cta.stored[to.address] = {{4, values_.symbols().terms().constant(first, 32)}};
+}
+
+// An allocation for a pair ends when both CTAs have executed it.
+void TensorMemory::meet_peer(const Turn& t) {
+  const std::uint32_t peer = t.cta_index ^ 1;
+  if (memory_.knows_start(t, peer)) return memory_.use(t, peer);
+  findings_.add(rules::alloc_peer(false), t.op, nullptr, "a CTA of the pair whose start is not known here");
+  t.warp.publish(t.lanes, t.s.ctas[peer].started);
 }
 
 // Freeing columns is a write to all of them, and stays one for later accesses; a pair frees those of both, each CTA at
@@ -132,7 +141,7 @@ void TensorMemory::commit(const Turn& t) {
     const SharedPlace there{c, p.address};
     barriers_.check_init(t, barriers_.at(t, there), true);
     Clock released = clock;
-    if (const EventId use = barriers_.note_use(t, there, Mask{1} << l, true)) released.seen.add(use);
+    if (const EventId use = barriers_.note_use(t, there, Mask{1} << l, true)) released.seen.add(use), ended.add(use);
     if (const EventId end = barriers_.arrive(t, there, 1, released)) ended.add(end);
   }
 }

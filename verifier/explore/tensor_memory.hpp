@@ -19,6 +19,7 @@ class TensorMemory {
 
  private:
   void allocate(const Turn&);
+  void meet_peer(const Turn&);
   void deallocate(const Turn&);
   void multiply(const Turn&);
   void commit(const Turn&);

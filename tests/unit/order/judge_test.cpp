@@ -22,7 +22,8 @@ struct AllBut {
   bool is_same_warp() const { return same_warp; }
   bool are_same_threads() const { return same_threads; }
   bool is_same_accumulator() const { return same_accumulator; }
-  bool is_over() const { return has(Need::over) && has(Need::over_or_issued) && has(Need::pipe_fence); }
+  bool is_met() const { return has(Need::met); }
+  bool is_over() const { return is_met() && has(Need::over) && has(Need::over_or_issued) && has(Need::pipe_fence); }
   bool is_issued() const { return has(Need::over_or_issued); }
   bool is_proxy_fenced() const { return has(Need::proxy_fence); }
   bool is_map_fenced() const { return has(Need::map_fence); }
@@ -44,7 +45,8 @@ ir::Operation operation(isa::Opcode opcode) {
 
 const ir::Operation st = operation(isa::Opcode::st), mma = operation(isa::Opcode::tcgen05_mma),
                     cp = operation(isa::Opcode::tcgen05_cp), ld = operation(isa::Opcode::tcgen05_ld),
-                    dealloc = operation(isa::Opcode::tcgen05_dealloc), copy = operation(isa::Opcode::cp_async_bulk);
+                    alloc = operation(isa::Opcode::tcgen05_alloc), dealloc = operation(isa::Opcode::tcgen05_dealloc),
+                    copy = operation(isa::Opcode::cp_async_bulk);
 
 std::vector<Example> examples() {
   const order::Access write{&st, Proxy::generic, true, false}, read{&st, Proxy::generic, false, false};
@@ -55,7 +57,9 @@ std::vector<Example> examples() {
   AllBut in_warp, in_thread;
   in_warp.same_warp = true;
   in_thread.same_warp = in_thread.same_threads = true;
+  const order::Access slot{&alloc, Proxy::generic, true, false};
   return {{Pair::threads, write, write},
+          {Pair::allocated, slot, read},
           {Pair::from_async, bulk, read},
           {Pair::write_to_async, write, bulk},
           {Pair::read_to_async, read, bulk},

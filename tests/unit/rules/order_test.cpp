@@ -70,6 +70,21 @@ TEST_CASE("cta-exit-copy: what must be there is there, or not") {
   CHECK(is_broken(cta_exit_copy(false), Rule::cta_exit_copy));
 }
 
+TEST_CASE("cta-exit-arrival: what must be there is there, or not") {
+  CHECK(cta_exit_arrival(true).ok());
+  CHECK(is_broken(cta_exit_arrival(false), Rule::cta_exit_arrival));
+}
+
+TEST_CASE("cluster-barrier-relaxed: what must be there is there, or not") {
+  CHECK(cluster_relaxed(true).ok());
+  CHECK(is_broken(cluster_relaxed(false), Rule::cluster_relaxed));
+}
+
+TEST_CASE("tcgen05-alloc-peer: what must be there is there, or not") {
+  CHECK(alloc_peer(true).ok());
+  CHECK(is_broken(alloc_peer(false), Rule::alloc_peer));
+}
+
 TEST_CASE("wgmma-registers: what must be there is there, or not") {
   CHECK(wgmma_registers(true).ok());
   CHECK(is_broken(wgmma_registers(false), Rule::wgmma_registers));
