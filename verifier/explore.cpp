@@ -26,9 +26,15 @@ explore::Shape shape_of(const launch::Launch& l, const launch::Contract& contrac
   return shape;
 }
 
-// What the launches of an entry say; nothing in particular without a contract.
-std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract) {
-  if (!contract) return {explore::Shape{}};
+// What the launches of an entry say; without a contract what the user says of them.
+std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract,
+                                      const LaunchFacts& given) {
+  if (!contract) {
+    explore::Shape shape;
+    if (!entry.find("reqntid")) shape.cta = given.block;
+    if (!entry.find("reqnctapercluster")) shape.cluster = given.cluster;
+    return {shape};
+  }
   std::vector<explore::Shape> out;
   for (const launch::Launch& l : contract->launches)
     if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l, *contract));
@@ -37,17 +43,20 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
 
 }  // namespace
 
-void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
+void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
+                           const LaunchFacts& given) {
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
     if (!f || !f->body || !f->entry) continue;
-    const std::vector<explore::Shape> shapes = shapes_of(*f, contract);
+    const std::vector<explore::Shape> shapes = shapes_of(*f, contract, given);
     if (shapes.empty()) continue;
     diag::Sink said;  // what decoding says was said before
     const Facts facts(module, *f, said);
     for (const explore::Shape& shape : shapes) {
       const explore::Program program(facts, shape);
-      explore::report(program, explore::explore(program), sink);
+      explore::Explored explored = explore::explore(program);
+      explore::find_premises(program, explored);
+      explore::report(program, explored, sink);
     }
   }
   sink.sort();

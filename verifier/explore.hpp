@@ -1,17 +1,29 @@
 // Proves or refutes a kernel's synchronisation for all its trip counts, without running it.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
 
 namespace kiln::verifier {
 
-/// Explores the entry functions of a module (verifier/explore): races of shared and tensor memory, missing fences, wrong
-/// arrivals, laps and deadlocks, use of CTAs and mbarriers that are not there, each with the parameters under which it
-/// happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not repeated.
-/// With a contract the entries that it launches are explored, and what is proven is proven for these launches: their
-/// grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix descriptors fit.
-void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
+/// How large launches are, as a user says it: zeros where nothing is said. What the PTX requires outranks it.
+struct LaunchFacts {
+  std::array<std::uint32_t, 3> block{}, cluster{};
+};
+
+/// Explores the entry functions of a module (verifier/explore): races of shared and tensor memory, missing fences,
+/// wrong arrivals, laps and deadlocks, use of CTAs and mbarriers that are not there, each with the parameters under
+/// which it happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not
+/// repeated. With a contract the entries that it launches are explored, and what is proven is proven for these
+/// launches: their grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix
+/// descriptors fit. Without one, what neither the PTX nor `facts` says is taken as it may be: what is found for one
+/// size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop without a
+/// step alone.
+void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
+                           const LaunchFacts& facts = {});
 
 }  // namespace kiln::verifier

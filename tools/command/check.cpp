@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
 
 #include "harness/contract/contract_json.hpp"
@@ -10,6 +12,8 @@
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render_json.hpp"
+#include "ptx/isa/launch_limits.hpp"
+#include "ptx/isa/targets.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/baseline.hpp"
@@ -29,6 +33,7 @@ constexpr const char* check_examples =
     "  kiln check *.ptx --strict              what only today's hardware allows is an error too\n"
     "  kiln check kernel.ptx --format sarif   for a code review\n"
     "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n"
+    "  kiln check kernel.ptx --assume block=256 --assume cluster=2   the same, where the PTX does not say how large\n"
     "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n"
     "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n\n"
     "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
@@ -37,6 +42,7 @@ constexpr const char* check_examples =
 
 struct CheckArguments {
   std::vector<std::string> files{};
+  std::vector<std::string> assumed{};
   std::string format = "text", launch{}, profile = "isa";
   std::string baseline{}, write_baseline{};
   bool strict = false, json = false, quick = false, fix = false, lint = false, all = false;
@@ -47,6 +53,39 @@ void report_misfit(const diag::SourcePtr& source, const std::string& launch, con
   d.message = fmt::format("{}: {}", launch, why);
   d.where = diag::Where::at(source, {});
   sink.report(std::move(d));
+}
+
+// "8", "16x8" or "4x2x2".
+std::array<std::uint32_t, 3> read_extents(std::string_view text) {
+  std::array<std::uint32_t, 3> out{1, 1, 1};
+  for (std::uint32_t& extent : out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (error != std::errc{} || extent == 0) return {};
+    text.remove_prefix(std::size_t(end - text.data()));
+    if (text.empty()) return out;
+    if (text.front() != 'x') return {};
+    text.remove_prefix(1);
+  }
+  return {};
+}
+
+std::uint64_t volume(const std::array<std::uint32_t, 3>& e) { return std::uint64_t(e[0]) * e[1] * e[2]; }
+
+verifier::LaunchFacts read_facts(const std::vector<std::string>& assumed) {
+  verifier::LaunchFacts out;
+  for (const std::string& fact : assumed) {
+    const std::size_t equals = std::min(fact.find('='), fact.size());
+    const std::string name = fact.substr(0, equals);
+    const auto extents = read_extents(std::string_view(fact).substr(std::min(equals + 1, fact.size())));
+    const bool is_block = name == "block";
+    const std::uint64_t most = is_block ? isa::max_threads_per_cta : isa::max_cluster;
+    if ((!is_block && name != "cluster") || extents[0] == 0 || volume(extents) > most)
+      throw diag::InputError(
+          fmt::format("--assume {}: block=N, up to {} threads, or cluster=N, up to {} CTAs; N may be 16x8", fact,
+                      isa::max_threads_per_cta, isa::max_cluster));
+    (is_block ? out.block : out.cluster) = extents;
+  }
+  return out;
 }
 
 bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
@@ -88,7 +127,7 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const l
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
-    verifier::check_synchronisation(module, sink, launch);
+    verifier::check_synchronisation(module, sink, launch, read_facts(a.assumed));
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
   if (a.launch.empty()) return sink;
@@ -109,6 +148,7 @@ diag::Sink check_file(const std::string& path, const CheckArguments& a, const la
 int check(const CheckArguments& a) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
+  read_facts(a.assumed);  // what is wrong with them is wrong for all files
   const Baseline known = a.baseline.empty() ? Baseline{} : Baseline::read(a.baseline);
   if (!a.write_baseline.empty()) harness::check_writable(a.write_baseline);
   const launch::Contract contract =
@@ -155,6 +195,10 @@ void add_check(const Builder& builder) {
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
       ->type_name("L.json");
+  sub->add_option("--assume", a->assumed, "how large CTAs or clusters are, where the PTX does not say it")
+      ->type_name("block=N|cluster=N")
+      ->allow_extra_args(false)
+      ->excludes("--launch");
   sub->add_flag("--lint", a->lint,
                 "notes on what is legal but costs: registers, occupancy, unused memory, scopes, fences");
   sub->add_flag("--fix", a->fix,

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "verifier/checks/checks.hpp"
+#include "verifier/cluster_use.hpp"
 #include "verifier/finding.hpp"
 
 namespace kiln::verifier {
@@ -19,25 +19,10 @@ std::optional<std::int64_t> required_ctas(const ir::Function& f) {
   return ctas;
 }
 
-bool is_pair(const ir::Operation& op) {
-  return op.modifiers.cta_group == isa::CtaGroup::two && isa::unit(op.opcode) == isa::Unit::tcgen05;
-}
-
-// The CTA mask of a multicast, if there is one.
-ops::Operand mask_of(const ir::Operation& op) {
-  switch (op.opcode) {
-    case Opcode::tcgen05_commit: return ops::roles<ops::Commit>(op).ctas;
-    case Opcode::cp_async_bulk: return ops::roles<ops::BulkCopy>(op).ctas;
-    case Opcode::cp_async_bulk_tensor: return ops::roles<ops::TensorCopy>(op).ctas;
-    default: return {};
-  }
-}
-
 void check_declared(const Facts& facts, std::int64_t ctas) {
   const auto& operations = facts.code.operations;
-  const auto pair = std::find_if(operations.begin(), operations.end(), is_pair);
-  if (pair != operations.end())
-    judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair});
+  const auto pair = std::find_if(operations.begin(), operations.end(), is_of_pair);
+  if (pair != operations.end()) judge(facts.sink, rules::cta_pair(ctas), {facts.code, *pair});
   for (const ir::Operation& op : operations) {
     if (!facts.is_formed(op)) continue;
     const ops::Operand cta = op.opcode == Opcode::mapa ? ops::roles<ops::Alu>(op).b : ops::Operand();
@@ -45,7 +30,7 @@ void check_declared(const Facts& facts, std::int64_t ctas) {
     if (rank)
       judge(facts.sink, rules::cluster_rank(*rank, ctas), {facts.code, op, cta->operand},
             "CTA " + std::to_string(*rank) + " of a cluster of " + std::to_string(ctas));
-    const ops::Operand mask = mask_of(op);
+    const ops::Operand mask = multicast_mask(op);
     const auto bits = mask ? facts.known.constant(*mask, 16) : std::nullopt;
     if (bits)
       judge(facts.sink, rules::cluster_mask(std::uint32_t(*bits), ctas), {facts.code, op, mask->operand, false},
@@ -61,13 +46,13 @@ void check_clusters(const Facts& facts) {
   if (!f.entry) return;
   if (const auto ctas = required_ctas(f)) return check_declared(facts, *ctas);
   const auto& operations = facts.code.operations;
-  const auto needs_cluster = [](const ir::Operation& op) { return is_pair(op) || op.modifiers.multicast; };
+  const auto needs_cluster = [](const ir::Operation& op) { return is_of_pair(op) || op.modifiers.multicast; };
   const auto first = std::find_if(operations.begin(), operations.end(), needs_cluster);
   if (first == operations.end()) return;
   const bool declared = f.find("explicitcluster") || f.find("maxclusterrank");
   judge(facts.sink, rules::cluster_undeclared(declared), {facts.code, *first},
-        is_pair(*first) ? "cta_group::2 in a kernel that says nothing of one"
-                        : ".multicast::cluster in a kernel that says nothing of one");
+        is_of_pair(*first) ? "cta_group::2 in a kernel that says nothing of one"
+                           : ".multicast::cluster in a kernel that says nothing of one");
 }
 
 }  // namespace kiln::verifier

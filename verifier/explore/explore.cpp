@@ -21,12 +21,60 @@ void give_up(Explored& out, bool is_doubtful, std::string why, const ir::Operati
   (is_doubtful ? out.doubtful : out.where) = where;
 }
 
-void report_deadlock(Explored& out, State& s, Machine& machine, const ir::Operation* where) {
+// A deadlock.
+struct Standstill {
+  const ir::Operation* where = nullptr;
+  State last{};
+  std::string example{};
+  std::vector<flow::TermId> least_words{};  // as of a Breach
+};
+
+void report_deadlock(Explored& out, Standstill&& d) {
+  out.deadlock = d.where;
+  out.example = std::move(d.example);
+  out.last = std::move(d.last);
+}
+
+// A deadlock that needs a parameter to be zero waits for another one.
+void note_deadlock(Explored& out, std::optional<Standstill>& waiting, State& s, Machine& machine,
+                   const ir::Operation* where) {
   const auto example = machine.findings().example(s);
   if (!example) return give_up(out, true, "whether all that is assumed on the way to a deadlock can hold", where);
-  out.deadlock = where;
-  out.example = machine.findings().text(*example);
-  out.last = std::move(s);
+  Standstill d{where, {}, machine.findings().text(*example), machine.findings().least_words(s)};
+  d.last = std::move(s);
+  if (d.least_words.empty()) return report_deadlock(out, std::move(d));
+  if (!waiting) waiting = std::move(d);
+}
+
+// The words that counters of loops have been compared with.
+std::set<flow::TermId> bounds(Machine& machine) {
+  std::set<flow::TermId> out;
+  for (ir::RegisterId r = 0; r < machine.program().code.registers.size(); ++r) {
+    const std::uint32_t family = machine.program().family(r);
+    if (family == Program::no_slot) continue;
+    const Program::Family& kin = machine.program().family_of(family);
+    if (!kin.bounded && !kin.counts) continue;
+    for (const flow::TermId base : machine.rounds().bases(family)) {
+      const auto round = machine.rounds().round_of(base);
+      out.insert(round ? round->bound : base);
+    }
+  }
+  return out;
+}
+
+constexpr Premise no_step{Premise::Fact::loop, 0, 0};
+
+// What is found only where a loop has no step is known under that premise alone.
+void note_loops(Machine& machine, std::optional<Standstill>&& waiting, Explored& out) {
+  const std::set<flow::TermId> all = bounds(machine);
+  const auto has_bound = [&](const std::vector<flow::TermId>& words) {
+    return std::any_of(words.begin(), words.end(), [&](flow::TermId t) { return all.contains(t); });
+  };
+  for (Breach& b : out.breaches)
+    if (has_bound(b.least_words)) b.premises.push_back(no_step);
+  if (!waiting || out.deadlock) return;
+  if (has_bound(waiting->least_words)) out.deadlock_premises.push_back(no_step);
+  report_deadlock(out, std::move(*waiting));
 }
 
 // States to go on from: few trips first, those that no run is known to come to last. Of the states of one key (key.hpp)
@@ -84,7 +132,7 @@ class Worklist {
   std::deque<State> open_{}, doubtful_{};
 };
 
-void follow_all(Machine& machine, std::uint64_t most_states, Explored& out) {
+void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std::optional<Standstill>& waiting) {
   Worklist work(machine);
   for (std::optional<State> s = machine.start(); s; s = work.next()) {
     const Stop stop = machine.run(*s);
@@ -94,7 +142,7 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out) {
       return give_up(out, false, "too many ways to go", stop.operation);
     if (stop.kind == Stop::Kind::unfollowed)
       give_up(out, stop.may_be_nothing || s->is_doubtful(), stop.what, stop.operation);
-    if (stop.kind == Stop::Kind::deadlock) report_deadlock(out, *s, machine, stop.operation);
+    if (stop.kind == Stop::Kind::deadlock) note_deadlock(out, waiting, *s, machine, stop.operation);
     if (!out.incomplete.empty() || out.deadlock) return;
     if (stop.kind == Stop::Kind::choice) work.add(*s, stop.choice);
   }
@@ -115,18 +163,41 @@ Explored explore(const Program& program, std::uint64_t most_states) {
     return out;
   }
   Machine machine(program);
+  std::optional<Standstill> waiting;
   for (int pass = 0; pass <= most_passes; ++pass) {
     machine.rounds().restart(pass == most_passes);
     machine.budget().begin();
     out = Explored{};
-    follow_all(machine, most_states, out);
+    waiting.reset();
+    follow_all(machine, most_states, out, waiting);
     if (!machine.rounds().must_restart()) break;
     if (pass == most_passes) out.incomplete = "which threads compare with a bound that is not known";
   }
-  out.complete = out.incomplete.empty() && !out.deadlock;
   out.breaches = machine.findings().all();
+  note_loops(machine, std::move(waiting), out);
+  out.complete = out.incomplete.empty() && !out.deadlock;
   out.steps = machine.budget().steps();
   return out;
+}
+
+void find_premises(const Program& program, Explored& e) {
+  if (e.breaches.empty() && !e.deadlock) return;
+  for (const Premise& premise : program.premises) {
+    Explored other;
+    if (premise.other) {
+      Shape shape = program.shape;
+      (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {premise.other, 1, 1};
+      other = explore(Program(program.facts, shape));
+    }
+    const auto is_found = [&](const Breach& b) {
+      return std::any_of(other.breaches.begin(), other.breaches.end(), [&](const Breach& o) {
+        return o.operation == b.operation && o.verdict.rule == b.verdict.rule;
+      });
+    };
+    for (Breach& b : e.breaches)
+      if (!is_found(b)) b.premises.push_back(premise);
+    if (e.deadlock && e.deadlock != other.deadlock) e.deadlock_premises.push_back(premise);
+  }
 }
 
 }  // namespace kiln::verifier::explore

@@ -16,11 +16,15 @@ struct Explored {
   std::string doubt{};  // why a path for which no numbers are known was not followed to its end
   const ir::Operation* doubtful = nullptr;
   std::vector<Breach> breaches{};
-  State last{};           // of a deadlock
-  std::string example{};  // parameters under which it comes to that
+  State last{};                              // of a deadlock
+  std::string example{};                     // parameters under which it comes to that
+  std::vector<Premise> deadlock_premises{};  // it is known under these alone
   std::uint64_t states = 0, steps = 0;
 };
 
 Explored explore(const Program&, std::uint64_t most_states = 2000);
+
+/// Explores again with another number for each premise: what is not found then is known under that premise alone.
+void find_premises(const Program&, Explored&);
 
 }  // namespace kiln::verifier::explore

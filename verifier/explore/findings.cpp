@@ -162,16 +162,44 @@ std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::
   return out;
 }
 
+constexpr std::string_view parameter_name = "parameter(&";
+
+bool is_zero_or_less(const Domain& d) {
+  const std::uint64_t least_signed = std::uint64_t{1} << (d.width() - 1);
+  return !d.empty() && std::all_of(d.parts().begin(), d.parts().end(),
+                                   [&](const Span& p) { return p.last == 0 || p.first >= least_signed; });
+}
+
 }  // namespace
 
 void Findings::add(Breach b, bool may) {
-  if (!b.verdict.broken() || reported_.contains({b.operation, b.verdict.rule})) return;
+  if (!b.verdict.broken()) return;
+  const auto reported = reported_.find({b.operation, b.verdict.rule});
+  const bool is_new = reported == reported_.end();
+  if (!is_new && breaches_[reported->second].least_words.empty()) return;
+  if (state_) b.least_words = least_words(*state_);
+  if (!is_new && (may || !b.least_words.empty())) return;
   if (may) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
   const auto found = state_ && !state_->is_merged ? example(*state_) : std::nullopt;
+  if (!found && !is_new) return;
   if (!found) throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
-  reported_.emplace(b.operation, b.verdict.rule);
   b.example = text(*found);
+  if (!is_new) return void(breaches_[reported->second] = std::move(b));
+  reported_.emplace(std::pair(b.operation, b.verdict.rule), breaches_.size());
   breaches_.push_back(std::move(b));
+}
+
+std::vector<TermId> Findings::least_words(const State& s) const {
+  const auto is_of_parameters = [&](TermId word) {
+    const std::set<TermId>& pieces = symbols_.evaluator().pieces(word);
+    return std::all_of(pieces.begin(), pieces.end(), [&](TermId piece) {
+      return !symbols_.evaluator().is_leaf(piece) || symbols_.evaluator().text(piece).starts_with(parameter_name);
+    });
+  };
+  std::vector<TermId> out;
+  for (const auto& [word, domain] : s.path.domains)
+    if (is_zero_or_less(domain) && is_of_parameters(word)) out.push_back(word);
+  return out;
 }
 
 std::optional<Example> Findings::example(const State& s) {
@@ -188,9 +216,8 @@ std::string Findings::text(const Example& example) const {
   std::size_t shown = 0;
   for (const auto& [leaf, v] : example) {
     const std::string name = symbols_.evaluator().text(leaf);
-    const std::string_view begin = "parameter(&";
-    if (!name.starts_with(begin) || shown++ >= most_parameters) continue;
-    const std::string inside = name.substr(begin.size(), name.rfind(',') - begin.size());
+    if (!name.starts_with(parameter_name) || shown++ >= most_parameters) continue;
+    const std::string inside = name.substr(parameter_name.size(), name.rfind(',') - parameter_name.size());
     const int unused = 64 - symbols_.terms().width(leaf);
     out += (out.empty() ? "" : " and ") + inside + " = " + std::to_string(std::int64_t(v << unused) >> unused);
   }

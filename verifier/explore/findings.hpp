@@ -5,6 +5,7 @@
 
 #include "ptx/rules/verdict.hpp"
 #include "verifier/explore/assumptions.hpp"
+#include "verifier/explore/premise.hpp"
 #include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier::explore {
@@ -18,6 +19,8 @@ struct Breach {
   std::string example{};                       // "n = 3 and stages = 4": under which it happens
   const char* what = "the other one is here";  // what `earlier` is
   std::string repair{};
+  std::vector<Premise> premises{};          // it is known under these alone
+  std::vector<flow::TermId> least_words{};  // words of parameters that must be zero or less on the way here
 };
 
 /// Numbers for parameters and other unknown words.
@@ -29,7 +32,8 @@ class Findings {
 
   /// The state that runs: what is found from now on is found in it.
   void run(const State& s) { state_ = &s; }
-  /// Keeps a verdict if it is broken, once for each operation and rule. Throws Unfollowed where no numbers are known
+  /// Keeps a verdict if it is broken, once for each operation and rule: if possible, in a state that needs no parameter
+  /// to be zero. Throws Unfollowed where no numbers are known
   /// under which a run comes to the state, or if the operation `may` not happen.
   void add(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier = nullptr,
            std::string got = {}, bool may = false) {
@@ -40,6 +44,8 @@ class Findings {
 
   /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
   std::optional<Example> example(const State&);
+  /// Words of parameters alone that a run must find to be zero or less to come to a state.
+  std::vector<flow::TermId> least_words(const State&) const;
   /// Numbers for parameters, for people; empty when what is assumed says nothing of parameters.
   std::string text(const Example&) const;
 
@@ -47,8 +53,8 @@ class Findings {
   Symbols& symbols_;
   const State* state_ = nullptr;
   std::vector<Breach> breaches_{};
-  std::set<std::pair<const ir::Operation*, rules::Rule>> reported_{};
-  int failed_searches_ = 0;  // for examples
+  std::map<std::pair<const ir::Operation*, rules::Rule>, std::size_t> reported_{};  // index of the breach
+  int failed_searches_ = 0;                                                         // for examples
 };
 
 }  // namespace kiln::verifier::explore

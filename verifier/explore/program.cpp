@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
+#include "verifier/cluster_use.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -197,7 +199,8 @@ flow::Demands Program::demanded() const {
           }};
 }
 
-// Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say.
+// Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say; else as many threads as the
+// kernel allows, and the fewest CTAs that its instructions make sense in.
 void Program::measure() {
   const auto product = [](const ir::Performance& p, std::uint32_t* extents) {
     std::uint64_t n = 1;
@@ -206,11 +209,21 @@ void Program::measure() {
   };
   if (const ir::Performance* exact = code.function->find("reqntid")) {
     threads = int(product(*exact, cta));
-  } else if (const ir::Performance* most = code.function->find("maxntid")) {
+  } else if (const ir::Performance* most = code.function->find("maxntid"); most && shape.cta[0] == 0) {
     threads = int(product(*most, cta));
     cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
+    const bool may_have_less = threads > isa::threads_per_warp;
+    premises.push_back(
+        {Premise::Fact::block, cta[0], may_have_less ? std::uint32_t(threads - isa::threads_per_warp) : 0});
   }
-  if (const ir::Performance* p = code.function->find("reqnctapercluster")) ctas = std::uint32_t(product(*p, cluster));
+  if (const ir::Performance* p = code.function->find("reqnctapercluster"))
+    ctas = std::uint32_t(product(*p, cluster));
+  else if (const std::uint32_t fewest = shape.cluster[0] == 0 ? fewest_ctas(facts) : 0) {
+    const ir::Performance* limit = code.function->find("maxclusterrank");
+    const std::uint32_t most = limit && !limit->values.empty() ? std::uint32_t(limit->values[0]) : isa::max_cluster;
+    ctas = cluster[0] = fewest;
+    premises.push_back({Premise::Fact::cluster, fewest, 2 * fewest <= most ? 2 * fewest : 0});
+  }
   const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
     if (from[0] == 0) return std::uint32_t{0};
     std::uint32_t n = 1;
@@ -244,13 +257,24 @@ void Program::place_shared() {
     shared_bytes_ = std::uint32_t(end) + *shape.dynamic_shared;
 }
 
+// A call of a function that the module has: it may synchronise. System calls do not.
+bool Program::may_synchronise(const ir::Operation& op) const {
+  const auto call = ops::as<ops::Call>(op);
+  if (!call) return false;
+  if (!call->callee || call->callee->kind != ir::Argument::Kind::function) return true;
+  return std::any_of(code.module->items.begin(), code.module->items.end(), [&](const ir::Item& item) {
+    const auto* f = std::get_if<ir::Function>(&item);
+    return f && f->body && f->name == call->callee->operand->text;
+  });
+}
+
 // A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
 void Program::find_merge_points() {
   const flow::Cfg& cfg = facts.cfg;
   std::vector<bool> busy(cfg.blocks.size());
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     matters_[i] = is_protocol(code.operations[i]) || demands.matters(i);
-    if (matters_[i]) busy[cfg.block_of(i)] = true;
+    if (matters_[i] || may_synchronise(code.operations[i])) busy[cfg.block_of(i)] = true;
   }
   merge_points_.assign(code.operations.size(), no_slot);
   deciding_.clear();
@@ -383,6 +407,18 @@ void Program::find_families() {
   }
   for (ir::RegisterId r = 0; r < families_.size(); ++r)
     if (families_[r] != no_slot) kin_[families_[r] = first(r)];
+  for (flow::BlockId b = 0; b < facts.cfg.blocks.size(); ++b) {
+    if (!facts.cfg.reached_from(b, [](std::uint32_t) { return true; })[b]) continue;
+    for (std::uint32_t i = facts.cfg.blocks[b].first; i < facts.cfg.blocks[b].last; ++i) {
+      const ir::Operation& op = code.operations[i];
+      const auto written = facts.definitions.written(i);
+      const bool adds = (op.opcode == Opcode::add || op.opcode == Opcode::sub) && written.size() == 1;
+      if (!adds || families_[written[0]] == no_slot) continue;
+      const auto alu = ops::roles<ops::Alu>(op);
+      kin_[families_[written[0]]].counts |=
+          alu.a->kind == ir::Argument::Kind::immediate || alu.b->kind == ir::Argument::Kind::immediate;
+    }
+  }
   for (const ir::Operation& op : code.operations) {
     if (op.opcode != Opcode::setp) continue;
     const auto alu = ops::roles<ops::Alu>(op);

@@ -10,6 +10,7 @@
 
 #include "ptx/flow/demand.hpp"
 #include "verifier/explore/boxes.hpp"
+#include "verifier/explore/premise.hpp"
 #include "verifier/facts.hpp"
 
 namespace kiln::verifier::explore {
@@ -51,6 +52,7 @@ class Program {
   std::uint32_t ctas = 1;  // of the cluster
   std::uint32_t cta[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   Shape shape{};
+  std::vector<Premise> premises{};              // how large they are taken to be, where nothing says it
   std::optional<launch::TensorMap> made_map{};  // what tensor maps that the kernel makes have in common
 
   /// Some operation waits, signals, or touches memory that threads share.
@@ -74,6 +76,7 @@ class Program {
   /// other.
   struct Family {
     bool bounded = false;    // one is compared with another one
+    bool counts = false;     // a loop adds a number to one
     std::int64_t most = -1;  // largest number that one is compared with
   };
   /// The number of a register's family; no_slot for registers of none.
@@ -90,6 +93,7 @@ class Program {
   void number_registers();
   void place_shared();
   void measure();
+  bool may_synchronise(const ir::Operation&) const;
   void find_merge_points();
   void find_next();
   void find_live();

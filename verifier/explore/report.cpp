@@ -46,7 +46,8 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
     }
     case Wait::Kind::barrier: {
       const NamedBarrier& b = cta.barriers.at(f.wait.object);
-      return fmt::format("at barrier {}: {} of {} threads are there", f.wait.object, b.arrived, b.expected);
+      return fmt::format("at barrier {}: {} of {} threads are there", f.wait.object, b.arrived,
+                         b.expected - (b.awaits_all ? b.gone : 0));
     }
     case Wait::Kind::cluster: return fmt::format("at the cluster barrier: {} threads are there", s.cluster.arrived);
     default: return "for the other lanes of the warp";
@@ -95,6 +96,50 @@ void add_standings(const Program& program, const State& s, diag::Diagnostic& d) 
 
 std::string when(const std::string& example) { return example.empty() ? "" : " when " + example; }
 
+// What is known under premises alone is a note that names them.
+void make_conditional(diag::Diagnostic& d, const std::vector<Premise>& premises) {
+  if (premises.empty()) return;
+  std::string under;
+  for (const Premise& p : premises) under += (under.empty() ? "" : ", ") + text(p);
+  d.severity = diag::Severity::note;
+  d.message = under + ": " + d.message;
+}
+
+// How many findings need a premise.
+std::size_t findings_under(const Explored& e, const Premise& premise) {
+  const auto needs = [&](const std::vector<Premise>& all) {
+    return std::find(all.begin(), all.end(), premise) != all.end();
+  };
+  return std::size_t(
+             std::count_if(e.breaches.begin(), e.breaches.end(), [&](const Breach& b) { return needs(b.premises); })) +
+         needs(e.deadlock_premises);
+}
+
+// Which fact of the launch would settle most; or that the proof is for one launch alone.
+void report_premises(const Program& program, const Explored& e, diag::Sink& sink) {
+  const std::vector<Premise>& all = program.premises;
+  if (all.empty() || !e.incomplete.empty()) return;
+  const diag::Where where = diag::Where::at(program.code.module->source, program.code.function->name_at);
+  const auto most = std::max_element(all.begin(), all.end(), [&](const Premise& a, const Premise& b) {
+    return findings_under(e, a) < findings_under(e, b);
+  });
+  if (const std::size_t n = findings_under(e, *most)) {
+    incomplete(sink, where,
+               fmt::format("{}, on which {} finding{} depend{}; {}, or another number, says it", question(most->fact),
+                           n, n == 1 ? "" : "s", n == 1 ? "s" : "", option(*most)),
+               rules::Limit::launch_unknown);
+    return;
+  }
+  if (!e.complete || !e.breaches.empty() || !program.synchronises()) return;
+  std::string under, options;
+  for (const Premise& p : all) {
+    under += (under.empty() ? "" : ", ") + text(p);
+    options += (options.empty() ? "" : " ") + option(p);
+  }
+  incomplete(sink, where, fmt::format("{}, which the PTX does not say; {} does", under, options),
+             rules::Limit::launch_assumed);
+}
+
 }  // namespace
 
 void report(const Program& program, const Explored& e, diag::Sink& sink) {
@@ -105,6 +150,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::Rule::fence_after, *b.operation)) continue;
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);
+    make_conditional(d, b.premises);
     if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
     if (!b.repair.empty()) d.notes.push_back({b.repair, {}});
   }
@@ -113,12 +159,18 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     if (!says(sink, rules::Rule::deadlock, *e.deadlock)) {
       diag::Diagnostic& d = broken(sink, rules::deadlock(false), where);
       d.message += when(e.example);
+      make_conditional(d, e.deadlock_premises);
       add_standings(program, e.last, d);
     }
   }
-  if (!e.incomplete.empty())
-    incomplete(sink, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
-               e.incomplete, rules::Limit::unfollowed);
+  if (!e.incomplete.empty()) {
+    diag::Diagnostic& d =
+        incomplete(sink, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
+                   e.incomplete, rules::Limit::unfollowed);
+    if (program.threads == 0) d.notes.push_back({"--assume block=N says it", {}});
+    for (const Premise& p : program.premises) d.notes.push_back({"explored " + text(p), {}});
+  }
+  report_premises(program, e, sink);
 }
 
 }  // namespace kiln::verifier::explore
