@@ -14,6 +14,7 @@ void exit_lanes(Context& c, Mask lanes) {
   ++c.fragment->pc;
   c.warp->live &= ~lanes;
   c.warp->wake_all();
+  for (NamedBarrier& b : c.cta->barriers) b.leave(c.warp->index, c.warp->live);
   // Barriers of all threads do not wait for threads that have exited.
   c.cluster->changed(WaitKind::barrier);
   c.cluster->changed(WaitKind::cluster_barrier);

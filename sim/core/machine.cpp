@@ -1,11 +1,33 @@
 #include "sim/core/machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/finding.hpp"
 
 namespace kiln::sim {
+
+std::uint32_t NamedBarrier::arrive(std::uint32_t warp, Mask lanes, Mask live) {
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.warp == warp; });
+  const Mask before = part == parts.end() ? 0 : part->lanes;
+  if ((live & ~(before | lanes)) == 0) {
+    if (part != parts.end()) parts.erase(part);
+    return std::uint32_t(warp_lanes - count(before));
+  }
+  if (part == parts.end())
+    parts.push_back({warp, lanes});
+  else
+    part->lanes |= lanes;
+  return std::uint32_t(count(lanes));
+}
+
+void NamedBarrier::leave(std::uint32_t warp, Mask live) {
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.warp == warp; });
+  if (part == parts.end() || (live & ~part->lanes) != 0) return;
+  arrived += std::uint32_t(warp_lanes - count(part->lanes));
+  parts.erase(part);
+}
 namespace {
 
 // Ticks that an adversary holds a completion back while others run: far longer than a machine would, short enough that

@@ -37,8 +37,8 @@ struct Cta;
 struct Cluster;
 class TensorChain;  // sim/tensor/chain.hpp
 namespace schedule {
-class Schedule;     // sim/schedule/schedule.hpp
-struct Recording;   // sim/schedule/recording.hpp
+class Schedule;    // sim/schedule/schedule.hpp
+struct Recording;  // sim/schedule/recording.hpp
 }  // namespace schedule
 
 /// The other CTAs of the SM, which share the columns of tensor memory (sim/schedule/residents.hpp).
@@ -59,8 +59,8 @@ struct Grid {
   const Options& options;
   diag::Sink& sink;
   Observer* observer = nullptr;
-  bool steps = false;  // the observer wants every instruction
-  std::uint32_t number = 0;  // of the launch in the run
+  bool steps = false;                      // the observer wants every instruction
+  std::uint32_t number = 0;                // of the launch in the run
   std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
   launch::Dim3 cluster_shape{};
   Statistics statistics{};
@@ -102,12 +102,24 @@ struct CopyArrival {
 
 /// One of the sixteen barriers of `bar` and `barrier`.
 struct NamedBarrier {
+  /// A warp of which some lanes have arrived: it counts whole once no other lane is left.
+  struct Part {
+    std::uint32_t warp = 0;  // index in the CTA
+    Mask lanes = 0;          // that have arrived
+  };
   std::uint32_t arrived = 0;   // threads
   std::uint32_t expected = 0;  // threads; 0: all of the CTA
   std::uint64_t generation = 0;
   bool all_threads = false;
   std::uint32_t population = 0;  // bar.red: threads with the predicate
   std::uint32_t result = 0;      // of the generation before
+  std::vector<Part> parts{};
+
+  /// Lanes of a warp arrive, of which `live` have not exited. The threads that they count for: where a thread count was
+  /// given an H100 counts those that have exited with the rest of their warp (tests/gpu/partial_warps.cu).
+  std::uint32_t arrive(std::uint32_t warp, Mask lanes, Mask live);
+  /// Lanes of a warp have exited; `live` are left.
+  void leave(std::uint32_t warp, Mask live);
 };
 
 /// One tcgen05 operation in its CTA's queue.
@@ -182,9 +194,9 @@ struct Cluster {
   // barrier.cluster: threads that arrived in this generation
   std::uint32_t barrier_arrived = 0;
   std::uint64_t barrier_generation = 0;
-  std::uint64_t stamp = 0;  // grows with everything that a waiting thread could notice
-  std::uint64_t writes = 0;  // and with everything that a thread that polls memory could notice
-  Actor actor{};            // the one that executes now
+  std::uint64_t stamp = 0;     // grows with everything that a waiting thread could notice
+  std::uint64_t writes = 0;    // and with everything that a thread that polls memory could notice
+  Actor actor{};               // the one that executes now
   bool others_follow = false;  // clusters of the launch have not run yet
 
   void wake(WaitKind kind);

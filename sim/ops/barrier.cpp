@@ -11,16 +11,11 @@ namespace {
 
 enum : u8 { flag_aligned = 1, flag_arrive = 2, flag_reduce = 4, flag_counted = 8 };
 
-// Threads that an arrival counts for: whole warps, lanes that have left included.
-u32 arrivals(const Context& c, const Inst& i, Mask lanes) {
-  const bool whole = (lanes & c.warp->live) == c.warp->live;
-  return i.flags & flag_counted && whole ? u32(warp_lanes) : u32(count(lanes));
-}
-
 void complete_if_all(Context& c, NamedBarrier& b) {
   const u32 wanted = b.all_threads ? c.cta->live_threads() : b.expected;
   if (b.arrived == 0 || b.arrived < wanted) return;
   b.arrived = 0;
+  b.parts.clear();
   b.result = b.population;
   b.population = 0;
   ++b.generation;
@@ -30,7 +25,7 @@ void complete_if_all(Context& c, NamedBarrier& b) {
 void arrive_named(Context& c, const Inst& i, Mask lanes, u32 id, NamedBarrier& b) {
   const bool all_threads = !(i.flags & flag_counted);
   const u32 expected = all_threads ? 0 : u32(c.value(i, 1, first_lane(lanes)));
-  const u32 threads = arrivals(c, i, lanes);
+  const u32 threads = all_threads ? u32(count(lanes)) : b.arrive(c.warp->index, lanes, c.warp->live);
   if (!all_threads) require(rules::barrier_count(expected));
   require(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads),
           "{} threads at barrier {} with count {}, after {} threads with count {}", threads, id, expected, b.arrived,
