@@ -41,6 +41,15 @@ constexpr bool arrives_alone(isa::Opcode op) {
          op == isa::Opcode::barrier_cta_arrive;
 }
 
+/// Two writes of threads that one instruction makes, in one warp or several, are no race where the later one leaves
+/// every byte as the earlier one left it (`rewrites`): compilers let several threads store the value that all of them
+/// have. Where the values differ the pair conflicts, of one warp too: PTX does not say which lane's value stays (an
+/// H100 keeps the lowest lane's of `st.b32` and another one's of `st.v4`; tests/gpu). Writes of two instructions
+/// conflict whatever they store: that their values are equal may be chance.
+inline bool leave_the_same(const ir::Operation& earlier, const ir::Operation& later, bool rewrites) {
+  return rewrites && &earlier == &later;
+}
+
 /// The CTAs of a pair free their columns together: two deallocations do not conflict.
 inline bool free_together(const ir::Operation& a, const ir::Operation& b) {
   return a.opcode == isa::Opcode::tcgen05_dealloc && b.opcode == isa::Opcode::tcgen05_dealloc;

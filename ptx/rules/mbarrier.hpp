@@ -58,6 +58,9 @@ constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool n
 }
 
 /// `intact`: the object's bytes are those that its last mbarrier instruction left.
+/// `given_back`: no mbarrier lives in the bytes that are written.
+constexpr Verdict mbarrier_inval(bool given_back) { return given_back ? legal : breaks(Rule::mbarrier_inval); }
+
 constexpr Verdict mbarrier_overwritten(bool intact) { return intact ? legal : breaks(Rule::mbarrier_overwritten); }
 
 /// An arrival on an mbarrier that may be another CTA's; `written`: the instruction says its scope.

@@ -28,7 +28,7 @@ struct Agent {
 };
 
 using order::Proxy;
-/// `rewrite` is a write that leaves every byte as it is; only plain stores are marked so.
+/// `rewrite` is a write by a thread that leaves every byte as it is; order::leave_the_same has its use.
 enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
 
 /// What an operation of the tensor core uses bytes or cells as.

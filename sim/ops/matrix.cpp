@@ -16,12 +16,10 @@ using isa::DataShape;
 
 using MatrixRow = std::array<u8, isa::matrix_row_bytes>;
 
-Place row_place(Context& c, const Inst& i, int matrix, int row, AccessKind kind) {
-  const int lane = matrix * isa::matrix_rows(DataShape(i.mode)) + row;
-  const Place p =
-      locate_shared(c, Space(i.space), c.address(i, lane), isa::matrix_row_bytes, isa::matrix_row_bytes, lane);
-  observe(c, i, lane, p, isa::matrix_row_bytes, kind);
-  return p;
+// The lane that gives the address of a row, and what it names.
+int lane_of_row(const Inst& i, int matrix, int row) { return matrix * isa::matrix_rows(DataShape(i.mode)) + row; }
+Place row_place(Context& c, const Inst& i, int lane) {
+  return locate_shared(c, Space(i.space), c.address(i, lane), isa::matrix_row_bytes, isa::matrix_row_bytes, lane);
 }
 
 // Elements of fewer than eight bits, packed at the front of a row, become bytes. i.width: their bits.
@@ -65,7 +63,9 @@ void load_matrix(Context& c, const Inst& i, Mask) {
   for (int matrix = 0; matrix < i.count; ++matrix) {
     MatrixRows rows;
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
-      const Place p = row_place(c, i, matrix, r, AccessKind::read);
+      const int lane = lane_of_row(i, matrix, r);
+      const Place p = row_place(c, i, lane);
+      observe(c, i, lane, p, isa::matrix_row_bytes, AccessKind::read);
       check_written(*c.grid, i.operation, p, read_bytes);
       rows[std::size_t(r)] = widened(i, p.view.data);
     }
@@ -83,8 +83,11 @@ void store_matrix(Context& c, const Inst& i, Mask) {
   for (int matrix = 0; matrix < i.count; ++matrix) {
     const MatrixRows rows = rows_of(c.lanes<u32>(c.slot(i, unsigned(matrix)).offset), shape, i.flags != 0);
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
-      const Place p = row_place(c, i, matrix, r, AccessKind::write);
-      std::memcpy(p.view.data, rows[std::size_t(r)].data(), isa::matrix_row_bytes);
+      const int lane = lane_of_row(i, matrix, r);
+      const Place p = row_place(c, i, lane);
+      const u8* bytes = rows[std::size_t(r)].data();
+      observe(c, i, lane, p, isa::matrix_row_bytes, kind_of_write(p.view, bytes, isa::matrix_row_bytes));
+      std::memcpy(p.view.data, bytes, isa::matrix_row_bytes);
       p.view.mark(isa::matrix_row_bytes);
     }
   }

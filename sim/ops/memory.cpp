@@ -78,7 +78,7 @@ AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
   if (size > sizeof bytes || !to.all_written(size)) return AccessKind::write;
   const Slot* slots = &c.slot(i, 0);
   for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], lane, bytes + k * width);
-  return std::memcmp(bytes, to.data, size) == 0 ? AccessKind::rewrite : AccessKind::write;
+  return kind_of_write(to, bytes, size);
 }
 
 template <int width>
@@ -145,13 +145,27 @@ void check_address(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) locate(c, Space(i.space), c.address(i, l), 1, 1, l);
 }
 
+// Lanes may have parts of their bytes in common: tells of bytes that become zero and of those that are zero apart.
+void observe_zeros(Context& c, const Inst& i, int lane, const Place& p, u32 bytes) {
+  constexpr u64 zero = 0;
+  constexpr u32 unit = sizeof zero;  // sizes and addresses are multiples of it
+  const auto kind_at = [&](u32 at) { return kind_of_write(p.view.from(at), &zero, unit); };
+  for (u32 at = 0, end; at < bytes; at = end) {
+    const AccessKind kind = kind_at(at);
+    for (end = at + unit; end < bytes && kind_at(end) == kind;) end += unit;
+    Place part = p;
+    part.address += at;
+    tell_access(c, i, lane, part, end - at, kind);
+  }
+}
+
 // st.bulk writes zeros. more[0]: the size.
 void store_bulk(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const auto bytes = u32(c.value(i, 0, l));
     if (bytes == 0) continue;
     const Place p = locate_shared(c, Space(i.space), c.address(i, l), bytes, 8, l);
-    observe(c, i, l, p, bytes, AccessKind::write);
+    if (c.grid->observer) observe_zeros(c, i, l, p, bytes);
     std::memset(p.view.data, 0, bytes);
     p.view.mark(bytes);
   }

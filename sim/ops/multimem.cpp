@@ -2,6 +2,7 @@
 // "multimem.ld_reduce, multimem.st, multimem.red". ld_reduce combines in the order in which the launch names the
 // memories: the ISA leaves that open, and sums that round depend on it.
 #include <cstring>
+#include <vector>
 
 #include "sim/core/atomics.hpp"
 #include "sim/core/memory_access.hpp"
@@ -24,14 +25,10 @@ u64 read_element(const u8* from, u32 bytes) {
 
 // Calls f(place) for the operand's bytes in each memory.
 template <class F>
-void for_memories(Context& c, const Inst& i, int lane, AccessKind kind, F f) {
+void for_memories(Context& c, const Inst& i, int lane, F f) {
   const u32 bytes = element_bytes(i) * i.count;
-  for (const u64 address : c.grid->memory.memories(c.address(i, lane), bytes)) {
-    const Place p = locate(c, Space::global, address, bytes, bytes, lane);
-    if (kind != AccessKind::write) check_written(*c.grid, i.operation, p, bytes);
-    observe(c, i, lane, p, bytes, kind);
-    f(p);
-  }
+  for (const u64 address : c.grid->memory.memories(c.address(i, lane), bytes))
+    f(locate(c, Space::global, address, bytes, bytes, lane));
 }
 
 // The halves of a word, or the one it is, summed in f32 and rounded once.
@@ -52,7 +49,9 @@ void load_reduce(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = element_bytes(i);
   for (const int l : each_lane(lanes)) {
     std::vector<std::vector<u64>> values(i.count);
-    for_memories(c, i, l, AccessKind::read, [&](const Place& p) {
+    for_memories(c, i, l, [&](const Place& p) {
+      check_written(*c.grid, i.operation, p, bytes * i.count);
+      observe(c, i, l, p, bytes * i.count, AccessKind::read);
       for (u32 k = 0; k < i.count; ++k) values[k].push_back(read_element(p.view.data + k * bytes, bytes));
     });
     for (u32 k = 0; k < i.count; ++k) {
@@ -67,19 +66,23 @@ void load_reduce(Context& c, const Inst& i, Mask lanes) {
 
 // mode none: a store.
 void store_or_reduce(Context& c, const Inst& i, Mask lanes) {
-  const u32 bytes = element_bytes(i);
+  const u32 bytes = element_bytes(i), all = bytes * i.count;
   const bool stores = Combine(i.mode) == Combine::none;
   for (const int l : each_lane(lanes)) {
-    for_memories(c, i, l, stores ? AccessKind::write : AccessKind::atomic, [&](const Place& p) {
+    for_memories(c, i, l, [&](const Place& p) {
+      if (!stores) check_written(*c.grid, i.operation, p, all);
+      std::vector<u8> out(all);
       for (u32 k = 0; k < i.count; ++k) {
         u64 v = c.value(i, k, l);
         if (!stores) {
           if (bytes < 8) v &= (u64{1} << 8 * bytes) - 1;
           v = combined(Combine(i.mode), ScalarType(i.width), read_element(p.view.data + k * bytes, bytes), v, 0, true);
         }
-        std::memcpy(p.view.data + k * bytes, &v, bytes);
+        std::memcpy(out.data() + k * bytes, &v, bytes);
       }
-      p.view.mark(bytes * i.count);
+      observe(c, i, l, p, all, stores ? kind_of_write(p.view, out.data(), all) : AccessKind::atomic);
+      std::memcpy(p.view.data, out.data(), all);
+      p.view.mark(all);
     });
   }
   ++c.cluster->writes;

@@ -46,7 +46,7 @@ int packed_stride(const Context& c, const Inst& i) {
 
 // Calls f(lane, register word, shift, place, bit in the place's first byte) for every element.
 template <class F>
-void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
+void for_elements(Context& c, const Inst& i, F f) {
   const unsigned registers = i.count;
   const Slot stride_slot = c.slot(i, registers);
   const u64 base = uniform(all_lanes, "address", [&](int t) { return c.address(i, t); });
@@ -62,7 +62,6 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
         const u64 at =
             columns ? u64(x.cell.column) * stride + u64(x.cell.row) : u64(x.cell.row) * stride + u64(x.cell.column);
         const Place p = locate(c, Space(i.space), base + at * i.width / 8, bytes, bytes, t);
-        observe(c, i, t, p, bytes, kind);
         f(t, r, x.shift, p, int(at * i.width % 8));
       }
 }
@@ -70,7 +69,8 @@ void for_elements(Context& c, const Inst& i, AccessKind kind, F f) {
 void wmma_load(Context& c, const Inst& i, Mask) {
   std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
   const u32 bytes = std::max<u32>(1, i.width / 8);
-  for_elements(c, i, AccessKind::read, [&](int t, unsigned r, int shift, const Place& p, int bit) {
+  for_elements(c, i, [&](int t, unsigned r, int shift, const Place& p, int bit) {
+    observe(c, i, t, p, bytes, AccessKind::read);
     check_written(*c.grid, i.operation, p, bytes);
     u64 word = 0;
     std::memcpy(&word, p.view.data, bytes);
@@ -83,8 +83,9 @@ void wmma_load(Context& c, const Inst& i, Mask) {
 
 void wmma_store(Context& c, const Inst& i, Mask) {
   const u32 bytes = i.width / 8;
-  for_elements(c, i, AccessKind::write, [&](int t, unsigned r, int shift, const Place& p, int) {
+  for_elements(c, i, [&](int t, unsigned r, int shift, const Place& p, int) {
     const u64 word = c.value(i, r, t) >> shift;
+    observe(c, i, t, p, bytes, kind_of_write(p.view, &word, bytes));
     std::memcpy(p.view.data, &word, bytes);
     p.view.mark(bytes);
   });

@@ -80,6 +80,7 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
     flags_.access(a, records_[access], range, kind);
   }
   memory_.touch(a, access, range, kind);
+  if (kind != AccessKind::read && isa::is_shared(range.space)) mbarriers_.written(a, op, range);
   if (range.space == isa::Space::global) return;
   if (range.cta != a.cta) lifetimes_.reach(a, op, range.cta);
   if (range.cta != a.cta || id) lifetimes_.use(a, range.cta, access, kind == AccessKind::read);

@@ -79,12 +79,9 @@ class Memory::Sweep {
     const Access &then = e.access, &now = later_.access;
     if (are_morally_strong(then, now)) return true;
     if (!e.writes || !later_.writes) return false;
-    // Lanes that store to one place with one instruction: PTX lets one of them win.
-    if (&then == &now) return true;
     // The CTAs of a pair free their columns together.
     if (order::free_together(*then.operation, *now.operation)) return true;
-    // Threads that execute one store with one value: compilers give several threads what one would do.
-    return (rewrites_ && !then.is_async && then.operation == now.operation) || is_same_copy(then);
+    return (!then.is_async && order::leave_the_same(*then.operation, *now.operation, rewrites_)) || is_same_copy(then);
   }
 
   // Whether this write takes the place of the earlier access, so that later accesses are judged against the write

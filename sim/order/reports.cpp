@@ -18,6 +18,8 @@ namespace {
 std::string missing(Rule rule, const Earlier& e, const Later& b) {
   if (e.access.cluster == prior_cluster)
     return "repair: griddepcontrol.wait before this access, by its thread or by one that it is ordered after";
+  if (&e.access == &b.access)
+    return "repair: let one lane store, or give each lane bytes of its own; which value stays is not defined";
   const Opcode first = e.access.operation->opcode;
   const bool tensor = isa::unit(first) == isa::Unit::tcgen05;
   switch (rule) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "ptx/isa/mbarrier.hpp"
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
 
 namespace kiln::sim {
@@ -24,6 +26,8 @@ void Mbarriers::sync(const Agent& a, const ir::Operation* op, const Sync& s, con
   switch (s.kind) {
     case SyncKind::mbarrier_init:
       b = {};
+      from_ = std::min(from_, s.object);
+      to_ = std::max(to_, s.object + isa::mbarrier_bytes);
       b.init = op;
       b.initialiser = a;
       b.init_at = agents_[a].now(first_lane(a.lanes));
@@ -49,6 +53,20 @@ void Mbarriers::sync(const Agent& a, const ir::Operation* op, const Sync& s, con
       return reports_.report(rules::mbarrier_lapped(std::int64_t(s.value)), a, *op,
                              [&]() -> Found { return {fmt::format("{} phases since the wait began", s.value)}; });
     default: return;
+  }
+}
+
+void Mbarriers::check_given_back(const Agent& a, const ir::Operation& op, const Range& range) {
+  const auto first =
+      std::pair{range.cta, range.address - std::min<std::uint64_t>(range.address, isa::mbarrier_bytes - 1)};
+  for (auto at = barriers_.lower_bound(first); at != barriers_.end(); ++at) {
+    const auto& [object, b] = *at;
+    if (object.first != range.cta || object.second >= range.address + range.bytes) return;
+    reports_.report(rules::mbarrier_inval(!b.init), a, op, [&]() -> Found {
+      return {fmt::format("a write of {}, where an mbarrier lives",
+                          reports_.where({isa::Space::shared_cta, range.cta, object.second, isa::mbarrier_bytes, 1})),
+              {reports_.note("initialised by ", b.initialiser, *b.init)}};
+    });
   }
 }
 

@@ -16,7 +16,15 @@ class Mbarriers {
   Mbarriers(Agents& agents, Records& records, Reports& reports)
       : agents_(agents), records_(records), reports_(reports) {}
 
-  void start() { barriers_.clear(); }
+  void start() {
+    barriers_.clear();
+    from_ = ~std::uint64_t{0}, to_ = 0;
+  }
+  /// A write of shared memory: no mbarrier may live there. What uses that mbarrier later finds it overwritten; without
+  /// such a use the bytes are memory like any other (measured, tests/gpu/mbarrier_memory.cu).
+  void written(const Agent& a, const ir::Operation& op, const Range& range) {
+    if (range.address < to_ && range.address + range.bytes > from_) check_given_back(a, op, range);
+  }
   /// `payload`: what the arrival of an asynchronous operation releases, if anything.
   void sync(const Agent&, const ir::Operation*, const Sync&, const Message* payload);
   /// Checks that the initialisation is known to a thread that uses the mbarrier, and published for an asynchronous use.
@@ -34,11 +42,13 @@ class Mbarriers {
     Stamp init_at{};  // of the first lane
   };
   void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
+  void check_given_back(const Agent&, const ir::Operation&, const Range&);
 
   Agents& agents_;
   Records& records_;
   Reports& reports_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Barrier> barriers_;  // by CTA and shared offset
+  std::uint64_t from_ = ~std::uint64_t{0}, to_ = 0;                      // shared offsets between which all lie
   std::uint64_t phases_ = 0;                                             // complete so far, of all mbarriers
 };
 

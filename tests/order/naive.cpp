@@ -301,7 +301,6 @@ bool NaiveDetector::is_exempt(const Access& e, const Access& b) const {
   if (!e.writes && !b.writes) return true;
   if (e.async && e.async == b.async) return true;
   if (are_morally_strong(e, b)) return true;
-  if (e.writes && b.writes && e.instance == b.instance && e.async == 0) return true;
   if (e.writes && b.rewrites && e.async == 0 && e.operation == b.operation) return true;
   return e.writes && b.writes && e.async && b.async && e.instance == b.instance && e.source != 0 &&
          e.source == b.source;

@@ -123,6 +123,19 @@ class Generator {
     add(to, text);
   }
 
+  // Bytes that overlap in part, from lane to lane too.
+  void zeros(List& to) {
+    add(to, guarded(threads(), address(false, 8 * below(4), 8) +
+                                   fmt::format("@%p1 st.bulk.weak.shared::cta [%r10], {}, 0;", 8 << below(2))));
+  }
+  // All rows to one address; equal ones and others.
+  void matrix(List& to) {
+    add(to, guarded(warp(), address(false, 16 * below(2), 16) +
+                                fmt::format("mov.u32 %r20, {}; @%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r10], "
+                                            "{{%r20}};",
+                                            pick({"7", "%lane"}))));
+  }
+
   std::string strong(const std::string& space, const char* at) {
     const char* scope = pick({"cta", "cluster", "gpu"});
     switch (below(5)) {
@@ -369,7 +382,7 @@ class Generator {
       return to.push_back(std::move(s));
     }
     List made;
-    switch (below(p_.tensor ? 28 : 16)) {
+    switch (below(p_.tensor ? 28 : 17)) {
       case 0:
       case 1: barrier(made); break;
       case 2:
@@ -394,6 +407,7 @@ class Generator {
       case 25:
       case 26:
       case 27: hand_over_tensor_memory(made); break;
+      case 12: p_.tensor ? matrix(made) : zeros(made); break;
       default: access(made); break;
     }
     if (made.size() > 1 && one_in(6)) made.erase(made.begin() + below(int(made.size())));

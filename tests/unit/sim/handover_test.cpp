@@ -55,6 +55,21 @@ TEST_CASE("an mbarrier is initialised once: by one thread, and again only after 
   CHECK(run_kernel(kernel(init), 32).has("[mbarrier-overwritten]"));
 }
 
+TEST_CASE("mbarrier-inval: what is written where an mbarrier lives, at the write") {
+  const auto writes = [](const std::string& text) {
+    return run_kernel(
+        kernel(".shared .align 16 .b8 mem[64]; mov.u32 %r1, mem; mbarrier.init.shared.b64 [%r1+8], 1; " + text));
+  };
+  const Run beside = writes("st.shared.b32 [%r1], 7; st.shared.b32 [%r1+16], 7;");
+  CHECK_MESSAGE(beside.clean(), beside.findings());
+  CHECK(writes("mbarrier.inval.shared.b64 [%r1+8]; st.shared.b32 [%r1+12], 7;").clean());
+  CHECK(writes("st.shared.b32 [%r1+12], 7;").has("[mbarrier-inval]"));
+  CHECK(writes("st.bulk.weak.shared::cta [%r1], 64, 0;").has("[mbarrier-inval]"));
+  // What uses it later goes wrong: that is the error.
+  const Run used = writes("st.shared.b32 [%r1+12], 7; mbarrier.arrive.shared.b64 _, [%r1+8];");
+  CHECK(used.has("[mbarrier-overwritten]"));
+}
+
 TEST_CASE("a fence between a relaxed read and a relaxed write hands on what the read has found") {
   const auto relay = [](const std::string& fence) {
     return run_kernel(kernel(R"(
@@ -67,7 +82,8 @@ TEST_CASE("a fence between a relaxed read and a relaxed write hands on what the 
     )" + fence + R"( st.relaxed.cta.shared.u32 [second], 1; bra END;
   READ: ld.relaxed.cta.shared.u32 %r3, [second]; setp.eq.u32 %p3, %r3, 0; @%p3 bra READ;
     fence.acq_rel.cta; ld.shared.u32 %r4, [x];
-  END: bar.sync 0;)"), 96);
+  END: bar.sync 0;)"),
+                      96);
   };
   const Run handed_on = relay("fence.acq_rel.cta;");
   CHECK_MESSAGE(handed_on.clean(), handed_on.findings());
