@@ -9,6 +9,7 @@
 #include "ptx/flow/known_bits.hpp"
 #include "ptx/flow/origins.hpp"
 #include "ptx/flow/uniformity.hpp"
+#include "ptx/flow/webs.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/rules/profile.hpp"
@@ -19,7 +20,7 @@ namespace kiln::verifier {
 /// One decoded function and its analyses; made once, read by every layer.
 struct Facts {
   Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s)
-      : module(m), function(f), sink(s), code(ir::decode(m, f, s)), target(m.target()) {}
+      : module(m), function(f), sink(s), code(flow::with_webs(ir::decode(m, f, s))), target(m.target()) {}
 
   const ir::Module& module;
   const ir::Function& function;

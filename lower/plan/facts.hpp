@@ -11,6 +11,7 @@
 #include "ptx/flow/known_bits.hpp"
 #include "ptx/flow/origins.hpp"
 #include "ptx/flow/uniformity.hpp"
+#include "ptx/flow/webs.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/rules/finding.hpp"
 
@@ -18,7 +19,7 @@ namespace kiln::lower {
 
 struct Facts {
   Facts(const ir::Module& m, const ir::Function& f, const Options& o, diag::Sink& s)
-      : module(m), function(f), options(o), sink(s), code(ir::decode(m, f, s)) {}
+      : module(m), function(f), options(o), sink(s), code(flow::with_webs(ir::decode(m, f, s))) {}
 
   const ir::Module& module;
   const ir::Function& function;

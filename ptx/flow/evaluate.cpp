@@ -214,24 +214,68 @@ TermId Evaluator::low_bits(TermId a, int bits) {
   return terms_.atom(name("low"), operands, terms_.width(a), known);
 }
 
-// Masks that keep low bits, or clear them: a word less its low bits.
-std::optional<TermId> Evaluator::masked(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
-  const bool rest = op.opcode == Opcode::rem && !isa::is_signed(op.modifiers.type());
-  if ((op.opcode != Opcode::and_ && !rest) || op.modifiers.type() == ScalarType::pred) return std::nullopt;
+std::optional<TermId> Evaluator::remainder(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
+  if (op.opcode != Opcode::rem) return std::nullopt;
   const int width = width_of(op.modifiers.type());
-  TermId word = in.term(alu.a, width), mask = in.term(alu.b, width);
-  if (!rest && terms_.value(word)) std::swap(word, mask);
-  auto m = terms_.value(mask);
-  if (!m || terms_.value(word)) return std::nullopt;
-  if (rest) m = *m - 1;
-  const std::uint64_t inverse = ~*m & low_mask(width);
-  const std::uint64_t reached = (*m | terms_.bits(word).zero) & low_mask(width);  // bits that are as they were
-  const int kept = std::countr_one(reached);
-  if (!rest && kept > 0 && (*m & low_mask(width) & ~low_mask(kept)) == 0) return low_bits(word, kept);
-  if (*m != 0 && (*m & (*m + 1)) == 0) return low_bits(word, std::popcount(*m));
-  if (!rest && inverse != 0 && (inverse & (inverse + 1)) == 0)
-    return terms_.subtract(word, low_bits(word, std::popcount(inverse)));
-  return std::nullopt;
+  const TermId word = in.term(alu.a, width);
+  const auto divisor = terms_.value(in.term(alu.b, width));
+  if (!divisor || !std::has_single_bit(*divisor)) return std::nullopt;
+  const bool natural = !isa::is_signed(op.modifiers.type()) || (terms_.bits(word).zero >> (width - 1) & 1);
+  return natural ? std::optional(low_bits(word, std::countr_zero(*divisor))) : std::nullopt;
+}
+
+// The bits of a word that a mask has: low bits less lower ones, run by run. `free` bits may be kept or not.
+TermId Evaluator::kept(TermId word, std::uint64_t mask, std::uint64_t free) {
+  const int width = terms_.width(word);
+  TermId out = terms_.constant(0, width);
+  for (int at = 0; at < width && mask >> at;) {
+    int first = at + std::countr_zero(mask >> at), end = first + std::countr_one((mask | free) >> first);
+    while (first > at && (free >> (first - 1) & 1)) --first;
+    end = std::min(end, width);
+    out = terms_.add(out,
+                     terms_.subtract(low_bits(word, end), first ? low_bits(word, first) : terms_.constant(0, width)));
+    at = end;
+    if (at >= 64) break;
+  }
+  return out;
+}
+
+// and, or, xor, not, lop3 where each bit of the result is known, or a bit of one operand, as it is or inverted.
+std::optional<TermId> Evaluator::bitwise(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
+  constexpr unsigned table_a = 0xF0, table_b = 0xCC;
+  if (op.modifiers.type() == ScalarType::pred || alu.d->kind != Kind::reg) return std::nullopt;
+  unsigned table = 0;
+  switch (op.opcode) {
+    case Opcode::and_: table = table_a & table_b; break;
+    case Opcode::or_: table = table_a | table_b; break;
+    case Opcode::xor_: table = table_a ^ table_b; break;
+    case Opcode::lop3: table = unsigned(alu.e->value) & 0xFF; break;
+    default: return std::nullopt;
+  }
+  const int width = width_of(op.modifiers.type());
+  const std::uint64_t whole = low_mask(width);
+  TermId words[3];
+  Bits bits[3];
+  const ops::Operand sources[] = {alu.a, alu.b, op.opcode == Opcode::lop3 ? alu.c : ops::Operand()};
+  for (std::size_t k = 0; k < 3; ++k) {
+    words[k] = sources[k] ? in.term(sources[k], width) : terms_.constant(0, width);
+    bits[k] = terms_.bits(words[k]);
+  }
+  const Bits known = lookup(bits[0], bits[1], bits[2], table);
+  std::uint64_t open = ~known.known() & whole;
+  TermId out = terms_.constant(known.one & whole, width);
+  for (std::size_t k = 0; k < 3 && open; ++k) {
+    // With this operand's bits set or not, whatever the others are.
+    Bits with[3] = {bits[0], bits[1], bits[2]}, without[3] = {bits[0], bits[1], bits[2]};
+    with[k] = Bits::constant(~std::uint64_t{0}), without[k] = Bits::constant(0);
+    const Bits on = lookup(with[0], with[1], with[2], table), off = lookup(without[0], without[1], without[2], table);
+    const std::uint64_t same = on.one & off.zero & open, inverse = on.zero & off.one & open;
+    open &= ~(same | inverse);
+    if (same) out = terms_.add(out, kept(words[k], same, bits[k].zero));
+    if (inverse)
+      out = terms_.add(out, terms_.subtract(terms_.constant(inverse, width), kept(words[k], inverse, bits[k].zero)));
+  }
+  return open ? std::nullopt : std::optional(out);
 }
 
 // Generic addresses of shared memory are those of the window and where it begins, which is unknown.
@@ -242,7 +286,9 @@ std::optional<TermId> Evaluator::viewed(const ir::Operation& op, const ops::Alu&
   return op.modifiers.to ? terms_.subtract(address, shared_window()) : terms_.add(address, shared_window());
 }
 
-TermId Evaluator::shared_window() { return terms_.atom(name("shared window"), {}, 64); }
+TermId Evaluator::shared_window() {
+  return terms_.atom(name("shared window"), {}, 64, Bits{shared_window_alignment - 1, 0});
+}
 
 // Moves and conversions that keep the word.
 std::optional<TermId> Evaluator::moved(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
@@ -253,8 +299,12 @@ std::optional<TermId> Evaluator::moved(const ir::Operation& op, const ops::Alu& 
   if (op.opcode != Opcode::cvt || m.types.count != 2 || isa::is_floating(m.types[0]) || isa::is_floating(m.types[1]))
     return std::nullopt;
   const int to = width_of(m.types[0]), from = width_of(m.types[1]);
-  if (m.sat || to > from) return std::nullopt;
-  return terms_.truncate(in.term(alu.a, from), to);
+  const TermId word = in.term(alu.a, from);
+  if (m.sat) return std::nullopt;
+  if (to > from) return terms_.extend(word, to, isa::is_signed(m.types[1]));
+  // A narrow signed result fills its register up by its sign.
+  if (isa::is_signed(m.types[0]) && isa::bits(code_.registers[alu.d->id].type) > to) return std::nullopt;
+  return terms_.truncate(word, to);
 }
 
 // The operands stand in an atom's list in their order, aggregates taken apart.
@@ -286,8 +336,8 @@ std::vector<TermId> Evaluator::results(std::uint32_t operation, OperandTerms& in
   const ops::Alu alu = ops::roles<ops::Alu>(op);
   if (op.opcode == Opcode::setp && alu.d->kind == Kind::reg && !isa::is_floating(op.modifiers.type()))
     return {compared(op, alu, in)};
-  for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::masked,
-                          &Evaluator::moved, &Evaluator::viewed})
+  for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::remainder,
+                          &Evaluator::bitwise, &Evaluator::moved, &Evaluator::viewed})
     if (const auto value = (this->*rule)(op, alu, in)) {
       const auto written = definitions_.written(operation);
       const int width = written.empty() ? 64 : std::min(isa::bits(code_.registers[written[0]].type), 64);

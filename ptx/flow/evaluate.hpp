@@ -9,6 +9,7 @@
 
 #include "ptx/flow/definitions.hpp"
 #include "ptx/flow/known_bits.hpp"
+#include "ptx/flow/numbers.hpp"
 #include "ptx/flow/terms.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/ops/operations.hpp"
@@ -80,10 +81,11 @@ class Evaluator {
   std::optional<TermId> moved(const ir::Operation&, const ops::Alu&, OperandTerms&);
   TermId product(TermId a, TermId b);
   static std::span<const ir::Argument> sources(const ir::Operation&);  // of those that are read
-  static std::int64_t as_signed(std::uint64_t v, int width) { return std::int64_t(v << (64 - width)) >> (64 - width); }
   static int common_zeros(const Terms::Sum&);
   TermId divided(TermId a, int zeros);
-  std::optional<TermId> masked(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> remainder(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> bitwise(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  TermId kept(TermId word, std::uint64_t mask, std::uint64_t free);
   std::vector<TermId> opaque(std::uint32_t operation, OperandTerms&, const std::vector<Bits>&);
 
   const ir::Code& code_;

@@ -69,13 +69,24 @@ TermId Terms::add(TermId a, TermId b) {
   return intern(std::move(s));
 }
 
+// Of an atom whose low bits are known, no more than those may be left in a sum.
+TermId Terms::simplified(Sum s) {
+  const std::uint64_t mask = low_mask(s.width);
+  std::erase_if(s.parts, [&](Part& p) {
+    p.factor &= mask;
+    const auto known = flow::truncate(multiply(known_.at(p.atom), Bits::constant(p.factor)), s.width).value();
+    if (known) s.number += *known;
+    return p.factor == 0 || known;
+  });
+  s.number &= mask;
+  return intern(std::move(s));
+}
+
 TermId Terms::scale(TermId a, std::uint64_t factor) {
   Sum s = sums_[a];
-  const std::uint64_t mask = low_mask(s.width);
-  s.number = s.number * factor & mask;
-  for (Part& p : s.parts) p.factor = p.factor * factor & mask;
-  std::erase_if(s.parts, [](const Part& p) { return p.factor == 0; });
-  return intern(std::move(s));
+  s.number *= factor;
+  for (Part& p : s.parts) p.factor *= factor;
+  return simplified(std::move(s));
 }
 
 // An atom keeps its name in a narrower sum: only its low bits count there.
@@ -83,9 +94,22 @@ TermId Terms::truncate(TermId a, int width) {
   Sum s = sums_[a];
   if (width == s.width) return a;
   s.width = width;
-  s.number &= low_mask(width);
-  for (Part& p : s.parts) p.factor &= low_mask(width);
-  std::erase_if(s.parts, [](const Part& p) { return p.factor == 0; });
+  return simplified(std::move(s));
+}
+
+std::optional<TermId> Terms::extend(TermId a, int width, bool is_signed) {
+  Sum s = sums_[a];
+  if (width <= s.width) return std::nullopt;
+  if (s.parts.empty()) return std::nullopt;
+  unsigned __int128 most = s.number;
+  const std::uint64_t limit = low_mask(is_signed ? s.width - 1 : s.width);
+  for (const Part& p : s.parts) {
+    // A wider atom is more than its low bits, and a negative factor may borrow.
+    if (sums_[p.atom].width > s.width) return std::nullopt;
+    most += static_cast<unsigned __int128>(known_.at(p.atom).largest()) * p.factor;
+    if (most > limit) return std::nullopt;
+  }
+  s.width = width;
   return intern(std::move(s));
 }
 

@@ -17,8 +17,8 @@ using TermId = std::uint32_t;
 
 class Terms {
  public:
-  /// What an unknown word is: a name of the caller's, what it was made from, and for what it makes of them the bits that
-  /// are known. Two atoms of one name and one list of operands are one.
+  /// What an unknown word is: a name of the caller's, what it was made from, and for what it makes of them the bits
+  /// that are known. Two atoms of one name and one list of operands are one.
   struct Atom {
     std::uint64_t name = 0;
     std::vector<TermId> operands{};
@@ -45,6 +45,8 @@ class Terms {
   TermId subtract(TermId a, TermId b) { return add(a, scale(b, ~std::uint64_t{0})); }
   /// The low `width` bits as a word of that width.
   TermId truncate(TermId a, int width);
+  /// The word filled up to `width` bits by zeros, or by its sign; nothing where that is no sum of the same atoms.
+  std::optional<TermId> extend(TermId a, int width, bool is_signed);
 
   const Sum& sum(TermId t) const { return sums_[t]; }
   int width(TermId t) const { return sums_[t].width; }
@@ -59,6 +61,8 @@ class Terms {
 
  private:
   TermId intern(Sum s);
+  /// A sum whose parts may have become numbers.
+  TermId simplified(Sum s);
 
   std::vector<Sum> sums_{};
   std::unordered_map<TermId, Atom> atoms_{};

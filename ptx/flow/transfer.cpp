@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/flow/known_bits.hpp"
+#include "ptx/flow/numbers.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
@@ -28,18 +29,35 @@ class Transfer {
     if (op_.arguments.empty()) return {};
     for (const ir::Argument& source : std::span(op_.arguments).subspan(1))
       if (in(source).is_nothing()) return std::vector<Bits>(1, Bits::nothing());
+    if (const auto number = folded()) return {Bits::constant(*number)};
     const Bits value = result();
     if (value.is_nothing() || value == Bits::unknown()) return {};
     return {truncate(value, result_width())};
   }
 
  private:
+  // The result where every source is a number.
+  std::optional<std::uint64_t> folded() const {
+    if (isa::unit(op_.opcode) != isa::Unit::alu || alu_.d->kind != Kind::reg) return std::nullopt;
+    const std::array<int, 4> widths = source_widths(op_);
+    std::array<std::uint64_t, 4> numbers{};
+    const ops::Operand sources[] = {alu_.a, alu_.b, alu_.c, alu_.e};
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (!sources[k]) continue;
+      const auto v = in(sources[k], widths[k]).value();
+      if (!v) return std::nullopt;
+      numbers[k] = *v;
+    }
+    return result_of(op_, numbers);
+  }
+
   Bits in(const ir::Argument& a, int width) const { return known_.of(a, width); }
   Bits in(const ir::Argument& a) const { return in(a, width_); }
   bool is_signed() const { return isa::is_signed(type_); }
   bool is_wide() const { return op_.modifiers.half == isa::HalfSelect::wide; }
   int result_width() const {
-    return op_.opcode == Opcode::setp ? 1 : is_wide() ? 2 * width_ : op_.opcode == Opcode::cvta ? 64 : width_;
+    const bool whole = op_.opcode == Opcode::cvta || op_.opcode == Opcode::cvt;
+    return op_.opcode == Opcode::setp ? 1 : is_wide() ? 2 * width_ : whole ? 64 : width_;
   }
 
   // Compilers make a predicate that is always true of two numbers.
@@ -63,18 +81,7 @@ class Transfer {
     const bool differ = (a.one & b.zero) | (a.zero & b.one);
     if (differ && (how == isa::Compare::eq || how == isa::Compare::ne)) return how == isa::Compare::ne;
     const auto x = a.value(), y = b.value();
-    if (!x || !y) return std::nullopt;
-    const auto shift = unsigned(64 - width_);
-    const bool less = is_signed() ? std::int64_t(*x << shift) < std::int64_t(*y << shift) : *x < *y;
-    switch (how) {
-      case isa::Compare::eq: return *x == *y;
-      case isa::Compare::ne: return *x != *y;
-      case isa::Compare::lt: return less;
-      case isa::Compare::le: return less || *x == *y;
-      case isa::Compare::gt: return !less && *x != *y;
-      case isa::Compare::ge: return !less;
-      default: return std::nullopt;
-    }
+    return x && y ? compare(op_.modifiers, type_, *x, *y) : std::nullopt;
   }
 
   // mov also packs and unpacks: {a, b} <- c and c <- {a, b}.
@@ -112,31 +119,28 @@ class Transfer {
     return out;
   }
 
+  // A narrow result fills its register up, by its sign if its type has one.
   Bits convert() const {
-    if (op_.modifiers.types.count != 2) return Bits::unknown();
+    const Bits any = is_signed() ? Bits::unknown() : Bits::unknown(width_);
+    if (op_.modifiers.types.count != 2) return any;
     const ScalarType from = op_.modifiers.types[1];
-    if (isa::is_floating(from) || op_.modifiers.sat) return Bits::unknown(width_);
+    if (isa::is_floating(from) || op_.modifiers.sat) return any;
     const int width = std::clamp(isa::bits(from), 1, 64);
-    const Bits value = in(alu_.a, width);
-    return isa::is_signed(from) ? sign_extend(value, width) : value;
+    const Bits word = in(alu_.a, width), value = isa::is_signed(from) ? sign_extend(word, width) : word;
+    return is_signed() ? sign_extend(truncate(value, width_), width_) : truncate(value, width_);
   }
 
-  // The upper half of a product of 128 bits.
-  static std::uint64_t high_half(std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t low = low_mask(32), a1 = a >> 32, a0 = a & low, b1 = b >> 32, b0 = b & low;
-    const std::uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & low);
-    return a1 * b1 + (middle >> 32) + (other >> 32);
-  }
-
-  // The smaller or the larger of two numbers.
+  // No unsigned number is larger than the smaller one of two.
   Bits extreme() const {
     if (!alu_.b || alu_.c) return Bits::unknown();
-    const auto a = in(alu_.a).value(), b = in(alu_.b).value();
-    if (!a || !b || isa::is_floating(type_) || op_.modifiers.relu) return join(in(alu_.a), in(alu_.b));
-    const int unused = 64 - width_;
-    const bool less = is_signed() ? std::int64_t(*a << unused) < std::int64_t(*b << unused) : *a < *b;
-    return Bits::constant(less == (op_.opcode == Opcode::min) ? *a : *b);
+    const Bits a = in(alu_.a), b = in(alu_.b), either = join(a, b);
+    if (is_packed() || op_.opcode == Opcode::max || !(is_natural(a) && is_natural(b))) return either;
+    return {either.zero | at_most(std::min(a.largest(), b.largest())).zero, either.one};
   }
+
+  bool is_packed() const { return type_ == ScalarType::u16x2 || type_ == ScalarType::s16x2; }
+  // The same number whether or not its type has a sign.
+  bool is_natural(Bits a) const { return !is_signed() || (a.zero >> (width_ - 1) & 1); }
 
   // Only what lies in the CTA's window survives a change of view.
   Bits same_window(Bits a) const { return {a.zero & shared_window_mask, a.one & shared_window_mask}; }
@@ -144,10 +148,9 @@ class Transfer {
   Bits product() const {
     const auto half = op_.modifiers.half;
     if (half == isa::HalfSelect::hi) {
-      if (const auto a = in(alu_.a).value(), b = in(alu_.b).value(); a && b && width_ > 32 && !is_signed())
-        return Bits::constant(high_half(*a, *b));
-      if (is_signed() || width_ > 32) return Bits::unknown(width_);
-      return shift_right(multiply(in(alu_.a), in(alu_.b)), width_);
+      const Bits a = in(alu_.a), b = in(alu_.b);
+      if (!is_natural(a) || !is_natural(b) || width_ > 32) return Bits::unknown(width_);
+      return shift_right(multiply(a, b), width_);
     }
     if (!is_wide()) return multiply(in(alu_.a), in(alu_.b));
     if (!is_signed()) return multiply(in(alu_.a), in(alu_.b));
@@ -218,9 +221,7 @@ class Transfer {
 
   Bits quotient() const {
     const auto divisor = in(alu_.b).value();
-    if (!divisor || *divisor == 0 || is_signed()) return Bits::unknown(width_);
-    if (const auto v = in(alu_.a).value())
-      return Bits::constant(op_.opcode == Opcode::div ? *v / *divisor : *v % *divisor);
+    if (!divisor || *divisor == 0 || !is_natural(in(alu_.a)) || !is_natural(in(alu_.b))) return Bits::unknown(width_);
     const bool power = std::has_single_bit(*divisor);
     if (op_.opcode == Opcode::rem) return power ? in(alu_.a) & Bits::constant(*divisor - 1) : at_most(*divisor - 1);
     return power ? shift_right(in(alu_.a), std::countr_zero(*divisor)) : at_most(in(alu_.a).largest() / *divisor);

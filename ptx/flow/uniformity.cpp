@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/flow/numbers.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
@@ -42,63 +43,6 @@ bool differs_between_threads(Special s) {
 }
 
 constexpr int deepest = 64;  // operations between the thread index and a condition
-
-std::int64_t as_signed(std::uint64_t v, int width) {
-  if (width <= 0 || width >= 64) return std::int64_t(v);
-  return std::int64_t(v << (64 - width)) >> (64 - width);
-}
-
-std::optional<bool> compare(const isa::Modifiers& m, std::uint64_t a, std::uint64_t b) {
-  const int width = isa::bits(m.type());
-  const bool is_signed = isa::is_signed(m.type());
-  const auto sa = as_signed(a, width), sb = as_signed(b, width);
-  const bool less = is_signed ? sa < sb : a < b;
-  if (m.half == isa::HalfSelect::lo) return a < b;
-  if (m.half == isa::HalfSelect::hi) return a > b;
-  switch (m.compare) {
-    case isa::Compare::eq: return a == b;
-    case isa::Compare::ne: return a != b;
-    case isa::Compare::lt: return less;
-    case isa::Compare::le: return less || a == b;
-    case isa::Compare::gt: return !less && a != b;
-    case isa::Compare::ge: return !less;
-    case isa::Compare::ls: return a <= b;
-    case isa::Compare::hs: return a >= b;
-    default: return std::nullopt;
-  }
-}
-
-std::optional<std::uint64_t> apply(const ir::Operation& op, int width, std::uint64_t a, std::uint64_t b,
-                                   std::uint64_t c) {
-  const isa::Modifiers& m = op.modifiers;
-  const bool is_signed = isa::is_signed(m.type()),
-             low = m.half == isa::HalfSelect::lo || m.half == isa::HalfSelect::none;
-  const std::int64_t sa = as_signed(a, width), sb = as_signed(b, width);
-  switch (op.opcode) {
-    case Opcode::mov: return a;
-    case Opcode::cvt: return isa::is_signed(m.types[1]) ? std::uint64_t(as_signed(a, isa::bits(m.types[1]))) : a;
-    case Opcode::add: return a + b;
-    case Opcode::sub: return a - b;
-    case Opcode::mul: return low || !is_signed ? a * b : std::uint64_t(sa * sb);
-    case Opcode::mad: return (low || !is_signed ? a * b : std::uint64_t(sa * sb)) + c;
-    case Opcode::and_: return a & b;
-    case Opcode::or_: return a | b;
-    case Opcode::xor_: return a ^ b;
-    case Opcode::not_: return ~a;
-    case Opcode::shl: return b >= 64 ? 0 : a << b;
-    case Opcode::shr: return is_signed ? std::uint64_t(sa >> std::min<std::uint64_t>(b, 63)) : b >= 64 ? 0 : a >> b;
-    case Opcode::div:
-      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
-      return is_signed ? std::uint64_t(sa / sb) : a / b;
-    case Opcode::rem:
-      if (b == 0 || (is_signed && sb == -1)) return std::nullopt;
-      return is_signed ? std::uint64_t(sa % sb) : a % b;
-    case Opcode::bfe: return is_signed ? std::nullopt : std::optional(b >= 64 ? 0 : a >> b & low_mask(int(c & 0xFF)));
-    case Opcode::min: return is_signed ? (sa < sb ? a : b) : std::min(a, b);
-    case Opcode::max: return is_signed ? (sa < sb ? b : a) : std::max(a, b);
-    default: return std::nullopt;
-  }
-}
 
 }  // namespace
 
@@ -285,10 +229,10 @@ bool Uniformity::operand(const ir::Argument& a, int width, int depth, Values& ou
     return true;
   }
   if (a.kind == Kind::special) return special(Special(a.id), out);
-  if (a.kind != Kind::reg || a.negated) return false;
+  if (a.kind != Kind::reg) return false;
   const Values* v = values(a.id, depth + 1);
   if (!v) return false;
-  for (std::size_t t = 0; t < out.size(); ++t) out[t] = (*v)[t] & low_mask(width);
+  for (std::size_t t = 0; t < out.size(); ++t) out[t] = ((*v)[t] ^ a.negated) & low_mask(width);
   return true;
 }
 
@@ -323,39 +267,37 @@ std::optional<Uniformity::Values> Uniformity::relative(const ir::Argument& a, in
 }
 
 std::unique_ptr<Uniformity::Values> Uniformity::evaluate(const ir::Operation& op, int depth) const {
-  if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type()) || op.modifiers.sat ||
-      op.modifiers.half == isa::HalfSelect::hi)
-    return nullptr;
-  const int width = std::clamp(isa::bits(op.modifiers.type()), 1, 64);
-  Values in[3];
+  if (op.modifiers.type() == isa::ScalarType::pred || isa::is_floating(op.modifiers.type())) return nullptr;
   if (op.opcode == Opcode::shfl) {
     const auto x = ops::roles<ops::WarpExchange>(op);
     const auto lane = known_.constant(x.lane, 32), clamp = known_.constant(x.clamp, 32);
     if (op.modifiers.shuffle != isa::ShuffleMode::idx || !lane || !clamp || *clamp != 31) return nullptr;
-    if (!operand(x.a, 32, depth, in[0])) return nullptr;
-    auto out = std::make_unique<Values>(in[0].size());
-    for (std::size_t t = 0; t < out->size(); ++t)
-      (*out)[t] = in[0][std::min((t & ~std::size_t{31}) + (*lane & 31), t | 31)];
+    Values from;
+    if (!operand(x.a, 32, depth, from)) return nullptr;
+    auto out = std::make_unique<Values>(from.size());
+    for (std::size_t t = 0; t < out->size(); ++t) {
+      const std::size_t source = (t & ~std::size_t{31}) + (*lane & 31);
+      if (source >= from.size()) return nullptr;  // no thread
+      (*out)[t] = from[source];
+    }
     return out;
   }
   const ops::Alu alu = ops::roles<ops::Alu>(op);
-  if (alu.e || alu.d->kind != Kind::reg) return nullptr;
-  const ops::Operand sources[] = {alu.a, alu.b, alu.c};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const bool addend = op.opcode == Opcode::mad && i == 2;
-    const bool converted = op.opcode == Opcode::cvt;
-    const int bits = addend ? 64 : converted ? std::clamp(isa::bits(op.modifiers.types[1]), 1, 64) : width;
+  if (alu.d->kind != Kind::reg || isa::unit(op.opcode) != isa::Unit::alu) return nullptr;
+  const ops::Operand sources[] = {alu.a, alu.b, alu.c, alu.e};
+  const std::array<int, 4> widths = source_widths(op);
+  Values in[4];
+  for (std::size_t i = 0; i < widths.size(); ++i)
     if (!sources[i])
       in[i].assign(std::size_t(threads_), 0);
-    else if (!operand(sources[i], bits, depth, in[i]))
+    else if (!operand(sources[i], widths[i], depth, in[i]))
       return nullptr;
-  }
   const int result = std::min(64, isa::bits(code_.registers[alu.d->id].type));
   auto out = std::make_unique<Values>(in[0].size());
   for (std::size_t t = 0; t < out->size(); ++t) {
-    const auto v = apply(op, width, in[0][t], in[1][t], in[2][t]);
+    const auto v = result_of(op, {in[0][t], in[1][t], in[2][t], in[3][t]});
     if (!v) return nullptr;
-    (*out)[t] = *v & low_mask(op.modifiers.half == isa::HalfSelect::wide ? result : std::min(result, width));
+    (*out)[t] = *v & low_mask(result);
   }
   return out;
 }
@@ -413,7 +355,7 @@ Truth Uniformity::compared(const ir::Operation& op) const {
   if (operand(alu.a, width, 0, a) && operand(alu.b, width, 0, b)) {
     Truth out;
     for (std::size_t t = 0; t < a.size(); ++t) {
-      const auto holds = compare(op.modifiers, a[t], b[t]);
+      const auto holds = compare(op.modifiers, type, a[t], b[t]);
       if (!holds) return unknown();
       (*holds ? out.may_be_true : out.may_be_false).set(t);
     }

@@ -149,7 +149,8 @@ class Registers {
     const auto v = terms_.value(t);
     const flow::Demand demand = program_.demands.of(r);
     if (v && demand.bits) out.put(4 * (*v & demand.bits));
-    if (v && demand.modulus > 1) out.put(*v % demand.modulus);
+    // Rests of negative words do not go round like those of others.
+    if (v && demand.modulus > 1) out.put(*v >> (terms_.width(t) - 1) ? *v : *v % demand.modulus);
     if (v && !demand.compared) return;
     const bool is_predicate = !v && terms_.width(t) == 1;
     if (const auto holds = is_predicate ? assumptions_.holds(state_, t) : std::nullopt)

@@ -254,9 +254,8 @@ void Memory::load_or_store(const Turn& t) {
       continue;
     }
     overwrite(t, *id, p, bytes, Mask{1} << l);
-    const bool is_word = t.op.opcode == Opcode::st && m.vector == isa::Vector::none && !t.predicates &&
-                         accessed.value->kind != ir::Argument::Kind::real;
-    if (is_word) t.s.ctas[p.cta].stored[p.address][int(bytes)] = values_.read(t, accessed.value, l, int(bytes) * 8);
+    if (program_.stores_word(t.at) && !t.predicates)
+      t.s.ctas[p.cta].stored[p.address][int(bytes)] = values_.read(t, accessed.value, l, int(bytes) * 8);
   }
   if (id) t.warp.learn_own(t.lanes, *id);
 }

@@ -86,8 +86,8 @@ bool is_fixed(ir::Special s) {
   }
 }
 
-// By operation: whether it may store a word of the protocol. A scalar stored at an address that all threads share may
-// be one; what goes to an address of each thread's own is data.
+// By operation: whether it may store a word of the protocol. A number may be one, and a scalar stored at an address
+// that all threads share; a register that goes to an address of each thread's own is data.
 std::vector<bool> stores_of_words(const Facts& facts) {
   const std::vector<bool> varies = varying(facts);
   std::vector<bool> out(facts.code.operations.size());
@@ -95,7 +95,8 @@ std::vector<bool> stores_of_words(const Facts& facts) {
     const ir::Operation& op = facts.code.operations[i];
     out[i] = op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
              !isa::is_floating(op.modifiers.type()) &&
-             !is_varied(facts.code, ops::roles<ops::MemoryAccess>(op).address, varies);
+             (ops::roles<ops::MemoryAccess>(op).value->kind == ir::Argument::Kind::immediate ||
+              !is_varied(facts.code, ops::roles<ops::MemoryAccess>(op).address, varies));
   }
   return out;
 }

@@ -61,6 +61,8 @@ class Program {
   std::uint32_t slots() const { return slots_; }
   /// Where a register of the slice is kept; no_slot for others.
   std::uint32_t slot(ir::RegisterId r) const { return slot_[r]; }
+  /// What the operation stores in shared memory may be a word of the protocol.
+  bool stores_word(std::uint32_t operation) const { return stores_word_[operation]; }
   /// The operation is one of the protocol, or makes a value that the protocol depends on.
   bool matters(std::uint32_t operation) const { return matters_[operation]; }
   /// Where the ways of a branch meet again, if it does not matter which way threads take: nothing happens in between.
