@@ -54,7 +54,7 @@ class Case:
         """PTX, contract and inputs; the contract's path."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "kernel.ptx").write_text(self.ptx)
-        contract = {"entry": self.entry, "grid": list(self.grid), "block": [self.block, 1, 1],
+        contract = {"entry": self.entry, "grid": list(self.grid), "block": list(self.block) if isinstance(self.block, tuple) else [self.block, 1, 1],
                     "cluster": list(self.cluster), "dynamic_smem": self.dynamic_smem,
                     "buffers": {name: self._buffer(folder, name, b) for name, b in self.buffers.items()},
                     "tensor_maps": self.tensor_maps, "params": self.params}
