@@ -36,7 +36,7 @@ class Launch:
 @dataclass
 class Map:
     rank: int
-    type: int
+    type: int | None  # left open by a map that the driver did not write
     address: int
     dims: list
     strides: list
@@ -146,9 +146,32 @@ class Memory:
         return None
 
 
+def raw_map(value, memory):
+    """A map that host code wrote itself, without the driver (the CuTe DSL): what the words of the 128 bytes hold, found by
+    comparing maps; None if it is no tiled map of a buffer."""
+    if len(value) != 128 or not memory.find(struct.unpack_from("<Q", value)[0]):
+        return None
+    kind = struct.unpack_from("<I", value, 8)[0]
+    rank = (kind >> 4 & 7) + 1
+    if kind & 15 != 2 or rank > 5:
+        return None
+    high = struct.unpack_from("<I", value, 28)[0]  # of strides: four bits each
+    strides = [(stride | (high >> 4 * i & 15) << 32) * 16 for i, stride in enumerate(struct.unpack_from("<4I", value, 12))]
+    dims = [extent + 1 for extent in struct.unpack_from("<5I", value, 32)]
+    steps = struct.unpack_from("<I", value, 52)[0]
+    box = [extent + 1 for extent in value[55:60]]
+    return Map(rank, None, struct.unpack_from("<Q", value)[0], dims[:rank], strides[:rank - 1], box[:rank],
+               [(steps >> 3 * i & 7) + 1 for i in range(rank)], 0, kind >> 13 & 3, 0)
+
+
 def parameter(value, recording, memory, used):
     """A parameter of a contract from its bytes."""
     fields, at = [], 0
+    raw = raw_map(value, memory)
+    if raw:
+        recording.maps.append(raw)
+        used.add(len(recording.maps) - 1)
+        return {"tensor_map": f"map{len(recording.maps) - 1}"}
     while at < len(value):
         marker = re.match(rb"TENSOR_MAP_(\d+)\0", value[at:at + 32])
         place = memory.find(struct.unpack_from("<Q", value, at)[0]) if at % 8 == 0 and len(value) - at >= 8 else None
@@ -182,7 +205,8 @@ def tensor_map(map_, memory):
         text["offset"] = offset
     if map_.fill:
         text["oob"] = "nan"
-    dtype, buffers = MAP_TYPES[map_.type], memory.buffers[name].dtype
+    buffers = memory.buffers[name].dtype
+    dtype = buffers if map_.type is None else MAP_TYPES[map_.type]
     if dtype != buffers and not (dtype == "u8" and buffers in ("e4m3", "e5m2", "ue8m0", "ue4m3", "s8")):
         text["dtype"] = dtype
     return text

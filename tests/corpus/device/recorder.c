@@ -155,6 +155,19 @@ EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_o
 EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   return cuModuleGetFunction((CUfunction*)kernel, (CUmodule)library, name);
 }
+EXPORT CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) { *count = 1; return CUDA_SUCCESS; }
+EXPORT CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  for (unsigned i = 0; i < count; ++i) kernels[i] = (CUkernel)kernel_of(library, NULL, "enumerated");
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+  *clusters = 8;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int size, size_t shared) {
+  *blocks = 1;
+  return CUDA_SUCCESS;
+}
 OK(CUresult, cuLibraryUnload, CUlibrary library)
 EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   *function = (CUfunction)kernel;
