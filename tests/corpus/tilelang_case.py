@@ -22,7 +22,8 @@ def to_ptx(code, target, pass_config=None):
     """In place of the function that makes a cubin."""
     folder = recorder.BUILD.parent / "tilelang"
     folder.mkdir(parents=True, exist_ok=True)
-    source, out = folder / "kernel.cu", folder / "kernel.ptx"
+    name = f"kernel{len(list(folder.glob('*.cu')))}"
+    source, out = folder / f"{name}.cu", folder / f"{name}.ptx"
     source.write_text(code)
     subprocess.run([recorder.CUDA / "bin" / "nvcc", "-w", "-std=c++20", f"-I{TILELANG_TEMPLATE_PATH}",
                     f"-I{CUTLASS_INCLUDE_DIR}", "-arch=sm_100a", "-ptx", "-o", out, source], check=True)
