@@ -29,8 +29,18 @@ def values(buffer):
 
 def only(ptx, kernel):
     """The text without its other kernels."""
-    entries = re.compile(r"(?:\t// \.globl[^\n]*\n)?(?:\.visible |\.weak )?\.entry\s+([\w$]+)\([\s\S]*?\n\}\n")
-    return entries.sub(lambda found: found[0] if found[1] == kernel else "", ptx)
+    kept, at = [], 0
+    for found in re.finditer(r"(?:\.visible |\.weak )?\.entry\s+([\w$]+)\s*\(", ptx):
+        end, depth = ptx.index("{", ptx.index(")", found.end())), 0
+        while True:
+            depth += {"{": 1, "}": -1}.get(ptx[end], 0)
+            end += 1
+            if depth == 0:
+                break
+        if found[1] != kernel:
+            kept.append(ptx[at:found.start()])
+            at = end
+    return "".join(kept) + ptx[at:]
 
 
 def build(name):
