@@ -183,12 +183,9 @@ Explored explore(const Program& program, std::uint64_t most_states) {
 void find_premises(const Program& program, Explored& e) {
   if (e.breaches.empty() && !e.deadlock) return;
   for (const Premise& premise : program.premises) {
-    Explored other;
-    if (premise.other) {
-      Shape shape = program.shape;
-      (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {premise.other, 1, 1};
-      other = explore(Program(program.facts, shape));
-    }
+    Shape shape = program.shape;
+    (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {premise.other, 1, 1};
+    const Explored other = explore(Program(program.facts, shape));
     const auto is_found = [&](const Breach& b) {
       return std::any_of(other.breaches.begin(), other.breaches.end(), [&](const Breach& o) {
         return o.operation == b.operation && o.verdict.rule == b.verdict.rule;

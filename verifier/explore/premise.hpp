@@ -16,7 +16,7 @@ struct Premise {
   };
   Fact fact{};
   std::uint32_t value = 0;
-  std::uint32_t other = 0;  // another number that the kernel allows; zero where there is none to compare with
+  std::uint32_t other = 0;  // another number that the kernel allows
 
   bool operator==(const Premise&) const = default;
 };

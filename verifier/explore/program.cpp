@@ -213,17 +213,16 @@ void Program::measure() {
   } else if (const ir::Performance* most = code.function->find("maxntid"); most && shape.cta[0] == 0) {
     threads = int(product(*most, cta));
     cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
-    const bool may_have_less = threads > isa::threads_per_warp;
-    premises.push_back(
-        {Premise::Fact::block, cta[0], may_have_less ? std::uint32_t(threads - isa::threads_per_warp) : 0});
+    if (threads > isa::threads_per_warp)
+      premises.push_back({Premise::Fact::block, cta[0], std::uint32_t(threads - isa::threads_per_warp)});
   }
   if (const ir::Performance* p = code.function->find("reqnctapercluster"))
     ctas = std::uint32_t(product(*p, cluster));
   else if (const std::uint32_t fewest = shape.cluster[0] == 0 ? fewest_ctas(facts) : 0) {
     const ir::Performance* limit = code.function->find("maxclusterrank");
     const std::uint32_t most = limit && !limit->values.empty() ? std::uint32_t(limit->values[0]) : isa::max_cluster;
-    ctas = cluster[0] = fewest;
-    premises.push_back({Premise::Fact::cluster, fewest, 2 * fewest <= most ? 2 * fewest : 0});
+    ctas = cluster[0] = std::min(fewest, most);
+    if (2 * ctas <= most) premises.push_back({Premise::Fact::cluster, ctas, 2 * ctas});
   }
   const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
     if (from[0] == 0) return std::uint32_t{0};
