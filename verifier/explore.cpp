@@ -1,5 +1,8 @@
 #include "verifier/explore.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "launch/known_bytes.hpp"
 #include "verifier/explore/report.hpp"
 
@@ -44,20 +47,25 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
 }  // namespace
 
 void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
-                           const LaunchFacts& given) {
+                           const LaunchFacts& given, std::chrono::milliseconds time) {
+  std::vector<std::pair<const ir::Function*, explore::Shape>> all;
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
     if (!f || !f->body || !f->entry) continue;
-    const std::vector<explore::Shape> shapes = shapes_of(*f, contract, given);
-    if (shapes.empty()) continue;
+    for (explore::Shape& shape : shapes_of(*f, contract, given)) all.emplace_back(f, std::move(shape));
+  }
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const explore::Deadline end = time == no_limit ? explore::no_deadline : now() + time;
+  for (std::size_t left = all.size(); left > 0; --left) {
+    const auto& [function, shape] = all[all.size() - left];
+    // What the ones before have left over is shared between those that are left.
+    const auto deadline = time == no_limit ? end : now() + (end - now()) / std::int64_t(left);
     diag::Sink said;  // what decoding says was said before
-    const Facts facts(module, *f, said);
-    for (const explore::Shape& shape : shapes) {
-      const explore::Program program(facts, shape);
-      explore::Explored explored = explore::explore(program);
-      explore::find_premises(program, explored);
-      explore::report(program, explored, sink);
-    }
+    const Facts facts(module, *function, said);
+    const explore::Program program(facts, shape);
+    explore::Explored explored = explore::explore(program, deadline);
+    explore::find_premises(program, explored, deadline);
+    explore::report(program, explored, sink);
   }
   sink.sort();
 }

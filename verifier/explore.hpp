@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 
 #include "launch/contract.hpp"
@@ -15,6 +16,9 @@ struct LaunchFacts {
   std::array<std::uint32_t, 3> block{}, cluster{};
 };
 
+/// As long as it takes.
+inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
+
 /// Explores the entry functions of a module (verifier/explore): races of shared and tensor memory, missing fences,
 /// wrong arrivals, laps and deadlocks, use of CTAs and mbarriers that are not there, each with the parameters under
 /// which it happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not
@@ -22,8 +26,8 @@ struct LaunchFacts {
 /// launches: their grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix
 /// descriptors fit. Without one, what neither the PTX nor `facts` says is taken as it may be: what is found for one
 /// size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop without a
-/// step alone.
+/// step alone. The entries share `time` between them; what is not explored by then is incomplete.
 void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
-                           const LaunchFacts& facts = {});
+                           const LaunchFacts& facts = {}, std::chrono::milliseconds time = no_limit);
 
 }  // namespace kiln::verifier

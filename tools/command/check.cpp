@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <memory>
 
 #include "harness/contract/contract_json.hpp"
@@ -45,6 +46,7 @@ struct CheckArguments {
   std::vector<std::string> assumed{};
   std::string format = "text", launch{}, profile = "isa";
   std::string baseline{}, write_baseline{};
+  double budget = 10;  // seconds a file
   bool strict = false, json = false, quick = false, fix = false, lint = false, all = false;
 };
 
@@ -93,7 +95,7 @@ bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rul
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
 diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const launch::Contract& contract,
                      const std::string& launch) {
-  if (known.has_errors() || std::none_of(known.all().begin(), known.all().end(), is_unfollowed)) return known;
+  if (std::none_of(known.all().begin(), known.all().end(), is_unfollowed)) return known;
   diag::Sink all;
   for (diag::Diagnostic d : known.all()) {
     if (is_unfollowed(d))
@@ -127,7 +129,8 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const l
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
-    verifier::check_synchronisation(module, sink, launch, read_facts(a.assumed));
+    const auto time = std::chrono::milliseconds(std::int64_t(a.budget * 1000));
+    verifier::check_synchronisation(module, sink, launch, read_facts(a.assumed), time);
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
   if (a.launch.empty()) return sink;
@@ -199,6 +202,9 @@ void add_check(const Builder& builder) {
       ->type_name("block=N|cluster=N")
       ->allow_extra_args(false)
       ->excludes("--launch");
+  sub->add_option("--budget", a->budget, "seconds a file that exploring may take: the rest is incomplete [10]")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->type_name("SECONDS");
   sub->add_flag("--lint", a->lint,
                 "notes on what is legal but costs: registers, occupancy, unused memory, scopes, fences");
   sub->add_flag("--fix", a->fix,

@@ -138,6 +138,7 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std:
     const Stop stop = machine.run(*s);
     if (machine.rounds().must_restart()) return;
     ++out.states;
+    if (machine.budget().is_over()) return give_up(out, false, Budget::out_of_time, stop.operation);
     if (out.states > (machine.has_rounds() ? 3 : 1) * most_states)
       return give_up(out, false, "too many ways to go", stop.operation);
     if (stop.kind == Stop::Kind::unfollowed)
@@ -152,7 +153,7 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std:
 
 }  // namespace
 
-Explored explore(const Program& program, std::uint64_t most_states) {
+Explored explore(const Program& program, Deadline deadline, std::uint64_t most_states) {
   Explored out;
   if (program.threads == 0 && !program.synchronises()) {
     out.complete = true;
@@ -162,7 +163,7 @@ Explored explore(const Program& program, std::uint64_t most_states) {
     out.incomplete = "how many threads a CTA has";
     return out;
   }
-  Machine machine(program);
+  Machine machine(program, deadline);
   std::optional<Standstill> waiting;
   for (int pass = 0; pass <= most_passes; ++pass) {
     machine.rounds().restart(pass == most_passes);
@@ -180,12 +181,12 @@ Explored explore(const Program& program, std::uint64_t most_states) {
   return out;
 }
 
-void find_premises(const Program& program, Explored& e) {
+void find_premises(const Program& program, Explored& e, Deadline deadline) {
   if (e.breaches.empty() && !e.deadlock) return;
   for (const Premise& premise : program.premises) {
     Shape shape = program.shape;
     (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {premise.other, 1, 1};
-    const Explored other = explore(Program(program.facts, shape));
+    const Explored other = explore(Program(program.facts, shape), deadline);
     const auto is_found = [&](const Breach& b) {
       return std::any_of(other.breaches.begin(), other.breaches.end(), [&](const Breach& o) {
         return o.operation == b.operation && o.verdict.rule == b.verdict.rule;

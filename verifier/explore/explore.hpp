@@ -4,6 +4,7 @@
 
 #include "verifier/explore/findings.hpp"
 #include "verifier/explore/program.hpp"
+#include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -22,9 +23,10 @@ struct Explored {
   std::uint64_t states = 0, steps = 0;
 };
 
-Explored explore(const Program&, std::uint64_t most_states = 2000);
+/// What is not explored by the deadline makes the answer incomplete.
+Explored explore(const Program&, Deadline = no_deadline, std::uint64_t most_states = 2000);
 
 /// Explores again with another number for each premise: what is not found then is known under that premise alone.
-void find_premises(const Program&, Explored&);
+void find_premises(const Program&, Explored&, Deadline = no_deadline);
 
 }  // namespace kiln::verifier::explore

@@ -34,7 +34,8 @@ struct Problem {
 
 class ExampleSearch {
  public:
-  ExampleSearch(flow::Terms& terms, flow::Evaluator& evaluator) : terms_(terms), evaluator_(evaluator) {}
+  ExampleSearch(flow::Terms& terms, flow::Evaluator& evaluator, const Budget& budget)
+      : terms_(terms), evaluator_(evaluator), budget_(budget) {}
 
   std::vector<Problem> problems(const Assumed& s) const {
     std::vector<Problem> out;
@@ -80,7 +81,7 @@ class ExampleSearch {
     const std::set<std::uint64_t> numbers = candidates(problem);
     std::mt19937_64 random(1);
     const std::vector<std::uint64_t> pool(numbers.begin(), numbers.end());
-    for (int attempt = 0; attempt < most_tries; ++attempt) {
+    for (int attempt = 0; attempt < most_tries && !budget_.is_over(); ++attempt) {
       Example e;
       for (const TermId leaf : problem.leaves)
         e[leaf] = attempt == 0 ? 1 : pool[random() % pool.size()] & flow::low_mask(terms_.width(leaf));
@@ -88,7 +89,7 @@ class ExampleSearch {
       for (int round = 0; round < most_rounds && left; ++round)
         for (const TermId leaf : problem.leaves)
           for (const std::uint64_t v : pool) {
-            if (!left) break;
+            if (!left || budget_.is_over()) break;
             const std::uint64_t old = std::exchange(e[leaf], v & flow::low_mask(terms_.width(leaf)));
             const std::size_t now = unfulfilled(e);
             now <= left ? void(left = now) : void(e[leaf] = old);
@@ -144,12 +145,14 @@ class ExampleSearch {
 
   flow::Terms& terms_;
   flow::Evaluator& evaluator_;
+  const Budget& budget_;
 };
 
 // Numbers for which all that is assumed holds; nothing when none were found, which does not say that there are none.
-std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::Evaluator& evaluator) {
+std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::Evaluator& evaluator,
+                                    const Budget& budget) {
   Example out;
-  ExampleSearch search(terms, evaluator);
+  ExampleSearch search(terms, evaluator, budget);
   for (const Problem& p : search.problems(s)) {
     // If only one thing is assumed of a leaf, any number that it allows will do.
     if (p.predicates.empty() && p.words.size() == 1 && p.leaves.size() == 1 && *p.leaves.begin() == p.words[0].first) {
@@ -205,7 +208,7 @@ std::vector<TermId> Findings::least_words(const State& s) const {
 std::optional<Example> Findings::example(const State& s) {
   constexpr int most_failed_searches = 2;
   if (s.guessed || s.contradicts || failed_searches_ == most_failed_searches) return std::nullopt;
-  auto found = find_example(s.path, symbols_.terms(), symbols_.evaluator());
+  auto found = find_example(s.path, symbols_.terms(), symbols_.evaluator(), budget_);
   failed_searches_ += !found;
   return found;
 }

@@ -28,7 +28,7 @@ using Example = std::map<flow::TermId, std::uint64_t>;
 
 class Findings {
  public:
-  explicit Findings(Symbols& symbols) : symbols_(symbols) {}
+  Findings(Symbols& symbols, const Budget& budget) : symbols_(symbols), budget_(budget) {}
 
   /// The state that runs: what is found from now on is found in it.
   void run(const State& s) { state_ = &s; }
@@ -51,6 +51,7 @@ class Findings {
 
  private:
   Symbols& symbols_;
+  const Budget& budget_;
   const State* state_ = nullptr;
   std::vector<Breach> breaches_{};
   std::map<std::pair<const ir::Operation*, rules::Rule>, std::size_t> reported_{};  // index of the breach

@@ -20,7 +20,8 @@ struct Stop {
 
 class Machine {
  public:
-  explicit Machine(const Program& program) : program_(program) {}
+  explicit Machine(const Program& program, Deadline deadline = no_deadline)
+      : program_(program), budget_(!program.shape.parameters.empty(), deadline) {}
 
   State start();
   /// Runs until no thread can go on, or what happens next is not decided.
@@ -52,11 +53,11 @@ class Machine {
 
   const Program& program_;
   const ir::Code& code_ = program_.code;
-  Budget budget_{!program_.shape.parameters.empty()};
+  Budget budget_;
   Symbols symbols_{program_.facts};
   Rounds rounds_{program_, symbols_};
   Values values_{program_, symbols_, rounds_, budget_};
-  Findings findings_{symbols_};
+  Findings findings_{symbols_, budget_};
   TileJudge tiles_{};
   Memory memory_{program_, findings_, values_, tiles_.sets()};
   Barriers barriers_{program_, findings_, values_, memory_};

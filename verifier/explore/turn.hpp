@@ -1,6 +1,7 @@
 // One operation, as the threads that stand at it execute it.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "verifier/explore/state.hpp"
@@ -14,10 +15,14 @@ struct Unfollowed {
   bool may_be_nothing = false;  // as in Stop
 };
 
-/// Counts steps: executed operations, and other work that grows with a kernel.
+/// When exploring must have come to its end.
+using Deadline = std::chrono::steady_clock::time_point;
+inline constexpr Deadline no_deadline = Deadline::max();
+
+/// Counts steps: executed operations, and other work that grows with a kernel; and looks at the clock.
 class Budget {
  public:
-  explicit Budget(bool has_launch) : has_launch_(has_launch) {}
+  Budget(bool has_launch, Deadline deadline) : has_launch_(has_launch), deadline_(deadline) {}
 
   void begin() { steps_ = 0; }
   void begin_run() { run_from_ = steps_; }
@@ -29,11 +34,16 @@ class Budget {
     constexpr std::uint64_t most_of_a_run = 100'000;  // from choice to choice, where there is no launch
     const std::uint64_t limit = has_launch_ ? most_of_a_launch : has_rounds ? most_of_nested_loops : most;
     if (++steps_ > limit) throw Unfollowed{"too many ways to go", &op};
+    if (steps_ % steps_a_look == 0 && is_over()) throw Unfollowed{out_of_time, &op};
     if (steps_ - run_from_ > most_of_a_run && !has_launch_) throw Unfollowed{"where a loop ends", &op};
   }
+  bool is_over() const { return deadline_ != no_deadline && std::chrono::steady_clock::now() > deadline_; }
+  static constexpr const char* out_of_time = "too many ways to go in the time given (--budget)";
 
  private:
+  static constexpr std::uint64_t steps_a_look = 8;
   bool has_launch_;
+  Deadline deadline_;
   std::uint64_t steps_ = 0, run_from_ = 0;
 };
 

@@ -56,6 +56,15 @@ std::string with_narrow_scales(int columns) {
   return with(with(text, "[%sb], %p", "[%moved], %p;"), "[%sb], 1", "[%moved], 1;");
 }
 
+TEST_CASE("without time the answer is incomplete, and says that more of it can be given") {
+  diag::Sink sink;
+  const ir::Module module = parse::parse(std::make_shared<diag::Source>("k.ptx", file("multicast")), sink);
+  verifier::check_synchronisation(module, sink, nullptr, {}, std::chrono::milliseconds(0));
+  CHECK(sink.incomplete());
+  CHECK_FALSE(sink.has_errors());
+  CHECK(diag::render_text(sink).find("too many ways to go in the time given (--budget)") != std::string::npos);
+}
+
 TEST_CASE("scales that begin in one of a few columns are read from all of them, but from none for sure") {
   const Protocol shared = protocol(with_narrow_scales(68));
   CHECK_MESSAGE(shared.is_right(), shared.incomplete);
