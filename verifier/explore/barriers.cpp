@@ -293,7 +293,6 @@ void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const
     findings_.add(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr,
                   ".cta scope, the default");
     t.warp.learn(Mask{1} << lane, use);
-    t.warp.ended_phases[lane].add(use);
     released.seen.add(use);  // it is over when its phase is
   }
   const EventId end = arrive(t, p, count, released);

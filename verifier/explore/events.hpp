@@ -64,10 +64,12 @@ struct Clock {
   EventSet met{};        // seen by a thread that arrived, perhaps relaxed, at a cluster barrier before this one left it
   EventSet tensor{};     // tcgen05.fence orders them before the thread's operations on tensor memory
   EventSet maps{};       // tensor maps that were published and then acquired
+  EventSet followed{};   // arrivals on other CTAs whose threads have made a later one that is over
   EventSet handed{};     // a fence that releases comes after them: relaxed operations after it hand them on
 
-  static constexpr EventSet Clock::*sets[] = {&Clock::seen, &Clock::fenced, &Clock::past, &Clock::published,
-                                              &Clock::met,  &Clock::tensor, &Clock::maps, &Clock::handed};
+  static constexpr EventSet Clock::*sets[] = {&Clock::seen,      &Clock::fenced, &Clock::past,
+                                              &Clock::published, &Clock::met,    &Clock::tensor,
+                                              &Clock::maps,      &Clock::handed, &Clock::followed};
 
   void join(const Clock& o) {
     for (const auto set : sets) (this->*set).join(o.*set);

@@ -200,6 +200,7 @@ void put(Writer& out, const Warp& w) {
   copies(lanes_per_warp, w.own_copies);
   for (const auto& [lane, queue] : w.tensor) out.put(std::uint64_t(lane));
   for (const auto& [lane, ends] : w.ended_phases) out.put(std::uint64_t(lane) + lanes_per_warp);
+  for (const auto& [lane, sent] : w.sent) out.put(std::uint64_t(lane) + 2 * lanes_per_warp);
   for (const PendingLoad& p : w.loads) out.put(p.event), out.put(p.registers.size());
   out.put(w.stores);
 }

@@ -142,7 +142,7 @@ void Memory::exit(State& s, std::uint32_t index) {
   const auto rule = [&](EventId id, bool arrives) {
     const Event& e = s.events[id];
     if (e.cta == index && isa::is_bulk_copy(e.operation->opcode)) return rules::cta_exit_copy(false);
-    return arrives && known.past.has(id) ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
+    return arrives && known.followed.has(id) ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
   };
   const auto judge = [&](EventId id, bool arrives = false) {
     const Event& e = s.events[id];

@@ -139,9 +139,8 @@ struct Warp {
   std::map<int, CopyGroups> copies{};  // by lane
   CopyGroups own_copies{};             // cp.async, of the lanes that an event names
   std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
-  // By lane: phases that its asynchronous arrivals ended, and its arrivals on other CTAs. Its later ones come after
-  // them.
-  std::map<int, EventSet> ended_phases{};
+  // By lane: phases that its asynchronous arrivals ended, and those on other CTAs. Its later ones come after them.
+  std::map<int, EventSet> ended_phases{}, sent{};
   std::vector<PendingLoad> loads{};
   EventSet stores{};  // tcgen05.st not waited for
 };
@@ -273,6 +272,7 @@ void each_known(S& s, F f) {
     for (auto& g : w.groups) f(g.tensor_fenced), f(g.tensor_arrived);
     for (auto& [lane, e] : w.tensor) f(e);
     for (auto& [lane, e] : w.ended_phases) f(e);
+    for (auto& [lane, e] : w.sent) f(e);
   });
 }
 

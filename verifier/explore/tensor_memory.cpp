@@ -133,15 +133,16 @@ void TensorMemory::commit(const Turn& t) {
   const auto p = memory_.place(t, commit.mbarrier, l, isa::Space::shared_cluster);
   std::uint32_t ctas = 1u << p.cta;
   if (commit.ctas) ctas = std::uint32_t(values_.number(t, commit.ctas, l, 16, "the CTAs of a commit"));
-  EventSet& ended = t.warp.ended_phases[l];
+  EventSet &ended = t.warp.ended_phases[l], &sent = t.warp.sent[l];
   clock.past.join(ended);
+  clock.followed.join(sent);
   clock.tensor.join(clock.seen);  // a commit implies tcgen05.fence::before_thread_sync
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
     const SharedPlace there{c, p.address};
     barriers_.check_init(t, barriers_.at(t, there), true);
     Clock released = clock;
-    if (const EventId use = barriers_.note_use(t, there, Mask{1} << l, true)) released.seen.add(use), ended.add(use);
+    if (const EventId use = barriers_.note_use(t, there, Mask{1} << l, true)) released.seen.add(use), sent.add(use);
     if (const EventId end = barriers_.arrive(t, there, 1, released)) ended.add(end);
   }
 }
