@@ -26,8 +26,13 @@ bool reads_carry(const ir::Operation& op) {
 
 }  // namespace
 
-Demands::Demands(const ir::Code& code, const Definitions& definitions, const KnownBits& known, const Roots& roots)
-    : code_(&code), definitions_(&definitions), known_(&known), demands_(code.registers.size()) {
+Demands::Demands(const ir::Code& code, const Cfg& cfg, const Definitions& definitions, const KnownBits& known,
+                 const Roots& roots)
+    : code_(&code),
+      definitions_(&definitions),
+      known_(&known),
+      sums_(code, cfg, definitions, known),
+      demands_(code.registers.size()) {
   Wanted wanted;
   for (const ir::Operation& op : code.operations) roots(op, wanted);
   for (const ir::Argument* a : wanted.arguments) want(*a, everything);
@@ -108,6 +113,13 @@ void Demands::want_sources(const ir::Operation& op, Demand d) {
 bool Demands::want_through_division(const ir::Operation& op, Demand d) {
   if (const auto division = remainder(*code_, *definitions_, *known_, op))
     return want(*division->dividend, {0, false, division->divisor}), want_sources(op, made), true;
+  if (const std::vector<Division> rests = sums_.rests(op); !rests.empty()) {
+    std::vector<ir::RegisterId>& kept = kept_[code_->index(op)];
+    kept.clear();
+    for (const Division& rest : rests)
+      want(*rest.dividend, {0, false, rest.divisor}), kept.push_back(rest.dividend->id);
+    return want_sources(op, made), true;
+  }
   const auto division = quotient(*code_, *definitions_, *known_, op);
   const int bits = 64 - std::countl_zero(d.bits);
   if (!division || std::has_single_bit(division->divisor) || bits > 16) return false;

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "ptx/flow/bits.hpp"
 #include "ptx/flow/definitions.hpp"
 #include "ptx/flow/known_bits.hpp"
+#include "ptx/flow/sums.hpp"
 #include "ptx/ir/code.hpp"
 
 namespace kiln::flow {
@@ -42,11 +44,17 @@ class Demands {
   /// Appends what of an operation is of interest.
   using Roots = std::function<void(const ir::Operation&, Wanted&)>;
 
-  Demands(const ir::Code&, const Definitions&, const KnownBits&, const Roots&);
+  Demands(const ir::Code&, const Cfg&, const Definitions&, const KnownBits&, const Roots&);
 
   Demand of(ir::RegisterId r) const { return demands_[r]; }
   /// It is a sum of which a small addend does not matter.
   bool is_rough(ir::RegisterId r) const { return rough_.contains(r); }
+  /// Registers that an operation does not read, but whose rests stand for what it reads: they must be known until then.
+  const std::vector<ir::RegisterId>& kept(std::uint32_t operation) const {
+    static const std::vector<ir::RegisterId> none;
+    const auto found = kept_.find(operation);
+    return found == kept_.end() ? none : found->second;
+  }
   /// The operation writes a register that matters.
   bool matters(std::uint32_t operation) const;
 
@@ -65,9 +73,11 @@ class Demands {
   const ir::Code* code_;
   const Definitions* definitions_;
   const KnownBits* known_;
+  Sums sums_;
   std::vector<Demand> demands_;
   std::vector<ir::RegisterId> work_{};
   std::set<ir::RegisterId> rough_{};
+  std::map<std::uint32_t, std::vector<ir::RegisterId>> kept_{};
   bool wants_carries_ = false;
 };
 

@@ -194,7 +194,7 @@ Program::Program(const Facts& f, const Shape& given)
 
 // What the protocol and the branches that are known to matter depend on.
 flow::Demands Program::demanded() const {
-  return {code, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
+  return {code, facts.cfg, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
             add_roots(op, stores_word_[code.index(op)], out);
             if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
           }};
@@ -329,6 +329,7 @@ void Program::step_back(std::uint32_t i, std::vector<bool>& live) const {
   if (!matters_[i] && !decides) return;
   for (const ir::RegisterId r : facts.definitions.read(i))
     if (slot_[r] != no_slot) live[slot_[r]] = true;
+  for (const ir::RegisterId r : demands.kept(i)) live[slot_[r]] = true;
 }
 
 void Program::find_live() {

@@ -10,7 +10,7 @@ namespace {
 // What the parities of waits hang on.
 struct Sliced : Analysed {
   explicit Sliced(const std::string& body) : Analysed(body) {}
-  flow::Demands demands{code, definitions, known, [](const ir::Operation& op, flow::Demands::Wanted& out) {
+  flow::Demands demands{code, cfg, definitions, known, [](const ir::Operation& op, flow::Demands::Wanted& out) {
                           if (op.opcode != isa::Opcode::mbarrier_try_wait) return;
                           out.arguments.push_back(&op.arg(1));
                           out.arguments.push_back(&op.arg(2));
@@ -86,11 +86,12 @@ TEST_CASE("of a rough address the addend that is small does not matter, unless s
     add.u32 %r3, %r2, 16; and.b32 %r6, %r7, 4; add.u32 %r4, %r1, %r6; ld.shared.u32 %r8, [%r3]; ld.shared.u32 %r9, [%r4];)";
   const Analysed a(body);
   const auto demands = [&](bool wants_sum) {
-    return flow::Demands(a.code, a.definitions, a.known, [&](const ir::Operation& op, flow::Demands::Wanted& out) {
-      if (op.opcode != isa::Opcode::ld || !isa::is_shared(op.modifiers.space())) return;
-      out.rough.push_back(&op.arg(1));
-      if (wants_sum) out.registers.push_back(a.reg("%r2"));
-    });
+    return flow::Demands(a.code, a.cfg, a.definitions, a.known,
+                         [&](const ir::Operation& op, flow::Demands::Wanted& out) {
+                           if (op.opcode != isa::Opcode::ld || !isa::is_shared(op.modifiers.space())) return;
+                           out.rough.push_back(&op.arg(1));
+                           if (wants_sum) out.registers.push_back(a.reg("%r2"));
+                         });
   };
   const flow::Demands rough = demands(false), exact = demands(true);
   for (const char* r : {"%r1", "%r2", "%r3"}) CHECK(rough.of(a.reg(r)).bits == ~std::uint64_t{0});
