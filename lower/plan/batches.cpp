@@ -161,12 +161,17 @@ class FormFinder {
       if (fixed && p->added != q->added) return false;
       if (std::abs(q->added - p->added) >= 1 << 14) return false;
     }
-    // The bases must not have changed since.
+    // What the first MMA reads, and the bases, must not have changed since, whichever value of a register that is.
+    const auto& registers = f_.code.registers;
     const std::uint32_t from = f_.code.index(head);
-    for (const ops::Operand& x : {mma.a, mma.b, mma.d, mma.sfa, mma.sfb, mma.metadata, mma.zero_mask})
-      if (x)
-        for (const std::uint32_t w : f_.definitions.writers(based(*x, block)->root))
-          if (w > from && w < i) return false;
+    for (const ops::Operand& x : {first.a, first.b, first.d, first.sfa, first.sfb, first.metadata, first.zero_mask}) {
+      const auto p = x ? based(*x, block) : std::nullopt;
+      if (!p) continue;
+      const ir::Argument& own = x->kind == ir::Argument::Kind::address ? f_.code.components(*x)[0] : *x;
+      for (std::uint32_t w = from + 1; w < i; ++w)
+        for (const ir::RegisterId r : f_.definitions.written(w))
+          if (registers[r].name == registers[own.id].name || registers[r].name == registers[p->root].name) return false;
+    }
     return true;
   }
 
