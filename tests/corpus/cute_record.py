@@ -3,6 +3,7 @@ the place of its runtime; only the runtime's own glue comes from the package."""
 import os
 import pathlib
 
+import numpy as np
 import nvidia_cutlass_dsl
 
 import recorder
@@ -86,4 +87,9 @@ def case(name, producer, call, buffers, which=0):
     recording = RECORDER.start()
     with foreign_torch.OnHost():
         call(**tensors)
+    if which:  # what the launches before it would have left
+        for buffer in memory.buffers.values():
+            if buffer.poison and buffer.expected is None:
+                buffer.poison = False
+                buffer.bits.view(np.float32)[...] = np.random.default_rng(0).random(buffer.bits.nbytes // 4)
     return recorder.case(name, producer, RECORDER, recording, memory, which)

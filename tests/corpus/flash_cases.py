@@ -87,6 +87,13 @@ def flash_wide_192():
     return forward("flash_wide_192", 1, 256, 256, 1, 1, 192, 128)
 
 
+def flash_wide_192_two_tiles():
+    """Both tiles by one CTA, as a full machine would."""
+    made = forward("flash_wide_192_two_tiles", 2, 256, 256, 1, 1, 192, 128)
+    made.grid = (1, 1, 1)
+    return made
+
+
 def flash_96():
     return forward("flash_96", 1, 256, 256, 1, 1, 96)
 
@@ -164,5 +171,6 @@ def flash_backward_after():
 
 
 CASES = [flash_forward, flash_causal, flash_gqa_64, flash_window, flash_ragged, flash_decode, flash_decode_split,
-         flash_combine, flash_wide_192, flash_96, flash_hd256, flash_softcap, flash_varlen, flash_paged,
+         flash_combine, flash_wide_192, flash_wide_192_two_tiles,
+         flash_96, flash_hd256, flash_softcap, flash_varlen, flash_paged,
          flash_backward_before, flash_backward, flash_backward_causal_64, flash_backward_after]
