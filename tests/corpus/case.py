@@ -43,18 +43,20 @@ class Case:
     ptx: str
     entry: str
     grid: tuple
-    block: int
+    block: int | tuple
     params: list
     buffers: dict
     tensor_maps: dict = field(default_factory=dict)
     dynamic_smem: int = 0
     cluster: tuple = (1, 1, 1)
+    wrong: str = ""  # what is truly wrong with the kernel, so that an error is right
 
     def write(self, folder: pathlib.Path):
         """PTX, contract and inputs; the contract's path."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "kernel.ptx").write_text(self.ptx)
-        contract = {"entry": self.entry, "grid": list(self.grid), "block": list(self.block) if isinstance(self.block, tuple) else [self.block, 1, 1],
+        block = list(self.block) if isinstance(self.block, tuple) else [self.block, 1, 1]
+        contract = {"entry": self.entry, "grid": list(self.grid), "block": block,
                     "cluster": list(self.cluster), "dynamic_smem": self.dynamic_smem,
                     "buffers": {name: self._buffer(folder, name, b) for name, b in self.buffers.items()},
                     "tensor_maps": self.tensor_maps, "params": self.params}

@@ -218,7 +218,5 @@ def case(name, producer, recorder, recording, memory, which=0):
     used = set()
     params = [parameter(value, recording, memory, used) for value in launch.values]
     maps = {f"map{i}": tensor_map(recording.maps[i], memory) for i in sorted(used)}
-    made = Case(name, producer, recorder.ptx[launch.kernel], launch.kernel, launch.grid, launch.block[0], params,
+    return Case(name, producer, recorder.ptx[launch.kernel], launch.kernel, launch.grid, launch.block, params,
                 memory.buffers, maps, launch.shared, launch.cluster)
-    made.block = launch.block
-    return made
