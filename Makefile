@@ -49,7 +49,7 @@ lowered: configure ## which kernels `kiln lower` takes, and what becomes of them
 	@$(BUILD) build --target unit_lower -j $(JOBS)
 	KILN_LOWERED=1 build/tests/unit_lower -tc="S3-59*"
 
-corpus: configure ## kernels of other compilers in the simulator; PYTHON has Triton, the CuTe DSL, CUTLASS
+corpus: configure ## kernels of other compilers in the simulator; PYTHON has the packages that docs/corpus.md names
 	@$(BUILD) build --target kiln -j $(JOBS)
 	$(PYTHON) tests/corpus/run $(CORPUS)
 

@@ -1,5 +1,5 @@
-// Kernels of FlashInfer's CUDA headers, launched as its own host functions launch them. CASE chooses one, so that a file
-// of PTX has few kernels.
+// Kernels of FlashInfer's CUDA headers, launched as its own host functions launch them. CASE chooses one, so that a
+// file of PTX has few kernels.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -33,16 +33,18 @@ extern "C" void run(void** p, int rows, int columns) {
 #if CASE == RMS_NORM
   RMSNorm<bf16>(x, static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), rows, columns, columns, columns, 1e-5f);
 #elif CASE == FUSED_ADD_RMS_NORM
-  FusedAddRMSNorm<bf16>(x, static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), rows, columns, columns, columns, 1e-5f, true);
+  FusedAddRMSNorm<bf16>(x, static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), rows, columns, columns, columns, 1e-5f,
+                        true);
 #elif CASE == RMS_NORM_QUANT
-  RMSNormQuant<bf16, __nv_fp8_e4m3>(x, static_cast<bf16*>(p[1]), static_cast<__nv_fp8_e4m3*>(p[2]), rows, columns, columns,
-                                    columns, static_cast<float*>(p[3]), 1e-5f);
+  RMSNormQuant<bf16, __nv_fp8_e4m3>(x, static_cast<bf16*>(p[1]), static_cast<__nv_fp8_e4m3*>(p[2]), rows, columns,
+                                    columns, columns, static_cast<float*>(p[3]), 1e-5f);
 #elif CASE == FUSED_ADD_NORM_QUANT
   FusedAddRMSNormQuant<bf16, __nv_fp8_e4m3>(x, static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]),
                                             static_cast<__nv_fp8_e4m3*>(p[3]), rows, columns, columns, columns, columns,
                                             static_cast<float*>(p[4]), 1e-5f, true);
 #else
-  LayerNorm<bf16, float>(x, static_cast<float*>(p[1]), static_cast<float*>(p[2]), static_cast<bf16*>(p[3]), rows, columns);
+  LayerNorm<bf16, float>(x, static_cast<float*>(p[1]), static_cast<float*>(p[2]), static_cast<bf16*>(p[3]), rows,
+                         columns);
 #endif
 }
 #elif CASE == SILU_AND_MUL
@@ -58,8 +60,8 @@ extern "C" void run(void** p, int tokens, int heads) {
   const size_t n = heads * 64, h = 64;
   flashinfer::BatchQKApplyRotaryPosIdsKernel<false, 64, 8, 8, bf16, int32_t><<<(tokens + 15) / 16, dim3(8, 16)>>>(
       static_cast<bf16*>(p[0]), static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), static_cast<bf16*>(p[3]),
-      static_cast<int32_t*>(p[4]), uint32_t(tokens), uint32_t(heads), uint32_t(heads), 64u, n, h, n, h, n, h, n, h, 0.0f,
-      0.0f, 1.0f, 1e-4f);
+      static_cast<int32_t*>(p[4]), uint32_t(tokens), uint32_t(heads), uint32_t(heads), 64u, n, h, n, h, n, h, n, h,
+      0.0f, 0.0f, 1.0f, 1e-4f);
 }
 #elif CASE == MERGE_STATE
 #include "flashinfer/attention/cascade.cuh"
@@ -78,20 +80,20 @@ extern "C" void run(void** p, int count, int) {
 #include "flashinfer/sampling.cuh"
 extern "C" void run(void** p, int rows, int columns) {
 #if CASE == SOFTMAX
-  flashinfer::sampling::OnlineSoftmax<float>(static_cast<float*>(p[0]), static_cast<float*>(p[1]), rows, columns, nullptr,
-                                             1.0f, nullptr, 0, false);
+  flashinfer::sampling::OnlineSoftmax<float>(static_cast<float*>(p[0]), static_cast<float*>(p[1]), rows, columns,
+                                             nullptr, 1.0f, nullptr, 0, false);
 #else
-  flashinfer::sampling::TopPSamplingFromProb<float, int32_t>(
-      static_cast<float*>(p[0]), static_cast<int32_t*>(p[1]), static_cast<bool*>(p[2]), nullptr, nullptr, rows, 0.3f,
-      columns, true, nullptr, 7, nullptr, 0);
+  flashinfer::sampling::TopPSamplingFromProb<float, int32_t>(static_cast<float*>(p[0]), static_cast<int32_t*>(p[1]),
+                                                             static_cast<bool*>(p[2]), nullptr, nullptr, rows, 0.3f,
+                                                             columns, true, nullptr, 7, nullptr, 0);
 #endif
 }
 #elif CASE == APPEND_PAGED
 #include "flashinfer/page.cuh"
 extern "C" void run(void** p, int batch, int heads) {
-  flashinfer::paged_kv_t<bf16, int32_t> cache(heads, 16, 128, batch, flashinfer::QKVLayout::kNHD, static_cast<bf16*>(p[0]),
-                                              static_cast<bf16*>(p[1]), static_cast<int32_t*>(p[2]),
-                                              static_cast<int32_t*>(p[3]), static_cast<int32_t*>(p[4]));
+  flashinfer::paged_kv_t<bf16, int32_t> cache(
+      heads, 16, 128, batch, flashinfer::QKVLayout::kNHD, static_cast<bf16*>(p[0]), static_cast<bf16*>(p[1]),
+      static_cast<int32_t*>(p[2]), static_cast<int32_t*>(p[3]), static_cast<int32_t*>(p[4]));
   flashinfer::AppendPagedKVCacheDecodeKernel<128, 8, bf16, int32_t>
       <<<batch, dim3(16, heads)>>>(cache, static_cast<bf16*>(p[5]), static_cast<bf16*>(p[6]));
 }
@@ -105,7 +107,8 @@ constexpr auto none = flashinfer::PosEncodingMode::kNone;
 extern "C" void run(void** p, int length, int heads) {
   using Params = flashinfer::SingleDecodeParams<bf16, bf16, bf16>;
   Params params(static_cast<bf16*>(p[0]), static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), static_cast<bf16*>(p[3]),
-                nullptr, length, heads, heads / 4, flashinfer::QKVLayout::kNHD, 128, -1, 0.0f, 0.08838834764f, 1.0f, 1e4f);
+                nullptr, length, heads, heads / 4, flashinfer::QKVLayout::kNHD, 128, -1, 0.0f, 0.08838834764f, 1.0f,
+                1e4f);
   params.kv_chunk_size = length;
   auto kernel = flashinfer::SingleDecodeWithKVCacheKernel<none, 2, 1, 8, 16, 4, 2, Variant, Params>;
   const size_t shared = 2 * 2 * 4 * 1 * 2 * 128 * sizeof(bf16) + 2 * 4 * 2 * sizeof(float);
@@ -116,10 +119,9 @@ extern "C" void run(void** p, int length, int heads) {
 #else
 extern "C" void run(void** p, int batch, int heads) {
   using Params = flashinfer::BatchDecodeParams<bf16, bf16, bf16, int32_t>;
-  flashinfer::paged_kv_t<bf16, int32_t> cache(heads / 4, 16, 128, batch, flashinfer::QKVLayout::kNHD,
-                                              static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]),
-                                              static_cast<int32_t*>(p[3]), static_cast<int32_t*>(p[4]),
-                                              static_cast<int32_t*>(p[5]));
+  flashinfer::paged_kv_t<bf16, int32_t> cache(
+      heads / 4, 16, 128, batch, flashinfer::QKVLayout::kNHD, static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]),
+      static_cast<int32_t*>(p[3]), static_cast<int32_t*>(p[4]), static_cast<int32_t*>(p[5]));
   Params params(static_cast<bf16*>(p[0]), nullptr, cache, static_cast<bf16*>(p[6]), static_cast<float*>(p[7]), nullptr,
                 heads, heads * 128, 128, -1, 0.0f, 0.08838834764f, 1.0f, 1e4f);
   params.request_indices = static_cast<int32_t*>(p[8]);
@@ -141,8 +143,8 @@ extern "C" void run(void** p, int length, int heads) {
   using Params = flashinfer::SinglePrefillParams<bf16, bf16, bf16>;
   using Variant = flashinfer::DefaultAttention<false, false, false, false>;
   Params params(static_cast<bf16*>(p[0]), static_cast<bf16*>(p[1]), static_cast<bf16*>(p[2]), nullptr,
-                static_cast<bf16*>(p[3]), nullptr, nullptr, heads, heads / 2, length, length, heads * 64, 64, heads / 2 * 64,
-                64, 64, -1, 0.0f, 0.125f, 1.0f, 1e4f);
+                static_cast<bf16*>(p[3]), nullptr, nullptr, heads, heads / 2, length, length, heads * 64, 64,
+                heads / 2 * 64, 64, 64, -1, 0.0f, 0.125f, 1.0f, 1e4f);
   flashinfer::SinglePrefillWithKVCacheDispatched<64, 64, flashinfer::PosEncodingMode::kNone, false,
                                                  flashinfer::MaskMode::kCausal, Variant>(params, nullptr, nullptr);
 }

@@ -13,8 +13,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 // The image that holds a kernel is 0 where the program registered it when it started.
-typedef void (*LaunchHook)(const void* image, const char* kernel, const unsigned* extents, unsigned shared, void** values,
-                           int dependent);
+typedef void (*LaunchHook)(const void* image, const char* kernel, const unsigned* extents, unsigned shared,
+                           void** values, int dependent);
 typedef void (*MapHook)(void* map, int type, int rank, void* address, const cuuint64_t* dims, const cuuint64_t* strides,
                         const cuuint32_t* box, const cuuint32_t* steps, int interleave, int swizzle, int fill);
 typedef void (*ImageHook)(const void* image);
@@ -77,13 +77,16 @@ static int launch(const void* handle, dim3 grid, dim3 block, size_t shared, cons
 static int attribute(int which) {
   switch (which) {
     case cudaDevAttrMaxThreadsPerBlock: return 1024;
-    case cudaDevAttrMaxBlockDimX: case cudaDevAttrMaxBlockDimY: return 1024;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY: return 1024;
     case cudaDevAttrMaxBlockDimZ: return 64;
     case cudaDevAttrMaxGridDimX: return 2147483647;
-    case cudaDevAttrMaxGridDimY: case cudaDevAttrMaxGridDimZ: return 65535;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ: return 65535;
     case cudaDevAttrMaxSharedMemoryPerBlock: return 49152;
     case cudaDevAttrWarpSize: return 32;
-    case cudaDevAttrMaxRegistersPerBlock: case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
     case cudaDevAttrMultiProcessorCount: {
       const char* sms = getenv("RECORDER_SMS");
       return sms ? atoi(sms) : 148;
@@ -97,8 +100,12 @@ static int attribute(int which) {
     case cudaDevAttrReservedSharedMemoryPerBlock: return 1024;
     case cudaDevAttrL2CacheSize: return 132644864;
     case cudaDevAttrClockRate: return 1965000;
-    case cudaDevAttrCooperativeLaunch: case cudaDevAttrUnifiedAddressing: case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrConcurrentKernels: case 124 /* tensor maps */: case 120 /* clusters */: return 1;
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrConcurrentKernels:
+    case 124 /* tensor maps */:
+    case 120 /* clusters */: return 1;
     default: return 0;
   }
 }
@@ -108,9 +115,18 @@ static int attribute(int which) {
 
 // The driver.
 OK(CUresult, cuInit, unsigned flags)
-EXPORT CUresult cuDriverGetVersion(int* version) { *version = 13000; return CUDA_SUCCESS; }
-EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) { *device = 0; return CUDA_SUCCESS; }
-EXPORT CUresult cuDeviceGetCount(int* count) { *count = 1; return CUDA_SUCCESS; }
+EXPORT CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   *value = attribute((int)which);
   return CUDA_SUCCESS;
@@ -119,18 +135,33 @@ EXPORT CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
   snprintf(name, (size_t)size, "NVIDIA B200");
   return CUDA_SUCCESS;
 }
-EXPORT CUresult cuCtxGetDevice(CUdevice* device) { *device = 0; return CUDA_SUCCESS; }
-EXPORT CUresult cuCtxGetCurrent(CUcontext* context) { *context = (CUcontext)1; return CUDA_SUCCESS; }
+EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = (CUcontext)1;
+  return CUDA_SUCCESS;
+}
 OK(CUresult, cuCtxSetCurrent, CUcontext context)
 OK(CUresult, cuCtxSetLimit, CUlimit limit, size_t value)
-EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit) { *value = 0; return CUDA_SUCCESS; }
+EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   *context = (CUcontext)1;
   return CUDA_SUCCESS;
 }
 OK(CUresult, cuCtxResetPersistingL2Cache, void)
-EXPORT CUresult cuGetErrorName(CUresult error, const char** name) { *name = "an error"; return CUDA_SUCCESS; }
-EXPORT CUresult cuGetErrorString(CUresult error, const char** name) { *name = "an error"; return CUDA_SUCCESS; }
+EXPORT CUresult cuGetErrorName(CUresult error, const char** name) {
+  *name = "an error";
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGetErrorString(CUresult error, const char** name) {
+  *name = "an error";
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (on_image) on_image(image);
   *module = (CUmodule)image;
@@ -155,7 +186,10 @@ EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_o
 EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   return cuModuleGetFunction((CUfunction*)kernel, (CUmodule)library, name);
 }
-EXPORT CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) { *count = 1; return CUDA_SUCCESS; }
+EXPORT CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
   for (unsigned i = 0; i < count; ++i) kernels[i] = (CUkernel)kernel_of(library, NULL, "enumerated");
   return CUDA_SUCCESS;
@@ -217,11 +251,23 @@ EXPORT CUresult cuGetProcAddress_v2(const char* name, void** at, int version, cu
 }
 
 // The runtime.
-EXPORT cudaError_t cudaGetDeviceCount(int* count) { *count = 1; return cudaSuccess; }
-EXPORT cudaError_t cudaGetDevice(int* device) { *device = 0; return cudaSuccess; }
+EXPORT cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
 OK(cudaError_t, cudaSetDevice, int device)
-EXPORT cudaError_t cudaDriverGetVersion(int* version) { *version = 13000; return cudaSuccess; }
-EXPORT cudaError_t cudaRuntimeGetVersion(int* version) { *version = 13000; return cudaSuccess; }
+EXPORT cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
 EXPORT cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr which, int device) {
   *value = attribute((int)which);
   return cudaSuccess;
@@ -246,11 +292,17 @@ OK(cudaError_t, cudaGetLastError, void)
 OK(cudaError_t, cudaPeekAtLastError, void)
 EXPORT const char* cudaGetErrorName(cudaError_t error) { return "an error"; }
 EXPORT const char* cudaGetErrorString(cudaError_t error) { return "an error"; }
-EXPORT cudaError_t cudaMalloc(void** at, size_t size) { *at = aligned_alloc(256, (size + 255) / 256 * 256); return cudaSuccess; }
+EXPORT cudaError_t cudaMalloc(void** at, size_t size) {
+  *at = aligned_alloc(256, (size + 255) / 256 * 256);
+  return cudaSuccess;
+}
 EXPORT cudaError_t cudaMallocAsync(void** at, size_t size, cudaStream_t stream) { return cudaMalloc(at, size); }
 EXPORT cudaError_t cudaMallocManaged(void** at, size_t size, unsigned flags) { return cudaMalloc(at, size); }
 EXPORT cudaError_t cudaMallocHost(void** at, size_t size) { return cudaMalloc(at, size); }
-EXPORT cudaError_t cudaFree(void* at) { free(at); return cudaSuccess; }
+EXPORT cudaError_t cudaFree(void* at) {
+  free(at);
+  return cudaSuccess;
+}
 EXPORT cudaError_t cudaFreeAsync(void* at, cudaStream_t stream) { return cudaFree(at); }
 EXPORT cudaError_t cudaFreeHost(void* at) { return cudaFree(at); }
 EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t size, enum cudaMemcpyKind kind) {
@@ -260,7 +312,10 @@ EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t size, enum cuda
 EXPORT cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, enum cudaMemcpyKind kind, cudaStream_t s) {
   return cudaMemcpy(to, from, size, kind);
 }
-EXPORT cudaError_t cudaMemset(void* at, int value, size_t size) { memset(at, value, size); return cudaSuccess; }
+EXPORT cudaError_t cudaMemset(void* at, int value, size_t size) {
+  memset(at, value, size);
+  return cudaSuccess;
+}
 EXPORT cudaError_t cudaMemsetAsync(void* at, int value, size_t size, cudaStream_t stream) {
   return cudaMemset(at, value, size);
 }
@@ -272,8 +327,10 @@ EXPORT cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const voi
   a->numRegs = 64;
   return cudaSuccess;
 }
-OK(cudaError_t, cudaKernelSetAttributeForDevice, cudaKernel_t kernel, enum cudaFuncAttribute which, int value, int device)
-EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int size, size_t shared) {
+OK(cudaError_t, cudaKernelSetAttributeForDevice, cudaKernel_t kernel, enum cudaFuncAttribute which, int value,
+   int device)
+EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int size,
+                                                                 size_t shared) {
   *blocks = 1;
   return cudaSuccess;
 }
@@ -292,15 +349,17 @@ EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureS
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* image, enum cudaJitOption* options, void** values,
-                                       unsigned count, enum cudaLibraryOption* more, void** its, unsigned its_count) {
+EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* image, enum cudaJitOption* options,
+                                       void** values, unsigned count, enum cudaLibraryOption* more, void** its,
+                                       unsigned its_count) {
   return (cudaError_t)cuModuleLoadData((CUmodule*)library, image);
 }
 OK(cudaError_t, cudaLibraryUnload, cudaLibrary_t library)
 EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
   return (cudaError_t)cuModuleGetFunction((CUfunction*)kernel, (CUmodule)library, name);
 }
-EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** at, unsigned version, unsigned long long flags,
+EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** at, unsigned version,
+                                                    unsigned long long flags,
                                                     enum cudaDriverEntryPointQueryResult* result) {
   *at = dlsym(RTLD_DEFAULT, name);
   if (result) *result = *at ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
@@ -319,14 +378,18 @@ EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, di
 }
 
 // What nvcc's stubs call.
-EXPORT void** __cudaRegisterFatBinary(void* binary) { static void* handle; return &handle; }
+EXPORT void** __cudaRegisterFatBinary(void* binary) {
+  static void* handle;
+  return &handle;
+}
 EXPORT void __cudaRegisterFatBinaryEnd(void** handle) {}
 EXPORT void __cudaUnregisterFatBinary(void** handle) {}
-EXPORT void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int threads, uint3* a,
-                                   uint3* b, dim3* c, dim3* d, int* e) {
+EXPORT void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int threads,
+                                   uint3* a, uint3* b, dim3* c, dim3* d, int* e) {
   kernel_of(NULL, host, name);
 }
-EXPORT void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int a, size_t b, int c, int d) {}
+EXPORT void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int a, size_t b, int c,
+                              int d) {}
 EXPORT char __cudaInitModule(void** handle) { return 0; }
 EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
   *kernel = (cudaKernel_t)host;
