@@ -57,10 +57,15 @@ constexpr Verdict mbarrier_arrivals(std::int64_t pending, std::int64_t n, bool n
   return n <= most ? legal : breaks(Rule::mbarrier_arrivals, n, most);
 }
 
-/// `intact`: the object's bytes are those that its last mbarrier instruction left.
 /// `given_back`: no mbarrier lives in the bytes that are written.
 constexpr Verdict mbarrier_inval(bool given_back) { return given_back ? legal : breaks(Rule::mbarrier_inval); }
 
+/// So many lanes of one instruction initialise one mbarrier with one count.
+constexpr Verdict mbarrier_init_lanes(std::int64_t lanes) {
+  return lanes == 1 ? legal : breaks(Rule::mbarrier_init_lanes, lanes, 1);
+}
+
+/// `intact`: the object's bytes are those that its last mbarrier instruction left.
 constexpr Verdict mbarrier_overwritten(bool intact) { return intact ? legal : breaks(Rule::mbarrier_overwritten); }
 
 /// An arrival on an mbarrier that may be another CTA's; `written`: the instruction says its scope.

@@ -3,6 +3,7 @@
 // A failed try_wait or test_wait suspends its lanes until the barrier changes; only when nothing else can happen does
 // it answer false, so that a loop around it costs nothing and a program that does other things meanwhile still runs
 // right.
+#include <bit>
 #include <cstring>
 
 #include "ptx/isa/mbarrier.hpp"
@@ -38,14 +39,21 @@ void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u
   observe(c, i, 1u << lane, Sync{kind, o.owner->index, o.address, value, 0});
 }
 
-// more[0]: the count.
+// more[0]: the count. Lanes that give one object the same count initialise it together.
 void init(Context& c, const Inst& i, Mask lanes) {
-  for (const int l : each_lane(lanes)) {
-    const Object o = object(c, i, l, true);
-    const auto n = std::int64_t(u32(c.value(i, 0, l)));
+  for (Mask left = lanes; left;) {
+    const int first = std::countr_zero(left);
+    const Object o = object(c, i, first, true);
+    const auto n = std::int64_t(u32(c.value(i, 0, first)));
+    const Mask same = lanes_where(left, [&](int l) {
+      const Object other = object(c, i, l, true);
+      return other.owner == o.owner && other.address == o.address && u32(c.value(i, 0, l)) == u32(n);
+    });
+    left &= ~same;
     o.owner->mbarriers.init(o.address, n);
     mirror_mbarrier(*o.owner, o.address);
-    tell(c, i, l, o, SyncKind::mbarrier_init, u64(n));
+    if (const auto v = rules::mbarrier_init_lanes(std::popcount(same)); v.broken()) c.grid->report(i.operation, v);
+    observe(c, i, same, Sync{SyncKind::mbarrier_init, o.owner->index, o.address, u64(n), 0});
   }
   c.cluster->changed(WaitKind::mbarrier);
 }

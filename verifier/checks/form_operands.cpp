@@ -59,7 +59,8 @@ bool is_packed(const ir::Code& code, const ir::Argument& a) {
   enum Class { any, integer, real } before = any;
   for (const ir::Argument& c : code.components(a)) {
     const ScalarType type = type_of(code, c);
-    const bool untyped = c.kind == Kind::reg && isa::type_class(type) == isa::TypeClass::untyped;
+    const bool untyped =
+        c.kind == Kind::sink || (c.kind == Kind::reg && isa::type_class(type) == isa::TypeClass::untyped);
     const Class here = untyped ? any : c.kind == Kind::real || isa::is_floating(type) ? real : integer;
     if (here != any && before != any && here != before) return false;
     before = here;
@@ -77,23 +78,32 @@ bool has_integers_alone(const ir::Code& code, const ir::Argument& a) {
   return std::all_of(parts.begin(), parts.end(), is_number);
 }
 
-// {registers of 32 bits}, and numbers, but not numbers alone.
-bool is_vector(const ir::Code& code, const ir::Argument& a, bool numbers) {
+// What may stand beside the registers of a vector.
+enum class Others : std::uint8_t { none, numbers, sinks };
+
+bool takes(Others others, const ir::Argument& c) {
+  return others == Others::numbers ? is_number(c) || c.kind == Kind::real
+                                   : others == Others::sinks && c.kind == Kind::sink;
+}
+
+// {registers of 32 bits}, and others, but not others alone.
+bool is_vector(const ir::Code& code, const ir::Argument& a, Others others) {
   if (a.kind != Kind::vector || !has_register(code, a) || !is_packed(code, a)) return false;
   const auto parts = code.components(a);
   return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    if (c.kind != Kind::reg) return numbers && (is_number(c) || c.kind == Kind::real);
+    if (c.kind != Kind::reg) return takes(others, c);
     const ScalarType type = type_of(code, c);
     return isa::bits(type) == 32 && isa::type_class(type) != isa::TypeClass::packed;
   });
 }
 
-// Fragments of matrices: registers of the types given, numbers where they are only read.
-bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_list<ScalarType> types, bool numbers) {
+// Fragments of matrices: registers of the types given, and others.
+bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_list<ScalarType> types, Others others) {
   if (a.kind != Kind::vector || !is_packed(code, a)) return false;
+  if (others == Others::sinks && !has_register(code, a)) return false;
   const auto parts = code.components(a);
   return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    if (c.kind != Kind::reg) return numbers && (is_number(c) || c.kind == Kind::real);
+    if (c.kind != Kind::reg) return takes(others, c);
     return std::find(types.begin(), types.end(), type_of(code, c)) != types.end();
   });
 }
@@ -164,6 +174,13 @@ struct Given {
   // The first operand is written, so that no number may stand there.
   bool is_read() const { return &a != &op.arg(0); }
   bool is_c() const { return &a == &op.arg(3); }
+  // mma and ldmatrix leave out results that are not wanted; ptxas takes no _ for those of wgmma and tcgen05.ld.
+  Others others() const {
+    using isa::Opcode;
+    if (is_read()) return Others::numbers;
+    const bool discards = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::ldmatrix;
+    return discards ? Others::sinks : Others::none;
+  }
   bool has_base(bool (*is)(ScalarType)) const {
     const ir::Argument* base = address_base(code, a);
     return base && is(type_of(code, *base));
@@ -216,7 +233,7 @@ constexpr Letter letters[] = {
     {'x', "a 64-bit integer register or number", [](auto& g) { return is_int64(g.type) || g.is_a_number(); }},
     {'i', "a 32-bit integer register", [](auto& g) { return is_int32(g.type); }},
     {'j', "a 64-bit integer register", [](auto& g) { return is_int64(g.type); }},
-    {'k', "a 16-bit register", [](auto& g) { return is_int16(g.type); }},  // a CTA mask
+    {'k', "a 16-bit register", [](auto& g) { return is_int16(g.type); }},                               // a CTA mask
     {'h', "a 16-bit register or number", [](auto& g) { return is_int16(g.type) || g.is_a_number(); }},  // a mask
     {'e', "a 32-bit register", is_narrow},
     {'f', "a 32-bit register", is_narrow_or_one_in_braces},
@@ -249,25 +266,28 @@ constexpr Letter letters[] = {
     {'c', "a tensor map with coordinates", [](auto& g) { return is_tensor_address(g.code, g.a); }},
     // Vectors; v and o of any length where no count is given
     {'o', "a vector of #16-bit offsets", [](auto& g) { return is_offsets(g.code, g.a); }},  // of im2col
-    {'v', "a vector of #32-bit registers", [](auto& g) { return is_vector(g.code, g.a, false); }},
-    {'w', "a vector of #32-bit registers and numbers", [](auto& g) { return is_vector(g.code, g.a, true); }},
-    {'l', "a vector of lane masks", [](auto& g) { return is_vector(g.code, g.a, true); }},  // 4 or 8
+    {'v', "a vector of #32-bit registers",
+     [](auto& g) { return is_vector(g.code, g.a, g.is_read() ? Others::none : g.others()); }},
+    {'w', "a vector of #32-bit registers and numbers", [](auto& g) { return is_vector(g.code, g.a, Others::numbers); }},
+    {'l', "a vector of lane masks", [](auto& g) { return is_vector(g.code, g.a, Others::numbers); }},  // 4 or 8
     {'g', "a 32-bit integer register", is_results},  // with a count, {registers or _}
     // Fragments of matrices, with numbers where they are read
     {'B', "#registers of type .b32",
-     [](auto& g) { return has_register(g.code, g.a) && is_fragment(g.code, g.a, {ScalarType::b32}, g.is_read()); }},
+     [](auto& g) { return has_register(g.code, g.a) && is_fragment(g.code, g.a, {ScalarType::b32}, g.others()); }},
     {'F', "#registers of type .f32",
      [](auto& g) {
        if (g.is_c() && has_integers_alone(g.code, g.a)) return false;
-       return is_fragment(g.code, g.a, {ScalarType::f32, ScalarType::b32}, g.is_read());
+       return is_fragment(g.code, g.a, {ScalarType::f32, ScalarType::b32}, g.others());
      }},
     {'I', "#registers of 32-bit integers",
      [](auto& g) {
        return (g.is_c() || has_register(g.code, g.a)) &&
-              is_fragment(g.code, g.a, {ScalarType::b32, ScalarType::s32, ScalarType::u32}, g.is_read());
+              is_fragment(g.code, g.a, {ScalarType::b32, ScalarType::s32, ScalarType::u32}, g.others());
      }},
     {'D', "#registers of type .f64",
-     [](auto& g) { return is_fragment(g.code, g.a, {ScalarType::f64, ScalarType::b64}, g.is_read()); }},
+     [](auto& g) {
+       return is_fragment(g.code, g.a, {ScalarType::f64, ScalarType::b64}, g.others());
+     }},
     // {byte id, thread id} of A's and of B's scales; the range is of the byte id
     {'N', "{byte id, thread id} as the kind has them, in 16-bit registers or numbers,",
      [](auto& g) { return is_scale_selector(g.code, g.slot, g.a, 1); }},

@@ -251,15 +251,32 @@ Status Barriers::wait(Turn& t) {
   return Status::next;
 }
 
-void Barriers::initialise(const Turn& t, SharedPlace p, int lane) {
-  auto& all = t.s.ctas[p.cta].mbarriers;
-  findings_.add(rules::mbarrier_overwritten(!all.contains(p.address)), t.op, nullptr, "mbarrier.init where one lives");
-  Barrier b;
-  b.expected = b.pending =
-      std::uint32_t(values_.number(t, ops::roles<ops::Mbarrier>(t.op).count, lane, 32, "the count of an mbarrier"));
-  b.init = t.s.add({&t.op, t.cta_index, t.warp_index, Mask{1} << lane});
-  t.warp.learn(Mask{1} << lane, b.init);
-  all[p.address] = b;
+// Lanes that give one object the same count initialise it together.
+void Barriers::initialise(const Turn& t, const ir::Argument& object) {
+  const auto place = [&](int lane) { return memory_.place(t, object, lane, t.op.modifiers.space()); };
+  const auto count = [&](int lane) {
+    return std::uint32_t(
+        values_.number(t, ops::roles<ops::Mbarrier>(t.op).count, lane, 32, "the count of an mbarrier"));
+  };
+  for (Mask left = t.lanes; left;) {
+    const int first = std::countr_zero(left);
+    const SharedPlace p = place(first);
+    Mask same = 0;
+    for (const int l : Lanes(left)) {
+      const SharedPlace other = place(l);
+      if (other.cta == p.cta && other.address == p.address && count(l) == count(first)) same |= Mask{1} << l;
+    }
+    left &= ~same;
+    auto& all = t.s.ctas[p.cta].mbarriers;
+    findings_.add(rules::mbarrier_overwritten(!all.contains(p.address)), t.op, nullptr,
+                  "mbarrier.init where one lives");
+    findings_.add(rules::mbarrier_init_lanes(std::popcount(same)), t.op);
+    Barrier b;
+    b.expected = b.pending = count(first);
+    b.init = t.s.add({&t.op, t.cta_index, t.warp_index, same});
+    t.warp.learn(same, b.init);
+    all[p.address] = b;
+  }
 }
 
 // What an instruction on an mbarrier does for one of its lanes. `known`: what the lanes know together.
@@ -268,7 +285,6 @@ void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const
   const auto p = memory_.place(t, object, lane, m.space());
   const auto x = ops::roles<ops::Mbarrier>(t.op);
   switch (t.op.opcode) {
-    case Opcode::mbarrier_init: return initialise(t, p, lane);
     case Opcode::mbarrier_inval: t.s.ctas[p.cta].mbarriers.erase(p.address); return;
     default: check_init(t, at(t, p), false);
   }
@@ -309,6 +325,7 @@ Status Barriers::execute_mbarrier(Turn& t) {
   const ir::Argument* object = barrier_operand(t.op);
   if (!object) throw Unfollowed{"an mbarrier that is not named", &t.op};
   const Clock known = t.warp.released(t.lanes);
+  if (t.op.opcode == Opcode::mbarrier_init) return initialise(t, *object), Status::next;
   for (const int l : Lanes(t.lanes)) signal(t, *object, l, known);
   return Status::next;
 }

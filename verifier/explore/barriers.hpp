@@ -45,7 +45,7 @@ class Barriers {
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);
   void signal(const Turn&, const ir::Argument& object, int lane, const Clock& known);
-  void initialise(const Turn&, SharedPlace, int lane);
+  void initialise(const Turn&, const ir::Argument& object);
 
   const Program& program_;
   Findings& findings_;

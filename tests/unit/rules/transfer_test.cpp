@@ -54,6 +54,11 @@ TEST_CASE("mbarrier-arrivals: what the phase waits for, one fewer with .noComple
   CHECK(is_broken(mbarrier_arrivals(2, 2, true), Rule::mbarrier_arrivals, 1));
 }
 
+TEST_CASE("mbarrier-init-lanes: one lane initialises an mbarrier") {
+  CHECK(mbarrier_init_lanes(1).ok());
+  CHECK(is_broken(mbarrier_init_lanes(32), Rule::mbarrier_init_lanes, 1));
+}
+
 TEST_CASE("mbarrier-overwritten, tma-map, tma-map-address: what the unit finds is what was put there") {
   CHECK(mbarrier_overwritten(true).ok());
   CHECK(is_broken(mbarrier_overwritten(false), Rule::mbarrier_overwritten));

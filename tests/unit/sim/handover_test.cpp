@@ -52,7 +52,11 @@ TEST_CASE("an mbarrier is initialised once: by one thread, and again only after 
   CHECK_MESSAGE(once.clean(), once.findings());
   CHECK(again("mbarrier.inval.shared.b64 [%r1]; mbarrier.init.shared.b64 [%r1], 1;").clean());
   CHECK(again("mbarrier.init.shared.b64 [%r1], 1;").has("[mbarrier-overwritten]"));
-  CHECK(run_kernel(kernel(init), 32).has("[mbarrier-overwritten]"));
+  const Run together = run_kernel(kernel(init), 32);
+  CHECK(together.clean());
+  CHECK(together.has("got 32 lanes [mbarrier-init-lanes]"));
+  const std::string counts = ".shared .align 8 .b64 bar; mov.u32 %r1, bar; mov.u32 %r2, %tid.x; add.u32 %r2, %r2, 1; ";
+  CHECK(run_kernel(kernel(counts + "mbarrier.init.shared.b64 [%r1], %r2;"), 32).has("[mbarrier-overwritten]"));
 }
 
 TEST_CASE("mbarrier-inval: what is written where an mbarrier lives, at the write") {
