@@ -15,8 +15,7 @@ macro(kiln_compiler_settings)
 
   find_program(KILN_CCACHE ccache)
   if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # ccache wants this and -fpch-preprocess before it keeps objects that were compiled with a precompiled header.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${KILN_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/through_ccache ${KILN_CCACHE})
   endif()
 
   add_compile_options(-Wall -Wextra $<$<BOOL:${KILN_WERROR}>:-Werror>)
