@@ -62,7 +62,9 @@ std::set<flow::TermId> bounds(Machine& machine) {
   return out;
 }
 
-constexpr Premise no_step{Premise::Fact::loop, 0, 0};
+void need(const Premise& premise, std::vector<Premise>& all) {
+  if (std::find(all.begin(), all.end(), premise) == all.end()) all.push_back(premise);
+}
 
 // What is found only where a loop has no step is known under that premise alone.
 void note_loops(Machine& machine, std::optional<Standstill>&& waiting, Explored& out) {
@@ -71,9 +73,9 @@ void note_loops(Machine& machine, std::optional<Standstill>&& waiting, Explored&
     return std::any_of(words.begin(), words.end(), [&](flow::TermId t) { return all.contains(t); });
   };
   for (Breach& b : out.breaches)
-    if (has_bound(b.least_words)) b.premises.push_back(no_step);
+    if (has_bound(b.least_words)) b.premises.push_back({Premise::Fact::loop});
   if (!waiting || out.deadlock) return;
-  if (has_bound(waiting->least_words)) out.deadlock_premises.push_back(no_step);
+  if (has_bound(waiting->least_words)) out.deadlock_premises.push_back({Premise::Fact::loop});
   report_deadlock(out, std::move(*waiting));
 }
 
@@ -183,19 +185,20 @@ Explored explore(const Program& program, Deadline deadline, std::uint64_t most_s
 
 void find_premises(const Program& program, Explored& e, Deadline deadline) {
   if (e.breaches.empty() && !e.deadlock) return;
-  for (const Premise& premise : program.premises) {
-    Shape shape = program.shape;
-    (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {premise.other, 1, 1};
-    const Explored other = explore(Program(program.facts, shape), deadline);
-    const auto is_found = [&](const Breach& b) {
-      return std::any_of(other.breaches.begin(), other.breaches.end(), [&](const Breach& o) {
-        return o.operation == b.operation && o.verdict.rule == b.verdict.rule;
-      });
-    };
-    for (Breach& b : e.breaches)
-      if (!is_found(b)) b.premises.push_back(premise);
-    if (e.deadlock && e.deadlock != other.deadlock) e.deadlock_premises.push_back(premise);
-  }
+  for (const Premise& premise : program.premises)
+    for (const std::uint32_t number : premise.others) {
+      Shape shape = program.shape;
+      (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {number, 1, 1};
+      const Explored other = explore(Program(program.facts, shape), deadline);
+      const auto is_found = [&](const Breach& b) {
+        return std::any_of(other.breaches.begin(), other.breaches.end(), [&](const Breach& o) {
+          return o.operation == b.operation && o.verdict.rule == b.verdict.rule;
+        });
+      };
+      for (Breach& b : e.breaches)
+        if (!is_found(b)) need(premise, b.premises);
+      if (e.deadlock && e.deadlock != other.deadlock) need(premise, e.deadlock_premises);
+    }
 }
 
 }  // namespace kiln::verifier::explore

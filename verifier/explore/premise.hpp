@@ -16,7 +16,7 @@ struct Premise {
   };
   Fact fact{};
   std::uint32_t value = 0;
-  std::uint32_t other = 0;  // another number that the kernel allows
+  std::vector<std::uint32_t> others{};  // other numbers that the kernel allows
 
   bool operator==(const Premise&) const = default;
 };

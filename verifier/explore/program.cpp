@@ -213,8 +213,11 @@ void Program::measure() {
   } else if (const ir::Performance* most = code.function->find("maxntid"); most && shape.cta[0] == 0) {
     threads = int(product(*most, cta));
     cta[0] = std::uint32_t(threads), cta[1] = cta[2] = 1;  // the shape is not said
-    if (threads > isa::threads_per_warp)
-      premises.push_back({Premise::Fact::block, cta[0], std::uint32_t(threads - isa::threads_per_warp)});
+    if (const int warps = (threads + isa::threads_per_warp - 1) / isa::threads_per_warp; warps > 1)
+      premises.push_back({Premise::Fact::block,
+                          cta[0],
+                          {std::uint32_t((warps - 1) * isa::threads_per_warp),
+                           std::uint32_t((warps + 1) / 2 * isa::threads_per_warp)}});
   }
   if (const ir::Performance* p = code.function->find("reqnctapercluster"))
     ctas = std::uint32_t(product(*p, cluster));
@@ -222,7 +225,7 @@ void Program::measure() {
     const ir::Performance* limit = code.function->find("maxclusterrank");
     const std::uint32_t most = limit && !limit->values.empty() ? std::uint32_t(limit->values[0]) : isa::max_cluster;
     ctas = cluster[0] = std::min(fewest, most);
-    if (2 * ctas <= most) premises.push_back({Premise::Fact::cluster, ctas, 2 * ctas});
+    if (2 * ctas <= most) premises.push_back({Premise::Fact::cluster, ctas, {2 * ctas}});
   }
   const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
     if (from[0] == 0) return std::uint32_t{0};
