@@ -66,6 +66,18 @@ void Barriers::end_use(const Cta& cta, NamedBarrier& b) {
   ++b.generation;
 }
 
+// With a count a warp arrives as a whole, lanes that have exited included: how many these are, once all others are at
+// the barrier or `arriving`. PTX ISA "barrier".
+int Barriers::lanes_for_the_warp(const Warp& warp, std::uint32_t id, const NamedBarrier& b, Mask arriving) {
+  Mask live = 0, there = arriving;
+  for (const Fragment& f : warp.fragments) {
+    live |= f.lanes;
+    const bool waits = f.arrived && f.wait.kind == Wait::Kind::barrier;
+    if (waits && f.wait.object == id && f.wait.phase == b.generation) there |= f.lanes;
+  }
+  return there && (live & ~there) == 0 ? lanes_per_warp - std::popcount(live) : 0;
+}
+
 // PTX ISA "exit": a barrier of all threads that only exiting threads hold up is released. So an exit hands on what an
 // arrival would, to the uses in which the thread has not arrived; on an H100 stored words too
 // (tests/gpu/relaxed_barrier.cu).
@@ -78,7 +90,8 @@ void Barriers::depart(State& s, std::uint32_t index, Warp& warp, const Fragment&
   cta.departed.join(clock);
   for (auto& [id, b] : cta.barriers) {
     b.gone = cta.gone;
-    if (b.awaits_all && b.is_complete()) end_use(cta, b);
+    if (!b.awaits_all) b.arrived += std::uint32_t(lanes_for_the_warp(warp, id, b, 0));
+    if (b.is_complete()) end_use(cta, b);
   }
   if (f.cluster_uses <= s.cluster.generation) {
     s.cluster.gone += threads;
@@ -105,7 +118,7 @@ void Barriers::arrive(const Turn& t, NamedBarrier& b) {
 Status Barriers::execute(const Turn& t) {
   if (t.op.opcode == Opcode::barrier_cluster_arrive || t.op.opcode == Opcode::barrier_cluster_wait)
     return execute_cluster(t);
-  if (!t.f.arrived && !t.converge(all_lanes)) return Status::blocked;
+  if (t.op.modifiers.aligned && !t.f.arrived && !t.converge(all_lanes)) return Status::blocked;
   const auto named = ops::roles<ops::Barrier>(t.op);
   if (named.d) throw Unfollowed{"a barrier that reduces", &t.op};
   const auto id = std::uint32_t(values_.number(t, named.id, 32, "the barrier's number"));
@@ -117,9 +130,7 @@ Status Barriers::execute(const Turn& t) {
                                        : std::uint32_t(program_.threads);
     if (named.threads) findings_.add(rules::barrier_count(expected), t.op);
     findings_.add(rules::barrier_number(id), t.op);
-    // With a count a warp arrives as a whole, lanes that have exited included.
-    const bool is_whole = named.threads && t.lanes == t.f.lanes;
-    const int threads = is_whole ? lanes_per_warp : std::popcount(t.lanes);
+    const int threads = std::popcount(t.lanes) + (named.threads ? lanes_for_the_warp(t.warp, id, b, t.lanes) : 0);
     findings_.add(rules::barrier_mismatch({b.expected, b.arrived}, expected, threads), t.op);
     b.expected = expected;
     b.awaits_all = !named.threads;

@@ -40,6 +40,7 @@ class Barriers {
 
  private:
   Status execute_cluster(const Turn&);
+  static int lanes_for_the_warp(const Warp&, std::uint32_t id, const NamedBarrier&, Mask arriving);
   static void end_use(State&);
   static void end_use(const Cta&, NamedBarrier&);
   void arrive(const Turn&, NamedBarrier&);
