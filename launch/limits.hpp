@@ -29,6 +29,9 @@ std::optional<Misfit> misfit(const Launch&, const Needs&, isa::Target);
 /// More CTAs on an SM than fit; `cluster` as above.
 std::optional<Misfit> misfit_residents(const Launch&, const Needs&, isa::Target, Dim3 cluster);
 
+/// Streaming multiprocessors (SMs) of the chip that a launch is thought to run on: those of a B200.
+inline constexpr std::uint32_t chip_sms = 148;
+
 /// CTAs that an SM has room for, tensor memory left out of account: it is given out later.
 std::uint32_t residents(const Launch&, const Needs&, isa::Target);
 

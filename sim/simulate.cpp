@@ -16,6 +16,7 @@
 #include "sim/schedule/replay.hpp"
 #include "sim/schedule/residents.hpp"
 #include "sim/schedule/scheduler.hpp"
+#include "sim/schedule/side_by_side.hpp"
 #include "sim/tile/judge.hpp"
 
 namespace kiln::sim {
@@ -73,23 +74,14 @@ void check_launch(const ir::Function& f, const launch::Launch& launch, Dim3 clus
   }
 }
 
-void tell_start(Cluster& cluster) {
-  Observer& observer = *cluster.grid.observer;
-  observer.start(cluster, cluster.grid.number);
-  for (const Cta& cta : cluster.ctas)
-    observer.sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_start, cta.index, 0, 0, 0});
-}
-
 Outcome run_grid(Grid& grid) {
-  const std::uint64_t clusters = clusters_of(grid).volume();
   Cluster cluster{grid, 0, {}, Random(0)};
-  grid.cancelled.assign(clusters, false);
-  for (std::uint64_t n = 0; n < clusters; ++n) {
-    if (grid.cancelled[n]) continue;
-    start_cluster(cluster, n);
-    if (grid.observer) tell_start(cluster);
-    grid.statistics.ctas += cluster.ctas.size();
-    if (const Outcome o = run_cluster(cluster); o != Outcome::finished) return o;
+  enqueue_clusters(grid, grid.options.seed);
+  while (!grid.waiting.empty()) {
+    start_next_cluster(cluster);
+    std::optional<Outcome> o = run_cluster(cluster);
+    if (!o) o = run_side_by_side(cluster);
+    if (*o != Outcome::finished) return *o;
   }
   return Outcome::finished;
 }
@@ -151,9 +143,9 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   grid.steps = observer && observer->wants_steps();
   grid.schedule = schedule;
   grid.recording = options.record;
-  const Outcome o = rehearse(grid, ctas_per_sm(f, launch, program.layout, cluster, module.target()))
-                        ? run_grid(grid)
-                        : Outcome::deadlock;
+  const std::uint32_t per_sm = ctas_per_sm(f, launch, program.layout, cluster, module.target());
+  grid.most_clusters = std::max<std::uint64_t>(1, std::uint64_t(per_sm) * launch::chip_sms / cluster.volume());
+  const Outcome o = rehearse(grid, per_sm) ? run_grid(grid) : Outcome::deadlock;
   add(statistics, grid.statistics);
   return o;
 }

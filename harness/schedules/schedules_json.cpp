@@ -131,6 +131,7 @@ std::string schedules_json(const SchedulesReport& r) {
   if (r.exploration)
     j["exploration"] = {{"traces", r.exploration->traces},
                         {"abandoned", r.exploration->abandoned},
+                        {"clusters", r.exploration->clusters},
                         {"complete", r.exploration->complete}};
   j["wrong"] = Json::array();
   for (const auto& [seed, what] : r.wrong) j["wrong"].push_back({{"seed", seed}, {"what", what}});

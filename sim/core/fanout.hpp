@@ -17,6 +17,9 @@ class Fanout final : public Observer {
   void start(Cluster& cluster, std::uint32_t launch) override {
     for (Observer* o : observers_) o->start(cluster, launch);
   }
+  void enter(Cluster& cluster) override {
+    for (Observer* o : observers_) o->enter(cluster);
+  }
   void issue(AsyncId id, const Agent& a, const ir::Operation& op) override {
     for (Observer* o : observers_) o->issue(id, a, op);
   }

@@ -1,7 +1,7 @@
 // The simulated machine: a grid of clusters, a cluster of CTAs, a CTA with its memories, barriers, units and warps.
 //
-// Clusters share global memory and nothing else, so they run one after the other; inside a cluster everything
-// interleaves under one clock, one event queue and one generator.
+// Clusters share global memory and nothing else, so they run one after the other, and side by side only where one waits
+// for another; inside a cluster everything interleaves under one clock, one event queue and one generator.
 #pragma once
 
 #include <array>
@@ -65,7 +65,8 @@ struct Grid {
   launch::Dim3 cluster_shape{};
   Statistics statistics{};
   AsyncId last_async = 0;
-  std::vector<bool> cancelled{};  // clusters that a running one has taken over
+  std::deque<std::uint32_t> waiting{};  // clusters that have not started, in the order in which they will
+  std::uint64_t most_clusters = 1;      // that the chip has room for
   num::GemmKernel gemm{};
   schedule::Schedule* schedule = nullptr;    // decides instead of chance
   schedule::Recording* recording = nullptr;  // what was decided is written here
@@ -194,10 +195,10 @@ struct Cluster {
   // barrier.cluster: threads that arrived in this generation
   std::uint32_t barrier_arrived = 0;
   std::uint64_t barrier_generation = 0;
-  std::uint64_t stamp = 0;     // grows with everything that a waiting thread could notice
-  std::uint64_t writes = 0;    // and with everything that a thread that polls memory could notice
-  Actor actor{};               // the one that executes now
-  bool others_follow = false;  // clusters of the launch have not run yet
+  std::uint64_t stamp = 0;   // grows with everything that a waiting thread could notice
+  std::uint64_t writes = 0;  // and with everything that a thread that polls memory could notice
+  Actor actor{};             // the one that executes now
+  bool beside = false;       // clusters that started before it are not over
 
   void wake(WaitKind kind);
   /// Something that a blocked thread of this kind may wait for has changed.

@@ -74,12 +74,12 @@ enum class SyncKind : std::uint8_t {
   tmem_relinquish,
   cta_start,
   cta_exit,
-  mbarrier_phase,      // the phase `value` is complete
-  mbarrier_use,        // an asynchronous operation that was issued will complete on the mbarrier
-  mbarrier_lapped,     // `value` phases have passed since the thread began to wait
+  mbarrier_phase,   // the phase `value` is complete
+  mbarrier_use,     // an asynchronous operation that was issued will complete on the mbarrier
+  mbarrier_lapped,  // `value` phases have passed since the thread began to wait
   cp_async_commit,
-  cp_async_wait,       // all but the `object` latest groups are complete; value 1: what is not committed too
-  cp_async_arrive,     // the arrival `by` on an mbarrier will follow the copies issued so far
+  cp_async_wait,    // all but the `object` latest groups are complete; value 1: what is not committed too
+  cp_async_arrive,  // the arrival `by` on an mbarrier will follow the copies issued so far
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
@@ -97,7 +97,7 @@ struct Sync {
 /// What a bulk copy moves. `at` are the coordinates of a tensor copy, innermost first, in elements; `rank` is 0 for a
 /// plain one.
 struct Transfer {
-  std::uint64_t bytes = 0;  // what an mbarrier counts
+  std::uint64_t bytes = 0;   // what an mbarrier counts
   std::uint64_t global = 0;  // address of the tensor; of a plain copy's global end, 0 if it has none
   int rank = 0;
   std::array<std::int64_t, isa::tma_max_rank> at{};
@@ -113,7 +113,10 @@ class Observer {
  public:
   virtual ~Observer() = default;
   /// A cluster of a launch begins; its CTAs are in place. `launch` numbers the launches of a run.
+  /// Cluster::beside: others that started before it are not over.
   virtual void start(Cluster&, std::uint32_t /*launch*/) {}
+  /// What follows is of this cluster, which has started before: clusters side by side take turns.
+  virtual void enter(Cluster&) {}
   /// Lanes execute an operation while a tcgen05.ld of their warp has not been waited for.
   virtual void execute(const Agent&, const ir::Operation&) {}
   /// An asynchronous operation enters flight; its accesses follow with its id, all at issue.

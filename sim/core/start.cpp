@@ -1,9 +1,12 @@
 #include "sim/core/start.hpp"
 
 #include <cstring>
+#include <numeric>
 
 namespace kiln::sim {
 namespace {
+
+constexpr std::uint64_t order_of_clusters = 2;  // what of the seed chooses it
 
 using ir::Special;
 using launch::Dim3;
@@ -123,18 +126,35 @@ Dim3 clusters_of(const Grid& grid) {
   return {g.x / k.x, g.y / k.y, g.z / k.z};
 }
 
-void start_cluster(Cluster& cluster, std::uint64_t n) {
+void enqueue_clusters(Grid& grid, std::uint64_t seed) {
+  grid.waiting.resize(clusters_of(grid).volume());
+  std::iota(grid.waiting.begin(), grid.waiting.end(), 0u);
+  if (seed == 1) return;
+  Random random(mix(seed, order_of_clusters));
+  for (std::size_t left = grid.waiting.size(); left > 1; --left)
+    std::swap(grid.waiting[left - 1], grid.waiting[random.below(std::uint32_t(left))]);
+}
+
+void start_next_cluster(Cluster& cluster, bool beside) {
   const Dim3 clusters = clusters_of(cluster.grid);
+  const std::uint32_t n = cluster.grid.waiting.front();
+  cluster.grid.waiting.pop_front();
   cluster.ctas.resize(cluster.grid.cluster_shape.volume());
-  cluster.index = std::uint32_t(n);
+  cluster.index = n;
+  cluster.beside = beside;
   cluster.id = unflatten(n, clusters);
-  cluster.random = Random(Random(cluster.grid.options.seed).next() ^ n * 0x9E3779B97F4A7C15u);
+  cluster.random = Random(Random(cluster.grid.options.seed).next() ^ std::uint64_t(n) * 0x9E3779B97F4A7C15u);
   cluster.now = cluster.tick = 0;
   cluster.events = {};
   cluster.barrier_arrived = 0;
   cluster.barrier_generation = cluster.stamp = cluster.writes = 0;
-  cluster.others_follow = n + 1 < clusters.volume();
   for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start_cta(cluster, cluster.ctas[rank], rank);
+  cluster.grid.statistics.ctas += cluster.ctas.size();
+  Observer* const observer = cluster.grid.observer;
+  if (!observer) return;
+  observer->start(cluster, cluster.grid.number);
+  for (const Cta& cta : cluster.ctas)
+    observer->sync({cta.index, 0, 0}, nullptr, {SyncKind::cta_start, cta.index, 0, 0, 0});
 }
 
 }  // namespace kiln::sim

@@ -1,8 +1,8 @@
 // clusterlaunchcontrol: taking over the work of a cluster that has not started. PTX ISA
 // "clusterlaunchcontrol.try_cancel".
 //
-// Clusters run one after the other, so every later one can be cancelled: it is then never launched. Now and then, by
-// the seed, a request fails, which a kernel must expect. The 16 bytes of an answer are the simulator's own.
+// The next cluster that has not started is cancelled: it is then never launched. Now and then, by the seed, a request
+// fails, which a kernel must expect. The 16 bytes of an answer are the simulator's own.
 #include <cstring>
 
 #include "sim/async/async.hpp"
@@ -23,17 +23,14 @@ static_assert(answer_bytes == 16);
 
 Answer cancel_next(Cluster& cluster) {
   Grid& grid = cluster.grid;
-  Answer a;
+  const Answer a;
   if (cluster.random.below(fails_one_in) == 0) return a;
   const launch::Dim3 g = grid.launch.grid, k = grid.cluster_shape;
   const u32 x = g.x / k.x, y = g.y / k.y;
-  for (u32 n = cluster.index + 1; n < grid.cancelled.size(); ++n) {
-    if (grid.cancelled[n]) continue;
-    grid.cancelled[n] = true;
-    a = {1, {n % x * k.x, n / x % y * k.y, n / x / y * k.z}};
-    break;
-  }
-  return a;
+  if (grid.waiting.empty()) return a;
+  const u32 n = grid.waiting.front();
+  grid.waiting.pop_front();
+  return {1, {n % x * k.x, n / x % y * k.y, n / x / y * k.z}};
 }
 
 // a, value: where the answer goes; more: the mbarrier's address and its offset; flags: every CTA of the cluster gets

@@ -73,17 +73,22 @@ inline bool is_as_strong_as(const Access& a, const Access& b) {
   return !b.strong || (a.strong && a.reach >= b.reach && a.cluster == b.cluster && a.cta == b.cta);
 }
 
-/// The records of a run. Numbers of operations mean something within one cluster only.
+/// The records of a run. Numbers of operations mean something within clusters that run side by side only.
 class Records {
  public:
-  /// The next cluster begins; `first` is the number of its first asynchronous operation.
-  void start(AsyncId first) {
-    for (auto x = accesses_.rbegin(); x != accesses_.rend() && x->cluster == cluster_; ++x)
+  /// The next cluster begins, `beside` those before it or after their end; `first` is the number of its first
+  /// asynchronous operation.
+  void start(AsyncId first, bool beside) {
+    cluster_ = ++clusters_;
+    if (beside) return;
+    for (auto x = accesses_.rbegin(); x != accesses_.rend() && x->cluster >= first_cluster_; ++x)
       x->completion = completion_of(*x);
-    ++cluster_;
+    first_cluster_ = cluster_;
     first_async_ = first;
     completions_.clear();
   }
+  /// A cluster goes on that began before.
+  void enter(std::uint32_t cluster) { cluster_ = cluster; }
   /// The number of the cluster that runs.
   std::uint32_t cluster() const { return cluster_; }
 
@@ -112,7 +117,7 @@ class Records {
     most_ = std::max(most_, 2 * accesses_.size());
   }
 
-  /// The completion of an announced operation of this cluster.
+  /// The completion of an announced operation of this cluster or one beside it.
   Completion& completion(AsyncId id) {
     if (id - first_async_ >= completions_.size()) completions_.resize(id - first_async_ + 1);
     return completions_[id - first_async_];
@@ -128,7 +133,8 @@ class Records {
   std::size_t most_ = std::size_t{1} << 20;
   std::vector<Completion> completions_;
   AsyncId first_async_ = 1;
-  std::uint32_t cluster_ = 0;
+  std::uint32_t cluster_ = 0, clusters_ = 0;
+  std::uint32_t first_cluster_ = 1;  // of those that run side by side
 };
 
 }  // namespace kiln::sim

@@ -35,6 +35,11 @@ Message Message::for_other_clusters(std::uint32_t own) const {
   return m;
 }
 
+void Message::take_back(std::uint32_t own) {
+  if (const auto found = foreign.find(own); found != foreign.end()) happened.join(found->second);
+  if (const auto found = foreign_fenced.find(own); found != foreign_fenced.end()) fenced_global.join(found->second);
+}
+
 void Knowledge::acquire(const Message& m) {
   // What tcgen05.fence has put in order for another thread is in order here only after a fence of these lanes.
   tcgen05_arrived.join(m.tcgen05);

@@ -32,13 +32,24 @@ struct Message {
   /// What of it means something elsewhere: components have numbers of their own in every cluster. `own` is the cluster
   /// that the message comes from.
   Message for_other_clusters(std::uint32_t own) const;
+  /// What other clusters have learnt of the cluster `own` is known there again.
+  void take_back(std::uint32_t own);
 };
 
 /// A message for each distance of the thread that receives it.
 using ByReach = std::array<Message, reaches>;
 
 /// Which fence of a lane's own; release fences by how far they reach.
-enum class OwnFence : std::uint8_t { shared, global, map, published, tensor, release_cta, release_cluster, release_grid };
+enum class OwnFence : std::uint8_t {
+  shared,
+  global,
+  map,
+  published,
+  tensor,
+  release_cta,
+  release_cluster,
+  release_grid
+};
 inline constexpr int own_fences = 8;
 constexpr OwnFence release_fence(Reach r) { return OwnFence(int(OwnFence::release_cta) + int(r)); }
 

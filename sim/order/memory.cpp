@@ -156,11 +156,13 @@ void Memory::forget() {
   for (Memo::Judged& j : memo_.judged) forget(j);
 }
 
-void Memory::start(const Cluster& cluster, bool is_new_launch) {
+void Memory::forget_all() {
   forget();
-  if (is_new_launch) global_.start_launch(cluster.grid, records_);
-  // Shadows keep their memory from one cluster to the next.
   for (CtaState& c : ctas_) c.shared.forget(), c.tensor.forget();
+}
+
+void Memory::start(const Cluster& cluster) {
+  forget_all();  // shadows keep their memory from one cluster to the next
   ctas_.resize(cluster.ctas.size());
   for (std::size_t rank = 0; rank < ctas_.size(); ++rank) {
     ctas_[rank].shared.start(lists_, cluster.ctas[rank].shared.size() / Shadow::granule + 1);
@@ -234,7 +236,7 @@ void Memory::dealloc(const Agent& a, AccessId id, Range columns, std::optional<s
 }
 
 std::size_t Memory::shadow_bytes() const {
-  std::size_t bytes = lists_.memory();
+  std::size_t bytes = 0;
   for (const CtaState& c : ctas_) bytes += c.shared.memory() + c.tensor.memory();
   return bytes;
 }

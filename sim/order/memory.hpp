@@ -50,11 +50,15 @@ class GlobalShadow {
   AccessId prior_access_ = 0;
 };
 
+/// The shadows of a cluster's memories; that of global memory, and the lists of all, are shared with other clusters.
 class Memory {
  public:
-  Memory(Agents& agents, Records& records, Reports& reports) : agents_(agents), records_(records), reports_(reports) {}
+  Memory(Agents& agents, Records& records, Reports& reports, TouchLists& lists, GlobalShadow& global)
+      : agents_(agents), records_(records), reports_(reports), lists_(lists), global_(global) {}
 
-  void start(const Cluster&, bool is_new_launch);
+  void start(const Cluster&);
+  /// Remembers nothing any more.
+  void forget_all();
   /// Judges an access against what its cells remember, and records it there.
   void touch(const Agent&, AccessId, const Range&, AccessKind);
   /// Frees columns of tensor memory; in a pair those of both, each CTA at its own dealloc or the other's.
@@ -62,14 +66,13 @@ class Memory {
   /// Something has happened that may change a verdict: anything but a plain access.
   void changed() { ++events_; }
 
-  /// The size of the shadows of shared and tensor memory.
+  /// Lets go of the cells that were judged last.
+  void forget();
+  /// The size of the shadows of shared and tensor memory, lists apart.
   std::size_t shadow_bytes() const;
-  /// Calls f(AccessId&) for everything that is remembered.
+  /// Calls f(AccessId&) for everything that is remembered of the cluster, lists apart.
   template <class F>
   void each_access(F f) {
-    forget();
-    lists_.each_access(f);
-    global_.each_access(f);
     for (CtaState& c : ctas_)
       for (Shadow* s : {&c.shared, &c.tensor}) s->each_access(f);
   }
@@ -92,7 +95,6 @@ class Memory {
     std::array<Judged, 4> judged{};
     std::size_t next = 0;
   };
-  void forget();
   void forget(Memo::Judged&);
   void touch_bytes(Sweep&, const Range&);
   void touch_tensor(Sweep&, const Range&);
@@ -100,9 +102,9 @@ class Memory {
   Agents& agents_;
   Records& records_;
   Reports& reports_;
+  TouchLists& lists_;
+  GlobalShadow& global_;
   std::vector<CtaState> ctas_;
-  TouchLists lists_;
-  GlobalShadow global_{lists_};
   std::uint64_t events_ = 1;
   Memo memo_{};
 };

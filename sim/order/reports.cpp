@@ -86,7 +86,7 @@ void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& r
     d.notes.push_back({against + "the grid before this one, which may still run", {}});
   } else {
     d.notes.push_back(note(against, {then.cta, then.warp, e.lanes}, *then.operation));
-    if (then.cluster != now.cluster) d.notes.back().message += ", which ran before";
+    if (then.cluster != now.cluster && !beside_) d.notes.back().message += ", which ran before";
   }
   d.notes.push_back({missing(rule, e, b), {}});
   grid_->sink.report(std::move(d));

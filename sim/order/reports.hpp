@@ -20,7 +20,7 @@ struct Found {
 
 class Reports {
  public:
-  void start(const Cluster& cluster) { grid_ = &cluster.grid; }
+  void start(const Cluster& cluster) { grid_ = &cluster.grid, beside_ = cluster.beside; }
   /// Two accesses that are not in order; once for each rule and pair of instructions.
   void report(rules::Rule, const Earlier&, const Later&, const Range&);
   /// An operation that breaks a rule; once for each rule and `cause`, the operation unless given. `describe` makes the
@@ -41,6 +41,7 @@ class Reports {
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
 
   const Grid* grid_ = nullptr;
+  bool beside_ = false;  // clusters run side by side
   std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;
 };
 

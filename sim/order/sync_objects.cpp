@@ -148,34 +148,44 @@ void Barriers::check_overrun(const Agent& a, const ir::Operation& op, const Sync
       if (e.agent.warp != a.warp && !agents_.seen(a).happened.knows(e.at)) return early(e);
 }
 
-void Flags::access(const Agent& a, const Access& x, const Range& range, AccessKind kind) {
+void Flags::access(WarpKnowledge& w, const Agent& a, const Access& x, const Range& range, AccessKind kind) {
   const std::pair key{range.space == isa::Space::global ? 0u : range.cta + 1, range.address};
   if (!x.strong) {
     if (kind != AccessKind::read && !flags_.empty()) flags_.erase(key);
     return;
   }
-  WarpKnowledge& w = agents_[a];
   const Semantics s = x.operation->modifiers.semantics;
-  std::vector<Flag>& flags = flags_[key];
-  if (kind == AccessKind::read || kind == AccessKind::atomic)
-    for (const Flag& f : flags) {
-      // Both must name a scope that the other is in: else they do not synchronise.
-      const Reach far = distance(f.cluster, f.cta, x.cluster, a.cta);
-      if (far > x.reach) continue;
-      const Message& released = f.released[std::size_t(far)];
+  Word& word = flags_[key];
+  if (kind == AccessKind::read || kind == AccessKind::atomic) {
+    const auto see = [&](const Message& released, Reach from) {
       w.change(a.lanes, [&](Mask, Knowledge& k) {
+        Message& observed = k.observed[std::size_t(from)];
+        observed.join(released);
         if (acquires(s)) k.acquire(released);
-        k.observed[std::size_t(far)].join(released);
+        if (from != Reach::grid) return;
+        observed.take_back(x.cluster);
+        k.seen.take_back(x.cluster);
       });
-    }
+    };
+    // Both must name a scope that the other is in: else they do not synchronise.
+    for (const Flag& f : word.near)
+      if (const Reach far = distance(f.cluster, f.cta, x.cluster, a.cta); far != Reach::grid && far <= x.reach)
+        see(f.released[std::size_t(far)], far);
+    if (word.is_far && x.reach == Reach::grid) see(word.far, Reach::grid);
+  }
   if (kind == AccessKind::read) return;
-  if (kind != AccessKind::atomic) flags.clear();
-  auto own =
-      std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.cta == a.cta && f.cluster == x.cluster; });
-  if (own == flags.end()) own = flags.insert(flags.end(), {a.cta, x.cluster, {}});
+  if (kind != AccessKind::atomic) word = {};
+  auto own = std::find_if(word.near.begin(), word.near.end(),
+                          [&](const Flag& f) { return f.cta == a.cta && f.cluster == x.cluster; });
+  if (own == word.near.end()) own = word.near.insert(word.near.end(), {a.cta, x.cluster, {}});
   for (int r = 0; r <= int(x.reach); ++r) {
     const Message m = releases(s) ? w.message(a.lanes) : w.relaxed_message(a.lanes, Reach(r));
-    own->released[std::size_t(r)].join(Reach(r) == Reach::grid ? m.for_other_clusters(x.cluster) : m);
+    if (Reach(r) != Reach::grid) {
+      own->released[std::size_t(r)].join(m);
+    } else {
+      word.far.join(m.for_other_clusters(x.cluster));
+      word.is_far = true;
+    }
   }
   w.advance();
 }

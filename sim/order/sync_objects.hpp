@@ -83,18 +83,22 @@ class Barriers {
 /// What strong writes released at each place, until a weak write; a read that sees one may acquire it.
 class Flags {
  public:
-  explicit Flags(Agents& agents) : agents_(agents) {}
-
   void start_launch() { flags_.clear(); }
-  void access(const Agent&, const Access&, const Range&, AccessKind);
+  /// `knowledge`: of the warp that makes the access.
+  void access(WarpKnowledge& knowledge, const Agent&, const Access&, const Range&, AccessKind);
 
  private:
+  // By the threads of one CTA, to those of their cluster.
   struct Flag {
-    std::uint32_t cta = 0, cluster = 0;  // the writers
-    ByReach released{};
+    std::uint32_t cta = 0, cluster = 0;
+    std::array<Message, std::size_t(Reach::grid)> released{};
   };
-  Agents& agents_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;  // by owner + 1 or 0, and address
+  struct Word {
+    std::vector<Flag> near{};
+    Message far{};  // by all whose scope is the grid, to other clusters
+    bool is_far = false;
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Word> flags_;  // by owner + 1 or 0, and address
 };
 
 }  // namespace kiln::sim

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ptx/diag/error.hpp"
+#include "sim/core/start.hpp"
 
 namespace kiln::sim::schedule {
 namespace {
@@ -85,6 +86,8 @@ class Explorer final : public Picker {
   Explorer(std::vector<Node>& nodes, Grain grain) : nodes_(nodes) { trace.keep(grain); }
 
   SyncTrace trace{};
+  std::uint64_t clusters = 0;
+  bool too_long = false;
 
   // After the run: which other orders it calls for.
   void find_races() {
@@ -95,6 +98,7 @@ class Explorer final : public Picker {
  protected:
   void begin(Cluster& cluster) override {
     trace.take();
+    clusters = std::max<std::uint64_t>(clusters, clusters_of(cluster.grid).volume());
     cluster_ = std::size_t(cluster.grid.number) << 32 | cluster.index;
   }
   std::size_t pick(Cluster&, std::span<const Candidate>) override;
@@ -166,7 +170,10 @@ std::size_t Explorer::pick(Cluster&, std::span<const Candidate> candidates) {
 
 std::size_t Explorer::pick(std::span<const Candidate> candidates) {
   const std::size_t depth = transitions_.size();
-  if (depth >= longest_trace) throw Abandoned{};
+  if (depth >= longest_trace) {
+    too_long = true;
+    throw Abandoned{};
+  }
   if (depth == nodes_.size()) {
     Node node = fresh_node();
     for (const Candidate& c : candidates) node.here.push_back(c.name);
@@ -319,6 +326,7 @@ bool advance(std::vector<Node>& nodes) {
 Exploration explore(std::uint64_t limit, const Run& run, Grain grain) {
   Exploration result;
   std::vector<Node> nodes;
+  bool cut = false;
   for (;;) {
     Explorer explorer(nodes, grain);
     bool more = true;
@@ -328,9 +336,11 @@ Exploration explore(std::uint64_t limit, const Run& run, Grain grain) {
     } catch (const Abandoned&) {
       ++result.abandoned;
     }
+    cut |= explorer.too_long;
+    result.clusters = std::max(result.clusters, explorer.clusters);
     explorer.find_races();
     if (!advance(nodes)) {
-      result.complete = true;
+      result.complete = !cut;
       return result;
     }
     if (!more || result.traces >= limit || result.abandoned >= abandoned_per_trace * limit) return result;

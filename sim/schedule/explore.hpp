@@ -13,8 +13,9 @@ namespace kiln::sim::schedule {
 /// How far an exploration came.
 struct Exploration {
   std::uint64_t traces = 0;     // complete runs, each in another order
-  std::uint64_t abandoned = 0;  // runs given up: their continuation had been seen
-  bool complete = false;        // no other order is left
+  std::uint64_t abandoned = 0;  // runs given up: their continuation had been seen, or they were too long
+  std::uint64_t clusters = 0;   // of the launch with the most: they ran one after the other, in one order
+  bool complete = false;        // no other order is left of what the threads of a cluster do
 };
 
 /// Calls `run` with a schedule until every order has been seen, `run` has returned false, or there were `limit` traces.

@@ -28,7 +28,7 @@ bool any_allocation(Cluster& cluster, F f) {
 
 Residents::Residents(Grid& grid, std::uint32_t ctas_per_sm) : grid_(grid) {
   const std::uint64_t clusters = grid.launch.grid.volume();
-  grid.cancelled.assign(clusters, false);
+  enqueue_clusters(grid, 1);
   grid.residents = this;
   for (std::uint64_t k = 0; k < std::min<std::uint64_t>(ctas_per_sm, clusters); ++k)
     residents_.push_back(std::make_unique<Resident>(grid));
@@ -44,10 +44,8 @@ void Residents::wake(WaitKind kind) {
 bool Residents::fill() {
   bool any = false;
   for (const auto& r : residents_) {
-    while (!r->is_running && next_ < grid_.cancelled.size()) {
-      const std::uint64_t n = next_++;
-      if (grid_.cancelled[n]) continue;
-      start_cluster(r->cluster, n);
+    if (!r->is_running && !grid_.waiting.empty()) {
+      start_next_cluster(r->cluster);
       for (Cta& cta : r->cluster.ctas) cta.tmem.share(&columns_);
       r->patience = {};
       r->is_running = true;

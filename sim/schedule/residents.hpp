@@ -40,7 +40,6 @@ class Residents final : public SharedColumns {
   Grid& grid_;
   std::vector<std::unique_ptr<Resident>> residents_;
   ColumnMap columns_{};
-  std::uint64_t next_ = 0;           // cluster to start
   const Cta* is_allowed_ = nullptr;  // to take columns beside those that it holds
   const ir::Operation* current_ = nullptr;
 };

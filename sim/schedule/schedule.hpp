@@ -72,8 +72,8 @@ class Pct final : public Picker {
   std::uint64_t priority(const Cluster&, const Candidate&);
 
   std::uint64_t seed_;
-  std::vector<std::uint64_t> changes_{};                        // synchronisation operations at which one is lowered
-  std::unordered_map<std::uint64_t, std::uint64_t> lowered_{};  // priority of those that were lowered
+  std::vector<std::uint64_t> changes_{};                           // synchronisation operations at which one is lowered
+  std::unordered_map<std::uint64_t, std::uint64_t> lowered_{};     // priority of those that were lowered
   std::unordered_map<std::uint64_t, std::uint64_t> demoted_at_{};  // activity at which a spinning one was lowered
   std::uint64_t lowest_ = std::uint64_t{1} << 32;
   std::uint64_t picked_ = 0;

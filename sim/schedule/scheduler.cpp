@@ -17,9 +17,9 @@ constexpr std::uint32_t longest_run = 128;    // instructions of one warp before
 constexpr std::uint32_t stubborn_one_in = 8;  // runs that keep to one fragment, so that none starves
 constexpr int timeout_rounds = 64;            // fruitless time-outs before waiting counts as a deadlock
 constexpr std::uint64_t default_max_steps = 200'000'000;
-constexpr std::uint32_t many_polls = 1000;  // of one fragment, before it counts as spinning
-constexpr int still_rounds = 4;             // fruitless time-outs while the others spin
+constexpr int still_rounds = 4;               // fruitless time-outs while the others spin
 constexpr std::uint32_t livelock_look = 256;  // turns between two looks for a livelock
+constexpr std::uint32_t outside_look = 16;    // and for a cluster that waits for others
 
 // After a block: the executing lanes stay, the others (guard false) go on after the instruction.
 void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
@@ -98,12 +98,21 @@ bool step(Cluster& cluster, std::vector<Runnable>& runnable, const ir::Operation
   return true;
 }
 
+// Nothing but another cluster of the launch, which can start beside it, may help. A recording has one cluster after the
+// other.
+bool waits_for_others(const Cluster& cluster) {
+  const Grid& grid = cluster.grid;
+  return !grid.recording && !grid.waiting.empty() && grid.most_clusters > 1 && only_polls(cluster, few_polls) &&
+         polls_global_memory(cluster);
+}
+
 // The strategies `random` and `adversarial`.
-Outcome run_by_chance(Cluster& cluster, const ir::Operation*& current) {
+std::optional<Outcome> run_by_chance(Cluster& cluster, const ir::Operation*& current) {
   std::vector<Runnable> runnable;
   Patience patience;
   for (std::uint32_t turns = 1;; ++turns) {
     if (step(cluster, runnable, current)) {
+      if (turns % outside_look == 0 && waits_for_others(cluster)) return std::nullopt;
       if (turns % livelock_look == 0 && only_polls(cluster) && !patience.all_poll(cluster))
         return end_in_livelock(cluster);
       continue;
@@ -154,7 +163,7 @@ bool Patience::all_poll(Cluster& cluster) {
   return true;
 }
 
-bool only_polls(const Cluster& cluster) {
+bool only_polls(const Cluster& cluster, std::uint32_t polls) {
   if (!cluster.events.empty()) return false;
   bool any = false;
   for (const Cta& cta : cluster.ctas)
@@ -162,7 +171,7 @@ bool only_polls(const Cluster& cluster) {
       for (int k = 0; k < w.fragment_count; ++k) {
         const Fragment& f = w.fragments[std::size_t(k)];
         if (f.blocked) continue;
-        if (f.poll.count < many_polls || f.poll.activity != cluster.activity()) return false;
+        if (f.poll.count < polls || f.poll.activity != cluster.activity()) return false;
         any = true;
       }
   return any;
@@ -245,7 +254,7 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
   return executed + waited;
 }
 
-Outcome run_cluster(Cluster& cluster) {
+std::optional<Outcome> run_cluster(Cluster& cluster) {
   const ir::Operation* current = nullptr;
   try {
     if (schedule::Recording* r = cluster.grid.recording)

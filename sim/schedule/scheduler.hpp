@@ -1,6 +1,8 @@
 // The steps that every schedule is made of.
 #pragma once
 
+#include <optional>
+
 #include "sim/core/machine.hpp"
 
 namespace kiln::sim {
@@ -23,8 +25,9 @@ bool finished(const Cluster& cluster);
 /// Every wait on an mbarrier times out. False when there is none.
 bool expire_waits(Cluster& cluster);
 
-/// Runs a cluster to its end.
-Outcome run_cluster(Cluster& cluster);
+/// Runs a cluster to its end. Nothing: it polls global memory for what a cluster may write that has not started, and
+/// can go on beside that one (run_side_by_side).
+std::optional<Outcome> run_cluster(Cluster& cluster);
 /// One run of a random warp, or the next event in flight; false if no warp can run and no event is in flight.
 bool step_by_chance(Cluster& cluster, const ir::Operation*& current);
 
@@ -41,7 +44,9 @@ class Patience {
   int rounds_ = 0, still_ = 0;
 };
 
-/// Every fragment that can run has only polled, for long, since anything changed; nothing is in flight.
-bool only_polls(const Cluster& cluster);
+/// Polls of one fragment, before it counts as spinning; and before clusters that have not started are asked for help.
+inline constexpr std::uint32_t many_polls = 1000, few_polls = 16;
+/// Every fragment that can run has only polled, so often, since anything changed; nothing is in flight.
+bool only_polls(const Cluster& cluster, std::uint32_t polls = many_polls);
 
 }  // namespace kiln::sim

@@ -103,27 +103,40 @@ void report_allocations(const std::vector<Cluster*>& clusters) {
   grid.sink.report(std::move(d));
 }
 
-Outcome end_in_livelock(Cluster& cluster) {
-  const Program& program = cluster.grid.program;
+bool polls_global_memory(const Cluster& cluster) {
+  bool any = false;
+  each_fragment(cluster, [&](const Cta&, const Warp&, const Fragment& f) { any |= !f.blocked && f.poll.global; });
+  return any;
+}
+
+Outcome end_in_livelock(const std::vector<Cluster*>& clusters) {
+  const Grid& grid = clusters.front()->grid;
+  const Program& program = grid.program;
   diag::Diagnostic d = rules::finding(rules::Rule::livelock, {});
   bool outside = false;
-  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
-    if (f.blocked) return;
-    outside |= f.poll.global && cluster.others_follow;
-    const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
-    if (d.where.place.empty()) d.where = where;
-    d.notes.push_back({fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f),
-                                   f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
-                       where});
-  });
+  for (const Cluster* cluster : clusters) {
+    outside |= !grid.waiting.empty() && polls_global_memory(*cluster);
+    each_fragment(*cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
+      if (f.blocked) return;
+      const diag::Where where = place_of(program, program.insts[f.poll.pc].operation);
+      if (d.where.place.empty()) d.where = where;
+      d.notes.push_back({fmt::format("{} reads {:#x} from {} address {:#x} again and again", thread_name(cta, w, f),
+                                     f.poll.value, f.poll.global ? "global" : "shared", f.poll.address),
+                         where});
+    });
+  }
   if (outside) {
-    const std::string message = "a wait for another cluster: clusters run one after the other";
+    const std::string message =
+        grid.schedule || grid.recording
+            ? "a wait for another cluster: with this schedule clusters run one after the other"
+            : fmt::format("a wait for another cluster: {} fill the chip, and {} have not started", clusters.size(),
+                          grid.waiting.size());
     const diag::Where where = d.where;
     d = rules::finding(rules::Limit::unmodelled, message);
     d.where = where;
   }
-  add_waits(cluster, d);
-  cluster.grid.sink.report(std::move(d));
+  for (const Cluster* cluster : clusters) add_waits(*cluster, d);
+  grid.sink.report(std::move(d));
   return outside ? Outcome::incomplete : Outcome::livelock;
 }
 

@@ -15,7 +15,11 @@ void report_allocations(const std::vector<Cluster*>& clusters);
 void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault& fault);
 /// No thread can run and nothing is in flight: reports what each thread waits for.
 Outcome end_in_deadlock(Cluster& cluster);
-/// All running threads poll for ever: reports it, or that another cluster would have to run at the same time.
-Outcome end_in_livelock(Cluster& cluster);
+/// Whether a thread polls global memory.
+bool polls_global_memory(const Cluster& cluster);
+/// All running threads of these clusters poll for ever: reports it, or that what they wait for may be in a cluster that
+/// has not started.
+Outcome end_in_livelock(const std::vector<Cluster*>& clusters);
+inline Outcome end_in_livelock(Cluster& cluster) { return end_in_livelock(std::vector{&cluster}); }
 
 }  // namespace kiln::sim

@@ -30,7 +30,7 @@ bool dependent(const Touch& a, const Touch& b) {
 
 void SyncTrace::start(Cluster& cluster, std::uint32_t) {
   cluster_ = &cluster;
-  in_flight_.clear();
+  if (!cluster.beside) in_flight_.clear();
 }
 
 std::uint64_t SyncTrace::warp_of(const Agent& a) const {

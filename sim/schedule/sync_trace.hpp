@@ -43,6 +43,7 @@ bool dependent(const Touch& a, const Touch& b);
 class SyncTrace final : public Observer {
  public:
   void start(Cluster& cluster, std::uint32_t launch) override;
+  void enter(Cluster& cluster) override { cluster_ = &cluster; }
   void issue(AsyncId id, const Agent& a, const ir::Operation& op) override;
   void complete(AsyncId id) override;
   void access(const Agent& a, const ir::Operation& op, const Range& r, AccessKind k, Proxy p, AsyncId id) override;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ptx/rules/finding.hpp"
-#include "sim/tensor/operands.hpp"
 #include "sim/async/tma.hpp"
+#include "sim/tensor/operands.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -36,16 +36,23 @@ int per_stored(const MmaTask& t) { return t.form.sparse ? 2 : 1; }
 }  // namespace
 
 void TileJudge::start(Cluster& cluster, std::uint32_t) {
+  if (!cluster.beside) std::erase_if(clusters_, [&](const auto& entry) { return entry.first != &cluster; });
   cluster_ = &cluster;
-  chains_.clear();
-  tiles_.resize(cluster.ctas.size());
-  for (std::size_t k = 0; k < tiles_.size(); ++k) tiles_[k].reset(cluster.ctas[k].shared.size());
+  now_ = &clusters_[&cluster];
+  now_->chains.clear();
+  now_->tiles.resize(cluster.ctas.size());
+  for (std::size_t k = 0; k < now_->tiles.size(); ++k) now_->tiles[k].reset(cluster.ctas[k].shared.size());
+}
+
+void TileJudge::enter(Cluster& cluster) {
+  cluster_ = &cluster;
+  now_ = &clusters_.at(&cluster);
 }
 
 CopiedTiles& TileJudge::tiles_of(std::uint32_t cta) {
   std::size_t k = 0;
   while (cluster_->ctas[k].index != cta) ++k;
-  return tiles_[k];
+  return now_->tiles[k];
 }
 
 void TileJudge::transfer(AsyncId id, const Transfer& t) {
@@ -100,7 +107,7 @@ std::optional<TileJudge::Judged> TileJudge::judge_operand(const MmaTask& t, cons
 }
 
 void TileJudge::advance(const MmaTask& t, const Cta& cta, const Judged& a, const Judged& b) {
-  tile::Accumulation& chain = chains_[{cta.index, t.d}];
+  tile::Accumulation& chain = now_->chains[{cta.index, t.d}];
   if (!t.accumulate) chain.clear();
   if (t.disabled != decltype(t.disabled){}) return;
   const auto apart = chain.add(a, b, t.k(), per_stored(t), *t.operation);

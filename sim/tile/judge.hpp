@@ -19,6 +19,7 @@ struct Cta;
 class TileJudge final : public Observer {
  public:
   void start(Cluster&, std::uint32_t launch) override;
+  void enter(Cluster&) override;
   void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) override;
   void transfer(AsyncId, const Transfer&) override;
   void multiply(AsyncId, const Agent&, const MmaTask&) override;
@@ -31,12 +32,18 @@ class TileJudge final : public Observer {
   void advance(const MmaTask&, const Cta&, const Judged& a, const Judged& b);
   void report(rules::Rule, const MmaTask&, const std::string& got, std::vector<diag::Note> notes);
 
+  // What has been seen of one cluster.
+  struct OfCluster {
+    std::vector<tile::CopiedTiles> tiles{};                                           // by rank
+    std::map<std::tuple<std::uint32_t, std::uint32_t>, tile::Accumulation> chains{};  // by CTA and accumulator
+  };
+
   Cluster* cluster_ = nullptr;
-  std::vector<tile::CopiedTiles> tiles_;  // by rank
-  AsyncId loading_ = 0;                   // the tensor copy whose accesses follow
+  std::map<const Cluster*, OfCluster> clusters_;
+  OfCluster* now_ = nullptr;
+  AsyncId loading_ = 0;  // the tensor copy whose accesses follow
   const Box* box_ = nullptr;
   tile::RightOperands right_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t>, tile::Accumulation> chains_;  // by CTA and accumulator
   std::set<std::tuple<rules::Rule, const ir::Operation*>> reported_;
 };
 

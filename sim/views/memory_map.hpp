@@ -73,6 +73,7 @@ struct MemoryMap {
 class MemoryMapper final : public Observer {
  public:
   void start(Cluster&, std::uint32_t launch) override;
+  void enter(Cluster& cluster) override { over_ = cluster_ != &cluster; }
   void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) override;
   void sync(const Agent&, const ir::Operation*, const Sync&) override;
   void transfer(AsyncId, const Transfer&) override;

@@ -40,8 +40,16 @@ const Cta& Tracer::machine(std::uint32_t index) const {
   return *std::find_if(cluster_->ctas.begin(), cluster_->ctas.end(), [=](const Cta& c) { return c.index == index; });
 }
 
+void Tracer::enter(Cluster& cluster) {
+  show_barriers();
+  cluster_ = &cluster;
+}
+
 void Tracer::start(Cluster& cluster, std::uint32_t launch) {
-  close_cluster();
+  if (cluster.beside)
+    show_barriers();
+  else
+    close_cluster();
   if (launch != launch_) {
     launch_ = launch;
     offset_ = end_;
@@ -49,7 +57,7 @@ void Tracer::start(Cluster& cluster, std::uint32_t launch) {
     next_process_ += std::uint32_t(cluster.grid.launch.grid.volume());
   }
   cluster_ = &cluster;
-  last_ = offset_;
+  if (!cluster.beside) last_ = offset_;
   for (const Cta& c : cluster.ctas) {
     CtaTrace& t = ctas_[c.index];
     t.process = first_process_ + c.index;

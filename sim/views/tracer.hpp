@@ -17,6 +17,7 @@ class Tracer final : public Observer {
  public:
   bool wants_steps() const override { return true; }
   void start(Cluster&, std::uint32_t launch) override;
+  void enter(Cluster&) override;
   void step(const Agent&, const ir::Operation&, const Wait*) override;
   void issue(AsyncId, const Agent&, const ir::Operation&) override;
   void complete(AsyncId) override;

@@ -44,7 +44,7 @@ Outcome compare(const RandomProgram& p, std::uint64_t schedule) {
   Outcome o;
   o.ptx = p.ptx();
   launch::Contract c;
-  c.buffers = {test::buffer("buffer", 256)};
+  c.buffers = {test::buffer("buffer", RandomProgram::buffer_bytes)};
   launch::Launch l;
   l.grid = {p.ctas(), 1, 1};
   l.block = {std::uint32_t(32 * p.warps), 1, 1};
@@ -52,7 +52,7 @@ Outcome compare(const RandomProgram& p, std::uint64_t schedule) {
   c.launches = {l};
   sim::Options options;
   options.seed = schedule;
-  options.max_steps = 100000;
+  options.max_steps = 1'000'000;
   test::NaiveDetector naive;
   const test::Run r = test::run(o.ptx, c, options, &naive);
   for (const diag::Diagnostic& d : r.sink.all())

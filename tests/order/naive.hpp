@@ -26,6 +26,7 @@ struct RacingPair {
 class NaiveDetector final : public sim::Observer {
  public:
   void start(sim::Cluster&, std::uint32_t launch) override;
+  void enter(sim::Cluster&) override;
   void issue(sim::AsyncId, const sim::Agent&, const ir::Operation&) override;
   void access(const sim::Agent&, const ir::Operation&, const sim::Range&, sim::AccessKind, sim::Proxy,
               sim::AsyncId) override;
@@ -130,7 +131,7 @@ class NaiveDetector final : public sim::Observer {
   std::vector<Bits> past_{{0}};
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Thread> threads_;  // CTA, warp, lane
   std::map<std::uint32_t, std::uint32_t> cluster_of_;
-  std::uint32_t cluster_ = 0;
+  std::uint32_t cluster_ = 0, clusters_ = 0;
   const ir::Code* code_ = nullptr;
   std::uint64_t instance_ = 0;
   std::map<sim::AsyncId, Node> done_, read_;

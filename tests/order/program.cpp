@@ -18,12 +18,14 @@ class Generator {
   RandomProgram program() {
     p_.cluster = one_in(3) ? 2 : 1;
     p_.clusters = one_in(2) ? 1 : 1 + below(3);
+    p_.together = p_.clusters > 1 && one_in(2);
     p_.warps = 1 + below(3);
     p_.lanes = 1 + below(2);
     p_.tensor = one_in(4);
     if (p_.tensor) {
       p_.lanes = 32;
       p_.clusters = 1;
+      p_.together = false;
     }
     const int n = 3 + below(12);
     for (int k = 0; k < n; ++k) append(p_.statements, one_in(8));
@@ -460,6 +462,12 @@ std::string RandomProgram::ptx() const {
         tensor_loads, std::uint64_t{1} << 46);
   out += cluster > 1 ? "barrier.cluster.arrive; barrier.cluster.wait;\n" : "bar.sync 0;\n";
   if (tensor) out += "tcgen05.fence::after_thread_sync; ld.shared.b32 %tm, [slot];\n";
+  if (together)
+    out += fmt::format(
+        "setp.eq.u32 %p1, %tid, 0; @!%p1 bra BEGIN; red.relaxed.gpu.global.add.u32 [%g+{0}], 1;\n"
+        "MEET: ld.relaxed.gpu.global.u32 %r20, [%g+{0}]; setp.lt.u32 %p1, %r20, {1}; @%p1 bra MEET;\n"
+        "BEGIN: bar.sync 0;\n",
+        meeting_word, ctas());
   int labels = 0;
   write(out, statements, labels);
   return out + "ret;\n}\n";

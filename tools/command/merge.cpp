@@ -36,8 +36,13 @@ std::string again(const SchedulesReport& r, std::uint64_t first) {
 
 std::string exploration_text(const SchedulesReport& r) {
   const auto& e = *r.exploration;
-  return fmt::format("  explored {} order{}, {} run{} given up: {}\n", e.traces, e.traces == 1 ? "" : "s", e.abandoned,
-                     e.abandoned == 1 ? "" : "s", e.complete ? "complete" : "cut by the limit, there are more");
+  std::string text =
+      fmt::format("  explored {} order{}, {} run{} given up: {}\n", e.traces, e.traces == 1 ? "" : "s", e.abandoned,
+                  e.abandoned == 1 ? "" : "s", e.complete ? "complete" : "cut by the limit, there are more");
+  if (e.clusters > 1)
+    text += fmt::format("  left out: other orders of the {} clusters, and clusters side by side; seeds choose those\n",
+                        e.clusters);
+  return text;
 }
 
 int merge(const MergeArguments& a) {

@@ -23,7 +23,8 @@ constexpr const char* sim_examples =
     "  kiln sim kernel.ptx --launch l.json --seed 7     another schedule, the same inputs\n"
     "  kiln sim kernel.ptx --launch l.json --schedule pct --schedules 1000 --jobs 8\n"
     "  kiln sim kernel.ptx --launch l.json --json       everything as JSON\n\n"
-    "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.";
+    "Paths in the contract start at the contract's folder. `kiln emit KERNEL --format json` prints a contract.\n"
+    "A load reads what was written last: what weak memory order alone allows is not shown, races are.";
 
 struct SimArguments {
   std::string file{}, launch{}, seed = "1", arithmetic = "exact", max_steps = "0", ctas_per_sm{};
