@@ -5,7 +5,7 @@ import subprocess
 
 import recorder
 from case import Case
-from flashinfer_cases import BUILD, DATA, only
+from flashinfer_cases import BUILD, DATA, HEADERS, only
 
 # A name of ours, the file, and which of its entries.
 FILES = [("vsa_head64", "cake_vsa/cake_vsa_head64_native.cu", 0), ("vsa_blk128", "cake_vsa/cake_vsa_blk128_compact.cu", 0),
@@ -22,7 +22,8 @@ FILES = [("vsa_head64", "cake_vsa/cake_vsa_head64_native.cu", 0), ("vsa_blk128",
          ("out_proj_a", "cake_minimax_h3_out_proj_sm100a.cu", 0), ("out_proj_b", "cake_minimax_h3_out_proj_sm100a.cu", 1),
          ("fc1_swiglu_a", "cake_minimax_h3_fc1_swiglu_sm100a.cu", 0),
          ("fc1_swiglu_b", "cake_minimax_h3_fc1_swiglu_sm100a.cu", 1), ("moe_fp8", "alphamoe_sm100.cu", 0),
-         ("moe_nvfp4", "alphamoe_nvfp4_sm100.cu", 0), ("router_gemm", "cake_router_gemm/cake_router_gemm_m10_k7168_device.cu", 0),
+         ("moe_nvfp4", "alphamoe_nvfp4_sm100.cu", 0),
+         ("router_gemm", "cake_router_gemm/cake_router_gemm_m10_k7168_device.cu", 0),
          ("bmm", "cake_bf16_bmm/cake_bf16_bmm_49bbceba1010338dc287_kernel.cu", 0)]
 
 
@@ -31,8 +32,7 @@ def compiled(file):
     import tvm_ffi
     BUILD.mkdir(parents=True, exist_ok=True)
     out = BUILD / (file.replace("/", "_") + ".ptx")
-    include = [f"-I{DATA / place}" for place in ("include", "csrc", "cutlass/include", "cccl/libcudacxx/include", "cccl/cub",
-                                                 "cccl/thrust")]
+    include = [f"-I{DATA / place}" for place in HEADERS]
     done = subprocess.run([recorder.CUDA / "bin" / "nvcc", "-std=c++17", "-w", "-O2", "-DENABLE_BF16",
                            "--expt-relaxed-constexpr", *include, f"-I{tvm_ffi.libinfo.find_include_path()}", "-gencode",
                            "arch=compute_100a,code=compute_100a", "-ptx", "-o", out, DATA / "csrc" / file],

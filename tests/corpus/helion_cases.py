@@ -69,7 +69,8 @@ def product(name, size, blocks, dtype="bf16", **config):
     m, n, k = size
     x, y = normal(dtype, m, k), normal(dtype, k, n)
     tolerance = {"bf16": 1e-2, "f16": 3e-3, "f32": 5e-2}[dtype]
-    return case(name, matmul, {"x": x, "y": y}, (values(x) @ values(y), tolerance, tolerance * 5), block_sizes=blocks, **config)
+    expected = (values(x) @ values(y), tolerance, tolerance * 5)
+    return case(name, matmul, {"x": x, "y": y}, expected, block_sizes=blocks, **config)
 
 
 def helion_matmul():

@@ -365,7 +365,8 @@ def tilelang_decode_split():
         with T.Kernel(parts, threads=128) as bx:
             q, k = T.alloc_shared((heads, width), F16), T.alloc_shared((length // parts, width), F16)
             s, p = T.alloc_fragment((heads, length // parts), F32), T.alloc_shared((heads, length // parts), F16)
-            o, best, total = T.alloc_fragment((heads, width), F32), T.alloc_fragment((heads,), F32), T.alloc_fragment((heads,), F32)
+            o = T.alloc_fragment((heads, width), F32)
+            best, total = T.alloc_fragment((heads,), F32), T.alloc_fragment((heads,), F32)
             T.copy(Q, q)
             T.copy(K[bx * (length // parts), 0], k)
             T.clear(s)

@@ -65,7 +65,7 @@ def case(name, producer, call, buffers, expected=None, which=0):
     with foreign_torch.OnHost():
         made_by_call = call(**tensors) or {}
     kernel, grid, given, options = launches[which]
-    arguments, constants, kept = {}, {}, {}
+    arguments, constants = {}, {}
     constexprs = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
     for parameter, value in given.items():
         if isinstance(value, torch.Tensor):
@@ -81,10 +81,10 @@ def case(name, producer, call, buffers, expected=None, which=0):
             if place[1]:
                 raise NotImplementedError("a pointer into a buffer")
             arguments[parameter] = Pointer(place[0])
-        elif parameter in constexprs or value is None or isinstance(value, (bool, str)) or not isinstance(value, (int, float)):
-            constants[parameter] = value
-        else:
+        elif parameter not in constexprs and isinstance(value, (int, float)) and not isinstance(value, bool):
             arguments[parameter] = value
+        else:
+            constants[parameter] = value
     for each, (want, rtol, atol) in (expected or {}).items():
         buffer = memory.buffers[memory.find(made_by_call[each].data_ptr())[0]]
         buffer.expected, buffer.rtol, buffer.atol = np.asarray(want).reshape(buffer.bits.shape), rtol, atol
