@@ -143,6 +143,26 @@ def flash_combine():
     return forward("flash_combine", 1, 1, 1024, 8, 1, 128, num_splits=2, reference=False, which=1)
 
 
+def flash_mla():
+    """Keys of 64 columns and, for the rest of the scores, the values' 512."""
+    from flash_attn.cute.interface import _flash_attn_fwd
+    q, qv = given(RNG.normal(size=(1, 128, 16, 64)), "bf16"), given(RNG.normal(size=(1, 128, 16, 512)), "bf16")
+    k, v = given(RNG.normal(size=(1, 256, 1, 64)), "bf16"), given(RNG.normal(size=(1, 256, 1, 512)), "bf16")
+
+    def call(q, k, v, qv, out):
+        _flash_attn_fwd(q, k, v, qv, out=out, _arch=100)
+    return case("flash_mla", "FlashAttention-4", call,
+                {"q": q, "k": k, "v": v, "qv": qv, "out": given(np.zeros((1, 128, 16, 512)), "bf16")})
+
+
+def flash_e4m3():
+    from flash_attn.cute.interface import _flash_attn_fwd
+    q, k, v = (given(RNG.normal(size=(1, 256, 1, 128)), "e4m3") for _ in range(3))
+    out, _ = attention(values(q), values(k), values(v))
+    return case("flash_e4m3", "FlashAttention-4", lambda q, k, v, out: _flash_attn_fwd(q, k, v, out=out, _arch=100),
+                {"q": q, "k": k, "v": v, "out": wanted(out, "bf16", 0.1, 0.05)})
+
+
 def backward(name, which, causal=False, width=128, length=256):
     from flash_attn.cute.interface import _flash_attn_bwd
     q, k, v, dout = (given(RNG.normal(size=(1, length, 1, width)), "bf16") for _ in range(4))
@@ -173,4 +193,4 @@ def flash_backward_after():
 CASES = [flash_forward, flash_causal, flash_gqa_64, flash_window, flash_ragged, flash_decode, flash_decode_split,
          flash_combine, flash_wide_192, flash_wide_192_two_tiles,
          flash_96, flash_hd256, flash_softcap, flash_varlen, flash_paged,
-         flash_backward_before, flash_backward, flash_backward_causal_64, flash_backward_after]
+         flash_mla, flash_e4m3, flash_backward_before, flash_backward, flash_backward_causal_64, flash_backward_after]

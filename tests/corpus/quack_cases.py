@@ -212,8 +212,37 @@ def quack_gemm_clc():
     return gemm("quack_gemm_clc", (256, 256, 128), (128, 128), is_dynamic_persistent=True)
 
 
+def quack_gemm_grouped():
+    """A matrix for each group of rows, as the experts of a mixture have them."""
+    from quack.gemm import gemm as quack_gemm
+    starts, n, k = np.array([0, 100, 100, 256]), 128, 128
+    a, b = given(RNG.normal(size=(256, k)), "bf16"), given(RNG.normal(size=(3, n, k)), "bf16")
+    product = np.concatenate([values(a)[low:high] @ values(b)[i].T
+                              for i, (low, high) in enumerate(zip(starts, starts[1:]))])
+
+    def call(a, b, d, starts):
+        quack_gemm(a, b, d, None, None, 128, 128, 1, 1, cu_seqlens_m=starts)
+    made = case("quack_gemm_grouped", "quack", call, {"a": a, "b": b, "d": wanted(product, "bf16", 1e-2, 1e-2),
+                                                      "starts": given(starts, "s32")})
+    made.grid = None  # the map of D begins in front of its buffer, which no contract can say
+    return made
+
+
+def quack_gemm_bias():
+    from quack.gemm import gemm as quack_gemm
+    m, n, k = 128, 256, 128
+    a, b, c = (given(RNG.normal(size=(1, *s)), "bf16") for s in ((m, k), (n, k), (m, n)))
+    bias = given(RNG.normal(size=(1, n)), "f32")
+    out = values(a) @ values(b).transpose(0, 2, 1) + values(c) + values(bias)[:, None]
+
+    def call(a, b, c, bias, d):
+        quack_gemm(a, b, d, c, None, 128, 128, 1, 1, rowvec_bias=bias)
+    return case("quack_gemm_bias", "quack", call, {"a": a, "b": b, "c": c, "bias": bias,
+                                                   "d": wanted(out, "bf16", 1e-2, 2e-2)})
+
+
 CASES = [quack_softmax, quack_softmax_cluster, quack_softmax_f32, quack_softmax_backward, quack_cross_entropy,
          quack_cross_entropy_dx, quack_rmsnorm, quack_rmsnorm_residual, quack_rmsnorm_cluster, quack_layernorm,
          quack_rmsnorm_backward, quack_topk, quack_topk_softmax, quack_rotary, quack_gemm_bf16, quack_gemm_f16_f32,
          quack_gemm_batched, quack_gemm_pair, quack_gemm_pair_wide, quack_gemm_multicast, quack_gemm_e4m3,
-         quack_gemm_clc]
+         quack_gemm_clc, quack_gemm_grouped, quack_gemm_bias]
