@@ -66,7 +66,8 @@ Bits KnownBits::address_of(const ir::Argument& a) const {
   const std::uint64_t alignment = s.variable->alignment();
   if (std::has_single_bit(alignment)) base.zero |= alignment - 1;
   // Shared memory is smaller than 2^18 bytes; above bit 24 the address may name a CTA of the cluster.
-  if (isa::is_shared(s.variable->space)) base.zero |= shared_window_mask & ~low_mask(18);
+  if (isa::is_shared(s.variable->space))
+    base.zero |= (shared_window_mask & ~low_mask(18)) | ~low_mask(shared_address_bits);
   return add(base, Bits::constant(std::uint64_t(a.value)));
 }
 

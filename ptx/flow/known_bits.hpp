@@ -54,6 +54,9 @@ std::vector<Bits> transfer(const ir::Code&, const ir::Operation&, const OperandB
 /// The bits of an address that stay what they are in every view of shared memory: offsets within a CTA's window.
 inline constexpr std::uint64_t shared_window_mask = isa::shared_offset_mask;
 
+/// Bits of a shared address: a cluster has at most 16 CTAs. So it is the same number with and without a sign.
+inline constexpr int shared_address_bits = isa::cluster_rank_shift + 4;
+
 /// Where the shared window may begin in generic addresses: at a multiple of 4 GiB. From sm_90 on, machine code makes a
 /// generic address of shared memory by putting the special register SR_SWINHI above the 32 bits of the address. On an
 /// H100 all CTAs saw such a window (tests/gpu/shared_window.cu).

@@ -232,7 +232,9 @@ class Transfer {
 
   Bits address_view() const {
     if (op_.modifiers.space() == isa::Space::global) return in(alu_.a, 64);
-    return isa::is_shared(op_.modifiers.space()) ? same_window(in(alu_.a, 64)) : Bits::unknown();
+    if (!isa::is_shared(op_.modifiers.space())) return Bits::unknown();
+    const Bits view = same_window(in(alu_.a, 64));
+    return op_.modifiers.to ? truncate(view, shared_address_bits) : view;
   }
 
   Bits result() const {

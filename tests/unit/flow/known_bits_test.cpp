@@ -3,6 +3,19 @@
 using kiln::test::Analysed;
 using namespace kiln;
 
+TEST_CASE("a descriptor's fields are known whether its address was extended by zeros or by its sign") {
+  for (const std::string extend : {"cvt.u64.u32 %rd1, %r1;", "cvt.s64.s32 %rd1, %r1;",
+                                   "cvta.shared.u64 %rd4, %rd5; cvta.to.shared.u64 %rd1, %rd4;"}) {
+    const Analysed a("mov.u32 %r1, tile; mov.u64 %rd5, tile;" + extend +
+                     "shr.u64 %rd2, %rd1, 4; or.b64 %rd3, %rd2, 0x4000004000010000; ret;");
+    CHECK(a.bits("%rd3").knows(~std::uint64_t{0} << 24));
+    CHECK(a.bits("%rd3").one == 0x4000004000010000);
+  }
+  // A word out of memory may have a sign.
+  const Analysed other("ld.param.u32 %r1, [n]; cvt.s64.s32 %rd1, %r1; shr.u64 %rd2, %rd1, 4; ret;");
+  CHECK_FALSE(other.bits("%rd2").knows(std::uint64_t{1} << 40));
+}
+
 TEST_CASE("constants travel through arithmetic") {
   const Analysed k(R"(mov.u32 %r1, 12; shl.b32 %r2, %r1, 2; add.s32 %r3, %r2, -1; mad.lo.s32 %r4, %r3, 2, 1;
     mul.wide.s32 %rd1, %r3, -2; cvt.s64.s32 %rd2, -5; cvt.u64.u32 %rd3, %r3; sub.s64 %rd4, %rd3, 50;
