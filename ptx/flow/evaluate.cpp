@@ -224,20 +224,14 @@ std::optional<TermId> Evaluator::remainder(const ir::Operation& op, const ops::A
   return natural ? std::optional(low_bits(word, std::countr_zero(*divisor))) : std::nullopt;
 }
 
-// The bits of a word that a mask has: low bits less lower ones, run by run. `free` bits may be kept or not.
-TermId Evaluator::kept(TermId word, std::uint64_t mask, std::uint64_t free) {
-  const int width = terms_.width(word);
-  TermId out = terms_.constant(0, width);
-  for (int at = 0; at < width && mask >> at;) {
-    int first = at + std::countr_zero(mask >> at), end = first + std::countr_one((mask | free) >> first);
-    while (first > at && (free >> (first - 1) & 1)) --first;
-    end = std::min(end, width);
-    out = terms_.add(out,
-                     terms_.subtract(low_bits(word, end), first ? low_bits(word, first) : terms_.constant(0, width)));
-    at = end;
-    if (at >= 64) break;
-  }
-  return out;
+// The bits of a word that a mask has: low bits, or all but low bits; nothing for other masks. `free` bits may be kept
+// or not.
+std::optional<TermId> Evaluator::kept(TermId word, std::uint64_t mask, std::uint64_t free) {
+  const int width = terms_.width(word), end = std::min(width, std::countr_one(mask | free));
+  if (end == width || (mask >> end) == 0) return low_bits(word, end);
+  const int first = std::countr_zero(mask);
+  if (std::countr_one((mask | free) >> first) < width - first) return std::nullopt;
+  return terms_.subtract(word, low_bits(word, first));
 }
 
 // and, or, xor, not, lop3 where each bit of the result is known, or a bit of one operand, as it is or inverted.
@@ -271,9 +265,10 @@ std::optional<TermId> Evaluator::bitwise(const ir::Operation& op, const ops::Alu
     const Bits on = lookup(with[0], with[1], with[2], table), off = lookup(without[0], without[1], without[2], table);
     const std::uint64_t same = on.one & off.zero & open, inverse = on.zero & off.one & open;
     open &= ~(same | inverse);
-    if (same) out = terms_.add(out, kept(words[k], same, bits[k].zero));
-    if (inverse)
-      out = terms_.add(out, terms_.subtract(terms_.constant(inverse, width), kept(words[k], inverse, bits[k].zero)));
+    const auto plain = same ? kept(words[k], same, bits[k].zero) : std::optional(terms_.constant(0, width));
+    const auto turned = inverse ? kept(words[k], inverse, bits[k].zero) : std::optional(terms_.constant(0, width));
+    if (!plain || !turned) return std::nullopt;
+    out = terms_.add(out, terms_.add(*plain, terms_.subtract(terms_.constant(inverse, width), *turned)));
   }
   return open ? std::nullopt : std::optional(out);
 }

@@ -85,7 +85,7 @@ class Evaluator {
   TermId divided(TermId a, int zeros);
   std::optional<TermId> remainder(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::optional<TermId> bitwise(const ir::Operation&, const ops::Alu&, OperandTerms&);
-  TermId kept(TermId word, std::uint64_t mask, std::uint64_t free);
+  std::optional<TermId> kept(TermId word, std::uint64_t mask, std::uint64_t free);
   std::vector<TermId> opaque(std::uint32_t operation, OperandTerms&, const std::vector<Bits>&);
 
   const ir::Code& code_;

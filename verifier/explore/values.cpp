@@ -79,6 +79,7 @@ TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::cluster_nctaid_x:
     case Special::cluster_nctaid_y:
     case Special::cluster_nctaid_z: return constant(cluster[axis_from(Special::cluster_nctaid_x)]);
+    // What is explored is a CTA of this size, also where .maxntid is all that the kernel says.
     case Special::ntid_x:
     case Special::ntid_y:
     case Special::ntid_z: return constant(program_.cta[axis_from(Special::ntid_x)]);

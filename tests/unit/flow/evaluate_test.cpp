@@ -56,6 +56,26 @@ TEST_CASE("operations on numbers give numbers") {
   CHECK(e.value("%r6") == 12u);
 }
 
+TEST_CASE("a generic address of shared memory is rounded up, offset and taken back, in 64 and in 32 bits") {
+  Evaluated e(R"(mov.u64 %rd1, 48; cvta.shared.u64 %rd2, %rd1; add.s64 %rd3, %rd2, 1023; and.b64 %rd4, %rd3, -1024;
+    cvta.to.shared.u64 %rd5, %rd4; cvt.u32.u64 %r2, %rd5; cvt.u32.u64 %r3, %rd4; cvt.u64.u32 %rd6, %r1;
+    and.b64 %rd7, %rd6, 124; or.b64 %rd8, %rd4, %rd7; sub.s64 %rd9, %rd8, %rd4;)");
+  CHECK(e.value("%rd5") == 1024u);
+  CHECK(e.value("%r2") == 1024u);
+  CHECK(e.value("%r3") == 1024u);
+  CHECK(e["%rd9"] == e["%rd7"]);
+}
+
+TEST_CASE("bits that come from one operand each make a sum, others do not") {
+  Evaluated e(R"(and.b32 %r2, %r1, 15; shl.b32 %r3, %r4, 4; or.b32 %r5, %r2, %r3; add.u32 %r6, %r2, %r3;
+    xor.b32 %r7, %r2, 15; sub.u32 %r8, 15, %r2; lop3.b32 %r9, %r1, 15, %r3, 0xEA; or.b32 %r10, %r1, %r4;
+    add.u32 %r11, %r1, %r4;)");
+  CHECK(e["%r5"] == e["%r6"]);
+  CHECK(e["%r7"] == e["%r8"]);
+  CHECK(e["%r9"] == e["%r6"]);
+  CHECK(e["%r10"] != e["%r11"]);
+}
+
 TEST_CASE("sums of unknown words are equal whichever way they were made") {
   Evaluated e(R"(mad.lo.u32 %r3, %r1, 4, %r2; shl.b32 %r4, %r1, 2; add.u32 %r5, %r2, %r4; sub.u32 %r6, %r3, %r2;
     add.u32 %r7, %r3, 8; setp.eq.u32 %p1, %r3, %r5; setp.ne.u32 %p2, %r7, %r5;)");
