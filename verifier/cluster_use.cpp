@@ -49,21 +49,25 @@ ops::Operand multicast_mask(const ir::Operation& op) {
   }
 }
 
-std::uint32_t fewest_ctas(const Facts& facts) {
-  std::uint64_t ctas = 0;
+ClusterUse cluster_use(const Facts& facts) {
+  std::uint64_t fewest = 0, meant = 0;
   for (const ir::Operation& op : facts.code.operations) {
     if (!facts.is_formed(op)) continue;
     const bool waits = op.opcode == Opcode::barrier_cluster_arrive || op.opcode == Opcode::barrier_cluster_wait;
-    if (waits || reads_cluster(op)) ctas = std::max<std::uint64_t>(ctas, 1);
+    const auto need = [&](std::uint64_t ctas) { fewest = std::max(fewest, ctas); };
+    if (waits || reads_cluster(op)) need(1);
     if (!names_another_cta(op)) continue;
-    ctas = std::max<std::uint64_t>(ctas, 2);
+    meant = 2;
+    need(op.modifiers.cta_group == isa::CtaGroup::two ? 2 : 1);
     if (const ops::Operand mask = multicast_mask(op))
-      if (const auto bits = facts.known.constant(*mask, 16))
-        ctas = std::max<std::uint64_t>(ctas, std::bit_width(*bits));
+      if (const auto bits = facts.known.constant(*mask, 16)) need(std::uint64_t(std::bit_width(*bits)));
     if (const auto rank = op.opcode == Opcode::mapa ? facts.constant(ops::roles<ops::Alu>(op).b, 32) : std::nullopt)
-      ctas = std::max<std::uint64_t>(ctas, std::uint64_t(*rank) + 1);
+      need(std::uint64_t(*rank) + 1);
   }
-  return ctas == 0 ? 0 : std::uint32_t(std::bit_ceil(std::min<std::uint64_t>(ctas, isa::max_cluster)));
+  const auto whole = [](std::uint64_t ctas) {
+    return ctas == 0 ? 0 : std::uint32_t(std::bit_ceil(std::min<std::uint64_t>(ctas, isa::max_cluster)));
+  };
+  return {whole(fewest), whole(std::max(fewest, meant))};
 }
 
 }  // namespace kiln::verifier

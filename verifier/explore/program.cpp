@@ -221,11 +221,14 @@ void Program::measure() {
   }
   if (const ir::Performance* p = code.function->find("reqnctapercluster"))
     ctas = std::uint32_t(product(*p, cluster));
-  else if (const std::uint32_t fewest = shape.cluster[0] == 0 ? fewest_ctas(facts) : 0) {
+  else if (const ClusterUse use = shape.cluster[0] == 0 ? cluster_use(facts) : ClusterUse{}; use.meant) {
     const ir::Performance* limit = code.function->find("maxclusterrank");
     const std::uint32_t most = limit && !limit->values.empty() ? std::uint32_t(limit->values[0]) : isa::max_cluster;
-    ctas = cluster[0] = std::min(fewest, most);
-    if (2 * ctas <= most) premises.push_back({Premise::Fact::cluster, ctas, {2 * ctas}});
+    ctas = cluster[0] = std::min(use.meant, most);
+    std::vector<std::uint32_t> others;
+    if (use.fewest < ctas) others.push_back(use.fewest);
+    if (2 * ctas <= most) others.push_back(2 * ctas);
+    if (!others.empty()) premises.push_back({Premise::Fact::cluster, ctas, std::move(others)});
   }
   const auto given = [](const std::array<std::uint32_t, 3>& from, std::uint32_t* extents) {
     if (from[0] == 0) return std::uint32_t{0};
