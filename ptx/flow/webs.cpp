@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "ptx/flow/cfg.hpp"
 #include "ptx/flow/definitions.hpp"
@@ -186,8 +187,8 @@ ir::Code with_webs(ir::Code code) {
       const auto number = from ? copied(code.operations[*from]) : std::nullopt;
       if (!number) continue;
       ir::Operation& op = code.operations[u];
-      for (std::size_t k = results(op, true); k < op.arguments.size(); ++k)
-        if (ir::Argument& a = op.arguments[k]; a.kind == Kind::reg && a.id == r && a.value == 0 && !a.negated)
+      for (ir::Argument& a : std::span(op.arguments).subspan(results(op, true)))
+        if (a.kind == Kind::reg && a.id == r && a.value == 0 && !a.negated)
           a.kind = Kind::immediate, a.id = 0, a.value = *number;
     }
   }
@@ -199,9 +200,10 @@ ir::Code with_webs(ir::Code code) {
         return found == numbers.end() ? r : found->second;
       };
     };
+    const std::span<ir::Argument> all = op.arguments;
     const std::size_t count = results(op, !definitions.written(i).empty());
-    for (std::size_t k = 0; k < op.arguments.size(); ++k)
-      k < count ? rename(code, op.arguments[k], numbered(written)) : rename(code, op.arguments[k], numbered(read));
+    for (ir::Argument& a : all.first(count)) rename(code, a, numbered(written));
+    for (ir::Argument& a : all.subspan(count)) rename(code, a, numbered(read));
     if (op.guard) op.guard = numbered(read)(*op.guard);
   }
   return code;
