@@ -25,7 +25,7 @@ bool stays_whole(const ir::Operation& op) {
 class Webs {
  public:
   Webs(const ir::Code& code, const Cfg& cfg, const Definitions& definitions, RegisterId r)
-      : code_(code), cfg_(cfg), definitions_(definitions), register_(r), writers_(definitions.writers(r)) {
+      : code_(code), cfg_(cfg), writers_(definitions.writers(r)) {
     entered_.resize(cfg.blocks.size(), none);
     for (std::size_t k = 0; k < writers_.size(); ++k) {
       made_[writers_[k]] = make();
@@ -113,8 +113,6 @@ class Webs {
 
   const ir::Code& code_;
   const Cfg& cfg_;
-  const Definitions& definitions_;
-  RegisterId register_;
   std::span<const std::uint32_t> writers_;
   std::vector<std::uint32_t> set_{}, entered_{};            // entered_ by block
   std::map<std::uint32_t, std::uint32_t> made_{}, read_{};  // by operation

@@ -60,7 +60,8 @@ void Mbarriers::check_given_back(const Agent& a, const ir::Operation& op, const 
   const auto first =
       std::pair{range.cta, range.address - std::min<std::uint64_t>(range.address, isa::mbarrier_bytes - 1)};
   for (auto at = barriers_.lower_bound(first); at != barriers_.end(); ++at) {
-    const auto& [object, b] = *at;
+    const auto& object = at->first;
+    const Barrier& b = at->second;
     if (object.first != range.cta || object.second >= range.address + range.bytes) return;
     reports_.report(rules::mbarrier_inval(!b.init), a, op, [&]() -> Found {
       return {fmt::format("a write of {}, where an mbarrier lives",

@@ -285,7 +285,8 @@ TEST_CASE("an f16 chain of sm_80 rounds between its halves, one of sm_90 does no
 TEST_CASE("fp8 of any bits is, on sm_90, what two windows of f16 and an addition make of it") {
   std::mt19937 random(11);
   const MatrixShape shape{16, 8, 32};
-  for (const auto& [name, type] : {std::pair{"e4m3", S::e4m3}, {"e5m2", S::e5m2}}) {
+  for (const S type : {S::e4m3, S::e5m2}) {
+    const std::string name(isa::spelling(type));
     Registers in(10);  // A: 0 to 3, B: 4 and 5, C: 6 to 9
     for (std::size_t r = 0; r < in.size(); ++r)
       for (u32& word : in[r])
@@ -309,7 +310,7 @@ TEST_CASE("fp8 of any bits is, on sm_90, what two windows of f16 and an addition
     spec.a = spec.b = type;
     std::string body;
     for (int r = 0; r < 4; ++r) body += "mov.b32 %c" + std::to_string(r) + ", %r" + std::to_string(6 + r) + ";\n";
-    body += "mma.sync.aligned.m16n8k32.row.col.f32." + std::string(name) + "." + name +
+    body += "mma.sync.aligned.m16n8k32.row.col.f32." + name + "." + name +
             ".f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%c0, %c1, %c2, %c3};\n";
     for (int r = 0; r < 4; ++r) body += "mov.b32 %d" + std::to_string(r) + ", %f" + std::to_string(r) + ";\n";
     const Registers out = run_registers("sm_90a", body, in, 4);
