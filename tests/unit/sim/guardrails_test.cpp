@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "harness/host/files.hpp"
 #include "harness/host/process.hpp"
 #include "harness/ptxas/ptxas.hpp"
 #include "tests/skip.hpp"
@@ -137,7 +138,8 @@ TEST_CASE("every guardrail of ptxas has its kernels, and ptxas compiles its chec
   if (ptxas.version.starts_with("13.0") && program.starts_with("\177ELF"))
     CHECK(traps_in(program) == std::set<std::string>(known.begin(), known.end()));
   std::set<std::string> compiled;
-  const std::string cubin = "guardrail.cubin";
+  const harness::TemporaryFolder folder_of_cubin;
+  const std::string cubin = folder_of_cubin.file("guardrail.cubin");
   for (const std::string& guardrail : known)
     for (const char* kind : {"trigger", "near_miss"}) {
       const Kernel k = kernel_of(guardrail, kind);
