@@ -48,24 +48,28 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
 
 void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
                            const LaunchFacts& given, std::chrono::milliseconds time) {
-  std::vector<std::pair<const ir::Function*, explore::Shape>> all;
+  std::vector<std::pair<const ir::Function*, std::vector<explore::Shape>>> entries;
+  std::size_t left = 0;  // launches to explore
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
     if (!f || !f->body || !f->entry) continue;
-    for (explore::Shape& shape : shapes_of(*f, contract, given)) all.emplace_back(f, std::move(shape));
+    left += entries.emplace_back(f, shapes_of(*f, contract, given)).second.size();
   }
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const explore::Deadline end = time == no_limit ? explore::no_deadline : now() + time;
-  for (std::size_t left = all.size(); left > 0; --left) {
-    const auto& [function, shape] = all[all.size() - left];
-    // What the ones before have left over is shared between those that are left.
-    const auto deadline = time == no_limit ? end : now() + (end - now()) / std::int64_t(left);
+  for (const auto& [function, shapes] : entries) {
+    if (shapes.empty()) continue;
     diag::Sink said;  // what decoding says was said before
     const Facts facts(module, *function, said);
-    const explore::Program program(facts, shape);
-    explore::Explored explored = explore::explore(program, deadline);
-    explore::find_premises(program, explored, deadline);
-    explore::report(program, explored, sink);
+    for (const explore::Shape& shape : shapes) {
+      // What the ones before have left over is shared between those that are left.
+      const auto deadline = time == no_limit ? end : now() + (end - now()) / std::int64_t(left);
+      --left;
+      const explore::Program program(facts, shape);
+      explore::Explored explored = explore::explore(program, deadline);
+      explore::find_premises(program, explored, deadline);
+      explore::report(program, explored, sink);
+    }
   }
   sink.sort();
 }

@@ -84,7 +84,7 @@ class Followed {
     const ir::Operation& op = f_.code.operations[early];
     if (early == late || !is_for_all(op)) return false;
     const flow::BlockId b = f_.cfg.block_of(early), l = f_.cfg.block_of(late);
-    if (!f_.cfg.dominates(b, l) || (b == l && early > late) || f_.cfg.reached_from(b)[b]) return false;
+    if (!f_.cfg.dominates(b, l) || (b == l && early > late) || f_.cfg.repeats(b)) return false;
     for (std::uint32_t i = 0; i < f_.code.operations.size(); ++i) {
       const ir::Operation& other = f_.code.operations[i];
       if (i == early || !is_named(other) || !may_meet(other, op)) continue;

@@ -112,8 +112,7 @@ class Sharing {
     for (const flow::BlockId b : f_.cfg.reverse_post_order) {
       const flow::BasicBlock& block = f_.cfg.blocks[b];
       if (block.first == block.last || f_.code.operations[block.first].guard) continue;
-      if (f_.uniformity.threads_at(block.first) == own && f_.uniformity.is_exact(block.first) &&
-          !f_.cfg.reached_from(b)[b])
+      if (f_.uniformity.threads_at(block.first) == own && f_.uniformity.is_exact(block.first) && !f_.cfg.repeats(b))
         return b;
     }
     return std::nullopt;

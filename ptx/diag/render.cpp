@@ -107,10 +107,9 @@ std::string other_places(const std::vector<const Diagnostic*>& alike, Colour col
   for (std::size_t i = 1; i <= std::min(more, lines_named); ++i)
     lines += fmt::format("{}{}", i > 1 ? ", " : "", first.where.source->position(alike[i]->where.place.begin).line);
   if (more > lines_named) lines += fmt::format(" and {} more", more - lines_named);
-  const std::string head = paint(fmt::format("{}: ", first.where.source->name()), bold, colour) +
-                           paint(fmt::format("{}: ", spelling(first.severity)), colour_of(first.severity), colour);
-  return fmt::format("{}the same rule at {} more places: lines {}; --all shows each [{}]\n", head, more, lines,
-                     first.slug);
+  return paint(head(Where::at(first.where.source, {})), bold, colour) +
+         paint(fmt::format("{}: ", spelling(first.severity)), colour_of(first.severity), colour) +
+         fmt::format("the same rule at {} more places: lines {}; --all shows each [{}]\n", more, lines, first.slug);
 }
 
 }  // namespace
@@ -147,9 +146,10 @@ std::string render_grouped(const Sink& sink, Colour colour) {
     if (may_share(d)) group(d).push_back(&d);
   std::string out;
   for (const Diagnostic& d : sink.all()) {
-    const Group& all = may_share(d) ? group(d) : Group{};
-    if (all.size() <= most_alike || all.front() == &d) out += render_text(d, colour);
-    if (all.size() > most_alike && all.front() == &d) out += other_places(all, colour);
+    const Group* all = may_share(d) ? &group(d) : nullptr;
+    const bool is_grouped = all && all->size() > most_alike, is_first = is_grouped && all->front() == &d;
+    if (!is_grouped || is_first) out += render_text(d, colour);
+    if (is_first) out += other_places(*all, colour);
   }
   return out;
 }

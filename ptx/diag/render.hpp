@@ -14,8 +14,8 @@ enum class Colour : bool { off, on };
 std::string render_text(const Diagnostic&, Colour = Colour::off);
 std::string render_text(const Sink&, Colour = Colour::off);
 
-/// The same as an overview: of the portability findings and notes of one rule in one file, when
-/// there are more than three, the first as above and the others by their lines.
+/// The same as an overview: of the portability findings and notes of one rule in one file, when there are more than
+/// three, the first as above and the others by their lines.
 std::string render_grouped(const Sink&, Colour = Colour::off);
 
 /// "2 errors, 1 portability" in the order of severity; "clean" when there is nothing to say.

@@ -65,6 +65,8 @@ class Cfg {
   std::vector<bool> reached_from(BlockId from) const {
     return reached_from(from, [](std::uint32_t) { return true; });
   }
+  /// A path of one edge or more leads from the block back to it.
+  bool repeats(BlockId b) const { return reached_from(b)[b]; }
 
  private:
   void split(const ir::Code&);

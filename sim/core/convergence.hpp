@@ -18,9 +18,10 @@ template <class F>
 u64 uniform(Mask lanes, const char* what, F value) {
   const int first = first_lane(lanes);
   const u64 v = value(first);
-  for (const int l : each_lane(lanes))
-    require(rules::warp_uniform(value(l), v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, value(l),
-            l);
+  for (const int l : each_lane(lanes)) {
+    const u64 other = value(l);
+    require(rules::warp_uniform(other, v), "the {} {:#x} in lane {} and {:#x} in lane {}", what, v, first, other, l);
+  }
   return v;
 }
 /// The same of an operand.

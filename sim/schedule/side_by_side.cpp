@@ -84,8 +84,9 @@ class Neighbours {
 
   // While others can be asked, a few polls are enough to ask them first.
   std::optional<Outcome> look(Neighbour& n) {
+    if (!only_polls(*n.cluster, few_polls)) return std::nullopt;
     const bool outside = polls_global_memory(*n.cluster), asks = outside && !is_patient_;
-    if (!only_polls(*n.cluster, asks ? few_polls : many_polls)) return std::nullopt;
+    if (!asks && !only_polls(*n.cluster)) return std::nullopt;
     if (!asks && n.patience.all_poll(*n.cluster)) return std::nullopt;
     if (!outside) return end_in_livelock(*n.cluster);
     n.polls = true;

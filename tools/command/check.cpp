@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "harness/contract/contract_json.hpp"
 #include "harness/entry/entry.hpp"
@@ -119,7 +120,8 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
   return all;
 }
 
-diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const launch::Contract& contract) {
+diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const verifier::LaunchFacts& facts,
+                 const launch::Contract& contract) {
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
@@ -130,7 +132,7 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const l
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
     const auto time = std::chrono::milliseconds(std::int64_t(a.budget * 1000));
-    verifier::check_synchronisation(module, sink, launch, read_facts(a.assumed), time);
+    verifier::check_synchronisation(module, sink, launch, facts, time);
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
   if (a.launch.empty()) return sink;
@@ -142,17 +144,19 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const l
   return with_runs(std::move(sink), module.source, contract, a.launch);
 }
 
-diag::Sink check_file(const std::string& path, const CheckArguments& a, const launch::Contract& contract) {
+diag::Sink check_file(const std::string& path, const CheckArguments& a, const verifier::LaunchFacts& facts,
+                      const launch::Contract& contract) {
   const diag::SourcePtr source = read_source(path);
-  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, contract); };
+  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, facts, contract); };
   return a.fix ? fix(path, source, judged) : judged(source);
 }
 
 int check(const CheckArguments& a) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
-  read_facts(a.assumed);  // what is wrong with them is wrong for all files
-  const Baseline known = a.baseline.empty() ? Baseline{} : Baseline::read(a.baseline);
+  const verifier::LaunchFacts facts = read_facts(a.assumed);
+  std::optional<Baseline> known;
+  if (!a.baseline.empty()) known = Baseline::read(a.baseline);
   if (!a.write_baseline.empty()) harness::check_writable(a.write_baseline);
   const launch::Contract contract =
       a.launch.empty() ? launch::Contract{} : harness::read_contract(read_source(a.launch)->text(), a.launch);
@@ -164,7 +168,7 @@ int check(const CheckArguments& a) {
     for (const std::string& file : a.files) {
       progress.stage(file);
       try {
-        all.append(check_file(file, a, contract));
+        all.append(check_file(file, a, facts, contract));
       } catch (const diag::InputError& error) {  // the other files still get their answer
         complain(fmt::format("error: {}\n", error.what()));
         unreadable = true;
@@ -173,7 +177,7 @@ int check(const CheckArguments& a) {
   }
   if (!a.write_baseline.empty() && !unreadable) harness::write_file(a.write_baseline, Baseline::of(all).json());
   const std::size_t found = all.all().size();
-  all = known.new_ones(all);
+  if (known) all = known->new_ones(all);
   const std::size_t left_out = found - all.all().size();
   if (a.format == "json")
     print(diag::render_json(all));

@@ -13,9 +13,9 @@ namespace kiln::verifier {
 namespace {
 
 using flow::BlockId;
-using isa::Opcode;
 using isa::AllocEvent;
 using isa::AllocState;
+using isa::Opcode;
 
 // The states that a warp may be in at a point: a short list, or no knowledge.
 struct States {
@@ -292,10 +292,7 @@ void report_all_leaks(const Facts& facts, const std::vector<AllocSite>& sites) {
   }
 }
 
-bool repeats(const Facts& facts, std::uint32_t operation) {
-  const BlockId home = facts.cfg.block_of(operation);
-  return facts.cfg.reached_from(home, [](std::uint32_t) { return true; })[home];
-}
+bool repeats(const Facts& facts, std::uint32_t operation) { return facts.cfg.repeats(facts.cfg.block_of(operation)); }
 
 // Each warp that executes a dealloc frees one allocation. Certain where the kernel says how many warps there are, all
 // of them come when one does, and no allocation is made in a loop.

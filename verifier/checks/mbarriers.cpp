@@ -238,7 +238,7 @@ class Phases {
     if (facts_.constant(ops::roles<ops::Mbarrier>(op(inits[0])).count, 32) != 1) return std::nullopt;
     if (facts_.uniformity.who(arrivals[0].operation) != flow::Who::one_thread) return std::nullopt;
     const flow::BlockId home = block(arrivals[0]);
-    return facts_.cfg.reached_from(home)[home] ? std::nullopt : std::optional(arrivals[0]);
+    return facts_.cfg.repeats(home) ? std::nullopt : std::optional(arrivals[0]);
   }
 
   // Only waits after the arrival count; a wait for parity 1 before it may be meant to fall through.

@@ -33,8 +33,8 @@ class Findings {
   /// The state that runs: what is found from now on is found in it.
   void run(const State& s) { state_ = &s; }
   /// Keeps a verdict if it is broken, once for each operation and rule: if possible, in a state that needs no parameter
-  /// to be zero. Throws Unfollowed where no numbers are known
-  /// under which a run comes to the state, or if the operation `may` not happen.
+  /// to be zero. Throws Unfollowed where no numbers are known under which a run comes to the state, or if the operation
+  /// `may` not happen.
   void add(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier = nullptr,
            std::string got = {}, bool may = false) {
     add(Breach{v, &op, earlier, std::move(got)}, may);

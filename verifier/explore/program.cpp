@@ -414,17 +414,15 @@ void Program::find_families() {
   }
   for (ir::RegisterId r = 0; r < families_.size(); ++r)
     if (families_[r] != no_slot) kin_[families_[r] = first(r)];
-  for (flow::BlockId b = 0; b < facts.cfg.blocks.size(); ++b) {
-    if (!facts.cfg.reached_from(b, [](std::uint32_t) { return true; })[b]) continue;
-    for (std::uint32_t i = facts.cfg.blocks[b].first; i < facts.cfg.blocks[b].last; ++i) {
-      const ir::Operation& op = code.operations[i];
-      const auto written = facts.definitions.written(i);
-      const bool adds = (op.opcode == Opcode::add || op.opcode == Opcode::sub) && written.size() == 1;
-      if (!adds || families_[written[0]] == no_slot) continue;
-      const auto alu = ops::roles<ops::Alu>(op);
-      kin_[families_[written[0]]].counts |=
-          alu.a->kind == ir::Argument::Kind::immediate || alu.b->kind == ir::Argument::Kind::immediate;
-    }
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    const auto written = facts.definitions.written(i);
+    const bool adds = (op.opcode == Opcode::add || op.opcode == Opcode::sub) && written.size() == 1;
+    if (!adds || families_[written[0]] == no_slot || kin_[families_[written[0]]].counts) continue;
+    const auto alu = ops::roles<ops::Alu>(op);
+    kin_[families_[written[0]]].counts =
+        (alu.a->kind == ir::Argument::Kind::immediate || alu.b->kind == ir::Argument::Kind::immediate) &&
+        facts.cfg.repeats(facts.cfg.block_of(i));
   }
   for (const ir::Operation& op : code.operations) {
     if (op.opcode != Opcode::setp) continue;

@@ -96,13 +96,22 @@ void add_standings(const Program& program, const State& s, diag::Diagnostic& d) 
 
 std::string when(const std::string& example) { return example.empty() ? "" : " when " + example; }
 
+// Something of each premise, in a row.
+template <class F>
+std::string joined(const std::vector<Premise>& premises, const char* separator, F of) {
+  std::string out;
+  for (const Premise& p : premises) out += (out.empty() ? "" : separator) + of(p);
+  return out;
+}
+std::string under(const std::vector<Premise>& premises) {
+  return joined(premises, ", ", [](const Premise& p) { return text(p); });
+}
+
 // What is known under premises alone is a note that names them.
 void make_conditional(diag::Diagnostic& d, const std::vector<Premise>& premises) {
   if (premises.empty()) return;
-  std::string under;
-  for (const Premise& p : premises) under += (under.empty() ? "" : ", ") + text(p);
   d.severity = diag::Severity::note;
-  d.message = under + ": " + d.message;
+  d.message = under(premises) + ": " + d.message;
 }
 
 // How many findings need a premise.
@@ -131,12 +140,7 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
     return;
   }
   if (!e.complete || !e.breaches.empty() || !program.synchronises()) return;
-  std::string under, options;
-  for (const Premise& p : all) {
-    under += (under.empty() ? "" : ", ") + text(p);
-    options += (options.empty() ? "" : " ") + option(p);
-  }
-  incomplete(sink, where, fmt::format("{}, which the PTX does not say; {} does", under, options),
+  incomplete(sink, where, fmt::format("{}, which the PTX does not say; {} does", under(all), joined(all, " ", option)),
              rules::Limit::launch_assumed);
 }
 

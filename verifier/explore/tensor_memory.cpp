@@ -9,6 +9,7 @@
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "ptx/rules/tcgen05_order.hpp"
+#include "verifier/cluster_use.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -17,8 +18,6 @@ using isa::Opcode;
 
 constexpr std::uint64_t column_mask = 0xFFFF;
 constexpr const char* address_of_tensor_memory = "an address of tensor memory";
-
-bool is_pair(const ir::Operation& op) { return op.modifiers.cta_group == isa::CtaGroup::two; }
 
 }  // namespace
 
@@ -33,7 +32,7 @@ void TensorMemory::allocate(const Turn& t) {
   }
   if (first + columns > std::uint32_t(isa::tmem_columns))
     throw Unfollowed{"an allocation that waits for another to be freed", &t.op};
-  if (is_pair(t.op) && t.s.ctas.size() > 1) meet_peer(t);
+  if (is_of_pair(t.op) && t.s.ctas.size() > 1) meet_peer(t);
   t.cta.allocations[first] = {columns, &t.op};
   // Allocation waits until all earlier accesses to the columns are over.
   for (Intervals& block : t.cta.tensor) Memory::clear(block, first, first + columns);
@@ -68,7 +67,7 @@ void TensorMemory::deallocate(const Turn& t) {
   findings_.add(rules::dealloc_size(columns, found == t.cta.allocations.end() ? 0 : found->second.columns), t.op);
   t.cta.allocations.erase(first);
   ++t.cta.frees;
-  if (!is_pair(t.op) || t.s.ctas.size() < 2) return;
+  if (!is_of_pair(t.op) || t.s.ctas.size() < 2) return;
   // What the peer has freed before is allocated no longer.
   if (t.s.ctas[t.cta_index ^ 1].frees < t.cta.frees) free(t.cta_index ^ 1);
 }
@@ -96,7 +95,7 @@ void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Foo
 
 // tcgen05.mma, cp and shift: operands are read and D is written some time later, in the order of issue.
 void TensorMemory::multiply(const Turn& t) {
-  const std::uint32_t members = is_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
+  const std::uint32_t members = is_of_pair(t.op) && t.s.ctas.size() > 1 ? 2 : 1;
   EventSet& queue = t.warp.tensor[t.leader()];
   findings_.add(rules::mma_issuer(std::popcount(t.lanes)), t.op);
   const auto mma = ops::as<ops::Mma>(t.op);
