@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "launch/known_bytes.hpp"
+#include "verifier/checks/checks.hpp"
 #include "verifier/explore/report.hpp"
 
 namespace kiln::verifier {
@@ -29,6 +30,13 @@ explore::Shape shape_of(const launch::Launch& l, const launch::Contract& contrac
   return shape;
 }
 
+std::vector<const launch::Launch*> launches_of(const ir::Function& entry, const launch::Contract& contract) {
+  std::vector<const launch::Launch*> out;
+  for (const launch::Launch& l : contract.launches)
+    if (entry.name.find(l.entry) != std::string::npos) out.push_back(&l);
+  return out;
+}
+
 // What the launches of an entry say; without a contract what the user says of them.
 std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract,
                                       const LaunchFacts& given) {
@@ -39,9 +47,13 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
     return {shape};
   }
   std::vector<explore::Shape> out;
-  for (const launch::Launch& l : contract->launches)
-    if (entry.name.find(l.entry) != std::string::npos) out.push_back(shape_of(l, *contract));
+  for (const launch::Launch* l : launches_of(entry, *contract)) out.push_back(shape_of(*l, *contract));
   return out;
+}
+
+void check_prior_grids(const Facts& facts, const launch::Contract* contract, diag::Sink& sink) {
+  if (!contract) return check_prior_grid(facts, sink);
+  for (const launch::Launch* l : launches_of(facts.function, *contract)) check_prior_grid(facts, *contract, *l, sink);
 }
 
 }  // namespace
@@ -61,6 +73,7 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
     if (shapes.empty()) continue;
     diag::Sink said;  // what decoding says was said before
     const Facts facts(module, *function, said);
+    check_prior_grids(facts, contract, sink);
     for (const explore::Shape& shape : shapes) {
       // What the ones before have left over is shared between those that are left.
       const auto deadline = time == no_limit ? end : now() + (end - now()) / std::int64_t(left);

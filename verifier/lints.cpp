@@ -11,6 +11,7 @@
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 #include "verifier/checks/allocation.hpp"
+#include "verifier/checks/checks.hpp"
 #include "verifier/checks/forms.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/footprint.hpp"
@@ -258,6 +259,7 @@ void check_lints(const ir::Module& module, diag::Sink& sink) {
       RegisterMoves(facts).check();
       lint_static_memory(facts);
       lint_allocation(facts);
+      lint_grids(facts);
       for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) lint_banks(facts, i);
     }
     sink.append(std::move(notes));

@@ -15,6 +15,15 @@ constexpr Verdict deadlock(bool progress) { return progress ? legal : breaks(Rul
 /// `change`: a thread does something other than polling, or an asynchronous operation is in flight.
 constexpr Verdict livelock(bool change) { return change ? legal : breaks(Rule::livelock); }
 
+/// `knows`: the thread knows that the grid before is over.
+constexpr Verdict pdl_wait(bool knows) { return knows ? legal : breaks(Rule::pdl_wait); }
+
+/// `first`: no thread has let the next grid begin.
+constexpr Verdict pdl_launch_early(bool first) { return first ? legal : breaks(Rule::pdl_launch_early); }
+
+/// `overlaps`: the CTA has something left to do when it lets the next grid begin.
+constexpr Verdict pdl_launch_late(bool overlaps) { return overlaps ? legal : breaks(Rule::pdl_launch_late); }
+
 constexpr Verdict trap_reached() { return breaks(Rule::trap_reached); }
 
 constexpr Verdict branch_index(std::uint64_t index, std::uint64_t targets) {

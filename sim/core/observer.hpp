@@ -83,7 +83,8 @@ enum class SyncKind : std::uint8_t {
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
-  grid_wait  // the grid before this one is over
+  grid_wait,  // the grid before this one is over
+  grid_begin  // the next one may begin, as far as this CTA goes
 };
 
 struct Sync {

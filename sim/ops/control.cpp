@@ -41,9 +41,9 @@ Status trap(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, {});
 Status breakpoint(Context&, const Inst&, Mask) { fault(rules::Rule::trap_reached, "a breakpoint"); }
 
 // Launches run one after the other: the grid before this one is over already, and only observers care.
-void wait_for_grid(Context& c, const Inst& i, Mask lanes) {
-  if (c.grid->observer)
-    c.grid->observer->sync(c.agent(lanes), i.operation, {SyncKind::grid_wait, c.cta->index, 0, 0, 0});
+template <SyncKind kind>
+void tell_of_grid(Context& c, const Inst& i, Mask lanes) {
+  if (c.grid->observer) c.grid->observer->sync(c.agent(lanes), i.operation, {kind, c.cta->index, 0, 0, 0});
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ void bind_trap(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst)
 }
 
 void bind_grid_dependency(Binder&, const ir::Operation& op, const ops::Unread&, Inst& inst) {
-  inst.run = op.modifiers.griddep == isa::GridDependency::wait ? goes_on<wait_for_grid> : nothing;
+  inst.run = op.modifiers.griddep == isa::GridDependency::wait ? goes_on<tell_of_grid<SyncKind::grid_wait>>
+                                                               : goes_on<tell_of_grid<SyncKind::grid_begin>>;
 }
 
 // Time and register budgets are not modelled.

@@ -70,6 +70,16 @@ void Agents::sync(const Agent& a, const ir::Operation* op, SyncKind kind) {
   }
 }
 
+bool Agents::know_prior_grid(const Agent& a) {
+  const WarpKnowledge& w = (*this)[a];
+  const Mask lanes = lanes_where(a.lanes, [&](int lane) {
+    const auto& foreign = w.of(lane).seen.foreign;
+    const auto prior = foreign.find(prior_cluster);
+    return prior != foreign.end() && prior->second.knows(end_of_prior_grid);
+  });
+  return lanes == a.lanes;
+}
+
 void Agents::fence_proxy(const Agent& a, const ir::Operation& op) {
   WarpKnowledge& w = (*this)[a];
   const isa::Modifiers& m = op.modifiers;

@@ -56,6 +56,8 @@ class Agents {
 
   /// Lanes meet in a warp barrier, execute a fence, or wait for the grid before this one; nothing for other kinds.
   void sync(const Agent&, const ir::Operation*, SyncKind);
+  /// All of the lanes know that the grid before this one is over.
+  bool know_prior_grid(const Agent&);
   /// A fence orders what is on a path through it: the acquire of a tensor map by another thread of the CTA counts once
   /// it is known.
   void learn_map_acquires(const Agent&);

@@ -23,7 +23,11 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
   reports_.start(cluster);
   now_->async.start(*cluster.grid.program.code, now_->launch != launch);
   now_->launch = launch;
-  if (is_new_launch) global_.start_launch(cluster.grid, records_), flags_.start_launch();
+  if (is_new_launch) {
+    global_.start_launch(cluster.grid, records_, grids_.is_early());
+    flags_.start_launch();
+    grids_.start_launch();
+  }
   now_->memory.start(cluster);
   now_->mbarriers.start();
   now_->barriers.start();
@@ -156,7 +160,9 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
       const AccessId id = record(a, *op, columns, AccessKind::write, Proxy::tensor_memory, 0);
       return now_->memory.dealloc(a, id, columns, now_->agents.peer(a, *op));
     }
-    case SyncKind::cta_exit: return now_->lifetimes.exit(s.cta);
+    case SyncKind::cta_exit: grids_.exit(s.cta); return now_->lifetimes.exit(s.cta);
+    case SyncKind::grid_wait: grids_.wait(a.cta); return now_->agents.sync(a, op, s.kind);
+    case SyncKind::grid_begin: return grids_.begin(a.cta, now_->agents.know_prior_grid(a));
     default: return now_->agents.sync(a, op, s.kind);
   }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "sim/order/async_work.hpp"
+#include "sim/order/grids.hpp"
 #include "sim/order/lifetimes.hpp"
 #include "sim/order/memory.hpp"
 #include "sim/order/sync_objects.hpp"
@@ -57,6 +58,7 @@ class RaceDetector final : public Observer {
   Flags flags_;
   TouchLists lists_;
   GlobalShadow global_{lists_};
+  GridChain grids_;
   std::map<const Cluster*, std::unique_ptr<OfCluster>> clusters_;
   OfCluster* now_ = nullptr;  // that of the cluster that runs
 };

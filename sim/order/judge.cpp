@@ -79,7 +79,8 @@ std::optional<rules::Rule> judge(const Earlier& e, const Later& b, const WarpKno
   const auto side = [](const Access& a, bool writes) {
     return order::Access{a.operation, a.proxy, writes, a.is_async};
   };
-  return order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w});
+  const auto broken = order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w});
+  return broken && e.access.cluster == prior_cluster ? rules::Rule::pdl_wait : broken;
 }
 
 }  // namespace kiln::sim

@@ -241,16 +241,17 @@ std::size_t Memory::shadow_bytes() const {
   return bytes;
 }
 
-void GlobalShadow::start_launch(const Grid& grid, Records& records) {
-  buffers_.clear();
+void GlobalShadow::start_launch(const Grid& grid, Records& records, bool is_early) {
   prior_access_ = 0;
   last_ = nullptr;
   const std::optional<launch::PriorGrid>& pdl = grid.launch.pdl;
   if (!pdl) {
     for (auto& [number, page] : pages_) page->forget();
     pages_.clear();
+    buffers_.clear();
     return;
   }
+  if (!is_early) buffers_.clear();
   // What that grid did has no instruction here, and every record has one.
   static const ir::Operation operation{.opcode = isa::Opcode::griddepcontrol};
   const auto [component, epoch] = end_of_prior_grid;
@@ -266,7 +267,8 @@ void GlobalShadow::start_launch(const Grid& grid, Records& records) {
     for (std::size_t cell = 0; cell < page->size(); ++cell) {
       std::uint32_t written = 0, read = 0;
       page->each(cell, Shadow::mask(0, Shadow::granule), [&](const TouchLists::Entry& e) {
-        if (records[e.touch.access].cluster != prior_cluster) (e.is_write ? written : read) |= e.touch.bytes;
+        if (is_early || records[e.touch.access].cluster != prior_cluster)
+          (e.is_write ? written : read) |= e.touch.bytes;
       });
       page->forget(cell, 1);
       if (written) page->write(cell, {prior_access_, 1, written});

@@ -23,8 +23,9 @@ class GlobalShadow {
   static constexpr std::uint64_t page_bytes = 4096;
   explicit GlobalShadow(TouchLists& lists) : lists_(lists) {}
 
-  /// Launches run one after the other, except those that do not wait.
-  void start_launch(const Grid&, Records&);
+  /// Launches run one after the other, except those that do not wait. `is_early`: this one may begin while grids before
+  /// the prior one still run; a thread that waits for the prior one has waited for those too.
+  void start_launch(const Grid&, Records&, bool is_early);
   Shadow& page(std::uint64_t number);
   /// Calls f(AccessId&) for everything that is remembered.
   template <class F>

@@ -40,7 +40,7 @@ constexpr const char* check_examples =
     "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n\n"
     "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
     "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
-    "(exit 3).";
+    "(exit 3). They are simulated too where launches of the contract overlap (pdl).";
 
 struct CheckArguments {
   std::vector<std::string> files{};
@@ -93,10 +93,16 @@ verifier::LaunchFacts read_facts(const std::vector<std::string>& assumed) {
 
 bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
 
+// A launch may begin while the one before it in the contract runs. What that touches, a run tells.
+bool overlaps(const launch::Contract& contract) {
+  return std::any_of(contract.launches.begin(), contract.launches.end(),
+                     [&](const launch::Launch& l) { return l.pdl && &l != &contract.launches[0]; });
+}
+
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
 diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const launch::Contract& contract,
                      const std::string& launch) {
-  if (std::none_of(known.all().begin(), known.all().end(), is_unfollowed)) return known;
+  if (std::none_of(known.all().begin(), known.all().end(), is_unfollowed) && !overlaps(contract)) return known;
   diag::Sink all;
   for (diag::Diagnostic d : known.all()) {
     if (is_unfollowed(d))

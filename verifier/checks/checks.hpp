@@ -1,6 +1,7 @@
 // The checks: each asks one kind of question of one function, of values that do not depend on a run.
 #pragma once
 
+#include "launch/contract.hpp"
 #include "verifier/facts.hpp"
 
 namespace kiln::verifier {
@@ -49,6 +50,20 @@ void check_mma_order(const Facts&);
 
 /// Checks for tcgen05.fence::after_thread_sync between a wait for a commit and tcgen05.ld; one finding a wait.
 void check_load_fences(const Facts&);
+
+// Grids
+
+/// Notes global memory that is accessed before any thread can have executed griddepcontrol.wait, which is wrong where the
+/// grid before writes it; one note a pointer among the parameters. The function must be a kernel.
+void check_prior_grid(const Facts&, diag::Sink&);
+
+/// The same for a launch, as errors: for buffers of which its contract says that the grid before touches them. What the
+/// launch before in the contract touches is for a run to say.
+void check_prior_grid(const Facts&, const launch::Contract&, const launch::Launch&, diag::Sink&);
+
+/// Notes tcgen05.alloc after griddepcontrol.launch_dependents, and a kernel whose dependents have nothing to run beside.
+/// The function must be a kernel.
+void lint_grids(const Facts&);
 
 // Barriers
 
