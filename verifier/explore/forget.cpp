@@ -64,7 +64,7 @@ void each_set(State& s, F f) {
   each_warp(s, [&](Warp& w) {
     const auto copies = [&](CopyGroups& c) { f(c.open), std::for_each(c.committed.begin(), c.committed.end(), f); };
     for (auto& [lane, c] : w.copies) copies(c);
-    copies(w.own_copies), f(w.stores);
+    copies(w.own_copies), copies(w.wgmma), f(w.stores);
   });
 }
 

@@ -197,7 +197,7 @@ void put(Writer& out, const Warp& w) {
     out.put(0);
   };
   for (const auto& [lane, c] : w.copies) copies(lane, c);
-  copies(lanes_per_warp, w.own_copies);
+  copies(lanes_per_warp, w.own_copies), copies(lanes_per_warp + 1, w.wgmma);
   for (const auto& [lane, queue] : w.tensor) out.put(std::uint64_t(lane));
   for (const auto& [lane, ends] : w.ended_phases) out.put(std::uint64_t(lane) + lanes_per_warp);
   for (const auto& [lane, sent] : w.sent) out.put(std::uint64_t(lane) + 2 * lanes_per_warp);

@@ -24,6 +24,7 @@ bool may_go_on(const State& s, const Cta& cta, const Fragment& f) {
     case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
     case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
     case Wait::Kind::lanes:
+    case Wait::Kind::warpgroup:
     case Wait::Kind::choice: return false;
   }
   return false;
@@ -287,6 +288,10 @@ Status Machine::synchronise(Turn& t) {
     case Opcode::fence_mbarrier_init: Barriers::publish(t); return Status::next;
     case Opcode::fence:
     case Opcode::membar: t.warp.release_fence(t.lanes); return Status::next;
+    case Opcode::wgmma_mma_async:
+    case Opcode::wgmma_mma_async_sp:
+    case Opcode::wgmma_commit_group:
+    case Opcode::wgmma_wait_group: return warpgroups_.execute(t);
     case Opcode::st_async:
     case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
     default: memory_.load_or_store(t); return Status::next;
@@ -315,6 +320,9 @@ Stop Machine::run(State& s) {
         if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, false, op};
         if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, false, op};
       }
+  // What warps do that come to a wgmma without their group is not defined.
+  if (stop.kind == Stop::Kind::deadlock && awaits_warpgroup(s))
+    return {Stop::Kind::unfollowed, 0, "a wgmma that not all four warps come to", false, stop.operation};
   return stop;
 }
 

@@ -5,6 +5,7 @@
 
 #include "verifier/explore/copies.hpp"
 #include "verifier/explore/tensor_memory.hpp"
+#include "verifier/explore/warpgroup.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -63,6 +64,7 @@ class Machine {
   Barriers barriers_{program_, findings_, values_, memory_};
   Copies copies_{program_, findings_, values_, memory_, barriers_};
   TensorMemory tensor_memory_{program_, findings_, values_, memory_, barriers_, tiles_};
+  Warpgroups warpgroups_{program_, findings_, values_, memory_, tiles_};
 };
 
 }  // namespace kiln::verifier::explore

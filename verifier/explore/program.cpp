@@ -41,8 +41,10 @@ std::vector<bool> varying(const Facts& facts) {
   return varies;
 }
 
-// Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to.
+// Operands that say which data: coordinates with their tensor map, hints, whether an accumulator is added to; and
+// registers that a tensor core reads and writes.
 bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
+  using Kind = ir::Argument::Kind;
   const auto is = [&](const ops::Operand& role) { return role.pointer() == &a; };
   switch (op.opcode) {
     case Opcode::cp_async_bulk_tensor:
@@ -63,6 +65,7 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
     case Opcode::fence_proxy: return true;
     default: break;
   }
+  if (const auto mma = ops::as<ops::Wgmma>(op)) return !(is(mma->b) || (is(mma->a) && a.kind == Kind::reg));
   if (const auto mma = ops::as<ops::Mma>(op))
     return is(mma->enable_input_d) || is(mma->scale_input_d) || is(mma->idesc);
   return false;
@@ -163,7 +166,11 @@ bool is_protocol(const ir::Operation& op) {
     case Opcode::fence_mbarrier_init:
     case Opcode::membar_proxy:
     case Opcode::exit:
-    case Opcode::ret: return true;
+    case Opcode::ret:
+    case Opcode::wgmma_mma_async:
+    case Opcode::wgmma_mma_async_sp:
+    case Opcode::wgmma_commit_group:
+    case Opcode::wgmma_wait_group: return true;
     default: return is_shared_access(op);
   }
 }

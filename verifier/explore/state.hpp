@@ -49,7 +49,7 @@ using Intervals = std::map<std::uint32_t, Cell>;
 
 /// Why threads do not go on.
 struct Wait {
-  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, choice };
+  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, warpgroup, choice };
   Kind kind = Kind::none;
   std::uint32_t cta = 0;
   std::uint32_t object = 0;  // address or number
@@ -93,7 +93,7 @@ struct Part {
   Mask lanes = 0, fenced = 0;
 };
 
-/// Copies of one lane, or those that the threads of a warp make themselves.
+/// Copies of one lane, or those that the threads of a warp make themselves; or wgmma.
 struct CopyGroups {
   EventSet open{};
   std::vector<EventSet> committed{};
@@ -138,6 +138,7 @@ struct Warp {
   std::vector<Part> parts{};
   std::map<int, CopyGroups> copies{};  // by lane
   CopyGroups own_copies{};             // cp.async, of the lanes that an event names
+  CopyGroups wgmma{};                  // operations of its warpgroup, in the groups that this warp has committed
   std::map<int, EventSet> tensor{};    // tcgen05 operations that a lane has issued
   // By lane: phases that its asynchronous arrivals ended, and those on other CTAs. Its later ones come after them.
   std::map<int, EventSet> ended_phases{}, sent{};

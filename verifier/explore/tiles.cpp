@@ -71,10 +71,11 @@ std::optional<KnownOperand> KnownOperand::of(const isa::MmaForm& form, u32 instr
   return o;
 }
 
-const std::vector<ByteRun>& TileJudge::reads(const KnownOperand& o) {
-  const tile::SharedOperand shared = o.shared();
-  const auto [found, is_new] = reads_.try_emplace({o.word, std::uint64_t(shared.rows), std::uint64_t(shared.k_bytes),
-                                                   std::uint64_t(shared.major), std::uint64_t(shared.kind)});
+const std::vector<ByteRun>& TileJudge::reads(const tile::SharedOperand& shared) {
+  const auto [found, is_new] =
+      reads_.try_emplace({isa::pack(shared.descriptor), std::uint64_t(shared.swizzle), std::uint64_t(shared.first_row),
+                          std::uint64_t(shared.rows), std::uint64_t(shared.k_bytes), std::uint64_t(shared.major),
+                          std::uint64_t(shared.kind)});
   if (!is_new) return found->second;
   std::vector<u32> lines;
   tile::for_pieces(shared, [&](int, u32 at) {

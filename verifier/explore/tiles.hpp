@@ -71,7 +71,8 @@ class TileJudge {
  public:
   TileSets& sets() { return sets_; }
   /// The bytes that an operand reads, in lines of 128.
-  const std::vector<ByteRun>& reads(const KnownOperand&);
+  const std::vector<ByteRun>& reads(const KnownOperand& o) { return reads(o.shared()); }
+  const std::vector<ByteRun>& reads(const tile::SharedOperand&);
   /// What is wrong with an operand; else where it begins in its tile, if that is known.
   std::optional<TileFinding> judge(TileSet, const KnownOperand&, std::optional<tile::Beginning>&);
   /// What is wrong between this MMA and others of its accumulator.
