@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ptx/diag/render.hpp"
+#include "tests/litmus/family_table.hpp"
 #include "tests/litmus/litmus.hpp"
 #include "tests/unit/sim/run.hpp"
 
@@ -111,9 +112,12 @@ int main(int argc, char** argv) {
           }
       return 0;
     }
+    if (args.size() == 1 && args[0] == "--print-family") return test::print_family(), 0;
+    if (args.size() == 2 && args[0] == "--family") return test::show_family(args[1]), 0;
     const std::vector<Row> found = rows();
-    if (args.empty()) return compare(found);
-    if (args[0] != "--print") return std::cerr << "usage: litmus [--print | --ptx PATTERN PLACE [STEP]]\n", 2;
+    if (args.empty()) return compare(found) | test::compare_family();
+    if (args[0] != "--print")
+      return std::cerr << "usage: litmus [--print | --ptx PATTERN PLACE [STEP] | --print-family | --family WORDS]\n", 2;
     for (const Row& r : found) std::cout << r.text() << '\n';
     return 0;
   } catch (const std::exception& e) {
