@@ -67,9 +67,9 @@ class ProgramWriter {
     line(".version 8.7\n.target sm_100a\n.address_size 64");
     const std::string cluster = p_.is_one_cluster ? fmt::format(" .reqnctapercluster {}", ctas_of(p_)) : "";
     line(".entry k(.param .u64 g)" + cluster + " {");
-    line(".reg .pred %q, %first; .reg .b32 %x, %t<8>, %tid, %cta, %id; .reg .b64 %gx;");
-    line("ld.param.u64 %gx, [g]; cvta.to.global.u64 %gx, %gx; mov.u32 %tid, %tid.x; mov.u32 %cta, %ctaid.x;");
-    line(fmt::format("mad.lo.u32 %id, %cta, {}, %tid; setp.eq.u32 %first, %tid, 0;", block));
+    line(".reg .pred %q, %first; .reg .b32 %x, %at, %rank, %id; .reg .b64 %gx;");
+    line("ld.param.u64 %gx, [g]; cvta.to.global.u64 %gx, %gx; mov.u32 %at, %tid.x; mov.u32 %rank, %ctaid.x;");
+    line(fmt::format("mad.lo.u32 %id, %rank, {}, %at; setp.eq.u32 %first, %at, 0;", block));
     for (int k = 0; k < int(p_.locations.size()); ++k) {
       if (space(k) == Space::global) {
         line(fmt::format(".reg .b64 %p{}; add.u64 %p{}, %gx, {};", k, k, 128 * k));
