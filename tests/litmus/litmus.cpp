@@ -263,6 +263,10 @@ std::string_view spelling(Place p) {
 LitmusPattern read_pattern(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
+  return read_pattern(in, path);
+}
+
+LitmusPattern read_pattern(std::istream& in, const std::string& path) {
   LitmusPattern p;
   p.name = std::filesystem::path(path).stem();
   int number = 0;

@@ -1,6 +1,7 @@
 // Litmus patterns: small hand-overs between two agents, and the kernels made of them. README.md has the format.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct LitmusPattern {
 
 /// Reads one pattern file; throws std::runtime_error with file and line for what it does not understand.
 LitmusPattern read_pattern(const std::string& path);
+
+/// The same from a stream; `path` is for messages.
+LitmusPattern read_pattern(std::istream&, const std::string& path);
 
 /// The kernel for one placement, without the step named `removed` (empty: whole).
 std::string kernel_of(const LitmusPattern&, Place, const std::string& removed);
