@@ -66,4 +66,13 @@ std::vector<Kernel> kernels() {
   return out;
 }
 
+Kernel foreign_kernel(const std::string& ptx, const std::string& launch) {
+  namespace fs = std::filesystem;
+  const fs::path path = fs::absolute(ptx);
+  const std::string name = path.stem() == "kernel" ? path.parent_path().filename() : path.stem();
+  Kernel out{name, diag::Source::read(ptx), harness::read_contract_file(launch)};
+  harness::fill(out.contract, fs::absolute(launch).parent_path());
+  return out;
+}
+
 }  // namespace kiln::mutation

@@ -9,6 +9,7 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/mutation/report.hpp"
+#include "verifier/explore.hpp"
 
 namespace {
 
@@ -17,9 +18,10 @@ using namespace kiln::mutation;
 
 struct Arguments {
   bool clean = false, list = false;
+  double budget = 0;  // seconds
   int schedules = 20, every = 1;
   unsigned jobs = 0;
-  std::string kernel{}, ptx{}, rewrite{}, doc{};
+  std::string kernel{}, show{}, rewrite{}, doc{}, ptx{}, launch{}, survivors = KILN_MUTATION "/survivors.txt";
 };
 
 constexpr const char* usage =
@@ -27,7 +29,9 @@ constexpr const char* usage =
     "       mutate --doc FILE                all of them; writes the tables between the marks of FILE\n"
     "       mutate --clean [--schedules N]   the kernels themselves\n"
     "       mutate --list                    every mutant with its verdict\n"
-    "       mutate --ptx LINE --kernel NAME --rewrite NAME   the mutants of one line, as PTX\n";
+    "       mutate --show LINE --kernel NAME --rewrite NAME   the mutants of one line, as PTX\n"
+    "       mutate --ptx FILE --launch FILE [--survivors FILE] ...   another kernel in the place of the table's\n"
+    "       --budget SECONDS: what exploring one mutant may take\n";
 
 Arguments parse_arguments(int argc, char** argv) {
   Arguments a;
@@ -55,11 +59,20 @@ Arguments parse_arguments(int argc, char** argv) {
       a.rewrite = value;
     else if (word == "--doc")
       a.doc = value;
+    else if (word == "--show")
+      a.show = value;
     else if (word == "--ptx")
       a.ptx = value;
+    else if (word == "--launch")
+      a.launch = value;
+    else if (word == "--survivors")
+      a.survivors = value;
+    else if (word == "--budget")
+      a.budget = std::stod(value);
     else
       throw diag::InputError(usage);
   }
+  if (a.ptx.empty() != a.launch.empty()) throw diag::InputError(usage);
   if (!a.jobs) a.jobs = std::max(1u, std::thread::hardware_concurrency());
   return a;
 }
@@ -87,6 +100,11 @@ void in_parallel(std::size_t count, unsigned jobs, Work work) {
 }
 
 std::vector<Kernel> chosen(const Arguments& a) {
+  if (!a.ptx.empty()) {
+    std::vector<Kernel> one{foreign_kernel(a.ptx, a.launch)};
+    learn(one[0]);
+    return one;
+  }
   std::vector<Kernel> all = kernels();
   if (!a.kernel.empty()) std::erase_if(all, [&](const Kernel& k) { return k.name != a.kernel; });
   if (all.empty()) throw diag::InputError("no kernel " + a.kernel);
@@ -140,7 +158,8 @@ void list(const std::vector<Judged>& judged) {
   for (const Judged& j : judged)
     std::cout << fmt::format("{:<9} {:>2} {} | {} | {}@{} | class {}{} | {} | static: {}\n", fates[int(j.fate)],
                              j.schedule, j.mutant.kernel, j.mutant.rewrite, j.mutant.original, j.mutant.line,
-                             j.mutant.bug_class, char(j.mutant.profile), j.witness, j.unrun.empty() ? "-" : j.unrun);
+                             j.mutant.bug_class, char(j.mutant.profile), j.witness,
+                             j.unrun.empty() ? j.is_followed ? "-" : "incomplete" : j.unrun);
 }
 
 int print_ptx(const std::vector<Kernel>& kernels, const std::vector<Mutant>& all, const std::string& line) {
@@ -149,11 +168,15 @@ int print_ptx(const std::vector<Kernel>& kernels, const std::vector<Mutant>& all
   return 0;
 }
 
-std::map<std::string, Whole> run_whole(const std::vector<Kernel>& kernels) {
+std::chrono::milliseconds exploring(const Arguments& a) {
+  return a.budget == 0 ? verifier::no_limit : std::chrono::milliseconds(std::int64_t(a.budget * 1000));
+}
+
+std::map<std::string, Whole> run_whole(const std::vector<Kernel>& kernels, const Arguments& a) {
   std::map<std::string, Whole> out;
   for (const Kernel& k : kernels) {
     const std::string text(k.ptx->text());
-    const Whole& whole = out[k.name] = {run_once(k, text, 1), check_statically(k.name, text, k.contract)};
+    const Whole& whole = out[k.name] = {run_once(k, text, 1), check_statically(k.name, text, k.contract, exploring(a))};
     if (!is_right(whole.run)) throw diag::InputError(k.name + " is wrong itself: " + whole.run.first);
   }
   return out;
@@ -162,18 +185,18 @@ std::map<std::string, Whole> run_whole(const std::vector<Kernel>& kernels) {
 int run_mutants(const Arguments& a) {
   const std::vector<Kernel> kernels = chosen(a);
   const std::vector<Mutant> all = mutants(kernels, a);
-  if (!a.ptx.empty()) return print_ptx(kernels, all, a.ptx);
-  const std::map<std::string, Whole> whole = run_whole(kernels);
+  if (!a.show.empty()) return print_ptx(kernels, all, a.show);
+  const std::map<std::string, Whole> whole = run_whole(kernels, a);
   std::map<std::string, const Kernel*> by_name;
   for (const Kernel& k : kernels) by_name[k.name] = &k;
   std::vector<Judged> judged(all.size());
   in_parallel(all.size(), a.jobs, [&](std::size_t k) {
     const std::string& name = all[k].kernel;
-    judged[k] = judge(*by_name.at(name), all[k], whole.at(name), a.schedules);
+    judged[k] = judge(*by_name.at(name), all[k], whole.at(name), a.schedules, exploring(a));
   });
   if (a.list) list(judged);
-  const bool complete = a.every == 1 && a.kernel.empty() && a.rewrite.empty();
-  const std::vector<SurvivorRow> rows = read_survivors(KILN_MUTATION "/survivors.txt");
+  const bool complete = a.every == 1 && a.kernel.empty() && a.rewrite.empty() && a.ptx.empty();
+  const std::vector<SurvivorRow> rows = read_survivors(a.survivors);
   Report report(rows, whole);
   for (const Judged& j : judged) report.take(j);
   std::cout << report.tables();

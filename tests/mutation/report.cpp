@@ -34,6 +34,8 @@ void add(Count& c, const Judged& j, bool equivalent) {
   c.one += is_killed && j.schedule == 1;
   c.values += j.fate == Fate::by_values;
   c.unrun += !j.unrun.empty();
+  c.checked += !j.unrun.empty() || (!j.is_followed && j.fate == Fate::killed && j.schedule <= 2);
+  c.noticed += is_killed || j.has_wrong_values;
   c.together += is_killed || !j.unrun.empty();
 }
 
@@ -66,16 +68,21 @@ std::string Report::lead() const {
   std::string out = fmt::format(
       "**{} of the {} mutants that are not equivalent are killed by the simulator ({}), {} of them in the first "
       "schedule; "
-      "{} by the static layer alone ({}); {} by one of both ({}).** The static layer "
+      "{} by the static layer alone ({}), {} with the two runs where it is incomplete ({}); {} by one of both ({}).** "
+      "The static layer "
       "reports {} of the {} equivalent ones, and is complete for {} of the {} kernels",
       all_.killed, all_.counted(), percent(all_, all_.killed), all_.one, all_.unrun, percent(all_, all_.unrun),
-      all_.together, percent(all_, all_.together), false_alarms_, all_.equivalent, complete, whole_.size());
+      all_.checked, percent(all_, all_.checked), all_.together, percent(all_, all_.together), false_alarms_,
+      all_.equivalent, complete, whole_.size());
   std::string separator = "; the others: ";
   for (const auto& [name, whole] : whole_)
     if (!whole.unrun.incomplete.empty()) {
       out += fmt::format("{}{} ({})", separator, name, whole.unrun.incomplete);
       separator = ", ";
     }
+  if (all_.noticed != all_.killed)
+    out += fmt::format(". With wrong results of all classes the simulator notices {} ({})", all_.noticed,
+                       percent(all_, all_.noticed));
   if (stillborn_) out += fmt::format(". {} more do not parse or launch and are no mutants", stillborn_);
   return out + ".\n";
 }

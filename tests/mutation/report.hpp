@@ -9,9 +9,11 @@
 namespace kiln::mutation {
 
 /// What became of some mutants. `one`: killed in the first schedule; `killed`: in some schedule; `unrun`: by the static
-/// layer; `together`: by one of both.
+/// layer; `checked`: by that or, where it is incomplete, in the two runs of `kiln check --launch`; `together`: by one
+/// of both.
 struct Count {
-  int mutants = 0, one = 0, killed = 0, values = 0, unrun = 0, together = 0, equivalent = 0;
+  int noticed = 0;  // by the simulator, or wrong results in a class where these do not kill
+  int mutants = 0, one = 0, killed = 0, values = 0, unrun = 0, checked = 0, together = 0, equivalent = 0;
 
   int counted() const { return mutants - equivalent; }
   double share(int n) const { return counted() ? double(n) / counted() : 1; }

@@ -9,8 +9,6 @@
 namespace kiln::mutation {
 namespace {
 
-// More than ten times what the longest kernel of the table needs.
-constexpr std::uint64_t step_limit = 60000;
 constexpr sim::Strategy strategies[] = {sim::Strategy::random, sim::Strategy::adversarial, sim::Strategy::pct};
 
 void take(Observed& o, const diag::Sink& sink) {
@@ -41,7 +39,7 @@ Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t s
   launch::Contract contract = kernel.contract;
   sim::Options options;
   options.seed = schedule;
-  options.max_steps = step_limit;
+  options.max_steps = kernel.max_steps;
   options.strategy = strategies[(schedule - 1) % std::size(strategies)];
   try {
     const sim::Result result = sim::simulate(module, contract, options, sink);
@@ -56,19 +54,43 @@ Observed run_once(const Kernel& kernel, const std::string& text, std::uint64_t s
   }
   for (const launch::Expectation& e : contract.expectations)
     if (!harness::compare(contract, e).pass) o.wrong_values = true;
+  for (const auto& [name, bytes] : kernel.results)
+    if (contract.find(name)->bytes != bytes) o.wrong_values = true;
   return o;
 }
 
-Judged judge(const Kernel& kernel, const Mutant& m, const Whole& whole, int schedules) {
-  Judged j{m, Fate::survived, 0, {}, {}};
+void learn(Kernel& kernel) {
+  if (!kernel.contract.expectations.empty()) return;
+  diag::Sink sink;
+  const ir::Module module = parse::parse(kernel.ptx, sink);
+  for (std::uint64_t schedule = 1; schedule <= std::size(strategies); ++schedule) {
+    launch::Contract contract = kernel.contract;
+    sim::Options options;
+    options.seed = schedule;
+    options.strategy = strategies[schedule - 1];
+    const sim::Result result = sim::simulate(module, contract, options, sink);
+    if (schedule == 1) {
+      kernel.max_steps = 10 * result.statistics.warp_instructions;
+      for (const launch::Buffer& b : contract.buffers) kernel.results[b.name] = b.bytes;
+    }
+    std::erase_if(kernel.results, [&](const auto& r) { return contract.find(r.first)->bytes != r.second; });
+  }
+}
+
+Judged judge(const Kernel& kernel, const Mutant& m, const Whole& whole, int schedules,
+             std::chrono::milliseconds exploring) {
+  Judged j{m};
   const BugClass* bug = find_class(m.bug_class);
   if (!bug) throw diag::InternalError("no class " + std::to_string(m.bug_class));
   const std::string text = m.text_of(std::string(kernel.ptx->text()));
-  j.unrun = static_witness(m, check_statically(kernel.name, text, kernel.contract), whole.unrun);
+  const StaticLayer unrun = check_statically(kernel.name, text, kernel.contract, exploring);
+  j.unrun = static_witness(m, unrun, whole.unrun);
+  j.is_followed = unrun.incomplete.empty();
   for (int seed = 1; seed <= schedules; ++seed) {
     const Observed o = run_once(kernel, text, std::uint64_t(seed));
     j.schedule = seed;
     if (o.stillborn) return j.fate = Fate::stillborn, j.witness = o.first, j;
+    j.has_wrong_values |= o.wrong_values;
     const bool advised = is_more(o.portability, whole.run.portability);
     if (o.error || (m.profile == Profile::portability && advised)) {
       j.fate = Fate::killed;

@@ -1,6 +1,7 @@
 // Runs one text in the simulator and says what was reported.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -21,15 +22,21 @@ struct Observed {
 /// Schedule 1 and every third are random, the others adversarial and pct in turn.
 Observed run_once(const Kernel&, const std::string& text, std::uint64_t schedule);
 
+/// For a kernel whose contract expects nothing: what it leaves in three schedules alike is right, and ten times as many
+/// steps as it took are too many.
+void learn(Kernel&);
+
 /// How a mutant ended.
 enum class Fate { stillborn, killed, by_values, survived };
 
 struct Judged {
   Mutant mutant{};
   Fate fate = Fate::survived;
-  int schedule = 0;       // the first one that killed it
-  std::string witness{};  // what was reported
-  std::string unrun{};    // what the static layer reports; empty: nothing
+  int schedule = 0;               // the first one that killed it
+  std::string witness{};          // what was reported
+  std::string unrun{};            // what the static layer reports; empty: nothing
+  bool has_wrong_values = false;  // in some schedule
+  bool is_followed = true;        // by the static layer, to its end
 };
 
 /// What the kernel itself gives.
@@ -39,6 +46,6 @@ struct Whole {
 };
 
 /// Asks the static layer, and runs a mutant in schedule 1, and in those up to `schedules` until one kills it.
-Judged judge(const Kernel&, const Mutant&, const Whole&, int schedules);
+Judged judge(const Kernel&, const Mutant&, const Whole&, int schedules, std::chrono::milliseconds exploring);
 
 }  // namespace kiln::mutation

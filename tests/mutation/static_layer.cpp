@@ -18,14 +18,15 @@ void take(const diag::Sink& sink, bool is_explored, StaticLayer& out) {
 }
 
 // Everything that `kiln check --launch` knows without a run.
-void check(const ir::Module& module, const launch::Contract& contract, StaticLayer& out) {
+void check(const ir::Module& module, const launch::Contract& contract, std::chrono::milliseconds exploring,
+           StaticLayer& out) {
   diag::Sink sink;
   verifier::check(module, sink);
   take(sink, false, out);
   // What an instruction that is not formed does, no exploration can tell.
   if (sink.has_errors()) return;
   diag::Sink explored;
-  verifier::check_synchronisation(module, explored, &contract);
+  verifier::check_synchronisation(module, explored, &contract, {}, exploring);
   take(explored, true, out);
 }
 
@@ -44,11 +45,12 @@ Original original_of(const Mutant& m, std::size_t at) {
 
 }  // namespace
 
-StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract& contract) {
+StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract& contract,
+                             std::chrono::milliseconds exploring) {
   StaticLayer out;
   diag::Sink sink;
   const ir::Module module = parse::parse(std::make_shared<const diag::Source>(name + ".ptx", text), sink);
-  if (!sink.has_errors()) check(module, contract, out);
+  if (!sink.has_errors()) check(module, contract, exploring, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // go.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct StaticLayer {
 };
 
 /// Checks the functions of a text and explores what the contract launches. A text that does not parse has no
-/// findings.
-StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract&);
+/// findings. `exploring`: as long as it may take.
+StaticLayer check_statically(const std::string& name, const std::string& text, const launch::Contract&,
+                             std::chrono::milliseconds exploring);
 
 /// The first finding of a mutant that the kernel itself does not have and that is as bad as the mutant's class asks
 /// for; empty when there is none.
