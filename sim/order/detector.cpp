@@ -127,8 +127,8 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
     case SyncKind::mbarrier_arrive:
     case SyncKind::mbarrier_complete:
       now_->mbarriers.sync(a, op, s, now_->async.payload(s.by));
-      if (s.by) return;
-      if (s.cta != a.cta) arrive_remotely(a, *op, s.cta, Proxy::generic, 0);
+      if (s.by) return now_->lifetimes.land(s.cta, s.object, s.by, records_.completion(s.by).done);
+      if (s.cta != a.cta) arrive_remotely(a, *op, s.cta);
       return now_->agents[a].advance();
     case SyncKind::mbarrier_init:
     case SyncKind::mbarrier_inval:
@@ -153,7 +153,7 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
     case SyncKind::tcgen05_wait_st: return now_->async.sync(a, s);
     case SyncKind::tcgen05_commit: return commit(a, *op, s);
     case SyncKind::tmem_alloc:
-      if (const auto peer = now_->agents.peer(a, *op)) now_->lifetimes.reach(a, *op, *peer);
+      if (const auto peer = now_->agents.peer(a, *op)) now_->lifetimes.allocate(a, *op, *peer);
       return;
     case SyncKind::tmem_dealloc: {
       const Range columns{isa::Space::reg, a.cta, s.object, s.value * 4, std::uint32_t(isa::tmem_lanes)};
@@ -168,19 +168,22 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
 }
 
 // An arrival uses the CTA of its mbarrier.
-void RaceDetector::arrive_remotely(const Agent& a, const ir::Operation& op, std::uint32_t cta, Proxy proxy,
-                                   AsyncId id) {
+void RaceDetector::arrive_remotely(const Agent& a, const ir::Operation& op, std::uint32_t cta) {
   now_->lifetimes.reach(a, op, cta);
-  now_->lifetimes.use(a, cta, record(a, op, {}, AccessKind::atomic, proxy, id), false);
+  now_->lifetimes.use(a, cta, record(a, op, {}, AccessKind::atomic, Proxy::generic, 0), false);
 }
 
 void RaceDetector::commit(const Agent& a, const ir::Operation& op, const Sync& s) {
   now_->async.sync(a, s);
+  const Component tensor = now_->agents.stream(StreamKind::tensor, a);
+  const Stamp work{tensor, now_->async.payload(s.by)->happened.at(tensor)};
   for (std::uint32_t rank = 0; rank < now_->agents.ctas(); ++rank) {
     if (!(s.value >> rank & 1)) continue;
     const std::uint32_t cta = now_->agents.cta(rank);
     now_->mbarriers.check_init(a, op, {s.kind, cta, s.object, 0, 0}, true);
-    if (cta != a.cta) arrive_remotely(a, op, cta, Proxy::async, s.by);
+    if (cta != a.cta) now_->lifetimes.reach(a, op, cta);
+    const AccessId id = cta == a.cta ? 0 : record(a, op, {}, AccessKind::atomic, Proxy::async, s.by);
+    now_->lifetimes.send(a, cta, s.object, id, s.by, work);
   }
 }
 

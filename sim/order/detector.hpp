@@ -49,7 +49,7 @@ class RaceDetector final : public Observer {
   };
   void drop_unused_records();
   AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);
-  void arrive_remotely(const Agent&, const ir::Operation&, std::uint32_t cta, Proxy, AsyncId);
+  void arrive_remotely(const Agent&, const ir::Operation&, std::uint32_t cta);
   void commit(const Agent&, const ir::Operation&, const Sync&);
 
   std::uint32_t launch_ = ~0u;

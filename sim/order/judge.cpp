@@ -48,6 +48,8 @@ struct PairKnowledge {
   bool are_same_threads() const { return is_same_warp() && e.lanes == b.lanes; }
   bool is_same_accumulator() const { return e.access.accumulator == b.access.accumulator; }
   bool is_over() const { return is_known(e, b, w); }
+  // Relaxed barriers are those of a cluster.
+  bool is_met() const { return e.access.cluster == b.access.cluster && has(seen().met, e, b); }
   bool is_issued() const { return has_issue(seen().happened, e, b); }
   bool is_proxy_fenced() const {
     if (e.access.cluster == prior_cluster) return true;  // every proxy sees what a grid did that is over

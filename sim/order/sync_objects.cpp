@@ -133,8 +133,9 @@ void Barriers::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
   std::erase_if(all, [&](const auto& use) { return use.first + 2 < s.value && use.second.waiting <= 0; });
 }
 
-// A thread that arrives without waiting may come again too early: to the use of the barrier in which it is counted
-// already, or to the next one before the last is over for other warps.
+// A thread that arrives without waiting may come again too early: it is counted in the use that other warps are late
+// for, which then wait in the next one. That a warp arrives twice in one use is legal: barriers count arrivals
+// (tests/gpu/arrive_twice.cu).
 void Barriers::check_overrun(const Agent& a, const ir::Operation& op, const Sync& s, const Generations& all) {
   const auto early = [&](const Arrival& e) {
     reports_.report(rules::barrier_overrun(false), a, op, [&]() -> Found {
@@ -142,8 +143,6 @@ void Barriers::check_overrun(const Agent& a, const ir::Operation& op, const Sync
               {reports_.note("which waits for ", e.agent, *e.operation)}};
     });
   };
-  for (const Arrival& e : all.at(s.value).arrivals)
-    if (e.agent.warp == a.warp && (e.agent.lanes & a.lanes) != 0) return early(e);
   if (const auto last = all.find(s.value - 1); s.value != 0 && last != all.end())
     for (const Arrival& e : last->second.arrivals)
       if (e.agent.warp != a.warp && !agents_.seen(a).happened.knows(e.at)) return early(e);

@@ -18,9 +18,14 @@ using test::RandomProgram;
 using test::Statement;
 using Pairs = std::set<RacingPair>;
 
-constexpr rules::Rule judged[] = {
-    rules::Rule::race,          rules::Rule::race_async,       rules::Rule::race_tmem,       rules::Rule::proxy_fence,
-    rules::Rule::tcgen05_fence, rules::Rule::proxy_fence_read, rules::Rule::tcgen05_pipeline};
+constexpr rules::Rule judged[] = {rules::Rule::race,
+                                  rules::Rule::race_async,
+                                  rules::Rule::race_tmem,
+                                  rules::Rule::proxy_fence,
+                                  rules::Rule::tcgen05_fence,
+                                  rules::Rule::proxy_fence_read,
+                                  rules::Rule::tcgen05_pipeline,
+                                  rules::Rule::cluster_relaxed};
 
 // What the detector has reported of those rules.
 Pairs reported(const diag::Sink& sink) {

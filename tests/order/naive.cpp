@@ -34,17 +34,35 @@ bool are_listed(Opcode a, Opcode b, isa::DataShape shape_of_b, bool same_accumul
   return a == Opcode::tcgen05_shift && b == Opcode::tcgen05_cp && shape_of_b == isa::DataShape::s4x256b;
 }
 
+// Adds a smaller set.
+void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+  for (std::size_t k = 0; k < from.size(); ++k) to[k] |= from[k];
+}
+
 }  // namespace
 
 NaiveDetector::Node NaiveDetector::event(const std::set<Node>& after) {
-  Bits past(past_.size() / 64 + 1);
+  Bits past(past_.size() / 64 + 1), met(past.size());
   for (const Node n : after) {
     if (n == 0) continue;
     past[n / 64] |= std::uint64_t{1} << n % 64;
-    for (std::size_t k = 0; k < past_[n].size(); ++k) past[k] |= past_[n][k];
+    add(past, past_[n]);
+    add(met, met_[n]);
   }
   past_.push_back(std::move(past));
+  met_.push_back(std::move(met));
   return Node(past_.size() - 1);
+}
+
+// What an arrival without release semantics hands on: what came before the last release fence, and what met before. At
+// a barrier of the cluster all that came before it meets.
+NaiveDetector::Node NaiveDetector::relaxed(Node fence, Node arrival, bool meets) {
+  const Node n = event({fence});
+  add(met_[n], met_[arrival]);
+  if (!meets) return n;
+  add(met_[n], past_[arrival]);
+  met_[n][arrival / 64] |= std::uint64_t{1} << arrival % 64;
+  return n;
 }
 
 NaiveDetector::Node NaiveDetector::advance(Thread& t, std::set<Node> after) {
@@ -142,7 +160,9 @@ void NaiveDetector::tensor_commit(Thread& t, sim::AsyncId id) {
 
 // A write that releases hands on all that came before it; a relaxed one what came before the last release fence.
 void NaiveDetector::release(const ir::Operation& op, Thread& t, int reach, std::set<Node>& into) {
-  into.insert(op.modifiers.semantics == Semantics::relaxed ? t.release[std::size_t(reach)] : advance(t));
+  const bool meets = op.opcode == Opcode::barrier_cluster_arrive;
+  into.insert(op.modifiers.semantics == Semantics::relaxed ? relaxed(t.release[std::size_t(reach)], t.now, meets)
+                                                           : advance(t));
 }
 
 void NaiveDetector::follow_flag(const Agent& a, Thread& t, const ir::Operation& op, const sim::Range& range,
@@ -167,7 +187,8 @@ void NaiveDetector::follow_flag(const Agent& a, Thread& t, const ir::Operation& 
   if (kind == AccessKind::read) return;
   if (kind != AccessKind::atomic) flags.clear();
   Flag f{a.cta, {}};
-  for (int r = 0; r <= reach; ++r) f.source[std::size_t(r)] = releases(s) ? t.now : t.release[std::size_t(r)];
+  for (int r = 0; r <= reach; ++r)
+    f.source[std::size_t(r)] = releases(s) ? t.now : relaxed(t.release[std::size_t(r)], t.now, false);
   flags.push_back(f);
 }
 
@@ -251,7 +272,7 @@ void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* 
     case SyncKind::mbarrier_arrive:
     case SyncKind::mbarrier_complete:
       if (s.kind == SyncKind::mbarrier_complete)  // an instruction that is always relaxed
-        barriers_[{s.cta, s.object}].pending.insert(t.release[s.cta == a.cta ? 0 : 1]);
+        barriers_[{s.cta, s.object}].pending.insert(relaxed(t.release[s.cta == a.cta ? 0 : 1], t.now, false));
       else
         release(*op, t, s.cta == a.cta ? 0 : 1, barriers_[{s.cta, s.object}].pending);
       return;
@@ -288,6 +309,11 @@ void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* 
 bool NaiveDetector::is_over(const Access& e, Node n) const {
   if (e.async == 0) return before(e.node, n);
   return before(done_.at(e.async), n) || (!e.writes && before(read_.at(e.async), n));
+}
+
+bool NaiveDetector::is_met(const Access& e, Node n) const {
+  if (e.async == 0) return holds(met_[n], e.node);
+  return holds(met_[n], done_.at(e.async)) || (!e.writes && holds(met_[n], read_.at(e.async)));
 }
 
 bool NaiveDetector::is_fenced(const Access& e, const Access& b) const {
@@ -355,6 +381,8 @@ bool NaiveDetector::races_in_tensor_memory(const Access& e, const Access& b, rul
     }
   }
   rule = rules::Rule::race_tmem;
+  if (!is_known && (same_warp || !is_met(e, b.node))) return true;
+  rule = rules::Rule::cluster_relaxed;
   if (!is_known) return true;
   rule = rules::Rule::tcgen05_fence;
   return !same_warp && second != Opcode::tcgen05_dealloc && !are_tensor_fenced(e, b);

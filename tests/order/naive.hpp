@@ -97,8 +97,10 @@ class NaiveDetector final : public sim::Observer {
 
   Thread& thread(const sim::Agent& a, std::uint32_t lane) { return threads_[{a.cta, a.warp, lane}]; }
   Node event(const std::set<Node>& after);
+  Node relaxed(Node fence, Node arrival, bool meets);
   Node advance(Thread&, std::set<Node> after = {});
-  bool before(Node a, Node b) const { return a == b || (a < b && (past_[b][a / 64] >> a % 64 & 1)); }
+  static bool holds(const Bits& set, Node n) { return n / 64 < set.size() && (set[n / 64] >> n % 64 & 1); }
+  bool before(Node a, Node b) const { return a == b || (a < b && holds(past_[b], a)); }
   int distance(std::uint32_t cta_a, std::uint32_t cta_b) const;
   void follow_flag(const sim::Agent&, Thread&, const ir::Operation&, const sim::Range&, sim::AccessKind);
   void release(const ir::Operation&, Thread&, int reach, std::set<Node>& into);
@@ -110,6 +112,7 @@ class NaiveDetector final : public sim::Observer {
   void fence(Thread&, const ir::Operation&);
 
   bool is_over(const Access&, Node) const;
+  bool is_met(const Access&, Node) const;
   bool is_fenced(const Access&, const Access&) const;
   bool are_morally_strong(const Access&, const Access&) const;
   bool is_exempt(const Access&, const Access&) const;
@@ -129,6 +132,7 @@ class NaiveDetector final : public sim::Observer {
   void judge(const std::vector<const Access*>&, Races&) const;
 
   std::vector<Bits> past_{{0}};
+  std::vector<Bits> met_{{0}};  // what came before relaxed arrivals at cluster barriers
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Thread> threads_;  // CTA, warp, lane
   std::map<std::uint32_t, std::uint32_t> cluster_of_;
   std::uint32_t cluster_ = 0, clusters_ = 0;

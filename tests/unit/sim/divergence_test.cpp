@@ -154,6 +154,19 @@ TEST_CASE("a thread that arrives at a named barrier twice must know that its fir
   CHECK_MESSAGE(repeated("").has("may come before its last use is over [barrier-mismatch]"), "whatever the schedule");
 }
 
+TEST_CASE("a warp that arrives at a named barrier and then waits there counts twice") {
+  // 32 threads arrive, 128 wait: 160. Without the count of all of them the first waits go on too early.
+  const auto counted = [](const char* threads) {
+    const std::string n = threads;
+    return run_kernel(kernel("mov.u32 %r0, %tid.x; setp.ge.u32 %p1, %r0, 32; @%p1 bra W; bar.arrive 2, " + n +
+                             ";\nW: bar.sync 2, " + n + ";"),
+                      128);
+  };
+  const Run whole = counted("160");
+  CHECK_MESSAGE(whole.clean(), whole.findings());
+  CHECK(counted("128").has("[barrier-mismatch]"));
+}
+
 TEST_CASE("a named barrier may pass from some warps to others when something orders the two uses") {
   const auto handed = [](const std::string& between) {
     return run_kernel(kernel("mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.ge.u32 %p1, %r1, 2;\n"
