@@ -1,5 +1,6 @@
 #include "verifier/explore.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,13 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
     explore::Shape shape;
     if (!entry.find("reqntid")) shape.cta = given.block;
     if (!entry.find("reqnctapercluster")) shape.cluster = given.cluster;
+    shape.grid = given.grid;
+    shape.dynamic_shared = given.dynamic_shared;
+    for (const auto& [index, word] : given.parameters) {
+      shape.parameters.resize(std::max<std::size_t>(shape.parameters.size(), index + 1));
+      for (std::uint32_t byte = 0; byte < sizeof word; ++byte)
+        shape.parameters[index][byte] = std::uint8_t(word >> (8 * byte));
+    }
     return {shape};
   }
   std::vector<explore::Shape> out;

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <optional>
 
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
@@ -11,9 +13,11 @@
 
 namespace kiln::verifier {
 
-/// How large launches are, as a user says it: zeros where nothing is said. What the PTX requires outranks it.
+/// What launches are, as a user says it: zeros and nothing where nothing is said. What the PTX requires outranks it.
 struct LaunchFacts {
-  std::array<std::uint32_t, 3> block{}, cluster{};
+  std::array<std::uint32_t, 3> block{}, cluster{}, grid{};
+  std::optional<std::uint32_t> dynamic_shared{};        // bytes
+  std::map<std::uint32_t, std::uint64_t> parameters{};  // numbers by the index of the parameter
 };
 
 /// As long as it takes.

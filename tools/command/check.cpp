@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -14,10 +12,10 @@
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/diag/render_json.hpp"
-#include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/assume.hpp"
 #include "tools/command/baseline.hpp"
 #include "tools/command/check.hpp"
 #include "tools/command/read_source.hpp"
@@ -56,39 +54,6 @@ void report_misfit(const diag::SourcePtr& source, const std::string& launch, con
   d.message = fmt::format("{}: {}", launch, why);
   d.where = diag::Where::at(source, {});
   sink.report(std::move(d));
-}
-
-// "8", "16x8" or "4x2x2".
-std::array<std::uint32_t, 3> read_extents(std::string_view text) {
-  std::array<std::uint32_t, 3> out{1, 1, 1};
-  for (std::uint32_t& extent : out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (error != std::errc{} || extent == 0) return {};
-    text.remove_prefix(std::size_t(end - text.data()));
-    if (text.empty()) return out;
-    if (text.front() != 'x') return {};
-    text.remove_prefix(1);
-  }
-  return {};
-}
-
-std::uint64_t volume(const std::array<std::uint32_t, 3>& e) { return std::uint64_t(e[0]) * e[1] * e[2]; }
-
-verifier::LaunchFacts read_facts(const std::vector<std::string>& assumed) {
-  verifier::LaunchFacts out;
-  for (const std::string& fact : assumed) {
-    const std::size_t equals = std::min(fact.find('='), fact.size());
-    const std::string name = fact.substr(0, equals);
-    const auto extents = read_extents(std::string_view(fact).substr(std::min(equals + 1, fact.size())));
-    const bool is_block = name == "block";
-    const std::uint64_t most = is_block ? isa::max_threads_per_cta : isa::max_cluster;
-    if ((!is_block && name != "cluster") || extents[0] == 0 || volume(extents) > most)
-      throw diag::InputError(
-          fmt::format("--assume {}: block=N, up to {} threads, or cluster=N, up to {} CTAs; N may be 16x8", fact,
-                      isa::max_threads_per_cta, isa::max_cluster));
-    (is_block ? out.block : out.cluster) = extents;
-  }
-  return out;
 }
 
 bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
@@ -208,8 +173,8 @@ void add_check(const Builder& builder) {
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
       ->type_name("L.json");
-  sub->add_option("--assume", a->assumed, "how large CTAs or clusters are, where the PTX does not say it")
-      ->type_name("block=N|cluster=N")
+  sub->add_option("--assume", a->assumed, std::string("what the PTX does not say: ") + assume_words)
+      ->type_name("FACT")
       ->allow_extra_args(false)
       ->excludes("--launch");
   sub->add_option("--budget", a->budget, "seconds a file that exploring may take: the rest is incomplete [10]")
