@@ -230,6 +230,13 @@ class Transfer {
   // A register may be wider than what is loaded into it: unsigned types fill up with zeros.
   Bits load() const { return is_signed() || isa::is_floating(type_) ? Bits::unknown() : Bits::unknown(width_); }
 
+  // The operand of this lane or of another one, whose known bits are the same.
+  Bits exchanged() const {
+    const auto x = ops::roles<ops::WarpExchange>(op_);
+    const ir::Argument& to = x.d->kind == Kind::pair ? code_.components(x.d)[0] : *x.d;
+    return to.kind == Kind::reg ? in(x.a, 32) : Bits::unknown();
+  }
+
   Bits address_view() const {
     if (op_.modifiers.space() == isa::Space::global) return in(alu_.a, 64);
     if (!isa::is_shared(op_.modifiers.space())) return Bits::unknown();
@@ -270,6 +277,7 @@ class Transfer {
       case Opcode::popc:
       case Opcode::clz: return at_most(64);
       case Opcode::ld: return load();
+      case Opcode::shfl: return exchanged();
       default: return Bits::unknown();
     }
   }

@@ -236,11 +236,16 @@ bool Uniformity::operand(const ir::Argument& a, int width, int depth, Values& ou
   return true;
 }
 
-std::optional<bool> Uniformity::varies_in_warp(const ir::Argument& a) const {
+std::optional<Uniformity::Values> Uniformity::by_thread(const ir::Argument& a, int width) const {
   Values values;
-  if (!operand(a, 64, 0, values)) return std::nullopt;
-  for (std::size_t t = 0; t < values.size(); ++t)
-    if (values[t] != values[t / isa::threads_per_warp * isa::threads_per_warp]) return true;
+  return operand(a, width, 0, values) ? std::optional(std::move(values)) : std::nullopt;
+}
+
+std::optional<bool> Uniformity::varies_in_warp(const ir::Argument& a) const {
+  const auto values = by_thread(a, 64);
+  if (!values) return std::nullopt;
+  for (std::size_t t = 0; t < values->size(); ++t)
+    if ((*values)[t] != (*values)[t / isa::threads_per_warp * isa::threads_per_warp]) return true;
   return false;
 }
 

@@ -81,6 +81,8 @@ class Uniformity {
   std::optional<bool> varies_in_warp(const ir::Argument&) const;
 
   using Values = std::vector<std::uint64_t>;  // one per thread
+  /// An operand's value in each thread, where it is a function of the thread index alone.
+  std::optional<Values> by_thread(const ir::Argument&, int width) const;
   /// An operand's value in each thread but for a number that all of the CTA share; nothing where it hangs on more than
   /// the thread.
   std::optional<Values> relative(const ir::Argument&) const;

@@ -41,6 +41,18 @@ TEST_CASE("a comparison is known of numbers, and of bits that differ") {
   CHECK_FALSE(k.bits("%p8").value());
 }
 
+TEST_CASE("a shuffle keeps the bits that all lanes have in common") {
+  const Analysed k(R"(mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 3; or.b32 %r3, %r2, 0x4000000;
+    shfl.sync.idx.b32 %r4, %r3, 0, 31, -1; shfl.sync.bfly.b32 %r5|%p1, %r3, 1, 31, -1;
+    shfl.sync.idx.b32 _|%p2, %r3, 0, 31, -1; mov.u32 %r6, 9; shfl.sync.up.b32 %r7, %r6, %r1, 0, -1;)");
+  for (const char* name : {"%r4", "%r5"}) {
+    CHECK(k.bits(name).one == 0x4000000);
+    CHECK(k.bits(name).largest() == 0x4000003);
+  }
+  CHECK(k.bits("%r7").value() == 9);
+  for (const char* name : {"%p1", "%p2"}) CHECK_FALSE(k.bits(name).knows(1));
+}
+
 TEST_CASE("prmt picks bytes of both operands") {
   const Analysed k("prmt.b32 %r1, 0x11223344, 0x55667788, 0x7610;");
   CHECK(k.bits("%r1").value() == 0x55663344);

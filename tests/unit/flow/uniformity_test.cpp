@@ -20,6 +20,17 @@ TEST_CASE("a branch on the warp index selects the warp however it is spelled") {
   }
 }
 
+TEST_CASE("a number that hangs on the thread alone is known in each thread") {
+  const Analysed k(R"(mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; setp.gt.u32 %p1, %r2, 0; selp.b32 %r3, 7, 3, %p1;
+    L: add.u32 %r4, %r3, %r2; ld.param.u32 %r5, [n]; M: add.u32 %r6, %r5, %r2; ret;)",
+                   ".reqntid 64");
+  const auto sum = k.uniformity.by_thread(k.code.operations[k.at("L")].arguments[0], 32);
+  REQUIRE(sum);
+  CHECK(sum->at(0) == 3);
+  CHECK(sum->at(63) == 8);
+  CHECK_FALSE(k.uniformity.by_thread(k.code.operations[k.at("M")].arguments[0], 32));
+}
+
 TEST_CASE("ranges, conjunctions and guards") {
   const Analysed k(R"(mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 128; @!%p1 bra HIGH; LOW: setp.ge.u32 %p2, %r1, 64;
     setp.lt.and.u32 %p3, %r1, 96, %p2; G: @%p3 mov.u32 %r2, 0; bra END; HIGH: mov.u32 %r3, 0; END: ret;)",
