@@ -38,8 +38,7 @@ class Lowering {
         out_.module.items.push_back(item);
     }
     if (sink_.count(diag::Severity::error) != errors) return std::nullopt;
-    for (const auto& p : {memory_, dynamic_})
-      if (p) declare(*p);
+    declare();
     return std::move(out_);
   }
 
@@ -60,8 +59,7 @@ class Lowering {
     const std::optional<Plan> p = plan(facts);
     if (!p) return;
     out_.module.items.emplace_back(rewrite(facts, *p));
-    if (p->image == Place::global && (!memory_ || image_bytes(*memory_) < image_bytes(*p))) memory_ = *p;
-    if (p->image == Place::shared && p->dynamic_name.empty()) dynamic_ = *p;
+    variables_.add(*p);
     report(facts, *p);
     for (launch::Launch& l : out_.contract.launches)
       if (function.name.find(l.entry) != std::string::npos) {
@@ -99,13 +97,11 @@ class Lowering {
     });
   }
 
-  static std::uint64_t image_bytes(const Plan& p) { return p.slots * p.image_bytes(); }
-
   // Before the first function, after the directives.
-  void declare(const Plan& p) {
+  void declare() {
     const auto first = std::find_if(out_.module.items.begin(), out_.module.items.end(),
                                     [](const ir::Item& i) { return std::holds_alternative<ir::Function>(i); });
-    const std::vector<ir::Item> more = image_variables(p);
+    const std::vector<ir::Item> more = variables_.items();
     out_.module.items.insert(first, more.begin(), more.end());
   }
 
@@ -117,6 +113,7 @@ class Lowering {
     r.cta_threads = p.cta_threads();
     r.columns = p.columns;
     r.image = p.image;
+    r.home = p.home;
     r.why = p.why;
     r.slots = p.slots;
     r.static_shared = p.static_shared;
@@ -126,6 +123,7 @@ class Lowering {
     r.commands = p.batches.size();
     for (const auto& [at, batch] : p.batches) r.multiplications += batch.operations.size();
     r.assuming = p.assumptions.size();
+    r.checking = p.layouts.size();
     r.commits = p.commits.size();
     r.flushes = std::size_t(std::count_if(p.commits.begin(), p.commits.end(), [](const auto& c) { return c.second; }));
     out_.reports.push_back(std::move(r));
@@ -135,7 +133,7 @@ class Lowering {
   const Options& options_;
   diag::Sink& sink_;
   Lowered out_{};
-  std::optional<Plan> memory_{}, dynamic_{};  // of kernels that need these declared
+  ModuleVariables variables_{};
 };
 
 }  // namespace
@@ -148,6 +146,7 @@ std::string sentence(const Report& r) {
       r.image == Place::shared ? "shared" : "global");
   if (r.image == Place::global) out += fmt::format(" for {} CTAs", r.slots);
   if (!r.why.empty()) out += ", " + r.why;
+  if (r.home == Place::global) out += "; the queue is in global memory too";
   if (r.engine_registers)
     out += fmt::format("; {} registers for the engine's threads, {} for the others", r.engine_registers,
                        r.other_registers);
@@ -156,6 +155,10 @@ std::string sentence(const Report& r) {
         "; the contract says what the instruction descriptors and lane masks of {} MMAs are: with other "
         "parameters, they trap",
         r.assuming);
+  if (r.checking)
+    out +=
+        fmt::format("; {} MMAs and copies trap if a sum is carried out of the start address of their matrix descriptor",
+                    r.checking);
   return out;
 }
 

@@ -18,14 +18,15 @@ struct Report {
   std::string entry{};
   std::uint32_t threads = 0, engine_warps = 0, cta_threads = 0;  // threads: the original ones
   std::uint32_t columns = 0;                                     // of tensor memory
-  Place image = Place::global;
-  std::string why{};                                    // the image is there
-  std::uint32_t slots = 0;                              // CTAs that have an image in global memory at a time
-  std::uint64_t static_shared = 0, dynamic_shared = 0;  // bytes, of the lowered kernel; dynamic: of the launches
+  Place image = Place::global, home = Place::shared;             // home: of the engine's queue
+  std::string why{};                                             // the image is there
+  std::uint32_t slots = 0;                                       // CTAs that have an image in global memory at a time
+  std::uint64_t static_shared = 0, dynamic_shared = 0;      // bytes, of the lowered kernel; dynamic: of the launches
   std::uint32_t engine_registers = 0, other_registers = 0;  // that setmaxnreg asks for; 0: it is not needed
   std::size_t commands = 0;  // places that give the engine an MMA, of how many instructions
   std::size_t multiplications = 0;
   std::size_t assuming = 0;  // of those, how many trap unless parameters are what the contract's launches have
+  std::size_t checking = 0;  // MMAs and copies that trap where a sum changes the layout in a matrix descriptor
   std::size_t commits = 0, flushes = 0;  // flushes: commits that write the sums to the image
 };
 

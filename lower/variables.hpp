@@ -5,9 +5,9 @@ namespace kiln::lower::variable {
 
 // Of every kernel, in shared memory: the queue of commands, the ticket of the next one, how many of the kernel's own
 // threads have left, which columns of tensor memory are taken, the number of the image in global memory, and what warps
-// of the engine park there.
+// of the engine park there, and the mbarrier at which they meet.
 inline constexpr const char *queue = "lw_queue", *ticket = "lw_ticket", *exits = "lw_exits", *columns = "lw_columns",
-                            *image_number = "lw_slot", *parked = "lw_parked";
+                            *image_number = "lw_slot", *parked = "lw_parked", *engine_meeting = "lw_engine_meeting";
 // Of pairs: commands from the peer, records of commits and the ticket of the next one, which of the two sources of
 // commands have ended, the lock of allocations and their number, and the columns that the even CTA hands to the odd
 // one, with two mbarriers.
@@ -20,5 +20,7 @@ inline constexpr const char *copies = "lw_copies", *copy_ticket = "lw_copy_ticke
 inline constexpr const char *cluster = "lw_cluster", *meeting = "lw_meeting";
 // Of the module: an image in dynamic shared memory, or images in global memory and which of them are taken.
 inline constexpr const char *dynamic = "lw_dynamic", *memory = "lw_memory", *taken = "lw_taken";
+// Homes in global memory, one for an image; and a register of every thread, which has the number of both.
+inline constexpr const char *homes = "lw_homes", *home_number = "%lw_home";
 
 }  // namespace kiln::lower::variable

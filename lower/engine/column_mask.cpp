@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "lower/engine/home.hpp"
 #include "lower/engine/queue.hpp"
 
 namespace kiln::lower {
@@ -28,8 +29,9 @@ ColumnMask::Run ColumnMask::find_run(Register starts, Register rest) const {
 void ColumnMask::begin() {
   zeros_ = b_.reg(ScalarType::b32);
   shift_ = b_.reg(ScalarType::b32);
-  const Register starts = b_.b32("ld.shared.b32", at(code_.engine.slot, slot_more));
-  const Register rest = b_.b32("ld.shared.b32", at(code_.engine.slot, slot_more + 4));
+  const std::string load = Home(b_, code_.plan).access("ld", "b32");
+  const Register starts = b_.b32(load, at(code_.engine.slot, slot_more));
+  const Register rest = b_.b32(load, at(code_.engine.slot, slot_more + 4));
   const auto [place, is_zeros] = find_run(starts, rest);
   const Register zeros = b_.b32("bfe.u32", rest, 8, 8), others = b_.b32("bfe.u32", rest, 16, 8);
   b_.op("add.u32", zeros, zeros, 1);    // columns of a run of zeros

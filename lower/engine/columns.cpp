@@ -1,5 +1,6 @@
 #include "lower/engine/columns.hpp"
 
+#include "lower/engine/home.hpp"
 #include "lower/variables.hpp"
 
 namespace kiln::lower {
@@ -19,11 +20,13 @@ Register find_taken(Builder& b, const Plan& p, Register word) {
 }  // namespace
 
 void take_columns(Builder& b, const Plan& p, Register columns, Register to) {
+  Home home(b, p);
+  home.find();
   const Register units = b.b32("shr.u32", columns, 5), mask = b.b32("shl.b32", 1, units);
   b.op("sub.u32", mask, mask, 1);
   const JumpTarget look = b.label("look"), fit = b.label("fit"), take = b.label("take");
   b.place(look);
-  const Register word = b.b32(dotted({"ld.relaxed", scope(p), "shared::cta.b32"}), at(variable::columns));
+  const Register word = b.b32(home.ordered(dotted({"ld.relaxed", scope(p)}), "b32"), home.word(Word::columns));
   const Register taken = find_taken(b, p, word), first = b.b32("mov.b32", 0);
   b.place(fit);
   const Register wanted = b.b32("shl.b32", mask, first), found = b.b32("and.b32", wanted, taken);
@@ -34,7 +37,7 @@ void take_columns(Builder& b, const Plan& p, Register columns, Register to) {
   b.place(take);
   if (p.is_pair) b.op("or.b32", wanted, wanted, b.b32("shl.b32", wanted, 16));
   b.op("or.b32", wanted, wanted, word);
-  b.op(dotted({"atom.acquire", scope(p), "shared::cta.cas.b32"}), found, at(variable::columns), word, wanted);
+  b.op(home.ordered(dotted({"atom.acquire", scope(p)}), "cas.b32"), found, home.word(Word::columns), word, wanted);
   b.jump_if(b.pred("setp.ne.u32", found, word), look);
   b.op("shl.b32", to, first, 5);
 }
@@ -48,6 +51,11 @@ void free_columns(Builder& b, const Plan& p, Register mask) {
     b.op("shl.b32", mask, mask, word);
   }
   b.op("not.b32", mask, mask);
+  if (p.home == Place::global) {
+    Home home(b, p);
+    home.find();
+    return b.op("atom.release.cta.global.and.b32", rank, home.word(Word::columns), mask);
+  }
   b.op("mov.b32", word, variable::columns);
   if (p.is_pair) {
     b.op("and.b32", rank, rank, bits(0xfffffffe));

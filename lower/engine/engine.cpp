@@ -1,8 +1,10 @@
 #include "lower/engine/engine.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "lower/engine/columns.hpp"
+#include "lower/engine/home.hpp"
 #include "lower/engine/image.hpp"
 #include "lower/engine/multiply.hpp"
 #include "lower/engine/queue.hpp"
@@ -14,7 +16,7 @@ namespace {
 // The engine's loop. While the last mma.sync of a command run, the next command is fetched if it is there.
 class EngineCode {
  public:
-  EngineCode(Builder& b, const Plan& p) : b_(b), p_(p), e_(b, p) {
+  EngineCode(Builder& b, const Plan& p) : b_(b), p_(p), home_(b, p), e_(b, p) {
     for (std::size_t i = 0; i < p.forms.size(); ++i) forms_.push_back({b.label("form"), b.label("flushed")});
     for (std::size_t i = 0; i < p.copies.size(); ++i) copies_.push_back(b.label("copy"));
   }
@@ -39,30 +41,33 @@ class EngineCode {
     b_.op("mov.u32", e_.thread, "%tid.x");
     b_.op("sub.u32", e_.thread, e_.thread, p_.first_engine_thread);
     for (const Register r : {e_.ticket, e_.held, e_.image_written, e_.image_read, e_.return_to}) b_.op("mov.b32", r, 0);
-    b_.op("mov.b32", e_.slot, variable::queue);
-    b_.op("add.u32", e_.slot, e_.slot, (p_.rings.queue - 1) * slot_bytes);
+    if (p_.barrier == 0) b_.op("mov.b32", e_.meetings, 0);
+    home_.find();
+    home_.find_queue(e_.slot);
+    b_.op(dotted({"add", home_.address_name()}), e_.slot, e_.slot, (p_.rings.queue - 1) * slot_bytes);
     e_.find_self(b_);
     b_.op("setp.eq.u32", e_.is_first_lane, e_.lane, 0);
   }
 
   // The slot of the next command, and the phase of its mbarriers. The queue's own address takes longer to find.
   void find_next() {
-    b_.op("add.u32", e_.next_slot, e_.slot, slot_bytes);
+    b_.op(dotted({"add", home_.address_name()}), e_.next_slot, e_.slot, slot_bytes);
     b_.op("and.b32", e_.parity, e_.ticket, p_.rings.queue - 1);
-    b_.op_if(b_.pred("setp.eq.u32", e_.parity, 0), "sub.u32", e_.next_slot, e_.next_slot, p_.rings.queue * slot_bytes);
+    b_.op_if(b_.pred("setp.eq.u32", e_.parity, 0), dotted({"sub", home_.address_name()}), e_.next_slot, e_.next_slot,
+             p_.rings.queue * slot_bytes);
     b_.op("shr.u32", e_.parity, e_.ticket, std::countr_zero(p_.rings.queue));
-    b_.op("and.b32", e_.parity, e_.parity, 1);
+    home_.phase_of_full(e_.parity, e_.parity);
   }
 
   void fetch() {
     b_.place(fetch_);
     find_next();
     b_.place(wait_);
-    wait_for(b_, e_.next_slot, slot_full, e_.parity);
-    b_.op("ld.shared.v4.b32", vec(e_.command, 0, 4), at(e_.next_slot));
+    home_.wait(e_.next_slot, slot_full, e_.parity);
+    b_.op(home_.access("ld", "v4.b32"), vec(e_.command, 0, 4), at(e_.next_slot));
     b_.place(have_);
     meet_in_warp(b_);
-    b_.op("mov.b32", e_.slot, e_.next_slot);
+    b_.op(home_.is_global() ? "mov.b64" : "mov.b32", e_.slot, e_.next_slot);
     b_.op("add.u32", e_.ticket, e_.ticket, 1);
     b_.jump_if(has(flag_other), others_);
     if (p_.forms.size() < 2) return;
@@ -93,8 +98,9 @@ class EngineCode {
   // Whether the command has a flag.
   Register has(unsigned flag) { return compare("setp.ne.u32", b_.b32("and.b32", e_.command[0], flag), 0); }
 
-  // Address 0 has no mbarrier of the kernel's: the queue comes before its variables.
-  void keep_signal() { b_.op("selp.b32", e_.signal, e_.command[3], 0, has(flag_commits)); }
+  // No mbarrier of the kernel's is there: the queue comes before its variables.
+  Term no_signal() const { return home_.is_global() ? Term(-1) : Term(0); }
+  void keep_signal() { b_.op("selp.b32", e_.signal, e_.command[3], no_signal(), has(flag_commits)); }
 
   // This warp has read all that the command names. The last of the warps finds engine_warps - 1 in the count. The slot
   // is free again when every warp has counted. Of a pair, the messenger waits for them.
@@ -103,18 +109,19 @@ class EngineCode {
       meet_in_warp(b_);
       return release_slot();
     }
-    b_.op("setp.ne.and.u32", e_.counts, e_.signal, 0, e_.is_first_lane);
+    b_.op("setp.ne.and.u32", e_.counts, e_.signal, no_signal(), e_.is_first_lane);
     b_.op("mov.b32", e_.count, 0);
     meet_in_warp(b_);
-    b_.op_if(e_.counts, "atom.acq_rel.cta.shared::cta.inc.u32", e_.count, at(e_.slot, slot_done), p_.engine_warps - 1);
+    b_.op_if(e_.counts, home_.ordered("atom.acq_rel.cta", "inc.u32"), e_.count, at(e_.slot, slot_done),
+             p_.engine_warps - 1);
     release_slot();
   }
 
   void fetch_early() {
     find_next();
     for (const Register r : e_.command) b_.op("mov.b32", r, 0);  // else ptxas keeps what was there before
-    b_.op("mbarrier.test_wait.parity.shared::cta.b64", e_.is_ready, at(e_.next_slot, slot_full), e_.parity);
-    b_.op_if(e_.is_ready, "ld.shared.v4.b32", vec(e_.command, 0, 4), at(e_.next_slot));
+    home_.test(e_.is_ready, e_.next_slot, slot_full, e_.parity);
+    b_.op_if(e_.is_ready, home_.access("ld", "v4.b32"), vec(e_.command, 0, 4), at(e_.next_slot));
   }
 
   // The arrival of a commit, by the last of the warps.
@@ -126,7 +133,7 @@ class EngineCode {
   }
 
   // Of a pair, the messenger does that when all warps have counted.
-  void release_slot() { arrive_if(b_, e_.is_first_lane, e_.slot, p_.is_pair ? slot_done : slot_empty); }
+  void release_slot() { home_.arrive_if(e_.is_first_lane, e_.slot, p_.is_pair ? slot_done : slot_empty); }
 
   // Sums that are in registers already stay there. Others go to the image first; those that are added to come from it.
   // Where the sums are shared out otherwise than the last ones, one warp may need what another has just written.
@@ -180,7 +187,7 @@ class EngineCode {
   // The engine's warps meet where a register is not zero, and clear it.
   void meet_if(Register pending) {
     b_.when(!b_.pred("setp.eq.u32", pending, 0), [&] {
-      b_.op("bar.sync", p_.barrier, p_.engine_warps * 32);
+      home_.meet(e_.meetings, e_.is_first_lane);
       b_.op("mov.b32", pending, 0);
     });
   }
@@ -200,7 +207,7 @@ class EngineCode {
     meet_in_warp(b_);
     b_.jump_if(!e_.is_first_lane, target);
     const Register count =
-        b_.b32("atom.acq_rel.cta.shared::cta.inc.u32", at(e_.slot, slot_count(p_)), p_.engine_warps - 1);
+        b_.b32(home_.ordered("atom.acq_rel.cta", "inc.u32"), at(e_.slot, slot_count(p_)), p_.engine_warps - 1);
     b_.jump_if(compare("setp.ne.u32", count, p_.engine_warps - 1), target);
   }
 
@@ -253,8 +260,13 @@ class EngineCode {
     b_.jump(leave_slot_);
   }
 
+  // Sums may go where an earlier MMA, which other warps may still be at, has its A.
   void flush(std::size_t i) {
-    if (i == 0) b_.place(flush_);
+    if (i == 0) {
+      b_.place(flush_);
+      if (std::any_of(p_.forms.begin(), p_.forms.end(), [](const Form& f) { return f.reads_image(); }))
+        meet_if(e_.image_read);
+    }
     const bool is_last = i + 1 == p_.shares.size();
     const JumpTarget next = b_.label("next_share");
     if (!is_last) jump_unless_share(i, next);
@@ -290,7 +302,8 @@ class EngineCode {
     if (p_.image != Place::global) return;
     const JumpTarget gone = b_.label("gone");
     all_but_the_last(gone);
-    const Register number = b_.b32("ld.shared.b32", at(variable::image_number));
+    const Register number = home_.is_global() ? b_.b32("mov.b32", variable::home_number)
+                                              : b_.b32("ld.shared.b32", at(variable::image_number));
     const Register taken = b_.b64("mov.b64", variable::taken);
     b_.op("mad.wide.u32", taken, number, 4, taken);
     b_.op("st.release.gpu.global.b32", at(taken), 0);
@@ -303,6 +316,7 @@ class EngineCode {
 
   Builder& b_;
   const Plan& p_;
+  Home home_;
   EngineRegisters e_;
   Register adds_ = b_.reg(ScalarType::pred);  // MMAs add to D
   std::vector<FormLabels> forms_{};

@@ -10,7 +10,9 @@ void Image::find() {
     b_.op("mov.b32", base_, plan_.dynamic_name.empty() ? variable::dynamic : plan_.dynamic_name.c_str());
     return b_.op("add.u32", base_, base_, plan_.image_offset);
   }
-  const Register number = b_.b32("ld.shared.b32", at(variable::image_number));
+  const bool has_register = plan_.home == Place::global;
+  const Register number =
+      has_register ? b_.b32("mov.b32", variable::home_number) : b_.b32("ld.shared.b32", at(variable::image_number));
   b_.op("mov.b64", base_, variable::memory);
   b_.op("mad.wide.u32", base_, number, plan_.image_bytes(), base_);
 }

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "lower/engine/home.hpp"
+
 namespace kiln::lower {
 
 void find_slot(Builder& b, const SlotRing& ring, Register ticket, const Slot& to) {
@@ -18,37 +20,32 @@ Slot find_slot(Builder& b, const SlotRing& ring, Register ticket) {
   return out;
 }
 
-void wait_for(Builder& b, Register slot, unsigned offset, Register parity, isa::Scope scope) {
-  b.loop([&] {
-    return !b.pred(
-        dotted({"mbarrier.try_wait.parity", scope == isa::Scope::cluster ? "acquire.cluster" : "", "shared::cta.b64"}),
-        at(slot, offset), parity);
-  });
+namespace {
+
+Register take_ticket(Builder& b, const Home& home) {
+  if (home.is_global()) return b.b32("atom.relaxed.cta.global.add.u32", home.word(Word::ticket), 1);
+  const Register ticket = b.b32("mov.b32", variable::ticket);
+  b.op("atom.relaxed.cta.shared::cta.add.u32", ticket, at(ticket), 1);
+  return ticket;
 }
 
-Register test(Builder& b, Register slot, unsigned offset, Register parity, isa::Scope scope) {
-  return b.pred(
-      dotted({"mbarrier.test_wait.parity", scope == isa::Scope::cluster ? "acquire.cluster" : "", "shared::cta.b64"}),
-      at(slot, offset), parity);
+// The slot of a ticket, and the phase in which it is empty.
+Slot find_free_slot(Builder& b, const Plan& p, const Home& home, Register ticket) {
+  if (!home.is_global()) {
+    const Slot slot = find_slot(b, queue_ring(p), ticket);
+    b.op("xor.b32", slot.parity, slot.parity, 1);
+    return slot;
+  }
+  const Slot slot{b.reg(ScalarType::b64), b.reg(ScalarType::b32)};
+  b.op("and.b32", slot.parity, ticket, p.rings.queue - 1);
+  home.find_queue(slot.address);
+  b.op("mad.wide.u32", slot.address, slot.parity, slot_bytes, slot.address);
+  b.op("shr.u32", slot.parity, ticket, std::countr_zero(p.rings.queue));
+  home.phase_of_empty(slot.parity, slot.parity);
+  return slot;
 }
 
-void arrive(Builder& b, Register address, unsigned offset) {
-  b.op("mbarrier.arrive.shared::cta.b64", "_", at(address, offset));
-}
-
-void arrive_if(Builder& b, const Condition& c, Register address, unsigned offset) {
-  b.op_if(c, "mbarrier.arrive.shared::cta.b64", "_", at(address, offset));
-}
-
-void arrive_in_each(Builder& b, Register mbarrier, Register mask) {
-  b.loop([&] {
-    const Register cta = b.b32("bfind.u32", mask), there = b.b32("mapa.shared::cluster.u32", mbarrier, cta);
-    b.op("mbarrier.arrive.release.cluster.shared::cluster.b64", "_", at(there));
-    b.op("shl.b32", there, 1, cta);
-    b.op("xor.b32", mask, mask, there);
-    return b.pred("setp.ne.u32", mask, 0);
-  });
-}
+}  // namespace
 
 Words counted(const Plan& p, Words words) {
   if (p.is_pair) words.resize(5, 0);
@@ -59,15 +56,15 @@ void push(Builder& b, const Plan& p, const Words& words) {
   b.scope([&] {
     Registers first;
     for (std::size_t i = 0; i < 4; ++i) first.push_back(b.b32("mov.b32", i < words.size() ? words[i] : Term(0)));
-    const Register ticket = b.b32("mov.b32", variable::ticket);
-    b.op("atom.relaxed.cta.shared::cta.add.u32", ticket, at(ticket), 1);
-    const Slot slot = find_slot(b, queue_ring(p), ticket);
-    b.op("xor.b32", slot.parity, slot.parity, 1);
-    wait_for(b, slot.address, slot_empty, slot.parity);
-    b.op("st.shared.v4.b32", at(slot.address), vec(first, 0, 4));
+    Home home(b, p);
+    home.find();
+    const Register ticket = take_ticket(b, home);
+    const Slot slot = find_free_slot(b, p, home, ticket);
+    home.wait(slot.address, slot_empty, slot.parity);
+    b.op(home.access("st", "v4.b32"), at(slot.address), vec(first, 0, 4));
     for (std::size_t i = 4; i < words.size(); ++i)
-      b.op("st.shared.b32", at(slot.address, slot_more + 4 * (i - 4)), words[i]);
-    arrive(b, slot.address, slot_full);
+      b.op(home.access("st", "b32"), at(slot.address, slot_more + 4 * (i - 4)), words[i]);
+    home.arrive(slot.address, slot_full);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lower/code.hpp"
+#include "lower/engine/mbarrier.hpp"
 #include "lower/plan/plan.hpp"
 #include "lower/variables.hpp"
 
@@ -58,19 +59,6 @@ Slot find_slot(Builder&, const SlotRing&, Register ticket);
 /// The queue, and the ring that the peer of a pair writes commands to.
 constexpr SlotRing queue_ring(const Plan& p) { return {variable::queue, p.rings.queue, slot_bytes}; }
 constexpr SlotRing mail_ring(const Plan& p) { return {variable::mail, p.rings.mail, slot_bytes}; }
-
-/// Waits for a phase of the mbarrier `offset` bytes after `slot`; with the cluster's scope, also for what its other
-/// CTAs have released.
-void wait_for(Builder&, Register slot, unsigned offset, Register parity, isa::Scope = isa::Scope::cta);
-/// Whether that phase is complete.
-Register test(Builder&, Register slot, unsigned offset, Register parity, isa::Scope = isa::Scope::cta);
-
-/// Arrives at an mbarrier of this CTA, `offset` bytes after an address.
-void arrive(Builder&, Register address, unsigned offset = 0);
-/// The same where the condition holds.
-void arrive_if(Builder&, const Condition&, Register address, unsigned offset = 0);
-/// Arrives, with release semantics, at `mbarrier` in each CTA of `mask`, which holds a one and is zero after that.
-void arrive_in_each(Builder&, Register mbarrier, Register mask);
 
 /// The rank of the other CTA of a pair.
 Register find_peer(Builder&);

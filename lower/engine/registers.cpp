@@ -11,7 +11,8 @@ EngineRegisters::EngineRegisters(Builder& b, const Plan& p) {
   command = b.regs(ScalarType::b32, 4);
   for (Register* r : {&thread, &warp, &lane, &ticket, &slot, &next_slot, &parity, &signal, &count, &held, &wanted,
                       &image_written, &image_read, &return_to})
-    *r = b.reg(ScalarType::b32);
+    *r = b.reg(p.home == Place::global && (r == &slot || r == &next_slot) ? ScalarType::b64 : ScalarType::b32);
+  if (p.barrier == 0) meetings = b.reg(ScalarType::b32);
   for (Register* r : {&condition, &is_first_lane, &is_ready, &counts}) *r = b.reg(ScalarType::pred);
 }
 

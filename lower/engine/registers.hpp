@@ -20,7 +20,7 @@ struct EngineRegisters {
   Register thread;             // its number in the engine
   Register warp, lane;         // the number of the warp in the engine
   Register ticket, slot;       // of the next command; where the command in hand is
-  Register next_slot, parity;  // of the next command
+  Register next_slot, parity;  // of the next command; its phase, where the home is in global memory
   Register signal;             // the mbarrier of a command that is a commit too, else 0
   Register count;              // how many warps had done the command before this one
   Register held;               // which sums are in registers and not in the image: D's address and the number of the
@@ -28,6 +28,7 @@ struct EngineRegisters {
   Register wanted;             // the same for the command in hand
   Register image_written;      // something was written to the image since the warps met
   Register image_read;         // the engine may still read the image
+  Register meetings;           // how often the engine's warps have met without a named barrier
   Register return_to;          // after sums were written: 0 the commit, i + 1 form i
   Register condition;          // for what is used at once: ptxas 13.0 makes other code where each has its own
   Register is_first_lane, is_ready, counts;  // the next command is there; this lane counts the warps

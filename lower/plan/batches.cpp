@@ -214,10 +214,17 @@ class FormFinder {
     if (out.scales) out.scale_type = isa::scale_format(d.scale_format);
     out.scaled_by_mma = out.scales && isa::has(isa::Feature::mma_narrow, f_.options.target) && has_scaled_mma(out);
     out.steps.push_back({0, 0, 0, 0, d.sfa_id, d.sfb_id, out.sparse ? d.selector : 0});
-    if (!out.a_in_tmem) out.a = layout_of(f_, mma.a, d.a_major);
-    out.b = layout_of(f_, mma.b, d.b_major);
-    if (!has_counterpart(out, d, op)) return std::nullopt;
+    const bool has_a = out.a_in_tmem || find_layout(op, mma.a, d.a_major, out.a);
+    if (!find_layout(op, mma.b, d.b_major, out.b) || !has_a || !has_counterpart(out, d, op)) return std::nullopt;
     return out;
+  }
+
+  bool find_layout(const ir::Operation& op, const ir::Argument& descriptor, isa::Major major, Layout& out) const {
+    const LayoutFound found = layout_of(f_, descriptor, major);
+    if (!found.layout.swizzle || !found.unknown.empty()) return f_.refuse(Limit::lower_descriptor, found.unknown, op);
+    if (found.assumption) p_.layouts[f_.code.index(op)].push_back(*found.assumption);
+    out = found.layout;
+    return true;
   }
 
   // ptxas 13.0 takes four scales of a row as ue4m3 alone.
@@ -294,9 +301,6 @@ class FormFinder {
   }
 
   bool is_laid_out(const Layout& l, isa::ScalarType type, const Form& form, const ir::Operation& op) const {
-    if (!l.swizzle || !l.stride || !l.base_offset) return f_.refuse(Limit::lower_descriptor, "", op);
-    if ((l.major == isa::Major::MN || *l.swizzle == isa::Swizzle::none) && !l.leading)
-      return f_.refuse(Limit::lower_descriptor, "", op);
     const bool gathered = l.major == isa::Major::MN && form.kind != isa::MmaKind::f16;
     if (gathered && (isa::bits(type) < 8 || form.scales))
       return f_.refuse(Limit::lower_unsupported,

@@ -15,13 +15,13 @@ bool find_copies(const Facts& facts, Plan& plan) {
       good = facts.refuse(Limit::lower_unsupported, "tcgen05.cp with decompression", op);
       continue;
     }
-    const Copy copy{op.modifiers.shape, op.modifiers.cp_multicast,
-                    layout_of(facts, ops::roles<ops::TmemCopy>(op).from, isa::Major::K)};
-    const Layout& l = copy.from;
-    if (!l.swizzle || !l.stride || !l.leading || !l.base_offset) {
-      good = facts.refuse(Limit::lower_descriptor, "", op);
+    const LayoutFound from = layout_of(facts, ops::roles<ops::TmemCopy>(op).from, isa::Major::K, true);
+    if (!from.layout.swizzle || !from.unknown.empty()) {
+      good = facts.refuse(Limit::lower_descriptor, from.unknown, op);
       continue;
     }
+    if (from.assumption) plan.layouts[i].push_back(*from.assumption);
+    const Copy copy{op.modifiers.shape, op.modifiers.cp_multicast, from.layout};
     const auto found = std::find(plan.copies.begin(), plan.copies.end(), copy);
     plan.copied[i] = std::size_t(found - plan.copies.begin());
     if (found == plan.copies.end()) plan.copies.push_back(copy);

@@ -1,5 +1,5 @@
-// The passes of the planner: each decides one thing about a kernel. False, and errors in the sink, where something in the
-// kernel cannot be replaced.
+// The passes of the planner: each decides one thing about a kernel. False, and errors in the sink, where something in
+// the kernel cannot be replaced.
 #pragma once
 
 #include "lower/plan/facts.hpp"
@@ -23,7 +23,17 @@ void share_registers(const Facts&, Plan&, std::uint32_t engine_needs);
 /// not known. A commit after which no thread reads leaves the sums in registers, as those do that free a ring's slots.
 bool is_read_after(const Facts&, std::uint32_t commit);
 
-/// How an operand lies in shared memory, as far as its matrix descriptor is known.
-Layout layout_of(const Facts&, const ir::Argument& descriptor, isa::Major);
+/// The named barriers, a bit for each, that an operation of the unit `barrier` may use in a CTA of so many threads.
+std::uint32_t named_barriers_of(const Facts&, const ir::Operation&, std::uint32_t threads);
+
+/// How an operand lies in shared memory, as far as its matrix descriptor is known. `assumption`: it is known if no sum
+/// is carried out of the start address. `unknown`: names the fields that nothing tells. `always_leads`: the instruction
+/// reads the leading dimension's offset, whatever the swizzle.
+struct LayoutFound {
+  Layout layout{};
+  std::optional<LayoutAssumption> assumption{};
+  std::string unknown{};
+};
+LayoutFound layout_of(const Facts&, const ir::Argument& descriptor, isa::Major, bool always_leads = false);
 
 }  // namespace kiln::lower

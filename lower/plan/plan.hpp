@@ -44,6 +44,12 @@ struct Assumption {
   std::uint32_t value = 0;
 };
 
+/// Bits of a matrix descriptor for which the engine is made, and which no sum in the kernel should change.
+struct LayoutAssumption {
+  const ir::Argument* descriptor = nullptr;
+  std::uint64_t mask = 0, value = 0;
+};
+
 /// Numbers of slots, powers of two: of the queue (the most commands under way), of a pair's mail, of records of one
 /// CTA's commits, of forwarded copies. Below: the bytes of shared memory of a slot of the queue or of mail, of a
 /// record, of a copy.
@@ -52,6 +58,10 @@ struct Rings {
 };
 inline constexpr Rings small_rings{8, 4, 4, 8};
 inline constexpr std::uint32_t slot_bytes = 48, record_bytes = 16, copy_bytes = 24;
+
+/// Words beside the queue, and where in a home in global memory they are, after the queue's slots.
+enum class Word : std::uint8_t { ticket, exits, columns, meeting };
+constexpr std::uint32_t words_of_home = 4;
 
 struct Plan {
   // Threads of a CTA: the original ones, those that serve a pair, those that fill the last warpgroup, the engine's.
@@ -62,10 +72,11 @@ struct Plan {
   std::uint32_t first_registers() const { return isa::registers_to_share(1, cta_threads()); }  // before that
 
   std::vector<Form> forms{};
-  std::vector<Share> shares{};                                     // of the forms, each once
-  std::map<std::uint32_t, Batch> batches{};                        // by the last of their MMAs
-  std::map<std::uint32_t, std::vector<Assumption>> assumptions{};  // by the MMA, which traps where they do not hold
-  std::map<std::uint32_t, bool> commits{};                         // and whether sums must be written to the image
+  std::vector<Share> shares{};                                       // of the forms, each once
+  std::map<std::uint32_t, Batch> batches{};                          // by the last of their MMAs
+  std::map<std::uint32_t, std::vector<Assumption>> assumptions{};    // by the MMA, which traps where they do not hold
+  std::map<std::uint32_t, std::vector<LayoutAssumption>> layouts{};  // by MMA and copy, which trap likewise
+  std::map<std::uint32_t, bool> commits{};                           // and whether sums must be written to the image
   std::vector<Copy> copies{};
   std::map<std::uint32_t, std::size_t> copied{};  // by the tcgen05.cp
 
@@ -85,7 +96,10 @@ struct Plan {
   bool forwards_copies() const { return !peer_copies.empty(); }
   /// All CTAs of a cluster begin together and end together.
   bool meets_in_cluster() const { return is_pair || has_cluster_barrier; }
-  int barrier = 15;  // that is the engine's own
+  // The named barrier that is the engine's own; 0: the kernel may use them all, and the engine's warps count each other
+  // in its home.
+  int barrier = 15;
+  Place home = Place::shared;  // of the queue; in global memory where the kernel leaves no room in shared memory
   /// A form leaves no registers for what the engine keeps from one command to the next.
   bool parks() const { return std::any_of(forms.begin(), forms.end(), is_rolled); }
   std::uint32_t parked_bytes() const { return parks() ? engine_warps * parked_bytes_of_warp : 0; }
@@ -97,9 +111,12 @@ struct Plan {
   /// Bytes of static shared memory that lowering adds, and how many of them are unused. The padding keeps the distance
   /// of dynamic shared memory from a swizzle's period: kernels without static shared memory rely on a distance of 0,
   /// whatever alignment they ask for.
-  std::uint32_t own_shared() const { return used_shared() + queue_padding(); }
+  std::uint32_t own_shared() const { return home == Place::shared ? used_shared() + queue_padding() : 0; }
   std::uint32_t queue_padding() const { return (1024 - used_shared() % 1024) % 1024; }
   std::uint32_t used_shared() const;
+  /// Bytes of a home in global memory.
+  std::uint32_t home_bytes() const { return rings.queue * slot_bytes + 4 * words_of_home; }
+  std::uint32_t home_offset(Word w) const { return rings.queue * slot_bytes + 4 * std::uint32_t(w); }
   std::uint64_t image_bytes() const { return std::uint64_t(columns) * 512; }
 };
 

@@ -94,26 +94,17 @@ class Planner {
         p_.has_cluster_barrier = true;
       if (isa::unit(op.opcode) == isa::Unit::barrier && op.opcode != Opcode::barrier_cluster_arrive &&
           op.opcode != Opcode::barrier_cluster_wait)
-        taken |= barriers_of(op);
+        taken |= named_barriers_of(f_, op, p_.threads);
       good &= is_modelled(op) && is_of_one_group(op);
     }
     while (p_.barrier > 0 && (taken >> p_.barrier & 1)) --p_.barrier;
-    if (p_.barrier == 0) good = f_.refuse(Limit::lower_unsupported, "a kernel that uses all named barriers");
     return good;
-  }
-
-  std::uint32_t barriers_of(const ir::Operation& op) const {
-    const auto id = f_.known.constant(ops::roles<ops::Barrier>(op).id, 32);
-    return id && *id < 16 ? 1u << *id : 0xffffu;
   }
 
   bool is_modelled(const ir::Operation& op) const {
     const auto no = [&](std::string what) { return f_.refuse(Limit::lower_unsupported, std::move(what), op); };
     switch (op.opcode) {
       case Opcode::tcgen05_shift: return no(std::string(isa::spelling(op.opcode)));
-      case Opcode::tcgen05_cp:
-        if (op.modifiers.cta_group != isa::CtaGroup::two) break;
-        return f_.refuse(Limit::lower_pair, "tcgen05.cp with cta_group::2", op);
       case Opcode::call:
         if (is_failed_assertion(op)) break;
         return no("a call in a kernel that uses tcgen05");
@@ -201,9 +192,15 @@ class Planner {
       p_.rings = small_rings;
       measure_shared();
     }
+    if (p_.static_shared + p_.dynamic_shared > limit && may_leave_home()) {
+      p_.home = Place::global;
+      measure_shared();
+      if (p_.static_shared + p_.dynamic_shared > limit) p_.home = Place::shared;
+      measure_shared();
+    }
     const std::uint64_t without = p_.static_shared + p_.dynamic_shared,
                         with = p_.static_shared + image_start() + p_.image_bytes();
-    if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0));
+    if (without > limit) return f_.refuse(Limit::lower_shared_memory, shared_table(0) + advice(limit));
     if (!static_part_fits()) return false;
     const bool may = f_.options.contract != nullptr && with <= limit;
     if (f_.options.image == Place::shared && !may)
@@ -221,6 +218,12 @@ class Planner {
       count_slots();
     }
     return true;
+  }
+
+  // Mbarriers that other CTAs reach must be in shared memory, and so must the word that tells where the home is.
+  bool may_leave_home() const {
+    return f_.options.contract && f_.options.image != Place::shared && !p_.is_pair && !p_.has_cluster_barrier &&
+           !p_.parks() && !p_.dynamic_name.empty();
   }
 
   bool static_part_fits() const {
@@ -249,6 +252,14 @@ class Planner {
     p_.static_shared = (at + p_.own_shared() + 1023) / 1024 * 1024;
     for (const launch::Launch* l : f_.launches())
       p_.dynamic_shared = std::max<std::uint64_t>(p_.dynamic_shared, l->dynamic_smem);
+  }
+
+  // Hosts ask for all that there is, whatever the kernel uses.
+  std::string advice(std::uint64_t limit) const {
+    if (!f_.options.contract || kernel_shared_ + p_.dynamic_shared > limit) return {};
+    return fmt::format(
+        "; if the kernel uses at most {} bytes of the dynamic ones, say so in the contract (dynamic_smem)",
+        limit - p_.static_shared);
   }
 
   std::string shared_table(std::uint64_t image) const {

@@ -1,6 +1,9 @@
 #include "lower/rewrite/frame.hpp"
 
+#include <algorithm>
+
 #include "lower/engine/engine.hpp"
+#include "lower/engine/home.hpp"
 #include "lower/engine/queue.hpp"
 #include "lower/pair/forwarding.hpp"
 #include "lower/pair/pair.hpp"
@@ -34,15 +37,27 @@ void Frame::begin() const {
     meet_in_cluster(b_);
   else
     b_.op("bar.sync", 0);
+  if (p_.home == Place::global) tell_home();
   b_.jump_if(b_.pred("setp.ge.u32", thread, p_.first_engine_thread), engine_);
   set_registers(b_, p_, p_.other_registers);
   send_messengers(thread);
 }
 
+// Every thread learns the number of the home by a word of dynamic shared memory, before the kernel's own threads begin.
+void Frame::tell_home() const {
+  b_.op("ld.shared.b32", variable::home_number, at(p_.dynamic_name));
+  b_.op("fence.proxy.async.shared::cta");  // a copy may be the first to write there
+  b_.op("bar.sync", 0);
+}
+
 void Frame::declare_variables() const {
+  if (p_.home == Place::global) {
+    return b_.add({ir::Variable{.type = ScalarType::b32, .name = variable::home_number}});
+  }
   b_.shared(ScalarType::b8, 16, variable::queue, p_.rings.queue * slot_bytes + p_.queue_padding());
   for (const char* name : {variable::ticket, variable::exits, variable::columns, variable::image_number})
     b_.shared(ScalarType::b32, 4, name);
+  if (p_.barrier == 0) b_.shared(ScalarType::b64, 16, variable::engine_meeting, 2);  // a multiple of 16 bytes
   if (p_.parks()) b_.shared(ScalarType::b8, 16, variable::parked, p_.parked_bytes());
   if (p_.is_pair) declare_pair(b_, p_);
   if (p_.forwards_copies()) declare_forwarding(b_, p_);
@@ -50,6 +65,10 @@ void Frame::declare_variables() const {
 }
 
 void Frame::make_all() const {
+  if (p_.home == Place::global) {
+    claim_image();
+    return make_home();
+  }
   make_queue();
   if (p_.is_pair) make_pair(b_, p_);
   if (p_.forwards_copies()) make_forwarding(b_, p_);
@@ -72,6 +91,20 @@ void Frame::make_queue() const {
       b_.op("st.shared.b32", at(queue, i * slot_bytes + slot_done), 0);
   }
   for (const char* name : {variable::ticket, variable::exits, variable::columns}) b_.op("st.shared.b32", at(name), 0);
+  if (p_.barrier == 0) b_.op("mbarrier.init.shared::cta.b64", at(variable::engine_meeting), p_.engine_warps);
+}
+
+// Counts begin at zero.
+void Frame::make_home() const {
+  Home home(b_, p_);
+  home.find();
+  const Register queue = b_.reg(home.address_type());
+  home.find_queue(queue);
+  for (std::uint32_t i = 0; i < p_.rings.queue; ++i)
+    for (const unsigned counter : {slot_full, slot_empty, slot_done})
+      b_.op("st.global.b32", at(queue, i * slot_bytes + counter), 0);
+  for (const Word w : {Word::ticket, Word::exits, Word::columns, Word::meeting})
+    b_.op("st.global.b32", home.word(w), 0);
 }
 
 // A CTA takes the first image that is free, from one on that few others begin with.
@@ -91,7 +124,12 @@ void Frame::claim_image() const {
     b_.op("add.u32", number, number, 1);
     return b_.pred("setp.ne.u32", count, 0);
   });
-  b_.op("st.shared.b32", at(variable::image_number), index);
+  if (p_.home == Place::global) {
+    b_.op("mov.b32", variable::home_number, index);
+    b_.op("st.shared.b32", at(p_.dynamic_name), index);
+  } else {
+    b_.op("st.shared.b32", at(variable::image_number), index);
+  }
 }
 
 // The warps after the kernel's own: a messenger each, and those that leave.
@@ -104,11 +142,22 @@ void Frame::send_messengers(Register thread) const {
   });
 }
 
+// How many of the kernel's threads had left before this one.
+Register Frame::count_exit() const {
+  if (p_.home == Place::global) {
+    Home home(b_, p_);
+    home.find();
+    return b_.b32("atom.acq_rel.cta.global.inc.u32", home.word(Word::exits), p_.threads - 1);
+  }
+  const Register exits = b_.b32("mov.b32", variable::exits);
+  b_.op("atom.acq_rel.cta.shared::cta.inc.u32", exits, at(exits), p_.threads - 1);
+  return exits;
+}
+
 void Frame::end() const {
   b_.place(leave_);
   if (cluster_barrier_) cluster_barrier_->leave();
-  const Register exits = b_.b32("mov.b32", variable::exits);
-  b_.op("atom.acq_rel.cta.shared::cta.inc.u32", exits, at(exits), p_.threads - 1);
+  const Register exits = count_exit();
   b_.jump_if(b_.pred("setp.ne.u32", exits, p_.threads - 1), left_);
   if (p_.forwards_copies()) end_forwarding(b_, p_);
   if (p_.is_pair) leave_pair(b_, p_, left_);
@@ -128,14 +177,29 @@ void Frame::end() const {
   b_.op("ret");
 }
 
-std::vector<ir::Item> image_variables(const Plan& p) {
+void ModuleVariables::add(const Plan& p) {
   if (p.image == Place::shared) {
-    ir::Variable out = array(isa::Space::shared, 1024, ScalarType::b8, variable::dynamic, std::nullopt);
-    out.linkage = ir::Linkage::external;
-    return {out};
+    has_dynamic |= p.dynamic_name.empty();
+    return;
   }
-  return {array(isa::Space::global, 1024, ScalarType::b8, variable::memory, p.slots * p.image_bytes()),
-          array(isa::Space::global, 4, ScalarType::b32, variable::taken, p.slots)};
+  slots = std::max(slots, p.slots);
+  image_bytes = std::max(image_bytes, p.slots * p.image_bytes());
+  if (p.home == Place::global) home_bytes = std::max(home_bytes, std::uint64_t(p.slots) * p.home_bytes());
+}
+
+std::vector<ir::Item> ModuleVariables::items() const {
+  std::vector<ir::Item> out;
+  if (has_dynamic) {
+    ir::Variable start = array(isa::Space::shared, 1024, ScalarType::b8, variable::dynamic, std::nullopt);
+    start.linkage = ir::Linkage::external;
+    out.emplace_back(std::move(start));
+  }
+  if (slots) {
+    out.emplace_back(array(isa::Space::global, 1024, ScalarType::b8, variable::memory, image_bytes));
+    out.emplace_back(array(isa::Space::global, 4, ScalarType::b32, variable::taken, slots));
+  }
+  if (home_bytes) out.emplace_back(array(isa::Space::global, 1024, ScalarType::b8, variable::homes, home_bytes));
+  return out;
 }
 
 }  // namespace kiln::lower

@@ -26,6 +26,9 @@ class Frame {
   void declare_variables() const;
   void make_all() const;
   void make_queue() const;
+  void make_home() const;
+  void tell_home() const;
+  Register count_exit() const;
   void claim_image() const;
   void send_messengers(Register thread) const;
 
@@ -36,7 +39,15 @@ class Frame {
   JumpTarget engine_, leave_, left_;
 };
 
-/// Variables of the module that lowered kernels share.
-std::vector<ir::Item> image_variables(const Plan&);
+/// Variables of the module that its lowered kernels share: images and homes in global memory, as many as the kernel
+/// that has most of them, and the start of dynamic shared memory where an image is there.
+struct ModuleVariables {
+  std::uint64_t image_bytes = 0, home_bytes = 0;
+  std::uint32_t slots = 0;
+  bool has_dynamic = false;
+
+  void add(const Plan&);
+  std::vector<ir::Item> items() const;
+};
 
 }  // namespace kiln::lower

@@ -164,7 +164,7 @@ class Rewriter {
         allocate_in_pair(b_, p_, columns, first);
       else
         take_columns(b_, p_, columns, first);
-      b_.op(op.modifiers.space() == isa::Space::generic ? "st.b32" : "st.shared.b32", operands[0], first);
+      b_.op(is_generic(op, ops::roles<ops::TmemAllocation>(op).slot) ? "st.b32" : "st.shared.b32", operands[0], first);
     });
   }
 
@@ -183,6 +183,7 @@ class Rewriter {
   void multiply(const ir::Instruction& i, std::uint32_t number) {
     if (const auto assumed = p_.assumptions.find(number); assumed != p_.assumptions.end())
       in_place_of(i, [&] { check(assumed->second); });
+    if (p_.layouts.count(number)) in_place_of(i, [&] { check_layouts(number); });
     for (const auto& batch : p_.batches)  // clang 14 lets no lambda capture a structured binding
       in_place_of(i, [&] {
         const Registers& kept = kept_.at(batch.first);
@@ -195,6 +196,25 @@ class Rewriter {
   void check(const std::vector<Assumption>& assumptions) {
     for (const Assumption& a : assumptions)
       b_.op_if(b_.pred("setp.ne.u32", without_offset(*a.argument->operand), bits(a.value)), "trap");
+  }
+
+  void check_layouts(std::uint32_t number) {
+    const auto found = p_.layouts.find(number);
+    if (found == p_.layouts.end()) return;
+    for (const LayoutAssumption& a : found->second) {
+      const Register layout = b_.b64("mov.b64", without_offset(*a.descriptor->operand));
+      b_.op("and.b64", layout, layout, bits(a.mask));
+      b_.op_if(b_.pred("setp.ne.b64", layout, bits(a.value)), "trap");
+    }
+  }
+
+  // Whether an address without a state space is a generic one. tcgen05 reaches shared memory alone, so that kernels
+  // also have a variable's name or a shared address there, which is 32 bits wide.
+  bool is_generic(const ir::Operation& op, const ir::Argument& address) const {
+    if (op.modifiers.space() != isa::Space::generic) return false;
+    const ir::Argument& base = address.kind == ir::Argument::Kind::address ? f_.code.components(address)[0] : address;
+    if (base.kind == ir::Argument::Kind::reg) return isa::bits(f_.code.registers[base.id].type) == 64;
+    return base.kind != ir::Argument::Kind::symbol;
   }
 
   // A command without an mbarrier.
@@ -236,10 +256,11 @@ class Rewriter {
   }
 
   void copy(std::uint32_t number) {
+    check_layouts(number);
     const std::vector<ir::Operand>& operands = f_.code.operations[number].instruction->operands;
     const Register to = word_of(b_, operands[0]), from = b_.reg(ScalarType::b32);
     move_low_half(b_, from, operands[1]);
-    push(b_, p_, {p_.command_of_copy(p_.copied.at(number)) | flag_other, to, from});
+    give({p_.command_of_copy(p_.copied.at(number)) | flag_other, to, from});
   }
 
   // `word`, and flag_first where a predicate holds.
@@ -254,7 +275,7 @@ class Rewriter {
   void commit(std::uint32_t number) {
     const ir::Operation& op = f_.code.operations[number];
     const std::vector<ir::Operand>& operands = op.instruction->operands;
-    const Register mbarrier = op.modifiers.space() == isa::Space::generic
+    const Register mbarrier = is_generic(op, ops::roles<ops::Commit>(op).mbarrier)
                                   ? to_shared(b_, operands[0], p_.has_clusters ? "shared::cluster" : "shared")
                                   : word_of(b_, operands[0]);
     unsigned word = unsigned(Command::commit) | flag_other | flag_commits;

@@ -101,6 +101,28 @@ leave:
                      list("%x0"), f.descriptor, f.shape, f.lane * 65536 + f.column, list(), stores());
 }
 
+// The same by the first CTA of a pair for both, whose shared memories hold other words.
+std::string pair_kernel(const Form& f) {
+  std::string out = kernel(f);
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    std::size_t found = 0;
+    for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + by.size()), ++found)
+      out.replace(at, what.size(), by);
+    REQUIRE_MESSAGE(found > 0, what);
+  };
+  replace("cta_group::1", "cta_group::2");
+  replace(".reqntid 128, 1, 1", ".reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1");
+  replace("fence.proxy.async.shared::cta;", "fence.proxy.async.shared::cta; bar.sync 0;");
+  replace("meet:", "fence.mbarrier_init.release.cluster;\nmeet:");
+  replace("bar.sync 0;", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;");
+  replace("mad.lo.u32 %r5, %r4, 128, %r1;", "mad.lo.u32 %r5, %r4, 128, %r1; mad.lo.u32 %r5, %r10, 10000, %r5;");
+  replace("mov.u32 %r1, %tid.x;", "mov.u32 %r1, %tid.x; mov.u32 %r10, %cluster_ctarank;");
+  replace("  @%p1 bra wait;", "  setp.ne.or.u32 %p0, %r10, 0, %p1; @%p0 bra wait;");
+  replace("shared::cluster.b64 [done]", "shared::cluster.multicast::cluster.b64 [done], 3");
+  replace("mad.wide.u32 %rd2, %r1, 64, %rd1;", "mad.lo.u32 %r11, %r10, 128, %r1; mad.wide.u32 %rd2, %r11, 64, %rd1;");
+  return out;
+}
+
 launch::Contract contract() {
   const char* json = R"({"entry": "kernel", "grid": [1], "block": [128],
     "buffers": {"out": {"dtype": "u32", "shape": [128, 16]}}, "params": [{"buffer": "out"}]})";
@@ -129,6 +151,20 @@ TEST_CASE(
       REQUIRE(low);
       CHECK(simulated(k).at("out").bytes == simulated(*low).at("out").bytes);
     }
+  }
+}
+
+TEST_CASE("tcgen05.cp with cta_group::2 copies in both CTAs, each its own shared memory") {
+  launch::Contract both = contract();
+  both.launches[0].grid.x = both.launches[0].cluster.x = 2;
+  both.buffers[0].shape[0] = 256;
+  for (const Form& f : {Form{"32x128b.warpx4", 0x0000400800000000}, Form{"128x256b", 0x0000401000080000, 6}}) {
+    Kernel k = parsed(pair_kernel(f), both);
+    harness::fill(k.contract);
+    diag::Sink sink;
+    const auto low = lowered(k, isa::sm_90a, sink);
+    REQUIRE_MESSAGE(low, diag::render_text(sink));
+    CHECK(simulated(k).at("out").bytes == simulated(*low).at("out").bytes);
   }
 }
 
