@@ -88,7 +88,9 @@ class Graph {
       bool goes_on = true;
       if (e.only_if) {
         goes_on = taken >> guard++ & 1;
-        (goes_on ? n.gives : n.gives_not) = *e.only_if;
+        const bool is_peek = is_mbarrier(e.place);
+        const bool is_positive = goes_on == (!is_peek || *e.only_if == 1);
+        (is_positive ? n.gives : n.gives_not) = is_peek ? arrivals_on(p_, e.place) : *e.only_if;
         n.is_decisive = true;
       }
       add_event(e, n);

@@ -38,7 +38,7 @@ struct Event {
   Reach reach = Reach::gpu;
   int value = 1;
   std::optional<int> until{};    // a read that is made again until it gives this (of an mbarrier: its phase completes)
-  std::optional<int> only_if{};  // what follows happens only if the read gave this
+  std::optional<int> only_if{};  // what follows happens only if the read gave this (of an mbarrier: 1, phase complete)
   int source = -1, mbarrier = -1;
   Space space = Space::any;
 };

@@ -255,6 +255,9 @@ class Family {
     mp("shared, mbarrier: waited for too late", in_cta, {shared, bar}, {update(1, rel(Reach::cta))}, {});
     mp("shared, mbarrier: arrived too early", in_cta, {shared, bar}, {update(1, rel(Reach::cta)), write(0, weak, 2)},
        {await(1, acq(Reach::cta))});
+    for (const int complete : {1, 0})
+      mp(fmt::format("shared, mbarrier: read if a peek finds it {}", complete ? "complete" : "incomplete"), in_cta,
+         {shared, bar}, {update(1, rel(Reach::cta))}, {only_if(1, acq(Reach::cta), complete)});
     add("MP", "two arrive on one mbarrier", {triples[0]}, {shared, shared, bar},
         {{write(0, weak), update(2, rel(Reach::cta))},
          {write(1, weak), update(2, rel(Reach::cta))},

@@ -156,6 +156,9 @@ class ProgramWriter {
 
   std::string read(const Event& e, int cta, const std::string& end) {
     const std::string label = fmt::format("L{}", ++labels_);
+    if (space(e.place) == Space::mbarrier && e.only_if)
+      return fmt::format("mbarrier.try_wait.parity{}.shared::cta.b64 %q, {}, 0; @{}%q bra {};", strength(e),
+                         address(e.place, cta), *e.only_if == 1 ? "!" : "", end);
     if (space(e.place) == Space::mbarrier)
       return fmt::format("{}: mbarrier.try_wait.parity{}.shared::cta.b64 %q, {}, 0; @!%q bra {};", label, strength(e),
                          address(e.place, cta), label);
