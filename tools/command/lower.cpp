@@ -12,6 +12,7 @@
 #include "harness/contract/contract_json.hpp"
 #include "harness/host/files.hpp"
 #include "harness/pipeline/pipeline.hpp"
+#include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
@@ -19,6 +20,7 @@
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
+#include "verifier/verify.hpp"
 
 namespace kiln::command {
 namespace {
@@ -31,11 +33,13 @@ constexpr const char* lower_examples =
 
 struct LowerArguments {
   KernelChoice kernel{};  // its name may be a file's
-  std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{};
+  std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{}, keep_rejected{};
+  bool no_ptxas = false;
 };
 
 // What is to be lowered, and how it is launched.
 struct Input {
+  diag::SourcePtr text{};
   ir::Module module{};
   std::optional<launch::Contract> contract{};
 };
@@ -47,9 +51,9 @@ std::optional<Input> library_input(const KernelChoice& a, const dsl::Sizes& size
   Input out;
   dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
   out.contract = entry.problem(kernel, sizes);
-  const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), a.name + ".ptx", sink);
-  if (!ptx) return std::nullopt;
-  out.module = parse::parse(ptx, sink);
+  out.text = harness::emit_verified(std::move(kernel.module), a.name + ".ptx", sink);
+  if (!out.text) return std::nullopt;
+  out.module = parse::parse(out.text, sink);
   if (sink.has_errors()) return std::nullopt;
   return out;
 }
@@ -57,7 +61,8 @@ std::optional<Input> library_input(const KernelChoice& a, const dsl::Sizes& size
 std::optional<Input> input(const LowerArguments& a, diag::Sink& sink) {
   Input out;
   if (is_file(a.kernel.name)) {
-    out.module = parse::parse(read_source(a.kernel.name), sink);
+    out.text = read_source(a.kernel.name);
+    out.module = parse::parse(out.text, sink);
     if (!a.launch.empty()) out.contract = harness::read_contract(read_source(a.launch)->text(), a.launch);
   } else {
     return library_input(a.kernel, a.kernel.chosen_sizes(), sink);
@@ -90,15 +95,87 @@ std::string strategy_that_fits(const LowerArguments& a, const diag::Sink& sink) 
   return {};
 }
 
+// The lowered kernel on its way out: nothing is written that the verifier or ptxas refuses.
+class Acceptance {
+ public:
+  Acceptance(const LowerArguments& a, const Input& in, diag::Sink& sink) : a_(a), in_(in), sink_(sink) {}
+
+  /// The text; null, and errors in the sink, where the kernel was wrong before it was lowered. Throws InternalError
+  /// where it was not.
+  diag::SourcePtr text(const ir::Module& lowered) {
+    const auto text = std::make_shared<const diag::Source>("lowered.ptx", emit::emit_unverified(lowered));
+    diag::Sink verdict;
+    if (!verifier::verify(lowered, verdict)) {
+      if (!verifier::verify(in_.module, sink_)) return nullptr;
+      reject(*text, "the verifier", verdict);
+    }
+    sink_.append(std::move(verdict));
+    judged_ = "verified";
+    if (!a_.no_ptxas && !assemble(text)) return nullptr;
+    return text;
+  }
+  /// "verified, and assembled by ptxas 13.0.88"
+  const std::string& judged() const { return judged_; }
+
+ private:
+  bool assemble(const diag::SourcePtr& text) {
+    const harness::Ptxas ptxas = harness::find_ptxas();
+    if (!ptxas.found()) {
+      judged_ += "; not assembled: " + ptxas.missing;
+      return true;
+    }
+    diag::Sink verdict;
+    const isa::Target target = *isa::parse_target(a_.target);
+    const harness::Assembly made = harness::assemble(ptxas, text, target, verdict);
+    if (made.status == harness::Assembly::Status::failed) throw diag::InputError(made.reason + " (--no-ptxas)");
+    if (made.status == harness::Assembly::Status::rejected) {
+      if (const auto own = in_.module.target()) harness::assemble(ptxas, in_.text, *own, sink_);
+      if (sink_.has_errors()) return false;
+      reject(*text, "ptxas " + ptxas.version, verdict);
+    }
+    judged_ += fmt::format(", and assembled by ptxas {}", ptxas.version);
+    for (const harness::EntryResources& e : made.entries)
+      if (e.spills()) judged_ += fmt::format("; it spills {} bytes of registers in {}", e.spill_store_bytes, e.name);
+    return true;
+  }
+
+  [[noreturn]] void reject(const diag::Source& text, const std::string& judge, const diag::Sink& verdict) const {
+    const auto found = std::find_if(verdict.all().begin(), verdict.all().end(), [](const diag::Diagnostic& d) {
+      return d.severity == diag::Severity::error || d.severity == diag::Severity::incomplete;
+    });
+    std::string what = found == verdict.all().end() ? "" : ": " + found->message;
+    if (!what.empty() && !found->where.place.empty())
+      what = fmt::format(": line {}{}", text.position(found->where.place.begin).line, what);
+    std::string kept = "--keep-rejected FILE keeps the text";
+    if (!a_.keep_rejected.empty()) {
+      harness::write_file(a_.keep_rejected, text.text());
+      kept = a_.keep_rejected + " has the text";
+    }
+    throw diag::InternalError(
+        fmt::format("a defect of kiln lower: {} refuses what it made of this kernel, and nothing is written; {}{}",
+                    judge, kept, what));
+  }
+
+  const LowerArguments& a_;
+  const Input& in_;
+  diag::Sink& sink_;
+  std::string judged_{};
+};
+
 int run_lower(const LowerArguments& a) {
   diag::Sink sink;
   const std::optional<Input> in = input(a, sink);
   std::optional<lower::Lowered> out;
   diag::SourcePtr text;
+  std::string judged;
   if (in) {
     if (!a.launch_out.empty() && !in->contract) throw diag::InputError("--launch-out needs --launch");
     out = lower::lower(in->module, options(a, *in), sink);
-    if (out) text = harness::emit_verified(std::move(out->module), "lowered.ptx", sink);
+    if (out) {
+      Acceptance acceptance(a, *in, sink);
+      text = acceptance.text(out->module);
+      judged = acceptance.judged();
+    }
   }
   print_findings(sink);
   if (!text) {
@@ -109,6 +186,7 @@ int run_lower(const LowerArguments& a) {
   }
   for (const lower::Report& r : out->reports) complain(lower::sentence(r) + "\n");
   for (const std::string& name : out->left_out) complain(name + ": left out, since the contract does not launch it\n");
+  complain(judged + "\n");
   if (!a.launch_out.empty()) harness::write_file(a.launch_out, harness::write_contract(out->contract));
   if (a.output.empty() || a.output == "-")
     print(text->text());
@@ -133,7 +211,11 @@ void add_lower(const Builder& builder) {
       ->type_name("shared|global");
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
   sub->add_option("--launch-out", a->launch_out, "write the contract of the lowered kernel")->type_name("L2.json");
-  sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
+  sub->add_option("-o,--output", a->output, "file to write [stdout]; nothing that the verifier or ptxas refuses")
+      ->type_name("FILE");
+  sub->add_flag("--no-ptxas", a->no_ptxas, "do not assemble the result (ptxas is asked where it is found)");
+  sub->add_option("--keep-rejected", a->keep_rejected, "where the result is refused: the text, to see why")
+      ->type_name("FILE");
   add_kernel_sizes(*sub, a->kernel, builder.words);
   sub->callback([a, &action = builder.action] { action = [a] { return run_lower(*a); }; });
 }
