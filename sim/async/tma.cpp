@@ -13,6 +13,7 @@ namespace kiln::sim {
 namespace {
 
 constexpr std::uint32_t chunk = 16;  // a swizzle moves 16-byte pieces whole
+constexpr std::string_view by_tensor_copy = "what a tensor copy writes to global memory";
 
 // A row of the box: its first byte inside the tensor, in the row and in global memory, and how many there are.
 struct Row {
@@ -226,14 +227,19 @@ std::vector<std::pair<std::uint64_t, std::uint32_t>> global_rows(const Box& box)
 
 void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta, std::uint32_t shared_address) {
   const SharedRows shared(box, shared_address);
-  std::vector<std::uint8_t> bytes(shared.bytes);
+  std::vector<std::uint8_t> bytes(shared.bytes), written;
   const bool rounds = isa::ScalarType(box.map.dtype) == isa::ScalarType::tf32;
   for_rows(box, [&](std::uint32_t r, const Row& row) {
     const std::uint8_t* source = bytes.data();
+    PoisonSource poison = 0;
     if (row.bytes < shared.bytes) fill(box, bytes.data());
     if (row.bytes) {
       const View from = grid.memory.at(row.address, row.bytes);
-      check_written(grid, operation, {from, isa::Space::global, nullptr, row.address}, row.bytes);
+      if (!from.all_written(row.bytes)) {
+        poison = poison_source(grid, operation, {from, isa::Space::global, nullptr, row.address}, row.bytes);
+        written.assign(shared.bytes, 1);
+        std::memcpy(written.data() + row.first, from.written, row.bytes);
+      }
       if (rounds || row.bytes < shared.bytes) {
         std::memcpy(bytes.data() + row.first, from.data, row.bytes);
         if (rounds) round_loaded(bytes.data() + row.first, row.bytes);
@@ -246,6 +252,12 @@ void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& c
       const View v = cta.shared.view(to);  // of a size that the compiler sees: most of what the copy costs
       std::memcpy(v.data, source + at, chunk);
       v.mark(chunk);
+    });
+    if (!poison) return;
+    shared.for_chunks(r, [&](std::uint32_t to, std::uint32_t at, std::uint32_t n) {
+      const View v = cta.shared.view(to);
+      std::memcpy(v.written, written.data() + at, n);
+      grid.poison.store(v.data, poison);
     });
   });
 }
@@ -261,7 +273,7 @@ std::vector<std::uint8_t> gather_box(Grid& grid, const ir::Operation* operation,
       // What is not stored may be poison.
       const bool stored = at < row.first + row.bytes && at + n > row.first;
       if (const std::uint32_t read = std::min(n, row.first + row.bytes - at); stored && !v.all_written(read))
-        check_written(grid, operation, {v, isa::Space::shared_cta, &cta, from}, read);
+        check_written(grid, operation, {v, isa::Space::shared_cta, &cta, from}, read, by_tensor_copy);
       if (n == chunk)
         std::memcpy(out + at, v.data, chunk);
       else
@@ -271,12 +283,15 @@ std::vector<std::uint8_t> gather_box(Grid& grid, const ir::Operation* operation,
   return bytes;
 }
 
-void store_box(Grid& grid, const Box& box, const std::vector<std::uint8_t>& bytes, isa::Combine how) {
+void store_box(Grid& grid, const ir::Operation* operation, const Box& box, const std::vector<std::uint8_t>& bytes,
+               isa::Combine how) {
   const std::uint32_t row_bytes = box.row_bytes();
   for_rows(box, [&](std::uint32_t r, const Row& row) {
     if (!row.bytes) return;
     const View to = grid.memory.at(row.address, row.bytes);
     const std::uint8_t* from = bytes.data() + r * row_bytes + row.first;
+    if (how != isa::Combine::none)
+      check_written(grid, operation, {to, isa::Space::global, nullptr, row.address}, row.bytes, by_tensor_copy);
     if (how == isa::Combine::none)
       std::memcpy(to.data, from, row.bytes);
     else

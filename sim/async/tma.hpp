@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ptx/isa/modifiers.hpp"
-#include "sim/core/machine.hpp"
 #include "sim/async/tensor_map.hpp"
+#include "sim/core/machine.hpp"
 
 namespace kiln::sim {
 
@@ -58,6 +58,7 @@ void load_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& c
 std::vector<std::uint8_t> gather_box(Grid& grid, const ir::Operation* operation, const Box& box, Cta& cta,
                                      std::uint32_t shared_address);
 /// Writes what gather_box gave into the part of the box that lies in the tensor, or combines it with what is there.
-void store_box(Grid& grid, const Box& box, const std::vector<std::uint8_t>& rows, isa::Combine how);
+void store_box(Grid& grid, const ir::Operation* operation, const Box& box, const std::vector<std::uint8_t>& rows,
+               isa::Combine how);
 
 }  // namespace kiln::sim

@@ -1,8 +1,11 @@
 #include "sim/core/machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "ptx/diag/error.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/finding.hpp"
 
@@ -70,6 +73,16 @@ void Grid::report(const ir::Operation* operation, rules::Rule rule, const std::s
   if (!reported.insert({operation, rule}).second) return;
   diag::Diagnostic d = rules::finding(rule, got);
   d.where = place_of(program, operation);
+  sink.report(std::move(d));
+}
+
+void Grid::report_poison(const ir::Operation* operation, PoisonSource source, std::string_view as) {
+  if (source == 0) throw diag::InternalError("poison that no read found");
+  if (poison.report(source) || !reported.insert({operation, rules::Rule::memory_uninitialised}).second) return;
+  const PoisonSources::Read& read = poison[source];
+  diag::Diagnostic d = rules::finding(rules::Rule::memory_uninitialised, fmt::format("{} as {}", read.what, as));
+  d.where = place_of(program, operation);
+  if (read.operation != operation) d.notes.push_back({"it was read here", place_of(program, read.operation)});
   sink.report(std::move(d));
 }
 

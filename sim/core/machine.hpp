@@ -23,6 +23,7 @@
 #include "sim/core/global_memory.hpp"
 #include "sim/core/mbarrier.hpp"
 #include "sim/core/observer.hpp"
+#include "sim/core/poison.hpp"
 #include "sim/core/program.hpp"
 #include "sim/core/random.hpp"
 #include "sim/core/run.hpp"
@@ -35,7 +36,8 @@ namespace kiln::sim {
 
 struct Cta;
 struct Cluster;
-class TensorChain;  // sim/tensor/chain.hpp
+class TensorChain;   // sim/tensor/chain.hpp
+struct PoisonFlows;  // sim/ops/poison.cpp
 namespace schedule {
 class Schedule;    // sim/schedule/schedule.hpp
 struct Recording;  // sim/schedule/recording.hpp
@@ -74,9 +76,15 @@ struct Grid {
   std::set<std::pair<const ir::Operation*, rules::Rule>> reported{};
   std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
 
+  PoisonSources poison{};
+  std::shared_ptr<PoisonFlows> poison_flows{};  // what instructions do with poison; null until a warp has some
+
   /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.
   void report(const ir::Operation* operation, rules::Rule rule, const std::string& got);
   void report(const ir::Operation* operation, const rules::Verdict& broken);
+  /// Reports that poison decides something: `as` says what it is there, "an address". Once per instruction, and once
+  /// per read.
+  void report_poison(const ir::Operation* operation, PoisonSource source, std::string_view as);
 };
 
 /// Bulk copies of one thread between two commits.
@@ -151,6 +159,10 @@ struct TensorQueue {
 };
 
 struct Cta {
+  Cta() = default;
+  Cta(Cta&&) = default;  // never copied: warps own what is known of their registers
+  Cta& operator=(Cta&&) = default;
+
   Cluster* cluster = nullptr;
   std::uint32_t rank = 0;   // in the cluster
   std::uint32_t index = 0;  // in the grid

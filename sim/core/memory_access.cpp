@@ -64,8 +64,9 @@ Place locate_shared(Context& c, Space space, std::uint64_t address, std::uint32_
   return locate(c, space, address, bytes, alignment, lane);
 }
 
-void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes) {
-  if (place.view.all_written(bytes)) return;
+namespace {
+
+std::string describe_bytes(const Grid& grid, const Place& place, std::uint32_t bytes) {
   std::string where = fmt::format(
       "{} address {:#x}", isa::spelling(place.space == Space::shared_cta ? Space::shared : place.space), place.address);
   if (const Region* r = place.space == Space::global ? grid.memory.region(place.address) : nullptr)
@@ -73,7 +74,70 @@ void check_written(Grid& grid, const ir::Operation* operation, const Place& plac
   for (const auto& s : grid.program.layout.shared)
     if (place.space == Space::shared_cta && place.address - s.offset < s.bytes)
       where = fmt::format("offset {} of `{}`", place.address - s.offset, s.name);
-  grid.report(operation, rules::Rule::memory_uninitialised, fmt::format("{} bytes at {}", bytes, where));
+  return fmt::format("{} bytes at {}", bytes, where);
+}
+
+}  // namespace
+
+PoisonSource poison_source(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes) {
+  const auto* first = static_cast<const std::uint8_t*>(std::memchr(place.view.written, 0, bytes));
+  if (const PoisonSource s = grid.poison.stored(place.view.data + (first - place.view.written))) return s;
+  return grid.poison.read(operation, [&] { return describe_bytes(grid, place, bytes); });
+}
+
+void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes,
+                   std::string_view as) {
+  if (!place.view.all_written(bytes)) grid.report_poison(operation, poison_source(grid, operation, place, bytes), as);
+}
+
+RegisterPoison& poison_of(Context& c) {
+  if (!c.warp->poison) c.warp->poison = std::make_unique<RegisterPoison>(c.grid->program.file_bytes);
+  return *c.warp->poison;
+}
+
+void load_poison(Context& c, const Inst& i, int lane, const Place& from, std::uint32_t at, std::uint32_t width, Slot to,
+                 bool is_signed) {
+  if (from.view.from(at).all_written(width)) return;
+  RegisterPoison& poison = poison_of(c);
+  const std::uint8_t* written = from.view.written + at;
+  Mask* const bytes = poison.bytes(to.offset);
+  for (u32 k = 0; k < to.bytes; ++k)
+    if (k < width ? !written[k] : is_signed && !written[width - 1]) bytes[k] |= 1u << lane;
+  Place element = from;
+  element.view = from.view.from(at);
+  element.address += at;
+  poison.source(to.offset) = poison_source(*c.grid, i.operation, element, width);
+}
+
+void store_poison(Context& c, const Inst& i, int lane, const Place& to, std::uint32_t at, std::uint32_t width,
+                  Slot from) {
+  RegisterPoison& poison = *c.warp->poison;
+  const Mask* const bytes = poison.bytes(from.offset);
+  for (u32 k = 0; k < std::min<u32>(width, from.bytes); ++k) {
+    if (!(bytes[k] >> lane & 1)) continue;
+    const PoisonSource source = poison.source(from.offset);
+    if (to.space == Space::global) return c.grid->report_poison(i.operation, source, "what is stored in global memory");
+    to.view.written[at + k] = 0;
+    c.grid->poison.store(to.view.data + at + k, source);
+  }
+}
+
+void leave_poison(Grid& grid, const ir::Operation* operation, const Place& to, std::uint32_t bytes, PoisonSource source,
+                  std::string_view as) {
+  to.view.mark(bytes);
+  if (!source) return;
+  if (to.space == Space::global) return grid.report_poison(operation, source, as);
+  std::memset(to.view.written, 0, bytes);
+  for (u32 k = 0; k < bytes; ++k) grid.poison.store(to.view.data + k, source);
+}
+
+void copy_poison(Grid& grid, const ir::Operation* operation, const Place& from, const View& to, std::uint32_t bytes) {
+  if (from.view.all_written(bytes)) return to.mark(bytes);
+  const PoisonSource source = poison_source(grid, operation, from, bytes);
+  for (u32 k = 0; k < bytes; ++k) {
+    to.written[k] = from.view.written[k];
+    if (!to.written[k]) grid.poison.store(to.data + k, source);
+  }
 }
 
 void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {

@@ -26,8 +26,27 @@ Place locate_shared(Context& c, isa::Space space, std::uint64_t address, std::ui
 inline AccessKind kind_of_write(const View& to, const void* bytes, std::size_t count) {
   return to.all_written(count) && std::memcmp(bytes, to.data, count) == 0 ? AccessKind::rewrite : AccessKind::write;
 }
-/// Reports a read of bytes that were never written, once per instruction.
-void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes);
+/// The read that found the first poison of these bytes, of which some is: this one, if they were never written.
+PoisonSource poison_source(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes);
+/// Reports poison among bytes that decide something: `as` says what they are, "a tensor map".
+void check_written(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes,
+                   std::string_view as);
+
+/// What the warp knows of poison in its registers; from now on it knows something.
+RegisterPoison& poison_of(Context& c);
+/// One element that a lane has loaded: makes its register poison where the `width` bytes at `at` are. The other bytes
+/// of the register follow the sign, if it has one.
+void load_poison(Context& c, const Inst& i, int lane, const Place& from, std::uint32_t at, std::uint32_t width, Slot to,
+                 bool is_signed = false);
+/// One element that a lane has stored: makes the bytes poison where its register is, and reports what leaves the
+/// kernel.
+void store_poison(Context& c, const Inst& i, int lane, const Place& to, std::uint32_t at, std::uint32_t width,
+                  Slot from);
+/// Marks bytes that were written with poison, if `source` is not 0: in global memory they leave the kernel `as` this.
+void leave_poison(Grid& grid, const ir::Operation* operation, const Place& to, std::uint32_t bytes, PoisonSource source,
+                  std::string_view as);
+/// Copies what is known of `bytes` bytes to others, whose poison the read by `operation` found.
+void copy_poison(Grid& grid, const ir::Operation* operation, const Place& from, const View& to, std::uint32_t bytes);
 /// Tells the observer, which must be there, about a generic access.
 void tell_access(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind);
 inline void observe(Context& c, const Inst& i, int lane, const Place& place, std::uint32_t bytes, AccessKind kind) {

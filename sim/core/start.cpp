@@ -142,6 +142,7 @@ void start_next_cluster(Cluster& cluster, bool beside) {
   cluster.ctas.resize(cluster.grid.cluster_shape.volume());
   cluster.index = n;
   cluster.beside = beside;
+  if (!beside) cluster.grid.poison.forget_memory();
   cluster.id = unflatten(n, clusters);
   cluster.random = Random(Random(cluster.grid.options.seed).next() ^ std::uint64_t(n) * 0x9E3779B97F4A7C15u);
   cluster.now = cluster.tick = 0;

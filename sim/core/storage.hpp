@@ -1,4 +1,5 @@
-// Bytes that know whether they were ever written. Reading a byte that was not is a finding, never a zero.
+// Bytes that know whether they hold something: a byte that was never written, or was written with what came from such
+// bytes, is poison (poison.hpp), never a zero.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace kiln::sim {
 /// What fresh memory holds: all ones is a NaN in every floating-point type that has one.
 inline constexpr std::uint8_t poison_byte = 0xFF;
 
-/// Some bytes of a memory. `written` is null where every byte counts as written, else it holds 0 or 1 per byte.
+/// Some bytes of a memory. `written` is null where every byte counts as written, else it holds 1 per byte, and 0 for
+/// poison.
 struct View {
   std::uint8_t* data = nullptr;
   std::uint8_t* written = nullptr;

@@ -1,10 +1,10 @@
-// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, the allocations, and which cells were ever
-// written. PTX ISA "Tensor Memory".
+// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, the allocations, and which cells hold something. PTX ISA "Tensor Memory".
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -65,17 +65,23 @@ class TensorMemory {
     if (debt_) settle();
     return cells_.data() + index(lane, column);
   }
-  std::uint8_t* written(int lane, int column) {
-    if (debt_) settle();
-    return written_.data() + index(lane, column);
-  }
+  /// Sums that are owed leave the marks as they are.
+  std::uint8_t* written(int lane, int column) { return written_.data() + index(lane, column); }
   static constexpr int lane_stride = isa::tmem_columns;
 
-  /// What `written` says of a cell. It is not published where in its byte tcgen05.cp leaves a decompressed 6-bit
+  /// What `written` says of a cell. `poison`: it was never written, or with poison. It is not published where in its byte tcgen05.cp leaves a decompressed 6-bit
   /// element, so such cells are marked: the tensor core reads back what it wrote; for other readers the run is
   /// incomplete.
-  enum CellState : std::uint8_t { unwritten, known, six_bit_containers };
+  enum CellState : std::uint8_t { poison, known, six_bit_containers };
   void mark(int lane, int column, int n, CellState state);
+  /// The first column of `n` whose cell is poison; nothing when none is.
+  std::optional<int> poison_at(int lane, int column, int n) const {
+    const std::uint8_t* const marks = written_.data() + index(lane, column);
+    const auto* found = static_cast<const std::uint8_t*>(std::memchr(marks, poison, std::size_t(n)));
+    return found ? std::optional(column + int(found - marks)) : std::nullopt;
+  }
+  /// What stands for the columns around one in PoisonSources: all lanes together.
+  const std::uint8_t* line_of(int column) const { return written_.data() + column; }
   /// Ends the run as incomplete if one of `n` cells holds 6-bit containers; `what` names the reader.
   void require_known(int lane, int column, int n, const char* what) const;
   /// The same if one of them does not.

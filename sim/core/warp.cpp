@@ -30,6 +30,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   asked = 0;
   loads_pending = false;
   holds_registers = false;
+  poison.reset();
   fragments[0] = {};
   fragments[0].lanes = lanes;
   fragment_count = 1;

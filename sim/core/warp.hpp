@@ -8,9 +8,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/core/lanes.hpp"
+#include "sim/core/poison.hpp"
 #include "sim/core/program.hpp"
 #include "sim/core/random.hpp"
 
@@ -74,6 +76,7 @@ class Warp {
   std::byte* registers = nullptr;
   std::uint64_t asked = 0;       // asynchronous operations, see Actor
   bool holds_registers = false;  // a wgmma of this warp is in flight, or no wait has covered it
+  std::unique_ptr<RegisterPoison> poison{};  // null until the warp reads poison
 
   bool done() const { return live == 0; }
   bool runnable() const;

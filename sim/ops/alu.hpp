@@ -114,6 +114,9 @@ inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType
 void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 
+/// The selectors that prmt takes from its third operand: four nibbles.
+u32 prmt_selector(isa::PrmtMode mode, u32 control);
+
 /// ret of a device function.
 void bind_return(Binder& binder, Inst& inst);
 

@@ -14,13 +14,36 @@ namespace {
 constexpr unsigned slot_barrier = 0, slot_offset = 1, slot_values = 2;
 
 struct DelayedStore {
-  View to{};
+  Place to{};
   u8 data[16] = {};
   u32 bytes = 0;
   bool signals = false;
   Barrier barrier{};
   AsyncId id = 0;
+  u16 poison = 0;  // a bit for each byte
+  PoisonSource source = 0;
 };
+
+void note_poison(const Context& c, Slot s, int lane, u32 at, u32 bytes, DelayedStore& x) {
+  if (!c.warp->poison || !(c.warp->poison->any(s) >> lane & 1)) return;
+  for (u32 k = 0; k < bytes; ++k) x.poison |= u16((c.warp->poison->bytes(s.offset)[k] >> lane & 1) << (at + k));
+  x.source = c.warp->poison->source(s.offset);
+}
+
+// After the bytes were written. A reduction leaves the poison that was there.
+void leave_bytes(Grid& grid, const ir::Operation* operation, const DelayedStore& x, bool combines) {
+  for (u32 k = 0; k < x.bytes; ++k) {
+    Place byte = x.to;
+    byte.view = x.to.view.from(k), byte.address += k;
+    const bool held = combines && !byte.view.all_written(1), given = (x.poison >> k & 1) != 0;
+    if (!held && !given && byte.view.all_written(1)) continue;
+    leave_poison(grid, operation, byte, 1,
+                 given  ? x.source
+                 : held ? poison_source(grid, operation, byte, 1)
+                        : 0,
+                 "what is stored in global memory");
+  }
+}
 
 void store_later(Context& c, const Inst& i, Mask lanes) {
   const auto type = ScalarType(i.width);
@@ -30,10 +53,11 @@ void store_later(Context& c, const Inst& i, Mask lanes) {
     DelayedStore x;
     x.bytes = one * i.count;
     const Place to = locate(c, Space(i.space), c.address(i, l), x.bytes, x.bytes, l);
-    x.to = to.view;
+    x.to = to;
     for (unsigned k = 0; k < i.count; ++k) {
       const auto words = c.read_words(c.slot(i, slot_values + k), l);
       std::memcpy(x.data + k * one, words.data(), one);
+      note_poison(c, c.slot(i, slot_values + k), l, k * one, one, x);
     }
     x.signals = i.flags != 0;
     if (x.signals)
@@ -42,12 +66,13 @@ void store_later(Context& c, const Inst& i, Mask lanes) {
     touch(c, i, l, x.id, range_of(to, x.bytes), how == Combine::none ? AccessKind::write : AccessKind::atomic,
           Proxy::generic);
     Grid* grid = c.grid;
-    c.cluster->later(copy_least, copy_spread, i.operation, [=] {
+    const ir::Operation* operation = i.operation;
+    c.cluster->later(copy_least, copy_spread, operation, [=] {
       if (how == Combine::none)
-        std::memcpy(x.to.data, x.data, x.bytes);
+        std::memcpy(x.to.view.data, x.data, x.bytes);
       else
-        combine_bytes(how, type, x.to.data, x.data, x.bytes);
-      x.to.mark(x.bytes);
+        combine_bytes(how, type, x.to.view.data, x.data, x.bytes);
+      leave_bytes(*grid, operation, x, how != Combine::none);
       if (x.signals) deliver(x.barrier, x.bytes, x.id);
       finish(*grid, x.id);
     });

@@ -95,6 +95,26 @@ void combine_bytes(Combine how, ScalarType t, u8* to, const u8* from, std::size_
 
 namespace {
 
+// What comes back has the poison that was there; what is left there has that of the operands too, unless it replaces
+// what was there. more: results, `count` operands, the second operand of cas.
+void spread_atomic(Context& c, const Inst& i, int lane, const Place& p, u32 bytes) {
+  if (!c.warp->poison && p.view.all_written(bytes * i.count)) return p.view.mark(bytes * i.count);
+  RegisterPoison& poison = poison_of(c);
+  const bool replaces = Combine(i.mode) == Combine::exch;
+  for (unsigned k = 0; k < i.count; ++k) {
+    Place element = p;
+    element.view = p.view.from(k * bytes), element.address += k * bytes;
+    PoisonSource left = 0;
+    if (!replaces && !element.view.all_written(bytes)) left = poison_source(*c.grid, i.operation, element, bytes);
+    for (const Slot operand : {c.slot(i, i.count + k), c.slot(i, i.flags ? 2u * i.count : i.count + k)})
+      if (poison.any(operand) >> lane & 1) left = poison.source(operand.offset);
+    const Slot result = c.slot(i, k);
+    poison.set(result, 1u << lane, 0);
+    load_poison(c, i, lane, element, 0, bytes, result);
+    leave_poison(*c.grid, i.operation, element, bytes, left, "an operand of an atomic operation on global memory");
+  }
+}
+
 // Inst: width the type, mode the operation, count elements of a vector; more: results, then b, then c.
 void atomic(Context& c, const Inst& i, Mask lanes) {
   const auto t = ScalarType(i.width);
@@ -103,8 +123,8 @@ void atomic(Context& c, const Inst& i, Mask lanes) {
   bool changed = false;
   for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), whole, whole, l);
-    check_written(*c.grid, i.operation, p, whole);
     observe(c, i, l, p, whole, AccessKind::atomic);
+    spread_atomic(c, i, l, p, bytes);
     for (unsigned k = 0; k < i.count; ++k) {
       u64 old = 0;
       std::memcpy(&old, p.view.data + k * bytes, bytes);
@@ -115,7 +135,6 @@ void atomic(Context& c, const Inst& i, Mask lanes) {
       std::memcpy(p.view.data + k * bytes, &now, bytes);
       c.write(c.slot(i, k), l, old);
     }
-    p.view.mark(whole);
   }
   if (changed)
     ++c.cluster->writes;
@@ -130,8 +149,8 @@ void atomic_128(Context& c, const Inst& i, Mask lanes) {
   constexpr u32 bytes = sizeof(Words);
   for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), bytes, bytes, l);
-    check_written(*c.grid, i.operation, p, bytes);
     observe(c, i, l, p, bytes, AccessKind::atomic);
+    spread_atomic(c, i, l, p, bytes);
     Words old;
     std::memcpy(old.data(), p.view.data, bytes);
     const bool writes = !i.flags || old == read(1, l);
@@ -139,7 +158,6 @@ void atomic_128(Context& c, const Inst& i, Mask lanes) {
     std::memcpy(p.view.data, now.data(), bytes);
     u64* d = c.lanes<u64>(c.slot(i, 0).offset) + l;
     d[0] = old[0], d[warp_lanes] = old[1];
-    p.view.mark(bytes);
   }
 }
 

@@ -126,13 +126,6 @@ u32 byte_select(u64 both, u32 selector) {
   const u32 byte = u32(both >> 8 * (selector & 7)) & 0xFF;
   return selector & 8 ? (byte & 0x80 ? 0xFFu : 0u) : byte;
 }
-// The selectors of the special modes, four nibbles for each value of the low two bits of the third operand.
-u32 prmt_selector(isa::PrmtMode mode, u32 control) {
-  static constexpr u32 table[6][4] = {{0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
-                                      {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
-                                      {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
-  return mode == isa::PrmtMode::none ? control : table[int(mode) - 1][control & 3];
-}
 void prmt_lanes(Context& c, const Inst& i, Mask lanes) {
   auto* d = c.lanes<u32>(i.d);
   const auto *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
@@ -271,6 +264,14 @@ void bind_word(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
 }
 
 }  // namespace
+
+// The selectors of the special modes, four nibbles for each value of the low two bits of the third operand.
+u32 prmt_selector(isa::PrmtMode mode, u32 control) {
+  static constexpr u32 table[6][4] = {{0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+                                      {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+                                      {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+  return mode == isa::PrmtMode::none ? control : table[int(mode) - 1][control & 3];
+}
 
 void bind_bits(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();

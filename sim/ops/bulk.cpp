@@ -30,36 +30,56 @@ struct PlainCopy {
   AsyncId id = 0;
 };
 
-void write_copy(const ir::Operation& operation, const PlainCopy& x, const std::vector<u8>& data) {
+// What was read: `written` is empty where all of it was written.
+struct CopiedBytes {
+  std::vector<u8> bytes{}, written{};
+  PoisonSource source = 0;
+};
+
+constexpr std::string_view by_bulk_copy = "what a bulk copy writes to global memory";
+
+// Bytes that a reduction adds to must hold something as well.
+void combine_copy(Grid& grid, const ir::Operation& operation, const PlainCopy& x, const CopiedBytes& from) {
   const isa::Modifiers& m = operation.modifiers;
-  if (m.combine != Combine::none) return combine_bytes(m.combine, m.type(), x.to.view.data, data.data(), x.bytes);
-  if (x.mask == whole_mask) {
-    std::memcpy(x.to.view.data, data.data(), x.bytes);
+  const PoisonSource left =
+      !x.to.view.all_written(x.bytes) ? poison_source(grid, &operation, x.to, x.bytes) : from.source;
+  combine_bytes(m.combine, m.type(), x.to.view.data, from.bytes.data(), x.bytes);
+  leave_poison(grid, &operation, x.to, x.bytes, left, by_bulk_copy);
+}
+
+void write_copy(Grid& grid, const ir::Operation& operation, const PlainCopy& x, const CopiedBytes& from) {
+  if (operation.modifiers.combine != Combine::none) return combine_copy(grid, operation, x, from);
+  if (x.mask == whole_mask && !from.source) {
+    std::memcpy(x.to.view.data, from.bytes.data(), x.bytes);
     return x.to.view.mark(x.bytes);
   }
   for (u32 at = 0; at < x.bytes; ++at)
     if (x.mask >> at % mask_bytes & 1) {
-      x.to.view.data[at] = data[at];
-      x.to.view.from(at).mark(1);
+      x.to.view.data[at] = from.bytes[at];
+      Place byte = x.to;
+      byte.view = x.to.view.from(at);
+      leave_poison(grid, &operation, byte, 1, from.source && !from.written[at] ? from.source : 0, by_bulk_copy);
     }
 }
 
-// What is not copied may be poison.
-void check_source(Grid& grid, const ir::Operation* operation, const PlainCopy& x) {
-  if (x.mask == whole_mask) return check_written(grid, operation, x.from, x.bytes);
+// What is not copied may be poison, and counts as written.
+CopiedBytes read_copy(Grid& grid, const ir::Operation* operation, const PlainCopy& x) {
+  CopiedBytes out{{x.from.view.data, x.from.view.data + x.bytes}, {}, 0};
+  if (x.from.view.all_written(x.bytes)) return out;
+  out.written.assign(x.from.view.written, x.from.view.written + x.bytes);
   for (u32 at = 0; at < x.bytes; ++at)
-    if (x.mask >> at % mask_bytes & 1)
-      check_written(grid, operation, {x.from.view.from(at), x.from.space, x.from.owner, x.from.address + at}, 1);
+    if (!(x.mask >> at % mask_bytes & 1)) out.written[at] = 1;
+  if (std::memchr(out.written.data(), 0, x.bytes)) out.source = poison_source(grid, operation, x.from, x.bytes);
+  return out;
 }
 
 void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCopy& x) {
   Cluster* self = &cluster;
   cluster.later(copy_least, copy_spread, operation, [=] {
-    check_source(self->grid, operation, x);
-    auto data = std::make_shared<std::vector<u8>>(x.from.view.data, x.from.view.data + x.bytes);
+    const auto data = std::make_shared<CopiedBytes>(read_copy(self->grid, operation, x));
     if (x.group) close_read(*self, *x.group);
     self->later(1, copy_spread, operation, [=] {
-      write_copy(*operation, x, *data);
+      write_copy(self->grid, *operation, x, *data);
       finish(self->grid, x.id);
       if (x.group)
         close_write(*self, *x.group);

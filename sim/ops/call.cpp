@@ -33,11 +33,28 @@ void write_passed(const Context& c, const Passed& p, int lane, u64 v) {
   to.mark(p.bytes);
 }
 
+// Poison from a register to memory, or the other way, or between registers.
+void hand_over_poison(Context& c, const Inst& i, const Passed& from, const Passed& to, int lane) {
+  const auto place = [&](const Passed& p) { return Place{local_at(c, p.offset, lane), Space::local, c.cta, p.offset}; };
+  const auto bytes = std::min<u32>(from.in_memory ? from.bytes : from.slot.bytes, 8);
+  if (!c.warp->poison && (!from.in_memory || local_at(c, from.offset, lane).all_written(bytes))) return;
+  RegisterPoison& poison = poison_of(c);
+  if (to.in_memory) return store_poison(c, i, lane, place(to), 0, std::min(bytes, to.bytes), from.slot);
+  if (from.in_memory) {
+    poison.set(to.slot, 1u << lane, 0);
+    return load_poison(c, i, lane, place(from), 0, std::min<u32>(bytes, to.slot.bytes), to.slot);
+  }
+  const Mask given = poison.any(from.slot) & 1u << lane;
+  poison.set(to.slot, 1u << lane, given);
+  if (given) poison.source(to.slot.offset) = poison.source(from.slot.offset);
+}
+
 // From one side of a call to the other. Bytes that were never written stay so.
-void hand_over(const Context& c, const std::vector<Passed>& from, const std::vector<Passed>& to, int lane) {
+void hand_over(Context& c, const Inst& i, const std::vector<Passed>& from, const std::vector<Passed>& to, int lane) {
   for (std::size_t k = 0; k < std::min(from.size(), to.size()); ++k) {
     if (!from[k].in_memory || !to[k].in_memory) {
       write_passed(c, to[k], lane, read_passed(c, from[k], lane));
+      hand_over_poison(c, i, from[k], to[k], lane);
       continue;
     }
     const View a = local_at(c, from[k].offset, lane), b = local_at(c, to[k].offset, lane);
@@ -57,7 +74,7 @@ Status jump(Context& c, Mask lanes, Mask guarded, u32 pc) {
   return Status::jumped;
 }
 
-Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Mask guarded) {
+Status enter(Context& c, const Inst& i, const CallSite& site, const Callable& f, Mask lanes, Mask guarded) {
   Mask& idle = c.mask(f.idle.offset);
   if (lanes & ~idle) unmodelled(fmt::format("the recursive call of `{}`", f.name));
   if (site.arguments.size() != f.parameters.size())
@@ -68,7 +85,7 @@ Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Ma
   for (const int l : each_lane(lanes)) {
     back[l] = c.fragment->pc + 1;
     if (c.grid->program.layout.stack_bytes) c.write(f.frame, l, stack_used(c, l));
-    hand_over(c, site.arguments, f.parameters, l);
+    hand_over(c, i, site.arguments, f.parameters, l);
   }
   return jump(c, lanes, guarded, f.entry);
 }
@@ -77,11 +94,11 @@ Status enter(Context& c, const CallSite& site, const Callable& f, Mask lanes, Ma
 Status call(Context& c, const Inst& i, Mask lanes) {
   const Program& program = c.grid->program;
   const CallSite& site = program.calls[std::size_t(i.value)];
-  if (site.kind == CallSite::Kind::direct) return enter(c, site, program.callables[site.callable], lanes, lanes);
+  if (site.kind == CallSite::Kind::direct) return enter(c, i, site, program.callables[site.callable], lanes, lanes);
   const u64 target = c.read(site.target, first_lane(lanes));
   const Mask alike = lanes_where(lanes, [&](int l) { return c.read(site.target, l) == target; });
   for (const Callable& f : program.callables)
-    if (function_address(f.item) == target) return enter(c, site, f, alike, lanes);
+    if (function_address(f.item) == target) return enter(c, i, site, f, alike, lanes);
   fault(rules::Rule::memory_bounds, fmt::format("a call of address {:#x}, which is no function", target));
 }
 
@@ -93,7 +110,7 @@ Status give_back(Context& c, const Inst& i, Mask lanes) {
   const u32 to = back[first_lane(lanes)];
   const Mask alike = lanes_where(lanes, [&](int l) { return back[l] == to; });
   const CallSite& site = program.calls[std::size_t(program.insts[to - 1].value)];
-  for (const int l : each_lane(alike)) hand_over(c, f.results, site.results, l);
+  for (const int l : each_lane(alike)) hand_over(c, i, f.results, site.results, l);
   if (program.layout.stack_bytes)
     for (const int l : each_lane(alike)) set_stack_used(c, l, u32(c.read(f.frame, l)));
   c.mask(f.idle.offset) |= alike;
@@ -104,7 +121,7 @@ std::string read_string(Context& c, const Inst& i, u64 address, int lane) {
   std::string out;
   for (;; ++address) {
     const Place p = locate(c, Space::generic, address, 1, 1, lane);
-    check_written(*c.grid, i.operation, p, 1);
+    check_written(*c.grid, i.operation, p, 1, "text");
     if (*p.view.data == 0) return out;
     out += char(*p.view.data);
   }
@@ -114,7 +131,7 @@ int print(Context& c, const Inst& i, const CallSite& site, int lane) {
   const u64 buffer = read_passed(c, site.arguments.at(1), lane);
   const PrintSource source{[&](u64 offset, int bytes) {
                              const Place p = locate(c, Space::generic, buffer + offset, u32(bytes), u32(bytes), lane);
-                             check_written(*c.grid, i.operation, p, u32(bytes));
+                             check_written(*c.grid, i.operation, p, u32(bytes), "what is printed");
                              u64 v = 0;
                              std::memcpy(&v, p.view.data, std::size_t(bytes));
                              return v;
@@ -147,7 +164,9 @@ void call_system(Context& c, const Inst& i, Mask lanes) {
       case CallSite::Kind::free: free_memory(c, read_passed(c, site.arguments.at(0), l)); break;
       default: fail(c, i, site, l);
     }
-    if (!site.results.empty()) write_passed(c, site.results[0], l, result);
+    if (site.results.empty()) continue;
+    write_passed(c, site.results[0], l, result);
+    if (c.warp->poison && !site.results[0].in_memory) c.warp->poison->set(site.results[0].slot, 1u << l, 0);
   }
 }
 

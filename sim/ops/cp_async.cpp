@@ -14,7 +14,8 @@ constexpr u32 least = 10, spread = 300;  // ticks
 
 // One thread's copy, and the group that waits for it.
 struct Copy {
-  View to, from;
+  View to{};
+  Place from{};
   u32 bytes = 0, source_bytes = 0;  // the rest is zeros
   std::shared_ptr<BulkGroup> group{};
   AsyncId id = 0;
@@ -62,19 +63,22 @@ void copy_async(Context& c, const Inst& i, Mask lanes) {
     x.to = to.view;
     if (x.source_bytes) {
       const Place from = locate(c, Space::global, c.value(i, 0, l) + c.value(i, 1, l), x.source_bytes, 1, l);
-      check_written(*c.grid, i.operation, from, x.source_bytes);
       touch(c, i, l, x.id, range_of(from, x.source_bytes), AccessKind::read, Proxy::generic);
-      x.from = from.view;
+      x.from = from;
     }
     x.group = open_group(c, l);
     copies.push_back(std::move(x));
   }
   Cta* cta = c.cta;
-  c.cluster->later(least, spread, i.operation, [cta, copies = std::move(copies)] {
+  const ir::Operation* operation = i.operation;
+  c.cluster->later(least, spread, operation, [cta, operation, copies = std::move(copies)] {
     for (const Copy& x : copies) {
-      if (x.source_bytes) std::memcpy(x.to.data, x.from.data, x.source_bytes);
+      if (x.source_bytes) {
+        std::memcpy(x.to.data, x.from.view.data, x.source_bytes);
+        copy_poison(cta->cluster->grid, operation, x.from, x.to, x.source_bytes);
+      }
       std::memset(x.to.data + x.source_bytes, 0, x.bytes - x.source_bytes);
-      x.to.mark(x.bytes);
+      x.to.from(x.source_bytes).mark(x.bytes - x.source_bytes);
       --x.group->writes_left;
       finish(cta->cluster->grid, x.id);
     }

@@ -54,34 +54,74 @@ u32 register_of(const MatrixRows& rows, DataShape shape, bool transposed, int la
   return word;
 }
 
+// Poison of registers as words of which each poison byte is 0xFF, and back.
+std::array<u32, warp_lanes> poison_words(const Context& c, u32 offset) {
+  std::array<u32, warp_lanes> out{};
+  if (!c.warp->poison) return out;
+  const Mask* bytes = c.warp->poison->bytes(offset);
+  for (int t = 0; t < warp_lanes; ++t)
+    for (int b = 0; b < 4; ++b) out[std::size_t(t)] |= bytes[b] >> t & 1 ? 0xFFu << 8 * b : 0;
+  return out;
+}
+void set_poison(RegisterPoison& poison, u32 offset, const std::array<u32, warp_lanes>& words, PoisonSource source) {
+  Mask* bytes = poison.bytes(offset);
+  for (int b = 0; b < 4; ++b)
+    bytes[b] = lanes_where(all_lanes, [&](int t) { return words[std::size_t(t)] >> 8 * b & 1; });
+  if (source) poison.source(offset) = source;
+}
+
+// What is poison of a row as loaded: elements that are widened are poison together.
+MatrixRow poison_row(const Inst& i, const Place& p, u32 read_bytes) {
+  MatrixRow out{};
+  for (std::size_t e = 0; e < out.size(); ++e)
+    if (i.width == 8 ? !p.view.written[e] : !p.view.all_written(read_bytes)) out[e] = 0xFF;
+  return out;
+}
+
+using Registers = std::array<std::array<u32, warp_lanes>, 4>;
+
+void put_registers(Registers& out, const MatrixRows& rows, const Inst& i, int matrix) {
+  const auto shape = DataShape(i.mode);
+  const int registers = isa::matrix_registers(shape);
+  for (int r = 0; r < registers; ++r)
+    for (int t = 0; t < warp_lanes; ++t)
+      out[std::size_t(matrix * registers + r)][std::size_t(t)] = register_of(rows, shape, i.flags != 0, t, r);
+}
+
 // more: a register for each matrix, or two; mode: the shape; flags: .trans; count: matrices.
 void load_matrix(Context& c, const Inst& i, Mask) {
   const auto shape = DataShape(i.mode);
-  const int registers = isa::matrix_registers(shape);
   const auto read_bytes = u32(i.width * isa::matrix_row_bytes / 8);
-  std::array<std::array<u32, warp_lanes>, 4> out{};
+  Registers out{}, poison{};
+  PoisonSource source = 0;
   for (int matrix = 0; matrix < i.count; ++matrix) {
-    MatrixRows rows;
+    MatrixRows rows, poison_rows{};
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
       const int lane = lane_of_row(i, matrix, r);
       const Place p = row_place(c, i, lane);
       observe(c, i, lane, p, isa::matrix_row_bytes, AccessKind::read);
-      check_written(*c.grid, i.operation, p, read_bytes);
       rows[std::size_t(r)] = widened(i, p.view.data);
+      if (p.view.all_written(read_bytes)) continue;
+      source = poison_source(*c.grid, i.operation, p, read_bytes);
+      poison_rows[std::size_t(r)] = poison_row(i, p, read_bytes);
     }
-    for (int r = 0; r < registers; ++r)
-      for (int t = 0; t < warp_lanes; ++t)
-        out[std::size_t(matrix * registers + r)][std::size_t(t)] = register_of(rows, shape, i.flags != 0, t, r);
+    put_registers(out, rows, i, matrix);
+    if (source) put_registers(poison, poison_rows, i, matrix);
   }
   // The address register may be a result.
   for (unsigned k = 0; k < i.more_count; ++k)
     std::memcpy(c.lanes<u32>(c.slot(i, k).offset), out[k].data(), sizeof out[k]);
+  if (!source && !c.warp->poison) return;
+  for (unsigned k = 0; k < i.more_count; ++k) set_poison(poison_of(c), c.slot(i, k).offset, poison[k], source);
 }
 
 void store_matrix(Context& c, const Inst& i, Mask) {
   const auto shape = DataShape(i.mode);
   for (int matrix = 0; matrix < i.count; ++matrix) {
-    const MatrixRows rows = rows_of(c.lanes<u32>(c.slot(i, unsigned(matrix)).offset), shape, i.flags != 0);
+    const u32 from = c.slot(i, unsigned(matrix)).offset;
+    const MatrixRows rows = rows_of(c.lanes<u32>(from), shape, i.flags != 0);
+    const bool poisoned = c.warp->poison && c.warp->poison->any(c.slot(i, unsigned(matrix)));
+    const MatrixRows poison = poisoned ? rows_of(poison_words(c, from).data(), shape, i.flags != 0) : MatrixRows{};
     for (int r = 0; r < isa::matrix_rows(shape); ++r) {
       const int lane = lane_of_row(i, matrix, r);
       const Place p = row_place(c, i, lane);
@@ -89,6 +129,11 @@ void store_matrix(Context& c, const Inst& i, Mask) {
       observe(c, i, lane, p, isa::matrix_row_bytes, kind_of_write(p.view, bytes, isa::matrix_row_bytes));
       std::memcpy(p.view.data, bytes, isa::matrix_row_bytes);
       p.view.mark(isa::matrix_row_bytes);
+      for (u32 b = 0; poisoned && b < isa::matrix_row_bytes; ++b)
+        if (poison[std::size_t(r)][b]) {
+          p.view.written[b] = 0;
+          c.grid->poison.store(p.view.data + b, c.warp->poison->source(from));
+        }
     }
   }
 }
@@ -98,6 +143,11 @@ void transpose(Context& c, const Inst& i, Mask) {
   const MatrixRows rows = rows_of(c.lanes<u32>(i.a), DataShape::m8n8, false);
   u32* to = c.lanes<u32>(i.d);
   for (int t = 0; t < warp_lanes; ++t) to[t] = register_of(rows, DataShape::m8n8, true, t, 0);
+  if (!c.warp->poison) return;
+  const MatrixRows poison = rows_of(poison_words(c, i.a).data(), DataShape::m8n8, false);
+  std::array<u32, warp_lanes> words;
+  for (int t = 0; t < warp_lanes; ++t) words[std::size_t(t)] = register_of(poison, DataShape::m8n8, true, t, 0);
+  set_poison(*c.warp->poison, i.d, words, c.warp->poison->source(i.a));
 }
 
 // Shapes that go with their direction, element and transposition.

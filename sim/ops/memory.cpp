@@ -62,9 +62,10 @@ void load_memory(Context& c, const Inst& i, Mask lanes) {
     View view;
     if (c.grid->observer || !nearby(c, space, address, bytes, view) || !view.all_written(bytes)) {
       const Place p = locate(c, space, address, bytes, bytes, l);
-      check_written(*c.grid, i.operation, p, bytes);
       observe(c, i, l, p, bytes, AccessKind::read);
       view = p.view;
+      if (!view.all_written(bytes))
+        for (unsigned k = 0; k < i.more_count; ++k) load_poison(c, i, l, p, k * width, width, slots[k], is_signed);
     }
     for (unsigned k = 0; k < i.more_count; ++k) load_element<width>(c, slots[k], l, view.data + k * width, is_signed);
   }
@@ -79,6 +80,15 @@ AccessKind kind_of_store(Context& c, const Inst& i, int lane, View to) {
   const Slot* slots = &c.slot(i, 0);
   for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], lane, bytes + k * width);
   return kind_of_write(to, bytes, size);
+}
+
+template <int width>
+void store_poison_of(Context& c, const Inst& i, Mask lanes) {
+  const u32 bytes = u32(width) * i.more_count;
+  for (const int l : each_lane(lanes)) {
+    const Place p = locate(c, Space(i.space), c.address(i, l), bytes, bytes, l);
+    for (unsigned k = 0; k < i.more_count; ++k) store_poison(c, i, l, p, k * width, width, c.slot(i, k));
+  }
 }
 
 template <int width>
@@ -98,6 +108,7 @@ void store_memory(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 0; k < i.more_count; ++k) store_element<width>(c, slots[k], l, view.data + k * width);
     view.mark(bytes);
   }
+  if (c.warp->poison) store_poison_of<width>(c, i, lanes);
   ++c.cluster->writes;
 }
 

@@ -95,10 +95,64 @@ void gather_scales(const Context& c, const Inst& i, const WarpMma& mma, WarpProd
       for (int k = 0; k < sv; ++k) {
         const isa::MmaSyncScalePlace at = place(row, k, byte, thread);
         out.push_back(u8(from[at.lane] >> 8 * at.byte));
+        if (!c.warp->poison || !c.warp->poison->has_element(c.slot(i, slot).offset, at.lane, at.byte, 8)) continue;
+        const PoisonSource source = c.warp->poison->source(c.slot(i, slot).offset);
+        o == WarpMma::sfa ? p.add_poison_a(row, source) : p.add_poison_b(row, source);
       }
   };
   gather(WarpMma::sfa, p.m, isa::mma_sync_scale_a, p.scale_a);
   gather(WarpMma::sfb, p.n, isa::mma_sync_scale_b, p.scale_b);
+}
+
+// Calls f(slot, register, lane, element) for each poison element of an operand.
+template <class F>
+void for_poison(const Context& c, const Inst& i, const WarpMma& mma, WarpMma::Operand o, int bits, F f) {
+  for (int r = 0; r < registers(mma, o); ++r) {
+    const Slot s = c.slot(i, unsigned(mma.operands[o] + r));
+    if (!c.warp->poison->any(s)) continue;
+    for (int t = 0; t < warp_lanes; ++t)
+      for (int e = 0; e < s.bytes * 8 / bits; ++e)
+        if (c.warp->poison->has_element(s.offset, t, e, bits)) f(s, r, t, e);
+  }
+}
+
+isa::MmaSyncCell d_cell(const WarpMma& mma, int t, int r, int e) {
+  return isa::wmma_cell(t, (is_half(mma) ? 2 : 1) * r + e, mma.shape.m);
+}
+
+int bits_of_d(const WarpMma& mma) { return is_half(mma) ? 16 : mma.spec.d == ScalarType::f64 ? 64 : 32; }
+
+void gather_poison(const Context& c, const Inst& i, const WarpMma& mma, WarpProduct& p) {
+  RegisterPoison& poison = *c.warp->poison;
+  const int stored = mma.stored_k(), k = mma.elements_k();
+  for_poison(c, i, mma, WarpMma::a, mma.container, [&](Slot s, int r, int t, int e) {
+    const int per = s.bytes * 8 / mma.container;
+    p.add_poison_a(isa::wmma_a_cell(t, r, e, per, p.m, stored).row, poison.source(s.offset));
+  });
+  for_poison(c, i, mma, WarpMma::b, mma.container, [&](Slot s, int r, int t, int e) {
+    const int per = s.bytes * 8 / mma.container;
+    p.add_poison_b(isa::wmma_b_cell(t, r, e, per, p.n, k).column, poison.source(s.offset));
+  });
+  for_poison(c, i, mma, WarpMma::c, bits_of_d(mma), [&](Slot s, int r, int t, int e) {
+    const isa::MmaSyncCell at = d_cell(mma, t, r, e);
+    p.add_poison_d(at.row, at.column, poison.source(s.offset));
+  });
+  if (!mma.sparse) return;
+  const Slot metadata = c.slot(i, mma.operands[WarpMma::metadata]);  // of some lanes, for rows that it tells apart
+  for (int row = 0; poison.any(metadata) && row < p.m; ++row) p.add_poison_a(row, poison.source(metadata.offset));
+}
+
+void scatter_poison(const Context& c, const Inst& i, const WarpMma& mma, const WarpProduct& p) {
+  RegisterPoison& poison = *c.warp->poison;
+  for (int r = 0; r < registers(mma, WarpMma::d); ++r) {
+    const Slot s = c.slot(i, unsigned(mma.operands[WarpMma::d] + r));
+    for (int b = 0; b < s.bytes; ++b)
+      poison.bytes(s.offset)[b] = lanes_where(all_lanes, [&](int t) {
+        const isa::MmaSyncCell at = d_cell(mma, t, r, b * 8 / bits_of_d(mma));
+        return p.is_poison(at.row, at.column);
+      });
+    if (p.poison) poison.source(s.offset) = p.poison;
+  }
 }
 
 // target: the WarpMma; more: its operands.
@@ -110,8 +164,10 @@ void multiply_warp(Context& c, const Inst& i, Mask) {
   gather_c(c, i, mma, p);
   if (mma.sparse) select_columns(mma, words(c, i, mma.operands[WarpMma::metadata]), p);
   if (mma.spec.scale_vector) gather_scales(c, i, mma, p);
+  if (c.warp->poison) gather_poison(c, i, mma, p);
   multiply(*c.grid, mma, p);
   scatter_d(c, i, mma, p);
+  if (c.warp->poison) scatter_poison(c, i, mma, p);
   ++c.grid->statistics.mma_instructions;
 }
 
@@ -144,7 +200,10 @@ void multiply_f64(Context& c, const Inst& i, Mask) {
       double& x = d[std::size_t(row * n + column)];
       x = num::warp_dot_f64({a.data() + row * k, length}, {b.data() + column * k, length}, x);
     }
+  WarpProduct poison(mma, m);
+  if (c.warp->poison) gather_poison(c, i, mma, poison);
   each(WarpMma::d, [&](double& v, int t, int r) { v = cell(t, r); });
+  if (c.warp->poison) scatter_poison(c, i, mma, poison);
   ++c.grid->statistics.mma_instructions;
   c.grid->statistics.mma_flops += u64(2) * u64(m * n * k);
 }

@@ -50,8 +50,8 @@ void load_reduce(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     std::vector<std::vector<u64>> values(i.count);
     for_memories(c, i, l, [&](const Place& p) {
-      check_written(*c.grid, i.operation, p, bytes * i.count);
       observe(c, i, l, p, bytes * i.count, AccessKind::read);
+      for (u32 k = 0; k < i.count; ++k) load_poison(c, i, l, p, k * bytes, bytes, c.slot(i, k));
       for (u32 k = 0; k < i.count; ++k) values[k].push_back(read_element(p.view.data + k * bytes, bytes));
     });
     for (u32 k = 0; k < i.count; ++k) {
@@ -70,7 +70,7 @@ void store_or_reduce(Context& c, const Inst& i, Mask lanes) {
   const bool stores = Combine(i.mode) == Combine::none;
   for (const int l : each_lane(lanes)) {
     for_memories(c, i, l, [&](const Place& p) {
-      if (!stores) check_written(*c.grid, i.operation, p, all);
+      if (!stores) check_written(*c.grid, i.operation, p, all, "an operand of a reduction on global memory");
       std::vector<u8> out(all);
       for (u32 k = 0; k < i.count; ++k) {
         u64 v = c.value(i, k, l);

@@ -55,7 +55,7 @@ void replace(Context& c, const Inst& i, Mask lanes) {
   const auto field = TensorMapField(i.mode);
   for (const int l : each_lane(lanes)) {
     const Place p = locate(c, Space(i.space), c.address(i, l), map_bytes, map_alignment, l);
-    check_written(*c.grid, i.operation, p, map_bytes);
+    check_written(*c.grid, i.operation, p, map_bytes, "a tensor map");
     observe(c, i, l, p, map_bytes, AccessKind::read);
     observe(c, i, l, p, map_bytes, AccessKind::write);
     const auto is_zero = [](u8 byte) { return byte == 0; };
@@ -79,7 +79,7 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   const Place to = locate(c, Space::global, c.address(i, l), map_bytes, map_alignment, l);
   const Place from =
       locate_shared(c, Space::shared_cta, c.value(i, 0, l) + c.value(i, 1, l), map_bytes, map_alignment, l);
-  check_written(*c.grid, i.operation, from, map_bytes);
+  check_written(*c.grid, i.operation, from, map_bytes, "a tensor map");
   observe(c, i, l, from, map_bytes, AccessKind::read);
   observe(c, i, l, to, map_bytes, AccessKind::write);
   std::memcpy(to.view.data, from.view.data, map_bytes);

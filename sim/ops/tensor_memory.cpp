@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
@@ -112,8 +113,8 @@ bool is_row_each(const Inst& i, const Window& w) {
   return DataShape(i.mode) == DataShape::s32x32b && !(i.flags & tmem_packed) && w.lane == 0;
 }
 
-// Reads a row of cells into each thread; true if some were never written. What epilogues do, hence without a look at
-// the shape for every register.
+// Reads a row of cells into each thread; true if some are poison. What epilogues do, hence without a look at the shape
+// for every register.
 bool load_rows(Context& c, const Inst& i, const Window& w) {
   TensorMemory& tmem = c.cta->tmem;
   const int columns = int(i.more_count);
@@ -121,7 +122,7 @@ bool load_rows(Context& c, const Inst& i, const Window& w) {
   for (int t = 0; t < warp_lanes; ++t) {
     const int lane = w.quarter + t;
     tmem.require_known(lane, w.column, columns, "tcgen05.ld");
-    poison |= std::memchr(tmem.written(lane, w.column), TensorMemory::unwritten, std::size_t(columns)) != nullptr;
+    poison |= tmem.poison_at(lane, w.column, columns).has_value();
     const u32* cells = tmem.cell(lane, w.column);
     for (int k = 0; k < columns; ++k) c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = cells[k];
   }
@@ -137,10 +138,35 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
     const u32* cell = tmem.cell(lane, column);
     const u8* written = tmem.written(lane, column);
     tmem.require_known(lane, column, packed ? 2 : 1, "tcgen05.ld");
-    poison |= !written[0] || (packed && !written[1]);
+    poison |= written[0] == TensorMemory::poison || (packed && written[1] == TensorMemory::poison);
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
   });
   return poison;
+}
+
+PoisonSource cell_source(Context& c, const Inst& i, const Window& w, int column) {
+  if (const PoisonSource s = c.grid->poison.stored(c.cta->tmem.line_of(column))) return s;
+  return c.grid->poison.read(i.operation, [&] { return fmt::format("tensor-memory cells from column {}", w.column); });
+}
+
+// Cells that are poison make their registers so, or a half of them where two cells are packed.
+void spread_load(Context& c, const Inst& i, const Window& w) {
+  RegisterPoison& poison = poison_of(c);
+  const bool packed = (i.flags & tmem_packed) != 0;
+  for (unsigned k = 0; k < i.more_count; ++k) poison.set(c.slot(i, k), all_lanes, 0);
+  int last = -1;  // the column that `source` is for
+  PoisonSource source = 0;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u8* written = c.cta->tmem.written(lane, column);
+    const u32 to = c.slot(i, unsigned(k)).offset;
+    for (int b = 0; b < 4; ++b) {
+      const int cell = packed && b >= 2;
+      if (written[cell] != TensorMemory::poison) continue;
+      poison.bytes(to)[b] |= 1u << t;
+      if (std::exchange(last, column + cell) != column + cell) source = cell_source(c, i, w, column + cell);
+      poison.source(to) = source;
+    }
+  });
 }
 
 // more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
@@ -149,9 +175,7 @@ void load_tensor(Context& c, const Inst& i, Mask lanes) {
   check_footprint(c, i, w, "tcgen05.ld");
   watch_window(c, i, lanes, w, AccessKind::read);
   const bool poison = is_row_each(i, w) ? load_rows(c, i, w) : load_cells(c, i, w);
-  if (poison)
-    c.grid->report(i.operation, rules::Rule::memory_uninitialised,
-                   fmt::format("tensor-memory cells from column {}", w.column));
+  if (poison || c.warp->poison) spread_load(c, i, w);
 }
 
 // One step of a reduction. That .abs and .NaN mean what they mean for min and max is taken over from there.
@@ -181,6 +205,25 @@ void load_and_reduce(Context& c, const Inst& i, Mask lanes) {
     for (unsigned k = 1; k < i.more_count; ++k) r = reduced(i, r, value(k));
     c.lanes<u32>(i.d)[t] = r;
   }
+  if (!c.warp->poison) return;
+  RegisterPoison& poison = *c.warp->poison;
+  Mask some = 0;
+  for (unsigned k = 0; k < i.more_count; ++k)
+    if (const Mask m = poison.any(c.slot(i, k))) some |= m, poison.source(i.d) = poison.source(c.slot(i, k).offset);
+  poison.set({i.d, 4, false}, all_lanes, some);
+}
+
+void spread_store(Context& c, const Inst& i, const Window& w) {
+  RegisterPoison& poison = *c.warp->poison;
+  const bool packed = (i.flags & tmem_packed) != 0;
+  for_cells(i, w, [&](int k, int t, int lane, int column) {
+    const u32 from = c.slot(i, unsigned(k)).offset;
+    for (int cell = 0; cell < (packed ? 2 : 1); ++cell) {
+      if (!poison.has_element(from, t, cell, packed ? 16 : 32)) continue;
+      c.cta->tmem.mark(lane, column + cell, 1, TensorMemory::poison);
+      c.grid->poison.store(c.cta->tmem.line_of(column + cell), poison.source(from));
+    }
+  });
 }
 
 void store_tensor(Context& c, const Inst& i, Mask lanes) {
@@ -194,9 +237,10 @@ void store_tensor(Context& c, const Inst& i, Mask lanes) {
     u32* cell = tmem.cell(lane, column);
     u8* written = tmem.written(lane, column);
     cell[0] = packed ? v & 0xFFFF : v;
-    written[0] = 1;
-    if (packed) cell[1] = v >> 16, written[1] = 1;
+    written[0] = TensorMemory::known;
+    if (packed) cell[1] = v >> 16, written[1] = TensorMemory::known;
   });
+  if (c.warp->poison) spread_store(c, i, w);
 }
 
 Status order(Context& c, const Inst& i, Mask lanes) {

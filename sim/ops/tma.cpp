@@ -117,7 +117,7 @@ void tensor_store(Context& c, const Inst& i, Mask lanes) {
       auto rows = std::make_shared<std::vector<u8>>(gather_box(cluster->grid, operation, box, *cta, shared));
       close_read(*cluster, *group);
       cluster->later(1, copy_spread, operation, [=] {
-        store_box(cluster->grid, box, *rows, how);
+        store_box(cluster->grid, operation, box, *rows, how);
         finish(cluster->grid, id);
         close_write(*cluster, *group);
       });

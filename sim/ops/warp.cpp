@@ -24,17 +24,40 @@ Status by_members(Context& c, const Inst& i, Mask lanes) {
   return Status::next;
 }
 
+// What all lanes of an exchange get is poison if what some lane gave is.
+Mask poison_for_all(const Context& c, Slot from, Mask lanes) {
+  return c.warp->poison && c.warp->poison->any(from) & lanes ? lanes : 0;
+}
+void set_poison_of(Context& c, u32 result, u8 bytes, Mask lanes, Mask poison, Slot from) {
+  if (!c.warp->poison) return;
+  c.warp->poison->set({result, bytes, false}, lanes, poison);
+  if (poison) c.warp->poison->source(result) = c.warp->poison->source(from.offset);
+}
+
 // d: lane, b: predicate. The lowest lane wins; PTX leaves the choice open.
 void elect(Context& c, const Inst& i, Mask lanes) {
   const int leader = first_lane(lanes);
   fill_lanes(c, i.d, lanes, u32(leader));
   c.write_mask(i.b, lanes, 1u << leader);
+  set_poison_of(c, i.d, 4, lanes, 0, {});
+  set_poison_of(c, i.b, 0, lanes, 0, {});
+}
+
+// A lane that is not poison may settle the answer alone.
+bool is_settled(isa::VoteMode mode, Mask p, Mask lanes, Mask poison) {
+  if (mode == isa::VoteMode::any) return (p & ~poison) != 0;
+  if (mode == isa::VoteMode::all) return (~p & lanes & ~poison) != 0;
+  return mode != isa::VoteMode::ballot && (p & ~poison) != 0 && (~p & lanes & ~poison) != 0;
 }
 
 // more: source predicate, member mask.
 void vote(Context& c, const Inst& i, Mask lanes) {
   const Mask p = c.read_mask(c.slot(i, 0)) & lanes;
-  switch (isa::VoteMode(i.mode)) {
+  const auto mode = isa::VoteMode(i.mode);
+  Mask poison = poison_for_all(c, c.slot(i, 0), lanes);
+  if (poison && is_settled(mode, p, lanes, c.warp->poison->any(c.slot(i, 0)))) poison = 0;
+  set_poison_of(c, i.d, mode == isa::VoteMode::ballot ? 4 : 0, lanes, poison, c.slot(i, 0));
+  switch (mode) {
     case isa::VoteMode::ballot: fill_lanes(c, i.d, lanes, p); break;
     case isa::VoteMode::all: c.write_mask(i.d, lanes, p == lanes ? all_lanes : 0); break;
     case isa::VoteMode::any: c.write_mask(i.d, lanes, p ? all_lanes : 0); break;
@@ -55,9 +78,27 @@ int shuffle_source(isa::ShuffleMode mode, int lane, int b, int clamp, int segmen
   return inside ? from : lane;
 }
 
+// The source is that of the lane that is read; lane numbers that are poison make both results so.
+void spread_shuffle(Context& c, const Inst& i, Mask lanes, const int* from) {
+  RegisterPoison& poison = *c.warp->poison;
+  const Mask chosen = (poison.any(c.slot(i, 0)) | poison.any(c.slot(i, 1))) & lanes;
+  const Slot which = poison.any(c.slot(i, 0)) ? c.slot(i, 0) : c.slot(i, 1);
+  const PoisonSource source = chosen ? poison.source(which.offset) : poison.source(i.a);
+  const Mask* a = poison.bytes(i.a);
+  Mask* d = poison.bytes(i.d);
+  for (int b = 0; b < 4; ++b) {
+    const Mask m = chosen | lanes_where(lanes, [&](int l) { return a[b] >> from[l] & 1; });
+    d[b] = (d[b] & ~lanes) | m;
+    if (m) poison.source(i.d) = source;
+  }
+  poison.set({i.c, 0, false}, lanes, chosen);
+  if (chosen) poison.source(i.c) = source;
+}
+
 // more: b, c, member mask; d result, a value, c: predicate result.
 void shuffle(Context& c, const Inst& i, Mask lanes) {
   u32 out[warp_lanes];
+  int source[warp_lanes];
   Mask p = 0;
   const auto* a = c.lanes<u32>(i.a);
   for (const int l : each_lane(lanes)) {
@@ -66,17 +107,21 @@ void shuffle(Context& c, const Inst& i, Mask lanes) {
     const int from = shuffle_source(isa::ShuffleMode(i.mode), l, int(c.value(i, 0, l)), int(control & 31),
                                     int(control >> 8 & 31), inside);
     out[l] = a[from];
+    source[l] = from;
     p |= Mask(inside) << l;
   }
   auto* d = c.lanes<u32>(i.d);
   for (const int l : each_lane(lanes)) d[l] = out[l];
   c.write_mask(i.c, lanes, p);
+  if (c.warp->poison) spread_shuffle(c, i, lanes, source);
 }
 
 // match.any: the lanes with this lane's value; match.all: all lanes, if all values agree. more: value, member mask; c:
 // predicate result.
 void match(Context& c, const Inst& i, Mask lanes) {
   const Slot a = c.slot(i, 0);
+  const Mask poison = poison_for_all(c, a, lanes);
+  if (i.mode) set_poison_of(c, i.c, 0, lanes, poison, a);
   auto* d = c.lanes<u32>(i.d);
   Mask agree = 0;
   for (const int l : each_lane(lanes)) {
@@ -86,6 +131,7 @@ void match(Context& c, const Inst& i, Mask lanes) {
     agree |= Mask(all) << l;
   }
   if (i.mode) c.write_mask(i.c, lanes, agree);
+  set_poison_of(c, i.d, 4, lanes, poison, a);
 }
 
 u32 reduce_two(Combine how, ScalarType t, u32 a, u32 b, bool absolute, bool nan) {
@@ -117,6 +163,8 @@ void reduce_lanes(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes & (lanes - 1)))
     r = reduce_two(how, ScalarType(i.width), r, a[l], (i.flags & 1) != 0, (i.flags & 2) != 0);
   fill_lanes(c, i.d, lanes, r);
+  const Slot from{i.a, 4, false};
+  set_poison_of(c, i.d, 4, lanes, poison_for_all(c, from, lanes), from);
 }
 
 void active_mask(Context& c, const Inst& i, Mask lanes) { fill_lanes(c, i.d, lanes, lanes); }

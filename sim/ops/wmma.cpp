@@ -66,12 +66,21 @@ void for_elements(Context& c, const Inst& i, F f) {
       }
 }
 
+// The bytes of a register that an element takes become poison.
+void add_poison(Context& c, Slot s, int lane, int shift, int bits, PoisonSource source) {
+  RegisterPoison& poison = poison_of(c);
+  for (int b = shift / 8; b < std::max(shift / 8 + 1, (shift + bits) / 8); ++b) poison.bytes(s.offset)[b] |= 1u << lane;
+  poison.source(s.offset) = source;
+}
+
 void wmma_load(Context& c, const Inst& i, Mask) {
   std::vector<std::array<u64, warp_lanes>> out(i.count, std::array<u64, warp_lanes>{});
+  for (unsigned r = 0; c.warp->poison && r < i.count; ++r) c.warp->poison->set(c.slot(i, r), all_lanes, 0);
   const u32 bytes = std::max<u32>(1, i.width / 8);
   for_elements(c, i, [&](int t, unsigned r, int shift, const Place& p, int bit) {
     observe(c, i, t, p, bytes, AccessKind::read);
-    check_written(*c.grid, i.operation, p, bytes);
+    if (!p.view.all_written(bytes))
+      add_poison(c, c.slot(i, r), t, shift, i.width, poison_source(*c.grid, i.operation, p, bytes));
     u64 word = 0;
     std::memcpy(&word, p.view.data, bytes);
     if (i.width < 8) word = word >> bit & ((1u << i.width) - 1);
@@ -88,6 +97,9 @@ void wmma_store(Context& c, const Inst& i, Mask) {
     observe(c, i, t, p, bytes, kind_of_write(p.view, &word, bytes));
     std::memcpy(p.view.data, &word, bytes);
     p.view.mark(bytes);
+    if (c.warp->poison && c.warp->poison->bytes(c.slot(i, r).offset)[shift / 8] >> t & 1)
+      leave_poison(*c.grid, i.operation, p, bytes, c.warp->poison->source(c.slot(i, r).offset),
+                   "what is stored in global memory");
   });
 }
 

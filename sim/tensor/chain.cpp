@@ -32,24 +32,20 @@ bool TensorChain::continues_with(const MmaTask& t) const {
 
 bool TensorChain::is_full() const { return steps_ == most_steps; }
 
-// The accumulator as the first instruction finds it. What follows finds what that leaves.
-void TensorChain::begin(Cta& cta) const {
-  const Part part = part_of(first_);
-  const int column = int(first_.d & 0xFFFF);
-  if (first_.accumulate) check_accumulator(grid_, first_, part, cta);
-  for (int row = 0; row < part.rows; ++row) cta.tmem.mark(part.lane_of(row), column, part.n, TensorMemory::known);
-}
-
 void TensorChain::add(const MmaTask& t) {
   if (steps_ == 0) first_ = t;
   b_.select(steps_);
   gather_b(grid_, t, issuer_, b_);
   for (int k = 0; k < t.members(); ++k) {
     Cta& cta = member(t, issuer_, k);
-    a_[std::size_t(k)].select(steps_);
-    gather_shared({grid_, t.operation, cta}, operand_a(t), a_[std::size_t(k)]);
+    Elements& a = a_[std::size_t(k)];
+    a.select(steps_);
+    a.forget_poison();
+    gather_shared({grid_, t.operation, cta}, operand_a(t), a);
     cta.tensor.collected[std::size_t(isa::collector_buffer(t.form.collector, t.form.ws))].clear();
-    if (steps_ == 0) begin(cta);
+    // The accumulator as the first instruction finds it. What follows finds what that leaves.
+    if (steps_ == 0 && t.accumulate) check_accumulator(t, part_of(t), cta);
+    mark_accumulator(t, part_of(t), cta, a, b_);
   }
   ++steps_;
 }

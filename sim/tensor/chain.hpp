@@ -27,8 +27,6 @@ class TensorChain final : public TensorMemory::Debt {
   void settle() override;
 
  private:
-  void begin(Cta& cta) const;
-
   Grid& grid_;
   Cta& issuer_;
   MmaTask first_;

@@ -82,7 +82,10 @@ void execute_copy(Grid& grid, const CopyTask& t, Cta& cta) {
   const int column = int(t.to & 0xFFFF), bits = isa::source_bits(t.source);
   const auto state = bits == 6 ? TensorMemory::six_bit_containers : TensorMemory::known;
   for_copy_pieces(t, [&](int row, int at, u32 address) {
-    const u8* from = reader.at(address, bits ? 2 * u32(bits) : swizzle_piece);
+    const u32 read = bits ? 2 * u32(bits) : swizzle_piece;
+    const PoisonSource poison = reader.poison(address, read);
+    const View piece = reader.at(address);
+    const u8* from = piece.data;
     u8 bytes[swizzle_piece];
     if (bits)
       decompress(t.source, from, bytes);
@@ -91,6 +94,11 @@ void execute_copy(Grid& grid, const CopyTask& t, Cta& cta) {
     for (const int lane : copy_lanes(t, row)) {
       std::memcpy(cta.tmem.cell(lane, column + at / 4), bytes, swizzle_piece);
       cta.tmem.mark(lane, column + at / 4, swizzle_piece / 4, state);
+      for (int k = 0; poison && k < int(swizzle_piece) / 4; ++k) {
+        if (!bits && piece.from(std::size_t(4 * k)).all_written(4)) continue;
+        cta.tmem.mark(lane, column + at / 4 + k, 1, TensorMemory::poison);
+        grid.poison.store(cta.tmem.line_of(column + at / 4 + k), poison);
+      }
     }
   });
 }

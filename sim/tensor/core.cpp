@@ -20,13 +20,14 @@ using isa::MmaKind;
 using isa::ScalarType;
 
 // Runs the multiplication on D in place where rows are consecutive lanes, else on a copy.
-void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::GemmTask& gemm) {
+void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::GemmTask& gemm, const Elements& a,
+              const Elements& b) {
   const int column = int(task.d & 0xFFFF), n = part.n;
   const bool in_place = !part.spread && task.disabled == std::array<u32, 8>{};
   std::vector<u32> copy(in_place ? 0 : std::size_t(part.rows * n));
   gemm.d = in_place ? cta.tmem.cell(part.lane, column) : copy.data();
   gemm.d_stride = std::size_t(in_place ? TensorMemory::lane_stride : n);
-  if (task.accumulate) check_accumulator(grid, task, part, cta);
+  if (task.accumulate) check_accumulator(task, part, cta);
   for (int row = 0; row < part.rows && !in_place; ++row)
     std::memcpy(copy.data() + row * n, cta.tmem.cell(part.lane_of(row), column), std::size_t(n) * 4);
   grid.gemm.run(gemm);
@@ -34,8 +35,8 @@ void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::
     const int lane = part.lane_of(row);
     if (is_disabled(task, cta, lane)) continue;
     if (!in_place) std::memcpy(cta.tmem.cell(lane, column), copy.data() + row * n, std::size_t(n) * 4);
-    cta.tmem.mark(lane, column, n, TensorMemory::known);
   }
+  mark_accumulator(task, part, cta, a, b);
 }
 
 // The collector keeps what an instruction filled it with; the model reads memory every time, which is the same as long
@@ -50,23 +51,26 @@ void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
   if (use == isa::CollectorUse::discard || use == isa::CollectorUse::lastuse) kept.clear();
 }
 
-// One CTA's share: its rows of A against all of B.
+// One CTA's share: its rows of A against all of B. Scale factors and metadata that are poison make rows of A and
+// columns of B so.
 void execute_share(Grid& grid, const MmaTask& t, Cta& cta, Elements& b, num::GemmTask gemm) {
   const bool collects = isa::collector_use(t.form.collector) != isa::CollectorUse::discard;
   std::vector<u8> sfa, sfb, collected;
+  const std::vector<u8> poison_of_b = b.poison;  // without what the scale factors that this CTA has add to it
+  const PoisonSource source_of_b = b.source;
   if (t.scale_vector) {
-    sfa = gather_scales(grid, t, cta, isa::ScaleSide::A);
-    sfb = gather_scales(grid, t, cta, isa::ScaleSide::B);
-    gemm.a.scales = sfa.data();
+    sfb = gather_scales(t, cta, isa::ScaleSide::B, b);
     gemm.a.scale_stride = gemm.b.scale_stride = std::size_t(t.scale_vector);
   }
   Elements a(t.rows(), t.form.sparse ? t.k() / 2 : t.k(), t.a_type());
   if (!t.form.a_in_tmem) gather_shared({grid, t.operation, cta}, operand_a(t), a);
   for (const Part& part : parts_of(t)) {
-    if (t.form.a_in_tmem) gather_tensor(grid, t, part, cta, a);
+    if (t.form.a_in_tmem) gather_tensor(t, part, cta, a);
+    if (t.scale_vector) sfa = gather_scales(t, cta, isa::ScaleSide::A, a);
+    gemm.a.scales = sfa.data();
     if (collects) collected.insert(collected.end(), a.data.begin(), a.data.end());
     std::vector<u32> metadata;
-    if (t.form.sparse) metadata = gather_metadata(grid, t, part, cta);
+    if (t.form.sparse) metadata = gather_metadata(t, part, cta, a);
     gemm.metadata = metadata.data();
     gemm.metadata_stride = std::size_t(metadata_words(t.form.kind));
     gemm.a.elements = a.data.data();
@@ -74,9 +78,10 @@ void execute_share(Grid& grid, const MmaTask& t, Cta& cta, Elements& b, num::Gem
     gemm.b.elements = b.row(part.first_n);
     gemm.b.scales = sfb.data() + part.first_n * t.scale_vector;
     gemm.m = part.rows, gemm.n = part.n;
-    multiply(grid, t, part, cta, gemm);
+    multiply(grid, t, part, cta, gemm, a, b);
   }
   if (!t.form.ws) collect(t, cta, collected);
+  b.poison = poison_of_b, b.source = source_of_b;
 }
 
 void execute_alone(Grid& grid, const MmaTask& t, Cta& issuer) {

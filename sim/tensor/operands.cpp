@@ -45,7 +45,7 @@ void copy_k_major(const SharedReader& r, const SharedOperand& o, Elements& out, 
     for (int at = 0; at < o.k_bytes; at += int(swizzle_piece), to += swizzle_piece) {
       const u32 address = isa::k_major_address(o.descriptor, swizzle, o.first_row + row, at);
       const View v = r.cta.shared.view(address);
-      if (!v.all_written(swizzle_piece)) r.at(address);
+      if (!v.all_written(swizzle_piece)) out.add_poison(first + row, r.poison(address));
       std::memcpy(to, v.data, swizzle_piece);
     }
   }
@@ -70,7 +70,8 @@ void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out
     u8* to = out.row(first + row);
     for (int at = 0; at < o.k_bytes; at += int(swizzle_piece), to += unpacked) {
       const u32 address = isa::k_major_address(o.descriptor, o.swizzle, o.first_row + row, at);
-      unpack_piece(o, r.at(address, data_bytes(o)), to);
+      if (const PoisonSource s = r.poison(address, data_bytes(o))) out.add_poison(first + row, s);
+      unpack_piece(o, r.at(address).data, to);
     }
   }
 }
@@ -78,13 +79,20 @@ void gather_k_major(const SharedReader& r, const SharedOperand& o, Elements& out
 // The same rows out of memory where the other dimension is contiguous.
 void gather_mn_major(const SharedReader& r, const SharedOperand& o, Elements& out, int first) {
   const int size = o.container_bytes(), per_piece = int(swizzle_piece) / size;
+  const bool narrow = is_narrow(o.kind, o.type);  // elements share bytes
   const auto in_operand = [&](int row) { return row >= 0 && row < o.rows && !o.skips(row); };
   for (int k = 0; k < out.k; ++k)
     for (int mn = o.first_row / per_piece * per_piece; mn < o.first_row + o.rows; mn += per_piece) {
       const int row = mn - o.first_row;
       if (!o.reads(row, per_piece)) continue;
       u8 elements[swizzle_piece];
-      unpack_piece(o, r.at(isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k), data_bytes(o)), elements);
+      const u32 address = isa::mn_major_address(o.descriptor, o.swizzle, size, mn, k);
+      const View piece = r.at(address);
+      const PoisonSource source = r.poison(address, data_bytes(o));
+      unpack_piece(o, piece.data, elements);
+      for (int j = 0; source && j < per_piece; ++j)
+        if (in_operand(row + j) && (narrow || !piece.from(std::size_t(j * size)).all_written(std::size_t(size))))
+          out.add_poison(first + row + j, source);
       for (int j = 0; j < per_piece; ++j)
         if (in_operand(row + j))
           std::memcpy(out.row(first + row + j) + k * size, elements + j * size, std::size_t(size));
@@ -104,10 +112,10 @@ void unpack_cells(MmaKind kind, ScalarType type, const u8* from, int bytes, u8* 
 
 }  // namespace
 
-const u8* SharedReader::at(u32 address, u32 bytes) const {
-  const View v = cta.shared.view(address);
-  if (!v.all_written(bytes)) check_written(grid, operation, {v, isa::Space::shared_cta, &cta, address}, bytes);
-  return v.data;
+PoisonSource SharedReader::poison(u32 address, u32 bytes) const {
+  const View v = at(address);
+  if (v.all_written(bytes)) return 0;
+  return poison_source(grid, operation, {v, isa::Space::shared_cta, &cta, address}, bytes);
 }
 
 SharedOperand operand_a(const MmaTask& t) { return tile::operand_a(t.form, t.shape, t.a, t.a_swizzle); }
@@ -132,21 +140,21 @@ void gather_shared(const SharedReader& r, const SharedOperand& o, Elements& out,
     gather_mn_major(r, o, out, first);
 }
 
-void gather_tensor(Grid& grid, const MmaTask& t, const Part& part, Cta& cta, Elements& out) {
+void gather_tensor(const MmaTask& t, const Part& part, Cta& cta, Elements& out) {
   const int column = int(t.a_tmem & 0xFFFF), columns = isa::a_columns(t.shape.k96);
-  bool poison = false;
+  out.forget_poison();
   for (int row = 0; row < part.rows; ++row) {
     const int lane = part.lane_of(row);
     if (isa::bits(t.a_type()) == 6)
       cta.tmem.require_six_bit(lane, column, columns);
     else
       cta.tmem.require_known(lane, column, columns, "A");
-    poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(columns)) != nullptr;
+    if (const auto at = cta.tmem.poison_at(lane, column, columns))
+      out.add_poison(row, poison_source(t, cta, *at, "A", column));
     u8 cells[isa::a_k_bytes(true)];
     std::memcpy(cells, cta.tmem.cell(lane, column), std::size_t(4 * columns));
     unpack_cells(t.form.kind, t.a_type(), cells, 4 * columns, out.row(row));
   }
-  if (poison) report_poison(grid, t, "A", column);
 }
 
 void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
@@ -169,20 +177,40 @@ void check_operand(const SharedOperand& o, Cta& cta, const char* what) {
 void gather_b(Grid& grid, const MmaTask& t, Cta& issuer, Elements& out) {
   const std::vector<u8> zeroed = zeroed_columns(t);
   const SharedOperand operand = operand_b(t, t.mask.generate ? &zeroed : nullptr);
+  out.forget_poison();
   for (int k = 0; k < t.members(); ++k)
     gather_shared({grid, t.operation, member(t, issuer, k)}, operand, out, k * operand.rows);
 }
 
-void check_accumulator(Grid& grid, const MmaTask& task, const Part& part, Cta& cta) {
+void check_accumulator(const MmaTask& task, const Part& part, Cta& cta) {
   const int column = int(task.d & 0xFFFF);
-  bool poison = false;
+  std::optional<int> poison;
   for (int row = 0; row < part.rows; ++row) {
     const int lane = part.lane_of(row);
     if (is_disabled(task, cta, lane)) continue;
     cta.tmem.require_known(lane, column, part.n, "the accumulator");
-    poison |= std::memchr(cta.tmem.written(lane, column), TensorMemory::unwritten, std::size_t(part.n)) != nullptr;
+    if (!poison) poison = cta.tmem.poison_at(lane, column, part.n);
   }
-  if (poison) report_poison(grid, task, "the accumulator", column);
+  if (!poison) return;
+  const PoisonSource source = poison_source(task, cta, *poison, "the accumulator", column);
+  cta.cluster->grid.poison.store(cta.tmem.line_of(*poison), source);
+}
+
+void mark_accumulator(const MmaTask& task, const Part& part, Cta& cta, const Elements& a, const Elements& b) {
+  if (task.accumulate && !a.source && !b.source) return;
+  const int column = int(task.d & 0xFFFF);
+  for (int row = 0; row < part.rows; ++row) {
+    const int lane = part.lane_of(row);
+    if (is_disabled(task, cta, lane)) continue;
+    const bool whole = a.source && a.poison[std::size_t(row)];
+    if (!task.accumulate || whole)
+      cta.tmem.mark(lane, column, part.n, whole ? TensorMemory::poison : TensorMemory::known);
+    u8* const marks = cta.tmem.written(lane, column);
+    for (int n = 0; b.source && n < part.n; ++n)
+      if (b.poison[std::size_t(part.first_n + n)]) marks[n] = TensorMemory::poison;
+  }
+  const PoisonSource source = a.source ? a.source : b.source;
+  for (int n = 0; source && n < part.n; ++n) cta.cluster->grid.poison.store(cta.tmem.line_of(column + n), source);
 }
 
 }  // namespace kiln::sim

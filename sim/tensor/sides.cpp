@@ -40,26 +40,26 @@ void check_selectors(isa::MmaKind kind, int row, u32 four) {
 }  // namespace
 
 // No document says which copy serves which rows, so copies that differ have no known meaning.
-std::vector<u8> gather_scales(Grid& grid, const MmaTask& t, Cta& cta, ScaleSide side) {
+std::vector<u8> gather_scales(const MmaTask& t, Cta& cta, ScaleSide side, Elements& scaled) {
   const Scales s = scales_of(t, side);
   std::vector<u8> out;
   out.reserve(std::size_t(s.rows * t.scale_vector));
-  bool poison = false;
   for (int row = 0; row < s.rows; ++row)
     for (int k = 0; k < t.scale_vector; ++k) {
       const auto [lane, column, byte] = isa::scale_cell(s.half ? row % s.half : row, s.id + k, s.group_columns);
       const int first = lane + (s.half ? isa::tmem_lanes / 2 * (row / s.half) : 0), at = s.base + column;
       const auto value = u8(*cta.tmem.cell(first, at) >> 8 * byte);
+      bool poison = false;
       for (int copy = 0; copy < s.copies; ++copy) {
         const int there = first + isa::tmem_lanes_per_warp * copy;
         cta.tmem.require_known(there, at, 1, "scale factors");
-        poison |= *cta.tmem.written(there, at) == TensorMemory::unwritten;
+        poison |= *cta.tmem.written(there, at) == TensorMemory::poison;
         if (u8(*cta.tmem.cell(there, at) >> 8 * byte) != value && !poison)
           unmodelled("scale factors that differ between the quarters of the lanes");
       }
+      if (poison) scaled.add_poison(row, poison_source(t, cta, at, "scale factors", s.base));
       out.push_back(value);
     }
-  if (poison) report_poison(grid, t, "scale factors", s.base);
   return out;
 }
 
@@ -71,24 +71,22 @@ int scale_footprint(const MmaTask& t, ScaleSide side) {
 
 int metadata_words(isa::MmaKind kind) { return isa::mma_k(kind, true) / isa::metadata_chunk(kind) / 8; }
 
-std::vector<u32> gather_metadata(Grid& grid, const MmaTask& t, const Part& part, Cta& cta) {
+std::vector<u32> gather_metadata(const MmaTask& t, const Part& part, Cta& cta, Elements& a) {
   const isa::MmaKind kind = t.form.kind;
   const int words = metadata_words(kind), base = t.metadata_column();
   std::vector<u32> out(std::size_t(part.rows * words));
-  bool poison = false;
   for (int row = 0; row < part.rows; ++row)
     for (int chunk = 0; chunk < 8 * words; chunk += 4) {  // four lie side by side in every kind
       const isa::MetadataCell at = isa::metadata_cell(kind, row, chunk);
       const int lane = part.lane_of(at.row), column = base + at.column;
       cta.tmem.require_known(lane, column, 1, "metadata");
       const u32 four = *cta.tmem.cell(lane, column) >> at.bit & 0xFFFF;
-      if (*cta.tmem.written(lane, column) == TensorMemory::unwritten)
-        poison = true;
+      if (*cta.tmem.written(lane, column) == TensorMemory::poison)
+        a.add_poison(row, poison_source(t, cta, column, "metadata", base));
       else
         check_selectors(kind, row, four);
       out[std::size_t(row * words + chunk / 8)] |= four << chunk % 8 * 4;
     }
-  if (poison) report_poison(grid, t, "metadata", base);
   return out;
 }
 

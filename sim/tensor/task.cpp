@@ -40,9 +40,11 @@ bool is_disabled(const MmaTask& t, const Cta& cta, int lane) {
   return t.disabled[half + std::size_t(lane / 32)] >> lane % 32 & 1;
 }
 
-void report_poison(Grid& grid, const MmaTask& task, const char* what, int column) {
-  grid.report(task.operation, rules::Rule::memory_uninitialised,
-              fmt::format("{} in tensor memory from column {}", what, column));
+PoisonSource poison_source(const MmaTask& task, const Cta& cta, int at, const char* what, int column) {
+  Grid& grid = cta.cluster->grid;
+  if (const PoisonSource s = grid.poison.stored(cta.tmem.line_of(at))) return s;
+  return grid.poison.read(task.operation,
+                          [&] { return fmt::format("{} in tensor memory from column {}", what, column); });
 }
 
 }  // namespace kiln::sim

@@ -61,7 +61,8 @@ num::DotSpec spec_of(const MmaTask& task);
 num::Arithmetic arithmetic_of(const Grid& grid);
 /// Whether a lane of D is masked: disable-output-lane.
 bool is_disabled(const MmaTask& task, const Cta& cta, int lane);
-/// Reports that the task reads `what`, which begins in this column and was never written.
-void report_poison(Grid& grid, const MmaTask& task, const char* what, int column);
+/// The read that found the poison of a cell in column `at`: the task's read of `what`, which begins in this column, if
+/// the cell was never written.
+PoisonSource poison_source(const MmaTask& task, const Cta& cta, int at, const char* what, int column);
 
 }  // namespace kiln::sim

@@ -99,6 +99,11 @@ WarpProduct::WarpProduct(const WarpMma& mma, int rows) : m(rows), n(mma.shape.n)
   d.resize(std::size_t(m * n));
 }
 
+void WarpProduct::prepare_poison(PoisonSource s) {
+  if (!poison) poison_a.resize(std::size_t(m)), poison_b.resize(std::size_t(n)), poison_d.resize(std::size_t(m * n));
+  poison = s;
+}
+
 u32 contained(const WarpMma& mma, ScalarType type, u32 bits) {
   const u32 low = mma.container == 32 ? bits : bits & ((1u << mma.container) - 1);
   return type == ScalarType::e2m1 && mma.container == 8 ? low >> 2 & 15 : low;

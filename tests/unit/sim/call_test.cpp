@@ -140,7 +140,8 @@ TEST_CASE("the heap gives unwritten memory, and free takes it away") {
   const std::string put = "{ .param .b64 p; st.param.b64 [p], %rd2; call free, (p); }\n";
   CHECK(run_kernel(kernel(get + "st.u32 [%rd2+60], 5; ld.u32 %r9, [%rd2+60]; st.global.u32 [%out], %r9;" + put, f))
             .clean());
-  CHECK(run_kernel(kernel(get + "ld.u32 %r9, [%rd2];" + put, f)).has("[memory-uninitialised]"));
+  CHECK(run_kernel(kernel(get + "ld.u32 %r9, [%rd2]; st.global.u32 [%out], %r9;" + put, f))
+            .has("[memory-uninitialised]"));
   CHECK(run_kernel(kernel(get + put + "st.u32 [%rd2], 5;", f)).has("[memory-bounds]"));
   CHECK(run_kernel(kernel(get + put + put, f)).has("which malloc did not give"));
 }

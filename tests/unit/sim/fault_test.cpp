@@ -22,12 +22,15 @@ TEST_CASE("misaligned accesses fault") {
 }
 
 TEST_CASE("unwritten memory is found once per instruction") {
-  const Run r = run_kernel(kernel(".shared .align 4 .b8 box[128]; mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 2; mov.u32 "
-                                  "%r2, box; add.u32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1];"),
-                           32);
+  const Run r =
+      run_kernel(kernel(".shared .align 4 .b8 box[128]; mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 2; mov.u32 "
+                        "%r2, box; add.u32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1]; st.global.u32 [%out], %r3;"),
+                 32);
   CHECK(r.result.outcome == Outcome::finished);
   CHECK(r.sink.all().size() == 1);
-  CHECK(r.has("memory must be written before it is read; got 4 bytes at offset 0 of `box` [memory-uninitialised]"));
+  CHECK(
+      r.has("memory must be written before anything depends on what it holds; got 4 bytes at offset 0 of `box` as "
+            "what is stored in global memory [memory-uninitialised]"));
 }
 
 TEST_CASE("what is not modelled is named where it stands") {
@@ -58,8 +61,7 @@ role_store:
 })",
                            64);
   CHECK(r.result.outcome == Outcome::deadlock);
-  CHECK(r.has(
-      "a wait must be able to end: all threads wait and no asynchronous operation is in flight [deadlock]"));
+  CHECK(r.has("a wait must be able to end: all threads wait and no asynchronous operation is in flight [deadlock]"));
   CHECK(
       r.has("role `mma`, warp 0, all lanes of CTA (0, 0, 0) waits for mbarrier `in_full[2]`, phase 0 (parity 0): 1 of "
             "2 arrivals pending, 512 bytes outstanding"));

@@ -30,7 +30,8 @@ TEST_CASE("stackrestore gives memory back, which then holds nothing") {
   const Run again = run_kernel(kernel(body));
   REQUIRE_MESSAGE(again.clean(), again.findings());
   CHECK(again.read<u32>("out")[0] == 0);
-  CHECK(run_kernel(kernel(body + "ld.local.u32 %r2, [%rd4];")).has("[memory-uninitialised]"));
+  CHECK(
+      run_kernel(kernel(body + "ld.local.u32 %r2, [%rd4]; st.global.u32 [%out], %r2;")).has("[memory-uninitialised]"));
   CHECK(
       run_kernel(kernel("stacksave.u64 %rd2; add.u64 %rd2, %rd2, 16; stackrestore.u64 %rd2;")).has("[memory-bounds]"));
 }
@@ -55,7 +56,8 @@ TEST_CASE("a function's stack ends with it") {
   const Run r = run_kernel(kernel(body, function));
   REQUIRE_MESSAGE(r.clean(), r.findings());
   CHECK(r.read<u32>("out")[0] == 7);
-  CHECK(run_kernel(kernel(body + "ld.local.u32 %r4, [%rd4];", function)).has("[memory-uninitialised]"));
+  CHECK(run_kernel(kernel(body + "ld.local.u32 %r4, [%rd4]; st.global.u32 [%out], %r4;", function))
+            .has("[memory-uninitialised]"));
 }
 
 TEST_CASE("a stack that grows beyond its room ends the run as incomplete") {
