@@ -36,7 +36,7 @@ class WithoutCarry {
   }
 
  private:
-  static constexpr std::size_t most_writers = 24;  // one after the other
+  static constexpr std::size_t most_writers = 24, most_counted = 64;  // one after the other; registers
 
   Bits written_by(const ir::Operation& op, int width, Bits known) {
     const ops::Alu alu = ops::roles<ops::Alu>(op);
@@ -45,7 +45,7 @@ class WithoutCarry {
       case Opcode::shfl: return of(ops::roles<ops::WarpExchange>(op).a, width);
       case Opcode::add:
         if (stays(alu.b, width)) return of(alu.a, width);
-        return stays(alu.a, width) ? of(alu.b, width) : above_start(known);
+        return stays(alu.a, width) ? of(alu.b, width) : sum(of(alu.a, width), of(alu.b, width));
       case Opcode::sub: return stays(alu.b, width) ? of(alu.a, width) : above_start(known);
       case Opcode::or_: {
         const Bits a = of(alu.a, width), b = of(alu.b, width);
@@ -53,6 +53,12 @@ class WithoutCarry {
       }
       default: return above_start(known);
     }
+  }
+
+  static Bits sum(Bits a, Bits b) {
+    if (a.is_nothing() || b.is_nothing()) return Bits::nothing();
+    a.zero |= flow::low_mask(start_bits);
+    return above_start(flow::add(a, b));
   }
 
   // {lower word, upper word} or a register.
@@ -65,11 +71,33 @@ class WithoutCarry {
     return flow::truncate(low, 32) | flow::shift_left(f_.known.of(words[1], 32), 32);
   }
 
-  // Whether a number, with or without a sign, is smaller than the start address can be.
+  // Whether a summand is a part of the start address: a number that is smaller, with or without a sign, or one that the
+  // kernel counts, as the stage of a ring.
   bool stays(const ir::Argument& a, int width) const {
     const Bits added = f_.known.of(a, width);
     constexpr std::uint64_t limit = std::uint64_t{1} << start_bits;
-    return added.largest() < limit || (added.is_constant() && flow::low_mask(width) - added.one < limit);
+    if (added.is_constant()) return added.one < limit || flow::low_mask(width) - added.one < limit;
+    if (added.largest() < limit) return true;
+    std::vector<ir::RegisterId> seen;
+    return is_counted(a, seen);
+  }
+
+  // Made of constants alone, by arithmetic, whatever chooses between them.
+  bool is_counted(const ir::Argument& a, std::vector<ir::RegisterId>& seen) const {
+    if (a.kind == Kind::immediate) return true;
+    if (a.kind != Kind::reg) return false;
+    if (f_.code.registers[a.id].type == isa::ScalarType::pred) return true;
+    if (std::find(seen.begin(), seen.end(), a.id) != seen.end()) return true;
+    seen.push_back(a.id);
+    const auto writers = f_.definitions.writers(a.id);
+    return !writers.empty() && seen.size() < most_counted &&
+           std::all_of(writers.begin(), writers.end(), [&](std::uint32_t writer) {
+             const ir::Operation& op = f_.code.operations[writer];
+             const bool computes = isa::unit(op.opcode) == isa::Unit::alu || op.opcode == Opcode::shfl;
+             const auto sources = std::span(op.arguments).subspan(op.arguments.empty() ? 0 : 1);
+             return computes && std::all_of(sources.begin(), sources.end(),
+                                            [&](const ir::Argument& s) { return is_counted(s, seen); });
+           });
   }
 
   const Facts& f_;

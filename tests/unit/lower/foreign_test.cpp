@@ -194,6 +194,29 @@ TEST_CASE("a descriptor that a loop adds to keeps its layout, or the lowered ker
   CHECK(has(diag::render_text(sink), "trap"));
 }
 
+TEST_CASE(
+    "a descriptor to which the stage of a ring is added keeps its layout, one to which a parameter is added does not") {
+  const auto with = [](const std::string& offset) {
+    return changed(basic(), "  .reg .b64 %offset<2>;\n  .reg .b32 %stage<3>;\n  .reg .pred %last;\n",
+                   {{"mov.u32 %r19, 0;", "mov.u32 %r19, 0; mov.u32 %stage0, 0;"},
+                    {"or.b64 %rd7, %rd6, 0x4000404000000000;",
+                     offset + " add.s64 %rd7, %offset0, %rd6; add.s64 %rd7, %rd7, 0x4000404000000000;"},
+                    {"add.u32 %r19, %r19, 1;",
+                     "add.u32 %r19, %r19, 1; add.u32 %stage1, %stage0, 1; setp.eq.u32 %last, %stage1, 3;\n"
+                     "selp.b32 %stage0, 0, %stage1, %last;"}});
+  };
+  lower::Report report;
+  const std::string there_and_back =
+      "mul.lo.u32 %stage2, %stage0, 1024; cvt.u64.u32 %offset0, %stage2; sub.s64 %rd6, %rd6, %offset0;";
+  const Kernel staged = lowered_well(with(there_and_back), &report);
+  CHECK(report.checking == 4);
+  check_right(simulated(staged));
+  diag::Sink sink;
+  const Kernel unknown = with("ld.param.u32 %stage2, [gemm_bf16_basic_m]; mul.wide.u32 %offset0, %stage2, 1024;");
+  CHECK_FALSE(lower::lower(unknown.module, {isa::sm_90a, lower::Place::automatic, nullptr}, sink));
+  CHECK(has(diag::render_text(sink), "got stride dimension offset"));
+}
+
 TEST_CASE("a descriptor of two words, the lower of which went through a shuffle, is known") {
   const Kernel k = changed(basic(), "  .reg .b32 %low<2>;\n",
                            {{"or.b64 %rd7, %rd6, 0x4000404000000000;",
