@@ -10,7 +10,7 @@ namespace kiln::lower {
 namespace {
 
 using isa::Opcode;
-using Kind = ir::Argument::Kind;
+using ArgumentKind = ir::Argument::Kind;
 using Numbers = std::optional<std::set<std::uint64_t>>;  // nothing: any number
 
 class PossibleNumbers {
@@ -28,7 +28,8 @@ class PossibleNumbers {
       return bounded(std::move(out));
     }
     if (Numbers few = of_bits(f_.known.of(a, width))) return few;
-    if (a.kind != Kind::reg || a.negated || a.value != 0 || f_.definitions.writers(a.id).empty()) return std::nullopt;
+    if (a.kind != ArgumentKind::reg || a.negated || a.value != 0 || f_.definitions.writers(a.id).empty())
+      return std::nullopt;
     if (std::find(open_.begin(), open_.end(), a.id) != open_.end() || open_.size() >= deepest) return std::nullopt;
     open_.push_back(a.id);
     Numbers out = std::set<std::uint64_t>();
@@ -67,7 +68,7 @@ class PossibleNumbers {
     const ops::Alu alu = ops::roles<ops::Alu>(op);
     switch (op.opcode) {
       case Opcode::shfl: return of(ops::roles<ops::WarpExchange>(op).a);
-      case Opcode::mov: return alu.d->kind == Kind::reg ? of(alu.a) : std::nullopt;
+      case Opcode::mov: return alu.d->kind == ArgumentKind::reg ? of(alu.a) : std::nullopt;
       case Opcode::selp: return either(of(alu.a), of(alu.b));
       case Opcode::add: return sums(of(alu.a), of(alu.b), 1);
       case Opcode::sub: return sums(of(alu.a), of(alu.b), -1);

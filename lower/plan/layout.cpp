@@ -9,7 +9,7 @@ namespace {
 
 using flow::Bits;
 using isa::Opcode;
-using Kind = ir::Argument::Kind;
+using ArgumentKind = ir::Argument::Kind;
 
 constexpr int start_bits = 14;  // of the start address, which is the lowest field
 constexpr Bits above_start(Bits b) {
@@ -24,7 +24,8 @@ class WithoutCarry {
 
   Bits of(const ir::Argument& a, int width) {
     const Bits known = f_.known.of(a, width);
-    if (a.kind != Kind::reg || a.value != 0 || known.knows(~flow::low_mask(start_bits))) return above_start(known);
+    if (a.kind != ArgumentKind::reg || a.value != 0 || known.knows(~flow::low_mask(start_bits)))
+      return above_start(known);
     if (std::find(open_.begin(), open_.end(), a.id) != open_.end()) return Bits::nothing();  // round a loop
     if (open_.size() >= most_writers || f_.definitions.writers(a.id).empty()) return above_start(known);
     open_.push_back(a.id);
@@ -41,7 +42,7 @@ class WithoutCarry {
   Bits written_by(const ir::Operation& op, int width, Bits known) {
     const ops::Alu alu = ops::roles<ops::Alu>(op);
     switch (op.opcode) {
-      case Opcode::mov: return alu.d->kind == Kind::reg ? moved(alu.a, width) : above_start(known);
+      case Opcode::mov: return alu.d->kind == ArgumentKind::reg ? moved(alu.a, width) : above_start(known);
       case Opcode::shfl: return of(ops::roles<ops::WarpExchange>(op).a, width);
       case Opcode::add:
         if (stays(alu.b, width)) return of(alu.a, width);
@@ -63,7 +64,7 @@ class WithoutCarry {
 
   // {lower word, upper word} or a register.
   Bits moved(const ir::Argument& from, int width) {
-    if (from.kind != Kind::vector) return of(from, width);
+    if (from.kind != ArgumentKind::vector) return of(from, width);
     const auto words = f_.code.components(from);
     if (words.size() != 2 || width != 64) return above_start(Bits::unknown(width));
     const Bits low = of(words[0], 32);
@@ -84,8 +85,8 @@ class WithoutCarry {
 
   // Made of constants alone, by arithmetic, whatever chooses between them.
   bool is_counted(const ir::Argument& a, std::vector<ir::RegisterId>& seen) const {
-    if (a.kind == Kind::immediate) return true;
-    if (a.kind != Kind::reg) return false;
+    if (a.kind == ArgumentKind::immediate) return true;
+    if (a.kind != ArgumentKind::reg) return false;
     if (f_.code.registers[a.id].type == isa::ScalarType::pred) return true;
     if (std::find(seen.begin(), seen.end(), a.id) != seen.end()) return true;
     seen.push_back(a.id);
