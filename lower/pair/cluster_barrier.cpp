@@ -68,19 +68,35 @@ Register ClusterBarrier::wait_for_phase() const {
   return parity;
 }
 
+void ClusterBarrier::end_phase() const { b_.op("xor.b32", phase_, wait_for_phase(), 1); }
+
+// In a thread that has not waited since it arrived.
+template <class Write>
+void ClusterBarrier::where_arrived(Write write) const {
+  const Register arrived = b_.b32("and.b32", phase_, has_arrived);
+  b_.when(!b_.pred("setp.eq.u32", arrived, 0), write);
+}
+
+// On an H100, a second arrival waits for the phase of the first, and a second wait for nothing.
 void ClusterBarrier::arrive(const ir::Operation& op) const {
+  if (arrives_again_) {
+    where_arrived([&] { end_phase(); });
+    if (op.modifiers.aligned) meet_in_warp(b_);
+  }
   count_lanes(1, op.modifiers.aligned);
   b_.op("or.b32", phase_, phase_, has_arrived);
 }
 
 void ClusterBarrier::wait(const ir::Operation& op) const {
-  b_.op("xor.b32", phase_, wait_for_phase(), 1);
+  if (arrives_again_)
+    where_arrived([&] { end_phase(); });
+  else
+    end_phase();
   if (op.modifiers.aligned) meet_in_warp(b_);
 }
 
 void ClusterBarrier::leave() const {
-  const Register arrived = b_.b32("and.b32", phase_, has_arrived);
-  b_.when(!b_.pred("setp.eq.u32", arrived, 0), [&] { wait_for_phase(); });
+  where_arrived([&] { wait_for_phase(); });
   count_lanes(-(1 << present), false);
 }
 

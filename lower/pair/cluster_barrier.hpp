@@ -12,7 +12,7 @@ namespace kiln::lower {
 
 class ClusterBarrier {
  public:
-  explicit ClusterBarrier(Builder& b) : b_(b), phase_(b.reg(ScalarType::b32)) {}
+  ClusterBarrier(Builder& b, const Plan& p) : b_(b), arrives_again_(p.arrives_again), phase_(b.reg(ScalarType::b32)) {}
 
   /// Declarations at the kernel's head, executed by all threads.
   void declare() const;
@@ -27,8 +27,12 @@ class ClusterBarrier {
  private:
   void count_lanes(int each, bool whole_warp) const;
   Register wait_for_phase() const;
+  void end_phase() const;
+  template <class Write>
+  void where_arrived(Write) const;
 
   Builder& b_;
+  bool arrives_again_;
   Register phase_;  // in each thread: the parity of the phase to wait for, and 2 from an arrival to its wait
 };
 

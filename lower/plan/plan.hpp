@@ -89,6 +89,7 @@ struct Plan {
   std::string dynamic_name{};                           // the variable at the start of that; empty: the kernel has none
   bool has_clusters = false;
   bool has_cluster_barrier = false;                      // the kernel's own threads meet by barrier.cluster
+  bool arrives_again = false;                            // at barrier.cluster, without a wait between
   bool is_pair = false;                                  // tcgen05 with cta_group::2
   std::map<std::uint32_t, std::uint64_t> peer_copies{};  // with cta_group::2, and the bytes that each brings
   std::uint32_t service_warps = 0;                       // of a pair's messengers: one, or two if that costs nothing

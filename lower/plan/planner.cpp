@@ -7,6 +7,7 @@
 #include "lower/code.hpp"
 #include "lower/earlier/forms.hpp"
 #include "lower/plan/passes.hpp"
+#include "ptx/flow/forward.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 
@@ -97,8 +98,33 @@ class Planner {
         taken |= named_barriers_of(f_, op, p_.threads);
       good &= is_modelled(op) && is_of_one_group(op);
     }
+    p_.arrives_again = arrives_again();
     while (p_.barrier > 0 && (taken >> p_.barrier & 1)) --p_.barrier;
     return good;
+  }
+
+  // Whether a thread may arrive at barrier.cluster twice without a wait between.
+  bool arrives_again() const {
+    constexpr int not_reached = -1, waited = 0, arrived = 1;
+    std::vector<int> states(f_.cfg.blocks.size(), not_reached);
+    states[0] = waited;
+    bool again = false;
+    const auto after = [&](flow::BlockId b, int state) {
+      for (std::uint32_t i = f_.cfg.blocks[b].first; i < f_.cfg.blocks[b].last; ++i) {
+        const ir::Operation& op = f_.code.operations[i];
+        if (op.opcode == Opcode::barrier_cluster_wait && !op.guard) state = waited;
+        if (op.opcode != Opcode::barrier_cluster_arrive) continue;
+        again |= state == arrived;
+        state = arrived;
+      }
+      return state;
+    };
+    flow::propagate(f_.cfg, states, after, [](int& into, int from) {
+      const bool changes = from > into;
+      into = std::max(into, from);
+      return changes;
+    });
+    return again;
   }
 
   bool is_modelled(const ir::Operation& op) const {
@@ -258,7 +284,8 @@ class Planner {
   std::string advice(std::uint64_t limit) const {
     if (!f_.options.contract || kernel_shared_ + p_.dynamic_shared > limit) return {};
     return fmt::format(
-        "; if the kernel uses at most {} bytes of the dynamic ones, say so in the contract (dynamic_smem)",
+        "; if the kernel uses at most {} bytes of the dynamic ones, say so in the contract (dynamic_smem): kiln sim "
+        "then shows whether it does",
         limit - p_.static_shared);
   }
 

@@ -26,7 +26,7 @@ ir::Variable array(isa::Space space, int align, isa::ScalarType type, const char
 
 Frame::Frame(Builder& b, const Plan& p)
     : b_(b), p_(p), messengers_(b), engine_(b.label("engine")), leave_(b.label("leave")), left_(b.label("left")) {
-  if (p.has_cluster_barrier) cluster_barrier_.emplace(b);
+  if (p.has_cluster_barrier) cluster_barrier_.emplace(b, p);
 }
 
 void Frame::begin() const {

@@ -312,6 +312,26 @@ TEST_CASE("barrier.cluster waits for the kernel's own threads, and not for those
   }
 }
 
+TEST_CASE("a second arrival at the cluster's barrier waits for the phase of the first") {
+  std::string text = meeting;
+  const std::string once = "  barrier.cluster.arrive.release;\n  barrier.cluster.wait.acquire;\n";
+  const std::size_t at = text.find(once);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, once.size(),
+               "  barrier.cluster.arrive.release;\n  barrier.cluster.arrive.release;\n"
+               "  barrier.cluster.wait.acquire;\n  barrier.cluster.wait.acquire;\n");
+  Kernel kernel = parsed(text, harness::read_contract(meeting_contract, "l.json"));
+  harness::fill(kernel.contract);
+  diag::Sink sink;
+  const auto low = lowered(kernel, isa::sm_90a, sink);
+  REQUIRE_MESSAGE(low, diag::render_text(sink));
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const launch::Contract after = simulated(*low, seed);
+    for (std::size_t word = 0; word < 8; word += 4)
+      CHECK(after.at("R").bytes.at(word) + 256 * after.at("R").bytes.at(word + 1) == 384);
+  }
+}
+
 TEST_CASE("S3-57: what a pair does that cannot be split is refused where it stands") {
   const Kernel kernel = library_kernel("gemm_v5", {});
   const auto refused = [](const Kernel& k, const launch::Contract* contract, const char* why) {
