@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptx/flow/floats.hpp"
+
 namespace kiln::flow {
 namespace {
 
@@ -65,9 +67,26 @@ std::uint64_t Evaluator::name(const std::string& text, Maker maker) {
   return found->second;
 }
 
+// What a number's comparison with a choice between two words is, if it is decided for both: the choice's predicate, or
+// its contrary. A predicate is often kept as 0 or 1.
+template <class Of>
+std::optional<TermId> Evaluator::of_chosen(TermId chosen, Of of) {
+  const Terms::Atom* atom = terms_.atom_of(chosen);
+  if (!atom || makers_[atom->name - 1].kind != Maker::Kind::select) return std::nullopt;
+  const std::vector<TermId> operands = atom->operands;  // making terms moves them
+  const TermId holds = of(operands[1]), other = of(operands[2]);
+  const auto x = terms_.value(holds), y = terms_.value(other);
+  if (!x || !y) return std::nullopt;
+  return *x == *y ? holds : *x ? operands[0] : inverted(operands[0]);
+}
+
 TermId Evaluator::less(TermId x, TermId y, bool is_signed) {
   const int width = terms_.width(x);
   if (x == y) return terms_.constant(0, 1);
+  if (terms_.value(y))
+    if (const auto p = of_chosen(x, [&](TermId t) { return less(t, y, is_signed); })) return *p;
+  if (terms_.value(x))
+    if (const auto p = of_chosen(y, [&](TermId t) { return less(x, t, is_signed); })) return *p;
   if (const auto u = terms_.value(x), v = terms_.value(y); u && v)
     return terms_.constant(is_signed ? as_signed(*u, width) < as_signed(*v, width) : *u < *v, 1);
   const Bits p = terms_.bits(x), q = terms_.bits(y);
@@ -81,6 +100,9 @@ TermId Evaluator::equal(TermId a, TermId b) {
   if (const auto d = terms_.difference(a, b)) return terms_.constant(*d == 0, 1);
   const Bits p = terms_.bits(a), q = terms_.bits(b);
   if ((p.one & q.zero) | (p.zero & q.one)) return terms_.constant(0, 1);
+  for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)})
+    if (terms_.value(y))
+      if (const auto chosen = of_chosen(x, [&, y = y](TermId t) { return equal(t, y); })) return *chosen;
   const TermId operands[] = {std::min(a, b), std::max(a, b)};
   return terms_.atom(name("equal"), operands, 1);
 }
@@ -181,6 +203,9 @@ std::optional<TermId> Evaluator::linear(const ir::Operation& op, const ops::Alu&
     case Opcode::shl:
       if (const auto n = terms_.value(in.term(alu.b, 32)); n && *n < 64)
         return terms_.scale(operand(alu.a), std::uint64_t{1} << *n);
+      return std::nullopt;
+    case Opcode::shr:
+      if (terms_.value(in.term(alu.b, 32)) == std::uint64_t{0}) return operand(alu.a);
       return std::nullopt;
     default: return std::nullopt;
   }
@@ -302,6 +327,23 @@ std::optional<TermId> Evaluator::moved(const ir::Operation& op, const ops::Alu& 
   return terms_.truncate(word, to);
 }
 
+// Arithmetic on floats where all operands are numbers.
+std::optional<TermId> Evaluator::floating(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool any = isa::is_floating(m.type()) || (m.types.count == 2 && isa::is_floating(m.types[1]));
+  const bool is_bits = op.opcode == Opcode::mov && alu.a->kind == Kind::real && width_of(m.type()) == 32;
+  if ((!any && !is_bits) || isa::unit(op.opcode) != isa::Unit::alu || alu.d->kind != Kind::reg) return std::nullopt;
+  std::vector<std::uint64_t> numbers;
+  for (const ir::Argument& a : sources(op)) {
+    if (a.kind == Kind::vector || a.kind == Kind::sink) return std::nullopt;
+    const auto v = terms_.value(in.term(a, width_of(m.types[m.types.count - 1])));
+    if (!v) return std::nullopt;
+    numbers.push_back(*v);
+  }
+  const auto v = is_bits ? std::optional(numbers[0]) : float_result_of(op, numbers);
+  return v ? std::optional(terms_.constant(*v, op.opcode == Opcode::setp ? 1 : 32)) : std::nullopt;
+}
+
 // The operands stand in an atom's list in their order, aggregates taken apart.
 std::vector<TermId> Evaluator::opaque(std::uint32_t operation, OperandTerms& in, const std::vector<Bits>& known) {
   const ir::Operation& op = code_.operations[operation];
@@ -332,7 +374,7 @@ std::vector<TermId> Evaluator::results(std::uint32_t operation, OperandTerms& in
   if (op.opcode == Opcode::setp && alu.d->kind == Kind::reg && !isa::is_floating(op.modifiers.type()))
     return {compared(op, alu, in)};
   for (const auto rule : {&Evaluator::logic, &Evaluator::selected, &Evaluator::linear, &Evaluator::remainder,
-                          &Evaluator::bitwise, &Evaluator::moved, &Evaluator::viewed})
+                          &Evaluator::bitwise, &Evaluator::moved, &Evaluator::viewed, &Evaluator::floating})
     if (const auto value = (this->*rule)(op, alu, in)) {
       const auto written = definitions_.written(operation);
       const int width = written.empty() ? 64 : std::min(isa::bits(code_.registers[written[0]].type), 64);

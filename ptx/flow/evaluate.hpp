@@ -73,12 +73,15 @@ class Evaluator {
   TermId compared(const ir::Operation&, const ops::Alu&, OperandTerms&);
   TermId comparison(isa::Compare, isa::ScalarType, TermId a, TermId b);
   TermId both(TermId a, TermId b);
+  template <class Of>
+  std::optional<TermId> of_chosen(TermId chosen, Of of);
   TermId inverted(TermId p) { return terms_.add(p, terms_.constant(1, 1)); }
   std::optional<TermId> logic(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::optional<TermId> selected(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::optional<TermId> linear(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::optional<TermId> viewed(const ir::Operation&, const ops::Alu&, OperandTerms&);
   std::optional<TermId> moved(const ir::Operation&, const ops::Alu&, OperandTerms&);
+  std::optional<TermId> floating(const ir::Operation&, const ops::Alu&, OperandTerms&);
   TermId product(TermId a, TermId b);
   static std::span<const ir::Argument> sources(const ir::Operation&);  // of those that are read
   static int common_zeros(const Terms::Sum&);

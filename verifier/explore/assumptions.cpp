@@ -10,6 +10,7 @@ using Span = explore::Span;
 
 constexpr int most_rest_bits = 12;
 constexpr std::uint64_t most_ways = 16;
+constexpr std::uint64_t most_listed = 1024;  // numbers of one word that a predicate is tried with
 
 }  // namespace
 
@@ -18,9 +19,17 @@ Assumptions::Assumptions(flow::Terms& terms, flow::Evaluator& evaluator)
       evaluator_(evaluator),
       equal_(evaluator.name("equal")),
       below_(evaluator.name("below")),
-      less_(evaluator.name("less")) {}
+      less_(evaluator.name("less")),
+      both_(evaluator.name("both")) {}
 
-Assumptions::Word Assumptions::word(TermId t) const {
+const Assumptions::Word& Assumptions::word(TermId t) const {
+  if (const auto known = words_.find(t); known != words_.end()) return known->second;
+  const Word made = split(t);
+  return words_.emplace(t, made).first->second;
+}
+
+// A sum of several words and its contrary have one base: the one that was asked for first.
+Assumptions::Word Assumptions::split(TermId t) const {
   const flow::Terms::Sum sum = terms_.sum(t);  // making terms moves them
   const int width = sum.width;
   const std::uint64_t mask = flow::low_mask(width), offset = sum.number;
@@ -33,6 +42,9 @@ Assumptions::Word Assumptions::word(TermId t) const {
     if (low && p.factor == mask && terms_.add(base, p.atom) == low->first && low->second <= most_rest_bits)
       return {low->first, offset, false, low->second};
   }
+  const TermId contrary = terms_.scale(base, mask);
+  if (bases_.contains(contrary)) return {contrary, offset, true, 0};
+  bases_.insert(base);
   return {base, offset};
 }
 
@@ -55,7 +67,14 @@ std::optional<Assumptions::Comparison> Assumptions::comparison(TermId predicate)
   c.is_signed = atom->name == less_;
   const TermId operands[] = {atom->operands[0], atom->operands[1]};
   const auto first = terms_.value(operands[0]), second = terms_.value(operands[1]);
-  if (first.has_value() == second.has_value()) return std::nullopt;
+  if (first && second) return std::nullopt;
+  if (!first && !second) {
+    // a = b if b - a is zero; signed, a < b if b - a is more than zero.
+    if (atom->name == below_ || place(operands[0]) || place(operands[1])) return std::nullopt;
+    c.word_is_first = false;
+    c.word = word(terms_.subtract(operands[1], operands[0]));
+    return c;
+  }
   c.word_is_first = second.has_value();
   c.number = c.word_is_first ? *second : *first;
   c.word = word(operands[c.word_is_first ? 0 : 1]);
@@ -201,6 +220,12 @@ std::optional<bool> Assumptions::holds(const Assumed& s, TermId predicate) {
   if (const auto found = s.decided.find(predicate); found != s.decided.end()) return found->second;
   const TermId contrary = terms_.add(predicate, terms_.constant(1, 1));
   if (const auto found = s.decided.find(contrary); found != s.decided.end()) return !found->second;
+  if (const auto all = conjunction(predicate)) {
+    const auto a = holds(s, all->parts[0]), b = holds(s, all->parts[1]);
+    if ((a && !*a) || (b && !*b)) return all->opposite;
+    return a && b ? std::optional(!all->opposite) : std::nullopt;
+  }
+  if (const auto v = listed(s, predicate)) return v;
   const auto c = comparison(predicate);
   if (!c) return std::nullopt;
   const auto span = c->span(terms_.width(c->word.base));
@@ -211,7 +236,67 @@ std::optional<bool> Assumptions::holds(const Assumed& s, TermId predicate) {
   return std::nullopt;
 }
 
+// The only unknown word that a predicate is made of, if it can only be a few numbers.
+const std::pair<const TermId, Domain>* Assumptions::listable(const Assumed& s, TermId predicate) {
+  const auto [known, is_new] = sources_.try_emplace(predicate, 0);
+  if (is_new) {
+    std::size_t leaves = 0;
+    for (const TermId piece : evaluator_.pieces(predicate))
+      if (evaluator_.is_leaf(piece)) known->second = piece, ++leaves;
+    if (leaves != 1) known->second = 0;
+  }
+  const auto found = known->second ? s.domains.find(known->second) : s.domains.end();
+  return found == s.domains.end() || found->second.count() > most_listed ? nullptr : &*found;
+}
+
+bool Assumptions::holds_for(TermId predicate, TermId leaf, std::uint64_t number) {
+  const auto [known, is_new] = outcomes_.try_emplace({predicate, number}, false);
+  if (!is_new) return known->second;
+  const auto v = terms_.value(evaluator_.with(predicate, {{leaf, number}}));
+  if (!v) sources_[predicate] = 0;  // it is made by operations that are not modelled
+  return known->second = v && *v;
+}
+
+// Whether a predicate holds for all numbers that the word may be, or for none.
+std::optional<bool> Assumptions::listed(const Assumed& s, TermId predicate) {
+  const auto* source = listable(s, predicate);
+  if (!source || source->second.empty()) return std::nullopt;
+  bool any = false, all = true;
+  for (const Span& p : source->second.parts())
+    for (std::uint64_t v = p.first; v <= p.last; ++v) {
+      const bool holds = holds_for(predicate, source->first, v);
+      any |= holds, all &= holds;
+      if (any != all || sources_[predicate] == 0) return std::nullopt;
+    }
+  return any;
+}
+
+// Drops the numbers for which a predicate is not what is assumed.
+void Assumptions::narrow(Assumed& s, TermId predicate, bool holds) {
+  const auto* source = listable(s, predicate);
+  if (!source) return;
+  Domain kept = source->second;
+  for (const Span& p : source->second.parts())
+    for (std::uint64_t v = p.first; v <= p.last; ++v) {
+      if (holds_for(predicate, source->first, v) != holds) kept.drop(Span{v, v});
+      if (sources_[predicate] == 0) return;
+    }
+  if (kept.empty()) return;
+  const TermId leaf = source->first;
+  if (const auto v = kept.value()) s.settled[leaf] = *v;
+  s.domains.insert_or_assign(leaf, std::move(kept));
+}
+
+std::optional<Assumptions::Conjunction> Assumptions::conjunction(TermId predicate) const {
+  const flow::Terms::Atom* atom = terms_.atom_of(predicate);
+  const bool opposite = !atom;
+  if (opposite) atom = terms_.atom_of(terms_.add(predicate, terms_.constant(1, 1)));
+  if (!atom || atom->name != both_) return std::nullopt;
+  return Conjunction{{atom->operands[0], atom->operands[1]}, opposite};
+}
+
 void Assumptions::assume(Assumed& s, TermId predicate, bool holds) {
+  narrow(s, predicate, holds);
   const auto c = comparison(predicate);
   if (!c) {
     s.decided[predicate] = holds;

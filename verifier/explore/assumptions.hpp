@@ -2,9 +2,12 @@
 // follows from them for others ("3 < n" and "n is not 4" imply 4 < n).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ptx/flow/evaluate.hpp"
 #include "verifier/explore/state.hpp"
@@ -33,9 +36,10 @@ class Assumptions {
     /// The numbers of the base if the word lies in a span.
     std::optional<Span> spanned(const Span& s, std::uint64_t mask) const;
   };
-  Word word(flow::TermId) const;
+  const Word& word(flow::TermId) const;
 
-  /// A word compared with a number: equal, below (unsigned) or less (signed); the number may be the first operand.
+  /// A word compared with a number: equal, below (unsigned) or less (signed); the number may be the first operand. Two
+  /// words that are compared are their difference compared with zero. A signed difference does not overflow.
   struct Comparison {
     Word word{};
     std::uint64_t number = 0;
@@ -49,6 +53,13 @@ class Assumptions {
   };
   /// The comparison that a predicate is, if it is one of a word with a number.
   std::optional<Comparison> comparison(flow::TermId predicate) const;
+
+  /// Two predicates that hold both.
+  struct Conjunction {
+    std::array<flow::TermId, 2> parts{};
+    bool opposite = false;  // the predicate is its contrary
+  };
+  std::optional<Conjunction> conjunction(flow::TermId predicate) const;
 
   /// The comparison with another word in place of its base, or in place of the word whose low bits its base is.
   flow::TermId about(flow::TermId predicate, flow::TermId other);
@@ -90,10 +101,19 @@ class Assumptions {
   flow::TermId rebased(const Word&, flow::TermId base);
   Domain sane(const Assumed&, const Comparison&) const;
   bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
+  Word split(flow::TermId) const;
+  const std::pair<const flow::TermId, Domain>* listable(const Assumed&, flow::TermId predicate);
+  bool holds_for(flow::TermId predicate, flow::TermId leaf, std::uint64_t number);
+  std::optional<bool> listed(const Assumed&, flow::TermId predicate);
+  void narrow(Assumed&, flow::TermId predicate, bool holds);
 
   flow::Terms& terms_;
   flow::Evaluator& evaluator_;
-  std::uint64_t equal_, below_, less_;
+  std::uint64_t equal_, below_, less_, both_;
+  mutable std::unordered_map<flow::TermId, Word> words_{};
+  mutable std::unordered_set<flow::TermId> bases_{};          // of sums of several words
+  std::unordered_map<flow::TermId, flow::TermId> sources_{};  // by predicate, the only word that it is made of; 0: none
+  std::map<std::pair<flow::TermId, std::uint64_t>, bool> outcomes_{};  // of predicates for numbers
 };
 
 /// The words of a kernel that are not known, and what is assumed of them.

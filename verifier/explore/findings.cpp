@@ -165,7 +165,7 @@ std::optional<Example> find_example(const Assumed& s, flow::Terms& terms, flow::
   return out;
 }
 
-constexpr std::string_view parameter_name = "parameter(&";
+constexpr std::string_view parameter_name = "parameter(&", cluster_place_name = "clusterid.";
 
 bool is_zero_or_less(const Domain& d) {
   const std::uint64_t least_signed = std::uint64_t{1} << (d.width() - 1);
@@ -193,11 +193,18 @@ void Findings::add(Breach b, bool may) {
 }
 
 std::vector<TermId> Findings::least_words(const State& s) const {
+  // Sizes are parameters; how many steps are left for a CTA depends on where it is, too.
   const auto is_of_parameters = [&](TermId word) {
     const std::set<TermId>& pieces = symbols_.evaluator().pieces(word);
-    return std::all_of(pieces.begin(), pieces.end(), [&](TermId piece) {
-      return !symbols_.evaluator().is_leaf(piece) || symbols_.evaluator().text(piece).starts_with(parameter_name);
-    });
+    bool any = false;
+    return std::all_of(pieces.begin(), pieces.end(),
+                       [&](TermId piece) {
+                         if (!symbols_.evaluator().is_leaf(piece)) return true;
+                         const std::string name = symbols_.evaluator().text(piece);
+                         any |= name.starts_with(parameter_name);
+                         return name.starts_with(parameter_name) || name.starts_with(cluster_place_name);
+                       }) &&
+           any;
   };
   std::vector<TermId> out;
   for (const auto& [word, domain] : s.path.domains)

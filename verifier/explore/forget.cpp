@@ -80,6 +80,12 @@ void forget_words(State& s, Machine& machine) {
     const std::set<flow::TermId>& pieces = machine.symbols().evaluator().pieces(t);
     held.insert(pieces.begin(), pieces.end());
   });
+  // Only for as long as a register holds a word does it matter that another load finds the same.
+  const auto forget = [&](Unknowns& among) {
+    std::erase_if(among, [&](const auto& u) { return !held.contains(u.second); });
+  };
+  forget(s.unknown);
+  for (Cta& cta : s.ctas) forget(cta.unknown);
   const auto all_pieces = [&](flow::TermId t, const auto& are) {
     const std::set<flow::TermId>& pieces = machine.symbols().evaluator().pieces(t);
     return std::all_of(pieces.begin(), pieces.end(), are);

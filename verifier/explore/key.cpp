@@ -79,6 +79,11 @@ class Naming {
       for (const TermId o : terms_.atom_of(part.atom)->operands) past |= is_past(o);
     return past_[t] = past;
   }
+  // The place of the last of the counters that start at a word, if there are any and all grow by one step.
+  std::optional<std::int64_t> last_place(TermId start) const {
+    const auto first = last_.lower_bound({start, 0}), end = last_.lower_bound({start + 1, 0});
+    return first != end && std::next(first) == end ? std::optional(first->second) : std::nullopt;
+  }
   // Words that have been looked into.
   std::uint64_t work() const { return plain_.size() + past_.size(); }
 
@@ -209,8 +214,10 @@ void put(Writer& out, const Warp& w) {
 void put_rounds(Writer& out, const State& s, const Fragment& f, Machine& machine, Naming& naming) {
   for (const auto& [bound, r] : f.rounds) {
     const auto from = machine.rounds().frontier(s, f, bound);
+    const std::optional<std::int64_t> last = naming.last_place(bound);
+    const std::uint64_t less = last ? std::uint64_t(*last) : from.value_or(0);
     out.put(1), naming.put(out, bound), out.put(r.number - machine.rounds().first_round(s, bound));
-    for (const auto& [place, n] : r.numbers) out.put(place + 1), out.put(n ? *n - from.value_or(0) + far : 0);
+    for (const auto& [place, n] : r.numbers) out.put(place + 1), out.put(n ? *n - less + far : 0);
     out.put(0);
   }
   out.put(0);
@@ -278,6 +285,9 @@ std::string key(const State& s, Machine& machine) {
     for (const auto& [where, e] : cta.published_maps) out.put(where.first + 1), out.put(where.second), out.put(e);
     out.put(0);
     for (const auto& [at, sum] : cta.sums) out.put(at), sum.each([&](std::uint64_t v) { out.put(v); });
+    for (const auto& [where, t] : cta.unknown)
+      out.put(where.first + 1), out.put(where.second), words.naming().put(out, t);
+    out.put(0);
     for (const auto& [at, stored] : cta.stored)
       for (const auto& [bytes, t] : stored) {
         out.put(at), out.put(std::uint64_t(bytes)), words.naming().put(out, t);
@@ -285,6 +295,9 @@ std::string key(const State& s, Machine& machine) {
       }
   }
   out.put(s.cluster.generation & 1), out.put(s.cluster.arrived), out.put(s.cluster.gone);
+  out.put(s.unknown.size());
+  for (const auto& [where, t] : s.unknown)
+    words.naming().put(out, where.first), out.put(where.second), words.naming().put(out, t);
   for (const auto& [p, v] : s.decided)
     if (!words.naming().is_past(p)) words.naming().put(out, p), out.put(v);
   put_domains(out, s, machine, words.naming());

@@ -62,6 +62,7 @@ State Machine::start() {
     }
   }
   Memory::start(s);
+  values_.start(s);
   return s;
 }
 
@@ -121,8 +122,17 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
   }
 }
 
-std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate) {
-  const TermId question = rounds_.question(t, lane, predicate);
+// Of two predicates that must hold both, one is decided after the other, so that other predicates may share them.
+std::optional<bool> Machine::decide(Turn& t, int lane, TermId predicate, std::uint32_t part) {
+  if (const auto all = symbols_.assumptions().conjunction(predicate)) {
+    if (const auto v = symbols_.assumptions().holds(t.s, predicate)) return v;
+    for (std::uint32_t k = 0; k < 2; ++k) {
+      const auto v = decide(t, lane, all->parts[k], 2 * part + k);
+      if (!v || !*v) return v ? std::optional(all->opposite) : v;
+    }
+    return !all->opposite;
+  }
+  const TermId question = rounds_.question(t, lane, predicate, part);
   if (const auto v = symbols_.assumptions().holds(t.s, question)) return v;
   t.f.wait = {Wait::Kind::choice, 0, 0, 0, question};
   t.f.undecided = t.at;

@@ -48,7 +48,7 @@ class Machine {
   Status jump_by_table(Turn&);
   Status leave(Turn&);
   std::optional<Mask> guard_lanes(Turn&);
-  std::optional<bool> decide(Turn&, int lane, flow::TermId predicate);
+  std::optional<bool> decide(Turn&, int lane, flow::TermId predicate, std::uint32_t part = 1);
   bool guess_guard(Turn&, LaneTerms&);
   bool settle_operands(Turn&);
 

@@ -187,6 +187,7 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
   }
   // A write over a tile makes it unknown.
   if (bank.block < 0 && later.writes && cta.tiles) cta.tiles = tiles_.without(cta.tiles, first, end);
+  if (bank.block < 0 && later.writes) cta.forget_unknown(first, end - first);
   for_cells(bank.in(t.s), first, end, [&](Cell& c) {
     judge(t, id, c, lanes);
     const auto add = [&](std::vector<Touch>& list) {

@@ -6,6 +6,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 #include "verifier/cluster_use.hpp"
+#include "verifier/explore/lasting.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -182,7 +183,8 @@ Program::Program(const Facts& f, const Shape& given)
       demands(demanded()),
       shape(given),
       made_map(explore::made_map(f.code)),
-      matters_(f.code.operations.size()) {
+      matters_(f.code.operations.size()),
+      lasting_(lasting_loads(f)) {
   measure();
   place_shared();
   // The predicate of a branch that matters belongs to the slice. Other branches may matter then.

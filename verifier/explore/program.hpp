@@ -63,6 +63,8 @@ class Program {
   std::uint32_t slot(ir::RegisterId r) const { return slot_[r]; }
   /// What the operation stores in shared memory may be a word of the protocol.
   bool stores_word(std::uint32_t operation) const { return stores_word_[operation]; }
+  /// The operation is a load of global memory that finds the same word at an address at any time (lasting.hpp).
+  bool finds_lasting_word(std::uint32_t operation) const { return lasting_[operation]; }
   /// The operation is one of the protocol, or makes a value that the protocol depends on.
   bool matters(std::uint32_t operation) const { return matters_[operation]; }
   /// Where the ways of a branch meet again, if it does not matter which way threads take: nothing happens in between.
@@ -108,6 +110,7 @@ class Program {
   std::optional<std::uint32_t> shared_bytes_{};
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
+  std::vector<bool> lasting_{};
   std::vector<std::uint32_t> merge_points_;
   std::array<std::vector<std::uint32_t>, 2> next_{};
   std::vector<std::vector<ir::RegisterId>> questions_{};

@@ -10,6 +10,8 @@ using flow::TermId;
 namespace {
 
 constexpr std::uint64_t lanes_and_all = lanes_per_warp + 1;
+constexpr std::uint64_t most_questions = 16;  // that an operation asks for a lane
+constexpr std::uint64_t places = lanes_and_all * most_questions;
 constexpr std::uint64_t most_open = 16;       // trips for which a round waits for others to join
 constexpr std::uint64_t most_trips_kept = 8;  // trips after which an answer is forgotten
 constexpr std::uint64_t most_small = 64;      // a word of few numbers is no bound that moves
@@ -108,8 +110,8 @@ void Rounds::note_parts(const Turn& t, ir::RegisterId r, TermId word) {
   must_restart_ |= !(parts == before) && closed != t.s.closed.end() && closed->second && !repeated_.contains(base);
 }
 
-TermId Rounds::question(Turn& t, int lane, TermId predicate) {
-  const std::uint64_t place = t.at * lanes_and_all + std::uint64_t(lane);
+TermId Rounds::question(Turn& t, int lane, TermId predicate, std::uint32_t part) {
+  const std::uint64_t place = t.at * places + part % most_questions * lanes_and_all + std::uint64_t(lane);
   if (const auto p = assumptions_.compared_place(predicate)) {
     enter(t, p->start, place, std::uint64_t(p->n));
     if (repeated_.contains(p->start)) throw Unfollowed{"a loop that begins anew at a word that is not known", &t.op};
@@ -153,10 +155,9 @@ bool Rounds::has_all(const State& s, TermId bound, std::uint32_t round) const {
       const auto r = f.rounds.find(bound);
       if (r == f.rounds.end() || r->second.number < round) return false;
       // A round that ends at its first comparison counts as come to.
-      return r->second.number > round ||
-             (r->second.trips >= 2 * r->second.numbers.size() &&
-              std::any_of(r->second.numbers.begin(), r->second.numbers.end(),
-                          [&](const auto& a) { return a.first / lanes_and_all == operation; }));
+      return r->second.number > round || (r->second.trips >= 2 * r->second.numbers.size() &&
+                                          std::any_of(r->second.numbers.begin(), r->second.numbers.end(),
+                                                      [&](const auto& a) { return a.first / places == operation; }));
     };
     const bool has = std::any_of(fragments.begin(), fragments.end(), has_come);
     if (!has && !fragments.empty()) return false;

@@ -20,8 +20,9 @@ class Rounds {
   Rounds(const Program& program, Symbols& symbols) : program_(program), symbols_(symbols) {}
 
   /// The predicate to decide in place of one that a lane asks for: the same, or one about the bound in the round that
-  /// the threads are in. `lane` is lanes_per_warp where all lanes ask for the same.
-  flow::TermId question(Turn&, int lane, flow::TermId predicate);
+  /// the threads are in. `lane` is lanes_per_warp where all lanes ask for the same; `part` tells predicates of one
+  /// operation apart, 1 if there is one.
+  flow::TermId question(Turn&, int lane, flow::TermId predicate, std::uint32_t part = 1);
   /// A predicate of a round as what it says of the bound in all rounds.
   flow::TermId of_all_rounds(flow::TermId predicate);
   /// Closes rounds that all threads have come to and forgets those that all have left; before states are compared.

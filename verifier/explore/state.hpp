@@ -181,6 +181,9 @@ struct Allocation {
   const ir::Operation* operation = nullptr;
 };
 
+/// Words out of memory that are not known: what is read again before it changes is the same word.
+using Unknowns = std::map<std::pair<std::uint32_t, std::uint32_t>, flow::TermId>;  // by address and kind of load
+
 struct Cta {
   EventId started = 0;  // 0: it is the only one
   bool exited = false;
@@ -192,6 +195,7 @@ struct Cta {
   std::map<std::uint32_t, Barrier> mbarriers{};
   std::map<std::uint32_t, NamedBarrier> barriers{};
   std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
+  Unknowns unknown{};                                             // in shared memory
   Intervals shared{};
   std::vector<Intervals> tensor{};                     // by block of 16 lanes: columns
   std::map<std::uint32_t, Allocation> allocations{};   // by first column
@@ -201,6 +205,12 @@ struct Cta {
   std::map<std::pair<std::uint32_t, std::uint32_t>, EventId> published_maps{};
   EventId acquired_maps = 0;  // 0: none
 
+  /// These bytes are written.
+  void forget_unknown(std::uint32_t address, std::uint32_t bytes) {
+    constexpr std::uint32_t most_bytes = 16;  // that a load reads
+    unknown.erase(unknown.lower_bound({address < most_bytes ? 0 : address - most_bytes, 0}),
+                  unknown.lower_bound({address + bytes, 0}));
+  }
   /// The words that were stored in these bytes are not known any more.
   void forget_words(std::uint32_t address, std::uint32_t bytes) {
     stored.erase(stored.lower_bound(address), stored.lower_bound(address + bytes));
@@ -218,6 +228,7 @@ struct State : Assumed {
   std::vector<Cta> ctas{};
   NamedBarrier cluster{};
   std::vector<Event> events{Event{}};              // event 0 is none
+  Unknowns unknown{};                              // in global memory that does not change, by address as a term
   std::map<flow::TermId, std::uint32_t> closed{};  // by bound: no thread joins rounds up to this one any more
   Assumed path{};                                  // what was assumed on the way here, of bounds in all rounds
   bool contradicts =

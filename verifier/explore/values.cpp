@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/launch_limits.hpp"
+#include "ptx/order/access.hpp"
+
 namespace kiln::verifier::explore {
 namespace {
 
@@ -51,6 +54,28 @@ std::vector<WordId> Values::unset() {
   return out;
 }
 
+// PTX ISA "%ctaid": less than %nctaid, which a launch says or the hardware bounds.
+std::uint32_t Values::clusters(std::size_t axis) const {
+  if (const std::uint32_t n = program_.shape.grid[axis]) return std::max(1u, n / program_.cluster[axis]);
+  return axis ? isa::max_grid_yz : isa::max_grid_x;
+}
+
+TermId Values::cluster_place(std::size_t axis) {
+  const std::uint32_t most = clusters(axis) - 1;
+  if (most == 0) return terms_.constant(0, 32);
+  return symbols_.named("clusterid." + std::to_string(axis), 32, {}, flow::Bits::unknown(std::bit_width(most)));
+}
+
+void Values::start(State& s) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const TermId place = cluster_place(axis);
+    if (!program_.shape.grid[axis] || terms_.is_constant(place)) continue;
+    Domain d(32);
+    d.keep(Span{0, clusters(axis) - 1});
+    s.domains.insert_or_assign(place, d), s.path.domains.insert_or_assign(place, d);
+  }
+}
+
 TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
   const auto s = Special(a.id);
   const auto constant = [&](std::uint64_t v) { return terms_.constant(v, 32); };
@@ -93,8 +118,7 @@ TermId Values::special(const Turn& t, const ir::Argument& a, int lane) {
     case Special::ctaid_z: {
       // The cluster's place in the grid times its extent, and the CTA's place in the cluster.
       const std::size_t k = axis_from(Special::ctaid_x);
-      const TermId place = symbols_.named("clusterid." + std::to_string(k), 32);
-      return terms_.add(terms_.scale(place, cluster[k]), constant(inside[k]));
+      return terms_.add(terms_.scale(cluster_place(k), cluster[k]), constant(inside[k]));
     }
     default: break;
   }
@@ -123,6 +147,11 @@ TermId Values::read(const Turn& t, const ir::Argument& a, int lane, int width) {
   };
   switch (a.kind) {
     case Kind::immediate: return terms_.constant(std::uint64_t(a.value), width);
+    case Kind::real: {
+      const bool narrows = !a.is_single && width <= 32;
+      const auto bits = std::uint64_t(a.value);
+      return terms_.constant(narrows ? std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits))) : bits, width);
+    }
     case Kind::reg: {
       const std::uint32_t slot = program_.slot(a.id);
       const TermId t0 = slot == Program::no_slot
@@ -280,6 +309,21 @@ std::optional<std::uint64_t> Values::given_word(TermId address, int bytes) const
   return word;
 }
 
+// Where a word that is not known is kept for those that read it again: for the lanes of one load at least, which find
+// one word at one address.
+Unknowns& Values::unknowns(const Turn& t, isa::Space space, std::optional<std::uint64_t> at, Unknowns& here) const {
+  const bool own = space != isa::Space::shared_cluster || (at && *at >> isa::cluster_rank_shift == t.cta_index);
+  if (isa::is_shared(space)) return at && own ? t.cta.unknown : here;
+  return program_.finds_lasting_word(t.at) ? t.s.unknown : here;
+}
+
+TermId Values::unknown_word(Unknowns& among, std::uint32_t address, const ir::Operation& load, int width) {
+  const auto [found, is_new] =
+      among.try_emplace({address, std::uint32_t(load.modifiers.type()) << 8 | std::uint32_t(width)});
+  if (is_new) found->second = symbols_.fresh("loaded", width);
+  return found->second;
+}
+
 // A word out of memory: what was stored there, a parameter, or a word of that place.
 void Values::load(Turn& t) {
   const auto written = program_.facts.definitions.written(t.at);
@@ -289,6 +333,7 @@ void Values::load(Turn& t) {
   for (std::size_t k = 0; k < written.size(); ++k) {
     const int width = std::min(64, isa::bits(code_.registers[written[k]].type));
     LaneTerms out{};
+    Unknowns here;
     for (const int l : Lanes(t.lanes)) {
       const TermId address = terms_.add(read(t, from, l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
@@ -304,7 +349,14 @@ void Values::load(Turn& t) {
       }
       const bool fixed = space == isa::Space::param || space == isa::Space::constant;
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
-      out[std::size_t(l)] = fixed ? symbols_.named("parameter", width, operands) : symbols_.fresh("loaded", width);
+      if (fixed)
+        out[std::size_t(l)] = symbols_.named("parameter", width, operands);
+      else if (order::is_strong(t.op))
+        out[std::size_t(l)] = symbols_.fresh("loaded", width);
+      else
+        out[std::size_t(l)] = unknown_word(
+            unknowns(t, space, at, here),
+            isa::is_shared(space) && at ? std::uint32_t(*at & flow::shared_window_mask) : address, t.op, width);
     }
     write(t, k, out);
   }

@@ -15,6 +15,8 @@ class Values {
 
   /// The words of the slice's registers before anything is written.
   std::vector<WordId> unset();
+  /// What a launch says of the CTAs' places in the grid.
+  void start(State&);
   /// An operand as one lane has it.
   flow::TermId read(const Turn&, const ir::Argument&, int lane, int width);
   /// The same where it is a number.
@@ -41,6 +43,8 @@ class Values {
 
  private:
   struct Reader;
+  std::uint32_t clusters(std::size_t axis) const;
+  flow::TermId cluster_place(std::size_t axis);
   flow::TermId special(const Turn&, const ir::Argument&, int lane);
   flow::TermId settled(const Turn&, flow::TermId);
   bool evaluate_across(Turn&);
@@ -51,6 +55,8 @@ class Values {
   std::vector<LaneTerms>* known_results(const Turn&);
   std::vector<LaneTerms> compute(const Turn&, bool differ);
   void load(Turn&);
+  Unknowns& unknowns(const Turn&, isa::Space, std::optional<std::uint64_t> at, Unknowns& here) const;
+  flow::TermId unknown_word(Unknowns&, std::uint32_t address, const ir::Operation& load, int width);
   std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
   std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
 

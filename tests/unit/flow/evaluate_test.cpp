@@ -26,7 +26,8 @@ struct Evaluated : Analysed, flow::OperandTerms {
                terms.atom(evaluator.name(code.registers[r].name), {}, std::min(64, isa::bits(code.registers[r].type)));
   }
   TermId term(const ir::Argument& a, int width) override {
-    if (a.kind == ir::Argument::Kind::immediate) return terms.constant(std::uint64_t(a.value), width);
+    if (a.kind == ir::Argument::Kind::immediate || a.kind == ir::Argument::Kind::real)
+      return terms.constant(std::uint64_t(a.value), width);
     const TermId t = word(a.id);
     return terms.truncate(a.negated ? terms.add(t, terms.constant(1, 1)) : t, width);
   }
@@ -151,4 +152,33 @@ TEST_CASE("signed fields and upper halves of numbers are numbers") {
   CHECK(e.value("%r3") == 0xFFFFFFFCu);
   CHECK(e.value("%r4") == 0xFFFFFFFFu);
   CHECK(e.value("%rd2") == 0xFFFFFFFFFFFFFFFEu);
+}
+
+TEST_CASE("floats that are numbers are computed, and compared") {
+  Evaluated e(R"(
+    .reg .f32 %f<6>;
+    mov.u32 %r0, 96; cvt.rn.f32.u32 %f0, %r0; mul.f32 %f1, %f0, 0f3D000000;
+    cvt.rzi.s32.f32 %r1, %f1; setp.leu.f32 %p0, %f1, 0f40400000; setp.gt.f32 %p1, %f1, 0f40400000;
+    mul.rz.f32 %f2, %f0, 0f3D000000; mul.f32 %f3, %f0, 0f00000001; mul.f32 %f4, %f5, 0f3D000000;
+  )");
+  CHECK(e.value("%f1") == 0x40400000);
+  CHECK(e.value("%r1") == 3);
+  CHECK(e.value("%p0") == 1);
+  CHECK(e.value("%p1") == 0);
+  CHECK_FALSE(e.value("%f2"));  // another rounding
+  CHECK_FALSE(e.value("%f3"));  // subnormal
+  CHECK_FALSE(e.value("%f4"));
+}
+
+TEST_CASE("a predicate that was kept as a number is that predicate") {
+  Evaluated e(R"(
+    .reg .b32 %a, %b; .reg .pred %q<4>;
+    setp.lt.s32 %p4, %a, %b; selp.b32 %r0, 16, 0, %p4; selp.b32 %r1, %a, 0, %p4;
+    setp.ne.s32 %q0, %r0, 0; setp.lt.u32 %q1, %r0, 8; setp.eq.s32 %q2, %r0, 3; setp.ne.s32 %q3, %r1, 0;
+  )");
+  const TermId one = e.terms.constant(1, 1);
+  CHECK(e["%q0"] == e["%p4"]);
+  CHECK(e["%q1"] == e.terms.add(e["%p4"], one));
+  CHECK(e.value("%q2") == 0);
+  CHECK(e["%q3"] != e["%p4"]);
 }
