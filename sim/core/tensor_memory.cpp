@@ -23,7 +23,7 @@ void TensorMemory::reset() {
   owner_.fill(-1);
   live_.clear();
   state_ = {};
-  has_six_bit_ = false;
+  has_six_bit_ = has_poison_ = false;
 }
 
 std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
@@ -76,6 +76,7 @@ rules::Verdict TensorMemory::leave() const { return rules::step(state_, isa::All
 void TensorMemory::mark(int lane, int column, int n, CellState state) {
   std::memset(written(lane, column), state, std::size_t(n));
   has_six_bit_ |= state == six_bit_containers;
+  has_poison_ |= state == poison;
 }
 
 void TensorMemory::require_known(int lane, int column, int n, const char* what) const {

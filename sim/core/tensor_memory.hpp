@@ -1,4 +1,5 @@
-// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, the allocations, and which cells hold something. PTX ISA "Tensor Memory".
+// Tensor memory of one CTA: 128 lanes x 512 columns of 32-bit cells, the allocations, and which cells hold something.
+// PTX ISA "Tensor Memory".
 #pragma once
 
 #include <algorithm>
@@ -69,16 +70,18 @@ class TensorMemory {
   std::uint8_t* written(int lane, int column) { return written_.data() + index(lane, column); }
   static constexpr int lane_stride = isa::tmem_columns;
 
-  /// What `written` says of a cell. `poison`: it was never written, or with poison. It is not published where in its byte tcgen05.cp leaves a decompressed 6-bit
-  /// element, so such cells are marked: the tensor core reads back what it wrote; for other readers the run is
-  /// incomplete.
-  enum CellState : std::uint8_t { poison, known, six_bit_containers };
+  /// What `written` says of a cell. `poison`: it was written, with poison. It is not published where in its byte
+  /// tcgen05.cp leaves a decompressed 6-bit element, so such cells are marked: the tensor core reads back what it
+  /// wrote; for other readers the run is incomplete.
+  enum CellState : std::uint8_t { unwritten, known, six_bit_containers, poison };
+  static bool is_poison(std::uint8_t mark) { return mark == unwritten || mark == poison; }
   void mark(int lane, int column, int n, CellState state);
-  /// The first column of `n` whose cell is poison; nothing when none is.
+  /// A column of `n` whose cell is poison or was never written; nothing when none is.
   std::optional<int> poison_at(int lane, int column, int n) const {
     const std::uint8_t* const marks = written_.data() + index(lane, column);
-    const auto* found = static_cast<const std::uint8_t*>(std::memchr(marks, poison, std::size_t(n)));
-    return found ? std::optional(column + int(found - marks)) : std::nullopt;
+    const void* found = std::memchr(marks, unwritten, std::size_t(n));
+    if (!found && has_poison_) found = std::memchr(marks, poison, std::size_t(n));
+    return found ? std::optional(column + int(static_cast<const std::uint8_t*>(found) - marks)) : std::nullopt;
   }
   /// What stands for the columns around one in PoisonSources: all lanes together.
   const std::uint8_t* line_of(int column) const { return written_.data() + column; }
@@ -97,7 +100,7 @@ class TensorMemory {
   ColumnMap* sm_ = nullptr;
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
   std::shared_ptr<Debt> debt_{};
-  bool has_six_bit_ = false;  // somewhere, at some time
+  bool has_six_bit_ = false, has_poison_ = false;  // somewhere, at some time
 };
 
 }  // namespace kiln::sim

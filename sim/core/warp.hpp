@@ -74,8 +74,8 @@ class Warp {
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
   std::byte* registers = nullptr;
-  std::uint64_t asked = 0;       // asynchronous operations, see Actor
-  bool holds_registers = false;  // a wgmma of this warp is in flight, or no wait has covered it
+  std::uint64_t asked = 0;                   // asynchronous operations, see Actor
+  bool holds_registers = false;              // a wgmma of this warp is in flight, or no wait has covered it
   std::unique_ptr<RegisterPoison> poison{};  // null until the warp reads poison
 
   bool done() const { return live == 0; }

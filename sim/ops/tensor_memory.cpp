@@ -138,7 +138,7 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
     const u32* cell = tmem.cell(lane, column);
     const u8* written = tmem.written(lane, column);
     tmem.require_known(lane, column, packed ? 2 : 1, "tcgen05.ld");
-    poison |= written[0] == TensorMemory::poison || (packed && written[1] == TensorMemory::poison);
+    poison |= TensorMemory::is_poison(written[0]) || (packed && TensorMemory::is_poison(written[1]));
     c.lanes<u32>(c.slot(i, unsigned(k)).offset)[t] = packed ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
   });
   return poison;
@@ -161,7 +161,7 @@ void spread_load(Context& c, const Inst& i, const Window& w) {
     const u32 to = c.slot(i, unsigned(k)).offset;
     for (int b = 0; b < 4; ++b) {
       const int cell = packed && b >= 2;
-      if (written[cell] != TensorMemory::poison) continue;
+      if (!TensorMemory::is_poison(written[cell])) continue;
       poison.bytes(to)[b] |= 1u << t;
       if (std::exchange(last, column + cell) != column + cell) source = cell_source(c, i, w, column + cell);
       poison.source(to) = source;

@@ -220,7 +220,8 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
     const Inst& i = code[f.pc];
     const Mask lanes = f.lanes & (c.mask(i.guard) ^ i.guard_flip);
     ++executed;
-    if (warp.poison) [[unlikely]] spread_poison(c, i, f.lanes, lanes);
+    if (warp.poison) [[unlikely]]
+      spread_poison(c, i, f.lanes, lanes);
     if (lanes == 0) {
       ++f.pc;
       if (warp.fragment_count > 1) at = choose(warp, at, stubborn);

@@ -110,6 +110,18 @@ void unpack_cells(MmaKind kind, ScalarType type, const u8* from, int bytes, u8* 
     std::memcpy(out, from, std::size_t(bytes));
 }
 
+// Whether some columns of an accumulator were written and others nowhere: D lies across another's end.
+bool is_half_there(const MmaTask& t, const Part& part, Cta& cta) {
+  std::vector<u8> touched(std::size_t(part.n));
+  for (int row = 0; row < part.rows; ++row) {
+    const int lane = part.lane_of(row);
+    if (is_disabled(t, cta, lane)) continue;
+    const u8* marks = cta.tmem.written(lane, int(t.d & 0xFFFF));
+    for (std::size_t n = 0; n < touched.size(); ++n) touched[n] |= marks[n] != TensorMemory::unwritten;
+  }
+  return std::ranges::count(touched, 1) != 0 && std::ranges::count(touched, 0) != 0;
+}
+
 }  // namespace
 
 PoisonSource SharedReader::poison(u32 address, u32 bytes) const {
@@ -192,8 +204,11 @@ void check_accumulator(const MmaTask& task, const Part& part, Cta& cta) {
     if (!poison) poison = cta.tmem.poison_at(lane, column, part.n);
   }
   if (!poison) return;
+  Grid& grid = cta.cluster->grid;
   const PoisonSource source = poison_source(task, cta, *poison, "the accumulator", column);
-  cta.cluster->grid.poison.store(cta.tmem.line_of(*poison), source);
+  grid.poison.store(cta.tmem.line_of(*poison), source);
+  if (is_half_there(task, part, cta))
+    grid.report_poison(task.operation, source, "an accumulator of which other columns were written");
 }
 
 void mark_accumulator(const MmaTask& task, const Part& part, Cta& cta, const Elements& a, const Elements& b) {
@@ -205,9 +220,8 @@ void mark_accumulator(const MmaTask& task, const Part& part, Cta& cta, const Ele
     const bool whole = a.source && a.poison[std::size_t(row)];
     if (!task.accumulate || whole)
       cta.tmem.mark(lane, column, part.n, whole ? TensorMemory::poison : TensorMemory::known);
-    u8* const marks = cta.tmem.written(lane, column);
     for (int n = 0; b.source && n < part.n; ++n)
-      if (b.poison[std::size_t(part.first_n + n)]) marks[n] = TensorMemory::poison;
+      if (b.poison[std::size_t(part.first_n + n)]) cta.tmem.mark(lane, column + n, 1, TensorMemory::poison);
   }
   const PoisonSource source = a.source ? a.source : b.source;
   for (int n = 0; source && n < part.n; ++n) cta.cluster->grid.poison.store(cta.tmem.line_of(column + n), source);

@@ -76,7 +76,7 @@ void gather_b(Grid& grid, const MmaTask& task, Cta& issuer, Elements& out);
 void check_operand(const SharedOperand& operand, Cta& cta, const char* what);
 
 /// Ends the run as incomplete for an accumulator that holds 6-bit elements, and notes that a cell of it was never
-/// written: the sum will be poison as well.
+/// written: the sum will be poison as well. Reports one of which whole columns were never written and others were.
 void check_accumulator(const MmaTask& task, const Part& part, Cta& cta);
 /// What the product leaves in the cells of its accumulator. A row or column with poison among its elements is poison,
 /// so is a sum that a poison cell began with.

@@ -53,7 +53,7 @@ std::vector<u8> gather_scales(const MmaTask& t, Cta& cta, ScaleSide side, Elemen
       for (int copy = 0; copy < s.copies; ++copy) {
         const int there = first + isa::tmem_lanes_per_warp * copy;
         cta.tmem.require_known(there, at, 1, "scale factors");
-        poison |= *cta.tmem.written(there, at) == TensorMemory::poison;
+        poison |= TensorMemory::is_poison(*cta.tmem.written(there, at));
         if (u8(*cta.tmem.cell(there, at) >> 8 * byte) != value && !poison)
           unmodelled("scale factors that differ between the quarters of the lanes");
       }
@@ -81,7 +81,7 @@ std::vector<u32> gather_metadata(const MmaTask& t, const Part& part, Cta& cta, E
       const int lane = part.lane_of(at.row), column = base + at.column;
       cta.tmem.require_known(lane, column, 1, "metadata");
       const u32 four = *cta.tmem.cell(lane, column) >> at.bit & 0xFFFF;
-      if (*cta.tmem.written(lane, column) == TensorMemory::poison)
+      if (TensorMemory::is_poison(*cta.tmem.written(lane, column)))
         a.add_poison(row, poison_source(t, cta, column, "metadata", base));
       else
         check_selectors(kind, row, four);

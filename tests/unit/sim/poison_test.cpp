@@ -233,6 +233,46 @@ TEST_CASE("matrices of a warp keep it in their rows and columns") {
   CHECK_FALSE(stores(mma, "%f1"));
 }
 
+TEST_CASE("wgmma keeps it in rows of A, columns of B and cells of D") {
+  // Row 19 of A is in lanes 12 to 15 of warp 1; column 2 of B is two pieces of 16 bytes.
+  const auto with = [](const std::string& read, const std::string& skipped, const std::string& f,
+                       const std::string& scale = "0") {
+    const std::string body = R"(
+    .shared .align 128 .b8 tile[256]; .shared .align 16 .b8 box[1024];
+    mov.u32 %r90, %tid.x; mov.u32 %r91, tile; mov.u32 %r92, box; mov.f32 %f9, 0f00000000;
+    mov.u32 %r1, 0; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
+    setp.ge.u32 %p1, %r90, 16; @%p1 bra F; and.b32 %r20, %r90, 7; setp.eq.u32 %p2, %r20, )" +
+                             skipped +
+                             R"(; @%p2 bra F;
+    shl.b32 %r21, %r90, 4; add.u32 %r21, %r21, %r91; st.shared.v4.u32 [%r21], {%r2, %r2, %r2, %r2};
+  F: fence.proxy.async.shared::cta; bar.sync 0;
+    shr.u32 %r20, %r90, 2; setp.eq.u32 %p3, %r20, 11; )" +
+                             read +
+                             R"(
+    shr.u32 %r21, %r91, 4; cvt.u64.u32 %rd1, %r21; add.u64 %rd1, %rd1, 0x1000080000;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r2, %r2}, %rd1, )" +
+                             scale + R"(, 1, 1, 0;
+    wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+    mul.wide.u32 %rd9, %r90, 4; add.u64 %rd9, %rd9, %out; st.global.f32 [%rd9], )" +
+                             f + ";";
+    std::string text = kernel(body);
+    text.replace(text.find("sm_100a"), 7, "sm_90a");
+    const Run r = run_kernel(text, 128, 128);
+    CHECK_MESSAGE(r.result.outcome == sim::Outcome::finished, r.findings());
+    return reports(r) != 0;
+  };
+  const std::string a = "@%p3 ld.shared.u32 %r1, [%r92];", d = "@%p3 ld.shared.f32 %f1, [%r92];", none = "9";
+  CHECK(with(a, none, "%f1"));
+  CHECK(with(a, none, "%f2"));
+  CHECK_FALSE(with(a, none, "%f3"));
+  CHECK(with("", "2", "%f1"));
+  CHECK_FALSE(with("", "2", "%f2"));
+  CHECK_FALSE(with(d, none, "%f1"));
+  CHECK(with(d, none, "%f1", "1"));
+  CHECK_FALSE(with(d, none, "%f2", "1"));
+}
+
 TEST_CASE("ldmatrix, stmatrix and movmatrix carry it byte by byte") {
   // 8 rows of 16 bytes, of which row 5 is not written.
   const std::string open = R"(
@@ -257,7 +297,8 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix carry it byte by byte") {
 
 TEST_CASE("the tensor core keeps it in rows of A, columns of B and cells of D") {
   // Row 5 of A and column 7 of B, lines of 128 bytes, are not copied.
-  const auto with = [](const std::string& skipped, const std::string& stored, const std::string& first = "%p2") {
+  const auto with = [](const std::string& skipped, const std::string& stored, const std::string& first = "%p2",
+                       const std::string& further = "0") {
     const std::string body = R"(
     mov.u32 %r10, %r0; mov.u32 %r12, 0; setp.eq.u32 %p2, %r0, 999;
   CP: shl.b32 %r11, %r10, 4; add.u32 %r11, %r11, %r3; shr.u32 %r13, %r10, 3; setp.eq.u32 %p1, %r13, )" +
@@ -269,7 +310,9 @@ TEST_CASE("the tensor core keeps it in rows of A, columns of B and cells of D") 
     shr.u32 %r12, %r3, 4; cvt.u64.u32 %rd2, %r12; add.u64 %rd3, %rd2, 0x4000404000010000; add.u64 %rd4, %rd3, 1024;
     tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd3, %rd4, 0x08080490, )" +
                              first + R"(;
-    tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd3, %rd4, 0x08080490, 1;
+    add.u32 %r70, %r2, )" + further +
+                             R"(;
+    tcgen05.mma.cta_group::1.kind::f16 [%r70], %rd3, %rd4, 0x08080490, 1;
     tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r4];
   WAIT: mbarrier.try_wait.parity.shared.b64 %p3, [%r4], 0; @!%p3 bra WAIT;
     tcgen05.fence::after_thread_sync;
@@ -289,6 +332,10 @@ TEST_CASE("the tensor core keeps it in rows of A, columns of B and cells of D") 
   CHECK_FALSE(with("999", all));
   CHECK(with("999", all, "1"));  // the first MMA adds to what is there
   CHECK_FALSE(with("5", ""));
+  // Columns that are not there at all, and an accumulator across the end of another.
+  CHECK_FALSE(with("999", "", "1"));
+  CHECK_FALSE(with("999", "", "%p2", "32"));
+  CHECK(with("999", "", "%p2", "16"));
 }
 
 TEST_CASE("tensor memory keeps it cell by cell") {

@@ -47,16 +47,20 @@ std::string load_kernel(int dims, const std::string& coordinates, u32 offset, u3
          std::to_string(area) + "; @%p1 bra D;\nret;\n}\n";
 }
 
-Run load(const launch::TensorMap& m, const std::vector<u16>& data, const std::string& coordinates, u32 bytes,
-         u32 offset = 0) {
+Run load(const launch::TensorMap& m, launch::Buffer data, const std::string& coordinates, u32 bytes, u32 offset = 0) {
   launch::Contract c;
-  c.buffers = {filled("T", data), buffer("out", area)};
+  c.buffers = {std::move(data), buffer("out", area)};
   c.tensor_maps = {{"T", m}};
   launch::Launch l;
   l.dynamic_smem = area;
   l.params = {map("T"), pointer("out")};
   c.launches = {l};
   return run(load_kernel(m.rank, coordinates, offset, bytes), c);
+}
+
+Run load(const launch::TensorMap& m, const std::vector<u16>& data, const std::string& coordinates, u32 bytes,
+         u32 offset = 0) {
+  return load(m, filled("T", data), coordinates, bytes, offset);
 }
 
 std::vector<u16> counting(std::size_t n) {
@@ -139,6 +143,14 @@ TEST_CASE("what lies outside the tensor is filled and still counts") {
   CHECK(nans.read<u16>("out")[0] == data[2 * 64 + 8]);
   CHECK(nans.read<u16>("out")[63] == 0x7FF7);
   CHECK(nans.read<u16>("out")[2 * 64] == 0x7FF7);
+}
+
+TEST_CASE("a box takes along what was never written, and fills the rest") {
+  const launch::TensorMap m = matrix(256, 64, 64, 16, isa::Swizzle::b128);
+  const launch::Buffer poison = buffer("T", 256 * 64 * 2, launch::Init::Kind::poison);
+  CHECK(load(m, poison, "64, 8", 64 * 2 * 16).has("[memory-uninitialised]"));
+  const Run outside = load(m, poison, "256, 8", 64 * 2 * 16);
+  CHECK_MESSAGE(outside.clean(), outside.findings());
 }
 
 TEST_CASE("three dimensions and element strides") {
@@ -229,7 +241,7 @@ TEST_CASE("the address of a tensor map that is a parameter is generic only after
   CHECK(with("mov.b64 %rd1, x; ld.u32 %r, [%rd1];", "").has("[memory-bounds]"));
 }
 
-TEST_CASE("a store writes only what lies inside the tensor") {
+TEST_CASE("a store writes only what lies inside the tensor, which must hold something") {
   launch::Contract c;
   c.buffers = {buffer("D", 32 * 6 * 2)};
   launch::TensorMap m = matrix(32, 6, 64, 4, isa::Swizzle::b128);
@@ -239,17 +251,25 @@ TEST_CASE("a store writes only what lies inside the tensor") {
   l.block = {128, 1, 1};
   l.params = {map("D")};
   c.launches = {l};
-  const Run r = run(head + R"(.visible .entry k(.param .align 64 .b8 D[128]) {
+  // Threads that store a word of the tile.
+  const auto with = [&](const std::string& storing) {
+    return run(head + R"(.visible .entry k(.param .align 64 .b8 D[128]) {
     .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<3>;
     .shared .align 1024 .b8 s[512];
     mov.b64 %rd1, D; cvta.param.u64 %rd1, %rd1; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
-    shl.b32 %r3, %r2, 2; add.u32 %r4, %r1, %r3; st.shared.u32 [%r4], %r2;
+    shl.b32 %r3, %r2, 2; add.u32 %r4, %r1, %r3; setp.)" +
+                   storing + R"(; @%p2 st.shared.u32 [%r4], %r2;
     fence.proxy.async.shared::cta; bar.sync 0;
     setp.ne.u32 %p1, %r2, 0; @%p1 bra OUT;
     cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {16, 4}], [%r1];
     cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0;
   OUT: ret; })",
-                    c);
+               c);
+  };
+  CHECK(with("ne.u32 %p2, %r2, 3").has("[memory-uninitialised]"));
+  const Run part = with("lt.u32 %p2, %r2, 40");
+  CHECK_MESSAGE(part.clean(), part.findings());
+  const Run r = with("lt.u32 %p2, %r2, 999");
   REQUIRE_MESSAGE(r.clean(), r.findings());
   const auto d = r.read<u32>("D");
   CHECK(d[4 * 16 + 7] == 0);  // column 14
