@@ -145,6 +145,25 @@ TEST_CASE("a kernel that leaves no room in shared memory has its queue in global
     }
 }
 
+TEST_CASE("kernels of a module share as many images as any of them needs") {
+  const Kernel one = basic();
+  std::string text{one.text->text()};
+  std::string second = text.substr(text.find(".visible .entry"));
+  REQUIRE(replace_all(second, "gemm_bf16_basic", "second_kernel") > 0);
+  REQUIRE(replace_all(second, "[kiln_tmem], 128;", "[kiln_tmem], 64;") == 1);
+  REQUIRE(replace_all(text, "[kiln_tmem], 128;", "[kiln_tmem], 512;") == 1);
+  launch::Contract contract = one.contract;
+  contract.launches.push_back(contract.launches[0]);
+  contract.launches[1].entry = "second_kernel";
+  contract.launches[1].grid.x = 3;
+  const Kernel both = parsed(text + second, contract);
+  diag::Sink sink;
+  const auto low = lowered(both, isa::sm_90a, sink, lower::Place::global);
+  REQUIRE_MESSAGE(low, diag::render_text(sink));
+  CHECK(has(std::string(low->text->text()), "lw_memory[262144]"));
+  CHECK(has(std::string(low->text->text()), "lw_taken[3]"));
+}
+
 TEST_CASE("more dynamic shared memory than a pair's engines leave is refused, with the sizes and what to do") {
   Kernel k = library_kernel("gemm_v6", {{"m", 256}, {"n", 256}, {"k", 128}, {"ctas", 2}});
   k.contract.launches[0].dynamic_smem = 232448 - 512;
