@@ -50,6 +50,9 @@ inline bool leave_the_same(const ir::Operation& earlier, const ir::Operation& la
   return rewrites && &earlier == &later;
 }
 
+/// An instruction that all lanes of a warp execute together: its accesses are the warp's.
+inline bool is_of_warp(const ir::Operation& op) { return op.modifiers.aligned; }
+
 /// The CTAs of a pair free their columns together: two deallocations do not conflict.
 inline bool free_together(const ir::Operation& a, const ir::Operation& b) {
   return a.opcode == isa::Opcode::tcgen05_dealloc && b.opcode == isa::Opcode::tcgen05_dealloc;

@@ -22,8 +22,10 @@ namespace kiln::order {
 enum class Pair : std::uint8_t {
   none,
   threads,
+  in_warp,    // lanes of one warp, one of the two by an instruction that the whole warp executes
   allocated,  // the address that tcgen05.alloc writes
   from_async,
+  from_async_read,
   write_to_async,
   read_to_async,
   copied_to_async,
@@ -40,6 +42,7 @@ enum class Pair : std::uint8_t {
 /// What puts a pair in order.
 enum class Need : std::uint8_t {
   met,             // a cluster barrier, perhaps a relaxed one, stands between, or what `over` asks for
+  ended,           // the later access comes after what ended with the earlier one, whether or not it sees that
   over,            // the later access knows that the earlier one is over
   over_or_issued,  // or that it was issued
   proxy_fence,     // a fence.proxy.async that it knows comes after the earlier one
@@ -108,8 +111,11 @@ Pair pair_of(const Access& earlier, const Access& later, const K& known) {
   if (known.are_morally_strong() || free_together(*earlier.operation, *later.operation)) return Pair::none;
   if (later.proxy == Proxy::tensor_memory) return tensor_pair_of(earlier, later, known);
   if (later.proxy == Proxy::generic || earlier.proxy != Proxy::generic) {
-    if (earlier.is_async) return Pair::from_async;
-    return earlier.operation->opcode == isa::Opcode::tcgen05_alloc ? Pair::allocated : Pair::threads;
+    const ir::Operation &first = *earlier.operation, &second = *later.operation;
+    if (earlier.is_async) return earlier.writes ? Pair::from_async : Pair::from_async_read;
+    if (first.opcode == isa::Opcode::tcgen05_alloc) return Pair::allocated;
+    const bool of_warp = is_of_warp(first) || is_of_warp(second);
+    return of_warp && &first != &second && known.is_same_warp() ? Pair::in_warp : Pair::threads;
   }
   if (later.proxy == Proxy::tensormap) return earlier.is_async ? Pair::copied_to_map : Pair::write_to_map;
   if (earlier.is_async) return earlier.writes ? Pair::copied_to_async : Pair::copy_source_to_async;
@@ -122,6 +128,9 @@ bool is_met(Need need, const K& known) {
     case Need::met:
       if constexpr (requires { known.is_met(); }) return known.is_met() || known.is_over();
       return known.is_over();  // of an engine that does not follow relaxed barriers
+    case Need::ended:
+      if constexpr (requires { known.has_ended(); }) return known.has_ended() || known.is_over();
+      return known.is_over();  // of an engine that follows knowledge alone
     case Need::over: return known.is_over();
     case Need::over_or_issued: return known.is_over() || known.is_issued();
     case Need::proxy_fence: return known.is_proxy_fenced();

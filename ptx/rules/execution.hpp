@@ -77,11 +77,14 @@ constexpr Verdict barrier_mismatch(BarrierArrivals b, std::int64_t count, std::i
 /// An arrival at a barrier. `over`: the thread knows that all arrivals of the barrier's last use have come.
 constexpr Verdict barrier_overrun(bool over) { return over ? legal : breaks(Rule::barrier_mismatch); }
 
+/// An arrival at the cluster's barrier; `waited`: the thread has waited since its last one.
+constexpr Verdict cluster_twice(bool waited) { return waited ? legal : breaks(Rule::cluster_twice); }
+
 /// Registers a thread after setmaxnreg.
 constexpr Verdict setmaxnreg_count(std::int64_t registers) {
   using namespace isa;
-  const std::int64_t near = std::clamp<std::int64_t>(registers, setmaxnreg_lowest, setmaxnreg_highest) /
-                            setmaxnreg_step * setmaxnreg_step;
+  const std::int64_t near =
+      std::clamp<std::int64_t>(registers, setmaxnreg_lowest, setmaxnreg_highest) / setmaxnreg_step * setmaxnreg_step;
   return registers == near ? legal : breaks(Rule::setmaxnreg_count, registers, near);
 }
 

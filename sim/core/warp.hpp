@@ -71,6 +71,7 @@ class Warp {
   Mask carry = 0;                   // CC.CF of each lane
   bool loads_pending = false;       // a tcgen05.ld has not been waited for; kept for observers
   std::uint64_t cluster_token = 0;  // barrier.cluster generation of the last arrival
+  Mask cluster_arrived = 0;         // lanes that have arrived there and have not waited since
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
   std::byte* registers = nullptr;

@@ -74,10 +74,25 @@ u32 cluster_threads(const Cluster& cluster) {
   return n;
 }
 
+void complete_if_all(Cluster& cluster) {
+  if (cluster.barrier_arrived == 0 || cluster.barrier_arrived < cluster_threads(cluster)) return;
+  cluster.barrier_arrived = 0;
+  ++cluster.barrier_generation;
+  cluster.changed(WaitKind::cluster_barrier);
+}
+
 // The number of a generation that a thread arrived in is kept per warp: every lane of a warp arrives once per
-// generation.
+// generation. PTX leaves open what a second arrival does before a wait; here it waits for the generation's end, so that
+// it never counts in the place of another thread.
 Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
+  const rules::Verdict v = rules::cluster_twice((c.warp->cluster_arrived & lanes) == 0);
+  if (v.broken()) {
+    c.grid->report(i.operation, v);
+    complete_if_all(*c.cluster);
+    if (c.warp->cluster_token == c.cluster->barrier_generation) return c.block({.kind = WaitKind::cluster_barrier});
+  }
+  c.warp->cluster_arrived |= lanes;
   c.cluster->barrier_arrived += u32(count(lanes));
   observe(c, i, lanes, SyncKind::cluster_arrive, 0, c.cluster->barrier_generation);
   c.warp->cluster_token = c.cluster->barrier_generation;
@@ -88,13 +103,9 @@ Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
 Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
   Cluster& cluster = *c.cluster;
-  if (cluster.barrier_generation == c.warp->cluster_token && cluster.barrier_arrived != 0 &&
-      cluster.barrier_arrived >= cluster_threads(cluster)) {
-    cluster.barrier_arrived = 0;
-    ++cluster.barrier_generation;
-    cluster.changed(WaitKind::cluster_barrier);
-  }
+  if (cluster.barrier_generation == c.warp->cluster_token) complete_if_all(cluster);
   if (cluster.barrier_generation == c.warp->cluster_token) return c.block({.kind = WaitKind::cluster_barrier});
+  c.warp->cluster_arrived &= ~lanes;
   observe(c, i, lanes, SyncKind::cluster_leave, 0, c.warp->cluster_token);
   return Status::next;
 }

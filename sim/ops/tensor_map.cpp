@@ -71,7 +71,8 @@ void replace(Context& c, const Inst& i, Mask lanes) {
   }
 }
 
-// One copy for the warp, which all of its lanes ask for together; then a release that tensor copies acquire.
+// One copy for the warp, which all of its lanes ask for together: any of them may be the one that reads. Then a release
+// that tensor copies acquire.
 // a, value: destination; more: source and its offset.
 Status publish(Context& c, const Inst& i, Mask lanes) {
   if (!converged(c, lanes, all_lanes)) return Status::blocked;
@@ -80,7 +81,8 @@ Status publish(Context& c, const Inst& i, Mask lanes) {
   const Place from =
       locate_shared(c, Space::shared_cta, c.value(i, 0, l) + c.value(i, 1, l), map_bytes, map_alignment, l);
   check_written(*c.grid, i.operation, from, map_bytes, "a tensor map");
-  observe(c, i, l, from, map_bytes, AccessKind::read);
+  observe(c, i, lanes, SyncKind::warp_wait, all_lanes);
+  for (const int reader : each_lane(lanes)) observe(c, i, reader, from, map_bytes, AccessKind::read);
   observe(c, i, l, to, map_bytes, AccessKind::write);
   std::memcpy(to.view.data, from.view.data, map_bytes);
   to.view.mark(map_bytes);

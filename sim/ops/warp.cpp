@@ -20,6 +20,7 @@ Status by_members(Context& c, const Inst& i, Mask lanes) {
   const auto mask = Mask(c.value(i, i.more_count - 1u, first_lane(lanes)));
   check_members(mask, lanes);
   if (!converged(c, lanes, mask)) return Status::blocked;
+  observe(c, i, lanes, SyncKind::warp_wait, mask);
   execute(c, i, lanes);
   return Status::next;
 }

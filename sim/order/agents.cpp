@@ -54,7 +54,6 @@ Component Agents::stream(StreamKind kind, const Agent& a) {
 void Agents::sync(const Agent& a, const ir::Operation* op, SyncKind kind) {
   WarpKnowledge& w = (*this)[a];
   switch (kind) {
-    case SyncKind::warp_sync: return w.meet(a.lanes);
     case SyncKind::fence: {
       const Semantics s = op->modifiers.semantics;
       const bool is_membar = s == Semantics::none;

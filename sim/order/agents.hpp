@@ -54,7 +54,7 @@ class Agents {
   /// The start of a CTA.
   Stamp life(std::uint32_t cta) { return {stream(StreamKind::life, cta, 0), 1}; }
 
-  /// Lanes meet in a warp barrier, execute a fence, or wait for the grid before this one; nothing for other kinds.
+  /// Lanes execute a fence, or wait for the grid before this one; nothing for other kinds.
   void sync(const Agent&, const ir::Operation*, SyncKind);
   /// All of the lanes know that the grid before this one is over.
   bool know_prior_grid(const Agent&);

@@ -121,7 +121,10 @@ void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& 
 }
 
 void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
+  // Often executed, and mostly by lanes that know the same.
+  if (s.kind == SyncKind::warp_wait && !now_->agents[a].wait_for_lanes(Mask(s.object))) return;
   now_->memory.changed();
+  if (s.kind == SyncKind::warp_wait) return;
   if (op && s.by == 0) now_->async.end_issue(a);
   switch (s.kind) {
     case SyncKind::mbarrier_arrive:
@@ -160,6 +163,8 @@ void RaceDetector::sync(const Agent& a, const ir::Operation* op, const Sync& s) 
       const AccessId id = record(a, *op, columns, AccessKind::write, Proxy::tensor_memory, 0);
       return now_->memory.dealloc(a, id, columns, now_->agents.peer(a, *op));
     }
+    case SyncKind::warp_sync: return now_->agents[a].meet(Mask(s.object));  // lanes that have exited included
+    case SyncKind::lanes_exit: return now_->barriers.exit(a);
     case SyncKind::cta_exit: grids_.exit(s.cta); return now_->lifetimes.exit(s.cta);
     case SyncKind::grid_wait: grids_.wait(a.cta); return now_->agents.sync(a, op, s.kind);
     case SyncKind::grid_begin: return grids_.begin(a.cta, now_->agents.know_prior_grid(a));

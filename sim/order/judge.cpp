@@ -50,6 +50,11 @@ struct PairKnowledge {
   bool is_over() const { return is_known(e, b, w); }
   // Relaxed barriers are those of a cluster.
   bool is_met() const { return e.access.cluster == b.access.cluster && has(seen().met, e, b); }
+  // Of an asynchronous read: lanes that knew of its end have been waited for.
+  bool has_ended() const {
+    const Clock& clock = clock_for(e, b, seen().ended, seen().foreign_ended);
+    return clock.knows(e.completion.done) || clock.knows(e.completion.read);
+  }
   bool is_issued() const { return has_issue(seen().happened, e, b); }
   bool is_proxy_fenced() const {
     if (e.access.cluster == prior_cluster) return true;  // every proxy sees what a grid did that is over

@@ -21,9 +21,11 @@ void Message::join(const Message& o) {
   fenced_map.join(o.fenced_map);
   published.join(o.published);
   met.join(o.met);
+  ended.join(o.ended);
   tcgen05.join(o.tcgen05);
   for (const auto& [cluster, clock] : o.foreign) foreign[cluster].join(clock);
   for (const auto& [cluster, clock] : o.foreign_fenced) foreign_fenced[cluster].join(clock);
+  for (const auto& [cluster, clock] : o.foreign_ended) foreign_ended[cluster].join(clock);
 }
 
 Message Message::for_other_clusters(std::uint32_t own) const {
@@ -32,12 +34,15 @@ Message Message::for_other_clusters(std::uint32_t own) const {
   m.foreign_fenced = foreign_fenced;
   m.foreign[own].join(happened);
   m.foreign_fenced[own].join(fenced_global);
+  m.foreign_ended = foreign_ended;
+  m.foreign_ended[own].join(ended);
   return m;
 }
 
 void Message::take_back(std::uint32_t own) {
   if (const auto found = foreign.find(own); found != foreign.end()) happened.join(found->second);
   if (const auto found = foreign_fenced.find(own); found != foreign_fenced.end()) fenced_global.join(found->second);
+  if (const auto found = foreign_ended.find(own); found != foreign_ended.end()) ended.join(found->second);
 }
 
 void Knowledge::acquire(const Message& m) {
@@ -177,6 +182,22 @@ Message WarpKnowledge::relaxed_message(Mask lanes, Reach reach) const {
   }
   add_fenced(m, lanes, {OwnFence::published, release_fence(reach)});
   return m;
+}
+
+bool WarpKnowledge::wait_for_lanes(Mask lanes) {
+  const auto is_there = [&](const Group& g) { return (g.lanes & lanes) != 0; };
+  if (std::count_if(groups_.begin(), groups_.end(), is_there) < 2) return false;
+  Message over;
+  for (const Group& g : groups_) {
+    if (!is_there(g)) continue;
+    const Message& seen = g.knowledge.seen;
+    over.ended.join(seen.happened);
+    over.ended.join(seen.ended);
+    for (const auto* theirs : {&seen.foreign, &seen.foreign_ended})
+      for (const auto& [cluster, clock] : *theirs) over.foreign_ended[cluster].join(clock);
+  }
+  change(lanes, [&](Mask, Knowledge& k) { k.seen.join(over); });
+  return true;
 }
 
 void WarpKnowledge::meet(Mask lanes) {

@@ -24,9 +24,11 @@ struct Message {
   Clock fenced_map{};     // the same for the tensormap proxy
   Clock published{};      // mbarrier initialisations before a fence.mbarrier_init, and CTAs that have started
   Clock met{};      // events before a relaxed cluster barrier, which today's hardware keeps in order for mbarriers
+  Clock ended{};    // events that were over before an instruction at which lanes wait for each other
   Clock tcgen05{};  // events that tcgen05.fence has put in order
   std::map<std::uint32_t, Clock> foreign{};         // `happened` of other clusters, by their number
   std::map<std::uint32_t, Clock> foreign_fenced{};  // `fenced_global` of theirs
+  std::map<std::uint32_t, Clock> foreign_ended{};   // `ended` of theirs
 
   void join(const Message& o);
   /// What of it means something elsewhere: components have numbers of their own in every cluster. `own` is the cluster
@@ -113,6 +115,9 @@ class WarpKnowledge {
   Message message(Mask lanes) const;
   /// What an arrival without release semantics hands over so far: only what fences before it have put in order.
   Message relaxed_message(Mask lanes, Reach) const;
+  /// The lanes wait for each other without learning what the others know: what is over for one is over for all. False
+  /// where they know the same already.
+  bool wait_for_lanes(Mask lanes);
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
@@ -107,26 +108,54 @@ void Mbarriers::check_init(const Agent& a, const ir::Operation& op, const Sync& 
   if (known && is_async) reports_.report(rules::mbarrier_init_fence(published), a, op, found(""));
 }
 
+void Barriers::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Generations& all) {
+  WarpKnowledge& w = agents_[a];
+  const bool of_cluster = s.kind == SyncKind::cluster_arrive;
+  const auto [at, is_first] = all.try_emplace(s.value);
+  Generation& g = at->second;
+  if (is_first && (of_cluster || !ops::roles<ops::Barrier>(op).threads)) {
+    g.awaits_all = true;
+    g.came.resize(agents_.warps());
+    g.released = departed_[of_cluster ? 0 : a.cta + 1];
+  }
+  if (g.awaits_all) g.came[agents_.warp(a)] |= a.lanes;
+  if (!of_cluster) {
+    check_overrun(a, op, s, all);
+    g.arrivals.push_back({a, w.now(first_lane(a.lanes)), &op});
+  }
+  Message m = w.message(a.lanes);
+  if (of_cluster && op.modifiers.semantics == Semantics::relaxed) {
+    const Clock happened = std::move(m.happened);
+    m = w.relaxed_message(a.lanes, Reach::cluster);
+    m.met.join(happened);
+  }
+  g.released.join(m);
+  if (!order::arrives_alone(op.opcode)) g.waiting += count(a.lanes);
+  w.advance();
+}
+
+void Barriers::exit(const Agent& a) {
+  WarpKnowledge& w = agents_[a];
+  const auto hand_over = [&](Mask lanes, Message& to) {
+    Message m = w.message(lanes);
+    m.met.join(m.happened);
+    to.join(m);
+  };
+  for (const std::uint32_t owner : {0u, a.cta + 1}) {
+    hand_over(a.lanes, departed_[owner]);
+    for (auto at = barriers_.lower_bound({owner, 0}); at != barriers_.end() && at->first.first == owner; ++at)
+      for (auto& [number, use] : at->second)
+        if (const Mask late = use.awaits_all ? a.lanes & ~use.came[agents_.warp(a)] : 0) hand_over(late, use.released);
+  }
+  w.advance();
+}
+
 void Barriers::sync(const Agent& a, const ir::Operation* op, const Sync& s) {
   WarpKnowledge& w = agents_[a];
   const bool of_cluster = s.kind == SyncKind::cluster_arrive || s.kind == SyncKind::cluster_leave;
   Generations& all = barriers_[of_cluster ? std::pair{0u, std::uint64_t{0}} : std::pair{a.cta + 1, s.object}];
+  if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) return arrive(a, *op, s, all);
   Generation& g = all[s.value];
-  if (s.kind == SyncKind::barrier_arrive || s.kind == SyncKind::cluster_arrive) {
-    if (!of_cluster) {
-      check_overrun(a, *op, s, all);
-      g.arrivals.push_back({a, w.now(first_lane(a.lanes)), op});
-    }
-    Message m = w.message(a.lanes);
-    if (of_cluster && op->modifiers.semantics == Semantics::relaxed) {
-      const Clock happened = std::move(m.happened);
-      m = w.relaxed_message(a.lanes, Reach::cluster);
-      m.met.join(happened);
-    }
-    g.released.join(m);
-    if (!order::arrives_alone(op->opcode)) g.waiting += count(a.lanes);
-    return w.advance();
-  }
   w.change(a.lanes, [&](Mask, Knowledge& k) { k.acquire(g.released); });
   g.waiting -= count(a.lanes);
   // Others may use the barrier again, with another count, before a warp that it has released continues.

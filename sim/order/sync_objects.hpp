@@ -57,8 +57,12 @@ class Barriers {
  public:
   Barriers(Agents& agents, Reports& reports) : agents_(agents), reports_(reports) {}
 
-  void start() { barriers_.clear(); }
+  void start() { barriers_.clear(), departed_.clear(); }
   void sync(const Agent&, const ir::Operation*, const Sync&);
+  /// Threads exit. A barrier of all threads ends without those that have exited, so what they did comes before its end
+  /// in each use in which they have not arrived. PTX ISA "exit"; on an H100 stored words too
+  /// (tests/gpu/relaxed_barrier.cu).
+  void exit(const Agent&);
 
  private:
   // Threads of a warp that have arrived.
@@ -71,13 +75,17 @@ class Barriers {
     Message released{};
     std::vector<Arrival> arrivals{};  // of a CTA's barriers
     int waiting = 0;                  // threads that have arrived and will leave
+    bool awaits_all = false;          // it has no thread count
+    std::vector<Mask> came{};         // lanes that have arrived, by warp of the cluster; of a use that awaits all
   };
   using Generations = std::map<std::uint64_t, Generation>;
+  void arrive(const Agent&, const ir::Operation&, const Sync&, Generations&);
   void check_overrun(const Agent&, const ir::Operation&, const Sync&, const Generations&);
 
   Agents& agents_;
   Reports& reports_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Generations> barriers_;  // by CTA + 1, or 0, and number
+  std::map<std::uint32_t, Message> departed_;                                // by threads that have exited, by the same
 };
 
 /// What strong writes released at each place, until a weak write; a read that sees one may acquire it.

@@ -25,7 +25,8 @@ constexpr rules::Rule judged[] = {rules::Rule::race,
                                   rules::Rule::tcgen05_fence,
                                   rules::Rule::proxy_fence_read,
                                   rules::Rule::tcgen05_pipeline,
-                                  rules::Rule::cluster_relaxed};
+                                  rules::Rule::cluster_relaxed,
+                                  rules::Rule::warp_order};
 
 // What the detector has reported of those rules.
 Pairs reported(const diag::Sink& sink) {

@@ -42,15 +42,17 @@ void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from)
 }  // namespace
 
 NaiveDetector::Node NaiveDetector::event(const std::set<Node>& after) {
-  Bits past(past_.size() / 64 + 1), met(past.size());
+  Bits past(past_.size() / 64 + 1), met(past.size()), ended(past.size());
   for (const Node n : after) {
     if (n == 0) continue;
     past[n / 64] |= std::uint64_t{1} << n % 64;
     add(past, past_[n]);
     add(met, met_[n]);
+    add(ended, ended_[n]);
   }
   past_.push_back(std::move(past));
   met_.push_back(std::move(met));
+  ended_.push_back(std::move(ended));
   return Node(past_.size() - 1);
 }
 
@@ -112,6 +114,7 @@ void NaiveDetector::access(const Agent& a, const ir::Operation& op, const sim::R
   x.range = range;
   x.writes = kind != AccessKind::read;
   x.rewrites = kind == AccessKind::rewrite;
+  x.by_warp = op.modifiers.aligned;
   x.proxy = proxy;
   x.strong = kind == AccessKind::atomic || sim::is_strong(op);
   x.reach = reach_of(op.modifiers.scope);
@@ -219,7 +222,8 @@ void NaiveDetector::sync(const Agent& a, const ir::Operation* op, const sim::Syn
       if (s.by == 0) break;
       b.pending.insert(done_.at(s.by));
       return;
-    case SyncKind::warp_sync: return meet(a);
+    case SyncKind::warp_sync: return meet({a.cta, a.warp, std::uint32_t(s.object)});
+    case SyncKind::warp_wait: return wait_for_lanes({a.cta, a.warp, std::uint32_t(s.object)});
     case SyncKind::tcgen05_wait_ld: return tensor_wait(a, transfers_[{a.cta, a.warp}].loads);
     case SyncKind::tcgen05_wait_st: return tensor_wait(a, transfers_[{a.cta, a.warp}].stores);
     case SyncKind::tmem_dealloc:
@@ -227,7 +231,20 @@ void NaiveDetector::sync(const Agent& a, const ir::Operation* op, const sim::Syn
                     AccessKind::write, Proxy::tensor_memory, 0);
     default: break;
   }
-  for (sim::Mask m = a.lanes; m; m &= m - 1) sync_thread(a, thread(a, std::uint32_t(sim::first_lane(m))), op, s);
+  for (sim::Mask m = a.lanes; m; m &= m - 1) {
+    const Agent one{a.cta, a.warp, 1u << sim::first_lane(m)};
+    sync_thread(one, thread(one, std::uint32_t(sim::first_lane(m))), op, s);
+  }
+}
+
+// Nothing is handed over but that what came before for one lane has come before for all.
+void NaiveDetector::wait_for_lanes(const Agent& a) {
+  std::set<Node> all;
+  for (sim::Mask m = a.lanes; m; m &= m - 1) all.insert(thread(a, std::uint32_t(sim::first_lane(m))).now);
+  for (sim::Mask m = a.lanes; m; m &= m - 1) {
+    const Node now = advance(thread(a, std::uint32_t(sim::first_lane(m))));
+    for (const Node n : all) add(ended_[now], past_[n]), add(ended_[now], ended_[n]);
+  }
 }
 
 // A fence before a warp barrier serves every lane that meets there.
@@ -258,6 +275,17 @@ void NaiveDetector::meet(const Agent& a) {
   }
 }
 
+// A barrier of all threads is over once each has arrived or exited. A thread that did not arrive has exited before.
+void NaiveDetector::leave(Thread& t, const Use& use, std::uint32_t cta, bool of_cluster) {
+  std::set<Node> over = use.nodes;
+  for (const Exit& e : exits_) {
+    const std::uint32_t there = std::get<0>(e.thread);
+    const bool takes_part = of_cluster ? cluster_of_.at(there) == cluster_of_.at(cta) : there == cta;
+    if (takes_part && !use.threads.contains(e.thread)) over.insert(e.node);
+  }
+  advance(t, over);
+}
+
 void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* op, const sim::Sync& s) {
   const auto wait = [&](std::vector<Group>& groups, std::uint64_t left, bool reads_too, bool writes_too) {
     std::set<Node> over;
@@ -277,10 +305,32 @@ void NaiveDetector::sync_thread(const Agent& a, Thread& t, const ir::Operation* 
         release(*op, t, s.cta == a.cta ? 0 : 1, barriers_[{s.cta, s.object}].pending);
       return;
     case SyncKind::mbarrier_observe: advance(t, barriers_[{s.cta, s.object}].complete); return;
-    case SyncKind::barrier_arrive: generations_[{false, a.cta, s.object, s.value}].insert(advance(t)); return;
-    case SyncKind::barrier_leave: advance(t, generations_[{false, a.cta, s.object, s.value}]); return;
-    case SyncKind::cluster_arrive: release(*op, t, 1, generations_[{true, cluster_, 0, s.value}]); return;
-    case SyncKind::cluster_leave: advance(t, generations_[{true, cluster_, 0, s.value}]); return;
+    case SyncKind::barrier_arrive: {
+      Use& use = generations_[{false, a.cta, s.object, s.value}];
+      use.threads.insert({a.cta, a.warp, std::uint32_t(sim::first_lane(a.lanes))});
+      use.nodes.insert(advance(t));
+      return;
+    }
+    case SyncKind::cluster_arrive: {
+      Use& use = generations_[{true, cluster_, 0, s.value}];
+      use.threads.insert({a.cta, a.warp, std::uint32_t(sim::first_lane(a.lanes))});
+      release(*op, t, 1, use.nodes);
+      return;
+    }
+    case SyncKind::barrier_leave: {
+      const Use& use = generations_[{false, a.cta, s.object, s.value}];
+      if (op->arguments.size() == 1) return leave(t, use, a.cta, false);
+      advance(t, use.nodes);  // one with a thread count
+      return;
+    }
+    case SyncKind::cluster_leave: return leave(t, generations_[{true, cluster_, 0, s.value}], a.cta, true);
+    case SyncKind::lanes_exit: {
+      const Node exit = advance(t);
+      add(met_[exit], past_[exit]);
+      met_[exit][exit / 64] |= std::uint64_t{1} << exit % 64;
+      exits_.push_back({{a.cta, a.warp, std::uint32_t(sim::first_lane(a.lanes))}, exit});
+      return;
+    }
     case SyncKind::fence: fence(t, *op); return;
     case SyncKind::fence_proxy: {
       const isa::AsyncFence f = isa::async_fence(op->modifiers);
@@ -314,6 +364,10 @@ bool NaiveDetector::is_over(const Access& e, Node n) const {
 bool NaiveDetector::is_met(const Access& e, Node n) const {
   if (e.async == 0) return holds(met_[n], e.node);
   return holds(met_[n], done_.at(e.async)) || (!e.writes && holds(met_[n], read_.at(e.async)));
+}
+
+bool NaiveDetector::has_ended(const Access& e, Node n) const {
+  return e.async != 0 && !e.writes && (holds(ended_[n], done_.at(e.async)) || holds(ended_[n], read_.at(e.async)));
 }
 
 bool NaiveDetector::is_fenced(const Access& e, const Access& b) const {
@@ -392,7 +446,17 @@ bool NaiveDetector::races(const Access& e, const Access& b, rules::Rule& rule) c
   if (is_exempt(e, b)) return false;
   if (b.proxy == Proxy::tensor_memory) return races_in_tensor_memory(e, b, rule);
   rule = e.async ? rules::Rule::race_async : rules::Rule::race;
-  if (!is_over(e, b.node)) return true;
+  if (!is_over(e, b.node)) {
+    if (e.proxy != Proxy::generic || b.proxy == Proxy::generic) {
+      if (has_ended(e, b.node)) return false;
+      // Lanes of a warp, one of them at an instruction of the whole warp.
+      const bool of_warp = e.by_warp || b.by_warp;
+      const bool one_warp =
+          std::get<0>(e.thread) == std::get<0>(b.thread) && std::get<1>(e.thread) == std::get<1>(b.thread);
+      if (e.async == 0 && of_warp && one_warp && e.place != b.place) rule = rules::Rule::warp_order;
+    }
+    return true;
+  }
   rule = e.writes ? rules::Rule::proxy_fence : rules::Rule::proxy_fence_read;
   return e.proxy == Proxy::generic && b.proxy == Proxy::async && !is_fenced(e, b);
 }

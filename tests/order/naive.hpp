@@ -43,7 +43,8 @@ class NaiveDetector final : public sim::Observer {
   Races races() const;
 
  private:
-  using Node = std::uint32_t;  // 0: no event
+  using Node = std::uint32_t;                                                  // 0: no event
+  using ThreadName = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // CTA, warp, lane
   using Bits = std::vector<std::uint64_t>;
   static constexpr int reaches = 3;  // the same CTA, the same cluster, further away
   using Sources = std::array<Node, reaches>;
@@ -68,6 +69,15 @@ class NaiveDetector final : public sim::Observer {
   struct Barrier {
     std::set<Node> pending{}, complete{};
   };
+  // Threads that have arrived at a use of a barrier, and what they hand on.
+  struct Use {
+    std::set<ThreadName> threads{};
+    std::set<Node> nodes{};
+  };
+  struct Exit {
+    ThreadName thread{};
+    Node node = 0;
+  };
   struct Fence {
     Node node = 0;
     bool shared = false, global = false;
@@ -77,13 +87,14 @@ class NaiveDetector final : public sim::Observer {
     isa::Opcode opcode{};
     isa::DataShape shape{};
     std::uint32_t place = 0;  // of the instruction in the PTX
-    std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> thread{};
+    ThreadName thread{};
     std::uint64_t instance = 0;     // instructions of a warp that were executed before
     Node node = 0;                  // of a plain access, or of the issue of an asynchronous one
     std::set<Node> fences_after{};  // tcgen05.fence::after_thread_sync before it
     sim::AsyncId async = 0;
     sim::Range range{};
     bool writes = false, rewrites = false;
+    bool by_warp = false;  // by an instruction of the whole warp
     sim::Proxy proxy = sim::Proxy::generic;
     bool strong = false;
     int reach = 0;             // of a strong access
@@ -106,6 +117,8 @@ class NaiveDetector final : public sim::Observer {
   void release(const ir::Operation&, Thread&, int reach, std::set<Node>& into);
   void sync_thread(const sim::Agent&, Thread&, const ir::Operation*, const sim::Sync&);
   void meet(const sim::Agent&);
+  void wait_for_lanes(const sim::Agent&);
+  void leave(Thread&, const Use&, std::uint32_t cta, bool of_cluster);
   void tensor_access(const sim::Agent&, const ir::Operation&, Access&);
   void tensor_wait(const sim::Agent&, std::vector<sim::AsyncId>&);
   void tensor_commit(Thread&, sim::AsyncId);
@@ -113,6 +126,7 @@ class NaiveDetector final : public sim::Observer {
 
   bool is_over(const Access&, Node) const;
   bool is_met(const Access&, Node) const;
+  bool has_ended(const Access&, Node) const;
   bool is_fenced(const Access&, const Access&) const;
   bool are_morally_strong(const Access&, const Access&) const;
   bool is_exempt(const Access&, const Access&) const;
@@ -132,8 +146,10 @@ class NaiveDetector final : public sim::Observer {
   void judge(const std::vector<const Access*>&, Races&) const;
 
   std::vector<Bits> past_{{0}};
-  std::vector<Bits> met_{{0}};  // what came before relaxed arrivals at cluster barriers
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Thread> threads_;  // CTA, warp, lane
+  std::vector<Bits> met_{{0}};    // what came before relaxed arrivals at cluster barriers
+  std::vector<Bits> ended_{{0}};  // what came before instructions at which lanes wait for each other
+  std::map<ThreadName, Thread> threads_;
+  std::vector<Exit> exits_;
   std::map<std::uint32_t, std::uint32_t> cluster_of_;
   std::uint32_t cluster_ = 0, clusters_ = 0;
   const ir::Code* code_ = nullptr;
@@ -141,7 +157,7 @@ class NaiveDetector final : public sim::Observer {
   std::map<sim::AsyncId, Node> done_, read_;
   std::map<sim::AsyncId, std::set<Node>> payloads_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Barrier> barriers_;
-  std::map<std::tuple<bool, std::uint32_t, std::uint64_t, std::uint64_t>, std::set<Node>> generations_;
+  std::map<std::tuple<bool, std::uint32_t, std::uint64_t, std::uint64_t>, Use> generations_;
   std::map<std::tuple<isa::Space, std::uint32_t, std::uint64_t>, std::vector<Flag>> flags_;
   std::vector<Fence> fences_;
   std::map<sim::AsyncId, std::uint64_t> sources_;

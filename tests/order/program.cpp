@@ -202,10 +202,20 @@ class Generator {
     const int first = below(p_.warps), second = below(p_.warps), id = 1 + below(2);
     if (first == second) {
       if (one_in(2)) return add(to, guarded(of_warp(first), fmt::format("@%p1 bar.sync {}, 32;", id)));
-      return add(to, guarded(of_warp(first), fmt::format("@%p1 bar.warp.sync {};", (1ull << p_.lanes) - 1)));
+      const char* how = pick({"bar.warp.sync", "bar.warp.sync", "elect.sync _|%q,"});
+      return add(to, guarded(of_warp(first), fmt::format("@%p1 {} {};", how, (1ull << p_.lanes) - 1)));
     }
     add(to, guarded(of_warp(first), fmt::format("@%p1 bar.{} {}, 64;", pick({"arrive", "sync"}), id)));
     add(to, guarded(of_warp(second), fmt::format("@%p1 bar.sync {}, 64;", id)));
+  }
+
+  // Threads exit. Barriers of all threads go on without them.
+  void leave(List& to) {
+    if (one_in(2)) access(to);
+    add(to, guarded(p_.tensor ? warp() : threads(), "@%p1 ret;"));
+    if (one_in(2))
+      add(to, p_.cluster > 1 && one_in(2) ? "barrier.cluster.arrive;\nbarrier.cluster.wait;" : "bar.sync 0;");
+    access(to);
   }
 
   // ---- mbarriers: one arrival completes a phase
@@ -383,6 +393,7 @@ class Generator {
       loop_ = false;
       return to.push_back(std::move(s));
     }
+    if (one_in(40)) return leave(to);
     List made;
     switch (below(p_.tensor ? 28 : 17)) {
       case 0:

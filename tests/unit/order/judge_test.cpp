@@ -23,7 +23,10 @@ struct AllBut {
   bool are_same_threads() const { return same_threads; }
   bool is_same_accumulator() const { return same_accumulator; }
   bool is_met() const { return has(Need::met); }
-  bool is_over() const { return is_met() && has(Need::over) && has(Need::over_or_issued) && has(Need::pipe_fence); }
+  bool has_ended() const { return has(Need::ended); }
+  bool is_over() const {
+    return is_met() && has_ended() && has(Need::over) && has(Need::over_or_issued) && has(Need::pipe_fence);
+  }
   bool is_issued() const { return has(Need::over_or_issued); }
   bool is_proxy_fenced() const { return has(Need::proxy_fence); }
   bool is_map_fenced() const { return has(Need::map_fence); }
@@ -43,10 +46,16 @@ ir::Operation operation(isa::Opcode opcode) {
   return op;
 }
 
+ir::Operation warp_wide(isa::Opcode opcode) {
+  ir::Operation op = operation(opcode);
+  op.modifiers.aligned = true;
+  return op;
+}
+
 const ir::Operation st = operation(isa::Opcode::st), mma = operation(isa::Opcode::tcgen05_mma),
                     cp = operation(isa::Opcode::tcgen05_cp), ld = operation(isa::Opcode::tcgen05_ld),
                     alloc = operation(isa::Opcode::tcgen05_alloc), dealloc = operation(isa::Opcode::tcgen05_dealloc),
-                    copy = operation(isa::Opcode::cp_async_bulk);
+                    copy = operation(isa::Opcode::cp_async_bulk), matrix = warp_wide(isa::Opcode::stmatrix);
 
 std::vector<Example> examples() {
   const order::Access write{&st, Proxy::generic, true, false}, read{&st, Proxy::generic, false, false};
@@ -57,10 +66,14 @@ std::vector<Example> examples() {
   AllBut in_warp, in_thread;
   in_warp.same_warp = true;
   in_thread.same_warp = in_thread.same_threads = true;
+  const order::Access bulk_source{&copy, Proxy::async, false, true}, rows{&matrix, Proxy::generic, true, false};
   const order::Access slot{&alloc, Proxy::generic, true, false};
   return {{Pair::threads, write, write},
+          {Pair::in_warp, rows, read, in_warp},
+          {Pair::in_warp, write, rows, in_warp},
           {Pair::allocated, slot, read},
           {Pair::from_async, bulk, read},
+          {Pair::from_async_read, bulk_source, write},
           {Pair::write_to_async, write, bulk},
           {Pair::read_to_async, read, bulk},
           {Pair::copied_to_async, copied, bulk},
@@ -105,6 +118,9 @@ TEST_CASE("two reads, morally strong accesses and two deallocations need nothing
   CHECK(order::judge(read, read, nothing) == std::nullopt);
   CHECK(order::judge(freed, freed, nothing) == std::nullopt);
   CHECK(order::judge(write, write, nothing) == rules::Rule::race);
+  const order::Access rows{&matrix, Proxy::generic, true, false};
+  nothing.same_warp = true;
+  CHECK(order::judge(rows, rows, nothing) == rules::Rule::race);  // lanes of one instruction
   nothing.morally_strong = true;
   CHECK(order::judge(write, write, nothing) == std::nullopt);
 }

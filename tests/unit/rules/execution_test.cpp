@@ -43,6 +43,11 @@ TEST_CASE("barrier-number, barrier-count: sixteen barriers, whole warps") {
   CHECK(is_broken(barrier_count(48), Rule::barrier_count, 64));
 }
 
+TEST_CASE("cluster-barrier-twice: a thread has waited since it arrived last, or not") {
+  CHECK(cluster_twice(true).ok());
+  CHECK(is_broken(cluster_twice(false), Rule::cluster_twice));
+}
+
 TEST_CASE("barrier-mismatch: one count at a time, and no thread beyond it") {
   CHECK(barrier_mismatch({64, 32}, 64, 32).ok());
   CHECK(barrier_mismatch({96, 0}, 64, 32).ok());  // the barrier is empty: the count is new

@@ -80,6 +80,11 @@ TEST_CASE("cluster-barrier-relaxed: what must be there is there, or not") {
   CHECK(is_broken(cluster_relaxed(false), Rule::cluster_relaxed));
 }
 
+TEST_CASE("warp-order: what must be there is there, or not") {
+  CHECK(warp_order(true).ok());
+  CHECK(is_broken(warp_order(false), Rule::warp_order));
+}
+
 TEST_CASE("tcgen05-alloc-peer: what must be there is there, or not") {
   CHECK(alloc_peer(true).ok());
   CHECK(is_broken(alloc_peer(false), Rule::alloc_peer));

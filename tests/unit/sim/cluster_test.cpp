@@ -91,6 +91,41 @@ TEST_CASE("what mapa gives for a CTA that the cluster does not have may not be u
             .has("names CTA 2 of a cluster of 2 [cluster-rank]"));
 }
 
+TEST_CASE("a second arrival at the cluster's barrier waits for the end of the first use, and is told of") {
+  // CTA 1 stores between its arrivals: what the first use orders is there, whoever runs first.
+  const std::string text = R"(
+    .shared .align 4 .u32 value;
+    mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1; mov.u32 %r5, 70; st.shared.u32 [%r2], %r5;
+    barrier.cluster.arrive;
+    barrier.cluster.arrive;
+    barrier.cluster.wait; barrier.cluster.wait;
+    mapa.shared::cluster.u32 %r7, %r2, %r4; ld.shared::cluster.u32 %r8, [%r7];
+    mul.wide.u32 %rd1, %r3, 4; add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r8;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;)";
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Run r = run_cluster(text, 2, 2, 64, 8, seed);
+    CHECK(r.has("[cluster-barrier-twice]"));
+    CHECK_MESSAGE(r.sink.all().size() == 1, r.findings());
+    CHECK(r.read<u32>("out") == std::vector<u32>{70, 70});
+  }
+}
+
+TEST_CASE("a thread that has arrived at the cluster's barrier and exits does not stand for one that has not come") {
+  const std::string text = R"(
+    .shared .align 4 .u32 value;
+    mov.u32 %r2, value; mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5;
+    setp.eq.u32 %p1, %r1, 0; @%p1 bra A;
+    setp.eq.u32 %p1, %r1, 1; @%p1 bra B;
+    barrier.cluster.arrive; barrier.cluster.wait; ld.shared.u32 %r8, [%r2]; st.global.u32 [%out], %r8; ret;
+  B: st.shared.u32 [%r2], 7;
+  A: barrier.cluster.arrive;)";
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Run r = run_cluster(text, 1, 1, 96, 4, seed);
+    CHECK_MESSAGE(r.clean(), r.findings());
+    CHECK(r.read<u32>("out")[0] == 7);
+  }
+}
+
 TEST_CASE("a multicast copy reaches every CTA of its mask") {
   launch::Contract c;
   std::vector<u16> data(512);

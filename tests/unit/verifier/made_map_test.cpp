@@ -114,8 +114,10 @@ TEST_CASE("tensormap-fence: a map that is released where it lies") {
   CHECK(explored(replaced(there, acquire, "")) == "tensormap-fence ");
 }
 
-TEST_CASE("race: the warp reads the map while a thread still writes it, or writes it again") {
-  CHECK(explored(replaced(maker, made, "MADE:\n")).starts_with("race "));
+TEST_CASE(
+    "warp-order: the warp publishes a map that one of its threads has written, and nothing but their order is "
+    "between") {
+  CHECK(explored(replaced(maker, made, "MADE:\n")).starts_with("warp-order "));
 }
 
 TEST_CASE("the box that all maps of a kernel have is the code's: other bytes are waited for in vain") {
