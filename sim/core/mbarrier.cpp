@@ -9,8 +9,8 @@ namespace kiln::sim {
 Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
   require(rules::memory_alignment(address, isa::mbarrier_bytes), "an mbarrier at shared address {:#x}", address);
   require(rules::mbarrier_count(count));
-  require(rules::mbarrier_overwritten(!objects_.contains(address)), "mbarrier.init at shared address {:#x}, where one lives",
-          address);
+  require(rules::mbarrier_overwritten(!objects_.contains(address)),
+          "mbarrier.init at shared address {:#x}, where one lives", address);
   return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0, {}, {}};
 }
 

@@ -83,10 +83,10 @@ enum class SyncKind : std::uint8_t {
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
-  grid_wait,  // the grid before this one is over
+  grid_wait,   // the grid before this one is over
   grid_begin,  // the next one may begin, as far as this CTA goes
-  warp_wait,  // lanes have waited for those of the mask `object`, which orders no memory
-  lanes_exit  // threads of a CTA are done
+  warp_wait,   // lanes have waited for those of the mask `object`, which orders no memory
+  lanes_exit   // threads of a CTA are done
 };
 
 struct Sync {
