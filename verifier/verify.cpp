@@ -30,6 +30,7 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
   check_tensor_memory(facts);
   check_load_waits(facts);
   check_load_fences(facts);
+  check_wgmma_registers(facts);
   check_barrier_addresses(facts);
   const bool waits_in_vain = check_mbarriers(facts);
   check_phases(facts);

@@ -52,7 +52,7 @@ constexpr Verdict alloc_peer(bool started) { return started ? legal : breaks(Rul
 
 /// Registers that a wgmma.mma_async holds; `waited`: its group was waited for.
 constexpr Verdict wgmma_registers(bool waited) { return waited ? legal : breaks(Rule::wgmma_registers); }
-/// The first wgmma.mma_async of a warp; `fenced`: a wgmma.fence came before.
+/// A wgmma.mma_async; `fenced`: a wgmma.fence came after the latest other access to its registers.
 constexpr Verdict wgmma_fence(bool fenced) { return fenced ? legal : breaks(Rule::wgmma_fence); }
 
 }  // namespace kiln::rules

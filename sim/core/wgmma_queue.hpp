@@ -21,6 +21,7 @@ struct WgmmaQueue {
   struct Held {
     std::uint64_t number = 0;  // of the operation, counted from 1
     std::vector<std::uint32_t> registers{};
+    bool was_touched = false;  // and reported
   };
   std::deque<Op> waiting{};
   std::uint64_t issued = 0, completed = 0;

@@ -230,9 +230,9 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
     current = i.operation;
     c.fragment = &f;
     if (warp.loads_pending) c.grid->observer->execute(c.agent(lanes), *i.operation);
-    if (warp.holds_registers) check_held_registers(c, i);
     if (c.grid->observer) cluster.tick = cluster.now + executed - 1;
-    const Status status = i.run(c, i, lanes);
+    const bool waits = warp.holds_registers && waits_for_registers(c, i);
+    const Status status = waits ? Status::blocked : i.run(c, i, lanes);
     if (c.grid->steps) tell_step(c, i, lanes, status);
     if (status == Status::blocked) {
       --executed;

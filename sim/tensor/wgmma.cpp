@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ptx/rules/order.hpp"
 #include "sim/tensor/operands.hpp"
@@ -169,13 +170,20 @@ WgmmaQueue& queue_of(Cta& cta, u32 warp) {
   return cta.wgmma[warp];
 }
 
-void check_held_registers(Context& c, const Inst& i) {
-  if (!i.operation || is_wgmma(i.operation->opcode)) return;
-  const WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
-  for (const u32 offset : touched(c, *i.operation))
-    for (const WgmmaQueue::Held& h : q.held)
-      if (std::find(h.registers.begin(), h.registers.end(), offset) != h.registers.end())
-        return c.grid->report(i.operation, rules::wgmma_registers(false).rule, "an access while it is in flight");
+bool waits_for_registers(Context& c, const Inst& i) {
+  if (!i.operation || is_wgmma(i.operation->opcode)) return false;
+  WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
+  const std::vector<u32>& offsets = touched(c, *i.operation);
+  bool waits = false;
+  for (WgmmaQueue::Held& h : q.held) {
+    if (std::find_first_of(offsets.begin(), offsets.end(), h.registers.begin(), h.registers.end()) == offsets.end())
+      continue;
+    waits |= h.number > q.completed;
+    if (std::exchange(h.was_touched, true)) continue;
+    c.grid->report(i.operation, rules::wgmma_registers(false).rule, "an access before the wait for its group");
+  }
+  if (waits) c.block({.kind = WaitKind::wgmma_group});
+  return waits;
 }
 
 }  // namespace kiln::sim

@@ -43,7 +43,8 @@ void execute_wgmma(Cta& cta, const WgmmaTask& task);
 /// The queue of a warp of this CTA, by its index.
 WgmmaQueue& queue_of(Cta& cta, u32 warp);
 
-/// Reports when an instruction touches registers that a wgmma of its warp still holds.
-void check_held_registers(Context& c, const Inst& i);
+/// Whether an instruction touches registers of an operation of its warp that is not done: it waits for that, as where
+/// ptxas puts a wait. Reports it, and a touch of registers that no wait has covered.
+bool waits_for_registers(Context& c, const Inst& i);
 
 }  // namespace kiln::sim

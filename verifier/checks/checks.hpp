@@ -64,6 +64,11 @@ void check_prior_grid(const Facts&, const launch::Contract&, const launch::Launc
 /// Notes tcgen05.alloc after griddepcontrol.launch_dependents, and a kernel whose dependents have nothing to run beside.
 /// The function must be a kernel.
 void lint_grids(const Facts&);
+// wgmma
+
+/// Checks that registers of a wgmma.mma_async are not touched before a wgmma.wait_group that covers it on any path, one
+/// finding a wgmma, and that a wgmma.fence comes after what else has touched them.
+void check_wgmma_registers(const Facts&);
 
 // Barriers
 

@@ -351,8 +351,17 @@ TEST_CASE("wgmma.wait_group waits for all but the latest groups, and not for wha
   CHECK(run_ones(fence + multiply + wait(0) + "mov.b32 %d0, %f0;\n").has("wgmma-registers"));
 }
 
-TEST_CASE("registers that a wgmma holds may not be touched: wgmma-registers") {
-  CHECK(run_ones(fence + multiply + commit + "mov.b32 %d0, %f3;\n" + wait(0)).has("wgmma-registers"));
+TEST_CASE("registers that a wgmma holds may not be touched: wgmma-registers, and the value is right") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const Run read = run_ones(fence + multiply + commit + "mov.b32 %d0, %f3;\n" + wait(0), 128, seed);
+    CHECK(read.has("wgmma-registers"));
+    CHECK_FALSE(read.sink.has_errors());
+    for (const u32 word : read.read<u32>("out")) CHECK(word == f32(16));
+    const Run doubled =
+        run_ones(fence + multiply + commit + "add.f32 %f0, %f0, %f0;\n" + wait(0) + "mov.b32 %d0, %f0;\n", 128, seed);
+    CHECK(doubled.has("wgmma-registers"));
+    for (const u32 word : doubled.read<u32>("out")) CHECK(word == f32(32));
+  }
   CHECK(run_ones(fence + multiply + commit + wait(1) + "mov.b32 %d0, %f0;\n" + wait(0)).has("wgmma-registers"));
   CHECK(run_ones(fence + multiply + commit + "mov.f32 %f1, 0f00000000;\n" + wait(0)).has("wgmma-registers"));
   CHECK(run_ones(fence + multiply + commit + "mov.f32 %f9, %f8;\n" + wait(0)).clean());
