@@ -64,6 +64,7 @@ void check_prior_grid(const Facts&, const launch::Contract&, const launch::Launc
 /// Notes tcgen05.alloc after griddepcontrol.launch_dependents, and a kernel whose dependents have nothing to run beside.
 /// The function must be a kernel.
 void lint_grids(const Facts&);
+
 // wgmma
 
 /// Checks that registers of a wgmma.mma_async are not touched before a wgmma.wait_group that covers it on any path, one

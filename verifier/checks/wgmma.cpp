@@ -1,6 +1,6 @@
 // Registers of wgmma: accumulators and fragments of A. ptxas knows them too: where a register is touched too early it
 // puts a wait of its own (its note C7517, or it lets no two wgmma overlap, C7514), and where no fence comes before it,
-// one too (C7519). So the values are right, and it costs.
+// one too (C7519). So the values are right, and it costs. With -O1 they are not always: tests/gpu/wgmma_registers.cu.
 #include <algorithm>
 #include <unordered_map>
 
