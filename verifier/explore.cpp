@@ -6,6 +6,7 @@
 
 #include "launch/known_bytes.hpp"
 #include "verifier/checks/checks.hpp"
+#include "verifier/explore/global.hpp"
 #include "verifier/explore/report.hpp"
 
 namespace kiln::verifier {
@@ -89,6 +90,7 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       const explore::Program program(facts, shape);
       explore::Explored explored = explore::explore(program, deadline);
       explore::find_premises(program, explored, deadline);
+      if (!contract) explore::find_global_races(program, explored);
       explore::report(program, explored, sink);
     }
   }

@@ -8,6 +8,7 @@ std::string text(const Premise& p) {
   switch (p.fact) {
     case Premise::Fact::block: return fmt::format("with {} threads to a CTA", p.value);
     case Premise::Fact::cluster: return fmt::format("with {} CTA{} to a cluster", p.value, p.value == 1 ? "" : "s");
+    case Premise::Fact::grid: return fmt::format("with {} CTAs in the grid", p.value);
     case Premise::Fact::loop: return "where a loop has no step";
   }
   return {};

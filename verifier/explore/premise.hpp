@@ -12,6 +12,7 @@ struct Premise {
   enum class Fact : std::uint8_t {
     block,    // the CTA has so many threads
     cluster,  // the cluster has so many CTAs
+    grid,     // the grid has so many CTAs
     loop      // a loop has no step, because a parameter is zero or less
   };
   Fact fact{};

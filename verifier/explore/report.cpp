@@ -124,6 +124,19 @@ std::size_t findings_under(const Explored& e, const Premise& premise) {
          needs(e.deadlock_premises);
 }
 
+// Findings that need several CTAs: only a launch says how many there are.
+void report_grid(const Program& program, const Explored& e, diag::Sink& sink) {
+  const auto n = std::count_if(e.breaches.begin(), e.breaches.end(), [](const Breach& b) {
+    return std::any_of(b.premises.begin(), b.premises.end(),
+                       [](const Premise& p) { return p.fact == Premise::Fact::grid; });
+  });
+  if (n == 0) return;
+  incomplete(sink, diag::Where::at(program.code.module->source, program.code.function->name_at),
+             fmt::format("how many CTAs the grid has, on which {} finding{} depend{}; --launch says it", n,
+                         n == 1 ? "" : "s", n == 1 ? "s" : ""),
+             rules::Limit::launch_unknown);
+}
+
 // Which fact of the launch would settle most; or that the proof is for one launch alone.
 void report_premises(const Program& program, const Explored& e, diag::Sink& sink) {
   const std::vector<Premise>& all = program.premises;
@@ -175,6 +188,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     for (const Premise& p : program.premises) d.notes.push_back({"explored " + text(p), {}});
   }
   report_premises(program, e, sink);
+  report_grid(program, e, sink);
 }
 
 }  // namespace kiln::verifier::explore
