@@ -35,6 +35,7 @@ SchedulesReport one_of_many(const SchedulesPlan& plan, const RunReport& run, std
   r.outcomes[std::string(sim::spelling(run.simulation->outcome))] = 1;
   r.traces = {trace};
   for (const diag::Diagnostic& d : run.findings.all()) r.merge_finding({d, seed, 1});
+  for (FoundIn& f : r.findings) f.count = 1;  // a run that finds one twice, against two accesses, is one run
   for (const Comparison& c : run.comparisons)
     if (!c.pass && !r.wrong.contains(seed)) r.wrong[seed] = comparison_words(c);
   const int code = run.exit_code();
