@@ -27,7 +27,8 @@ struct WgmmaQueue {
   std::uint64_t issued = 0, completed = 0;
   bool busy = false;
   bool fenced = false;                 // wgmma.fence has been executed
-  std::deque<std::uint64_t> groups{};  // operations issued when each group was committed
+  std::uint64_t committed = 0;         // groups
+  std::deque<std::uint64_t> groups{};  // not waited for: operations issued when each was committed
   std::deque<Held> held{};
 };
 

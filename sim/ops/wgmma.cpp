@@ -3,6 +3,8 @@
 // Descriptors are judged when an operation is issued. Its reads and writes happen at a seeded later time, so an operand
 // that is overwritten too early and an accumulator that is read too early show in the data.
 
+#include <algorithm>
+
 #include "ptx/isa/mma_metadata.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
@@ -127,7 +129,23 @@ void fence_wgmma(Context& c, const Inst& i, Mask lanes) {
 void commit_wgmma(Context& c, const Inst& i, Mask lanes) {
   WgmmaQueue& q = queue_of(*c.cta, c.warp->index);
   q.groups.push_back(q.issued);
+  ++q.committed;
+  c.cta->cluster->changed(WaitKind::wgmma_group);
   observe(c, i, lanes, SyncKind::wgmma_commit, 0, 0);
+}
+
+// Whether the warpgroup of a warp is done with as many groups. Its warps execute each operation together: CUTLASS lets
+// one thread of the four warps give a stage back after its own wait.
+bool are_done(Cta& cta, u32 warp, u64 groups) {
+  const u32 first = warp / isa::warps_per_warpgroup * isa::warps_per_warpgroup;
+  const u32 end = std::min(first + u32(isa::warps_per_warpgroup), u32(cta.warps.size()));
+  for (u32 w = first; w < end; ++w) {
+    const WgmmaQueue& q = queue_of(cta, w);
+    const u64 before = q.committed - q.groups.size();
+    if (groups <= before || cta.warps[w].done()) continue;
+    if (q.committed < groups || q.completed < q.groups[groups - before - 1]) return false;
+  }
+  return true;
 }
 
 // value: how many of the most recent groups may still be in flight.
@@ -137,7 +155,8 @@ Status wait_for_wgmma(Context& c, const Inst& i, Mask lanes) {
   const auto keep = std::size_t(i.value);
   if (q.groups.size() > keep) {
     const u64 last = q.groups[q.groups.size() - keep - 1];
-    if (q.completed < last) return c.block({.kind = WaitKind::wgmma_group, .address = keep});
+    if (!are_done(*c.cta, c.warp->index, q.committed - keep))
+      return c.block({.kind = WaitKind::wgmma_group, .address = keep});
     while (q.groups.size() > keep) q.groups.pop_front();
     while (!q.held.empty() && q.held.front().number <= last) q.held.pop_front();
     c.warp->holds_registers = !q.held.empty();

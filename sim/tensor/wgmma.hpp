@@ -2,7 +2,7 @@
 //
 // Each warp has its own part of D (16 of 64 rows) and its own tensor core, so a wgmma is four operations, one of each
 // warp. They execute in the order of issue; each reads shared memory and the registers of A, and writes D's registers,
-// when it executes.
+// when it executes. A warp that waits for a group waits for the parts of all four.
 #pragma once
 
 #include <cstdint>
