@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lower/code.hpp"
+#include "ptx/isa/modifiers.hpp"
 
 namespace kiln::lower {
 
