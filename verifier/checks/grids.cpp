@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/isa/tensor_copy.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "verifier/barrier_object.hpp"
