@@ -61,6 +61,8 @@ void read_line(LitmusPattern& p, const std::string& line) {
     p.objects.push_back({w.at(1), 8, std::stoi(w.at(2)), w.at(3)[0], false});
   else if (w[0] == "tmem")
     p.tmem = true;
+  else if (w[0] == "wgmma")
+    p.wgmma = true;
   else if (w[0] == "bare")
     p.bare = true;
   else if (w[0] == "prior" && (w.at(1) == "writes" || w[1] == "reads"))
@@ -101,11 +103,11 @@ class Writer {
   bool apart() const { return place_ == Place::cluster || place_ == Place::grid; }  // two CTAs
 
   void head() {
-    line(".version 8.7\n.target sm_100a\n.address_size 64");
+    line(fmt::format(".version 8.7\n.target {}\n.address_size 64", p_.wgmma ? "sm_90a" : "sm_100a"));
     line(std::string(".entry k(.param .u64 g)") + (pair() ? " .reqnctapercluster 2" : "") + " {");
     line(
         ".reg .pred %A, %B, %wA, %wB, %q, %first; .reg .b32 %t<32>; .reg .b64 %d<16>; .reg .b32 %tm, %rank; .reg .b64 "
-        "%da, %db, %gx;");
+        "%da, %db, %gx; .reg .f32 %f<4>;");
     line(".shared .align 4 .b32 slot; .shared .align 128 .b8 opa[4096]; .shared .align 128 .b8 opb[512];");
     for (const LitmusObject& o : p_.objects) {
       line(fmt::format(".shared .align 128 .b8 {}[{}]; .reg .b32 %A_{}, %B_{};", o.name, o.bytes, o.name, o.name));
@@ -135,7 +137,7 @@ class Writer {
       if (o.count) line(fmt::format("mbarrier.init.shared::cta.b64 [{}], {};", o.name, o.count));
       if (o.filled) fill(o.name, o.bytes);
     }
-    if (p_.tmem) {
+    if (p_.tmem || p_.wgmma) {
       fill("opa", 4096);
       fill("opb", 512);
       describe("opa", "%da");
@@ -154,7 +156,7 @@ class Writer {
   void describe(const char* what, const char* to) {
     out_.insert(out_.find("setp.ne.u32 %q, %t0, 0;"),
                 fmt::format("mov.u32 %t5, {}; shr.u32 %t5, %t5, 4; cvt.u64.u32 {}, %t5; or.b64 {}, {}, {};\n", what, to,
-                            to, to, (1ull << 46) | (16ull << 32) | (8ull << 16)));
+                            to, to, (p_.wgmma ? 0 : 1ull << 46) | (16ull << 32) | (8ull << 16)));
   }
 
   void tensor_memory() {
@@ -218,6 +220,9 @@ class Writer {
       return fmt::format("mbarrier.arrive{}{}.b64 _, [%{}_{}]", remote ? ".release.cluster" : "", space(w[1], agent),
                          agent, w[1]);
     }
+    if (w[0] == "MMA" && p_.wgmma)
+      return "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %da, "
+             "%db, 0, 1, 1, 0, 0; wgmma.commit_group.sync.aligned";
     if (w[0] == "MMA") return "tcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, 0x8040490, 0";
     return placeholders(text, agent);
   }

@@ -34,7 +34,8 @@ struct LitmusPattern {
   std::vector<LitmusObject> objects{};
   std::vector<LitmusStep> steps{};
   bool tmem = false;
-  bool bare = false;  // the agents begin without a barrier
+  bool wgmma = false;   // for sm_90a, CTAs of one warpgroup
+  bool bare = false;    // the agents begin without a barrier
   std::string prior{};  // "writes" or "reads": what the grid before this one does with global memory
 };
 

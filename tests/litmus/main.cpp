@@ -35,7 +35,7 @@ test::Run run_once(const test::LitmusPattern& p, const std::string& ptx, test::P
   launch::Launch l;
   l.entry = "k";
   l.grid = {place == test::Place::cluster || place == test::Place::grid ? 2u : 1u, 1, 1};
-  l.block = {64, 1, 1};
+  l.block = {p.wgmma ? 128u : 64u, 1, 1};
   l.params = {test::pointer("gx")};
   if (p.prior == "writes") l.pdl = {{"gx"}, {}};
   if (p.prior == "reads") l.pdl = {{}, {"gx"}};
