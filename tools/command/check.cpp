@@ -22,6 +22,7 @@
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 #include "verifier/explore.hpp"
+#include "verifier/global_memory.hpp"
 #include "verifier/lints.hpp"
 #include "verifier/verify.hpp"
 
@@ -38,7 +39,8 @@ constexpr const char* check_examples =
     "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n\n"
     "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
     "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
-    "(exit 3). They are simulated too where launches of the contract overlap (pdl).";
+    "(exit 3); or where threads may race in global memory, which is not explored: then one run of a small launch is.\n"
+    "The last line says what became of global memory.";
 
 struct CheckArguments {
   std::vector<std::string> files{};
@@ -64,25 +66,81 @@ bool overlaps(const launch::Contract& contract) {
                      [&](const launch::Launch& l) { return l.pdl && &l != &contract.launches[0]; });
 }
 
+// What became of races in global memory, which are not explored; of several files the latest row that any has.
+enum class GlobalMemory : std::uint8_t { out_of_question, simulated, not_judged };
+
+std::string spelling(GlobalMemory g) {
+  switch (g) {
+    case GlobalMemory::out_of_question: return {};
+    case GlobalMemory::simulated:
+      return "global memory: judged in a simulated run of the launch, which proves nothing\n";
+    case GlobalMemory::not_judged:
+      return "global memory: not judged for races; kiln sim judges the runs that it makes\n";
+  }
+  return {};
+}
+
+harness::RunReport run_launch(const diag::SourcePtr& source, const launch::Contract& contract,
+                              const std::string& launch, sim::Strategy strategy) {
+  harness::RunOptions options;
+  options.contract = launch;
+  options.folder = folder_of(launch);
+  options.simulation.print = [](std::string_view) {};
+  options.simulation.strategy = strategy;
+  launch::Contract inputs = contract;
+  for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
+  return harness::run_text(source, inputs, options);
+}
+
+// A launch that does not take long to run.
+bool is_small(const launch::Contract& contract) {
+  constexpr std::uint64_t most_threads = 1 << 15;
+  std::uint64_t threads = 0;
+  for (const launch::Launch& l : contract.launches) threads += l.grid.volume() * l.block.volume();
+  return threads <= most_threads;
+}
+
+bool is_race(const diag::Diagnostic& d) {
+  constexpr rules::Rule races[] = {rules::Rule::race, rules::Rule::race_async, rules::Rule::pdl_wait};
+  return std::any_of(std::begin(races), std::end(races), [&](rules::Rule r) { return d.slug == rules::info(r).slug; });
+}
+
+// Where the synchronisation of shared and tensor memory is proven, a run shows races of global memory. Nothing else
+// that it finds is asked for.
+GlobalMemory judge_global_memory(const ir::Module& module, const launch::Contract& contract, const std::string& launch,
+                                 diag::Sink& sink) {
+  if (!overlaps(contract) && !verifier::may_race_in_global_memory(module, launch.empty() ? nullptr : &contract))
+    return GlobalMemory::out_of_question;
+  if (launch.empty() || !is_small(contract)) return GlobalMemory::not_judged;
+  const harness::RunReport run = run_launch(module.source, contract, launch, sim::Strategy::random);
+  const std::vector<diag::Place> vain = verifier::loads_that_may_reach_nothing(module);
+  const auto is_vain = [&](const diag::Where& where) {
+    return std::any_of(vain.begin(), vain.end(), [&](diag::Place p) { return p.begin == where.place.begin; });
+  };
+  for (diag::Diagnostic d : run.findings.all()) {
+    if (!is_race(d)) continue;
+    if (is_vain(d.where) ||
+        std::any_of(d.notes.begin(), d.notes.end(), [&](const auto& n) { return is_vain(n.where); })) {
+      d.severity = diag::Severity::note;
+      d.message = "unless what is loaded reaches nothing: " + d.message;
+    }
+    sink.report(std::move(d));
+  }
+  sink.sort();
+  return run.finished() || sink.has_errors() ? GlobalMemory::simulated : GlobalMemory::not_judged;
+}
+
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
 diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const launch::Contract& contract,
                      const std::string& launch) {
-  if (std::none_of(known.all().begin(), known.all().end(), is_unfollowed) && !overlaps(contract)) return known;
   diag::Sink all;
   for (diag::Diagnostic d : known.all()) {
     if (is_unfollowed(d))
       d.notes.push_back({"two runs of the launch were simulated instead, which proves nothing", {}});
     all.report(std::move(d));
   }
-  harness::RunOptions options;
-  options.contract = launch;
-  options.folder = folder_of(launch);
-  options.simulation.print = [](std::string_view) {};
   for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
-    launch::Contract inputs = contract;
-    for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
-    options.simulation.strategy = strategy;
-    diag::Sink found = harness::run_text(source, inputs, options).findings;
+    diag::Sink found = run_launch(source, contract, launch, strategy).findings;
     const bool ends = found.has_errors();
     all.append(std::move(found));
     if (ends) break;
@@ -92,7 +150,7 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
 }
 
 diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const verifier::LaunchFacts& facts,
-                 const launch::Contract& contract) {
+                 const launch::Contract& contract, GlobalMemory& global) {
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
@@ -106,19 +164,26 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const v
     verifier::check_synchronisation(module, sink, launch, facts, time);
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
-  if (a.launch.empty()) return sink;
-  try {
-    harness::check_fits(module, contract);
-  } catch (const diag::InputError& error) {
-    report_misfit(module.source, a.launch, error.what(), sink);
+  if (!a.launch.empty()) {
+    try {
+      harness::check_fits(module, contract);
+    } catch (const diag::InputError& error) {
+      report_misfit(module.source, a.launch, error.what(), sink);
+    }
   }
+  const bool is_proven = std::none_of(sink.all().begin(), sink.all().end(), is_unfollowed);
+  if (is_proven || a.launch.empty()) {
+    if (!a.quick && !sink.has_errors()) global = judge_global_memory(module, contract, a.launch, sink);
+    return sink;
+  }
+  global = GlobalMemory::simulated;
   return with_runs(std::move(sink), module.source, contract, a.launch);
 }
 
 diag::Sink check_file(const std::string& path, const CheckArguments& a, const verifier::LaunchFacts& facts,
-                      const launch::Contract& contract) {
+                      const launch::Contract& contract, GlobalMemory& global) {
   const diag::SourcePtr source = read_source(path);
-  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, facts, contract); };
+  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, facts, contract, global); };
   return a.fix ? fix(path, source, judged) : judged(source);
 }
 
@@ -134,12 +199,15 @@ int check(const CheckArguments& a) {
   diag::Sink all;
   harness::check_contract(contract, a.launch, all);
   bool unreadable = false;
+  GlobalMemory global = GlobalMemory::out_of_question;
   {
     Progress progress;
     for (const std::string& file : a.files) {
       progress.stage(file);
       try {
-        all.append(check_file(file, a, facts, contract));
+        GlobalMemory of_file = GlobalMemory::out_of_question;
+        all.append(check_file(file, a, facts, contract, of_file));
+        global = std::max(global, of_file);
       } catch (const diag::InputError& error) {  // the other files still get their answer
         complain(fmt::format("error: {}\n", error.what()));
         unreadable = true;
@@ -158,6 +226,7 @@ int check(const CheckArguments& a) {
     a.all || a.strict ? print_findings(all) : complain(diag::render_grouped(all, colour_of(2)));
   if (!unreadable || !all.all().empty())
     complain(fmt::format("{}{}\n", diag::summary(all), left_out ? fmt::format(" ({} known)", left_out) : ""));
+  complain(spelling(global));
   if (!a.write_baseline.empty() && !unreadable)
     return complain(fmt::format("{}: {} findings are known from now on\n", a.write_baseline, found)), int(Exit::clean);
   return unreadable ? int(Exit::unusable) : diag::exit_code(all, a.strict);
