@@ -180,6 +180,7 @@ Explored explore(const Program& program, Deadline deadline, std::uint64_t most_s
   note_loops(machine, std::move(waiting), out);
   out.complete = out.incomplete.empty() && !out.deadlock;
   out.steps = machine.budget().steps();
+  out.followed = machine.followed();
   return out;
 }
 

@@ -21,6 +21,7 @@ struct Explored {
   std::string example{};                     // parameters under which it comes to that
   std::vector<Premise> deadlock_premises{};  // it is known under these alone
   std::uint64_t states = 0, steps = 0;
+  std::vector<bool> followed{};  // by operation: some run has executed it
 };
 
 /// What is not explored by the deadline makes the answer incomplete.

@@ -118,6 +118,7 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
       continue;
     }
     moved = true;
+    followed_[at] = true;
     if (status == Status::next) ++next->at, next->arrived = false;
   }
 }

@@ -38,6 +38,8 @@ class Machine {
   Values& values() { return values_; }
   Findings& findings() { return findings_; }
   Budget& budget() { return budget_; }
+  /// By operation: some run has executed it.
+  const std::vector<bool>& followed() const { return followed_; }
 
  private:
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);
@@ -55,6 +57,7 @@ class Machine {
   const Program& program_;
   const ir::Code& code_ = program_.code;
   Budget budget_;
+  std::vector<bool> followed_ = std::vector<bool>(code_.operations.size());
   Symbols symbols_{program_.facts};
   Rounds rounds_{program_, symbols_};
   Values values_{program_, symbols_, rounds_, budget_};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ptx/rules/execution.hpp"
 #include "verifier/finding.hpp"
@@ -11,6 +12,7 @@ namespace kiln::verifier::explore {
 namespace {
 
 constexpr std::size_t most_notes = 6;
+constexpr std::string_view doubt = "whether";  // begins an answer about a rule that may be broken
 
 std::string lanes_text(Mask lanes) {
   if (lanes == all_lanes) return {};
@@ -60,6 +62,46 @@ bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
   return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& d) {
     return d.slug == rules::info(rule).slug && d.where.place.begin >= place.begin && d.where.place.end <= place.end;
   });
+}
+
+// Which lines hold operations of the protocol that no run has executed, in a row.
+std::string not_followed(const Program& program, const Explored& e) {
+  constexpr std::size_t most_ranges = 4;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+  bool goes_on = false;
+  for (std::uint32_t i = 0; i < e.followed.size(); ++i) {
+    const ir::Operation& op = program.code.operations[i];
+    if (!is_protocol(op)) continue;
+    const diag::Where where = program.code.where(op);
+    const std::uint32_t line = where.source ? where.source->position(where.place.begin).line : 0;
+    if (e.followed[i])
+      goes_on = false;
+    else if (std::exchange(goes_on, true))
+      ranges.back().second = line;
+    else
+      ranges.push_back({line, line});
+  }
+  std::string out;
+  for (std::size_t k = 0; k < std::min(ranges.size(), most_ranges); ++k) {
+    out += out.empty() ? "" : ", ";
+    out += ranges[k].first == ranges[k].second ? fmt::format("{}", ranges[k].first)
+                                               : fmt::format("{} to {}", ranges[k].first, ranges[k].second);
+  }
+  return ranges.size() > most_ranges ? fmt::format("{} and {} more", out, ranges.size() - most_ranges) : out;
+}
+
+// What an answer that is incomplete still says: how much was followed, and whether something was found there.
+void add_followed(const Program& program, const Explored& e, diag::Diagnostic& d) {
+  std::size_t all = 0, followed = 0;
+  for (std::uint32_t i = 0; i < e.followed.size(); ++i)
+    if (is_protocol(program.code.operations[i])) ++all, followed += e.followed[i];
+  if (followed == 0) return;
+  const bool is_clean = e.breaches.empty() && !e.deadlock && !e.incomplete.starts_with(doubt);
+  d.notes.push_back(
+      {fmt::format("followed {} of {} operations that synchronise or touch shared or tensor memory, on {} way{}{}",
+                   followed, all, e.states, e.states == 1 ? "" : "s", is_clean ? "; nothing was found on these" : ""),
+       {}});
+  if (followed < all) d.notes.push_back({"no way has executed those of lines " + not_followed(program, e), {}});
 }
 
 // Notes where the threads stand, one for all that wait for the same.
@@ -184,6 +226,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     diag::Diagnostic& d =
         incomplete(sink, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
                    e.incomplete, rules::Limit::unfollowed);
+    add_followed(program, e, d);
     if (program.threads == 0) d.notes.push_back({"--assume block=N says it", {}});
     for (const Premise& p : program.premises) d.notes.push_back({"explored " + text(p), {}});
   }
