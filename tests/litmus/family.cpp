@@ -193,7 +193,7 @@ class Family {
       const bool is_far = flag.cta || data.cta;
       const std::vector<Placement> places = is_far ? std::vector{cluster} : in_cluster;
       const std::vector<Location> l{data, flag};
-      const auto detail = [&](const std::string& s) { return fmt::format("shared {}: {}", where, s); };
+      const auto detail = [where = where](const std::string& s) { return fmt::format("shared {}: {}", where, s); };
       mp(detail("weak flag"), places, l, {write(1, weak)}, {await(1, weak)});
       for (const Reach r : {Reach::cta, Reach::cluster, Reach::gpu}) {
         mp(detail(fmt::format("rel.{} acq", word(r))), places, l, {write(1, rel(r))}, {await(1, acq(r))});
@@ -214,7 +214,7 @@ class Family {
     for (const auto& [where, data] : {std::pair{"global", global}, std::pair{"shared", shared}}) {
       const auto& places = data.space == Space::global ? pairs : in_cluster;
       const std::vector<Location> l{data};
-      const auto barrier = [&](const std::string& name, const Events& a, const Events& b) {
+      const auto barrier = [&, where = where](const std::string& name, const Events& a, const Events& b) {
         mp(fmt::format("{}: {}", where, name), places, l, a, b);
       };
       barrier("nothing", {}, {});
@@ -361,7 +361,8 @@ class Family {
   void coherence() {
     for (const auto& [where, x] : {std::pair{"global", global}, std::pair{"shared", shared}}) {
       const auto& places = x.space == Space::global ? pairs : in_cluster;
-      const auto one = [&](const std::string& shape, const std::string& detail, const Events& a, const Events& b) {
+      const auto one = [&, where = where, x = x](const std::string& shape, const std::string& detail, const Events& a,
+                                                 const Events& b) {
         add(shape, fmt::format("{}: {}", where, detail), places, {x}, {a, b});
       };
       std::vector<Side> sides{weak};
@@ -387,7 +388,8 @@ class Family {
   void two_locations() {
     for (const auto& [where, x] : {std::pair{"global", global}, std::pair{"shared", shared}}) {
       const auto& places = x.space == Space::global ? pairs : in_cluster;
-      const auto two = [&](const std::string& shape, const std::string& detail, const Events& a, const Events& b) {
+      const auto two = [&, where = where, x = x](const std::string& shape, const std::string& detail, const Events& a,
+                                                 const Events& b) {
         add(shape, fmt::format("{}: {}", where, detail), places, {x, x}, {a, b});
       };
       std::vector<Side> sides{weak};
