@@ -98,6 +98,11 @@ TermId Evaluator::with(TermId t, const std::map<TermId, std::uint64_t>& numbers,
       for (const TermId o : atom.operands) operands.push_back(with(o, numbers, known));
       if (operands != atom.operands) value = remade(atom, maker, terms_.width(p.atom), operands);
     }
+    // In a wider sum an atom is filled up by zeros before it is multiplied.
+    if (const auto v = terms_.value(value))
+      value = terms_.constant(*v, sum.width);
+    else if (terms_.width(value) < sum.width)
+      value = terms_.extend(value, sum.width, false).value_or(*terms_.extend(p.atom, sum.width, false));
     out = terms_.add(out, terms_.scale(value, p.factor));
   }
   return known[t] = terms_.truncate(out, sum.width);

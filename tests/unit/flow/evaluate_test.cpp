@@ -182,3 +182,9 @@ TEST_CASE("a predicate that was kept as a number is that predicate") {
   CHECK(e.value("%q2") == 0);
   CHECK(e["%q3"] != e["%p4"]);
 }
+
+TEST_CASE("a narrow word in a wide sum is filled up by zeros before a number takes its place") {
+  Evaluated e("cvt.u64.u32 %rd1, %r1; mov.u64 %rd2, 5; sub.s64 %rd3, %rd2, %rd1;");
+  CHECK(e.terms.value(e.evaluator.with(e["%rd3"], {{e["%r1"], 3}})) == 2u);
+  CHECK(e.terms.value(e.evaluator.with(e["%rd3"], {{e["%r1"], 6}})) == ~std::uint64_t{0});
+}
