@@ -211,10 +211,19 @@ class Decoder {
     return {.kind = Kind::raw};
   }
 
+  // A register hides special registers of its name: ptxas takes the `.x` of %tid.x for a part of a register %tid.
+  bool is_part_of_register(std::string_view name) {
+    const std::size_t dot = name.find('.');
+    const Named* whole = dot == name.npos ? nullptr : find(name.substr(0, dot));
+    return whole && whole->what == Named::What::reg;
+  }
+
   Argument decode_name(const Operand& o, isa::Opcode opcode) {
     if (opcode == isa::Opcode::bra) return decode_label(o);
     if (const Named* named = find(o.text)) return of(*named, o);
     if (const Special special = special_register(o.text); special != Special::none) {
+      if (is_part_of_register(o.text))
+        return undeclared(o.text, o.at, "a part of a register"), Argument{.kind = Kind::raw};
       Argument a{.kind = Kind::special, .id = std::uint32_t(special)};
       const std::string_view rest = std::string_view(o.text).substr(spelling(special).size());
       std::from_chars(rest.data(), rest.data() + rest.size(), a.value);  // %envreg7, %pm3

@@ -57,7 +57,7 @@ class Generator {
     if (g.lane >= 0) also("%lane", std::to_string(g.lane));
     if (g.lane_of_trip) also("%lane", "%i");
     if (g.cta >= 0) also("%cta", std::to_string(g.cta));
-    if (text.empty()) also("%tid", "%tid");
+    if (text.empty()) also("%at", "%at");
     return text + instruction;
   }
   Guard thread() {
@@ -118,7 +118,7 @@ class Generator {
         break;
       case 5:
         text +=
-            guarded(g, fmt::format("mad.lo.u32 %r20, %tid, 8, %cta; @%p1 st.{}.{} [{}], {};", space, type, at, value));
+            guarded(g, fmt::format("mad.lo.u32 %r20, %at, 8, %cta; @%p1 st.{}.{} [{}], {};", space, type, at, value));
         break;
       default: text += guarded(g, strong(space, at)); break;
     }
@@ -453,14 +453,14 @@ std::string RandomProgram::ptx() const {
   std::string out = ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 buffer)";
   if (cluster > 1) out += fmt::format(" .reqnctapercluster {}", cluster);
   out +=
-      " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %tid, %warp, %lane, %odd, %cta, %rank, %i; "
+      " {\n.reg .pred %p<2>, %q; .reg .b16 %h<30>; .reg .b32 %r<30>, %at, %warp, %lane, %odd, %cta, %rank, %i; "
       ".reg .b64 %d<30>, %g;\n"
       ".shared .align 16 .b8 s[128]; .shared .align 16 .b8 f[16]; .shared .align 16 .b8 m[32];\n"
-      "ld.param.u64 %g, [buffer]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5; and.b32 %lane, %tid, 31; and.b32 %odd, "
-      "%tid, 1; mov.u32 %cta, "
+      "ld.param.u64 %g, [buffer]; mov.u32 %at, %tid.x; shr.u32 %warp, %at, 5; and.b32 %lane, %at, 31; and.b32 %odd, "
+      "%at, 1; mov.u32 %cta, "
       "%ctaid.x; mov.u32 %rank, %cluster_ctarank; mov.u32 %i, 0; mov.u32 %r5, 1; mov.b64 %d20, 1; mov.b16 %h20, 1;\n";
   out += fmt::format("setp.ge.u32 %p1, %lane, {}; @%p1 ret;\n", lanes);
-  out += "mov.u32 %r10, m; mov.u32 %r11, s; mov.u32 %r12, f; setp.eq.u32 %p1, %tid, 0;\n";
+  out += "mov.u32 %r10, m; mov.u32 %r11, s; mov.u32 %r12, f; setp.eq.u32 %p1, %at, 0;\n";
   for (int m = 0; m < barriers; ++m) out += fmt::format("@%p1 mbarrier.init.shared::cta.b64 [%r10+{}], 1;\n", 8 * m);
   out +=
       "@%p1 st.bulk.weak.shared::cta [%r11], 128, 0; @%p1 st.bulk.weak.shared::cta [%r12], 16, 0;\n"
@@ -475,7 +475,7 @@ std::string RandomProgram::ptx() const {
   if (tensor) out += "tcgen05.fence::after_thread_sync; ld.shared.b32 %tm, [slot];\n";
   if (together)
     out += fmt::format(
-        "setp.eq.u32 %p1, %tid, 0; @!%p1 bra BEGIN; red.relaxed.gpu.global.add.u32 [%g+{0}], 1;\n"
+        "setp.eq.u32 %p1, %at, 0; @!%p1 bra BEGIN; red.relaxed.gpu.global.add.u32 [%g+{0}], 1;\n"
         "MEET: ld.relaxed.gpu.global.u32 %r20, [%g+{0}]; setp.lt.u32 %p1, %r20, {1}; @%p1 bra MEET;\n"
         "BEGIN: bar.sync 0;\n",
         meeting_word, ctas());

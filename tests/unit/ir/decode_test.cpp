@@ -50,6 +50,13 @@ TEST_CASE("a member beyond the set, or with a leading zero, is not declared") {
   CHECK(d.sink.all()[0].slug == "undeclared-name");
 }
 
+TEST_CASE("a register hides special registers that its name begins, and a set does not") {
+  const Decoded hidden(".reg .b32 %tid; .reg .b32 %r1; mov.u32 %r1, %tid.x;");
+  CHECK(hidden.sink.count(diag::Severity::error) == 1);
+  CHECK(hidden.sink.all()[0].slug == "undeclared-name");
+  CHECK(Decoded(".reg .b32 %tid<3>; .reg .b32 %laneid; mov.u32 %tid1, %tid.x; mov.u32 %laneid, 1;").sink.all().empty());
+}
+
 TEST_CASE("the base of a set may end in digits") {
   const Decoded d(".reg .b32 %r1<5>; .reg .b64 %r<3>; mov.u32 %r14, 0; mov.u64 %r2, 0;");
   CHECK(d.sink.all().empty());
