@@ -16,7 +16,7 @@ using sim::schedule::Decision;
 using Kind = Decision::Kind;
 
 constexpr int file_version = 1;
-constexpr std::array<const char*, 5> words{"warp", "fragment", "lane", "event", "timeout"};
+constexpr std::array<const char*, 7> words{"warp", "fragment", "lane", "event", "warp-highest", "peeks", "timeout"};
 
 // FNV-1a: tells texts apart, and is no protection against forgery.
 std::string fingerprint(std::string_view text) {
@@ -40,10 +40,12 @@ Json launches_json(const launch::Contract& contract) {
 Json decision_json(const Decision& d) {
   const char* word = words[std::size_t(d.kind)];
   switch (d.kind) {
-    case Kind::warp: return {word, d.cta, d.warp, d.count};
+    case Kind::warp:
+    case Kind::warp_highest: return {word, d.cta, d.warp, d.count};
     case Kind::fragment:
     case Kind::lane: return {word, d.cta, d.warp, d.lane, d.count};
     case Kind::event: return {word, fmt::format("{:016x}", d.name), d.time};
+    case Kind::peeks:
     case Kind::timeout: return Json::array({word});
   }
   return {};
@@ -59,8 +61,8 @@ Decision decision_of(const Json& j) {
   if (d.kind == Kind::event) {
     d.name = std::stoull(j.at(1).get<std::string>(), nullptr, 16);
     d.time = j.at(2).get<std::uint64_t>();
-  } else if (d.kind != Kind::timeout) {
-    const bool lane = d.kind != Kind::warp;
+  } else if (d.kind != Kind::timeout && d.kind != Kind::peeks) {
+    const bool lane = d.kind == Kind::fragment || d.kind == Kind::lane;
     d.cta = j.at(1).get<std::uint32_t>();
     d.warp = j.at(2).get<std::uint32_t>();
     if (lane) d.lane = j.at(3).get<std::uint32_t>();

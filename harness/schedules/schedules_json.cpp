@@ -132,6 +132,7 @@ std::string schedules_json(const SchedulesReport& r) {
     j["exploration"] = {{"traces", r.exploration->traces},
                         {"abandoned", r.exploration->abandoned},
                         {"clusters", r.exploration->clusters},
+                        {"peeks", r.exploration->peeks},
                         {"complete", r.exploration->complete}};
   j["wrong"] = Json::array();
   for (const auto& [seed, what] : r.wrong) j["wrong"].push_back({{"seed", seed}, {"what", what}});

@@ -53,12 +53,15 @@ void Warp::wake_all() {
   for (int i = 0; i < fragment_count; ++i) fragments[std::size_t(i)].blocked = false;
 }
 
-int Warp::lowest() const {
+int Warp::outermost(bool highest) const {
   int best = -1;
   for (int i = 0; i < fragment_count; ++i) {
     const Fragment& f = fragments[std::size_t(i)];
     // Counted from the first function: the kernel's places wrap around and follow the last.
-    if (!f.blocked && (best < 0 || f.pc - kernel_end_ < fragments[std::size_t(best)].pc - kernel_end_)) best = i;
+    if (f.blocked) continue;
+    const std::uint32_t place = f.pc - kernel_end_;
+    const std::uint32_t other = best < 0 ? 0 : fragments[std::size_t(best)].pc - kernel_end_;
+    if (best < 0 || (highest ? place > other : place < other)) best = i;
   }
   return best;
 }

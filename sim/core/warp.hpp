@@ -86,7 +86,9 @@ class Warp {
 
   /// The runnable fragment with the lowest place, device functions before the kernel that called them; -1 when there is
   /// none.
-  int lowest() const;
+  int lowest() const { return outermost(false); }
+  /// The same with the highest place.
+  int highest() const { return outermost(true); }
   /// A random runnable fragment; -1 when there is none.
   int any(Random& random) const;
   /// The fragment that holds a lane; -1 when the lane has left.
@@ -97,6 +99,8 @@ class Warp {
   int tidy(int current);
 
  private:
+  int outermost(bool highest) const;
+
   std::vector<std::uint64_t> file_;
   std::uint32_t kernel_end_ = 0;  // instructions from here on are device functions
 };

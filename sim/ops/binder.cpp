@@ -5,6 +5,7 @@
 
 #include "sim/core/convergence.hpp"
 #include "sim/core/machine.hpp"
+#include "sim/ops/mbarrier.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -322,6 +323,7 @@ Program Binder::run() {
   end.run = leave;
   end.guard = constant(1, 0).offset;
   program_.insts.push_back(end);
+  mark_peeks(program_);
   return std::move(program_);
 }
 

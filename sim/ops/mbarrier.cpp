@@ -1,10 +1,15 @@
 // Instructions on mbarrier objects. PTX ISA "mbarrier".
 //
-// A failed try_wait or test_wait suspends its lanes until the barrier changes; only when nothing else can happen does
-// it answer false, so that a loop around it costs nothing and a program that does other things meanwhile still runs
-// right.
+// A failed try_wait or test_wait suspends its lanes until the barrier changes. It answers false when nothing else can
+// happen, so that a loop around it costs nothing; and where false leads elsewhere (a peek), now and then before that,
+// as the schedule chooses.
+#include "sim/ops/mbarrier.hpp"
+
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
+#include <optional>
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/rules/mbarrier.hpp"
@@ -17,7 +22,7 @@ namespace kiln::sim {
 
 namespace {
 
-enum : u8 { flag_parity = 1, flag_drop = 2, flag_expect = 4, flag_no_complete = 8, flag_remote = 16 };
+enum : u8 { flag_parity = 1, flag_drop = 2, flag_expect = 4, flag_no_complete = 8, flag_remote = 16, flag_peek = 32 };
 
 // The object at a lane's address. Its eight bytes must still be what the unit left there.
 struct Object {
@@ -138,7 +143,7 @@ Status wait_for_phase(Context& c, const Inst& i, Mask lanes) {
   }
   if (done != lanes && !c.fragment->expired) return c.block(w);
   c.fragment->expired = false;
-  if (done == lanes) c.fragment->wait = {};
+  if (done == lanes || (i.flags & flag_peek)) c.fragment->wait = {};  // after a peek it may wait for another phase
   if (c.grid->observer)
     for (const int l : each_lane(done)) {
       const Object o = object(c, i, l);
@@ -156,6 +161,77 @@ bool passes(Context& c, const Inst& i, Mask lanes) {
   return true;
 }
 
+constexpr int longest_way_back = 32;  // instructions from a wait that fails to the same wait
+
+// What is known of registers after a wait has answered false.
+class AfterFailure {
+ public:
+  AfterFailure(const Program& program, std::size_t wait) : program_(program), wait_(wait) { set(wait, 0); }
+
+  /// The next that the threads execute with an effect outside of their registers is the same wait.
+  bool leads_back() {
+    std::size_t at = wait_ + 1;
+    for (int k = 0; k < longest_way_back && at != wait_; ++k) {
+      const Inst& i = program_.insts[at];
+      if (!i.operation) return false;
+      const ir::Operation& op = *i.operation;
+      const std::optional<bool> runs = is_executed(op);
+      const bool branches = op.opcode == Opcode::bra;
+      if (branches ? !runs : isa::unit(op.opcode) != isa::Unit::alu && runs != false) return false;
+      if (!branches && runs != false) set(at, runs ? result(op) : std::nullopt);
+      at = branches && *runs ? i.target : at + 1;
+    }
+    return at == wait_;
+  }
+
+ private:
+  std::optional<std::int64_t> value(const ir::Argument& a) const {
+    if (a.kind == ir::Argument::Kind::immediate) return a.value;
+    const auto found = a.kind == ir::Argument::Kind::reg ? known_.find(a.id) : known_.end();
+    if (found == known_.end()) return std::nullopt;
+    return a.negated ? std::int64_t(found->second == 0) : found->second;
+  }
+
+  std::optional<bool> is_executed(const ir::Operation& op) const {
+    if (!op.guard) return true;
+    const auto found = known_.find(*op.guard);
+    if (found == known_.end()) return std::nullopt;
+    return (found->second != 0) != op.guard_negated;
+  }
+
+  // Compilers turn the predicate into a number and compare that.
+  std::optional<std::int64_t> result(const ir::Operation& op) const {
+    const auto arg = [&](std::size_t k) { return value(op.arg(k)); };
+    switch (op.opcode) {
+      case Opcode::mov: return arg(1);
+      case Opcode::selp: {
+        const auto chosen = arg(3);
+        return chosen ? arg(*chosen ? 1 : 2) : std::nullopt;
+      }
+      case Opcode::setp: {
+        const auto a = arg(1), b = arg(2);
+        if (!a || !b || op.arguments.size() != 3) return std::nullopt;
+        if (op.modifiers.compare == isa::Compare::eq) return *a == *b;
+        if (op.modifiers.compare == isa::Compare::ne) return *a != *b;
+        return std::nullopt;
+      }
+      default: return std::nullopt;
+    }
+  }
+
+  void set(std::size_t at, std::optional<std::int64_t> value) {
+    const auto written = program_.code->written(*program_.insts[at].operation);
+    for (const ir::RegisterId r : written) {
+      known_.erase(r);
+      if (value && written.size() == 1) known_[r] = *value;
+    }
+  }
+
+  const Program& program_;
+  const std::size_t wait_;
+  std::map<ir::RegisterId, std::int64_t> known_{};
+};
+
 using PendingCount = decltype([](u64 state) { return pending_of_state(state); });
 
 }  // namespace
@@ -167,6 +243,16 @@ bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes) {
     return true;
   }
 }
+
+void mark_peeks(Program& program) {
+  for (std::size_t k = 0; k < program.insts.size(); ++k)
+    if (program.insts[k].run == wait_for_phase && !AfterFailure(program, k).leads_back())
+      program.insts[k].flags |= flag_peek;
+}
+
+bool is_peek(const Inst& i) { return i.run == wait_for_phase && (i.flags & flag_peek); }
+
+bool has_peeks(const Program& program) { return std::any_of(program.insts.begin(), program.insts.end(), is_peek); }
 
 void bind_mbarrier_init(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.access(inst, op, m.object);

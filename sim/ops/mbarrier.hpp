@@ -9,4 +9,10 @@ namespace kiln::sim {
 /// what is wrong with it.
 bool mbarrier_wait_passes(Context& c, const Inst& i, Mask lanes);
 
+/// A wait whose failure does not lead straight back to it: what threads do after it may differ.
+bool is_peek(const Inst&);
+bool has_peeks(const Program&);
+/// Finds the peeks of a program whose instructions are all there.
+void mark_peeks(Program&);
+
 }  // namespace kiln::sim

@@ -6,6 +6,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "sim/core/start.hpp"
+#include "sim/ops/mbarrier.hpp"
 
 namespace kiln::sim::schedule {
 namespace {
@@ -87,6 +88,7 @@ class Explorer final : public Picker {
 
   SyncTrace trace{};
   std::uint64_t clusters = 0;
+  bool peeks = false;
   bool too_long = false;
 
   // After the run: which other orders it calls for.
@@ -98,6 +100,7 @@ class Explorer final : public Picker {
  protected:
   void begin(Cluster& cluster) override {
     trace.take();
+    peeks |= has_peeks(cluster.grid.program);
     clusters = std::max<std::uint64_t>(clusters, clusters_of(cluster.grid).volume());
     cluster_ = std::size_t(cluster.grid.number) << 32 | cluster.index;
   }
@@ -338,6 +341,7 @@ Exploration explore(std::uint64_t limit, const Run& run, Grain grain) {
     }
     cut |= explorer.too_long;
     result.clusters = std::max(result.clusters, explorer.clusters);
+    result.peeks |= explorer.peeks;
     explorer.find_races();
     if (!advance(nodes)) {
       result.complete = !cut;

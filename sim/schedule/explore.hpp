@@ -15,6 +15,7 @@ struct Exploration {
   std::uint64_t traces = 0;     // complete runs, each in another order
   std::uint64_t abandoned = 0;  // runs given up: their continuation had been seen, or they were too long
   std::uint64_t clusters = 0;   // of the launch with the most: they ran one after the other, in one order
+  bool peeks = false;           // a wait whose failure is no loop answers false only when nothing else can go on
   bool complete = false;        // no other order is left of what the threads of a cluster do
 };
 

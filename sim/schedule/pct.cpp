@@ -6,6 +6,8 @@ namespace {
 constexpr int depth = 3;                // of the bugs aimed at: that many orders must hold; one change point fewer
 constexpr std::uint32_t patience = 16;  // polls without a change after which a fragment gets the lowest priority
 
+constexpr std::uint64_t peeks_fail_one_in = 4;  // synchronisation operations
+
 }  // namespace
 
 // How long the run will be is not known, so the change points lie within a length that the seed chooses: mostly 16 to
@@ -38,5 +40,7 @@ std::size_t Pct::pick(Cluster& cluster, std::span<const Candidate> candidates) {
     if (at == picked_) lowered_[candidates[best].name] = --lowest_;
   return best;
 }
+
+bool Pct::peeks_fail() { return mix(seed_, ~++asked_) % peeks_fail_one_in == 0; }
 
 }  // namespace kiln::sim::schedule

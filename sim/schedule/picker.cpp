@@ -49,6 +49,7 @@ bool is_synchronisation(const ir::Operation& op) {
 
 void Picker::learn(const Program& program) {
   program_ = &program;
+  has_peeks_ = has_peeks(program);
   visible_.assign(program.insts.size(), 0);
   for (std::size_t k = 0; k < visible_.size(); ++k)
     visible_[k] = program.insts[k].operation && is_synchronisation(*program.insts[k].operation);
@@ -72,7 +73,7 @@ bool Picker::step(Cta& cta, Warp& warp, int lane, const ir::Operation*& current)
   if (Recording* r = cta.cluster->grid.recording)
     r->add({Decision::Kind::lane, cta.rank, warp.index, std::uint32_t(lane), 1, 0, 0});
   const std::uint64_t before = cta.steps;
-  run_warp(*cta.cluster, cta, warp, {at, 1, true}, current);
+  run_warp(*cta.cluster, cta, warp, {at, false, 1, true}, current);
   after_turn(cta, warp);
   return cta.steps != before;
 }
@@ -148,6 +149,10 @@ Outcome Picker::go(Cluster& cluster, const ir::Operation*& current) {
   settle(cluster, current);
   for (;;) {
     collect(cluster);
+    if (has_peeks_ && !candidates_.empty() && peeks_fail() && fail_peeks(cluster)) {
+      settle(cluster, current);
+      continue;
+    }
     const std::size_t at = candidates_.empty() ? none : pick(cluster, candidates_);
     if (at != none) {
       const Candidate chosen = candidates_[at];

@@ -10,11 +10,13 @@ namespace kiln::sim::schedule {
 /// One decision. Lengths count attempts: instructions executed and instructions that had to wait.
 struct Decision {
   enum class Kind : std::uint8_t {
-    warp,      // a warp runs, the fragment with the lowest place
-    fragment,  // a warp runs the fragment that holds `lane` while that can go on
-    lane,      // the fragment that holds `lane` runs
-    event,     // the asynchronous operation `name` completes or takes its next step
-    timeout    // every wait on an mbarrier times out
+    warp,          // a warp runs, the fragment with the lowest place
+    fragment,      // a warp runs the fragment that holds `lane` while that can go on
+    lane,          // the fragment that holds `lane` runs
+    event,         // the asynchronous operation `name` completes or takes its next step
+    warp_highest,  // a warp runs, the fragment with the highest place
+    peeks,         // peeks at mbarriers answer false
+    timeout        // every wait on an mbarrier times out
   };
   Kind kind = Kind::warp;
   std::uint32_t cta = 0;  // rank in the cluster

@@ -55,9 +55,10 @@ std::uint64_t Replay::follow_turn(Cluster& cluster, const Decision& d, const ir:
   Cta& cta = cluster.ctas[d.cta];
   Warp& warp = cta.warps[d.warp];
   if (!warp.runnable()) return 0;
-  Turn turn{-1, std::uint32_t(std::min(d.count, to_the_end)), true};
+  Turn turn{-1, false, std::uint32_t(std::min(d.count, to_the_end)), true};
   std::uint64_t tried = 0;
-  if (d.kind == Decision::Kind::warp) {
+  if (d.kind == Decision::Kind::warp || d.kind == Decision::Kind::warp_highest) {
+    turn.highest = d.kind == Decision::Kind::warp_highest;
     tried = run_warp(cluster, cta, warp, turn, current);
   } else if (d.kind == Decision::Kind::fragment) {
     turn.fragment = warp.holding(int(d.lane));
@@ -77,9 +78,9 @@ std::uint64_t Replay::follow_turn(Cluster& cluster, const Decision& d, const ir:
 // False when the decision does not fit.
 bool Replay::follow(Cluster& cluster, Decision d, const ir::Operation*& current) {
   auto& done = followed_.clusters.back().decisions;
-  if (d.kind == Decision::Kind::timeout) {
+  if (d.kind == Decision::Kind::timeout || d.kind == Decision::Kind::peeks) {
     done.push_back(d);
-    expire_waits(cluster);
+    expire_waits(cluster, d.kind == Decision::Kind::peeks);
     return true;
   }
   if (d.kind == Decision::Kind::event) {
@@ -116,7 +117,7 @@ Outcome Replay::go_on(Cluster& cluster, const ir::Operation*& current) {
     if (!p.warp) p = next_fragment(cluster, turns, true);
     if (p.warp) {
       last = p.number;
-      run_warp(cluster, *p.cta, *p.warp, {p.fragment, stretch, false}, current);
+      run_warp(cluster, *p.cta, *p.warp, {p.fragment, false, stretch, false}, current);
       after_turn(*p.cta, *p.warp);
       if (only_polls(cluster) && !patience.all_poll(cluster)) return end_in_livelock(cluster);
       continue;

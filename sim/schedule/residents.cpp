@@ -74,7 +74,7 @@ bool Residents::let_one_allocate() {
       const std::int64_t before = cta.tmem.allocated();
       is_allowed_ = &cta;
       warp.fragments[std::size_t(fragment)].blocked = false;
-      run_warp(r->cluster, cta, warp, {fragment, 1, true}, current_);
+      run_warp(r->cluster, cta, warp, {fragment, false, 1, true}, current_);
       is_allowed_ = nullptr;
       return cta.tmem.allocated() != before;
     });

@@ -38,6 +38,8 @@ class Picker : public Schedule {
   virtual void begin(Cluster&) {}
   /// The index of the one that goes on; `none` if all only wait for a change.
   virtual std::size_t pick(Cluster&, std::span<const Candidate>) = 0;
+  /// Whether peeks (waits whose failure is no loop) fail now, if threads stand at any.
+  virtual bool peeks_fail() { return false; }
   /// It has gone on, and every fragment is at its next synchronisation operation; not `moved`: it had to wait.
   virtual void done(Cluster&, const Candidate&, bool /*moved*/) {}
   /// The cluster has come to its end, or to that of the run (`fault`).
@@ -55,6 +57,7 @@ class Picker : public Schedule {
   void learn(const Program&);
 
   const Program* program_ = nullptr;
+  bool has_peeks_ = false;
   std::vector<std::uint8_t> visible_{};  // by instruction
   std::vector<Candidate> candidates_{};
 };
@@ -67,6 +70,7 @@ class Pct final : public Picker {
 
  protected:
   std::size_t pick(Cluster&, std::span<const Candidate>) override;
+  bool peeks_fail() override;
 
  private:
   std::uint64_t priority(const Cluster&, const Candidate&);
@@ -77,6 +81,7 @@ class Pct final : public Picker {
   std::unordered_map<std::uint64_t, std::uint64_t> demoted_at_{};  // activity at which a spinning one was lowered
   std::uint64_t lowest_ = std::uint64_t{1} << 32;
   std::uint64_t picked_ = 0;
+  std::uint64_t asked_ = 0;  // whether peeks fail
 };
 
 /// The synchronisation operations of a program: an order of them is a schedule.

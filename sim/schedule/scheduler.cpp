@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ptx/rules/finding.hpp"
+#include "sim/ops/mbarrier.hpp"
 #include "sim/ops/poison.hpp"
 #include "sim/schedule/recording.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -16,11 +17,13 @@ namespace {
 
 constexpr std::uint32_t longest_run = 128;    // instructions of one warp before another may come
 constexpr std::uint32_t stubborn_one_in = 8;  // runs that keep to one fragment, so that none starves
+constexpr std::uint64_t highest_one_in = 8;   // runs in which lanes that went further in the text come first
 constexpr int timeout_rounds = 64;            // fruitless time-outs before waiting counts as a deadlock
 constexpr std::uint64_t default_max_steps = 200'000'000;
-constexpr int still_rounds = 4;               // fruitless time-outs while the others spin
-constexpr std::uint32_t livelock_look = 256;  // turns between two looks for a livelock
-constexpr std::uint32_t outside_look = 16;    // and for a cluster that waits for others
+constexpr int still_rounds = 4;                 // fruitless time-outs while the others spin
+constexpr std::uint32_t livelock_look = 256;    // turns between two looks for a livelock
+constexpr std::uint32_t outside_look = 16;      // and for a cluster that waits for others
+constexpr std::uint32_t peeks_fail_one_in = 2;  // turns
 
 // After a block: the executing lanes stay, the others (guard false) go on after the instruction.
 void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
@@ -31,10 +34,11 @@ void split_blocked(Warp& warp, Fragment& f, Mask lanes) {
 }
 
 // The fragment to run next; `current` is where the last one is, -1 if it cannot go on.
-int choose(Warp& warp, int current, bool stubborn) {
+int choose(Warp& warp, int current, const Turn& turn) {
   current = warp.tidy(current);
   if (current >= 0 && warp.fragments[std::size_t(current)].blocked) current = -1;
-  return stubborn && current >= 0 ? current : warp.lowest();
+  if (turn.fragment >= 0 && current >= 0) return current;
+  return turn.highest ? warp.highest() : warp.lowest();
 }
 
 struct Runnable {
@@ -75,8 +79,11 @@ void run_one(Cluster& cluster, const std::vector<Runnable>& runnable, const ir::
   Turn turn;
   turn.budget = 1 + cluster.random.below(longest_run);
   if (warp.fragment_count > 1 && cluster.random.below(stubborn_one_in) == 0) turn.fragment = warp.any(cluster.random);
+  turn.highest = turn.fragment < 0 && mix(cluster.grid.options.seed, cluster.now) % highest_one_in == 0;
   if (schedule::Recording* r = cluster.grid.recording) {
-    const auto kind = turn.fragment < 0 ? schedule::Decision::Kind::warp : schedule::Decision::Kind::fragment;
+    const auto kind = turn.highest        ? schedule::Decision::Kind::warp_highest
+                      : turn.fragment < 0 ? schedule::Decision::Kind::warp
+                                          : schedule::Decision::Kind::fragment;
     const int lane = turn.fragment < 0 ? 0 : first_lane(warp.fragments[std::size_t(turn.fragment)].lanes);
     const std::size_t at = r->clusters.back().decisions.size();
     r->add({kind, next.cta->rank, warp.index, std::uint32_t(lane), schedule::to_the_end, 0, 0});  // if it faults
@@ -111,8 +118,10 @@ bool waits_for_others(const Cluster& cluster) {
 std::optional<Outcome> run_by_chance(Cluster& cluster, const ir::Operation*& current) {
   std::vector<Runnable> runnable;
   Patience patience;
+  const bool peeks = has_peeks(cluster.grid.program);
   for (std::uint32_t turns = 1;; ++turns) {
     if (step(cluster, runnable, current)) {
+      if (peeks && cluster.random.below(peeks_fail_one_in) == 0) fail_peeks(cluster);
       if (turns % outside_look == 0 && waits_for_others(cluster)) return std::nullopt;
       if (turns % livelock_look == 0 && only_polls(cluster) && !patience.all_poll(cluster))
         return end_in_livelock(cluster);
@@ -136,14 +145,21 @@ bool finished(const Cluster& cluster) {
   return true;
 }
 
-bool expire_waits(Cluster& cluster) {
+bool expire_waits(Cluster& cluster, bool only_peeks) {
   bool any = false;
   each_fragment(cluster, [&](Cta&, Warp&, Fragment& f) {
     if (!f.blocked || f.wait.kind != WaitKind::mbarrier) return;
+    if (only_peeks && !is_peek(cluster.grid.program.insts[f.pc])) return;
     f.blocked = false;
     any = f.expired = true;
   });
   return any;
+}
+
+bool fail_peeks(Cluster& cluster) {
+  if (!expire_waits(cluster, true)) return false;
+  if (cluster.grid.recording) cluster.grid.recording->add({schedule::Decision::Kind::peeks});
+  return true;
 }
 
 bool Patience::none_runs(Cluster& cluster) {
@@ -210,8 +226,7 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
   Context c{warp.registers, &warp, nullptr, &cta, &cluster, &cluster.grid};
   const Inst* code = cluster.grid.program.insts.data();
   Statistics& statistics = cluster.grid.statistics;
-  const bool stubborn = turn.fragment >= 0;
-  int at = stubborn ? turn.fragment : warp.lowest();
+  int at = turn.fragment >= 0 ? turn.fragment : turn.highest ? warp.highest() : warp.lowest();
   std::uint64_t executed = 0, waited = 0, budget = turn.budget;
   const std::uint64_t name = warp_name(cta, warp);
   cluster.actor = {name, name, &warp.asked, nullptr};
@@ -224,7 +239,7 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
       spread_poison(c, i, f.lanes, lanes);
     if (lanes == 0) {
       ++f.pc;
-      if (warp.fragment_count > 1) at = choose(warp, at, stubborn);
+      if (warp.fragment_count > 1) at = choose(warp, at, turn);
       continue;
     }
     current = i.operation;
@@ -248,7 +263,7 @@ std::uint64_t run_warp(Cluster& cluster, Cta& cta, Warp& warp, const Turn& turn,
         continue;
       }
     }
-    at = choose(warp, at, stubborn);
+    at = choose(warp, at, turn);
   }
   statistics.warp_instructions += executed;
   cta.steps += executed;

@@ -10,6 +10,7 @@ namespace kiln::sim {
 /// How long a warp runs, and which fragment.
 struct Turn {
   int fragment = -1;         // the one to run; -1: the one with the lowest place, chosen after every instruction
+  bool highest = false;      // of those, the one with the highest
   std::uint32_t budget = 0;  // instructions
   bool attempts = false;     // the budget counts instructions that had to wait too
 };
@@ -22,8 +23,11 @@ void after_turn(Cta& cta, const Warp& warp);
 void run_event(Cluster& cluster, Event event, const ir::Operation*& current);
 /// Every thread has left.
 bool finished(const Cluster& cluster);
-/// Every wait on an mbarrier times out. False when there is none.
-bool expire_waits(Cluster& cluster);
+/// Every wait on an mbarrier times out, or those alone that are peeks. False when there is none.
+bool expire_waits(Cluster& cluster, bool only_peeks = false);
+/// Peeks (waits whose failure is no loop) answer false though others can go on, as PTX allows. False when no thread
+/// stands at one.
+bool fail_peeks(Cluster& cluster);
 
 /// Runs a cluster to its end. Nothing: it polls global memory for what a cluster may write that has not started, and
 /// can go on beside that one (run_side_by_side).

@@ -42,6 +42,8 @@ std::string exploration_text(const SchedulesReport& r) {
   if (e.clusters > 1)
     text += fmt::format("  left out: other orders of the {} clusters, and clusters side by side; seeds choose those\n",
                         e.clusters);
+  if (e.peeks)
+    text += "  left out: that a wait which is no loop answers false while others go on; seeds and pct choose that\n";
   return text;
 }
 

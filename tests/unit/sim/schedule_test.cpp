@@ -134,6 +134,49 @@ TEST_CASE("a bug that needs a rare order is found by pct and by exploring, and n
   CHECK(run_with(glimpse, 64, Strategy::pct, seed).has("[trap-reached]"));
 }
 
+// Lane 0 of warp 1 looks once whether the barrier is complete, and reads what warp 0 wrote where it is not.
+std::string peek(const std::string& after) {
+  return warps("@%p3 bra LOOK; st.shared.u32 [%r5], 1;" + arrive + arrive + "bra DONE;" +
+               "LOOK: mbarrier.try_wait.parity.shared.b64 %p5, [%r4], 0;" + after + "DONE:");
+}
+
+TEST_CASE("what follows a failed peek is run by seeds and by pct, and an exploration says that it left it out") {
+  const std::string misuse = peek("@!%p5 ld.shared.u32 %r9, [%r5];");
+  CHECK(first_bad(misuse, Strategy::random, 100) != 0);
+  CHECK(first_bad(misuse, Strategy::adversarial, 100) != 0);
+  CHECK(first_bad(misuse, Strategy::pct, 100) != 0);
+  CHECK(explore(misuse, 64).result.peeks);
+  const std::string right = peek("@%p5 ld.shared.u32 %r9, [%r5];");
+  CHECK(first_bad(right, Strategy::random, 100) == 0);
+  CHECK(first_bad(right, Strategy::pct, 100) == 0);
+}
+
+TEST_CASE("a loop around a wait is no peek, as it is written by hand, by CUTLASS and by compilers") {
+  const auto is_peek = [](const std::string& after) { return explore(peek(after), 64).result.peeks; };
+  CHECK(!is_peek("@!%p5 bra LOOK;"));
+  CHECK(!is_peek("@%p5 bra DONE; bra LOOK;"));
+  CHECK(!is_peek("selp.b32 %r9, 1, 0, %p5; setp.eq.s32 %p6, %r9, 0; @%p6 bra LOOK;"));
+  CHECK(is_peek("@%p5 bra DONE; st.shared.u32 [%r7], 1; bra LOOK;"));
+  CHECK(is_peek("@%p5 bra LOOK;"));
+}
+
+TEST_CASE("a recording with a failed peek is followed") {
+  const std::string text = peek("@!%p5 st.shared.u32 [%r7], 1;");
+  for (const Strategy s : {Strategy::random, Strategy::pct})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      sim::schedule::Recording recording;
+      sim::Options options;
+      options.strategy = s;
+      options.seed = seed;
+      options.record = &recording;
+      const Run a = run_kernel(text, 64, 64, options);
+      options.record = nullptr;
+      options.replay = &recording;
+      const Run b = run_kernel(text, 64, 64, options);
+      CHECK(a.result.statistics.thread_instructions == b.result.statistics.thread_instructions);
+    }
+}
+
 TEST_CASE("locks taken in opposite order are found by exploring as a livelock that says which thread reads what") {
   CHECK(run_with(two_locks, 64, Strategy::random, 1).clean());
   const Explored e = explore(two_locks, 64);
