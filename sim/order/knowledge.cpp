@@ -200,6 +200,20 @@ bool WarpKnowledge::wait_for_lanes(Mask lanes) {
   return true;
 }
 
+void WarpKnowledge::note_release(Place place, Mask lanes, Reach reach, const Message& m) {
+  std::vector<Released>& all = released_at_[place];
+  auto own = std::find_if(all.begin(), all.end(), [&](const Released& r) { return r.lanes == lanes; });
+  if (own == all.end()) own = all.insert(all.end(), {lanes, {}});
+  own->handed[std::size_t(reach)] = m;
+}
+
+void WarpKnowledge::add_released(Place place, Mask lanes, Reach reach, Message& m) const {
+  const auto found = released_at_.find(place);
+  if (found == released_at_.end()) return;
+  for (const Released& r : found->second)
+    if (r.lanes & lanes) m.join(r.handed[std::size_t(reach)]);
+}
+
 void WarpKnowledge::meet(Mask lanes) {
   split(lanes);
   const auto is_there = [&](const Group& g) { return (g.lanes & lanes) != 0; };

@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "ptx/order/reach.hpp"
@@ -72,6 +73,9 @@ struct Knowledge {
 /// The knowledge of a warp's lanes. Lane l of the warp is component `first + l`.
 class WarpKnowledge {
  public:
+  /// A word of memory that threads release at: its owner's index + 1 or 0, and its address.
+  using Place = std::pair<std::uint32_t, std::uint64_t>;
+
   WarpKnowledge() = default;
   WarpKnowledge(Component first, const Knowledge& initial) : first_(first), groups_{{all_lanes, initial}} {}
 
@@ -118,6 +122,10 @@ class WarpKnowledge {
   /// The lanes wait for each other without learning what the others know: what is over for one is over for all. False
   /// where they know the same already.
   bool wait_for_lanes(Mask lanes);
+  /// What the lanes have released at a place, for each distance: a later strong write of theirs to it hands that over
+  /// too. PTX ISA "Release and Acquire Patterns".
+  void note_release(Place, Mask lanes, Reach, const Message&);
+  void add_released(Place, Mask lanes, Reach, Message&) const;
   /// The lanes meet in a warp-wide barrier: each knows what the others know and did.
   void meet(Mask lanes);
 
@@ -130,6 +138,10 @@ class WarpKnowledge {
   // The last acquisition: which message, and the knowledge before and after it.
   struct Acquired {
     std::uint64_t name = 0, before = 0, after = 0;
+  };
+  struct Released {
+    Mask lanes = 0;
+    ByReach handed{};
   };
   void fence(OwnFence which, Mask lanes);
   void add_fenced(Message&, Mask lanes, std::initializer_list<OwnFence>) const;
@@ -144,6 +156,7 @@ class WarpKnowledge {
   Acquired acquired_{};
   std::vector<Group> groups_;
   std::array<std::array<Epoch, warp_lanes>, own_fences> own_{};
+  std::map<Place, std::vector<Released>> released_at_{};
 };
 
 }  // namespace kiln::sim

@@ -58,7 +58,8 @@ class Memory::Sweep {
       if (e.access.async && e.access.async == later_.access.async) return;
       const bool exempt = is_exempt(e);
       if (later_.writes && !is_superseded(e, exempt))
-        kept_.push_back({{t.access, t.lanes, t.bytes & bytes}, e.writes, true});
+        kept_.push_back(
+            {{t.access, t.lanes, t.bytes & bytes}, e.writes, true, entry.is_replaced || !is_update(later_.access)});
       if (exempt) return;
       auto broken = judge(e, later_, knowledge_);
       // An instruction of the whole warp is executed once all lanes are there: what one of them knows will do.
@@ -70,6 +71,7 @@ class Memory::Sweep {
       }
       // The reads after the write are judged by themselves.
       if (broken && e.writes && later_.writes && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
+      if (broken && e.writes && !entry.is_replaced && is_observed(shadow, at, t.access, t.bytes & bytes)) return;
       if (broken) memory_.reports_.report(*broken, e, later_, range_);
     });
   }
@@ -116,6 +118,29 @@ class Memory::Sweep {
     return (bytes & ~seen) == 0;
   }
 
+  // Whether a strong write comes before in causality order because it has been observed: by a strong read or an atom,
+  // after which the later access comes. What else its thread did is not handed over. A red lets its thread conclude
+  // nothing: in another run it comes first. PTX ISA "Observation Order", "Causality Order".
+  bool is_observed(const Shadow& shadow, std::size_t at, AccessId write, std::uint16_t bytes) const {
+    const Access& x = records_[write];
+    if (!x.strong || later_.space == isa::Space::reg) return false;
+    std::uint16_t seen = 0;
+    shadow.each(at, bytes, [&](const TouchLists::Entry& entry) {
+      const Touch& t = entry.touch;
+      const Access& r = records_[t.access];
+      const bool observes =
+          entry.is_write ? t.access > write && r.operation->opcode == isa::Opcode::atom : !entry.is_kept;
+      if (!observes || !are_morally_strong(x, r)) return;
+      const Earlier as_write = earlier(t, true);
+      if (is_known(as_write, later_, knowledge_) && !judge(as_write, later_, knowledge_))
+        seen = std::uint16_t(seen | t.bytes);
+    });
+    return (bytes & ~seen) == 0;
+  }
+  static bool is_update(const Access& x) {
+    return x.operation->opcode == isa::Opcode::atom || x.operation->opcode == isa::Opcode::red;
+  }
+
   void write_down(Shadow& shadow, std::size_t at, const Touch& t) {
     if (later_.writes) {
       shadow.write(at, t);
@@ -127,6 +152,8 @@ class Memory::Sweep {
       if (!transitive_) return false;
       const Access &then = records_[old.access], &now = later_.access;
       if (!is_as_strong_as(then, now)) return false;
+      // A strong read observes; what its thread does next rests on that.
+      if (then.strong && !(now.strong && then.is_same_thread_as(now))) return false;
       if (then.is_same_thread_as(now) && old.lanes == later_.lanes && then.is_async == now.is_async &&
           then.operation->opcode == now.operation->opcode)
         return true;

@@ -55,9 +55,10 @@ void Shadow::keep(std::size_t cell, const TouchLists::Entry& kept) {
   for (TouchLists::Entry& e : list)
     if (e.is_kept && e.is_write == kept.is_write && e.touch.access == t.access && e.touch.bytes == t.bytes) {
       e.touch.lanes |= t.lanes;
+      e.is_replaced |= kept.is_replaced;
       return;
     }
-  list.push_back({t, kept.is_write, true});
+  list.push_back(kept);
 }
 
 void Shadow::forget(std::size_t first, std::size_t n) {

@@ -34,7 +34,8 @@ class TouchLists {
   struct Entry {
     Touch touch{};
     bool is_write = false;
-    bool is_kept = false;  // a write came after it, and did not take its place
+    bool is_kept = false;      // a write came after it, and did not take its place
+    bool is_replaced = false;  // one that was no atomic operation: what reads there later does not observe this
   };
   using List = std::vector<Entry>;
 

@@ -208,7 +208,11 @@ void Flags::access(WarpKnowledge& w, const Agent& a, const Access& x, const Rang
                           [&](const Flag& f) { return f.cta == a.cta && f.cluster == x.cluster; });
   if (own == word.near.end()) own = word.near.insert(word.near.end(), {a.cta, x.cluster, {}});
   for (int r = 0; r <= int(x.reach); ++r) {
-    const Message m = releases(s) ? w.message(a.lanes) : w.relaxed_message(a.lanes, Reach(r));
+    Message m = releases(s) ? w.message(a.lanes) : w.relaxed_message(a.lanes, Reach(r));
+    if (releases(s))
+      w.note_release(key, a.lanes, Reach(r), m);
+    else
+      w.add_released(key, a.lanes, Reach(r), m);
     if (Reach(r) != Reach::grid) {
       own->released[std::size_t(r)].join(m);
     } else {

@@ -190,8 +190,11 @@ void NaiveDetector::follow_flag(const Agent& a, Thread& t, const ir::Operation& 
   if (kind == AccessKind::read) return;
   if (kind != AccessKind::atomic) flags.clear();
   Flag f{a.cta, {}};
-  for (int r = 0; r <= reach; ++r)
-    f.source[std::size_t(r)] = releases(s) ? t.now : relaxed(t.release[std::size_t(r)], t.now, false);
+  Sources& released = t.released[{range.space, range.cta, range.address}];
+  for (std::size_t r = 0; r <= std::size_t(reach); ++r) {
+    if (releases(s)) released[r] = t.now;
+    f.source[r] = releases(s) ? t.now : event({relaxed(t.release[r], t.now, false), released[r]});
+  }
   flags.push_back(f);
 }
 
@@ -403,6 +406,15 @@ bool NaiveDetector::links(const Access& e, const Access& between, const Access& 
   return between.writes ? !are_morally_strong(between, b) : b.writes && is_over(between, b.node);
 }
 
+// Whether the access at `by` reads, strongly, what the one at `write` wrote, or what atomic operations made of it.
+bool NaiveDetector::observes(const std::vector<const Access*>& all, std::size_t write, std::size_t by) const {
+  const auto updates = [](const Access& x) { return x.opcode == Opcode::atom || x.opcode == Opcode::red; };
+  const Access &e = *all[write], &r = *all[by];
+  if (!e.writes || !are_morally_strong(e, r) || (r.writes && r.opcode != Opcode::atom)) return false;
+  return std::all_of(all.begin() + std::ptrdiff_t(write) + 1, all.begin() + std::ptrdiff_t(by),
+                     [&](const Access* m) { return !m->writes || updates(*m); });
+}
+
 // Whether tcgen05.fence stands after the event and before the access, on both sides of what hands it over.
 bool NaiveDetector::are_tensor_fenced(Node e, const Access& b) const {
   return std::any_of(fences_before_.begin(), fences_before_.end(), [&](Node first) {
@@ -512,6 +524,9 @@ void NaiveDetector::judge(const std::vector<const Access*>& all, Races& out) con
       if (!races(e, b, rule)) continue;
       bool is_linked = false, is_surely_linked = false;
       for (std::size_t k = earlier + 1; k < later; ++k) {
+        if (observes(all, earlier, k) && is_over(*all[k], b.node) &&
+            (b.proxy == Proxy::generic || is_fenced(*all[k], b)))
+          is_linked = true;
         if (!links(e, *all[k], b)) continue;
         is_linked = true;
         is_surely_linked |= !all[k]->strong && !is_exempt(*all[k], b) && !races(e, *all[k]) &&

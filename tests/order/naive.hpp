@@ -58,6 +58,8 @@ class NaiveDetector final : public sim::Observer {
     std::array<std::set<Node>, reaches> observed{};  // what relaxed loads have read from so far
     std::vector<Group> bulk{1}, copies{1};           // the last group is open
     std::vector<sim::AsyncId> tensor{};              // tcgen05.mma, cp and shift
+    std::map<std::tuple<isa::Space, std::uint32_t, std::uint64_t>, Sources>
+        released{};                                  // by its releases at each place
     Node last_tensor = 0;                            // the issue of the last of them
     std::set<Node> fences_before{}, fences_after{};  // tcgen05.fence
   };
@@ -131,6 +133,7 @@ class NaiveDetector final : public sim::Observer {
   bool are_morally_strong(const Access&, const Access&) const;
   bool is_exempt(const Access&, const Access&) const;
   bool is_judged(const Access&, const Access&) const;
+  bool observes(const std::vector<const Access*>&, std::size_t write, std::size_t by) const;
   bool links(const Access& e, const Access& between, const Access& b) const;
   bool are_tensor_fenced(Node, const Access&) const;
   bool are_tensor_fenced(const Access&, const Access&) const;
