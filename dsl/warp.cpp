@@ -114,6 +114,8 @@ void execute_in_one(Recorder& r, RoleContext& role, const Operand& chosen, const
 
 }  // namespace
 
+void Warp::sync(Here at) { rec_->emit("bar.warp.sync", {whole_warp()}, at); }
+
 void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
   execute_in_one(*rec_, *role_, elect_leader(*rec_, at), body, at);
 }

@@ -172,6 +172,9 @@ class Warp : public WholeWarps {
  public:
   using WholeWarps::WholeWarps;
 
+  /// Waits for all lanes, and hands on what each has done. PTX ISA "bar.warp.sync".
+  void sync(Here at = {});
+
   /// Executes the body in one lane; the others wait for it.
   template <class Body>
   void elect(Body body, Here at = {}) {

@@ -64,6 +64,7 @@ void publish_maps(Warp& w, const Shared<MapImage>& made, const Groups& groups, c
       t.tensormap_replace<TensorMapField::global_dim, 1>(made.address, select(begin < end, end - begin, 1));
     });
     w.tensormap_cp_fenceproxy(to(g), made.address, release_gpu);
+    w.sync();  // all lanes have read the map before it becomes that of the next group
     next = end;
   });
 }
