@@ -36,6 +36,10 @@ constexpr Verdict mbarrier_lapped(std::int64_t phases) {
 }
 /// An arrival that releases; `reaches`: its scope covers the CTA of the mbarrier.
 constexpr Verdict mbarrier_scope(bool reaches) { return reaches ? legal : breaks(Rule::mbarrier_scope); }
+/// Two accesses that an mbarrier puts in order; `acquires`: the wait acquires from the threads that arrived.
+constexpr Verdict mbarrier_wait_acquire(bool acquires) {
+  return acquires ? legal : breaks(Rule::mbarrier_wait_acquire);
+}
 /// Memory of another CTA; `started`: that CTA is known to have started.
 constexpr Verdict cluster_start(bool started) { return started ? legal : breaks(Rule::cluster_start); }
 /// A CTA exits; `done`: it knows that the accesses to its memory are complete.

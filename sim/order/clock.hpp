@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,43 @@ class Clock {
   }
 
   Epochs* epochs_ = nullptr;
+};
+
+/// What makes it doubtful that what is known to have happened may be relied on: a wait on an mbarrier that PTX lets
+/// acquire nothing, though hardware does not tell it from one that does (tests/gpu/wait_scope.cu).
+enum class Doubt : std::uint8_t {
+  relaxed,  // the wait is .relaxed
+  narrow    // its scope ends before the thread that arrived
+};
+inline constexpr int doubts = 2;
+
+/// What has happened, and what of it is known without each doubt.
+class History : public Clock {
+ public:
+  void raise(Stamp s) {
+    Clock::raise(s);
+    for (std::optional<Clock>& c : certain_)
+      if (c) c->raise(s);
+  }
+  void join(const Clock& o) {
+    for (std::optional<Clock>& c : certain_)
+      if (c) c->join(o);
+    Clock::join(o);
+  }
+  void join(const History& o) {
+    for (std::size_t d = 0; d < doubts; ++d) {
+      if (!certain_[d] && !o.certain_[d]) continue;
+      if (!certain_[d]) certain_[d] = Clock(*this);
+      certain_[d]->join(o.certain(Doubt(d)));
+    }
+    Clock::join(o);
+  }
+  /// All of it is doubtful but for `rest`.
+  void doubt(Doubt d, const Clock& rest) { certain_[std::size_t(d)] = rest; }
+  const Clock& certain(Doubt d) const { return certain_[std::size_t(d)] ? *certain_[std::size_t(d)] : *this; }
+
+ private:
+  std::array<std::optional<Clock>, doubts> certain_{};  // where it is not all
 };
 
 }  // namespace kiln::sim

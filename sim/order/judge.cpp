@@ -75,6 +75,16 @@ struct PairKnowledge {
   bool is_issue_tensor_fenced() const { return has_issue(seen().tcgen05, e, b); }
 };
 
+// Whether the pair is in order by a wait on an mbarrier that does not acquire by PTX. What CTAs of a cluster hand over
+// in shared memory all kernels wait for at CTA scope.
+bool is_doubtful(const Earlier& e, const Later& b, const WarpKnowledge& w) {
+  if (e.access.cluster != b.access.cluster) return false;
+  const History& seen = w.of(b.lane).seen.happened;
+  if (!has(seen, e, b)) return false;
+  if (!has(seen.certain(Doubt::relaxed), e, b)) return true;
+  return b.space == isa::Space::global && !has(seen.certain(Doubt::narrow), e, b);
+}
+
 }  // namespace
 
 bool is_known(const Earlier& e, const Later& b, const WarpKnowledge& w) {
@@ -86,7 +96,11 @@ std::optional<rules::Rule> judge(const Earlier& e, const Later& b, const WarpKno
   const auto side = [](const Access& a, bool writes) {
     return order::Access{a.operation, a.proxy, writes, a.is_async};
   };
-  const auto broken = order::judge(side(e.access, e.writes), side(b.access, b.writes), PairKnowledge{e, b, w});
+  const order::Access earlier = side(e.access, e.writes), later = side(b.access, b.writes);
+  const PairKnowledge known{e, b, w};
+  const auto broken = order::judge(earlier, later, known);
+  if (!broken && order::pair_of(earlier, later, known) != order::Pair::none && is_doubtful(e, b, w))
+    return rules::Rule::mbarrier_wait_acquire;
   return broken && e.access.cluster == prior_cluster ? rules::Rule::pdl_wait : broken;
 }
 

@@ -6,10 +6,18 @@
 namespace kiln::sim {
 namespace {
 
-// The clock of a message that a lane's own fence adds to; a release leaves its events in `happened`.
+// The clock of a message that a lane's own fence adds to; not for release fences.
 Clock& clock_of(Message& m, OwnFence which) {
   Clock* const clocks[] = {&m.fenced_shared, &m.fenced_global, &m.fenced_map, &m.published, &m.tcgen05};
-  return which < OwnFence::release_cta ? *clocks[int(which)] : m.happened;
+  return *clocks[int(which)];
+}
+
+// A lane's event before its last fence of a kind; a release leaves it in `happened`.
+void raise(Message& m, OwnFence which, Stamp event) {
+  if (which < OwnFence::release_cta)
+    clock_of(m, which).raise(event);
+  else
+    m.happened.raise(event);
 }
 
 }  // namespace
@@ -152,7 +160,7 @@ void WarpKnowledge::fence_proxy(OwnFence which, Mask lanes) {
 void WarpKnowledge::add_fenced(Message& m, Mask lanes, std::initializer_list<OwnFence> fences) const {
   for (const int l : each_lane(lanes))
     for (const OwnFence f : fences)
-      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) clock_of(m, f).raise({component(l), e});
+      if (const Epoch e = own_[std::size_t(f)][std::size_t(l)]) raise(m, f, {component(l), e});
 }
 
 void WarpKnowledge::add_own(Message& m, Mask lanes) const {

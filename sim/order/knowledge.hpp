@@ -19,7 +19,7 @@ using order::reaches;
 
 /// What one synchronisation hands from thread to thread.
 struct Message {
-  Clock happened{};       // events before this point
+  History happened{};     // events before this point
   Clock fenced_shared{};  // those of them before a fence.proxy.async that covers shared memory
   Clock fenced_global{};  // the same for global memory
   Clock fenced_map{};     // the same for the tensormap proxy

@@ -35,6 +35,8 @@ std::string missing(Rule rule, const Earlier& e, const Later& b) {
     case Rule::tcgen05_fence:
       return "repair: tcgen05.fence::before_thread_sync before the signal, tcgen05.fence::after_thread_sync after the "
              "wait";
+    case Rule::mbarrier_wait_acquire:
+      return "repair: .acquire on the wait between the two, at .cluster scope if another CTA arrives";
     case Rule::tcgen05_pipeline: return "repair: tcgen05.commit after the first, and a wait for it before the second";
     default: break;
   }

@@ -36,20 +36,20 @@ void Mbarriers::sync(const Agent& a, const ir::Operation* op, const Sync& s, con
     case SyncKind::mbarrier_phase:
       b.phase = s.value;
       b.pending.happened.raise(phase(s.value));
+      b.near.raise(phase(s.value));
       b.complete = b.pending;
+      b.complete_near = b.near;
       b.complete_name = ++phases_;
       return;
     case SyncKind::mbarrier_arrive:
     case SyncKind::mbarrier_complete:
       if (!s.by) return arrive(a, *op, s, b);
-      if (payload) b.pending.join(*payload);
+      if (payload) b.pending.join(*payload), b.near.join(payload->happened);
       records_.completion(s.by).done = phase(b.phase + 1);
       return;
     case SyncKind::mbarrier_use: return check_init(a, *op, s, true);
     case SyncKind::mbarrier_expect: return check_init(a, *op, s, false);
-    case SyncKind::mbarrier_observe:
-      check_init(a, *op, s, false);
-      return agents_[a].acquire(a.lanes, b.complete, b.complete_name);
+    case SyncKind::mbarrier_observe: check_init(a, *op, s, false); return observe(a, *op, b);
     case SyncKind::mbarrier_lapped:
       return reports_.report(rules::mbarrier_lapped(std::int64_t(s.value)), a, *op,
                              [&]() -> Found { return {fmt::format("{} phases since the wait began", s.value)}; });
@@ -72,17 +72,37 @@ void Mbarriers::check_given_back(const Agent& a, const ir::Operation& op, const 
   }
 }
 
+// What PTX lets the wait not acquire is known too, and doubtful; an acquire fence after a relaxed wait makes it
+// certain.
+void Mbarriers::observe(const Agent& a, const ir::Operation& op, const Barrier& b) {
+  WarpKnowledge& w = agents_[a];
+  const bool relaxed = op.modifiers.semantics == Semantics::relaxed;
+  const bool narrow = b.is_far && op.modifiers.scope != isa::Scope::cluster;
+  if (!relaxed && !narrow) return w.acquire(a.lanes, b.complete, b.complete_name);
+  Message m = b.complete;
+  if (narrow) m.happened.doubt(Doubt::narrow, b.complete_near);
+  if (!relaxed) return w.acquire(a.lanes, m, ~b.complete_name);
+  const Message observed = m;
+  m.happened.doubt(Doubt::relaxed, {});
+  w.change(a.lanes, [&](Mask, Knowledge& k) {
+    for (Message& from : k.observed) from.join(observed);
+    k.acquire(m);
+  });
+}
+
 // Arrivals are read-modify-writes: what one releases stays with the object for all that come later.
 void Mbarriers::arrive(const Agent& a, const ir::Operation& op, const Sync& s, Barrier& b) {
   check_init(a, op, s, false);
   const bool remote = s.cta != a.cta;
   // mbarrier.complete_tx is relaxed.
   const bool relaxed = s.kind == SyncKind::mbarrier_complete || op.modifiers.semantics == Semantics::relaxed;
-  b.pending.join(relaxed ? agents_[a].relaxed_message(a.lanes, remote ? Reach::cluster : Reach::cta)
-                         : agents_[a].message(a.lanes));
-  if (remote)
-    reports_.report(rules::mbarrier_scope(relaxed || op.modifiers.scope == isa::Scope::cluster), a, op,
-                    []() -> Found { return {".cta scope, the default"}; });
+  const Message released =
+      relaxed ? agents_[a].relaxed_message(a.lanes, remote ? Reach::cluster : Reach::cta) : agents_[a].message(a.lanes);
+  b.pending.join(released);
+  if (!remote) return b.near.join(released.happened);
+  b.is_far = true;
+  const bool reaches = op.modifiers.scope == isa::Scope::cluster || s.kind == SyncKind::mbarrier_complete;
+  reports_.report(rules::mbarrier_scope(reaches), a, op, []() -> Found { return {".cta scope, the default"}; });
 }
 
 void Mbarriers::check_init(const Agent& a, const ir::Operation& op, const Sync& s, bool is_async) {

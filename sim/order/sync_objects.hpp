@@ -37,11 +37,14 @@ class Mbarriers {
     Message pending{};        // of the phase that is open, and all before
     Message complete{};       // of the last complete phase
     std::uint64_t complete_name = 0;
+    History near{}, complete_near{};  // of both, what a wait at CTA scope acquires
+    bool is_far = false;              // threads of other CTAs arrive
     const ir::Operation* init = nullptr;
     Agent initialiser{};
     Stamp init_at{};  // of the first lane
   };
   void arrive(const Agent&, const ir::Operation&, const Sync&, Barrier&);
+  void observe(const Agent&, const ir::Operation&, const Barrier&);
   void check_given_back(const Agent&, const ir::Operation&, const Range&);
 
   Agents& agents_;

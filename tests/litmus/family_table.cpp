@@ -28,8 +28,9 @@ struct Answer {
 };
 
 bool is_race(const std::string& slug) {
-  constexpr std::array slugs{"race",          "race-async", "proxy-fence", "proxy-fence-read", "cluster-relaxed",
-                             "mbarrier-scope"};
+  constexpr std::array slugs{
+      "race",           "race-async",           "proxy-fence", "proxy-fence-read", "cluster-relaxed",
+      "mbarrier-scope", "mbarrier-wait-acquire"};
   return std::find(slugs.begin(), slugs.end(), slug) != slugs.end();
 }
 

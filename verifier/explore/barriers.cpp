@@ -317,7 +317,7 @@ void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const
   const bool relaxed = m.semantics == isa::Semantics::relaxed;
   Clock released = relaxed ? known.relaxed() : known;
   if (const EventId use = note_use(t, p, Mask{1} << lane, false)) {
-    findings_.add(rules::mbarrier_scope(relaxed || m.scope == isa::Scope::cluster), t.op, nullptr,
+    findings_.add(rules::mbarrier_scope(m.scope == isa::Scope::cluster), t.op, nullptr,
                   ".cta scope, the default");
     t.warp.learn(Mask{1} << lane, use);
     released.seen.add(use);  // it is over when its phase is

@@ -55,6 +55,11 @@ TEST_CASE("mbarrier-scope: what must be there is there, or not") {
   CHECK(is_broken(mbarrier_scope(false), Rule::mbarrier_scope));
 }
 
+TEST_CASE("mbarrier-wait-acquire: what must be there is there, or not") {
+  CHECK(mbarrier_wait_acquire(true).ok());
+  CHECK(is_broken(mbarrier_wait_acquire(false), Rule::mbarrier_wait_acquire));
+}
+
 TEST_CASE("cluster-start: what must be there is there, or not") {
   CHECK(cluster_start(true).ok());
   CHECK(is_broken(cluster_start(false), Rule::cluster_start));

@@ -65,6 +65,53 @@ TEST_CASE("a CTA reads its neighbour's shared memory and arrives on its mbarrier
   }
 }
 
+// CTA 0 writes a word of CTA 1's shared memory and one of global memory, and arrives; CTA 1 waits and reads one.
+Run hand_over(const std::string& arrive, const std::string& wait, const std::string& read) {
+  return run_cluster(R"(
+    .shared .align 8 .b64 bar; .shared .align 4 .u32 value;
+    mov.u32 %r1, bar; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; setp.eq.u32 %p1, %r3, 1;
+    mbarrier.init.shared::cta.b64 [%r1], 1; fence.mbarrier_init.release.cluster;
+    mapa.shared::cluster.u32 %r6, %r1, 1; mapa.shared::cluster.u32 %r7, %r2, 1;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+    @%p1 bra TAKE;
+    st.shared::cluster.u32 [%r7], 7; st.global.u32 [%out], 7; )" +
+                         arrive + R"( bra DONE;
+  TAKE: mbarrier.try_wait.parity)" +
+                         wait + R"(.shared::cta.b64 %p2, [%r1], 0; @!%p2 bra TAKE; )" + read + R"(
+    st.global.u32 [%out+4], %r8;
+  DONE: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;)",
+                     2, 2, 1, 8);
+}
+
+TEST_CASE("mbarrier-wait-acquire: what a wait that does not acquire hands over is PORTABILITY") {
+  const std::string arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];";
+  const std::string shared = "ld.shared::cta.u32 %r8, [%r2];", global = "ld.global.u32 %r8, [%out];";
+  const std::string fence = "fence.acq_rel.cluster; ";
+  const auto is_found = [&](const std::string& wait, const std::string& read) {
+    const Run r = hand_over(arrive, wait, read);
+    CHECK_MESSAGE(r.clean(), r.findings());
+    return r.has("portability: ") && r.has("[mbarrier-wait-acquire]");
+  };
+  CHECK(!is_found(".acquire.cluster", shared));
+  CHECK(!is_found(".acquire.cluster", global));
+  CHECK(is_found(".relaxed.cluster", shared));
+  CHECK(is_found(".relaxed.cluster", global));
+  CHECK(!is_found(".relaxed.cluster", fence + shared));
+  CHECK(!is_found("", shared));  // as all kernels of clusters do
+  CHECK(is_found("", global));
+}
+
+TEST_CASE("an arrival at another CTA that is relaxed at CTA scope hands on nothing by PTX, even after a fence") {
+  const std::string read = "ld.shared::cta.u32 %r8, [%r2];", fence = "fence.acq_rel.cluster; ";
+  const auto after = [&](const std::string& scope) {
+    return hand_over(fence + "mbarrier.arrive.relaxed" + scope + ".shared::cluster.b64 _, [%r6];", ".acquire.cluster",
+                     read);
+  };
+  CHECK(after(".cta").has("[mbarrier-scope]"));
+  CHECK(after(".cta").clean());
+  CHECK(!after(".cluster").has("[mbarrier-scope]"));
+}
+
 TEST_CASE("a remote address under shared::cta is found") {
   const Run r = run_cluster(R"(
     .shared .align 4 .u32 value; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
