@@ -12,6 +12,7 @@
 #include "sim/core/start.hpp"
 #include "sim/layout.hpp"
 #include "sim/ops/binder.hpp"
+#include "sim/ops/mbarrier.hpp"
 #include "sim/order/detector.hpp"
 #include "sim/schedule/replay.hpp"
 #include "sim/schedule/residents.hpp"
@@ -135,7 +136,8 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   const Linked linked = link(module, f, sink);
   if (sink.has_errors()) return Outcome::fault;
   const ir::Code& code = linked.code;
-  const Program program = Binder(linked, make_layout(code, launch, memory)).run();
+  Program program = Binder(linked, make_layout(code, launch, memory)).run();
+  mark_peeks(program);
   Grid grid{program, memory, launch, options, sink, observer};
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;

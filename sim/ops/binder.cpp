@@ -5,7 +5,6 @@
 
 #include "sim/core/convergence.hpp"
 #include "sim/core/machine.hpp"
-#include "sim/ops/mbarrier.hpp"
 
 namespace kiln::sim {
 namespace {
@@ -323,7 +322,6 @@ Program Binder::run() {
   end.run = leave;
   end.guard = constant(1, 0).offset;
   program_.insts.push_back(end);
-  mark_peeks(program_);
   return std::move(program_);
 }
 

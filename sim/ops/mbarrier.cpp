@@ -201,16 +201,16 @@ class AfterFailure {
 
   // Compilers turn the predicate into a number and compare that.
   std::optional<std::int64_t> result(const ir::Operation& op) const {
-    const auto arg = [&](std::size_t k) { return value(op.arg(k)); };
+    const ops::Alu alu = ops::roles<ops::Alu>(op);
     switch (op.opcode) {
-      case Opcode::mov: return arg(1);
+      case Opcode::mov: return value(alu.a);
       case Opcode::selp: {
-        const auto chosen = arg(3);
-        return chosen ? arg(*chosen ? 1 : 2) : std::nullopt;
+        const auto chosen = value(alu.c);
+        return chosen ? value(*chosen ? alu.a : alu.b) : std::nullopt;
       }
       case Opcode::setp: {
-        const auto a = arg(1), b = arg(2);
-        if (!a || !b || op.arguments.size() != 3) return std::nullopt;
+        const auto a = value(alu.a), b = value(alu.b);
+        if (!a || !b || alu.c) return std::nullopt;
         if (op.modifiers.compare == isa::Compare::eq) return *a == *b;
         if (op.modifiers.compare == isa::Compare::ne) return *a != *b;
         return std::nullopt;
