@@ -16,7 +16,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test oracle mutation order lowered corpus scoreboard build configure debug clang bench fuzz install-deps clean
+.PHONY: help demo test rules oracle mutation order lowered corpus scoreboard build configure debug clang bench fuzz install-deps clean
 .PHONY: bootstrap-demo bootstrap-test
 .DEFAULT_GOAL := help
 
@@ -32,6 +32,11 @@ demo: bootstrap-demo ## build `kiln run` alone and run a GEMM: built, verified, 
 test: build ## build everything and run every test
 	$(CTEST) build
 	@scripts/skipped build
+
+rules: configure ## after an edit of a rule: its unit tests, and every text test of the verifier (about a minute)
+	@$(BUILD) build --target kiln-small unit_rules -j $(JOBS)
+	build/tests/unit_rules
+	KILN_COMMAND=$(CURDIR)/build/kiln-small $(CTEST) build -R '^lit.verify$$'
 
 oracle: configure ## every generated instruction, for every target: Kiln against ptxas (some minutes)
 	@$(BUILD) build --target oracle -j $(JOBS)

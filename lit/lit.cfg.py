@@ -1,6 +1,6 @@
 """The text tests of Kiln. Run through ctest, or one file at a time: lit -v build/lit/verify/<file>.ptx
 
-  %kiln        the command                    %FileCheck   FileCheck (also on PATH, as is `not`)
+  %kiln        the command, or KILN_COMMAND    %FileCheck   FileCheck (also on PATH, as is `not`)
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
   %at_most N   passes its input on, and fails  %clangxx    clang++, the same
                when that has more than N lines  %build_with_gxx  g++ that makes a program
@@ -73,7 +73,7 @@ if config.name == "compile_fail":
 
 
 config.substitutions += [
-    ("%kiln", config.kiln_command),
+    ("%kiln", os.environ.get("KILN_COMMAND", config.kiln_command)),
     ("%forms", config.kiln_forms),
     ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhp])[0-9]+/%\1/g'"),
     ("%ptxas", ptxas or "ptxas-not-found"),

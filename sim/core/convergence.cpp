@@ -16,8 +16,8 @@ void exit_lanes(Context& c, Mask lanes) {
   c.warp->live &= ~lanes;
   c.warp->wake_all();
   // The cluster's barrier awaits the threads that are left: one that has arrived and exits counts no more.
-  if (c.warp->cluster_token == c.cluster->barrier_generation)
-    c.cluster->barrier_arrived -= std::uint32_t(count(lanes & c.warp->cluster_arrived));
+  const Mask arrived = c.warp->lanes_of_generation(c.cluster->barrier_generation) & c.warp->cluster_arrived;
+  c.cluster->barrier_arrived -= std::uint32_t(count(lanes & arrived));
   for (NamedBarrier& b : c.cta->barriers) b.leave(c.warp->index, c.warp->live);
   // Barriers of all threads do not wait for threads that have exited.
   c.cluster->changed(WaitKind::barrier);

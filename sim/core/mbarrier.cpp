@@ -11,7 +11,7 @@ Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
   require(rules::mbarrier_count(count));
   require(rules::mbarrier_overwritten(!objects_.contains(address)),
           "mbarrier.init at shared address {:#x}, where one lives", address);
-  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0, {}, {}};
+  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0, {}, {}, {}};
 }
 
 void MbarrierTable::invalidate(std::uint32_t address) {

@@ -28,6 +28,7 @@ struct Mbarrier {
     std::uint32_t lanes = 0;          // 0: an asynchronous operation
   };
   Arrival last{};
+  Arrival made{};  // its initialisation
   std::vector<const ir::Operation*> arrivers{};
 
   void arrived(const Arrival& a) {

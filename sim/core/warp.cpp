@@ -28,7 +28,7 @@ void Warp::start(const Program& program, std::uint32_t warp_index, Mask lanes) {
   live = lanes;
   carry = 0;
   asked = 0;
-  cluster_token = 0;
+  cluster_tokens = {};
   cluster_arrived = 0;
   loads_pending = false;
   holds_registers = false;

@@ -66,12 +66,13 @@ class Warp {
  public:
   void start(const Program& program, std::uint32_t index, Mask lanes);
 
-  std::uint32_t index = 0;          // in the CTA
-  Mask live = 0;                    // lanes that have not exited
-  Mask carry = 0;                   // CC.CF of each lane
-  bool loads_pending = false;       // a tcgen05.ld has not been waited for; kept for observers
-  std::uint64_t cluster_token = 0;  // barrier.cluster generation of the last arrival
-  Mask cluster_arrived = 0;         // lanes that have arrived there and have not waited since
+  std::uint32_t index = 0;     // in the CTA
+  Mask live = 0;               // lanes that have not exited
+  Mask carry = 0;              // CC.CF of each lane
+  bool loads_pending = false;  // a tcgen05.ld has not been waited for; kept for observers
+  std::array<std::uint64_t, warp_lanes>
+      cluster_tokens{};      // of each lane, barrier.cluster generation of its last arrival
+  Mask cluster_arrived = 0;  // lanes that have arrived there and have not waited since
   std::array<Fragment, warp_lanes> fragments{};
   int fragment_count = 0;
   std::byte* registers = nullptr;
@@ -79,6 +80,10 @@ class Warp {
   bool holds_registers = false;              // a wgmma of this warp is in flight, or no wait has covered it
   std::unique_ptr<RegisterPoison> poison{};  // null until the warp reads poison
 
+  /// Lanes whose last arrival at the cluster's barrier was in this generation.
+  Mask lanes_of_generation(std::uint64_t generation) const {
+    return lanes_where(all_lanes, [&](int lane) { return cluster_tokens[std::size_t(lane)] == generation; });
+  }
   bool done() const { return live == 0; }
   bool runnable() const;
   void wake(WaitKind kind);

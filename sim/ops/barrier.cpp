@@ -81,8 +81,7 @@ void complete_if_all(Cluster& cluster) {
   cluster.changed(WaitKind::cluster_barrier);
 }
 
-// The number of a generation that a thread arrived in is kept per warp: every lane of a warp arrives once per
-// generation. PTX leaves open what a second arrival does before a wait; here it waits for the generation's end, so that
+// PTX leaves open what a second arrival does before a wait; here it waits for the generation's end, so that
 // it never counts in the place of another thread.
 Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
@@ -90,12 +89,13 @@ Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
   if (v.broken()) {
     c.grid->report(i.operation, v);
     complete_if_all(*c.cluster);
-    if (c.warp->cluster_token == c.cluster->barrier_generation) return c.block({.kind = WaitKind::cluster_barrier});
+    if (c.warp->lanes_of_generation(c.cluster->barrier_generation) & c.warp->cluster_arrived & lanes)
+      return c.block({.kind = WaitKind::cluster_barrier});
   }
   c.warp->cluster_arrived |= lanes;
   c.cluster->barrier_arrived += u32(count(lanes));
   observe(c, i, lanes, SyncKind::cluster_arrive, 0, c.cluster->barrier_generation);
-  c.warp->cluster_token = c.cluster->barrier_generation;
+  for (const int l : each_lane(lanes)) c.warp->cluster_tokens[std::size_t(l)] = c.cluster->barrier_generation;
   c.cluster->changed(WaitKind::cluster_barrier);
   return Status::next;
 }
@@ -103,10 +103,11 @@ Status cluster_arrive(Context& c, const Inst& i, Mask lanes) {
 Status cluster_wait(Context& c, const Inst& i, Mask lanes) {
   if (i.flags & flag_aligned && !converged(c, lanes, all_lanes)) return Status::blocked;
   Cluster& cluster = *c.cluster;
-  if (cluster.barrier_generation == c.warp->cluster_token) complete_if_all(cluster);
-  if (cluster.barrier_generation == c.warp->cluster_token) return c.block({.kind = WaitKind::cluster_barrier});
+  const auto waits = [&] { return (c.warp->lanes_of_generation(cluster.barrier_generation) & lanes) != 0; };
+  if (waits()) complete_if_all(cluster);
+  if (waits()) return c.block({.kind = WaitKind::cluster_barrier});
   c.warp->cluster_arrived &= ~lanes;
-  observe(c, i, lanes, SyncKind::cluster_leave, 0, c.warp->cluster_token);
+  observe(c, i, lanes, SyncKind::cluster_leave, 0, c.warp->cluster_tokens[std::size_t(first_lane(lanes))]);
   return Status::next;
 }
 

@@ -44,6 +44,18 @@ void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u
   observe(c, i, 1u << lane, Sync{kind, o.owner->index, o.address, value, 0});
 }
 
+// Lanes of a warp that have gone different ways come to one mbarrier.init in parts: it is as the first of them made it.
+Mbarrier* made_by_other_lanes(Context& c, const Inst& i, const Object& o, std::int64_t count, Mask lanes) {
+  if (!o.owner->mbarriers.find(o.address)) return nullptr;
+  Mbarrier& b = o.owner->mbarriers.at(o.address);
+  const bool is_fresh = b.phase == 0 && b.tx == 0 && b.pending == b.expected && b.arrivers.empty();
+  const Mbarrier::Arrival& by = b.made;
+  return is_fresh && b.expected == count && by.operation == i.operation && by.cta == c.cta->index &&
+                 by.warp == c.warp->index && (by.lanes & lanes) == 0
+             ? &b
+             : nullptr;
+}
+
 // more[0]: the count. Lanes that give one object the same count initialise it together.
 void init(Context& c, const Inst& i, Mask lanes) {
   for (Mask left = lanes; left;) {
@@ -55,9 +67,15 @@ void init(Context& c, const Inst& i, Mask lanes) {
       return other.owner == o.owner && other.address == o.address && u32(c.value(i, 0, l)) == u32(n);
     });
     left &= ~same;
-    o.owner->mbarriers.init(o.address, n);
-    mirror_mbarrier(*o.owner, o.address);
-    if (const auto v = rules::mbarrier_init_lanes(std::popcount(same)); v.broken()) c.grid->report(i.operation, v);
+    Mbarrier* made = made_by_other_lanes(c, i, o, n, same);
+    if (!made) {
+      made = &o.owner->mbarriers.init(o.address, n);
+      made->made = {i.operation, 0, c.cta->index, c.warp->index, 0};
+      mirror_mbarrier(*o.owner, o.address);
+    }
+    made->made.lanes |= same;
+    if (const auto v = rules::mbarrier_init_lanes(std::popcount(made->made.lanes)); v.broken())
+      c.grid->report(i.operation, v);
     observe(c, i, same, Sync{SyncKind::mbarrier_init, o.owner->index, o.address, u64(n), 0});
   }
   c.cluster->changed(WaitKind::mbarrier);

@@ -13,6 +13,15 @@ TEST_CASE("deadlock, livelock, trap-reached: how a run may not end") {
   CHECK(is_broken(trap_reached(), Rule::trap_reached));
 }
 
+TEST_CASE("pdl-wait, pdl-launch-early, pdl-launch-late: grids that overlap") {
+  CHECK(pdl_wait(true).ok());
+  CHECK(is_broken(pdl_wait(false), Rule::pdl_wait));
+  CHECK(pdl_launch_early(true).ok());
+  CHECK(is_broken(pdl_launch_early(false), Rule::pdl_launch_early));
+  CHECK(pdl_launch_late(true).ok());
+  CHECK(is_broken(pdl_launch_late(false), Rule::pdl_launch_late));
+}
+
 TEST_CASE("branch-index: one of the targets") {
   CHECK(branch_index(0, 1).ok());
   CHECK(branch_index(3, 4).ok());

@@ -26,6 +26,27 @@ TEST_CASE("tcgen05-fence-after: after a wait, a fence before the read") {
   CHECK(step(step(FenceState::waited, FenceEvent::fence).next, FenceEvent::read).verdict.ok());
 }
 
+TEST_CASE("wgmma-form: 128 rows a CTA, columns in chunks, types and majors of wgmma") {
+  using kiln::isa::Major;
+  using kiln::isa::ScalarType;
+  kiln::isa::MmaForm form;
+  form.kind = kiln::isa::MmaKind::f16;
+  const kiln::isa::MmaShape shape{ScalarType::bf16, ScalarType::bf16, ScalarType::f32, 128, 128};
+  CHECK(wgmma_form(form, shape).ok());
+  auto other = shape;
+  other.m = 64;
+  CHECK(is_broken(wgmma_form(form, other), Rule::wgmma_form, 128));
+  other = shape, other.n = 40;
+  CHECK(is_broken(wgmma_form(form, other), Rule::wgmma_form, 40));
+  other = shape, other.a = ScalarType::e4m3;
+  CHECK(is_broken(wgmma_form(form, other), Rule::wgmma_form, 128));
+  form.kind = kiln::isa::MmaKind::f8f6f4;
+  other.b = ScalarType::e5m2;
+  CHECK(wgmma_form(form, other).ok());
+  other.b_major = Major::MN;
+  CHECK(is_broken(wgmma_form(form, other), Rule::wgmma_form, 128));
+}
+
 TEST_CASE("wgmma-warpgroup: four warps") {
   CHECK(wgmma_warpgroup(4).ok());
   CHECK(is_broken(wgmma_warpgroup(3), Rule::wgmma_warpgroup, 4));

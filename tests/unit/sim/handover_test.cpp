@@ -55,6 +55,13 @@ TEST_CASE("an mbarrier is initialised once: by one thread, and again only after 
   const Run together = run_kernel(kernel(init), 32);
   CHECK(together.clean());
   CHECK(together.has("got 32 lanes [mbarrier-init-lanes]"));
+  // Lanes that have gone different ways come to it one after the other.
+  const std::string apart =
+      ".shared .align 8 .b64 bar; mov.u32 %r1, bar; mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; "
+      "nanosleep.u32 1; L: mbarrier.init.shared.b64 [%r1], 1; ";
+  const Run in_parts = run_kernel(kernel(apart), 32);
+  CHECK_MESSAGE(in_parts.clean(), in_parts.findings());
+  CHECK(in_parts.has("[mbarrier-init-lanes]"));
   const std::string counts = ".shared .align 8 .b64 bar; mov.u32 %r1, bar; mov.u32 %r2, %tid.x; add.u32 %r2, %r2, 1; ";
   CHECK(run_kernel(kernel(counts + "mbarrier.init.shared.b64 [%r1], %r2;"), 32).has("[mbarrier-overwritten]"));
 }
