@@ -1,5 +1,4 @@
-// Grids that run beside each other: programmatic dependent launches. Nothing here hangs on a launch, so what is found
-// is a note. PTX ISA "griddepcontrol".
+// Grids that run beside each other: programmatic dependent launches. PTX ISA "griddepcontrol".
 #include <algorithm>
 #include <set>
 
@@ -123,9 +122,9 @@ class Grids {
   }
   void lint() const {
     if (waits_.empty() && begins_.empty()) return;
-    check_allocations();
     Reached later(facts_);
     for (const std::uint32_t begin : begins_) later.add_after(begin);
+    check_allocations(later);
     const auto works = [&](const ir::Operation& op) {
       const isa::Unit unit = isa::unit(op.opcode);
       return later[code_.index(op)] && unit != isa::Unit::alu && unit != isa::Unit::control && unit != isa::Unit::warp;
@@ -222,9 +221,7 @@ class Grids {
     }
   }
 
-  void check_allocations() const {
-    Reached later(facts_);
-    for (const std::uint32_t begin : begins_) later.add_after(begin);
+  void check_allocations(const Reached& later) const {
     for (std::uint32_t i = 0; i < code_.operations.size(); ++i)
       if (code_.operations[i].opcode == Opcode::tcgen05_alloc &&
           judge(facts_.sink, rules::pdl_launch_early(!later[i]), {code_, code_.operations[i]}))

@@ -139,7 +139,7 @@ TEST_CASE("what mapa gives for a CTA that the cluster does not have may not be u
 }
 
 TEST_CASE("a second arrival at the cluster's barrier waits for the end of the first use, and is told of") {
-  // CTA 1 stores between its arrivals: what the first use orders is there, whoever runs first.
+  // CTA 1 stores between its arrivals: what the first use orders is there, whichever CTA runs first.
   const std::string text = R"(
     .shared .align 4 .u32 value;
     mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1; mov.u32 %r5, 70; st.shared.u32 [%r2], %r5;

@@ -211,7 +211,7 @@ TEST_CASE("functions take it and give it back") {
 }
 
 TEST_CASE("matrices of a warp keep it in their rows and columns") {
-  // Row 3 of A is in lanes 12 to 15, which read cells that nobody wrote; column 2 of B in lanes 8 to 11.
+  // Row 3 of A is in lanes 12 to 15, which read cells that were never written; column 2 of B in lanes 8 to 11.
   const std::string open = R"(
     mov.u32 %r90, %tid.x; shr.u32 %r20, %r90, 2; and.b32 %r21, %r90, 3;
     setp.eq.u32 %p1, %r20, 3; setp.eq.u32 %p2, %r20, 2; mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r3, 0; mov.f32 %f9, 0f00000000;
