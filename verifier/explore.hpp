@@ -30,7 +30,8 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 /// launches: their grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix
 /// descriptors fit. Without one, what neither the PTX nor `facts` says is taken as it may be: what is found for one
 /// size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop without a
-/// step alone. The entries share `time` between them; what is not explored by then is incomplete.
+/// step alone, or for a grid of more than two CTAs. The entries share `time` between them; what is not explored by then
+/// is incomplete.
 void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
                            const LaunchFacts& facts = {}, std::chrono::milliseconds time = no_limit);
 

@@ -149,8 +149,18 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
   return all;
 }
 
+using Clock = std::chrono::steady_clock;
+
+// How long exploring may take: what reading has left of the budget, and of that all but a tenth, in which it comes to
+// an end and says what it has found.
+std::chrono::milliseconds time_to_explore(double budget, Clock::time_point begun) {
+  const std::chrono::duration<double> left = 0.9 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
+  return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
 diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const verifier::LaunchFacts& facts,
                  const launch::Contract& contract, GlobalMemory& global) {
+  const Clock::time_point begun = Clock::now();
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
@@ -160,8 +170,7 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const v
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
-    const auto time = std::chrono::milliseconds(std::int64_t(a.budget * 1000));
-    verifier::check_synchronisation(module, sink, launch, facts, time);
+    verifier::check_synchronisation(module, sink, launch, facts, time_to_explore(a.budget, begun));
     if (a.lint) verifier::check_redundant_fences(module, sink, launch);
   }
   if (!a.launch.empty()) {
@@ -246,7 +255,8 @@ void add_check(const Builder& builder) {
       ->type_name("FACT")
       ->allow_extra_args(false)
       ->excludes("--launch");
-  sub->add_option("--budget", a->budget, "seconds a file that exploring may take: the rest is incomplete [10]")
+  sub->add_option("--budget", a->budget,
+                  "seconds that a file may take: what is not explored by then is incomplete [10]")
       ->check(CLI::Range(0.001, 86400.0))
       ->type_name("SECONDS");
   sub->add_flag("--lint", a->lint,

@@ -65,11 +65,12 @@ struct Clock {
   EventSet tensor{};     // tcgen05.fence orders them before the thread's operations on tensor memory
   EventSet maps{};       // tensor maps that were published and then acquired
   EventSet followed{};   // arrivals on other CTAs whose threads have made a later one that is over
+  EventSet ended{};      // they were over before an instruction at which lanes wait for each other
   EventSet handed{};     // a fence that releases comes after them: relaxed operations after it hand them on
 
-  static constexpr EventSet Clock::*sets[] = {&Clock::seen,      &Clock::fenced, &Clock::past,
-                                              &Clock::published, &Clock::met,    &Clock::tensor,
-                                              &Clock::maps,      &Clock::handed, &Clock::followed};
+  static constexpr EventSet Clock::*sets[] = {&Clock::seen,     &Clock::fenced, &Clock::past, &Clock::published,
+                                              &Clock::met,      &Clock::tensor, &Clock::maps, &Clock::handed,
+                                              &Clock::followed, &Clock::ended};
 
   void join(const Clock& o) {
     for (const auto set : sets) (this->*set).join(o.*set);

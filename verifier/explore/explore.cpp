@@ -27,22 +27,25 @@ struct Standstill {
   State last{};
   std::string example{};
   std::vector<flow::TermId> least_words{};  // as of a Breach
+  std::vector<Premise> premises{};
 };
 
 void report_deadlock(Explored& out, Standstill&& d) {
   out.deadlock = d.where;
   out.example = std::move(d.example);
+  out.deadlock_premises = std::move(d.premises);
   out.last = std::move(d.last);
 }
 
-// A deadlock that needs a parameter to be zero waits for another one.
+// A deadlock that needs a parameter to be zero, or a larger grid, waits for another one.
 void note_deadlock(Explored& out, std::optional<Standstill>& waiting, State& s, Machine& machine,
                    const ir::Operation* where) {
-  const auto example = machine.findings().example(s);
+  auto example = machine.findings().example(s);
   if (!example) return give_up(out, true, "whether all that is assumed on the way to a deadlock can hold", where);
-  Standstill d{where, {}, machine.findings().text(*example), machine.findings().least_words(s)};
+  Standstill d{where, {}, {}, machine.findings().least_words(s), machine.findings().grid_premises(s, *example)};
+  d.example = machine.findings().text(*example);
   d.last = std::move(s);
-  if (d.least_words.empty()) return report_deadlock(out, std::move(d));
+  if (d.least_words.empty() && d.premises.empty()) return report_deadlock(out, std::move(d));
   if (!waiting) waiting = std::move(d);
 }
 
@@ -75,7 +78,7 @@ void note_loops(Machine& machine, std::optional<Standstill>&& waiting, Explored&
   for (Breach& b : out.breaches)
     if (has_bound(b.least_words)) b.premises.push_back({Premise::Fact::loop});
   if (!waiting || out.deadlock) return;
-  if (has_bound(waiting->least_words)) out.deadlock_premises.push_back({Premise::Fact::loop});
+  if (has_bound(waiting->least_words)) waiting->premises.push_back({Premise::Fact::loop});
   report_deadlock(out, std::move(*waiting));
 }
 

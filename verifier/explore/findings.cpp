@@ -175,19 +175,38 @@ bool is_zero_or_less(const Domain& d) {
 
 }  // namespace
 
+std::vector<Premise> Findings::grid_premises(const State& s, Example& example) {
+  constexpr std::uint64_t last_shown = 1;  // place of a cluster along an axis
+  Assumed few = s.path;
+  std::uint64_t ctas = program_.ctas;
+  bool is_larger = false;
+  for (const auto& [leaf, place] : example) {
+    if (!symbols_.evaluator().text(leaf).starts_with(cluster_place_name)) continue;
+    ctas *= place + 1;
+    few.domains.try_emplace(leaf, Domain(symbols_.terms().width(leaf))).first->second.keep(Span{0, last_shown});
+    if (place > last_shown) is_larger = true;
+  }
+  if (program_.shape.grid[0] || !is_larger) return {};
+  if (auto shown = find_example(few, symbols_.terms(), symbols_.evaluator(), budget_))
+    return example = std::move(*shown), std::vector<Premise>{};
+  return {{Premise::Fact::grid, std::uint32_t(ctas), {}}};
+}
+
 void Findings::add(Breach b, bool may) {
   if (!b.verdict.broken()) return;
   const auto reported = reported_.find({b.operation, b.verdict.rule});
   const bool is_new = reported == reported_.end();
-  if (!is_new && breaches_[reported->second].least_words.empty()) return;
+  const auto needs_less = [](const Breach& x) { return x.least_words.empty() && x.premises.empty(); };
+  if (!is_new && needs_less(breaches_[reported->second])) return;
   if (state_) b.least_words = least_words(*state_);
   if (!is_new && (may || !b.least_words.empty())) return;
   if (may) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
-  const auto found = state_ && !state_->is_merged ? example(*state_) : std::nullopt;
+  auto found = state_ && !state_->is_merged ? example(*state_) : std::nullopt;
   if (!found && !is_new) return;
   if (!found) throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
+  for (Premise& p : grid_premises(*state_, *found)) b.premises.push_back(std::move(p));
   b.example = text(*found);
-  if (!is_new) return void(breaches_[reported->second] = std::move(b));
+  if (!is_new) return needs_less(b) ? void(breaches_[reported->second] = std::move(b)) : void();
   reported_.emplace(std::pair(b.operation, b.verdict.rule), breaches_.size());
   breaches_.push_back(std::move(b));
 }

@@ -5,7 +5,7 @@
 
 #include "ptx/rules/verdict.hpp"
 #include "verifier/explore/assumptions.hpp"
-#include "verifier/explore/premise.hpp"
+#include "verifier/explore/program.hpp"
 #include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier::explore {
@@ -28,13 +28,14 @@ using Example = std::map<flow::TermId, std::uint64_t>;
 
 class Findings {
  public:
-  Findings(Symbols& symbols, const Budget& budget) : symbols_(symbols), budget_(budget) {}
+  Findings(const Program& program, Symbols& symbols, const Budget& budget)
+      : program_(program), symbols_(symbols), budget_(budget) {}
 
   /// The state that runs: what is found from now on is found in it.
   void run(const State& s) { state_ = &s; }
   /// Keeps a verdict if it is broken, once for each operation and rule: if possible, in a state that needs no parameter
-  /// to be zero. Throws Unfollowed where no numbers are known under which a run comes to the state, or if the operation
-  /// `may` not happen.
+  /// to be zero and no larger grid. Throws Unfollowed where no numbers are known under which a run comes to the state,
+  /// or if the operation `may` not happen.
   void add(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier = nullptr,
            std::string got = {}, bool may = false) {
     add(Breach{v, &op, earlier, std::move(got)}, may);
@@ -44,12 +45,16 @@ class Findings {
 
   /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
   std::optional<Example> example(const State&);
+  /// What an example needs that only a launch says: more CTAs in the grid than a kernel shows that asks for its CTA's
+  /// place, which are two. An example that needs no more takes its place, if there is one.
+  std::vector<Premise> grid_premises(const State&, Example&);
   /// Words of parameters alone that a run must find to be zero or less to come to a state.
   std::vector<flow::TermId> least_words(const State&) const;
   /// Numbers for parameters, for people; empty when what is assumed says nothing of parameters.
   std::string text(const Example&) const;
 
  private:
+  const Program& program_;
   Symbols& symbols_;
   const Budget& budget_;
   const State* state_ = nullptr;

@@ -135,7 +135,7 @@ void number_events(State& s) {
 // Forgets what rules cannot ask for. They ask whether a phase is over, whether an access is over for a thread, and
 // which threads have been told of an mbarrier's initialisation and of a CTA's start.
 void forget_knowledge(State& s) {
-  EventSet phases, accesses, fenced, tensor, published, maps;
+  EventSet phases, accesses, fenced, tensor, published, maps, reads;
   const auto ask = [&](EventId e) { accesses.add(e); };
   each_touch(s, ask), each_pending(s, ask);
   for (Cta& cta : s.ctas) {
@@ -154,11 +154,13 @@ void forget_knowledge(State& s) {
   accesses.each([&](EventId e) {
     if (s.events[e].proxy == Proxy::tensor_memory) tensor.add(e);
     if (s.events[e].proxy == Proxy::generic) fenced.add(e);
+    if (s.events[e].is_async && !s.events[e].writes) reads.add(e);
   });
   accesses.join(published), accesses.join(maps), fenced.join(published);
   each_clock(s, [&](Clock& c) {
     c.seen.meet(accesses), c.handed.meet(accesses), c.past.meet(phases), c.fenced.meet(fenced);
     c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
+    c.ended.meet(reads);
   });
   each_warp(s, [&](Warp& w) {
     for (Group& g : w.groups) g.tensor_fenced.meet(tensor), g.tensor_arrived.meet(tensor);

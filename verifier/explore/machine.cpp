@@ -267,6 +267,7 @@ Status Machine::step(Turn& t) {
   if (!lanes && !guess_guard(t, may)) return Status::blocked;
   if (lanes && *lanes == 0) return Status::next;
   if (lanes) t.lanes = *lanes;
+  if (t.op.opcode == Opcode::elect_sync && t.warp.groups.size() > 1) t.warp.wait_for_lanes(t.lanes);
   if (is_protocol(t.op)) {
     if (!settle_operands(t)) return Status::blocked;
     const Status status = synchronise(t);

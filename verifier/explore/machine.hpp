@@ -61,7 +61,7 @@ class Machine {
   Symbols symbols_{program_.facts};
   Rounds rounds_{program_, symbols_};
   Values values_{program_, symbols_, rounds_, budget_};
-  Findings findings_{symbols_, budget_};
+  Findings findings_{program_, symbols_, budget_};
   TileJudge tiles_{};
   Memory memory_{program_, findings_, values_, tiles_.sets()};
   Barriers barriers_{program_, findings_, values_, memory_};

@@ -62,6 +62,8 @@ struct PairKnowledge {
     return !earlier.is_async || (earlier.proxy == Proxy::generic && has_part(&Part::lanes));
   }
   bool is_met() const { return t.warp.all_have(t.lanes, &Clock::met, touch.event); }
+  // Of an asynchronous read: lanes that knew of its end have been waited for.
+  bool has_ended() const { return t.warp.all_have(t.lanes, &Clock::ended, touch.event); }
   // How different issuers of the tensor core synchronise is not tracked, so any order between them is accepted. This is
   // unsound.
   bool is_issued() const { return true; }

@@ -168,10 +168,12 @@ std::size_t findings_under(const Explored& e, const Premise& premise) {
 
 // Findings that need several CTAs: only a launch says how many there are.
 void report_grid(const Program& program, const Explored& e, diag::Sink& sink) {
-  const auto n = std::count_if(e.breaches.begin(), e.breaches.end(), [](const Breach& b) {
-    return std::any_of(b.premises.begin(), b.premises.end(),
-                       [](const Premise& p) { return p.fact == Premise::Fact::grid; });
-  });
+  const auto needs_grid = [](const std::vector<Premise>& all) {
+    return std::any_of(all.begin(), all.end(), [](const Premise& p) { return p.fact == Premise::Fact::grid; });
+  };
+  const auto n =
+      std::count_if(e.breaches.begin(), e.breaches.end(), [&](const Breach& b) { return needs_grid(b.premises); }) +
+      needs_grid(e.deadlock_premises);
   if (n == 0) return;
   incomplete(sink, diag::Where::at(program.code.module->source, program.code.function->name_at),
              fmt::format("how many CTAs the grid has, on which {} finding{} depend{}; --launch says it", n,

@@ -92,6 +92,13 @@ void Warp::acquire_map(Mask lanes, EventId published) {
   });
 }
 
+void Warp::wait_for_lanes(Mask lanes) {
+  Clock over;
+  for (const Group& g : groups)
+    if (g.lanes & lanes) over.ended.join(g.clock.seen), over.ended.join(g.clock.ended), over.past.join(g.clock.past);
+  for_groups(groups, lanes, [&](Group& g) { g.clock.join(over); });
+}
+
 void Warp::meet(Mask lanes) {
   const Clock all = released(lanes);
   acquire(lanes, all);

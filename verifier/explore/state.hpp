@@ -126,6 +126,8 @@ struct Warp {
   void release_fence(Mask lanes);
   /// tcgen05.fence::before_thread_sync or ::after_thread_sync.
   void tensor_fence(Mask lanes, bool is_before);
+  /// The lanes wait for each other, which orders no memory: what was over for one of them is over in time for all.
+  void wait_for_lanes(Mask lanes);
   /// The lanes know the same from now on.
   void meet(Mask lanes);
   /// The set of each of the lanes' clocks has an event.
