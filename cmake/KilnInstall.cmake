@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
 
-foreach(folder ptx launch dsl emit verifier lower sim harness kernels tools/command)
+foreach(folder ptx launch dsl emit verifier lower sim timing harness kernels tools/command)
   cmake_path(SET parent NORMALIZE ${CMAKE_INSTALL_INCLUDEDIR}/kiln/${folder}/..)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     install(DIRECTORY ${folder} DESTINATION ${parent}

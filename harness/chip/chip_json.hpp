@@ -1,0 +1,21 @@
+// Chips as JSON: those that Kiln brings along (chips/*.json), and files of the same form.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "timing/chip.hpp"
+
+namespace kiln::harness {
+
+/// A chip out of its JSON. Throws InputError naming the document, the place and what must stand there: every fact of
+/// timing/facts.def for the chip's tensor core, in its unit, with a source that the document names and a trust.
+timing::Chip read_chip(std::string_view text, const std::string& document);
+
+/// The chip of a name (b200) or of a file (its path ends in .json). Throws InputError for names that are not known.
+timing::Chip chip_of(const std::string& name_or_file);
+
+/// The text of chips/NAME.json; empty when Kiln brings no such chip.
+std::string_view chip_text(std::string_view name);
+
+}  // namespace kiln::harness

@@ -1,0 +1,65 @@
+#include "timing/chip.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptx/diag/error.hpp"
+
+namespace kiln::timing {
+namespace {
+
+// The value at x on the line through the points, which goes on after its ends.
+double on_line(const std::vector<double>& xs, const std::vector<double>& ys, double x) {
+  std::size_t k = 1;
+  while (k + 1 < xs.size() && xs[k] < x) ++k;
+  const double slope = (ys[k] - ys[k - 1]) / (xs[k] - xs[k - 1]);
+  return ys[k - 1] + slope * (x - xs[k - 1]);
+}
+
+bool has_kind(const MmaTimes& t, isa::MmaKind kind) {
+  return std::find(t.kinds.begin(), t.kinds.end(), kind) != t.kinds.end();
+}
+
+// How far a row is from the form asked for; 0: it is that form.
+int distance(const MmaTimes& t, isa::MmaKind kind, bool a_in_tmem, int members, int m) {
+  return (t.members != members) * 1000 + std::abs(t.m - m) + (t.a_in_tmem != a_in_tmem) * 400 + !has_kind(t, kind);
+}
+
+void bend(double& value, double factor) { value *= factor; }
+void bend(std::vector<double>& values, double factor) {
+  for (double& v : values) v *= factor;
+}
+
+}  // namespace
+
+std::string_view spelling(Trust t) { return t == Trust::a ? "A" : t == Trust::b ? "B" : "C"; }
+
+std::string_view spelling(TensorCore c) {
+  return c == TensorCore::tcgen05 ? "tcgen05" : c == TensorCore::wgmma ? "wgmma" : "all";
+}
+
+Chip bent(Chip chip, bool slower) {
+  const auto factor = [&](Trust t, bool is_rate) {
+    return slower != is_rate ? 1 + tolerance(t) : 1 / (1 + tolerance(t));
+  };
+  for (std::size_t k = 0; k < fact_count; ++k)
+    if (facts[k].kind != FactKind::size)
+      bend(chip.values[k].value, factor(chip.values[k].trust, facts[k].kind == FactKind::rate));
+  for (MmaTimes& t : chip.mma)
+    for (auto* times : {&t.interval, &t.latency, &t.refill}) bend(*times, factor(t.trust, false));
+  bend(chip.wgmma.interval, factor(chip.wgmma.trust, false));
+  return chip;
+}
+
+MmaTime mma_time(const Chip& chip, isa::MmaKind kind, bool a_in_tmem, int members, int m, int n) {
+  const auto away = [&](const MmaTimes& t) { return distance(t, kind, a_in_tmem, members, m); };
+  const auto found = std::min_element(chip.mma.begin(), chip.mma.end(),
+                                      [&](const MmaTimes& x, const MmaTimes& y) { return away(x) < away(y); });
+  if (found == chip.mma.end()) throw diag::InternalError("a chip without times of tcgen05.mma");
+  const double interval = std::max(on_line(found->n, found->interval, n), chip[FactId::mma_floor] / members);
+  return {interval, on_line(found->n, found->latency, n), on_line(found->n, found->refill, n), away(*found) == 0};
+}
+
+double wgmma_interval(const Chip& chip, int n) { return on_line(chip.wgmma.n, chip.wgmma.interval, n); }
+
+}  // namespace kiln::timing

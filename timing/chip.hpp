@@ -1,0 +1,101 @@
+// A chip as data: what its resources are and how long they take. Every number has a unit, a source and a trust, so that
+// a prediction can say how sure it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx/isa/mma_form.hpp"
+
+namespace kiln::timing {
+
+/// `a`: raw data or code seen, and consistent with a second source. `b`: one careful measurement. `c`: a single claim,
+/// an inference, or the same number of another chip.
+enum class Trust : std::uint8_t { a, b, c };
+std::string_view spelling(Trust);
+
+/// How far a number of that trust may be off, as a fraction of it.
+constexpr double tolerance(Trust t) { return t == Trust::a ? 0.02 : t == Trust::b ? 0.10 : 0.30; }
+
+enum class FactKind : std::uint8_t { size, cycles, microseconds, rate };
+/// The chips that a fact is about.
+enum class TensorCore : std::uint8_t { all, tcgen05, wgmma };
+std::string_view spelling(TensorCore);
+
+enum class FactId : std::uint8_t {
+#define FACT(name, kind, unit, chips, what) name,
+#include "timing/facts.def"
+};
+
+/// A row of facts.def.
+struct FactInfo {
+  std::string_view name{}, unit{}, what{};
+  FactKind kind = FactKind::size;
+  TensorCore chips = TensorCore::all;
+};
+inline constexpr FactInfo facts[] = {
+#define FACT(name, kind, unit, chips, what) {#name, #unit, what, FactKind::kind, TensorCore::chips},
+#include "timing/facts.def"
+};
+inline constexpr std::size_t fact_count = std::size(facts);
+
+struct Fact {
+  double value = 0;
+  Trust trust = Trust::c;
+  std::string source{};  // a key of Chip::sources
+};
+
+/// Where facts come from.
+struct Source {
+  std::string key{}, title{}, licence{};
+};
+
+/// What was measured of one form of tcgen05.mma, by N: cycles between two starts, from the issue of one to the
+/// instruction after the wait for it, and once where a second one follows before the pipe is empty.
+struct MmaTimes {
+  std::vector<isa::MmaKind> kinds{};
+  bool a_in_tmem = false;
+  int members = 1;  // CTAs
+  int m = 0;        // of all of them
+  std::vector<double> n{}, interval{}, latency{}, refill{};
+  Trust trust = Trust::c;
+  std::string source{};
+};
+
+/// The same of wgmma, a warpgroup's m64: cycles between two starts, by N.
+struct WgmmaTimes {
+  std::vector<double> n{}, interval{};
+  Trust trust = Trust::c;
+  std::string source{};
+};
+
+struct Chip {
+  std::string name{}, title{};
+  TensorCore core = TensorCore::tcgen05;
+  std::vector<Source> sources{};
+  std::array<Fact, fact_count> values{};
+  std::vector<MmaTimes> mma{};
+  WgmmaTimes wgmma{};
+
+  double operator[](FactId id) const { return values[std::size_t(id)].value; }
+  const Fact& fact(FactId id) const { return values[std::size_t(id)]; }
+};
+
+/// The chip with every time (and rate) as far from its value as its trust allows: `slower` or faster.
+Chip bent(Chip, bool slower);
+
+/// What one MMA takes.
+struct MmaTime {
+  double interval = 0, latency = 0, refill = 0;
+  bool exact = false;  // the form was measured; else it is timed as the nearest one that was
+};
+/// `m`, `n`: of the whole MMA.
+MmaTime mma_time(const Chip&, isa::MmaKind kind, bool a_in_tmem, int members, int m, int n);
+/// Cycles that a wgmma of a warpgroup occupies the tensor core.
+double wgmma_interval(const Chip&, int n);
+
+}  // namespace kiln::timing
