@@ -27,7 +27,7 @@ Status Barriers::execute_cluster(const Turn& t) {
   const bool waits = t.op.opcode == Opcode::barrier_cluster_wait;
   if (!waits) {
     const Clock clock = t.warp.released(t.lanes);
-    b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed() : clock);
+    b.open.join(t.op.modifiers.semantics == isa::Semantics::relaxed ? clock.relaxed(&Clock::handed_wide) : clock);
     b.open.met.join(clock.seen);
     b.expected = std::uint32_t(program_.threads) * program_.ctas;
     b.awaits_all = true;

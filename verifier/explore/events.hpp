@@ -67,10 +67,11 @@ struct Clock {
   EventSet followed{};   // arrivals on other CTAs whose threads have made a later one that is over
   EventSet ended{};      // they were over before an instruction at which lanes wait for each other
   EventSet handed{};     // a fence that releases comes after them: relaxed operations after it hand them on
+  EventSet handed_wide{};  // the same of a fence that reaches beyond the CTA
 
-  static constexpr EventSet Clock::*sets[] = {&Clock::seen,     &Clock::fenced, &Clock::past, &Clock::published,
-                                              &Clock::met,      &Clock::tensor, &Clock::maps, &Clock::handed,
-                                              &Clock::followed, &Clock::ended};
+  static constexpr EventSet Clock::*sets[] = {&Clock::seen,   &Clock::fenced,   &Clock::past, &Clock::published,
+                                              &Clock::met,    &Clock::tensor,   &Clock::maps, &Clock::handed_wide,
+                                              &Clock::handed, &Clock::followed, &Clock::ended};
 
   void join(const Clock& o) {
     for (const auto set : sets) (this->*set).join(o.*set);
@@ -78,10 +79,11 @@ struct Clock {
   void meet(const Clock& o) {
     for (const auto set : sets) (this->*set).meet(o.*set);
   }
-  /// What a relaxed operation hands on.
-  Clock relaxed() const {
+  /// What a relaxed operation hands on, after the fences of one of these two sets.
+  Clock relaxed(EventSet Clock::*by_fences = &Clock::handed) const {
     Clock out;
-    out.seen = out.handed = handed;
+    out.seen = out.handed = this->*by_fences;
+    out.handed_wide = handed_wide;
     out.past = past;
     out.published = published;
     out.met = met;

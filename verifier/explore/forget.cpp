@@ -30,6 +30,8 @@ void each_reference(State& s, F f) {
     for (auto& [id, b] : cta.barriers)
       for (std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
         for (EventId& e : *list) f(e);
+    for (auto& [at, flag] : cta.flags)
+      for (FlagWrite& w : flag.writes) f(w.event);
     for (auto& [at, b] : cta.mbarriers) {
       f(b.completed), f(b.before), f(b.init);
       for (EventId& e : b.users) f(e);
@@ -109,6 +111,21 @@ void forget_words(State& s, Machine& machine) {
   std::erase_if(s.decided, [&](const auto& d) { return is_gone(d.first); });
 }
 
+// Forgets writes of flags that their readers do not read any more, and which of the others loops have read: one reads
+// the latest that it knows again.
+void forget_writes(State& s) {
+  each_fragment(s, [](Fragment& f) { f.poll = {}; });
+  const auto is_past = [&](const Flag& flag) {
+    return !flag.readers.empty() && std::all_of(flag.readers.begin(), flag.readers.end(), [&](const auto& reader) {
+      const auto& [where, lanes] = reader;
+      return s.ctas[where.first].warps[where.second].all_have(lanes, &Clock::seen, flag.writes[1].event);
+    });
+  };
+  for (Cta& cta : s.ctas)
+    for (auto& [at, flag] : cta.flags)
+      while (flag.writes.size() > 1 && is_past(flag)) flag.writes.erase(flag.writes.begin()), ++flag.first;
+}
+
 // Forgets events that nothing refers to, and numbers the others by where they are found.
 void number_events(State& s) {
   std::vector<EventId> number(s.events.size(), gone);
@@ -142,6 +159,8 @@ void forget_knowledge(State& s) {
     published.add(cta.started);
     ask(cta.acquired_maps);
     for (const auto& [where, e] : cta.published_maps) maps.add(e);
+    for (const auto& [at, flag] : cta.flags)
+      for (const FlagWrite& w : flag.writes) ask(w.event);
     for (const auto& [id, b] : cta.barriers)
       for (const std::vector<EventId>* list : {&b.arrivals, &b.last_arrivals})
         for (const EventId e : *list) ask(e);
@@ -158,7 +177,8 @@ void forget_knowledge(State& s) {
   });
   accesses.join(published), accesses.join(maps), fenced.join(published);
   each_clock(s, [&](Clock& c) {
-    c.seen.meet(accesses), c.handed.meet(accesses), c.past.meet(phases), c.fenced.meet(fenced);
+    c.seen.meet(accesses), c.handed.meet(accesses), c.handed_wide.meet(accesses), c.past.meet(phases),
+        c.fenced.meet(fenced);
     c.published.meet(published), c.met.meet(published), c.tensor.meet(tensor), c.maps.meet(maps);
     c.ended.meet(reads);
   });
@@ -191,6 +211,9 @@ void tell_common(State& s) {
   if (!common) return;
   common->past.remove(observers);  // a thread may have arrived before it knew that others had seen the phase before
   each_barrier(s, [&](auto& b) { b.open.join(*common), b.published.join(*common); });
+  for (Cta& cta : s.ctas)
+    for (auto& [at, flag] : cta.flags)
+      for (FlagWrite& w : flag.writes) w.near.join(*common), w.wide.join(*common);
 }
 
 // What rules ask of an asynchronous access, except which threads know of it. Its place in the code counts too, except
@@ -282,6 +305,7 @@ void unite_alike(State& s) {
 void forget(State& s, Machine& machine) {
   machine.rounds().settle(s);
   forget_words(s, machine);
+  forget_writes(s);
   number_events(s);
   forget_knowledge(s);
   tell_common(s);

@@ -196,6 +196,8 @@ void put(Writer& out, const Warp& w) {
   out.put(0);
   for (const Part& p : w.parts) out.put(p.event + 1), out.put(p.lanes), out.put(p.fenced);
   out.put(0);
+  for (const Observation& o : w.observed) out.put(o.lanes), out.put(o.wide);
+  out.put(0);
   const auto copies = [&](int lane, const CopyGroups& c) {
     out.put(std::uint64_t(lane)), out.put(c.open);
     for (const EventSet& e : c.committed) out.put(1), out.put(e);
@@ -285,6 +287,16 @@ std::string key(const State& s, Machine& machine) {
     for (const auto& [where, e] : cta.published_maps) out.put(where.first + 1), out.put(where.second), out.put(e);
     out.put(0);
     for (const auto& [at, sum] : cta.sums) out.put(at), sum.each([&](std::uint64_t v) { out.put(v); });
+    for (const auto& [at, flag] : cta.flags) {
+      out.put(at + 1), out.put(flag.bytes), out.put(flag.readers.size());
+      for (const auto& [where, lanes] : flag.readers) out.put(where.first), out.put(where.second), out.put(lanes);
+      for (const FlagWrite& w : flag.writes) {
+        out.put(w.event + 1), out.put(w.cta), out.put(w.warp), out.put(std::uint64_t(w.lane)), out.put(w.word ? 1 : 0);
+        if (w.word) words.naming().put(out, *w.word);
+      }
+      out.put(0);
+    }
+    out.put(0);
     for (const auto& [where, t] : cta.unknown)
       out.put(where.first + 1), out.put(where.second), words.naming().put(out, t);
     out.put(0);

@@ -23,6 +23,11 @@ bool may_go_on(const State& s, const Cta& cta, const Fragment& f) {
     }
     case Wait::Kind::barrier: return cta.barriers.at(f.wait.object).generation > f.wait.phase;
     case Wait::Kind::cluster: return s.cluster.generation > f.wait.phase;
+    case Wait::Kind::flag: {
+      const auto& flags = s.ctas[f.wait.cta].flags;
+      const auto found = flags.find(f.wait.object);
+      return found == flags.end() || found->second.end() > f.wait.phase;
+    }
     case Wait::Kind::lanes:
     case Wait::Kind::warpgroup:
     case Wait::Kind::choice: return false;
@@ -281,6 +286,8 @@ Status Machine::step(Turn& t) {
 
 // Which part of the machine executes an operation of the protocol.
 Status Machine::synchronise(Turn& t) {
+  const bool is_fence = t.op.opcode == Opcode::fence || t.op.opcode == Opcode::membar;
+  if (t.at != t.f.poll.at && !is_fence) t.f.poll = {};
   switch (isa::unit(t.op.opcode)) {
     case isa::Unit::barrier: return barriers_.execute(t);
     case isa::Unit::mbarrier: return barriers_.execute_mbarrier(t);
@@ -299,14 +306,14 @@ Status Machine::synchronise(Turn& t) {
       return Status::next;
     case Opcode::fence_mbarrier_init: Barriers::publish(t); return Status::next;
     case Opcode::fence:
-    case Opcode::membar: t.warp.release_fence(t.lanes); return Status::next;
+    case Opcode::membar: Flags::fence(t); return Status::next;
     case Opcode::wgmma_mma_async:
     case Opcode::wgmma_mma_async_sp:
     case Opcode::wgmma_commit_group:
     case Opcode::wgmma_wait_group: return warpgroups_.execute(t);
     case Opcode::st_async:
     case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
-    default: memory_.load_or_store(t); return Status::next;
+    default: return memory_.load_or_store(t);
   }
 }
 
@@ -332,6 +339,9 @@ Stop Machine::run(State& s) {
         if (f.wait.kind == Wait::Kind::choice) return {Stop::Kind::choice, f.wait.choice, {}, false, op};
         if (stop.kind == Stop::Kind::finished) stop = {Stop::Kind::deadlock, 0, {}, false, op};
       }
+  const bool awaits_flag = any_fragment(s, [](const Fragment& f) { return f.wait.kind == Wait::Kind::flag; });
+  if (stop.kind == Stop::Kind::deadlock && awaits_flag)
+    return {Stop::Kind::unfollowed, 0, "a loop that reads a flag until it changes", false, stop.operation};
   // What warps do that come to a wgmma without their group is not defined.
   if (stop.kind == Stop::Kind::deadlock && awaits_warpgroup(s))
     return {Stop::Kind::unfollowed, 0, "a wgmma that not all four warps come to", false, stop.operation};

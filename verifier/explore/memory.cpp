@@ -46,8 +46,14 @@ struct PairKnowledge {
   const Event& earlier;
   const Event& later;
 
-  // Scopes are not compared.
-  bool are_morally_strong() const { return order::is_strong(*earlier.operation) && order::is_strong(*later.operation); }
+  // Each names a scope that includes the other thread.
+  bool are_morally_strong() const {
+    const auto is_wide = [](const Event& e) {
+      return order::reach_of(e.operation->modifiers.scope) != order::Reach::cta;
+    };
+    return order::is_strong(*earlier.operation) && order::is_strong(*later.operation) &&
+           (earlier.cta == later.cta || (is_wide(earlier) && is_wide(later)));
+  }
   bool is_same_warp() const { return earlier.cta == t.cta_index && earlier.warp == t.warp_index; }
   bool are_same_threads() const { return is_same_warp() && touch.lanes == lanes; }
   bool is_same_accumulator() const { return true; }  // addresses of accumulators are not compared
@@ -171,6 +177,9 @@ void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
       const Event& earlier = t.s.events[e.event];
       const rules::Verdict v = verdict_of(t, e, lanes, later);
       if (!v.broken() || (was_read && v.rule == rules::Rule::proxy_fence)) continue;
+      const bool is_own = earlier.cta == t.cta_index && earlier.warp == t.warp_index && !(e.lanes & ~lanes);
+      if (!is_own && flags_.may_order_globally(*earlier.operation, t.op, earlier.cta == t.cta_index))
+        throw Unfollowed{"whether a flag in global memory orders two accesses", &t.op, true};
       findings_.add(v, t.op, earlier.operation, {}, later.is_uncertain || earlier.is_uncertain);
     }
 }
@@ -190,6 +199,7 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
   // A write over a tile makes it unknown.
   if (bank.block < 0 && later.writes && cta.tiles) cta.tiles = tiles_.without(cta.tiles, first, end);
   if (bank.block < 0 && later.writes) cta.forget_unknown(first, end - first);
+  if (bank.block < 0 && later.writes && !order::is_strong(t.op)) cta.forget_flags(first, end - first);
   for_cells(bank.in(t.s), first, end, [&](Cell& c) {
     judge(t, id, c, lanes);
     const auto add = [&](std::vector<Touch>& list) {
@@ -240,13 +250,30 @@ void Memory::overwrite(const Turn& t, EventId id, SharedPlace p, std::uint32_t b
   t.s.ctas[p.cta].forget_words(p.address, bytes);
 }
 
-void Memory::load_or_store(const Turn& t) {
+// Where all lanes read, if that is one place in shared memory.
+std::optional<SharedPlace> Memory::common_place(const Turn& t, const ir::Argument& address) {
+  const isa::Space space = t.op.modifiers.space();
+  std::optional<SharedPlace> out;
+  for (const int l : Lanes(t.lanes)) {
+    if (space == isa::Space::generic && !generic_address(t, address, l)) return std::nullopt;
+    const SharedPlace p = place(t, address, l, space);
+    if (out && *out != p) return std::nullopt;
+    out = p;
+  }
+  return out;
+}
+
+Status Memory::load_or_store(Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   const bool loads = t.op.opcode == Opcode::ld || t.op.opcode == Opcode::ldmatrix;
   const auto accessed = ops::roles<ops::MemoryAccess>(t.op);
   const ir::Argument& address = shared_operand(t.op);
   const std::uint32_t bytes = bytes_of(t.op);
+  const bool is_strong = order::is_strong(t.op);
   std::optional<EventId> id;
+  if (loads && is_strong)
+    if (const auto p = common_place(t, address); p && flags_.read(t, *p, bytes) == Status::blocked)
+      return Status::blocked;
   for (const int l : Lanes(t.lanes)) {
     // Assumption: a generic address that is not known to be shared is global.
     if (m.space() == isa::Space::generic && !generic_address(t, address, l)) continue;
@@ -256,11 +283,19 @@ void Memory::load_or_store(const Turn& t) {
       touch(t, *id, p, bytes, Mask{1} << l);
       continue;
     }
+    const auto left = is_strong ? flags_.write(t, *id, p, bytes, l) : std::nullopt;
     overwrite(t, *id, p, bytes, Mask{1} << l);
-    if (program_.stores_word(t.at) && !t.predicates)
-      t.s.ctas[p.cta].stored[p.address][int(bytes)] = values_.read(t, accessed.value, l, int(bytes) * 8);
+    auto& stored = t.s.ctas[p.cta].stored;
+    if (left) stored[p.address][int(bytes)] = *left;
+    if ((is_strong && flags_.are_followed()) || !program_.stores_word(t.at) || t.predicates) continue;
+    const bool is_vector = accessed.value->kind == ir::Argument::Kind::vector;
+    const auto words = is_vector ? program_.code.components(accessed.value) : std::span(accessed.value.pointer(), 1);
+    const std::uint32_t each = bytes / std::uint32_t(words.size());
+    for (std::uint32_t k = 0; k < words.size(); ++k)
+      stored[p.address + k * each][int(each)] = values_.read(t, words[k], l, int(each) * 8);
   }
   if (id) t.warp.learn_own(t.lanes, *id);
+  return Status::next;
 }
 
 void Memory::note_tile(const Turn& t, SharedPlace p, const std::optional<Box>& box) {

@@ -3,15 +3,11 @@
 #pragma once
 
 #include "verifier/explore/findings.hpp"
+#include "verifier/explore/flags.hpp"
 #include "verifier/explore/tiles.hpp"
 #include "verifier/explore/values.hpp"
 
 namespace kiln::verifier::explore {
-
-/// A byte of the shared memory of a CTA.
-struct SharedPlace {
-  std::uint32_t cta = 0, address = 0;
-};
 
 /// The shared memory of a CTA, or a block of lanes of its tensor memory.
 struct Bank {
@@ -24,7 +20,7 @@ struct Bank {
 class Memory {
  public:
   Memory(const Program& program, Findings& findings, Values& values, TileSets& tiles)
-      : program_(program), findings_(findings), values_(values), tiles_(tiles) {}
+      : program_(program), findings_(findings), values_(values), tiles_(tiles), flags_(program, values) {}
 
   /// Bytes of a box or of an operand that are looked at where it is not known how many there are.
   static constexpr std::uint32_t looked_at = 16;
@@ -50,12 +46,13 @@ class Memory {
 
   /// What an address names: with .shared::cluster its upper byte is a CTA of the cluster; else it is the thread's own.
   SharedPlace place(const Turn&, const ir::Argument&, int lane, isa::Space);
-  /// Loads and stores by threads. What they store is kept where it is a word.
-  void load_or_store(const Turn&);
+  /// Loads and stores by threads. What they store is kept where it is a word. A load may wait for a flag.
+  Status load_or_store(Turn&);
   /// A tensor copy has left a tile; without a box something unknown, from the address on.
   void note_tile(const Turn&, SharedPlace, const std::optional<Box>&);
 
  private:
+  std::optional<SharedPlace> common_place(const Turn&, const ir::Argument&);
   std::optional<std::uint64_t> generic_address(const Turn&, const ir::Argument&, int lane);
   void judge(const Turn&, EventId, const Cell&, Mask lanes);
 
@@ -63,6 +60,7 @@ class Memory {
   Findings& findings_;
   Values& values_;
   TileSets& tiles_;
+  Flags flags_;
 };
 
 }  // namespace kiln::verifier::explore

@@ -91,14 +91,13 @@ bool is_fixed(ir::Special s) {
 }
 
 // By operation: whether it may store a word of the protocol. A number may be one, and a scalar stored at an address
-// that all threads share; a register that goes to an address of each thread's own is data.
+// that all threads share, or several; a register that goes to an address of each thread's own is data.
 std::vector<bool> stores_of_words(const Facts& facts) {
   const std::vector<bool> varies = varying(facts);
   std::vector<bool> out(facts.code.operations.size());
   for (std::uint32_t i = 0; i < out.size(); ++i) {
     const ir::Operation& op = facts.code.operations[i];
-    out[i] = op.opcode == Opcode::st && op.modifiers.vector == isa::Vector::none && is_shared_access(op) &&
-             !isa::is_floating(op.modifiers.type()) &&
+    out[i] = op.opcode == Opcode::st && is_shared_access(op) && !isa::is_floating(op.modifiers.type()) &&
              (ops::roles<ops::MemoryAccess>(op).value->kind == ir::Argument::Kind::immediate ||
               !is_varied(facts.code, ops::roles<ops::MemoryAccess>(op).address, varies));
   }

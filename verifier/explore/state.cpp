@@ -72,9 +72,27 @@ void Warp::proxy_fence(Mask lanes) {
   for (Part& p : parts) p.fenced |= p.lanes & lanes;
 }
 
-void Warp::release_fence(Mask lanes) {
+void Warp::release_fence(Mask lanes, bool wide) {
   const Clock all = released(lanes);
-  for_groups(groups, lanes, [&](Group& g) { g.clock.handed.join(all.seen); });
+  for_groups(groups, lanes, [&](Group& g) {
+    g.clock.handed.join(all.seen);
+    if (wide) g.clock.handed_wide.join(all.seen);
+  });
+}
+
+void Warp::observe(Mask lanes, const Clock& clock, bool wide) {
+  for (Observation& o : observed)
+    if (o.lanes == lanes && o.wide == wide) return o.clock.join(clock);
+  observed.push_back({lanes, wide, clock});
+}
+
+void Warp::acquire_fence(Mask lanes, bool wide) {
+  for (Observation& o : observed) {
+    if (o.wide && !wide) continue;
+    acquire(o.lanes & lanes, o.clock);
+    o.lanes &= ~lanes;
+  }
+  std::erase_if(observed, [](const Observation& o) { return o.lanes == 0; });
 }
 
 void Warp::tensor_fence(Mask lanes, bool is_before) {

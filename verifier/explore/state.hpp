@@ -49,11 +49,11 @@ using Intervals = std::map<std::uint32_t, Cell>;
 
 /// Why threads do not go on.
 struct Wait {
-  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, warpgroup, choice };
+  enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, lanes, warpgroup, choice, flag };
   Kind kind = Kind::none;
   std::uint32_t cta = 0;
   std::uint32_t object = 0;  // address or number
-  std::uint64_t phase = 0;   // phase or generation that must be complete
+  std::uint64_t phase = 0;   // phase or generation that must be complete, or number of the write that must come
   flow::TermId choice = 0;   // the predicate that is not decided
 };
 
@@ -66,6 +66,14 @@ struct Round {
   std::map<std::uint64_t, std::optional<std::uint64_t>> numbers{};
 };
 
+/// Threads that read a flag in a loop (flags.hpp).
+struct Poll {
+  std::uint32_t at = ~std::uint32_t{0};  // the load
+  std::uint32_t cta = 0, address = 0;
+  std::uint64_t next = 0;       // number of the first write that they have not read
+  std::vector<WordId> words{};  // what their registers held at the load
+};
+
 /// Threads of a warp that stand at one instruction.
 struct Fragment {
   Mask lanes = 0;
@@ -74,6 +82,7 @@ struct Fragment {
   std::uint32_t cluster_uses = 0;  // of the cluster's barrier: the latest that these threads have arrived in, from 1
   std::uint32_t failed_wait = ~std::uint32_t{0};  // operation whose wait has just failed
   Wait wait{};
+  Poll poll{};
   std::vector<WordId> words{};                  // by register of the slice
   std::map<flow::TermId, Round> rounds{};       // by bound
   std::uint32_t undecided = ~std::uint32_t{0};  // operation whose guard is not decided
@@ -100,6 +109,13 @@ struct CopyGroups {
   void commit() { committed.push_back(std::exchange(open, {})); }
 };
 
+/// What lanes have read in flags by relaxed loads: a fence that acquires makes them know it.
+struct Observation {
+  Mask lanes = 0;
+  bool wide = false;  // of another CTA: the fence must reach beyond the own one
+  Clock clock{};
+};
+
 struct PendingLoad {
   EventId event = 0;
   std::vector<ir::RegisterId> registers{};
@@ -122,8 +138,12 @@ struct Warp {
   void acquire(Mask lanes, const Clock&);
   /// fence.proxy.async.
   void proxy_fence(Mask lanes);
-  /// A fence after which relaxed operations hand on what the lanes know.
-  void release_fence(Mask lanes);
+  /// A fence after which relaxed operations hand on what the lanes know; `wide`: to other CTAs too.
+  void release_fence(Mask lanes, bool wide);
+  /// The lanes have read in a flag what hands this on.
+  void observe(Mask lanes, const Clock&, bool wide);
+  /// A fence that acquires what the lanes have read in flags.
+  void acquire_fence(Mask lanes, bool wide);
   /// tcgen05.fence::before_thread_sync or ::after_thread_sync.
   void tensor_fence(Mask lanes, bool is_before);
   /// The lanes wait for each other, which orders no memory: what was over for one of them is over in time for all.
@@ -138,6 +158,7 @@ struct Warp {
   std::vector<Fragment> fragments{};
   std::vector<Group> groups{};
   std::vector<Part> parts{};
+  std::vector<Observation> observed{};
   std::map<int, CopyGroups> copies{};  // by lane
   CopyGroups own_copies{};             // cp.async, of the lanes that an event names
   CopyGroups wgmma{};                  // operations of its warpgroup, in the groups that this warp has committed
@@ -178,6 +199,27 @@ struct NamedBarrier {
   bool is_complete() const { return arrived != 0 && arrived + (awaits_all ? gone : 0) >= expected; }
 };
 
+/// A strong write of a flag, by a lane, and what it hands on to threads of its CTA (`near`) and to those of others
+/// (`wide`).
+struct FlagWrite {
+  EventId event = 0;  // 0: what was there before
+  std::optional<flow::TermId> word{};
+  std::uint32_t cta = 0, warp = 0;
+  int lane = 0;
+  Clock near{}, wide{};
+};
+
+/// A word of shared memory that has been written strongly, or is waited for (flags.hpp).
+struct Flag {
+  std::uint32_t bytes = 0;
+  std::vector<FlagWrite> writes{};  // those that some thread may read
+  std::uint64_t first = 0;          // number of the first of them
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Mask>
+      readers{};  // lanes that have read it in a loop, by CTA and warp
+
+  std::uint64_t end() const { return first + writes.size(); }
+};
+
 struct Allocation {
   std::uint32_t columns = 0;
   const ir::Operation* operation = nullptr;
@@ -198,6 +240,7 @@ struct Cta {
   std::map<std::uint32_t, NamedBarrier> barriers{};
   std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
   Unknowns unknown{};                                             // in shared memory
+  std::map<std::uint32_t, Flag> flags{};                          // by address
   Intervals shared{};
   std::vector<Intervals> tensor{};                     // by block of 16 lanes: columns
   std::map<std::uint32_t, Allocation> allocations{};   // by first column
@@ -212,6 +255,12 @@ struct Cta {
     constexpr std::uint32_t most_bytes = 16;  // that a load reads
     unknown.erase(unknown.lower_bound({address < most_bytes ? 0 : address - most_bytes, 0}),
                   unknown.lower_bound({address + bytes, 0}));
+  }
+  /// These bytes are written by something else than a strong write of a word.
+  void forget_flags(std::uint32_t address, std::uint32_t bytes) {
+    constexpr std::uint32_t most_bytes = 8;  // of a flag
+    flags.erase(flags.lower_bound(address < most_bytes ? 0 : address - most_bytes + 1),
+                flags.lower_bound(address + bytes));
   }
   /// The words that were stored in these bytes are not known any more.
   void forget_words(std::uint32_t address, std::uint32_t bytes) {
@@ -272,9 +321,14 @@ void each_barrier(S& s, F f) {
 template <class S, class F>
 void each_clock(S& s, F f) {
   each_barrier(s, [&](auto& b) { f(b.open), f(b.published); });
-  for (auto& cta : s.ctas) f(cta.departed);
+  for (auto& cta : s.ctas) {
+    f(cta.departed);
+    for (auto& [at, flag] : cta.flags)
+      for (auto& w : flag.writes) f(w.near), f(w.wide);
+  }
   each_warp(s, [&](auto& w) {
     for (auto& g : w.groups) f(g.clock);
+    for (auto& o : w.observed) f(o.clock);
   });
 }
 /// Calls f(EventSet&) for each set of events that threads know of or hand on, the same number of times in the same

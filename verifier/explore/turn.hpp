@@ -60,6 +60,7 @@ struct Turn {
   Mask lanes = 0;
   bool compares = false;                  // its result is compared
   const LaneTerms* predicates = nullptr;  // of the lanes, where it is not decided which of them execute
+  std::optional<flow::TermId> found{};    // what a strong load finds in a flag
 
   int leader() const { return std::countr_zero(lanes); }
   bool knows(EventId e) const { return warp.all_have(lanes, &Clock::seen, e); }

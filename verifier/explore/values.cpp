@@ -311,6 +311,12 @@ std::optional<std::uint64_t> Values::given_word(TermId address, int bytes) const
 
 // Where a word that is not known is kept for those that read it again: for the lanes of one load at least, which find
 // one word at one address.
+// Other threads may write the word at any time.
+bool Values::is_flag(const Turn& t, std::uint64_t address) {
+  const std::uint64_t cta = address >> isa::cluster_rank_shift;
+  return cta < t.s.ctas.size() && t.s.ctas[cta].flags.contains(std::uint32_t(address & flow::shared_window_mask));
+}
+
 Unknowns& Values::unknowns(const Turn& t, isa::Space space, std::optional<std::uint64_t> at, Unknowns& here) const {
   const bool own = space != isa::Space::shared_cluster || (at && *at >> isa::cluster_rank_shift == t.cta_index);
   if (isa::is_shared(space)) return at && own ? t.cta.unknown : here;
@@ -337,7 +343,11 @@ void Values::load(Turn& t) {
     for (const int l : Lanes(t.lanes)) {
       const TermId address = terms_.add(read(t, from, l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
-      if (isa::is_shared(space) && at) {
+      if (t.found) {
+        out[std::size_t(l)] = terms_.width(*t.found) == width ? *t.found : symbols_.fresh("loaded", width);
+        continue;
+      }
+      if (isa::is_shared(space) && at && !(order::is_strong(t.op) && is_flag(t, *at))) {
         if (const auto known = stored_word(t, std::uint32_t(*at & flow::shared_window_mask), bytes, width)) {
           out[std::size_t(l)] = *known;
           continue;

@@ -55,6 +55,7 @@ class Values {
   std::vector<LaneTerms>* known_results(const Turn&);
   std::vector<LaneTerms> compute(const Turn&, bool differ);
   void load(Turn&);
+  static bool is_flag(const Turn&, std::uint64_t address);
   Unknowns& unknowns(const Turn&, isa::Space, std::optional<std::uint64_t> at, Unknowns& here) const;
   flow::TermId unknown_word(Unknowns&, std::uint32_t address, const ir::Operation& load, int width);
   std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
