@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "ptx/rules/catalogue.hpp"
+
 namespace kiln::verifier::explore {
 
 using flow::TermId;
@@ -175,6 +177,12 @@ bool is_zero_or_less(const Domain& d) {
 
 }  // namespace
 
+bool Breach::is_error() const { return rules::info(verdict.rule).severity == diag::Severity::error; }
+
+bool Findings::any_error() const {
+  return std::any_of(breaches_.begin(), breaches_.end(), [](const Breach& b) { return b.is_error(); });
+}
+
 std::vector<Premise> Findings::grid_premises(const State& s, Example& example) {
   constexpr std::uint64_t last_shown = 1;  // place of a cluster along an axis
   Assumed few = s.path;
@@ -196,17 +204,27 @@ void Findings::add(Breach b, bool may) {
   if (!b.verdict.broken()) return;
   const auto reported = reported_.find({b.operation, b.verdict.rule});
   const bool is_new = reported == reported_.end();
-  const auto needs_less = [](const Breach& x) { return x.least_words.empty() && x.premises.empty(); };
-  if (!is_new && needs_less(breaches_[reported->second])) return;
+  const auto is_settled = [](const Breach& x) { return x.is_certain && x.least_words.empty() && x.premises.empty(); };
+  if (!is_new && is_settled(breaches_[reported->second])) return;
   if (state_) b.least_words = least_words(*state_);
   if (!is_new && (may || !b.least_words.empty())) return;
-  if (may) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
-  auto found = state_ && !state_->is_merged ? example(*state_) : std::nullopt;
+  const bool is_error = b.is_error();
+  if (may && is_error) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
+  std::optional<Example> found;
+  if (state_ && !state_->is_merged && !may)
+    found = example(*state_, is_error ? failed_searches_ : failed_searches_for_kept_);
   if (!found && !is_new) return;
-  if (!found) throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
-  for (Premise& p : grid_premises(*state_, *found)) b.premises.push_back(std::move(p));
-  b.example = text(*found);
-  if (!is_new) return needs_less(b) ? void(breaches_[reported->second] = std::move(b)) : void();
+  if (!found && is_error)
+    throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
+  b.is_certain = found.has_value();
+  if (found) {
+    for (Premise& p : grid_premises(*state_, *found)) b.premises.push_back(std::move(p));
+    b.example = text(*found);
+  }
+  if (!is_new) {
+    if (is_settled(b)) breaches_[reported->second] = std::move(b);
+    return;
+  }
   reported_.emplace(std::pair(b.operation, b.verdict.rule), breaches_.size());
   breaches_.push_back(std::move(b));
 }
@@ -231,11 +249,10 @@ std::vector<TermId> Findings::least_words(const State& s) const {
   return out;
 }
 
-std::optional<Example> Findings::example(const State& s) {
-  constexpr int most_failed_searches = 2;
-  if (s.guessed || s.contradicts || failed_searches_ == most_failed_searches) return std::nullopt;
+std::optional<Example> Findings::example(const State& s, int& failed_searches) {
+  if (s.guessed || s.contradicts || failed_searches == most_failed_searches) return std::nullopt;
   auto found = find_example(s.path, symbols_.terms(), symbols_.evaluator(), budget_);
-  failed_searches_ += !found;
+  failed_searches += !found;
   return found;
 }
 

@@ -21,6 +21,10 @@ struct Breach {
   std::string repair{};
   std::vector<Premise> premises{};          // it is known under these alone
   std::vector<flow::TermId> least_words{};  // words of parameters that must be zero or less on the way here
+  /// Numbers are known under which a run comes here. False only for what hardware keeps.
+  bool is_certain = true;
+
+  bool is_error() const;
 };
 
 /// Numbers for parameters and other unknown words.
@@ -33,18 +37,20 @@ class Findings {
 
   /// The state that runs: what is found from now on is found in it.
   void run(const State& s) { state_ = &s; }
-  /// Keeps a verdict if it is broken, once for each operation and rule: if possible, in a state that needs no parameter
-  /// to be zero and no larger grid. Throws Unfollowed where no numbers are known under which a run comes to the state,
-  /// or if the operation `may` not happen.
+  /// Keeps a verdict if it is broken, once for each operation and rule: if possible, in a state that a run is known to
+  /// come to, and that needs no parameter to be zero and no larger grid. Throws Unfollowed if the verdict is an error
+  /// and no numbers are known under which a run comes to the state, or if the operation `may` not happen. What hardware
+  /// keeps is kept without numbers: whether a run comes there does not change what happens next.
   void add(const rules::Verdict& v, const ir::Operation& op, const ir::Operation* earlier = nullptr,
            std::string got = {}, bool may = false) {
     add(Breach{v, &op, earlier, std::move(got)}, may);
   }
   void add(Breach, bool may = false);
   const std::vector<Breach>& all() const { return breaches_; }
+  bool any_error() const;
 
   /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
-  std::optional<Example> example(const State&);
+  std::optional<Example> example(const State& s) { return example(s, failed_searches_); }
   /// What an example needs that only a launch says: more CTAs in the grid than a kernel shows that asks for its CTA's
   /// place, which are two. An example that needs no more takes its place, if there is one.
   std::vector<Premise> grid_premises(const State&, Example&);
@@ -54,13 +60,17 @@ class Findings {
   std::string text(const Example&) const;
 
  private:
+  std::optional<Example> example(const State&, int& failed_searches);
+
   const Program& program_;
   Symbols& symbols_;
   const Budget& budget_;
   const State* state_ = nullptr;
   std::vector<Breach> breaches_{};
   std::map<std::pair<const ir::Operation*, rules::Rule>, std::size_t> reported_{};  // index of the breach
-  int failed_searches_ = 0;                                                         // for examples
+  // For examples: the most that may fail, so that what hardware keeps leaves searches for errors.
+  static constexpr int most_failed_searches = 2;
+  int failed_searches_ = 0, failed_searches_for_kept_ = 0;
 };
 
 }  // namespace kiln::verifier::explore

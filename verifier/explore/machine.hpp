@@ -29,8 +29,8 @@ class Machine {
   Stop run(State&);
   /// Assumes that a predicate holds, or that it does not; threads that wait for the choice go on.
   void assume(State&, flow::TermId predicate, bool holds);
-  /// Bounds are compared in several rounds, and nothing is found yet: there may be many ways.
-  bool has_rounds() const { return rounds_.any_repeated() && findings_.all().empty(); }
+  /// Bounds are compared in several rounds, and no error is found yet: there may be many ways.
+  bool has_rounds() const { return rounds_.any_repeated() && !findings_.any_error(); }
 
   const Program& program() const { return program_; }
   Symbols& symbols() { return symbols_; }

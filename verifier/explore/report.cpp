@@ -212,6 +212,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
     d.message += when(b.example);
     make_conditional(d, b.premises);
+    if (!b.is_certain) d.notes.push_back({"whether a launch comes here is not known", {}});
     if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
     if (!b.repair.empty()) d.notes.push_back({b.repair, {}});
   }
