@@ -126,12 +126,28 @@ bool Demands::want_through_division(const ir::Operation& op, Demand d) {
   return want(*division->dividend, {0, false, division->divisor << bits}), want_sources(op, made), true;
 }
 
+// The rest modulo a power of two: operations on bits make it of the rests of their operands.
+bool Demands::want_low_bits(const ir::Operation& op, std::uint64_t modulus) {
+  const ops::Alu alu = ops::roles<ops::Alu>(op);
+  const auto number = known_->constant(alu.b, 32);
+  switch (op.opcode) {
+    case Opcode::and_:
+    case Opcode::or_:
+    case Opcode::xor_: return want_sources(op, {0, false, modulus}), true;
+    case Opcode::shl:
+      if (!number || *number > 63) return false;
+      return want(alu.a, {0, false, std::max<std::uint64_t>(1, modulus >> *number), true}), true;
+    default: return false;
+  }
+}
+
 // Operations through which bits can be followed. What is compared goes on being compared through sums alone.
 bool Demands::want_through_number(const ir::Operation& op, Demand d) {
   const ops::Alu alu = ops::roles<ops::Alu>(op);
   const auto number = known_->constant(alu.b, 32);  // the distance of a shift
   const Demand plain{d.compared || d.modulus > 1 ? ~std::uint64_t{0} : d.bits, false};
   if (want_through_division(op, plain)) return true;
+  if (!d.bits && !d.compared && std::has_single_bit(d.modulus) && want_low_bits(op, d.modulus)) return true;
   switch (op.opcode) {
     case Opcode::mov:
       if (alu.d->kind != Kind::reg || alu.a->kind == Kind::vector) return false;

@@ -68,6 +68,7 @@ class Demands {
   void want_sources(const ir::Operation&, Demand);
   bool want_through_number(const ir::Operation&, Demand result);
   bool want_through_division(const ir::Operation&, Demand result);
+  bool want_low_bits(const ir::Operation&, std::uint64_t modulus);
   void want_carries();
 
   const ir::Code* code_;

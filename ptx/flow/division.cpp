@@ -194,9 +194,20 @@ class Chains {
     return f->is_below(width) ? f : std::nullopt;
   }
 
+  // The word that this one has its sign from: compilers set low bits of a word that they have shifted.
+  const ir::Argument& with_sign_of(const ir::Argument& a) const {
+    const ir::Operation* op = writer(a);
+    if (!op || (op->opcode != Opcode::or_ && op->opcode != Opcode::xor_)) return a;
+    const ops::Alu alu = ops::roles<ops::Alu>(*op);
+    for (const auto& [x, y] : {std::pair(alu.a, alu.b), std::pair(alu.b, alu.a)})
+      if (const auto v = known_.constant(y, width_in(*op)); v && is_plain(x) && as_signed(*v, width_in(*op)) >= 0)
+        return *x;
+    return a;
+  }
+
   // The first less, or and, a word that is zero for all that count: the correction for negative dividends.
-  static std::optional<Scaled> less_nothing(std::optional<Scaled> f, const std::optional<Scaled>& other) {
-    if (!f || !other || !same(*f->x, *other->x)) return std::nullopt;
+  std::optional<Scaled> less_nothing(std::optional<Scaled> f, const std::optional<Scaled>& other) const {
+    if (!f || !other || !same(with_sign_of(*f->x), with_sign_of(*other->x))) return std::nullopt;
     Scaled nothing = *other;
     nothing.bits = f->bits = std::min(f->bits, other->bits);
     return nothing.is_below(0) ? f : std::nullopt;
@@ -251,10 +262,25 @@ class Chains {
   std::optional<Division> rest(const ir::Operation& op, const ir::Argument& x, const std::optional<Multiple>& m,
                                int sign) const {
     const ir::Operation* divides = m ? writer(*m->word) : nullptr;
-    const auto d = divides ? quotient(*divides) : std::nullopt;
+    if (!divides) return std::nullopt;
+    const bool clears = divides->opcode == Opcode::and_;
+    const auto d = clears ? cleared(*divides) : quotient(*divides);
     if (!d || !same(*d->dividend, x)) return std::nullopt;
     const std::uint64_t factor = (sign < 0 ? m->factor : 0 - m->factor) & low_mask(width_in(op));
-    return d->divisor == factor ? d : std::nullopt;
+    return factor == (clears ? 1 : d->divisor) ? d : std::nullopt;
+  }
+
+  // x & -2^n: the quotient of x and 2^n, times 2^n.
+  std::optional<Division> cleared(const ir::Operation& op) const {
+    const ops::Alu alu = ops::roles<ops::Alu>(op);
+    const int width = width_in(op);
+    for (const auto& [x, mask] : {std::pair(alu.a, alu.b), std::pair(alu.b, alu.a)}) {
+      const auto v = known_.constant(mask, width);
+      const std::uint64_t divisor = v ? (0 - *v) & low_mask(width) : 0;
+      const auto f = std::has_single_bit(divisor) && divisor <= largest_divisor ? scaled(x, 0) : std::nullopt;
+      if (f && f->is_whole() && f->factor == 1) return Division{f->x, divisor};
+    }
+    return std::nullopt;
   }
 
   const ir::Code& code_;

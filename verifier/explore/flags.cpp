@@ -30,7 +30,7 @@ bool is_flag_read(const ir::Operation& op) {
 }
 
 // What a relaxed write hands on: what a fence that releases comes after.
-Clock behind_fence(const Clock& known, EventSet Clock::*handed) {
+Clock after_fence(const Clock& known, EventSet Clock::*handed) {
   Clock out = known.relaxed(handed);
   out.fenced = known.fenced;
   out.fenced.meet(known.*handed);
@@ -127,7 +127,7 @@ std::optional<flow::TermId> Flags::word(const Turn& t, const Flag& flag, std::ui
   flow::Terms& terms = values_.symbols().terms();
   const int width = int(bytes) * 8;
   if (!is_atomic(t.op)) {
-    if (!program_.stores_word(t.at)) return std::nullopt;
+    if (program_.words(t.at).empty()) return std::nullopt;
     return values_.read(t, ops::roles<ops::MemoryAccess>(t.op).value, lane, width);
   }
   const auto old = flag.writes.back().word;
@@ -147,8 +147,8 @@ std::optional<flow::TermId> Flags::write(const Turn& t, EventId id, SharedPlace 
   const Clock known = t.warp.released(Mask{1} << lane);
   const bool releases = order::releases(t.op.modifiers.semantics);
   FlagWrite write{id, word(t, flag, bytes, lane), t.cta_index, t.warp_index, lane};
-  write.near = releases ? known : behind_fence(known, &Clock::handed);
-  if (reach(t.op) != order::Reach::cta) write.wide = releases ? known : behind_fence(known, &Clock::handed_wide);
+  write.near = releases ? known : after_fence(known, &Clock::handed);
+  if (reach(t.op) != order::Reach::cta) write.wide = releases ? known : after_fence(known, &Clock::handed_wide);
   // What an earlier write has handed on, an atomic operation hands on too, and a later store of its thread.
   const FlagWrite& last = flag.writes.back();
   const bool same_thread = last.cta == write.cta && last.warp == write.warp && last.lane == lane;

@@ -266,7 +266,6 @@ std::optional<SharedPlace> Memory::common_place(const Turn& t, const ir::Argumen
 Status Memory::load_or_store(Turn& t) {
   const isa::Modifiers& m = t.op.modifiers;
   const bool loads = t.op.opcode == Opcode::ld || t.op.opcode == Opcode::ldmatrix;
-  const auto accessed = ops::roles<ops::MemoryAccess>(t.op);
   const ir::Argument& address = shared_operand(t.op);
   const std::uint32_t bytes = bytes_of(t.op);
   const bool is_strong = order::is_strong(t.op);
@@ -287,12 +286,13 @@ Status Memory::load_or_store(Turn& t) {
     overwrite(t, *id, p, bytes, Mask{1} << l);
     auto& stored = t.s.ctas[p.cta].stored;
     if (left) stored[p.address][int(bytes)] = *left;
-    if ((is_strong && flags_.are_followed()) || !program_.stores_word(t.at) || t.predicates) continue;
-    const bool is_vector = accessed.value->kind == ir::Argument::Kind::vector;
-    const auto words = is_vector ? program_.code.components(accessed.value) : std::span(accessed.value.pointer(), 1);
-    const std::uint32_t each = bytes / std::uint32_t(words.size());
-    for (std::uint32_t k = 0; k < words.size(); ++k)
-      stored[p.address + k * each][int(each)] = values_.read(t, words[k], l, int(each) * 8);
+    if ((is_strong && flags_.are_followed()) || t.predicates || t.op.opcode != Opcode::st) continue;
+    const std::span<const ir::Argument> all = program_.elements(t.op);
+    const auto each = bytes / std::uint32_t(all.size());
+    for (const ir::Argument* word : program_.words(t.at)) {
+      const std::uint32_t at = p.address + std::uint32_t(word - all.data()) * each;
+      stored[at][int(each)] = values_.read(t, *word, l, int(each) * 8);
+    }
   }
   if (id) t.warp.learn_own(t.lanes, *id);
   return Status::next;

@@ -30,9 +30,13 @@ std::vector<bool> varying(const Facts& facts) {
     changed = false;
     for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) {
       const ir::Operation& op = facts.code.operations[i];
-      bool varied = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa &&
+      // A word that all threads have is the same word in every lane that it comes from.
+      const bool exchanges = op.opcode == Opcode::shfl && facts.definitions.written(i).size() == 1;
+      bool varied = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa && !exchanges &&
                     !(op.opcode == Opcode::ld && op.modifiers.space() == isa::Space::param);
-      if (!op.arguments.empty())
+      if (exchanges)
+        varied = is_varied(facts.code, ops::roles<ops::WarpExchange>(op).a, varies);
+      else if (!op.arguments.empty())
         for (const ir::Argument& a : std::span(op.arguments).subspan(1))
           varied = varied || is_varied(facts.code, a, varies);
       for (const ir::RegisterId r : facts.definitions.written(i))
@@ -90,8 +94,8 @@ bool is_fixed(ir::Special s) {
   }
 }
 
-// By operation: whether it may store a word of the protocol. A number may be one, and a scalar stored at an address
-// that all threads share, or several; a register that goes to an address of each thread's own is data.
+// By operation: whether it may store words of the protocol. A number may be one, and what is stored at an address that
+// all threads share; a register that goes to an address of each thread's own is data.
 std::vector<bool> stores_of_words(const Facts& facts) {
   const std::vector<bool> varies = varying(facts);
   std::vector<bool> out(facts.code.operations.size());
@@ -104,9 +108,22 @@ std::vector<bool> stores_of_words(const Facts& facts) {
   return out;
 }
 
+// The bytes that an element of a vector may be, counted within the 16 bytes to which the longest vector is aligned.
+std::uint32_t places_of(const Facts& facts, const ir::Operation& op, std::size_t element) {
+  constexpr std::uint32_t block = 16;
+  const auto bytes = std::uint32_t(std::max(1, isa::bits(op.modifiers.type()) / 8));
+  const flow::Bits at = facts.known.of(ops::roles<ops::MemoryAccess>(op).address, 64);
+  std::uint32_t out = 0;
+  for (std::uint32_t first = 0; first < block; first += bytes * std::uint32_t(isa::vector_width(op.modifiers.vector))) {
+    const bool may_begin = ((first & at.zero) | (~first & at.one & (block - 1))) == 0;
+    if (may_begin) out |= ((1u << bytes) - 1) << (first + bytes * std::uint32_t(element));
+  }
+  return out;
+}
+
 // Adds what an operation of the protocol needs to know: its guard, addresses, amounts, but not the data that it moves.
-// `stores_word`: what it stores may be a word of the protocol.
-void add_roots(const ir::Operation& op, bool stores_word, flow::Demands::Wanted& out) {
+// `words`: what it stores that may be a word of the protocol.
+void add_roots(const ir::Operation& op, std::span<const ir::Argument* const> words, flow::Demands::Wanted& out) {
   if (!is_protocol(op)) return;
   if (op.guard) out.registers.push_back(*op.guard);
   // Addresses matter, and operands that say how much and for which CTAs. Data does not, unless it may be a word of the
@@ -115,7 +132,6 @@ void add_roots(const ir::Operation& op, bool stores_word, flow::Demands::Wanted&
                           op.opcode == Opcode::tcgen05_ld_red || op.opcode == Opcode::tcgen05_st;
   const ir::Argument* result = isa::writes(op.opcode) != isa::Writes::none ? op.arguments.data() : nullptr;
   const ir::Argument* parity = ops::roles<ops::Mbarrier>(op).parity.pointer();
-  const ir::Argument* stored = ops::roles<ops::MemoryAccess>(op).value.pointer();
   const auto mma = ops::as<ops::Mma>(op);
   for (const ir::Argument& a : op.arguments) {
     const bool is_address = a.kind == ir::Argument::Kind::address;
@@ -129,8 +145,9 @@ void add_roots(const ir::Operation& op, bool stores_word, flow::Demands::Wanted&
       out.rough.push_back(&a);
       continue;
     }
-    if (is_address || (!moves_data && &a != result) || (stores_word && &a == stored)) out.arguments.push_back(&a);
+    if (is_address || (!moves_data && &a != result)) out.arguments.push_back(&a);
   }
+  out.arguments.insert(out.arguments.end(), words.begin(), words.end());
 }
 
 }  // namespace
@@ -178,7 +195,7 @@ bool is_protocol(const ir::Operation& op) {
 Program::Program(const Facts& f, const Shape& given)
     : facts(f),
       code(f.code),
-      stores_word_(stores_of_words(f)),
+      stores_words_(stores_of_words(f)),
       demands(demanded()),
       shape(given),
       made_map(explore::made_map(f.code)),
@@ -186,9 +203,11 @@ Program::Program(const Facts& f, const Shape& given)
       lasting_(lasting_loads(f)) {
   measure();
   place_shared();
-  // The predicate of a branch that matters belongs to the slice. Other branches may matter then.
+  // The predicate of a branch that matters belongs to the slice, and a word that it loads. Other branches may matter
+  // then.
   find_merge_points();
-  for (std::size_t known = 0, now = deciding_.size(); now != known; known = now, now = deciding_.size()) {
+  for (std::size_t known = 0; find_words() || known != deciding_.size();) {
+    known = deciding_.size();
     demands = demanded();
     find_merge_points();
   }
@@ -203,7 +222,7 @@ Program::Program(const Facts& f, const Shape& given)
 // What the protocol and the branches that are known to matter depend on.
 flow::Demands Program::demanded() const {
   return {code, facts.cfg, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
-            add_roots(op, stores_word_[code.index(op)], out);
+            add_roots(op, words(code.index(op)), out);
             if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
           }};
 }
@@ -280,6 +299,43 @@ bool Program::may_synchronise(const ir::Operation& op) const {
     const auto* f = std::get_if<ir::Function>(&item);
     return f && f->body && f->name == call->callee->operand->text;
   });
+}
+
+std::span<const ir::Argument> Program::elements(const ir::Operation& op) const {
+  const ir::Argument& value = ops::roles<ops::MemoryAccess>(op).value;
+  return value.kind == ir::Argument::Kind::vector ? code.components(value) : std::span(&value, 1);
+}
+
+// What is stored alone may be a word of the protocol; an element of a vector, if the slice loads its bytes from a
+// vector or alone. True if there are more words than before.
+bool Program::find_words() {
+  const auto accesses = [&](std::uint32_t i, Opcode opcode) {
+    return code.operations[i].opcode == opcode && is_shared_access(code.operations[i]);
+  };
+  std::uint32_t loaded = 0;
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    if (!accesses(i, Opcode::ld)) continue;
+    const std::span<const ir::Argument> all = elements(code.operations[i]);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k].kind == ir::Argument::Kind::reg && demands.of(all[k].id).any())
+        loaded |= places_of(facts, code.operations[i], k);
+  }
+  bool any = false;
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    if (!stores_words_[i]) continue;
+    const std::span<const ir::Argument> all = elements(code.operations[i]);
+    std::vector<const ir::Argument*> found;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all.size() == 1 || (places_of(facts, code.operations[i], k) & loaded)) found.push_back(&all[k]);
+    any |= found.size() != words(i).size();
+    if (!found.empty()) words_[i] = std::move(found);
+  }
+  return any;
+}
+
+std::span<const ir::Argument* const> Program::words(std::uint32_t operation) const {
+  const auto found = words_.find(operation);
+  return found == words_.end() ? std::span<const ir::Argument* const>{} : found->second;
 }
 
 // A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
@@ -382,14 +438,13 @@ void Program::find_questions() {
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
     flow::Demands::Wanted wanted;
-    add_roots(op, stores_word_[i], wanted);
+    add_roots(op, {}, wanted);
     wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
     wanted.arguments.insert(wanted.arguments.end(), wanted.rough.begin(), wanted.rough.end());
     const auto ask = [&](const ir::Argument& a) {
       if (a.kind == ir::Argument::Kind::reg && !demands.is_rough(a.id)) questions_[i].push_back(a.id);
     };
     for (const ir::Argument* a : wanted.arguments) {
-      if (stores_word_[i] && a == ops::roles<ops::MemoryAccess>(op).value.pointer()) continue;
       ask(*a);
       if (a->kind == ir::Argument::Kind::address || a->kind == ir::Argument::Kind::vector)
         for (const ir::Argument& part : code.components(*a)) ask(part);

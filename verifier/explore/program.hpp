@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "ptx/flow/demand.hpp"
@@ -42,8 +43,9 @@ class Program {
   const ir::Code& code;
 
  private:
-  std::vector<bool> stores_word_;       // by operation: what it stores may be a word of the protocol
-  std::set<std::uint32_t> deciding_{};  // branches that matter
+  std::vector<bool> stores_words_;  // by operation: what it stores may be words of the protocol
+  std::map<std::uint32_t, std::vector<const ir::Argument*>> words_{};  // those that it stores, by operation
+  std::set<std::uint32_t> deciding_{};                                 // branches that matter
   flow::Demands demanded() const;
 
  public:
@@ -61,8 +63,10 @@ class Program {
   std::uint32_t slots() const { return slots_; }
   /// Where a register of the slice is kept; no_slot for others.
   std::uint32_t slot(ir::RegisterId r) const { return slot_[r]; }
-  /// What the operation stores in shared memory may be a word of the protocol.
-  bool stores_word(std::uint32_t operation) const { return stores_word_[operation]; }
+  /// What the operation stores in shared memory and may be a word of the protocol.
+  std::span<const ir::Argument* const> words(std::uint32_t operation) const;
+  /// What a load or store reads or writes: the elements of a vector, or the one operand.
+  std::span<const ir::Argument> elements(const ir::Operation&) const;
   /// The operation is a load of global memory that finds the same word at an address at any time (lasting.hpp).
   bool finds_lasting_word(std::uint32_t operation) const { return lasting_[operation]; }
   /// The operation is one of the protocol, or makes a value that the protocol depends on.
@@ -98,6 +102,7 @@ class Program {
   void place_shared();
   void measure();
   bool may_synchronise(const ir::Operation&) const;
+  bool find_words();
   void find_merge_points();
   void find_next();
   void find_live();

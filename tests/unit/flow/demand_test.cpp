@@ -74,6 +74,21 @@ TEST_CASE("of a counter that chooses a stage by its rest, and a parity by its qu
   }
 }
 
+TEST_CASE(
+    "of a number whose rest modulo a power of two chooses a stage, signed and with low bits set, a rest matters") {
+  // (4 * i | 1) % 16, of signed words: the sign is that of 4 * i.
+  const std::string rest = R"(ld.param.u32 %r7, [n]; mov.u32 %r1, 0; L: shl.b32 %r2, %r1, 2; or.b32 %r3, %r2, 1;
+    shr.s32 %r4, SIGN, 31; shr.u32 %r10, %r4, 28; add.s32 %r11, %r3, %r10; and.b32 %r12, %r11, -16; sub.s32 %r5, %r3, %r12;
+    shl.b32 %r13, %r5, 3; mov.u32 %r6, bars; add.u32 %r9, %r6, %r13; mov.u32 %r8, 0;)" +
+                           std::string(wait) + "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r7; @%p1 bra L; ret;";
+  const auto with_sign_of = [&](const std::string& r) {
+    return Sliced(std::string(rest).replace(rest.find("SIGN"), 4, r)).of("%r1");
+  };
+  CHECK(with_sign_of("%r2") == flow::Demand{0, false, 4, true});
+  CHECK(with_sign_of("%r3") == flow::Demand{0, false, 4, true});
+  CHECK(with_sign_of("%r7").bits != 0);
+}
+
 TEST_CASE("a product with a reciprocal that is not exact for every word is no division") {
   const Sliced s("mov.u32 %r9, bars; mul.hi.u32 %r2, %r1, 0xAAAAAAA9; shr.u32 %r3, %r2, 1; and.b32 %r8, %r3, 1;" +
                  std::string(wait));
