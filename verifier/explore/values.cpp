@@ -275,10 +275,14 @@ bool Values::evaluate_across(Turn& t) {
   return true;
 }
 
-// What was stored at an address of the thread's own CTA, or a piece of it.
-std::optional<TermId> Values::stored_word(const Turn& t, std::uint32_t address, int bytes, int width) {
+// What was stored at an address of the thread's own CTA, or a piece of it. Words of other CTAs are not known.
+std::optional<TermId> Values::stored_word(const Turn& t, std::uint64_t at, int bytes, int width) {
+  if (t.op.modifiers.space() == isa::Space::shared_cluster && at >> isa::cluster_rank_shift != t.cta_index)
+    return std::nullopt;
+  const auto& stored = t.cta.stored;
+  const auto address = std::uint32_t(at & flow::shared_window_mask);
   const int unused = isa::is_signed(t.op.modifiers.type()) ? 64 - bytes * 8 : 0;
-  for (auto it = t.cta.stored.upper_bound(address); it != t.cta.stored.begin();) {
+  for (auto it = stored.upper_bound(address); it != stored.begin();) {
     --it;
     if (address - it->first >= 8) return std::nullopt;
     for (const auto& [stored_bytes, term] : it->second) {
@@ -309,14 +313,14 @@ std::optional<std::uint64_t> Values::given_word(TermId address, int bytes) const
   return word;
 }
 
-// Where a word that is not known is kept for those that read it again: for the lanes of one load at least, which find
-// one word at one address.
 // Other threads may write the word at any time.
 bool Values::is_flag(const Turn& t, std::uint64_t address) {
   const std::uint64_t cta = address >> isa::cluster_rank_shift;
   return cta < t.s.ctas.size() && t.s.ctas[cta].flags.contains(std::uint32_t(address & flow::shared_window_mask));
 }
 
+// Where a word that is not known is kept for those that read it again: for the lanes of one load at least, which find
+// one word at one address.
 Unknowns& Values::unknowns(const Turn& t, isa::Space space, std::optional<std::uint64_t> at, Unknowns& here) const {
   const bool own = space != isa::Space::shared_cluster || (at && *at >> isa::cluster_rank_shift == t.cta_index);
   if (isa::is_shared(space)) return at && own ? t.cta.unknown : here;
@@ -348,7 +352,7 @@ void Values::load(Turn& t) {
         continue;
       }
       if (isa::is_shared(space) && at && !(order::is_strong(t.op) && is_flag(t, *at))) {
-        if (const auto known = stored_word(t, std::uint32_t(*at & flow::shared_window_mask), bytes, width)) {
+        if (const auto known = stored_word(t, *at, bytes, width)) {
           out[std::size_t(l)] = *known;
           continue;
         }

@@ -58,7 +58,7 @@ class Values {
   static bool is_flag(const Turn&, std::uint64_t address);
   Unknowns& unknowns(const Turn&, isa::Space, std::optional<std::uint64_t> at, Unknowns& here) const;
   flow::TermId unknown_word(Unknowns&, std::uint32_t address, const ir::Operation& load, int width);
-  std::optional<flow::TermId> stored_word(const Turn&, std::uint32_t address, int bytes, int width);
+  std::optional<flow::TermId> stored_word(const Turn&, std::uint64_t at, int bytes, int width);
   std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
 
   const Program& program_;
