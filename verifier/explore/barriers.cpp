@@ -200,12 +200,14 @@ EventId Barriers::note_use(const Turn& t, SharedPlace p, Mask lanes, bool is_asy
   if (p.cta == t.cta_index) return 0;
   memory_.use(t, p.cta);
   const EventId id = t.s.add({&t.op, t.cta_index, t.warp_index, lanes, Proxy::generic, is_async, true});
-  std::vector<EventId>& users = at(t, p).users;
-  std::erase_if(users, [&](EventId e) {
-    const Event& old = t.s.events[e];
+  std::vector<RemoteUse>& users = at(t, p).users;
+  std::erase_if(users, [&](const RemoteUse& use) {
+    const Event& old = t.s.events[use.arrival];
     return old.operation == &t.op && old.cta == t.cta_index && old.warp == t.warp_index && old.lanes == lanes;
   });
-  users.push_back(id);
+  const EventId issue = is_async ? t.add_event() : 0;
+  if (issue) t.warp.learn(lanes, issue);
+  users.push_back({id, issue});
   return id;
 }
 
@@ -317,8 +319,7 @@ void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const
   const bool relaxed = m.semantics == isa::Semantics::relaxed;
   Clock released = relaxed ? known.relaxed() : known;
   if (const EventId use = note_use(t, p, Mask{1} << lane, false)) {
-    findings_.add(rules::mbarrier_scope(m.scope == isa::Scope::cluster), t.op, nullptr,
-                  ".cta scope, the default");
+    findings_.add(rules::mbarrier_scope(m.scope == isa::Scope::cluster), t.op, nullptr, ".cta scope, the default");
     t.warp.learn(Mask{1} << lane, use);
     released.seen.add(use);  // it is over when its phase is
   }

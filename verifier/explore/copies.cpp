@@ -25,6 +25,23 @@ Copies::Extent Copies::extent(const Turn& t, int lane) {
   return box ? Extent{box, box->shared_bytes} : Extent{{}, Memory::looked_at, false};
 }
 
+// A write whose issuer knew this is over when the current phase of an mbarrier is, which it brings so many bytes.
+void Copies::bring(const Turn& t, EventId write, SharedPlace barrier, const Clock& issued,
+                   std::optional<std::uint32_t> bytes) {
+  memory_.use(t, barrier.cta);
+  Barrier& b = barriers_.at(t, barrier);
+  barriers_.check_init(t, b, true);
+  if (b.completed && !issued.past.has(b.completed)) {
+    findings_.add(rules::mbarrier_bytes(0, bytes.value_or(1)), t.op, t.s.events[b.completed].operation,
+                  "bytes that may come before the phase before is over, and count for that");
+    throw Unfollowed{"what follows bytes that may count for another phase", &t.op};
+  }
+  b.track(write, t.s.events[write].proxy, issued);
+  if (!bytes) return void(++b.copies);
+  b.tx -= *bytes;
+  barriers_.complete(t.s, barrier, t.op);
+}
+
 // Into shared memory: a destination in each CTA of the mask, and an mbarrier there.
 void Copies::copy_in(const Turn& t, int lane) {
   const isa::Modifiers& m = t.op.modifiers;
@@ -44,18 +61,41 @@ void Copies::copy_in(const Turn& t, int lane) {
     const std::uint32_t signalled = m.multicast ? own : barrier.cta;
     const EventId id = t.add_access(true, Proxy::async, true);
     const SharedPlace here{c, to.address}, there{signalled, barrier.address};
-    memory_.touch(t, id, here, size.bytes, Mask{1} << lane);
+    memory_.overwrite(t, id, here, size.bytes, Mask{1} << lane);
     if (tensor) memory_.note_tile(t, here, size.box);
-    Barrier& b = barriers_.at(t, there);
-    barriers_.check_init(t, b, true);
-    b.track(id, issued);
-    if (!size.is_exact) {
-      ++b.copies;
-      continue;
-    }
-    b.tx -= size.box ? size.box->bytes : size.bytes;
-    barriers_.complete(t.s, there, t.op);
+    const std::uint32_t bytes = size.box ? size.box->bytes : size.bytes;
+    bring(t, id, there, issued, size.is_exact ? std::optional(bytes) : std::nullopt);
   }
+}
+
+// From the shared memory of one CTA to that of another: when the mbarrier's phase is over, so is the read.
+void Copies::copy_across(const Turn& t, int lane) {
+  const auto copy = ops::roles<ops::BulkCopy>(t.op);
+  const auto to = memory_.place(t, copy.to, lane, isa::Space::shared_cluster);
+  const auto from = memory_.place(t, copy.from, lane, isa::Space::shared_cta);
+  const auto barrier = memory_.place(t, copy.mbarrier, lane, isa::Space::shared_cluster);
+  const auto bytes = std::uint32_t(values_.number(t, copy.bytes, lane, 32, "the size of a copy"));
+  const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
+  const EventId read = t.add_access(false, Proxy::async, true), write = t.add_access(true, Proxy::async, true);
+  memory_.touch(t, read, from, bytes, Mask{1} << lane);
+  memory_.overwrite(t, write, to, bytes, Mask{1} << lane);
+  Clock known = issued;
+  known.seen.add(read), known.fenced.add(read), known.past.add(read);
+  bring(t, write, barrier, known, bytes);
+}
+
+// st.async and red.async to shared memory: what a lane writes, the mbarrier says when it is there.
+void Copies::store(const Turn& t, int lane) {
+  const auto store = ops::roles<ops::AsyncStore>(t.op);
+  if (!store.mbarrier) return;  // global memory
+  const int each = isa::bits(t.op.modifiers.type()) / 8;
+  const auto bytes = std::uint32_t(each * isa::vector_width(t.op.modifiers.vector));
+  const auto to = memory_.place(t, store.address, lane, isa::Space::shared_cluster);
+  const auto barrier = memory_.place(t, store.mbarrier, lane, isa::Space::shared_cluster);
+  const EventId id = t.add_access(true, Proxy::generic, true);
+  memory_.overwrite(t, id, to, bytes, Mask{1} << lane);
+  if (t.op.opcode == Opcode::st_async) memory_.keep_words(t, to, lane);
+  bring(t, id, barrier, t.warp.released(Mask{1} << lane).relaxed(), bytes);
 }
 
 // clusterlaunchcontrol.try_cancel: an answer, the same for all threads that read it, in this CTA or in each of the
@@ -71,10 +111,7 @@ void Copies::request(const Turn& t, int lane) {
     const EventId id = t.add_access(true, Proxy::async, true);
     memory_.overwrite(t, id, {c, to.address}, answer_bytes, Mask{1} << lane);
     t.s.ctas[c].stored[to.address][answer_bytes] = answer;
-    Barrier& b = barriers_.at(t, {c, barrier.address});
-    b.track(id, issued);
-    b.tx -= answer_bytes;
-    barriers_.complete(t.s, {c, barrier.address}, t.op);
+    bring(t, id, {c, barrier.address}, issued, answer_bytes);
   }
 }
 
@@ -221,13 +258,17 @@ Status Copies::execute(const Turn& t) {
       if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) use_map(t, tensor->tensor);
       for (const int l : Lanes(t.lanes)) {
         const bool signals = m.completion == isa::Completion::mbarrier;
-        if (signals && !isa::is_shared(m.spaces[1]))
-          copy_in(t, l);
-        else if (!signals)
+        if (!signals)
           copy_out(t, l);
+        else if (isa::is_shared(m.spaces[1]))
+          copy_across(t, l);
         else
-          throw Unfollowed{"a copy from CTA to CTA", &t.op};
+          copy_in(t, l);
       }
+      return Status::next;
+    case Opcode::st_async:
+    case Opcode::red_async:
+      for (const int l : Lanes(t.lanes)) store(t, l);
       return Status::next;
     case Opcode::clusterlaunchcontrol_try_cancel:
       for (const int l : Lanes(t.lanes)) request(t, l);

@@ -1,6 +1,6 @@
-// Asynchronous copies, and the tensor maps that a kernel makes for them. Without a launch the size of a tensor copy is
-// not known: only its first bytes are judged, and the copies that a phase waits for are done when no thread can go on
-// without them.
+// Asynchronous copies and stores, and the tensor maps that a kernel makes for them. Without a launch the size of a
+// tensor copy is not known: only its first bytes are judged, and the copies that a phase waits for are done when no
+// thread can go on without them.
 #pragma once
 
 #include <map>
@@ -30,7 +30,10 @@ class Copies {
     bool is_exact = true;     // false: of a tensor copy without a known box
   };
   Extent extent(const Turn&, int lane);
+  void bring(const Turn&, EventId write, SharedPlace barrier, const Clock& issued, std::optional<std::uint32_t> bytes);
   void copy_in(const Turn&, int lane);
+  void copy_across(const Turn&, int lane);
+  void store(const Turn&, int lane);
   void copy_out(const Turn&, int lane);
   void request(const Turn&, int lane);
   void wait_for_groups(const Turn&);

@@ -34,7 +34,7 @@ void each_reference(State& s, F f) {
       for (FlagWrite& w : flag.writes) f(w.event);
     for (auto& [at, b] : cta.mbarriers) {
       f(b.completed), f(b.before), f(b.init);
-      for (EventId& e : b.users) f(e);
+      for (RemoteUse& use : b.users) f(use.arrival), f(use.issue);
     }
   }
 }
@@ -167,7 +167,7 @@ void forget_knowledge(State& s) {
     for (const auto& [at, b] : cta.mbarriers) {
       phases.add(b.completed), phases.add(b.before), phases.join(b.observers);
       published.add(b.init);
-      for (const EventId e : b.users) ask(e);
+      for (const RemoteUse& use : b.users) ask(use.arrival), ask(use.issue);
     }
   }
   accesses.each([&](EventId e) {

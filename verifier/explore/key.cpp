@@ -269,7 +269,7 @@ std::string key(const State& s, Machine& machine) {
     for (const auto& [at, b] : cta.mbarriers) {
       out.put(at), out.put(b.phase & 1), out.put(b.expected), out.put(b.pending), out.put(std::uint64_t(b.tx));
       out.put(b.copies), out.put(b.completed), out.put(b.before), out.put(b.observers), out.put(b.init);
-      for (const EventId e : b.users) out.put(e);
+      for (const RemoteUse& use : b.users) out.put(use.arrival), out.put(use.issue);
       out.put(0);
     }
     out.put(cta.started), out.put(cta.exited), out.put(cta.trapped), out.put(cta.frees);

@@ -312,7 +312,7 @@ Status Machine::synchronise(Turn& t) {
     case Opcode::wgmma_commit_group:
     case Opcode::wgmma_wait_group: return warpgroups_.execute(t);
     case Opcode::st_async:
-    case Opcode::red_async: throw Unfollowed{std::string(isa::spelling(t.op.opcode)), &t.op};
+    case Opcode::red_async: return copies_.execute(t);
     default: return memory_.load_or_store(t);
   }
 }

@@ -1,6 +1,7 @@
 #include "verifier/explore/memory.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/order/judge.hpp"
@@ -86,7 +87,7 @@ struct PairKnowledge {
 rules::Verdict verdict_of(const Turn& t, const Touch& e, Mask lanes, const Event& later) {
   const Event& earlier = t.s.events[e.event];
   // Assumption: threads that store to one place by one instruction store the same.
-  if (earlier.operation == later.operation && later.proxy == Proxy::generic) return rules::legal;
+  if (earlier.operation == later.operation && later.proxy == Proxy::generic && !earlier.is_async) return rules::legal;
   const auto side = [](const Event& x) { return order::Access{x.operation, x.proxy, x.writes, x.is_async}; };
   const auto broken = order::judge(side(earlier), side(later), PairKnowledge{t, e, lanes, earlier, later});
   // Without the addresses of accumulators a pair of one thread cannot be told from a listed one.
@@ -147,22 +148,31 @@ void Memory::exit(State& s, std::uint32_t index) {
     findings_.add(rules::step(isa::AllocState{a.columns}, isa::AllocEvent::exit).verdict, *a.operation);
   Clock known;
   for (Warp& w : cta.warps) known.join(w.released(all_lanes));
-  const auto rule = [&](EventId id, bool arrives) {
+  const auto rule = [&](EventId id, bool is_sent) {
     const Event& e = s.events[id];
     if (e.cta == index && isa::is_bulk_copy(e.operation->opcode)) return rules::cta_exit_copy(false);
-    return arrives && known.followed.has(id) ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
+    return is_sent ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
   };
-  const auto judge = [&](EventId id, bool arrives = false) {
+  const auto judge = [&](EventId id, bool is_sent = false) {
     const Event& e = s.events[id];
     if (e.is_uncertain || !e.operation || known.seen.has(id) || (e.cta == index && !e.is_async)) return;
-    findings_.add(rule(id, arrives), *e.operation, nullptr,
+    findings_.add(rule(id, is_sent), *e.operation, nullptr,
                   "the exit of " + name_of(index) + ", which does not know that this is done");
   };
   for (const auto& [at, cell] : cta.shared)
     for (const auto* list : {&cell.writers, &cell.readers})
       for (const Touch& e : *list) judge(e.event);
+  // An arrival is all but there when its thread has made a later one that is over, or when it was issued and all
+  // operations of its thread are over.
+  const auto is_sent = [&](const RemoteUse& use) {
+    const Event& e = s.events[use.arrival];
+    const auto& issued = s.ctas[e.cta].warps[e.warp].tensor;
+    const auto operations = issued.find(std::countr_zero(e.lanes));
+    const bool waits = operations != issued.end() && !operations->second.within(known.seen);
+    return known.followed.has(use.arrival) || (use.issue && known.seen.has(use.issue) && !waits);
+  };
   for (const auto& [at, b] : cta.mbarriers)
-    for (const EventId e : b.users) judge(e, true);
+    for (const RemoteUse& use : b.users) judge(use.arrival, is_sent(use));
 }
 
 void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
@@ -284,18 +294,20 @@ Status Memory::load_or_store(Turn& t) {
     }
     const auto left = is_strong ? flags_.write(t, *id, p, bytes, l) : std::nullopt;
     overwrite(t, *id, p, bytes, Mask{1} << l);
-    auto& stored = t.s.ctas[p.cta].stored;
-    if (left) stored[p.address][int(bytes)] = *left;
-    if ((is_strong && flags_.are_followed()) || t.predicates || t.op.opcode != Opcode::st) continue;
-    const std::span<const ir::Argument> all = program_.elements(t.op);
-    const auto each = bytes / std::uint32_t(all.size());
-    for (const ir::Argument* word : program_.words(t.at)) {
-      const std::uint32_t at = p.address + std::uint32_t(word - all.data()) * each;
-      stored[at][int(each)] = values_.read(t, *word, l, int(each) * 8);
-    }
+    if (left) t.s.ctas[p.cta].stored[p.address][int(bytes)] = *left;
+    if (t.op.opcode == Opcode::st && !(is_strong && flags_.are_followed())) keep_words(t, p, l);
   }
   if (id) t.warp.learn_own(t.lanes, *id);
   return Status::next;
+}
+
+void Memory::keep_words(const Turn& t, SharedPlace p, int lane) {
+  if (t.predicates) return;
+  const ir::Argument* first = program_.elements(t.op).data();
+  const std::uint32_t bytes = std::uint32_t(std::max(1, isa::bits(t.op.modifiers.type()) / 8));
+  for (const ir::Argument* word : program_.words(t.at))
+    t.s.ctas[p.cta].stored[p.address + std::uint32_t(word - first) * bytes][int(bytes)] =
+        values_.read(t, *word, lane, int(bytes) * 8);
 }
 
 void Memory::note_tile(const Turn& t, SharedPlace p, const std::optional<Box>& box) {

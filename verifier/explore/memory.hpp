@@ -48,6 +48,8 @@ class Memory {
   SharedPlace place(const Turn&, const ir::Argument&, int lane, isa::Space);
   /// Loads and stores by threads. What they store is kept where it is a word. A load may wait for a flag.
   Status load_or_store(Turn&);
+  /// A lane has stored elements that may be words of the protocol.
+  void keep_words(const Turn&, SharedPlace, int lane);
   /// A tensor copy has left a tile; without a box something unknown, from the address on.
   void note_tile(const Turn&, SharedPlace, const std::optional<Box>&);
 

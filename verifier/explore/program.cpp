@@ -56,7 +56,8 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
     case Opcode::cp_reduce_async_bulk_tensor: return is(ops::roles<ops::TensorCopy>(op).tensor);
     case Opcode::cp_async_bulk: {
       const auto copy = ops::roles<ops::BulkCopy>(op);
-      return is(isa::is_shared(op.modifiers.space()) ? copy.from : copy.to);
+      return !isa::is_shared(op.modifiers.space()) ? is(copy.to)
+                                                   : !isa::is_shared(op.modifiers.spaces[1]) && is(copy.from);
     }
     case Opcode::cp_async: {
       const auto copy = ops::roles<ops::CpAsync>(op);
@@ -94,16 +95,34 @@ bool is_fixed(ir::Special s) {
   }
 }
 
+// What a load or store of threads reads or writes, and where.
+struct Moved {
+  const ir::Argument* address = nullptr;
+  const ir::Argument* value = nullptr;
+};
+
+Moved moved(const ir::Operation& op) {
+  if (op.opcode == Opcode::st_async) {
+    const auto store = ops::roles<ops::AsyncStore>(op);
+    return {store.address.pointer(), store.value.pointer()};
+  }
+  const auto access = ops::roles<ops::MemoryAccess>(op);
+  return {access.address.pointer(), access.value.pointer()};
+}
+
 // By operation: whether it may store words of the protocol. A number may be one, and what is stored at an address that
-// all threads share; a register that goes to an address of each thread's own is data.
+// all threads share, or in another CTA; a register that goes to an address of each thread's own is data.
 std::vector<bool> stores_of_words(const Facts& facts) {
   const std::vector<bool> varies = varying(facts);
   std::vector<bool> out(facts.code.operations.size());
   for (std::uint32_t i = 0; i < out.size(); ++i) {
     const ir::Operation& op = facts.code.operations[i];
-    out[i] = op.opcode == Opcode::st && is_shared_access(op) && !isa::is_floating(op.modifiers.type()) &&
-             (ops::roles<ops::MemoryAccess>(op).value->kind == ir::Argument::Kind::immediate ||
-              !is_varied(facts.code, ops::roles<ops::MemoryAccess>(op).address, varies));
+    if (!is_shared_access(op) || isa::is_floating(op.modifiers.type())) continue;
+    if (op.opcode == Opcode::st)
+      out[i] =
+          moved(op).value->kind == ir::Argument::Kind::immediate || !is_varied(facts.code, *moved(op).address, varies);
+    else
+      out[i] = op.opcode == Opcode::st_async;
   }
   return out;
 }
@@ -112,7 +131,7 @@ std::vector<bool> stores_of_words(const Facts& facts) {
 std::uint32_t places_of(const Facts& facts, const ir::Operation& op, std::size_t element) {
   constexpr std::uint32_t block = 16;
   const auto bytes = std::uint32_t(std::max(1, isa::bits(op.modifiers.type()) / 8));
-  const flow::Bits at = facts.known.of(ops::roles<ops::MemoryAccess>(op).address, 64);
+  const flow::Bits at = facts.known.of(*moved(op).address, 64);
   std::uint32_t out = 0;
   for (std::uint32_t first = 0; first < block; first += bytes * std::uint32_t(isa::vector_width(op.modifiers.vector))) {
     const bool may_begin = ((first & at.zero) | (~first & at.one & (block - 1))) == 0;
@@ -302,12 +321,12 @@ bool Program::may_synchronise(const ir::Operation& op) const {
 }
 
 std::span<const ir::Argument> Program::elements(const ir::Operation& op) const {
-  const ir::Argument& value = ops::roles<ops::MemoryAccess>(op).value;
+  const ir::Argument& value = *moved(op).value;
   return value.kind == ir::Argument::Kind::vector ? code.components(value) : std::span(&value, 1);
 }
 
-// What is stored alone may be a word of the protocol; an element of a vector, if the slice loads its bytes from a
-// vector or alone. True if there are more words than before.
+// What a thread stores alone may be a word of the protocol; an element of a vector, and what it stores in another CTA,
+// if the slice loads its bytes from a vector or alone. True if there are more words than before.
 bool Program::find_words() {
   const auto accesses = [&](std::uint32_t i, Opcode opcode) {
     return code.operations[i].opcode == opcode && is_shared_access(code.operations[i]);
@@ -324,9 +343,10 @@ bool Program::find_words() {
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     if (!stores_words_[i]) continue;
     const std::span<const ir::Argument> all = elements(code.operations[i]);
+    const bool is_one = all.size() == 1 && code.operations[i].opcode == Opcode::st;
     std::vector<const ir::Argument*> found;
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (all.size() == 1 || (places_of(facts, code.operations[i], k) & loaded)) found.push_back(&all[k]);
+      if (is_one || (places_of(facts, code.operations[i], k) & loaded)) found.push_back(&all[k]);
     any |= found.size() != words(i).size();
     if (!found.empty()) words_[i] = std::move(found);
   }

@@ -169,6 +169,11 @@ struct Warp {
   EventSet stores{};  // tcgen05.st not waited for
 };
 
+/// An arrival from another CTA; of a commit, what those know who know that it was issued. 0: of none.
+struct RemoteUse {
+  EventId arrival = 0, issue = 0;
+};
+
 struct Barrier {
   std::uint64_t phase = 0;
   std::uint32_t expected = 0, pending = 0;
@@ -178,13 +183,14 @@ struct Barrier {
   std::uint32_t copies = 0;           // of unknown size, in the current phase
   EventSet observers{};               // observations of the latest completed phase
   EventId init = 0;
-  std::vector<EventId> users{};  // arrivals from other CTAs, the latest of each thread and instruction
+  std::vector<RemoteUse> users{};  // arrivals from other CTAs, the latest of each thread and instruction
   const ir::Operation* last = nullptr;
 
-  /// The current phase tracks a copy; its issuer knew this.
-  void track(EventId copy, const Clock& issued) {
+  /// The current phase tracks an asynchronous access; its issuer knew this.
+  void track(EventId access, Proxy proxy, const Clock& issued) {
     open.join(issued);
-    open.seen.add(copy), open.fenced.add(copy), open.past.add(copy);
+    open.seen.add(access), open.past.add(access);
+    if (proxy == Proxy::async) open.fenced.add(access);
   }
 };
 

@@ -175,10 +175,9 @@ TEST_CASE("a finding after a bound that is divided, rounded up, has a number for
 }
 
 TEST_CASE("what is not followed is named, and no verdict") {
-  const Protocol p = protocol(with(file("flags"), "cp.async.bulk.commit_group",
-                                   "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%cta], %v0, [%cta];"));
+  const Protocol p = protocol(with(file("flags"), "cp.async.bulk.commit_group", "bar.red.popc.u32 %v0, 0, %p;"));
   CHECK_FALSE(p.complete);
-  CHECK(p.incomplete == "st.async");
+  CHECK(p.incomplete == "a barrier that reduces");
   CHECK(p.broken.empty());
   std::string gemm = emitted(kernels::gemm_bf16_basic);
   gemm.erase(gemm.find(".reqntid"), std::string(".reqntid 128, 1, 1").size());
