@@ -1,5 +1,7 @@
 #include "verifier/checks/forms.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -175,6 +177,43 @@ void check_guard(const ir::Code& code, const ir::Operation& op, diag::Sink& sink
         "the guard " + quoted(code.registers[*op.guard].name) + " where a predicate belongs");
 }
 
+// Instructions of which all registers but predicates are as wide as the type. PTX ISA "Operand Size Exceeding
+// Instruction-Type Size" lets loads, stores and conversions take wider ones.
+bool has_one_width(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::mov:
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::neg:
+    case Opcode::min:
+    case Opcode::max:
+    case Opcode::and_:
+    case Opcode::or_:
+    case Opcode::xor_:
+    case Opcode::not_:
+    case Opcode::selp: return op.modifiers.types.count == 1;
+    default: return false;
+  }
+}
+
+// Of the parts of a vector each has its share.
+void check_widths(const ir::Code& code, const ir::Operation& op, diag::Sink& sink) {
+  if (!has_one_width(op)) return;
+  for (const ir::Argument& a : op.arguments) {
+    const bool is_vector = a.kind == ir::Argument::Kind::vector;
+    const int width = isa::bits(op.modifiers.type()) / (is_vector ? int(a.count) : 1);
+    for (const ir::Argument& part : is_vector ? code.components(a) : std::span(&a, 1)) {
+      if (part.kind != ir::Argument::Kind::reg) continue;
+      const isa::ScalarType type = code.registers[part.id].type;
+      const bool is_selector = type == isa::ScalarType::pred && op.opcode == Opcode::selp;
+      if (judge(sink, rules::form_operands(is_selector || isa::bits(type) == width), {code, op, a.operand},
+                fmt::format("{} of {} bits where {} bits belong", quoted(code.registers[part.id].name), isa::bits(type),
+                            width)))
+        break;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Profile profile) {
@@ -190,6 +229,7 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
       continue;
     }
     check_guard(code, op, sink);
+    check_widths(code, op, sink);
     if (const auto forms = find_forms(op.opcode); !forms.empty()) {
       malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
     } else if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
