@@ -1,6 +1,7 @@
 #include "verifier/explore.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -87,7 +88,9 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       // What the ones before have left over is shared between those that are left.
       const auto deadline = time == no_limit ? end : now() + (end - now()) / std::int64_t(left);
       --left;
-      const explore::Program program(facts, shape);
+      std::optional<Facts> of_launch;
+      if (!shape.parameters.empty()) of_launch.emplace(module, *function, said, shape.parameters);
+      const explore::Program program(of_launch ? *of_launch : facts, shape);
       explore::Explored explored = explore::explore(program, deadline);
       explore::find_premises(program, explored, deadline);
       if (!contract) explore::find_global_races(program, explored);

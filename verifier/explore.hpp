@@ -1,24 +1,14 @@
 // Proves or refutes a kernel's synchronisation for all its trip counts, without running it.
 #pragma once
 
-#include <array>
 #include <chrono>
-#include <cstdint>
-#include <map>
-#include <optional>
 
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/module.hpp"
+#include "verifier/launch_facts.hpp"
 
 namespace kiln::verifier {
-
-/// What launches are, as a user says it: zeros and nothing where nothing is said. What the PTX requires outranks it.
-struct LaunchFacts {
-  std::array<std::uint32_t, 3> block{}, cluster{}, grid{};
-  std::optional<std::uint32_t> dynamic_shared{};        // bytes
-  std::map<std::uint32_t, std::uint64_t> parameters{};  // numbers by the index of the parameter
-};
 
 /// As long as it takes.
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/flow/cfg.hpp"
@@ -14,13 +15,20 @@
 #include "ptx/isa/targets.hpp"
 #include "ptx/rules/profile.hpp"
 #include "verifier/entrance.hpp"
+#include "verifier/launch_facts.hpp"
 
 namespace kiln::verifier {
 
 /// One decoded function and its analyses; made once, read by every layer.
 struct Facts {
-  Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s)
-      : module(m), function(f), sink(s), code(flow::with_webs(ir::decode(m, f, s))), target(m.target()) {}
+  /// `given`: what launches give the kernel's parameters.
+  Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s, flow::ParameterBytes given = {})
+      : module(m),
+        function(f),
+        sink(s),
+        code(flow::with_webs(ir::decode(m, f, s))),
+        target(m.target()),
+        known(code, definitions, std::move(given)) {}
 
   const ir::Module& module;
   const ir::Function& function;
@@ -29,11 +37,12 @@ struct Facts {
   std::optional<isa::Target> target;
   flow::Cfg cfg{code};
   flow::Definitions definitions{code};
-  flow::KnownBits known{code, definitions};
+  flow::KnownBits known;
   flow::Origins origins{code, definitions, known};
   flow::Uniformity uniformity{code, cfg, definitions, known};
 
   rules::Profile profile = rules::Profile::isa;
+  LaunchFacts given{};                // what a user says of launches
   std::vector<Entrance> entrances{};  // how threads come to the function; filled by check()
   std::vector<bool> malformed{};      // by operation; filled by the forms layer
 

@@ -1,6 +1,7 @@
 #include "verifier/lints.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 
@@ -57,15 +58,17 @@ Findings findings(const diag::Sink& sink) {
   return out;
 }
 
-bool finds_more(const ir::Module& module, const launch::Contract* launch, const Findings& known) {
+// Whether the verifier finds something that is not known, or is not done in time.
+bool finds_more(const ir::Module& module, const launch::Contract* launch, const LaunchFacts& facts,
+                std::chrono::milliseconds time, const Findings& known) {
   diag::Sink sink;
   const auto is_more = [&] {
     const Findings found = findings(sink);
     return !std::includes(known.begin(), known.end(), found.begin(), found.end());
   };
-  check(module, sink);
+  check(module, sink, rules::Profile::isa, facts);
   if (is_more()) return true;
-  check_synchronisation(module, sink, launch);
+  check_synchronisation(module, sink, launch, facts, time);
   return is_more();
 }
 
@@ -95,7 +98,14 @@ std::vector<Fence> fences(const ir::Module& module) {
 
 }  // namespace
 
-void check_redundant_fences(const ir::Module& module, diag::Sink& sink, const launch::Contract* launch) {
+void check_redundant_fences(const ir::Module& module, diag::Sink& sink, const launch::Contract* launch,
+                            const LaunchFacts& facts, std::chrono::milliseconds time) {
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  const auto left = [&] {
+    return time == no_limit ? time
+                            : time - std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - start);
+  };
   if (sink.incomplete() || std::any_of(sink.all().begin(), sink.all().end(), may_be_mended)) return;
   const Findings known = findings(sink);
   ir::Module needed = module;
@@ -103,8 +113,10 @@ void check_redundant_fences(const ir::Module& module, diag::Sink& sink, const la
   std::vector<Fence> candidates = fences(module);
   std::reverse(candidates.begin(), candidates.end());
   for (const Fence& fence : candidates) {
+    const std::chrono::milliseconds now = left();
+    if (now <= std::chrono::milliseconds::zero()) break;
     ir::Module less = without(needed, fence.place);
-    const rules::Verdict v = rules::fence_needed(finds_more(less, launch, known));
+    const rules::Verdict v = rules::fence_needed(finds_more(less, launch, facts, now, known));
     if (!v.broken()) continue;
     broken(sink, v, fence.where, fence.name + (launch ? ", without which this launch is in order" : ""));
     needed = std::move(less);

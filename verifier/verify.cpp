@@ -17,9 +17,10 @@ class Stamp {
 namespace {
 
 void check_function(const ir::Module& module, const ir::Function& function, Callers& callers, rules::Profile profile,
-                    diag::Sink& sink) {
+                    const LaunchFacts& given, diag::Sink& sink) {
   Facts facts(module, function, sink);
   facts.profile = profile;
+  facts.given = given;
   facts.entrances = callers.entrances(facts);
   callers.note(facts);
   facts.malformed = check_forms(facts.code, sink, profile);
@@ -44,10 +45,10 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
 
 }  // namespace
 
-void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile) {
+void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given) {
   check_module_target(module, sink);
   Callers callers(module);
-  for (const ir::Function* f : callers.order()) check_function(module, *f, callers, profile, sink);
+  for (const ir::Function* f : callers.order()) check_function(module, *f, callers, profile, given, sink);
   sink.sort();
 }
 

@@ -7,12 +7,14 @@
 #include "ptx/ir/module.hpp"
 #include "ptx/ir/verified.hpp"
 #include "ptx/rules/profile.hpp"
+#include "verifier/launch_facts.hpp"
 
 namespace kiln::verifier {
 
 /// Checks every function of the module: forms, descriptors, tensor-memory lifetime, lanes and columns, mbarrier use.
-/// Findings are sorted by place. What the verifier does not model is reported as `incomplete`.
-void check(const ir::Module&, diag::Sink&, rules::Profile = rules::Profile::isa);
+/// Findings are sorted by place. What the verifier does not model is reported as `incomplete`. Where the PTX does not
+/// say how large clusters are, `facts` may.
+void check(const ir::Module&, diag::Sink&, rules::Profile = rules::Profile::isa, const LaunchFacts& facts = {});
 
 /// Checks a module, and returns it with the proof when there are no errors and nothing is incomplete: an emitter must
 /// not print what was not judged.

@@ -165,13 +165,13 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const v
   const ir::Module module = parse::parse(source, sink);
   // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
   if (sink.has_errors()) return sink;
-  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa));
+  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), facts);
   if (a.lint && !sink.has_errors()) lint(module, sink, a.launch.empty() ? nullptr : &contract);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
     verifier::check_synchronisation(module, sink, launch, facts, time_to_explore(a.budget, begun));
-    if (a.lint) verifier::check_redundant_fences(module, sink, launch);
+    if (a.lint) verifier::check_redundant_fences(module, sink, launch, facts, time_to_explore(a.budget, begun));
   }
   if (!a.launch.empty()) {
     try {

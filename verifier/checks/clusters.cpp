@@ -10,12 +10,15 @@ namespace {
 
 using isa::Opcode;
 
-// How many CTAs .reqnctapercluster asks for.
-std::optional<std::int64_t> required_ctas(const ir::Function& f) {
-  const ir::Performance* p = f.find("reqnctapercluster");
-  if (!p || p->values.empty()) return std::nullopt;
+// How many CTAs .reqnctapercluster asks for, or else the user says.
+std::optional<std::int64_t> required_ctas(const Facts& facts) {
   std::int64_t ctas = 1;
-  for (std::int64_t extent : p->values) ctas *= extent;
+  if (const ir::Performance* p = facts.function.find("reqnctapercluster"); p && !p->values.empty()) {
+    for (const std::int64_t extent : p->values) ctas *= extent;
+    return ctas;
+  }
+  if (facts.given.cluster[0] == 0) return std::nullopt;
+  for (const std::uint32_t extent : facts.given.cluster) ctas *= std::max(1u, extent);
   return ctas;
 }
 
@@ -44,7 +47,7 @@ void check_declared(const Facts& facts, std::int64_t ctas) {
 void check_clusters(const Facts& facts) {
   const ir::Function& f = facts.function;
   if (!f.entry) return;
-  if (const auto ctas = required_ctas(f)) return check_declared(facts, *ctas);
+  if (const auto ctas = required_ctas(facts)) return check_declared(facts, *ctas);
   const auto& operations = facts.code.operations;
   const auto needs_cluster = [](const ir::Operation& op) { return is_of_pair(op) || op.modifiers.multicast; };
   const auto first = std::find_if(operations.begin(), operations.end(), needs_cluster);

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 
+#include "harness/contract/contract_json.hpp"
 #include "kernels/copy_tma.hpp"
 #include "kernels/gemm.hpp"
 #include "tests/unit/verifier/explored.hpp"
+#include "verifier/lints.hpp"
 
 namespace verifier_protocol {
 
 using namespace kiln;
 using test::Build;
 using test::emitted;
+using test::explored;
 using test::file;
 using test::Protocol;
 using test::protocol;
@@ -51,8 +54,9 @@ TEST_CASE("the example of the explorer's README is right, and each step of it is
 // columns later where the number of steps says so.
 std::string with_narrow_scales(int columns) {
   std::string text = with(file("scaled"), ".reg .pred", ".reg .pred %p, %q, %e; .reg .b32 %half, %first, %moved;");
-  text = with(text, "add.u32 %sb, %tm, 68", "add.u32 %sb, %tm, 68; add.u32 %first, %tm, " + std::to_string(columns) +
-                                                "; and.b32 %half, %k_tiles, 2; add.u32 %moved, %first, %half;");
+  text = with(text, "add.u32 %sb, %tm, 68",
+              "add.u32 %sb, %tm, 68; add.u32 %first, %tm, " + std::to_string(columns) +
+                  "; and.b32 %half, %k_tiles, 2; add.u32 %moved, %first, %half;");
   return with(with(text, "[%sb], %p", "[%moved], %p;"), "[%sb], 1", "[%moved], 1;");
 }
 
@@ -154,6 +158,39 @@ TEST_CASE("a proxy fence is about the memory that it names") {
   const Protocol p = protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async.global;", 2));
   CHECK(std::count(p.broken.begin(), p.broken.end(), rules::Rule::proxy_fence));
   CHECK(protocol(with(ring, "fence.proxy.async.shared::cta", "fence.proxy.async;", 2)).is_right());
+}
+
+TEST_CASE("the shape of an MMA may be a parameter of the launch") {
+  const auto replace_all = [](std::string text, const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+    return text;
+  };
+  std::string text = replace_all(file("persistent"), "0x8100490", "%shape");
+  text = replace_all(text, ".param .u32 k_tiles)", ".param .u32 k_tiles, .param .u32 shape)");
+  text = with(text, "ld.param.u32 %tiles",
+              "ld.param.u32 %tiles, [tiles]; .reg .b32 %shape; ld.param.u32 %shape, [shape];");
+  launch::Contract contract = harness::read_contract_file(KILN_SOURCE_DIR "/tests/mutation/kernels/persistent.json");
+  launch::Param shape = contract.launches[0].params.back();
+  std::get<launch::ScalarParam>(shape.value).bits = 0x8100490;
+  contract.launches[0].params.push_back(shape);
+  CHECK(explored(text, &contract) == "");
+  // Groups of eight rows at a distance of 528 bytes.
+  CHECK(explored(replace_all(text, "0x8000402000000000", "0x8000402100000000"), &contract) == "tcgen05-sdesc-tile ");
+}
+
+TEST_CASE("without time no fence is called redundant") {
+  diag::Sink sink;
+  const std::string twice = with(file("store_ring"), "fence.proxy.async.shared::cta",
+                                 "fence.proxy.async.shared::cta; fence.proxy.async.shared::cta;");
+  const ir::Module module = parse::parse(std::make_shared<diag::Source>("k.ptx", twice), sink);
+  const auto notes_in = [&](std::chrono::milliseconds time) {
+    diag::Sink found;
+    verifier::check_redundant_fences(module, found, nullptr, {}, time);
+    return found.all().size();
+  };
+  CHECK(notes_in(verifier::no_limit) > 0);
+  CHECK(notes_in(std::chrono::milliseconds(0)) == 0);
 }
 
 TEST_CASE("a finding after a bound that is divided, rounded up, has a number for what is divided") {
