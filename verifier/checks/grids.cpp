@@ -18,29 +18,39 @@ using isa::Opcode;
 
 constexpr int deepest_parameter = 32;  // operations between a parameter and an address made of it
 
-// Operations that some path leads to.
+// Operations that some path leads to. Of a block they are the last ones.
 class Reached {
  public:
-  explicit Reached(const Facts& facts) : facts_(facts), reached_(facts.code.operations.size()) {}
+  explicit Reached(const Facts& facts)
+      : cfg_(facts.cfg), reached_(facts.code.operations.size()), whole_(facts.cfg.blocks.size()) {}
 
   bool operator[](std::uint32_t operation) const { return reached_[operation]; }
-  /// Adds what comes after the operation. False when nothing was new.
-  bool add_after(std::uint32_t operation) {
-    bool is_new = false;
+  /// Adds what comes after the operation, and calls f(operation) for each that is new.
+  template <class F>
+  void add_after(std::uint32_t operation, F f) {
     const auto add = [&](std::uint32_t first, std::uint32_t last) {
-      for (std::uint32_t i = first; i < last; ++i) is_new |= !reached_[i], reached_[i] = true;
+      for (std::uint32_t i = first; i < last && !reached_[i]; ++i) reached_[i] = true, f(i);
     };
-    const flow::BlockId at = facts_.cfg.block_of(operation);
-    add(operation + 1, facts_.cfg.blocks[at].last);
-    const std::vector<bool> blocks = facts_.cfg.reached_from(at);
-    for (flow::BlockId b = 0; b < blocks.size(); ++b)
-      if (blocks[b]) add(facts_.cfg.blocks[b].first, facts_.cfg.blocks[b].last);
-    return is_new;
+    std::vector<flow::BlockId> left;
+    const auto leave = [&](const flow::BasicBlock& block) {
+      for (const std::uint32_t e : block.out) left.push_back(cfg_.edges[e].to);
+    };
+    const flow::BasicBlock& here = cfg_.blocks[cfg_.block_of(operation)];
+    add(operation + 1, here.last);
+    leave(here);
+    while (!left.empty()) {
+      const flow::BlockId b = left.back();
+      left.pop_back();
+      if (whole_[b]) continue;
+      whole_[b] = true;
+      add(cfg_.blocks[b].first, cfg_.blocks[b].last);
+      leave(cfg_.blocks[b]);
+    }
   }
 
  private:
-  const Facts& facts_;
-  std::vector<bool> reached_;
+  const flow::Cfg& cfg_;
+  std::vector<bool> reached_, whole_;
 };
 
 // A parameter that holds a pointer or a tensor map: its symbol, and the byte at which it begins.
@@ -123,7 +133,7 @@ class Grids {
   void lint() const {
     if (waits_.empty() && begins_.empty()) return;
     Reached later(facts_);
-    for (const std::uint32_t begin : begins_) later.add_after(begin);
+    for (const std::uint32_t begin : begins_) later.add_after(begin, [](std::uint32_t) {});
     check_allocations(later);
     const auto works = [&](const ir::Operation& op) {
       const isa::Unit unit = isa::unit(op.opcode);
@@ -143,16 +153,25 @@ class Grids {
     return p.second ? fmt::format("byte {} of `{}`", p.second, parameter) : fmt::format("`{}`", parameter);
   }
 
-  // A wait tells the thread that executes it, and those that meet that thread afterwards.
+  // A wait tells the thread that executes it, and those that meet that thread afterwards: by a barrier if such a thread
+  // executes one, by an mbarrier if such a thread arrives.
   Reached informed() const {
     Reached known(facts_);
-    for (const std::uint32_t wait : waits_) known.add_after(wait);
-    for (bool is_new = true; is_new;) {
-      is_new = false;
-      for (std::uint32_t i = 0; i < code_.operations.size(); ++i)
-        if (!known[i] && learns(code_.operations[i]) && !comes_before_all_waits(i) &&
-            is_told(known, code_.operations[i]))
-          is_new |= known.add_after(i);
+    std::vector<std::uint32_t> at_barriers, at_mbarriers, told = waits_;
+    for (std::uint32_t i = 0; i < code_.operations.size(); ++i)
+      if (learns(code_.operations[i]) && !comes_before_all_waits(i))
+        (isa::unit(code_.operations[i].opcode) == isa::Unit::barrier ? at_barriers : at_mbarriers).push_back(i);
+    const auto tell = [&](std::vector<std::uint32_t>& all) {
+      told.insert(told.end(), all.begin(), all.end());
+      all.clear();
+    };
+    while (!told.empty()) {
+      const std::uint32_t from = told.back();
+      told.pop_back();
+      known.add_after(from, [&](std::uint32_t i) {
+        if (isa::unit(code_.operations[i].opcode) == isa::Unit::barrier) tell(at_barriers);
+        if (arrives(code_.operations[i])) tell(at_mbarriers);
+      });
     }
     return known;
   }
@@ -162,16 +181,6 @@ class Grids {
       const flow::BlockId at = facts_.cfg.block_of(i), then = facts_.cfg.block_of(wait);
       return at == then ? i < wait : facts_.cfg.dominates(at, then);
     });
-  }
-  // Something that it may meet is executed by a thread that knows.
-  bool is_told(const Reached& known, const ir::Operation& by) const {
-    const isa::Unit unit = isa::unit(by.opcode);
-    for (std::uint32_t i = 0; i < code_.operations.size(); ++i) {
-      const ir::Operation& op = code_.operations[i];
-      if (!known[i]) continue;
-      if (unit == isa::Unit::mbarrier ? arrives(op) : isa::unit(op.opcode) == unit) return true;
-    }
-    return false;
   }
 
   // The pointer or tensor map through which an operation accesses global memory.
