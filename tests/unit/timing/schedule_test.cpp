@@ -1,0 +1,157 @@
+// The timed schedule: the same run as ever, in an order and at times that a chip's resources give.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/unit/timing/mainloop.hpp"
+
+namespace kiln::test::timed_schedule_test {
+namespace {
+
+// The cycles between two reads of the clock around some text, by each warp's first thread; 32-bit words.
+std::vector<std::uint32_t> around(const std::string& text, std::uint32_t threads, const std::string& before = "") {
+  const std::string body = "mov.u32 %r90, %tid.x; and.b32 %r91, %r90, 31; setp.ne.u32 %p19, %r91, 0;\n" + before +
+                           "\nmov.u32 %r92, %clock;\n" + text +
+                           "\nmov.u32 %r93, %clock; sub.u32 %r93, %r93, %r92;\n"
+                           "shr.u32 %r94, %r90, 3; mul.wide.u32 %rd40, %r94, 1; add.u64 %rd40, %rd40, %out;\n"
+                           "@!%p19 st.global.u32 [%rd40], %r93;";
+  const Timed t = time_of(kernel(body), one_buffer(threads), no_values);
+  std::vector<std::uint32_t> cycles = t.run.read<std::uint32_t>("out");
+  cycles.resize((threads + 31) / 32);
+  return cycles;
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int k = 0; k < times; ++k) out += text;
+  return out;
+}
+
+TEST_CASE("the same kernel takes the same cycles each time") {
+  MainLoop loop;
+  const auto once = [&] { return time_of(loop.ptx(), loop.contract(), no_values); };
+  const Timed x = once(), y = once();
+  CHECK(x.cycles() == y.cycles());
+  CHECK(x.times[0].roles.size() == y.times[0].roles.size());
+  CHECK(x.times[0].roles[1].issued == y.times[0].roles[1].issued);
+}
+
+TEST_CASE("an addition that needs the one before it waits for its latency, others follow each cycle") {
+  const auto latency = std::uint32_t(b200()[timing::FactId::alu_latency]);
+  CHECK(around(repeated("add.u32 %r1, %r1, 1;\n", 100), 32)[0] == doctest::Approx(100 * latency).epsilon(0.05));
+  CHECK(
+      around(repeated("add.u32 %r1, %r10, 1; add.u32 %r2, %r10, 1; add.u32 %r3, %r10, 1; add.u32 %r4, %r10, 1;\n", 25),
+             32)[0] == doctest::Approx(100).epsilon(0.05));
+}
+
+TEST_CASE("warps of one scheduler share its slots, those of four do not") {
+  const std::string work =
+      repeated("add.u32 %r1, %r10, 1; add.u32 %r2, %r10, 1; add.u32 %r3, %r10, 1; add.u32 %r4, %r10, 1;\n", 100);
+  CHECK(around(work + "bar.sync 0;", 128, "bar.sync 0;")[0] == doctest::Approx(420).epsilon(0.05));
+  CHECK(around(work + "bar.sync 0;", 256, "bar.sync 0;")[0] == doctest::Approx(830).epsilon(0.05));
+}
+
+TEST_CASE("a barrier of the CTA costs more with more threads, and holds all until the last has come") {
+  const auto of = [](std::uint32_t threads) {  // the last warp's
+    const auto cycles = around("bar.sync 0;", threads, "bar.sync 0;");
+    return *std::min_element(cycles.begin(), cycles.end());
+  };
+  CHECK(of(32) == doctest::Approx(14.6).epsilon(0.1));
+  CHECK(of(128) > of(32));
+  CHECK(of(1024) == doctest::Approx(80).epsilon(0.1));
+  const auto waits = around(
+      "bar.sync 0;", 64,
+      "setp.ge.u32 %p1, %r90, 32; @%p1 bra LATE; bra MEET; LATE:\n" + repeated("add.u32 %r1, %r1, 1;\n", 50) + "MEET:");
+  CHECK(waits[0] > 200);
+  CHECK(waits[1] < 25);
+}
+
+TEST_CASE("a fence of the GPU's scope takes as long as the chip says, one of the CTA's nothing") {
+  CHECK(around("fence.acq_rel.gpu;", 32)[0] == doctest::Approx(b200()[timing::FactId::fence_wide]).epsilon(0.02));
+  CHECK(around("fence.acq_rel.cta;", 32)[0] <= 2);
+}
+
+TEST_CASE("narrow rows keep the copy engine as long as wide ones") {
+  // 64 + 64 rows of 32 bytes and of 128: one cycle each, if enough stages are in flight.
+  const auto step = [](int k) {
+    MainLoop loop{.m = 64, .n = 64, .k = k, .stages = 8};
+    loop.steps = 64;
+    const double few = time_of(loop.ptx(), loop.contract(), no_values).cycles();
+    loop.steps = 128;
+    return (time_of(loop.ptx(), loop.contract(), no_values).cycles() - few) / 64;
+  };
+  CHECK(step(16) == doctest::Approx(128).epsilon(0.01));
+  CHECK(step(64) == doctest::Approx(128).epsilon(0.01));
+}
+
+TEST_CASE("more stages hide the latency of loads, until the tensor core is busy") {
+  const auto cycles = [](int stages) {
+    MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = stages};
+    return time_of(loop.ptx(), loop.contract(), no_values);
+  };
+  const Timed one = cycles(1), two = cycles(2), four = cycles(4);
+  CHECK(one.cycles() > two.cycles());
+  CHECK(two.cycles() > four.cycles());
+  CHECK(four.times[0].uses[0].name == "tensor core");
+  CHECK(four.times[0].uses[0].busy / four.cycles() > 0.9);
+  CHECK(one.times[0].uses[0].busy / one.cycles() < 0.5);
+}
+
+TEST_CASE("a role's cycles are those that it issued and those that it waited, each with a reason") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 2};
+  const Timed t = time_of(loop.ptx(), loop.contract(), no_values);
+  for (const timing::RoleTime& role : t.times[0].roles) {
+    if (role.name != "load" && role.name != "multiply") continue;
+    const auto reasons = role.reasons();
+    REQUIRE(!reasons.empty());
+    CHECK(reasons[0].first.find(role.name == "load" ? "the tensor core" : "copies") != std::string::npos);
+    CHECK(reasons[0].second > 0.7 * t.cycles());
+    CHECK(role.issued + role.waited() <= 3 * t.cycles());
+  }
+}
+
+TEST_CASE("a slower chip is slower, a faster one faster") {
+  MainLoop loop{.m = 128, .n = 128, .k = 64, .stages = 2};
+  const auto on = [&](const timing::Chip& chip) {
+    return time_of(loop.ptx(), loop.contract(), no_values, chip).cycles();
+  };
+  const double plain = on(b200());
+  CHECK(on(timing::bent(b200(), true)) > 1.01 * plain);
+  CHECK(on(timing::bent(b200(), false)) < 0.99 * plain);
+}
+
+// Two threads of different warps write one word of shared memory.
+const std::string race = R"(
+  .shared .align 4 .b32 word;
+  mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31; setp.ne.u32 %p1, %r2, 0;
+  @!%p1 st.shared.u32 [word], %r1;
+)";
+
+TEST_CASE("races are judged as in any other schedule") {
+  timing::Surroundings s = no_values;
+  s.values = true;
+  timing::TimedSchedule schedule(b200(), s);
+  sim::Options options;
+  options.schedule = &schedule;
+  const Run timed = run(kernel(race), one_buffer(64), options, &schedule), seeded = run(kernel(race), one_buffer(64));
+  CHECK(timed.has("[race-shared]") == seeded.has("[race-shared]"));
+  CHECK(timed.sink.has_errors());
+  CHECK(seeded.sink.has_errors());
+}
+
+TEST_CASE("a deadlock is reported as in any other schedule") {
+  timing::TimedSchedule schedule(b200(), no_values);
+  sim::Options options;
+  options.schedule = &schedule;
+  const Run r = run(kernel(R"(
+    .shared .align 8 .b64 bar;
+    mbarrier.init.shared.b64 [bar], 1;
+  W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+    @!%p1 bra W;)"),
+                    one_buffer(1), options, &schedule);
+  CHECK(r.result.outcome == sim::Outcome::deadlock);
+}
+
+}  // namespace
+}  // namespace kiln::test::timed_schedule_test

@@ -1,0 +1,218 @@
+#include "timing/cost.hpp"
+
+#include <algorithm>
+
+#include "ptx/isa/modifiers.hpp"
+#include "ptx/isa/opcodes.hpp"
+#include "ptx/ops/operations.hpp"
+#include "ptx/order/access.hpp"
+
+namespace kiln::timing {
+namespace {
+
+using enum FactId;
+using isa::Opcode;
+using isa::Space;
+
+constexpr std::uint32_t warp_threads = 32;
+
+bool is_special(Opcode op) {
+  switch (op) {
+    case Opcode::ex2:
+    case Opcode::lg2:
+    case Opcode::rcp:
+    case Opcode::rsqrt:
+    case Opcode::sqrt:
+    case Opcode::sin:
+    case Opcode::cos:
+    case Opcode::tanh:
+    case Opcode::div: return true;
+    default: return false;
+  }
+}
+
+// Wider than a CTA.
+bool is_wide(const isa::Modifiers& m) { return m.scope != isa::Scope::none && m.scope != isa::Scope::cta; }
+
+bool is_mma_sync(const ir::Operation& op) { return ops::family(op.opcode) == ops::Family::mma_sync; }
+
+// Bytes of a tcgen05.cp; a shift moves 32 of each lane.
+std::uint16_t copied_bytes(isa::DataShape s) {
+  switch (s) {
+    case isa::DataShape::s128x256b: return 4096;
+    case isa::DataShape::s128x128b: return 2048;
+    case isa::DataShape::s64x128b: return 1024;
+    case isa::DataShape::s32x128b: return 512;
+    case isa::DataShape::s4x256b: return 128;
+    default: return 4096;
+  }
+}
+
+// Which of the fetches is one of a tensor map.
+bool fetches_map(const ir::Operation& op) {
+  const auto& words = op.modifiers.others;
+  return std::find(words.begin(), words.end(), "tensormap") != words.end();
+}
+
+class Pricing {
+ public:
+  Pricing(const ir::Code& code, const Chip& chip, std::uint32_t threads)
+      : code_(code), chip_(chip), threads_(threads) {}
+
+  Cost of(const ir::Operation& op) const {
+    switch (isa::unit(op.opcode)) {
+      case isa::Unit::alu:
+      case isa::Unit::video: return arithmetic(op);
+      case isa::Unit::memory: return memory(op);
+      case isa::Unit::warp: return {.latency = f(shared_latency)};
+      case isa::Unit::barrier: return barrier(op);
+      case isa::Unit::mbarrier: return mbarrier(op);
+      case isa::Unit::async_copy: return copy(op);
+      case isa::Unit::matrix: return matrix(op);
+      case isa::Unit::tcgen05: return tcgen05(op);
+      default: return {};
+    }
+  }
+
+ private:
+  float f(FactId id) const { return float(chip_[id]); }
+
+  Cost arithmetic(const ir::Operation& op) const {
+    return {.latency = f(is_special(op.opcode) ? special_latency : alu_latency)};
+  }
+
+  // Bytes of one lane: the element as often as the vector has it.
+  std::uint16_t access_bytes(const ir::Operation& op) const {
+    const int bits = isa::bits(op.modifiers.type());
+    return std::uint16_t(std::max(1, bits / 8) * isa::vector_width(op.modifiers.vector));
+  }
+
+  Cost memory(const ir::Operation& op) const {
+    const bool shared = is_shared(op.modifiers.space());
+    switch (op.opcode) {
+      case Opcode::ld:
+      case Opcode::ldu:
+      case Opcode::atom: {
+        const Space s = op.modifiers.space();
+        if (s == Space::param || s == Space::param_entry || s == Space::param_func || s == Space::constant)
+          return {.latency = f(alu_latency)};
+        if (s == Space::local) return {.latency = f(shared_latency)};
+        if (shared) return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = access_bytes(op)};
+        return {.does = Does::load_global, .latency = f(l2_latency), .lane_bytes = access_bytes(op)};
+      }
+      case Opcode::st:
+      case Opcode::red:
+        if (shared) return {.does = Does::store_shared, .lane_bytes = access_bytes(op)};
+        return {};
+      case Opcode::ldmatrix:
+        return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = matrix_bytes(op)};
+      case Opcode::stmatrix: return {.does = Does::store_shared, .lane_bytes = matrix_bytes(op)};
+      case Opcode::fence:
+      case Opcode::membar: return {.before = is_wide(op.modifiers) ? f(fence_wide) : 0};
+      case Opcode::fence_proxy:
+      case Opcode::membar_proxy:
+      case Opcode::fence_mbarrier_init: return {.before = f(fence_async)};
+      case Opcode::st_async:
+      case Opcode::red_async: return {.does = Does::remote};
+      case Opcode::prefetch: return {.does = fetches_map(op) ? Does::fetch_map : Does::plain};
+      default: return {.latency = f(alu_latency)};
+    }
+  }
+
+  // Each register of a lane is four bytes.
+  std::uint16_t matrix_bytes(const ir::Operation& op) const {
+    return std::uint16_t(4 * std::max(1, isa::repeat_count(op.modifiers.repeat)));
+  }
+
+  Cost barrier(const ir::Operation& op) const {
+    const bool relaxed = op.modifiers.semantics == isa::Semantics::relaxed;
+    if (op.opcode == Opcode::barrier_cluster_arrive) return {.before = relaxed ? 0 : f(release_cluster)};
+    if (op.opcode == Opcode::barrier_cluster_wait) return {.does = Does::meet, .after = f(cluster_barrier)};
+    if (ops::family(op.opcode) != ops::Family::barrier && ops::family(op.opcode) != ops::Family::barrier_reduction)
+      return {.latency = f(alu_latency)};
+    if (order::arrives_alone(op.opcode)) return {.latency = f(alu_latency)};
+    const ops::Barrier b = ops::roles<ops::Barrier>(op);
+    const bool counted = b.threads && b.threads->kind == ir::Argument::Kind::immediate;
+    const float threads = counted ? float(b.threads->value) : float(threads_);
+    return {.does = Does::meet, .after = f(bar_sync) + threads * f(bar_sync_thread)};
+  }
+
+  Cost mbarrier(const ir::Operation& op) const {
+    switch (op.opcode) {
+      case Opcode::mbarrier_test_wait:
+      case Opcode::mbarrier_try_wait: return {.does = Does::wait_mbarrier};
+      case Opcode::mbarrier_arrive:
+      case Opcode::mbarrier_arrive_drop:
+        return {.before =
+                    is_wide(op.modifiers) && op.modifiers.semantics != isa::Semantics::relaxed ? f(release_cluster) : 0,
+                .slots = f(mbarrier_arrive),
+                .latency = f(shared_latency)};
+      case Opcode::mbarrier_pending_count: return {.latency = f(alu_latency)};
+      default: return {.slots = f(mbarrier_arrive)};
+    }
+  }
+
+  Cost copy(const ir::Operation& op) const {
+    switch (ops::family(op.opcode)) {
+      case ops::Family::bulk_copy:
+      case ops::Family::tensor_copy:
+        return {.does = Does::copy, .multicast = op.modifiers.multicast, .slots = f(copy_slots)};
+      default: return {};
+    }
+  }
+
+  Cost matrix(const ir::Operation& op) const {
+    if (ops::family(op.opcode) == ops::Family::wgmma) return {.does = Does::wgmma, .slots = f(mma_slots)};
+    return {.does = is_mma_sync(op) ? Does::mma_sync : Does::plain, .latency = f(shared_latency)};
+  }
+
+  Cost tcgen05(const ir::Operation& op) const {
+    const auto registers = [&](const std::vector<ir::RegisterId>& ids) { return std::uint16_t(4 * ids.size()); };
+    switch (op.opcode) {
+      case Opcode::tcgen05_mma:
+      case Opcode::tcgen05_mma_sp:
+      case Opcode::tcgen05_mma_ws:
+      case Opcode::tcgen05_mma_ws_sp: return {.does = Does::mma, .slots = f(mma_slots)};
+      case Opcode::tcgen05_cp:
+      case Opcode::tcgen05_shift:
+        return {.does = Does::tmem_copy, .slots = f(mma_slots), .lane_bytes = copied_bytes(op.modifiers.shape)};
+      case Opcode::tcgen05_commit: return {.does = Does::commit, .slots = f(commit_busy)};
+      case Opcode::tcgen05_ld:
+      case Opcode::tcgen05_ld_red: return {.does = Does::tmem_load, .lane_bytes = registers(code_.written(op))};
+      case Opcode::tcgen05_st: {
+        const ops::TmemAccess x = ops::roles<ops::TmemAccess>(op);
+        const std::size_t count =
+            x.registers->kind == ir::Argument::Kind::reg ? 1 : code_.components(x.registers).size();
+        return {.does = Does::tmem_store, .lane_bytes = std::uint16_t(4 * count)};
+      }
+      case Opcode::tcgen05_wait_ld: return {.does = Does::wait_tmem_load};
+      case Opcode::tcgen05_wait_st: return {.does = Does::wait_tmem_store};
+      case Opcode::tcgen05_alloc: return {.after = f(tmem_alloc)};
+      default: return {.slots = f(tcgen05_fence)};
+    }
+  }
+
+  const ir::Code& code_;
+  const Chip& chip_;
+  std::uint32_t threads_;
+};
+
+}  // namespace
+
+Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t threads) {
+  const ir::Code& code = *program.code;
+  const Pricing pricing(code, chip, std::max(threads, warp_threads));
+  const auto append = [](Registers& to, const std::vector<ir::RegisterId>& ids) {
+    to.first.push_back(std::uint32_t(to.ids.size()));
+    to.ids.insert(to.ids.end(), ids.begin(), ids.end());
+  };
+  for (const ir::Operation& op : code.operations) {
+    costs_.push_back(pricing.of(op));
+    append(reads_, code.read(op));
+    append(writes_, code.written(op));
+  }
+  append(reads_, {});
+  append(writes_, {});
+}
+
+}  // namespace kiln::timing

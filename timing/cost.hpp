@@ -1,0 +1,68 @@
+// What each instruction of a program costs the warp that issues it, worked out once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/core/program.hpp"
+#include "timing/chip.hpp"
+
+namespace kiln::timing {
+
+/// What an instruction does to the clock beyond its issue.
+enum class Does : std::uint8_t {
+  plain,
+  load_shared,
+  store_shared,
+  load_global,
+  wait_mbarrier,
+  meet,  // a barrier of the CTA, or the wait of the cluster's
+  mma,
+  tmem_copy,
+  commit,
+  wgmma,
+  copy,  // bulk and tensor copies, either way
+  tmem_load,
+  tmem_store,
+  wait_tmem_load,
+  wait_tmem_store,
+  fetch_map,  // prefetch.tensormap
+  mma_sync,
+  remote  // st.async and its like
+};
+
+struct Cost {
+  Does does = Does::plain;
+  bool multicast = false;
+  float before = 0;              // cycles between the instructions before it and its effect
+  float slots = 1;               // issue slots
+  float latency = 0;             // from issue to the use of what it writes
+  float after = 0;               // of a barrier: from the last arrival to the next instruction
+  std::uint16_t lane_bytes = 0;  // that each lane moves; of a tcgen05.cp all of it
+};
+
+/// The costs of a program's operations, by their index, and the registers that they read and write.
+class Costs {
+ public:
+  /// `threads`: of a CTA.
+  Costs(const sim::Program&, const Chip&, std::uint32_t threads);
+
+  const Cost& operator[](std::size_t operation) const { return costs_[operation]; }
+  std::span<const ir::RegisterId> read(std::size_t operation) const { return of(reads_, operation); }
+  std::span<const ir::RegisterId> written(std::size_t operation) const { return of(writes_, operation); }
+
+ private:
+  struct Registers {
+    std::vector<std::uint32_t> first{};  // by operation, and one after the last
+    std::vector<ir::RegisterId> ids{};
+  };
+  static std::span<const ir::RegisterId> of(const Registers& r, std::size_t operation) {
+    return std::span(r.ids).subspan(r.first[operation], r.first[operation + 1] - r.first[operation]);
+  }
+
+  std::vector<Cost> costs_{};
+  Registers reads_{}, writes_{};
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,70 @@
+// The resources of one streaming multiprocessor, each a server that does one thing after the other. Times are SM cycles
+// since the cluster's start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <set>
+
+#include "timing/chip.hpp"
+
+namespace kiln::timing {
+
+/// Serves requests one after the other, and remembers for how long it was busy.
+class Server {
+ public:
+  /// A request that comes at `at` and takes `cycles`; returns when it begins.
+  double begin(double at, double cycles) {
+    const double start = at > free_ ? at : free_;
+    free_ = start + cycles;
+    busy_ += cycles;
+    return start;
+  }
+  /// The same; returns when it ends.
+  double end(double at, double cycles) { return begin(at, cycles) + cycles; }
+  double free() const { return free_; }
+  double busy() const { return busy_; }
+
+ private:
+  double free_ = 0, busy_ = 0;
+};
+
+/// The tensor core as tcgen05.mma sees it: in order, with a short queue in front of it.
+class TensorPipe {
+ public:
+  explicit TensorPipe(const Chip& chip) : depth_(std::size_t(chip[FactId::mma_queue])) {}
+
+  /// When the queue has room again for what is issued at `at` or later.
+  double room(double at) const { return starts_.size() < depth_ || starts_.front() < at ? at : starts_.front(); }
+  /// An MMA that comes at `at` and may not start before `least`; returns when it starts.
+  double begin(double at, double least, const MmaTime&);
+  /// The pipe is taken until `until`: by the other CTA of a pair, or by a copy.
+  void block(double until, double busy);
+  double free() const { return free_; }
+  double busy() const { return busy_; }
+
+ private:
+  std::size_t depth_;
+  std::deque<double> starts_{};  // of the latest MMAs, as many as the queue holds
+  double free_ = 0, busy_ = 0;
+  bool refilled_ = false;  // since the pipe was last empty
+};
+
+/// What CTAs of one SM share.
+struct Sm {
+  explicit Sm(const Chip& chip) : tensor(chip) {}
+
+  std::array<Server, 4> schedulers{};
+  std::array<Server, 4> tmem_ports{};  // of the four quarters
+  std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
+  Server shared_port{};
+  Server copies{};  // the copy engine: rows of boxes
+  Server stores{};
+  Server ingest{};  // from L2
+  TensorPipe tensor;
+  std::set<std::uint64_t> maps{};  // tensors whose maps have been fetched
+  bool fetches_maps = false;       // the kernel does so itself
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,492 @@
+#include "timing/timed_run.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "ptx/isa/mbarrier.hpp"
+#include "ptx/isa/tmem.hpp"
+#include "sim/async/tma.hpp"
+#include "sim/ops/mbarrier.hpp"
+#include "sim/schedule/standstill.hpp"
+#include "sim/tensor/task.hpp"
+#include "sim/tensor/wgmma.hpp"
+
+namespace kiln::timing {
+namespace {
+
+using enum FactId;
+using isa::Opcode;
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that lanes that spin do not starve others
+constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
+constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
+constexpr std::uint32_t refused_one_in = 16;       // requests for a cluster, by sim/ops/launch_control.cpp
+constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once
+
+Stall stall_of(sim::WaitKind kind) {
+  switch (kind) {
+    case sim::WaitKind::barrier: return Stall::barrier;
+    case sim::WaitKind::cluster_barrier: return Stall::cluster_barrier;
+    case sim::WaitKind::bulk_group: return Stall::copies;
+    case sim::WaitKind::tmem_columns: return Stall::columns;
+    case sim::WaitKind::tensor_ops: return Stall::tensor_memory;
+    case sim::WaitKind::wgmma_group: return Stall::wgmma;
+    default: return Stall::lanes;
+  }
+}
+
+Stall stall_of(Does does) {
+  switch (does) {
+    case Does::load_shared: return Stall::shared_memory;
+    case Does::load_global: return Stall::global_memory;
+    case Does::tmem_load: return Stall::tensor_memory;
+    default: return Stall::arithmetic;
+  }
+}
+
+std::string_view maker(Does does) {
+  switch (does) {
+    case Does::copy: return "copies";
+    case Does::commit: return "the tensor core";
+    default: return "the cluster";
+  }
+}
+
+std::uint32_t rows_of(const sim::Transfer& t) {
+  const auto pieces = [](std::uint64_t bytes) { return std::uint32_t((bytes + row_bytes - 1) / row_bytes); };
+  return t.box ? t.box->rows() * pieces(t.box->row_bytes()) : pieces(t.bytes);
+}
+
+// The CTA and the warp in a name of sim::warp_name.
+std::pair<std::uint32_t, std::uint32_t> warp_of(std::uint64_t name) {
+  return {std::uint32_t((name - 1) >> 8), std::uint32_t((name - 1) & 0xFF)};
+}
+
+std::uint64_t clusters_in(const sim::Cluster& cluster) {
+  return cluster.grid.launch.grid.volume() / cluster.ctas.size();
+}
+
+// One CTA to an SM.
+std::uint64_t resident_clusters(const sim::Cluster& cluster, const Chip& chip) {
+  const std::size_t ctas = cluster.ctas.size();
+  const double most = ctas == 2 ? chip[clusters_of_2] : ctas == 4 ? chip[clusters_of_4] : chip[sms] / double(ctas);
+  return std::max<std::uint64_t>(1, std::uint64_t(most));
+}
+
+// What L2 gives all SMs is shared by those that are busy.
+double ingest_of(const sim::Cluster& cluster, const Chip& chip, std::uint64_t resident) {
+  const auto busy = double(std::min(clusters_in(cluster), resident) * cluster.ctas.size());
+  return std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy);
+}
+
+}  // namespace
+
+TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& around)
+    : cluster_(cluster),
+      chip_(chip),
+      around_(around),
+      resident_(resident_clusters(cluster, chip)),
+      ingest_rate_(ingest_of(cluster, chip, resident_)),
+      costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
+      operations_(cluster.grid.program.code->operations.size()),
+      roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
+      sms_(cluster.ctas.size(), Sm(chip)),
+      mma_done_(cluster.ctas.size()) {
+  const std::size_t registers = cluster.grid.program.code->registers.size();
+  for (sim::Cta& cta : cluster.ctas)
+    for (sim::Warp& warp : cta.warps) {
+      Track& t = tracks_.emplace_back();
+      t.cta = &cta, t.warp = &warp;
+      t.ready.resize(registers), t.reason.resize(registers);
+    }
+  time_.ctas = std::uint32_t(cluster.ctas.size());
+  time_.clusters = clusters_in(cluster), time_.resident = resident_;
+}
+
+sim::Cta& TimedRun::cta_of(std::uint32_t index) {
+  for (sim::Cta& cta : cluster_.ctas)
+    if (cta.index == index) return cta;
+  return cluster_.ctas.front();
+}
+
+// The clusters that run at the same time take theirs of those that wait.
+void TimedRun::share_clusters() {
+  auto& waiting = cluster_.grid.waiting;
+  const auto others = std::min<std::uint64_t>(resident_ - 1, waiting.size());
+  waiting.erase(waiting.begin(), waiting.begin() + std::ptrdiff_t(others));
+}
+
+// What a warp will issue, and when it can.
+TimedRun::Next TimedRun::next(Track& t) {
+  const bool high = t.turns % other_lanes_every == other_lanes_every - 1;
+  const sim::Fragment& f = t.warp->fragments[std::size_t(high ? t.warp->highest() : t.warp->lowest())];
+  const sim::Inst& inst = cluster_.grid.program.insts[f.pc];
+  Next n;
+  n.operation = f.pc;
+  sim::Mask guard;
+  std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
+  n.lanes = f.lanes & (guard ^ inst.guard_flip);
+  n.dependent = t.at;
+  n.reason = Stall::arithmetic;
+  if (f.pc >= operations_) {
+    n.unit = n.at = t.at;
+    return n;
+  }
+  const auto wait_for = [&](ir::RegisterId r) {
+    if (t.ready[r] > n.dependent) n.dependent = t.ready[r], n.reason = t.reason[r];
+  };
+  for (const ir::RegisterId r : costs_.read(f.pc)) wait_for(r);
+  for (const ir::RegisterId r : costs_.written(f.pc)) wait_for(r);
+  n.unit = n.dependent;
+  if (n.lanes) {
+    const Cost& c = costs_[f.pc];
+    n.unit += c.before;
+    n.unit_reason = Stall::fence;
+    const auto not_before = [&](double time, Stall reason) {
+      if (time > n.unit) n.unit = time, n.unit_reason = reason;
+    };
+    if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(sm(*t.cta).tensor.room(n.unit), Stall::mma_queue);
+    if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
+    if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
+  }
+  n.at = t.blocked ? std::max(t.at, now_) : std::max(n.unit, scheduler(t).free());
+  return n;
+}
+
+void TimedRun::charge(Track& t, const Next& n) {
+  RoleTime& role = roles_.of(n.operation, t.warp->index);
+  const auto add = [&](Stall s, double cycles) { role.stalls[std::size_t(s)] += std::max(0.0, cycles); };
+  if (t.blocked) {
+    if (t.blocked_for) add(*t.blocked_for, now_ - t.at);  // for an mbarrier meet_mbarrier does it
+    return;
+  }
+  if (n.reason == Stall::mbarrier && n.dependent > t.at)
+    role.mbarriers[t.awaited] += n.dependent - t.at;
+  else
+    add(n.reason, n.dependent - t.at);
+  add(n.unit_reason, n.unit - n.dependent);
+  add(Stall::issue, now_ - n.unit);
+}
+
+void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
+  now_ = std::max(now_, n.at);
+  cluster_.now = std::uint64_t(now_);
+  issuer_ = &t, issuing_ = n.operation;
+  multiplied_ = 0, engine_end_.reset(), observed_.reset(), copies_.clear();
+  const std::uint64_t steps = t.cta->steps;
+  sim::Turn turn;
+  turn.budget = 1, turn.attempts = true;
+  turn.highest = t.turns++ % other_lanes_every == other_lanes_every - 1;
+  run_warp(cluster_, *t.cta, *t.warp, turn, current);
+  if (t.cta->steps == steps) {
+    answer_peeks(t);
+    if (!t.blocked && !t.warp->runnable()) {
+      const sim::WaitKind kind = t.warp->fragments[0].wait.kind;
+      t.at = now_, t.blocked = true;
+      t.blocked_for = kind == sim::WaitKind::mbarrier ? std::nullopt : std::optional(stall_of(kind));
+    }
+  } else {
+    charge(t, n);
+    settle(t, n, n.lanes ? cost(n.operation) : Cost{});
+  }
+  take_events(nullptr);
+  issuer_ = nullptr;
+  after_turn(*t.cta, *t.warp);
+}
+
+// A wait whose failure is no loop does not hold the warp. A chip answers it once the phase is complete; here it is
+// answered no at once, and the wait that follows is as far as this one would be.
+void TimedRun::answer_peeks(Track& t) {
+  for (int k = 0; k < t.warp->fragment_count; ++k) {
+    sim::Fragment& f = t.warp->fragments[std::size_t(k)];
+    if (!f.blocked || f.wait.kind != sim::WaitKind::mbarrier) continue;
+    if (!is_peek(cluster_.grid.program.insts[f.pc])) continue;
+    f.blocked = false, f.expired = true;
+    t.peeked = Object{cluster_.ctas[f.wait.cta_rank].index, f.wait.address}, t.peeked_at = now_;
+  }
+}
+
+// The instruction has been executed: what that costs the warp, and the units that it went to.
+void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
+  const double since = t.blocked ? t.at : now_;
+  t.blocked = false;
+  scheduler(t).begin(now_, c.slots);
+  roles_.of(n.operation, t.warp->index).issued += c.slots;
+  t.at = now_ + std::max(c.slots, c.after);
+  if (n.operation < operations_)
+    for (const ir::RegisterId r : costs_.written(n.operation))
+      t.ready[r] = now_ + c.latency, t.reason[r] = stall_of(c.does);
+  const double bytes = double(c.lane_bytes) * sim::count(n.lanes);
+  Sm& s = sm(*t.cta);
+  switch (c.does) {
+    case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
+    case Does::load_shared: load(t, n, s.shared_port.end(now_, bytes / chip_[shared_rate]) + c.latency); break;
+    case Does::load_global: load(t, n, s.ingest.end(now_, bytes / ingest_rate_) + c.latency); break;
+    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, bytes / chip_[shared_rate])); break;
+    case Does::tmem_load: {
+      const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
+      const double start = s.tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
+      t.load_free = start + own;
+      t.loaded = std::max(t.loaded, t.load_free + chip_[FactId::tmem_load]);
+      load(t, n, t.loaded);
+      break;
+    }
+    case Does::tmem_store: {
+      const double columns = c.lane_bytes / 4.0;
+      t.stored = std::max(t.stored, now_ + chip_[FactId::tmem_store] + columns * chip_[tmem_store_column]);
+      break;
+    }
+    case Does::mma: leave_out_values(t, c.does); break;
+    case Does::tmem_copy: start_tmem_copy(t, c.lane_bytes); break;
+    case Does::wgmma: start_wgmma(t, n); break;
+    case Does::fetch_map: s.fetches_maps = true; break;
+    case Does::mma_sync: ++time_.mma_sync; break;
+    default: break;
+  }
+}
+
+void TimedRun::load(Track& t, const Next& n, double ready) {
+  for (const ir::RegisterId r : costs_.written(n.operation)) t.ready[r] = ready;
+}
+
+// A wait has passed: its answer is there after a while, or when the phase's completion has been noticed. Until an
+// instruction needs the answer the warp goes on.
+void TimedRun::meet_mbarrier(Track& t, const Next& n, double since) {
+  const bool peeked = observed_ && t.peeked == observed_;
+  double answered = observed_ ? (peeked ? t.peeked_at : now_) + chip_[try_wait] : now_;
+  t.awaited = "mbarriers that were complete";
+  if (observed_) {
+    t.peeked.reset();
+    const Phase& phase = phases_[*observed_];
+    const double noticed = phase.visible + chip_[wake];
+    if (noticed > answered || since < now_) {
+      answered = std::max(noticed, answered - (peeked ? 0 : now_ - since));
+      const std::string object =
+          shared_name(cluster_.grid.program, std::uint32_t(observed_->second), isa::mbarrier_bytes);
+      const bool is_named = !object.starts_with("shared 0x");
+      t.awaited = (is_named ? object.substr(0, object.find('[')) : "mbarriers") + " (" + phase.by + ")";
+    }
+  }
+  if (since < now_) roles_.of(n.operation, t.warp->index).mbarriers[t.awaited] += now_ - since;
+  for (const ir::RegisterId r : costs_.written(n.operation)) t.ready[r] = answered, t.reason[r] = Stall::mbarrier;
+}
+
+void TimedRun::start_tmem_copy(Track& t, double bytes) {
+  TensorPipe& pipe = sm(*t.cta).tensor;
+  const bool idle = pipe.free() <= now_;
+  const double busy = bytes / chip_[tmem_copy_rate], start = std::max(now_, pipe.free());
+  pipe.block(start + busy, busy);
+  auto& done = mma_done_[t.cta->rank];
+  const double end = start + (idle ? chip_[FactId::tmem_copy] - chip_[wake] : busy);
+  done.push_back(done.empty() ? end : std::max(end, done.back()));
+}
+
+void TimedRun::start_wgmma(Track& t, const Next& n) {
+  const sim::Program& program = cluster_.grid.program;
+  const int columns = program.mmas[program.insts[n.operation].target].shape.n;
+  Server& core = sm(*t.cta).sub_cores[t.warp->index % 4];
+  const double end = core.end(now_, wgmma_interval(chip_, columns));
+  wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
+  if (t.warp->index % 4 == 0) ++time_.mmas;
+  leave_out_values(t, Does::wgmma);
+}
+
+// The unit does its work in time, without the sums.
+void TimedRun::leave_out_values(Track& t, Does does) {
+  if (around_.values) return;
+  if (does == Does::wgmma) {
+    queue_of(*t.cta, t.warp->index).waiting.back().action = [] {};
+    return;
+  }
+  auto& waiting = t.cta->tensor.waiting;
+  for (std::size_t k = 0; k < multiplied_; ++k) waiting[waiting.size() - 1 - k].action = [] {};
+}
+
+void TimedRun::multiply(const sim::MmaTask& task) {
+  sim::Cta& cta = *issuer_->cta;
+  const MmaTime t = mma_time(chip_, task.form.kind, task.form.a_in_tmem, task.members(), task.shape.m, task.shape.n);
+  Sm& own = sm(cta);
+  Sm* const peer = task.members() == 2 ? &sms_[cta.rank ^ 1] : nullptr;
+  const double start = own.tensor.begin(now_, peer ? peer->tensor.free() : 0, t);
+  if (peer) peer->tensor.block(own.tensor.free(), t.interval);
+  const double end = start + t.latency - chip_[wake] - clock_reads;
+  auto& done = mma_done_[cta.rank];
+  done.push_back(done.empty() ? end : std::max(end, done.back()));
+  ++multiplied_, ++time_.mmas;
+  time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
+}
+
+void TimedRun::transfer(const sim::Transfer& t) {
+  if (!issuer_) return;
+  Sm& s = sm(*issuer_->cta);
+  if (!t.signals) {
+    const double read = s.stores.end(now_, double(t.bytes) / chip_[store_rate]);
+    copies_.push_back({read, read + chip_[store_latency]});
+    return;
+  }
+  const bool multicast = cost(issuing_).multicast;
+  const double cycles = rows_of(t) * chip_[copy_row];
+  if (!engine_end_ || !multicast) {
+    const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
+    engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
+  }
+  double latency = chip_[around_.hits_l2 ? load_latency : load_latency_hbm] - chip_[wake];
+  if (!t.global) latency = chip_[remote_arrive];  // out of another CTA's shared memory
+  if (multicast) latency += chip_[FactId::multicast];
+  const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;
+  const double arrived = sm(cta_of(t.mbarrier_cta)).ingest.end(*engine_end_ - cycles, double(t.bytes) / rate);
+  const double done = std::max(*engine_end_, arrived) + latency;
+  copies_.push_back({done, done});
+}
+
+void TimedRun::sync(const sim::Sync& s) {
+  if (s.kind == sim::SyncKind::mbarrier_observe) observed_ = Object{s.cta, s.object};
+  if (s.kind == sim::SyncKind::tmem_alloc && !around_.values)
+    for (int lane = 0; lane < isa::tmem_lanes; ++lane)
+      cta_of(s.cta).tmem.mark(lane, int(s.object), int(s.value), sim::TensorMemory::known);
+  if (s.kind != sim::SyncKind::mbarrier_phase) return;
+  const bool by_event = cause_ != nullptr;
+  const std::uint32_t from = by_event ? warp_of(cause_->event.warp).first : issuer_ ? issuer_->cta->index : s.cta;
+  const bool travels = from != s.cta && !(by_event && cause_->does == Does::copy);
+  Phase& phase = phases_[{s.cta, s.object}];
+  phase.visible = now_ + (travels ? chip_[remote_arrive] : 0);
+  phase.by = by_event  ? std::string(maker(cause_->does))
+             : issuer_ ? roles_.name(issuing_, issuer_->warp->index)
+                       : std::string();
+}
+
+TimedRun::Flight TimedRun::schedule(sim::Event event, const Flight* parent) {
+  Flight f;
+  f.order = ++flown_;
+  f.time = now_;
+  const ir::Code& code = *cluster_.grid.program.code;
+  if (event.operation) f.does = costs_[code.index(*event.operation)].does;
+  const auto [cta, warp] = warp_of(event.warp);
+  const auto take = [&](std::deque<double>& times) {
+    f.time = std::max(now_, times.front());
+    times.pop_front();
+  };
+  switch (f.does) {
+    case Does::copy:
+      if (parent && parent->does == Does::copy) {
+        f.time = std::max(now_, parent->second);
+      } else if (!copies_.empty()) {
+        f.time = copies_.front().read, f.second = copies_.front().done;
+        copies_.pop_front();
+      }
+      break;
+    case Does::mma:
+    case Does::tmem_copy: take(mma_done_[cta_of(cta).rank]); break;
+    case Does::wgmma: take(wgmma_done_[{cta, warp}]); break;
+    case Does::commit: break;
+    case Does::remote: f.time = now_ + chip_[remote_arrive]; break;
+    default: f.time = now_ + chip_[l2_latency]; break;  // cp.async, clusterlaunchcontrol
+  }
+  f.event = std::move(event);
+  return f;
+}
+
+void TimedRun::take_events(const Flight* parent) {
+  std::vector<sim::Event> events;
+  while (!cluster_.events.empty()) events.push_back(cluster_.events.take());
+  std::sort(events.begin(), events.end(), [](const auto& x, const auto& y) { return x.order < y.order; });
+  for (sim::Event& e : events) flights_.push(schedule(std::move(e), parent));
+}
+
+void TimedRun::happen(Flight f, const ir::Operation*& current) {
+  now_ = std::max(now_, f.time);
+  sim::Event event = std::move(f.event);
+  event.time = cluster_.now = std::uint64_t(now_);
+  f.event.warp = event.warp;
+  const bool asks = event.operation && event.operation->opcode == Opcode::clusterlaunchcontrol_try_cancel;
+  if (asks) {
+    time_.takes_clusters = true;
+    // Now and then the simulator refuses a request by its generator; here none is while clusters wait.
+    while (sim::Random(cluster_.random).below(refused_one_in) == 0) cluster_.random.below(refused_one_in);
+  }
+  cause_ = &f;
+  run_event(cluster_, std::move(event), current);
+  take_events(&f);
+  cause_ = nullptr;
+  if (asks) share_clusters();
+}
+
+sim::Outcome TimedRun::go(const ir::Operation*& current) {
+  share_clusters();
+  sim::Patience patience;
+  for (std::uint64_t turns = 1;; ++turns) {
+    Track* best = nullptr;
+    Next chosen;
+    double others = flights_.empty() ? never : flights_.top().time;  // when something else comes next
+    chosen.at = never;
+    for (Track& t : tracks_) {
+      if (!t.warp->runnable()) continue;
+      const Next n = next(t);
+      if (n.at < chosen.at) {
+        others = std::min(others, chosen.at);
+        best = &t, chosen = n;
+      } else {
+        others = std::min(others, n.at);
+      }
+    }
+    if (!flights_.empty() && flights_.top().time <= chosen.at) {
+      Flight f = std::move(const_cast<Flight&>(flights_.top()));
+      flights_.pop();
+      happen(std::move(f), current);
+    } else if (best) {
+      issue(*best, chosen, current);
+      if (concerns_itself(chosen.operation)) run_on(*best, others, current);
+    } else if (finished(cluster_)) {
+      return sim::Outcome::finished;
+    } else if (!patience.none_runs(cluster_)) {
+      return end_in_deadlock(cluster_);
+    }
+    if (turns % livelock_every == 0 && flights_.empty() && only_polls(cluster_) && !patience.all_poll(cluster_))
+      return sim::end_in_livelock(cluster_);
+  }
+}
+
+// Arithmetic, which no other warp can notice.
+bool TimedRun::concerns_itself(std::uint32_t operation) const {
+  if (operation >= operations_) return false;
+  return isa::unit(cluster_.grid.program.code->operations[operation].opcode) == isa::Unit::alu;
+}
+
+// More instructions of a warp, while none of them concerns another and nothing else comes first.
+void TimedRun::run_on(Track& t, double others, const ir::Operation*& current) {
+  while (t.warp->runnable() && !t.blocked) {
+    const Next n = next(t);
+    const double first = flights_.empty() ? others : std::min(others, flights_.top().time);
+    if (!concerns_itself(n.operation) || n.at >= first) return;
+    issue(t, n, current);
+  }
+}
+
+ClusterTime TimedRun::result() const {
+  ClusterTime out = time_;
+  out.cycles = now_;
+  out.roles = roles_.times();
+  const auto most = [&](auto busy) {
+    double longest = 0;
+    for (const Sm& s : sms_) longest = std::max(longest, busy(s));
+    return longest;
+  };
+  const auto of_four = [](const std::array<Server, 4>& servers) {
+    double longest = 0;
+    for (const Server& s : servers) longest = std::max(longest, s.busy());
+    return longest;
+  };
+  const bool tcgen05 = chip_.core == TensorCore::tcgen05;
+  out.uses = {{"tensor core", most([&](const Sm& s) { return tcgen05 ? s.tensor.busy() : of_four(s.sub_cores); })},
+              {"copy engine", most([](const Sm& s) { return s.copies.busy(); })},
+              {"L2 to the SM", most([](const Sm& s) { return s.ingest.busy(); })},
+              {"bulk stores", most([](const Sm& s) { return s.stores.busy(); })},
+              {"shared memory port", most([](const Sm& s) { return s.shared_port.busy(); })},
+              {"tensor memory port", most([&](const Sm& s) { return of_four(s.tmem_ports); })},
+              {"issue slots", most([&](const Sm& s) { return of_four(s.schedulers); })}};
+  return out;
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,153 @@
+// One cluster under the clock.
+//
+// A warp issues in order. An instruction waits for the registers that it reads (a scoreboard), for its scheduler, and
+// for the unit that it goes to. Asynchronous operations become events at the times that their resources give them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/schedule/scheduler.hpp"
+#include "timing/account.hpp"
+#include "timing/chip.hpp"
+#include "timing/cost.hpp"
+#include "timing/sm.hpp"
+
+namespace kiln::timing {
+
+/// What the run assumes of the rest of the chip.
+struct Surroundings {
+  bool hits_l2 = true;  // loads find their bytes there
+  bool values = true;   // MMAs compute; else their results are left out
+};
+
+/// What one cluster took.
+struct ClusterTime {
+  double cycles = 0;  // from its start to the exit of its last thread
+  std::uint32_t ctas = 0;
+  std::uint64_t clusters = 1, resident = 1;  // of the grid; at once on the chip
+  std::vector<RoleTime> roles{};
+  std::vector<Use> uses{};
+  std::uint64_t mmas = 0;
+  bool guessed_mma = false;     // of a form that was not measured
+  bool takes_clusters = false;  // the kernel asks for the work of clusters that have not started
+  std::uint64_t mma_sync = 0;   // instructions of the tensor core that block their warp, which have no model
+};
+
+class TimedRun {
+ public:
+  TimedRun(sim::Cluster&, const Chip&, const Surroundings&);
+
+  sim::Outcome go(const ir::Operation*& current);
+  ClusterTime result() const;
+
+  void transfer(const sim::Transfer&);
+  void multiply(const sim::MmaTask&);
+  void sync(const sim::Sync&);
+
+ private:
+  using Object = std::pair<std::uint32_t, std::uint64_t>;  // CTA in the grid, offset
+  // A warp.
+  struct Track {
+    sim::Cta* cta = nullptr;
+    sim::Warp* warp = nullptr;
+    double at = 0;                       // when it may issue next
+    std::vector<double> ready{};         // by register
+    std::vector<Stall> reason{};         // what makes a register late
+    double loaded = 0, stored = 0;       // its tcgen05.ld and .st are done
+    double load_free = 0;                // its next tcgen05.ld may begin
+    bool blocked = false;                // since `at`, for
+    std::optional<Stall> blocked_for{};  // nothing: an mbarrier
+    std::string awaited{};               // the mbarrier of its latest wait, and what completed the phase
+    std::optional<Object> peeked{};      // the mbarrier of a wait that was answered no, and when it was issued
+    double peeked_at = 0;
+    std::uint32_t turns = 0;
+  };
+  // An instruction that is about to be issued.
+  struct Next {
+    double at = 0;
+    std::uint32_t operation = 0;
+    sim::Mask lanes = 0;   // whose guard is true
+    double dependent = 0;  // when its operands are there, and what made the last of them late
+    Stall reason = Stall::arithmetic;
+    double unit = 0;  // when its unit takes it, and what made that late
+    Stall unit_reason = Stall::fence;
+  };
+  // Something asynchronous, and when it happens. A copy has a second step.
+  struct Flight {
+    double time = 0, second = 0;
+    std::uint64_t order = 0;
+    Does does = Does::plain;
+    sim::Event event{};
+  };
+  struct Later {
+    bool operator()(const Flight& x, const Flight& y) const {
+      return x.time != y.time ? x.time > y.time : x.order > y.order;
+    }
+  };
+  // A phase of an mbarrier: when threads may notice it, and what completed it.
+  struct Phase {
+    double visible = 0;
+    std::string by{};
+  };
+  struct Copy {
+    double read = 0, done = 0;
+  };
+
+  Sm& sm(const sim::Cta& cta) { return sms_[cta.rank]; }
+  Server& scheduler(const Track& t) { return sm(*t.cta).schedulers[t.warp->index % 4]; }
+  sim::Cta& cta_of(std::uint32_t index);
+  Cost cost(std::uint32_t operation) const { return operation < operations_ ? costs_[operation] : Cost{}; }
+
+  Next next(Track&);
+  void issue(Track&, const Next&, const ir::Operation*& current);
+  void charge(Track&, const Next&);
+  void settle(Track&, const Next&, const Cost&);
+  void load(Track&, const Next&, double ready);
+  void answer_peeks(Track&);
+  void meet_mbarrier(Track&, const Next&, double since);
+  void start_tmem_copy(Track&, double bytes);
+  void start_wgmma(Track&, const Next&);
+  void leave_out_values(Track&, Does);
+  bool concerns_itself(std::uint32_t operation) const;
+  void run_on(Track&, double others, const ir::Operation*& current);
+  void happen(Flight, const ir::Operation*& current);
+  void take_events(const Flight* parent);
+  Flight schedule(sim::Event, const Flight* parent);
+  void share_clusters();
+
+  sim::Cluster& cluster_;
+  const Chip& chip_;
+  const Surroundings around_;
+  const std::uint64_t resident_;  // clusters at once
+  const double ingest_rate_;      // from L2 into each SM that is busy, bytes a cycle
+  const Costs costs_;
+  const std::size_t operations_;
+  Roles roles_;
+  std::vector<Sm> sms_{};
+  std::vector<Track> tracks_{};
+  std::priority_queue<Flight, std::vector<Flight>, Later> flights_{};
+  double now_ = 0;
+  std::uint64_t flown_ = 0;
+
+  // What the instruction that is being executed asks for.
+  Track* issuer_ = nullptr;
+  const Flight* cause_ = nullptr;  // the event that happens, if one does
+  std::uint32_t issuing_ = 0;
+  std::size_t multiplied_ = 0;
+  std::deque<Copy> copies_{};
+  std::optional<double> engine_end_{};  // of the multicast's first destination
+  std::optional<Object> observed_{};
+
+  std::map<Object, Phase> phases_{};
+  std::vector<std::deque<double>> mma_done_{};                                          // by CTA
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<double>> wgmma_done_{};  // by CTA and warp
+  ClusterTime time_{};
+};
+
+}  // namespace kiln::timing
