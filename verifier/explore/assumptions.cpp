@@ -154,9 +154,24 @@ std::optional<Assumptions::Place> Assumptions::compared_place(TermId predicate) 
   return std::nullopt;
 }
 
-// Whether a base can be one of these numbers, given what is assumed of its low bits.
+// Whether nothing that is assumed of words made of a leaf says that the leaf is another number.
+bool Assumptions::may_be(const Assumed& s, TermId leaf, std::uint64_t number) const {
+  const auto as_number = [&](TermId t) {
+    const bool is_made_of = t != leaf && evaluator_.pieces(t).contains(leaf);
+    return is_made_of ? terms_.value(evaluator_.with(t, {{leaf, number}})) : std::nullopt;
+  };
+  for (const auto& [word, domain] : s.domains)
+    if (const auto v = as_number(word); v && !domain.empty() && !domain.has(*v)) return false;
+  for (const auto& [predicate, holds] : s.decided)
+    if (const auto v = as_number(predicate); v && (*v != 0) != holds) return false;
+  return true;
+}
+
+// Whether a base can be one of these numbers, given what is assumed of its low bits and of words made of it.
 bool Assumptions::can_be(const Assumed& s, TermId base, const Domain& allowed) const {
   if (allowed.empty()) return false;
+  const bool is_leaf = terms_.atom_of(base) && evaluator_.is_leaf(base);
+  if (const auto v = allowed.value(); v && is_leaf && !may_be(s, base, *v)) return false;
   const auto own = rest(base);
   const TermId whole = own ? own->of.base : base;
   std::vector<std::pair<Rest, const Domain*>> rests;

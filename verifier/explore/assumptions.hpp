@@ -100,6 +100,7 @@ class Assumptions {
  private:
   flow::TermId rebased(const Word&, flow::TermId base);
   Domain sane(const Assumed&, const Comparison&) const;
+  bool may_be(const Assumed&, flow::TermId leaf, std::uint64_t number) const;
   bool can_be(const Assumed&, flow::TermId base, const Domain&) const;
   Word split(flow::TermId) const;
   const std::pair<const flow::TermId, Domain>* listable(const Assumed&, flow::TermId predicate);

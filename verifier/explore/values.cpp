@@ -225,11 +225,19 @@ std::optional<TermId> Values::mapped(const Turn& t, int lane) {
   return generic ? terms_.add(mapped, evaluator_.shared_window()) : mapped;
 }
 
-std::optional<TermId> Values::vote(const Turn& t) {
+// What lanes vote is one word for all of them, known or not.
+TermId Values::vote(const Turn& t) {
+  const bool is_ballot = t.op.modifiers.vote == isa::VoteMode::ballot;
+  if (t.predicates) return symbols_.fresh("vote", is_ballot ? 32 : 1);  // which lanes vote is not known
+  const auto one = common_operand(t);
   std::uint32_t ballot = 0;
   for (const int l : Lanes(t.lanes)) {
     const auto v = known(t, ops::roles<ops::WarpExchange>(t.op).a, l, 1);
-    if (!v) return std::nullopt;
+    if (!v && one) {
+      if (is_ballot) return evaluator_.choice(*one, terms_.constant(t.lanes, 32), terms_.constant(0, 32), 32);
+      return t.op.modifiers.uniform ? terms_.constant(1, 1) : *one;
+    }
+    if (!v) return symbols_.fresh("vote", is_ballot ? 32 : 1);
     ballot |= std::uint32_t(*v) << l;
   }
   switch (t.op.modifiers.vote) {
@@ -238,6 +246,14 @@ std::optional<TermId> Values::vote(const Turn& t) {
     case isa::VoteMode::all: return terms_.constant(ballot == t.lanes, 1);
     default: return terms_.constant(ballot == t.lanes || ballot == 0, 1);
   }
+}
+
+// The operand that all lanes give to an operation of the warp; nothing where they differ.
+std::optional<TermId> Values::common_operand(const Turn& t) {
+  const ir::Argument& a = *ops::roles<ops::WarpExchange>(t.op).a;
+  if (a.kind != Kind::reg || program_.slot(a.id) == Program::no_slot) return std::nullopt;
+  if (!words_.shared(t.f.words[program_.slot(a.id)], t.lanes)) return std::nullopt;
+  return read(t, a, t.leader(), std::min(64, isa::bits(code_.registers[a.id].type)));
 }
 
 // Operations that look at other lanes. False for all others.
@@ -262,11 +278,10 @@ bool Values::evaluate_across(Turn& t) {
         out[std::size_t(l)] = *word;
       }
       break;
-    case Opcode::vote:
-      if (const auto word = vote(t))
-        out.fill(*word);
-      else
-        return false;
+    case Opcode::vote: out.fill(vote(t)); break;
+    case Opcode::redux_sync:
+      if (common_operand(t)) return false;
+      out.fill(symbols_.fresh("redux", 32));
       break;
     case Opcode::activemask: out.fill(terms_.constant(t.lanes, 32)); break;
     default: return false;

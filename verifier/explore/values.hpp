@@ -50,7 +50,8 @@ class Values {
   bool evaluate_across(Turn&);
   std::optional<flow::TermId> shuffled(const Turn&, int lane);
   std::optional<flow::TermId> mapped(const Turn&, int lane);
-  std::optional<flow::TermId> vote(const Turn&);
+  flow::TermId vote(const Turn&);
+  std::optional<flow::TermId> common_operand(const Turn&);
   bool differs(const Turn&);
   std::vector<LaneTerms>* known_results(const Turn&);
   std::vector<LaneTerms> compute(const Turn&, bool differ);
