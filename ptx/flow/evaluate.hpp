@@ -47,6 +47,8 @@ class Evaluator {
   /// What a term is made of in the end: atoms that nothing here has made of others (parameters, words out of memory,
   /// what the caller has named), and those that are low bits of another word.
   const std::set<TermId>& pieces(TermId);
+  /// The predicates of the choices that a term is made of.
+  const std::set<TermId>& chosen_by(TermId);
   /// The term hangs on how words compare.
   bool compares(TermId);
   bool is_leaf(TermId atom) const { return makers_[terms_.atom_of(atom)->name - 1].kind == Maker::Kind::leaf; }
@@ -97,7 +99,7 @@ class Evaluator {
   std::unordered_map<std::string, std::uint64_t> names_{};
   std::vector<std::string> spelled_{};  // by name - 1
   std::vector<Maker> makers_{};
-  std::unordered_map<TermId, std::set<TermId>> pieces_{};
+  std::unordered_map<TermId, std::set<TermId>> pieces_{}, chosen_by_{};
   std::unordered_map<TermId, bool> compares_{};
 };
 

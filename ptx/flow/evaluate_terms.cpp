@@ -124,6 +124,20 @@ const std::set<TermId>& Evaluator::pieces(TermId t) {
   return pieces_.emplace(t, std::move(out)).first->second;
 }
 
+const std::set<TermId>& Evaluator::chosen_by(TermId t) {
+  if (const auto known = chosen_by_.find(t); known != chosen_by_.end()) return known->second;
+  std::set<TermId> out;
+  for (const Terms::Part& p : terms_.sum(t).parts) {
+    const Terms::Atom& atom = *terms_.atom_of(p.atom);
+    if (makers_[atom.name - 1].kind == Maker::Kind::select) out.insert(atom.operands[0]);
+    for (const TermId o : atom.operands) {
+      const std::set<TermId>& inner = chosen_by(o);
+      out.insert(inner.begin(), inner.end());
+    }
+  }
+  return chosen_by_.emplace(t, std::move(out)).first->second;
+}
+
 bool Evaluator::compares(TermId t) {
   if (const auto known = compares_.find(t); known != compares_.end()) return known->second;
   bool out = false;

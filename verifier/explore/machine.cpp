@@ -189,11 +189,38 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   return true;
 }
 
+// A word that predicates choose between others: they are decided, and it is what is chosen. False if one has to be
+// decided first.
+bool Machine::settle_choices(Turn& t, std::uint32_t slot) {
+  constexpr std::size_t most = 4;  // predicates of a word
+  WordId& word = t.f.words[slot];
+  const bool shared = values_.words().shared(word, t.lanes).has_value();
+  LaneTerms out;
+  for (int l = 0; l < lanes_per_warp; ++l) out[std::size_t(l)] = values_.words().at(word, l);
+  for (const int l : Lanes(shared ? t.lanes & -t.lanes : t.lanes)) {
+    TermId& now = out[std::size_t(l)];
+    const std::set<TermId>& by = symbols_.evaluator().chosen_by(now);
+    if (by.empty() || by.size() > most) continue;
+    std::map<TermId, std::uint64_t> decided;
+    for (const TermId predicate : by) {
+      const auto holds = decide(t, shared ? lanes_per_warp : l, predicate, std::uint32_t(decided.size() + 1));
+      if (!holds) return false;
+      decided[predicate] = *holds;
+    }
+    now = symbols_.evaluator().with(now, decided);
+  }
+  if (shared)
+    for (const int l : Lanes(t.lanes)) out[std::size_t(l)] = out[std::size_t(t.leader())];
+  word = values_.words().of(out);
+  return true;
+}
+
 // If an operand depends on a word that can only be a few numbers, each number is a choice.
 bool Machine::settle_operands(Turn& t) {
   for (const ir::RegisterId r : program_.questions(t.at)) {
     const std::uint32_t slot = program_.slot(r);
     if (slot == Program::no_slot) continue;
+    if (!values_.words().is_constant(t.f.words[slot], symbols_.terms()) && !settle_choices(t, slot)) return false;
     const TermId word = symbols_.assumptions().settled(t.s, values_.words().at(t.f.words[slot], t.leader()));
     if (symbols_.terms().is_constant(word) || symbols_.terms().width(word) == 1) continue;
     const auto way = symbols_.assumptions().way_to_settle(t.s, word);

@@ -52,6 +52,7 @@ class Machine {
   std::optional<Mask> guard_lanes(Turn&);
   std::optional<bool> decide(Turn&, int lane, flow::TermId predicate, std::uint32_t part = 1);
   bool guess_guard(Turn&, LaneTerms&);
+  bool settle_choices(Turn&, std::uint32_t slot);
   bool settle_operands(Turn&);
 
   const Program& program_;

@@ -458,7 +458,7 @@ void Program::find_questions() {
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
     flow::Demands::Wanted wanted;
-    add_roots(op, {}, wanted);
+    add_roots(op, words(i), wanted);
     wanted.arguments.insert(wanted.arguments.end(), wanted.parities.begin(), wanted.parities.end());
     wanted.arguments.insert(wanted.arguments.end(), wanted.rough.begin(), wanted.rough.end());
     const auto ask = [&](const ir::Argument& a) {

@@ -44,10 +44,7 @@ FREE:
   @!%q bra FREE;
   add.u32 %k, %k, 1;
   setp.lt.u32 %more, %k, %rounds;
-  mov.u32 %flag, 1;
-  @%more bra AGAIN;
-  mov.u32 %flag, 0;
-AGAIN:
+  selp.u32 %flag, 1, 0, %more;
   @%first st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%to], {%k, %k, %t, %flag}, [%full];
   xor.b32 %phase, %phase, 1;
   @%more bra TELL;
@@ -163,7 +160,7 @@ TEST_CASE("what st.async stores in another CTA decides how long that goes on, fo
   const Protocol p = protocol(told);
   CHECK_MESSAGE(p.is_right(), p.incomplete << p.at);
   // It hears of one round more than there are; the word is another one.
-  CHECK(protocol(replaced(told, "  mov.u32 %flag, 0;\n", "")).stands_still);
+  CHECK(protocol(replaced(told, "selp.u32 %flag, 1, 0, %more", "mov.u32 %flag, 1")).stands_still);
   CHECK(protocol(replaced(told, "[word+12]", "[word]")).stands_still);
 }
 

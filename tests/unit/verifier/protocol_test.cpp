@@ -212,6 +212,41 @@ TEST_CASE("a finding after a bound that is divided, rounded up, has a number for
   CHECK((std::stoi(shifted.example.substr(std::string("n = ").size())) + 95) / 64 == 20);
 }
 
+TEST_CASE("a phase or an address that a parameter chooses is followed for each choice") {
+  const std::string chosen = R"(.version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u32 n) .reqntid 32 {
+  .reg .pred %p, %q, %first;
+  .reg .b32 %n, %t, %parity, %bar;
+  .shared .align 8 .b64 bars[2];
+  mov.u32 %t, %tid.x;
+  ld.param.u32 %n, [n];
+  setp.eq.u32 %first, %t, 0;
+  setp.gt.u32 %p, %n, 5;
+  @%first mbarrier.init.shared::cta.b64 [bars], 32;
+  @%first mbarrier.init.shared::cta.b64 [bars+8], 32;
+  bar.warp.sync 0xffffffff;
+  mov.u32 %bar, bars;
+  add.u32 %parity, %bar, 8;
+  selp.u32 %bar, %parity, %bar, %p;
+  @%p mbarrier.arrive.shared::cta.b64 _, [%bar];
+  selp.u32 %parity, 0, 1, %p;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %q, [%bar], %parity;
+  @!%q bra WAIT;
+  ret;
+}
+)";
+  const Protocol right = protocol(chosen);
+  CHECK_MESSAGE(right.is_right(), right.incomplete);
+  const Protocol wrong = protocol(with(chosen, "selp.u32 %parity, 0, 1, %p", "selp.u32 %parity, 1, 0, %p;"));
+  CHECK(wrong.stands_still);
+  CHECK(std::stoi(wrong.example.substr(std::string("n = ").size())) <= 5);
+  CHECK(protocol(with(chosen, "mbarrier.init.shared::cta.b64 [bars+8], 32", "")).broken ==
+        std::vector{rules::Rule::mbarrier_uninitialised});
+}
+
 TEST_CASE("what is not followed is named, and no verdict") {
   const Protocol p = protocol(with(file("flags"), "cp.async.bulk.commit_group", "bar.red.popc.u32 %v0, 0, %p;"));
   CHECK_FALSE(p.complete);
