@@ -130,7 +130,7 @@ std::uint32_t ctas_per_sm(const ir::Function& f, const launch::Launch& l, const 
 
 Outcome run_launch(const ir::Module& module, const launch::Contract& contract, const launch::Launch& launch,
                    GlobalMemory& memory, const Options& options, diag::Sink& sink, Observer* observer,
-                   std::uint32_t number, schedule::Schedule* schedule, Statistics& statistics) {
+                   std::uint32_t number, schedule::Schedule* schedule, RacingReads* racing, Statistics& statistics) {
   const ir::Function& f = find_entry(module, launch.entry);
   const Dim3 cluster = cluster_shape(f, launch);
   const Linked linked = link(module, f, sink);
@@ -145,6 +145,7 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   grid.steps = observer && observer->wants_steps();
   grid.schedule = schedule;
   grid.recording = options.record;
+  grid.racing = racing;
   const std::uint32_t per_sm = ctas_per_sm(f, launch, program.layout, cluster, module.target());
   grid.most_clusters = std::max<std::uint64_t>(1, std::uint64_t(per_sm) * launch::chip_sms / cluster.volume());
   const Outcome o = rehearse(grid, per_sm) ? run_grid(grid) : Outcome::deadlock;
@@ -153,7 +154,7 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
 }
 
 Result run_launches(const ir::Module& module, launch::Contract& contract, const Options& options, diag::Sink& sink,
-                    Observer* observer) {
+                    Observer* observer, RacingReads* racing = nullptr) {
   GlobalMemory memory;
   for (launch::Buffer& b : contract.buffers) memory.add(b);
   for (const auto& [name, buffers] : contract.multimems) memory.add(name, buffers);
@@ -168,10 +169,19 @@ Result run_launches(const ir::Module& module, launch::Contract& contract, const 
   std::uint32_t number = 0;
   for (const launch::Launch& l : contract.launches) {
     result.outcome =
-        run_launch(module, contract, l, memory, options, sink, observer, number++, schedule, result.statistics);
+        run_launch(module, contract, l, memory, options, sink, observer, number++, schedule, racing, result.statistics);
     if (result.outcome != Outcome::finished) break;
   }
   return result;
+}
+
+// Runs the same schedule again, in which what races is poison: whether it reaches something.
+bool reach_something(RacingReads& reads, const ir::Module& module, launch::Contract& contract, Options options) {
+  options.print = {};
+  options.record = nullptr;
+  diag::Sink ignored;
+  const Result again = run_launches(module, contract, options, ignored, nullptr, &reads);
+  return again.outcome != Outcome::finished || reads.is_used();
 }
 
 }  // namespace
@@ -183,7 +193,19 @@ Result simulate(const ir::Module& module, launch::Contract& contract, const Opti
   TileJudge tiles;
   Fanout all({&detector, &tiles});
   if (observer) all.add(*observer);
-  return run_launches(module, contract, options, sink, &all);
+  // Decisions from outside are not made a second time.
+  if (!options.weigh_reads || options.schedule) return run_launches(module, contract, options, sink, &all);
+  launch::Contract inputs = contract;
+  diag::Sink found;
+  const Result result = run_launches(module, contract, options, found, &all);
+  ReadRaces& races = detector.read_races();
+  const bool unused = !races.reads.empty() && result.outcome == Outcome::finished &&
+                      !reach_something(races.reads, module, inputs, options);
+  for (std::size_t k = 0; k < found.all().size(); ++k) {
+    const auto other = races.unused.find(k);
+    sink.report(unused && other != races.unused.end() ? other->second : found.all()[k]);
+  }
+  return result;
 }
 
 }  // namespace kiln::sim

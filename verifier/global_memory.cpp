@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-#include "ptx/flow/cfg.hpp"
 #include "ptx/flow/definitions.hpp"
 #include "ptx/ops/operations.hpp"
 
@@ -164,50 +163,6 @@ bool may_race(const std::vector<GlobalUse>& uses) {
   return false;
 }
 
-// Whether what is made of a load's words is surely used where the load is executed.
-class Reach {
- public:
-  explicit Reach(const ir::Code& code) : code_(code), cfg_(code), definitions_(code) {}
-
-  bool is_certain(std::uint32_t load) {
-    std::vector<bool> seen(code_.registers.size());
-    std::vector<ir::RegisterId> left;
-    const auto made = [&](std::uint32_t i) {
-      for (const ir::RegisterId r : definitions_.written(i))
-        if (!seen[r]) seen[r] = true, left.push_back(r);
-    };
-    made(load);
-    while (!left.empty()) {
-      const ir::RegisterId r = left.back();
-      left.pop_back();
-      for (const std::uint32_t i : definitions_.readers(r)) {
-        const ir::Operation& user = code_.operations[i];
-        const bool makes_words = isa::unit(user.opcode) == isa::Unit::alu || user.opcode == Opcode::ld;
-        if (makes_words && user.guard != r)
-          made(i);
-        else if (comes_with(load, i))
-          return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  // Threads that execute the load execute the other operation too, as far as branches and guards say it.
-  bool comes_with(std::uint32_t load, std::uint32_t other) const {
-    const ir::Operation &a = code_.operations[load], &b = code_.operations[other];
-    if (b.guard && b.opcode != Opcode::bra && (b.guard != a.guard || b.guard_negated != a.guard_negated)) return false;
-    flow::BlockId at = cfg_.block_of(load);
-    for (const flow::BlockId to = cfg_.block_of(other); at != to; at = cfg_.post_dominator(at))
-      if (at == flow::no_block) return false;
-    return true;
-  }
-
-  const ir::Code& code_;
-  flow::Cfg cfg_;
-  flow::Definitions definitions_;
-};
-
 // Calls f(Code, name) for each entry.
 template <class F>
 void each_entry(const ir::Module& module, F f) {
@@ -220,17 +175,6 @@ void each_entry(const ir::Module& module, F f) {
 }
 
 }  // namespace
-
-std::vector<diag::Place> loads_that_may_reach_nothing(const ir::Module& module) {
-  std::vector<diag::Place> out;
-  each_entry(module, [&](const ir::Code& code, const std::string&) {
-    Reach reach(code);
-    for (std::uint32_t i = 0; i < code.operations.size(); ++i)
-      if (code.operations[i].opcode == Opcode::ld && named_memory(code.operations[i]).address && !reach.is_certain(i))
-        out.push_back(code.where(code.operations[i]).place);
-  });
-  return out;
-}
 
 bool may_race_in_global_memory(const ir::Module& module, const launch::Contract* contract) {
   bool may = false;

@@ -90,8 +90,10 @@ bool Pipeline::wanted(const ir::Module& module) {
 }
 
 void Pipeline::simulate(const ir::Module& module, sim::Observer* observer) {
+  sim::Options options = options_.simulation;
+  options.weigh_reads = true;
   report_.simulation = stage("simulate", [&] {
-    return named([&] { return sim::simulate(module, contract_, options_.simulation, report_.findings, observer); });
+    return named([&] { return sim::simulate(module, contract_, options, report_.findings, observer); });
   });
 }
 

@@ -115,6 +115,7 @@ RunReport run_schedule(const ir::Module& module, const launch::Contract& contrac
   sim::Options options = plan.options.simulation;
   options.seed = seed;
   options.record = recording;
+  options.weigh_reads = true;
   if (schedule) options.schedule = schedule;
   RunReport report;
   report.simulation = sim::simulate(module, mine, options, report.findings, observer);

@@ -78,6 +78,7 @@ void Grid::report(const ir::Operation* operation, rules::Rule rule, const std::s
 
 void Grid::report_poison(const ir::Operation* operation, PoisonSource source, std::string_view as) {
   if (source == 0) throw diag::InternalError("poison that no read found");
+  if (racing) racing->note_use();
   if (poison.report(source) || !reported.insert({operation, rules::Rule::memory_uninitialised}).second) return;
   const PoisonSources::Read& read = poison[source];
   diag::Diagnostic d = rules::finding(rules::Rule::memory_uninitialised, fmt::format("{} as {}", read.what, as));

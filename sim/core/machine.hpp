@@ -25,6 +25,7 @@
 #include "sim/core/observer.hpp"
 #include "sim/core/poison.hpp"
 #include "sim/core/program.hpp"
+#include "sim/core/racing_reads.hpp"
 #include "sim/core/random.hpp"
 #include "sim/core/run.hpp"
 #include "sim/core/storage.hpp"
@@ -77,6 +78,7 @@ struct Grid {
   std::unordered_map<const ir::Operation*, std::vector<std::uint32_t>> touched{};  // registers, by offset in the file
 
   PoisonSources poison{};
+  RacingReads* racing = nullptr;                // what these load is poison, to see what it reaches
   std::shared_ptr<PoisonFlows> poison_flows{};  // what instructions do with poison; null until a warp has some
 
   /// Reports that an instruction breaks a rule, and goes on; once per instruction and rule.

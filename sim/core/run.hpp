@@ -10,7 +10,7 @@ namespace kiln::sim {
 namespace schedule {
 struct Recording;  // sim/schedule/recording.hpp
 class Schedule;    // sim/schedule/schedule.hpp
-}
+}  // namespace schedule
 
 /// How the order of events is chosen; see README.md of sim/schedule. `exhaustive` is not for a single run: see
 /// schedule::explore.
@@ -23,7 +23,8 @@ enum class Arithmetic : std::uint8_t { exact, fast };
 struct Options {
   std::uint64_t seed = 1;  // schedule: which warp next, when an asynchronous operation completes
   Arithmetic arithmetic = Arithmetic::exact;
-  bool detect_races = true;  // judge every access by happens-before; see sim/order
+  bool detect_races = true;     // judge every access by happens-before; see sim/order
+  bool weigh_reads = false;     // of loads that race, tell those apart whose words reach nothing; may need a second run
   std::uint64_t max_steps = 0;  // warp instructions of one CTA before giving up; 0: a generous default
   std::function<void(std::string_view)> print{};  // receives what device code prints; without it that is dropped
   Strategy strategy = Strategy::random;

@@ -51,6 +51,18 @@ inline bool nearby(const Context& c, Space space, u64 address, u32 bytes, View& 
   return true;
 }
 
+// What races is poison in these lanes.
+void load_racing(Context& c, const Inst& i, Mask lanes) {
+  lanes &=
+      c.grid->racing->lanes({c.grid->number, c.grid->program.code->index(*i.operation), c.cta->index, c.warp->index});
+  if (!lanes) return;
+  RegisterPoison& poison = poison_of(c);
+  for (unsigned k = 0; k < i.more_count; ++k) {
+    poison.set(c.slot(i, k), lanes, lanes);
+    poison.source(c.slot(i, k).offset) = c.grid->poison.read(i.operation, [] { return std::string("what races"); });
+  }
+}
+
 template <int width>
 void load_memory(Context& c, const Inst& i, Mask lanes) {
   const u32 bytes = u32(width) * i.more_count;
@@ -69,6 +81,7 @@ void load_memory(Context& c, const Inst& i, Mask lanes) {
     }
     for (unsigned k = 0; k < i.more_count; ++k) load_element<width>(c, slots[k], l, view.data + k * width, is_signed);
   }
+  if (c.grid->racing) load_racing(c, i, lanes);
 }
 
 // Whether the store changes nothing: compilers let several threads store one value that all of them have.

@@ -23,6 +23,7 @@ class RaceDetector final : public Observer {
   void access(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId) override;
   void sync(const Agent&, const ir::Operation*, const Sync&) override;
 
+  ReadRaces& read_races() { return reports_.read_races(); }
   /// The size of its shadows of shared and tensor memory.
   std::size_t shadow_bytes() const;
 

@@ -5,6 +5,7 @@
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/finding.hpp"
+#include "ptx/rules/order.hpp"
 #include "sim/core/names.hpp"
 
 namespace kiln::sim {
@@ -76,12 +77,23 @@ diag::Note Reports::note(const std::string& words, const Agent& a, const ir::Ope
   return {words + thread_name(*grid_, a.cta, a.warp, a.lanes, op), grid_->program.code->where(op)};
 }
 
+// Whether a weak load races with a write: it is noted, for what it has loaded may reach nothing.
+bool Reports::note_racing_read(Rule rule, const Earlier& e, const Later& b) {
+  if (rule != Rule::race || e.writes == b.writes || e.access.cluster == prior_cluster) return false;
+  const Access& read = e.writes ? b.access : e.access;
+  if (read.operation->opcode != Opcode::ld || read.strong) return false;
+  read_races_.reads.add({grid_->number, grid_->program.code->index(*read.operation), read.cta, read.warp},
+                        e.writes ? b.lanes : e.lanes);
+  return true;
+}
+
 void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
   const Access &then = e.access, &now = b.access;
+  const bool is_read = note_racing_read(rule, e, b);
   if (!reported_.insert({rule, then.operation, now.operation}).second) return;
-  diag::Diagnostic d =
-      rules::finding(rule, fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
-                                       thread_name(*grid_, now.cta, now.warp, b.lanes, *now.operation)));
+  const std::string got = fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
+                                      thread_name(*grid_, now.cta, now.warp, b.lanes, *now.operation));
+  diag::Diagnostic d = rules::finding(rule, got);
   d.where = grid_->program.code->where(*now.operation);
   const std::string against = fmt::format("against the {} by ", e.writes ? "write" : "read");
   if (then.cluster == prior_cluster) {
@@ -89,6 +101,10 @@ void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& r
   } else {
     d.notes.push_back(note(against, {then.cta, then.warp, e.lanes}, *then.operation));
     if (then.cluster != now.cluster && !beside_) d.notes.back().message += ", which ran before";
+  }
+  if (const rules::Verdict v = rules::race_unused(false); is_read && v.broken()) {
+    diag::Diagnostic& unused = read_races_.unused[grid_->sink.all().size()] = rules::finding(v.rule, got);
+    unused.where = d.where, unused.notes = d.notes;
   }
   d.notes.push_back({missing(rule, e, b), {}});
   grid_->sink.report(std::move(d));

@@ -1,6 +1,7 @@
 // The findings of the detector: both accesses, their threads, what is missing between them, and the cheapest repair.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -8,9 +9,17 @@
 
 #include "ptx/diag/diagnostic.hpp"
 #include "sim/core/machine.hpp"
+#include "sim/core/racing_reads.hpp"
 #include "sim/order/judge.hpp"
 
 namespace kiln::sim {
+
+/// Weak loads that race with writes, and the findings that take the place of the sink's, by their numbers there, if
+/// what was loaded reaches nothing.
+struct ReadRaces {
+  RacingReads reads{};
+  std::map<std::size_t, diag::Diagnostic> unused{};
+};
 
 /// What a finding says beyond its rule.
 struct Found {
@@ -32,17 +41,20 @@ class Reports {
       publish(v.rule, a, op, describe());
   }
 
+  ReadRaces& read_races() { return read_races_; }
   /// A place in memory, in words.
   std::string where(const Range&) const;
   /// A note that `words` and the name of the threads make, at their operation.
   diag::Note note(const std::string& words, const Agent&, const ir::Operation&) const;
 
  private:
+  bool note_racing_read(rules::Rule, const Earlier&, const Later&);
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
 
   const Grid* grid_ = nullptr;
   bool beside_ = false;  // clusters run side by side
   std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;
+  ReadRaces read_races_{};
 };
 
 }  // namespace kiln::sim

@@ -101,7 +101,8 @@ bool is_small(const launch::Contract& contract) {
 }
 
 bool is_race(const diag::Diagnostic& d) {
-  constexpr rules::Rule races[] = {rules::Rule::race, rules::Rule::race_async, rules::Rule::pdl_wait};
+  constexpr rules::Rule races[] = {rules::Rule::race, rules::Rule::race_unused, rules::Rule::race_async,
+                                   rules::Rule::pdl_wait};
   return std::any_of(std::begin(races), std::end(races), [&](rules::Rule r) { return d.slug == rules::info(r).slug; });
 }
 
@@ -113,19 +114,8 @@ GlobalMemory judge_global_memory(const ir::Module& module, const launch::Contrac
     return GlobalMemory::out_of_question;
   if (launch.empty() || !is_small(contract)) return GlobalMemory::not_judged;
   const harness::RunReport run = run_launch(module.source, contract, launch, sim::Strategy::random);
-  const std::vector<diag::Place> vain = verifier::loads_that_may_reach_nothing(module);
-  const auto is_vain = [&](const diag::Where& where) {
-    return std::any_of(vain.begin(), vain.end(), [&](diag::Place p) { return p.begin == where.place.begin; });
-  };
-  for (diag::Diagnostic d : run.findings.all()) {
-    if (!is_race(d)) continue;
-    if (is_vain(d.where) ||
-        std::any_of(d.notes.begin(), d.notes.end(), [&](const auto& n) { return is_vain(n.where); })) {
-      d.severity = diag::Severity::note;
-      d.message = "unless what is loaded reaches nothing: " + d.message;
-    }
-    sink.report(std::move(d));
-  }
+  for (const diag::Diagnostic& d : run.findings.all())
+    if (is_race(d)) sink.report(d);
   sink.sort();
   return run.finished() || sink.has_errors() ? GlobalMemory::simulated : GlobalMemory::not_judged;
 }

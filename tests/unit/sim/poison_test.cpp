@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 
 #include "ptx/rules/catalogue.hpp"
 #include "tests/unit/sim/eval.hpp"
@@ -452,6 +453,36 @@ TEST_CASE("a byte of a result that depends on poison is poison") {
     depending += found;
   }
   CHECK(depending + 4 >= operations.size());
+}
+
+TEST_CASE("what a racing load finds is poison in a second run, which tells race-unused from race") {
+  // Warp 0 stores to words that both load; `uses` is what becomes of the word %r1.
+  const auto found = [](const std::string& uses, bool weighs = true) {
+    sim::Options options;
+    options.weigh_reads = weighs;
+    const Run r = run_kernel(
+        kernel(
+            variables +
+            "and.b32 %r3, %r90, 31; mul.wide.u32 %rd1, %r3, 4; add.u64 %rd1, %out, %rd1; setp.lt.u32 %p1, %r90, 32;\n"
+            "ld.global.u32 %r1, [%rd1]; @%p1 st.global.u32 [%rd1], 7;\n" +
+            uses),
+        64, 64, options);
+    CHECK(r.result.outcome == sim::Outcome::finished);
+    std::set<std::string> slugs;
+    for (const diag::Diagnostic& d : r.sink.all()) slugs.insert(d.slug);
+    for (int k = 0; k < 32; ++k) CHECK(r.read<u32>("out")[std::size_t(k)] == 7);
+    return slugs;
+  };
+  using Slugs = std::set<std::string>;
+  CHECK(found("") == Slugs{"race-unused"});
+  CHECK(found("", false) == Slugs{"race"});
+  CHECK(found("add.u32 %r1, %r1, 1; mul.lo.u32 %r2, %r1, %r1;") == Slugs{"race-unused"});
+  CHECK(found("@!%p1 mov.u32 %r1, 0; st.global.u32 [%rd1+128], %r1;").contains("race-unused"));
+  CHECK(found("@!%p1 st.global.u32 [%rd1+128], %r1;") == Slugs{"race"});
+  CHECK(found("setp.eq.u32 %p2, %r1, 5; @%p2 bar.sync 0;") == Slugs{"race"});
+  CHECK(found("shl.b32 %r2, %r1, 2; add.u32 %r2, %r91, %r2; st.shared.u32 [%r2], 1;").contains("race"));
+  // One load matters, and the other does not: neither is told apart.
+  CHECK(found("ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1+128], %r2;") == Slugs{"race"});
 }
 
 }  // namespace sim_poison
