@@ -6,16 +6,42 @@ namespace kiln::dsl {
 
 namespace {
 
-// and, or and xor know bits, not numbers.
-std::string_view word_type(RedOp op) {
-  return op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_ ? "b32" : "u32";
+// and, or, xor and exch know bits, not numbers; pairs of floats keep subnormal numbers.
+std::string combined_as(RedOp op, ScalarType type) {
+  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_ || op == RedOp::exch;
+  const bool pair = type == ScalarType::f16x2 || type == ScalarType::bf16x2;
+  const std::string_view untyped = isa::bits(type) == 64 ? "b64" : "b32";
+  return dotted({spelling(op), pair ? "noftz" : "", bits ? untyped : spelling(type)});
 }
 
 }  // namespace
 
-U32 Atomics::atom(RedOp op, const U64& address, const OperandOf<U32>& operand, const AtomOrder& order, Here at) {
-  const std::string name = "atom" + order.modifier + dotted({"", "global", spelling(op), word_type(op)});
-  return {*rec_, result(ScalarType::u32, name, {address_of(*rec_, address, at), operand_of(operand)}, at)};
+Operand Atomics::atom(Combination c, const AtomOrder& order, const Place& to, const Input& operand, Here at) {
+  return result(c.type, "atom" + order.modifier + dotted({"", to.space, combined_as(c.op, c.type)}),
+                {Operand::address(to.address), use(*rec_, operand)}, at);
+}
+
+Operand Atomics::compare_and_swap(ScalarType type, const AtomOrder& order, const Place& to, const Input& expected,
+                                  const Input& wanted, Here at) {
+  return result(type, "atom" + order.modifier + dotted({"", to.space, "cas", isa::bits(type) == 64 ? "b64" : "b32"}),
+                {Operand::address(to.address), use(*rec_, expected), use(*rec_, wanted)}, at);
+}
+
+void Atomics::red(Combination c, const StoreOrder& order, const Place& to, const Input& operand, Here at) {
+  rec_->emit("red" + order.modifier + dotted({"", to.space, combined_as(c.op, c.type)}),
+             {Operand::address(to.address), use(*rec_, operand)}, at);
+}
+
+void Atomics::add_vector(ScalarType type, const StoreOrder& order, const U64& address,
+                         const std::vector<Operand>& values, Here at) {
+  require_feature(isa::Feature::hopper, at);
+  const std::string_view width = values.size() == 2 ? "v2" : "v4";
+  const bool pairs = isa::bits(type) == 16;
+  std::vector<Operand> items;
+  for (const Operand& v : values) items.push_back(in_register(*rec_, v, at));
+  rec_->emit("red" + order.modifier + dotted({"", "global.add", pairs ? "noftz" : "", width, spelling(type)}) +
+                 (pairs ? "x2" : ""),
+             {address_of(*rec_, address, at), Operand::vector(std::move(items))}, at);
 }
 
 U32 Atomics::ld_global(const U64& address, const LoadOrder& order, Here at) {

@@ -8,6 +8,8 @@
 #include "dsl/kernel.hpp"
 #include "dsl/launch.hpp"
 #include "dsl/made_map.hpp"
+#include "dsl/math.hpp"
+#include "dsl/packed.hpp"
 #include "dsl/ring.hpp"
 #include "dsl/warp.hpp"
 #include "dsl/types.hpp"

@@ -42,9 +42,9 @@ inline Operand sixteen_bits(const OperandOf<U32>& v) {
   return v.value->recorder().pure(ScalarType::b16, "cvt.u16.u32", {operand_of(v)}, v.at);
 }
 
-/// A register with the operand: PTX refuses a vector of constants alone.
+/// A register with the operand: PTX refuses a vector of constants alone, and a shuffle of one.
 inline Operand in_register(Recorder& r, const Operand& o, Here at) {
-  return o.is_integer() ? r.pure(ScalarType::b32, "mov.b32", {o}, at) : o;
+  return o.is_integer() || o.kind == Operand::Kind::real ? r.pure(ScalarType::b32, "mov.b32", {o}, at) : o;
 }
 
 /// _

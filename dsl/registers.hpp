@@ -92,17 +92,30 @@ struct [[nodiscard]] Reduced {
   Registers<T, 1, state> reduced;
 };
 
-/// N registers whose element i is `value(i)`: an F32 or a U32.
-template <int N, class Value>
-auto make_registers(Recorder& r, Value value) {
-  constexpr bool is_word = std::is_same_v<decltype(value(0)), U32>;
-  using Element = std::conditional_t<is_word, b32, f32>;
-  std::vector<ir::Operand> regs;
-  for (int i = 0; i < N; ++i) {
-    if constexpr (is_word) regs.push_back(value(i).operand());
-    else regs.push_back(F32(value(i)).operand());
+/// The element type of registers that hold values of a kind.
+constexpr ScalarType element_in_register(ScalarType kind) {
+  switch (kind) {
+    case ScalarType::u32: return ScalarType::b32;
+    case ScalarType::f16x2: return ScalarType::f16;
+    case ScalarType::bf16x2: return ScalarType::bf16;
+    default: return kind;
   }
-  return Registers<Element, N>{r, std::move(regs)};
+}
+
+/// Registers with N elements, of which register i is `value(i)`: an F32, U32 or S32, or two elements, an F16x2 or
+/// BF16x2.
+template <int N, class Value>
+auto make_registers(Value value) {
+  using V = kind_of<decltype(value(0))>;
+  using T = Element<element_in_register(V::scalar)>;
+  const V first(value(0));
+  std::vector<ir::Operand> regs{first.operand()};
+  for (int i = 1; i < N * T::bits / 32; ++i) regs.push_back(V(value(i)).operand());
+  return Registers<T, N>{first.recorder(), std::move(regs)};
+}
+template <int N, class Value>
+auto make_registers(Recorder&, Value value) {
+  return make_registers<N>(std::move(value));
 }
 
 /// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.

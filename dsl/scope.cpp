@@ -53,18 +53,17 @@ void Scope::when_else(const Pred& p, const std::function<void()>& body, const st
   role_->waited = true;
 }
 
-Var<U32> Scope::var(OperandOf<U32> first) {
-  const Operand reg = rec_->fresh(ScalarType::u32);
-  rec_->emit("mov.b32", {reg, use(*rec_, first.input())}, first.at);
-  return {*rec_, reg};
+Operand Scope::new_variable(ScalarType type, const Input& first) {
+  Operand reg = rec_->fresh(type);
+  rec_->emit(isa::bits(type) == 64 ? "mov.b64" : "mov.b32", {reg, use(*rec_, first)}, first.at);
+  return reg;
 }
 
-Var<F32> Scope::var(const F32& first, Here at) { return float_var(use(*rec_, first, at), at); }
+void Scope::trap(Here at) { rec_->emit("trap", {}, at); }
 
-Var<F32> Scope::float_var(const Operand& first, Here at) {
-  const Operand reg = rec_->fresh(ScalarType::f32);
-  rec_->emit("mov.b32", {reg, first}, at);
-  return {*rec_, reg};
+void Scope::trap_if(const Pred& p, Here at) {
+  if (!p.is_constant()) rec_->emit_if(use(*rec_, p, at), false, "trap", {}, at);
+  else if (p.constant()) trap(at);
 }
 
 void Scope::ptx(std::string_view mnemonic, std::vector<Operand> operands, Here at) {

@@ -16,6 +16,7 @@
 #include "dsl/memory.hpp"
 #include "dsl/registers.hpp"
 #include "dsl/schedule.hpp"
+#include "dsl/vars.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/target.hpp"
@@ -65,14 +66,24 @@ class Scope : public Atomics {
     when_else(p, [&] { body(); }, [&] { otherwise(); }, at);
   }
 
-  /// State that may be assigned, with its first value.
-  Var<U32> var(OperandOf<U32> first);
-  Var<F32> var(const F32& first, Here at = {});
-  template <class F>
-    requires std::is_same_v<F, float>
-  Var<F32> var(F first, Here at = {}) {
-    return float_var(ir::Operand::f32_bits(std::bit_cast<std::uint32_t>(first)), at);
+  /// State that may be assigned, with its first value: of that value's kind, U32 of a host integer, F32 of a float.
+  template <class X>
+  Var<kind_of<X>> var(const X& first, Here at = {}) {
+    using V = kind_of<X>;
+    return {*rec_, new_variable(V::scalar, OperandOf<V>(first, at).input())};
   }
+  /// N of them in a row, all with that first value: `auto sums = g.vars<128>(0.0f); sums[i] += x;` with `i` a host
+  /// integer, for registers have no addresses.
+  template <int N, class X>
+  Vars<kind_of<X>, N> vars(const X& first, Here at = {}) {
+    std::vector<Var<kind_of<X>>> all;
+    for (int i = 0; i < N; ++i) all.push_back(var(first, at));
+    return {*rec_, std::move(all)};
+  }
+
+  /// Stops the kernel with an error, everywhere or where the predicate holds: for what must not happen. PTX ISA "trap".
+  void trap(Here at = {});
+  void trap_if(const Pred& p, Here at = {});
 
   /// A bare PTX instruction, for what the typed members do not have: the mnemonic and its operands.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
@@ -104,7 +115,7 @@ class Scope : public Atomics {
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
 
-  Var<F32> float_var(const ir::Operand& first, Here at);
+  ir::Operand new_variable(ScalarType type, const Input& first);
 
   bool converged_;
 };

@@ -24,6 +24,16 @@ class Thread : public TensorCore {
   template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_st(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
   template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
+  template <auto..., class X, class... Args> X shfl_sync_bfly(const X& x, Args&&...) { return refused(x); }
+  template <auto..., class X, class... Args> X shfl_sync_idx(const X& x, Args&&...) { return refused(x); }
+  template <auto..., class X, class... Args> X shfl_sync_up(const X& x, Args&&...) { return refused(x); }
+  template <auto..., class X, class... Args> X shfl_sync_down(const X& x, Args&&...) { return refused(x); }
+  template <class X> X vote_sync_all(const X& x) { return refused(x); }
+  template <class X> X vote_sync_any(const X& x) { return refused(x); }
+  template <class X> X vote_sync_uni(const X& x) { return refused(x); }
+  template <class X> U32 vote_sync_ballot(const X& x) { return refused(x), thread_index(); }
+  template <auto..., class X> X redux_sync(const X& x) { return refused(x); }
+  template <auto..., class X> X warp_reduce(const X& x) { return refused(x); }
   template <auto..., class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
   template <auto..., class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
   template <int n, class... Args>
@@ -33,6 +43,13 @@ class Thread : public TensorCore {
   template <int n, class... Args>
   void setmaxnreg_dec(Args&&...) {
     refuse<rules::Rule::warp_issuer, rules::given<n>>();
+  }
+
+ private:
+  template <class X>
+  static const X& refused(const X& x) {
+    refuse<rules::Rule::warp_issuer, X>();
+    return x;
   }
 };
 

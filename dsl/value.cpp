@@ -51,14 +51,15 @@ Operand use(Recorder& r, const Value& v, Here at) {
 }
 
 Operand use(Recorder& r, const Input& in) {
-  return in.value ? use(r, *in.value, in.at) : Operand::number(in.constant);
+  if (in.value) return use(r, *in.value, in.at);
+  return in.is_float ? Operand::f32_bits(std::uint32_t(in.constant)) : Operand::number(in.constant);
 }
 
 Operand arithmetic(ScalarType type, std::string_view operation, const Input& a, const Input& b) {
   Recorder& r = recorder_of(a, b);
   if (const Input* same = identity(operation, a, b)) return use(r, *same);
-  const bool commutes =
-      operation == "add" || operation == "mul.lo" || operation == "and" || operation == "or" || operation == "xor";
+  const bool commutes = operation == "add" || operation == "mul.lo" || operation == "and" || operation == "or" ||
+                        operation == "xor" || operation == "min" || operation == "max";
   const bool swap = commutes && !a.value;  // PTX wants the register first
   std::string_view op = operation;
   Operand left = use(r, swap ? b : a), right = use(r, swap ? a : b);
@@ -69,6 +70,9 @@ Operand arithmetic(ScalarType type, std::string_view operation, const Input& a, 
     else if (operation == "div" && is_unsigned) op = "shr", right = Operand::number(log2);
     else if (operation == "rem" && is_unsigned) op = "and", right = Operand::number(right.value - 1);
   }
+  // PTX shifts 64 bits by 32.
+  if ((op == "shl" || op == "shr") && isa::bits(type) == 64 && !right.is_integer())
+    right = r.pure(ScalarType::u32, "cvt.u32.u64", {right}, line(a, b));
   return r.pure(type, mnemonic(op, type), {std::move(left), std::move(right)}, line(a, b));
 }
 
@@ -88,42 +92,36 @@ template U32 U32::binary(std::string_view, const OperandOf<U32>&, const OperandO
 template S32 S32::binary(std::string_view, const OperandOf<S32>&, const OperandOf<S32>&);
 template U64 U64::binary(std::string_view, const OperandOf<U64>&, const OperandOf<U64>&);
 
-template <ScalarType t>
-Pred related(std::string_view relation, const Integer<t>& a, const OperandOf<Integer<t>>& b) {
-  const Input left{&a, 0, b.at}, right = b.input();
-  return {recorder_of(left, right), compare(t, relation, left, right)};
+template <ScalarType type>
+Pred Integer<type>::related(std::string_view relation, const OperandOf<Integer>& a, const OperandOf<Integer>& b) {
+  const Input left = a.input(), right = b.input();
+  return {recorder_of(left, right), compare(type, relation, left, right)};
 }
-template Pred related(std::string_view, const U32&, const OperandOf<U32>&);
-template Pred related(std::string_view, const S32&, const OperandOf<S32>&);
-template Pred related(std::string_view, const U64&, const OperandOf<U64>&);
-
-namespace {
-
-Operand real(Recorder& r, const F32::Operand& o) {
-  if (o.value) return use(r, *o.value, o.at);
-  return Operand::f32_bits(std::bit_cast<std::uint32_t>(o.constant));
-}
-
-Recorder& float_recorder(const F32::Operand& a, const F32::Operand& b) {
-  if (!a.value && !b.value) throw diag::InternalError("an operator without a device operand");
-  return (a.value ? a.value : b.value)->recorder();
-}
-
-}  // namespace
+template Pred U32::related(std::string_view, const OperandOf<U32>&, const OperandOf<U32>&);
+template Pred S32::related(std::string_view, const OperandOf<S32>&, const OperandOf<S32>&);
+template Pred U64::related(std::string_view, const OperandOf<U64>&, const OperandOf<U64>&);
 
 F32 F32::binary(std::string_view name, const Operand& a, const Operand& b) {
-  Recorder& r = float_recorder(a, b);
-  return {r, r.pure(ScalarType::f32, name, {real(r, a), real(r, b)}, a.at)};
+  const Input left = a.input(), right = b.input();
+  Recorder& r = recorder_of(left, right);
+  return {r, r.pure(ScalarType::f32, name, {use(r, left), use(r, right)}, a.at)};
 }
 
 F32 F32::unary(std::string_view name, const Operand& a) {
-  Recorder& r = float_recorder(a, a);
-  return {r, r.pure(ScalarType::f32, name, {real(r, a)}, a.at)};
+  const Input in = a.input();
+  Recorder& r = recorder_of(in, in);
+  return {r, r.pure(ScalarType::f32, name, {use(r, in)}, a.at)};
 }
 
-F32 fma(F32::Operand a, F32::Operand b, F32::Operand c) {
-  Recorder& r = a.value || b.value ? float_recorder(a, b) : float_recorder(c, c);
-  return {r, r.pure(ScalarType::f32, "fma.rn.f32", {real(r, a), real(r, b), real(r, c)}, a.at)};
+Pred F32::related(std::string_view relation, const Operand& a, const Operand& b) {
+  const Input left = a.input(), right = b.input();
+  return {recorder_of(left, right), compare(ScalarType::f32, relation, left, right)};
+}
+
+F32 fma(const F32::Operand& a, const F32::Operand& b, const F32::Operand& c) {
+  const Input x = a.input(), y = b.input(), z = c.input();
+  Recorder& r = x.value || y.value ? recorder_of(x, y) : recorder_of(z, z);
+  return {r, r.pure(ScalarType::f32, "fma.rn.f32", {use(r, x), use(r, y), use(r, z)}, a.at)};
 }
 
 Pred operator!(const Pred& p) {
@@ -162,26 +160,15 @@ Pred operator||(const Pred& a, const Pred& b) {
   return {r, r.pure(ScalarType::pred, "or.pred", {plain(r, a), plain(r, b)}, Here::nowhere())};
 }
 
-namespace {
-
-// selp takes its predicate as it is, not negated.
-Operand selected(ScalarType type, std::string_view mnemonic, const Pred& p, Operand a, Operand b, Here at) {
-  if (p.is_constant()) return p.constant() ? a : b;
-  Operand condition = use(p.recorder(), p, at);
-  if (std::exchange(condition.negated, false)) std::swap(a, b);
-  return p.recorder().pure(type, mnemonic, {std::move(a), std::move(b), std::move(condition)}, at);
-}
-
-}  // namespace
-
-U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b) {
+// A select where a constant predicate decides writes nothing; a negated one swaps.
+Operand selected(ScalarType type, const Pred& p, const Input& a, const Input& b) {
   Recorder& r = p.recorder();
-  return {r, selected(ScalarType::u32, "selp.b32", p, use(r, a.input()), use(r, b.input()), a.at)};
-}
-
-F32 select(const Pred& p, const F32& a, F32::Operand b) {
-  Recorder& r = p.recorder();
-  return {r, selected(ScalarType::f32, "selp.f32", p, use(r, a, b.at), real(r, b), b.at)};
+  Operand left = use(r, a), right = use(r, b);
+  if (p.is_constant()) return p.constant() ? left : right;
+  Operand condition = use(r, p, a.at);
+  if (std::exchange(condition.negated, false)) std::swap(left, right);
+  const std::string_view name = type == ScalarType::f32 ? "selp.f32" : isa::bits(type) == 64 ? "selp.b64" : "selp.b32";
+  return r.pure(type, name, {std::move(left), std::move(right), std::move(condition)}, a.at);
 }
 
 U64 widen(const U32& v, Here at) {

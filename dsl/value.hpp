@@ -2,6 +2,8 @@
 // is a Var.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -30,8 +32,9 @@ class Value {
 /// An operand of an operator: a value or a host constant, and the line that wrote it.
 struct Input {
   const Value* value = nullptr;
-  std::int64_t constant = 0;
+  std::int64_t constant = 0;  // of a float its bits
   Here at{};
+  bool is_float = false;
 };
 
 // What the operators call; they check scopes, fold what is constant, and write one instruction.
@@ -43,21 +46,57 @@ ir::Operand use(Recorder& r, const Input& in);
 
 template <class V> class Var;
 
-/// An operand of an operator on `V`: made from a value, a variable or a host integer, it carries the line that wrote
+/// The device value that something is read as: a value as itself, a variable as what it holds; void of anything else.
+template <class T>
+struct ReadAs {
+  using type = std::conditional_t<std::is_base_of_v<Value, T>, T, void>;
+};
+template <class V>
+struct ReadAs<Var<V>> {
+  using type = V;
+};
+template <class T>
+using read_as = typename ReadAs<T>::type;
+template <class T>
+concept ReadsAsValue = std::is_class_v<T> && !std::is_void_v<read_as<T>>;
+
+/// Whether a host number of that type may stand for a value of `type`: integers for integers, all numbers for f32.
+template <class Number>
+constexpr bool is_constant_of(ScalarType type) {
+  return type == ScalarType::f32 ? std::is_arithmetic_v<Number> : std::is_integral_v<Number> && isa::is_integer(type);
+}
+
+/// An operand of an operator on `V`: made from a value, a variable or a host number, it carries the line that wrote
 /// it.
 template <class V>
 struct OperandOf {
+  static constexpr bool is_float = V::scalar == ScalarType::f32;
+
   OperandOf(const V& v, Here at = {}) : value(v), at(at) {}
   OperandOf(const Var<V>& v, Here at = {}) : value(v.read(at)), at(at) {}
-  template <class I>
-    requires(std::is_integral_v<I> && isa::is_integer(V::scalar))
-  OperandOf(I constant, Here at = {}) : constant(std::int64_t(constant)), at(at) {}
+  template <class Number>
+    requires(is_constant_of<Number>(V::scalar))
+  OperandOf(Number number, Here at = {}) : constant(code(number)), at(at) {}
+  // Here only to explain: a value of another kind, or a number that V does not take.
+  template <class Other>
+    requires(ReadsAsValue<Other> ? !std::is_same_v<read_as<Other>, V>
+                                 : std::is_arithmetic_v<Other> && !is_constant_of<Other>(V::scalar))
+  OperandOf(const Other&, Here at = {}) : at(at) {
+    (void)rules::refuse<rules::Rule::value_kind, V, Other>{};
+  }
 
-  Input input() const { return {value ? &*value : nullptr, constant, at}; }
+  Input input() const { return {value ? &*value : nullptr, constant, at, is_float}; }
 
   std::optional<V> value{};
   std::int64_t constant = 0;
   Here at;
+
+ private:
+  template <class Number>
+  static std::int64_t code(Number n) {
+    if constexpr (is_float) return std::bit_cast<std::uint32_t>(float(n));
+    else return std::int64_t(n);
+  }
 };
 
 /// What every attempt to assign to a value instantiates: the rule's text, at the user's line.
@@ -65,6 +104,33 @@ template <class T>
 void refuse_assignment() {
   (void)rules::refuse<rules::Rule::value_assignment, T>{};
 }
+
+/// A predicate: a register, or a constant that host code already knows.
+class Pred : public Value {
+ public:
+  Pred(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
+  Pred(const Pred&) = default;
+  Pred& operator=(const Pred&) = delete;
+  template <class T> Pred& operator=(T&&) { return refuse_assignment<T>(), *this; }
+
+  /// Never: a device predicate has no value on the host.
+  template <class T = void>
+  explicit operator bool() const {
+    (void)rules::refuse<rules::Rule::host_condition, T>{};
+    return false;
+  }
+
+  bool is_constant() const { return operand().is_integer(); }
+  bool constant() const { return operand().value != 0; }
+
+  friend Pred operator!(const Pred& p);
+  friend Pred operator&&(const Pred& a, const Pred& b);
+  friend Pred operator||(const Pred& a, const Pred& b);
+  friend Pred operator&&(const Pred& a, bool b);
+  friend Pred operator||(const Pred& a, bool b);
+  friend Pred operator&&(bool a, const Pred& b) { return b && a; }
+  friend Pred operator||(bool a, const Pred& b) { return b || a; }
+};
 
 /// An integer in a register.
 template <ScalarType type>
@@ -94,10 +160,24 @@ class Integer : public Value {
   KILN_BINARY(<<, "shl")
   KILN_BINARY(>>, "shr")
 #undef KILN_BINARY
+  friend Integer operator~(const Operand& a) { return binary("xor", a, -1); }
+  friend Integer min(const Operand& a, const Operand& b) { return binary("min", a, b); }
+  friend Integer max(const Operand& a, const Operand& b) { return binary("max", a, b); }
+
+#define KILN_COMPARE(op, name) \
+  friend Pred operator op(const Operand& a, const Operand& b) { return related(name, a, b); }
+  KILN_COMPARE(==, "eq")
+  KILN_COMPARE(!=, "ne")
+  KILN_COMPARE(<, "lt")
+  KILN_COMPARE(<=, "le")
+  KILN_COMPARE(>, "gt")
+  KILN_COMPARE(>=, "ge")
+#undef KILN_COMPARE
 
  private:
   // Out of line for the types below; the operators stay one call.
   static Integer binary(std::string_view operation, const Operand& a, const Operand& b);
+  static Pred related(std::string_view relation, const Operand& a, const Operand& b);
 };
 
 using U32 = Integer<ScalarType::u32>;
@@ -108,81 +188,96 @@ using U64 = Integer<ScalarType::u64>;
 class F32 : public Value {
  public:
   static constexpr ScalarType scalar = ScalarType::f32;
-  struct Operand {
-    Operand(const F32& v, Here at = {}) : value(&v), at(at) {}
-    Operand(float constant, Here at = {}) : constant(constant), at(at) {}
-    const F32* value = nullptr;
-    float constant = 0;
-    Here at;
-  };
+  using Operand = OperandOf<F32>;
+
   F32(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   F32(const F32&) = default;
   F32& operator=(const F32&) = delete;
   template <class T> F32& operator=(T&&) { return refuse_assignment<T>(), *this; }
+  template <class T> F32& operator+=(T&&) { return refuse_assignment<T>(), *this; }
+  template <class T> F32& operator-=(T&&) { return refuse_assignment<T>(), *this; }
+  template <class T> F32& operator*=(T&&) { return refuse_assignment<T>(), *this; }
 
-  friend F32 operator+(Operand a, Operand b) { return binary("add.rn.f32", a, b); }
-  friend F32 operator-(Operand a, Operand b) { return binary("sub.rn.f32", a, b); }
-  friend F32 operator*(Operand a, Operand b) { return binary("mul.rn.f32", a, b); }
-  friend F32 max(Operand a, Operand b) { return binary("max.f32", a, b); }
-  friend F32 min(Operand a, Operand b) { return binary("min.f32", a, b); }
-  friend F32 fma(Operand a, Operand b, Operand c);
-  /// 2^a and 1 / a within a few units in the last place; subnormal numbers are zero. PTX ISA "ex2", "rcp".
-  friend F32 ex2_approx_ftz(Operand a) { return unary("ex2.approx.ftz.f32", a); }
-  friend F32 rcp_approx_ftz(Operand a) { return unary("rcp.approx.ftz.f32", a); }
+  // Rounded to nearest even. A division takes some twenty instructions; rcp_approx_ftz is one.
+  friend F32 operator+(const Operand& a, const Operand& b) { return binary("add.rn.f32", a, b); }
+  friend F32 operator-(const Operand& a, const Operand& b) { return binary("sub.rn.f32", a, b); }
+  friend F32 operator*(const Operand& a, const Operand& b) { return binary("mul.rn.f32", a, b); }
+  friend F32 operator/(const Operand& a, const Operand& b) { return binary("div.rn.f32", a, b); }
+  friend F32 operator-(const Operand& a) { return unary("neg.f32", a); }
+  friend F32 max(const Operand& a, const Operand& b) { return binary("max.f32", a, b); }
+  friend F32 min(const Operand& a, const Operand& b) { return binary("min.f32", a, b); }
+  friend F32 fma(const Operand& a, const Operand& b, const Operand& c);
 
- private:
+  // A comparison with a NaN does not hold, but != does. PTX ISA "setp".
+  friend Pred operator==(const Operand& a, const Operand& b) { return related("eq", a, b); }
+  friend Pred operator!=(const Operand& a, const Operand& b) { return related("neu", a, b); }
+  friend Pred operator<(const Operand& a, const Operand& b) { return related("lt", a, b); }
+  friend Pred operator<=(const Operand& a, const Operand& b) { return related("le", a, b); }
+  friend Pred operator>(const Operand& a, const Operand& b) { return related("gt", a, b); }
+  friend Pred operator>=(const Operand& a, const Operand& b) { return related("ge", a, b); }
+
+  /// 2^a and 1 / a within a few units in the last place; subnormal numbers are zero. PTX ISA "ex2", "rcp". More in
+  /// math.hpp.
+  friend F32 ex2_approx_ftz(const Operand& a) { return unary("ex2.approx.ftz.f32", a); }
+  friend F32 rcp_approx_ftz(const Operand& a) { return unary("rcp.approx.ftz.f32", a); }
+
+  /// An instruction of one or two floats by its whole mnemonic.
   static F32 unary(std::string_view mnemonic, const Operand& a);
   static F32 binary(std::string_view mnemonic, const Operand& a, const Operand& b);
+
+ private:
+  static Pred related(std::string_view relation, const Operand& a, const Operand& b);
 };
 
-/// A predicate: a register, or a constant that host code already knows.
-class Pred : public Value {
- public:
-  Pred(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
-  Pred(const Pred&) = default;
-  Pred& operator=(const Pred&) = delete;
-  template <class T> Pred& operator=(T&&) { return refuse_assignment<T>(), *this; }
-
-  /// Never: a device predicate has no value on the host.
-  template <class T = void>
-  explicit operator bool() const {
-    (void)rules::refuse<rules::Rule::host_condition, T>{};
-    return false;
+// Operators on two values of different kinds are here only to explain.
+template <class A, class B>
+concept OfTwoKinds = ReadsAsValue<A> && ReadsAsValue<B> && !std::is_same_v<read_as<A>, read_as<B>>;
+template <class Result> Result never();  // declared alone: what calls it does not compile
+#define KILN_TWO_KINDS(name, Result)                                   \
+  template <class A, class B>                                          \
+    requires OfTwoKinds<A, B>                                          \
+  Result name(const A&, const B&) {                                    \
+    (void)rules::refuse<rules::Rule::value_kind, A, B>{};              \
+    return never<Result>();                                            \
   }
+KILN_TWO_KINDS(operator+, read_as<A>)
+KILN_TWO_KINDS(operator-, read_as<A>)
+KILN_TWO_KINDS(operator*, read_as<A>)
+KILN_TWO_KINDS(operator/, read_as<A>)
+KILN_TWO_KINDS(operator%, read_as<A>)
+KILN_TWO_KINDS(operator&, read_as<A>)
+KILN_TWO_KINDS(operator|, read_as<A>)
+KILN_TWO_KINDS(operator^, read_as<A>)
+KILN_TWO_KINDS(operator<<, read_as<A>)
+KILN_TWO_KINDS(operator>>, read_as<A>)
+KILN_TWO_KINDS(operator==, Pred)
+KILN_TWO_KINDS(operator!=, Pred)
+KILN_TWO_KINDS(operator<, Pred)
+KILN_TWO_KINDS(operator<=, Pred)
+KILN_TWO_KINDS(operator>, Pred)
+KILN_TWO_KINDS(operator>=, Pred)
+KILN_TWO_KINDS(min, read_as<A>)
+KILN_TWO_KINDS(max, read_as<A>)
+#undef KILN_TWO_KINDS
 
-  bool is_constant() const { return operand().is_integer(); }
-  bool constant() const { return operand().value != 0; }
-
-  friend Pred operator!(const Pred& p);
-  friend Pred operator&&(const Pred& a, const Pred& b);
-  friend Pred operator||(const Pred& a, const Pred& b);
-  friend Pred operator&&(const Pred& a, bool b);
-  friend Pred operator||(const Pred& a, bool b);
-  friend Pred operator&&(bool a, const Pred& b) { return b && a; }
-  friend Pred operator||(bool a, const Pred& b) { return b || a; }
-};
-
-/// The predicate `a relation b`; what the comparison operators call.
-template <ScalarType t>
-Pred related(std::string_view relation, const Integer<t>& a, const OperandOf<Integer<t>>& b);
-
-/// Comparisons of integers of one type, or of one with a host integer.
-#define KILN_COMPARE(op, name)                                                                \
-  template <ScalarType t>                                                                     \
-  Pred operator op(const Integer<t>& a, const std::type_identity_t<OperandOf<Integer<t>>>& b) { \
-    return related<t>(name, a, b);                                                            \
-  }
-KILN_COMPARE(==, "eq")
-KILN_COMPARE(!=, "ne")
-KILN_COMPARE(<, "lt")
-KILN_COMPARE(<=, "le")
-KILN_COMPARE(>, "gt")
-KILN_COMPARE(>=, "ge")
-#undef KILN_COMPARE
+/// The kind of a host number that stands where a value may: U32 of integers, F32 of floats.
+template <class Number>
+using value_of_number = std::conditional_t<std::is_floating_point_v<Number>, F32, U32>;
+/// The kind of a value, a variable or a host number.
+template <class T>
+using kind_of = typename std::conditional_t<ReadsAsValue<T>, ReadAs<T>, std::type_identity<value_of_number<T>>>::type;
+/// The kind of two things of which one may be a host number.
+template <class A, class B>
+using kind_of_both = kind_of<std::conditional_t<ReadsAsValue<A>, A, B>>;
 
 /// a where p holds, b elsewhere.
-U32 select(const Pred& p, OperandOf<U32> a, OperandOf<U32> b);
-F32 select(const Pred& p, const F32& a, F32::Operand b);
+ir::Operand selected(ScalarType type, const Pred& p, const Input& a, const Input& b);
+template <class A, class B>
+auto select(const Pred& p, const A& a, const B& b, Here at = {}) {
+  using V = kind_of_both<A, B>;
+  const OperandOf<V> left(a, at), right(b, at);
+  return V(p.recorder(), selected(V::scalar, p, left.input(), right.input()));
+}
 
 /// The operators as functions, for code that writes on a caller's behalf and passes the caller's line on.
 template <ScalarType t>
@@ -224,6 +319,16 @@ class Var {
     return *this;
   }
   Var& operator=(const Var& v) { return *this = OperandOf<V>(v, Here::nowhere()); }
+
+#define KILN_COMPOUND(op) \
+  Var& operator op##=(const OperandOf<V>& v) { return *this = OperandOf<V>(read(v.at) op v, v.at); }
+  KILN_COMPOUND(+)
+  KILN_COMPOUND(-)
+  KILN_COMPOUND(*)
+  KILN_COMPOUND(&)
+  KILN_COMPOUND(|)
+  KILN_COMPOUND(^)
+#undef KILN_COMPOUND
 
  private:
   static constexpr const char* move = isa::bits(V::scalar) == 64 ? "mov.b64" : "mov.b32";

@@ -258,6 +258,42 @@ void Warpgroup::sync(Here at) {
   role_->waited = role_->waited || role_->used_tcgen05;
 }
 
+Operand Warpgroup::bar_red(ScalarType type, std::string_view name, const Pred& p, Here at) {
+  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+  const Operand number = Operand::number(role_->named_barrier), threads = Operand::number(role_->threads);
+  Operand answer = result(type, name, {number, threads, use(*rec_, p, at)}, at);
+  role_->waited = role_->waited || role_->used_tcgen05;
+  return answer;
+}
+
+// A barrier takes no constant, but the threads still wait for each other.
+Pred Warpgroup::bar_red(std::string_view op, const Pred& p, Here at) {
+  if (p.is_constant()) return sync(at), p;
+  return {*rec_, bar_red(ScalarType::pred, dotted({"bar.red", op, "pred"}), p, at)};
+}
+
+U32 Warpgroup::bar_red_popc(const Pred& p, Here at) {
+  if (p.is_constant()) return sync(at), U32(*rec_, Operand::number(p.constant() ? role_->threads : 0));
+  return {*rec_, bar_red(ScalarType::u32, "bar.red.popc.u32", p, at)};
+}
+
+// The first barrier keeps an earlier reduction's readers apart from this one's writers.
+Operand Warpgroup::reduce_through(RedOp op, ScalarType type, const Input& value, const U32& scratch, Here at) {
+  const Operand in_warp = reduce(op, type, value, at);
+  const U32 mine = apply("add", scratch, apply("mul.lo", apply("and", U32(*rec_, role_->warp), 3, at), 4, at), at);
+  sync(at);
+  rec_->emit_if(elect_leader(*rec_, at), false, "st.shared.b32", {address_of(*rec_, mine, at), in_warp}, at);
+  sync(at);
+  std::vector<Operand> of;
+  for (int i = 0; i < 4; ++i) of.push_back(rec_->fresh(type));
+  rec_->emit("ld.shared.v4.b32", {Operand::vector(of), address_of(*rec_, scratch, at)}, at);
+  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_;
+  const std::string name = dotted(
+      {spelling(op), type == ScalarType::f32 && op == RedOp::add ? "rn" : "", bits ? "b32" : isa::spelling(type)});
+  const Operand low = result(type, name, {of[0], of[1]}, at), high = result(type, name, {of[2], of[3]}, at);
+  return result(type, name, {low, high}, at);
+}
+
 // The same thread is chosen every time: it is the one that owns the bulk groups it commits.
 const Operand& Warpgroup::chosen_thread(Here at) {
   if (role_->chosen) return *role_->chosen;

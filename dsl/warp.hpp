@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "dsl/exchange.hpp"
 #include "dsl/thread.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
@@ -59,9 +60,9 @@ inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
 
 /// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register
 /// count, and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
-class WholeWarps : public Scope {
+class WholeWarps : public Exchange {
  public:
-  WholeWarps(Recorder& r, RoleContext& role) : Scope(r, role, true) {}
+  WholeWarps(Recorder& r, RoleContext& role) : Exchange(r, role, true) {}
 
   /// The registers that this thread receives, in the order of the ISA's fragment pictures; readable after wait(...).
   /// `how`: pack_16b, and for 16x32bx2 the columns between its ranges. PTX ISA "tcgen05.ld".
@@ -202,6 +203,12 @@ class Warp : public WholeWarps {
   void dealloc(const U32& address, int columns, Here at);
 };
 
+/// Shared memory through which the warps of a warpgroup reduce: KernelBuilder::warpgroup_scratch().
+struct WarpgroupScratch {
+  static constexpr int bytes = 16;  // a word for each warp
+  U32 address;
+};
+
 /// Four warps whose first index is a multiple of four: the readers of tensor memory, one lane quarter each.
 class Warpgroup : public WholeWarps {
  public:
@@ -286,6 +293,18 @@ class Warpgroup : public WholeWarps {
 
   /// Waits for all threads of the warpgroup.
   void sync(Here at = {});
+  /// The same, and whether it holds in all threads, in one at least; in how many. PTX ISA "bar.red".
+  Pred bar_red_and(const Pred& p, Here at = {}) { return bar_red("and", p, at); }
+  Pred bar_red_or(const Pred& p, Here at = {}) { return bar_red("or", p, at); }
+  U32 bar_red_popc(const Pred& p, Here at = {});
+  /// All 128 threads' values combined, in every thread: within each warp as warp_reduce does, then, through the scratch
+  /// memory, warps 0 and 1, 2 and 3, and both.
+  template <RedOp op, class X>
+  kind_of<X> warpgroup_reduce(const X& value, const WarpgroupScratch& scratch, Here at = {}) {
+    using V = kind_of<X>;
+    require_reduction<op, V, X>();
+    return {*rec_, reduce_through(op, V::scalar, OperandOf<V>(value, at).input(), scratch.address, at)};
+  }
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
   /// Arrives once for each of the four warps, without waiting for the others; in another CTA with release.cluster.
@@ -304,6 +323,9 @@ class Warpgroup : public WholeWarps {
   std::vector<ir::Operand> load_rows(const U32& address, const TmemLoad& access, Here at);
 
  private:
+  Pred bar_red(std::string_view op, const Pred& p, Here at);
+  ir::Operand reduce_through(RedOp op, ScalarType type, const Input& value, const U32& scratch, Here at);
+  ir::Operand bar_red(ScalarType type, std::string_view name, const Pred& p, Here at);
   template <int registers, LdState s>
   void store_rows(const U32& address, const std::vector<ir::Operand>& row, Here at) {
     rules::require<rules::first(rules::step(s, LdEvent::read).verdict,

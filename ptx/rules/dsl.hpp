@@ -11,6 +11,11 @@ constexpr Verdict body_result(bool returns_nothing) { return returns_nothing ? l
 /// `visible`: the value's block is still open, in the kernel that is being built.
 constexpr Verdict value_scope(bool visible) { return visible ? legal : breaks(Rule::value_scope); }
 
+/// Register `index` of an array of `count`.
+constexpr Verdict register_index(int index, int count) {
+  return index >= 0 && index < count ? legal : breaks(Rule::register_index, index, count - 1);
+}
+
 constexpr Verdict ring_roles(int producers, int consumers) {
   return producers == 1 && consumers == 1 ? legal : breaks(Rule::ring_roles, producers != 1 ? producers : consumers, 1);
 }

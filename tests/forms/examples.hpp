@@ -28,6 +28,7 @@ std::span<const Example> mbarrier();
 std::span<const Example> cluster();
 std::span<const Example> tensormap();
 std::span<const Example> atomics();
+std::span<const Example> operations();
 
 /// Targets that have tcgen05, and those and Hopper.
 inline const std::vector<Target> tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_110a};

@@ -20,7 +20,7 @@ namespace {
 
 std::vector<Example> all() {
   std::vector<Example> out;
-  for (auto family : {mma(), tmem_moves(), tma(), bulk(), mbarrier(), cluster(), tensormap(), atomics()})
+  for (auto family : {mma(), tmem_moves(), tma(), bulk(), mbarrier(), cluster(), tensormap(), atomics(), operations()})
     out.insert(out.end(), family.begin(), family.end());
   return out;
 }

@@ -1,0 +1,93 @@
+// What the lanes of a warp tell each other: shuffles, votes, reductions. All lanes execute these together, so only
+// whole warps have them. PTX ISA "shfl.sync", "vote.sync", "redux.sync".
+#pragma once
+
+#include "dsl/scope.hpp"
+
+namespace kiln::dsl {
+
+/// Whether a reduction combines values of a type so: integers by add, min, max and bits, floats by add, min and max.
+constexpr bool reduces(RedOp op, ScalarType type) {
+  const bool number = op == RedOp::add || op == RedOp::min || op == RedOp::max;
+  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_;
+  if (type == ScalarType::u32 || type == ScalarType::s32) return number || bits;
+  return type == ScalarType::f32 && number;
+}
+
+class Exchange : public Scope {
+ public:
+  using Scope::Scope;
+
+  /// Index of this thread in its warp.
+  U32 lane(Here at = {}) const;
+
+  // Shuffles of a value of 32 bits, within groups of `width` lanes. PTX ISA "shfl.sync"
+  /// What the lane with the index `lane ^ mask` has: every lane gets one.
+  template <int width = 32, class X>
+  kind_of<X> shfl_sync_bfly(const X& value, OperandOf<U32> mask, Here at = {}) {
+    return shuffled<width, X>("bfly", value, mask, at);
+  }
+  /// What the lane with that index in the group has.
+  template <int width = 32, class X>
+  kind_of<X> shfl_sync_idx(const X& value, OperandOf<U32> lane, Here at = {}) {
+    return shuffled<width, X>("idx", value, lane, at);
+  }
+  /// What the lane `distance` below or above has; lanes that have no such neighbour keep their own.
+  template <int width = 32, class X>
+  kind_of<X> shfl_sync_up(const X& value, OperandOf<U32> distance, Here at = {}) {
+    return shuffled<width, X>("up", value, distance, at);
+  }
+  template <int width = 32, class X>
+  kind_of<X> shfl_sync_down(const X& value, OperandOf<U32> distance, Here at = {}) {
+    return shuffled<width, X>("down", value, distance, at);
+  }
+
+  // Votes. PTX ISA "vote.sync"
+  /// Whether it holds in all lanes of the warp, in one at least, in all or none.
+  Pred vote_sync_all(const Pred& p, Here at = {}) { return vote("all", p, at); }
+  Pred vote_sync_any(const Pred& p, Here at = {}) { return vote("any", p, at); }
+  Pred vote_sync_uni(const Pred& p, Here at = {}) { return vote("uni", p, at); }
+  /// The lanes in which it holds, a bit each.
+  U32 vote_sync_ballot(const Pred& p, Here at = {});
+
+  // Reductions
+  /// All lanes' values combined by one instruction: U32 and S32, on sm_100a and sm_103a also the min or max of F32.
+  /// PTX ISA "redux.sync".
+  template <RedOp op, class X>
+  kind_of<X> redux_sync(const X& value, Here at = {}) {
+    using V = kind_of<X>;
+    require_reduction<op, V, X>();
+    static_assert(V::scalar != ScalarType::f32 || op != RedOp::add, "redux.sync does not add floats; warp_reduce does");
+    return {*rec_, redux(op, V::scalar, OperandOf<V>(value, at).input(), at)};
+  }
+  /// All lanes' values combined, in every lane: redux.sync where the target has it for the kind, else five shuffles.
+  /// Floats are added in pairs of neighbours, of neighbouring pairs and so on; all lanes get the same sum.
+  template <RedOp op, class X>
+  kind_of<X> warp_reduce(const X& value, Here at = {}) {
+    using V = kind_of<X>;
+    require_reduction<op, V, X>();
+    return {*rec_, reduce(op, V::scalar, OperandOf<V>(value, at).input(), at)};
+  }
+
+ protected:
+  template <RedOp op, class V, class X>
+  static void require_reduction() {
+    if constexpr (!reduces(op, V::scalar)) (void)rules::refuse<rules::Rule::value_kind, X>{};
+  }
+  ir::Operand reduce(RedOp op, ScalarType type, const Input& value, Here at);
+
+ private:
+  template <int width, class X>
+  kind_of<X> shuffled(std::string_view mode, const X& value, const OperandOf<U32>& lane, Here at) {
+    using V = kind_of<X>;
+    static_assert(width >= 1 && width <= 32 && (width & (width - 1)) == 0, "a group is 1, 2, 4, 8, 16 or 32 lanes");
+    if constexpr (isa::bits(V::scalar) != 32) (void)rules::refuse<rules::Rule::value_kind, X>{};
+    return {*rec_, shuffle(mode, width, V::scalar, OperandOf<V>(value, at).input(), lane.input(), at)};
+  }
+  ir::Operand shuffle(std::string_view mode, int width, ScalarType type, const Input& value, const Input& lane,
+                      Here at);
+  ir::Operand redux(RedOp op, ScalarType type, const Input& value, Here at);
+  Pred vote(std::string_view mode, const Pred& p, Here at);
+};
+
+}  // namespace kiln::dsl

@@ -1,0 +1,76 @@
+// Two floats in one register: f16 and bf16 in 32 bits, f32 in 64. One instruction computes both.
+#pragma once
+
+#include <array>
+
+#include "dsl/math.hpp"
+#include "dsl/registers.hpp"
+
+namespace kiln::dsl {
+
+/// Two floats of one type in a register: F16x2, BF16x2, F32x2. Arithmetic rounds to nearest even.
+template <ScalarType type>
+class Packed : public Value {
+ public:
+  static constexpr ScalarType scalar = type;
+  using Operand = OperandOf<Packed>;
+
+  Packed(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
+  Packed(const Packed&) = default;
+  Packed& operator=(const Packed&) = delete;
+  template <class T>
+  Packed& operator=(T&&) {
+    return refuse_assignment<T>(), *this;
+  }
+
+  friend Packed operator+(const Operand& a, const Operand& b) { return made("add.rn", {a.input(), b.input()}); }
+  friend Packed operator-(const Operand& a, const Operand& b) { return made("sub.rn", {a.input(), b.input()}); }
+  friend Packed operator*(const Operand& a, const Operand& b) { return made("mul.rn", {a.input(), b.input()}); }
+  friend Packed fma(const Operand& a, const Operand& b, const Operand& c) {
+    return made("fma.rn", {a.input(), b.input(), c.input()});
+  }
+  // Of 16-bit floats; PTX has none for pairs of f32.
+  friend Packed max(const Operand& a, const Operand& b) requires(type != ScalarType::f32x2) {
+    return made("max", {a.input(), b.input()});
+  }
+  friend Packed min(const Operand& a, const Operand& b) requires(type != ScalarType::f32x2) {
+    return made("min", {a.input(), b.input()});
+  }
+
+ private:
+  static Packed made(std::string_view operation, std::initializer_list<Input> inputs) {
+    return {inputs.begin()->value->recorder(),
+            computed(type, std::string(operation) + "." + std::string(isa::spelling(type)), inputs)};
+  }
+};
+using F16x2 = Packed<ScalarType::f16x2>;
+using BF16x2 = Packed<ScalarType::bf16x2>;
+using F32x2 = Packed<ScalarType::f32x2>;
+
+ir::Operand packed_of(ScalarType type, const F32& first, const F32& second, Here at);
+std::array<F32, 2> unpacked_of(ScalarType type, const Value& pair, Here at);
+
+/// Two floats as a pair, rounded to nearest even where they lose bits; `first` in the lower half.
+template <class Pair>
+Pair pack(const F32& first, const F32& second, Here at = {}) {
+  return {first.recorder(), packed_of(Pair::scalar, first, second, at)};
+}
+/// The two floats of a pair, exactly.
+template <ScalarType type>
+std::array<F32, 2> unpack(const Packed<type>& pair, Here at = {}) {
+  return unpacked_of(type, pair, at);
+}
+
+/// Elements 2i and 2i + 1 of registers that hold 16-bit floats.
+template <int N, LdState state>
+BF16x2 pair(const Registers<bf16, N, state>& of, int i) {
+  rules::require<rules::step(state, LdEvent::read).verdict>();
+  return {of.recorder(), of.operands()[std::size_t(i)]};
+}
+template <int N, LdState state>
+F16x2 pair(const Registers<f16, N, state>& of, int i) {
+  rules::require<rules::step(state, LdEvent::read).verdict>();
+  return {of.recorder(), of.operands()[std::size_t(i)]};
+}
+
+}  // namespace kiln::dsl
