@@ -9,6 +9,7 @@
 #include "verifier/checks/checks.hpp"
 #include "verifier/explore/global.hpp"
 #include "verifier/explore/report.hpp"
+#include "verifier/explore/turn.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -90,11 +91,19 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       --left;
       std::optional<Facts> of_launch;
       if (!shape.parameters.empty()) of_launch.emplace(module, *function, said, shape.parameters);
-      const explore::Program program(of_launch ? *of_launch : facts, shape);
-      explore::Explored explored = explore::explore(program, deadline);
-      explore::find_premises(program, explored, deadline);
-      if (!contract) explore::find_global_races(program, explored);
-      explore::report(program, explored, sink);
+      const Facts& known = of_launch ? *of_launch : facts;
+      std::optional<explore::Program> program(std::in_place, known, shape);
+      explore::Explored explored = explore::explore(*program, deadline);
+      // What is taken for its size was too small if addresses lie beyond the cluster.
+      for (explore::Shape larger = shape; explored.incomplete == explore::beyond_cluster;) {
+        const std::uint32_t before = program->ctas;
+        larger.fewest_ctas = 2 * before;
+        if (explore::Program(known, larger).ctas == before) break;
+        explored = explore::explore(program.emplace(known, larger), deadline);
+      }
+      explore::find_premises(*program, explored, deadline);
+      if (!contract) explore::find_global_races(*program, explored);
+      explore::report(*program, explored, sink);
     }
   }
   sink.sort();

@@ -251,7 +251,7 @@ SharedPlace Memory::place(const Turn& t, const ir::Argument& a, int lane, isa::S
   const std::uint64_t address = generic ? *generic : values_.number(t, a, lane, 64, "a shared address");
   SharedPlace p{t.cta_index, std::uint32_t(address & flow::shared_window_mask)};
   if (space == isa::Space::shared_cluster || generic) p.cta = std::uint32_t(address) >> isa::cluster_rank_shift;
-  if (p.cta >= t.s.ctas.size()) throw Unfollowed{"an address of a CTA outside the cluster", &t.op};
+  if (p.cta >= t.s.ctas.size()) throw Unfollowed{beyond_cluster, &t.op};
   return p;
 }
 

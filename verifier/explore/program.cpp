@@ -268,11 +268,12 @@ void Program::measure() {
   if (const ir::Performance* p = code.function->find("reqnctapercluster"))
     ctas = std::uint32_t(product(*p, cluster));
   else if (const ClusterUse use = shape.cluster[0] == 0 ? cluster_use(facts) : ClusterUse{}; use.meant) {
+    const std::uint32_t fewest = std::max(use.fewest, shape.fewest_ctas);
     const ir::Performance* limit = code.function->find("maxclusterrank");
     const std::uint32_t most = limit && !limit->values.empty() ? std::uint32_t(limit->values[0]) : isa::max_cluster;
-    ctas = cluster[0] = std::min(use.meant, most);
+    ctas = cluster[0] = std::min(std::max(use.meant, fewest), most);
     std::vector<std::uint32_t> others;
-    if (use.fewest < ctas) others.push_back(use.fewest);
+    if (fewest < ctas) others.push_back(fewest);
     if (2 * ctas <= most) others.push_back(2 * ctas);
     if (!others.empty()) premises.push_back({Premise::Fact::cluster, ctas, std::move(others)});
   }

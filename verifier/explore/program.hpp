@@ -26,6 +26,7 @@ bool is_protocol(const ir::Operation&);
 /// parameter and offset, and tensor maps among them.
 struct Shape {
   std::array<std::uint32_t, 3> grid{}, cta{}, cluster{};
+  std::uint32_t fewest_ctas = 1;  // to a cluster, where nothing says how many: with fewer, addresses lie beyond it
   std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
   GivenMaps maps{};
   std::optional<std::uint32_t> dynamic_shared{};  // bytes

@@ -15,6 +15,9 @@ struct Unfollowed {
   bool may_be_nothing = false;  // as in Stop
 };
 
+/// What is not known where an address names a CTA that the cluster does not have: how many it has, unless that is said.
+inline constexpr const char* beyond_cluster = "an address of a CTA outside the cluster";
+
 /// When exploring must have come to its end.
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline no_deadline = Deadline::max();

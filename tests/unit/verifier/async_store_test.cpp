@@ -184,6 +184,16 @@ TEST_CASE("reductions with red.async do not race with each other, and are there 
   CHECK(explored(replaced(added, wait, "")).find("race") != std::string::npos);
 }
 
+TEST_CASE("a cluster of which nothing says the size has as many CTAs as addresses name") {
+  const std::string any = replaced(added, " .reqnctapercluster 2", "");
+  const std::string four = replaced(replaced(any, "%adds, %t, 2", "%adds, %t, 4"), "[bar], 8;", "[bar], 16;");
+  CHECK(explored(four) == "launch-assumed ");
+  CHECK(explored(replaced(four, "[bar], 16;", "[bar], 20;")).find("deadlock") != std::string::npos);
+  // With a size that is said, or with none that is large enough, it is not followed.
+  CHECK(explored(replaced(four, ".reqntid 32", ".reqntid 32 .reqnctapercluster 2")) == "unfollowed ");
+  CHECK(explored(replaced(four, ".reqntid 32", ".reqntid 32 .maxclusterrank 2")) == "unfollowed ");
+}
+
 TEST_CASE("st.async writes through the generic proxy: a bulk copy of what it has brought needs the fence") {
   const std::string store =
       "cp.async.bulk.global.shared::cta.bulk_group [%D], [sum], 16;\n  cp.async.bulk.commit_group;\n"
