@@ -4,6 +4,7 @@
 
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tma.hpp"
+#include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
 
 namespace kiln::verifier::explore {
