@@ -216,6 +216,14 @@ EventId TensorMemory::read_operand(const Turn& t, std::uint32_t cta, const ir::A
   return id;
 }
 
+// A mask of lanes that are not written, unless it is known to name none.
+bool TensorMemory::may_leave_out_lanes(const ops::Mma& mma) const {
+  if (!mma.lanes) return false;
+  const auto parts = program_.code.components(*mma.lanes);
+  return !std::all_of(parts.begin(), parts.end(),
+                      [&](const ir::Argument& a) { return program_.facts.known.of(a, 32).value() == 0; });
+}
+
 void TensorMemory::judge_tiles(const Turn& t, std::uint32_t cta_index, const ops::Mma& mma,
                                const std::optional<KnownOperand>& a, const std::optional<KnownOperand>& b) {
   Cta& cta = t.s.ctas[cta_index];
@@ -229,7 +237,7 @@ void TensorMemory::judge_tiles(const Turn& t, std::uint32_t cta_index, const ops
   // Assumption: an accumulator that may begin at zero does.
   const bool adds = mma.enable_input_d && program_.facts.known.of(*mma.enable_input_d, 1).value() == 1;
   if (!adds) cta.sums.erase(d);
-  if (a_begins && b_begins && !mma.lanes)
+  if (a_begins && b_begins && !may_leave_out_lanes(mma))
     say(TileJudge::go_on(cta.sums[d], *a_begins, *b_begins, *b, t.op), "the other MMA is here");
 }
 

@@ -28,6 +28,7 @@ class TensorMemory {
   std::optional<KnownOperand> known_operand(const Turn&, const ops::Mma&, bool is_a);
   EventId read_operand(const Turn&, std::uint32_t cta, const ir::Argument& descriptor,
                        const std::optional<KnownOperand>&);
+  bool may_leave_out_lanes(const ops::Mma&) const;
   void judge_tiles(const Turn&, std::uint32_t cta, const ops::Mma&, const std::optional<KnownOperand>& a,
                    const std::optional<KnownOperand>& b);
   void check_columns(const Turn&, std::uint32_t cta, std::uint32_t first, std::uint32_t end, bool may);

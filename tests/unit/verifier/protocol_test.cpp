@@ -180,6 +180,24 @@ TEST_CASE("the shape of an MMA may be a parameter of the launch") {
   CHECK(wrong.find("tcgen05-sdesc-tile ") != std::string::npos);
 }
 
+TEST_CASE("descriptors advance together where a mask leaves out no lanes") {
+  const launch::Contract contract =
+      harness::read_contract_file(KILN_SOURCE_DIR "/tests/mutation/kernels/persistent.json");
+  // A stays where it is in the second step along K.
+  const std::string wrong =
+      with(with(file("persistent"), "add.u64 %da, %da, 2", ""), "ld.param.u32 %tiles",
+           "ld.param.u32 %tiles, [tiles]; .reg .b32 %none, %some; mov.b32 %none, 0; mov.b32 %some, 1;");
+  CHECK(explored(wrong, &contract) == "tcgen05-sdesc-advance ");
+  const auto masked = [&](const char* mask) {
+    return explored(
+        with(wrong, "tcgen05.mma",
+             "tcgen05.mma.cta_group::1.kind::f16 [%y], %da, %db, 0x8100490, " + std::string(mask) + ", 1;", 2),
+        &contract);
+  };
+  CHECK(masked("{%none, %none, %none, %none}") == "tcgen05-sdesc-advance ");
+  CHECK(masked("{%some, %none, %none, %none}") == "");
+}
+
 TEST_CASE("without time no fence is called redundant") {
   diag::Sink sink;
   const std::string twice = with(file("store_ring"), "fence.proxy.async.shared::cta",
