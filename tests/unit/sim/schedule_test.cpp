@@ -160,19 +160,24 @@ TEST_CASE("a loop around a wait is no peek, as it is written by hand, by CUTLASS
   CHECK(is_peek("@%p5 bra LOOK;"));
 }
 
+// A run, and another one that follows its recording.
+std::pair<Run, Run> followed(const std::string& text, Strategy s, std::uint64_t seed) {
+  sim::schedule::Recording recording;
+  sim::Options options;
+  options.strategy = s;
+  options.seed = seed;
+  options.record = &recording;
+  Run first = run_kernel(text, 64, 64, options);
+  options.record = nullptr;
+  options.replay = &recording;
+  return {std::move(first), run_kernel(text, 64, 64, options)};
+}
+
 TEST_CASE("a recording with a failed peek is followed") {
   const std::string text = peek("@!%p5 st.shared.u32 [%r7], 1;");
   for (const Strategy s : {Strategy::random, Strategy::pct})
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-      sim::schedule::Recording recording;
-      sim::Options options;
-      options.strategy = s;
-      options.seed = seed;
-      options.record = &recording;
-      const Run a = run_kernel(text, 64, 64, options);
-      options.record = nullptr;
-      options.replay = &recording;
-      const Run b = run_kernel(text, 64, 64, options);
+      const auto [a, b] = followed(text, s, seed);
       CHECK(a.result.statistics.thread_instructions == b.result.statistics.thread_instructions);
     }
 }
@@ -204,15 +209,7 @@ TEST_CASE("the same seed gives the same run, whatever the strategy") {
 TEST_CASE("a recording that is followed gives the same bytes, findings and decisions") {
   for (const Strategy s : {Strategy::random, Strategy::adversarial, Strategy::pct})
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-      sim::schedule::Recording recording;
-      sim::Options options;
-      options.strategy = s;
-      options.seed = seed;
-      options.record = &recording;
-      const Run a = run_kernel(two_locks, 64, 64, options);
-      options.record = nullptr;
-      options.replay = &recording;
-      const Run b = run_kernel(two_locks, 64, 64, options);
+      const auto [a, b] = followed(two_locks, s, seed);
       CHECK(a.result.outcome == b.result.outcome);
       CHECK(a.findings() == b.findings());
       CHECK(a.contract.buffers[0].bytes == b.contract.buffers[0].bytes);
