@@ -37,6 +37,16 @@ Stall stall_of(sim::WaitKind kind) {
   }
 }
 
+// What holds a warp up: lanes that wait for others of it do so because of what these wait for.
+sim::WaitKind waits_for(const sim::Warp& warp) {
+  sim::WaitKind kind = warp.fragments[0].wait.kind;
+  for (int k = 0; k < warp.fragment_count; ++k)
+    if (const sim::WaitKind other = warp.fragments[std::size_t(k)].wait.kind;
+        other != sim::WaitKind::convergence && other != sim::WaitKind::warp_barrier)
+      kind = other;
+  return kind;
+}
+
 Stall stall_of(Does does) {
   switch (does) {
     case Does::load_shared: return Stall::shared_memory;
@@ -174,7 +184,7 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   now_ = std::max(now_, n.at);
   cluster_.now = std::uint64_t(now_);
   issuer_ = &t, issuing_ = n.operation;
-  multiplied_ = 0, engine_end_.reset(), observed_.reset(), copies_.clear();
+  multiplied_ = 0, engine_end_.reset(), load_.reset(), observed_.reset(), copies_.clear();
   const std::uint64_t steps = t.cta->steps;
   sim::Turn turn;
   turn.budget = 1, turn.attempts = true;
@@ -183,7 +193,7 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   if (t.cta->steps == steps) {
     answer_peeks(t);
     if (!t.blocked && !t.warp->runnable()) {
-      const sim::WaitKind kind = t.warp->fragments[0].wait.kind;
+      const sim::WaitKind kind = waits_for(*t.warp);
       t.at = now_, t.blocked = true;
       t.blocked_for = kind == sim::WaitKind::mbarrier ? std::nullopt : std::optional(stall_of(kind));
     }
@@ -326,19 +336,26 @@ void TimedRun::transfer(const sim::Transfer& t) {
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
-  const bool multicast = cost(issuing_).multicast;
   const double cycles = rows_of(t) * chip_[copy_row];
-  if (!engine_end_ || !multicast) {
+  if (!engine_end_ || !cost(issuing_).multicast) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
+  load_ = Load{cycles, double(t.bytes), t.global == 0};
+}
+
+// Where a load that has been announced goes.
+void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
+  if (!load_ || kind != sim::AccessKind::write || range.space != isa::Space::shared_cta) return;
+  const bool multicast = cost(issuing_).multicast;
   double latency = chip_[around_.hits_l2 ? load_latency : load_latency_hbm] - chip_[wake];
-  if (!t.global) latency = chip_[remote_arrive];  // out of another CTA's shared memory
+  if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
   const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;
-  const double arrived = sm(cta_of(t.mbarrier_cta)).ingest.end(*engine_end_ - cycles, double(t.bytes) / rate);
+  const double arrived = sm(cta_of(range.cta)).ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
   const double done = std::max(*engine_end_, arrived) + latency;
   copies_.push_back({done, done});
+  load_.reset();
 }
 
 void TimedRun::sync(const sim::Sync& s) {

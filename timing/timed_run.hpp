@@ -47,6 +47,7 @@ class TimedRun {
   ClusterTime result() const;
 
   void transfer(const sim::Transfer&);
+  void access(const sim::Range&, sim::AccessKind);
   void multiply(const sim::MmaTask&);
   void sync(const sim::Sync&);
 
@@ -95,6 +96,12 @@ class TimedRun {
     double visible = 0;
     std::string by{};
   };
+  // A load whose destination is not known yet.
+  struct Load {
+    double cycles = 0;  // of the copy engine
+    double bytes = 0;
+    bool from_shared = false;  // of another CTA
+  };
   struct Copy {
     double read = 0, done = 0;
   };
@@ -142,6 +149,7 @@ class TimedRun {
   std::size_t multiplied_ = 0;
   std::deque<Copy> copies_{};
   std::optional<double> engine_end_{};  // of the multicast's first destination
+  std::optional<Load> load_{};
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};

@@ -18,6 +18,11 @@ void TimedSchedule::transfer(sim::AsyncId, const sim::Transfer& t) {
   if (run_) run_->transfer(t);
 }
 
+void TimedSchedule::access(const sim::Agent&, const ir::Operation&, const sim::Range& range, sim::AccessKind kind,
+                           sim::Proxy, sim::AsyncId) {
+  if (run_) run_->access(range, kind);
+}
+
 void TimedSchedule::multiply(sim::AsyncId, const sim::Agent&, const sim::MmaTask& task) {
   if (run_) run_->multiply(task);
 }

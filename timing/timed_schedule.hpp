@@ -20,6 +20,8 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   sim::Outcome run(sim::Cluster&, const ir::Operation*& current) override;
 
   void transfer(sim::AsyncId, const sim::Transfer&) override;
+  void access(const sim::Agent&, const ir::Operation&, const sim::Range&, sim::AccessKind, sim::Proxy,
+              sim::AsyncId) override;
   void multiply(sim::AsyncId, const sim::Agent&, const sim::MmaTask&) override;
   void sync(const sim::Agent&, const ir::Operation*, const sim::Sync&) override;
 

@@ -85,6 +85,7 @@ void add_subcommands(const command::Builder& builder) {
   command::add_sim(builder);
   command::add_gpu(builder);
   command::add_map(builder);
+  command::add_time(builder);
   command::add_merge(builder);
   command::add_list(builder);
   command::add_explain(builder);

@@ -48,6 +48,7 @@ void add_check(const Builder&);
 void add_sim(const Builder&);
 void add_gpu(const Builder&);
 void add_map(const Builder&);
+void add_time(const Builder&);
 void add_merge(const Builder&);
 void add_list(const Builder&);
 void add_explain(const Builder&);

@@ -1,0 +1,101 @@
+// Predictions of whole launches.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "ptx/parse/parse.hpp"
+#include "tests/unit/timing/mainloop.hpp"
+#include "timing/dependence.hpp"
+#include "timing/predict.hpp"
+
+namespace kiln::test::predict_test {
+namespace {
+
+ir::Module module_of(const std::string& ptx) {
+  diag::Sink sink;
+  ir::Module m = parse::parse(std::make_shared<const diag::Source>("test.ptx", ptx), sink);
+  REQUIRE(!sink.has_errors());
+  return m;
+}
+
+timing::Prediction prediction_of(const std::string& ptx, const launch::Contract& contract,
+                                 const timing::Question& question = {}) {
+  diag::Sink sink;
+  return timing::predict(module_of(ptx), contract, b200(), question, sink);
+}
+
+const std::string adds = "add.u32 %r1, %r1, 1; add.u32 %r1, %r1, 1; st.global.u32 [%out], %r1;";
+
+TEST_CASE("a grid that fills the chip takes one wave, one CTA more takes two") {
+  const timing::Prediction full = prediction_of(kernel(adds), one_buffer(32, 148));
+  const timing::Prediction more = prediction_of(kernel(adds), one_buffer(32, 149));
+  CHECK(full.launches.at(0).waves == 1);
+  CHECK(more.launches.at(0).waves == 2);
+  CHECK(more.cycles.value == 2 * full.cycles.value + b200()[timing::FactId::cta_gap]);
+}
+
+TEST_CASE("the interval holds the prediction, and time is cycles at the clock asked for") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 4};
+  const timing::Prediction p = prediction_of(loop.ptx(), loop.contract(), {.clock = 1.3});
+  CHECK(p.cycles.least < p.cycles.value);
+  CHECK(p.cycles.value < p.cycles.most);
+  CHECK(p.seconds.value == doctest::Approx(p.cycles.value / 1.3e9));
+  CHECK(prediction_of(loop.ptx(), loop.contract()).clock == b200()[timing::FactId::max_clock]);
+}
+
+TEST_CASE("what binds a main loop with enough stages is the tensor core, with few it is latency") {
+  const auto binds = [](int stages) {
+    MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = stages};
+    return prediction_of(loop.ptx(), loop.contract()).launches.at(0).binds;
+  };
+  CHECK(binds(4) == "tensor core");
+  CHECK(binds(1).starts_with("latency"));
+}
+
+TEST_CASE("what is not modelled is said, and more where the launch has more of it") {
+  const auto says = [](std::uint32_t ctas) {
+    const auto all = prediction_of(kernel(adds), one_buffer(32, ctas)).unmodelled;
+    return std::any_of(all.begin(), all.end(),
+                       [](const std::string& what) { return what.starts_with("differences between clusters"); });
+  };
+  CHECK(says(2));
+  CHECK_FALSE(says(1));
+}
+
+// A thread reads a cell of tensor memory, and then does something with it.
+bool depends(const std::string& then) {
+  const std::string text = kernel(
+      "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2]; tcgen05.wait::ld.sync.aligned;\n"
+      "add.u32 %r3, %r1, 1; mov.u32 %r5, %tid.x;\n" +
+      then);
+  return timing::needs_values(module_of(text));
+}
+
+TEST_CASE("products matter where a branch, a barrier or a copy depends on them, and not where they are stored") {
+  CHECK_FALSE(depends("st.global.u32 [%out], %r3;"));
+  CHECK_FALSE(depends("setp.eq.u32 %p1, %r5, 0; @%p1 bra END; st.global.u32 [%out], %r3; END:"));
+  CHECK_FALSE(depends("setp.eq.u32 %p1, %r3, 0; selp.u32 %r4, 1, 2, %p1; st.global.u32 [%out], %r4;"));
+  CHECK(depends("setp.eq.u32 %p1, %r3, 0; @%p1 bra END; st.global.u32 [%out], 1; END:"));
+  CHECK(depends("and.b32 %r4, %r3, 7; bar.sync %r4;"));
+  CHECK(
+      depends(".shared .align 4 .b32 word; st.shared.u32 [word], %r3; ld.shared.u32 %r4, [word];"
+              "setp.eq.u32 %p1, %r4, 0; @%p1 bra END; st.global.u32 [%out], 1; END:"));
+}
+
+TEST_CASE("a timed run leaves what any other run leaves") {
+  const std::string body = R"(
+    .shared .align 4 .b32 sums[64];
+    mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, 4; add.u64 %rd2, %rd1, %out;
+    mov.u32 %r2, sums; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2;
+    mul.lo.u32 %r4, %r1, %r1; st.shared.u32 [%r3], %r4; bar.sync 0;
+    xor.b32 %r5, %r1, 63; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2;
+    ld.shared.u32 %r6, [%r5]; add.u32 %r6, %r6, %r4; st.global.u32 [%rd2], %r6;)";
+  const Timed timed = time_of(kernel(body), one_buffer(64), {.hits_l2 = true, .values = true}, b200(), true);
+  const Run seeded = run(kernel(body), one_buffer(64));
+  CHECK(timed.run.clean());
+  CHECK(timed.run.read<std::uint32_t>("out") == seeded.read<std::uint32_t>("out"));
+}
+
+}  // namespace
+}  // namespace kiln::test::predict_test

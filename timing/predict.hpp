@@ -1,0 +1,58 @@
+// A prediction: how long the launches of a contract take on a chip, how sure that is, and what they spend it on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "ptx/ir/module.hpp"
+#include "sim/core/run.hpp"
+#include "timing/chip.hpp"
+#include "timing/timed_run.hpp"
+
+namespace kiln::timing {
+
+/// A number and the interval that the trust of the chip's facts leaves it.
+struct Predicted {
+  double value = 0, least = 0, most = 0;
+};
+
+/// One launch.
+struct LaunchTime {
+  std::string entry{};
+  ClusterTime cluster{};  // of its first cluster
+  Predicted cluster_cycles{};
+  std::uint64_t waves = 1;  // of clusters, one after the other
+  Predicted cycles{};       // of the whole grid
+  double hbm_cycles = 0;    // least time for the contract's buffers to come from HBM once; 0 where they fit into L2
+  std::string binds{};      // the resource or the latency that decides
+  double binds_share = 0;   // of the cluster's cycles that this resource is busy
+};
+
+struct Prediction {
+  sim::Outcome outcome = sim::Outcome::finished;
+  std::vector<LaunchTime> launches{};
+  Predicted cycles{};
+  Predicted seconds{};   // at `clock`, without the launch
+  double clock = 0;      // GHz
+  double launch_us = 0;  // what a launch adds, event to event
+  bool values = false;   // products were computed, because control flow depends on them or the question says so
+  bool hits_l2 = true;
+  std::vector<std::string> unmodelled{};  // what the prediction leaves out
+};
+
+struct Question {
+  double clock = 0;     // GHz; 0: the chip's highest
+  bool values = false;  // compute all products
+};
+
+/// Whether kernels of the module decide anything by what the tensor core computes.
+bool needs_values(const ir::Module&);
+
+/// Runs the first cluster of each launch under the clock, on the chip and on the chip bent either way. The contract's
+/// buffers are filled. Findings go to the sink.
+Prediction predict(const ir::Module&, const launch::Contract&, const Chip&, const Question&, diag::Sink&);
+
+}  // namespace kiln::timing

@@ -1,0 +1,116 @@
+#include "tools/command/time_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/report/console.hpp"
+
+namespace kiln::command {
+namespace {
+
+using nlohmann::ordered_json;
+using timing::Predicted;
+
+constexpr std::size_t most_reasons = 3;
+constexpr double least_share = 0.01;  // of a role's cycles, to be worth a line
+
+std::string cycles(double value) { return grouped(static_cast<unsigned long long>(std::llround(value))); }
+std::string cycles(const Predicted& p) {
+  return fmt::format("{} cycles ({} to {})", cycles(p.value), cycles(p.least), cycles(p.most));
+}
+
+std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+
+std::string role_lines(const timing::RoleTime& role, double whole) {
+  std::string text = fmt::format("    {:<14} {:>12} {:>12}  ", role.name, cycles(role.issued), cycles(role.waited()));
+  std::string reasons;
+  const auto all = role.reasons();
+  for (std::size_t k = 0; k < std::min(most_reasons, all.size()); ++k)
+    if (all[k].second >= least_share * whole)
+      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", cycles(all[k].second), all[k].first);
+  return text + reasons + "\n";
+}
+
+std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p) {
+  const timing::ClusterTime& c = l.cluster;
+  std::string text = fmt::format("  {}: {}\n", l.entry.empty() ? "the kernel" : l.entry, cycles(l.cycles));
+  text += fmt::format("    grid: {} cluster{} of {} CTA{}, {} at once, {}\n", grouped(c.clusters),
+                      c.clusters == 1 ? "" : "s", c.ctas, c.ctas == 1 ? "" : "s", grouped(c.resident),
+                      c.takes_clusters ? std::string("which take each other's work")
+                                       : fmt::format("{} wave{}", l.waves, l.waves == 1 ? "" : "s"));
+  text += fmt::format("    the first cluster: {}\n", cycles(l.cluster_cycles));
+  text += fmt::format("    binds: {}\n", l.binds);
+  if (!p.hits_l2)
+    text += fmt::format("    the buffers do not fit into L2: at least {} cycles for HBM to read them once\n",
+                        cycles(l.hbm_cycles));
+  text += "\n    resource          busy\n";
+  for (const timing::Use& u : c.uses)
+    if (u.busy > 0) text += fmt::format("    {:<18}{:>3.0f} %\n", u.name, 100 * u.busy / c.cycles);
+  text += "\n    role                 issued       waited  for\n";
+  for (const timing::RoleTime& role : c.roles) text += role_lines(role, c.cycles);
+  return text + "\n";
+}
+
+ordered_json json_of(const Predicted& p) { return {{"value", p.value}, {"least", p.least}, {"most", p.most}}; }
+
+ordered_json json_of(const timing::LaunchTime& l) {
+  ordered_json out{{"entry", l.entry},
+                   {"cycles", json_of(l.cycles)},
+                   {"cluster_cycles", json_of(l.cluster_cycles)},
+                   {"clusters", l.cluster.clusters},
+                   {"ctas_per_cluster", l.cluster.ctas},
+                   {"resident_clusters", l.cluster.resident},
+                   {"takes_clusters", l.cluster.takes_clusters},
+                   {"waves", l.waves},
+                   {"mmas", l.cluster.mmas},
+                   {"hbm_cycles", l.hbm_cycles},
+                   {"binds", l.binds},
+                   {"binds_share", l.binds_share}};
+  ordered_json resources = ordered_json::array(), roles = ordered_json::array();
+  for (const timing::Use& u : l.cluster.uses) resources.push_back({{"name", u.name}, {"busy_cycles", u.busy}});
+  for (const timing::RoleTime& r : l.cluster.roles) {
+    ordered_json waits = ordered_json::array();
+    for (const auto& [name, waited] : r.reasons()) waits.push_back({{"for", name}, {"cycles", waited}});
+    roles.push_back({{"name", r.name}, {"issued", r.issued}, {"waited", r.waited()}, {"waits", waits}});
+  }
+  out["resources"] = resources, out["roles"] = roles;
+  return out;
+}
+
+}  // namespace
+
+std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
+  std::string text = fmt::format("predicted: {} on {}\n\n", name, chip.title);
+  for (const timing::LaunchTime& l : p.launches) text += launch_text(l, p);
+  text += fmt::format("  predicted: {}; at {:.4g} GHz {} us ({} to {}), and {:.3g} us for a launch\n", cycles(p.cycles),
+                      p.clock, microseconds(p.seconds.value), microseconds(p.seconds.least),
+                      microseconds(p.seconds.most), p.launch_us * double(p.launches.size()));
+  text += fmt::format("  products: {}\n",
+                      p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
+  text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
+  text += "  not modelled:\n";
+  for (const std::string& what : p.unmodelled) text += fmt::format("    {}\n", what);
+  return text;
+}
+
+std::string time_json(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
+  ordered_json launches = ordered_json::array();
+  for (const timing::LaunchTime& l : p.launches) launches.push_back(json_of(l));
+  const ordered_json out{{"predicted", true},
+                         {"kernel", name},
+                         {"chip", chip.name},
+                         {"clock_ghz", p.clock},
+                         {"cycles", json_of(p.cycles)},
+                         {"seconds", json_of(p.seconds)},
+                         {"launch_us", p.launch_us * double(p.launches.size())},
+                         {"products_computed", p.values},
+                         {"buffers_in_l2", p.hits_l2},
+                         {"launches", launches},
+                         {"not_modelled", p.unmodelled}};
+  return out.dump(2) + "\n";
+}
+
+}  // namespace kiln::command
