@@ -51,7 +51,7 @@ void find_binding(LaunchTime& l) {
                                      [](const Use& x, const Use& y) { return x.busy < y.busy; });
   if (most == l.cluster.uses.end() || l.cluster.cycles == 0) return;
   l.binds_share = most->busy / l.cluster.cycles;
-  l.binds = l.binds_share >= busy_enough ? most->name : "latency (" + most->name + " is the busiest)";
+  l.binds = l.binds_share >= busy_enough ? most->name : "latency; busiest: " + most->name;
 }
 
 void list_unmodelled(Prediction& p) {
