@@ -36,6 +36,7 @@ class EventSet {
       if (words_[i] & ~(i < o.words_.size() ? o.words_[i] : 0)) return false;
     return true;
   }
+  bool operator==(const EventSet& o) const { return within(o) && o.within(*this); }
   /// Calls f(EventId) for each event in rising order.
   template <class F>
   void each(F f) const {

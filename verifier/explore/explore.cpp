@@ -141,7 +141,7 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std:
   Worklist work(machine);
   for (std::optional<State> s = machine.start(); s; s = work.next()) {
     const Stop stop = machine.run(*s);
-    if (machine.rounds().must_restart()) return;
+    if (machine.must_restart()) return;
     ++out.states;
     if (machine.budget().is_over()) return give_up(out, false, Budget::out_of_time, stop.operation);
     if (out.states > (machine.has_rounds() ? 3 : 1) * most_states)
@@ -171,12 +171,12 @@ Explored explore(const Program& program, Deadline deadline, std::uint64_t most_s
   Machine machine(program, deadline);
   std::optional<Standstill> waiting;
   for (int pass = 0; pass <= most_passes; ++pass) {
-    machine.rounds().restart(pass == most_passes);
+    machine.restart(pass == most_passes);
     machine.budget().begin();
     out = Explored{};
     waiting.reset();
     follow_all(machine, most_states, out, waiting);
-    if (!machine.rounds().must_restart()) break;
+    if (!machine.must_restart()) break;
     if (pass == most_passes) out.incomplete = "which threads compare with a bound that is not known";
   }
   out.breaches = machine.findings().all();

@@ -229,6 +229,10 @@ void Findings::add(Breach b, bool may) {
   breaches_.push_back(std::move(b));
 }
 
+bool Findings::is_new_error(const rules::Verdict& v, const ir::Operation& op) const {
+  return v.broken() && rules::info(v.rule).severity == diag::Severity::error && !reported_.contains({&op, v.rule});
+}
+
 std::vector<TermId> Findings::least_words(const State& s) const {
   // Sizes are parameters; how many steps are left for a CTA depends on where it is, too.
   const auto is_of_parameters = [&](TermId word) {

@@ -48,6 +48,8 @@ class Findings {
   void add(Breach, bool may = false);
   const std::vector<Breach>& all() const { return breaches_; }
   bool any_error() const;
+  /// A verdict is an error of an operation for which none of its rule is kept yet.
+  bool is_new_error(const rules::Verdict&, const ir::Operation&) const;
 
   /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
   std::optional<Example> example(const State& s) { return example(s, failed_searches_); }

@@ -16,8 +16,8 @@ constexpr EventId gone = ~EventId{0};
 template <class F>
 void each_memory(State& s, F f) {
   for (Cta& cta : s.ctas) {
-    f(cta.shared);
-    for (Intervals& block : cta.tensor) f(block);
+    f(cta.shared.change());
+    for (Common<Intervals>& block : cta.tensor) f(block.change());
   }
 }
 
@@ -222,7 +222,7 @@ auto nature(const Event& e) {
   const ir::Operation& op = *e.operation;
   const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
   return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes,
-                    e.is_uncertain);
+                    e.is_uncertain, e.decider);
 }
 
 // By event, the first event that is like it. Asynchronous accesses of one nature that the same threads know of are
@@ -266,7 +266,7 @@ void unite_lanes(State& s) {
                   std::none_of(w.parts.begin(), w.parts.end(), [&](const Part& p) { return p.event == e; });
   }
   for (Cta& cta : s.ctas)
-    for (auto& [at, cell] : cta.shared)
+    for (auto& [at, cell] : cta.shared.change())
       for (Touch& t : cell.writers)
         if (is_whole[t.event]) t.lanes = s.events[t.event].lanes;
 }

@@ -173,7 +173,10 @@ class Registers {
     const auto word = std::int64_t(split.at(v ? 0 : frontier(split.base)) << unused) >> unused;
     const bool moves =
         !split.negated && program_.family(r) != Program::no_slot && put_distances(out, program_.family(r), word);
-    if (!moves) out.put(4 * std::uint64_t(word) + 2);
+    // A word that no loop changes is the same sum of the bound wherever the frontier is: where a loop begins anew with
+    // it, the bound is that of another round.
+    const bool counts = v || !program_.is_written_once(r);
+    if (!moves) out.put(4 * (counts ? std::uint64_t(word) : split.offset) + 2);
     if (v) return;
     naming_.put(out, split.base), out.put(split.negated | split.cleared << 1);
     out.put(frontier(split.base) & flow::low_mask(split.cleared));
@@ -280,8 +283,8 @@ std::string key(const State& s, Machine& machine) {
         out.put(0);
       }
     }
-    out.put(cta.shared);
-    for (const Intervals& block : cta.tensor) out.put(block);
+    out.put(*cta.shared);
+    for (const Common<Intervals>& block : cta.tensor) out.put(*block);
     for (const auto& [at, a] : cta.allocations) out.put(at), out.put(a.columns);
     out.put(cta.tiles), out.put(cta.acquired_maps);
     for (const auto& [where, e] : cta.published_maps) out.put(where.first + 1), out.put(where.second), out.put(e);

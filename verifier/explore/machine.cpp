@@ -35,6 +35,42 @@ bool may_go_on(const State& s, const Cta& cta, const Fragment& f) {
   return false;
 }
 
+// Calls f() while the state of a turn lacks what the turn's own warp does not touch where it waits for no others: the
+// other warps and the barriers.
+template <class F>
+void without_others(Turn& t, F f) {
+  struct Others {
+    std::vector<Warp> warps{};
+    std::map<std::uint32_t, Barrier> mbarriers{};
+    std::map<std::uint32_t, NamedBarrier> barriers{};
+  };
+  std::vector<Others> all(t.s.ctas.size());
+  const auto exchange = [&] {
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      Cta& cta = t.s.ctas[c];
+      all[c].warps.resize(cta.warps.size());
+      for (std::size_t w = 0; w < cta.warps.size(); ++w)
+        if (&cta.warps[w] != &t.warp) std::swap(cta.warps[w], all[c].warps[w]);
+      cta.mbarriers.swap(all[c].mbarriers), cta.barriers.swap(all[c].barriers);
+    }
+  };
+  exchange();
+  f();
+  exchange();
+}
+
+// Threads of a fragment that take a branch go to its target, the others on.
+void part(Warp& warp, Fragment& f, Mask taken, std::uint32_t target) {
+  if (taken == f.lanes) return void(f.at = target);
+  ++f.at;
+  if (taken == 0) return;
+  Fragment other = f;
+  other.lanes = taken;
+  other.at = target;
+  f.lanes &= ~taken;
+  warp.fragments.push_back(std::move(other));  // f may be gone from here on
+}
+
 }  // namespace
 
 void Machine::assume(State& s, TermId predicate, bool holds) {
@@ -71,13 +107,20 @@ State Machine::start() {
   return s;
 }
 
+void Machine::restart(bool is_last) {
+  must_restart_ = false;
+  rounds_.restart(is_last);
+  if (is_last) apart_.assign(apart_.size(), true);
+}
+
 // Threads of a warp that stand at one instruction become one fragment again, if they wait for nothing but each other.
-void Machine::merge(Warp& w) {
+void Machine::merge(Warp& w, Mask within) {
   for (std::size_t i = 0; i < w.fragments.size(); ++i)
     for (std::size_t k = i + 1; k < w.fragments.size();) {
       Fragment &a = w.fragments[i], &b = w.fragments[k];
-      const auto is_free = [](const Fragment& f) {
-        return !f.arrived && (f.wait.kind == Wait::Kind::none || f.wait.kind == Wait::Kind::lanes);
+      const auto is_free = [&](const Fragment& f) {
+        return !(f.lanes & ~within) && !f.arrived &&
+               (f.wait.kind == Wait::Kind::none || f.wait.kind == Wait::Kind::lanes);
       };
       if (a.at != b.at || !is_free(a) || !is_free(b)) {
         ++k;
@@ -114,17 +157,43 @@ bool Machine::advance(State& s, std::uint32_t cta_index, std::uint32_t warp_inde
       if (std::all_of(cta.warps.begin(), cta.warps.end(), is_gone)) memory_.exit(s, cta_index);
       continue;
     }
-    next->wait = {};
-    Turn t{s, cta, warp, *next, code_.operations[at], cta_index, warp_index, at, next->lanes};
-    budget_.step(t.op, has_rounds());
-    const Status status = step(t);
-    if (status == Status::blocked) {
-      if (next->wait.kind == Wait::Kind::choice) return moved;
-      continue;
+    if (take_turn(s, cta_index, warp_index, *next) != Status::blocked)
+      moved = true;
+    else if (next->wait.kind == Wait::Kind::choice)
+      return moved;
+  }
+}
+
+// Threads execute the operation that they stand at.
+Status Machine::take_turn(State& s, std::uint32_t cta, std::uint32_t warp, Fragment& f) {
+  const std::uint32_t at = f.at;
+  f.wait = {};
+  Turn t{s, s.ctas[cta], s.ctas[cta].warps[warp], f, code_.operations[at], cta, warp, at, f.lanes};
+  budget_.step(t.op, has_rounds());
+  const Status status = step(t);
+  if (status != Status::blocked) followed_[at] = true;
+  if (status == Status::next) ++f.at, f.arrived = false;
+  return status;
+}
+
+// Runs threads that have gone one way of a branch to where its ways meet. False if they wait on the way.
+bool Machine::go_to(State& s, const Parting& p) {
+  Warp& warp = s.ctas[p.cta].warps[p.warp];
+  for (;;) {
+    merge(warp, p.lanes);
+    Fragment* next = nullptr;
+    bool waits = false;
+    for (Fragment& f : warp.fragments) {
+      if ((f.lanes & ~p.lanes) || f.at == p.meet) continue;
+      waits |= f.wait.kind != Wait::Kind::none;
+      if (f.wait.kind == Wait::Kind::none && (!next || f.at < next->at)) next = &f;
     }
-    moved = true;
-    followed_[at] = true;
-    if (status == Status::next) ++next->at, next->arrived = false;
+    if (!next) return !waits;
+    const std::uint32_t at = program_.next(next->at, !warp.loads.empty());
+    const bool arrives = next->at < p.meet && p.meet <= at;
+    next->at = arrives ? p.meet : at;
+    if (!arrives && take_turn(s, p.cta, p.warp, *next) == Status::blocked && next->wait.kind != Wait::Kind::lanes)
+      return false;
   }
 }
 
@@ -234,17 +303,59 @@ bool Machine::settle_operands(Turn& t) {
 Status Machine::branch(Turn& t) {
   if (const auto around = program_.merge_point(t.at)) return t.f.at = *around, Status::jumped;
   const auto taken = guard_lanes(t);
-  if (!taken) return Status::blocked;
-  const std::uint32_t target = ops::roles<ops::Branch>(t.op).target->id;
-  if (*taken == 0) return Status::next;
-  if (*taken == t.f.lanes) return t.f.at = target, Status::jumped;
-  Fragment other = t.f;
-  other.lanes = *taken;
-  other.at = target;
-  t.f.lanes &= ~*taken;
-  ++t.f.at;
-  t.warp.fragments.push_back(std::move(other));  // t.f may be gone from here on
+  if (!taken) return go_both_ways(t) ? Status::jumped : Status::blocked;
+  part(t.warp, t.f, *taken, ops::roles<ops::Branch>(t.op).target->id);  // t.f may be gone from here on
   return Status::jumped;
+}
+
+// A branch asks again and again: for words out of memory, or for one predicate after the other. A predicate of
+// parameters alone is decided once for all threads.
+bool Machine::recurs(const Turn& t, TermId predicate) {
+  const std::set<TermId>& pieces = symbols_.evaluator().pieces(predicate);
+  if (std::any_of(pieces.begin(), pieces.end(), [&](TermId p) { return symbols_.is_fresh(p); })) return true;
+  return asked_.try_emplace(t.at, predicate).first->second != predicate;
+}
+
+// Where it is not decided which threads take a branch, and they do nothing on its ways that others wait for, they go
+// both ways up to where these meet: all that may take it, and only those that must.
+bool Machine::go_both_ways(Turn& t) {
+  const auto local = apart_[t.at] ? std::nullopt : program_.local_ways(t.at);
+  if (!local) return false;
+  const WordId word = t.f.words[program_.slot(*t.op.guard)];
+  const auto same = values_.words().shared(word, t.f.lanes);
+  if (!same && local->together) return false;
+  Mask must = 0, may = 0;
+  TermId question = 0;
+  for (const int l : Lanes(t.f.lanes)) {
+    question = rounds_.question(t, same ? lanes_per_warp : l, values_.words().at(word, l));
+    const auto holds = symbols_.assumptions().holds(t.s, question);
+    if (!holds) may |= Mask{1} << l;
+    if (holds && *holds != t.op.guard_negated) must |= Mask{1} << l;
+  }
+  if (same && !recurs(t, question)) return false;
+  const Parting p{t.cta_index, t.warp_index, t.f.lanes, t.at, local->meet};
+  const auto fragment = std::size_t(&t.f - t.warp.fragments.data());
+  const std::uint32_t target = ops::roles<ops::Branch>(t.op).target->id;
+  std::array<State, 2> ways;
+  without_others(t, [&] { ways = {t.s, t.s}; });
+  bool meets = true;
+  try {
+    for (const bool all : {false, true}) {
+      State& s = ways[all];
+      if (same) assume(s, question, all != t.op.guard_negated);
+      Warp& w = s.ctas[p.cta].warps[p.warp];
+      w.fragments[fragment].wait = {}, w.fragments[fragment].undecided = Program::no_slot;
+      part(w, w.fragments[fragment], all ? must | may : must, target);
+      findings_.run(s);
+      meets = meets && go_to(s, p);
+    }
+  } catch (const Unfollowed& u) {
+    if (u.decider != no_branch) throw;
+    meets = false;
+  }
+  findings_.run(t.s);
+  apart_[t.at] = !meets || !join(t.s, ways, p, program_, values_.words());
+  return !apart_[t.at];
 }
 
 Status Machine::jump_by_table(Turn& t) {
@@ -356,6 +467,7 @@ Stop Machine::run(State& s) {
         moved = copies_.finish(s, any_fragment(s, [](const Fragment& f) { return f.wait.kind == Wait::Kind::choice; }));
     }
   } catch (const Unfollowed& u) {
+    if (u.decider != no_branch) apart_[u.decider] = must_restart_ = true;
     return {Stop::Kind::unfollowed, 0, u.what, u.may_be_nothing, u.operation};
   }
   Stop stop;

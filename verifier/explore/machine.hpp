@@ -4,6 +4,7 @@
 #pragma once
 
 #include "verifier/explore/copies.hpp"
+#include "verifier/explore/join.hpp"
 #include "verifier/explore/tensor_memory.hpp"
 #include "verifier/explore/warpgroup.hpp"
 
@@ -38,15 +39,23 @@ class Machine {
   Values& values() { return values_; }
   Findings& findings() { return findings_; }
   Budget& budget() { return budget_; }
+  /// Something was learnt that a run should know from its start: of bounds (Rounds), or that ways must be followed
+  /// apart.
+  bool must_restart() const { return must_restart_ || rounds_.must_restart(); }
+  void restart(bool is_last);
   /// By operation: some run has executed it.
   const std::vector<bool>& followed() const { return followed_; }
 
  private:
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);
-  void merge(Warp&);
+  bool go_to(State&, const Parting&);
+  Status take_turn(State&, std::uint32_t cta, std::uint32_t warp, Fragment&);
+  void merge(Warp&, Mask within = all_lanes);
   Status step(Turn&);
   Status synchronise(Turn&);
   Status branch(Turn&);
+  bool go_both_ways(Turn&);
+  bool recurs(const Turn&, flow::TermId predicate);
   Status jump_by_table(Turn&);
   Status leave(Turn&);
   std::optional<Mask> guard_lanes(Turn&);
@@ -59,6 +68,9 @@ class Machine {
   const ir::Code& code_ = program_.code;
   Budget budget_;
   std::vector<bool> followed_ = std::vector<bool>(code_.operations.size());
+  std::vector<bool> apart_ = followed_;            // branches whose ways are not joined
+  std::map<std::uint32_t, flow::TermId> asked_{};  // by branch: the predicate that it asked for first
+  bool must_restart_ = false;
   Symbols symbols_{program_.facts};
   Rounds rounds_{program_, symbols_};
   Values values_{program_, symbols_, rounds_, budget_};

@@ -14,31 +14,6 @@ using isa::Opcode;
 
 std::string name_of(std::uint32_t cta) { return "CTA " + std::to_string(cta) + " of the cluster"; }
 
-// Calls f(Cell&) for each interval within [first, end), cut and made so that together they are just that.
-template <class F>
-void for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
-  const auto cut = [&](std::uint32_t at) {
-    auto it = memory.upper_bound(at);
-    if (it == memory.begin()) return;
-    --it;
-    if (it->first == at || it->second.end <= at) return;
-    Cell rest = it->second;
-    it->second.end = at;
-    memory.emplace(at, std::move(rest));
-  };
-  cut(first);
-  cut(end);
-  for (std::uint32_t at = first; at < end;) {
-    auto it = memory.lower_bound(at);
-    if (it == memory.end() || it->first > at) {
-      const std::uint32_t until = it == memory.end() ? end : std::min(end, it->first);
-      it = memory.emplace(at, Cell{until, {}, {}}).first;
-    }
-    f(it->second);
-    at = it->second.end;
-  }
-}
-
 // What the threads of an abstract run know of a pair: the questions of order::judge.
 struct PairKnowledge {
   const Turn& t;
@@ -93,6 +68,11 @@ rules::Verdict verdict_of(const Turn& t, const Touch& e, Mask lanes, const Event
   // Without the addresses of accumulators a pair of one thread cannot be told from a listed one.
   if (!broken || *broken == rules::Rule::tcgen05_pipeline) return rules::legal;
   return rules::breaks(*broken);
+}
+
+// The branch that decides whether a touch is there to be judged, or whether threads know of it.
+std::uint32_t decider_of(const State& s, const Touch& t) {
+  return t.decider != no_branch ? t.decider : s.events[t.event].decider;
 }
 
 constexpr int matrix_row_bytes = 16;
@@ -153,15 +133,16 @@ void Memory::exit(State& s, std::uint32_t index) {
     if (e.cta == index && isa::is_bulk_copy(e.operation->opcode)) return rules::cta_exit_copy(false);
     return is_sent ? rules::cta_exit_arrival(false) : rules::cta_exit(false);
   };
-  const auto judge = [&](EventId id, bool is_sent = false) {
+  const auto judge = [&](EventId id, std::uint32_t decider, bool is_sent) {
     const Event& e = s.events[id];
     if (e.is_uncertain || !e.operation || known.seen.has(id) || (e.cta == index && !e.is_async)) return;
-    findings_.add(rule(id, is_sent), *e.operation, nullptr,
-                  "the exit of " + name_of(index) + ", which does not know that this is done");
+    found({rule(id, is_sent), e.operation, nullptr,
+           "the exit of " + name_of(index) + ", which does not know that this is done"},
+          false, decider);
   };
-  for (const auto& [at, cell] : cta.shared)
+  for (const auto& [at, cell] : *cta.shared)
     for (const auto* list : {&cell.writers, &cell.readers})
-      for (const Touch& e : *list) judge(e.event);
+      for (const Touch& e : *list) judge(e.event, decider_of(s, e), false);
   // An arrival is all but there when its thread has made a later one that is over, or when it was issued and all
   // operations of its thread are over.
   const auto is_sent = [&](const RemoteUse& use) {
@@ -172,15 +153,28 @@ void Memory::exit(State& s, std::uint32_t index) {
     return known.followed.has(use.arrival) || (use.issue && known.seen.has(use.issue) && !waits);
   };
   for (const auto& [at, b] : cta.mbarriers)
-    for (const RemoteUse& use : b.users) judge(use.arrival, is_sent(use));
+    for (const RemoteUse& use : b.users) judge(use.arrival, s.events[use.arrival].decider, is_sent(use));
+}
+
+// What is found may depend on the way that threads have gone at a branch. An error is looked for on each of its ways.
+void Memory::found(Breach b, bool may, std::uint32_t decider) {
+  if (decider != no_branch && findings_.is_new_error(b.verdict, *b.operation))
+    throw Unfollowed{"which way threads go", b.operation, true, decider};
+  findings_.add(std::move(b), may || decider != no_branch);
 }
 
 void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
   const Event& later = t.s.events[id];
   // The reads of a write are judged by themselves: without their proxy fence they are PORTABILITY.
-  const bool was_read = later.writes && std::any_of(c.readers.begin(), c.readers.end(), [&](const Touch& e) {
-                          return t.s.events[e.event].proxy == Proxy::generic;
-                        });
+  bool was_read = false;
+  std::uint32_t may_have_read = no_branch;
+  for (const Touch& e : c.readers) {
+    if (!later.writes || t.s.events[e.event].proxy != Proxy::generic) continue;
+    if (const std::uint32_t decider = decider_of(t.s, e); decider != no_branch)
+      may_have_read = decider;
+    else
+      was_read = true;
+  }
   for (const std::vector<Touch>* list : {&c.writers, &c.readers})
     for (const Touch& e : *list) {
       if (e.event == id) continue;
@@ -190,7 +184,9 @@ void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
       const bool is_own = earlier.cta == t.cta_index && earlier.warp == t.warp_index && !(e.lanes & ~lanes);
       if (!is_own && flags_.may_order_globally(*earlier.operation, t.op, earlier.cta == t.cta_index))
         throw Unfollowed{"whether a flag in global memory orders two accesses", &t.op, true};
-      findings_.add(v, t.op, earlier.operation, {}, later.is_uncertain || earlier.is_uncertain);
+      std::uint32_t decider = decider_of(t.s, e);
+      if (v.rule == rules::Rule::proxy_fence && decider == no_branch) decider = may_have_read;
+      found({v, &t.op, earlier.operation}, later.is_uncertain || earlier.is_uncertain, decider);
     }
 }
 

@@ -2,6 +2,8 @@
 // (sim/order/README.md has the model), and when a CTA's memory is there for others.
 #pragma once
 
+#include <algorithm>
+
 #include "verifier/explore/findings.hpp"
 #include "verifier/explore/flags.hpp"
 #include "verifier/explore/tiles.hpp"
@@ -14,7 +16,9 @@ struct Bank {
   std::uint32_t cta = 0;
   int block = -1;  // -1: shared memory
 
-  Intervals& in(State& s) const { return block < 0 ? s.ctas[cta].shared : s.ctas[cta].tensor[std::size_t(block)]; }
+  Intervals& in(State& s) const {
+    return (block < 0 ? s.ctas[cta].shared : s.ctas[cta].tensor[std::size_t(block)]).change();
+  }
 };
 
 class Memory {
@@ -41,6 +45,9 @@ class Memory {
   }
   /// The same by a write to shared memory of which the word is not followed.
   void overwrite(const Turn&, EventId, SharedPlace, std::uint32_t bytes, Mask lanes);
+  /// Calls f(Cell&) for each interval within [first, end), cut and made so that together they are just that.
+  template <class F>
+  static void for_cells(Intervals&, std::uint32_t first, std::uint32_t end, F f);
   /// Forgets what touched [first, end).
   static void clear(Intervals&, std::uint32_t first, std::uint32_t end);
 
@@ -57,6 +64,7 @@ class Memory {
   std::optional<SharedPlace> common_place(const Turn&, const ir::Argument&);
   std::optional<std::uint64_t> generic_address(const Turn&, const ir::Argument&, int lane);
   void judge(const Turn&, EventId, const Cell&, Mask lanes);
+  void found(Breach, bool may, std::uint32_t decider);
 
   const Program& program_;
   Findings& findings_;
@@ -64,5 +72,29 @@ class Memory {
   TileSets& tiles_;
   Flags flags_;
 };
+
+template <class F>
+void Memory::for_cells(Intervals& memory, std::uint32_t first, std::uint32_t end, F f) {
+  const auto cut = [&](std::uint32_t at) {
+    auto it = memory.upper_bound(at);
+    if (it == memory.begin()) return;
+    --it;
+    if (it->first == at || it->second.end <= at) return;
+    Cell rest = it->second;
+    it->second.end = at;
+    memory.emplace(at, std::move(rest));
+  };
+  cut(first);
+  cut(end);
+  for (std::uint32_t at = first; at < end;) {
+    auto it = memory.lower_bound(at);
+    if (it == memory.end() || it->first > at) {
+      const std::uint32_t until = it == memory.end() ? end : std::min(end, it->first);
+      it = memory.emplace(at, Cell{until, {}, {}}).first;
+    }
+    f(it->second);
+    at = it->second.end;
+  }
+}
 
 }  // namespace kiln::verifier::explore

@@ -77,9 +77,48 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
   return false;
 }
 
+// All lanes of a warp execute it together, or it looks at other lanes.
+bool is_of_warp(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::bar_warp_sync:
+    case Opcode::elect_sync:
+    case Opcode::shfl:
+    case Opcode::vote:
+    case Opcode::activemask:
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix: return true;
+    default: return isa::unit(op.opcode) == Unit::tcgen05;
+  }
+}
+
 bool leads_elsewhere(Opcode op) {
   return op == Opcode::bra || op == Opcode::brx_idx || op == Opcode::call || op == Opcode::exit || op == Opcode::ret ||
          op == Opcode::trap;
+}
+
+// An operation that changes what the threads of its warp know and hold, and what memory was accessed, but nothing that
+// threads of another warp wait for.
+bool is_local(const ir::Operation& op) {
+  switch (op.opcode) {
+    case Opcode::ld:
+    case Opcode::st:
+    case Opcode::atom:
+    case Opcode::red: return !is_protocol(op) || !order::is_strong(op);  // else it may be one of a flag
+    case Opcode::bra:
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+    case Opcode::tcgen05_ld:
+    case Opcode::tcgen05_ld_red:
+    case Opcode::tcgen05_st:
+    case Opcode::tcgen05_wait_ld:
+    case Opcode::tcgen05_wait_st:
+    case Opcode::tcgen05_fence_before:
+    case Opcode::tcgen05_fence_after:
+    case Opcode::bar_warp_sync: return true;
+    case Opcode::fence_proxy:
+    case Opcode::membar_proxy: return op.modifiers.proxy != isa::Proxy::tensormap_generic;
+    default: return !is_protocol(op) && !leads_elsewhere(op.opcode);
+  }
 }
 
 // It does not come from the launch: the explorer knows its value.
@@ -232,6 +271,7 @@ Program::Program(const Facts& f, const Shape& given)
   }
   number_registers();
   find_questions();
+  find_local_ways();
   find_next();
   find_live();
   find_families();
@@ -359,6 +399,14 @@ std::span<const ir::Argument* const> Program::words(std::uint32_t operation) con
   return found == words_.end() ? std::span<const ir::Argument* const>{} : found->second;
 }
 
+// The blocks that threads may execute from a branch at the end of one on, until they come to where its ways meet.
+std::vector<bool> Program::between(flow::BlockId from, flow::BlockId meet) const {
+  std::vector<bool> out =
+      facts.cfg.reached_from(from, [&](std::uint32_t e) { return facts.cfg.edges[e].from != meet; });
+  out[meet] = false;
+  return out;
+}
+
 // A branch matters when something of the protocol, or a value of the slice, may happen before its ways meet again.
 void Program::find_merge_points() {
   const flow::Cfg& cfg = facts.cfg;
@@ -373,14 +421,41 @@ void Program::find_merge_points() {
     if (code.operations[i].opcode != Opcode::bra || !code.operations[i].guard) continue;
     const flow::BlockId from = cfg.block_of(i), meet = cfg.post_dominator(from);
     bool quiet = meet != flow::no_block;
-    const std::vector<bool> between =
-        cfg.reached_from(from, [&](std::uint32_t e) { return cfg.edges[e].from != meet; });
-    for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) quiet &= b == meet || !between[b] || !busy[b];
+    const std::vector<bool> inside = quiet ? between(from, meet) : std::vector<bool>(cfg.blocks.size());
+    for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) quiet &= !inside[b] || !busy[b];
     if (quiet)
       merge_points_[i] = cfg.blocks[meet].first;
     else
       deciding_.insert(i);
   }
+}
+
+// Loops are no such ways: their branch comes again before its ways meet.
+void Program::find_local_ways() {
+  const flow::Cfg& cfg = facts.cfg;
+  std::vector<bool> is_quiet(cfg.blocks.size(), true), is_together(cfg.blocks.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
+    const ir::Operation& op = code.operations[i];
+    if (!is_local(op)) is_quiet[cfg.block_of(i)] = false;
+    if (matters_[i] && is_of_warp(op)) is_together[cfg.block_of(i)] = true;
+  }
+  for (const std::uint32_t i : deciding_) {
+    const flow::BlockId from = cfg.block_of(i), meet = cfg.post_dominator(from);
+    if (meet == flow::no_block) continue;
+    const std::vector<bool> inside = between(from, meet);
+    bool local = !inside[from];
+    Ways ways{cfg.blocks[meet].first};
+    for (flow::BlockId b = 0; b < cfg.blocks.size(); ++b) {
+      local &= !inside[b] || is_quiet[b];
+      ways.together |= inside[b] && is_together[b];
+    }
+    if (local) local_ways_.emplace(i, ways);
+  }
+}
+
+std::optional<Program::Ways> Program::local_ways(std::uint32_t branch) const {
+  const auto found = local_ways_.find(branch);
+  return found == local_ways_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Program::find_next() {
@@ -474,6 +549,11 @@ void Program::find_questions() {
 }
 
 void Program::find_families() {
+  std::vector<int> writes(code.registers.size());
+  for (std::uint32_t i = 0; i < code.operations.size(); ++i)
+    for (const ir::RegisterId r : facts.definitions.written(i))
+      writes[r] += facts.cfg.repeats(facts.cfg.block_of(i)) ? 2 : 1;
+  for (const int n : writes) is_written_once_.push_back(n < 2);
   families_.assign(code.registers.size(), no_slot);
   for (ir::RegisterId r = 0; r < families_.size(); ++r)
     if (demands.of(r).compared && code.registers[r].type != isa::ScalarType::pred) families_[r] = r;

@@ -74,6 +74,13 @@ class Program {
   bool matters(std::uint32_t operation) const { return matters_[operation]; }
   /// Where the ways of a branch meet again, if it does not matter which way threads take: nothing happens in between.
   std::optional<std::uint32_t> merge_point(std::uint32_t branch) const;
+  /// Ways of a branch on which threads compute and access memory, but neither wait for other warps nor let them go on.
+  struct Ways {
+    std::uint32_t meet = no_slot;  // where they meet again
+    bool together = false;         // some operation on them is one of the whole warp
+  };
+  /// Those of a branch that matters; nothing where threads do more than that on them.
+  std::optional<Ways> local_ways(std::uint32_t branch) const;
   /// The next operation, from this one on, that matters or leads elsewhere; `loads`: or reads what tcgen05.ld writes.
   std::uint32_t next(std::uint32_t operation, bool loads) const { return next_[loads][operation]; }
   /// The first operation after all of the slice that read what the launch gives, parameters and special registers; past
@@ -91,6 +98,8 @@ class Program {
   /// The number of a register's family; no_slot for registers of none.
   std::uint32_t family(ir::RegisterId r) const { return families_[r]; }
   const Family& family_of(std::uint32_t number) const { return kin_.at(number); }
+  /// A register is written at one place, which is in no loop.
+  bool is_written_once(ir::RegisterId r) const { return is_written_once_[r]; }
   /// Registers that an operation of the protocol needs as numbers.
   const std::vector<ir::RegisterId>& questions(std::uint32_t operation) const { return questions_[operation]; }
   /// Bytes of shared memory that the CTA has, if that is known.
@@ -104,7 +113,9 @@ class Program {
   void measure();
   bool may_synchronise(const ir::Operation&) const;
   bool find_words();
+  std::vector<bool> between(flow::BlockId from, flow::BlockId meet) const;
   void find_merge_points();
+  void find_local_ways();
   void find_next();
   void find_live();
   void find_parameters();
@@ -116,8 +127,9 @@ class Program {
   std::optional<std::uint32_t> shared_bytes_{};
   std::vector<std::uint32_t> slot_, addresses_, families_;
   std::vector<std::uint8_t> matters_;
-  std::vector<bool> lasting_{};
+  std::vector<bool> lasting_{}, is_written_once_{};
   std::vector<std::uint32_t> merge_points_;
+  std::map<std::uint32_t, Ways> local_ways_{};  // by branch
   std::array<std::vector<std::uint32_t>, 2> next_{};
   std::vector<std::vector<ir::RegisterId>> questions_{};
   std::map<std::uint32_t, Family> kin_{};

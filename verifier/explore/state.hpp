@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ using order::Proxy;
 /// Lanes of tensor memory that are looked at as one.
 inline constexpr int tensor_block_lanes = 16;
 
+/// No operation.
+inline constexpr std::uint32_t no_branch = ~std::uint32_t{0};
+
 /// Where an event comes from: an access, the completion of a phase, or a wait that has seen it.
 struct Event {
   const ir::Operation* operation = nullptr;
@@ -31,21 +35,39 @@ struct Event {
   bool is_async = false;  // it is over when its completion is signalled, not when its instruction is
   bool writes = false;
   bool is_uncertain = false;  // it is not decided whether it happens
+  /// The branch on one of whose ways alone it happens, or threads know of it (join.hpp).
+  std::uint32_t decider = no_branch;
 };
 
 /// An access that touched an interval of a memory.
 struct Touch {
   EventId event = 0;
   Mask lanes = 0;
-  bool operator==(const Touch&) const = default;
+  std::uint32_t decider = no_branch;  // the branch on one of whose ways alone it is the last one here
+  bool operator==(const Touch& o) const { return event == o.event && lanes == o.lanes; }
 };
 struct Cell {
   std::uint32_t end = 0;
-  std::vector<Touch> writers{};  // at most one event; of several lanes
+  std::vector<Touch> writers{};  // of one event, but for those of which it is not decided whether they happen
   std::vector<Touch> readers{};
 };
 /// Intervals of a memory by their first byte; what was never touched has none.
 using Intervals = std::map<std::uint32_t, Cell>;
+
+/// A value that copies have in common until one of them changes it.
+template <class T>
+class Common {
+ public:
+  const T& operator*() const { return *value_; }
+  T& change() {
+    if (value_.use_count() > 1) value_ = std::make_shared<T>(*value_);
+    return *value_;
+  }
+  bool is(const Common& o) const { return value_ == o.value_; }
+
+ private:
+  std::shared_ptr<T> value_ = std::make_shared<T>();
+};
 
 /// Why threads do not go on.
 struct Wait {
@@ -64,6 +86,7 @@ struct Round {
   std::uint32_t trips = 0;   // comparisons in this round
   /// By place in the code: the number that was compared last; none where that lies far back.
   std::map<std::uint64_t, std::optional<std::uint64_t>> numbers{};
+  bool operator==(const Round&) const = default;
 };
 
 /// Threads that read a flag in a loop (flags.hpp).
@@ -247,8 +270,8 @@ struct Cta {
   std::map<std::uint32_t, std::map<int, flow::TermId>> stored{};  // words in shared memory by address, by bytes
   Unknowns unknown{};                                             // in shared memory
   std::map<std::uint32_t, Flag> flags{};                          // by address
-  Intervals shared{};
-  std::vector<Intervals> tensor{};                     // by block of 16 lanes: columns
+  Common<Intervals> shared{};
+  std::vector<Common<Intervals>> tensor{};             // by block of 16 lanes: columns
   std::map<std::uint32_t, Allocation> allocations{};   // by first column
   std::uint32_t tiles = 0;                             // in shared memory: a TileSet
   std::map<std::uint32_t, tile::Accumulation> sums{};  // by the address of D

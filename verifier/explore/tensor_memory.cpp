@@ -35,7 +35,7 @@ void TensorMemory::allocate(const Turn& t) {
   if (is_of_pair(t.op) && t.s.ctas.size() > 1) meet_peer(t);
   t.cta.allocations[first] = {columns, &t.op};
   // Allocation waits until all earlier accesses to the columns are over.
-  for (Intervals& block : t.cta.tensor) Memory::clear(block, first, first + columns);
+  for (Common<Intervals>& block : t.cta.tensor) Memory::clear(block.change(), first, first + columns);
   const auto to = memory_.place(t, allocation.slot, t.leader(), isa::Space::shared_cta);
   const EventId id = t.add_access(true, Proxy::generic, false);
   memory_.touch(t, id, to, 4, t.lanes);

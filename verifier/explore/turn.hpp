@@ -13,6 +13,8 @@ struct Unfollowed {
   std::string what{};
   const ir::Operation* operation = nullptr;
   bool may_be_nothing = false;  // as in Stop
+  /// The ways of this branch must be followed apart: what is found depends on it.
+  std::uint32_t decider = no_branch;
 };
 
 /// What is not known where an address names a CTA that the cluster does not have: how many it has, unless that is said.
