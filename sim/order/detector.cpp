@@ -104,10 +104,16 @@ AccessId RaceDetector::record(const Agent& a, const ir::Operation& op, const Ran
   return own;
 }
 
+bool RaceDetector::is_left_out(const Agent& a, const ir::Operation& op) const {
+  const Grid& grid = now_->cluster->grid;
+  return left_out_->lanes({grid.number, grid.program.code->index(op), a.cta, a.warp}) & a.lanes;
+}
+
 void RaceDetector::access(const Agent& a, const ir::Operation& op, const Range& range, AccessKind kind, Proxy proxy,
                           AsyncId id) {
   if (proxy == Proxy::tensormap) now_->memory.changed(), now_->agents.learn_map_acquires(a);
   if (id == 0) now_->async.end_issue(a);
+  if (left_out_ && id == 0 && kind == AccessKind::read && is_left_out(a, op)) return;
   const AccessId access = record(a, op, range, kind, proxy, id);
   if (proxy == Proxy::generic && id == 0) {
     if (records_[access].strong) now_->memory.changed();

@@ -16,6 +16,9 @@ namespace kiln::sim {
 
 class RaceDetector final : public Observer {
  public:
+  /// Takes no notice of loads that are `left_out`.
+  explicit RaceDetector(const RacingReads* left_out = nullptr) : left_out_(left_out) {}
+
   void start(Cluster&, std::uint32_t launch) override;
   void enter(Cluster&) override;
   void issue(AsyncId, const Agent&, const ir::Operation&) override;
@@ -48,11 +51,13 @@ class RaceDetector final : public Observer {
     Barriers barriers{agents, reports};
     Lifetimes lifetimes{agents, records, reports};
   };
+  bool is_left_out(const Agent&, const ir::Operation&) const;
   void drop_unused_records();
   AccessId record(const Agent&, const ir::Operation&, const Range&, AccessKind, Proxy, AsyncId);
   void arrive_remotely(const Agent&, const ir::Operation&, std::uint32_t cta);
   void commit(const Agent&, const ir::Operation&, const Sync&);
 
+  const RacingReads* left_out_;
   std::uint32_t launch_ = ~0u;
   Records records_;
   Reports reports_;

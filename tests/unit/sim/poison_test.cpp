@@ -481,6 +481,9 @@ TEST_CASE("what a racing load finds is poison in a second run, which tells race-
   CHECK(found("@!%p1 st.global.u32 [%rd1+128], %r1;") == Slugs{"race"});
   CHECK(found("setp.eq.u32 %p2, %r1, 5; @%p2 bar.sync 0;") == Slugs{"race"});
   CHECK(found("shl.b32 %r2, %r1, 2; add.u32 %r2, %r91, %r2; st.shared.u32 [%r2], 1;").contains("race"));
+  // A load whose word is dropped hides neither one whose word is used, nor a race of two stores.
+  CHECK(found("@!%p1 st.global.u32 [%rd1+128], %r1; ld.global.u32 %r2, [%rd1];").contains("race"));
+  CHECK(found("@!%p1 ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1], 7;") == Slugs{"race"});
   // One load matters, and the other does not: neither is told apart.
   CHECK(found("ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1+128], %r2;") == Slugs{"race"});
 }
