@@ -103,6 +103,14 @@ class KernelBuilder : private Recording {
     return {{&rec_, place.base, place.first}};
   }
 
+  /// The sums of an MMA, in the lanes that it writes.
+  template <class Mma>
+  typename Mma::Accumulator accumulator(const std::string& name, Here at = {}) {
+    using D = typename Mma::Accumulator;
+    const SumsPlace place = tensor_core_->place_sums(storage_, D::lanes, D::columns_held, name, at);
+    return {{&rec_, place.base, place.first}};
+  }
+
   /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA
   /// role commits to both CTAs and hears from both.
   template <int stages, class Mma>

@@ -57,6 +57,17 @@ class Copies : public BulkCopies {
                 const TensorLoadExtras& extras = {}, Here at = {}) {
     tma_load(to.any(), from.any(), full, extras, at);
   }
+  // Here only to explain: the box brings another tile than the one that is to be filled, or takes another one.
+  template <class Tile, class Other>
+    requires(!std::is_same_v<Tile, Other>)
+  void tma_load(const Shared<Tile>&, const Box<Other>&, const AnyMbarrier&, const TensorLoadExtras& = {}, Here = {}) {
+    refuse<rules::Rule::tile_type, Tile, Other>();
+  }
+  template <class Tile, class Other>
+    requires(!std::is_same_v<Tile, Other>)
+  void tma_store(const Box<Other>&, const Shared<Tile>&, const TensorStoreExtras& = {}, Here = {}) {
+    refuse<rules::Rule::tile_type, Tile, Other>();
+  }
   /// The same where the tile is a value. Throws diag::InternalError where the box is of another tile.
   void tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras = {},
                 Here at = {});

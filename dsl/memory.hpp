@@ -7,6 +7,7 @@
 #include "dsl/tile.hpp"
 #include "dsl/value.hpp"
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
 
 namespace kiln::dsl {
@@ -26,6 +27,9 @@ struct KSlice {
   AnySlice any() const { return {address, offset, Tile::shape}; }
 };
 
+/// The slice of one MMA that begins at element `k` must be one of the tile's.
+void require_k_slice(Recorder& r, const TileShape& tile, int k, Here at);
+
 /// A tile in shared memory whose shape is a value: what it breaks, build() reports.
 struct AnyShared {
   U32 address;  // shared::cta, bytes; a multiple of the shape's alignment
@@ -33,9 +37,8 @@ struct AnyShared {
 
   /// The slice that begins at element `k` along K; the instruction's K decides how far it reaches.
   AnySlice k_slice(int k, Here at = {}) const {
-    Recorder& r = address.recorder();
-    r.require(rules::tile_layout(shape.form != Layout::packed), at);
-    r.require(rules::tile_slice(shape.cols, k, shape.slice_extent()), at);
+    address.recorder().require(rules::tile_layout(shape.form != Layout::packed), at);
+    require_k_slice(address.recorder(), shape, k, at);
     return {address, shape.slice_offset(k), shape};
   }
 };
@@ -47,10 +50,34 @@ struct Shared {
 
   AnyShared any() const { return {address, Tile::shape}; }
 
+  /// `N` columns of a K-major tile from `at`, both whole spans of the swizzle: a tile of its own.
+  template <int N>
+  auto columns(int at, Here here = {}) const {
+    constexpr int span = Tile::shape.span() * 8 / Tile::element::bits;
+    static_assert(Tile::order == Major::K && N % span == 0, "a slice of columns is made of whole swizzle spans");
+    Recorder& r = address.recorder();
+    r.require(rules::tile_slice(Tile::cols, at, span), here);
+    r.require(rules::tile_slice(Tile::cols, at + N - span, span), here);
+    using Slice = SharedTile<typename Tile::element, Tile::rows, N, Tile::order, Tile::form, Tile::shape.readers>;
+    return Shared<Slice>{apply("add", address, at / span * Tile::block_bytes, here)};
+  }
+  /// `M` rows of a tile of one span from `at`, both multiples of the 8 rows after which a swizzle repeats.
+  template <int M>
+  auto rows(int at, Here here = {}) const {
+    constexpr int repeat = 8;
+    static_assert(Tile::order == Major::K && Tile::blocks == 1 && M % repeat == 0,
+                  "a slice of rows is made of 8, 16, ... rows of a tile of one swizzle span");
+    Recorder& r = address.recorder();
+    r.require(rules::tile_slice(Tile::rows, at, repeat), here);
+    r.require(rules::tile_slice(Tile::rows, at + M - repeat, repeat), here);
+    using Slice = SharedTile<typename Tile::element, M, Tile::cols, Tile::order, Tile::form, Tile::shape.readers>;
+    return Shared<Slice>{apply("add", address, at * Tile::row_pitch, here)};
+  }
+
   /// As AnyShared::k_slice.
   KSlice<Tile> k_slice(int k, Here at = {}) const {
     rules::require<rules::tile_layout(Tile::form != Layout::packed)>();
-    address.recorder().require(rules::tile_slice(Tile::cols, k, Tile::shape.slice_extent()), at);
+    require_k_slice(address.recorder(), Tile::shape, k, at);
     return {address, Tile::shape.slice_offset(k)};
   }
   /// The same, checked while compiling.
@@ -209,23 +236,50 @@ struct AnyTmem : TmemPlace {
   }
 };
 
-/// An accumulator (or any block of cells) in tensor memory: M lanes, N columns of 32 bits.
-template <class T, int M, int N>
+/// How the rows and columns of a CTA's sums lie in the 128 lanes. PTX ISA "Data Path Layout Organization".
+///   rows             row r in lane r, all columns: M = 128, and M = 256 of a pair
+///   half_of_lanes    row r in lane 32 (r / 16) + r % 16, all columns; the other lanes hold nothing: M = 64
+///   column_halves    row r in lane r the first half of the columns, in lane 64 + r the second: M = 128 of a pair,
+///                    M = 64 with .ws
+///   column_quarters  row r in lanes r, 32 + r, 64 + r and 96 + r a quarter of the columns each: M = 32 with .ws
+enum class SumsLayout : unsigned char { rows, half_of_lanes, column_halves, column_quarters };
+
+constexpr SumsLayout sums_layout(isa::DataPath path) {
+  switch (path) {
+    case isa::DataPath::C:
+    case isa::DataPath::F: return SumsLayout::half_of_lanes;
+    case isa::DataPath::B:
+    case isa::DataPath::E: return SumsLayout::column_halves;
+    case isa::DataPath::G: return SumsLayout::column_quarters;
+    default: return SumsLayout::rows;
+  }
+}
+/// The layout that a block with so many rows has where no MMA says otherwise.
+constexpr SumsLayout sums_layout(int rows) { return rows == 64 ? SumsLayout::half_of_lanes : SumsLayout::rows; }
+
+/// An accumulator (or any block of cells) in tensor memory: M lanes that hold something, N columns of 32 bits.
+template <class T, int M, int N, SumsLayout layout_ = sums_layout(M)>
 struct Tmem : TmemPlace {
   using element = T;
+  static constexpr SumsLayout layout = layout_;
   static constexpr int lanes = M, columns_held = N;
+  /// How many columns of its row one thread of a warpgroup holds.
+  static constexpr int thread_columns = layout == SumsLayout::half_of_lanes ? N / 2 : N;
 
-  AnyTmem any() const { return {*this, element_type<T>, N}; }
+  AnyTmem any() const {
+    static_assert(layout != SumsLayout::half_of_lanes, "half of the lanes hold nothing: use the type");
+    return {*this, element_type<T>, N};
+  }
 
   /// `Width` columns from `at`.
   template <int Width>
-  Tmem<T, M, Width> columns(int at, Here here = {}) const {
+  Tmem<T, M, Width, layout> columns(int at, Here here = {}) const {
     rec->require(rules::tmem_range(at, Width, N), here);
     return {{rec, base, first + at}};
   }
   /// `Width` columns from a place that the kernel computes, which must lie inside.
   template <int Width>
-  Tmem<T, M, Width> columns(const U32& at, Here here = {}) const {
+  Tmem<T, M, Width, layout> columns(const U32& at, Here here = {}) const {
     rules::require<rules::tmem_range(0, Width, N)>();
     return {{rec, apply("add", address(here), at, here).operand(), 0}};
   }

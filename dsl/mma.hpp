@@ -157,7 +157,9 @@ struct tcgen05_mma {
   using BTile = SharedTile<B, b_rows, k, major, layout, ctas == 2 ? Readers::both_ctas : Readers::own_cta>;
 
   /// D as this CTA holds it.
-  using Accumulator = Tmem<D, isa::tmem_lanes, d_columns>;
+  static constexpr SumsLayout sums = sums_layout(data_path);
+  using Accumulator =
+      Tmem<D, sums == SumsLayout::half_of_lanes ? isa::tmem_lanes / 2 : isa::tmem_lanes, d_columns, sums>;
 };
 
 // What a call says beside its operands --------------------------------------------------------------------------------

@@ -69,6 +69,24 @@ void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, H
   t.wait(place.empty, Phase(apply("xor", place.phase, 1, at)), wait_order(ring), at);
 }
 
+// The slot's next bytes come through the async proxy, which no barrier orders after reads through the generic one.
+// PTX ISA "Async proxy".
+void release_slot(Warpgroup& g, const Mbarrier& empty, Here at) {
+  g.fence_proxy_async(at);
+  g.arrive(empty, at);
+}
+void release_slot(const Warp& warp, const Mbarrier& empty, Here at) {
+  Warp w = warp;
+  w.fence_proxy_async(at);
+  w.sync(at);
+  w.elect([&](Thread t) { t.arrive(empty, at); }, at);
+}
+void release_slot(const Thread& thread, const Mbarrier& empty, Here at) {
+  Thread t = thread;
+  t.fence_proxy_async(at);
+  t.arrive(empty, at);
+}
+
 namespace {
 
 // Arrivals come from the leader's tensor core. After a CTA has ended its shared memory may not be written, so it stays

@@ -37,6 +37,11 @@ void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, H
 /// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both
 /// CTAs, and each stays until nothing arrives on its barriers any more.
 SlotPlace slot_to_fill(Thread t, RingState& ring, Here at);
+/// Gives a slot back that these threads have read, so that a copy may fill it again: each of them makes its reads
+/// ordered before what the copy writes, then one arrival says so for all.
+void release_slot(Warpgroup& g, const Mbarrier& empty, Here at);
+void release_slot(const Warp& w, const Mbarrier& empty, Here at);
+void release_slot(const Thread& t, const Mbarrier& empty, Here at);
 /// Waits, as the ring's producer, until every slot is empty.
 void drain_ring(Thread t, RingState& ring, Here at);
 
@@ -80,6 +85,12 @@ class AnyRing {
     scope.wait(place.full, Phase(place.phase), at);
     return {std::move(place), *state_};
   }
+  /// The scope's threads have read the slot, by loads: it may be filled again when every role that reads the ring has
+  /// said so. MMAs give a slot back by commit(slot.empty).
+  template <class S>
+  void release(S& scope, const AnySlot& slot, Here at = {}) {
+    release_slot(scope, slot.empty, at);
+  }
 
  private:
   RingState* state_;
@@ -119,8 +130,13 @@ class Slot : public AnySlot {
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
   Shared<Tile> get(Here at = {}) const {
-    static_assert(Pack::template count<Tile> == 1, "the slot has no such tile, or several: use get<index>()");
-    return get<Pack::template index_of<Tile>()>(at);
+    static_assert(Pack::template count<Tile> <= 1, "the slot has several such tiles: use get<index>()");
+    if constexpr (Pack::template count<Tile> == 0) {
+      (void)rules::refuse<rules::Rule::tile_type, Tile, Slot>{};
+      return {part(0, at)};
+    } else {
+      return get<Pack::template index_of<Tile>()>(at);
+    }
   }
   template <int index>
   auto get(Here at = {}) const -> Shared<typename Pack::template tile<index>> {
@@ -145,6 +161,11 @@ class Ring {
   [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
     return Slot<Tiles...>(ring_.wait(scope, at));
   }
+  /// As AnyRing::release.
+  template <class S>
+  void release(S& scope, const Slot<Tiles...>& slot, Here at = {}) {
+    ring_.release(scope, slot, at);
+  }
 
  private:
   AnyRing ring_;
@@ -164,6 +185,12 @@ class StoreRing {
     g.elect([&](Thread t) { t.wait_stores_read(stages - 1, at); }, at);
     g.sync(at);
     return {place.tiles};
+  }
+  // Here only to explain: the tile or the box is another than the ring's.
+  template <class From, class To>
+    requires(!std::is_same_v<From, Tile> || !std::is_same_v<To, Tile>)
+  void publish(Warpgroup&, const Shared<From>&, const Box<To>&, Here = {}) {
+    (void)rules::refuse<rules::Rule::tile_type, From, To, StoreRing>{};
   }
   /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.
   void publish(Warpgroup& g, const Shared<Tile>& from, const Box<Tile>& to, Here at = {}) {

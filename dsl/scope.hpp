@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "dsl/atomics.hpp"
 #include "dsl/memory.hpp"
 #include "dsl/registers.hpp"
 #include "dsl/schedule.hpp"
+#include "dsl/shared_access.hpp"
 #include "dsl/vars.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/mbarrier.hpp"
@@ -31,10 +31,10 @@ inline constexpr rules::Verdict body_verdict = rules::body_result(std::is_void_v
 ir::Operand elect_leader(Recorder& r, Here at);
 
 /// What every scope can do: control flow, state, waiting, and bare PTX.
-class Scope : public Atomics {
+class Scope : public SharedAccess {
  public:
   /// `converged`: whole warps execute this, and must find together again after a branch.
-  Scope(Recorder& r, RoleContext& role, bool converged) : Atomics(r, role), converged_(converged) {}
+  Scope(Recorder& r, RoleContext& role, bool converged) : SharedAccess(r, role), converged_(converged) {}
 
   /// Repeats the body for i = 0 ... trips - 1; zero trips are possible.
   template <class Body>

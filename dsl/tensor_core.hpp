@@ -223,9 +223,12 @@ class TensorCore : public Copies {
   MmaOperands operands_of(const MmaCall& call, const AnyTmem& d, const AnySlice& a, const AnySlice& b,
                           const EnableInputD& p);
 
-  template <class Mma, class T, int L, int C>
-  ir::Operand d_operand(const Tmem<T, L, C>& d, Here at) {
+  template <class Mma, class T, int L, int C, SumsLayout layout>
+  ir::Operand d_operand(const Tmem<T, L, C, layout>& d, Here at) {
     static_assert(std::is_same_v<T, typename Mma::D>, "the accumulator holds elements of the MMA's D type");
+    constexpr SumsLayout half = SumsLayout::half_of_lanes;
+    static_assert((layout == half) == (Mma::sums == half),
+                  "this MMA and the accumulator use other lanes: make it by accumulator<Mma>() or accumulator_ring");
     rules::require<rules::tmem_range(0, Mma::d_columns, C)>();
     return d_operand<Mma>(d.address(at), at);
   }

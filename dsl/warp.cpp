@@ -175,28 +175,25 @@ AnyReduced Warpgroup::load_reduced(RedOp op, Comparison how, const AnyTmem& from
   return {{*rec_, from.element, std::move(regs), LdState::pending}, {*rec_, from.element, {last}, LdState::pending}};
 }
 
-// The bits that the swizzle exchanges in this thread's row of a tile that lies at a multiple of the period.
-U32 Warpgroup::row_key(isa::Swizzle s, int row_pitch, Here at) const {
-  constexpr int line = 128, chunk = 16;  // the key counts lines of 128 bytes and moves chunks of 16
-  const U32 lines = apply("div", row(at), line / row_pitch, at);
-  return apply("mul.lo", apply("and", lines, isa::period_bytes(s) / line - 1, at), chunk, at);
+U32 Warpgroup::row_in(SumsLayout layout, Here at) const {
+  switch (layout) {
+    case SumsLayout::rows: return row(at);
+    case SumsLayout::column_halves: return apply("and", row(at), 63, at);
+    case SumsLayout::column_quarters: return lane(at);
+    case SumsLayout::half_of_lanes: break;
+  }
+  const U32 sixteen = apply("shl", apply("shr", row(at), 5, at), 4, at);
+  return apply("or", sixteen, apply("and", row(at), 15, at), at);
 }
 
-void Warpgroup::store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes,
-                          const std::vector<Operand>& regs, Here at) {
-  // A row is one span, so all its 16-byte chunks share one key.
-  const U32 start = apply("add", tile, apply("mul.lo", row(at), row_pitch, at), at);
-  const bool swizzled = s != isa::Swizzle::none;
-  const U32 keyed = swizzled ? apply("or", start, row_key(s, row_pitch, at), at) : start;
-  const int chunks_per_block = std::max(1, row_pitch / 16);
-  for (std::size_t i = 0; i < regs.size(); i += 4) {
-    const int chunk = int(i / 4), block = chunk / chunks_per_block, within = chunk % chunks_per_block * 16;
-    const U32 at_chunk = apply(swizzled ? "xor" : "add", keyed, within, at);
-    rec_->emit("st.shared.v4.b32",
-               {Operand::address(use(*rec_, at_chunk, at), block * block_bytes),
-                Operand::vector({regs.begin() + long(i), regs.begin() + long(i) + 4})},
-               at);
+U32 Warpgroup::column_in(SumsLayout layout, int columns, Here at) const {
+  switch (layout) {
+    case SumsLayout::rows: return {*rec_, Operand::number(0)};
+    case SumsLayout::column_halves: return apply("mul.lo", apply("shr", row(at), 6, at), columns, at);
+    case SumsLayout::column_quarters: return apply("mul.lo", apply("shr", row(at), 5, at), columns, at);
+    case SumsLayout::half_of_lanes: break;
   }
+  return apply("mul.lo", apply("shr", lane(at), 4, at), columns / 2, at);
 }
 
 // A predicate, an address and four registers for each 16 bytes of a row.

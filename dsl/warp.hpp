@@ -221,47 +221,85 @@ class Warpgroup : public WholeWarps {
     loop_answered(*this, tiles, body, at);
   }
 
-  /// This thread's row of an accumulator: lane 32 * (warp % 4) + lane of the warp, all columns.
-  template <class T, int M, int N>
-  Registers<T, N, LdState::pending> load(const Tmem<T, M, N>& from, Here at = {}) {
-    static_assert(M == 128, "a thread holds a row when M is 128; read other accumulators with tcgen05_ld");
-    constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
-    rules::require<rules::ld_repeat(isa::DataShape::s32x32b, std::has_single_bit(unsigned(repeat)) ? repeat : 0)>();
-    return {*rec_, load_sums({from.base, from.first}, repeat, T::bits == 16, at)};
+  /// What this thread holds of an accumulator: all columns of its row; where M is 64, half of them, as row_of() and
+  /// column_of() say. Readable after wait(...). PTX ISA "tcgen05.ld", 32x32b and 16x32bx2.
+  template <class T, int M, int N, SumsLayout layout>
+  Registers<T, Tmem<T, M, N, layout>::thread_columns, LdState::pending> load(const Tmem<T, M, N, layout>& from,
+                                                                             Here at = {}) {
+    if constexpr (layout == SumsLayout::half_of_lanes) {
+      return load<Tmem<T, M, N, layout>::thread_columns>(from, 0, at);
+    } else {
+      constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
+      rules::require<repeats(isa::DataShape::s32x32b, repeat)>();
+      return {*rec_, load_sums({from.base, from.first}, repeat, T::bits == 16, at)};
+    }
+  }
+  /// `count` of those columns, from the thread's `first` on.
+  template <int count, class T, int M, int N, SumsLayout layout>
+  Registers<T, count, LdState::pending> load(const Tmem<T, M, N, layout>& from, int first, Here at = {}) {
+    static_assert(T::bits == 32, "16-bit sums share registers: load all of them, or a block of columns()");
+    constexpr isa::DataShape shape = access_shape(layout);
+    rules::require<repeats(shape, count)>();
+    rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
+    TmemLoad access{{shape, count}};
+    if (shape == isa::DataShape::s16x32bx2) access.split = N / 2;
+    return {*rec_, load_tmem(access, quarter(from.address_of(first, at), at), at)};
   }
   /// The same where element type and columns are values: what they break, build() reports. Readable after wait(...).
   AnyRegisters load(const AnyTmem& from, Here at = {});
 
   /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
   template <RedOp op, auto... how, class T, int M, int N>
-  Reduced<T, N, LdState::pending> load_reduced(const Tmem<T, M, N>& from, Here at = {}) {
-    static_assert(M == 128 && T::bits == 32, "a thread holds a row of 32-bit sums when M is 128");
+  Reduced<T, N, LdState::pending> load_reduced(const Tmem<T, M, N, SumsLayout::rows>& from, Here at = {}) {
+    static_assert(T::bits == 32, "a thread holds a row of 32-bit sums when M is 128");
     return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
   }
 
   AnyReduced load_reduced(RedOp op, Comparison how, const AnyTmem& from, Here at = {});
 
-  /// Writes this thread's row: of an accumulator, or, from element `k` on, of an A that an MMA then takes from tensor
-  /// memory. It may be read after tcgen05_wait_st(). PTX ISA "tcgen05.st".
-  template <class T, int N, LdState s>
-  void store(const Tmem<T, 128, N>& to, const Registers<T, N, s>& row, Here at = {}) {
+  /// The row of the CTA's sums that this thread holds, and the first of its columns: of a whole accumulator or, where
+  /// M is 64, of any block of its columns, counted from the block's first.
+  template <class T, int M, int N, SumsLayout layout>
+  U32 row_of(const Tmem<T, M, N, layout>&, Here at = {}) const {
+    return row_in(layout, at);
+  }
+  template <class T, int M, int N, SumsLayout layout>
+  U32 column_of(const Tmem<T, M, N, layout>&, Here at = {}) const {
+    return column_in(layout, N, at);
+  }
+  /// Writes what this thread holds of an accumulator, or `count` columns of it from its `first` on. It may be read
+  /// after tcgen05_wait_st(). PTX ISA "tcgen05.st".
+  template <class T, int M, int N, SumsLayout layout, int count, LdState s>
+  void store(const Tmem<T, M, N, layout>& to, const Registers<T, count, s>& values, int first = 0, Here at = {}) {
     static_assert(T::bits == 32, "16-bit sums take a column each: write them with tcgen05_st");
-    store_rows<Registers<T, N, s>::count, s>(to.address(at), row.operands(), at);
+    rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
+    store_part<Registers<T, count, s>::count, layout, s>(to.address_of(first, at), N / 2, values.operands(), at);
   }
-  template <class T, int K, int N, LdState s>
-  void store(const TmemA<T, 128, K>& to, const Registers<T, N, s>& row, int k = 0, Here at = {}) {
-    rec_->require(rules::tile_slice(K, k, N), at);
-    store_rows<Registers<T, N, s>::count, s>(to.address_of(k * T::bits / 32, at), row.operands(), at);
+  /// The same of an A that an MMA then takes from tensor memory, where it lies as the sums do: from the thread's element
+  /// `k` on, of all K, or of the K / 2 that it holds where M is 64 (row_of() and column_of() of an accumulator with K
+  /// columns say which; not of an MMA with .ws, or of a pair, whose A lies in the first 64 lanes).
+  template <class T, int M, int K, int N, LdState s>
+  void store(const TmemA<T, M, K>& to, const Registers<T, N, s>& values, int k = 0, Here at = {}) {
+    static_assert(M == 64 || M == 128, "A in tensor memory has 64 or 128 rows in a CTA");
+    constexpr SumsLayout layout = sums_layout(M);
+    rec_->require(rules::tile_slice(layout == SumsLayout::half_of_lanes ? K / 2 : K, k, N), at);
+    store_part<Registers<T, N, s>::count, layout, s>(to.address_of(k * T::bits / 32, at),
+                                                     TmemA<T, M, K>::columns_held / 2, values.operands(), at);
   }
+  /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
+  U32 quarter(const U32& address, Here at = {}) const;
 
-  /// Writes this thread's row of a K-major tile: row = thread index in the warpgroup.
+  /// Reads this thread's row of a K-major tile, wherever its swizzle put it: row = thread index in the warpgroup.
+  template <class Tile>
+  Registers<typename Tile::element, Tile::cols> load(const Shared<Tile>& from, Here at = {}) {
+    static_assert(Tile::rows == 128, "a warpgroup loads 128 rows; load_row reads any");
+    return load_row(from, row(at), at);
+  }
+  /// Writes this thread's row in the same way.
   template <class Tile, class T, int N, LdState s>
-  void store(const Shared<Tile>& to, const Registers<T, N, s>& row, Here at = {}) {
-    rules::require<rules::step(s, LdEvent::read).verdict>();
-    static_assert(std::is_same_v<T, typename Tile::element> && N == Tile::cols && Tile::order == Major::K,
-                  "a row of the tile is stored by one thread: same type, same columns, K-major");
-    static_assert(Tile::rows == 128, "a warpgroup stores 128 rows");
-    store_row(to.address, Tile::swizzle, Tile::row_pitch, Tile::block_bytes, row.operands(), at);
+  void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {}) {
+    static_assert(Tile::rows == 128, "a warpgroup stores 128 rows; store_row writes any");
+    store_row(to, row(at), values, at);
   }
   /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what
   /// begins at `address` and has `elements`.
@@ -326,19 +364,25 @@ class Warpgroup : public WholeWarps {
   Pred bar_red(std::string_view op, const Pred& p, Here at);
   ir::Operand reduce_through(RedOp op, ScalarType type, const Input& value, const U32& scratch, Here at);
   ir::Operand bar_red(ScalarType type, std::string_view name, const Pred& p, Here at);
-  template <int registers, LdState s>
-  void store_rows(const U32& address, const std::vector<ir::Operand>& row, Here at) {
-    rules::require<rules::first(rules::step(s, LdEvent::read).verdict,
-                                rules::ld_repeat(isa::DataShape::s32x32b, registers))>();
-    store_tmem({isa::DataShape::s32x32b, registers}, quarter(address, at), row, at);
+  static constexpr isa::DataShape access_shape(SumsLayout layout) {
+    return layout == SumsLayout::half_of_lanes ? isa::DataShape::s16x32bx2 : isa::DataShape::s32x32b;
   }
-  // The address in the lanes of this warp's quarter.
-  U32 quarter(const U32& address, Here at) const;
+  static constexpr rules::Verdict repeats(isa::DataShape shape, int registers) {
+    return rules::ld_repeat(shape, std::has_single_bit(unsigned(registers)) ? registers : 0);
+  }
+  // `split`: columns to the second half of a row.
+  template <int registers, SumsLayout layout, LdState s>
+  void store_part(const U32& address, int split, const std::vector<ir::Operand>& values, Here at) {
+    constexpr isa::DataShape shape = access_shape(layout);
+    rules::require<rules::first(rules::step(s, LdEvent::read).verdict, rules::ld_repeat(shape, registers))>();
+    TmemAccess access{shape, registers};
+    if (shape == isa::DataShape::s16x32bx2) access.split = split;
+    store_tmem(access, quarter(address, at), values, at);
+  }
+  U32 row_in(SumsLayout layout, Here at) const;
+  U32 column_in(SumsLayout layout, int columns, Here at) const;
   // By the kernel's tensor core; `packed`: two 16-bit sums share a register.
   std::vector<ir::Operand> load_sums(const SumsPlace& from, int registers, bool packed, Here at);
-  U32 row_key(isa::Swizzle s, int row_pitch, Here at) const;
-  void store_row(const U32& tile, isa::Swizzle s, int row_pitch, int block_bytes, const std::vector<ir::Operand>& regs,
-                 Here at);
   struct GlobalRow {
     const U64& address;
     const U32& elements;

@@ -1,0 +1,71 @@
+// Tiles in shared memory as threads read and write them: rows of a K-major tile, wherever its swizzle puts their
+// 16-byte pieces. A thread names its row; the tile's type knows the rest.
+#pragma once
+
+#include "dsl/atomics.hpp"
+#include "dsl/memory.hpp"
+#include "dsl/registers.hpp"
+
+namespace kiln::dsl {
+
+class SharedAccess : public Atomics {
+ public:
+  using Atomics::Atomics;
+
+  /// Reads row `row` of a K-major tile, or `N` elements of it from element `first` on, 16 bytes at a time.
+  /// PTX ISA "ld".
+  template <class Tile>
+  Registers<typename Tile::element, Tile::cols> load_row(const Shared<Tile>& from, const U32& row, Here at = {}) {
+    return load_row<Tile::cols>(from, row, 0, at);
+  }
+  template <int N, class Tile>
+  Registers<typename Tile::element, N> load_row(const Shared<Tile>& from, const U32& row, int first, Here at = {}) {
+    return {*rec_, load_vectors(row_of(from, row), begin<Tile, N>(first, at), N * Tile::element::bits / 128, at)};
+  }
+  /// Writes row `row` of a K-major tile, or a part of it from element `first` on.
+  template <class Tile, class T, int N, LdState s>
+  void store_row(const Shared<Tile>& to, const U32& row, const Registers<T, N, s>& values, Here at = {}) {
+    if constexpr (N != Tile::cols)
+      (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
+    else
+      store_row(to, row, 0, values, at);
+  }
+  template <class Tile, class T, int N, LdState s>
+  void store_row(const Shared<Tile>& to, const U32& row, int first, const Registers<T, N, s>& values, Here at = {}) {
+    if constexpr (!std::is_same_v<T, typename Tile::element> || (N > Tile::cols)) {
+      (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
+    } else {
+      rules::require<rules::step(s, LdEvent::read).verdict>();
+      store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(), at);
+    }
+  }
+
+ private:
+  // A row of a tile: where its 16-byte pieces lie follows from these.
+  struct Row {
+    const U32& tile;
+    const U32& row;
+    isa::Swizzle swizzle;
+    int pitch, block_bytes;
+  };
+  template <class Tile>
+  static Row row_of(const Shared<Tile>& tile, const U32& row) {
+    static_assert(Tile::order == Major::K, "rows are contiguous in K-major tiles");
+    return {tile.address, row, Tile::swizzle, Tile::row_pitch, Tile::block_bytes};
+  }
+  // The 16-byte piece in which element `first` stands; N elements from there lie in the row.
+  template <class Tile, int N>
+  int begin(int first, Here at) const {
+    constexpr int piece = 128 / Tile::element::bits;
+    static_assert(N % piece == 0, "16 bytes are moved at a time");
+    rec_->require(rules::tile_slice(Tile::cols, first, N), at);
+    return first / piece;
+  }
+  // The address of each piece: `move(address, index)`.
+  template <class Move>
+  void each_piece(const Row& row, int first, int count, Move move, Here at);
+  std::vector<ir::Operand> load_vectors(const Row& from, int first, int count, Here at);
+  void store_vectors(const Row& to, int first, const std::vector<ir::Operand>& values, Here at);
+};
+
+}  // namespace kiln::dsl

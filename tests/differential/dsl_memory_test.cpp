@@ -1,0 +1,252 @@
+// What threads read and write of tiles in shared memory and of accumulators in tensor memory, against plain arithmetic:
+// every layout, whole and in parts. Simulated.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dsl/dsl.hpp"
+#include "emit/emit.hpp"
+#include "ptx/diag/render.hpp"
+#include "ptx/num/format.hpp"
+#include "ptx/parse/parse.hpp"
+#include "sim/simulate.hpp"
+#include "verifier/verify.hpp"
+
+namespace dsl_memory {
+
+using namespace kiln;
+using namespace kiln::dsl;
+
+namespace {
+
+launch::Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64_t> shape,
+                      std::vector<std::uint8_t> bytes = {}) {
+  launch::Buffer b;
+  b.name = name;
+  b.dtype = type;
+  b.shape = std::move(shape);
+  b.bytes = std::move(bytes);
+  if (!b.bytes.empty())
+    b.init.kind = launch::Init::Kind::hex;
+  else
+    b.bytes.resize(b.size());
+  return b;
+}
+
+void simulate(const Kernel& kernel, launch::Contract& c) {
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(verified);
+  REQUIRE(sink.all().empty());
+  const ir::Module module =
+      parse::parse(std::make_shared<const diag::Source>("memory.ptx", emit::emit(*verified)), sink);
+  const sim::Result result = sim::simulate(module, c, {}, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(result.outcome == sim::Outcome::finished);
+  REQUIRE(sink.all().empty());
+}
+
+// Tiles ---------------------------------------------------------------------------------------------------------------
+
+/// TMA brings a tile; each thread sends its row to `rows` and writes the halves of it, exchanged, to another tile that
+/// TMA sends to `tiles`.
+template <class Tile>
+struct Rows {
+  using T = typename Tile::element;
+  static constexpr int columns = Tile::cols;
+  static constexpr auto list =
+      parameters("in"_arg.is<TensorMap<Tile>>(), "tiles"_arg.is<TensorMap<Tile>>(), "rows"_arg.is<Pointer<T>>());
+
+  static Kernel build() {
+    KernelBuilder k("rows", sm_100a, warps<4>);
+    const auto given = declare(k, list);
+    const auto in = k.shared<Tile>(), out = k.shared<Tile>();
+    const auto loaded = k.mbarrier("loaded");
+    k.role("rows", warpgroup<0>, [&](Warpgroup& g) {
+      g.elect([&](Thread t) {
+        t.expect_tx(loaded, Tile::transaction_bytes);
+        t.tma_load(in, given["in"_arg].at(0, 0), loaded);
+      });
+      g.wait(loaded, Phase{0});
+      const auto row = g.load(in);
+      g.store_global(given["rows"_arg].at(widen(g.row() * columns)), row, k.constant(columns));
+      g.store_row(out, g.row(), columns / 2, g.load_row<columns / 2>(in, g.row(), 0));
+      g.store_row(out, g.row(), 0, g.load_row<columns / 2>(in, g.row(), columns / 2));
+      g.fence_proxy_async();
+      g.sync();
+      g.elect([&](Thread t) {
+        t.tma_store(given["tiles"_arg].at(0, 0), out);
+        t.commit_stores();
+        t.wait_stores_read(0);
+      });
+    });
+    return k.build();
+  }
+
+  static bool are_right() {
+    const Kernel kernel = build();
+    std::vector<std::uint8_t> bytes(std::size_t(Tile::rows * columns * T::bits / 8));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::uint8_t(i * 37 + i / 256 * 11);
+    const std::vector<std::uint64_t> shape{std::uint64_t(Tile::rows), std::uint64_t(columns)};
+    launch::Contract c;
+    c.buffers = {buffer("in", T::scalar, shape, bytes), buffer("tiles", T::scalar, shape),
+                 buffer("rows", T::scalar, shape)};
+    launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", shape[0], shape[1]},
+                  "tiles"_arg = GlobalTensor{"tiles", shape[0], shape[1]}, "rows"_arg = "rows");
+    simulate(kernel, c);
+    if (c.find("rows")->bytes != bytes) return false;
+    const std::size_t row = std::size_t(columns * T::bits / 8), half = row / 2;
+    for (std::size_t r = 0; r < std::size_t(Tile::rows); ++r) {
+      const std::uint8_t* sent = &c.find("tiles")->bytes[r * row];
+      if (std::memcmp(sent, &bytes[r * row + half], half) || std::memcmp(sent + half, &bytes[r * row], half))
+        return false;
+    }
+    return true;
+  }
+};
+
+template <class T, int columns, Layout layout>
+bool rows_are_right() {
+  return Rows<SharedTile<T, 128, columns, K_major, layout>>::are_right();
+}
+
+// Accumulators --------------------------------------------------------------------------------------------------------
+
+/// D = 2 A B^T of one tile: the sums go through registers once, in two parts, before they are read.
+template <class Mma, bool a_in_tmem>
+struct Sums {
+  static constexpr int M = Mma::M, N = Mma::N, K = 64;
+  using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+  using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+  using D = typename Mma::Accumulator;
+  static constexpr int held = D::thread_columns;
+  static constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                                          "rows"_arg.is<Pointer<bf16>>(), "D"_arg.is<Pointer<f32>>());
+
+  static Kernel build() {
+    KernelBuilder k("sums", sm_100a, warps<4>);
+    const auto given = declare(k, list);
+    const auto a = k.shared<ATile>();
+    const auto b = k.shared<BTile>();
+    const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
+    const D acc = k.accumulator<Mma>("acc");
+    const auto weights = k.tensor_memory<TmemA<bf16, M, K>>("weights");
+    k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
+      if constexpr (a_in_tmem) {
+        const Tmem<f32, M, K> as_sums{weights};
+        const U32 row = g.row_of(as_sums), column = g.column_of(as_sums);
+        const U64 mine = given["rows"_arg].at(widen(row * K + column));
+        constexpr int part = D::thread_columns < D::columns_held ? K / 4 : K / 2;  // two make what a thread holds
+        g.store(weights, g.load_global<bf16, part>(mine, k.constant(K)));
+        g.store(weights, g.load_global<bf16, part>(mine, k.constant(K), part), part);
+        g.tcgen05_wait_st();
+        g.sync();
+      }
+      g.elect([&](Thread t) {
+        t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
+        t.tma_load(a, given["A"_arg].at(0, 0), loaded);
+        t.tma_load(b, given["B"_arg].at(0, 0), loaded);
+        t.wait(loaded, Phase{0});
+        for (int i = 0; i < K; i += Mma::K) {
+          if constexpr (a_in_tmem)
+            t.mma<Mma>(acc, weights.k_slice(i), b.k_slice(i), accumulate(i != 0));
+          else
+            t.mma<Mma>(acc, a.k_slice(i), b.k_slice(i), accumulate(i != 0));
+        }
+        t.commit(multiplied);
+      });
+      g.wait(multiplied, Phase{0});
+      const auto first = g.wait(g.template load<held / 2>(acc, 0)),
+                 second = g.wait(g.template load<held / 2>(acc, held / 2));
+      g.store(acc, make_registers<held / 2>([&](int i) { return first[i] * 2; }));
+      g.store(acc, make_registers<held / 2>([&](int i) { return second[i] + second[i]; }), held / 2);
+      g.tcgen05_wait_st();
+      const auto all = g.wait(g.load(acc));
+      const U64 to = given["D"_arg].at(widen(g.row_of(acc) * N + g.column_of(acc)));
+      if constexpr (Mma::M == 32 || Mma::M == 64 || Mma::M == 128) g.store_global(to, all, k.constant(held));
+    });
+    return k.build();
+  }
+
+  static int wrong() {
+    const Kernel kernel = build();
+    const auto value = [](int r, int k, int seed) { return double((r * 7 + k * 3 + seed) % 9) - 4; };
+    const auto bytes_of = [&](int rows, int seed) {
+      std::vector<std::uint8_t> bytes(std::size_t(rows * K * 2));
+      for (int r = 0; r < rows; ++r)
+        for (int k = 0; k < K; ++k) {
+          const auto word = std::uint16_t(num::encode(ScalarType::bf16, value(r, k, seed)));
+          std::memcpy(&bytes[std::size_t(2 * (r * K + k))], &word, 2);
+        }
+      return bytes;
+    };
+    launch::Contract c;
+    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, 1)),
+                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, 5)), buffer("D", ScalarType::f32, {M, N})};
+    launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
+                  "rows"_arg = "A", "D"_arg = "D");
+    simulate(kernel, c);
+    int wrong = 0;
+    for (int m = 0; m < M; ++m)
+      for (int n = 0; n < N; ++n) {
+        double want = 0;
+        for (int k = 0; k < K; ++k) want += 2 * value(m, k, 1) * value(n, k, 5);
+        float got;
+        std::memcpy(&got, &c.find("D")->bytes[4 * std::size_t(m * N + n)], 4);
+        wrong += double(got) != want;
+      }
+    return wrong;
+  }
+};
+
+template <int M, int N, bool a_in_tmem = false, auto... options>
+int wrong_sums() {
+  return Sums<tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, options...>, a_in_tmem>::wrong();
+}
+
+}  // namespace
+
+TEST_CASE("threads read and write their rows of a tile, whatever its layout") {
+  CHECK(rows_are_right<bf16, 64, swizzle_128B>());
+  CHECK(rows_are_right<bf16, 128, swizzle_128B>());
+  CHECK(rows_are_right<bf16, 32, swizzle_64B>());
+  CHECK(rows_are_right<bf16, 64, swizzle_64B>());
+  CHECK(rows_are_right<bf16, 16, swizzle_32B>());
+  CHECK(rows_are_right<bf16, 64, swizzle_none>());
+  CHECK(rows_are_right<bf16, 64, packed>());
+  CHECK(rows_are_right<f32, 32, swizzle_128B>());
+  CHECK(rows_are_right<f32, 32, swizzle_128B_atom_32B>());
+  CHECK(rows_are_right<e4m3, 128, swizzle_128B>());
+}
+
+TEST_CASE("sums of every M are read and written as they lie") {
+  CHECK(wrong_sums<128, 64>() == 0);
+  CHECK(wrong_sums<64, 64>() == 0);
+  CHECK(wrong_sums<64, 128, false, weight_stationary>() == 0);
+  CHECK(wrong_sums<32, 128, false, weight_stationary>() == 0);
+}
+
+TEST_CASE("A with 128 and with 64 rows goes through tensor memory") {
+  CHECK(wrong_sums<128, 64, true>() == 0);
+  CHECK(wrong_sums<64, 64, true>() == 0);
+}
+
+TEST_CASE("slices of a tile are tiles") {
+  using Tile = SharedTile<bf16, 128, 128, K_major, swizzle_128B>;
+  using Narrow = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
+  KernelBuilder k("slices", sm_100a, warps<4>);
+  const auto tile = k.shared<Tile>();
+  const auto narrow = k.shared<Narrow>();
+  const Shared<Narrow> right = tile.columns<64>(64);
+  const Shared<SharedTile<bf16, 32, 64, K_major, swizzle_128B>> lower = narrow.rows<32>(96);
+  k.role("r", warpgroup<0>, [&](Warpgroup& g) { g.store(right, g.load(narrow)), (void)lower; });
+  const std::string ptx = emit::emit_unverified(k.build().module);
+  CHECK(ptx.find("add.u32 %r") != std::string::npos);
+  CHECK(ptx.find(std::to_string(Tile::block_bytes) + ";") != std::string::npos);
+}
+
+}  // namespace dsl_memory
