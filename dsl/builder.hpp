@@ -73,9 +73,11 @@ class KernelBuilder : private Recording {
 
   /// A tile of its own in shared memory.
   template <class Tile>
-  Shared<Tile> shared(Here at = {}) { return {storage_.shared_bytes(Tile::bytes, at)}; }
+  Shared<Tile> shared(Here at = {}) { return {storage_.shared_bytes(Tile::bytes, "a tile", at)}; }
   /// Shared memory for Warpgroup::warpgroup_reduce of one role.
-  WarpgroupScratch warpgroup_scratch(Here at = {}) { return {storage_.shared_bytes(WarpgroupScratch::bytes, at)}; }
+  WarpgroupScratch warpgroup_scratch(Here at = {}) {
+    return {storage_.shared_bytes(WarpgroupScratch::bytes, "scratch", at)};
+  }
   /// `stages` slots, each with these tiles and two mbarriers: NAME_full and NAME_empty.
   template <int stages, class... Tiles>
   Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {

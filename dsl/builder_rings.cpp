@@ -15,7 +15,7 @@ RingState& KernelBuilder::add_ring(const std::string& name, int stages, const st
 
 RingState& KernelBuilder::add_store_ring(const std::string& name, int stages, int slot_bytes, Here at) {
   RingState& ring = storage_.add_ring(name, stages, slot_bytes, at);
-  ring.tiles = storage_.shared_bytes(stages * slot_bytes, at).operand();
+  ring.tiles = storage_.shared_bytes(stages * slot_bytes, ring.what(), at).operand();
   return ring;
 }
 
@@ -38,8 +38,12 @@ LaunchControlTiles KernelBuilder::tiles(LaunchControl schedule, const U32& rows,
   return {tiles(StaticSchedule(schedule), rows, columns, at), &ring, in_pairs() ? 2 : 1};
 }
 
-// Each role that reads the answers arrives once, in each CTA that it runs in.
+// A slot is empty when every role that reads the ring has given it back, and each does so as one role alone would. Of
+// the answers, each role that reads them arrives once, in each CTA that it runs in.
 void KernelBuilder::count_readers() {
+  for (const RingState& ring : storage_.rings())
+    if (ring.consumers.size() > 1 && !ring.empty.text.empty())
+      storage_.barriers_of(ring, RingSide::producer).arrivals *= int(ring.consumers.size());
   for (const RingState& ring : storage_.answers()) {
     int readers = 0;
     for (const Role& role : roles_)

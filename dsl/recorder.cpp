@@ -155,6 +155,11 @@ void Recorder::require(rules::Verdict verdict, Here at, const std::string& found
   if (verdict.ok()) return;
   diag::Diagnostic d = rules::finding(verdict.rule, found.empty() ? rules::found_and_nearest(verdict) : found);
   d.where = diag::Where::at(at);
+  // One mistake in one line, as of an A and a B that are cut alike, is one report.
+  for (const diag::Diagnostic& known : findings_.all())
+    if (at.line != 0 && known.slug == d.slug && known.message == d.message && known.where.line == at.line &&
+        known.where.file == at.file)
+      return;
   findings_.report(std::move(d));
 }
 

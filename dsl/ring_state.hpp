@@ -34,11 +34,14 @@ struct RingState {
   int first = 0;                   // from `tiles` to slot 0
   // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
   std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
-  std::set<const void*> producers{}, consumers{};  // role keys
+  std::set<const void*> producers{}, consumers{};  // role keys; each consumer gives every slot back
   std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
   bool released = false;
   bool drains = false;  // a role of the ring waits before it ends: for its copies, or for the peer's arrivals
   Here made_at{};
+
+  /// What diagnostics call it.
+  std::string what() const { return "ring '" + name + "'"; }
 
   /// Gives every slot one more part.
   void add(const SlotPart& part) {

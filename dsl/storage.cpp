@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ptx/isa/tcgen05.hpp"
+#include "ptx/rules/finding.hpp"
 #include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/target.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
@@ -18,10 +19,16 @@ U32 Storage::special(const char* name) {
 
 // Shared memory -------------------------------------------------------------------------------------------------------
 
-U32 Storage::shared_bytes(int bytes, Here at) {
+void Storage::Takers::add(const std::string& name, int amount) {
+  text += (text.empty() ? "" : ", ") + name + " " + std::to_string(amount);
+}
+
+U32 Storage::shared_bytes(int bytes, const std::string& name, Here at) {
   const int offset = bytes_;
   bytes_ += placed_bytes(bytes);
-  rec_.require(rules::shared_budget(kernel_.target, bytes_), at);
+  shared_takers_.add(name, placed_bytes(bytes));
+  const rules::Verdict budget = rules::shared_budget(kernel_.target, bytes_);
+  rec_.require(budget, at, budget.ok() ? "" : rules::found_and_nearest(budget) + ": " + shared_takers_.text);
   return apply("add", special(dynamic_symbol), offset, nowhere);
 }
 
@@ -43,7 +50,9 @@ int Storage::tmem_columns(int columns, const std::string& name, Here at) {
   columns_ += columns;
   columns_at_ = at;
   rec_.require(rules::target_tcgen05(kernel_.target), at, "the target is " + isa::spelling(kernel_.target));
-  rec_.require(rules::tmem_budget(columns_), at, "'" + name + "' brings the sum to " + std::to_string(columns_));
+  tmem_takers_.add("'" + name + "'", columns);
+  rec_.require(rules::tmem_budget(columns_), at,
+               "'" + name + "' brings the sum to " + std::to_string(columns_) + ": " + tmem_takers_.text);
   return first;
 }
 

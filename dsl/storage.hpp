@@ -29,8 +29,8 @@ class Storage {
   bool in_pairs() const { return kernel_.group == isa::CtaGroup::two; }
 
   // Shared memory -----------------------------------------------------------------------------------------------------
-  /// The address of so many bytes, placed as tiles are.
-  U32 shared_bytes(int bytes, Here at);
+  /// The address of so many bytes, placed as tiles are; `name` is what diagnostics call them.
+  U32 shared_bytes(int bytes, const std::string& name, Here at);
   /// Bytes of dynamic shared memory so far.
   int bytes() const { return bytes_; }
   /// mbarriers, each with so many arrivals to a phase.
@@ -75,6 +75,12 @@ class Storage {
   KernelContext& kernel_;
   std::vector<Barriers> barriers_;
   std::list<RingState> rings_, answers_;
+  // "ring 'in' 163840, a tile 16384": who has asked, in bytes or columns.
+  struct Takers {
+    void add(const std::string& name, int amount);
+    std::string text{};
+  };
+  Takers shared_takers_{}, tmem_takers_{};
   int bytes_ = 0;
   ir::Operand tmem_base_{};
   int columns_ = 0;

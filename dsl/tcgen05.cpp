@@ -28,7 +28,7 @@ RingState& Tcgen05::place_accumulators(Storage& s, int stages, int columns, cons
 
 void Tcgen05::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
   for (const SlotPart& part : parts) ring.add(part);
-  ring.tiles = s.shared_bytes(ring.stages * ring.slot_bytes, ring.made_at).operand();
+  ring.tiles = s.shared_bytes(ring.stages * ring.slot_bytes, ring.what(), ring.made_at).operand();
   s.add_barriers(ring, 1);
   if (!s.in_pairs()) return;
   ring.leader_full = s.in_leader(ring.full);

@@ -30,7 +30,7 @@ SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::str
                            (sums_ ? " beside another" : ""));
   if (sums_) return {Operand::number(0)};
   RingState& ring = s.add_ring("sums", chunks, chunk_bytes, at);
-  ring.tiles = s.shared_bytes(chunks * chunk_bytes, at).operand();
+  ring.tiles = s.shared_bytes(chunks * chunk_bytes, "the sums", at).operand();
   s.add_barriers(ring, isa::warps_per_warpgroup, multiplying_warps);
   sums_ = &ring;
   columns_ = columns;
@@ -66,7 +66,7 @@ void Wgmma::place_rest(Storage& s) {
     ring->stages = std::clamp(room / ring->slot_bytes, 1, ring->stages);
     for (const RingSide side : {RingSide::producer, RingSide::consumer})
       s.barriers_of(*ring, side).count = ring->stages;
-    const Operand place = s.shared_bytes(ring->stages * ring->slot_bytes, ring->made_at).operand();
+    const Operand place = s.shared_bytes(ring->stages * ring->slot_bytes, ring->what(), ring->made_at).operand();
     s.recorder().emit("mov.b32", {ring->tiles, place}, nowhere);
   }
 }

@@ -17,7 +17,7 @@ constexpr Verdict register_index(int index, int count) {
 }
 
 constexpr Verdict ring_roles(int producers, int consumers) {
-  return producers == 1 && consumers == 1 ? legal : breaks(Rule::ring_roles, producers != 1 ? producers : consumers, 1);
+  return producers == 1 && consumers >= 1 ? legal : breaks(Rule::ring_roles, producers != 1 ? producers : consumers, 1);
 }
 
 /// `released`: something arrives on the slots' empty barrier.

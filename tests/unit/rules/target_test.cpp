@@ -94,6 +94,7 @@ TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-
   CHECK(value_scope(true).ok());
   CHECK(is_broken(value_scope(false), Rule::value_scope));
   CHECK(ring_roles(1, 1).ok());
+  CHECK(ring_roles(1, 3).ok());
   CHECK(is_broken(ring_roles(2, 1), Rule::ring_roles, 1));
   CHECK(is_broken(ring_roles(1, 0), Rule::ring_roles, 1));
   CHECK(ring_release(true).ok());
