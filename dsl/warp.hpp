@@ -275,9 +275,9 @@ class Warpgroup : public WholeWarps {
     rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
     store_part<Registers<T, count, s>::count, layout, s>(to.address_of(first, at), N / 2, values.operands(), at);
   }
-  /// The same of an A that an MMA then takes from tensor memory, where it lies as the sums do: from the thread's element
-  /// `k` on, of all K, or of the K / 2 that it holds where M is 64 (row_of() and column_of() of an accumulator with K
-  /// columns say which; not of an MMA with .ws, or of a pair, whose A lies in the first 64 lanes).
+  /// The same of an A that an MMA then takes from tensor memory, where it lies as the sums do: from the thread's
+  /// element `k` on, of all K, or of the K / 2 that it holds where M is 64 (row_of() and column_of() of an accumulator
+  /// with K columns say which; not of an MMA with .ws, or of a pair, whose A lies in the first 64 lanes).
   template <class T, int M, int K, int N, LdState s>
   void store(const TmemA<T, M, K>& to, const Registers<T, N, s>& values, int k = 0, Here at = {}) {
     static_assert(M == 64 || M == 128, "A in tensor memory has 64 or 128 rows in a CTA");
