@@ -41,6 +41,7 @@ rules: configure ## after an edit of a rule: its unit tests, and every text test
 oracle: configure ## every generated instruction, for every target: Kiln against ptxas (some minutes)
 	@$(BUILD) build --target oracle -j $(JOBS)
 	build/tests/oracle
+	build/tests/oracle --rows
 
 mutation: configure ## kernels with one mistake each, all of them: what is noticed (a few minutes)
 	@$(BUILD) build --target mutate -j $(JOBS)

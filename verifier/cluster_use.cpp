@@ -30,7 +30,7 @@ bool names_another_cta(const ir::Operation& op) {
     case Opcode::red:
     case Opcode::mbarrier_arrive:
     case Opcode::mbarrier_expect_tx: return op.modifiers.space() == isa::Space::shared_cluster;
-    default: return op.modifiers.multicast || op.modifiers.cta_group == isa::CtaGroup::two;
+    default: return op.modifiers.multicast() || op.modifiers.cta_group == isa::CtaGroup::two;
   }
 }
 

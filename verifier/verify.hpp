@@ -12,9 +12,13 @@
 namespace kiln::verifier {
 
 /// Checks every function of the module: forms, descriptors, tensor-memory lifetime, lanes and columns, mbarrier use.
-/// Findings are sorted by place. What the verifier does not model is reported as `incomplete`. Where the PTX does not
-/// say how large clusters are, `facts` may.
+/// Findings are sorted by place. What the verifier does not model is reported as `incomplete`. Where statements or
+/// items of a text could not be read, the rules that look at one statement alone are still asked. Where the PTX does
+/// not say how large clusters are, `facts` may.
 void check(const ir::Module&, diag::Sink&, rules::Profile = rules::Profile::isa, const LaunchFacts& facts = {});
+
+/// Reports a .version and targets newer than those that Kiln knows as `incomplete`. True when all targets are known.
+bool check_known(const ir::Module&, diag::Sink&);
 
 /// Checks a module, and returns it with the proof when there are no errors and nothing is incomplete: an emitter must
 /// not print what was not judged.

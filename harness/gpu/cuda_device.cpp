@@ -11,9 +11,7 @@
 namespace kiln::harness {
 
 bool runs_on(isa::Target target, int major, int minor) {
-  const int target_major = target.sm / 10, target_minor = target.sm % 10;
-  if (target_major != major) return false;
-  return target.suffix == isa::TargetSuffix::a ? target_minor == minor : target_minor <= minor;
+  return target.sm / 10 == major && isa::runs_on(target, {major * 10 + minor, isa::TargetSuffix::a});
 }
 
 Gpu::Gpu() {

@@ -151,7 +151,7 @@ RunReport Pipeline::run(const diag::SourcePtr& source) {
   check_files();
   report_.ptx = source;
   ir::Module module = stage("parse", [&] { return parse::parse(source, report_.findings); });
-  if (report_.findings.has_errors()) return std::move(report_);
+  if (report_.findings.has_errors() || !verifier::check_known(module, report_.findings)) return std::move(report_);
   if (instrument(module)) {
     report_.ptx = std::make_shared<const diag::Source>(source->name() + " (profiled)", emit::emit_unverified(module));
     module = parse_back(report_.ptx);

@@ -91,7 +91,7 @@ class FormFinder {
   // A commit that always follows the MMAs before it, and signals one mbarrier, needs no command of its own. A pair's
   // command has room for the multicast mask.
   void take_in(std::uint32_t i, const ir::Operation& op) {
-    if (!open_ || op.guard || (op.modifiers.multicast && !p_.is_pair)) return;
+    if (!open_ || op.guard || (op.modifiers.multicast() && !p_.is_pair)) return;
     if (f_.code.operations[open_->batch.operations.front()].guard) return;
     p_.batches.at(open_->last).commit = i;
   }

@@ -28,7 +28,7 @@ class PeerCopyFinder {
     const auto no = [&](const char* what) { return f_.refuse(Limit::lower_pair, what, op); };
     const auto copy = ops::as<ops::TensorCopy>(op);
     if (op.opcode != Opcode::cp_async_bulk_tensor || !copy) return no("an operation with cta_group::2");
-    if (op.modifiers.multicast) return no("a copy with cta_group::2 to several CTAs");
+    if (op.modifiers.multicast()) return no("a copy with cta_group::2 to several CTAs");
     const std::set<std::uint64_t> bytes = bytes_of(copy->tensor);
     if (bytes.empty()) return no("a copy with cta_group::2 whose tensor map no contract tells");
     if (bytes.size() > 1) return no("a copy with cta_group::2 whose launches have boxes of different sizes");

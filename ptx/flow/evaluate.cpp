@@ -55,7 +55,7 @@ Evaluator::Evaluator(const ir::Code& code, const Definitions& definitions, Terms
 }
 
 std::span<const ir::Argument> Evaluator::sources(const ir::Operation& op) {
-  const std::size_t results = isa::writes(op.opcode) == isa::Writes::two ? 2 : 1;
+  const std::size_t results = std::max<std::size_t>(1, isa::results(isa::writes(op.opcode)));
   return std::span(op.arguments).subspan(std::min(results, op.arguments.size()));
 }
 

@@ -148,8 +148,8 @@ bool takes_numbers(const ir::Operation& op) {
 
 // How many leading operands hold results.
 std::size_t results(const ir::Operation& op, bool writes) {
-  if (isa::writes(op.opcode) == isa::Writes::two) return std::min<std::size_t>(2, op.arguments.size());
-  return writes ? 1 : 0;
+  const std::size_t most = isa::results(isa::writes(op.opcode));
+  return most > 1 ? std::min(most, op.arguments.size()) : writes;
 }
 
 }  // namespace

@@ -25,12 +25,9 @@ std::size_t results(const Operation& op) {
   // call (results), f, (arguments): the first list is results only when the callee follows it.
   if (op.opcode == isa::Opcode::call) return n > 1 && op.arguments[0].kind == Kind::list ? 1 : 0;
   switch (isa::writes(op.opcode)) {
-    case isa::Writes::none: return 0;
-    case isa::Writes::first: return std::min<std::size_t>(1, n);
-    case isa::Writes::two: return std::min<std::size_t>(2, n);
     case isa::Writes::maybe: return n > 0 && has_results(op) ? 1 : 0;
+    default: return std::min(isa::results(isa::writes(op.opcode)), n);
   }
-  return 0;
 }
 
 // wgmma accumulates in place: D is an operand too.

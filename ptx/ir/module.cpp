@@ -107,7 +107,7 @@ bool Module::operator==(const Module& o) const {
 
 std::optional<isa::Target> Module::target() const {
   for (const std::string& text : targets)
-    if (const auto t = isa::parse_target(text)) return t;
+    if (const auto t = isa::parse_target(text); t && isa::is_known(*t)) return t;
   return std::nullopt;
 }
 

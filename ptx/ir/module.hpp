@@ -207,6 +207,7 @@ struct Function {
   std::optional<Block> body{};
   At at{};       // the head
   At name_at{};
+  bool unread = false;  // a statement of the body could not be read, and is missing
 
   bool operator==(const Function&) const = default;
 
@@ -224,6 +225,7 @@ struct Module {
   diag::SourcePtr source{};            // the text it was parsed from; null for a module that was built
   At version_at{};
   At target_at{};
+  bool unread = false;  // an item could not be read, and is missing
 
   /// Equal when they say the same PTX; the source does not count.
   bool operator==(const Module&) const;

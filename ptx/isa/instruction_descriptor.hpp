@@ -48,6 +48,17 @@ constexpr std::uint32_t idesc_reserved_bits(MmaKind kind) {
   return 1u << 3 | 1u << 6 | (kind == MmaKind::mxf8f6f4 ? 1u << 31 : 0u);
 }
 
+/// Of a layout's bits those that mean something on sm_107 alone: larger K and the kept scales of UE5M3. A word without
+/// them means there what it means elsewhere. CUTLASS, mma_sm107_desc.hpp.
+constexpr std::uint32_t idesc_bits_of_sm_107(MmaKind kind) {
+  switch (kind) {
+    case MmaKind::f8f6f4: return 1u << 29;
+    case MmaKind::mxf8f6f4: return 1u << 24 | 1u << 26 | 1u << 31;
+    case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 1u << 3 | 1u << 12 | 1u << 24 | 1u << 26 | 1u << 31;
+    default: return 0;
+  }
+}
+
 constexpr std::uint32_t pack(const InstructionDescriptorFields& f, MmaKind kind) {
   std::uint32_t word = std::uint32_t(f.selector) | std::uint32_t(f.sparse) << 2 | std::uint32_t(f.a_type) << 7 |
                        std::uint32_t(f.b_type) << 10 | std::uint32_t(f.negate_a) << 13 |
@@ -112,7 +123,7 @@ constexpr std::optional<std::uint8_t> operand_type_code(MmaKind kind, ScalarType
     case MmaKind::mxf4: case MmaKind::mxf4nvf4:
       if (t == ScalarType::e2m1) return std::uint8_t{1};
       break;
-    case MmaKind::none: break;
+    case MmaKind::ti16: case MmaKind::none: break;  // ti16: no other instruction has its type
   }
   return std::nullopt;
 }

@@ -19,6 +19,8 @@ struct MmaForm {
   ScaleVector scale_vector = ScaleVector::none;  // as written; none: the kind's default
   bool a_in_tmem = false;
   Collector collector = Collector::none;
+  CollectorB collector_b = CollectorB::none;
+  bool decompress_b = false;  // B holds indices into tables
   bool ashift = false;
   bool disable_output_lane = false;
   bool scale_input_d = false;
@@ -29,7 +31,7 @@ struct MmaForm {
 
 /// The parts of the family that not every target and PTX version has, as far as this form uses them; `none` fills the rest.
 struct MmaFeatures {
-  Feature at[5]{};
+  Feature at[8]{};
   int count = 0;
   constexpr void add(Feature f) { at[count++] = f; }
   constexpr const Feature* begin() const { return at; }
@@ -40,6 +42,9 @@ constexpr MmaFeatures mma_features(const MmaForm& f) {
   MmaFeatures out;
   const bool packed = f.kind == MmaKind::mxf4 || f.kind == MmaKind::mxf4nvf4;
   if (f.kind == MmaKind::i8) out.add(Feature::kind_i8);
+  if (f.kind == MmaKind::ti16) out.add(Feature::kind_ti16);
+  if (f.collector_b != CollectorB::none) out.add(Feature::collector_b);
+  if (f.decompress_b) out.add(Feature::decompress_b);
   if (f.kind == MmaKind::mxf4nvf4) out.add(Feature::mxf4nvf4);
   if (f.sparse && packed) out.add(Feature::sparse_mxf4);
   if (f.scale_vector == ScaleVector::x4) out.add(Feature::scale_vec_4x);

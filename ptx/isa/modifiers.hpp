@@ -56,6 +56,8 @@ struct Modifiers {
 
   ScalarType type() const { return types[0]; }
   Space space() const { return spaces[0]; }
+  /// Whether a mask says which CTAs of the cluster take part.
+  bool multicast() const { return multicast_mask != MulticastMask::none; }
 };
 
 /// Decodes modifiers given without their dots, in the order written.

@@ -16,7 +16,10 @@ enum class Opcode : std::uint16_t {
 
 /// Which leading operands an instruction writes. `maybe`: the first, unless it is an address (mbarrier.arrive on a
 /// remote barrier returns nothing).
-enum class Writes : std::uint8_t { none, first, two, maybe };
+enum class Writes : std::uint8_t { none, first, two, three, maybe };
+
+/// How many leading operands hold results; of `maybe`, how many may.
+constexpr std::size_t results(Writes w) { return w == Writes::maybe ? 1 : std::size_t(w); }
 
 enum class Unit : std::uint8_t {
   unknown,

@@ -40,6 +40,9 @@ constexpr std::uint64_t pack(const SharedDescriptorFields& f) {
 inline constexpr std::uint64_t descriptor_reserved_bits =
     std::uint64_t{3} << 14 | std::uint64_t{3} << 30 | std::uint64_t{0xFF} << 53;
 
+/// Bits that only sm_107 has: a start address and a leading offset of 15 bits, and the half of a block of tables.
+inline constexpr std::uint64_t sdesc_bits_of_sm_107 = 1ull << 14 | 1ull << 30 | 1ull << 53;
+
 constexpr SharedDescriptorFields unpack_shared(std::uint64_t word) {
   const auto bytes = [word](int at) { return std::uint32_t(word >> at & 0x3FFF) << 4; };
   SharedDescriptorFields f;

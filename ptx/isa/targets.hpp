@@ -16,8 +16,8 @@ struct PtxVersion {
   constexpr auto operator<=>(const PtxVersion&) const = default;
 };
 
-/// The newest that ptxas 13.0 knows.
-inline constexpr PtxVersion newest_version{9, 0};
+/// The newest that Kiln knows. What a text has beyond it is `incomplete`.
+inline constexpr PtxVersion newest_version{9, 5};
 
 /// How portable a target's code is: `none` runs on later architectures, `f` within its family, `a` on itself alone.
 enum class TargetSuffix : char { none = 0, f = 'f', a = 'a' };
@@ -32,6 +32,7 @@ struct Target {
 inline constexpr Target sm_80{80}, sm_90a{90, TargetSuffix::a};
 inline constexpr Target sm_100a{100, TargetSuffix::a}, sm_100f{100, TargetSuffix::f}, sm_103a{103, TargetSuffix::a};
 inline constexpr Target sm_103f{103, TargetSuffix::f}, sm_110a{110, TargetSuffix::a}, sm_110f{110, TargetSuffix::f};
+inline constexpr Target sm_107a{107, TargetSuffix::a}, sm_107f{107, TargetSuffix::f};
 inline constexpr Target sm_120a{120, TargetSuffix::a};
 
 /// "sm_100a".
@@ -39,16 +40,40 @@ std::string spelling(Target);
 /// The target that `text` spells; nothing for text that is not sm_ and digits and an optional a or f.
 std::optional<Target> parse_target(std::string_view text);
 
-/// sm_100, 101, 103 and 110 with a suffix carry the tcgen05 family; without a suffix nothing of it assembles.
+/// Whether Kiln knows what the target has. Architectures with code of a family begin with sm_100. PTX ISA "Targets" of
+/// 9.5, and sm_101, which later versions call sm_110.
+constexpr bool is_known(Target t) {
+  constexpr int architectures[] = {10, 11, 12, 13, 20, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75,
+                                   80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120, 121};
+  bool listed = false;
+  for (const int sm : architectures) listed |= sm == t.sm;
+  return listed && (t.suffix == TargetSuffix::none || t.sm >= 100 || (t.sm == 90 && t.suffix == TargetSuffix::a));
+}
+
+/// Whether code for one target runs on another. Without a suffix it runs on all later ones, with an f on those of its
+/// family, with an a on its own. sm_103 and sm_107 are of the family of sm_100, sm_121 is of that of sm_120.
+constexpr bool runs_on(Target code, Target machine) {
+  if (machine.sm < code.sm) return false;
+  const auto family = [](int sm) { return sm == 103 || sm == 107 ? 100 : sm == 121 ? 120 : sm; };
+  switch (code.suffix) {
+    case TargetSuffix::none: return true;
+    case TargetSuffix::f: return machine.suffix != TargetSuffix::none && family(code.sm) == family(machine.sm);
+    case TargetSuffix::a: return machine == code;
+  }
+  return false;
+}
+
+/// sm_100, 101, 103, 107 and 110 with a suffix carry the tcgen05 family; without a suffix nothing of it assembles.
 constexpr bool has_tcgen05(Target t) {
-  return t.suffix != TargetSuffix::none && (t.sm == 100 || t.sm == 101 || t.sm == 103 || t.sm == 110);
+  return t.suffix != TargetSuffix::none && (t.sm == 100 || t.sm == 101 || t.sm == 103 || t.sm == 107 || t.sm == 110);
 }
 /// Bulk and tensor copies, mbarrier transaction counts, clusters: sm_90 and later.
 constexpr bool has_tma(Target t) { return t.sm >= 90; }
 constexpr bool has_clusters(Target t) { return t.sm >= 90; }
 
-/// The lowest `.version` that names the target (measured with ptxas 13.0 for sm_100 and later).
+/// The lowest `.version` that names the target (measured with ptxas for sm_100 and later).
 constexpr PtxVersion lowest_version(Target t) {
+  if (t.sm == 107) return {9, 4};
   if (t.sm == 110) return {9, 0};
   if (t.sm == 103 || t.sm == 121 || t.suffix == TargetSuffix::f) return {8, 8};
   if (t.sm == 120) return {8, 7};

@@ -37,7 +37,7 @@ constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
   int k = 0;
   switch (kind) {
     case MmaKind::tf32: k = 8; break;
-    case MmaKind::f16: k = 16; break;
+    case MmaKind::f16: case MmaKind::ti16: k = 16; break;
     case MmaKind::f8f6f4: case MmaKind::i8: case MmaKind::mxf8f6f4: k = 32; break;
     case MmaKind::mxf4: case MmaKind::mxf4nvf4: k = k96 ? 96 : 64; break;
     case MmaKind::none: return 0;
@@ -54,7 +54,7 @@ constexpr int b_k_bytes(bool sparse, bool k96) { return sparse ? 2 * mma_k_bytes
 constexpr int container_bits(MmaKind kind) {
   switch (kind) {
     case MmaKind::tf32: return 32;
-    case MmaKind::f16: return 16;
+    case MmaKind::f16: case MmaKind::ti16: return 16;
     case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 4;
     default: return 8;
   }

@@ -34,7 +34,8 @@ constexpr TensorModeForm tensor_mode_form(TensorMode mode, int rank) {
     case TensorMode::im2col: return {true, false, 3, 5, rank, rank - 2};
     case TensorMode::im2col_w:
     case TensorMode::im2col_w_128: return {true, false, 3, 5, rank, 2};
-    case TensorMode::im2col_no_offs: return {false, true, 3, 5, rank, 0};
+    case TensorMode::im2col_no_offs:
+    case TensorMode::im2col_no_offs_w: return {false, true, 3, 5, rank, 0};
   }
   return {};
 }

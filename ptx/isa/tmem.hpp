@@ -6,11 +6,14 @@
 
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/targets.hpp"
 
 namespace kiln::isa {
 
 inline constexpr int tmem_lanes = 128;
 inline constexpr int tmem_columns = 512;  // 32-bit cells per lane
+/// What tcgen05.alloc.exclusive may have.
+constexpr int exclusive_tmem_columns(Target t) { return t.sm == 107 ? 576 : tmem_columns; }
 inline constexpr int tmem_min_allocation = 32;
 inline constexpr int tmem_lanes_per_warp = 32;  // warp w reaches lanes 32 * (w % 4) ... + 31
 

@@ -10,13 +10,35 @@ namespace {
 using isa::Feature;
 using isa::Opcode;
 
+std::vector<Feature> commit_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  std::vector<Feature> out;
+  if (m.multicast_mask == isa::MulticastMask::cluster_16b) out.push_back(Feature::commit_16b);
+  if (m.multicast_mask == isa::MulticastMask::cluster_32b) out.push_back(Feature::commit_32b);
+  if (m.sync_restrict != isa::SyncRestrict::none) out.push_back(Feature::commit_reads);
+  return out;
+}
+
 std::vector<Feature> tcgen05_features(const ir::Operation& op) {
-  if (op.opcode == Opcode::tcgen05_ld_red) return {Feature::ld_red};
-  if (op.opcode == Opcode::tcgen05_shift) return {Feature::shift};
+  switch (op.opcode) {
+    case Opcode::tcgen05_ld_red: return {Feature::ld_red};
+    case Opcode::tcgen05_shift: return {Feature::shift};
+    case Opcode::tcgen05_ld_spcompress:
+    case Opcode::tcgen05_ld_red_spcompress: return {Feature::compressed_load};
+    case Opcode::tcgen05_commit: return commit_features(op);
+    case Opcode::tcgen05_alloc:
+    case Opcode::tcgen05_dealloc:
+      return op.modifiers.exclusive ? std::vector{Feature::exclusive} : std::vector<Feature>{};
+    default: break;
+  }
   const auto mma = as<Mma>(op);
   if (!mma) return {};
   const isa::MmaFeatures used = isa::mma_features(mma->form);
   return {used.begin(), used.end()};
+}
+
+bool loads_to_cluster(const isa::Modifiers& m) {
+  return m.spaces[0] == isa::Space::shared_cluster && m.spaces[1] == isa::Space::global;
 }
 
 // Bulk copies, tensor copies among them.
@@ -31,6 +53,15 @@ std::vector<Feature> copy_features(const ir::Operation& op) {
   if (m.cta_group != isa::CtaGroup::none || (either && !to_cta) || m.tensor_mode == isa::TensorMode::im2col_w_128 ||
       m.tensor_mode == isa::TensorMode::scatter4)
     out.push_back(Feature::tensor_modes);
+  if (m.ignore_oob) out.push_back(Feature::ignore_oob);
+  if (m.semantics != isa::Semantics::none) out.push_back(Feature::strong_copy);
+  if (m.semantics == isa::Semantics::relaxed && loads_to_cluster(m)) out.push_back(Feature::strong_copy_to_cluster);
+  if (m.noftz && m.type() == isa::ScalarType::f32) out.push_back(Feature::noftz_f32);
+  if (m.multicast_mask == isa::MulticastMask::cluster_16b) out.push_back(Feature::multicast_16b);
+  if (m.multicast_mask == isa::MulticastMask::cluster_32b || m.report != isa::Report::none || m.override_address ||
+      m.map_override != isa::MapOverride::none || m.tensor_mode == isa::TensorMode::im2col_no_offs_w ||
+      m.l2 != isa::L2Eviction::none)
+    out.push_back(Feature::sm_107);
   return out;
 }
 
@@ -46,6 +77,10 @@ std::vector<Feature> mbarrier_features(const ir::Operation& op) {
     out.push_back(Feature::hopper);
   const bool transfers = op.opcode == Opcode::mbarrier_expect_tx || op.opcode == Opcode::mbarrier_complete_tx;
   if (m.semantics == isa::Semantics::relaxed && !transfers) out.push_back(Feature::mbarrier_relaxed);
+  if (m.mbarrier_layout != isa::MbarrierLayout::none || op.opcode == Opcode::mbarrier_check_layout)
+    out.push_back(Feature::mbarrier_layout);
+  if (m.phase_type != isa::PhaseType::none) out.push_back(Feature::phase_type);
+  if (m.multicast()) out.push_back(Feature::sm_107);
   return out;
 }
 
@@ -58,7 +93,9 @@ bool has(const isa::Modifiers& m, std::string_view modifier) {
 std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{op.opcode == Opcode::mma_sp ? Feature::mma_sparse : Feature::mma_sparse_ordered};
-  if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
+  if (m.scale_vector == isa::ScaleVector::x4 && m.types[4] == isa::ScalarType::ue8m0)
+    out.push_back(Feature::mma_4x_ue8m0);
+  else if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
     out.push_back(Feature::mma_narrow);
   else if (is_fp8(m.types[1]))
     out.push_back(Feature::mma_fp8);
@@ -68,6 +105,7 @@ std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
 std::vector<Feature> mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (op.opcode == Opcode::mma_sp || has(m, "sp::ordered_metadata")) return sparse_mma_features(op);
+  if (m.scale_vector == isa::ScaleVector::x4 && m.types[4] == isa::ScalarType::ue8m0) return {Feature::mma_4x_ue8m0};
   const bool k16 = has(m, "m16n8k16"), k4 = has(m, "m8n8k4");
   if (m.kind != isa::MmaKind::none) return {Feature::mma_narrow};
   if (is_fp8(m.types[1]))
@@ -90,7 +128,20 @@ std::vector<Feature> fence_features(const ir::Operation& op) {
   if (m.scope == isa::Scope::cluster || m.proxy == isa::Proxy::async || m.proxy == isa::Proxy::async_generic ||
       op.opcode == Opcode::fence_mbarrier_init)
     out.push_back(Feature::hopper);
-  if (m.sync_restrict != isa::SyncRestrict::none) out.push_back(Feature::sync_restrict);
+  switch (m.sync_restrict) {
+    case isa::SyncRestrict::none: break;
+    case isa::SyncRestrict::shared_cluster_read: out.push_back(Feature::release_of_reads); break;
+    case isa::SyncRestrict::read: out.push_back(Feature::alias_release_of_reads); break;
+    default: out.push_back(Feature::sync_restrict);
+  }
+  // .alias and a proxy pair of the fabric are one group, of which such a fence has both.
+  const auto is_of_fabric = [](std::string_view m) { return m.find("fabric") != m.npos; };
+  const bool fabric =
+      is_of_fabric(spelling(m.proxy)) || std::any_of(m.repeated.begin(), m.repeated.end(), is_of_fabric);
+  if (fabric) out.push_back(Feature::fabric);
+  if (op.opcode == Opcode::fence_proxy && !fabric && m.proxy == isa::Proxy::alias &&
+      m.semantics != isa::Semantics::none)
+    out.push_back(Feature::alias_order);
   if (m.proxy == isa::Proxy::tensormap_generic) out.push_back(Feature::tensormap_proxy);
   return out;
 }
@@ -100,6 +151,8 @@ std::vector<Feature> tensormap_features(const ir::Operation& op) {
   const ir::Argument& value = roles<TensorMapEdit>(op).value;
   if (has(op.modifiers, "elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
     return {Feature::packed_elemtype};
+  if (has(op.modifiers, "swizzle_mode") && value.kind == ir::Argument::Kind::immediate && value.value == 4)
+    return {Feature::swizzle_96};
   return {Feature::tensormap_replace};
 }
 
@@ -161,9 +214,18 @@ bool is_of_hopper(Opcode op) {
   return op == Opcode::mapa || op == Opcode::getctarank || std::ranges::count(families, family(op)) != 0;
 }
 
+bool is_pair_of_halves(isa::ScalarType t) { return t == isa::ScalarType::f16x2 || t == isa::ScalarType::bf16x2; }
+bool is_packed_bytes(isa::ScalarType t) { return t == isa::ScalarType::u8x4 || t == isa::ScalarType::s8x4; }
+
 // Two floats at a time, three inputs, or a narrower one among them.
 std::vector<Feature> float_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
+  using isa::ScalarType;
+  const bool saturates =
+      m.sat && (m.type() == ScalarType::u32 || m.type() == ScalarType::u16x2 || m.type() == ScalarType::s16x2);
+  if (is_packed_bytes(m.type()) || saturates) return {Feature::packed_bytes};
+  if (m.type() == ScalarType::e4m3x4 || m.type() == ScalarType::e5m2x4) return {Feature::narrow_product};
+  if (m.types.count > 1 && (m.types[1] == ScalarType::f32x2 || m.type() == ScalarType::f32x2)) return {Feature::sm_107};
   if (m.type() == isa::ScalarType::f32x2) return {Feature::packed_f32};
   const bool compares = op.opcode == Opcode::min || op.opcode == Opcode::max;
   if (compares) return roles<Alu>(op).c ? std::vector{Feature::three_inputs} : std::vector<Feature>{};
@@ -173,22 +235,61 @@ std::vector<Feature> float_features(const ir::Operation& op) {
 
 bool is_narrow(isa::ScalarType t) {
   using enum isa::ScalarType;
-  constexpr isa::ScalarType narrow[] = {ue8m0x2, e3m2x2, e2m3x2, e2m1x2, e3m2x4, e2m3x4, e2m1x4};
+  constexpr isa::ScalarType narrow[] = {ue8m0x2, e3m2x2, e2m3x2, e2m1x2, s2f6x2, e3m2x4, e2m3x4, e2m1x4};
   return std::find(std::begin(narrow), std::end(narrow), t) != std::end(narrow);
 }
 
 std::vector<Feature> conversion_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (m.rounding == isa::Rounding::rs) return {Feature::stochastic_rounding};
-  if (is_narrow(m.types[0]) || is_narrow(m.types[1])) return {Feature::narrow_conversion};
+  using isa::ScalarType;
+  const ScalarType to = m.types[0], from = m.types[1];
+  if (to == ScalarType::ue5m3x2 || from == ScalarType::ue5m3x2 || m.positive_zero ||
+      m.scale_factor == isa::ScaleFactor::n1_ue8m0)
+    return {Feature::sm_107};
+  const bool byte = to == ScalarType::e4m3x2 || to == ScalarType::e5m2x2;
+  const bool to_narrow = byte || is_narrow(to);
+  if (to_narrow && m.rounding == isa::Rounding::rz && to != ScalarType::ue8m0x2)
+    return {to == ScalarType::s2f6x2 ? Feature::sm_107a : Feature::sm_107};
+  if (to == ScalarType::s2f6x2 || from == ScalarType::s2f6x2) return {Feature::s2f6};
+  if (to == ScalarType::bf16x2 && (is_narrow(from) || from == ScalarType::e4m3x2 || from == ScalarType::e5m2x2) &&
+      from != ScalarType::ue8m0x2)
+    return {Feature::widened_to_bf16x2};
+  // ptxas 13.0 takes e2m1x2 from f16x2 at 9.0 too.
+  const bool is_older = from == ScalarType::f16x2 && (byte || to == ScalarType::e2m1x2);
+  if (to_narrow && to != ScalarType::ue8m0x2 && is_pair_of_halves(from) && !is_older)
+    return {Feature::narrowed_halves};
+  if (is_narrow(to) || is_narrow(from)) return {Feature::narrow_conversion};
   if (m.type() == isa::ScalarType::tf32 && m.rounding != isa::Rounding::rna)
     return {m.satfinite ? Feature::saturated_tf32 : Feature::hopper};
   return {};
 }
 
 std::vector<Feature> access_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  if (m.semantics == isa::Semantics::volatile_ && m.space() == isa::Space::local) return {Feature::volatile_local};
+  const bool orders = !m.repeated.empty();  // .mmio and .relaxed are one group, of which a text may have both
+  if (m.semantics == isa::Semantics::mmio && orders && m.repeated[0] != "relaxed") return {Feature::mmio_order};
+  if (m.read_only_proxy) return {Feature::read_only_proxy};
   const int bits = isa::vector_width(op.modifiers.vector) * isa::bits(op.modifiers.type());
   return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};
+}
+
+std::vector<Feature> multimem_copy_features(const isa::Modifiers& m) {
+  std::vector<Feature> out{Feature::multimem_copy};
+  if (m.cp_mask) out.push_back(Feature::byte_mask);
+  if (m.semantics != isa::Semantics::none) out.push_back(Feature::strong_copy);
+  if (m.noftz && m.type() == isa::ScalarType::f32) out.push_back(Feature::noftz_f32);
+  return out;
+}
+
+std::vector<Feature> fabric_features(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  const bool groups = has(m, "commit_group") || m.sync_restrict == isa::SyncRestrict::read;
+  if (groups) return {Feature::fabric_groups};
+  if (m.dims != isa::TensorDims::none) return {Feature::sm_107};
+  if (op.opcode == Opcode::fabric_try_atom) return {Feature::fabric_atomics};
+  return {has(m, "acc::f32") ? Feature::fabric_half_sums : Feature::fabric};
 }
 
 std::vector<Feature> features_of_unit(const ir::Operation& op) {
@@ -203,6 +304,7 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
     case Family::tensor_copy:
     case Family::tensor_prefetch: return copy_features(op);
     case Family::fence: return fence_features(op);
+    case Family::fabric: return fabric_features(op);
     case Family::wgmma:
     case Family::wgmma_order: return wgmma_features(op);
     default: break;
@@ -223,6 +325,45 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
     case Opcode::min:
     case Opcode::max: return float_features(op);
     case Opcode::cvt: return conversion_features(op);
+    case Opcode::set:
+      return is_packed_bytes(op.modifiers.type()) || op.modifiers.type() == isa::ScalarType::u16x2 ||
+                     op.modifiers.type() == isa::ScalarType::s16x2
+                 ? std::vector{Feature::sm_107}
+                 : std::vector<Feature>{};
+    case Opcode::createpolicy:
+      return has(op.modifiers, "fabric") ? std::vector{Feature::fabric_atomics} : std::vector<Feature>{};
+    case Opcode::neg:
+      return is_packed_bytes(op.modifiers.type()) ? std::vector{Feature::packed_bytes} : std::vector<Feature>{};
+    case Opcode::st_async:
+      if (op.modifiers.type() == isa::ScalarType::b128) return {Feature::async_store_128};
+      if (op.modifiers.space() == isa::Space::global || op.modifiers.semantics == isa::Semantics::release)
+        return {Feature::async_store_global};
+      return {Feature::hopper};
+    case Opcode::multimem_ld_reduce:
+    case Opcode::multimem_st: {
+      const isa::ScalarType type = op.modifiers.type();
+      const bool fp8 = is_fp8(type) || type == isa::ScalarType::e4m3x2 || type == isa::ScalarType::e5m2x2 ||
+                       type == isa::ScalarType::e4m3x4 || type == isa::ScalarType::e5m2x4;
+      return {fp8 ? Feature::multimem_fp8 : Feature::hopper};
+    }
+    case Opcode::atom:
+    case Opcode::red:
+      if (op.modifiers.noftz && op.modifiers.type() == isa::ScalarType::f32) return {Feature::noftz_f32};
+      return {};
+    case Opcode::prefetch:
+      return op.modifiers.valid_address ? std::vector{Feature::valid_address} : std::vector<Feature>{};
+    case Opcode::clmad: return {Feature::carryless};
+    case Opcode::spcompress:
+    case Opcode::spdecompress: return {Feature::sm_107a};
+    case Opcode::applypriority_bulk:
+    case Opcode::applypriority_tensor: return {Feature::sm_107};
+    case Opcode::multimem_st_async:
+    case Opcode::multimem_red_async: return {Feature::multimem_async};
+    case Opcode::multimem_cp_async_bulk:
+    case Opcode::multimem_cp_reduce_async_bulk: return multimem_copy_features(op.modifiers);
+    case Opcode::cp_async_bulk_wait_group:
+      if (op.modifiers.sync_restrict != isa::SyncRestrict::none) return {Feature::restricted_group_wait};
+      return {Feature::hopper};
     case Opcode::st_bulk: return {Feature::bulk_store};
     case Opcode::ld:
     case Opcode::st: return access_features(op);
@@ -230,6 +371,7 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
       return isa::is_floating(op.modifiers.type()) ? std::vector{Feature::redux_f32} : std::vector<Feature>{};
     case Opcode::ldmatrix:
     case Opcode::stmatrix:
+      if (op.modifiers.type() == isa::ScalarType::s8) return {Feature::matrix_s4};
       if (op.modifiers.shape != isa::DataShape::m8n8) return {Feature::matrix_b8};
       return op.opcode == Opcode::stmatrix ? std::vector{Feature::hopper} : std::vector<Feature>{};
     default: return is_of_hopper(op.opcode) ? std::vector{Feature::hopper} : std::vector<Feature>{};

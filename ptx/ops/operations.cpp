@@ -52,6 +52,8 @@ void complete(const ir::Operation& op, Mma& mma) {
               .scale_vector = m.scale_vector,
               .a_in_tmem = mma.a->kind == Kind::address,
               .collector = m.collector,
+              .collector_b = m.collector_b,
+              .decompress_b = m.decompress_b,
               .ashift = m.ashift,
               .disable_output_lane = bool(mma.lanes),
               .scale_input_d = bool(mma.scale_input_d),

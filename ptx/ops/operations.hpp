@@ -113,9 +113,10 @@ struct Barrier {
   Operand d, id, threads, predicate;
 };
 /// mbarrier.* and cp.async.mbarrier.arrive. `count`: arrivals, or the result of pending_count. `state`: what an arrival
-/// gives and a wait takes. `done`: the result of a wait. `time_limit`: nanoseconds.
+/// gives and a wait takes. `done`: the result of a wait, alone or with the predicate of a report; `report`: a report's
+/// value. `time_limit`: nanoseconds. `ctas`: the mask of a multicast.
 struct Mbarrier {
-  Operand object, count, bytes, state, parity, done, time_limit;
+  Operand object, count, bytes, state, parity, done, report, time_limit, ctas;
 };
 
 /// cp.async. `source`: bytes that are read, or a predicate that says to read none (ignore-src).
@@ -159,9 +160,10 @@ struct Wgmma {
 struct TmemAllocation {
   Operand slot, address, columns;
 };
-/// tcgen05.ld, .ld.red, .st. `split`: columns between the halves of .16x32bx2. `reduced`: the result of .red.
+/// tcgen05.ld, .ld.red, .st. `split`: columns between the halves of .16x32bx2. `reduced`: the result of .red. `metadata`:
+/// which values .spcompress kept.
 struct TmemAccess {
-  Operand registers, reduced, address, split;
+  Operand registers, reduced, metadata, address, split;
 };
 /// tcgen05.cp: a TMEM address and a matrix descriptor.
 struct TmemCopy {
@@ -175,9 +177,10 @@ struct TmemShift {
 struct Commit {
   Operand mbarrier, ctas;
 };
-/// tcgen05.mma of any form. `second_predicate` is none of the PTX ISA's; its meaning is not known.
+/// tcgen05.mma of any form. `tables`: of .decompress::lut::b, in tensor memory. `second_predicate` is none of the PTX
+/// ISA's; its meaning is not known.
 struct Mma {
-  Operand d, a, b, metadata, idesc, sfa, sfb, lanes, enable_input_d, zero_mask, second_predicate, scale_input_d;
+  Operand d, a, b, metadata, tables, idesc, sfa, sfb, lanes, enable_input_d, zero_mask, second_predicate, scale_input_d;
   isa::MmaForm form{};
 };
 

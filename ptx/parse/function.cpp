@@ -40,12 +40,14 @@ class Body {
     const Token open = t_.take();
     while (!t_.done() && !t_.at('}')) {
       const std::size_t first = t_.index();
-      if (!statement(b.statements)) t_.skip_statement(first);
+      if (!statement(b.statements)) unread_ = true, t_.skip_statement(first);
     }
-    if (!t_.accept('}')) t_.error(open.place(), "this block has no end; expected '}'");
+    if (!t_.accept('}')) unread_ = true, t_.error(open.place(), "this block has no end; expected '}'");
     b.at = t_.since(open.begin);
     return b;
   }
+  /// Whether statements were left out.
+  bool unread() const { return unread_; }
 
  private:
   using Statements = std::vector<ir::Statement>;
@@ -75,6 +77,7 @@ class Body {
   bool nested(Statements& to) {
     const Tokens::Nested level(t_);
     if (level) return add(to, std::optional(block()));
+    unread_ = true;
     if (!t_.skip_braces()) t_.take();
     return true;
   }
@@ -107,6 +110,7 @@ class Body {
 
   Tokens& t_;
   Mnemonics& mnemonics_;
+  bool unread_ = false;
 };
 
 }  // namespace
@@ -118,7 +122,9 @@ std::optional<ir::Function> parse_function(Tokens& t, Mnemonics& mnemonics, ir::
   if (!parse_head(t, f)) return std::nullopt;
   f.at = t.since(begin);
   if (t.at('{')) {
-    f.body = Body(t, mnemonics).block();
+    Body body(t, mnemonics);
+    f.body = body.block();
+    f.unread = body.unread();
     return f;
   }
   if (!t.expect(';', "head of the function")) return std::nullopt;

@@ -49,6 +49,9 @@ bool parse_operands(Tokens& t, ir::Instruction& into) {
   return true;
 }
 
+// A modifier that stands in no table. Shapes of matrices do not either.
+bool has_unknown_word(const ir::Instruction& i) { return !isa::decode_modifiers(i.modifiers).others.empty(); }
+
 // The operands of an unknown instruction may have any form: they are parsed as usual first, then kept as text.
 bool parse_unknown_operands(Tokens& t, ir::Instruction& into) {
   const std::size_t first = t.index();
@@ -93,7 +96,7 @@ std::optional<ir::Instruction> parse_instruction(Tokens& t, Mnemonics& mnemonics
   if (t.at('@') && !parse_guard(t, i)) return std::nullopt;
   if (!t.at(Token::Kind::identifier)) return t.expected("an instruction after the guard"), std::nullopt;
   parse_mnemonic(t, mnemonics, i);
-  const bool is_known = i.opcode != isa::Opcode::unknown;
+  const bool is_known = i.opcode != isa::Opcode::unknown && !(t.is_newer() && has_unknown_word(i));
   if (!(is_known ? parse_operands(t, i) : parse_unknown_operands(t, i))) return std::nullopt;
   if (!t.expect(';', "instruction")) return std::nullopt;
   i.at = t.since(begin);

@@ -90,7 +90,15 @@ class Lexer {
   void dot_word() {
     std::size_t end = at_ + 1;
     const auto follows = [&](std::size_t i) { return i < text_.size() && follows_in_name(text_[i]); };
-    while (follows(end) || (text_.substr(end, 2) == "::" && follows(end + 2))) end += text_[end] == ':' ? 2 : 1;
+    const auto is_ratio = [&](std::size_t i) {  // .sp::2:4
+      return text_[i] == ':' && is_a(text_[i - 1], digit) && i + 1 < text_.size() && is_a(text_[i + 1], digit) &&
+             text_.substr(at_, i - at_).find("::") != std::string_view::npos;
+    };
+    while (end < text_.size()) {
+      const bool doubled = text_.substr(end, 2) == "::" && follows(end + 2);
+      if (!doubled && !follows(end) && !is_ratio(end)) break;
+      end += doubled ? 2 : 1;
+    }
     add(Token::Kind::dot_word, end);
   }
 

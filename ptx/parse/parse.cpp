@@ -18,7 +18,7 @@ class ModuleParser {
     if (!t_.at_word(Token::Kind::dot_word, "version")) t_.expected("'.version' at the start of the module");
     while (!t_.done()) {
       const std::size_t first = t_.index();
-      if (!item()) t_.skip_item(first);
+      if (!item()) module_.unread = true, t_.skip_item(first);
     }
     if (has_version_ && module_.targets.empty() && !t_.has_failed()) t_.expected("'.target' after '.version'");
     return std::move(module_);
@@ -69,6 +69,7 @@ class ModuleParser {
     has_version_ = true;
     module_.version = v;
     module_.version_at = t_.since(begin);
+    t_.set_newer(v > isa::newest_version);
     return true;
   }
 

@@ -58,6 +58,10 @@ class Tokens {
   bool missing(std::string_view what);
   bool has_failed() const { return errors_ != 0; }
 
+  /// Whether the text is of a PTX version that Kiln does not know: its new instructions may have operands of new forms.
+  bool is_newer() const { return newer_; }
+  void set_newer(bool newer) { newer_ = newer; }
+
   /// After a broken statement: moves past the next ';', or to the '}' that closes the enclosing block, or to a line
   /// that starts like a statement. Moves at least one token if `from` is where the statement began.
   void skip_statement(std::size_t from);
@@ -82,6 +86,7 @@ class Tokens {
   int errors_ = 0;
   int quiet_ = 0;
   int nesting_ = 0;
+  bool newer_ = false;
 };
 
 class Tokens::Quietly {

@@ -9,9 +9,10 @@
 
 namespace kiln::rules {
 
-constexpr Verdict mbarrier_count(std::int64_t count) {
-  if (count >= 1 && count <= isa::mbarrier_max_count) return legal;
-  return breaks(Rule::mbarrier_count, count, std::clamp<std::int64_t>(count, 1, isa::mbarrier_max_count));
+constexpr Verdict mbarrier_count(std::int64_t count, isa::MbarrierLayout layout = isa::MbarrierLayout::v0) {
+  const int most = isa::mbarrier_max_count(layout);
+  return count >= 1 && count <= most ? legal
+                                     : breaks(Rule::mbarrier_count, count, std::clamp<std::int64_t>(count, 1, most));
 }
 
 /// Bytes of one expect_tx, or of all copies that one phase waits for.

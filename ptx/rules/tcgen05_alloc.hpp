@@ -9,9 +9,15 @@
 
 namespace kiln::rules {
 
-/// The column count of tcgen05.alloc and tcgen05.dealloc.
-constexpr Verdict alloc_columns(std::int64_t n) {
+/// The column count of tcgen05.alloc and tcgen05.dealloc. `exclusive`: any multiple of 32, and on sm_107 more of them.
+constexpr Verdict alloc_columns(std::int64_t n, bool exclusive = false, isa::Target target = isa::sm_100a) {
   using namespace isa;
+  if (exclusive) {
+    const std::int64_t most = exclusive_tmem_columns(target);
+    if (n >= tmem_min_allocation && n <= most && n % tmem_min_allocation == 0) return legal;
+    const std::int64_t up = (n + tmem_min_allocation - 1) / tmem_min_allocation * tmem_min_allocation;
+    return breaks(Rule::alloc_columns, n, std::clamp<std::int64_t>(up, tmem_min_allocation, most));
+  }
   if (n >= tmem_min_allocation && n <= tmem_columns && std::has_single_bit(std::uint64_t(n))) return legal;
   const std::int64_t near = n < tmem_min_allocation ? tmem_min_allocation
                             : n > tmem_columns      ? tmem_columns

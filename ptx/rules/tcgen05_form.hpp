@@ -60,8 +60,11 @@ constexpr Verdict ashift_collector(const isa::MmaForm& f) {
   return f.ashift && holds ? breaks(Rule::ashift_collector) : legal;
 }
 
-/// Buffer a belongs to the forms that are not .ws, b0 to b3 to those that are.
+/// Buffers a and b belong to the forms that are not .ws, b0 to b3 to those that are. kind::i8, which the targets with
+/// buffer b do not have, has none.
 constexpr Verdict collector_buffer(const isa::MmaForm& f) {
+  const bool b = f.collector_b != isa::CollectorB::none;
+  if (b && (f.ws || f.kind == isa::MmaKind::i8)) return breaks(Rule::collector_buffer);
   if (f.collector == isa::Collector::none) return legal;
   return (isa::collector_buffer(f.collector, f.ws) > 0) == f.ws ? legal : breaks(Rule::collector_buffer);
 }

@@ -23,11 +23,14 @@ void TensorMemory::reset() {
   owner_.fill(-1);
   live_.clear();
   state_ = {};
+  exclusive_ = false;
   has_six_bit_ = has_poison_ = false;
 }
 
-std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
-  require(rules::alloc_columns(columns));
+std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns, bool exclusive) {
+  if (exclusive && columns > isa::tmem_columns) unmodelled("columns of tensor memory from 512 on");
+  require(rules::alloc_columns(columns, exclusive));
+  if (exclusive && unallocated() != isa::tmem_columns) return std::nullopt;
   const rules::AllocStep next = rules::step(state_, isa::AllocEvent::alloc, columns);
   if (next.verdict.broken() && next.verdict.rule == rules::Rule::alloc_budget) return std::nullopt;
   require(next.verdict);
@@ -37,7 +40,9 @@ std::optional<std::uint32_t> TensorMemory::allocate(std::int64_t columns) {
     if (std::any_of(begin, begin + columns, [](std::int16_t o) { return o >= 0; })) continue;
     if (sm_ && std::any_of(sm_->taken.begin() + first, sm_->taken.begin() + first + columns, std::identity{})) continue;
     std::fill(begin, begin + columns, std::int16_t(first));
+    if (sm_ && exclusive) sm_->taken.fill(true);
     if (sm_) std::fill_n(sm_->taken.begin() + first, columns, true);
+    exclusive_ = exclusive;
     live_.emplace_back(std::uint32_t(first), columns);
     state_ = next.next;
     return std::uint32_t(first);
@@ -57,7 +62,9 @@ void TensorMemory::release(std::uint32_t column, std::int64_t columns) {
   require(next.verdict);
   state_ = next.next;
   live_.erase(found);
+  if (sm_ && exclusive_) sm_->taken.fill(false);
   if (sm_) std::fill_n(sm_->taken.begin() + column, columns, false);
+  exclusive_ = false;
   std::fill_n(owner_.begin() + std::ptrdiff_t(column), columns, -1);
   for (int lane = 0; lane < isa::tmem_lanes; ++lane) {
     std::fill_n(cell(lane, int(column)), columns, poison_cell);

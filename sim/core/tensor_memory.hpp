@@ -50,7 +50,8 @@ class TensorMemory {
 
   /// The first column of a new allocation; nothing when no gap is large enough (the instruction then waits). Faults for
   /// a column count that the rules forbid and for an allocation after relinquish.
-  std::optional<std::uint32_t> allocate(std::int64_t columns);
+  /// `exclusive`: waits until no CTA of the SM holds columns, and holds all of them.
+  std::optional<std::uint32_t> allocate(std::int64_t columns, bool exclusive = false);
   /// Frees a live allocation; faults when there is none at that column with that size.
   void release(std::uint32_t column, std::int64_t columns);
   void relinquish();
@@ -97,6 +98,7 @@ class TensorMemory {
   std::vector<std::uint8_t> written_;
   std::array<std::int16_t, isa::tmem_columns> owner_{};  // first column of the allocation, -1: free
   isa::AllocState state_{};
+  bool exclusive_ = false;  // the allocation is
   ColumnMap* sm_ = nullptr;
   std::vector<std::pair<std::uint32_t, std::int64_t>> live_;
   std::shared_ptr<Debt> debt_{};

@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "ptx/ops/meaning.hpp"
 #include "sim/core/convergence.hpp"
 #include "sim/core/machine.hpp"
 
@@ -77,6 +78,12 @@ constexpr Bind binders[] = {
 // Families without a model.
 void bind_unknown(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_texture(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
+void bind_multimem_async(Binder&, const ir::Operation&, const ops::MemoryAccess&, Inst&) {}
+void bind_carryless(Binder&, const ir::Operation&, const ops::Alu&, Inst&) {}
+void bind_sparse_compression(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
+void bind_fabric(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
+void bind_mbarrier_layout(Binder&, const ir::Operation&, const ops::Mbarrier&, Inst&) {}
+void bind_tmem_load_compressed(Binder&, const ir::Operation&, const ops::TmemAccess&, Inst&) {}
 void bind_multimem_copy(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst&) {}
 
 bool is_clock(ir::Special s) {
@@ -298,6 +305,7 @@ Inst Binder::bind(const ir::Operation& op) {
   try {
     if (!op.modifiers.others.empty() && !reads_others(op.opcode))
       throw Gap{"the modifier ." + op.modifiers.others.front()};
+    if (std::string what = ops::without_model(op); !what.empty()) throw Gap{std::move(what)};
     binders[std::size_t(ops::family(op.opcode))](*this, op, inst);
     if (inst.run) return inst;
     gap = "this instruction";

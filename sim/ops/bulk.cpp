@@ -187,6 +187,8 @@ void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy
   inst.run = goes_on<bulk_copy>;
 }
 
+void bind_bulk_priority(Binder&, const ir::Operation&, const ops::Unread&, Inst& inst) { inst.run = nothing; }
+
 void bind_bulk_prefetch(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst& inst) { inst.run = nothing; }
 
 void bind_bulk_group(Binder&, const ir::Operation& op, const ops::Count& n, Inst& inst) {

@@ -30,7 +30,7 @@ Status allocate_columns(Context& c, const Inst& i, Mask lanes) {
   const int l = first_lane(lanes);
   const Place to = locate_shared(c, Space(i.space), c.address(i, l), 4, 4, l);
   const bool must_wait = c.grid->residents && c.grid->residents->holds_back(*c.cta);
-  const auto at = must_wait ? std::nullopt : c.cta->tmem.allocate(columns);
+  const auto at = must_wait ? std::nullopt : c.cta->tmem.allocate(columns, i.operation->modifiers.exclusive);
   if (!at) return c.block({.kind = WaitKind::tmem_columns, .address = columns});
   c.cta->tmem_touched = true;
   const u32 word = isa::pack(isa::TmemAddress{0, int(*at)});

@@ -14,6 +14,6 @@ void body(Warp w, U32 slot) {
 #endif
 }
 
-// CHECK-DAG: error: {{.*}}the column count must be a power of two in [32, 512] [tcgen05-alloc-columns]
+// CHECK-DAG: error: {{.*}}the column count must be a power of two in [32, 512], with .exclusive a multiple of 32 [tcgen05-alloc-columns]
 // CHECK-DAG: alloc_columns{{.*}}48{{.*}}64
 // CHECK-DAG: tcgen05-alloc-columns.cpp:11:

@@ -17,5 +17,5 @@ void body(Thread t, Tmem<f32, 128, 64> d, KSlice<ATile> a, KSlice<BTile> b) {
   t.mma(d, a, b, accumulate(true), collector);
 }
 
-// CHECK-DAG: error: {{.*}}tcgen05.mma has collector buffer a, tcgen05.mma.ws has b0 to b3 [tcgen05-collector-buffer]
+// CHECK-DAG: error: {{.*}}tcgen05.mma has collector buffer a, on sm_107 b as well, and tcgen05.mma.ws has b0 to b3 [tcgen05-collector-buffer]
 // CHECK-DAG: tcgen05-collector-buffer.cpp:17:

@@ -25,7 +25,7 @@ constexpr std::string_view declarations =
 constexpr std::string_view registers =
     "{ .local .b64 lmem[2]; .reg .b32 r<300>; .reg .u32 u<40>; .reg .s32 s<40>; .reg .f32 f<300>; .reg .b64 d<40>; "
     ".reg .u64 ud<10>; .reg .s64 sd<10>; .reg .f64 fd<40>; .reg .b16 h<10>; .reg .u16 uh<10>; .reg .s16 sh<10>; "
-    ".reg .b128 q<4>; .reg .f16 hf<10>; .reg .f16x2 hx<10>; .reg .b8 b<4>; .reg .pred p<10>; ";
+    ".reg .b128 q<4>; .reg .f16 hf<10>; .reg .f16x2 hx<10>; .reg .b8 b<4>; .reg .b8 bb<4>; .reg .pred p<10>; ";
 constexpr int first_line = 6;
 constexpr std::chrono::seconds timeout{60};
 

@@ -5,6 +5,7 @@
 
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
+#include "tests/differential/forms_rows.hpp"
 #include "tests/skip.hpp"
 
 using namespace kiln;
@@ -40,6 +41,18 @@ TEST_CASE("a sample of the instructions is accepted by Kiln exactly where ptxas 
     const Tally tally = compare(ptxas, {target}, thinned(all(), 700), exceptions);
     CHECK(tally.forms >= 700);
     CHECK(tally.accepted > 10);
+    for (const Disagreement& d : tally.disagreements) FAIL_CHECK(d.text());
+  }
+}
+
+TEST_CASE(
+    "a sample of the instructions of PTX 9.0 to 9.5 is accepted where ptxas 13.5 accepted it, and of those refused "
+    "none") {
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt");
+  for (const Tally& tally :
+       {ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 37, exceptions),
+        ask_refused(read_refused_rows(KILN_TEST_DATA "/forms/newer_refused.txt"), 23, exceptions)}) {
+    CHECK(tally.forms > 800);
     for (const Disagreement& d : tally.disagreements) FAIL_CHECK(d.text());
   }
 }

@@ -153,9 +153,10 @@ diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const v
   const Clock::time_point begun = Clock::now();
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
-  // Statements that could not be read are missing from the module: judging the rest would blame their absence on it.
-  if (sink.has_errors()) return sink;
+  const bool is_read = !sink.has_errors();
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), facts);
+  // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
+  if (!is_read) return sink;
   if (a.lint && !sink.has_errors()) lint(module, sink, a.launch.empty() ? nullptr : &contract);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {

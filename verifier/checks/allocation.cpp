@@ -249,7 +249,9 @@ bool check_columns(const Facts& facts, const std::vector<AllocSite>& sites) {
   bool sound = true;
   for (const AllocSite& s : sites)
     if (s.columns &&
-        judge(facts.sink, rules::alloc_columns(*s.columns),
+        judge(facts.sink,
+              rules::alloc_columns(*s.columns, operation(facts, s).modifiers.exclusive,
+                                   facts.target.value_or(isa::sm_100a)),
               {facts.code, operation(facts, s), ops::roles<ops::TmemAllocation>(operation(facts, s)).columns->operand}))
       sound = false;
   return sound;

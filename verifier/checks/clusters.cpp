@@ -49,7 +49,7 @@ void check_clusters(const Facts& facts) {
   if (!f.entry) return;
   if (const auto ctas = required_ctas(facts)) return check_declared(facts, *ctas);
   const auto& operations = facts.code.operations;
-  const auto needs_cluster = [](const ir::Operation& op) { return is_of_pair(op) || op.modifiers.multicast; };
+  const auto needs_cluster = [](const ir::Operation& op) { return is_of_pair(op) || op.modifiers.multicast(); };
   const auto first = std::find_if(operations.begin(), operations.end(), needs_cluster);
   if (first == operations.end()) return;
   const bool declared = f.find("explicitcluster") || f.find("maxclusterrank");

@@ -43,7 +43,7 @@ class InstructionDescriptor {
 
   // At most one finding for the operand, in the order in which a reader would ask.
   void check() {
-    if (bits_.is_nothing()) return;
+    if (bits_.is_nothing() || is_of_sm_107()) return;
     if (ask_reserved()) return;
     if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.form.sparse))) return;
     if (ask_types() || ask_transpose() || ask_scale()) return;
@@ -79,6 +79,14 @@ class InstructionDescriptor {
     const std::uint64_t repaired =
         cleared | (m ? std::uint64_t(v.nearest) >> 4 << 24 : std::uint64_t(v.nearest) >> 3 << 17);
     d.fixits.push_back({operand->at, hex(repaired)});
+    return true;
+  }
+
+  // Larger K and UE5M3 scales: the fields of such a word lie elsewhere.
+  bool is_of_sm_107() {
+    const bool is_there = facts_.target && facts_.target->sm == 107;
+    if (!is_there || !(bits_.one & isa::idesc_bits_of_sm_107(kind_))) return false;
+    incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107");
     return true;
   }
 
@@ -131,6 +139,10 @@ void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argumen
   const Bits bits = facts.known.of(a, 64);
   if (bits.is_nothing()) return;
   const Subject subject{facts.code, op, a.operand, false};
+  if (facts.target && facts.target->sm == 107 && (bits.one & isa::sdesc_bits_of_sm_107)) {
+    incomplete(facts.sink, facts.code.where(op), "a matrix descriptor " + hex(bits.one) + " of sm_107");
+    return;
+  }
   isa::SharedDescriptorFields f = isa::unpack_shared(bits.one);
   if (!bits.knows(version_bits)) f.version = isa::descriptor_version;
   if (judge(facts.sink, rules::sdesc_fixed(f), subject,

@@ -24,6 +24,7 @@ ScalarType type_of(const ir::Code& code, const ir::Argument& a) {
 
 bool is_int32(ScalarType t) { return t == ScalarType::b32 || t == ScalarType::u32 || t == ScalarType::s32; }
 bool is_int64(ScalarType t) { return t == ScalarType::b64 || t == ScalarType::u64 || t == ScalarType::s64; }
+bool is_int8(ScalarType t) { return t == ScalarType::b8 || t == ScalarType::u8 || t == ScalarType::s8; }
 bool is_int16(ScalarType t) { return t == ScalarType::b16 || t == ScalarType::u16 || t == ScalarType::s16; }
 
 // A special register of 64 bits.
@@ -120,17 +121,42 @@ bool is_scale_selector(const ir::Code& code, const OperandSlot& byte, const ir::
   return fits_part(parts[0], byte) && fits_part(parts[1], {0, 0, 0, last_thread});
 }
 
-// [map, {coordinates}]: the map's address and 32-bit integers.
-bool is_tensor_address(const ir::Code& code, const ir::Argument& a) {
-  if (a.kind != Kind::address || a.count != 2) return false;
+bool is_of_small_integers(const ir::Code& code, const ir::Argument& a) {
+  const auto parts = code.components(a);
+  return a.kind == Kind::vector && std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+           const ScalarType type = type_of(code, c);
+           return is_int8(type) || is_int16(type);
+         });
+}
+
+bool is_of_integers(const ir::Code& code, const ir::Argument& a) {
+  const auto parts = code.components(a);
+  return a.kind == Kind::vector && std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+           return is_number(c) || is_int32(type_of(code, c));
+         });
+}
+
+// What replaces fields of the map, between it and the coordinates: an address, sizes, and strides in two parts.
+bool is_override(const ir::Code& code, const isa::Modifiers& m, std::span<const ir::Argument> parts) {
+  using isa::MapOverride;
+  const std::size_t sizes = m.map_override == MapOverride::none ? 0 : m.map_override == MapOverride::global_dim ? 1 : 3;
+  if (parts.size() != std::size_t(m.override_address) + sizes) return false;
+  if (m.override_address && !is_int64(type_of(code, parts[0])) && !is_number(parts[0])) return false;
+  if (!sizes) return true;
+  const auto rank = std::uint32_t(isa::dimensions(m.dims));
+  if (parts[1].count != rank || !is_of_small_integers(code, parts[1])) return false;
+  if (sizes == 1) return true;
+  return parts[2].count == rank - 1 && is_of_integers(code, parts[2]) && is_int16(type_of(code, parts[3]));
+}
+
+// [map, {coordinates}]: the map's address, what replaces fields of it, and 32-bit integers.
+bool is_tensor_address(const ir::Code& code, const isa::Modifiers& m, const ir::Argument& a) {
+  if (a.kind != Kind::address || a.count < 2) return false;
   const auto parts = code.components(a);
   const ScalarType map = type_of(code, parts[0]);
   if (!is_int32(map) && !is_int64(map) && !is_in(code, parts[0], {isa::Space::global, isa::Space::param})) return false;
   if (parts[0].value != 0) return false;
-  if (parts[1].kind != Kind::vector) return false;
-  const auto at = code.components(parts[1]);
-  return std::all_of(at.begin(), at.end(),
-                     [&](const ir::Argument& c) { return is_number(c) || is_int32(type_of(code, c)); });
+  return is_override(code, m, parts.subspan(1, parts.size() - 2)) && is_of_integers(code, parts.back());
 }
 
 bool is_offsets(const ir::Code& code, const ir::Argument& a) {
@@ -153,6 +179,27 @@ bool is_elected(const ir::Code& code, const ir::Argument& a) {
   const auto parts = code.components(a);
   return (is_int32(type_of(code, parts[0])) || parts[0].kind == Kind::sink) &&
          type_of(code, parts[1]) == ScalarType::pred && !parts[1].negated;
+}
+
+// [number, offset], with a counter after it, or [map, number, address, {coordinates}].
+bool is_handle(const ir::Code& code, const isa::Modifiers& m, const ir::Argument& a) {
+  if (a.kind != Kind::address) return false;
+  const auto parts = code.components(a);
+  const bool counts = std::count(m.others.begin(), m.others.end(), "counted::bytes") != 0;
+  const bool tensor = m.dims != isa::TensorDims::none;
+  if (parts.size() != (tensor ? 4u : counts ? 3u : 2u)) return false;
+  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]))) return false;
+  return is_int32(type_of(code, parts[tensor])) && is_int64(type_of(code, parts[tensor + 1])) &&
+         (!counts || is_int64(type_of(code, parts.back())));
+}
+
+// What a wait on an mbarrier writes: whether the phase is complete, and whether something was reported.
+bool is_reported(const ir::Code& code, const ir::Argument& a) {
+  if (a.kind != Kind::pair) return false;
+  const auto parts = code.components(a);
+  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+    return c.kind == Kind::sink || (type_of(code, c) == ScalarType::pred && !c.negated);
+  });
 }
 
 bool has_raw(const ir::Code& code, const ir::Argument& a) {
@@ -222,6 +269,19 @@ bool is_results(const Given& g) {
   return g.a.kind == Kind::vector && g.a.count == g.slot.count && is_written(g.code, g.a);
 }
 
+// Registers and numbers as wide as the type that the instruction names.
+bool is_of_type_written(const Given& g) {
+  const ScalarType type = g.op.modifiers.type();
+  const auto is_one = [&](const ir::Argument& a) {
+    return is_number(a) || a.kind == Kind::real ||
+           (a.kind == Kind::reg && isa::bits(type_of(g.code, a)) == isa::bits(type));
+  };
+  const int width = isa::vector_width(g.op.modifiers.vector);
+  if (width == 1) return is_one(g.a);
+  const auto parts = g.code.components(g.a);
+  return g.a.kind == Kind::vector && int(parts.size()) == width && std::all_of(parts.begin(), parts.end(), is_one);
+}
+
 // A letter of forms.def: what it stands for, where # is how many elements there are, and whether an operand is that.
 struct Letter {
   char letter;
@@ -230,6 +290,7 @@ struct Letter {
 };
 constexpr Letter letters[] = {
     {'r', "a 32-bit integer register or number", [](auto& g) { return is_int32(g.type) || g.is_a_number(); }},
+    {'V', "an operand", [](auto&) { return true; }},
     {'x', "a 64-bit integer register or number", [](auto& g) { return is_int64(g.type) || g.is_a_number(); }},
     {'i', "a 32-bit integer register", [](auto& g) { return is_int32(g.type); }},
     {'j', "a 64-bit integer register", [](auto& g) { return is_int64(g.type); }},
@@ -248,6 +309,9 @@ constexpr Letter letters[] = {
     {'s', "a 64-bit register or _", [](auto& g) { return is_int64(g.type) || g.a.kind == Kind::sink; }},  // a state
     {'_', "_", [](auto& g) { return g.a.kind == Kind::sink; }},
     {'Q', "a .b128 register", [](auto& g) { return g.type == ScalarType::b128; }},
+    {'R', "two predicates, joined by |", [](auto& g) { return is_reported(g.code, g.a); }},
+    {'b', "an 8-bit register", [](auto& g) { return is_int8(g.type); }},
+    {'U', "registers of the instruction's type", is_of_type_written},  // one, or as many as its vector has
     {'E', "a register and a predicate, joined by |", [](auto& g) { return is_elected(g.code, g.a); }},
     // Addresses
     {'t', "a tensor-memory address in a 32-bit register", [](auto& g) { return g.has_base(is_int32); }},
@@ -263,7 +327,8 @@ constexpr Letter letters[] = {
        const bool named = g.op.opcode == isa::Opcode::tensormap_replace && g.names_space();
        return named ? g.is_address(g.op.modifiers.space()) : g.is_any_address();
      }},
-    {'c', "a tensor map with coordinates", [](auto& g) { return is_tensor_address(g.code, g.a); }},
+    {'H', "a handle of the fabric", [](auto& g) { return is_handle(g.code, g.op.modifiers, g.a); }},
+    {'c', "a tensor map with coordinates", [](auto& g) { return is_tensor_address(g.code, g.op.modifiers, g.a); }},
     // Vectors; v and o of any length where no count is given
     {'o', "a vector of #16-bit offsets", [](auto& g) { return is_offsets(g.code, g.a); }},  // of im2col
     {'v', "a vector of #32-bit registers",

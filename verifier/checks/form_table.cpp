@@ -78,6 +78,7 @@ const Table& table() {
 #define FORM(opcode, modifiers, ...) t[isa::Opcode::opcode].push_back(make_form(modifiers, {__VA_ARGS__}));
 #include "verifier/checks/forms.def"
 #include "verifier/checks/forms_matrix.def"
+#include "verifier/checks/forms_arithmetic.def"
 #undef FORM
     return t;
   }();

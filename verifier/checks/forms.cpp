@@ -8,6 +8,8 @@
 
 #include "ptx/isa/spaces.hpp"
 #include "ptx/isa/types.hpp"
+#include "ptx/ops/meaning.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/forms.hpp"
 #include "verifier/finding.hpp"
 
@@ -92,7 +94,8 @@ class FormCheck {
       }
       modifiers_fit_ = true;
       if (!check_tcgen05_modifiers(code_, op_, profile_, sink_)) return false;
-      if (const OperandList* list = find_operands(form)) return check_tcgen05_values(code_, op_, list->letters, sink_);
+      if (const OperandList* list = find_operands(form))
+        return check_tcgen05_values(code_, op_, list->letters, sink_) && check_compression(code_, op_, sink_);
     }
     return modifiers_fit_ ? refuse_operands() : refuse_modifier(best_modifiers_.complaint);
   }
@@ -157,6 +160,8 @@ bool is_carried(const ir::Operation& op) {
     case Opcode::clusterlaunchcontrol_query_cancel:
     case Opcode::tensormap_replace:
     case Opcode::tensormap_cp_fenceproxy:
+    case Opcode::multimem_ld_reduce:
+    case Opcode::createpolicy:
     case Opcode::ldmatrix:
     case Opcode::stmatrix:
     case Opcode::movmatrix:
@@ -169,6 +174,33 @@ bool is_carried(const ir::Operation& op) {
   }
   const isa::Unit unit = isa::unit(op.opcode);
   return unit == isa::Unit::matrix || unit == isa::Unit::texture || unit == isa::Unit::video;
+}
+
+// Instructions that are the same to forms which ask nothing of their operands: a kernel has many, and few of them
+// differ.
+std::string written_as(const ir::Operation& op) {
+  std::string out(spelling(op.opcode));
+  for (const std::string& m : op.instruction->modifiers) (out += '.') += m;
+  return out += ' ' + std::to_string(op.arguments.size());
+}
+
+bool asks_nothing_of_operands(std::span<const Form> forms) {
+  return !forms.empty() && forms[0].operands[0].letters.starts_with('V');
+}
+
+// A modifier that neither a table nor a form of the instruction has; empty when all are known.
+std::string unknown_modifier(const ir::Operation& op, std::span<const Form> forms) {
+  for (const std::string& m : op.modifiers.others) {
+    const auto has_it = [&](const Form& form) {
+      return std::any_of(form.slots.begin(), form.slots.end(), [&](const Form::Slot& s) { return has(s, m); });
+    };
+    if (!forms.empty() && std::none_of(forms.begin(), forms.end(), has_it)) return m;
+  }
+  return {};
+}
+
+std::string modifier_of(const std::string& modifier, const ir::Operation& op) {
+  return "the modifier '." + modifier + "' of '" + std::string(spelling(op.opcode)) + "'";
 }
 
 void check_guard(const ir::Code& code, const ir::Operation& op, diag::Sink& sink) {
@@ -218,24 +250,43 @@ void check_widths(const ir::Code& code, const ir::Operation& op, diag::Sink& sin
 
 std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Profile profile) {
   std::vector<bool> malformed(code.operations.size());
-  std::unordered_set<std::string> reported;
-  const auto once = [&](const ir::Operation& op, const std::string& what) {
-    if (reported.insert(what).second) incomplete(sink, code.where(op), what);
+  std::unordered_set<std::string> reported, sound;
+  const bool is_newer = code.module->version > isa::newest_version;
+  const auto once = [&](const ir::Operation& op, const std::string& what, rules::Limit limit) {
+    if (reported.insert(what).second) incomplete(sink, code.where(op), what, limit);
   };
+  const auto unknown = is_newer ? rules::Limit::newer : rules::Limit::unmodelled;
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
     if (op.opcode == Opcode::unknown) {
-      once(op, "the instruction '" + op.instruction->unknown_name + "'");
+      once(op, "the instruction '" + op.instruction->unknown_name + "'", unknown);
       continue;
     }
     check_guard(code, op, sink);
-    check_widths(code, op, sink);
-    if (const auto forms = find_forms(op.opcode); !forms.empty()) {
+    const auto forms = find_forms(op.opcode);
+    const std::string newer = is_newer ? unknown_modifier(op, forms) : std::string();
+    if (newer.empty()) check_widths(code, op, sink);
+    if (!newer.empty()) {
+      malformed[i] = true;
+      once(op, modifier_of(newer, op), unknown);
+    } else if (asks_nothing_of_operands(forms)) {
+      std::string text = written_as(op);
+      if (sound.contains(text)) continue;
+      malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
+      if (!malformed[i]) sound.insert(std::move(text));
+    } else if (!forms.empty()) {
       malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
     } else if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
-      once(op, "the form of '" + std::string(spelling(op.opcode)) + "'");
+      once(op, "the form of '" + std::string(spelling(op.opcode)) + "'", unknown);
     } else if (!op.modifiers.others.empty() && !is_carried(op)) {
-      once(op, "the modifier '." + op.modifiers.others[0] + "' of '" + std::string(spelling(op.opcode)) + "'");
+      once(op, modifier_of(op.modifiers.others[0], op), unknown);
+    }
+    if (malformed[i]) continue;
+    if (const std::string part = ops::without_model(op); !part.empty()) {
+      // The other checks would judge its descriptors as what they are not. What else lacks a model still signals,
+      // copies.
+      malformed[i] = ops::family(op.opcode) == ops::Family::mma;
+      once(op, part + " of '" + std::string(spelling(op.opcode)) + "'", rules::Limit::no_model);
     }
   }
   return malformed;

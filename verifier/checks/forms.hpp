@@ -62,6 +62,9 @@ bool tcgen05_takes(const ir::Operation&, std::string_view letters);
 /// Reports operands whose value or number does not go with the modifiers; true when there are none.
 bool check_tcgen05_values(const ir::Code&, const ir::Operation&, std::string_view letters, diag::Sink&);
 
+/// Reports what does not go together in spcompress and spdecompress; true when there is nothing, or for another opcode.
+bool check_compression(const ir::Code&, const ir::Operation&, diag::Sink&);
+
 /// Checks modifiers and operands of every instruction that forms.def knows. Unknown opcodes, and modifiers that neither
 /// forms.def nor the modifier tables know, become `incomplete` findings, one for each spelling. Returns which
 /// operations are malformed: other checks must skip those.

@@ -27,7 +27,10 @@ std::string mma_got(const isa::MmaForm& f, rules::Rule rule) {
     case rules::Rule::ashift:
       return f.block_scale ? ".ashift on " + kind : f.ws ? ".ashift with .ws" : ".ashift with A in shared memory";
     case rules::Rule::ashift_collector: return ".ashift with " + dotted(spelling(f.collector));
-    case rules::Rule::collector_buffer: return dotted(spelling(f.collector)) + (f.ws ? " with .ws" : " without .ws");
+    case rules::Rule::collector_buffer:
+      if (f.collector_b != isa::CollectorB::none)
+        return dotted(spelling(f.collector_b)) + (f.ws ? " with .ws" : " on " + kind);
+      return dotted(spelling(f.collector)) + (f.ws ? " with .ws" : " without .ws");
     case rules::Rule::ws_cta_group: return ".ws with .cta_group::2";
     case rules::Rule::ws_kind: return ".ws with " + kind;
     case rules::Rule::scale_input_d: return "a scale on " + kind;
@@ -116,7 +119,6 @@ bool tcgen05_takes(const ir::Operation& op, std::string_view letters) {
     case Opcode::tcgen05_ld:
     case Opcode::tcgen05_st:
     case Opcode::tcgen05_ld_red: return has('n') == (op.modifiers.shape == isa::DataShape::s16x32bx2);
-    case Opcode::tcgen05_commit: return has('k') == op.modifiers.multicast;
     case Opcode::tcgen05_mma:
     case Opcode::tcgen05_mma_sp: return mma_takes(op, letters);
     default: return true;

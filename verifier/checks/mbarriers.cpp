@@ -46,7 +46,7 @@ class Mbarriers {
     if (!init && !arrive && !expects) return;
     const auto x = ops::roles<ops::Mbarrier>(op);
     if (const auto count = facts_.constant(x.count, 32))
-      judge(facts_.sink, rules::mbarrier_count(*count), {code_, op, x.count->operand});
+      judge(facts_.sink, rules::mbarrier_count(*count, op.modifiers.mbarrier_layout), {code_, op, x.count->operand});
     if (const auto bytes = facts_.constant(x.bytes, 32))
       judge(facts_.sink, rules::mbarrier_tx(*bytes), {code_, op, x.bytes->operand});
   }
@@ -76,7 +76,7 @@ class Mbarriers {
       const auto object = find(init.object);
       if (!object || !object->offset.is_constant()) continue;
       const auto count = facts_.constant(init.count, 32);
-      if (count && rules::mbarrier_count(*count).broken()) continue;  // which makes none
+      if (count && rules::mbarrier_count(*count, op.modifiers.mbarrier_layout).broken()) continue;  // which makes none
       const bool again = std::count(live.begin(), live.end(), *object) != 0;
       judge(facts_.sink, rules::mbarrier_overwritten(!again), {code_, op, init.object->operand},
             "a second mbarrier.init of " + name(facts_, *object) + ", which lives");
@@ -155,7 +155,7 @@ struct Use {
 };
 
 bool crosses_ctas(const ir::Operation& op) {
-  return op.opcode == Opcode::mapa || op.opcode == Opcode::call || op.modifiers.multicast ||
+  return op.opcode == Opcode::mapa || op.opcode == Opcode::call || op.modifiers.multicast() ||
          op.modifiers.cta_group == isa::CtaGroup::two || op.opcode == Opcode::barrier_cluster_arrive;
 }
 

@@ -1,9 +1,11 @@
 #include "verifier/checks/checks.hpp"
 
 #include "ptx/ops/features.hpp"
+#include "ptx/ops/meaning.hpp"
 #include "ptx/rules/forms.hpp"
 #include "ptx/rules/target.hpp"
 #include "verifier/finding.hpp"
+#include "verifier/verify.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -23,7 +25,17 @@ std::string instead(isa::Target t) {
 
 }  // namespace
 
+bool check_known(const ir::Module& module, diag::Sink& sink) {
+  bool knows_targets = true;
+  for (const ops::Newer& n : ops::newer_than_known(module)) {
+    incomplete(sink, diag::Where::at(module.source, n.at), n.what, rules::Limit::newer);
+    knows_targets &= !n.is_target;
+  }
+  return knows_targets;
+}
+
 void check_module_target(const ir::Module& module, diag::Sink& sink) {
+  check_known(module, sink);
   const auto target = module.target();
   if (!target) return;
   const rules::Verdict v = rules::target_version(*target, module.version);

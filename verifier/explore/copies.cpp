@@ -59,7 +59,7 @@ void Copies::copy_in(const Turn& t, int lane) {
     if (!(ctas >> c & 1)) continue;
     // With cta_group::2 the mbarrier is in the CTA of the destination's pair that the address names.
     const std::uint32_t own = m.cta_group == isa::CtaGroup::two ? (c & ~1u) | (barrier.cta & 1) : c;
-    const std::uint32_t signalled = m.multicast ? own : barrier.cta;
+    const std::uint32_t signalled = m.multicast() ? own : barrier.cta;
     const EventId id = t.add_access(true, Proxy::async, true);
     const SharedPlace here{c, to.address}, there{signalled, barrier.address};
     memory_.overwrite(t, id, here, size.bytes, Mask{1} << lane);
@@ -283,6 +283,8 @@ Status Copies::execute(const Turn& t) {
     case Opcode::cp_async_wait_group:
     case Opcode::cp_async_wait_all: wait_for_own_copies(t); return Status::next;
     case Opcode::cp_async_mbarrier_arrive: arrive_after_copies(t); return Status::next;
+    case Opcode::applypriority_bulk:
+    case Opcode::applypriority_tensor:
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_async_bulk_prefetch_tensor: return Status::next;
     case Opcode::tensormap_replace: edit_map(t); return Status::next;

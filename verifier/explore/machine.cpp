@@ -5,6 +5,7 @@
 
 #include "ptx/isa/proxy_fence.hpp"
 #include "ptx/isa/tmem.hpp"
+#include "ptx/ops/meaning.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -424,6 +425,8 @@ Status Machine::step(Turn& t) {
 
 // Which part of the machine executes an operation of the protocol.
 Status Machine::synchronise(Turn& t) {
+  if (const std::string part = ops::without_model(t.op); !part.empty())
+    throw Unfollowed{part + " of " + std::string(isa::spelling(t.op.opcode)), &t.op};
   const bool is_fence = t.op.opcode == Opcode::fence || t.op.opcode == Opcode::membar;
   if (t.at != t.f.poll.at && !is_fence) t.f.poll = {};
   switch (isa::unit(t.op.opcode)) {

@@ -1,5 +1,6 @@
 // oracle: Kiln's forms against ptxas over every generated instruction and target; prints a table.
 //
+//   oracle --rows                    what is known of PTX 9.0 to 9.5 instead: Kiln alone is asked, about every row
 //   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier; all
 //                                    when none
 //
@@ -14,6 +15,7 @@
 
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
+#include "tests/differential/forms_rows.hpp"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -58,6 +60,27 @@ struct Choice {
   }
 };
 
+std::size_t report(const char* name, const Tally& t) {
+  for (const Disagreement& d : t.disagreements) fmt::print("{}\n", d.text());
+  fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", name, t.forms, t.accepted, t.refused(), t.excepted,
+             t.disagreements.size());
+  return t.disagreements.size();
+}
+
+void print_head(const char* first) {
+  fmt::print("{:13} {:>8} {:>9} {:>9} {:>9} {:>14}\n", first, "forms", "accepted", "rejected", "excepted",
+             "disagreements");
+}
+
+int run_rows() {
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt");
+  print_head("rows");
+  const std::size_t wrong =
+      report("accepted", ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 1, exceptions)) +
+      report("refused", ask_refused(read_refused_rows(KILN_TEST_DATA "/forms/newer_refused.txt"), 1, exceptions));
+  return wrong ? 1 : 0;
+}
+
 int run(const Choice& choice) {
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) return fmt::print(stderr, "oracle: {}\n", ptxas.missing), 2;
@@ -68,18 +91,15 @@ int run(const Choice& choice) {
     return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
   Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt");
   std::size_t wrong = 0;
-  fmt::print("ptxas {}\n{:13} {:>8} {:>9} {:>9} {:>9} {:>14}\n", ptxas.version, "target", "forms", "accepted",
-             "rejected", "excepted", "disagreements");
+  fmt::print("ptxas {}\n", ptxas.version);
+  print_head("target");
   for (const Row& row : rows) {
     if (!chosen(row)) continue;
     const auto asked = thinned(all, row.forms);
     const Tally t = compare(ptxas, row.setting, asked, exceptions,
                             [&](std::size_t done) { show_progress(row.setting, done, asked.size()); });
-    for (const Disagreement& d : t.disagreements) fmt::print("{}\n", d.text());
-    fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", spelling(t.setting), t.forms, t.accepted, t.refused(), t.excepted,
-               t.disagreements.size());
+    wrong += report(spelling(t.setting).c_str(), t);
     std::fflush(stdout);
-    wrong += t.disagreements.size();
   }
   for (const Exception& e : exceptions)
     if (choice.is_everything() && e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong;
@@ -93,7 +113,7 @@ int main(int argc, char** argv) {
     Choice choice;
     for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc))
       (word.starts_with("sm_") ? choice.settings : choice.opcodes).push_back(word);
-    return run(choice);
+    return argc == 2 && std::string_view(argv[1]) == "--rows" ? run_rows() : run(choice);
   } catch (const std::exception& e) {
     fmt::print(stderr, "oracle: {}\n", e.what());
     return 2;

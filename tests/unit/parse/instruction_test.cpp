@@ -25,6 +25,11 @@ TEST_CASE("the longest known name is the opcode and a colon does not end a modif
   CHECK(i.modifiers == std::vector<std::string>{"cta_group::1", "kind::f16", "collector::b0::fill"});
 }
 
+TEST_CASE("a ratio is part of a modifier") {
+  const auto p = parse_body("spcompress.b8.b2.sp::2:4.x1 {%r1}, {%r2}, {%r3, %r4}, %r5;");
+  CHECK(statement<ir::Instruction>(p).modifiers == std::vector<std::string>{"b8", "b2", "sp::2:4", "x1"});
+}
+
 TEST_CASE("places are exact to the byte") {
   const auto p = parse_body("\t@!%p1 st .global.u32 [ %rd1 + -4 ], { %r1,7 } , sym+ 4 , !%p2|%p3;  ");
   const auto& i = statement<ir::Instruction>(p);

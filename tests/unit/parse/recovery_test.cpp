@@ -25,6 +25,15 @@ TEST_CASE("a broken statement costs itself alone") {
                                  "6:6: unknown type or directive '.u33' in a declaration",
                                  "7:35: expected '}' after the elements of the vector; got ';'"});
   CHECK(statement<ir::Instruction>(p).opcode == isa::Opcode::ret);
+  CHECK(std::get<ir::Function>(p.module.items.at(0)).unread);
+  CHECK_FALSE(p.module.unread);
+}
+
+TEST_CASE("an instruction of a newer PTX may have operands of any form, one that Kiln knows may not") {
+  const auto p =
+      parse_module(".version 9.6\n.target sm_100a\n.entry k()\n{\nmov.newer.b32 a <- b;\nmov.b32 a <- b;\nret;\n}\n");
+  CHECK(p.findings().size() == 1);
+  CHECK(p.finding().starts_with("6:"));
 }
 
 TEST_CASE("a broken head of a function costs the function alone") {

@@ -17,6 +17,15 @@ TEST_CASE("tcgen05-alloc-columns: powers of two from 32 to 512, and the next one
   CHECK(is_broken(alloc_columns(1024), Rule::alloc_columns, 512));
 }
 
+TEST_CASE("tcgen05-alloc-columns: an exclusive allocation has any multiple of 32, on sm_107 up to 576") {
+  for (int n : {32, 96, 480, 512}) CHECK(alloc_columns(n, true).ok());
+  CHECK(alloc_columns(576, true, kiln::isa::sm_107f).ok());
+  CHECK(is_broken(alloc_columns(576, true, kiln::isa::sm_100a), Rule::alloc_columns, 512));
+  CHECK(is_broken(alloc_columns(608, true, kiln::isa::sm_107a), Rule::alloc_columns, 576));
+  CHECK(is_broken(alloc_columns(100, true), Rule::alloc_columns, 128));
+  CHECK(is_broken(alloc_columns(576, false, kiln::isa::sm_107a), Rule::alloc_columns, 512));
+}
+
 TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the allocation") {
   CHECK(tmem_range(0, 64, 64).ok());
   CHECK(tmem_range(32, 32, 64).ok());

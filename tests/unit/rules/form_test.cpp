@@ -100,6 +100,13 @@ TEST_CASE("tcgen05-collector-buffer: a without .ws, b0 to b3 with it") {
   CHECK(rules::collector_buffer(ws).ok());
   CHECK(is_broken(rules::collector_buffer(with(dense, Collector::b0_fill)), Rule::collector_buffer));
   CHECK(is_broken(rules::collector_buffer(with(ws, Collector::a_fill)), Rule::collector_buffer));
+  MmaForm b = with(dense, Collector::a_fill);
+  b.collector_b = isa::CollectorB::fill;
+  CHECK(rules::collector_buffer(b).ok());
+  b.kind = isa::MmaKind::i8;
+  CHECK(is_broken(rules::collector_buffer(b), Rule::collector_buffer));
+  ws.collector_b = isa::CollectorB::use;
+  CHECK(is_broken(rules::collector_buffer(ws), Rule::collector_buffer));
 }
 
 TEST_CASE("tcgen05-collector-fill: a use needs a fill that nothing has ended, of the same operand") {

@@ -41,6 +41,42 @@ TEST_CASE("target-feature: what ptxas 13.0 takes where") {
   CHECK(is_broken(target_feature(Feature::block_size, isa::sm_100a, {8, 7}), Rule::target_feature));
 }
 
+TEST_CASE("target-feature: what PTX 9.1 to 9.5 brought") {
+  const isa::Target targets[] = {isa::sm_90a, {100},        isa::sm_100f, isa::sm_103a,
+                                 {107},       isa::sm_107f, isa::sm_107a, isa::sm_120a};
+  const auto row = [&](Feature f) {
+    std::string out;
+    for (isa::Target t : targets) out += target_feature(f, t, {9, 5}).ok() ? '1' : '0';
+    return out;
+  };
+  for (Feature f : {Feature::multimem_copy, Feature::ignore_oob, Feature::async_store_128, Feature::mbarrier_layout,
+                    Feature::strong_copy, Feature::multicast_16b, Feature::release_of_reads, Feature::alias_order})
+    CHECK(row(f) == "11111111");
+  CHECK(row(Feature::strong_copy_to_cluster) == "10110110");
+  CHECK(row(Feature::fabric) == "01111111");
+  CHECK(row(Feature::packed_bytes) == "00000111");
+  CHECK(row(Feature::sm_107) == "00000110");
+  CHECK(row(Feature::sm_107a) == "00000010");
+  CHECK(row(Feature::narrow_product) == "00010000");
+  CHECK(is_broken(target_feature(Feature::exclusive, isa::sm_100a, {9, 3}), Rule::target_feature));
+  CHECK(target_feature(Feature::kind_ti16, isa::sm_107f, {9, 4}).ok());
+  CHECK(is_broken(target_feature(Feature::kind_ti16, isa::sm_103a, {9, 5}), Rule::target_feature));
+  CHECK(is_broken(target_feature(Feature::kind_i8, isa::sm_107a, {9, 5}), Rule::target_feature));
+}
+
+TEST_CASE("targets: which are known, and where code runs") {
+  for (isa::Target t : {isa::sm_80, isa::sm_90a, isa::sm_107a, isa::sm_107f, isa::sm_120a}) CHECK(isa::is_known(t));
+  for (isa::Target t : {isa::Target{150, isa::TargetSuffix::a}, {90, isa::TargetSuffix::f}, {89, isa::TargetSuffix::a}})
+    CHECK_FALSE(isa::is_known(t));
+  CHECK(isa::runs_on(isa::sm_100f, isa::sm_107a));
+  CHECK(isa::runs_on(isa::sm_103f, isa::sm_107f));
+  CHECK(isa::runs_on(isa::sm_80, isa::sm_90a));
+  CHECK_FALSE(isa::runs_on(isa::sm_107f, isa::sm_103a));
+  CHECK_FALSE(isa::runs_on(isa::sm_100a, isa::sm_107a));
+  CHECK_FALSE(isa::runs_on(isa::sm_100f, isa::sm_110a));
+  CHECK_FALSE(isa::runs_on(isa::sm_100f, isa::sm_120a));
+}
+
 TEST_CASE("target-feature: around tcgen05") {
   const isa::PtxVersion v{9, 0};
   const isa::Target targets[] = {isa::sm_80, {90}, isa::sm_90a, {100}, isa::sm_100f, {120}, isa::sm_120a};

@@ -13,6 +13,8 @@ TEST_CASE("mbarrier-count, mbarrier-tx: twenty bits, and a count is not zero") {
   CHECK(mbarrier_count(1048575).ok());
   CHECK(is_broken(mbarrier_count(0), Rule::mbarrier_count, 1));
   CHECK(is_broken(mbarrier_count(1048576), Rule::mbarrier_count, 1048575));
+  CHECK(mbarrier_count(511, isa::MbarrierLayout::v1).ok());
+  CHECK(is_broken(mbarrier_count(512, isa::MbarrierLayout::v1), Rule::mbarrier_count, 511));
   CHECK(mbarrier_tx(0).ok());
   CHECK(is_broken(mbarrier_tx(-1), Rule::mbarrier_tx, 0));
   CHECK(is_broken(mbarrier_tx(1 << 20), Rule::mbarrier_tx, 1048575));

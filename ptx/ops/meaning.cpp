@@ -1,0 +1,89 @@
+#include "ptx/ops/meaning.hpp"
+
+#include "ptx/ops/operations.hpp"
+
+namespace kiln::ops {
+namespace {
+
+using isa::Opcode;
+
+std::string named(std::string_view modifier) { return "'." + std::string(modifier) + "'"; }
+
+// A target that Kiln has no facts of; "debug" and "texmode_unified" are none.
+bool is_unknown_target(const std::string& text) {
+  if (!text.starts_with("sm_")) return false;
+  const auto target = isa::parse_target(text);
+  return !target || !isa::is_known(*target);
+}
+
+std::string of_mma(const isa::Modifiers& m) {
+  if (m.kind == isa::MmaKind::ti16) return named(spelling(m.kind));
+  if (m.decompress_b) return "'.decompress::lut::b'";
+  // What a later use reads where B has changed since the fill is not published.
+  const bool reads = m.collector_b == isa::CollectorB::use || m.collector_b == isa::CollectorB::lastuse;
+  return reads ? named(spelling(m.collector_b)) : std::string();
+}
+
+// Bulk copies and tensor copies.
+std::string of_copy(const isa::Modifiers& m) {
+  if (m.ignore_oob) return "'.ignore_oob'";
+  if (m.override_address) return "'.override::global_address'";
+  if (m.report != isa::Report::none && m.report != isa::Report::disabled) return named(spelling(m.report));
+  return m.tensor_mode == isa::TensorMode::im2col_no_offs_w ? named(spelling(m.tensor_mode)) : std::string();
+}
+
+std::string of_fence(const isa::Modifiers& m) {
+  using isa::Proxy, isa::SyncRestrict;
+  if (m.sync_restrict == SyncRestrict::shared_cluster_read || m.sync_restrict == SyncRestrict::read)
+    return named(spelling(m.sync_restrict));
+  if (m.proxy == Proxy::generic_fabric || m.proxy == Proxy::fabric_generic || m.proxy == Proxy::fabric_fabric)
+    return named(spelling(m.proxy));
+  return m.proxy == Proxy::alias && m.semantics != isa::Semantics::none ? "an order on '.alias'" : std::string();
+}
+
+// Instructions that synchronise, or move data, in ways that are not followed.
+bool is_without_model(Family f) {
+  return f == Family::fabric || f == Family::mbarrier_layout || f == Family::multimem_async ||
+         f == Family::tmem_load_compressed;
+}
+
+}  // namespace
+
+std::vector<Newer> newer_than_known(const ir::Module& module) {
+  std::vector<Newer> out;
+  if (const isa::PtxVersion v = module.version; v > isa::newest_version)
+    out.push_back({module.version_at, ".version " + std::to_string(v.major) + "." + std::to_string(v.minor)});
+  for (const std::string& text : module.targets)
+    if (is_unknown_target(text)) out.push_back({module.target_at, ".target " + text, true});
+  return out;
+}
+
+std::string without_model(const ir::Operation& op) {
+  const isa::Modifiers& m = op.modifiers;
+  switch (op.opcode) {
+    case Opcode::tcgen05_mma:
+    case Opcode::tcgen05_mma_sp:
+    case Opcode::tcgen05_mma_ws:
+    case Opcode::tcgen05_mma_ws_sp: return of_mma(m);
+    case Opcode::tcgen05_commit:
+      return m.sync_restrict == isa::SyncRestrict::none ? std::string() : named(spelling(m.sync_restrict));
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_reduce_async_bulk:
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor: return of_copy(m);
+    case Opcode::cp_async_bulk_wait_group:
+      return m.sync_restrict == isa::SyncRestrict::none ? std::string() : named(spelling(m.sync_restrict));
+    case Opcode::mbarrier_arrive:
+    case Opcode::mbarrier_arrive_drop:
+    case Opcode::mbarrier_expect_tx:
+    case Opcode::mbarrier_complete_tx: return m.multicast() ? named(spelling(m.multicast_mask)) : std::string();
+    case Opcode::mbarrier_test_wait:
+    case Opcode::mbarrier_try_wait:
+      return op.arg(0).kind == ir::Argument::Kind::pair || roles<Mbarrier>(op).report ? "the report" : "";
+    case Opcode::fence:
+    case Opcode::fence_proxy: return of_fence(m);
+    default: return is_without_model(family(op.opcode)) ? "any form" : "";
+  }
+}
+
+}  // namespace kiln::ops

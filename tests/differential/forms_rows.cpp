@@ -1,0 +1,117 @@
+#include "tests/differential/forms_rows.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace kiln::test {
+namespace {
+
+constexpr isa::PtxVersion oldest_of_rows{9, 0};
+
+std::ifstream open(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot read " + path);
+  return in;
+}
+
+void add_front_coded(const std::string& line, std::vector<std::string>& to) {
+  std::size_t shared = 0;
+  const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), shared);
+  const auto used = std::size_t(end - line.data());
+  if (failed != std::errc{} || used >= line.size() || (shared && to.empty()) || (shared && shared > to.back().size()))
+    throw std::runtime_error("not front-coded: " + line);
+  to.push_back((shared ? to.back().substr(0, shared) : std::string()) + line.substr(used + 1));
+}
+
+// "= 9.4 sm_107a sm_107f"
+AcceptedRows head_of_rows(const std::string& line) {
+  std::istringstream words(line.substr(2));
+  AcceptedRows rows;
+  char dot = 0;
+  if (!(words >> rows.version.major >> dot >> rows.version.minor)) throw std::runtime_error("no version: " + line);
+  for (std::string word; words >> word;) {
+    const auto target = isa::parse_target(word);
+    if (!target) throw std::runtime_error("no target: " + line);
+    rows.targets.push_back(*target);
+  }
+  return rows;
+}
+
+// What is said of instructions that must all be taken, or all be refused.
+void ask(const Setting& setting, const std::vector<std::string>& instructions, bool taken, Exceptions& exceptions,
+         Tally& tally) {
+  const auto by_kiln = ask_kiln(setting, instructions);
+  tally.forms += instructions.size();
+  tally.accepted += taken ? instructions.size() : 0;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (by_kiln[i].empty() == taken) continue;
+    const auto kind = taken ? Exception::Kind::accepts : Exception::Kind::refuses;
+    if (find_exception(exceptions, kind, spelling(setting), instructions[i]))
+      ++tally.excepted;
+    else
+      tally.disagreements.push_back({spelling(setting), instructions[i], taken ? "" : "refused", by_kiln[i]});
+  }
+}
+
+}  // namespace
+
+const std::vector<isa::Target>& targets_of_rows() {
+  using enum isa::TargetSuffix;
+  static const std::vector<isa::Target> targets{{90, a},  {100},    {100, a}, {100, f}, {103, a}, {103, f}, {107},
+                                                {107, a}, {107, f}, {110, a}, {110, f}, {120, a}, {121, a}};
+  return targets;
+}
+
+std::vector<AcceptedRows> read_accepted_rows(const std::string& path) {
+  std::ifstream in = open(path);
+  std::vector<AcceptedRows> out;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('#')) continue;
+    if (line.starts_with("= "))
+      out.push_back(head_of_rows(line));
+    else if (out.empty())
+      throw std::runtime_error(path + ": no targets before " + line);
+    else
+      add_front_coded(line, out.back().instructions);
+  }
+  return out;
+}
+
+std::vector<std::string> read_refused_rows(const std::string& path) {
+  std::ifstream in = open(path);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) add_front_coded(line, out);
+  return out;
+}
+
+Tally ask_accepted(const std::vector<AcceptedRows>& rows, std::size_t step, Exceptions& exceptions) {
+  Tally tally;
+  std::size_t at = 0;
+  for (const AcceptedRows& group : rows) {
+    std::vector<std::string> chosen;
+    for (const std::string& i : group.instructions)
+      if (at++ % step == 0) chosen.push_back(i);
+    if (chosen.empty()) continue;
+    for (const isa::Target& t : targets_of_rows()) {
+      const bool has = std::count(group.targets.begin(), group.targets.end(), t) != 0;
+      ask({t, std::max(group.version, isa::lowest_version(t))}, chosen, has, exceptions, tally);
+      const isa::PtxVersion before{group.version.major, group.version.minor - 1};
+      if (has && before >= oldest_of_rows && before >= isa::lowest_version(t))
+        ask({t, before}, chosen, false, exceptions, tally);
+    }
+  }
+  return tally;
+}
+
+Tally ask_refused(const std::vector<std::string>& rows, std::size_t step, Exceptions& exceptions) {
+  Tally tally;
+  std::vector<std::string> chosen;
+  for (std::size_t i = 0; i < rows.size(); i += step) chosen.push_back(rows[i]);
+  ask({isa::sm_107a, {9, 5}}, chosen, false, exceptions, tally);
+  return tally;
+}
+
+}  // namespace kiln::test
