@@ -184,8 +184,9 @@ std::string written_as(const ir::Operation& op) {
   return out += ' ' + std::to_string(op.arguments.size());
 }
 
-bool asks_nothing_of_operands(std::span<const Form> forms) {
-  return !forms.empty() && forms[0].operands[0].letters.starts_with('V');
+bool asks_nothing_of_operands(const ir::Operation& op, std::span<const Form> forms) {
+  return !forms.empty() && forms[0].operands[0].letters.starts_with('V') &&
+         op.modifiers.scale_factor == isa::ScaleFactor::none;
 }
 
 // A modifier that neither a table nor a form of the instruction has; empty when all are known.
@@ -269,7 +270,7 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
     if (!newer.empty()) {
       malformed[i] = true;
       once(op, modifier_of(newer, op), unknown);
-    } else if (asks_nothing_of_operands(forms)) {
+    } else if (asks_nothing_of_operands(op, forms)) {
       std::string text = written_as(op);
       if (sound.contains(text)) continue;
       malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
