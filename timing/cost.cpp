@@ -156,7 +156,7 @@ class Pricing {
     switch (ops::family(op.opcode)) {
       case ops::Family::bulk_copy:
       case ops::Family::tensor_copy:
-        return {.does = Does::copy, .multicast = op.modifiers.multicast, .slots = f(copy_slots)};
+        return {.does = Does::copy, .multicast = op.modifiers.multicast(), .slots = f(copy_slots)};
       default: return {};
     }
   }

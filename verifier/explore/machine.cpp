@@ -259,8 +259,18 @@ bool Machine::guess_guard(Turn& t, LaneTerms& may) {
   return true;
 }
 
-// A word that predicates choose between others: they are decided, and it is what is chosen. False if one has to be
-// decided first.
+// Whether a word is a number whatever these predicates are.
+bool Machine::is_number_by(TermId word, const std::set<TermId>& predicates) {
+  for (std::uint32_t way = 0; way < 1u << predicates.size(); ++way) {
+    std::map<TermId, std::uint64_t> decided;
+    for (const TermId p : predicates) decided[p] = way >> decided.size() & 1;
+    if (!symbols_.terms().is_constant(symbols_.evaluator().with(word, decided))) return false;
+  }
+  return true;
+}
+
+// A word that predicates choose among numbers: they are decided, and it is what is chosen. False if one has to be
+// decided first. Words that are not numbers are not followed apart: what is known of a bound is known of it as a whole.
 bool Machine::settle_choices(Turn& t, std::uint32_t slot) {
   constexpr std::size_t most = 4;  // predicates of a word
   WordId& word = t.f.words[slot];
@@ -270,7 +280,7 @@ bool Machine::settle_choices(Turn& t, std::uint32_t slot) {
   for (const int l : Lanes(shared ? t.lanes & -t.lanes : t.lanes)) {
     TermId& now = out[std::size_t(l)];
     const std::set<TermId>& by = symbols_.evaluator().chosen_by(now);
-    if (by.empty() || by.size() > most) continue;
+    if (by.empty() || by.size() > most || !is_number_by(now, by)) continue;
     std::map<TermId, std::uint64_t> decided;
     for (const TermId predicate : by) {
       const auto holds = decide(t, shared ? lanes_per_warp : l, predicate, std::uint32_t(decided.size() + 1));

@@ -61,6 +61,7 @@ class Machine {
   std::optional<Mask> guard_lanes(Turn&);
   std::optional<bool> decide(Turn&, int lane, flow::TermId predicate, std::uint32_t part = 1);
   bool guess_guard(Turn&, LaneTerms&);
+  bool is_number_by(flow::TermId, const std::set<flow::TermId>& predicates);
   bool settle_choices(Turn&, std::uint32_t slot);
   bool settle_operands(Turn&);
 
