@@ -141,10 +141,10 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
 
 using Clock = std::chrono::steady_clock;
 
-// How long exploring may take: what reading has left of the budget, and of that all but a tenth, in which it comes to
-// an end and says what it has found.
+// How long exploring may take: what reading has left of the budget, and of that all but a fifth, in which it comes to
+// an end, gives its memory back and says what it has found.
 std::chrono::milliseconds time_to_explore(double budget, Clock::time_point begun) {
-  const std::chrono::duration<double> left = 0.9 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
+  const std::chrono::duration<double> left = 0.8 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
   return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 

@@ -1,5 +1,7 @@
 #include "verifier/explore/explore.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -137,7 +139,19 @@ class Worklist {
   std::deque<State> open_{}, doubtful_{};
 };
 
+// Bytes that the process has allocated, where the C library says so; else 0.
+std::size_t allocated() {
+#ifdef __GLIBC__
+  const struct mallinfo2 m = mallinfo2();
+  return m.uordblks + m.hblkhd;
+#else
+  return 0;
+#endif
+}
+
 void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std::optional<Standstill>& waiting) {
+  constexpr std::uint64_t states_a_look = 32;  // at the memory
+  constexpr std::size_t most_memory = std::size_t{1} << 30;
   Worklist work(machine);
   for (std::optional<State> s = machine.start(); s; s = work.next()) {
     const Stop stop = machine.run(*s);
@@ -146,6 +160,8 @@ void follow_all(Machine& machine, std::uint64_t most_states, Explored& out, std:
     if (machine.budget().is_over()) return give_up(out, false, Budget::out_of_time, stop.operation);
     if (out.states > (machine.has_rounds() ? 3 : 1) * most_states)
       return give_up(out, false, "too many ways to go", stop.operation);
+    if (out.states % states_a_look == 0 && allocated() > most_memory)
+      return give_up(out, false, "too many ways to go in 1 GiB of memory", stop.operation);
     if (stop.kind == Stop::Kind::unfollowed)
       give_up(out, stop.may_be_nothing || s->is_doubtful(), stop.what, stop.operation);
     if (stop.kind == Stop::Kind::deadlock) note_deadlock(out, waiting, *s, machine, stop.operation);
