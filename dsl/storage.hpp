@@ -75,7 +75,7 @@ class Storage {
   KernelContext& kernel_;
   std::vector<Barriers> barriers_;
   std::list<RingState> rings_, answers_;
-  // "ring 'in' 163840, a tile 16384": who has asked, in bytes or columns.
+  // "ring 'in' 163840, a tile 16384": what has asked, in bytes or columns.
   struct Takers {
     void add(const std::string& name, int amount);
     std::string text{};

@@ -192,7 +192,7 @@ struct Warp {
   EventSet stores{};  // tcgen05.st not waited for
 };
 
-/// An arrival from another CTA; of a commit, what those know who know that it was issued. 0: of none.
+/// An arrival from another CTA; of a commit, what a thread knows that knows of its issue. 0: of none.
 struct RemoteUse {
   EventId arrival = 0, issue = 0;
 };

@@ -70,7 +70,7 @@ TEST_CASE("an A and a B cut in the same wrong steps are one report, which names 
   CHECK(has(found[0].message, "16 of 128, in steps of the 32 that one MMA takes"));
 }
 
-TEST_CASE("too much shared memory is reported with who takes it") {
+TEST_CASE("too much shared memory is reported with what takes it") {
   KernelBuilder k("k", sm_100a, warps<1>);
   (void)k.ring<12, Tile>("in");
   (void)k.shared<Tile>();
@@ -82,7 +82,7 @@ TEST_CASE("too much shared memory is reported with who takes it") {
   CHECK(has(budget->message, "ring 'in' 196608, a tile 16384, a tile 16384"));
 }
 
-TEST_CASE("too many columns are reported with who takes them") {
+TEST_CASE("too many columns are reported with what takes them") {
   KernelBuilder k("k", sm_100a, warps<4>);
   (void)k.tmem<f32, 128, 512>("a");
   (void)k.tmem<f32, 128, 32>("b");
