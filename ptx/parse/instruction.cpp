@@ -1,5 +1,7 @@
 #include "ptx/parse/grammar.hpp"
 
+#include "ptx/isa/modifiers.hpp"
+
 namespace kiln::parse {
 namespace {
 
