@@ -5,6 +5,7 @@
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
+#include "ptx/order/access.hpp"
 #include "verifier/cluster_use.hpp"
 #include "verifier/explore/lasting.hpp"
 
