@@ -35,6 +35,20 @@ constexpr bool acquires(isa::Semantics s) {
   return s == isa::Semantics::acquire || s == isa::Semantics::acq_rel || s == isa::Semantics::sc;
 }
 
+/// A fence between threads, which is one of a release, of an acquire, or of both, as membar and a fence that does not
+/// say which are. PTX ISA "membar, fence".
+inline bool is_fence(const ir::Operation& op) {
+  return op.opcode == isa::Opcode::fence || op.opcode == isa::Opcode::membar;
+}
+inline bool fence_releases(const ir::Operation& op) {
+  const isa::Semantics s = op.modifiers.semantics;
+  return is_fence(op) && (s == isa::Semantics::none || releases(s));
+}
+inline bool fence_acquires(const ir::Operation& op) {
+  const isa::Semantics s = op.modifiers.semantics;
+  return is_fence(op) && (s == isa::Semantics::none || acquires(s));
+}
+
 /// An arrival at a barrier of the CTA by a thread that does not wait there.
 constexpr bool arrives_alone(isa::Opcode op) {
   return op == isa::Opcode::bar_arrive || op == isa::Opcode::bar_cta_arrive || op == isa::Opcode::barrier_arrive ||

@@ -8,8 +8,6 @@
 
 namespace kiln::sim {
 
-using isa::Semantics;
-
 void Agents::start(const Cluster& cluster) {
   warps_per_cta_ = (std::uint32_t(cluster.grid.launch.block.volume()) + warp_lanes - 1) / warp_lanes;
   ctas_.clear();
@@ -54,11 +52,9 @@ Component Agents::stream(StreamKind kind, const Agent& a) {
 void Agents::sync(const Agent& a, const ir::Operation* op, SyncKind kind) {
   WarpKnowledge& w = (*this)[a];
   switch (kind) {
-    case SyncKind::fence: {
-      const Semantics s = op->modifiers.semantics;
-      const bool is_membar = s == Semantics::none;
-      return w.fence(a.lanes, is_membar || acquires(s), is_membar || releases(s), order::reach_of(op->modifiers.scope));
-    }
+    case SyncKind::fence:
+      return w.fence(a.lanes, order::fence_acquires(*op), order::fence_releases(*op),
+                     order::reach_of(op->modifiers.scope));
     case SyncKind::fence_proxy: return fence_proxy(a, *op);
     case SyncKind::fence_mbarrier_init: return w.fence_init(a.lanes);
     case SyncKind::tcgen05_fence_before: return w.fence_tensor_before(a.lanes);

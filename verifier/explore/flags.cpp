@@ -9,16 +9,6 @@ using isa::Opcode;
 
 constexpr std::size_t most_writes = 64;  // of one word that some thread does not know of
 
-bool is_fence(const ir::Operation& op) { return op.opcode == Opcode::fence || op.opcode == Opcode::membar; }
-
-// membar is a fence of both kinds.
-bool fence_releases(const ir::Operation& op) {
-  return is_fence(op) && (op.opcode == Opcode::membar || order::releases(op.modifiers.semantics));
-}
-bool fence_acquires(const ir::Operation& op) {
-  return is_fence(op) && (op.opcode == Opcode::membar || order::acquires(op.modifiers.semantics));
-}
-
 bool is_atomic(const ir::Operation& op) { return op.opcode == Opcode::atom || op.opcode == Opcode::red; }
 
 order::Reach reach(const ir::Operation& op) { return order::reach_of(op.modifiers.scope); }
@@ -55,7 +45,7 @@ bool Flags::is_read_again(std::uint32_t load) const {
   const auto is_quiet = [&](std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t i = first; i < last; ++i) {
       if (i == load) return found = true, false;
-      if (is_protocol(code_.operations[i]) && !is_fence(code_.operations[i])) return false;
+      if (is_protocol(code_.operations[i]) && !order::is_fence(code_.operations[i])) return false;
     }
     return true;
   };
@@ -162,8 +152,8 @@ std::optional<flow::TermId> Flags::write(const Turn& t, EventId id, SharedPlace 
 
 void Flags::fence(const Turn& t) {
   const bool wide = reach(t.op) != order::Reach::cta;
-  if (fence_acquires(t.op)) t.warp.acquire_fence(t.lanes, wide);
-  if (fence_releases(t.op)) t.warp.release_fence(t.lanes, wide);
+  if (order::fence_acquires(t.op)) t.warp.acquire_fence(t.lanes, wide);
+  if (order::fence_releases(t.op)) t.warp.release_fence(t.lanes, wide);
 }
 
 bool Flags::leads(std::uint32_t from, std::uint32_t to) const {
@@ -177,7 +167,7 @@ void Flags::find_points() {
   has_points_ = true;
   std::vector<std::uint32_t> fences;
   for (std::uint32_t i = 0; i < code_.operations.size(); ++i)
-    if (is_fence(code_.operations[i])) fences.push_back(i);
+    if (order::is_fence(code_.operations[i])) fences.push_back(i);
   for (std::uint32_t i = 0; i < code_.operations.size(); ++i) {
     const ir::Operation& op = code_.operations[i];
     const bool is_store = op.opcode == Opcode::st || is_atomic(op), is_load = op.opcode == Opcode::ld || is_atomic(op);
@@ -187,8 +177,8 @@ void Flags::find_points() {
       acquires_.push_back({i, reach(op)});
     for (const std::uint32_t f : fences) {
       const order::Reach both = std::min(reach(op), reach(code_.operations[f]));
-      if (is_store && fence_releases(code_.operations[f]) && leads(f, i)) releases_.push_back({f, both});
-      if (is_load && fence_acquires(code_.operations[f]) && leads(i, f)) acquires_.push_back({f, both});
+      if (is_store && order::fence_releases(code_.operations[f]) && leads(f, i)) releases_.push_back({f, both});
+      if (is_load && order::fence_acquires(code_.operations[f]) && leads(i, f)) acquires_.push_back({f, both});
     }
   }
 }

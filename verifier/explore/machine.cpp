@@ -437,8 +437,7 @@ Status Machine::step(Turn& t) {
 Status Machine::synchronise(Turn& t) {
   if (const std::string part = ops::without_model(t.op); !part.empty())
     throw Unfollowed{part + " of " + std::string(isa::spelling(t.op.opcode)), &t.op};
-  const bool is_fence = t.op.opcode == Opcode::fence || t.op.opcode == Opcode::membar;
-  if (t.at != t.f.poll.at && !is_fence) t.f.poll = {};
+  if (t.at != t.f.poll.at && !order::is_fence(t.op)) t.f.poll = {};
   switch (isa::unit(t.op.opcode)) {
     case isa::Unit::barrier: return barriers_.execute(t);
     case isa::Unit::mbarrier: return barriers_.execute_mbarrier(t);
