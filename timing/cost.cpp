@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/targets.hpp"
+#include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/order/access.hpp"
 
@@ -13,8 +16,6 @@ namespace {
 using enum FactId;
 using isa::Opcode;
 using isa::Space;
-
-constexpr std::uint32_t warp_threads = 32;
 
 bool is_special(Opcode op) {
   switch (op) {
@@ -36,16 +37,12 @@ bool is_wide(const isa::Modifiers& m) { return m.scope != isa::Scope::none && m.
 
 bool is_mma_sync(const ir::Operation& op) { return ops::family(op.opcode) == ops::Family::mma_sync; }
 
-// Bytes of a tcgen05.cp; a shift moves 32 of each lane.
-std::uint16_t copied_bytes(isa::DataShape s) {
-  switch (s) {
-    case isa::DataShape::s128x256b: return 4096;
-    case isa::DataShape::s128x128b: return 2048;
-    case isa::DataShape::s64x128b: return 1024;
-    case isa::DataShape::s32x128b: return 512;
-    case isa::DataShape::s4x256b: return 128;
-    default: return 4096;
-  }
+// Bytes that a tcgen05.cp moves; a shift moves 32 of each lane.
+std::uint16_t copied_bytes(const ir::Operation& op) {
+  constexpr int shifted = 32;
+  if (op.opcode == Opcode::tcgen05_shift) return isa::tmem_lanes * shifted;
+  const isa::CopyShape s = isa::copy_shape(op.modifiers.shape);
+  return std::uint16_t(s.rows * s.bytes);
 }
 
 // Which of the fetches is one of a tensor map.
@@ -81,11 +78,8 @@ class Pricing {
     return {.latency = f(is_special(op.opcode) ? special_latency : alu_latency)};
   }
 
-  // Bytes of one lane: the element as often as the vector has it.
-  std::uint16_t access_bytes(const ir::Operation& op) const {
-    const int bits = isa::bits(op.modifiers.type());
-    return std::uint16_t(std::max(1, bits / 8) * isa::vector_width(op.modifiers.vector));
-  }
+  // Bytes of one lane.
+  std::uint16_t access_bytes(const ir::Operation& op) const { return std::uint16_t(isa::access_bytes(op.modifiers)); }
 
   Cost memory(const ir::Operation& op) const {
     const bool shared = is_shared(op.modifiers.space());
@@ -175,7 +169,7 @@ class Pricing {
       case Opcode::tcgen05_mma_ws_sp: return {.does = Does::mma, .slots = f(mma_slots)};
       case Opcode::tcgen05_cp:
       case Opcode::tcgen05_shift:
-        return {.does = Does::tmem_copy, .slots = f(mma_slots), .lane_bytes = copied_bytes(op.modifiers.shape)};
+        return {.does = Does::tmem_copy, .slots = f(mma_slots), .lane_bytes = copied_bytes(op)};
       case Opcode::tcgen05_commit: return {.does = Does::commit, .slots = f(commit_busy)};
       case Opcode::tcgen05_ld:
       case Opcode::tcgen05_ld_red: return {.does = Does::tmem_load, .lane_bytes = registers(code_.written(op))};
@@ -201,7 +195,7 @@ class Pricing {
 
 Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t threads) {
   const ir::Code& code = *program.code;
-  const Pricing pricing(code, chip, std::max(threads, warp_threads));
+  const Pricing pricing(code, chip, std::max(threads, std::uint32_t(isa::threads_per_warp)));
   const auto append = [](Registers& to, const std::vector<ir::RegisterId>& ids) {
     to.first.push_back(std::uint32_t(to.ids.size()));
     to.ids.insert(to.ids.end(), ids.begin(), ids.end());

@@ -1,5 +1,6 @@
 #include "verifier/footprint.hpp"
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
 #include "ptx/ops/operations.hpp"
@@ -11,13 +12,13 @@ using flow::Bits;
 using flow::Origin;
 using Role = Footprint::Role;
 
+constexpr int cell_bytes = 4;  // a column of one lane
+
 Footprint data(const ir::Operation& op, const ir::Argument& address) {
   const bool packed = op.modifiers.pack_16b || op.modifiers.unpack_16b;
   const int columns = isa::load_shape(op.modifiers.shape).columns * isa::repeat_count(op.modifiers.repeat);
   return {&address, Role::data, {0, columns * (packed ? 2 : 1)}, isa::load_shape(op.modifiers.shape).lanes == 16};
 }
-
-int copied_columns(isa::DataShape s) { return s == isa::DataShape::s128x256b || s == isa::DataShape::s4x256b ? 8 : 4; }
 
 // What is read beside A and B: scale factors and metadata. Without a known shape it is one column of each.
 void add_side_operands(const ops::Mma& mma, const ir::Operation& op, const isa::InstructionDescriptorFields* f,
@@ -74,7 +75,7 @@ std::vector<Footprint> footprints(const Facts& facts, const ir::Operation& op) {
   if (const auto x = ops::as<ops::TmemAccess>(op)) return {data(op, x->address)};
   if (const auto x = ops::as<ops::TmemShift>(op)) return {{x->address.pointer(), Role::shifted, {0, 8}}};
   if (const auto x = ops::as<ops::TmemCopy>(op))
-    return {{x->to.pointer(), Role::copied, {0, copied_columns(op.modifiers.shape)}}};
+    return {{x->to.pointer(), Role::copied, {0, isa::copy_shape(op.modifiers.shape).bytes / cell_bytes}}};
   return multiplied(facts, op);
 }
 

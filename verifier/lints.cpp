@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/shared_banks.hpp"
 #include "ptx/ops/operations.hpp"
@@ -231,8 +232,7 @@ void lint_banks(const Facts& facts, std::uint32_t i) {
   if (!facts.uniformity.is_exact(i)) return;
   const auto relative = facts.uniformity.relative(ops::roles<ops::MemoryAccess>(op).address);
   if (!relative) return;
-  const std::uint32_t bytes =
-      std::uint32_t(isa::bits(op.modifiers.type()) / 8 * isa::vector_width(op.modifiers.vector));
+  const std::uint32_t bytes = isa::access_bytes(op.modifiers);
   const flow::ThreadSet who = facts.uniformity.threads_at(i);
   for (int w = 0; w < facts.uniformity.warps(); ++w) {
     const std::vector<std::uint32_t> at = lane_addresses(*relative, who, w);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/memory.hpp"
 #include "sim/tensor/footprint.hpp"
@@ -24,23 +25,10 @@ std::vector<int> copy_lanes(const CopyTask& t, int row) {
   }
 }
 
-struct CopyShape {
-  int rows = 0, bytes = 0;
-};
-CopyShape copy_shape(isa::DataShape s) {
-  switch (s) {
-    case isa::DataShape::s128x256b: return {128, 32};
-    case isa::DataShape::s4x256b: return {4, 32};
-    case isa::DataShape::s128x128b: return {128, 16};
-    case isa::DataShape::s64x128b: return {64, 16};
-    default: return {32, 16};
-  }
-}
-
 // Calls f(row, byte in the row, shared address) for each piece of the source.
 template <class F>
 void for_copy_pieces(const CopyTask& t, F f) {
-  const CopyShape s = copy_shape(t.shape);
+  const isa::CopyShape s = isa::copy_shape(t.shape);
   for (int row = 0; row < s.rows; ++row)
     for (int at = 0; at < s.bytes; at += int(swizzle_piece))
       f(row, at, isa::k_major_address(t.from, t.swizzle, row, at));
@@ -66,7 +54,7 @@ void check_lane(const CopyTask& t) {
 }  // namespace
 
 void check_copy(const CopyTask& t, Cta& cta) {
-  const CopyShape s = copy_shape(t.shape);
+  const isa::CopyShape s = isa::copy_shape(t.shape);
   check_lane(t);
   if (t.from.leading_is_absolute) unmodelled("tcgen05.cp with an absolute leading dimension");
   cta.tmem.check_columns(int(t.to & 0xFFFF), s.bytes / 4, "tcgen05.cp");
@@ -117,7 +105,7 @@ void tell_copy(Context& c, const Inst& i, int lane, const CopyTask& t, Cta& cta,
     c.grid->observer->access(c.agent(1u << lane), *i.operation, r, k, p, id);
   };
   const u32 bytes = t.source == isa::CpSourceFormat::none ? swizzle_piece : 2 * u32(isa::source_bits(t.source));
-  const CopyShape s = copy_shape(t.shape);
+  const isa::CopyShape s = isa::copy_shape(t.shape);
   for_copy_pieces(t, [&](int row, int at, u32 from) {
     tell({isa::Space::shared_cta, cta.index, from, bytes, 1, Operand::copied}, AccessKind::read, Proxy::async);
     if (at != 0) return;

@@ -1,6 +1,7 @@
 // Generic stores to shared memory, and reads of the same bytes through the async proxy.
 #include <algorithm>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/ops/operations.hpp"
@@ -110,7 +111,7 @@ class Proxies {
       if (is_shared_symbol(facts_, to))
         writes_.push_back({i, address.pointer(), to, bits / 8 * isa::vector_width(op.modifiers.vector)});
     } else if (const auto copy = ops::as<ops::TmemCopy>(op)) {
-      add_described(i, copy->from, copied_rows(op.modifiers.shape));
+      add_described(i, copy->from, isa::copy_shape(op.modifiers.shape).rows);
     } else if (const auto mma = ops::as<ops::Mma>(op)) {
       gather_mma(i, *mma);
     }
@@ -143,16 +144,6 @@ class Proxies {
     const int ctas = op.modifiers.cta_group == isa::CtaGroup::two ? 2 : 1;
     if (!mma.form.a_in_tmem && f.a_major == isa::Major::K) add_described(i, mma.a, f.m / ctas);
     if (f.b_major == isa::Major::K) add_described(i, mma.b, f.n / ctas);
-  }
-
-  static int copied_rows(isa::DataShape s) {
-    switch (s) {
-      case isa::DataShape::s128x256b:
-      case isa::DataShape::s128x128b: return 128;
-      case isa::DataShape::s64x128b: return 64;
-      case isa::DataShape::s32x128b: return 32;
-      default: return 0;
-    }
   }
 
   void add_described(std::uint32_t i, const ir::Argument& descriptor, int rows) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tma.hpp"
 #include "ptx/rules/mbarrier.hpp"
@@ -89,8 +90,7 @@ void Copies::copy_across(const Turn& t, int lane) {
 void Copies::store(const Turn& t, int lane) {
   const auto store = ops::roles<ops::AsyncStore>(t.op);
   if (!store.mbarrier) return;  // global memory
-  const int each = isa::bits(t.op.modifiers.type()) / 8;
-  const auto bytes = std::uint32_t(each * isa::vector_width(t.op.modifiers.vector));
+  const std::uint32_t bytes = isa::access_bytes(t.op.modifiers);
   const auto to = memory_.place(t, store.address, lane, isa::Space::shared_cluster);
   const auto barrier = memory_.place(t, store.mbarrier, lane, isa::Space::shared_cluster);
   const EventId id = t.add_access(true, Proxy::generic, true);

@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "ptx/isa/access_bytes.hpp"
+
 #include "ptx/order/access.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/explore/assumptions.hpp"
@@ -213,8 +215,7 @@ void Walk::note(const ir::Operation& op) {
   if (sum.parts.size() != 1 || sum.parts[0].factor != 1) return;
   const TermId base = sum.parts[0].atom;
   if (!symbols_.evaluator().text(base).starts_with(parameter)) return;
-  const auto bytes =
-      std::uint64_t(std::max(1, isa::bits(op.modifiers.type()) / 8) * isa::vector_width(op.modifiers.vector));
+  const std::uint64_t bytes = isa::access_bytes(op.modifiers);
   (op.opcode == Opcode::st ? stores_ : loads_).push_back({&op, base, sum.number, sum.number + bytes, who_, meetings_});
 }
 

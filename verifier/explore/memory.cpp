@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/order/judge.hpp"
 #include "ptx/rules/tcgen05_alloc.hpp"
@@ -80,8 +81,7 @@ constexpr int matrix_row_bytes = 16;
 // Bytes that one lane touches.
 std::uint32_t bytes_of(const ir::Operation& op) {
   if (op.opcode == Opcode::ldmatrix || op.opcode == Opcode::stmatrix) return matrix_row_bytes;
-  const int each = std::max(1, isa::bits(op.modifiers.type()) / 8);
-  return std::uint32_t(each * isa::vector_width(op.modifiers.vector));
+  return isa::access_bytes(op.modifiers);
 }
 
 // Where a thread reads or writes.
@@ -300,7 +300,7 @@ Status Memory::load_or_store(Turn& t) {
 void Memory::keep_words(const Turn& t, SharedPlace p, int lane) {
   if (t.predicates) return;
   const ir::Argument* first = program_.elements(t.op).data();
-  const std::uint32_t bytes = std::uint32_t(std::max(1, isa::bits(t.op.modifiers.type()) / 8));
+  const std::uint32_t bytes = isa::element_bytes(t.op.modifiers);
   for (const ir::Argument* word : program_.words(t.at))
     t.s.ctas[p.cta].stored[p.address + std::uint32_t(word - first) * bytes][int(bytes)] =
         values_.read(t, *word, lane, int(bytes) * 8);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
@@ -170,10 +171,10 @@ std::vector<bool> stores_of_words(const Facts& facts) {
 // The bytes that an element of a vector may be, counted within the 16 bytes to which the longest vector is aligned.
 std::uint32_t places_of(const Facts& facts, const ir::Operation& op, std::size_t element) {
   constexpr std::uint32_t block = 16;
-  const auto bytes = std::uint32_t(std::max(1, isa::bits(op.modifiers.type()) / 8));
+  const std::uint32_t bytes = isa::element_bytes(op.modifiers), all = isa::access_bytes(op.modifiers);
   const flow::Bits at = facts.known.of(*moved(op).address, 64);
   std::uint32_t out = 0;
-  for (std::uint32_t first = 0; first < block; first += bytes * std::uint32_t(isa::vector_width(op.modifiers.vector))) {
+  for (std::uint32_t first = 0; first < block; first += all) {
     const bool may_begin = ((first & at.zero) | (~first & at.one & (block - 1))) == 0;
     if (may_begin) out |= ((1u << bytes) - 1) << (first + bytes * std::uint32_t(element));
   }
@@ -370,12 +371,9 @@ std::span<const ir::Argument> Program::elements(const ir::Operation& op) const {
 // What a thread stores alone may be a word of the protocol; an element of a vector, and what it stores in another CTA,
 // if the slice loads its bytes from a vector or alone. True if there are more words than before.
 bool Program::find_words() {
-  const auto accesses = [&](std::uint32_t i, Opcode opcode) {
-    return code.operations[i].opcode == opcode && is_shared_access(code.operations[i]);
-  };
   std::uint32_t loaded = 0;
   for (std::uint32_t i = 0; i < code.operations.size(); ++i) {
-    if (!accesses(i, Opcode::ld)) continue;
+    if (code.operations[i].opcode != Opcode::ld || !is_shared_access(code.operations[i])) continue;
     const std::span<const ir::Argument> all = elements(code.operations[i]);
     for (std::size_t k = 0; k < all.size(); ++k)
       if (all[k].kind == ir::Argument::Kind::reg && demands.of(all[k].id).any())
