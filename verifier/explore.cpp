@@ -1,6 +1,7 @@
 #include "verifier/explore.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -92,14 +93,15 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       std::optional<Facts> of_launch;
       if (!shape.parameters.empty()) of_launch.emplace(module, *function, said, shape.parameters);
       const Facts& known = of_launch ? *of_launch : facts;
-      std::optional<explore::Program> program(std::in_place, known, shape);
+      auto program = std::make_unique<const explore::Program>(known, shape);
       explore::Explored explored = explore::explore(*program, deadline);
       // What is taken for its size was too small if addresses lie beyond the cluster.
       for (explore::Shape larger = shape; explored.incomplete == explore::beyond_cluster;) {
-        const std::uint32_t before = program->ctas;
-        larger.fewest_ctas = 2 * before;
-        if (explore::Program(known, larger).ctas == before) break;
-        explored = explore::explore(program.emplace(known, larger), deadline);
+        larger.fewest_ctas = 2 * program->ctas;
+        auto wider = std::make_unique<const explore::Program>(known, larger);
+        if (wider->ctas == program->ctas) break;
+        program = std::move(wider);
+        explored = explore::explore(*program, deadline);
       }
       explore::find_premises(*program, explored, deadline);
       if (!contract) explore::find_global_races(*program, explored);

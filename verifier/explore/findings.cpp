@@ -175,12 +175,12 @@ bool is_zero_or_less(const Domain& d) {
                                    [&](const Span& p) { return p.last == 0 || p.first >= least_signed; });
 }
 
+bool is_error(const rules::Verdict& v) { return rules::info(v.rule).severity == diag::Severity::error; }
+
 }  // namespace
 
-bool Breach::is_error() const { return rules::info(verdict.rule).severity == diag::Severity::error; }
-
 bool Findings::any_error() const {
-  return std::any_of(breaches_.begin(), breaches_.end(), [](const Breach& b) { return b.is_error(); });
+  return std::any_of(breaches_.begin(), breaches_.end(), [](const Breach& b) { return is_error(b.verdict); });
 }
 
 std::vector<Premise> Findings::grid_premises(const State& s, Example& example) {
@@ -208,13 +208,13 @@ void Findings::add(Breach b, bool may) {
   if (!is_new && is_settled(breaches_[reported->second])) return;
   if (state_) b.least_words = least_words(*state_);
   if (!is_new && (may || !b.least_words.empty())) return;
-  const bool is_error = b.is_error();
-  if (may && is_error) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
+  const bool is_wrong = is_error(b.verdict);
+  if (may && is_wrong) throw Unfollowed{"whether an access happens that would break a rule", b.operation};
   std::optional<Example> found;
   if (state_ && !state_->is_merged && !may)
-    found = example(*state_, is_error ? failed_searches_ : failed_searches_for_kept_);
+    found = example(*state_, is_wrong ? failed_searches_ : failed_searches_for_kept_);
   if (!found && !is_new) return;
-  if (!found && is_error)
+  if (!found && is_wrong)
     throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
   b.is_certain = found.has_value();
   if (found) {
@@ -230,7 +230,7 @@ void Findings::add(Breach b, bool may) {
 }
 
 bool Findings::is_new_error(const rules::Verdict& v, const ir::Operation& op) const {
-  return v.broken() && rules::info(v.rule).severity == diag::Severity::error && !reported_.contains({&op, v.rule});
+  return v.broken() && is_error(v) && !reported_.contains({&op, v.rule});
 }
 
 std::vector<TermId> Findings::least_words(const State& s) const {

@@ -23,8 +23,6 @@ struct Breach {
   std::vector<flow::TermId> least_words{};  // words of parameters that must be zero or less on the way here
   /// Numbers are known under which a run comes here. False only for what hardware keeps.
   bool is_certain = true;
-
-  bool is_error() const;
 };
 
 /// Numbers for parameters and other unknown words.
