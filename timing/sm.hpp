@@ -30,7 +30,7 @@ class Server {
   double free_ = 0, busy_ = 0;
 };
 
-/// The tensor core as tcgen05.mma sees it: in order, with a short queue in front of it.
+/// The tensor core of tcgen05.mma. It executes MMAs in order, and a short queue holds those that wait for it.
 class TensorPipe {
  public:
   explicit TensorPipe(const Chip& chip) : depth_(std::size_t(chip[FactId::mma_queue])) {}

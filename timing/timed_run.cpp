@@ -7,6 +7,7 @@
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "sim/async/tma.hpp"
+#include "sim/ops/launch_control.hpp"
 #include "sim/ops/mbarrier.hpp"
 #include "sim/schedule/standstill.hpp"
 #include "sim/tensor/task.hpp"
@@ -22,7 +23,6 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that lanes that spin do not starve others
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
-constexpr std::uint32_t refused_one_in = 16;       // requests for a cluster, by sim/ops/launch_control.cpp
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once
 
 Stall stall_of(sim::WaitKind kind) {
@@ -421,7 +421,7 @@ void TimedRun::happen(Flight f, const ir::Operation*& current) {
   if (asks) {
     time_.takes_clusters = true;
     // Now and then the simulator refuses a request by its generator; here none is while clusters wait.
-    while (sim::Random(cluster_.random).below(refused_one_in) == 0) cluster_.random.below(refused_one_in);
+    while (sim::Random(cluster_.random).below(sim::refused_one_in) == 0) cluster_.random.below(sim::refused_one_in);
   }
   cause_ = &f;
   run_event(cluster_, std::move(event), current);

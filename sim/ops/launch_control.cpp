@@ -3,6 +3,8 @@
 //
 // The next cluster that has not started is cancelled: it is then never launched. Now and then, by the seed, a request
 // fails, which a kernel must expect. The 16 bytes of an answer are the simulator's own.
+#include "sim/ops/launch_control.hpp"
+
 #include <cstring>
 
 #include "sim/async/async.hpp"
@@ -11,8 +13,6 @@
 
 namespace kiln::sim {
 namespace {
-
-constexpr u32 fails_one_in = 16;
 
 struct Answer {
   u32 cancelled = 0;
@@ -24,7 +24,7 @@ static_assert(answer_bytes == 16);
 Answer cancel_next(Cluster& cluster) {
   Grid& grid = cluster.grid;
   const Answer a;
-  if (cluster.random.below(fails_one_in) == 0) return a;
+  if (cluster.random.below(refused_one_in) == 0) return a;
   const launch::Dim3 g = grid.launch.grid, k = grid.cluster_shape;
   const u32 x = g.x / k.x, y = g.y / k.y;
   if (grid.waiting.empty()) return a;

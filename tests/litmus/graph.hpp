@@ -1,5 +1,5 @@
 // The operations of one execution of a litmus program, as far as branches decide them: those of its threads, and those
-// that copies make by themselves, with the order that holds whoever reads from whom.
+// that copies make by themselves, with the part of their order that does not depend on which write a read finds.
 #pragma once
 
 #include <cstdint>
