@@ -6,9 +6,9 @@ namespace kiln::dsl {
 
 namespace {
 
-// and, or, xor and exch know bits, not numbers; pairs of floats keep subnormal numbers.
+// exch knows bits, too; pairs of floats keep subnormal numbers.
 std::string combined_as(RedOp op, ScalarType type) {
-  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_ || op == RedOp::exch;
+  const bool bits = is_bitwise(op) || op == RedOp::exch;
   const bool pair = type == ScalarType::f16x2 || type == ScalarType::bf16x2;
   const std::string_view untyped = isa::bits(type) == 64 ? "b64" : "b32";
   return dotted({spelling(op), pair ? "noftz" : "", bits ? untyped : spelling(type)});

@@ -32,8 +32,7 @@ U32 Exchange::vote_sync_ballot(const Pred& p, Here at) {
 
 Operand Exchange::redux(RedOp op, ScalarType type, const Input& value, Here at) {
   if (type == ScalarType::f32) require_feature(isa::Feature::redux_f32, at);
-  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_;
-  return result(type, dotted({"redux.sync", spelling(op), bits ? "b32" : spelling(type)}),
+  return result(type, dotted({"redux.sync", spelling(op), is_bitwise(op) ? "b32" : spelling(type)}),
                 {in_register(*rec_, use(*rec_, value), at), whole_warp()}, at);
 }
 
@@ -41,12 +40,11 @@ Operand Exchange::reduce(RedOp op, ScalarType type, const Input& value, Here at)
   const bool float_extremum = type == ScalarType::f32 && op != RedOp::add;
   if (isa::is_integer(type) || (float_extremum && isa::has(isa::Feature::redux_f32, role_->kernel->target)))
     return redux(op, type, value, at);
-  const std::string name = dotted({spelling(op), op == RedOp::add ? "rn.f32" : "f32"});
   Operand sum = use(*rec_, value);
   for (int distance = 1; distance < 32; distance *= 2) {
     const F32 mine(*rec_, sum);
     const Operand other = shuffle("bfly", 32, type, {&mine, 0, at}, {nullptr, distance, at}, at);
-    sum = result(type, name, {sum, other}, at);
+    sum = result(type, combining(op, type), {sum, other}, at);
   }
   return sum;
 }

@@ -9,8 +9,7 @@ namespace kiln::dsl {
 /// Whether a reduction combines values of a type so: integers by add, min, max and bits, floats by add, min and max.
 constexpr bool reduces(RedOp op, ScalarType type) {
   const bool number = op == RedOp::add || op == RedOp::min || op == RedOp::max;
-  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_;
-  if (type == ScalarType::u32 || type == ScalarType::s32) return number || bits;
+  if (type == ScalarType::u32 || type == ScalarType::s32) return number || is_bitwise(op);
   return type == ScalarType::f32 && number;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "dsl/types.hpp"
 #include "dsl/value.hpp"
 #include "ptx/isa/tcgen05.hpp"
 
@@ -40,6 +41,12 @@ Operand operand_of(const OperandOf<V>& v) {
 inline Operand sixteen_bits(const OperandOf<U32>& v) {
   if (!v.value) return Operand::number(v.constant);
   return v.value->recorder().pure(ScalarType::b16, "cvt.u16.u32", {operand_of(v)}, v.at);
+}
+
+/// The instruction that combines two values: "add.rn.f32", "max.s32", "and.b32".
+inline std::string combining(RedOp op, ScalarType type) {
+  const bool rounds = type == ScalarType::f32 && op == RedOp::add;
+  return dotted({spelling(op), rounds ? "rn" : "", is_bitwise(op) ? "b32" : spelling(type)});
 }
 
 /// A register with the operand: PTX refuses a vector of constants alone, and a shuffle of one.

@@ -113,10 +113,6 @@ auto make_registers(Value value) {
   for (int i = 1; i < N * T::bits / 32; ++i) regs.push_back(V(value(i)).operand());
   return Registers<T, N>{first.recorder(), std::move(regs)};
 }
-template <int N, class Value>
-auto make_registers(Recorder&, Value value) {
-  return make_registers<N>(std::move(value));
-}
 
 /// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.
 std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);

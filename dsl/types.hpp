@@ -97,6 +97,8 @@ inline constexpr isa::DataShape shape_32x32b = isa::DataShape::s32x32b, shape_16
 
 /// .redOp: what a reduction does.
 using RedOp = isa::Combine;
+/// and, or and xor know bits, not numbers.
+constexpr bool is_bitwise(RedOp op) { return op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_; }
 
 using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f;
 using isa::Target;

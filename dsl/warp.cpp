@@ -284,9 +284,7 @@ Operand Warpgroup::reduce_through(RedOp op, ScalarType type, const Input& value,
   std::vector<Operand> of;
   for (int i = 0; i < 4; ++i) of.push_back(rec_->fresh(type));
   rec_->emit("ld.shared.v4.b32", {Operand::vector(of), address_of(*rec_, scratch, at)}, at);
-  const bool bits = op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_;
-  const std::string name = dotted(
-      {spelling(op), type == ScalarType::f32 && op == RedOp::add ? "rn" : "", bits ? "b32" : isa::spelling(type)});
+  const std::string name = combining(op, type);
   const Operand low = result(type, name, {of[0], of[1]}, at), high = result(type, name, {of[2], of[3]}, at);
   return result(type, name, {low, high}, at);
 }

@@ -89,7 +89,7 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
   for (int c = 0; c < keys; c += chunk) {
     const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
     g.store(scores.columns<chunk>(c),
-            make_registers<chunk>(g.recorder(), [&](int i) { return select(keys_left > c + i, loaded[i], nothing); }));
+            make_registers<chunk>([&](int i) { return select(keys_left > c + i, loaded[i], nothing); }));
   }
   g.tcgen05_wait_st();
 }
@@ -115,7 +115,7 @@ Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
     std::vector<F32> weights;
     for (const F32& score : scores_of(g, scores, c))
       weights.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
-    rounded.push_back(cvt<bf16>(make_registers<chunk>(g.recorder(), [&](int i) { return weights[std::size_t(i)]; })));
+    rounded.push_back(cvt<bf16>(make_registers<chunk>([&](int i) { return weights[std::size_t(i)]; })));
     sums.push_back(reduced(weights, plus));
   }
   return {rounded, reduced(sums, plus)};
@@ -124,7 +124,7 @@ Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
 template <class Sums>
 auto scaled(Warpgroup& g, const Sums& sums, int c, const F32& factor) {
   const auto loaded = g.wait(g.load(sums.template columns<chunk>(c)));
-  return make_registers<chunk>(g.recorder(), [&](int i) { return loaded[i] * factor; });
+  return make_registers<chunk>([&](int i) { return loaded[i] * factor; });
 }
 
 // `seen`: the keys that a CTA's rows see, given the first of them, how many rows and keys there are, and the blocks.

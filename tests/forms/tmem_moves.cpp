@@ -22,8 +22,8 @@ Kernel store(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const U32 cells = k.tmem<f32, 128, 32>("cells").address();
   return in_warp(k, [&](Warp w) {
-    const auto numbers = make_registers<4>(w.recorder(), [&](int i) { return k.constant(std::uint32_t(i)); });
-    const auto thread = make_registers<1>(w.recorder(), [&](int) { return w.thread_index(); });
+    const auto numbers = make_registers<4>([&](int i) { return k.constant(std::uint32_t(i)); });
+    const auto thread = make_registers<1>([&](int) { return w.thread_index(); });
     w.tcgen05_st<shape_16x256b, 1>(cells, numbers);
     w.tcgen05_st<shape_32x32b, 4>(cells, w.wait(w.tcgen05_ld<shape_32x32b, 4>(cells)));
     w.tcgen05_st<shape_16x64b, 1, unpack_16b>(cells, thread);
@@ -39,7 +39,7 @@ Kernel load_reduced(std::string_view name, Target target) {
   return in_warp(k, [&](Warp w) {
     const auto row = w.wait(w.tcgen05_ld_red<shape_32x32b, 2, RedOp::max, f32, Comparison::abs_NaN>(cells));
     const auto words = w.wait(w.tcgen05_ld_red<shape_16x32bx2, 2, RedOp::min, u32, 16>(cells));
-    const auto scaled = make_registers<1>(w.recorder(), [&](int) { return row.reduced[0] * row.values[1]; });
+    const auto scaled = make_registers<1>([&](int) { return row.reduced[0] * row.values[1]; });
     w.tcgen05_st<shape_32x32b, 1>(cells, scaled);
     w.tcgen05_st<shape_32x32b, 1>(cells, words.reduced);
     w.tcgen05_wait_st();
@@ -71,7 +71,7 @@ Kernel rows(std::string_view name, Target target) {
     auto other = g.var(total.read());
     other = max(other.read(), row[2]);
     g.store(a, cvt<f16>(row), 16);
-    g.store(sums.columns<2>(2), make_registers<2>(g.recorder(), [&](int i) { return i ? other.read() : total.read(); }));
+    g.store(sums.columns<2>(2), make_registers<2>([&](int i) { return i ? other.read() : total.read(); }));
     g.tcgen05_wait_st();
   });
   return k.build();

@@ -141,8 +141,7 @@ TEST_CASE("constants travel to tensor memory in registers, as PTX refuses a vect
   KernelBuilder k("k", sm_100a, warps<1>);
   const U32 cells = k.tmem<f32, 128, 32>("cells").address();
   k.role("r", warp<0>, [&](Warp w) {
-    w.tcgen05_st<shape_32x32b, 2>(cells,
-                                  make_registers<2>(w.recorder(), [&](int i) { return k.constant(unsigned(i)); }));
+    w.tcgen05_st<shape_32x32b, 2>(cells, make_registers<2>([&](int i) { return k.constant(unsigned(i)); }));
     w.tcgen05_wait_st();
   });
   const std::string ptx = text(k);
