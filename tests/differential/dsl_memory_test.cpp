@@ -8,12 +8,8 @@
 #include <vector>
 
 #include "dsl/dsl.hpp"
-#include "emit/emit.hpp"
-#include "ptx/diag/render.hpp"
 #include "ptx/num/format.hpp"
-#include "ptx/parse/parse.hpp"
-#include "sim/simulate.hpp"
-#include "verifier/verify.hpp"
+#include "tests/differential/dsl_run.hpp"
 
 namespace dsl_memory {
 
@@ -34,20 +30,6 @@ launch::Buffer buffer(const char* name, ScalarType type, std::vector<std::uint64
   else
     b.bytes.resize(b.size());
   return b;
-}
-
-void simulate(const Kernel& kernel, launch::Contract& c) {
-  diag::Sink sink;
-  const auto verified = verifier::verify(kernel.module, sink);
-  INFO(diag::render_text(sink));
-  REQUIRE(verified);
-  REQUIRE(sink.all().empty());
-  const ir::Module module =
-      parse::parse(std::make_shared<const diag::Source>("memory.ptx", emit::emit(*verified)), sink);
-  const sim::Result result = sim::simulate(module, c, {}, sink);
-  INFO(diag::render_text(sink));
-  REQUIRE(result.outcome == sim::Outcome::finished);
-  REQUIRE(sink.all().empty());
 }
 
 // Tiles ---------------------------------------------------------------------------------------------------------------
@@ -97,7 +79,7 @@ struct Rows {
                  buffer("rows", T::scalar, shape)};
     launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", shape[0], shape[1]},
                   "tiles"_arg = GlobalTensor{"tiles", shape[0], shape[1]}, "rows"_arg = "rows");
-    simulate(kernel, c);
+    test::simulate(kernel, c);
     if (c.find("rows")->bytes != bytes) return false;
     const std::size_t row = std::size_t(columns * T::bits / 8), half = row / 2;
     for (std::size_t r = 0; r < std::size_t(Tile::rows); ++r) {
@@ -189,7 +171,7 @@ struct Sums {
                  buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, 5)), buffer("D", ScalarType::f32, {M, N})};
     launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
                   "rows"_arg = "A", "D"_arg = "D");
-    simulate(kernel, c);
+    test::simulate(kernel, c);
     int wrong = 0;
     for (int m = 0; m < M; ++m)
       for (int n = 0; n < N; ++n) {

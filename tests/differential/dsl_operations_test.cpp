@@ -13,12 +13,8 @@
 #include <vector>
 
 #include "dsl/dsl.hpp"
-#include "emit/emit.hpp"
-#include "ptx/diag/render.hpp"
 #include "ptx/num/format.hpp"
-#include "ptx/parse/parse.hpp"
-#include "sim/simulate.hpp"
-#include "verifier/verify.hpp"
+#include "tests/differential/dsl_run.hpp"
 
 namespace dsl_operations {
 
@@ -373,20 +369,6 @@ launch::Buffer buffer(const char* name, ScalarType type, const T* values, std::s
   return b;
 }
 
-void simulate(const Kernel& kernel, launch::Contract& c) {
-  diag::Sink sink;
-  const auto verified = verifier::verify(kernel.module, sink);
-  INFO(diag::render_text(sink));
-  REQUIRE(verified);
-  REQUIRE(sink.all().empty());
-  const ir::Module module =
-      parse::parse(std::make_shared<const diag::Source>("operations.ptx", emit::emit(*verified)), sink);
-  const sim::Result result = sim::simulate(module, c, {}, sink);
-  INFO(diag::render_text(sink));
-  REQUIRE(result.outcome == sim::Outcome::finished);
-  REQUIRE(sink.all().empty());
-}
-
 void compare(const std::vector<Operation>& operations) {
   Host host{};
   for (int t = 0; t < threads; ++t) {
@@ -404,7 +386,7 @@ void compare(const std::vector<Operation>& operations) {
   constexpr auto list = parameters("x"_arg.is<Pointer<f32>>(), "y"_arg.is<Pointer<f32>>(), "n"_arg.is<Pointer<u32>>(),
                                    "out"_arg.is<Pointer<u32>>());
   launch_kernel(c, kernel, list, {1, 1, 1}, "x"_arg = "x", "y"_arg = "y", "n"_arg = "n", "out"_arg = "out");
-  simulate(kernel, c);
+  test::simulate(kernel, c);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& o = operations[i];
     INFO(o.name);
@@ -460,7 +442,7 @@ TEST_CASE("atomic operations and reductions of every kind reach memory") {
   c.buffers = {buffer("out", ScalarType::u32, zeros.data(), count)};
   constexpr auto list = parameters("out"_arg.is<Pointer<u32>>());
   launch_kernel(c, kernel, list, {1, 1, 1}, "out"_arg = "out");
-  simulate(kernel, c);
+  test::simulate(kernel, c);
   std::array<std::uint32_t, count> got{};
   std::memcpy(got.data(), c.find("out")->bytes.data(), 4 * count);
   constexpr std::uint32_t sum = threads * (threads - 1) / 2;

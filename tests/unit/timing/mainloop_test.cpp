@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "tests/unit/timing/mainloop.hpp"
+#include "tests/unit/timing/rows.hpp"
 
 namespace kiln::test::mainloop_test {
 namespace {
@@ -22,13 +21,8 @@ struct Row {
 };
 
 std::vector<Row> measured() {
-  std::ifstream file(KILN_TEST_DATA "/timing/mainloop_b200.csv");
   std::vector<Row> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("#") || line.starts_with("m,")) continue;
-    std::vector<std::string> cells;
-    std::stringstream in(line);
-    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+  for (const std::vector<std::string>& cells : test::rows_of("mainloop_b200.csv", "m,")) {
     Row r;
     r.loop.m = std::stoi(cells[0]), r.loop.n = std::stoi(cells[1]), r.loop.k = std::stoi(cells[2]);
     r.loop.stages = std::stoi(cells[3]), r.loop.fp8 = cells[4] != "BF16";

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "ptx/isa/instruction_descriptor.hpp"
 #include "ptx/isa/shared_descriptor.hpp"
+#include "tests/unit/timing/rows.hpp"
 #include "tests/unit/timing/timed.hpp"
 
 namespace kiln::test::mma_time_test {
@@ -25,16 +24,10 @@ struct Measured {
 };
 
 std::vector<Measured> measured() {
-  std::ifstream file(KILN_TEST_DATA "/timing/mma_b200.csv");
   std::vector<Measured> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("#") || line.starts_with("format")) continue;
-    std::vector<std::string> cells;
-    std::stringstream in(line);
-    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+  for (const std::vector<std::string>& cells : test::rows_of("mma_b200.csv", "format"))
     rows.push_back({cells[0], cells[1], std::stoi(cells[2]), std::stoi(cells[3]), std::stoi(cells[4]),
                     std::stod(cells[6]), std::stod(cells[7]), std::stod(cells[8])});
-  }
   return rows;
 }
 

@@ -1,0 +1,30 @@
+// Kernels of the DSL that are verified, emitted, read again and simulated, as a user's are.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "dsl/kernel.hpp"
+#include "emit/emit.hpp"
+#include "ptx/diag/render.hpp"
+#include "ptx/parse/parse.hpp"
+#include "sim/simulate.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::test {
+
+/// Runs the launches of a contract; nothing may be found. The contract's buffers hold the results afterwards.
+inline void simulate(const dsl::Kernel& kernel, launch::Contract& c) {
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(verified);
+  REQUIRE(sink.all().empty());
+  const ir::Module module =
+      parse::parse(std::make_shared<const diag::Source>("kernel.ptx", emit::emit(*verified)), sink);
+  const sim::Result result = sim::simulate(module, c, {}, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(result.outcome == sim::Outcome::finished);
+  REQUIRE(sink.all().empty());
+}
+
+}  // namespace kiln::test
