@@ -51,6 +51,12 @@ Chip bent(Chip chip, bool slower) {
   return chip;
 }
 
+Clock clock_under(const Chip& chip, double tensor_use) {
+  const double top = chip[FactId::load_clock], drop = chip[FactId::clock_drop] * tensor_use;
+  const double unsure = tolerance(chip.fact(FactId::clock_drop).trust);
+  return {top - drop, top - drop * (1 + unsure), top - drop * (1 - unsure)};
+}
+
 MmaTime mma_time(const Chip& chip, isa::MmaKind kind, bool a_in_tmem, int members, int m, int n) {
   const auto away = [&](const MmaTimes& t) { return distance(t, kind, a_in_tmem, members, m); };
   const auto found = std::min_element(chip.mma.begin(), chip.mma.end(),

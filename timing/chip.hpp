@@ -88,6 +88,13 @@ struct Chip {
 /// The chip with every time (and rate) as far from its value as its trust allows: `slower` or faster.
 Chip bent(Chip, bool slower);
 
+/// The SM clock in GHz while the tensor cores are busy for a fraction of the time, and what the trust of the chip's law
+/// leaves of it.
+struct Clock {
+  double value = 0, least = 0, most = 0;
+};
+Clock clock_under(const Chip&, double tensor_use);
+
 /// What one MMA takes.
 struct MmaTime {
   double interval = 0, latency = 0, refill = 0;

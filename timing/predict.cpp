@@ -46,6 +46,19 @@ double grid_cycles(const Chip& chip, const ClusterTime& c) {
   return waves * c.cycles + (waves - 1) * chip[FactId::cta_gap];
 }
 
+// Of the tensor cores of all SMs, over the grid's time.
+double tensor_use(const Chip& chip, const ClusterTime& c, double cycles) {
+  const auto core = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
+  const auto clusters = double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
+  return core->busy * clusters * c.ctas / (cycles * chip[FactId::sms]);
+}
+
+Predicted between(double value, double x, double y) {
+  return {value, std::min({value, x, y}), std::max({value, x, y})};
+}
+
+void add(Predicted& sum, const Predicted& p) { sum.value += p.value, sum.least += p.least, sum.most += p.most; }
+
 void find_binding(LaunchTime& l) {
   const auto most = std::max_element(l.cluster.uses.begin(), l.cluster.uses.end(),
                                      [](const Use& x, const Use& y) { return x.busy < y.busy; });
@@ -58,7 +71,7 @@ void list_unmodelled(Prediction& p) {
   p.unmodelled = {"bank conflicts and the coalescing of global accesses",
                   "L2's sides, its replacement and lines that CTAs share; queues at HBM",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
-                  "the clock under load and power", "CTAs that share an SM: each SM is taken to hold one"};
+                  "CTAs that share an SM: each SM is taken to hold one"};
   bool many = false, guessed = false, blocking = false;
   for (const LaunchTime& l : p.launches) {
     many |= l.cluster.clusters > 1;
@@ -86,7 +99,7 @@ bool needs_values(const ir::Module& module) {
 Prediction predict(const ir::Module& module, const launch::Contract& contract, const Chip& chip,
                    const Question& question, diag::Sink& sink) {
   Prediction p;
-  p.clock = question.clock > 0 ? question.clock : chip[FactId::max_clock];
+  p.by_law = question.clock <= 0;
   p.launch_us = chip[FactId::launch];
   p.values = question.values || needs_values(module);
   const std::uint64_t bytes = bytes_of(contract);
@@ -105,23 +118,22 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.entry = contract.launches[k].entry;
     l.cluster = plain.clusters[k];
     l.waves = waves_of(l.cluster);
-    const auto between = [](double value, double x, double y) {
-      return Predicted{value, std::min({value, x, y}), std::max({value, x, y})};
-    };
     l.cluster_cycles = between(l.cluster.cycles, least.clusters[k].cycles, most.clusters[k].cycles);
-    const auto of_grid = [&](const Chip& c, const ClusterTime& t) {
-      const double hbm = p.hits_l2 ? 0 : double(bytes) / (c[FactId::hbm_rate] * 1e9) * p.clock * 1e9;
-      return std::max(grid_cycles(c, t), hbm);
-    };
-    if (!p.hits_l2) l.hbm_cycles = double(bytes) / (chip[FactId::hbm_rate] * 1e9) * p.clock * 1e9;
+    l.tensor_use = tensor_use(chip, l.cluster, grid_cycles(chip, l.cluster));
+    l.clock =
+        question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_under(chip, l.tensor_use);
+    const auto hbm = [&](const Chip& c) { return p.hits_l2 ? 0 : double(bytes) / c[FactId::hbm_rate] * l.clock.value; };
+    const auto of_grid = [&](const Chip& c, const ClusterTime& t) { return std::max(grid_cycles(c, t), hbm(c)); };
+    l.hbm_cycles = hbm(chip);
     l.cycles = between(of_grid(chip, l.cluster), of_grid(fast, least.clusters[k]), of_grid(slow, most.clusters[k]));
+    l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,
+                 l.cycles.most / l.clock.least * 1e-9};
     find_binding(l);
     if (l.hbm_cycles >= l.cycles.value) l.binds = "HBM", l.binds_share = 1;
-    p.cycles.value += l.cycles.value, p.cycles.least += l.cycles.least, p.cycles.most += l.cycles.most;
+    add(p.cycles, l.cycles), add(p.seconds, l.seconds);
     p.launches.push_back(std::move(l));
   }
-  const double second = p.clock * 1e9;
-  p.seconds = {p.cycles.value / second, p.cycles.least / second, p.cycles.most / second};
+  p.clock = p.cycles.value / p.seconds.value * 1e-9;
   list_unmodelled(p);
   return p;
 }

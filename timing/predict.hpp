@@ -29,14 +29,18 @@ struct LaunchTime {
   double hbm_cycles = 0;    // least time for the contract's buffers to come from HBM once; 0 where they fit into L2
   std::string binds{};      // the resource or the latency that decides
   double binds_share = 0;   // of the cluster's cycles that this resource is busy
+  double tensor_use = 0;    // of all tensor cores of the chip, over the grid's cycles
+  Clock clock{};            // GHz: the one asked for, or the chip's law at tensor_use
+  Predicted seconds{};
 };
 
 struct Prediction {
   sim::Outcome outcome = sim::Outcome::finished;
   std::vector<LaunchTime> launches{};
   Predicted cycles{};
-  Predicted seconds{};   // at `clock`, without the launch
-  double clock = 0;      // GHz
+  Predicted seconds{};   // without the launches
+  double clock = 0;      // GHz: cycles by seconds
+  bool by_law = true;    // the clock is the chip's law; else it was asked for
   double launch_us = 0;  // what a launch adds, event to event
   bool values = false;   // products were computed, because control flow depends on them or the question says so
   bool hits_l2 = true;
@@ -44,7 +48,7 @@ struct Prediction {
 };
 
 struct Question {
-  double clock = 0;     // GHz; 0: the chip's highest
+  double clock = 0;     // GHz; 0: the chip's law
   bool values = false;  // compute all products
 };
 

@@ -119,7 +119,7 @@ void add_time(const Builder& builder) {
   sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first]")
       ->type_name("sm_NNN");
   sub->add_option("--chip", a->chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
-  sub->add_option("--clock", a->clock, "the SM clock in GHz [the chip's highest]")->type_name("GHZ");
+  sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
   sub->add_flag("--json", a->json, "print the prediction as JSON");
   add_kernel_sizes(*sub, a->kernel, builder.words);

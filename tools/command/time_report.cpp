@@ -85,9 +85,10 @@ ordered_json json_of(const timing::LaunchTime& l) {
 std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
   std::string text = fmt::format("predicted: {} on {}\n\n", name, chip.title);
   for (const timing::LaunchTime& l : p.launches) text += launch_text(l, p);
-  text += fmt::format("  predicted: {}; at {:.4g} GHz {} us ({} to {}), and {:.3g} us for a launch\n", cycles(p.cycles),
-                      p.clock, microseconds(p.seconds.value), microseconds(p.seconds.least),
-                      microseconds(p.seconds.most), p.launch_us * double(p.launches.size()));
+  text +=
+      fmt::format("  predicted: {}; at {:.4g} GHz{} {} us ({} to {}), and {:.3g} us for a launch\n", cycles(p.cycles),
+                  p.clock, p.by_law ? " (the chip's law)" : "", microseconds(p.seconds.value),
+                  microseconds(p.seconds.least), microseconds(p.seconds.most), p.launch_us * double(p.launches.size()));
   text += fmt::format("  products: {}\n",
                       p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
   text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
@@ -103,6 +104,7 @@ std::string time_json(const std::string& name, const timing::Chip& chip, const t
                          {"kernel", name},
                          {"chip", chip.name},
                          {"clock_ghz", p.clock},
+                         {"clock_by_law", p.by_law},
                          {"cycles", json_of(p.cycles)},
                          {"seconds", json_of(p.seconds)},
                          {"launch_us", p.launch_us * double(p.launches.size())},

@@ -41,7 +41,22 @@ TEST_CASE("the interval holds the prediction, and time is cycles at the clock as
   CHECK(p.cycles.least < p.cycles.value);
   CHECK(p.cycles.value < p.cycles.most);
   CHECK(p.seconds.value == doctest::Approx(p.cycles.value / 1.3e9));
-  CHECK(prediction_of(loop.ptx(), loop.contract()).clock == b200()[timing::FactId::max_clock]);
+  CHECK_FALSE(p.by_law);
+}
+
+TEST_CASE(
+    "without a clock the chip's law gives one: lower where the tensor cores of all SMs are busy, and with a range") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 4, .steps = 256};
+  launch::Contract all = loop.contract();
+  all.launches[0].grid.x = 148;
+  const timing::Prediction one = prediction_of(loop.ptx(), loop.contract()), full = prediction_of(loop.ptx(), all);
+  CHECK(one.by_law);
+  CHECK(one.clock == doctest::Approx(1.90).epsilon(0.01));
+  const timing::LaunchTime& l = full.launches.at(0);
+  CHECK(l.tensor_use > 0.8);
+  CHECK(full.clock == doctest::Approx(1.90 - 0.56 * l.tensor_use));
+  CHECK(l.clock.least == doctest::Approx(1.90 - 0.56 * 1.3 * l.tensor_use));
+  CHECK(l.seconds.most == doctest::Approx(l.cycles.most / l.clock.least * 1e-9));
 }
 
 TEST_CASE("what binds a main loop with enough stages is the tensor core, with few it is latency") {
