@@ -15,19 +15,20 @@ constexpr double busy_enough = 0.85;  // of the cycles: the resource decides, no
 struct Times {
   sim::Outcome outcome = sim::Outcome::finished;
   std::vector<ClusterTime> clusters{};
+  std::vector<GridWork> grids{};
 };
 
 Times run_on(const Chip& chip, const ir::Module& module, launch::Contract contract, const Surroundings& around,
-             diag::Sink& sink) {
+             Extent extent, diag::Sink& sink) {
   for (launch::Launch& l : contract.launches) l.ctas_per_sm = 1;
-  TimedSchedule schedule(chip, around);
+  TimedSchedule schedule(chip, around, extent);
   sim::Options options;
   options.arithmetic = sim::Arithmetic::fast;
   options.detect_races = false;
   options.schedule = &schedule;
   Times t;
   t.outcome = sim::simulate(module, contract, options, sink, &schedule).outcome;
-  t.clusters = schedule.times();
+  t.clusters = schedule.times(), t.grids = schedule.grids();
   return t;
 }
 
@@ -39,18 +40,6 @@ std::uint64_t bytes_of(const launch::Contract& contract) {
 
 std::uint64_t waves_of(const ClusterTime& c) {
   return c.takes_clusters ? 1 : (c.clusters + c.resident - 1) / c.resident;
-}
-
-double grid_cycles(const Chip& chip, const ClusterTime& c) {
-  const auto waves = double(waves_of(c));
-  return waves * c.cycles + (waves - 1) * chip[FactId::cta_gap];
-}
-
-// Of the tensor cores of all SMs, over the grid's time.
-double tensor_use(const Chip& chip, const ClusterTime& c, double cycles) {
-  const auto core = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
-  const auto clusters = double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
-  return core->busy * clusters * c.ctas / (cycles * chip[FactId::sms]);
 }
 
 Predicted between(double value, double x, double y) {
@@ -72,13 +61,13 @@ void list_unmodelled(Prediction& p) {
                   "L2's sides, its replacement and lines that CTAs share; queues at HBM",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
-  bool many = false, guessed = false, blocking = false;
+  bool inferred = false, guessed = false, blocking = false;
   for (const LaunchTime& l : p.launches) {
-    many |= l.cluster.clusters > 1;
+    inferred |= !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
     guessed |= l.cluster.guessed_mma;
     blocking |= l.cluster.mma_sync > 0;
   }
-  if (many) p.unmodelled.push_back("differences between clusters: all are taken to be as the first");
+  if (inferred) p.unmodelled.push_back("clusters that were not run: each lies on a line between two that were");
   if (p.launches.size() > 1) p.unmodelled.push_back("launches that overlap");
   if (guessed)
     p.unmodelled.push_back("forms of tcgen05.mma that were not measured: each is taken as the nearest that was");
@@ -105,13 +94,13 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   const std::uint64_t bytes = bytes_of(contract);
   p.hits_l2 = double(bytes) <= chip[FactId::l2_reach];
   const Surroundings around{p.hits_l2, p.values};
-  const Times plain = run_on(chip, module, contract, around, sink);
+  const Times plain = run_on(chip, module, contract, around, question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (p.outcome != sim::Outcome::finished) return p;
   diag::Sink again;  // says what has been said
   const Chip slow = bent(chip, true), fast = bent(chip, false);
-  const Times most = run_on(slow, module, contract, around, again),
-              least = run_on(fast, module, contract, around, again);
+  const Times most = run_on(slow, module, contract, around, Extent::first, again),
+              least = run_on(fast, module, contract, around, Extent::first, again);
   for (std::size_t k = 0; k < plain.clusters.size(); ++k) {
     if (k >= most.clusters.size() || k >= least.clusters.size()) break;
     LaunchTime l;
@@ -119,11 +108,15 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.cluster = plain.clusters[k];
     l.waves = waves_of(l.cluster);
     l.cluster_cycles = between(l.cluster.cycles, least.clusters[k].cycles, most.clusters[k].cycles);
-    l.tensor_use = tensor_use(chip, l.cluster, grid_cycles(chip, l.cluster));
+    l.grid = plain.grids[k];
+    l.tensor_use = l.grid.tensor * l.cluster.ctas / (l.grid.cycles * chip[FactId::sms]);
     l.clock =
         question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_under(chip, l.tensor_use);
     const auto hbm = [&](const Chip& c) { return p.hits_l2 ? 0 : double(bytes) / c[FactId::hbm_rate] * l.clock.value; };
-    const auto of_grid = [&](const Chip& c, const ClusterTime& t) { return std::max(grid_cycles(c, t), hbm(c)); };
+    // The others bend as the first one does.
+    const auto of_grid = [&](const Chip& c, const ClusterTime& first) {
+      return std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
+    };
     l.hbm_cycles = hbm(chip);
     l.cycles = between(of_grid(chip, l.cluster), of_grid(fast, least.clusters[k]), of_grid(slow, most.clusters[k]));
     l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,

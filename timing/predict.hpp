@@ -10,6 +10,7 @@
 #include "ptx/ir/module.hpp"
 #include "sim/core/run.hpp"
 #include "timing/chip.hpp"
+#include "timing/grid.hpp"
 #include "timing/timed_run.hpp"
 
 namespace kiln::timing {
@@ -24,6 +25,7 @@ struct LaunchTime {
   std::string entry{};
   ClusterTime cluster{};  // of its first cluster
   Predicted cluster_cycles{};
+  GridWork grid{};          // of all clusters
   std::uint64_t waves = 1;  // of clusters, one after the other
   Predicted cycles{};       // of the whole grid
   double hbm_cycles = 0;    // least time for the contract's buffers to come from HBM once; 0 where they fit into L2
@@ -50,12 +52,13 @@ struct Prediction {
 struct Question {
   double clock = 0;     // GHz; 0: the chip's law
   bool values = false;  // compute all products
+  bool all = false;     // run every cluster; else as many as tell what the others take
 };
 
 /// Whether kernels of the module decide anything by what the tensor core computes.
 bool needs_values(const ir::Module&);
 
-/// Runs the first cluster of each launch under the clock, on the chip and on the chip bent either way. The contract's
+/// Runs clusters of each launch under the clock, and the first one on the chip bent either way too. The contract's
 /// buffers are filled. Findings go to the sink.
 Prediction predict(const ir::Module&, const launch::Contract&, const Chip&, const Question&, diag::Sink&);
 

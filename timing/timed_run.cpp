@@ -86,8 +86,9 @@ std::uint64_t resident_clusters(const sim::Cluster& cluster, const Chip& chip) {
 }
 
 // What L2 gives all SMs is shared by those that are busy.
-double ingest_of(const sim::Cluster& cluster, const Chip& chip, std::uint64_t resident) {
-  const auto busy = double(std::min(clusters_in(cluster), resident) * cluster.ctas.size());
+double ingest_of(const sim::Cluster& cluster, const Chip& chip, std::uint64_t resident, std::uint64_t asked) {
+  const std::uint64_t clusters = asked ? asked : std::min(clusters_in(cluster), resident);
+  const auto busy = double(clusters * cluster.ctas.size());
   return std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy);
 }
 
@@ -98,7 +99,7 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       chip_(chip),
       around_(around),
       resident_(resident_clusters(cluster, chip)),
-      ingest_rate_(ingest_of(cluster, chip, resident_)),
+      ingest_rate_(ingest_of(cluster, chip, resident_, around.busy_clusters)),
       costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),

@@ -22,8 +22,9 @@ namespace kiln::timing {
 
 /// What the run assumes of the rest of the chip.
 struct Surroundings {
-  bool hits_l2 = true;  // loads find their bytes there
-  bool values = true;   // MMAs compute; else their results are left out
+  bool hits_l2 = true;              // loads find their bytes there
+  bool values = true;               // MMAs compute; else their results are left out
+  std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
 };
 
 /// What one cluster took.

@@ -3,18 +3,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/schedule/schedule.hpp"
+#include "timing/grid.hpp"
 #include "timing/timed_run.hpp"
 
 namespace kiln::timing {
 
-/// Runs the first cluster of each launch; the others are left out. Give it to a run as its schedule and as its
+/// Which clusters of a launch run: the first, as many as tell what the others take, or all.
+enum class Extent : std::uint8_t { first, sample, all };
+
+/// Runs clusters of each launch, one at a time; the others are left out. Give it to a run as its schedule and as its
 /// observer.
 class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer {
  public:
-  TimedSchedule(const Chip&, const Surroundings&);
+  explicit TimedSchedule(const Chip&, const Surroundings&, Extent = Extent::first);
   ~TimedSchedule() override;
 
   sim::Outcome run(sim::Cluster&, const ir::Operation*& current) override;
@@ -25,14 +30,25 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   void multiply(sim::AsyncId, const sim::Agent&, const sim::MmaTask&) override;
   void sync(const sim::Agent&, const ir::Operation*, const sim::Sync&) override;
 
-  /// One for each launch that ran.
+  /// The first cluster of each launch that ran.
   const std::vector<ClusterTime>& times() const { return times_; }
+  /// The grids of these launches, as far as the extent has them.
+  const std::vector<GridWork>& grids() const { return grids_; }
 
  private:
+  sim::Outcome run_one(sim::Cluster&, const Surroundings&, const ir::Operation*& current, ClusterTime&);
+  std::optional<std::uint32_t> next_cluster(const sim::Cluster&, const ClusterTime&);
+
   const Chip& chip_;
   Surroundings around_;
+  Extent extent_;
   std::unique_ptr<TimedRun> run_{};  // the cluster that runs
   std::vector<ClusterTime> times_{};
+  std::vector<GridWork> grids_{};
+  std::optional<std::uint32_t> launch_{};  // that runs
+  std::optional<Sample> sample_{};         // of it
+  double tail_ = 1;                        // its dispatcher's
+  bool runs_tail_ = false;
 };
 
 }  // namespace kiln::timing

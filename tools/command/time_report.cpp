@@ -42,6 +42,9 @@ std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p
                       c.takes_clusters ? std::string("which take each other's work")
                                        : fmt::format("{} wave{}", l.waves, l.waves == 1 ? "" : "s"));
   text += fmt::format("    the first cluster: {}\n", cycles(l.cluster_cycles));
+  if (l.grid.kinds > 1)
+    text += fmt::format("    clusters differ: {} were run, which take {} on average\n", l.grid.ran,
+                        cycles(l.grid.busy / double(l.cluster.clusters)));
   text += fmt::format("    binds: {}\n", l.binds);
   if (!p.hits_l2)
     text += fmt::format("    the buffers do not fit into L2: at least {} cycles for HBM to read them once\n",
@@ -65,6 +68,8 @@ ordered_json json_of(const timing::LaunchTime& l) {
                    {"resident_clusters", l.cluster.resident},
                    {"takes_clusters", l.cluster.takes_clusters},
                    {"waves", l.waves},
+                   {"clusters_run", l.grid.ran},
+                   {"kinds_of_clusters", l.grid.kinds},
                    {"mmas", l.cluster.mmas},
                    {"hbm_cycles", l.hbm_cycles},
                    {"binds", l.binds},

@@ -1,0 +1,59 @@
+// A whole grid from a few of its clusters. Clusters differ by where they stand: a tile at the edge, a row of a causal
+// mask, the length of a persistent list. So some are run, along each axis of the grid; those between two of them lie on
+// the line between these, and a dispatcher gives all of them to the chip.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "launch/contract.hpp"
+
+namespace kiln::timing {
+
+/// What one cluster takes, and how much of that each of its tensor cores is busy. Cycles.
+struct Work {
+  double cycles = 0, tensor = 0;
+};
+
+/// Clusters of a grid that are run, and what they say of the others.
+class Sample {
+ public:
+  /// `clusters`: the grid's extents. `all`: every cluster is run, and nothing is inferred.
+  Sample(launch::Dim3 clusters, bool all);
+
+  /// The number of a cluster that is to be run next; the first is 0. Nothing: enough have been.
+  std::optional<std::uint32_t> next() const;
+  void add(std::uint32_t cluster, const Work&);
+  /// Of any cluster.
+  Work of(std::uint32_t cluster) const;
+  std::size_t size() const { return ran_.size(); }
+
+ private:
+  using Line = std::map<std::uint32_t, Work>;  // by the place on an axis, the others at 0
+
+  std::uint32_t number(int axis, std::uint32_t at) const;
+  std::optional<std::uint32_t> missing(int axis) const;
+
+  std::array<std::uint32_t, 3> extents_;
+  bool all_;
+  std::map<std::uint32_t, Work> ran_{};  // by number
+  std::array<Line, 3> lines_{};          // of them, those on an axis
+};
+
+/// A grid on the chip.
+struct GridWork {
+  double cycles = 0;        // from the first cluster's start to the last one's end
+  double tensor = 0;        // that one tensor core of each cluster is busy, all clusters added
+  double busy = 0;          // cycles of all clusters added
+  std::uint64_t ran = 0;    // clusters that were run
+  std::uint64_t kinds = 1;  // of clusters: those whose time differs by a hundredth or more
+};
+
+/// The dispatcher: `resident` clusters at once in the order of their numbers, each as soon as one has ended, and `gap`
+/// cycles later. Clusters of the last wave take `tail` of their time, because fewer share L2 then.
+GridWork dispatch(const Sample&, std::uint64_t clusters, std::uint64_t resident, double gap, double tail);
+
+}  // namespace kiln::timing
