@@ -97,7 +97,7 @@ class Pricing {
       case Opcode::st:
       case Opcode::red:
         if (shared) return {.does = Does::store_shared, .lane_bytes = access_bytes(op)};
-        return {};
+        return {.does = Does::store_global};
       case Opcode::ldmatrix:
         return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = matrix_bytes(op)};
       case Opcode::stmatrix: return {.does = Does::store_shared, .lane_bytes = matrix_bytes(op)};

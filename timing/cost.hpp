@@ -16,6 +16,7 @@ enum class Does : std::uint8_t {
   load_shared,
   store_shared,
   load_global,
+  store_global,
   wait_mbarrier,
   meet,  // a barrier of the CTA, or the wait of the cluster's
   mma,

@@ -57,8 +57,7 @@ void find_binding(LaunchTime& l) {
 }
 
 void list_unmodelled(Prediction& p) {
-  p.unmodelled = {"bank conflicts and the coalescing of global accesses",
-                  "L2's sides, its replacement and lines that CTAs share; queues at HBM",
+  p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
   bool inferred = false, guessed = false, blocking = false;

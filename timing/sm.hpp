@@ -59,7 +59,10 @@ struct Sm {
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
   Server shared_port{};
-  Server copies{};  // the copy engine: rows of boxes
+  Server operands{};  // of wgmma, and copies beside them, out of and into shared memory
+  Server lines{};     // of global memory, as loads and stores touch them
+  Server hbm{};       // the SM's share of it
+  Server copies{};    // the copy engine: rows of boxes
   Server stores{};
   Server ingest{};  // from L2
   TensorPipe tensor;

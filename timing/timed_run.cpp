@@ -23,7 +23,8 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that lanes that spin do not starve others
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
-constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once
+constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
+constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
 
 Stall stall_of(sim::WaitKind kind) {
   switch (kind) {
@@ -85,10 +86,14 @@ std::uint64_t resident_clusters(const sim::Cluster& cluster, const Chip& chip) {
   return std::max<std::uint64_t>(1, std::uint64_t(most));
 }
 
-// What L2 gives all SMs is shared by those that are busy.
-double ingest_of(const sim::Cluster& cluster, const Chip& chip, std::uint64_t resident, std::uint64_t asked) {
+// SMs that run CTAs at the same time.
+double busy_sms(const sim::Cluster& cluster, std::uint64_t resident, std::uint64_t asked) {
   const std::uint64_t clusters = asked ? asked : std::min(clusters_in(cluster), resident);
-  const auto busy = double(clusters * cluster.ctas.size());
+  return double(clusters * cluster.ctas.size());
+}
+
+// What L2 gives all SMs is shared by those that are busy.
+double ingest_of(const Chip& chip, double busy) {
   return std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy);
 }
 
@@ -99,7 +104,8 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       chip_(chip),
       around_(around),
       resident_(resident_clusters(cluster, chip)),
-      ingest_rate_(ingest_of(cluster, chip, resident_, around.busy_clusters)),
+      ingest_rate_(ingest_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
+      hbm_rate_(chip[hbm_rate] / chip[load_clock] / busy_sms(cluster, resident_, around.busy_clusters)),
       costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
@@ -185,6 +191,7 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   now_ = std::max(now_, n.at);
   cluster_.now = std::uint64_t(now_);
   issuer_ = &t, issuing_ = n.operation;
+  touched_.clear();
   multiplied_ = 0, engine_end_.reset(), load_.reset(), observed_.reset(), copies_.clear();
   const std::uint64_t steps = t.cta->steps;
   sim::Turn turn;
@@ -233,9 +240,14 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   Sm& s = sm(*t.cta);
   switch (c.does) {
     case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
-    case Does::load_shared: load(t, n, s.shared_port.end(now_, bytes / chip_[shared_rate]) + c.latency); break;
-    case Does::load_global: load(t, n, s.ingest.end(now_, bytes / ingest_rate_) + c.latency); break;
-    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, bytes / chip_[shared_rate])); break;
+    case Does::load_shared: load(t, n, s.shared_port.end(now_, shared_cycles(s)) + c.latency); break;
+    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
+    case Does::load_global: {
+      const double asked = s.lines.end(now_, lines(touched_) * chip_[global_line]);
+      load(t, n, s.ingest.end(asked, sectors(touched_) * sector_bytes / ingest_rate_) + c.latency);
+      break;
+    }
+    case Does::store_global: t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * chip_[global_line])); break;
     case Does::tmem_load: {
       const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
       const double start = s.tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
@@ -256,6 +268,18 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::mma_sync: ++time_.mma_sync; break;
     default: break;
   }
+}
+
+// Of the shared memory port, for what the instruction's lanes have touched.
+double TimedRun::shared_cycles(Sm& s) {
+  const double bytes = wavefronts(touched_) * double(row_bytes);
+  use_operands(s, bytes);
+  return bytes / chip_[shared_rate];
+}
+
+// wgmma reads its operands through the port that copies and other accesses use; tcgen05.mma has one of its own.
+void TimedRun::use_operands(Sm& s, double bytes) {
+  if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
 }
 
 void TimedRun::load(Track& t, const Next& n, double ready) {
@@ -298,7 +322,13 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   const sim::Program& program = cluster_.grid.program;
   const int columns = program.mmas[program.insts[n.operation].target].shape.n;
   Server& core = sm(*t.cta).sub_cores[t.warp->index % 4];
-  const double end = core.end(now_, wgmma_interval(chip_, columns));
+  Sm& s = sm(*t.cta);
+  double bytes = 0;
+  for (const Touch& x : touched_) bytes += x.bytes;
+  // The warp's own rows of A, and its part of B, which the warpgroup reads once.
+  use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
+  const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
+  core.begin(end, 0);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
   if (t.warp->index % 4 == 0) ++time_.mmas;
   leave_out_values(t, Does::wgmma);
@@ -334,6 +364,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
   Sm& s = sm(*issuer_->cta);
   if (!t.signals) {
     const double read = s.stores.end(now_, double(t.bytes) / chip_[store_rate]);
+    use_operands(s, double(t.bytes));
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
@@ -342,19 +373,26 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), t.global == 0};
+  if (t.global != 0) time_.loaded += double(t.bytes);
+  double from_hbm = now_;
+  if (t.global != 0 && around_.from_hbm > 0) from_hbm = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
+  load_ = Load{cycles, double(t.bytes), t.global == 0, from_hbm};
 }
 
 // Where a load that has been announced goes.
 void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
+  if (issuer_ && !load_ && range.operand == sim::Operand::none)
+    touched_.push_back({range.address, std::uint32_t(range.bytes)});
   if (!load_ || kind != sim::AccessKind::write || range.space != isa::Space::shared_cta) return;
   const bool multicast = cost(issuing_).multicast;
   double latency = chip_[around_.hits_l2 ? load_latency : load_latency_hbm] - chip_[wake];
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
   const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;
-  const double arrived = sm(cta_of(range.cta)).ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
-  const double done = std::max(*engine_end_, arrived) + latency;
+  Sm& to = sm(cta_of(range.cta));
+  const double arrived = to.ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
+  use_operands(to, load_->bytes);
+  const double done = std::max({*engine_end_, arrived, load_->from_hbm}) + latency;
   copies_.push_back({done, done});
   load_.reset();
 }
@@ -497,13 +535,16 @@ ClusterTime TimedRun::result() const {
     return longest;
   };
   const bool tcgen05 = chip_.core == TensorCore::tcgen05;
-  out.uses = {{"tensor core", most([&](const Sm& s) { return tcgen05 ? s.tensor.busy() : of_four(s.sub_cores); })},
-              {"copy engine", most([](const Sm& s) { return s.copies.busy(); })},
-              {"L2 to the SM", most([](const Sm& s) { return s.ingest.busy(); })},
-              {"bulk stores", most([](const Sm& s) { return s.stores.busy(); })},
-              {"shared memory port", most([](const Sm& s) { return s.shared_port.busy(); })},
-              {"tensor memory port", most([&](const Sm& s) { return of_four(s.tmem_ports); })},
-              {"issue slots", most([&](const Sm& s) { return of_four(s.schedulers); })}};
+  out.uses = {
+      {"tensor core", most([&](const Sm& s) { return tcgen05 ? s.tensor.busy() : of_four(s.sub_cores); })},
+      {"copy engine", most([](const Sm& s) { return s.copies.busy(); })},
+      {"L2 to the SM", most([](const Sm& s) { return s.ingest.busy(); })},
+      {"HBM", most([](const Sm& s) { return s.hbm.busy(); })},
+      {"bulk stores", most([](const Sm& s) { return s.stores.busy(); })},
+      {"shared memory port", most([](const Sm& s) { return std::max(s.shared_port.busy(), s.operands.busy()); })},
+      {"lines of global memory", most([](const Sm& s) { return s.lines.busy(); })},
+      {"tensor memory port", most([&](const Sm& s) { return of_four(s.tmem_ports); })},
+      {"issue slots", most([&](const Sm& s) { return of_four(s.schedulers); })}};
   return out;
 }
 

@@ -17,6 +17,7 @@
 #include "timing/chip.hpp"
 #include "timing/cost.hpp"
 #include "timing/sm.hpp"
+#include "timing/wavefronts.hpp"
 
 namespace kiln::timing {
 
@@ -24,6 +25,7 @@ namespace kiln::timing {
 struct Surroundings {
   bool hits_l2 = true;              // loads find their bytes there
   bool values = true;               // MMAs compute; else their results are left out
+  double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
 };
 
@@ -35,6 +37,7 @@ struct ClusterTime {
   std::vector<RoleTime> roles{};
   std::vector<Use> uses{};
   std::uint64_t mmas = 0;
+  double loaded = 0;            // bytes that bulk and tensor copies asked of L2
   bool guessed_mma = false;     // of a form that was not measured
   bool takes_clusters = false;  // the kernel asks for the work of clusters that have not started
   std::uint64_t mma_sync = 0;   // instructions of the tensor core that block their warp, which have no model
@@ -102,6 +105,7 @@ class TimedRun {
     double cycles = 0;  // of the copy engine
     double bytes = 0;
     bool from_shared = false;  // of another CTA
+    double from_hbm = 0;       // when HBM has given its part
   };
   struct Copy {
     double read = 0, done = 0;
@@ -120,6 +124,8 @@ class TimedRun {
   void answer_peeks(Track&);
   void meet_mbarrier(Track&, const Next&, double since);
   void start_tmem_copy(Track&, double bytes);
+  double shared_cycles(Sm&);
+  void use_operands(Sm&, double bytes);
   void start_wgmma(Track&, const Next&);
   void leave_out_values(Track&, Does);
   bool concerns_itself(std::uint32_t operation) const;
@@ -134,6 +140,7 @@ class TimedRun {
   const Surroundings around_;
   const std::uint64_t resident_;  // clusters at once
   const double ingest_rate_;      // from L2 into each SM that is busy, bytes a cycle
+  const double hbm_rate_;         // from HBM, the same
   const Costs costs_;
   const std::size_t operations_;
   Roles roles_;
@@ -151,6 +158,7 @@ class TimedRun {
   std::deque<Copy> copies_{};
   std::optional<double> engine_end_{};  // of the multicast's first destination
   std::optional<Load> load_{};
+  std::vector<Touch> touched_{};  // by its lanes
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};

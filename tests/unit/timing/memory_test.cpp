@@ -1,0 +1,70 @@
+// What memory asks of a warp's access: bank conflicts, lines of global memory, and the port that wgmma shares.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/unit/timing/library.hpp"
+#include "timing/wavefronts.hpp"
+
+namespace kiln::test::memory_time_test {
+namespace {
+
+std::vector<timing::Touch> lanes(std::uint32_t stride, std::uint32_t bytes) {
+  std::vector<timing::Touch> out;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) out.push_back({std::uint64_t(lane) * stride, bytes});
+  return out;
+}
+
+TEST_CASE("a wavefront gives each bank's word once, to all lanes that want it") {
+  CHECK(timing::wavefronts(lanes(4, 4)) == 1);
+  CHECK(timing::wavefronts(lanes(0, 4)) == 1);
+  CHECK(timing::wavefronts(lanes(8, 4)) == 2);
+  CHECK(timing::wavefronts(lanes(128, 4)) == 32);
+  CHECK(timing::wavefronts(lanes(16, 16)) == 4);    // 512 bytes
+  CHECK(timing::wavefronts(lanes(128, 16)) == 32);  // a column of 16 bytes in rows of 128
+  CHECK(timing::wavefronts(lanes(2, 2)) == 1);
+  CHECK(timing::lines(lanes(4, 4)) == 1);
+  CHECK(timing::lines(lanes(4096, 16)) == 32);
+  CHECK(timing::sectors(lanes(64, 4)) == 32);
+}
+
+TEST_CASE("a 128-byte swizzle takes the conflicts out of a column of 16 bytes") {
+  std::vector<timing::Touch> swizzled;
+  for (std::uint64_t row = 0; row < 32; ++row) swizzled.push_back({row * 128 + (3 ^ row % 8) * 16, 16});
+  CHECK(timing::wavefronts(swizzled) == 4);
+}
+
+// Cycles that one warp takes for 64 accesses in a row, with lanes `shift` bits apart.
+double cycles_of(const std::string& access, int shift, const timing::Chip& chip = b200()) {
+  std::string body = fmt::format(
+      ".shared .align 128 .b8 room[8192]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, {}; "
+      "mov.u32 %r3, room; add.u32 %r3, %r3, %r2; mul.wide.u32 %rd1, %r2, 1; "
+      "add.u64 %rd1, %rd1, %out;\n",
+      shift);
+  for (int k = 0; k < 64; ++k) body += access + "\n";
+  launch::Contract c = one_buffer(32);
+  c.buffers[0] = buffer("out", 1 << 16);
+  return time_of(kernel(body), c, no_values, chip).cycles();
+}
+
+TEST_CASE("stores with 32 lanes in one bank take 32 times the turns, and stores by rows a turn for each line") {
+  const std::string shared = "st.shared.u32 [%r3], %r1;", global = "st.global.u32 [%rd1], %r1;";
+  CHECK(cycles_of(shared, 7) - cycles_of(shared, 2) == doctest::Approx(64 * 31).epsilon(0.05));
+  CHECK(cycles_of(global, 7) - cycles_of(global, 2) == doctest::Approx(64 * 31).epsilon(0.05));
+  timing::Chip wide = b200();
+  wide.values[std::size_t(timing::FactId::global_line)].value = 0.5;
+  CHECK(cycles_of(global, 7, wide) < 0.6 * cycles_of(global, 7));
+}
+
+TEST_CASE("wgmma reads its operands through the port that copies write through: that binds, not the tensor core") {
+  const Subject s = subject_of("gemm_v6", {{"m", 2048}, {"n", 2048}, {"k", 2048}, {"ctas", 132}}, dsl::sm_90a);
+  timing::Chip h200 = harness::chip_of("h200");
+  const timing::LaunchTime l = prediction_of(s, h200).launches.at(0);
+  CHECK(l.binds == "shared memory port");
+  h200.values[std::size_t(timing::FactId::shared_rate)].value *= 2;
+  const timing::LaunchTime freed = prediction_of(s, h200).launches.at(0);
+  CHECK(freed.binds != "shared memory port");
+  CHECK(freed.cycles.value < 0.95 * l.cycles.value);
+}
+
+}  // namespace
+}  // namespace kiln::test::memory_time_test
