@@ -371,12 +371,13 @@ void TimedRun::transfer(const sim::Transfer& t) {
   const double cycles = rows_of(t) * chip_[copy_row];
   if (!engine_end_ || !cost(issuing_).multicast) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
+    if (t.global != 0) time_.loaded += double(t.bytes);
+    hbm_end_ = now_;
+    if (t.global != 0 && around_.from_hbm > 0)
+      hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  if (t.global != 0) time_.loaded += double(t.bytes);
-  double from_hbm = now_;
-  if (t.global != 0 && around_.from_hbm > 0) from_hbm = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
-  load_ = Load{cycles, double(t.bytes), t.global == 0, from_hbm};
+  load_ = Load{cycles, double(t.bytes), t.global == 0};
 }
 
 // Where a load that has been announced goes.
@@ -392,7 +393,7 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   Sm& to = sm(cta_of(range.cta));
   const double arrived = to.ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
   use_operands(to, load_->bytes);
-  const double done = std::max({*engine_end_, arrived, load_->from_hbm}) + latency;
+  const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   copies_.push_back({done, done});
   load_.reset();
 }

@@ -105,7 +105,6 @@ class TimedRun {
     double cycles = 0;  // of the copy engine
     double bytes = 0;
     bool from_shared = false;  // of another CTA
-    double from_hbm = 0;       // when HBM has given its part
   };
   struct Copy {
     double read = 0, done = 0;
@@ -157,6 +156,7 @@ class TimedRun {
   std::size_t multiplied_ = 0;
   std::deque<Copy> copies_{};
   std::optional<double> engine_end_{};  // of the multicast's first destination
+  double hbm_end_ = 0;                  // when HBM has given its part of that
   std::optional<Load> load_{};
   std::vector<Touch> touched_{};  // by its lanes
   std::optional<Object> observed_{};
