@@ -30,6 +30,8 @@ void bend(std::vector<double>& values, double factor) {
   for (double& v : values) v *= factor;
 }
 
+double factor(Trust t, bool up) { return up ? 1 + tolerance(t) : 1 / (1 + tolerance(t)); }
+
 }  // namespace
 
 std::string_view spelling(Trust t) { return t == Trust::a ? "A" : t == Trust::b ? "B" : "C"; }
@@ -38,17 +40,23 @@ std::string_view spelling(TensorCore c) {
   return c == TensorCore::tcgen05 ? "tcgen05" : c == TensorCore::wgmma ? "wgmma" : "all";
 }
 
-Chip bent(Chip chip, bool slower) {
-  const auto factor = [&](Trust t, bool is_rate) {
-    return slower != is_rate ? 1 + tolerance(t) : 1 / (1 + tolerance(t));
-  };
-  for (std::size_t k = 0; k < fact_count; ++k)
-    if (facts[k].kind != FactKind::size)
-      bend(chip.values[k].value, factor(chip.values[k].trust, facts[k].kind == FactKind::rate));
-  for (MmaTimes& t : chip.mma)
-    for (auto* times : {&t.interval, &t.latency, &t.refill}) bend(*times, factor(t.trust, false));
-  bend(chip.wgmma.interval, factor(chip.wgmma.trust, false));
+Chip bent(Chip chip, FactId id, bool slower) {
+  const FactKind kind = facts[std::size_t(id)].kind;
+  Fact& fact = chip.values[std::size_t(id)];
+  if (kind != FactKind::size) bend(fact.value, factor(fact.trust, slower != (kind == FactKind::rate)));
   return chip;
+}
+
+Chip bent_tensor_core(Chip chip, bool slower) {
+  for (MmaTimes& t : chip.mma)
+    for (auto* times : {&t.interval, &t.latency, &t.refill}) bend(*times, factor(t.trust, slower));
+  bend(chip.wgmma.interval, factor(chip.wgmma.trust, slower));
+  return chip;
+}
+
+Chip bent(Chip chip, bool slower) {
+  for (std::size_t k = 0; k < fact_count; ++k) chip = bent(std::move(chip), FactId(k), slower);
+  return bent_tensor_core(std::move(chip), slower);
 }
 
 Clock clock_under(const Chip& chip, double tensor_use) {

@@ -88,6 +88,11 @@ struct Chip {
 /// The chip with every time (and rate) as far from its value as its trust allows: `slower` or faster.
 Chip bent(Chip, bool slower);
 
+/// The same for one fact, the others as they are.
+Chip bent(Chip, FactId, bool slower);
+/// The same for the times of the tensor core's instructions.
+Chip bent_tensor_core(Chip, bool slower);
+
 /// The SM clock in GHz while the tensor cores are busy for a fraction of the time, and what the trust of the chip's law
 /// leaves of it.
 struct Clock {

@@ -73,6 +73,41 @@ void list_unmodelled(Prediction& p) {
   if (blocking) p.unmodelled.push_back("mma.sync: its rate");
 }
 
+// The cycles of all grids, if the first clusters take what they take in these runs.
+double cycles_with(const Prediction& p, const Times& t) {
+  double sum = 0;
+  for (std::size_t k = 0; k < std::min(p.launches.size(), t.clusters.size()); ++k)
+    sum += p.launches[k].grid.cycles * t.clusters[k].cycles / p.launches[k].cluster.cycles;
+  return sum;
+}
+
+constexpr double matters = 0.0005;  // of the cycles
+
+// Each fact alone at its slow end.
+template <class Run>
+std::vector<FactEffect> effects(const Prediction& p, const Chip& chip, Run run) {
+  double as_it_is = 0;
+  for (const LaunchTime& l : p.launches) as_it_is += l.grid.cycles;
+  std::vector<FactEffect> out;
+  const auto add = [&](FactEffect effect, const Chip& other) {
+    effect.cycles = cycles_with(p, run(other)) - as_it_is;
+    if (std::abs(effect.cycles) > matters * as_it_is) out.push_back(std::move(effect));
+  };
+  for (std::size_t k = 0; k < fact_count; ++k) {
+    const FactInfo& info = facts[k];
+    if (info.kind != FactKind::cycles && info.kind != FactKind::rate) continue;
+    if (info.chips != TensorCore::all && info.chips != chip.core) continue;
+    const Fact& fact = chip.values[k];
+    add({std::string(info.name), fact.value, fact.trust}, bent(chip, FactId(k), true));
+  }
+  const bool tcgen05 = chip.core == TensorCore::tcgen05;
+  const Trust trust = tcgen05 ? chip.mma.front().trust : chip.wgmma.trust;
+  add({tcgen05 ? "mma" : "wgmma", 0, trust}, bent_tensor_core(chip, true));
+  std::stable_sort(out.begin(), out.end(),
+                   [](const FactEffect& x, const FactEffect& y) { return std::abs(x.cycles) > std::abs(y.cycles); });
+  return out;
+}
+
 }  // namespace
 
 bool needs_values(const ir::Module& module) {
@@ -126,6 +161,9 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     p.launches.push_back(std::move(l));
   }
   p.clock = p.cycles.value / p.seconds.value * 1e-9;
+  if (question.facts)
+    p.facts = effects(p, chip,
+                      [&](const Chip& other) { return run_on(other, module, contract, around, Extent::first, again); });
   list_unmodelled(p);
   return p;
 }

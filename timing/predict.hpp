@@ -36,6 +36,14 @@ struct LaunchTime {
   Predicted seconds{};
 };
 
+/// What a prediction loses if one fact is at the slow end of what its trust allows.
+struct FactEffect {
+  std::string name{};  // a key of the chip's facts; "mma" or "wgmma": the tensor core's times
+  double value = 0;    // 0: of these
+  Trust trust = Trust::c;
+  double cycles = 0;  // of the grids, more or fewer
+};
+
 struct Prediction {
   sim::Outcome outcome = sim::Outcome::finished;
   std::vector<LaunchTime> launches{};
@@ -46,12 +54,14 @@ struct Prediction {
   double launch_us = 0;  // what a launch adds, event to event
   bool values = false;   // products were computed, because control flow depends on them or the question says so
   bool hits_l2 = true;
+  std::vector<FactEffect> facts{};        // if they were asked for: those that matter, the most first
   std::vector<std::string> unmodelled{};  // what the prediction leaves out
 };
 
 struct Question {
   double clock = 0;     // GHz; 0: the chip's law
   bool values = false;  // compute all products
+  bool facts = false;   // find out which facts matter: a run of each first cluster for each
   bool all = false;     // run every cluster; else as many as tell what the others take
 };
 

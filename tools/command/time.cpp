@@ -31,6 +31,7 @@ struct TimeArguments {
   KernelChoice kernel{};
   std::string launch{}, chip{}, clock{};
   bool json = false, values = false;
+  bool facts = false;
 };
 
 struct Subject {
@@ -72,6 +73,7 @@ std::string chip_for(const TimeArguments& a, const ir::Module& module) {
 int time_kernel(const TimeArguments& a) {
   timing::Question question;
   question.values = a.values;
+  question.facts = a.facts;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
   if (!a.chip.empty()) harness::chip_of(a.chip);  // a chip that is not known is said before anything is built
   diag::Sink sink;
@@ -120,6 +122,7 @@ void add_time(const Builder& builder) {
       ->type_name("sm_NNN");
   sub->add_option("--chip", a->chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
   sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
+  sub->add_flag("--facts", a->facts, "which facts about the chip matter, by a run for each");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
   sub->add_flag("--json", a->json, "print the prediction as JSON");
   add_kernel_sizes(*sub, a->kernel, builder.words);

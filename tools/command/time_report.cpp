@@ -97,6 +97,11 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
   text += fmt::format("  products: {}\n",
                       p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
   text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
+  if (!p.facts.empty()) text += "  facts that matter, each at the slow end of its trust:\n";
+  for (const timing::FactEffect& f : p.facts)
+    text += fmt::format("    {:<18}{:>8} {}  {:+.0f} cycles, {:+.1f} %\n", f.name,
+                        f.value > 0 ? fmt::format("{:g}", f.value) : "", spelling(f.trust), f.cycles,
+                        100 * f.cycles / p.cycles.value);
   text += "  not modelled:\n";
   for (const std::string& what : p.unmodelled) text += fmt::format("    {}\n", what);
   return text;
@@ -105,6 +110,9 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
 std::string time_json(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
   ordered_json launches = ordered_json::array();
   for (const timing::LaunchTime& l : p.launches) launches.push_back(json_of(l));
+  ordered_json facts = ordered_json::array();
+  for (const timing::FactEffect& f : p.facts)
+    facts.push_back({{"name", f.name}, {"value", f.value}, {"trust", spelling(f.trust)}, {"cycles", f.cycles}});
   const ordered_json out{{"predicted", true},
                          {"kernel", name},
                          {"chip", chip.name},
@@ -116,6 +124,7 @@ std::string time_json(const std::string& name, const timing::Chip& chip, const t
                          {"products_computed", p.values},
                          {"buffers_in_l2", p.hits_l2},
                          {"launches", launches},
+                         {"facts", facts},
                          {"not_modelled", p.unmodelled}};
   return out.dump(2) + "\n";
 }

@@ -78,6 +78,23 @@ TEST_CASE("what is not modelled is said, and more where the launch has more of i
   CHECK_FALSE(says(1));
 }
 
+TEST_CASE("the facts that matter are those that bind, with what they cost at the slow end of their trust") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 4};
+  const timing::Prediction full = prediction_of(loop.ptx(), loop.contract(), {.facts = true});
+  REQUIRE_FALSE(full.facts.empty());
+  CHECK(full.facts[0].name == "mma");
+  CHECK(full.facts[0].cycles == doctest::Approx(0.02 * 4 * 64 * 128).epsilon(0.1));
+  loop.stages = 1;
+  const timing::Prediction late = prediction_of(loop.ptx(), loop.contract(), {.facts = true});
+  const auto load = std::find_if(late.facts.begin(), late.facts.end(),
+                                 [](const timing::FactEffect& f) { return f.name == "load_latency"; });
+  REQUIRE(load != late.facts.end());
+  CHECK(load->cycles == doctest::Approx(0.02 * 380 * 64).epsilon(0.05));
+  CHECK(std::none_of(late.facts.begin(), late.facts.end(),
+                     [](const timing::FactEffect& f) { return f.name == "load_latency_hbm"; }));
+  CHECK(prediction_of(loop.ptx(), loop.contract()).facts.empty());
+}
+
 // A thread reads a cell of tensor memory, and then does something with it.
 bool depends(const std::string& then) {
   const std::string text = kernel(
