@@ -47,6 +47,14 @@ struct Fact {
   double value = 0;
   Trust trust = Trust::c;
   std::string source{};  // a key of Chip::sources
+  double spread = 0;     // half of the range that the middle half of a measurement's samples lies in; 0: not known
+  std::string note{};    // may be empty
+};
+
+/// A number that was measured, and that no fact holds.
+struct Observation {
+  std::string what{}, unit{};
+  double value = 0, spread = 0;
 };
 
 /// Where facts come from.
@@ -80,6 +88,7 @@ struct Chip {
   std::array<Fact, fact_count> values{};
   std::vector<MmaTimes> mma{};
   WgmmaTimes wgmma{};
+  std::vector<Observation> observed{};
 
   double operator[](FactId id) const { return values[std::size_t(id)].value; }
   const Fact& fact(FactId id) const { return values[std::size_t(id)]; }

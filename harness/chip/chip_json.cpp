@@ -37,12 +37,20 @@ double read_amount(const JsonNode& node) {
   return value;
 }
 
+double read_spread(const JsonNode& node) {
+  const double value = node.number();
+  if (!(value >= 0) || value > largest) node.fail("must be a number of at least 0; got {}", node.shown());
+  return value;
+}
+
 timing::Fact read_fact(const JsonNode& node, const timing::FactInfo& info, const Chip& chip) {
-  node.expect_object({"value", "unit", "source", "trust", "note"});
+  node.expect_object({"value", "unit", "source", "trust", "spread", "note"});
   const JsonNode unit = node.at("unit");
   if (unit.text() != info.unit) unit.fail("must be \"{}\"; got {}", info.unit, unit.shown());
-  node.when("note", [](const JsonNode& n) { n.text(); });
-  return {read_amount(node.at("value")), read_trust(node.at("trust")), read_source(node.at("source"), chip)};
+  timing::Fact f{read_amount(node.at("value")), read_trust(node.at("trust")), read_source(node.at("source"), chip)};
+  node.when("spread", [&](const JsonNode& n) { f.spread = read_spread(n); });
+  node.when("note", [&](const JsonNode& n) { f.note = n.text(); });
+  return f;
 }
 
 void read_facts(const JsonNode& node, Chip& chip) {
@@ -109,6 +117,11 @@ timing::WgmmaTimes read_wgmma(const JsonNode& node, const Chip& chip) {
   return t;
 }
 
+timing::Observation read_observation(const JsonNode& node) {
+  node.expect_object({"what", "value", "unit", "spread"});
+  return {node.at("what").text(), node.at("unit").text(), node.at("value").number(), read_spread(node.at("spread"))};
+}
+
 TensorCore read_core(const JsonNode& node) {
   for (const TensorCore c : {TensorCore::tcgen05, TensorCore::wgmma})
     if (node.text() == spelling(c)) return c;
@@ -130,8 +143,8 @@ Chip read_chip(std::string_view text, const std::string& document) {
   Chip chip;
   const bool has_core = root.json().is_object() && root.has("tensor_core");
   chip.core = has_core ? read_core(root.at("tensor_core")) : TensorCore::tcgen05;
-  root.expect_object(
-      {"chip", "title", "tensor_core", "sources", "facts", chip.core == TensorCore::tcgen05 ? "mma" : "wgmma"});
+  root.expect_object({"chip", "title", "tensor_core", "sources", "facts",
+                      chip.core == TensorCore::tcgen05 ? "mma" : "wgmma", "observed"});
   root.at("tensor_core");
   chip.name = root.at("chip").text();
   chip.title = root.at("title").text();
@@ -145,6 +158,9 @@ Chip read_chip(std::string_view text, const std::string& document) {
                                 [&](std::size_t, const JsonNode& row) { chip.mma.push_back(read_mma(row, chip)); });
   else
     chip.wgmma = read_wgmma(root.at("wgmma"), chip);
+  root.when("observed", [&](const JsonNode& all) {
+    all.each_element(0, 1000, [&](std::size_t, const JsonNode& o) { chip.observed.push_back(read_observation(o)); });
+  });
   return chip;
 }
 

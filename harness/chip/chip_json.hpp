@@ -12,6 +12,9 @@ namespace kiln::harness {
 /// timing/facts.def for the chip's tensor core, in its unit, with a source that the document names and a trust.
 timing::Chip read_chip(std::string_view text, const std::string& document);
 
+/// The other way: read_chip of it is the same chip.
+std::string write_chip(const timing::Chip&);
+
 /// The chip of a name (b200) or of a file (its path ends in .json). Throws InputError for names that are not known.
 timing::Chip chip_of(const std::string& name_or_file);
 

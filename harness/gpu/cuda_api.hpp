@@ -19,6 +19,7 @@ using Event = struct EventTag*;
 
 inline constexpr Status success = 0, out_of_memory = 2, no_device = 100, not_ready = 600;
 inline constexpr int attribute_capability_major = 75, attribute_capability_minor = 76, attribute_l2_bytes = 38;
+inline constexpr int attribute_sms = 16;
 inline constexpr unsigned host_device_mapped = 2;
 inline constexpr int function_max_dynamic_shared = 8, function_non_portable_cluster = 14;
 inline constexpr int jit_error_log_buffer = 5, jit_error_log_buffer_bytes = 6;

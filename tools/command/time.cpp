@@ -8,6 +8,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "timing/predict.hpp"
+#include "tools/command/calibrate.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
@@ -21,6 +22,7 @@ namespace {
 constexpr const char* time_examples =
     "  kiln time gemm_v4 --m 4096 --n 4096 --k 4096\n"
     "  kiln time kernel.ptx --launch l.json --chip b200 --clock 1.85\n"
+    "  kiln time --calibrate --out mine.json\n"
     "  kiln time kernel.ptx --launch l.json --chip mine.json --json\n\n"
     "The first cluster of each launch runs on the simulator under the clock of a chip; nothing is measured. Interval: "
     "all\n"
@@ -29,8 +31,8 @@ constexpr const char* time_examples =
 
 struct TimeArguments {
   KernelChoice kernel{};
-  std::string launch{}, chip{}, clock{};
-  bool json = false, values = false;
+  std::string launch{}, chip{}, clock{}, out{};
+  bool json = false, values = false, calibrate = false;
   bool facts = false;
 };
 
@@ -71,6 +73,12 @@ std::string chip_for(const TimeArguments& a, const ir::Module& module) {
 }
 
 int time_kernel(const TimeArguments& a) {
+  if (a.calibrate) {
+    if (!a.kernel.name.empty()) diag::refuse("--calibrate measures the GPU at hand, and takes no kernel");
+    return calibrate_gpu(a.out);
+  }
+  if (!a.out.empty()) diag::refuse("--out says where --calibrate writes, and there is no --calibrate");
+  if (a.kernel.name.empty()) diag::refuse("a PTX file or a kernel is missing");
   timing::Question question;
   question.values = a.values;
   question.facts = a.facts;
@@ -115,8 +123,7 @@ int time_kernel(const TimeArguments& a) {
 void add_time(const Builder& builder) {
   CLI::App* sub = builder.add("time", "Predict how long a kernel takes on a chip, and why", time_examples);
   auto a = std::make_shared<TimeArguments>();
-  sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it")
-      ->required();
+  sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it");
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
   sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first]")
       ->type_name("sm_NNN");
@@ -125,6 +132,8 @@ void add_time(const Builder& builder) {
   sub->add_flag("--facts", a->facts, "which facts about the chip matter, by a run for each");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
   sub->add_flag("--json", a->json, "print the prediction as JSON");
+  sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
+  sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
   add_kernel_sizes(*sub, a->kernel, builder.words);
   sub->callback([a, &action = builder.action] { action = [a] { return time_kernel(*a); }; });
 }

@@ -1,0 +1,256 @@
+// Bulk and tensor copies: rows, latencies, rates, tensor maps, multicast, stores.
+#include <algorithm>
+
+#include "harness/calibrate/session.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using enum timing::FactId;
+
+constexpr unsigned tiles_at = 1024;       // in shared memory; mbarriers come before
+constexpr unsigned pitch = 256;           // bytes of a row of the tensor
+constexpr unsigned warm_rows = 1u << 14;  // of the part of it that is loaded again and again: 4 MB
+
+launch::TensorMap map_of(unsigned row_bytes, unsigned rows, std::uint64_t all_rows) {
+  launch::TensorMap m;
+  m.dtype = isa::ScalarType::u8;
+  m.dims = {pitch, all_rows};
+  m.strides = {0, pitch};
+  m.box = {row_bytes, rows, 1, 1, 1};
+  return m;
+}
+
+// %r1: the parity of the phases before this turn's. A fresh mbarrier counts the phase before its first as complete.
+std::string init_slots(unsigned slots) {
+  std::string text;
+  for (unsigned k = 0; k < slots; ++k) text += fmt::format("mbarrier.init.shared::cta.b64 [%smem+{}], 1;\n", 8 * k);
+  return text + "fence.mbarrier_init.release.cluster; mov.u32 %r1, 1; mov.u32 %r2, 0; mov.u32 %r3, 0;\n";
+}
+
+std::string wait_for(unsigned slot, const char* name) {
+  return fmt::format("{0}{1}: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%smem+{2}], %r1; @!%p0 bra {0}{1};\n",
+                     name, slot, 8 * slot);
+}
+
+std::string announce(unsigned slot, unsigned bytes) {
+  return fmt::format("mbarrier.arrive.expect_tx.shared::cta.b64 %rd0, [%smem+{}], {};\n", 8 * slot, bytes);
+}
+
+// The box at row %r3, which moves on.
+std::string tensor_load(unsigned slot, unsigned bytes, unsigned rows, unsigned all_rows) {
+  return fmt::format(
+      "add.u32 %r4, %smem, {}; add.u32 %r5, %smem, {};\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%map, {{%r2, %r3}}], "
+      "[%r5];\n"
+      "add.u32 %r3, %r3, {}; and.b32 %r3, %r3, {};\n",
+      tiles_at + slot * bytes, 8 * slot, rows, all_rows - 1);
+}
+
+// One thread keeps `slots` loads in flight.
+LoopKernel ring_of(unsigned slots, unsigned bytes, const std::string& setup,
+                   const std::function<std::string(unsigned slot)>& load) {
+  LoopKernel k;
+  k.shared_bytes = tiles_at + slots * bytes;
+  k.copies = 1;
+  k.setup = init_slots(slots) + setup;
+  for (unsigned s = 0; s < slots; ++s) k.body += wait_for(s, "FREE") + announce(s, bytes) + load(s);
+  k.body += "xor.b32 %r1, %r1, 1;";
+  for (unsigned s = 0; s < slots; ++s) k.after += wait_for(s, "LAST");
+  return k;
+}
+
+Figure divided(Figure f, double by) { return {f.value / by, f.spread / by}; }
+Figure rate_of(Figure cycles, double bytes) {
+  return {bytes / cycles.value, bytes / cycles.value * cycles.spread / cycles.value};
+}
+
+void rows_of_boxes(Session& s) {
+  constexpr unsigned slots = 8, rows = 128;
+  for (const unsigned row_bytes : {16u, 32u, 64u, 128u}) {
+    LoopKernel k = ring_of(slots, rows * row_bytes, "",
+                           [&](unsigned slot) { return tensor_load(slot, rows * row_bytes, rows, warm_rows); });
+    k.data_bytes = std::uint64_t(warm_rows) * pitch;
+    k.maps = {map_of(row_bytes, rows, warm_rows)};
+    const Figure f = divided(cycles_of(s.machine(), k, 24, 72), slots * rows);
+    if (row_bytes == 64)
+      s.set(copy_row, f, "rows of 64 bytes, 8 boxes of 128 rows in flight, from L2");
+    else
+      s.observe(fmt::format("a box's row of {} bytes, 8 boxes of 128 rows in flight, from L2", row_bytes), f,
+                "cycles/row");
+  }
+}
+
+// Cycles of a load and the wait for it, one after the other.
+Figure load_cycles(Session& s, unsigned rows, std::uint64_t all_rows) {
+  const unsigned bytes = rows * 128;
+  LoopKernel k;
+  k.shared_bytes = tiles_at + bytes;
+  k.copies = 1;
+  const bool cold = all_rows > warm_rows;
+  k.setup = init_slots(1) + (cold ? "shl.b32 %r3, %count, 14;" : "");
+  k.body = announce(0, bytes) + tensor_load(0, bytes, rows, unsigned(all_rows)) + "xor.b32 %r1, %r1, 1;\n" +
+           wait_for(0, "TRY");
+  if (cold) k.body += "add.u32 %r3, %r3, 56;";  // to other pages of the memory's chips
+  k.data_bytes = all_rows * pitch;
+  k.maps = {map_of(128, rows, all_rows)};
+  return cycles_of(s.machine(), k, 32, 96);
+}
+
+void load_latencies(Session& s) {
+  const Figure small = load_cycles(s, 8, warm_rows), large = load_cycles(s, 64, warm_rows);
+  const double row = (large.value - small.value) / 56;
+  s.set(load_latency, {small.value - 8 * row, small.spread}, "boxes of 8 and 64 rows of 128 bytes, at 0 of their line");
+  s.observe("a row of 128 bytes of a load that is waited for, from L2", {row, large.spread / 56}, "cycles/row");
+  const Figure cold = load_cycles(s, 8, 1u << 20);
+  s.set(load_latency_hbm, {cold.value - 8 * row, cold.spread}, "boxes of 8 rows that were not touched before");
+}
+
+// The first load through a map that this launch has not used, beside a second one.
+void tensor_maps(Session& s) {
+  constexpr unsigned count = 12;
+  LoopKernel k;
+  k.shared_bytes = tiles_at + 1024, k.copies = 1, k.samples = count;
+  k.data_bytes = std::uint64_t(warm_rows + 16 * count) * pitch;
+  for (unsigned m = 0; m < count; ++m) {
+    k.maps.push_back(map_of(128, 8, warm_rows));
+    k.maps.back().offset = std::uint64_t(m) * 16 * pitch;  // each is of a tensor of its own
+  }
+  k.setup = init_slots(1);
+  for (unsigned m = 0; m < count; ++m)
+    k.setup += fmt::format("mov.b64 %rd{0}, map{1}; cvta.param.u64 %rd{0}, %rd{0};\n", 10 + m, m);
+  for (unsigned m = 0; m < count; ++m)
+    k.before += fmt::format("setp.eq.u32 %p1, %s, {}; @%p1 mov.u64 %map, %rd{};\n", m, 10 + m);
+  const std::string load = announce(0, 1024) + tensor_load(0, 1024, 8, warm_rows) + "xor.b32 %r1, %r1, 1;\n";
+  k.body = load + wait_for(0, "FIRST") + "mov.u64 %rd1, %clock64;\n" + load + wait_for(0, "SECOND") +
+           "mov.u64 %rd2, %clock64;";
+  k.cycles = "sub.u64 %rd3, %rd1, %begin; sub.u64 %rd4, %rd2, %rd1; sub.u64 %end, %rd3, %rd4;";
+  std::vector<double> samples;
+  const auto all = samples_of(s.machine(), k, 1);
+  for (const Sample& x : all.front())
+    if (x.cycles < 1e6) samples.push_back(x.cycles);  // a negative difference is no miss
+  s.set(descriptor_miss, figure_of(samples), "a map's first load beside its second");
+}
+
+// Both CTAs wait for a load of CTA 0's, and meet after each.
+Figure shared_load(Session& s, bool to_both) {
+  LoopKernel k;
+  k.ctas = k.cluster = 2;
+  k.shared_bytes = tiles_at + 1024, k.copies = 1;
+  k.data_bytes = std::uint64_t(warm_rows) * pitch;
+  k.maps = {map_of(128, 8, warm_rows)};
+  k.setup =
+      init_slots(1) + "mov.u16 %both, 3; setp.eq.u32 %p1, %rank, 0; barrier.cluster.arrive; barrier.cluster.wait;";
+  k.declare = ".reg .b16 %both;";
+  const std::string own = fmt::format("add.u32 %r4, %smem, {}; add.u32 %r5, %smem, 0;\n", tiles_at);
+  const char* instruction = to_both
+                                ? "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::"
+                                  "bytes.multicast::cluster [%r4], [%map, {%r2, %r3}], [%r5], %both;\n"
+                                : "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                                  "[%r4], [%map, {%r2, %r3}], [%r5];\n";
+  k.body = announce(0, 1024) + own + instruction +
+           fmt::format("add.u32 %r3, %r3, 8; and.b32 %r3, %r3, {}; xor.b32 %r1, %r1, 1;\n", warm_rows - 1) +
+           wait_for(0, "TRY") + "barrier.cluster.arrive.relaxed; barrier.cluster.wait;";
+  return cycles_of(s.machine(), k, 16, 48);
+}
+
+void multicasts(Session& s) {
+  const Figure one = shared_load(s, false), both = shared_load(s, true);
+  // Where it adds nothing that can be seen a cycle stands for it: a fact is above 0.
+  s.set(multicast, {std::max(1.0, both.value - one.value), both.spread}, "to two CTAs, beside a load of each");
+}
+
+// A bulk store and the wait for it.
+void stores(Session& s) {
+  std::vector<std::pair<double, double>> points;
+  double spread = 0;
+  for (const unsigned bytes : {1024u, 2048u, 4096u, 8192u, 16384u}) {
+    LoopKernel k;
+    k.shared_bytes = tiles_at + bytes, k.copies = 1;
+    k.data_bytes = 1 << 20;
+    k.setup = fmt::format("add.u32 %r4, %smem, {}; fence.proxy.async;", tiles_at);
+    k.body = fmt::format(
+        "cp.async.bulk.global.shared::cta.bulk_group [%data], [%r4], {}; cp.async.bulk.commit_group; "
+        "cp.async.bulk.wait_group 0;",
+        bytes);
+    const Figure f = cycles_of(s.machine(), k, 16, 48);
+    points.push_back({bytes, f.value});
+    spread = std::max(spread, f.spread);
+  }
+  const auto [at_none, per_byte] = line_through(points);
+  s.set(store_latency, {at_none, spread}, "1 to 16 KB, each waited for, at 0 of their line");
+  s.set(store_rate, {1 / per_byte, spread / 16384 / (per_byte * per_byte)},
+        "1 to 16 KB, each waited for, the slope of their line");
+}
+
+// Bulk loads of 16 KB, eight in flight; each CTA begins elsewhere.
+LoopKernel stream(unsigned ctas, std::uint64_t bytes_all, std::uint64_t cta_step) {
+  constexpr unsigned bytes = 16384;
+  LoopKernel k =
+      ring_of(8, bytes, fmt::format("mul.wide.u32 %rd4, %block, {}; mov.u64 %rd5, {};\n", cta_step, bytes_all - 1),
+              [&](unsigned slot) {
+                return fmt::format(
+                    "and.b64 %rd6, %rd4, %rd5; add.u64 %rd7, %rd6, %data; add.u64 %rd4, %rd4, {};\n"
+                    "add.u32 %r4, %smem, {}; add.u32 %r5, %smem, {};\n"
+                    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd7], {}, [%r5];\n",
+                    bytes, tiles_at + slot * bytes, 8 * slot, bytes);
+              });
+  k.data_bytes = bytes_all;
+  k.ctas = ctas;
+  return k;
+}
+
+constexpr double turn_bytes = 8 * 16384;
+
+void ingest(Session& s) {
+  const std::uint64_t warm = 8u << 20;
+  const Figure alone = rate_of(cycles_of(s.machine(), stream(1, warm, 0), 16, 80), turn_bytes);
+  s.set(ingest_rate, alone, "bulk loads of 16 KB, 8 in flight, 8 MB");
+}
+
+void ingest_of_all(Session& s) {
+  const unsigned sms = s.machine().facts().sms;
+  for (const unsigned mb : {4u, 16u, 32u}) {
+    const Figure f =
+        rate_of(cycles_of(s.machine(), stream(sms, std::uint64_t(mb) << 20, 9 * 16384), 64, 320), turn_bytes);
+    if (mb == 16)
+      s.set(ingest_rate_all, f, "bulk loads of 16 KB, 8 in flight, all SMs in 16 MB");
+    else
+      s.observe(fmt::format("bulk loads of 16 KB, 8 in flight, all SMs in {} MB", mb), f, "bytes/cycle of each SM");
+  }
+}
+
+// What all SMs stream from memory that is larger than L2, by the nanosecond.
+void hbm_bandwidth(Session& s) {
+  const unsigned sms = s.machine().facts().sms;
+  const LoopKernel k = stream(sms, 1u << 30, (1u << 30) / sms / 16384 * 16384);
+  const auto few = samples_of(s.machine(), k, 8), many = samples_of(s.machine(), k, 40);
+  std::vector<double> rates, clocks;
+  const auto middle = [](const std::vector<Sample>& samples) {
+    std::vector<double> ns;
+    for (const Sample& x : samples) ns.push_back(x.nanoseconds);
+    return figure_of(ns).value;
+  };
+  for (std::size_t c = 0; c < std::min(few.size(), many.size()); ++c) {
+    const double ns = middle(many[c]) - middle(few[c]);
+    if (ns > 0) rates.push_back(32 * turn_bytes * double(sms) / ns);
+    for (const Sample& x : many[c]) clocks.push_back(x.cycles / x.nanoseconds);
+  }
+  s.set(hbm_rate, figure_of(rates), "bulk loads of 16 KB, 8 in flight, all SMs in 1 GB");
+  s.observe("SM clock while all SMs load from HBM", figure_of(clocks), "GHz");
+}
+
+}  // namespace
+
+std::vector<Probe> copy_probes() {
+  return {{"rows of boxes", rows_of_boxes},
+          {"loads, latency", load_latencies},
+          {"tensor maps", tensor_maps},
+          {"stores", stores},
+          {"L2 to one SM", ingest},
+          {"multicast", multicasts},
+          {"L2 to all SMs", ingest_of_all, true},
+          {"HBM, rate", hbm_bandwidth, true}};
+}
+
+}  // namespace kiln::harness

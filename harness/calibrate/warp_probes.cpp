@@ -1,0 +1,97 @@
+// Instructions of a warp: dependent latencies, shared memory, L2 and HBM.
+#include "harness/calibrate/session.hpp"
+
+namespace kiln::harness {
+namespace {
+
+using enum timing::FactId;
+
+constexpr unsigned line_step = 4224;  // bytes: another line, another slice of L2, another page now and then
+
+void arithmetic(Session& s) {
+  LoopKernel k;
+  k.setup = "mov.f32 %f0, 0f3F800000; mov.f32 %f1, 0f3F000000;";
+  k.copies = 32;
+  k.body = "fma.rn.f32 %f0, %f0, %f1, %f1;";
+  k.after = "st.volatile.shared.f32 [%smem], %f0;";
+  k.shared_bytes = 64;
+  s.set(alu_latency, cycles_of(s.machine(), k, 16, 48), "a chain of fma.f32");
+  k.body = "ex2.approx.ftz.f32 %f0, %f0;";
+  s.set(special_latency, cycles_of(s.machine(), k, 8, 24), "a chain of ex2");
+}
+
+void shared_loads(Session& s) {
+  LoopKernel k;
+  k.shared_bytes = 64;
+  k.setup = "st.volatile.shared.u32 [%smem], %smem; mov.u32 %r1, %smem;";
+  k.body = "ld.volatile.shared.u32 %r1, [%r1];";
+  k.after = "st.volatile.shared.u32 [%r1+4], %r1;";
+  s.set(shared_latency, cycles_of(s.machine(), k, 8, 24), "a chain of addresses");
+}
+
+void shared_bandwidth(Session& s) {
+  LoopKernel k;
+  k.declare = ".reg .b32 %a<16>, %b<16>, %c<16>, %d<16>;";
+  k.threads = 512;
+  k.shared_bytes = 8192;
+  k.setup = "shl.b32 %r1, %thread, 4; add.u32 %r1, %r1, %smem;";
+  k.body = "ld.volatile.shared.v4.u32 {%a#, %b#, %c#, %d#}, [%r1];";
+  const Figure t = cycles_of(s.machine(), k, 8, 24);
+  s.set(shared_rate, {512 * 16 / t.value, 512 * 16 / t.value * t.spread / t.value}, "512 threads, 16 bytes each");
+  k.shared_bytes = 65536;
+  for (const unsigned step : {8u, 16u, 64u, 128u}) {
+    k.setup = fmt::format("mul.lo.u32 %r1, %thread, {}; and.b32 %r1, %r1, 65535; add.u32 %r1, %r1, %smem;", step);
+    k.body = "ld.volatile.shared.u32 %a#, [%r1];";
+    const Figure f = cycles_of(s.machine(), k, 8, 24);
+    s.observe(fmt::format("ld.shared.u32 of 32 lanes {} bytes apart", step), {f.value / 16, f.spread / 16},
+              "cycles/warp");
+  }
+  k.shared_bytes = 8192;
+  k.setup = "shl.b32 %r1, %thread, 4; add.u32 %r1, %r1, %smem;";
+  k.body = "st.volatile.shared.v4.u32 [%r1], {%r2, %r2, %r2, %r2};";
+  const Figure f = cycles_of(s.machine(), k, 8, 24);
+  s.observe("st.shared.v4.u32", {f.value / 16, f.spread / 16}, "cycles/warp");
+}
+
+// A chain of addresses through 8 MB, written by the kernel itself.
+void l2(Session& s) {
+  constexpr unsigned entries = 2000;
+  LoopKernel k;
+  k.data_bytes = std::uint64_t(entries) * line_step;
+  k.setup = fmt::format(R"(
+  mov.u64 %rd1, %data; mov.u32 %r1, {};
+LINK:
+  add.u64 %rd2, %rd1, {}; st.global.u64 [%rd1], %rd2; mov.u64 %rd3, %rd1; mov.u64 %rd1, %rd2;
+  sub.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra LINK;
+  st.global.u64 [%rd3], %data; membar.gl; mov.u64 %rd1, %data;)",
+                        entries, line_step);
+  k.body = "ld.global.cg.u64 %rd1, [%rd1];";
+  k.after = "st.volatile.shared.u64 [%smem], %rd1;";
+  k.shared_bytes = 64;
+  s.set(l2_latency, cycles_of(s.machine(), k, 16, 64), "a chain of addresses through 8 MB");
+}
+
+// Zeros, so that each address follows from the one before and from what is loaded there.
+void hbm(Session& s) {
+  LoopKernel k;
+  k.data_bytes = 256u << 20;  // its copy into the GPU leaves its end in L2, and not its beginning
+  k.setup = fmt::format("mul.wide.u32 %rd1, %count, {}; add.u64 %rd1, %rd1, %data;", 1 << 20);
+  k.body = fmt::format("add.u64 %rd3, %rd1, {}; ld.global.cg.u64 %rd2, [%rd1]; add.u64 %rd1, %rd3, %rd2;", line_step);
+  k.after = "st.volatile.shared.u64 [%smem], %rd1;";
+  k.shared_bytes = 64, k.copies = 8;
+  Figure f = cycles_of(s.machine(), k, 8, 40);
+  f.value -= 2 * s[alu_latency];
+  s.set(hbm_latency, f, "a chain of addresses that were not touched before");
+}
+
+}  // namespace
+
+std::vector<Probe> warp_probes() {
+  return {{"arithmetic", arithmetic},
+          {"shared memory, latency", shared_loads},
+          {"shared memory, rate", shared_bandwidth},
+          {"L2, latency", l2},
+          {"HBM, latency", hbm, true}};
+}
+
+}  // namespace kiln::harness

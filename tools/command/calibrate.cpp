@@ -1,0 +1,56 @@
+#include "tools/command/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+
+#include "harness/calibrate/calibrate.hpp"
+#include "harness/calibrate/gpu_machine.hpp"
+#include "harness/chip/chip_json.hpp"
+#include "harness/host/files.hpp"
+#include "ptx/diag/error.hpp"
+#include "tools/command/report/console.hpp"
+
+namespace kiln::command {
+namespace {
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm t{};
+  ::gmtime_r(&now, &t);
+  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+}
+
+// The chip whose numbers stay where nothing is measured.
+std::string base_of(const harness::MachineFacts& facts) {
+  if (!facts.target.starts_with("sm_90")) return "b200";
+  return facts.name.find("H200") != std::string::npos ? "h200" : "h100";
+}
+
+}  // namespace
+
+int calibrate_gpu(const std::string& out) {
+  if (!out.empty() && !out.ends_with(".json")) throw diag::InputError("--out: a chip is a .json file; got " + out);
+  if (!out.empty()) harness::check_writable(out);
+  harness::GpuMachine gpu;
+  harness::Calibration result;
+  {
+    Progress progress;
+    result = harness::calibrate(gpu, harness::chip_of(base_of(gpu.facts())), today(),
+                                [&](std::string_view probe) { progress.stage(probe); });
+  }
+  if (!out.empty()) result.chip.name = std::filesystem::path(out).stem().string();
+  const std::string text = harness::write_chip(result.chip);
+  if (out.empty()) {
+    print(text);
+  } else {
+    harness::write_file(out, text);
+    print(fmt::format("{}: {}\n", out, result.chip.title));
+  }
+  for (const std::string& f : result.failures) complain(fmt::format("not measured: {}\n", f));
+  return result.failures.empty() ? 0 : 3;
+}
+
+}  // namespace kiln::command
