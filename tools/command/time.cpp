@@ -4,12 +4,12 @@
 #include "harness/chip/chip_json.hpp"
 #include "harness/contract/contract_json.hpp"
 #include "harness/pipeline/pipeline.hpp"
-#include "harness/problem/fill.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "timing/predict.hpp"
 #include "tools/command/calibrate.hpp"
 #include "tools/command/kernel_arguments.hpp"
+#include "tools/command/prediction.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
@@ -22,6 +22,7 @@ namespace {
 constexpr const char* time_examples =
     "  kiln time gemm_v4 --m 4096 --n 4096 --k 4096\n"
     "  kiln time kernel.ptx --launch l.json --chip b200 --clock 1.85\n"
+    "  kiln time gemm_f16 --what-if stages=6 --what-if copy_row=x0.5\n"
     "  kiln time --calibrate --out mine.json\n"
     "  kiln time kernel.ptx --launch l.json --chip mine.json --json\n\n"
     "The first cluster of each launch runs on the simulator under the clock of a chip; nothing is measured. Interval: "
@@ -32,6 +33,7 @@ constexpr const char* time_examples =
 struct TimeArguments {
   KernelChoice kernel{};
   std::string launch{}, chip{}, clock{}, out{};
+  std::vector<std::string> what_if{};
   bool json = false, values = false, calibrate = false;
   bool facts = false;
 };
@@ -48,28 +50,41 @@ Subject file_of(const TimeArguments& a) {
           folder_of(a.launch)};
 }
 
-Subject kernel_of(const TimeArguments& a, diag::Sink& sink) {
-  if (!a.launch.empty()) diag::refuse("--launch is for a PTX file; `{}` brings its own contract", a.kernel.name);
-  const dsl::Entry& entry = a.kernel.entry();
-  const dsl::Sizes sizes = a.kernel.chosen_sizes();
-  dsl::Kernel kernel = entry.build(a.kernel.chosen_target(), sizes);
+Subject kernel_of(const KernelChoice& choice, diag::Sink& sink) {
+  const dsl::Entry& entry = choice.entry();
+  const dsl::Sizes sizes = choice.chosen_sizes();
+  dsl::Kernel kernel = entry.build(choice.chosen_target(), sizes);
   launch::Contract contract = entry.problem(kernel, sizes);
-  return {harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink), std::move(contract), {}};
+  return {harness::emit_verified(std::move(kernel.module), choice.name + ".ptx", sink), std::move(contract), {}};
 }
 
-// What nothing depends on need not be random. What the clusters that are left out would have written is no poison.
-void simplify(launch::Contract& contract, bool values) {
-  using Kind = launch::Init::Kind;
-  for (launch::Buffer& b : contract.buffers) {
-    const bool random = (b.init.kind == Kind::normal || b.init.kind == Kind::uniform) && !b.init.quantised;
-    if (b.init.kind == Kind::poison || (random && !values && isa::is_floating(b.dtype))) b.init.kind = Kind::zeros;
-  }
+bool is_file(const TimeArguments& a) { return a.kernel.name == "-" || a.kernel.name.ends_with(".ptx"); }
+
+Subject subject_of(const TimeArguments& a, diag::Sink& sink) {
+  if (is_file(a)) return file_of(a);
+  if (!a.launch.empty()) diag::refuse("--launch is for a PTX file; `{}` brings its own contract", a.kernel.name);
+  return kernel_of(a.kernel, sink);
 }
 
 std::string chip_for(const TimeArguments& a, const ir::Module& module) {
   if (!a.chip.empty()) return a.chip;
   const auto target = module.target();
   return target && target->sm >= 90 && target->sm < 100 ? "h100" : "b200";
+}
+
+// The same prediction of a chip or a kernel in which one thing is different.
+WhatIf predicted_change(const TimeArguments& a, const Subject& subject, timing::Chip chip,
+                        const timing::Question& question, const std::string& what) {
+  KernelChoice choice = a.kernel;
+  change(what, chip, choice, !is_file(a));
+  diag::Sink sink;
+  const Subject other = choice.sizes == a.kernel.sizes ? subject : kernel_of(choice, sink);
+  if (!other.ptx) diag::refuse("--what-if {}: {}", what, sink.all().empty() ? "no kernel" : sink.all().front().message);
+  const ir::Module module = parse::parse(other.ptx, sink);
+  const timing::Prediction p = predict_launches(module, other.contract, other.folder, chip, question, sink);
+  if (p.outcome != sim::Outcome::finished)
+    diag::refuse("--what-if {}: the run of the first cluster did not end ({})", what, spelling(p.outcome));
+  return {what, p.cycles, p.seconds};
 }
 
 int time_kernel(const TimeArguments& a) {
@@ -85,8 +100,7 @@ int time_kernel(const TimeArguments& a) {
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
   if (!a.chip.empty()) harness::chip_of(a.chip);  // a chip that is not known is said before anything is built
   diag::Sink sink;
-  const bool is_file = a.kernel.name == "-" || a.kernel.name.ends_with(".ptx");
-  Subject subject = is_file ? file_of(a) : kernel_of(a, sink);
+  const Subject subject = subject_of(a, sink);
   if (!subject.ptx) {
     print_findings(sink);
     return diag::exit_code(sink);
@@ -97,15 +111,17 @@ int time_kernel(const TimeArguments& a) {
     return Exit::errors;
   }
   const timing::Chip chip = harness::chip_of(chip_for(a, module));
-  const bool values = a.values || timing::needs_values(module);
   timing::Prediction prediction;
+  std::vector<WhatIf> changes;
   {
     Progress progress;
-    progress.stage("filling");
-    simplify(subject.contract, values);
-    harness::fill(subject.contract, subject.folder);
     progress.stage("predicting");
-    prediction = timing::predict(module, subject.contract, chip, question, sink);
+    prediction = predict_launches(module, subject.contract, subject.folder, chip, question, sink);
+    if (prediction.outcome == sim::Outcome::finished)
+      for (const std::string& what : a.what_if) {
+        progress.stage(what);
+        changes.push_back(predicted_change(a, subject, chip, question, what));
+      }
   }
   print_findings(sink);
   if (prediction.outcome != sim::Outcome::finished) {
@@ -114,7 +130,8 @@ int time_kernel(const TimeArguments& a) {
     const int code = diag::exit_code(sink);
     return code == Exit::clean ? int(Exit::incomplete) : code;
   }
-  print(a.json ? time_json(a.kernel.name, chip, prediction) : time_text(a.kernel.name, chip, prediction));
+  print(a.json ? time_json(a.kernel.name, chip, prediction, changes)
+               : time_text(a.kernel.name, chip, prediction, changes));
   return diag::exit_code(sink);
 }
 
@@ -132,6 +149,11 @@ void add_time(const Builder& builder) {
   sub->add_flag("--facts", a->facts, "which facts about the chip matter, by a run for each");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
   sub->add_flag("--json", a->json, "print the prediction as JSON");
+  sub->add_option("--what-if", a->what_if,
+                  "predict it again with a fact of the chip or an option of the kernel changed: copy_row=x0.5, "
+                  "tensor_core=x0.5, load_latency=300, stages=5; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all();
   sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
   sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
   add_kernel_sizes(*sub, a->kernel, builder.words);

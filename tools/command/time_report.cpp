@@ -87,13 +87,17 @@ ordered_json json_of(const timing::LaunchTime& l) {
 
 }  // namespace
 
-std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
+std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p,
+                      const std::vector<WhatIf>& changes) {
   std::string text = fmt::format("predicted: {} on {}\n\n", name, chip.title);
   for (const timing::LaunchTime& l : p.launches) text += launch_text(l, p);
   text +=
       fmt::format("  predicted: {}; at {:.4g} GHz{} {} us ({} to {}), and {:.3g} us for a launch\n", cycles(p.cycles),
                   p.clock, p.by_law ? " (the chip's law)" : "", microseconds(p.seconds.value),
                   microseconds(p.seconds.least), microseconds(p.seconds.most), p.launch_us * double(p.launches.size()));
+  for (const WhatIf& w : changes)
+    text += fmt::format("  what if {}: {} cycles, {:+.1f} %; {} us\n", w.what, cycles(w.cycles.value),
+                        100 * (w.cycles.value / p.cycles.value - 1), microseconds(w.seconds.value));
   text += fmt::format("  products: {}\n",
                       p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
   text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
@@ -107,13 +111,14 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
   return text;
 }
 
-std::string time_json(const std::string& name, const timing::Chip& chip, const timing::Prediction& p) {
+std::string time_json(const std::string& name, const timing::Chip& chip, const timing::Prediction& p,
+                      const std::vector<WhatIf>& changes) {
   ordered_json launches = ordered_json::array();
   for (const timing::LaunchTime& l : p.launches) launches.push_back(json_of(l));
   ordered_json facts = ordered_json::array();
   for (const timing::FactEffect& f : p.facts)
     facts.push_back({{"name", f.name}, {"value", f.value}, {"trust", spelling(f.trust)}, {"cycles", f.cycles}});
-  const ordered_json out{{"predicted", true},
+  ordered_json out{{"predicted", true},
                          {"kernel", name},
                          {"chip", chip.name},
                          {"clock_ghz", p.clock},
@@ -126,6 +131,8 @@ std::string time_json(const std::string& name, const timing::Chip& chip, const t
                          {"launches", launches},
                          {"facts", facts},
                          {"not_modelled", p.unmodelled}};
+  for (const WhatIf& w : changes)
+    out["what_if"].push_back({{"what", w.what}, {"cycles", json_of(w.cycles)}, {"seconds", json_of(w.seconds)}});
   return out.dump(2) + "\n";
 }
 
