@@ -38,6 +38,7 @@ int run(const GpuRunArguments& a) {
   facts.options.folder = folder_of(a.launch);
   facts.options.simulation.seed = whole_number(a.seed, "--seed");
   apply(a.gpu, facts.options);
+  const launch::Contract asked = contract;
   harness::RunReport report;
   {
     Progress progress;
@@ -45,7 +46,7 @@ int run(const GpuRunArguments& a) {
     report = harness::run_text(source, contract, facts.options);
   }
   print_findings(report.findings);
-  print(a.json ? summary_json(facts, report) : summary_text(facts, report, colour_of(1)));
+  print_summary(a.gpu, facts, report, a.json, [&] { return Timed{source, asked}; });
   return finish_gpu_run(report);
 }
 

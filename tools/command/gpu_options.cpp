@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "ptx/diag/error.hpp"
+#include "tools/command/compare_time.hpp"
+#include "tools/command/json.hpp"
+#include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
@@ -26,6 +30,11 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
   constexpr const char* group = "GPU";
   sub.add_option("--timeout", a.timeout, "for each launch [60]")->type_name("SECONDS")->group(group);
   sub.add_flag("--time", a.time, "time the launches, and cuBLAS beside them")->group(group);
+  sub.add_flag("--compare-time", a.compare_time, "print what kiln time predicts beside what --time measures")
+      ->group(group);
+  sub.add_option("--chip", a.chip, "the chip that --compare-time predicts for [by the GPU's name]")
+      ->type_name("CHIP")
+      ->group(group);
   sub.add_option("--repetitions", a.repetitions, "to time [20]")->type_name("N")->group(group);
   sub.add_option("--warm-up", a.warm_up, "repetitions before those [5]")->type_name("N")->group(group);
   sub.add_flag("--cublas,!--no-cublas", a.cublas, "time cuBLAS's gemm too [on]")->group(group);
@@ -73,6 +82,10 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
     options.sample = count(a.sample, "--sample", 1, most_elements);
   apply_profile(a, options);
   apply_checks(a, options);
+  if (!a.chip.empty() && !a.compare_time)
+    throw diag::InputError("--chip is the one that --compare-time predicts for, and there is no --compare-time");
+  if (a.compare_time && !a.time)
+    throw diag::InputError("--compare-time compares what --time measures, and there is no --time");
   if (!a.time) {
     for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
                                         {!a.warm_up.empty(), "--warm-up"},
@@ -86,6 +99,22 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
   if (!a.repetitions.empty()) options.timing->repetitions = count(a.repetitions, "--repetitions", 1);
   if (!a.warm_up.empty()) options.timing->warm_up = count(a.warm_up, "--warm-up", 0);
   options.timing->beside = a.cublas ? harness::Beside::cublas : harness::Beside::nothing;
+}
+
+void print_summary(const GpuArguments& a, const RunFacts& facts, const harness::RunReport& report, bool json,
+                   const std::function<Timed()>& timed) {
+  std::optional<ComparedTime> compared;
+  if (a.compare_time && report.cuda && report.cuda->timing) {
+    const Timed t = timed();
+    compared = compare_time(report, t.ptx, t.contract, facts.options.folder, a.chip);
+  }
+  if (json) {
+    const std::string text = summary_json(facts, report);
+    print(compared ? with_comparison(text, *compared) : text);
+  } else {
+    print(summary_text(facts, report, colour_of(1)));
+    if (compared) print(compared_text(*compared));
+  }
 }
 
 int finish_gpu_run(const harness::RunReport& report) {
