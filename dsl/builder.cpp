@@ -30,6 +30,12 @@ std::unique_ptr<TensorCoreTarget> tensor_core_of(const KernelContext& kernel, in
   return std::make_unique<Tcgen05>();
 }
 
+Recording::Recording(KernelContext context) : context_(context), storage_(rec_, context_) {}
+
+Recording::~Recording() = default;
+
+KernelBuilder::~KernelBuilder() = default;
+
 KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group)
     : Recording({target, group, std::max(isa::lowest_version(target), isa::PtxVersion{8, 6})}),
       ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},

@@ -41,7 +41,9 @@ template <int count> inline constexpr WarpCount warps{count};
 /// What the builder's parts write to and share; a base so that it is there before every member.
 class Recording {
  protected:
-  explicit Recording(KernelContext context) : context_(context), storage_(rec_, context_) {}
+  explicit Recording(KernelContext context);
+  Recording(const Recording&) = delete;
+  ~Recording();
   Recorder rec_;
   KernelContext context_;
   Storage storage_;
@@ -53,6 +55,7 @@ class KernelBuilder : private Recording {
   /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction is issued for a pair.
   KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1);
   KernelBuilder(const KernelBuilder&) = delete;
+  ~KernelBuilder();
 
   /// Index of this CTA in the grid.
   struct Index { U32 x, y, z; };
@@ -145,12 +148,14 @@ class KernelBuilder : private Recording {
     return {tmem_place(count * columns, name, at), columns};
   }
 
+  /// What some of the CTA's threads do, all roles at the same time: one thread of a warp, `warp<4>.elect()`, a warp or
+  /// a warpgroup. The body writes the role's instructions once, to the scope that it is given.
   template <class Body>
   void role(const std::string& name, ElectedWarp issuer, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     add_role(name, issuer.index, 1, true, [&](RoleContext& c) { body(Thread(rec_, c)); }, at);
   }
-  /// A role of the leader's warp alone; the peer's same warp has nothing to do.
+  /// The same in the leader of a pair alone; the peer's warp has nothing to do.
   template <class Body>
   void role(const std::string& name, LeaderCta, ElectedWarp issuer, Body body, Here at = {}) {
     role(name, issuer, std::move(body), at);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "dsl/kernel.hpp"
@@ -17,8 +16,8 @@ namespace kiln::dsl {
 /// A row of the table.
 struct Entry {
   std::string_view name;
-  std::string_view summary;                 // one line
-  std::span<const isa::Target> targets;     // the first is the default
+  std::string_view summary;              // one line
+  std::span<const isa::Target> targets;  // the first is the default
   std::span<const SizeOption> sizes;
   /// The kernel for these numbers. Throws diag::InputError for numbers that the kernel refuses.
   Kernel (*build)(isa::Target, const Sizes&);
@@ -33,18 +32,10 @@ struct Entry {
 };
 
 /// Every option of a kernel at its default.
-inline Sizes standard_sizes(const Entry& entry) {
-  Sizes sizes;
-  for (const SizeOption& option : entry.sizes) sizes[std::string(option.name)] = option.standard;
-  return sizes;
-}
+Sizes standard_sizes(const Entry& entry);
 
 /// The same sizes with every option of their strategy. Throws diag::InputError where the strategy breaks a rule.
-inline Sizes with_strategy(const Entry& entry, Sizes sizes) {
-  if (!entry.strategy) return sizes;
-  for (const auto& [option, value] : entry.strategy(sizes)) sizes[std::string(option)] = value;
-  return sizes;
-}
+Sizes with_strategy(const Entry& entry, Sizes sizes);
 
 /// All kernels that the program offers, in the order in which `kiln list` prints them. Defined once per program.
 std::span<const Entry> kernel_table();

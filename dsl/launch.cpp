@@ -63,6 +63,10 @@ std::optional<launch::Param> given(launch::Contract& c, const ParameterInfo& p, 
 
 }  // namespace
 
+NamedArgument::NamedArgument(std::string_view name_, Value value_) : name(name_), value(std::move(value_)) {}
+NamedArgument::NamedArgument(const NamedArgument&) = default;
+NamedArgument::~NamedArgument() = default;
+
 launch::TensorMap tensor_map(const GlobalTensor& t, const TileShape& tile) {
   launch::TensorMap box;
   box.box = {std::uint32_t(tile.box_inner()), std::uint32_t(tile.box_outer()), 1, 1, 1};

@@ -4,15 +4,7 @@
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
-#include <boost/hana/at_key.hpp>
-#include <boost/hana/concat.hpp>
-#include <boost/hana/map.hpp>
-#include <boost/hana/pair.hpp>
 #include <boost/hana/tuple.hpp>
-#include <boost/hana/type.hpp>
-#include <boost/hana/contains.hpp>
-#include <boost/hana/size.hpp>
-#include <boost/hana/unpack.hpp>
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -74,58 +66,50 @@ template <ScalarType type, class V>
   requires std::is_integral_v<V>
 inline constexpr bool accepts<Element<type>, V> = true;
 
+/// A handle that the builder made for a parameter.
+template <Name name, class T>
+struct Handle {
+  T value;
+};
+
 namespace detail {
 
-template <Name name> struct Key {};
-template <Name name> inline constexpr auto key = boost::hana::type_c<Key<name>>;
-
 template <Name name, class T>
-constexpr auto declared(Parameter<name, T>) {
-  return boost::hana::make_pair(key<name>, boost::hana::type_c<T>);
-}
+const T& value_of(const Handle<name, T>& h) { return h.value; }
 
 }  // namespace detail
 
 /// The handles that the builder made for a list, by name: handles["A"_arg].
-template <class Map>
-struct Handles {
-  Map map;
+template <class... Each>
+struct Handles : Each... {
   template <Name name>
-  const auto& operator[](ArgumentName<name>) const { return map[detail::key<name>]; }
+  const auto& operator[](ArgumentName<name>) const {
+    static_assert(requires(const Handles& h) { detail::value_of<name>(h); }, "the list has no parameter of this name");
+    return detail::value_of<name>(*this);
+  }
 };
 
-/// A kernel's parameters, in order.
+/// What parameters(...) returns.
+template <class... List>
+using Parameters = boost::hana::tuple<List...>;
+
+/// A kernel's parameters, in order: parameters("A"_arg.is<TensorMap<ATile>>(), "m"_arg.is<u32>()).
 template <Name... names, class... Types>
-constexpr auto parameters(Parameter<names, Types>... list) {
-  return boost::hana::make_tuple(detail::declared(list)...);
+constexpr auto parameters(Parameter<names, Types>...) {
+  return Parameters<Parameter<names, Types>...>{};
 }
 
 /// One list after the other.
-template <class First, class Second>
-constexpr auto joined(const First& first, const Second& second) { return boost::hana::concat(first, second); }
-
-namespace detail {
-template <Name name> inline constexpr Name stored = name;
-template <Name name>
-constexpr const char* text(boost::hana::basic_type<Key<name>>) {
-  return stored<name>.text;
+template <class... First, class... Second>
+constexpr auto joined(const Parameters<First...>&, const Parameters<Second...>&) {
+  return Parameters<First..., Second...>{};
 }
-}  // namespace detail
 
 /// Declares every parameter of the list with the builder, in order, and hands back the handles by name.
-template <class List>
-auto declare(KernelBuilder& builder, const List& list) {
-  const auto make = [&](auto entry) {
-    using T = typename std::decay_t<decltype(boost::hana::second(entry))>::type;
-    return boost::hana::make_pair(boost::hana::first(entry),
-                                  builder.param<T>(detail::text(boost::hana::first(entry))));
-  };
-  // Braces evaluate in order, a function call's arguments need not.
-  return boost::hana::unpack(list, [&](auto... entries) {
-    auto pairs = boost::hana::tuple<decltype(make(entries))...>{make(entries)...};
-    auto map = boost::hana::to_map(pairs);
-    return Handles<decltype(map)>{map};
-  });
+template <Name... names, class... Types>
+auto declare(KernelBuilder& builder, const Parameters<Parameter<names, Types>...>&) {
+  // Braces evaluate in order.
+  return Handles<Handle<names, decltype(builder.param<Types>(names.text))>...>{{builder.param<Types>(names.text)}...};
 }
 
 /// A tensor map over a global tensor, with boxes for a tile.
@@ -138,8 +122,14 @@ launch::TensorMap tensor_map(const GlobalTensor& t) {
 
 /// A value given to a parameter by name.
 struct NamedArgument {
+  using Value = std::variant<GlobalTensor, launch::TensorMap, std::string, std::uint64_t>;
   std::string_view name;
-  std::variant<GlobalTensor, launch::TensorMap, std::string, std::uint64_t> value;
+  Value value;
+
+  // Out of line, so that files of kernels need not compile them.
+  NamedArgument(std::string_view name, Value value);
+  NamedArgument(const NamedArgument&);
+  ~NamedArgument();
 };
 
 /// Appends a launch of the kernel to a contract. Every parameter of the kernel is given once, by name, with a value of
@@ -150,43 +140,35 @@ void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim
 
 namespace detail {
 
-// Whether the arguments fit the list, one by one; flat, so that a mistake is reported from one level below the caller.
-template <class Entry, class Given>
-constexpr bool is_given() {
-  using T = typename std::decay_t<decltype(boost::hana::second(std::declval<Entry>()))>::type;
-  using Key = std::decay_t<decltype(boost::hana::first(std::declval<Entry>()))>;
-  if constexpr (!decltype(boost::hana::contains(std::declval<Given>(), Key{}))::value) return false;
-  else return accepts<T, std::decay_t<decltype(boost::hana::at_key(std::declval<Given>(), Key{}))>>;
-}
-template <class Given, class... Entries>
-constexpr bool all_given(const boost::hana::tuple<Entries...>*) {
-  return (is_given<Entries, Given>() && ...);
-}
+// Whether an argument gives the parameter a value of its type; flat, so that a mistake is reported from one level below
+// the caller.
+template <Name name, class T, class Given> inline constexpr bool gives = false;
+template <Name name, class T, class V> inline constexpr bool gives<name, T, Argument<name, V>> = accepts<T, V>;
+template <class... Given, Name name, class T>
+constexpr bool is_given(const Parameter<name, T>&) { return (0 + ... + int(gives<name, T, Given>)) == 1; }
 
 // A value as the parameter's type takes it.
-inline GlobalTensor given_to(GlobalTensor t) { return t; }
-inline launch::TensorMap given_to(launch::TensorMap m) { return m; }
-inline std::string given_to(std::string buffer) { return buffer; }
-inline std::string given_to(const char* buffer) { return buffer; }
+inline NamedArgument::Value given_to(GlobalTensor t) { return t; }
+inline NamedArgument::Value given_to(launch::TensorMap m) { return m; }
+inline NamedArgument::Value given_to(std::string buffer) { return buffer; }
+inline NamedArgument::Value given_to(const char* buffer) { return std::string(buffer); }
 template <class V>
   requires std::is_integral_v<V>
-std::uint64_t given_to(V value) {
+NamedArgument::Value given_to(V value) {
   return std::uint64_t(value);
 }
 
 }  // namespace detail
 
 /// The same where the parameter list is a type: a mistake fails to compile with [dsl-launch-arguments].
-template <class List, Name... names, class... Values>
-void launch_kernel(launch::Contract& contract, const Kernel& kernel, const List&, launch::Dim3 grid,
-                   Argument<names, Values>... arguments) {
-  using Given = decltype(boost::hana::make_map(boost::hana::make_pair(detail::key<names>, arguments.value)...));
-  constexpr bool fits = sizeof...(names) == decltype(boost::hana::size(std::declval<List>()))::value &&
-                        detail::all_given<Given>(static_cast<const List*>(nullptr));
+template <class... List, Name... given, class... Values>
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, const Parameters<List...>&, launch::Dim3 grid,
+                   Argument<given, Values>... arguments) {
+  constexpr bool fits = sizeof...(List) == sizeof...(given) &&
+                        (detail::is_given<Argument<given, Values>...>(List{}) && ...);
   rules::require<rules::launch_arguments(fits)>();
   if constexpr (fits)
-    launch_kernel(contract, kernel, grid,
-                  {NamedArgument{detail::stored<names>.text, detail::given_to(std::move(arguments.value))}...});
+    launch_kernel(contract, kernel, grid, {NamedArgument(given.text, detail::given_to(std::move(arguments.value)))...});
 }
 
 }  // namespace kiln::dsl

@@ -4,6 +4,14 @@
 
 namespace kiln::dsl {
 
+std::string RingState::what() const { return "ring '" + name + "'"; }
+
+void RingState::add(const SlotPart& part) {
+  offsets.push_back(slot_bytes);
+  slot_bytes += placed_bytes(part.bytes);
+  transaction_bytes += part.transaction_bytes;
+}
+
 namespace {
 
 RingPosition start(Recorder& r) {

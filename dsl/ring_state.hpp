@@ -41,14 +41,10 @@ struct RingState {
   Here made_at{};
 
   /// What diagnostics call it.
-  std::string what() const { return "ring '" + name + "'"; }
+  std::string what() const;
 
   /// Gives every slot one more part.
-  void add(const SlotPart& part) {
-    offsets.push_back(slot_bytes);
-    slot_bytes += placed_bytes(part.bytes);
-    transaction_bytes += part.transaction_bytes;
-  }
+  void add(const SlotPart& part);
 };
 
 }  // namespace kiln::dsl

@@ -13,6 +13,10 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
+Storage::Storage(Recorder& r, KernelContext& kernel) : rec_(r), kernel_(kernel) {}
+
+Storage::~Storage() = default;
+
 U32 Storage::special(const char* name) {
   return {rec_, rec_.pure(ScalarType::b32, "mov.u32", {Operand::named(name)}, nowhere)};
 }

@@ -21,8 +21,9 @@ struct Barriers {
 
 class Storage {
  public:
-  Storage(Recorder& r, KernelContext& kernel) : rec_(r), kernel_(kernel) {}
+  Storage(Recorder& r, KernelContext& kernel);
   Storage(const Storage&) = delete;
+  ~Storage();
 
   Recorder& recorder() { return rec_; }
   isa::Target target() const { return kernel_.target; }

@@ -6,6 +6,21 @@
 
 namespace kiln::launch {
 
+Param::Param() = default;
+Param::Param(Value v) : value(std::move(v)) {}
+Param::Param(const Param&) = default;
+Param::Param(Param&&) noexcept = default;
+Param& Param::operator=(const Param&) = default;
+Param& Param::operator=(Param&&) noexcept = default;
+Param::~Param() = default;
+
+Contract::Contract() = default;
+Contract::Contract(const Contract&) = default;
+Contract::Contract(Contract&&) noexcept = default;
+Contract& Contract::operator=(const Contract&) = default;
+Contract& Contract::operator=(Contract&&) noexcept = default;
+Contract::~Contract() = default;
+
 std::uint64_t Buffer::elements() const {
   std::uint64_t n = 1;
   for (std::uint64_t extent : shape) n *= extent;

@@ -84,7 +84,17 @@ struct BytesParam {
 
 /// One kernel parameter, in order.
 struct Param {
-  std::variant<ScalarParam, PointerParam, TensorMapParam, BytesParam, StructParam> value;
+  using Value = std::variant<ScalarParam, PointerParam, TensorMapParam, BytesParam, StructParam>;
+  Value value;
+
+  // Out of line, here and in Contract: each file of kernels would else compile how they are copied and destroyed.
+  Param();
+  Param(Value);
+  Param(const Param&);
+  Param(Param&&) noexcept;
+  Param& operator=(const Param&);
+  Param& operator=(Param&&) noexcept;
+  ~Param();
 };
 
 /// A field of a struct parameter. A pair would have to be complete before Param can be.
@@ -154,6 +164,13 @@ struct Contract {
   std::map<std::string, std::vector<std::string>> multimems{};
   std::vector<Launch> launches{};
   std::vector<Expectation> expectations{};
+
+  Contract();
+  Contract(const Contract&);
+  Contract(Contract&&) noexcept;
+  Contract& operator=(const Contract&);
+  Contract& operator=(Contract&&) noexcept;
+  ~Contract();
 
   Buffer* find(const std::string& buffer);
   const Buffer* find(const std::string& buffer) const;

@@ -12,6 +12,23 @@ Operand& Operand::operator=(const Operand&) = default;
 Operand& Operand::operator=(Operand&&) noexcept = default;
 Operand::~Operand() = default;
 
+Statement::Statement() = default;
+Statement::Statement(Node n) : node(std::move(n)) {}
+Statement::Statement(const Statement&) = default;
+Statement::Statement(Statement&&) noexcept = default;
+Statement& Statement::operator=(const Statement&) = default;
+Statement& Statement::operator=(Statement&&) noexcept = default;
+Statement::~Statement() = default;
+bool Statement::operator==(const Statement&) const = default;
+bool Block::operator==(const Block& other) const { return statements == other.statements; }
+
+Module::Module() = default;
+Module::Module(const Module&) = default;
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(const Module&) = default;
+Module& Module::operator=(Module&&) noexcept = default;
+Module::~Module() = default;
+
 Operand Operand::named(std::string name, std::int64_t offset) {
   Operand o;
   o.text = std::move(name);

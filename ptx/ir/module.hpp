@@ -180,11 +180,20 @@ struct Block {
 };
 
 struct Statement {
-  std::variant<Instruction, Label, Variable, Loc, Directive, Table, Block> node;
-  bool operator==(const Statement&) const = default;
-};
+  using Node = std::variant<Instruction, Label, Variable, Loc, Directive, Table, Block>;
+  Node node;
 
-inline bool Block::operator==(const Block& other) const { return statements == other.statements; }
+  // Out of line, here and in Module: each file that names a module would else compile how a variant is copied,
+  // destroyed and compared.
+  Statement();
+  Statement(Node);
+  Statement(const Statement&);
+  Statement(Statement&&) noexcept;
+  Statement& operator=(const Statement&);
+  Statement& operator=(Statement&&) noexcept;
+  ~Statement();
+  bool operator==(const Statement&) const;
+};
 
 /// .maxntid 128, 1, 1 and the like: a tuning or launch directive of a function.
 struct Performance {
@@ -226,6 +235,13 @@ struct Module {
   At version_at{};
   At target_at{};
   bool unread = false;  // an item could not be read, and is missing
+
+  Module();
+  Module(const Module&);
+  Module(Module&&) noexcept;
+  Module& operator=(const Module&);
+  Module& operator=(Module&&) noexcept;
+  ~Module();
 
   /// Equal when they say the same PTX; the source does not count.
   bool operator==(const Module&) const;
