@@ -17,6 +17,34 @@ kiln::dsl::Kernel paged_decode(kiln::isa::Target, const kiln::dsl::Sizes&);
 kiln::launch::Contract paged_decode_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
 std::span<const kiln::dsl::SizeOption> paged_decode_options();
 
+kiln::dsl::Kernel bias_gelu(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract bias_gelu_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> bias_gelu_options();
+
+kiln::dsl::Kernel pair(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract pair_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> pair_options();
+
+kiln::dsl::Kernel mxfp8(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract mxfp8_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> mxfp8_options();
+
+kiln::dsl::Kernel rms_norm(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract rms_norm_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> rms_norm_options();
+
+kiln::dsl::Kernel softmax(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract softmax_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> softmax_options();
+
+kiln::dsl::Kernel argmax(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract argmax_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> argmax_options();
+
+kiln::dsl::Kernel gather(kiln::isa::Target, const kiln::dsl::Sizes&);
+kiln::launch::Contract gather_problem(const kiln::dsl::Kernel&, const kiln::dsl::Sizes&);
+std::span<const kiln::dsl::SizeOption> gather_options();
+
 /// A buffer of a problem; without a fill it holds nothing yet.
 inline kiln::launch::Buffer buffer(const char* name, kiln::isa::ScalarType type, std::vector<std::uint64_t> shape,
                                    kiln::launch::Init fill = {}) {
