@@ -25,6 +25,7 @@ constexpr bool combines(RedOp op, ScalarType type) {
   }
 }
 
+/// A scope whose threads share memory with others.
 class Atomics : public ClusterMember {
  public:
   using ClusterMember::ClusterMember;

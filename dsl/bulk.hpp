@@ -33,13 +33,14 @@ class BulkCopies : public Scope {
   void cp_async_bulk(const ClusterAddress& to, const U32& from, OperandOf<U32> bytes, const RemoteMbarrier& full,
                      Here at = {});
 
-  // PTX ISA "cp.reduce.async.bulk": combines an array of T with what is there. f16 and bf16 sums keep subnormals.
+  /// PTX ISA "cp.reduce.async.bulk": combines an array of T with what is there. f16 and bf16 sums keep subnormals.
   template <RedOp op, class T>
   void cp_reduce_async_bulk(const U64& to, const U32& from, OperandOf<U32> bytes, const Extras<CacheHint>& extras = {},
                             Here at = {}) {
     rules::require<rules::bulk_reduction(op, T::scalar, isa::Space::global)>();
     bulk_reduce(op, T::scalar, to, from, bytes, extras, at);
   }
+  /// The same in the shared memory of another CTA.
   template <RedOp op, class T>
   void cp_reduce_async_bulk(const ClusterAddress& to, const U32& from, OperandOf<U32> bytes, const RemoteMbarrier& full,
                             Here at = {}) {

@@ -18,6 +18,7 @@ class CancelResponse : public Value {
   using Value::Value;
 };
 
+/// A scope of a CTA that may be one of a cluster.
 class ClusterMember : public Fences {
  public:
   using Fences::Fences;

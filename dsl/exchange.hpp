@@ -13,6 +13,7 @@ constexpr bool reduces(RedOp op, ScalarType type) {
   return type == ScalarType::f32 && number;
 }
 
+/// A warp whose lanes tell each other what they have.
 class Exchange : public Scope {
  public:
   using Scope::Scope;

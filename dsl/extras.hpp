@@ -48,13 +48,11 @@ inline constexpr Aligned aligned{};
 struct MulticastAll {};
 inline constexpr MulticastAll multicast_cluster_all{};
 
-/// ".release.cluster"
+// What Extras calls: ".release.cluster", and whose mbarrier a tensor copy may name.
 Extra ordered(isa::Semantics, isa::Scope);
-
 inline Extra extra(Extra e) { return e; }
 Extra extra(Aligned);
 Extra extra(MulticastAll);
-/// Whose mbarrier a tensor copy may name: its own CTA's, or also the peer's.
 Extra extra(isa::CtaGroup);
 
 /// The extras that were given, in the order in which PTX wants their operands.
@@ -72,6 +70,7 @@ class ExtraList {
   std::vector<std::pair<int, Extra>> given_;
 };
 
+// How often a list of extras has one.
 template <class Given, class... Allowed>
 inline constexpr bool is_one_of = (... || std::is_convertible_v<Given, Allowed>);
 template <class One, class... Given>

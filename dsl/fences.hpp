@@ -5,6 +5,7 @@
 
 namespace kiln::dsl {
 
+/// A scope with fences.
 class Fences : public Mbarriers {
  public:
   using Mbarriers::Mbarriers;

@@ -32,6 +32,7 @@ inline F32 tanh_approx(const OperandOf<F32>& a) { return F32::unary("tanh.approx
 /// the sign of a. Abramowitz and Stegun, 7.1.26.
 F32 erf(const OperandOf<F32>& a);
 
+/// Without its sign.
 inline F32 abs(const OperandOf<F32>& a) { return F32::unary("abs.f32", a); }
 /// Cut to 0 ... 1; NaN is 0. PTX ISA ".sat".
 inline F32 cvt_sat(const OperandOf<F32>& a) { return F32::unary("cvt.sat.f32.f32", a); }

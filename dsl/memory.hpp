@@ -244,6 +244,7 @@ struct AnyTmem : TmemPlace {
 ///   column_quarters  row r in lanes r, 32 + r, 64 + r and 96 + r a quarter of the columns each: M = 32 with .ws
 enum class SumsLayout : unsigned char { rows, half_of_lanes, column_halves, column_quarters };
 
+/// The layout that a data path of an MMA writes.
 constexpr SumsLayout sums_layout(isa::DataPath path) {
   switch (path) {
     case isa::DataPath::C:
@@ -300,8 +301,10 @@ struct AnyTmemArray : TmemPlace {
     return {rec, address_of(index, columns, here).operand(), 0};
   }
 };
+/// `count` blocks of tensor memory whose type is known.
 template <int count, class Handle>
 struct TmemArray : TmemPlace {
+  /// One of them.
   Handle at(const U32& index, Here here = {}) const {
     return {{rec, address_of(index, Handle::columns_held, here).operand(), 0}};
   }

@@ -47,6 +47,7 @@ using F16x2 = Packed<ScalarType::f16x2>;
 using BF16x2 = Packed<ScalarType::bf16x2>;
 using F32x2 = Packed<ScalarType::f32x2>;
 
+// What pack and unpack call.
 ir::Operand packed_of(ScalarType type, const F32& first, const F32& second, Here at);
 std::array<F32, 2> unpacked_of(ScalarType type, const Value& pair, Here at);
 

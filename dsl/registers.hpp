@@ -114,9 +114,11 @@ auto make_registers(Value value) {
   return Registers<T, N>{first.recorder(), std::move(regs)};
 }
 
-/// Converts f32 pairs to packed 16-bit floats, round to nearest even: element 2i in the low half.
+// What cvt and widen call.
 std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);
+std::vector<ir::Operand> widen_pairs(Recorder& r, const std::vector<ir::Operand>& from, Here at);
 
+/// f32 as packed 16-bit floats, rounded to nearest even: element 2i in the low half of register i.
 template <class To, int N, LdState state>
 Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict>();
@@ -124,9 +126,7 @@ Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
   return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
 }
 
-/// Packed bf16 as f32 registers, exactly: element 2i is the low half of register i.
-std::vector<ir::Operand> widen_pairs(Recorder& r, const std::vector<ir::Operand>& from, Here at);
-
+/// Packed bf16 as f32, exactly.
 template <int N, LdState state>
 Registers<f32, N> widen(const Registers<bf16, N, state>& from, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict>();

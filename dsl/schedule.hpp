@@ -35,6 +35,7 @@ struct StaticTiles {
 /// Tiles handed out while the kernel runs: the grid has a CTA, or a pair, for every tile, and those that run take over
 /// the work of those that have not started. PTX ISA "clusterlaunchcontrol.try_cancel".
 struct LaunchControl : StaticSchedule {
+  /// As StaticSchedule::in_groups_of.
   constexpr LaunchControl in_groups_of(int rows) const { return {{rows}}; }
 };
 inline constexpr LaunchControl launch_control{};

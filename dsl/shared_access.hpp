@@ -8,6 +8,7 @@
 
 namespace kiln::dsl {
 
+/// A scope whose threads read and write rows of tiles.
 class SharedAccess : public Atomics {
  public:
   using Atomics::Atomics;

@@ -23,6 +23,7 @@ class Size {
 
   constexpr bool is_given() const { return count_ > 0; }
   constexpr std::span<const std::uint64_t> extents() const { return {extents_.data(), count_}; }
+  /// Whether the same was given.
   constexpr bool is(const Size& other) const { return count_ == other.count_ && extents_ == other.extents_; }
   /// The number. Throws diag::InternalError for extents, and for nothing.
   operator std::uint64_t() const;

@@ -38,6 +38,7 @@ struct ScaleShape {
     return {mma.scales(), isa::scale_group_columns(side, mma.M(), mma.N(), mma.form.group), steps};
   }
   constexpr int columns_held() const { return isa::scale_columns(per_mma, group_columns, steps); }
+  /// The column, and the byte of a cell, of the scales of one MMA.
   constexpr isa::ScalePlace place(int step) const { return isa::scale_place(per_mma, group_columns, step); }
 };
 
@@ -106,6 +107,7 @@ struct MetadataShape {
 struct AnyMetadata : TmemPlace {
   MetadataShape shape;
 
+  /// Where one MMA finds its metadata.
   Metadata at(int step, Here here = {}) const {
     rec->require(rules::tmem_range(step, 1, shape.steps), here);
     const isa::MetadataPlace p = isa::metadata_place(shape.kind, step);
@@ -121,6 +123,7 @@ struct SparseMetadata : TmemPlace {
   static constexpr int columns_held = shape.columns_held();
 
   AnyMetadata any() const { return {*this, shape}; }
+  /// As AnyMetadata::at.
   Metadata at(int step, Here here = {}) const { return any().at(step, here); }
 };
 

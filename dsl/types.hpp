@@ -74,6 +74,7 @@ inline constexpr Layout packed = Layout::packed, swizzle_none = Layout::none, sw
                         swizzle_64B = Layout::b64, swizzle_128B = Layout::b128,
                         swizzle_128B_atom_32B = Layout::b128_atom32;
 
+/// The swizzle of a layout.
 constexpr isa::Swizzle swizzle_of(Layout l) {
   switch (l) {
     case Layout::packed:

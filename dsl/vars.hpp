@@ -17,6 +17,7 @@ class Vars {
 
   Var<V>& operator[](int i) { return all_[place(i, Here::nowhere())]; }
   const Var<V>& operator[](int i) const { return all_[place(i, Here::nowhere())]; }
+  /// As [], with the line that a wrong index is reported at.
   Var<V>& at(int i, Here here = {}) { return all_[place(i, here)]; }
 
   /// What `count` of them hold, from `first` on: registers for stores and conversions.

@@ -126,7 +126,7 @@ class WholeWarps : public Exchange {
   /// Holds in one lane of each warp. PTX ISA "elect.sync".
   Pred elect_sync(Here at = {}) { return {*rec_, elect_leader(*rec_, at)}; }
 
-  // The cluster's barrier, also .aligned
+  /// The cluster's barrier, also .aligned. PTX ISA "barrier.cluster".
   void barrier_cluster_arrive(const Extras<ClusterArriveOrder, Aligned>& extras = {}, Here at = {}) {
     cluster_arrive(extras, at);
   }
@@ -255,6 +255,7 @@ class Warpgroup : public WholeWarps {
     return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
   }
 
+  /// The same where element type and columns are values.
   AnyReduced load_reduced(RedOp op, Comparison how, const AnyTmem& from, Here at = {});
 
   /// The row of the CTA's sums that this thread holds, and the first of its columns: of a whole accumulator or, where
