@@ -27,22 +27,25 @@ struct AccumulatorSlot {
 /// A ring of accumulators of one MMA. Copies share it.
 class AnyAccumulatorRing {
  public:
-  AnyAccumulatorRing(RingState& state, ElementType element, int columns)
-      : state_(&state), element_(element), columns_(columns) {}
+  AnyAccumulatorRing(RingState& state, ElementType element, int columns, RingTurn turn = {})
+      : state_(&state), element_(element), columns_(columns), turn_(turn) {}
+
+  /// As AnyRing::turn.
+  AnyAccumulatorRing turn(int first, int of) const { return {*state_, element_, columns_, {first, of}}; }
 
   /// The next accumulator to fill: waits until its readers have released it.
   [[nodiscard]] AnyAccumulatorSlot acquire(const Thread& t, Here at = {}) {
-    SlotPlace place = next_slot(t.recorder(), *state_, RingSide::producer, at);
+    SlotPlace place = next_slot(t, *state_, RingSide::producer, turn_, at);
     wait_until_empty(t, *state_, place, at);
     return slot(std::move(place));
   }
   /// The next accumulator to read: waits until it is full.
   [[nodiscard]] AnyAccumulatorSlot wait(Warpgroup& g, Here at = {}) {
-    SlotPlace place = next_slot(g.recorder(), *state_, RingSide::consumer, at);
+    SlotPlace place = next_slot(g, *state_, RingSide::consumer, turn_, at);
     g.wait(place.full, Phase(place.phase), at);
     return slot(std::move(place));
   }
-  /// The warpgroup has read it: it may be filled again after all four warps have arrived, in a pair those of both CTAs.
+  /// The role has read it: it may be filled again after all its warps have arrived, in a pair those of both CTAs.
   void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_by_warp(empty, at); }
 
  private:
@@ -55,6 +58,7 @@ class AnyAccumulatorRing {
   RingState* state_;
   ElementType element_;
   int columns_;
+  RingTurn turn_;
 };
 
 /// A ring of `stages` accumulators of an MMA that is a type. Copies share it.
@@ -64,7 +68,8 @@ class AccumulatorRing {
   static_assert(stages >= 1);
   explicit AccumulatorRing(const AnyAccumulatorRing& ring) : ring_(ring) {}
 
-  /// As AnyAccumulatorRing::acquire, wait and release.
+  /// As AnyAccumulatorRing::turn, acquire, wait and release.
+  AccumulatorRing turn(int first, int of) const { return AccumulatorRing(ring_.turn(first, of)); }
   [[nodiscard]] AccumulatorSlot<Mma> acquire(const Thread& t, Here at = {}) { return typed(ring_.acquire(t, at)); }
   [[nodiscard]] AccumulatorSlot<Mma> wait(Warpgroup& g, Here at = {}) { return typed(ring_.wait(g, at)); }
   void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { ring_.release(g, from.empty, at); }

@@ -4,6 +4,7 @@
 
 #include "dsl/dead_code.hpp"
 #include "dsl/operands.hpp"
+#include "dsl/ring_check.hpp"
 #include "dsl/tcgen05.hpp"
 #include "dsl/wgmma.hpp"
 
@@ -127,6 +128,7 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   role.context.warp = warp_;
   role.context.thread = thread_;
   role.context.threads = elected ? 1 : warps * isa::threads_per_warp;
+  role.context.first_warp = first_warp;
   role.context.named_barrier = 1 + first_warp / 4;
   rec_.enter(role.body, role.entry);
   rec_.open_scope();
@@ -151,10 +153,14 @@ Statements KernelBuilder::role_code(Role& role) {
   const Operand other = rec_.fresh(ScalarType::pred);
   if (role.warps == 1) {
     rec_.emit("setp.ne.u32", {other, warp_, Operand::number(role.first_warp)}, nowhere);
-  } else {
+  } else if (role.warps == isa::warps_per_warpgroup) {
     const Operand group = rec_.fresh(ScalarType::b32);
     rec_.emit("shr.u32", {group, warp_, Operand::number(2)}, nowhere);
     rec_.emit("setp.ne.u32", {other, group, Operand::number(role.first_warp / 4)}, nowhere);
+  } else {  // warps below the first are far above the last one as unsigned numbers
+    const Operand place = rec_.fresh(ScalarType::b32);
+    rec_.emit("sub.u32", {place, warp_, Operand::number(role.first_warp)}, nowhere);
+    rec_.emit("setp.ge.u32", {other, place, Operand::number(role.warps)}, nowhere);
   }
   rec_.emit_if(other, false, "bra", {Operand::named(end)}, nowhere);
   if (role.leader_only) rec_.emit_if(storage_.leader_predicate(), true, "bra", {Operand::named(end)}, nowhere);
@@ -245,19 +251,10 @@ Statements KernelBuilder::cleanup() {
 
 // The whole -----------------------------------------------------------------------------------------------------------
 
-void KernelBuilder::check(const RingState& ring) {
-  const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
-  rec_.require(rules::ring_roles(producers, consumers), ring.made_at,
-               "ring '" + ring.name + "' has " + std::to_string(producers) + " producers and " +
-                   std::to_string(consumers) + " consumers");
-  if (consumers > 0)
-    rec_.require(rules::ring_release(ring.released), ring.made_at, "nothing arrives on '" + ring.name + "_empty'");
-}
-
 void KernelBuilder::check() {
-  for (const RingState& ring : storage_.rings()) check(ring);
+  for (const RingState& ring : storage_.rings()) check_roles(rec_, ring, leader_roles());
   for (const RingState& ring : storage_.answers())
-    rec_.require(rules::ring_roles(int(ring.producers.size()), 1), ring.made_at,
+    rec_.require(rules::ring_shares(ring.producers.size() == 1), ring.made_at,
                  std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
   if (!rec_.findings().all().empty())
     throw diag::Rejected("kernel '" + name_ + "' breaks a rule", rec_.findings());
@@ -315,8 +312,7 @@ ir::Function KernelBuilder::function() {
 Kernel KernelBuilder::build() {
   tensor_core_->place_rest(storage_);
   check();
-  count_readers();
-  tensor_core_->count_arrivals(storage_);
+  count_arrivals();
   Kernel k;
   k.name = name_;
   k.target = context_.target;

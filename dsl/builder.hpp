@@ -6,6 +6,7 @@
 
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "dsl/storage.hpp"
 #include "dsl/tensor_core_target.hpp"
 #include "dsl/warp.hpp"
+#include "dsl/warpgroups.hpp"
 
 namespace kiln::dsl {
 
@@ -28,6 +30,9 @@ struct WholeWarp {
 };
 /// Warps 4 * index ... 4 * index + 3.
 struct WholeWarpgroup { int index; };
+/// `count` warpgroups from `index` on, as one role.
+template <int count>
+struct WholeWarpgroups { int index; };
 /// How many warps a CTA has.
 struct WarpCount { int count; };
 /// Of a pair, the CTA with the even rank: the one that issues tcgen05.mma for both.
@@ -36,6 +41,7 @@ inline constexpr LeaderCta leader_cta{};
 
 template <int index> inline constexpr WholeWarp warp{index};
 template <int index> inline constexpr WholeWarpgroup warpgroup{index};
+template <int index, int count> inline constexpr WholeWarpgroups<count> warpgroups{index};
 template <int count> inline constexpr WarpCount warps{count};
 
 /// What the builder's parts write to and share; a base so that it is there before every member.
@@ -86,7 +92,12 @@ class KernelBuilder : private Recording {
   Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {
     return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::parts(), at));
   }
-  /// The same where slots are values.
+  /// The same with a ring for each CTA of a pair: what its own copies bring, for its own roles.
+  template <int stages, class... Tiles>
+  Ring<stages, Tiles...> cta_ring(const std::string& name, Here at = {}) {
+    return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::parts(), at, true));
+  }
+  /// As ring, where slots are values.
   AnyRing ring(const std::string& name, int stages, const std::vector<SlotPart>& parts, Here at = {}) {
     return AnyRing(add_ring(name, stages, parts, at));
   }
@@ -171,6 +182,13 @@ class KernelBuilder : private Recording {
     rules::require<body_verdict<decltype(body(std::declval<Warpgroup&>()))>>();
     add_role(name, 4 * issuer.index, 4, false, [&](RoleContext& c) { Warpgroup g(rec_, c); body(g); }, at);
   }
+  /// A role of several warpgroups, which share what it reads and writes: Warpgroups::share.
+  template <int count, class Body>
+  void role(const std::string& name, WholeWarpgroups<count> issuer, Body body, Here at = {}) {
+    rules::require<body_verdict<decltype(body(std::declval<Warpgroups<count>&>()))>>();
+    add_role(name, 4 * issuer.index, 4 * count, false, [&](RoleContext& c) { Warpgroups<count> g(rec_, c); body(g); },
+             at);
+  }
 
   /// A constant as a device value.
   U32 constant(std::uint32_t value) { return {rec_, ir::Operand::number(value)}; }
@@ -232,7 +250,8 @@ class KernelBuilder : private Recording {
   ir::Operand bare_map_parameter(const std::string& name, ScalarType type, int rank);
   ir::Operand map_parameter(ParameterInfo p);
   ir::Operand scalar_parameter(ParameterInfo p);
-  RingState& add_ring(const std::string& name, int stages, const std::vector<SlotPart>& parts, Here at);
+  RingState& add_ring(const std::string& name, int stages, const std::vector<SlotPart>& parts, Here at,
+                      bool each_cta = false);
   RingState& add_store_ring(const std::string& name, int stages, int slot_bytes, Here at);
   void add_role(const std::string& name, int first_warp, int warps, bool elected,
                 const std::function<void(RoleContext&)>& record, Here at);
@@ -243,8 +262,8 @@ class KernelBuilder : private Recording {
   U32 special(const char* name) { return storage_.special(name); }
   std::string parameter_symbol(const std::string& name) const { return name_ + "_" + name; }
   void check();
-  void check(const RingState& ring);
-  void count_readers();
+  std::set<const void*> leader_roles() const;
+  void count_arrivals();
   int warps() const { return tensor_core_->warps(warps_); }
   Statements setup();
   void initialise_barriers();

@@ -12,7 +12,7 @@ ClusterAddress ClusterMember::mapa(const U32& shared, OperandOf<U32> ctarank, He
 }
 
 RemoteMbarrier ClusterMember::mapa(const Mbarrier& b, OperandOf<U32> ctarank, Here at) {
-  return {mapa(b.address, ctarank, at), b.released};
+  return {mapa(b.address, ctarank, at), b.releases};
 }
 
 U32 ClusterMember::getctarank(const ClusterAddress& address, Here at) {

@@ -139,7 +139,7 @@ void Copies::expect_tx(const Mbarrier& b, std::int64_t bytes, Here at) {
 }
 
 void Copies::arrive(const AnyMbarrier& b, Here at) {
-  if (b.released) *b.released = true;
+  b.count(*rec_, 1);
   const bool remote = b.space == isa::Space::shared_cluster;
   rec_->emit(remote ? "mbarrier.arrive.release.cluster.shared::cluster.b64" : "mbarrier.arrive.shared::cta.b64",
              {sink(), address_of(*rec_, b.address, at)}, at);

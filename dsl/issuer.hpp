@@ -1,6 +1,7 @@
 // Where instructions are written and which role issues them. The base of every execution scope.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,14 +28,17 @@ struct KernelContext {
 struct RoleContext {
   KernelContext* kernel = nullptr;
   std::string name{};
-  ir::Operand warp{};           // index of the warp in the CTA
-  ir::Operand thread{};         // index of the thread in the CTA
-  int named_barrier = 0;        // of a warpgroup
+  ir::Operand warp{};    // index of the warp in the CTA
+  ir::Operand thread{};  // index of the thread in the CTA
+  int first_warp = 0;
+  int named_barrier = 0;  // of a warpgroup
   int threads = 1;
   std::vector<std::function<void()>> at_exit{};
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;
+
+  int warps() const { return std::max(1, threads / isa::threads_per_warp); }
 };
 
 /// A place to write instructions to.

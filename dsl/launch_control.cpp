@@ -13,7 +13,7 @@ void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<vo
   rec_->open_scope();
   role_->waited = true;  // the back edge may come from a wait
   body(U32(*rec_, number));
-  const SlotPlace place = next_slot(*rec_, *tiles.answers, RingSide::consumer, at);
+  const SlotPlace place = next_slot(*this, *tiles.answers, RingSide::consumer, {}, at);
   wait(place.full, Phase(place.phase), wait_order(*tiles.answers), at);
   const CancelResponse answer = ld_shared_b128(place.tiles, at);
   const Operand more = clusterlaunchcontrol_query_cancel_is_canceled(answer, at).operand();
@@ -33,7 +33,7 @@ void Thread::hand_out(const LaunchControlTiles& tiles, Here at) {
   const std::string head = rec_->fresh_label("loop_" + role_->name);
   rec_->label(head);
   rec_->open_scope();
-  const SlotPlace place = next_slot(*rec_, *tiles.answers, RingSide::producer, at);
+  const SlotPlace place = next_slot(*this, *tiles.answers, RingSide::producer, {}, at);
   wait_until_empty(*this, *tiles.answers, place, at);
   expect_tx(place.full, bytes, at);
   if (pair) mbarrier_arrive_expect_tx(mapa(place.full, 1, at), bytes, release_cluster, at);

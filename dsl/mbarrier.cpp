@@ -34,7 +34,7 @@ void Mbarriers::mbarrier_inval(const Mbarrier& b, Here at) {
 
 Operand Mbarriers::arrival(std::string_view variant, const AnyMbarrier& b, const std::optional<Operand>& operand,
                            const ArriveOrder& order, Here at) {
-  if (b.released) *b.released = true;
+  b.count(*rec_, 1);
   const bool remote = b.space == isa::Space::shared_cluster;
   const Operand state = remote ? sink() : rec_->fresh(ScalarType::b64);
   std::vector<Operand> operands{state, address_of(*rec_, b.address, at)};

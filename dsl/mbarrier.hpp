@@ -1,6 +1,7 @@
 // mbarriers: the handles, and every mbarrier instruction as a member of all scopes. PTX ISA "mbarrier".
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,27 +16,35 @@ struct ClusterAddress {
   U32 value;
 };
 
+/// The roles that give a ring's slots back, and how often each arrives for a slot: from these the builder counts.
+using SlotReleases = std::map<const void*, int>;
+
 /// An mbarrier object in this CTA's shared memory; `name` is what diagnostics call it.
 struct Mbarrier {
   U32 address;
   std::string name;
-  bool* released = nullptr;  // set when something arrives on it: rings check that their slots are given back
+  SlotReleases* releases = nullptr;  // of a ring's empty barrier
 };
 
 /// The same object in another CTA of the cluster. It cannot be waited on or read from here.
 struct RemoteMbarrier {
   ClusterAddress address;
-  bool* released = nullptr;
+  SlotReleases* releases = nullptr;
 };
 
 /// An mbarrier of this CTA or of another, where a copy may complete on either.
 struct AnyMbarrier {
-  AnyMbarrier(const Mbarrier& b) : address(b.address), space(isa::Space::shared_cta), released(b.released) {}
+  AnyMbarrier(const Mbarrier& b) : address(b.address), space(isa::Space::shared_cta), releases(b.releases) {}
   AnyMbarrier(const RemoteMbarrier& b)
-      : address(b.address.value), space(isa::Space::shared_cluster), released(b.released) {}
+      : address(b.address.value), space(isa::Space::shared_cluster), releases(b.releases) {}
   U32 address;
   isa::Space space;
-  bool* released;
+  SlotReleases* releases;
+
+  /// A role gives a slot back by so many arrivals.
+  void count(const Recorder& r, int arrivals) const {
+    if (releases) (*releases)[r.role_key()] = arrivals;
+  }
 };
 
 /// What an arrival answers: the phase that it was part of.

@@ -61,6 +61,14 @@ struct Shared {
     using Slice = SharedTile<typename Tile::element, Tile::rows, N, Tile::order, Tile::form, Tile::shape.readers>;
     return Shared<Slice>{apply("add", address, at / span * Tile::block_bytes, here)};
   }
+  /// The same from a place that the kernel computes, which must be a multiple of the span inside of the tile.
+  template <int N>
+  auto columns(const U32& at, Here here = {}) const {
+    constexpr int span = Tile::shape.span() * 8 / Tile::element::bits;
+    const auto first = columns<N>(0, here);
+    const U32 bytes = apply("mul.lo", apply("div", at, span, here), Tile::block_bytes, here);
+    return decltype(first){apply("add", first.address, bytes, here)};
+  }
   /// `M` rows of a tile of one span from `at`, both multiples of the 8 rows after which a swizzle repeats.
   template <int M>
   auto rows(int at, Here here = {}) const {

@@ -28,20 +28,24 @@ struct SlotPlace {
 };
 
 /// Takes the next slot of the calling role, which joins that side: copies stage and phase, then advances them.
-SlotPlace next_slot(Recorder& r, RingState& ring, RingSide side, Here at);
+SlotPlace next_slot(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn, Here at);
 /// How to wait on the ring's barriers: in a pair whose readers arrive in the leader, what they have seen in both CTAs
 /// is ordered before what follows.
 TryWaitExtras wait_order(const RingState& ring);
 /// Waits, as the ring's producer, until the slot is empty.
-void wait_until_empty(Thread t, const RingState& ring, const SlotPlace& place, Here at);
-/// Takes the next slot to fill, waits until it is empty and announces its bytes: in a pair the leader does so for both
-/// CTAs, and each stays until nothing arrives on its barriers any more.
-SlotPlace slot_to_fill(Thread t, RingState& ring, Here at);
+void wait_until_empty(Mbarriers scope, const RingState& ring, const SlotPlace& place, Here at);
+/// Takes the next slot to fill, waits until it is empty and announces the bytes of these parts (none: of all): in a
+/// pair the leader does so for both CTAs, and each stays until nothing arrives on its barriers any more.
+SlotPlace slot_to_fill(Thread t, RingState& ring, const RingTurn& turn, const std::vector<int>& parts, Here at);
+/// The same for threads that store to the slot, which announce nothing.
+SlotPlace slot_to_store(Warpgroup& g, RingState& ring, const RingTurn& turn, const std::vector<int>& parts, Here at);
+/// What these threads have stored is visible to TMA and the tensor core, then one arrival says so for all.
+void publish_slot(Warpgroup& g, const AnyMbarrier& full, Here at);
 /// Gives a slot back that these threads have read, so that a copy may fill it again: each of them makes its reads
-/// ordered before what the copy writes, then one arrival says so for all.
-void release_slot(Warpgroup& g, const Mbarrier& empty, Here at);
-void release_slot(const Warp& w, const Mbarrier& empty, Here at);
-void release_slot(const Thread& t, const Mbarrier& empty, Here at);
+/// ordered before what the copy writes, then one arrival says so for all. Warps of one role arrive by themselves.
+void release_slot(Warpgroup& g, const Mbarrier& empty, const RingTurn& turn, Here at);
+void release_slot(const Warp& w, const Mbarrier& empty, const RingTurn& turn, Here at);
+void release_slot(const Thread& t, const Mbarrier& empty, const RingTurn& turn, Here at);
 /// Waits, as the ring's producer, until every slot is empty.
 void drain_ring(Thread t, RingState& ring, Here at);
 
@@ -72,16 +76,30 @@ class AnySlot {
 /// A ring of slots; what they hold is a value. Copies share it.
 class AnyRing {
  public:
-  explicit AnyRing(RingState& state) : state_(&state) {}
+  explicit AnyRing(RingState& state, RingTurn turn = {}) : state_(&state), turn_(turn) {}
 
-  /// The next slot to fill: waits until it is empty and announces its bytes on `full`.
-  [[nodiscard]] AnySlot acquire(const Thread& t, Here at = {}) { return {slot_to_fill(t, *state_, at), *state_}; }
+  /// The same ring for one of `of` roles of a side that take turns: this one takes slots `first`, `first + of`, ...
+  /// The ring has a multiple of `of` slots, so that each role keeps its own.
+  AnyRing turn(int first, int of) const { return AnyRing(*state_, {first, of}); }
+  /// The same where the warps of a role take turns, inside of Warpgroup::each_warp.
+  AnyRing by_warp() const { return AnyRing(*state_, {0, 1, true}); }
+
+  /// The next slot to fill: waits until it is empty and announces its bytes on `full`; where several roles fill each
+  /// slot, those of `parts`.
+  [[nodiscard]] AnySlot acquire(const Thread& t, const std::vector<int>& parts = {}, Here at = {}) {
+    return {slot_to_fill(t, *state_, turn_, parts, at), *state_};
+  }
+  /// The next slot for these threads to store to, and that it is full.
+  [[nodiscard]] AnySlot acquire(Warpgroup& g, const std::vector<int>& parts = {}, Here at = {}) {
+    return {slot_to_store(g, *state_, turn_, parts, at), *state_};
+  }
+  void publish(Warpgroup& g, const AnySlot& slot, Here at = {}) { publish_slot(g, slot.full, at); }
   /// Waits until every slot is empty: what was filled has been read.
   void drain(const Thread& t, Here at = {}) { drain_ring(t, *state_, at); }
   /// The next slot to read: waits until it is full.
   template <class S>
   [[nodiscard]] AnySlot wait(S& scope, Here at = {}) {
-    SlotPlace place = next_slot(scope.recorder(), *state_, RingSide::consumer, at);
+    SlotPlace place = next_slot(scope, *state_, RingSide::consumer, turn_, at);
     scope.wait(place.full, Phase(place.phase), at);
     return {std::move(place), *state_};
   }
@@ -89,11 +107,12 @@ class AnyRing {
   /// said so. MMAs give a slot back by commit(slot.empty).
   template <class S>
   void release(S& scope, const AnySlot& slot, Here at = {}) {
-    release_slot(scope, slot.empty, at);
+    release_slot(scope, slot.empty, turn_, at);
   }
 
  private:
   RingState* state_;
+  RingTurn turn_;
 };
 
 /// The tiles of a slot as a compile-time pack.
@@ -151,11 +170,22 @@ class Ring {
   static_assert(stages >= 1);
   explicit Ring(RingState& state) : ring_(state) {}
 
-  /// As AnyRing::acquire, drain and wait.
+  /// As AnyRing::turn and by_warp.
+  Ring turn(int first, int of) const { return Ring(ring_.turn(first, of)); }
+  Ring by_warp() const { return Ring(ring_.by_warp()); }
+
+  /// As AnyRing::acquire, publish, drain and wait. Where several roles fill each slot, each names the tiles that it
+  /// fills: `in.acquire<ATile>(t)`.
+  template <class... Filled>
   [[nodiscard]] Slot<Tiles...> acquire(const Thread& t, Here at = {}) {
     rules::require<rules::mbarrier_tx(TilePack<Tiles...>::transaction_bytes)>();
-    return Slot<Tiles...>(ring_.acquire(t, at));
+    return Slot<Tiles...>(ring_.acquire(t, parts_of<Filled...>(), at));
   }
+  template <class... Filled>
+  [[nodiscard]] Slot<Tiles...> acquire(Warpgroup& g, Here at = {}) {
+    return Slot<Tiles...>(ring_.acquire(g, parts_of<Filled...>(), at));
+  }
+  void publish(Warpgroup& g, const Slot<Tiles...>& slot, Here at = {}) { ring_.publish(g, slot, at); }
   void drain(const Thread& t, Here at = {}) { ring_.drain(t, at); }
   template <class S>
   [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
@@ -168,6 +198,18 @@ class Ring {
   }
 
  private:
+  explicit Ring(AnyRing ring) : ring_(std::move(ring)) {}
+  template <class Tile>
+  static int part_of() {
+    using Pack = TilePack<Tiles...>;
+    static_assert(Pack::template count<Tile> <= 1, "the slot has several such tiles: one role fills them all");
+    if constexpr (Pack::template count<Tile> == 0) (void)rules::refuse<rules::Rule::tile_type, Tile, Ring>{};
+    return Pack::template index_of<Tile>();
+  }
+  template <class... Filled>
+  static std::vector<int> parts_of() {
+    return {part_of<Filled>()...};
+  }
   AnyRing ring_;
 };
 
@@ -179,9 +221,9 @@ class StoreRing {
 
   /// The next tile to write: waits until the copy that last read it has done so.
   [[nodiscard]] Shared<Tile> acquire(Warpgroup& g, Here at = {}) {
-    state_->consumers.insert(g.recorder().role_key());
-    state_->released = true;
-    SlotPlace place = next_slot(g.recorder(), *state_, RingSide::producer, at);
+    const void* const role = g.recorder().role_key();
+    state_->consumers[role], state_->releases[role] = 1;
+    SlotPlace place = next_slot(g, *state_, RingSide::producer, {}, at);
     g.elect([&](Thread t) { t.wait_stores_read(stages - 1, at); }, at);
     g.sync(at);
     return {place.tiles};

@@ -3,11 +3,11 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "dsl/mbarrier.hpp"
 #include "dsl/tile.hpp"
 #include "dsl/value.hpp"
 
@@ -15,6 +15,24 @@ namespace kiln::dsl {
 
 /// Which side takes a slot. One role may be both sides, with a position on each.
 enum class RingSide : unsigned char { producer, consumer };
+
+/// Which slots a role takes: all, or of so many roles that take turns every slot whose number leaves the rest `first`.
+struct RingTurn {
+  int first = 0, of = 1;
+  bool by_warp = false;  // each warp of the role takes a turn of its own
+  bool takes_all() const { return of == 1 && !by_warp; }
+};
+
+/// A role of a ring: its turn and, where several roles fill each slot, the parts that it fills.
+struct RingUse {
+  RingTurn turn{};
+  std::vector<int> parts{};  // empty: all
+  bool by_threads = false;   // it fills slots by stores
+
+  bool takes_turns() const { return !turn.takes_all(); }
+};
+/// The roles of one side, by their keys.
+using RingUses = std::map<const void*, RingUse>;
 
 /// What one side knows of where it stands in a ring. Registers that live as long as the role.
 struct RingPosition {
@@ -26,17 +44,18 @@ struct RingPosition {
 struct RingState {
   std::string name;
   int stages = 0;
-  int slot_bytes = 0;              // columns of tensor memory for a ring of accumulators
-  std::vector<int> offsets{};      // bytes from a slot's start to each of its parts
-  int transaction_bytes = 0;       // that this CTA's copies bring to a slot
-  int peer_bytes = 0;              // that the peer's copies bring to it
+  int slot_bytes = 0;          // columns of tensor memory for a ring of accumulators
+  std::vector<int> offsets{};  // bytes from a slot's start to each of its parts
+  // What this CTA's copies, and the peer's, bring to each part of a slot.
+  std::vector<int> transaction_bytes{}, peer_bytes{};
   ir::Operand tiles, full, empty;  // registers: addresses of slot 0 and of the two barrier arrays
   int first = 0;                   // from `tiles` to slot 0
   // Of a pair: the leader's arrays as both CTAs reach them, and whether this CTA is the leader.
   std::optional<ir::Operand> leader_full{}, leader_empty{}, is_leader{};
-  std::set<const void*> producers{}, consumers{};  // role keys; each consumer gives every slot back
+  bool each_cta = false;  // of a pair: a ring of its own
+  RingUses producers{}, consumers{};
+  SlotReleases releases{};
   std::map<std::pair<const void*, RingSide>, RingPosition> positions{};
-  bool released = false;
   bool drains = false;  // a role of the ring waits before it ends: for its copies, or for the peer's arrivals
   Here made_at{};
 
@@ -45,6 +64,8 @@ struct RingState {
 
   /// Gives every slot one more part.
   void add(const SlotPart& part);
+  /// Whether the peer's copies bring something to each slot.
+  bool filled_by_peer() const;
 };
 
 }  // namespace kiln::dsl

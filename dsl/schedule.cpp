@@ -15,6 +15,12 @@ Quotient divided(const U32& number, const U32& by, Here at) {
 
 }  // namespace
 
+StaticTiles StaticTiles::turn(int role, int of, Here at) const {
+  const U32 left = apply("div", apply("add", trips, of - 1 - role, at), of, at);
+  const U32 from = apply("add", first, apply("mul.lo", step, role, at), at);
+  return {rows, columns, from, apply("mul.lo", step, of, at), left, rows_together};
+}
+
 TilePlace StaticTiles::place(const U32& number, Here at) const {
   if (rows_together == 0) {
     const auto [column, row] = divided(number, rows, at);

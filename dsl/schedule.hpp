@@ -28,6 +28,8 @@ struct StaticTiles {
   U32 trips;          // tiles of this CTA or pair
   int rows_together = 0;
 
+  /// Every `of`-th of them from the one numbered `first` on, for one of `of` roles that take turns.
+  StaticTiles turn(int first, int of, Here at = {}) const;
   /// Where the tile with that number lies.
   TilePlace place(const U32& number, Here at = {}) const;
 };

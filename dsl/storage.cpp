@@ -86,9 +86,9 @@ RingState& Storage::add_answers(const std::string& name, int stages, int slot_by
   return started(answers_, name, stages, slot_bytes, at);
 }
 
-void Storage::add_barriers(RingState& ring, int releases, int arrivals) {
+void Storage::add_barriers(RingState& ring, int arrivals) {
   ring.full = barriers(ring.name + "_full", ring.stages, arrivals).operand();
-  ring.empty = barriers(ring.name + "_empty", ring.stages, releases).operand();
+  ring.empty = barriers(ring.name + "_empty", ring.stages, 1).operand();
 }
 
 Barriers& Storage::barriers_of(const RingState& ring, RingSide waits) {

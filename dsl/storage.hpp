@@ -54,8 +54,8 @@ class Storage {
   RingState& add_answers(const std::string& name, int stages, int slot_bytes, Here at);
   std::list<RingState>& rings() { return rings_; }
   std::list<RingState>& answers() { return answers_; }
-  /// A slot is full after `arrivals`, and empty after `releases`.
-  void add_barriers(RingState& ring, int releases, int arrivals = 1);
+  /// A producer of a slot arrives so often. How often slots are given back, the builder counts.
+  void add_barriers(RingState& ring, int arrivals = 1);
   /// The barriers that one side waits for: the producer for empty ones.
   Barriers& barriers_of(const RingState& ring, RingSide waits);
 

@@ -16,12 +16,11 @@ SumsPlace Tcgen05::place_sums(Storage& s, int, int columns, const std::string& n
 }
 
 RingState& Tcgen05::place_accumulators(Storage& s, int stages, int columns, const std::string& name, Here at) {
-  constexpr int warps = isa::warps_per_warpgroup;  // of the warpgroup that reads
   RingState& ring = s.add_ring(name, stages, columns, at);
   const SumsPlace place = place_sums(s, isa::tmem_lanes, stages * columns, name, at);
   ring.tiles = place.base;
   ring.first = place.first;
-  s.add_barriers(ring, s.in_pairs() ? 2 * warps : warps);
+  s.add_barriers(ring);
   if (s.in_pairs()) ring.leader_empty = s.in_leader(ring.empty);
   return ring;
 }
@@ -29,8 +28,8 @@ RingState& Tcgen05::place_accumulators(Storage& s, int stages, int columns, cons
 void Tcgen05::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
   for (const SlotPart& part : parts) ring.add(part);
   ring.tiles = s.shared_bytes(ring.stages * ring.slot_bytes, ring.what(), ring.made_at).operand();
-  s.add_barriers(ring, 1);
-  if (!s.in_pairs()) return;
+  s.add_barriers(ring);
+  if (!s.in_pairs() || ring.each_cta) return;
   ring.leader_full = s.in_leader(ring.full);
   ring.is_leader = s.leader_predicate();
 }
@@ -57,7 +56,7 @@ std::string mnemonic(const isa::MmaForm& f) {
 void arrive_when_done(const TensorCore& thread, const Mbarrier& b, const U32* ctas, Here at) {
   Tcgen05Issuer t(thread);
   Recorder& r = t.recorder();
-  if (b.released) *b.released = true;
+  AnyMbarrier(b).count(r, 1);
   t.before_tcgen05(at);
   std::vector<Operand> operands{address_of(r, b.address, at)};
   // The mask is a 16-bit register; no immediate assembles.

@@ -35,8 +35,6 @@ class TensorCoreTarget {
   virtual void place_slots(Storage&, RingState&, const std::vector<SlotPart>& parts) = 0;
   /// Before a role is recorded, and before the kernel is built: all else has its place.
   virtual void place_rest(Storage&) {}
-  /// After every role has been recorded.
-  virtual void count_arrivals(Storage&) {}
   /// Warps of a CTA, where the kernel's roles have so many.
   virtual int warps(int of_roles) const { return of_roles; }
   /// How many CTAs ptxas is to leave room for on an SM; 0: the kernel decides.

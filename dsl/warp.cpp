@@ -277,24 +277,33 @@ U32 Warpgroup::bar_red_popc(const Pred& p, Here at) {
 // The first barrier keeps an earlier reduction's readers apart from this one's writers.
 Operand Warpgroup::reduce_through(RedOp op, ScalarType type, const Input& value, const U32& scratch, Here at) {
   const Operand in_warp = reduce(op, type, value, at);
-  const U32 mine = apply("add", scratch, apply("mul.lo", apply("and", U32(*rec_, role_->warp), 3, at), 4, at), at);
+  const U32 warp = role_->warps() == isa::warps_per_warpgroup
+                       ? apply("and", U32(*rec_, role_->warp), isa::warps_per_warpgroup - 1, at)
+                       : apply("sub", U32(*rec_, role_->warp), role_->first_warp, at);
+  const U32 mine = apply("add", scratch, apply("mul.lo", warp, 4, at), at);
   sync(at);
   rec_->emit_if(elect_leader(*rec_, at), false, "st.shared.b32", {address_of(*rec_, mine, at), in_warp}, at);
   sync(at);
-  std::vector<Operand> of;
-  for (int i = 0; i < 4; ++i) of.push_back(rec_->fresh(type));
-  rec_->emit("ld.shared.v4.b32", {Operand::vector(of), address_of(*rec_, scratch, at)}, at);
   const std::string name = combining(op, type);
-  const Operand low = result(type, name, {of[0], of[1]}, at), high = result(type, name, {of[2], of[3]}, at);
-  return result(type, name, {low, high}, at);
+  std::optional<Operand> all;
+  for (int group = 0; group < role_->warps() / isa::warps_per_warpgroup; ++group) {
+    std::vector<Operand> of;
+    for (int i = 0; i < isa::warps_per_warpgroup; ++i) of.push_back(rec_->fresh(type));
+    const Operand base = use(*rec_, scratch, at);
+    rec_->emit("ld.shared.v4.b32", {Operand::vector(of), Operand::address(base, 16 * group)}, at);
+    const Operand low = result(type, name, {of[0], of[1]}, at), high = result(type, name, {of[2], of[3]}, at);
+    const Operand here = result(type, name, {low, high}, at);
+    all = all ? result(type, name, {*all, here}, at) : here;
+  }
+  return *all;
 }
 
 // The same thread is chosen every time: it is the one that owns the bulk groups it commits.
 const Operand& Warpgroup::chosen_thread(Here at) {
   if (role_->chosen) return *role_->chosen;
   rec_->at_role_entry([&] {
-    const Operand quarter = rec_->pure(ScalarType::b32, "and.b32", {role_->warp, Operand::number(3)}, at);
-    const Operand first = rec_->pure(ScalarType::pred, "setp.eq.u32", {quarter, Operand::number(0)}, at);
+    const Operand first =
+        rec_->pure(ScalarType::pred, "setp.eq.u32", {role_->warp, Operand::number(role_->first_warp)}, at);
     const Operand leader = elect_leader(*rec_, at);
     role_->chosen = rec_->pure(ScalarType::pred, "and.pred", {first, leader}, at);
   });
@@ -307,7 +316,9 @@ void Warpgroup::elect_one(const std::function<void(Thread)>& body, Here at) {
 
 void Warpgroup::arrive_by_warp(const AnyMbarrier& b, Here at) {
   if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
-  execute_in_one(*rec_, *role_, elect_leader(*rec_, at), [&](Thread t) { t.arrive(b, at); }, at);
+  execute_in_one(
+      *rec_, *role_, elect_leader(*rec_, at), [&](Thread t) { t.arrive(b, at); }, at);
+  b.count(*rec_, role_->warps());
 }
 
 void Warpgroup::arrive(const AnyMbarrier& b, Here at) {

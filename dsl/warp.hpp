@@ -156,6 +156,7 @@ class WholeWarps : public Exchange {
   static constexpr rules::Verdict reducible(const TmemReduction& a, ScalarType type) {
     return rules::ld_reduction(a.shape, a.repeat, type, compares_magnitudes(a.comparison), keeps_nan(a.comparison));
   }
+
  private:
   // The last register is the reduced value.
   template <class T, int N>
@@ -203,9 +204,9 @@ class Warp : public WholeWarps {
   void dealloc(const U32& address, int columns, Here at);
 };
 
-/// Shared memory through which the warps of a warpgroup reduce: KernelBuilder::warpgroup_scratch().
+/// Shared memory through which the warps of a role reduce: KernelBuilder::warpgroup_scratch().
 struct WarpgroupScratch {
-  static constexpr int bytes = 16;  // a word for each warp
+  static constexpr int bytes = 128;  // a word for each warp of a CTA
   U32 address;
 };
 
@@ -336,17 +337,23 @@ class Warpgroup : public WholeWarps {
   Pred bar_red_and(const Pred& p, Here at = {}) { return bar_red("and", p, at); }
   Pred bar_red_or(const Pred& p, Here at = {}) { return bar_red("or", p, at); }
   U32 bar_red_popc(const Pred& p, Here at = {});
-  /// All 128 threads' values combined, in every thread: within each warp as warp_reduce does, then, through the scratch
-  /// memory, warps 0 and 1, 2 and 3, and both.
+  /// All values of the role's threads combined, in every thread: within each warp as warp_reduce does, then, through
+  /// the scratch memory, warps 0 and 1, 2 and 3, and both; then the warpgroups one after the other.
   template <RedOp op, class X>
   kind_of<X> warpgroup_reduce(const X& value, const WarpgroupScratch& scratch, Here at = {}) {
     using V = kind_of<X>;
     require_reduction<op, V, X>();
     return {*rec_, reduce_through(op, V::scalar, OperandOf<V>(value, at).input(), scratch.address, at)};
   }
+  /// Executes the body in each warp by itself: what one waits for, and what it reads, the others need not have reached.
+  template <class Body>
+  void each_warp(Body body) {
+    rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
+    body(Warp(*rec_, *role_));
+  }
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
-  /// Arrives once for each of the four warps, without waiting for the others; in another CTA with release.cluster.
+  /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster.
   void arrive_by_warp(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>

@@ -31,7 +31,7 @@ SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::str
   if (sums_) return {Operand::number(0)};
   RingState& ring = s.add_ring("sums", chunks, chunk_bytes, at);
   ring.tiles = s.shared_bytes(chunks * chunk_bytes, "the sums", at).operand();
-  s.add_barriers(ring, isa::warps_per_warpgroup, multiplying_warps);
+  s.add_barriers(ring, multiplying_warps);
   sums_ = &ring;
   columns_ = columns;
   return {Operand::number(0)};
@@ -41,7 +41,7 @@ SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::str
 RingState& Wgmma::place_accumulators(Storage& s, int stages, int columns, const std::string& name, Here at) {
   RingState& ring = s.add_ring(name, stages, 0, at);
   ring.tiles = place_sums(s, isa::tmem_lanes, columns, name, at).base;
-  s.add_barriers(ring, isa::warps_per_warpgroup);
+  s.add_barriers(ring);
   return ring;
 }
 
@@ -49,14 +49,14 @@ RingState& Wgmma::place_accumulators(Storage& s, int stages, int columns, const 
 void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
   for (const SlotPart& part : parts) {
     ring.add(part);
-    if (!in_pairs() || part.readers != Readers::both_ctas) continue;
+    if (!in_pairs() || ring.each_cta || part.readers != Readers::both_ctas) continue;
     s.recorder().require(rules::wgmma_half(part.blocks_along_k), ring.made_at, "ring '" + ring.name + "'");
     ring.slot_bytes += placed_bytes(part.bytes);
-    ring.peer_bytes += part.transaction_bytes;
+    ring.peer_bytes.back() = part.transaction_bytes;
   }
   ring.tiles = s.recorder().fresh(ScalarType::b32);
   unplaced_.push_back(&ring);
-  s.add_barriers(ring, 1);
+  s.add_barriers(ring);
 }
 
 // As many slots as the kernel asks for, or as there is room for.
@@ -68,15 +68,6 @@ void Wgmma::place_rest(Storage& s) {
       s.barriers_of(*ring, side).count = ring->stages;
     const Operand place = s.shared_bytes(ring->stages * ring->slot_bytes, ring->what(), ring->made_at).operand();
     s.recorder().emit("mov.b32", {ring->tiles, place}, nowhere);
-  }
-}
-
-// Every warp that multiplies gives back a slot, in a pair to both CTAs.
-void Wgmma::count_arrivals(Storage& s) {
-  if (!multiplier_) return;
-  for (const RingState& ring : s.rings()) {
-    if (!released_.contains(&ring.released)) continue;
-    s.barriers_of(ring, RingSide::producer).arrivals = multiplying_warps * (in_pairs() ? 2 : 1);
   }
 }
 
@@ -280,9 +271,9 @@ void Wgmma::commit(TensorCore& t, const Mbarrier& b, Here at) {
   Recorder& r = t.recorder();
   const Multiplier& m = multiplier(t, at);
   if (std::exchange(is_open_, false)) r.emit("wgmma.commit_group.sync.aligned", {}, at);
-  if (b.released) {  // a slot: the role that fills it can wait for one more group
-    *b.released = true;
-    released_.insert(b.released);
+  if (b.releases) {  // a slot: the role that fills it can wait for one more group
+    // Every warp that multiplies gives it back, in a pair to both CTAs.
+    AnyMbarrier(b).count(r, multiplying_warps * (in_pairs() ? 2 : 1));
     wait_for_groups(r, 1, at);
     release_pending(t, at);
     r.emit("mov.b32", {m.pending, use(r, b.address, at)}, at);
@@ -309,7 +300,7 @@ void Wgmma::hand_over_sums(TensorCore& t, Here at) {
   constexpr int registers = 4 * chunk_columns / block_columns;  // of a chunk
   const Operand first_lane = r.pure(ScalarType::pred, "setp.eq.u32", {m.lane, Operand::number(0)}, at);
   for (std::size_t first = 0; first < m.sums.size(); first += registers) {
-    const SlotPlace to = next_slot(r, *sums_, RingSide::producer, at);
+    const SlotPlace to = next_slot(t, *sums_, RingSide::producer, {}, at);
     t.wait(to.empty, Phase(apply("xor", to.phase, 1, at)), at);
     const Operand base = use(r, apply("add", to.tiles, U32(r, m.place), at), at);
     for (int i = 0; i < registers; i += 2) {
@@ -349,7 +340,7 @@ std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int c
   std::vector<Operand> out;
   for (int c = 0; c < columns; c += block_columns) {
     if (!reading_) {
-      const SlotPlace slot = next_slot(r, *sums_, RingSide::consumer, at);
+      const SlotPlace slot = next_slot(g, *sums_, RingSide::consumer, {}, at);
       g.wait(slot.full, Phase(slot.phase), at);
       reading_ = Reading{slot.tiles.operand(), slot.empty.address.operand()};
     }
@@ -357,7 +348,7 @@ std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int c
     reading_->columns += block_columns;
     if (reading_->columns < chunk_columns) continue;
     r.emit("bar.warp.sync", {whole_warp()}, at);  // all lanes have read
-    g.arrive_by_warp(Mbarrier{U32(r, reading_->empty), sums_->name + "_empty", &sums_->released}, at);
+    g.arrive_by_warp(Mbarrier{U32(r, reading_->empty), sums_->name + "_empty", &sums_->releases}, at);
     reading_.reset();
   }
   if (!computed) next_column_ = (next_column_ + columns) % columns_;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "dsl/tensor_core_target.hpp"
@@ -22,7 +21,6 @@ class Wgmma : public TensorCoreTarget {
   RingState& place_accumulators(Storage&, int stages, int columns, const std::string& name, Here at) override;
   void place_slots(Storage&, RingState&, const std::vector<SlotPart>& parts) override;
   void place_rest(Storage&) override;
-  void count_arrivals(Storage&) override;
   int warps(int of_roles) const override { return multiplier_ ? first_warp_ + multiplying_warps : of_roles; }
   int ctas_per_sm() const override { return multiplier_ ? 1 : 0; }
   int sum_width() const override { return multiplies_fp8_ ? isa::wgmma_fp8_width : 0; }
@@ -82,7 +80,6 @@ class Wgmma : public TensorCoreTarget {
   std::optional<Multiplier> multiplier_{};
   bool multiplies_fp8_ = false;
   bool is_open_ = false;              // MMAs were issued that no commit followed
-  std::set<const bool*> released_{};  // the rings that it empties, by their flag
   std::optional<Reading> reading_{};
   int next_column_ = 0;  // that the storing role must read
 };

@@ -17,10 +17,12 @@ constexpr Verdict register_index(int index, int count) {
 }
 
 constexpr Verdict ring_roles(int producers, int consumers) {
-  return producers == 1 && consumers >= 1 ? legal : breaks(Rule::ring_roles, producers != 1 ? producers : consumers, 1);
+  return producers >= 1 && consumers >= 1 ? legal : breaks(Rule::ring_roles, 0, 1);
 }
+/// `fit`: several roles of a side share its work without a gap and without filling anything twice.
+constexpr Verdict ring_shares(bool fit) { return fit ? legal : breaks(Rule::ring_roles, 0, 1); }
 
-/// `released`: something arrives on the slots' empty barrier.
+/// `released`: every role that reads a slot arrives on its empty barrier.
 constexpr Verdict ring_release(bool released) { return released ? legal : breaks(Rule::ring_release); }
 
 /// A role on warps up to `last` of a CTA of `warps` warps.

@@ -12,8 +12,9 @@
 
 namespace kiln::test {
 
-/// Runs the launches of a contract; nothing may be found. The contract's buffers hold the results afterwards.
-inline void simulate(const dsl::Kernel& kernel, launch::Contract& c) {
+/// Runs the launches of a contract in the schedule of a seed; nothing may be found. The contract's buffers hold the
+/// results afterwards.
+inline void simulate(const dsl::Kernel& kernel, launch::Contract& c, std::uint64_t seed = 1) {
   diag::Sink sink;
   const auto verified = verifier::verify(kernel.module, sink);
   INFO(diag::render_text(sink));
@@ -21,7 +22,9 @@ inline void simulate(const dsl::Kernel& kernel, launch::Contract& c) {
   REQUIRE(sink.all().empty());
   const ir::Module module =
       parse::parse(std::make_shared<const diag::Source>("kernel.ptx", emit::emit(*verified)), sink);
-  const sim::Result result = sim::simulate(module, c, {}, sink);
+  sim::Options options;
+  options.seed = seed;
+  const sim::Result result = sim::simulate(module, c, options, sink);
   INFO(diag::render_text(sink));
   REQUIRE(result.outcome == sim::Outcome::finished);
   REQUIRE(sink.all().empty());

@@ -131,7 +131,10 @@ TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-
   CHECK(is_broken(value_scope(false), Rule::value_scope));
   CHECK(ring_roles(1, 1).ok());
   CHECK(ring_roles(1, 3).ok());
-  CHECK(is_broken(ring_roles(2, 1), Rule::ring_roles, 1));
+  CHECK(ring_roles(2, 1).ok());
+  CHECK(is_broken(ring_roles(0, 1), Rule::ring_roles, 1));
+  CHECK(ring_shares(true).ok());
+  CHECK(is_broken(ring_shares(false), Rule::ring_roles));
   CHECK(is_broken(ring_roles(1, 0), Rule::ring_roles, 1));
   CHECK(ring_release(true).ok());
   CHECK(is_broken(ring_release(false), Rule::ring_release));

@@ -1,0 +1,41 @@
+// A role of several warpgroups: all of them see the same rows of sums, and each takes its share of the columns.
+#pragma once
+
+#include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
+
+#include "dsl/warp.hpp"
+#include "ptx/isa/wgmma.hpp"
+
+namespace kiln::dsl {
+
+/// `groups` warpgroups as one role. What a Warpgroup does for its threads, this does for all of them: sync, elect,
+/// arrive, and waits for the slots of a ring. A thread's row is that of its own warpgroup.
+template <int groups>
+class Warpgroups : public Warpgroup {
+ public:
+  static_assert(groups >= 1);
+  using Warpgroup::Warpgroup;
+
+  /// The index of this thread's warpgroup in the role.
+  U32 group(Here at = {}) const {
+    return apply("sub", apply("shr", thread_index(), 7, at), role().first_warp / isa::warps_per_warpgroup, at);
+  }
+  /// The first of this warpgroup's columns, of `columns` that are shared.
+  template <int columns>
+  U32 share(Here at = {}) const {
+    static_assert(columns % groups == 0, "every warpgroup takes the same number of columns");
+    return apply("mul.lo", group(at), columns / groups, at);
+  }
+  /// This warpgroup's columns of sums.
+  template <class T, int M, int N, SumsLayout layout>
+  Tmem<T, M, N / groups, layout> share(const Tmem<T, M, N, layout>& of, Here at = {}) const {
+    return of.template columns<N / groups>(share<N>(at), at);
+  }
+  /// This warpgroup's columns of a tile: whole spans of the swizzle.
+  template <class Tile>
+  auto share(const Shared<Tile>& of, Here at = {}) const {
+    return of.template columns<Tile::cols / groups>(share<Tile::cols>(at), at);
+  }
+};
+
+}  // namespace kiln::dsl
