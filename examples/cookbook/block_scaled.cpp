@@ -1,6 +1,6 @@
 // D[m, n] = the sum over blocks kb of 128 along K of a_scales[m][kb] b_scales[n / 128][kb] A_kb B_kb^T, in e4m3: a
-// persistent GEMM of CTA pairs that adds the blocks in registers. Two warpgroups read every accumulator, a half of its
-// columns each: 64 sums a thread instead of 128.
+// persistent GEMM of CTA pairs that adds the blocks in registers. Eight warps are the role that does so: each warpgroup takes
+// its share of the columns, 64 sums a thread instead of 128.
 #include "cookbook.hpp"
 
 namespace cookbook {
@@ -14,7 +14,7 @@ using Mma = tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, 256, 128, cta_group_2>;
 constexpr int K = 128, stages = 6, chunk = 32, half = Mma::N / 2;
 using ATile = Mma::ATile<K, K_major, swizzle_128B>;
 using BTile = Mma::BTile<K, K_major, swizzle_128B>;
-using DTile = SharedTile<bf16, Mma::a_rows, half, K_major, swizzle_128B>;
+using DTile = SharedTile<bf16, Mma::a_rows, Mma::N, K_major, swizzle_128B>;
 constexpr auto list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<TensorMap<DTile>>(),
                "a_scales"_arg.is<Pointer<f32>>(), "b_scales"_arg.is<Pointer<f32>>(), "m"_arg.is<u32>(),
@@ -28,6 +28,7 @@ Kernel block_scaled(Target target, const Sizes&) {
   const auto given = declare(gemm, list);
   const U32 m = given["m"_arg], n = given["n"_arg], k_blocks = given["k_blocks"_arg];
   auto in = gemm.ring<stages, ATile, BTile>("in");
+  auto out = gemm.store_ring<2, DTile>("out");
   auto blocks = gemm.accumulator_ring<4, Mma>("blocks");
   const auto tiles = gemm.tiles(static_schedule.in_groups_of(8), gemm.ceil_div(m, Mma::M), gemm.ceil_div(n, Mma::N));
   const U32 rank = gemm.pair_rank();
@@ -54,7 +55,7 @@ Kernel block_scaled(Target target, const Sizes&) {
       });
     });
   });
-  const auto promote = [&](Warpgroup& g, int first, auto& out) {
+  gemm.role("promote", warpgroups<0, 2>, [&](Warpgroups<2>& g) {
     g.loop(tiles, [&](TilePlace tile) {
       const U32 row = tile.row * Mma::M + rank * Mma::a_rows, my_row = row + g.row();
       const U64 a_scales = given["a_scales"_arg].at(multiply_wide(select(my_row < m, my_row, 0), k_blocks)),
@@ -65,19 +66,16 @@ Kernel block_scaled(Target target, const Sizes&) {
         const F32 scale = g.ld_global_f32(a_scales + at) * g.ld_global_f32(b_scales + at);
         const auto block = blocks.wait(g);
         for (int c = 0; c < half; c += chunk) {
-          const auto part = g.wait(g.load(block.sums.columns<chunk>(first + c)));
+          const auto part = g.wait(g.load(g.share(block.sums).columns<chunk>(c)));
           if (c + chunk == half) blocks.release(g, block);
           for (int j = 0; j < chunk; ++j) sums[c + j] = fma(part[j], scale, sums[c + j]);
         }
       });
       const auto d = out.acquire(g);
-      g.store(d, cvt<bf16>(sums.registers()));
-      out.publish(g, d, given["D"_arg].at(row, tile.column * Mma::N + first));
+      g.store(g.share(d), cvt<bf16>(sums.registers()));
+      out.publish(g, d, given["D"_arg].at(row, tile.column * Mma::N));
     });
-  };
-  auto left = gemm.store_ring<2, DTile>("left"), right = gemm.store_ring<2, DTile>("right");
-  gemm.role("left", warpgroup<0>, [&](Warpgroup& g) { promote(g, 0, left); });
-  gemm.role("right", warpgroup<1>, [&](Warpgroup& g) { promote(g, half, right); });
+  });
   return gemm.build();
 }
 
