@@ -87,12 +87,12 @@ void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, H
 // Tiles ---------------------------------------------------------------------------------------------------------------
 
 template <class Copy>
-void Copies::each_box(const U32& shared, const AnyBox& start, Copy copy, Here at) {
+void Copies::each_box(const U32& shared, int block_bytes, const AnyBox& start, Copy copy, Here at) {
   const U64 map(*rec_, start.map);
   const TilePieces pieces = start.shape.pieces();
   for (int block = 0; block < pieces.blocks; ++block)
     for (int piece = 0; piece < pieces.row_pieces; ++piece) {
-      const U32 box = apply("add", shared, block * pieces.block_bytes + piece * pieces.piece_bytes, at);
+      const U32 box = apply("add", shared, block * block_bytes + piece * pieces.piece_bytes, at);
       copy(box, TensorPlace{map, isa::TensorMode::tile, 2,
                             {apply("add", start.inner, block * pieces.box_inner, at),
                              apply("add", start.outer, piece * pieces.box_outer, at)}});
@@ -109,15 +109,21 @@ void Copies::load_whole(const SlotPart& part, const U32& shared, const TensorPla
 void Copies::tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras,
                       Here at) {
   if (to.shape != from.shape) throw diag::InternalError("a box of one tile is loaded into another");
+  load_part(to, 0, from, full, extras, at);
+}
+
+void Copies::load_part(const AnyShared& to, int outer, const AnyBox& from, const AnyMbarrier& full,
+                       const TensorLoadExtras& extras, Here at) {
   const TensorLoadExtras all = with_group(extras, full, at);
-  const auto place = role_->kernel->tensor_core->destination(*this, to.shape.part(), to.address, all, at);
-  each_box(place.address, from, [&](const U32& box, const TensorPlace& start) {
+  const U32 start = apply("add", to.address, outer * to.shape.row_pitch(), at);
+  const auto place = role_->kernel->tensor_core->destination(*this, to.shape.part(), start, all, at);
+  each_box(place.address, to.shape.block_bytes(), from, [&](const U32& box, const TensorPlace& start) {
     tensor_load(isa::Space::shared_cluster, box, start, full, place.extras, at);
   }, at);
 }
 
 void Copies::store_boxes(const AnyShared& from, const AnyBox& to, const ExtraList& extras, Here at) {
-  each_box(from.address, to, [&](const U32& box, const TensorPlace& start) {
+  each_box(from.address, to.shape.block_bytes(), to, [&](const U32& box, const TensorPlace& start) {
     tensor_store("cp.async.bulk.tensor", RedOp::none, start, box, extras, at);
   }, at);
 }

@@ -71,7 +71,21 @@ class Copies : public BulkCopies {
   /// The same where the tile is a value. Throws diag::InternalError where the box is of another tile.
   void tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras = {},
                 Here at = {});
-  /// The same with one copy, where a third dimension counts the spans of a row.
+  /// Copies a part of a tile, as long as the tile along its contiguous extent, to element `outer` of the other extent,
+  /// a multiple of the part's. So pages that lie apart make up one operand.
+  template <class Tile, class Part>
+  void tma_load_part(const Shared<Tile>& to, int outer, const Box<Part>& from, const AnyMbarrier& full,
+                     const TensorLoadExtras& extras = {}, Here at = {}) {
+    constexpr TileShape whole = Tile::shape, part = Part::shape;
+    if constexpr (whole.element != part.element || whole.order != part.order || whole.form != part.form ||
+                  whole.readers != part.readers || whole.inner() != part.inner() || part.outer() % 8 != 0) {
+      refuse<rules::Rule::tile_type, Tile, Part>();
+    } else {
+      rec_->require(rules::tile_slice(whole.outer(), outer, part.outer()), at);
+      load_part(to.any(), outer, from.any(), full, extras, at);
+    }
+  }
+  /// The same as tma_load with one copy, where a third dimension counts the spans of a row.
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box3d<Tile>& from, const AnyMbarrier& full,
                 const TensorLoadExtras& extras = {}, Here at = {}) {
@@ -135,7 +149,9 @@ class Copies : public BulkCopies {
   // One copy for each box of a tile.
   void store_boxes(const AnyShared& from, const AnyBox& to, const ExtraList& extras, Here at);
   template <class Copy>
-  void each_box(const U32& shared, const AnyBox& start, Copy copy, Here at);
+  void each_box(const U32& shared, int block_bytes, const AnyBox& start, Copy copy, Here at);
+  void load_part(const AnyShared& to, int outer, const AnyBox& from, const AnyMbarrier& full,
+                 const TensorLoadExtras& extras, Here at);
 
   void tensor_load(isa::Space destination, const U32& to, const TensorPlace& from, const AnyMbarrier& full,
                    const ExtraList& extras, Here at);

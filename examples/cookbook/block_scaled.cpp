@@ -1,6 +1,6 @@
 // D[m, n] = the sum over blocks kb of 128 along K of a_scales[m][kb] b_scales[n / 128][kb] A_kb B_kb^T, in e4m3: a
-// persistent GEMM of CTA pairs that adds the blocks in registers. Eight warps are the role that does so: each warpgroup takes
-// its share of the columns, 64 sums a thread instead of 128.
+// persistent GEMM of CTA pairs that adds the blocks in registers. Eight warps are the role that does so: each warpgroup
+// takes its share of the columns, 64 sums a thread instead of 128.
 #include "cookbook.hpp"
 
 namespace cookbook {

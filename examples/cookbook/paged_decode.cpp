@@ -1,6 +1,6 @@
 // O = softmax(Q K^T / sqrt(128)) V for the 64 query rows of a sequence in each CTA. K and V lie in pages of 64 keys
-// that a table in global memory names; a block of keys is two pages. The weights go to tensor memory, where the second
-// product takes its A from.
+// that a table in global memory names; a block of keys is two pages, which make up one tile. The weights go to tensor
+// memory, where the second product takes its A from.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -14,15 +14,16 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows = 64, page = 64, keys = 2 * page, head = 128, stages = 2, chunk = 32;
+constexpr int rows = 64, page = 64, keys = 2 * page, head = 128, stages = 3, chunk = 32;
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
-using KTile = SharedTile<bf16, page, head, K_major, swizzle_128B>;
-using VTile = SharedTile<bf16, head, page, MN_major, swizzle_128B>;
-using PageMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, page>;
-using BlockMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, keys>;  // the sums of two pages
+using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
+using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;
+using KPage = SharedTile<bf16, page, head, K_major, swizzle_128B>;
+using VPage = SharedTile<bf16, head, page, MN_major, swizzle_128B>;
+using ScoresMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, keys>;
 using ValuesMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, head>;
 constexpr auto list =
-    parameters("Q"_arg.is<TensorMap<QTile>>(), "K"_arg.is<TensorMap<KTile>>(), "V"_arg.is<TensorMap<VTile>>(),
+    parameters("Q"_arg.is<TensorMap<QTile>>(), "K"_arg.is<TensorMap<KPage>>(), "V"_arg.is<TensorMap<VPage>>(),
                "O"_arg.is<Pointer<bf16>>(), "pages"_arg.is<Pointer<u32>>(), "lengths"_arg.is<Pointer<u32>>(),
                "most_pages"_arg.is<u32>());
 const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
@@ -38,9 +39,8 @@ Kernel paged_decode(Target target, const Sizes&) {
   const auto given = declare(attention, list);
   const auto q = attention.shared<QTile>();
   const auto q_full = attention.mbarrier("q_full");
-  auto in_k = attention.ring<stages, KTile, KTile>("k");
-  auto in_v = attention.ring<stages, VTile, VTile>("v");
-  auto scores = attention.accumulator_ring<2, BlockMma>("scores");
+  auto in = attention.ring<stages, KTile, VTile>("in");
+  auto scores = attention.accumulator_ring<2, ScoresMma>("scores");
   const auto weights = attention.tensor_memory<TmemA<bf16, rows, keys>>("weights");
   const auto sums = attention.accumulator<ValuesMma>("sums");
   const auto weights_full = attention.mbarrier<4>("weights_full");
@@ -55,42 +55,32 @@ Kernel paged_decode(Target target, const Sizes&) {
     const U32 length = length_of(t), last = (length - 1) / page;
     const U64 table = given["pages"_arg].at(multiply_wide(group, given["most_pages"_arg]));
     t.loop(blocks_of(length), [&](U32 j) {
-      const auto row_of = [&](int p) { return t.ld_global(table + widen(min(j * 2 + p, last)) * 4) * page; };
-      const U32 first = row_of(0), second = row_of(1);
-      const auto k = in_k.acquire(t);
-      t.tma_load(k.get<0>(), given["K"_arg].at(first, 0), k.full);
-      t.tma_load(k.get<1>(), given["K"_arg].at(second, 0), k.full);
-      const auto v = in_v.acquire(t);
-      t.tma_load(v.get<0>(), given["V"_arg].at(0, first), v.full);
-      t.tma_load(v.get<1>(), given["V"_arg].at(0, second), v.full);
+      const auto slot = in.acquire(t);
+      for (int p = 0; p < 2; ++p) {
+        const U32 first = t.ld_global(table + widen(min(j * 2 + p, last)) * 4) * page;
+        t.tma_load_part(slot.get<KTile>(), p * page, given["K"_arg].at(first, 0), slot.full);
+        t.tma_load_part(slot.get<VTile>(), p * page, given["V"_arg].at(0, first), slot.full);
+      }
     });
   });
   attention.role("scores", warp<5>.elect(), [&](Thread t) {
     t.wait(q_full, Phase{0});
     t.loop(blocks_of(length_of(t)), [&](U32) {
-      const auto k = in_k.wait(t);
+      const auto slot = in.wait(t);
       const auto s = scores.acquire(t);
-      const auto one = [&](const Shared<KTile>& tile, int column) {
-        for (int i = 0; i < head; i += PageMma::K)
-          t.mma<PageMma>(s.sums.columns<page>(column), q.k_slice(i), tile.k_slice(i), accumulate(i != 0));
-      };
-      one(k.get<0>(), 0);
-      one(k.get<1>(), page);
-      t.commit(k.empty);
+      for (int i = 0; i < head; i += ScoresMma::K)
+        t.mma<ScoresMma>(s.sums, q.k_slice(i), slot.get<KTile>().k_slice(i), accumulate(i != 0));
+      t.commit(slot.empty);
       t.commit(s.full);
     });
   });
   attention.role("values", warp<6>.elect(), [&](Thread t) {
     t.loop(blocks_of(length_of(t)), [&](U32 j) {
-      const auto v = in_v.wait(t);
+      const auto slot = in.wait(t);
       t.wait(weights_full, Phase(j & 1));
-      const auto one = [&](const Shared<VTile>& tile, int key) {
-        for (int i = 0; i < page; i += ValuesMma::K)
-          t.mma<ValuesMma>(sums, weights.k_slice(key + i), tile.k_slice(i), accumulate(j != 0 || key + i != 0));
-      };
-      one(v.get<0>(), 0);
-      one(v.get<1>(), page);
-      t.commit(v.empty);
+      for (int i = 0; i < keys; i += ValuesMma::K)
+        t.mma<ValuesMma>(sums, weights.k_slice(i), slot.get<VTile>().k_slice(i), accumulate(j != 0 || i != 0));
+      t.commit(slot.empty);
       t.commit(added);
     });
   });

@@ -95,4 +95,12 @@ TEST_CASE("the synchronisation of a kernel whose trip counts are parameters is p
   }
 }
 
+TEST_CASE("the synchronisation of a kernel whose trip counts are in memory is proven for a launch that has them") {
+  const Problem p = problem("paged_decode", {{"batch", 2}, {"n", 320}});
+  diag::Sink sink;
+  verifier::check_synchronisation(p.module, sink, &p.contract);
+  INFO(diag::render_text(sink));
+  CHECK(sink.all().empty());
+}
+
 }  // namespace cookbook_test

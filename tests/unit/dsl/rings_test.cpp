@@ -248,6 +248,30 @@ TEST_CASE("ring-roles says which role of a pair may read a ring that runs throug
               "leader: make it a role of leader_cta, or the ring a cta_ring"));
 }
 
+TEST_CASE("pages are copied to the rows of one tile, in every span, and none beside them") {
+  using Page = SharedTile<bf16, 64, 128, K_major, swizzle_128B>;
+  using Pages = SharedTile<bf16, 128, 128, K_major, swizzle_128B>;
+  for (const int row : {64, 32}) {
+    KernelBuilder k("k", sm_100a, warps<5>);
+    auto in = k.ring<1, Pages>("in");
+    const auto map = k.param<TensorMap<Page>>("K");
+    k.role("load", warp<4>.elect(), [&](Thread t) {
+      const auto slot = in.acquire(t);
+      t.tma_load_part(slot.get<Pages>(), row, map.at(0, 0), slot.full);
+    });
+    k.role("read", warpgroup<0>, [&](Warpgroup& g) { in.release(g, in.wait(g)); });
+    if (row == 32) {
+      CHECK(found(k, "shared-tile-slice", "32"));
+      continue;
+    }
+    const std::string ptx = text(k);
+    // The second half of the rows: 64 of 128 bytes, and in the next span of 128 rows.
+    CHECK(has(ptx, ", 8192;"));
+    CHECK(has(ptx, ", 16384;"));
+    CHECK(ptx.find("cp.async.bulk.tensor") != ptx.rfind("cp.async.bulk.tensor"));
+  }
+}
+
 TEST_CASE("ring-release counts the roles that keep a slot") {
   Filled f;
   f.load(), f.read("read", warpgroup<0>);
