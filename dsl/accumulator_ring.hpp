@@ -73,6 +73,21 @@ class AccumulatorRing {
   [[nodiscard]] AccumulatorSlot<Mma> acquire(const Thread& t, Here at = {}) { return typed(ring_.acquire(t, at)); }
   [[nodiscard]] AccumulatorSlot<Mma> wait(Warpgroup& g, Here at = {}) { return typed(ring_.wait(g, at)); }
   void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { ring_.release(g, from.empty, at); }
+  // Here only to explain: another scope, another ring's accumulator, or another order.
+  template <class S>
+    requires(!is_one_thread<S>)
+  KILN_REFUSED(scope, "one thread issues the MMAs that fill an accumulator: a role of warp<i>.elect() [dsl-scope]")
+  AccumulatorSlot<Mma> acquire(const S& scope, Here at = {});
+  template <class S>
+    requires(!std::is_same_v<S, Warpgroup>)
+  KILN_REFUSED(scope, "a warpgroup reads an accumulator: a role of warpgroup<i> [dsl-scope]")
+  AccumulatorSlot<Mma> wait(const S& scope, Here at = {});
+  template <class S, class... Rest>
+    requires(!std::is_same_v<S, Warpgroup> || sizeof...(Rest) != 1 ||
+             !(... && std::is_same_v<Rest, AccumulatorSlot<Mma>>))
+  KILN_REFUSED(arguments, "release(warpgroup, slot): the warpgroup that has read it, and the slot that this ring's "
+                          "wait(warpgroup) gave [dsl-arguments]")
+  void release(const S&, const Rest&...);
 
  private:
   static AccumulatorSlot<Mma> typed(AnyAccumulatorSlot s) {

@@ -25,6 +25,10 @@ constexpr bool combines(RedOp op, ScalarType type) {
   }
 }
 
+/// Whether something is an address: 64 bits of global memory, 32 of shared memory.
+template <class A>
+inline constexpr bool is_address = std::is_same_v<read_as<A>, U64> || std::is_same_v<read_as<A>, U32>;
+
 /// A scope whose threads share memory with others.
 class Atomics : public ClusterMember {
  public:
@@ -39,6 +43,15 @@ class Atomics : public ClusterMember {
     require_kinds<op, V, Operand>();
     return {*rec_, atom({op, V::scalar}, order, place(address, at), OperandOf<V>(operand, at).input(), at)};
   }
+  // Here only to explain: no address.
+  template <RedOp op, class Address, class Operand>
+    requires(!is_address<Address>)
+  KILN_REFUSED(arguments, "atom<op>(address, value): the address of an element is pointer.at(index) [dsl-arguments]")
+  kind_of<Operand> atom(const Address& address, const Operand& operand, const AtomOrder& order = {}, Here at = {});
+  template <RedOp op, class Address, class Operand>
+    requires(!is_address<Address>)
+  KILN_REFUSED(arguments, "red<op>(address, value): the address of an element is pointer.at(index) [dsl-arguments]")
+  void red(const Address& address, const Operand& operand, const StoreOrder& order = {}, Here at = {});
   /// Where the memory holds `expected`, it becomes `wanted`; answers what it was. PTX ISA "atom.cas".
   template <class Address, class Operand>
   kind_of<Operand> atom_cas(const Address& address, const Operand& expected,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dsl/accumulator_ring.hpp"
@@ -55,6 +56,26 @@ class Recording {
   Storage storage_;
 };
 
+namespace detail {
+
+/// Whether a parameter may have the type.
+template <class T>
+inline constexpr bool is_parameter = false;
+template <class Tile>
+inline constexpr bool is_parameter<TensorMap<Tile>> = true;
+template <class Tile>
+inline constexpr bool is_parameter<TensorMap3d<Tile>> = true;
+template <class T, int rank>
+inline constexpr bool is_parameter<TensorMapHandle<T, rank>> = true;
+template <class T>
+inline constexpr bool is_parameter<Pointer<T>> = true;
+template <ScalarType type>
+inline constexpr bool is_parameter<Element<type>> = isa::is_integer(type);
+template <class T>
+concept SlotContent = requires { T::part; };
+
+}  // namespace detail
+
 /// Writes one kernel. Everything it hands out is a name for something it owns; build() ends it.
 class KernelBuilder : private Recording {
  public:
@@ -73,6 +94,12 @@ class KernelBuilder : private Recording {
   /// (u32, u64).
   template <class T>
   auto param(const std::string& name) { return declare(name, static_cast<T*>(nullptr)); }
+  // Here only to explain: no type of a parameter.
+  template <class T>
+    requires(!detail::is_parameter<T>)
+  KILN_REFUSED(arguments, "param<T>(name): T is u32, u64, Pointer<f32>, TensorMap<Tile> or TensorMapHandle<bf16, 2> "
+                          "[dsl-arguments]")
+  U32 param(const std::string& name);
   /// The same of a tensor map whose tile is a value.
   AnyTensorMap param(const std::string& name, const TileShape& tile);
   /// The generic address of a tensor map whose box is the launch's business, of elements whose type is a value.
@@ -92,6 +119,12 @@ class KernelBuilder : private Recording {
   Ring<stages, Tiles...> ring(const std::string& name = "ring", Here at = {}) {
     return Ring<stages, Tiles...>(add_ring(name, stages, TilePack<Tiles...>::parts(), at));
   }
+  // Here only to explain: no slots, or something else in them.
+  template <int stages, class... Tiles>
+    requires(stages < 1 || sizeof...(Tiles) == 0 || !(... && detail::SlotContent<Tiles>))
+  KILN_REFUSED(arguments, "ring<stages, Tiles...>(name): one slot at least, each with tiles: SharedTile, ScaleTile, "
+                          "MetadataTile [dsl-arguments]")
+  AnyRing ring(const std::string& name = "ring", Here at = {});
   /// The same with a ring for each CTA of a pair: what its own copies bring, for its own roles.
   template <int stages, class... Tiles>
   Ring<stages, Tiles...> cta_ring(const std::string& name, Here at = {}) {
@@ -122,6 +155,7 @@ class KernelBuilder : private Recording {
   /// The sums of an MMA, in the lanes that it writes.
   template <class Mma>
   typename Mma::Accumulator accumulator(const std::string& name, Here at = {}) {
+    rules::require<Mma::check()>();
     using D = typename Mma::Accumulator;
     const SumsPlace place = tensor_core_->place_sums(storage_, D::lanes, D::columns_held, name, at);
     return {{&rec_, place.base, place.first}};
@@ -189,6 +223,17 @@ class KernelBuilder : private Recording {
     add_role(name, 4 * issuer.index, 4 * count, false, [&](RoleContext& c) { Warpgroups<count> g(rec_, c); body(g); },
              at);
   }
+
+  // Here only to explain: a body that takes another scope than the role's.
+#define KILN_ROLE(Threads, Scope, text)                                    \
+  template <class Body>                                                    \
+    requires(!std::is_invocable_v<Body&, Scope>)                           \
+  KILN_REFUSED(scope, text " [dsl-scope]")                                 \
+  void role(const std::string&, Threads, Body, Here = {}) {}
+  KILN_ROLE(ElectedWarp, Thread, "the body of a role of warp<i>.elect() takes one thread: [&](Thread t) { ... }")
+  KILN_ROLE(WholeWarp, Warp, "the body of a role of warp<i> takes a warp: [&](Warp w) { ... }")
+  KILN_ROLE(WholeWarpgroup, Warpgroup&, "the body of a role of warpgroup<i> takes it: [&](Warpgroup& g) { ... }")
+#undef KILN_ROLE
 
   /// A constant as a device value.
   U32 constant(std::uint32_t value) { return {rec_, ir::Operand::number(value)}; }

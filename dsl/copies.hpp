@@ -14,6 +14,30 @@ using TensorLoadExtrasTo =
     std::conditional_t<to == isa::Space::shared_cta, Extras<isa::CtaGroup, CacheHint>, TensorLoadExtras>;
 using TensorStoreExtras = Extras<CacheHint>;
 
+namespace detail {
+
+template <class X>
+inline constexpr bool is_tile = std::is_same_v<X, AnyShared>;
+template <class Tile>
+inline constexpr bool is_tile<Shared<Tile>> = true;
+template <class X>
+inline constexpr bool is_box = std::is_same_v<X, AnyBox>;
+template <class Tile>
+inline constexpr bool is_box<Box<Tile>> = true;
+template <class Tile>
+inline constexpr bool is_box<Box3d<Tile>> = true;
+template <isa::TensorMode mode, int rank>
+inline constexpr bool is_box<TensorBox<mode, rank>> = true;
+
+/// Whether these may be the arguments of tma_load; a part of a slot comes with its address.
+template <class To, class From, class... Rest>
+inline constexpr bool loads = std::is_same_v<To, SlotPart>;
+template <class To, class From, class Full, class... Rest>
+inline constexpr bool loads<To, From, Full, Rest...> =
+    std::is_same_v<To, SlotPart> || (is_tile<To> && is_box<From> && std::is_convertible_v<Full, AnyMbarrier>);
+
+}  // namespace detail
+
 /// The copy engine's side of a thread.
 class Copies : public BulkCopies {
  public:
@@ -60,14 +84,23 @@ class Copies : public BulkCopies {
   // Here only to explain: the box brings another tile than the one that is to be filled, or takes another one.
   template <class Tile, class Other>
     requires(!std::is_same_v<Tile, Other>)
-  void tma_load(const Shared<Tile>&, const Box<Other>&, const AnyMbarrier&, const TensorLoadExtras& = {}, Here = {}) {
-    refuse<rules::Rule::tile_type, Tile, Other>();
-  }
+  KILN_REFUSED(tile_type, "the box is of another tile than the one that it is to fill [dsl-tile-type]")
+  void tma_load(const Shared<Tile>&, const Box<Other>&, const AnyMbarrier&, const TensorLoadExtras& = {}, Here = {});
   template <class Tile, class Other>
     requires(!std::is_same_v<Tile, Other>)
-  void tma_store(const Box<Other>&, const Shared<Tile>&, const TensorStoreExtras& = {}, Here = {}) {
-    refuse<rules::Rule::tile_type, Tile, Other>();
-  }
+  KILN_REFUSED(tile_type, "the box is of another tile than the one that it takes [dsl-tile-type]")
+  void tma_store(const Box<Other>&, const Shared<Tile>&, const TensorStoreExtras& = {}, Here = {});
+  // The same of arguments that are missing, or others, or in another order.
+  template <class To, class From, class... Rest>
+    requires(!detail::loads<To, From, Rest...>)
+  KILN_REFUSED(arguments, "tma_load(tile, box, mbarrier): slot.get<Tile>() is a slot's tile, slot.full its mbarrier, "
+                          "map.at(row, column) a map's box [dsl-arguments]")
+  void tma_load(const To&, const From&, const Rest&...);
+  template <class To, class From, class... Rest>
+    requires(!detail::is_box<To> || !detail::is_tile<From>)
+  KILN_REFUSED(arguments, "tma_store(box, tile): map.at(row, column) is a map's box, store_ring.acquire(...) a tile "
+                          "[dsl-arguments]")
+  void tma_store(const To&, const From&, const Rest&...);
   /// The same where the tile is a value. Throws diag::InternalError where the box is of another tile.
   void tma_load(const AnyShared& to, const AnyBox& from, const AnyMbarrier& full, const TensorLoadExtras& extras = {},
                 Here at = {});

@@ -50,6 +50,18 @@ class Exchange : public Scope {
   /// The lanes in which it holds, a bit each.
   U32 vote_sync_ballot(const Pred& p, Here at = {});
 
+  // Here only to explain: no predicate.
+#define KILN_VOTE(name, Result)                                                                                      \
+  template <class X>                                                                                                 \
+    requires(!std::is_convertible_v<X, Pred>)                                                                        \
+  KILN_REFUSED(value_kind, "a vote takes a predicate: compare a value, as in x != 0, to make one [dsl-value-kind]")  \
+  Result name(const X&, Here at = {});
+  KILN_VOTE(vote_sync_all, Pred)
+  KILN_VOTE(vote_sync_any, Pred)
+  KILN_VOTE(vote_sync_uni, Pred)
+  KILN_VOTE(vote_sync_ballot, U32)
+#undef KILN_VOTE
+
   // Reductions
   /// All lanes' values combined by one instruction: U32 and S32, on sm_100a and sm_103a also the min or max of F32.
   /// PTX ISA "redux.sync".

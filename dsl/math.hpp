@@ -71,7 +71,7 @@ To convert(const From& from, Here at = {}) {
     return {recorder_of(in, in), converted(To::scalar, V::scalar, rounding == Rounding::none ? usual : rounding, in)};
   } else {
     (void)rules::refuse<rules::Rule::value_kind, To, From>{};
-    return never<To>();
+    return To(recorder_of(operand.input(), operand.input()), {});
   }
 }
 
@@ -79,13 +79,13 @@ To convert(const From& from, Here at = {}) {
 template <class To, class From>
 To bit_cast(const From& from, Here at = {}) {
   using V = kind_of<From>;
+  const OperandOf<V> operand(from, at);
   if constexpr (isa::bits(To::scalar) == 32 && isa::bits(V::scalar) == 32) {
-    const OperandOf<V> operand(from, at);
     const Input in = operand.input();
     return {recorder_of(in, in), computed(To::scalar, "mov.b32", {in})};
   } else {
     (void)rules::refuse<rules::Rule::value_kind, To, From>{};
-    return never<To>();
+    return To(recorder_of(operand.input(), operand.input()), {});
   }
 }
 

@@ -58,6 +58,13 @@ struct Phase {
   Phase(int parity) : constant(parity) {}
   Phase(U32 parity) : value(std::move(parity)) {}
   Phase(MbarrierState arrival) : state(std::move(arrival)) {}
+  Phase(const Var<U32>& parity) : value(parity.read()) {}
+  // Here only to explain: a value of another kind.
+  template <class Other>
+    requires(ReadsAsValue<Other> && !std::is_same_v<read_as<Other>, U32> && !std::is_same_v<Other, MbarrierState>)
+  KILN_REFUSED_CONVERSION(value_kind, "a phase is its parity, 0, 1 or a U32, or what an arrival answered "
+                                      "[dsl-value-kind]")
+  Phase(const Other&);
   int constant = 0;
   std::optional<U32> value{};
   std::optional<MbarrierState> state{};
@@ -111,6 +118,12 @@ class Mbarriers : public Issuer {
   /// Waits until the phase has completed: mbarrier.try_wait in a loop.
   void wait(const Mbarrier& b, const Phase& phase, Here at = {});
   void wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras, Here at = {});
+  // Here only to explain: no phase, or a slot.
+  template <class Other>
+    requires(true)
+  KILN_REFUSED(arguments, "wait(mbarrier, phase) or wait(load(...)); a ring's slot is waited for by ring.wait(scope) "
+                          "[dsl-arguments]")
+  void wait(const Other&);
 
  private:
   // Writes `mbarrier.VARIANT` and answers the state, which another CTA's barrier does not give.

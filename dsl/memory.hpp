@@ -88,6 +88,12 @@ struct Shared {
     require_k_slice(address.recorder(), Tile::shape, k, at);
     return {address, Tile::shape.slice_offset(k)};
   }
+  // Here only to explain: the kernel's values choose no slice.
+  template <class K>
+    requires(ReadsAsValue<K>)
+  KILN_REFUSED(value_kind, "a slice begins at a host integer: `for (int k = 0; k < K; k += 16)` unrolls "
+                           "[dsl-value-kind]")
+  KSlice<Tile> k_slice(const K& k, Here at = {}) const;
   /// The same, checked while compiling.
   template <int k>
   KSlice<Tile> k_slice() const {
@@ -141,6 +147,11 @@ class TensorMap {
     AnyBox box = map_.at(mn, k);
     return {std::move(box.map), std::move(box.inner), std::move(box.outer)};
   }
+  // Here only to explain: one coordinate.
+  template <class At>
+    requires(true)
+  KILN_REFUSED(arguments, "at(row, column): where the box begins, in elements [dsl-arguments]")
+  Box<Tile> at(const At&) const;
 
  private:
   AnyTensorMap map_;
@@ -200,8 +211,16 @@ class Pointer {
   using element = T;
   Pointer(Recorder& r, ir::Operand address) : pointer_(element_type<T>, U64(r, std::move(address))) {}
 
-  /// As AnyPointer::at.
-  U64 at(const U64& index, Here at = {}) const { return pointer_.at(index, at); }
+  /// As AnyPointer::at; a U32 is widened.
+  U64 at(const OperandOf<U64>& index) const {
+    return pointer_.at(index.value ? *index.value : U64(address().recorder(), ir::Operand::number(index.constant)),
+                       index.at);
+  }
+  template <class Index>
+    requires(std::is_same_v<read_as<Index>, U32>)
+  U64 at(const Index& index, Here at = {}) const {
+    return pointer_.at(widen(U32(index), at), at);
+  }
   const U64& address() const { return pointer_.address(); }
   const AnyPointer& any() const { return pointer_; }
 
@@ -292,6 +311,11 @@ struct Tmem : TmemPlace {
     rules::require<rules::tmem_range(0, Width, N)>();
     return {{rec, apply("add", address(here), at, here).operand(), 0}};
   }
+  // Here only to explain: a place of another kind.
+  template <int Width, class At>
+    requires(ReadsAsValue<At> && !std::is_same_v<read_as<At>, U32>)
+  KILN_REFUSED(value_kind, "a column is a host integer or a U32 [dsl-value-kind]")
+  Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;
 };
 
 /// Where a block of sums begins: `base` is a register or, where columns have no address, a number.

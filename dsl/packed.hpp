@@ -18,10 +18,7 @@ class Packed : public Value {
   Packed(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   Packed(const Packed&) = default;
   Packed& operator=(const Packed&) = delete;
-  template <class T>
-  Packed& operator=(T&&) {
-    return refuse_assignment<T>(), *this;
-  }
+  KILN_IMMUTABLE(Packed, =)
 
   friend Packed operator+(const Operand& a, const Operand& b) { return made("add.rn", {a.input(), b.input()}); }
   friend Packed operator-(const Operand& a, const Operand& b) { return made("sub.rn", {a.input(), b.input()}); }
@@ -55,6 +52,13 @@ std::array<F32, 2> unpacked_of(ScalarType type, const Value& pair, Here at);
 template <class Pair>
 Pair pack(const F32& first, const F32& second, Here at = {}) {
   return {first.recorder(), packed_of(Pair::scalar, first, second, at)};
+}
+// Here only to explain: what is no float.
+template <class Pair, class A, class B>
+  requires(!std::is_convertible_v<A, F32> || !std::is_convertible_v<B, F32>)
+Pair pack(const A&, const B&, Here = {}) {
+  (void)rules::refuse<rules::Rule::value_kind, F32, A, B>{};
+  return never<Pair>();
 }
 /// The two floats of a pair, exactly.
 template <ScalarType type>

@@ -30,13 +30,19 @@ class [[nodiscard]] Registers {
 
   /// Element i as a value, where a register holds one: F32, S32 or U32.
   auto operator[](int i) const {
-    rules::require<rules::step(state, LdEvent::read).verdict>();
-    static_assert(T::bits == 32, "these registers hold two elements each");
+    rules::require<rules::step(state, LdEvent::read).verdict, Registers>();
+    if constexpr (T::bits != 32) (void)rules::refuse<rules::Rule::register_type, Registers>{};
     const ir::Operand& reg = regs_[std::size_t(i)];
     if constexpr (T::scalar == ScalarType::f32) return as_f32(*rec_, reg);
     else if constexpr (T::scalar == ScalarType::s32) return S32(*rec_, reg);
     else return U32(*rec_, reg);
   }
+  // Here only to explain: registers have no addresses.
+  template <class I>
+    requires(ReadsAsValue<I>)
+  KILN_REFUSED(register_index, "registers have no addresses: an index is a host integer, `for (int i = 0; ...)` "
+                               "unrolls [dsl-register-index]")
+  std::conditional_t<T::scalar == ScalarType::f32, F32, U32> operator[](const I&) const;
 
  private:
   Recorder* rec_;
@@ -121,16 +127,32 @@ std::vector<ir::Operand> widen_pairs(Recorder& r, const std::vector<ir::Operand>
 /// f32 as packed 16-bit floats, rounded to nearest even: element 2i in the low half of register i.
 template <class To, int N, LdState state>
 Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict>();
-  static_assert(To::bits == 16 && N % 2 == 0, "cvt packs pairs of f32 into 16-bit floats");
+  rules::require<rules::step(state, LdEvent::read).verdict, Registers<f32, N, state>>();
+  if constexpr (To::bits != 16 || N % 2 != 0) (void)rules::refuse<rules::Rule::register_type, To, Registers<f32, N>>{};
   return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
+}
+
+// Here only to explain: registers of other elements.
+template <class To, class T, int N, LdState state>
+  requires(T::scalar != ScalarType::f32)
+Registers<To, N> cvt(const Registers<T, N, state>&, Here = {}) {
+  (void)rules::refuse<rules::Rule::register_type, To, Registers<T, N>>{};
+  return never<Registers<To, N>>();
 }
 
 /// Packed bf16 as f32, exactly.
 template <int N, LdState state>
 Registers<f32, N> widen(const Registers<bf16, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict>();
+  rules::require<rules::step(state, LdEvent::read).verdict, Registers<bf16, N, state>>();
   return {from.recorder(), widen_pairs(from.recorder(), from.operands(), at)};
+}
+
+// Here only to explain: registers of other elements.
+template <class T, int N, LdState state>
+  requires(T::scalar != ScalarType::bf16)
+Registers<f32, N> widen(const Registers<T, N, state>&, Here = {}) {
+  (void)rules::refuse<rules::Rule::register_type, Registers<bf16, N>, Registers<T, N>>{};
+  return never<Registers<f32, N>>();
 }
 
 }  // namespace kiln::dsl

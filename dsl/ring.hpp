@@ -149,19 +149,28 @@ class Slot : public AnySlot {
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
   Shared<Tile> get(Here at = {}) const {
-    static_assert(Pack::template count<Tile> <= 1, "the slot has several such tiles: use get<index>()");
-    if constexpr (Pack::template count<Tile> == 0) {
-      (void)rules::refuse<rules::Rule::tile_type, Tile, Slot>{};
-      return {part(0, at)};
-    } else {
-      return get<Pack::template index_of<Tile>()>(at);
-    }
+    return {part(Pack::template index_of<Tile>(), at)};
   }
   template <int index>
-  auto get(Here at = {}) const -> Shared<typename Pack::template tile<index>> {
-    return {part(index, at)};
+  auto get(Here at = {}) const {
+    return Shared<typename Pack::template tile<index>>{part(index, at)};
   }
+  // Here only to explain.
+  template <class Tile>
+    requires(Pack::template count<Tile> != 1)
+  KILN_REFUSED(tile_type, "get<Tile>() is the slot's only tile of that type; of several get<index>() names one "
+                          "[dsl-tile-type]")
+  Shared<Tile> get(Here at = {}) const;
+  template <int index>
+    requires(index < 0 || index >= int(sizeof...(Tiles)))
+  KILN_REFUSED(tile_type, "get<index>() is one of the slot's tiles, of which the first is 0 [dsl-tile-type]")
+  AnyShared get(Here at = {}) const;
 };
+
+template <class S>
+inline constexpr bool is_one_thread = std::is_base_of_v<Thread, S>;
+template <class S>
+inline constexpr bool is_scope = std::is_base_of_v<Scope, S>;
 
 /// A ring of `stages` slots whose tiles are types. Copies share it.
 template <int stages, class... Tiles>
@@ -196,6 +205,17 @@ class Ring {
   void release(S& scope, const Slot<Tiles...>& slot, Here at = {}) {
     ring_.release(scope, slot, at);
   }
+  // Here only to explain: another scope, another ring's slot, or another order.
+  template <class S>
+    requires(!is_one_thread<S>)
+  KILN_REFUSED(scope, "one thread fills a ring: a role of warp<i>.elect(), or inside elect([&](Thread t) { ... }) "
+                      "[dsl-scope]")
+  Slot<Tiles...> acquire(const S& scope, Here at = {});
+  template <class S, class... Rest>
+    requires(!is_scope<S> || sizeof...(Rest) != 1 || !(... && std::is_same_v<Rest, Slot<Tiles...>>))
+  KILN_REFUSED(arguments, "release(scope, slot): the scope that has read it, and the slot that this ring's wait(scope) "
+                          "gave [dsl-arguments]")
+  void release(const S&, const Rest&...);
 
  private:
   explicit Ring(AnyRing ring) : ring_(std::move(ring)) {}
@@ -213,6 +233,11 @@ class Ring {
   AnyRing ring_;
 };
 
+template <class... Rest>
+inline constexpr bool is_published = false;
+template <class From, class To>
+inline constexpr bool is_published<Shared<From>, Box<To>> = true;
+
 /// Tiles on their way out: acquire one, store to it, publish it to a box of a global tensor.
 template <int stages, class Tile>
 class StoreRing {
@@ -228,12 +253,20 @@ class StoreRing {
     g.sync(at);
     return {place.tiles};
   }
-  // Here only to explain: the tile or the box is another than the ring's.
+  // Here only to explain: another tile or box than the ring's, another scope, or another order.
   template <class From, class To>
     requires(!std::is_same_v<From, Tile> || !std::is_same_v<To, Tile>)
-  void publish(Warpgroup&, const Shared<From>&, const Box<To>&, Here = {}) {
-    (void)rules::refuse<rules::Rule::tile_type, From, To, StoreRing>{};
-  }
+  KILN_REFUSED(tile_type, "the tile or the box is another than this ring's [dsl-tile-type]")
+  void publish(Warpgroup&, const Shared<From>&, const Box<To>&, Here = {});
+  template <class S, class... Rest>
+    requires(!std::is_same_v<S, Warpgroup> || sizeof...(Rest) != 2 || !is_published<Rest...>)
+  KILN_REFUSED(arguments, "publish(warpgroup, tile, box): the tile that acquire(warpgroup) gave, the box of a map, "
+                          "map.at(row, column) [dsl-arguments]")
+  void publish(const S&, const Rest&...);
+  template <class S>
+    requires(!std::is_same_v<S, Warpgroup>)
+  KILN_REFUSED(scope, "a warpgroup writes the tiles of a store ring: a role of warpgroup<i> [dsl-scope]")
+  Shared<Tile> acquire(const S& scope, Here at = {});
   /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.
   void publish(Warpgroup& g, const Shared<Tile>& from, const Box<Tile>& to, Here at = {}) {
     g.fence_proxy_async(at);

@@ -27,6 +27,11 @@ namespace kiln::dsl {
 template <class Result>
 inline constexpr rules::Verdict body_verdict = rules::body_result(std::is_void_v<Result>);
 
+/// Whether a loop goes over tiles, and gives its body their places.
+template <class Trips>
+inline constexpr bool loops_over_tiles =
+    std::is_same_v<Trips, StaticTiles> || std::is_same_v<Trips, LaunchControlTiles>;
+
 /// elect.sync in a converged warp: the predicate that holds in the elected lane.
 ir::Operand elect_leader(Recorder& r, Here at);
 
@@ -52,6 +57,13 @@ class Scope : public SharedAccess {
     });
   }
 
+  // Here only to explain: a body that does not take what the loop gives it.
+  template <class Trips, class Body>
+    requires(!std::is_invocable_v<Body&, std::conditional_t<loops_over_tiles<Trips>, TilePlace, U32>>)
+  KILN_REFUSED(arguments, "loop(trips, [&](U32 i) { ... }): the body takes the index; over tiles, loop(tiles, "
+                          "[&](TilePlace at) { ... }) [dsl-arguments]")
+  void loop(const Trips&, Body, Here = {}) {}
+
   /// Executes the body where `p` holds.
   template <class Body>
   void when(const Pred& p, Body body, Here at = {}) {
@@ -65,6 +77,17 @@ class Scope : public SharedAccess {
     rules::require<body_verdict<decltype(otherwise())>>();
     when_else(p, [&] { body(); }, [&] { otherwise(); }, at);
   }
+
+  // Here only to explain: no predicate, or a body that wants something.
+  template <class P, class... Rest>
+    requires(!std::is_convertible_v<P, Pred>)
+  KILN_REFUSED(value_kind, "when(predicate, [&] { ... }): compare a value, as in x != 0, to make a predicate "
+                           "[dsl-value-kind]")
+  void when(const P&, const Rest&...) {}
+  template <class Body>
+    requires(!std::is_invocable_v<Body>)
+  KILN_REFUSED(arguments, "when(predicate, [&] { ... }): the body takes nothing [dsl-arguments]")
+  void when(const Pred&, Body, Here = {}) {}
 
   /// State that may be assigned, with its first value: of that value's kind, U32 of a host integer, F32 of a float.
   template <class X>

@@ -36,7 +36,7 @@ class SharedAccess : public Atomics {
     if constexpr (!std::is_same_v<T, typename Tile::element> || (N > Tile::cols)) {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
-      rules::require<rules::step(s, LdEvent::read).verdict>();
+      rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
       store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(), at);
     }
   }
@@ -51,7 +51,7 @@ class SharedAccess : public Atomics {
   };
   template <class Tile>
   static Row row_of(const Shared<Tile>& tile, const U32& row) {
-    static_assert(Tile::order == Major::K, "rows are contiguous in K-major tiles");
+    if constexpr (Tile::order != Major::K) (void)rules::refuse<rules::Rule::tile_type, Tile>{};
     return {tile.address, row, Tile::swizzle, Tile::row_pitch, Tile::block_bytes};
   }
   // The 16-byte piece in which element `first` stands; N elements from there lie in the row.

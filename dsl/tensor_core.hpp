@@ -17,6 +17,14 @@ inline EnableInputD accumulate(const Pred& p, Here at = {}) {
   return {p.operand(), at};
 }
 
+// Here only to explain: no predicate.
+template <class X>
+  requires(ReadsAsValue<X> && !std::is_convertible_v<X, Pred>)
+EnableInputD accumulate(const X&, Here = {}) {
+  (void)rules::refuse<rules::Rule::value_kind, Pred, X>{};
+  return never<EnableInputD>();
+}
+
 /// Shapes, multicasts and source formats of tcgen05.cp.
 inline constexpr isa::DataShape shape_128x256b = isa::DataShape::s128x256b, shape_4x256b = isa::DataShape::s4x256b,
                                 shape_128x128b = isa::DataShape::s128x128b, shape_64x128b = isa::DataShape::s64x128b,
@@ -59,6 +67,36 @@ struct OperandInfo<TmemSlice<T, M>> {
   static constexpr bool known = true, in_tmem = true;
   static constexpr rules::MmaOperand operand{true, T::scalar, T::bits, M, isa::mma_k_bytes * 8 / T::bits};
 };
+
+/// Whether something is an accumulator, and one that an MMA may write; of an address nothing is known.
+template <class X>
+struct SumsOf {
+  static constexpr bool known = false;
+  template <class Mma>
+  static constexpr rules::Verdict check() { return rules::legal; }
+};
+template <class T, int M, int N, SumsLayout layout>
+struct SumsOf<Tmem<T, M, N, layout>> {
+  static constexpr bool known = true;
+  template <class Mma>
+  static constexpr rules::Verdict check() {
+    constexpr SumsLayout half = SumsLayout::half_of_lanes;
+    static_assert((layout == half) == (Mma::sums == half),
+                  "this MMA and the accumulator use other lanes: make it by accumulator<Mma>() or accumulator_ring");
+    if (!std::is_same_v<T, typename Mma::D>) return rules::breaks(rules::Rule::mma_accumulator, int(T::scalar));
+    return rules::tmem_range(0, Mma::d_columns, N);
+  }
+};
+template <class X>
+inline constexpr bool is_sums = SumsOf<X>::known;
+/// Whether something may be A or B of an MMA that is named: a slice, a descriptor or an address.
+template <class X>
+inline constexpr bool is_operand = OperandInfo<X>::known || std::is_same_v<X, SharedDescriptor> ||
+                                   std::is_same_v<X, AnySlice> || std::is_same_v<X, U32>;
+template <class... Rest>
+inline constexpr bool begins_with_enable = false;
+template <class P, class... Rest>
+inline constexpr bool begins_with_enable<P, Rest...> = std::is_convertible_v<P, EnableInputD>;
 
 /// One call as types know it.
 template <class Mma, class A, class B, class... Extras>
@@ -124,7 +162,8 @@ class TensorCore : public Copies {
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
-      rules::require<detail::call_of<Mma, A, B, Extras...>().check()>();
+      rules::require<rules::first(detail::call_of<Mma, A, B, Extras...>().check(),
+                                  detail::SumsOf<D>::template check<Mma>())>();
       issue<Mma>(d, a, b, p, extras...);
     }
   }
@@ -157,6 +196,24 @@ class TensorCore : public Copies {
     }
   }
 
+  // Here only to explain: arguments that are missing, or others, or in another order.
+  template <class D, class A, class B, class... Rest>
+    requires(!std::is_same_v<D, MmaSpec> && !(detail::is_sums<D> && detail::OperandInfo<A>::known &&
+                                              detail::OperandInfo<B>::known && detail::begins_with_enable<Rest...>))
+  KILN_REFUSED(arguments, "mma(sums, a, b, accumulate(p)): an accumulator (of a slot: slot.sums), slices of A and B "
+                          "(tile.k_slice(k)), whether to add; mma<Mma>(...) where they do not say it all "
+                          "[dsl-arguments]")
+  void mma(const D&, const A&, const B&, const Rest&...);
+  template <class Mma, class D, class A, class B, class... Extras>
+    requires(!((detail::is_sums<D> || std::is_same_v<D, U32>) && detail::is_operand<A> && detail::is_operand<B>))
+  KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): an accumulator (of a slot: slot.sums), slices of A and "
+                          "B (tile.k_slice(k)) [dsl-arguments]")
+  void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+  template <class Mma, class D, class A, class B, class... Rest>
+    requires(!detail::begins_with_enable<Rest...>)
+  KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
+  void mma(const D&, const A&, const B&, const Rest&...);
+
   /// Arrives on `b` once every earlier MMA, copy and shift of this thread has completed. PTX ISA "tcgen05.commit".
   void commit(const Mbarrier& b, Here at = {});
   /// The same on the barrier at that place in every CTA whose bit of the 16-bit `ctas` is set.
@@ -164,6 +221,13 @@ class TensorCore : public Copies {
 
   /// The same in every CTA that shares the MMAs.
   void commit(const Mbarrier& b, AllCtas, Here at = {});
+
+  // Here only to explain: no mbarrier of this CTA.
+  template <class X, class... Rest>
+    requires(!std::is_convertible_v<X, Mbarrier>)
+  KILN_REFUSED(arguments, "commit(mbarrier): slot.empty gives a ring's slot back, slot.full hands an accumulator on "
+                          "[dsl-arguments]")
+  void commit(const X&, const Rest&...);
 
   /// tcgen05.cp: copies rows that a matrix descriptor names into tensor memory at `to`. `multicast` is what the shape
   /// demands; a source format decompresses 6- or 4-bit elements to bytes.
@@ -225,11 +289,6 @@ class TensorCore : public Copies {
 
   template <class Mma, class T, int L, int C, SumsLayout layout>
   ir::Operand d_operand(const Tmem<T, L, C, layout>& d, Here at) {
-    static_assert(std::is_same_v<T, typename Mma::D>, "the accumulator holds elements of the MMA's D type");
-    constexpr SumsLayout half = SumsLayout::half_of_lanes;
-    static_assert((layout == half) == (Mma::sums == half),
-                  "this MMA and the accumulator use other lanes: make it by accumulator<Mma>() or accumulator_ring");
-    rules::require<rules::tmem_range(0, Mma::d_columns, C)>();
     return d_operand<Mma>(d.address(at), at);
   }
   template <class Mma>

@@ -20,37 +20,46 @@ class Thread : public TensorCore {
   void hand_out(const LaunchControlTiles& tiles, Here at = {});
 
   // Here only to say which scope executes them.
-  template <class... Args> void load(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
-  template <auto..., class... Args> void tcgen05_ld(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
-  template <auto..., class... Args> void tcgen05_st(Args&&...) { refuse<rules::Rule::ld_issuer, Args...>(); }
-  template <class... Args> void elect(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <auto..., class X, class... Args> X shfl_sync_bfly(const X& x, Args&&...) { return refused(x); }
-  template <auto..., class X, class... Args> X shfl_sync_idx(const X& x, Args&&...) { return refused(x); }
-  template <auto..., class X, class... Args> X shfl_sync_up(const X& x, Args&&...) { return refused(x); }
-  template <auto..., class X, class... Args> X shfl_sync_down(const X& x, Args&&...) { return refused(x); }
-  template <class X> X vote_sync_all(const X& x) { return refused(x); }
-  template <class X> X vote_sync_any(const X& x) { return refused(x); }
-  template <class X> X vote_sync_uni(const X& x) { return refused(x); }
-  template <class X> U32 vote_sync_ballot(const X& x) { return refused(x), thread_index(); }
-  template <auto..., class X> X redux_sync(const X& x) { return refused(x); }
-  template <auto..., class X> X warp_reduce(const X& x) { return refused(x); }
-  template <auto..., class... Args> void tcgen05_alloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <auto..., class... Args> void tcgen05_dealloc(Args&&...) { refuse<rules::Rule::warp_issuer, Args...>(); }
-  template <int n, class... Args>
-  void setmaxnreg_inc(Args&&...) {
-    refuse<rules::Rule::warp_issuer, rules::given<n>>();
-  }
-  template <int n, class... Args>
-  void setmaxnreg_dec(Args&&...) {
-    refuse<rules::Rule::warp_issuer, rules::given<n>>();
-  }
-
- private:
-  template <class X>
-  static const X& refused(const X& x) {
-    refuse<rules::Rule::warp_issuer, X>();
-    return x;
-  }
+#define KILN_OF_LOADS(Result, name)                                                                                   \
+  template <auto..., class X, class... Args>                                                                          \
+    requires(true)                                                                                                    \
+  KILN_REFUSED(ld_issuer, "a warpgroup loads and stores: a role of warpgroup<i> [tcgen05-ld-issuer]")                 \
+  Result name(const X&, const Args&...);
+#define KILN_OF_WARP(Result, name)                                                                                    \
+  template <auto..., class X, class... Args>                                                                          \
+    requires(true)                                                                                                    \
+  KILN_REFUSED(warp_issuer, "a whole warp executes this: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")        \
+  Result name(const X&, const Args&...);
+  KILN_OF_LOADS(X, load)
+  KILN_OF_LOADS(void, store)
+  KILN_OF_LOADS(U32, tcgen05_ld)
+  KILN_OF_LOADS(void, tcgen05_st)
+  template <class Body>
+    requires(true)
+  KILN_REFUSED(warp_issuer, "this is one thread already: write what is in the body [dsl-warp-issuer]")
+  void elect(Body, Here = {}) {}
+  KILN_OF_WARP(X, shfl_sync_bfly)
+  KILN_OF_WARP(X, shfl_sync_idx)
+  KILN_OF_WARP(X, shfl_sync_up)
+  KILN_OF_WARP(X, shfl_sync_down)
+  KILN_OF_WARP(X, vote_sync_all)
+  KILN_OF_WARP(X, vote_sync_any)
+  KILN_OF_WARP(X, vote_sync_uni)
+  KILN_OF_WARP(U32, vote_sync_ballot)
+  KILN_OF_WARP(X, redux_sync)
+  KILN_OF_WARP(X, warp_reduce)
+  KILN_OF_WARP(void, tcgen05_alloc)
+  KILN_OF_WARP(void, tcgen05_dealloc)
+#undef KILN_OF_WARP
+#undef KILN_OF_LOADS
+  template <int n>
+    requires(n >= 0)
+  KILN_REFUSED(warp_issuer, "whole warps change their registers: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")
+  void setmaxnreg_inc();
+  template <int n>
+    requires(n >= 0)
+  KILN_REFUSED(warp_issuer, "whole warps change their registers: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")
+  void setmaxnreg_dec();
 };
 
 }  // namespace kiln::dsl

@@ -78,12 +78,12 @@ struct OperandOf {
     requires(is_constant_of<Number>(V::scalar))
   OperandOf(Number number, Here at = {}) : constant(code(number)), at(at) {}
   // Here only to explain: a value of another kind, or a number that V does not take.
-  template <class Other>
+  template <class Other, class Wanted = V>
     requires(ReadsAsValue<Other> ? !std::is_same_v<read_as<Other>, V>
                                  : std::is_arithmetic_v<Other> && !is_constant_of<Other>(V::scalar))
-  OperandOf(const Other&, Here at = {}) : at(at) {
-    (void)rules::refuse<rules::Rule::value_kind, V, Other>{};
-  }
+  KILN_REFUSED_CONVERSION(value_kind, "a value of another kind is wanted; convert<To>(x), bit_cast<To>(x), widen(x) "
+                                      "and narrow(x) change a kind [dsl-value-kind]")
+  OperandOf(const Other&, Here at = {});
 
   Input input() const { return {value ? &*value : nullptr, constant, at, is_float}; }
 
@@ -99,11 +99,19 @@ struct OperandOf {
   }
 };
 
-/// What every attempt to assign to a value instantiates: the rule's text, at the user's line.
-template <class T>
-void refuse_assignment() {
-  (void)rules::refuse<rules::Rule::value_assignment, T>{};
-}
+// What would change a value is here only to explain.
+#define KILN_IMMUTABLE(Self, op)                                                                                   \
+  template <class T>                                                                                               \
+    requires(true)                                                                                                 \
+  KILN_REFUSED(value_assignment, "device values are immutable; keep state that changes in a Var: auto v = t.var(x) " \
+                                 "[dsl-value-assignment]")                                                         \
+  Self& operator op(T&&);
+// A device value has no truth on the host.
+#define KILN_NO_HOST_CONDITION(text)                        \
+  template <class T = void>                                 \
+    requires(true)                                          \
+  KILN_REFUSED(host_condition, text " [dsl-host-condition]") \
+  explicit operator bool() const;
 
 /// A predicate: a register, or a constant that host code already knows.
 class Pred : public Value {
@@ -111,14 +119,9 @@ class Pred : public Value {
   Pred(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   Pred(const Pred&) = default;
   Pred& operator=(const Pred&) = delete;
-  template <class T> Pred& operator=(T&&) { return refuse_assignment<T>(), *this; }
-
-  /// Never: a device predicate has no value on the host.
-  template <class T = void>
-  explicit operator bool() const {
-    (void)rules::refuse<rules::Rule::host_condition, T>{};
-    return false;
-  }
+  KILN_IMMUTABLE(Pred, =)
+  KILN_NO_HOST_CONDITION("a device predicate has no value on the host; use t.when(predicate, [&] { ... }) or "
+                         "select(predicate, a, b)")
 
   bool is_constant() const { return operand().is_integer(); }
   bool constant() const { return operand().value != 0; }
@@ -142,10 +145,15 @@ class Integer : public Value {
   Integer(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   Integer(const Integer&) = default;
   Integer& operator=(const Integer&) = delete;
-  template <class T> Integer& operator=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T> Integer& operator+=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T> Integer& operator-=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T = int> Integer& operator++() { return refuse_assignment<T>(), *this; }
+  KILN_IMMUTABLE(Integer, =)
+  KILN_IMMUTABLE(Integer, +=)
+  KILN_IMMUTABLE(Integer, -=)
+  template <class T = int>
+    requires(true)
+  KILN_REFUSED(value_assignment, "device values are immutable; a loop that counts is t.loop(n, [&](U32 i) { ... }) "
+                                 "[dsl-value-assignment]")
+  Integer& operator++();
+  KILN_NO_HOST_CONDITION("a device value has no value on the host; use t.when(value != 0, [&] { ... })")
 
 #define KILN_BINARY(op, name) \
   friend Integer operator op(const Operand& a, const Operand& b) { return binary(name, a, b); }
@@ -193,10 +201,10 @@ class F32 : public Value {
   F32(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   F32(const F32&) = default;
   F32& operator=(const F32&) = delete;
-  template <class T> F32& operator=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T> F32& operator+=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T> F32& operator-=(T&&) { return refuse_assignment<T>(), *this; }
-  template <class T> F32& operator*=(T&&) { return refuse_assignment<T>(), *this; }
+  KILN_IMMUTABLE(F32, =)
+  KILN_IMMUTABLE(F32, +=)
+  KILN_IMMUTABLE(F32, -=)
+  KILN_IMMUTABLE(F32, *=)
 
   // Rounded to nearest even. A division takes some twenty instructions; rcp_approx_ftz is one.
   friend F32 operator+(const Operand& a, const Operand& b) { return binary("add.rn.f32", a, b); }
@@ -279,6 +287,20 @@ auto select(const Pred& p, const A& a, const B& b, Here at = {}) {
   return V(p.recorder(), selected(V::scalar, p, left.input(), right.input()));
 }
 
+// Here only to explain: no predicate, or values of two kinds.
+template <class P, class A, class B>
+  requires(!std::is_convertible_v<P, Pred>)
+kind_of_both<A, B> select(const P&, const A&, const B&, Here = {}) {
+  (void)rules::refuse<rules::Rule::value_kind, Pred, P>{};
+  return never<kind_of_both<A, B>>();
+}
+template <class A, class B>
+  requires OfTwoKinds<A, B>
+read_as<A> select(const Pred&, const A&, const B&, Here = {}) {
+  (void)rules::refuse<rules::Rule::value_kind, A, B>{};
+  return never<read_as<A>>();
+}
+
 /// The operators as functions, for code that writes on a caller's behalf and passes the caller's line on.
 template <ScalarType t>
 Integer<t> apply(std::string_view operation, const Integer<t>& a, const Integer<t>& b, Here at) {
@@ -325,10 +347,32 @@ class Var {
   KILN_COMPOUND(+)
   KILN_COMPOUND(-)
   KILN_COMPOUND(*)
-  KILN_COMPOUND(&)
-  KILN_COMPOUND(|)
-  KILN_COMPOUND(^)
+  KILN_COMPOUND(/)
 #undef KILN_COMPOUND
+#define KILN_COMPOUND_BITS(op)                                                                                    \
+  Var& operator op##=(const OperandOf<V>& v) requires(isa::is_integer(V::scalar)) {                               \
+    return *this = OperandOf<V>(read(v.at) op v, v.at);                                                           \
+  }                                                                                                               \
+  template <class X>                                                                                              \
+    requires(!isa::is_integer(V::scalar))                                                                         \
+  KILN_REFUSED(value_kind, "only integers have bits; bit_cast<U32>(x) gives those of a float [dsl-value-kind]")     \
+  Var& operator op##=(const X&);
+  KILN_COMPOUND_BITS(&)
+  KILN_COMPOUND_BITS(|)
+  KILN_COMPOUND_BITS(^)
+  KILN_COMPOUND_BITS(<<)
+  KILN_COMPOUND_BITS(>>)
+#undef KILN_COMPOUND_BITS
+  // Here only to explain: an operator without an operand has no line to report.
+  template <class X = int>
+    requires(true)
+  KILN_REFUSED(arguments, "write variable += 1 [dsl-arguments]")
+  Var& operator++();
+  template <class X = int>
+    requires(true)
+  KILN_REFUSED(arguments, "write variable += 1 [dsl-arguments]")
+  Var& operator++(int);
+  KILN_NO_HOST_CONDITION("a device variable has no value on the host; use t.when(variable != 0, [&] { ... })")
 
  private:
   static constexpr const char* move = isa::bits(V::scalar) == 64 ? "mov.b64" : "mov.b32";

@@ -17,6 +17,12 @@ class Vars {
 
   Var<V>& operator[](int i) { return all_[place(i, Here::nowhere())]; }
   const Var<V>& operator[](int i) const { return all_[place(i, Here::nowhere())]; }
+  // Here only to explain: registers have no addresses.
+  template <class I>
+    requires(ReadsAsValue<I>)
+  KILN_REFUSED(register_index, "registers have no addresses: an index is a host integer, `for (int i = 0; ...)` "
+                               "unrolls [dsl-register-index]")
+  Var<V>& operator[](const I&) const;
   /// As [], with the line that a wrong index is reported at.
   Var<V>& at(int i, Here here = {}) { return all_[place(i, here)]; }
 

@@ -141,12 +141,19 @@ class WholeWarps : public Exchange {
   }
 
   // Here only to say what issues them: one thread, inside elect(...).
-  template <class... Args> void mma(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void commit(Args&&...) { refuse<rules::Rule::mma_issuer, Args...>(); }
-  template <class... Args> void tma_load(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <class... Args> void tma_store(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <auto..., class... Args> void cp_async_bulk(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
-  template <auto..., class... Args> void cp_async_bulk_tensor(Args&&...) { refuse<rules::Rule::tma_issuer, Args...>(); }
+#define KILN_OF_THREAD(rule, name, slug)                                                                    \
+  template <auto..., class... Args>                                                                         \
+    requires(true)                                                                                          \
+  KILN_REFUSED(rule, "one thread issues this: inside elect([&](Thread t) { ... }), or in a role of "        \
+                     "warp<i>.elect() [" slug "]")                                                          \
+  void name(const Args&...);
+  KILN_OF_THREAD(mma_issuer, mma, "tcgen05-mma-issuer")
+  KILN_OF_THREAD(mma_issuer, commit, "tcgen05-mma-issuer")
+  KILN_OF_THREAD(tma_issuer, tma_load, "tma-issuer")
+  KILN_OF_THREAD(tma_issuer, tma_store, "tma-issuer")
+  KILN_OF_THREAD(tma_issuer, cp_async_bulk, "tma-issuer")
+  KILN_OF_THREAD(tma_issuer, cp_async_bulk_tensor, "tma-issuer")
+#undef KILN_OF_THREAD
 
  protected:
   std::vector<ir::Operand> load_tmem(const TmemAccess& access, const U32& address, Here at);
@@ -198,6 +205,16 @@ class Warp : public WholeWarps {
   }
   void tcgen05_relinquish_alloc_permit(Here at = {});
 
+  // Here only to explain: a warp reaches a quarter of the lanes.
+  template <auto..., class X, class... Args>
+    requires(true)
+  KILN_REFUSED(ld_issuer, "a warpgroup loads: a role of warpgroup<i>; a warp alone has tcgen05_ld [tcgen05-ld-issuer]")
+  X load(const X&, const Args&...);
+  template <auto..., class X, class... Args>
+    requires(true)
+  KILN_REFUSED(ld_issuer, "a warpgroup stores: a role of warpgroup<i>; a warp alone has tcgen05_st [tcgen05-ld-issuer]")
+  void store(const X&, const Args&...);
+
  private:
   void elect_one(const std::function<void(Thread)>& body, Here at);
   void alloc(const U32& slot, int columns, Here at);
@@ -209,6 +226,18 @@ struct WarpgroupScratch {
   static constexpr int bytes = 128;  // a word for each warp of a CTA
   U32 address;
 };
+
+namespace detail {
+
+template <class X>
+inline constexpr bool are_registers = std::is_same_v<X, AnyRegisters>;
+template <class T, int N, LdState s>
+inline constexpr bool are_registers<Registers<T, N, s>> = true;
+/// Whether a warpgroup's threads have a row of the tile each.
+template <class Tile>
+inline constexpr bool of_a_warpgroup = Tile::rows == 128 && Tile::order == Major::K;
+
+}  // namespace detail
 
 /// Four warps whose first index is a multiple of four: the readers of tensor memory, one lane quarter each.
 class Warpgroup : public WholeWarps {
@@ -294,23 +323,65 @@ class Warpgroup : public WholeWarps {
   /// Reads this thread's row of a K-major tile, wherever its swizzle put it: row = thread index in the warpgroup.
   template <class Tile>
   Registers<typename Tile::element, Tile::cols> load(const Shared<Tile>& from, Here at = {}) {
-    static_assert(Tile::rows == 128, "a warpgroup loads 128 rows; load_row reads any");
     return load_row(from, row(at), at);
   }
+  // Here only to explain.
+  template <class Tile>
+    requires(!detail::of_a_warpgroup<Tile>)
+  KILN_REFUSED(tile_type, "a warpgroup loads 128 rows of a K-major tile, one a thread; load_row(tile, row) reads any "
+                          "row [dsl-tile-type]")
+  Registers<typename Tile::element, Tile::cols> load(const Shared<Tile>& from, Here at = {});
+  template <class X>
+    requires(true)
+  KILN_REFUSED(arguments, "load(sums) reads an accumulator (of a slot: slot.sums), load(tile) a row of a shared tile "
+                          "(of a slot: slot.get<Tile>()) [dsl-arguments]")
+  U32 load(const X&, Here at = {});
   /// Writes this thread's row in the same way.
   template <class Tile, class T, int N, LdState s>
   void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {}) {
-    static_assert(Tile::rows == 128, "a warpgroup stores 128 rows; store_row writes any");
-    store_row(to, row(at), values, at);
+    constexpr rules::Verdict readable = rules::step(s, LdEvent::read).verdict;
+    rules::require<readable, Registers<T, N, s>>();
+    if constexpr (readable.ok()) store_row(to, row(at), values, at);
   }
+  // Here only to explain.
+  template <class Tile, class T, int N, LdState s>
+    requires(detail::of_a_warpgroup<Tile> && (N != Tile::cols || !std::is_same_v<T, typename Tile::element>))
+  KILN_REFUSED(tile_type, "a row of the tile is of other elements, or of more or fewer, than the registers "
+                          "[dsl-tile-type]")
+  void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {});
+  template <class Tile, class T, int N, LdState s>
+    requires(!detail::of_a_warpgroup<Tile>)
+  KILN_REFUSED(tile_type, "a warpgroup stores 128 rows of a K-major tile, one a thread; store_row(tile, row, values) "
+                          "writes any row [dsl-tile-type]")
+  void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {});
+  template <class T, int M, int N, SumsLayout layout, class U, int count, LdState s>
+    requires(!std::is_same_v<T, U>)
+  KILN_REFUSED(register_type, "the accumulator holds other elements than the registers [dsl-register-type]")
+  void store(const Tmem<T, M, N, layout>& to, const Registers<U, count, s>& values, int first = 0, Here at = {});
+  template <class T, int M, int K, class U, int N, LdState s>
+    requires(!std::is_same_v<T, U>)
+  KILN_REFUSED(register_type, "A in tensor memory holds other elements than the registers; cvt<To>(x) rounds f32 "
+                              "[dsl-register-type]")
+  void store(const TmemA<T, M, K>& to, const Registers<U, N, s>& values, int k = 0, Here at = {});
+  template <class To, class Values, class... Rest>
+    requires(!detail::are_registers<Values>)
+  KILN_REFUSED(arguments, "store(to, registers): an accumulator, A in tensor memory or a shared tile, then this "
+                          "thread's registers [dsl-arguments]")
+  void store(const To&, const Values&, const Rest&...);
   /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what
   /// begins at `address` and has `elements`.
   template <class T, int N, LdState s>
   void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0,
                     Here at = {}) {
-    rules::require<rules::step(s, LdEvent::read).verdict>();
+    rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }
+  // Here only to explain: arguments that are missing, or others, or in another order.
+  template <class Address, class Values, class... Rest>
+    requires(!std::is_convertible_v<Address, U64> || !detail::are_registers<Values> || sizeof...(Rest) == 0)
+  KILN_REFUSED(arguments, "store_global(address, registers, elements): where what is stored to begins "
+                          "(pointer.at(index)), this thread's values, how many elements lie there [dsl-arguments]")
+  void store_global(const Address&, const Values&, const Rest&...);
   void store_global(const U64& address, const AnyRegisters& values, const U32& elements, int first = 0, Here at = {});
   /// Writes one value of 32 bits, where the predicate holds: element `index` of what begins at `address`.
   template <class T, LdState s>
@@ -324,7 +395,7 @@ class Warpgroup : public WholeWarps {
   /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
   template <class T, int N>
   Registers<T, N> load_global(const U64& address, const U32& elements, int first = 0, Here at = {}) {
-    static_assert(N * T::bits % 128 == 0, "16 bytes are read at a time");
+    if constexpr (N * T::bits % 128 != 0) (void)rules::refuse<rules::Rule::register_type, Registers<T, N>>{};
     return {*rec_, load_vectors({address, elements, first, 128 / T::bits}, N * T::bits / 32, at)};
   }
   /// The same of `count` elements of a type that is a value.
@@ -351,6 +422,12 @@ class Warpgroup : public WholeWarps {
     rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
     body(Warp(*rec_, *role_));
   }
+  // Here only to explain: nothing to reduce through.
+  template <RedOp op, class X>
+    requires(true)
+  KILN_REFUSED(arguments, "warpgroup_reduce<op>(value, scratch): auto scratch = kernel.warpgroup_scratch() "
+                          "[dsl-arguments]")
+  kind_of<X> warpgroup_reduce(const X& value);
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
   /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster.
@@ -376,7 +453,7 @@ class Warpgroup : public WholeWarps {
     return layout == SumsLayout::half_of_lanes ? isa::DataShape::s16x32bx2 : isa::DataShape::s32x32b;
   }
   static constexpr rules::Verdict repeats(isa::DataShape shape, int registers) {
-    return rules::ld_repeat(shape, std::has_single_bit(unsigned(registers)) ? registers : 0);
+    return rules::ld_repeat(shape, registers);
   }
   // `split`: columns to the second half of a row.
   template <int registers, SumsLayout layout, LdState s>

@@ -25,9 +25,10 @@ template <Rule broken, class Given, class Nearest, class... Context> struct Requ
 #undef RULE
 
 /// Asks a verdict at compile time: `require<rule(...)>();` where the operands are template arguments.
-template <Verdict v>
+/// `Context`: the user's types, which the message then shows.
+template <Verdict v, class... Context>
 constexpr auto require() {
-  (void)Require<v.ok() ? Rule::none : v.rule, given<v.given>, nearest<v.nearest>>{};
+  (void)Require<v.ok() ? Rule::none : v.rule, given<v.given>, nearest<v.nearest>, Context...>{};
 }
 
 /// Fails with a rule's text whenever it is instantiated: for overloads that exist only to explain. At least one of
@@ -36,3 +37,19 @@ template <Rule r, class... Context>
 using refuse = Require<is_switched_off(r) ? Rule::none : r, given<0>, nearest<0>, Context...>;
 
 }  // namespace kiln::rules
+
+/// Marks an overload that exists only to explain: a call of it is an error at the caller's line, with that text. It
+/// follows the parentheses of a requires clause: `requires(...) KILN_REFUSED(rule, "... [slug]") void f();`.
+/// For members alone: g++ 12 reports the call of a free function twice, which calls refuse in place of it. Of a
+/// constructor that converts it is KILN_REFUSED_CONVERSION: clang++ 14 does not see the one, and sees the other twice
+/// where it is no constructor.
+#if defined(KILN_BREAK_RULE)
+#define KILN_REFUSED(rule, text) &&(!::kiln::rules::is_switched_off(::kiln::rules::Rule::rule))
+#define KILN_REFUSED_CONVERSION(rule, text) KILN_REFUSED(rule, text)
+#elif defined(__clang__)
+#define KILN_REFUSED(rule, text) __attribute__((diagnose_if(true, text, "error")))
+#define KILN_REFUSED_CONVERSION(rule, text) __attribute__((unavailable(text)))
+#else
+#define KILN_REFUSED(rule, text) __attribute__((unavailable(text)))
+#define KILN_REFUSED_CONVERSION(rule, text) KILN_REFUSED(rule, text)
+#endif

@@ -2,7 +2,7 @@
 // RUN: not %gxx -DBREAK %s 2>&1 | %at_most 12 | FileCheck %s
 // RUN: %clangxx %s
 // RUN: not %clangxx -DBREAK %s 2>&1 | %at_most 20 | FileCheck %s
-#include "dsl/warp.hpp"
+#include "dsl/dsl.hpp"
 using namespace kiln;
 using namespace kiln::dsl;
 

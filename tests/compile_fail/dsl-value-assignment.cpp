@@ -2,7 +2,7 @@
 // RUN: not %gxx -DBREAK %s 2>&1 | %at_most 12 | FileCheck %s
 // RUN: %clangxx %s
 // RUN: not %clangxx -DBREAK %s 2>&1 | %at_most 20 | FileCheck %s
-#include "dsl/warp.hpp"
+#include "dsl/dsl.hpp"
 using namespace kiln;
 using namespace kiln::dsl;
 
@@ -16,5 +16,5 @@ void body(Thread t, U32 i) {
   (void)t;
 }
 
-// CHECK-DAG: error: {{.*}}device values are immutable; keep state that changes in a Var<T> [dsl-value-assignment]
+// CHECK-DAG: error: {{.*}}device values are immutable; keep state that changes in a Var{{.*}} [dsl-value-assignment]
 // CHECK-DAG: dsl-value-assignment.cpp:15:

@@ -15,5 +15,5 @@ void body(Thread t, Warp w, U32 slot) {
   (void)t, (void)w, (void)slot;
 }
 
-// CHECK-DAG: error: {{.*}}elect, shuffles, votes, setmaxnreg, tcgen05.alloc and tcgen05.dealloc are executed by a whole warp; use a Warp scope [dsl-warp-issuer]
+// CHECK-DAG: error: {{.*}}a whole warp executes this: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]
 // CHECK-DAG: dsl-warp-issuer.cpp:11:

@@ -16,5 +16,5 @@ void body(Thread t, Warpgroup g, Tmem<f32, 128, 64> acc) {
 #endif
 }
 
-// CHECK-DAG: error: {{.*}}tcgen05.ld and tcgen05.st are executed by whole warps; use a Warp or Warpgroup scope [tcgen05-ld-issuer]
+// CHECK-DAG: error: {{.*}}a warpgroup loads and stores: a role of warpgroup<i> [tcgen05-ld-issuer]
 // CHECK-DAG: tcgen05-ld-issuer.cpp:12:

@@ -16,5 +16,5 @@ void body(Warp w, Tmem<f32, 128, 64> d, Shared<ATile> a, Shared<BTile> b) {
 #endif
 }
 
-// CHECK-DAG: error: {{.*}}tcgen05.mma and tcgen05.commit are issued by one thread; wrap them in elect(...) [tcgen05-mma-issuer]
+// CHECK-DAG: error: {{.*}}one thread issues this: inside elect({{.*}}), or in a role of warp<i>.elect() [tcgen05-mma-issuer]
 // CHECK-DAG: tcgen05-mma-issuer.cpp:13:

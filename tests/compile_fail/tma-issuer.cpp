@@ -15,5 +15,5 @@ void body(Warpgroup g, Shared<Tile> tile, Box<Tile> box, Mbarrier full) {
 #endif
 }
 
-// CHECK-DAG: error: {{.*}}a TMA copy is issued by one thread; wrap it in elect(...) [tma-issuer]
+// CHECK-DAG: error: {{.*}}one thread issues this: inside elect({{.*}}), or in a role of warp<i>.elect() [tma-issuer]
 // CHECK-DAG: tma-issuer.cpp:12:

@@ -1,0 +1,372 @@
+// Mistakes of use, each as a new author writes it, in a function of its own: tests/mistakes/check compiles the file
+// once with each compiler and compares what that says of each. The comment above a mistake names the rule and, after
+// it, words that the message has: the given and the expected type, or what to write.
+#include "dsl/dsl.hpp"
+// clang-format off: a mistake stands in one line
+using namespace kiln;
+using namespace kiln::dsl;
+
+using ATile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
+using BTile = SharedTile<bf16, 256, 64, K_major, swizzle_128B>;
+using DTile = SharedTile<bf16, 128, 32, K_major, swizzle_64B>;
+using HalfTile = SharedTile<bf16, 64, 64, K_major, swizzle_128B>;
+using PackedTile = SharedTile<bf16, 128, 64, K_major, packed>;
+using TransposedTile = SharedTile<bf16, 128, 64, MN_major, swizzle_128B>;
+using FloatTile = SharedTile<f32, 128, 32, K_major, swizzle_128B>;
+using WideTile = SharedTile<f32, 128, 64, K_major, swizzle_128B>;
+using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 256>;
+using Pair = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
+using PairA = Pair::ATile<64, K_major, swizzle_128B>;
+using PairB = Pair::BTile<64, K_major, swizzle_128B>;
+
+// What the functions below use: a kernel, its roles' scopes, and what it owns.
+extern KernelBuilder kernel;
+extern Thread t;
+extern Warp w;
+extern Warpgroup g;
+extern Shared<ATile> a;
+extern Shared<BTile> b;
+extern Shared<DTile> d;
+extern Shared<HalfTile> half;
+extern Shared<PackedTile> plain;
+extern Shared<TransposedTile> transposed;
+extern Shared<FloatTile> floats;
+extern Shared<WideTile> wide;
+extern Shared<PairA> pair_a;
+extern Shared<PairB> pair_b;
+extern TensorMap<ATile> A;
+extern TensorMap<BTile> B;
+extern TensorMap<DTile> D;
+extern Ring<4, ATile, BTile> ring;
+extern Ring<2, ATile, ATile> twins;
+extern Ring<2, DTile> other;
+extern Slot<ATile, BTile> slot;
+extern Slot<ATile, ATile> twin;
+extern Slot<DTile> other_slot;
+extern StoreRing<2, DTile> out;
+extern AccumulatorRing<2, Mma> sums_ring;
+extern AccumulatorRing<2, Pair> pair_ring;
+extern AccumulatorSlot<Mma> sums;
+extern AccumulatorSlot<Pair> pair_sums;
+extern Tmem<f32, 128, 256> acc;
+extern Tmem<f32, 128, 96> odd;
+extern Tmem<s32, 128, 256> integers;
+extern TmemA<bf16, 128, 64> tensor_a;
+extern Mbarrier done;
+extern Pointer<f32> pointer;
+extern Registers<f32, 32> row;
+extern Registers<f32, 32, LdState::pending> pending;
+extern Registers<bf16, 32> half_row;
+extern Registers<bf16, 32, LdState::pending> halves_pending;
+extern U32 i;
+extern S32 s;
+extern U64 address;
+extern F32 x;
+extern Pred p;
+extern BF16x2 pair_value;
+extern Var<U32> count;
+extern Var<F32> sum;
+extern Vars<F32, 8> many;
+extern WarpgroupScratch scratch;
+
+// Copies of tiles -----------------------------------------------------------------------------------------------------
+
+// [dsl-tile-type] the box is of another tile | 128, 64 | 256, 64
+void box_of_another_tile() { t.tma_load(a, B.at(i, 0), done); }
+// [dsl-tile-type] the box is of another tile | 128, 32 | 128, 64
+void tile_of_the_other_ring() { t.tma_load(other_slot.get<DTile>(), A.at(i, 0), other_slot.full); }
+// [dsl-arguments] tma_load(tile, box, mbarrier)
+void copy_from_tile_to_box() { t.tma_load(A.at(i, 0), a, done); }
+// [dsl-arguments] tma_load(tile, box, mbarrier)
+void load_without_a_barrier() { t.tma_load(a, A.at(i, 0)); }
+// [dsl-arguments] slot.full
+void slot_for_its_barrier() { t.tma_load(a, A.at(i, 0), slot); }
+// [dsl-arguments] slot.get<Tile>()
+void slot_for_its_tile() { t.tma_load(slot, A.at(i, 0), slot.full); }
+// [dsl-arguments] map.at(row, column)
+void map_for_a_box() { t.tma_load(a, A, done); }
+// [tma-issuer] inside elect
+void load_by_a_warpgroup() { g.tma_load(a, A.at(i, 0), done); }
+// [tma-issuer]
+void store_by_a_warp() { w.tma_store(A.at(i, 0), a); }
+// [dsl-arguments] tma_store(box, tile)
+void store_to_a_tile() { t.tma_store(a, A.at(i, 0)); }
+// [dsl-tile-type] 256, 64 | 128, 64
+void store_of_another_tile() { t.tma_store(B.at(i, 0), a); }
+// [dsl-arguments] map.at(row, column)
+void store_to_a_map() { t.tma_store(A, a); }
+// [dsl-value-kind]
+void coordinate_that_is_a_float() { t.tma_load(a, A.at(x, 0), done); }
+// [dsl-value-kind] float | convert<To>(x)
+void coordinate_that_is_a_host_float() { t.tma_load(a, A.at(0.5f, 0), done); }
+// [dsl-arguments] at(row, column)
+void one_coordinate() { t.tma_load(a, A.at(i), done); }
+
+// Slots and rings -----------------------------------------------------------------------------------------------------
+
+// [dsl-tile-type] 128, 32
+void tile_that_the_slot_has_not() { (void)slot.get<DTile>(); }
+// [dsl-tile-type] get<index>()
+void which_of_two_tiles() { (void)twin.get<ATile>(); }
+// [dsl-tile-type]
+void part_that_the_slot_has_not() { (void)slot.get<2>(); }
+// [dsl-scope] one thread fills a ring
+void acquire_by_a_warpgroup() { (void)ring.acquire(g); }
+// [dsl-scope]
+void acquire_by_a_warp() { (void)ring.acquire(w); }
+// [dsl-arguments] this ring's wait(scope)
+void release_of_another_rings_slot() { ring.release(g, other_slot); }
+// [dsl-arguments]
+void release_of_a_barrier() { ring.release(g, slot.empty); }
+// [dsl-arguments]
+void release_of_a_tile() { ring.release(g, a); }
+// [dsl-arguments]
+void release_without_the_scope() { ring.release(slot); }
+// [dsl-arguments]
+void release_with_scope_last() { ring.release(slot, g); }
+// [dsl-scope] one thread issues the MMAs
+void accumulator_acquired_by_a_warpgroup() { (void)sums_ring.acquire(g); }
+// [dsl-scope] a warpgroup reads an accumulator
+void accumulator_read_by_a_thread() { (void)sums_ring.wait(t); }
+// [dsl-scope]
+void accumulator_read_by_a_warp() { (void)sums_ring.wait(w); }
+// [dsl-arguments]
+void release_of_another_accumulator() { sums_ring.release(g, pair_sums); }
+// [dsl-arguments]
+void release_of_the_sums() { sums_ring.release(g, sums.sums); }
+// [dsl-arguments]
+void accumulator_released_by_a_thread() { sums_ring.release(t, sums); }
+// [dsl-scope]
+void store_ring_in_a_thread() { (void)out.acquire(t); }
+// [dsl-arguments] publish(warpgroup, tile, box)
+void publish_to_a_tile() { out.publish(g, D.at(i, 0), d); }
+// [dsl-tile-type] 128, 64 | 128, 32
+void publish_of_another_tile() { out.publish(g, a, D.at(i, 0)); }
+// [dsl-tile-type] 128, 32 | 128, 64
+void publish_to_another_box() { out.publish(g, d, A.at(i, 0)); }
+// [dsl-arguments]
+void publish_by_a_thread() { out.publish(t, d, D.at(i, 0)); }
+// [dsl-arguments] slot.empty
+void commit_to_a_slot() { t.commit(slot); }
+// [dsl-arguments] slot.full
+void commit_to_an_accumulator() { t.commit(sums); }
+// [tcgen05-mma-issuer]
+void commit_by_a_warpgroup() { g.commit(done); }
+// [dsl-arguments] ring.wait(scope)
+void wait_for_a_slot() { g.wait(slot); }
+// [dsl-arguments] wait(mbarrier, phase)
+void wait_without_a_phase() { g.wait(done); }
+// [dsl-value-kind]
+void phase_that_is_a_float() { g.wait(done, x); }
+// [dsl-arguments]
+void ring_without_slots() { (void)kernel.ring<0, ATile>(); }
+// [dsl-arguments]
+void ring_of_maps() { (void)kernel.ring<4, TensorMap<ATile>>(); }
+
+// MMAs ----------------------------------------------------------------------------------------------------------------
+
+// [tcgen05-mma-operands] 64
+void b_with_other_columns() { t.mma(acc, a.k_slice(0), half.k_slice(0), accumulate(true)); }
+// [tcgen05-mma-operands]
+void a_with_other_rows() { t.mma(acc, half.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [dsl-arguments] tile.k_slice(k)
+void tiles_for_slices() { t.mma(acc, a, b, accumulate(true)); }
+// [dsl-arguments]
+void tile_for_the_slice_of_b() { t.mma(acc, a.k_slice(0), b, accumulate(true)); }
+// [dsl-arguments] accumulate(p)
+void bool_for_accumulate() { t.mma(acc, a.k_slice(0), b.k_slice(0), true); }
+// [dsl-arguments]
+void predicate_for_accumulate() { t.mma(acc, a.k_slice(0), b.k_slice(0), i != 0); }
+// [dsl-arguments]
+void no_accumulate() { t.mma(acc, a.k_slice(0), b.k_slice(0)); }
+// [dsl-arguments]
+void sums_last() { t.mma(a.k_slice(0), b.k_slice(0), acc, accumulate(true)); }
+// [dsl-arguments] slot.sums
+void slot_for_its_sums() { t.mma<Mma>(sums, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [tcgen05-tmem-range] 256 | 96
+void sums_of_another_mma() { t.mma<Mma>(odd, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [tcgen05-mma-operands]
+void tile_in_the_place_of_a_half() { t.mma<Pair>(pair_sums.sums, pair_a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [tcgen05-mma-types]
+void types_without_a_kind() { t.mma(acc, a.k_slice(0), floats.k_slice(0), accumulate(true)); }
+// [tcgen05-mma-accumulator]
+void sums_of_integers() { t.mma<Mma>(integers, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [tcgen05-mma-issuer]
+void mma_by_a_warpgroup() { g.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [dsl-value-kind]
+void accumulate_a_number() { t.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(i)); }
+// [shared-tile-slice]
+void slice_inside_an_instruction() { (void)a.k_slice<24>(); }
+// [shared-tile-layout]
+void slice_of_a_packed_tile() { (void)plain.k_slice(0); }
+// [dsl-value-kind]
+void slice_at_a_device_value() { (void)a.k_slice(i); }
+
+// Accumulators --------------------------------------------------------------------------------------------------------
+
+// [tcgen05-ld-wait] wrap the load in wait(...)
+void read_before_the_wait() { (void)g.load(acc.columns<16>(0))[0]; }
+// [tcgen05-ld-wait]
+void convert_before_the_wait() { (void)cvt<bf16>(pending); }
+// [tcgen05-ld-wait]
+void store_before_the_wait() { g.store_global(address, halves_pending, i); }
+// [tcgen05-ld-wait]
+void store_to_a_tile_before_the_wait() { g.store(wide, g.load(acc.columns<64>(0))); }
+// [tcgen05-ld-repeat] 96 | 64
+void load_of_96_columns() { (void)g.load(odd); }
+// [tcgen05-ld-repeat] 48 | 32
+void load_of_48_columns() { (void)g.load<48>(acc, 0); }
+// [tcgen05-ld-issuer]
+void load_by_a_thread() { (void)t.load(acc); }
+// [tcgen05-ld-issuer]
+void load_by_a_warp() { (void)w.load(acc); }
+// [dsl-arguments] slot.sums
+void load_of_an_accumulator_slot() { (void)g.load(sums); }
+// [dsl-arguments]
+void load_of_an_operand() { (void)g.load(tensor_a); }
+// [dsl-arguments] slot.get<Tile>()
+void load_of_a_slot() { (void)g.load(slot); }
+// [tcgen05-tmem-range]
+void columns_beyond_the_block() { (void)acc.columns<512>(i); }
+// [dsl-value-kind]
+void columns_at_a_float() { (void)acc.columns<32>(x); }
+// [dsl-register-type] other elements
+void floats_into_a_bf16_operand() { g.store(tensor_a, row); }
+// [dsl-register-type]
+void bf16_into_sums() { g.store(acc, half_row); }
+// [dsl-tile-type] of other elements
+void floats_into_a_bf16_tile() { g.store(d, row); }
+// [dsl-tile-type]
+void half_a_row_into_a_tile() { g.store(a, half_row); }
+// [dsl-tile-type] load_row(tile, row)
+void tile_of_64_rows_by_a_warpgroup() { (void)g.load(half); }
+// [dsl-tile-type] store_row(tile, row, values)
+void store_to_256_rows() { g.store(b, half_row); }
+// [dsl-tile-type]
+void load_of_a_transposed_tile() { (void)g.load(transposed); }
+// [dsl-arguments]
+void values_before_the_tile() { g.store(half_row, d); }
+// [dsl-arguments]
+void store_of_one_value() { g.store(floats, x); }
+// [tcgen05-tmem-range]
+void too_many_columns() { (void)kernel.tmem<f32, 128, 1024>("acc"); }
+// [tcgen05-mma-n]
+void mma_that_is_not() { (void)kernel.accumulator<tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 250>>("acc"); }
+
+// Values and variables ------------------------------------------------------------------------------------------------
+
+// [dsl-value-kind]
+void integer_plus_float() { (void)(i + x); }
+// [dsl-value-kind]
+void integer_times_host_float() { (void)(i * 0.5f); }
+// [dsl-value-kind]
+void unsigned_and_signed() { (void)(i < s); }
+// [dsl-value-kind]
+void wide_plus_narrow() { (void)(address + i); }
+// [dsl-value-assignment] Var
+void assignment_to_a_value() { i = 3; }
+// [dsl-value-assignment]
+void sum_in_a_value() { x += 1.0f; }
+// [dsl-value-kind]
+void float_for_a_variable_of_integers() { count = 0.5f; }
+// [dsl-value-kind]
+void integer_into_a_variable_of_floats() { sum = i; }
+// [dsl-value-kind]
+void integer_added_to_a_variable_of_floats() { sum += i; }
+// [dsl-value-kind]
+void variable_of_integers_added_to_one_of_floats() { sum += count; }
+// [dsl-arguments]
+void increment() { ++count; }
+// [dsl-value-kind]
+void predicate_in_arithmetic() { (void)(i + p); }
+// [dsl-host-condition] t.when
+void host_condition() { if (i < 3) t.trap(); }
+// [dsl-host-condition]
+void host_condition_of_a_number() { if (i) t.trap(); }
+// [dsl-value-kind]
+void root_of_an_integer() { (void)sqrt_rn(i); }
+// [dsl-value-kind]
+void bits_of_a_float() { (void)popc(x); }
+// [dsl-value-kind]
+void select_of_two_kinds() { (void)select(p, s, x); }
+// [dsl-value-kind]
+void select_by_a_number() { (void)select(s, x, 0.0f); }
+// [dsl-value-kind]
+void conversion_to_a_pair() { (void)convert<BF16x2>(x); }
+// [dsl-value-kind]
+void cast_of_64_bits() { (void)bit_cast<F32>(address); }
+// [dsl-value-kind]
+void pair_plus_float() { (void)(pair_value + s); }
+// [dsl-value-kind]
+void pair_of_integers() { (void)pack<BF16x2>(i, i); }
+// [dsl-register-index] host integer
+void index_on_the_device() { (void)many[i]; }
+// [dsl-register-index]
+void register_by_a_device_index() { (void)row[i]; }
+// [dsl-register-type]
+void element_of_packed_registers() { (void)half_row[0]; }
+// [dsl-register-type]
+void conversion_to_f32() { (void)cvt<f32>(half_row); }
+// [dsl-register-type]
+void rounding_of_bf16() { (void)cvt<bf16>(half_row); }
+// [dsl-register-type]
+void widening_of_floats() { (void)widen(row); }
+// [dsl-value-kind]
+void element_at_a_float() { (void)pointer.at(x); }
+
+// Scopes, roles and control flow --------------------------------------------------------------------------------------
+
+// [dsl-scope] [&](Warp w)
+void thread_of_a_whole_warp() { kernel.role("load", warp<4>, [](Thread) {}); }
+// [dsl-scope] [&](Thread t)
+void warpgroup_of_one_thread() { kernel.role("mma", warp<5>.elect(), [](Warpgroup&) {}); }
+// [dsl-scope] [&](Warpgroup& g)
+void thread_of_a_warpgroup() { kernel.role("store", warpgroup<0>, [](Thread) {}); }
+// [dsl-body-result]
+void role_that_returns() { kernel.role("load", warp<4>.elect(), [](Thread) { return 1; }); }
+// [dsl-scope]
+void role_without_a_scope() { kernel.role("load", warp<4>.elect(), [] {}); }
+// [dsl-arguments] the body takes the index
+void loop_without_an_index() { t.loop(i, [] {}); }
+// [dsl-value-kind]
+void trips_that_are_floats() { t.loop(x, [](U32) {}); }
+// [dsl-arguments]
+void loop_with_a_host_index() { t.loop(i, [](int) {}); }
+// [dsl-arguments]
+void loop_body_first() { t.loop([](U32) {}, i); }
+// [dsl-value-kind] x != 0
+void when_of_a_number() { t.when(i, [] {}); }
+// [dsl-arguments]
+void when_with_an_index() { t.when(p, [](U32) {}); }
+// [dsl-warp-issuer] a whole warp executes this
+void shuffle_by_a_thread() { (void)t.shfl_sync_bfly(x, 1); }
+// [dsl-value-kind]
+void shuffle_of_64_bits() { (void)w.shfl_sync_bfly(address, 1); }
+// [dsl-value-kind]
+void vote_of_a_number() { (void)w.vote_sync_all(i); }
+// [dsl-value-kind]
+void largest_float_in_memory() { (void)t.atom<RedOp::max>(address, x); }
+// [dsl-arguments]
+void atomic_at_a_float() { (void)t.atom<RedOp::add>(x, i); }
+// [dsl-arguments] pointer.at(index)
+void atomic_at_a_pointer() { (void)t.atom<RedOp::add>(pointer, x); }
+// [dsl-value-kind]
+void reduction_by_inc() { (void)w.warp_reduce<RedOp::inc>(i); }
+// [dsl-arguments] kernel.warpgroup_scratch()
+void reduction_without_scratch() { (void)g.warpgroup_reduce<RedOp::add>(x); }
+// [dsl-arguments]
+void store_to_a_pointer() { g.store_global(pointer, row, i); }
+// [dsl-arguments]
+void store_without_a_length() { g.store_global(address, row); }
+// [dsl-arguments]
+void values_before_the_address() { g.store_global(row, address, i); }
+// [dsl-register-type]
+void three_floats() { (void)g.load_global<f32, 3>(address, i); }
+// [dsl-arguments] Pointer<f32>
+void parameter_of_a_host_type() { (void)kernel.param<float>("alpha"); }
+// [dsl-arguments]
+void parameter_that_is_a_tile() { (void)kernel.param<ATile>("A"); }
+// [dsl-arguments]
+void parameter_that_is_a_value() { (void)kernel.param<U32>("n"); }
+// [mbarrier-count]
+void barrier_for_none() { (void)kernel.mbarrier<0>("done"); }
