@@ -304,6 +304,7 @@ ir::Function KernelBuilder::function() {
     body.statements.push_back(
         {shared_variable(answers_symbol, ScalarType::b8, ring.stages * ring.slot_bytes, answer_bytes)});
   if (storage_.columns() > 0) body.statements.push_back({shared_variable(tmem_slot, ScalarType::b32, 1, 4)});
+  if (auto arguments = print_arguments(rec_)) body.statements.push_back({std::move(*arguments)});
   std::move(code.begin(), code.end(), std::back_inserter(body.statements));
   f.body = std::move(body);
   return f;
@@ -330,6 +331,7 @@ Kernel KernelBuilder::build() {
   ir::Function f = function();
   for (std::size_t i = 0; i < rec_.files().size(); ++i)
     k.module.items.push_back(ir::Directive{".file " + std::to_string(i + 1) + " \"" + rec_.files()[i] + "\"", {}});
+  append_prints(rec_, k.module);
   k.module.items.push_back(std::move(f));
   k.parameters = parameters_;
   k.sum_width = tensor_core_->sum_width();

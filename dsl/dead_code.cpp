@@ -23,6 +23,13 @@ void count_reads(const ir::Instruction& i, Uses& uses, int by) {
   for (std::size_t o = is_pure(i) ? 1 : 0; o < i.operands.size(); ++o) count(i.operands[o], uses, by);
 }
 
+void count_reads(const Statements& code, Uses& uses) {
+  for (const ir::Statement& s : code) {
+    if (const auto* i = std::get_if<ir::Instruction>(&s.node)) count_reads(*i, uses, 1);
+    else if (const auto* block = std::get_if<ir::Block>(&s.node)) count_reads(block->statements, uses);
+  }
+}
+
 // An empty directive marks a statement that is to go.
 void erase_marked(Statements& code) {
   std::erase_if(code, [](const ir::Statement& s) {
@@ -35,8 +42,7 @@ void erase_marked(Statements& code) {
 
 void drop_unused_results(Statements& code) {
   Uses uses;
-  for (const ir::Statement& s : code)
-    if (const auto* i = std::get_if<ir::Instruction>(&s.node)) count_reads(*i, uses, 1);
+  count_reads(code, uses);
   // Backwards, so that what only dead values used dies too.
   for (auto s = code.rbegin(); s != code.rend(); ++s) {
     auto* i = std::get_if<ir::Instruction>(&s->node);

@@ -97,6 +97,13 @@ void Recorder::emit_if(const ir::Operand& predicate, bool negated, std::string_v
   current_.body->push_back({std::move(i)});
 }
 
+std::string Recorder::text_symbol(const std::string& text) {
+  const auto known = std::find(texts_.begin(), texts_.end(), text);
+  const auto index = std::size_t(known - texts_.begin());
+  if (known == texts_.end()) texts_.push_back(text);
+  return symbol_of_text(index);
+}
+
 ir::Operand Recorder::pure(ScalarType type, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at) {
   std::string key(mnemonic);
   for (const ir::Operand& o : operands) append_key(key, o);

@@ -2,8 +2,10 @@
 // recorder knows registers, blocks and lexical scopes; it knows no tensor cores.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptx/diag/diagnostic.hpp"
@@ -46,6 +48,17 @@ class Recorder {
   /// A fresh register of a type, declared.
   ir::Operand fresh(ScalarType type);
   void label(const std::string& name);
+  /// Declares a variable here.
+  void declare(ir::Variable v) { current_.body->push_back({std::move(v)}); }
+  /// Statements in braces: those that `fill` writes.
+  template <class Fill>
+  void block(Fill fill) {
+    Statements inner;
+    Statements* outer = std::exchange(current_.body, &inner);
+    fill();
+    current_.body = outer;
+    outer->push_back({ir::Block{std::move(inner), {}}});
+  }
   /// A label name that no other label has.
   std::string fresh_label(const std::string& stem);
 
@@ -81,6 +94,16 @@ class Recorder {
   void require(rules::Verdict verdict, Here at, const std::string& found = {});
   diag::Sink& findings() { return findings_; }
 
+  // Text for printf --------------------------------------------------------------------------------------------------
+  /// The symbol of a text in global memory.
+  std::string text_symbol(const std::string& text);
+  static std::string symbol_of_text(std::size_t index) { return "kiln_text_" + std::to_string(index); }
+  const std::vector<std::string>& texts() const { return texts_; }
+  /// A call of printf takes so many bytes of arguments.
+  void printed_with(int bytes) { print_bytes_ = std::max(print_bytes_, bytes); }
+  /// The most that one takes; 0: nothing is printed.
+  int print_bytes() const { return print_bytes_; }
+
   /// .reg declarations for every register handed out.
   Statements declarations() const;
   /// The files that .loc numbers name, in order from 1.
@@ -107,6 +130,8 @@ class Recorder {
   std::map<ScalarType, int> registers_;
   std::map<std::string, int> labels_;
   std::vector<std::string> files_;
+  std::vector<std::string> texts_;
+  int print_bytes_ = 0;
   diag::Sink findings_;
 };
 

@@ -35,6 +35,22 @@ inline constexpr bool loops_over_tiles =
 /// elect.sync in a converged warp: the predicate that holds in the elected lane.
 ir::Operand elect_leader(Recorder& r, Here at);
 
+/// The format of printf and its line.
+struct PrintFormat {
+  PrintFormat(const char* text, Here at = {}) : text(text), at(at) {}
+  std::string text;
+  Here at;
+};
+/// A value that is printed, or a text that the host has.
+struct PrintArgument {
+  ScalarType type = ScalarType::none;  // none: a text
+  ir::Operand value{};
+  std::string text{};
+};
+/// What a module that prints declares: vprintf and the texts, and in the kernel the bytes of the arguments.
+void append_prints(const Recorder& r, ir::Module& module);
+std::optional<ir::Variable> print_arguments(const Recorder& r);
+
 /// What every scope can do: control flow, state, waiting, and bare PTX.
 class Scope : public SharedAccess {
  public:
@@ -108,6 +124,13 @@ class Scope : public SharedAccess {
   void trap(Here at = {});
   void trap_if(const Pred& p, Here at = {});
 
+  /// Prints, once for each thread: `t.printf("tile %u: %f\n", i, x)`. %d %i %u %x %o %c take U32 and S32, with ll U64,
+  /// %f %e %g F32, %s a host string. The simulator prints on stdout. CUDA C++ Programming Guide, "Formatted Output".
+  template <class... Values>
+  void printf(const PrintFormat& format, const Values&... values) {
+    print(format, {argument(values, format.at)...});
+  }
+
   /// A bare PTX instruction, for what the typed members do not have: the mnemonic and its operands.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
   /// 16 bytes of shared memory, at a multiple of 16.
@@ -139,6 +162,20 @@ class Scope : public SharedAccess {
   void before_tcgen05(Here at);
 
   ir::Operand new_variable(ScalarType type, const Input& first);
+  void print(const PrintFormat& format, const std::vector<PrintArgument>& arguments);
+
+ private:
+  template <class X>
+  PrintArgument argument(const X& value, Here at) {
+    if constexpr (std::is_convertible_v<X, std::string>) {
+      return {ScalarType::none, {}, value};
+    } else {
+      using V = kind_of<X>;
+      return {V::scalar, use(*rec_, OperandOf<V>(value, at).input()), {}};
+    }
+  }
+
+ protected:
 
   bool converged_;
 };

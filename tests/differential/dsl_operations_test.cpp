@@ -461,4 +461,47 @@ TEST_CASE("atomic operations and reductions of every kind reach memory") {
   CHECK(got[17] == sum + 7);
 }
 
+TEST_CASE("printf prints what each conversion of its format takes") {
+  KernelBuilder k("prints", sm_100a, warps<4>);
+  auto n = k.param<u32>("n");
+  k.role("print", warp<0>.elect(), [&](Thread t) {
+    auto sum = t.var(1.5f);
+    t.printf("%d %5u %x|%lld|%f %e|%s %%\n", convert<S32>(n) - 9, n, 255, widen(n) << 33, sum, 0.25f, "text");
+    t.printf("done\n");
+  });
+  const Kernel kernel = k.build();
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  INFO(diag::render_text(sink));
+  REQUIRE(verified);
+  const ir::Module module =
+      parse::parse(std::make_shared<const diag::Source>("prints.ptx", emit::emit(*verified)), sink);
+  launch::Contract c;
+  launch_kernel(c, kernel, {1, 1, 1}, {{"n", 7u}});
+  std::string printed;
+  sim::Options options;
+  options.print = [&](std::string_view text) { printed += text; };
+  const sim::Result result = sim::simulate(module, c, options, sink);
+  INFO(diag::render_text(sink));
+  CHECK(result.outcome == sim::Outcome::finished);
+  CHECK(printed == "-2     7 ff|60129542144|1.500000 2.500000e-01|text %\ndone\n");
+}
+
+TEST_CASE("printf takes the kinds of its format, and as many values") {
+  const auto refused = [](auto body) {
+    KernelBuilder k("prints", sm_100a, warps<4>);
+    k.role("print", warp<0>.elect(), body);
+    try {
+      (void)k.build();
+      return std::string("accepted");
+    } catch (const diag::Rejected& e) {
+      return diag::render_text(e.findings());
+    }
+  };
+  CHECK(refused([](Thread t) { t.printf("%d\n", 0.5f); })
+            .find("value 1 of printf is an F32, its format takes an integer of 32 bits") != std::string::npos);
+  CHECK(refused([](Thread t) { t.printf("%d %d\n", 1); })
+            .find("the format of printf takes 2 values, 1 are given") != std::string::npos);
+}
+
 }  // namespace dsl_operations
