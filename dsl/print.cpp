@@ -67,7 +67,8 @@ void Scope::print(const PrintFormat& format, const std::vector<PrintArgument>& a
     fits = false;
     rec_->require(rules::breaks(rules::Rule::arguments), at,
                   "value " + std::to_string(i + 1) + " of printf is " +
-                      std::string(print_words(print_kind(arguments[i]))) + ", its format takes " + std::string(print_words(wanted[i])));
+                      std::string(print_words(print_kind(arguments[i]))) + ", its format takes " +
+                      std::string(print_words(wanted[i])));
   }
   if (!fits) return;
   const auto generic = [&](std::string_view space, const Operand& place) {
