@@ -282,6 +282,216 @@ bool is_of_type_written(const Given& g) {
   return g.a.kind == Kind::vector && int(parts.size()) == width && std::all_of(parts.begin(), parts.end(), is_one);
 }
 
+// Letters that stand for an operand of a type: that of the instruction with the number after the letter, from 0, or the
+// one in parentheses.
+bool asks_for_type(char letter) { return std::string_view("TWJZLYXKC}*u{&").find(letter) != std::string_view::npos; }
+
+bool is_untyped(ScalarType t) { return isa::type_class(t) == isa::TypeClass::untyped; }
+
+// Whether a register goes with a type of an instruction. PTX ISA "Type Information for Instructions and Operands": of
+// one size, and of one class unless either has none. Integers of either sign are one class. ptxas has .f16x2 registers
+// as those of untyped 32 bits, but not beside floats, and those of bf16 and narrower floats untyped alone.
+bool goes_with(ScalarType reg, ScalarType type) {
+  if (reg == type) return true;
+  if (reg == ScalarType::pred || type == ScalarType::pred || isa::bits(reg) != isa::bits(type)) return false;
+  const bool is_packed_integer =
+      type == ScalarType::u16x2 || type == ScalarType::s16x2 || type == ScalarType::u8x4 || type == ScalarType::s8x4;
+  if (reg == ScalarType::f16x2) return is_untyped(type) || isa::is_integer(type) || is_packed_integer;
+  return is_untyped(reg) || is_untyped(type) || (isa::is_integer(reg) && isa::is_integer(type));
+}
+
+// The same where a register may be wider than the type: loads, stores, conversions.
+bool holds(ScalarType reg, ScalarType type) {
+  if (goes_with(reg, type)) return true;
+  const bool is_exact = type == ScalarType::bf16 ||
+                        (isa::type_class(type) == isa::TypeClass::packed && type != ScalarType::f16x2) ||
+                        type == ScalarType::tf32;
+  if (is_exact || reg == ScalarType::pred || isa::bits(reg) < isa::bits(type)) return false;
+  if (is_untyped(reg) || is_untyped(type)) return true;
+  return isa::is_integer(type) && (isa::is_integer(reg) || reg == ScalarType::f16x2);
+}
+
+// Whether a literal may stand for a value of a type. An address plus a number is one.
+bool is_literal_of(const ir::Argument& a, ScalarType type) {
+  if (a.kind == Kind::real)
+    return type == ScalarType::f32 || type == ScalarType::f64 || (type == ScalarType::b32 && a.is_single) ||
+           (type == ScalarType::b64 && !a.is_single);
+  const bool takes_integers = is_untyped(type) || isa::is_integer(type) || type == ScalarType::pred;
+  return takes_integers && (is_number(a) || (a.kind == Kind::symbol && a.value != 0));
+}
+
+ScalarType twice(ScalarType type) {
+  switch (type) {
+    case ScalarType::u16: return ScalarType::u32;
+    case ScalarType::s16: return ScalarType::s32;
+    case ScalarType::u32: return ScalarType::u64;
+    case ScalarType::s32: return ScalarType::s64;
+    default: return type;
+  }
+}
+
+bool is_register_of(const Given& g, ScalarType type) {
+  return g.a.kind == Kind::reg && goes_with(g.type, type) && !g.a.negated;
+}
+// A predicate that is read may be negated, and so may what vmad multiplies and adds.
+bool is_value_of(const Given& g, ScalarType type) {
+  const bool may_be_negated = type == ScalarType::pred || g.op.opcode == isa::Opcode::vmad;
+  return is_register_of(g, type) || is_literal_of(g.a, type) ||
+         (may_be_negated && g.a.kind == Kind::reg && goes_with(g.type, type));
+}
+
+// As many as the instruction's vector has, or one.
+template <class Is>
+bool is_each(const Given& g, Is is) {
+  const int width = isa::vector_width(g.op.modifiers.vector);
+  const bool may_be_braced = g.op.opcode == isa::Opcode::ld || g.op.opcode == isa::Opcode::st;
+  if (width == 1)
+    return is(may_be_braced && g.a.kind == Kind::vector && g.a.count == 1 ? g.code.components(g.a)[0] : g.a);
+  const auto parts = g.code.components(g.a);
+  return g.a.kind == Kind::vector && int(parts.size()) == width && std::all_of(parts.begin(), parts.end(), is);
+}
+
+bool is_loaded(const Given& g) {
+  const bool is_vector = g.op.modifiers.vector != isa::Vector::none;
+  return is_each(g, [&](const ir::Argument& a) {
+    return (is_vector && a.kind == Kind::sink) || (a.kind == Kind::reg && holds(type_of(g.code, a), g.slot.type));
+  });
+}
+
+// What multimem and vectors of sums have: floats below 16 bits are untyped bits.
+bool is_exactly(const Given& g) {
+  ScalarType type = g.slot.type;
+  if (isa::type_class(type) == isa::TypeClass::packed && type != ScalarType::f16x2)
+    type = isa::bits(type) == 16 ? ScalarType::b16 : ScalarType::b32;
+  if (isa::bits(type) == 8) type = ScalarType::b8;
+  return is_each(g, [&](const ir::Argument& a) {
+    return (a.kind == Kind::reg && goes_with(type_of(g.code, a), type)) || (g.is_read() && is_literal_of(a, type)) ||
+           (!g.is_read() && a.kind == Kind::sink && g.a.kind == Kind::vector);
+  });
+}
+
+// cvt takes special registers too, as integers that become integers.
+bool is_stored(const Given& g) {
+  const bool converts =
+      g.op.opcode == isa::Opcode::cvt && isa::is_integer(g.slot.type) && isa::is_integer(g.op.modifiers.type());
+  return is_each(g, [&](const ir::Argument& a) {
+    if (a.kind == Kind::special && converts) return isa::bits(g.slot.type) <= 32 || is_wide(a);
+    return (a.kind == Kind::reg && holds(type_of(g.code, a), g.slot.type)) || is_literal_of(a, g.slot.type);
+  });
+}
+
+// The parts of an untyped value, which mov joins and splits.
+bool is_of_parts(const Given& g, bool written) {
+  if (g.a.kind != Kind::vector || !is_untyped(g.slot.type)) return false;
+  const auto parts = g.code.components(g.a);
+  const int bits = isa::bits(g.slot.type) / std::max<int>(1, int(parts.size()));
+  return (parts.size() == 1 || parts.size() == 2 || parts.size() == 4) &&
+         std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+           if (c.kind == Kind::sink) return written;
+           return (c.kind == Kind::reg && isa::bits(type_of(g.code, c)) == bits) || (!written && is_number(c));
+         });
+}
+
+bool is_moved(const Given& g) {
+  if (is_value_of(g, g.slot.type)) return true;
+  const bool is_word = isa::is_integer(g.slot.type) || is_untyped(g.slot.type);
+  const int bits = isa::bits(g.slot.type);
+  if (g.a.kind == Kind::special) {
+    const auto special = ir::Special(g.a.id);
+    if (special == ir::Special::is_explicit_cluster) return g.slot.type == ScalarType::pred;
+    if (special == ir::Special::gridid || special == ir::Special::pm) return is_word && bits >= 32 && bits <= 64;
+    return is_word && bits == (is_wide(g.a) ? 64 : 32);
+  }
+  const isa::Space space = g.op.modifiers.space();
+  if (g.op.opcode == isa::Opcode::cvta && g.a.kind == Kind::symbol)
+    return is_shared(space) ? is_in(g.code, g.a, {isa::Space::shared, isa::Space::shared_cta})
+                            : is_in(g.code, g.a, {space});
+  return is_word && (g.a.kind == Kind::symbol || g.a.kind == Kind::function || g.a.kind == Kind::label);
+}
+
+// What a comparison, a shuffle or a table of bits writes: a value, or a value and a predicate, joined by |. Comparisons
+// write predicates alone.
+bool is_result_and_predicate(const Given& g) {
+  using isa::Opcode;
+  const Opcode op = g.op.opcode;
+  const ScalarType first = op == Opcode::setp         ? ScalarType::pred
+                           : op == Opcode::match_sync ? ScalarType::u32
+                                                      : ScalarType::b32;
+  const auto is_first = [&](const ir::Argument& c) {
+    return c.kind == Kind::sink || (goes_with(type_of(g.code, c), first) && !c.negated);
+  };
+  if (g.a.kind != Kind::pair)
+    return op != Opcode::lop3 && is_first(g.a) && (op != Opcode::shfl || g.a.kind == Kind::reg);
+  const auto parts = g.code.components(g.a);
+  return is_first(parts[0]) &&
+         ((parts[1].kind == Kind::sink) || (type_of(g.code, parts[1]) == ScalarType::pred && !parts[1].negated));
+}
+
+bool is_predicate(const Given& g) { return g.type == ScalarType::pred || g.is_a_number(); }
+
+// How many coordinates a geometry has, and whether the first is the number of a layer. Vectors have 1, 2 or 4 elements,
+// of which the last may be none.
+struct Geometry {
+  std::string_view name;
+  std::uint32_t coordinates;
+  bool is_array;
+};
+constexpr Geometry geometries[] = {{"1d", 1, false},   {"2d", 2, false},  {"3d", 4, false},
+                                   {"a1d", 2, true},   {"a2d", 4, true},  {"cube", 4, false},
+                                   {"acube", 4, true}, {"2dms", 4, true}, {"a2dms", 4, true}};
+
+const Geometry* geometry(const ir::Operation& op) {
+  for (const std::string& m : op.instruction->modifiers)
+    for (const Geometry& g : geometries)
+      if (g.name == m) return &g;
+  return nullptr;
+}
+
+// [texture, sampler, {coordinates}]
+bool is_texture_address(const Given& g) {
+  if (g.a.kind != Kind::address || g.a.count < 2) return false;
+  const ir::Argument& at = g.code.components(g.a).back();
+  const Geometry* const shape = geometry(g.op);
+  const auto is_one = [&](const ir::Argument& c, ScalarType type) {
+    return c.kind == Kind::sink || is_literal_of(c, type) ||
+           (c.kind == Kind::reg && goes_with(type_of(g.code, c), type));
+  };
+  if (at.kind != Kind::vector) return (!shape || !shape->is_array) && is_one(at, g.slot.type);
+  const auto parts = g.code.components(at);
+  if (parts.size() == 3 || (shape && parts.size() < shape->coordinates)) return false;
+  for (const ir::Argument& c : parts)
+    if (!is_one(c, shape && shape->is_array && &c == parts.data() ? ScalarType::u32 : g.slot.type)) return false;
+  return true;
+}
+
+// [texture], named or in a register of 64 bits.
+bool is_texture(const Given& g) {
+  const ir::Argument* const base = address_base(g.code, g.a);
+  return base && (is_int64(type_of(g.code, *base)) || is_in(g.code, *base, {isa::Space::global, isa::Space::param}));
+}
+
+// {values}, or {values}|predicate.
+bool is_fetched(const Given& g) {
+  const ir::Argument& values = g.a.kind == Kind::pair ? g.code.components(g.a)[0] : g.a;
+  if (g.a.kind == Kind::pair && type_of(g.code, g.code.components(g.a)[1]) != ScalarType::pred) return false;
+  const auto parts = g.code.components(values);
+  return values.kind == Kind::vector && int(parts.size()) == isa::vector_width(g.op.modifiers.vector) &&
+         std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+           return c.kind == Kind::sink || (c.kind == Kind::reg && goes_with(type_of(g.code, c), g.slot.type));
+         });
+}
+
+// A value of a surface: how many registers there are, and how wide they are, ptxas does not ask.
+bool is_surface_value(const Given& g) {
+  const auto is_one = [&](const ir::Argument& c) {
+    if (c.kind == Kind::reg) return holds(type_of(g.code, c), g.slot.type);
+    return g.is_read() ? is_number(c) || c.kind == Kind::real : c.kind == Kind::sink && g.a.kind == Kind::vector;
+  };
+  if (g.a.kind != Kind::vector) return is_one(g.a);
+  const auto parts = g.code.components(g.a);
+  return std::all_of(parts.begin(), parts.end(), is_one);
+}
+
 // A letter of forms.def: what it stands for, where # is how many elements there are, and whether an operand is that.
 struct Letter {
   char letter;
@@ -291,6 +501,29 @@ struct Letter {
 constexpr Letter letters[] = {
     {'r', "a 32-bit integer register or number", [](auto& g) { return is_int32(g.type) || g.is_a_number(); }},
     {'V', "an operand", [](auto&) { return true; }},
+    // Of a type; ! stands for its spelling
+    {'W', "a register of type .!", [](auto& g) { return is_register_of(g, g.slot.type); }},
+    {'T', "a register or number of type .!", [](auto& g) { return is_value_of(g, g.slot.type); }},
+    {'Z', "a register twice as wide as .!", [](auto& g) { return is_register_of(g, twice(g.slot.type)); }},
+    {'J', "a register or number twice as wide as .!", [](auto& g) { return is_value_of(g, twice(g.slot.type)); }},
+    {'L', "registers that hold .!", is_loaded},  // one, or as many as its vector has
+    {'Y', "registers or numbers that hold .!", is_stored},
+    {'X', "a register of type .!, or _",
+     [](auto& g) {
+       return g.a.kind == Kind::sink || (g.op.modifiers.vector == isa::Vector::none ? is_register_of(g, g.slot.type) : is_exactly(g));
+     }},
+    {'K', "the parts of a register of type .!",
+     [](auto& g) {
+       return is_of_parts(g, true);
+     }},
+    {'}', "the parts of a value of type .!", [](auto& g) { return is_of_parts(g, false); }},
+    {'*', "registers of type .!", is_exactly},  // one, or as many as its vector has
+    {'C', "a value of type .!, or an address", is_moved},
+    {'@', "a texture or surface", is_texture},
+    {'u', "a texture with coordinates of type .!", is_texture_address},
+    {'{', "a vector of what is fetched", is_fetched},
+    {'&', "registers of type .!", is_surface_value},  // one, one in braces, or as many as its vector has
+    {'|', "a result, or a result and a predicate joined by |", is_result_and_predicate},
     {'x', "a 64-bit integer register or number", [](auto& g) { return is_int64(g.type) || g.is_a_number(); }},
     {'i', "a 32-bit integer register", [](auto& g) { return is_int32(g.type); }},
     {'j', "a 64-bit integer register", [](auto& g) { return is_int64(g.type); }},
@@ -305,6 +538,7 @@ constexpr Letter letters[] = {
     {'n', "a number", [](auto& g) { return g.is_a_number(); }},
     {'p', "a predicate or number", [](auto& g) { return g.type == ScalarType::pred || g.is_a_number(); }},
     {'P', "a predicate", [](auto& g) { return g.type == ScalarType::pred; }},  // ! allowed
+    {'$', "a predicate or number", is_predicate},
     {'q', "a predicate register", [](auto& g) { return g.type == ScalarType::pred && !g.a.negated; }},
     {'s', "a 64-bit register or _", [](auto& g) { return is_int64(g.type) || g.a.kind == Kind::sink; }},  // a state
     {'_', "_", [](auto& g) { return g.a.kind == Kind::sink; }},
@@ -369,6 +603,7 @@ constexpr auto by_letter = [] {
 
 OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
   OperandSlot out = slot;
+  if (asks_for_type(slot.letter) && slot.type == ScalarType::none) out.type = op.modifiers.types[int(slot.count)];
   for (std::string_view m : op.modifiers.others)
     if (const std::size_t n = m.find('n'); slot.columns && m.starts_with('m') && n != m.npos) {
       std::uint32_t columns = 0;
@@ -382,6 +617,7 @@ std::string describe(const OperandSlot& slot) {
   const std::string count = slot.count ? std::to_string(slot.count) + " " : "";
   if (slot.letter == 'g' && slot.count) return "a vector of " + count + "32-bit integer registers";
   std::string words = by_letter[std::size_t(slot.letter)]->words;
+  if (const std::size_t at = words.find('!'); at != words.npos) words.replace(at, 1, isa::spelling(slot.type));
   if (const std::size_t at = words.find('#'); at != words.npos) words.replace(at, 1, count);
   return words;
 }
@@ -389,7 +625,7 @@ std::string describe(const OperandSlot& slot) {
 bool fits(const ir::Code& code, const ir::Operation& op, const OperandSlot& slot, const ir::Argument& a) {
   if (has_raw(code, a)) return true;
   if (is_number(a) && !slot.takes(number(a))) return false;
-  const bool is_counted = slot.letter != 'f' && slot.count && a.kind == Kind::vector;
+  const bool is_counted = slot.letter != 'f' && !asks_for_type(slot.letter) && slot.count && a.kind == Kind::vector;
   return (!is_counted || a.count == slot.count) && by_letter[std::size_t(slot.letter)]->fits({code, op, slot, a});
 }
 

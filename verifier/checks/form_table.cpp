@@ -25,6 +25,14 @@ std::int64_t take_number(std::string_view& text) {
   return n;
 }
 
+// "(u32)"
+isa::ScalarType take_type(std::string_view& text) {
+  const std::size_t end = text.find(')');
+  const auto type = isa::parse_type(text.substr(1, end - 1)).value_or(isa::ScalarType::none);
+  text.remove_prefix(end + 1);
+  return type;
+}
+
 // "<0..7>" and "<0..7/4>", where the last number is the step from one to the next.
 void take_range(std::string_view& text, OperandSlot& slot) {
   text.remove_prefix(1);
@@ -48,6 +56,7 @@ OperandList make_operands(std::string_view text) {
       text.remove_prefix(1);
       slot.columns = std::uint32_t(take_number(text));
     }
+    if (text.starts_with('(')) slot.type = take_type(text);
     if (text.starts_with('<')) take_range(text, slot);
     list.letters += slot.letter;
     list.slots.push_back(slot);
@@ -77,8 +86,13 @@ const Table& table() {
     Table t;
 #define FORM(opcode, modifiers, ...) t[isa::Opcode::opcode].push_back(make_form(modifiers, {__VA_ARGS__}));
 #include "verifier/checks/forms.def"
-#include "verifier/checks/forms_matrix.def"
 #include "verifier/checks/forms_arithmetic.def"
+#include "verifier/checks/forms_bits.def"
+#include "verifier/checks/forms_matrix.def"
+#include "verifier/checks/forms_memory.def"
+#include "verifier/checks/forms_texture.def"
+#include "verifier/checks/forms_video.def"
+#include "verifier/checks/forms_warp.def"
 #undef FORM
     return t;
   }();

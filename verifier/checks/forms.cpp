@@ -1,9 +1,8 @@
 #include "verifier/checks/forms.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <unordered_set>
 
 #include "ptx/isa/spaces.hpp"
@@ -54,8 +53,17 @@ struct ModifierFit {
   std::size_t taken = 0;
 };
 
-// Each modifier fills a slot, each slot at most once. ptxas lets .sync and .NaN be repeated.
-ModifierFit fit_modifiers(const Form& form, std::span<const std::string> modifiers) {
+// Words that ptxas lets stand twice; of arithmetic some more.
+bool is_repeatable(isa::Opcode op, std::string_view m) {
+  if (m == "sync" || m == "NaN") return true;
+  const isa::Unit unit = isa::unit(op);
+  if (unit != isa::Unit::alu && unit != isa::Unit::video) return false;
+  constexpr std::string_view words[] = {"sat", "satfinite", "relu", "cc", "approx", "full", "shiftamt"};
+  return std::find(std::begin(words), std::end(words), m) != std::end(words);
+}
+
+// Each modifier fills a slot, each slot at most once.
+ModifierFit fit_modifiers(const Form& form, isa::Opcode op, std::span<const std::string> modifiers) {
   ModifierFit out;
   std::vector<bool> filled(form.slots.size());
   std::array<std::size_t, 6> next{};  // by Order: slots before are past
@@ -65,7 +73,7 @@ ModifierFit fit_modifiers(const Form& form, std::span<const std::string> modifie
     for (std::size_t i = from; i < form.slots.size() && !taken; ++i) {
       if (!has(form.slots[i], m) || (form.slots[i].first && &m != modifiers.data())) continue;
       taken = !filled[i];
-      repeated |= filled[i] && (m == "sync" || m == "NaN");
+      repeated |= filled[i] && is_repeatable(op, m);
       filled[i] = true;
       if (taken && order(m) != Order::free) from = i + 1;
     }
@@ -87,7 +95,7 @@ class FormCheck {
   // Whether the instruction has one of its forms.
   bool run() {
     for (const Form& form : forms_) {
-      ModifierFit fit = fit_modifiers(form, op_.instruction->modifiers);
+      ModifierFit fit = fit_modifiers(form, op_.opcode, op_.instruction->modifiers);
       if (!fit.complaint.empty()) {
         if (best_modifiers_.complaint.empty() || fit.taken > best_modifiers_.taken) best_modifiers_ = std::move(fit);
         continue;
@@ -152,42 +160,35 @@ class FormCheck {
   std::size_t best_length_ = 0;
 };
 
-// Modifiers that answer no question Kiln asks, on instructions that it only carries along.
-bool is_carried(const ir::Operation& op) {
-  switch (op.opcode) {
-    case Opcode::prefetch:
-    case Opcode::prefetchu:
-    case Opcode::clusterlaunchcontrol_query_cancel:
-    case Opcode::tensormap_replace:
-    case Opcode::tensormap_cp_fenceproxy:
-    case Opcode::multimem_ld_reduce:
-    case Opcode::createpolicy:
-    case Opcode::ldmatrix:
-    case Opcode::stmatrix:
-    case Opcode::movmatrix:
-    case Opcode::cvt:
-    case Opcode::cvt_pack:
-    case Opcode::istypep:
-    case Opcode::fence_proxy:
-    case Opcode::applypriority: return true;
-    default: break;
+// What the answer of the forms follows from, as a number: a kernel has many instructions, and few of them differ.
+class Signature {
+ public:
+  Signature(const ir::Code& code, const ir::Operation& op) : code_(code) {
+    add(std::size_t(op.opcode));
+    for (const std::string& m : op.instruction->modifiers) add(std::hash<std::string_view>{}(m));
+    add_all(op.arguments);
   }
-  const isa::Unit unit = isa::unit(op.opcode);
-  return unit == isa::Unit::matrix || unit == isa::Unit::texture || unit == isa::Unit::video;
-}
 
-// Instructions that are the same to forms which ask nothing of their operands: a kernel has many, and few of them
-// differ.
-std::string written_as(const ir::Operation& op) {
-  std::string out(spelling(op.opcode));
-  for (const std::string& m : op.instruction->modifiers) (out += '.') += m;
-  return out += ' ' + std::to_string(op.arguments.size());
-}
+  std::uint64_t value() const { return value_; }
 
-bool asks_nothing_of_operands(const ir::Operation& op, std::span<const Form> forms) {
-  return !forms.empty() && forms[0].operands[0].letters.starts_with('V') &&
-         op.modifiers.scale_factor == isa::ScaleFactor::none;
-}
+ private:
+  void add(std::uint64_t part) { value_ = (value_ ^ part) * 0x9E3779B97F4A7C15u + (value_ >> 29); }
+
+  void add_all(std::span<const ir::Argument> arguments) {
+    add(arguments.size());
+    for (const ir::Argument& a : arguments) {
+      const bool is_register = a.kind == ir::Argument::Kind::reg;
+      add(std::size_t(a.kind) * 4 + std::size_t(a.negated) * 2 + a.is_single);
+      // Of an aggregate, where its parts stand says nothing.
+      if (!a.count) add(is_register ? std::size_t(code_.registers[a.id].type) : a.id);
+      if (!is_register) add(std::uint64_t(a.value));
+      if (a.count) add_all(code_.components(a));
+    }
+  }
+
+  const ir::Code& code_;
+  std::uint64_t value_ = 0;
+};
 
 // A modifier that neither a table nor a form of the instruction has; empty when all are known.
 std::string unknown_modifier(const ir::Operation& op, std::span<const Form> forms) {
@@ -210,48 +211,12 @@ void check_guard(const ir::Code& code, const ir::Operation& op, diag::Sink& sink
         "the guard " + quoted(code.registers[*op.guard].name) + " where a predicate belongs");
 }
 
-// Instructions of which all registers but predicates are as wide as the type. PTX ISA "Operand Size Exceeding
-// Instruction-Type Size" lets loads, stores and conversions take wider ones.
-bool has_one_width(const ir::Operation& op) {
-  switch (op.opcode) {
-    case Opcode::mov:
-    case Opcode::add:
-    case Opcode::sub:
-    case Opcode::neg:
-    case Opcode::min:
-    case Opcode::max:
-    case Opcode::and_:
-    case Opcode::or_:
-    case Opcode::xor_:
-    case Opcode::not_:
-    case Opcode::selp: return op.modifiers.types.count == 1;
-    default: return false;
-  }
-}
-
-// Of the parts of a vector each has its share.
-void check_widths(const ir::Code& code, const ir::Operation& op, diag::Sink& sink) {
-  if (!has_one_width(op)) return;
-  for (const ir::Argument& a : op.arguments) {
-    const bool is_vector = a.kind == ir::Argument::Kind::vector;
-    const int width = isa::bits(op.modifiers.type()) / (is_vector ? int(a.count) : 1);
-    for (const ir::Argument& part : is_vector ? code.components(a) : std::span(&a, 1)) {
-      if (part.kind != ir::Argument::Kind::reg) continue;
-      const isa::ScalarType type = code.registers[part.id].type;
-      const bool is_selector = type == isa::ScalarType::pred && op.opcode == Opcode::selp;
-      if (judge(sink, rules::form_operands(is_selector || isa::bits(type) == width), {code, op, a.operand},
-                fmt::format("{} of {} bits where {} bits belong", quoted(code.registers[part.id].name), isa::bits(type),
-                            width)))
-        break;
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Profile profile) {
   std::vector<bool> malformed(code.operations.size());
-  std::unordered_set<std::string> reported, sound;
+  std::unordered_set<std::string> reported;
+  std::unordered_set<std::uint64_t> sound;
   const bool is_newer = code.module->version > isa::newest_version;
   const auto once = [&](const ir::Operation& op, const std::string& what, rules::Limit limit) {
     if (reported.insert(what).second) incomplete(sink, code.where(op), what, limit);
@@ -266,20 +231,16 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
     check_guard(code, op, sink);
     const auto forms = find_forms(op.opcode);
     const std::string newer = is_newer ? unknown_modifier(op, forms) : std::string();
-    if (newer.empty()) check_widths(code, op, sink);
     if (!newer.empty()) {
       malformed[i] = true;
       once(op, modifier_of(newer, op), unknown);
-    } else if (asks_nothing_of_operands(op, forms)) {
-      std::string text = written_as(op);
-      if (sound.contains(text)) continue;
-      malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
-      if (!malformed[i]) sound.insert(std::move(text));
     } else if (!forms.empty()) {
-      malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
+      const std::uint64_t signature = Signature(code, op).value();
+      if (!sound.contains(signature)) malformed[i] = !FormCheck(code, op, forms, profile, sink).run();
+      if (!malformed[i]) sound.insert(signature);
     } else if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
       once(op, "the form of '" + std::string(spelling(op.opcode)) + "'", unknown);
-    } else if (!op.modifiers.others.empty() && !is_carried(op)) {
+    } else if (!op.modifiers.others.empty()) {
       once(op, modifier_of(op.modifiers.others[0], op), unknown);
     }
     if (malformed[i]) continue;

@@ -20,6 +20,7 @@ struct OperandSlot {
   std::uint32_t count = 0;
   std::int64_t low = INT64_MIN, high = INT64_MAX;
   std::uint64_t step = 1;
+  isa::ScalarType type = isa::ScalarType::none;  // of letters that ask for a type
   std::uint32_t columns = 0;  // where not 0: how many columns of the tile an element stands for, so that N says `count`
 
   bool takes(std::int64_t number) const {
@@ -47,7 +48,7 @@ struct Form {
 /// The forms of an opcode; none when forms.def does not have it.
 std::span<const Form> find_forms(isa::Opcode);
 
-/// The slot as it is for one instruction: with the number of elements that its tile asks for.
+/// The slot as it is for one instruction: with the type, or the number of elements, that its modifiers ask for.
 OperandSlot sized(const OperandSlot&, const ir::Operation&);
 /// What an operand slot of forms.def stands for, in words.
 std::string describe(const OperandSlot&);

@@ -83,11 +83,11 @@ TEST_CASE("every mutation that ptxas refuses is refused") {
 
 TEST_CASE("unknown instructions and modifiers are incomplete, once a spelling") {
   const auto sink = test::check_text(test::preamble + R"(.visible .entry k() { .reg .b32 %r<4>; .reg .pred p;
-    tcgen06.mma %r1, %r2; tcgen06.mma %r1, %r2; set.novelty.u32.u32 %r1, %r2, %r3; ret; })");
+    tcgen06.mma %r1, %r2; tcgen06.mma %r1, %r2; membar.proxy.novelty; ret; })");
   CHECK(test::slugs(sink) == "unmodelled unmodelled ");
   const std::string said = std::string(rules::info(rules::Limit::unmodelled).says) + "; got ";
   CHECK(sink.all()[0].message == said + "the instruction 'tcgen06'");
-  CHECK(sink.all()[1].message == said + "the modifier '.novelty' of 'set'");
+  CHECK(sink.all()[1].message == said + "the modifier '.novelty' of 'membar.proxy'");
   CHECK(diag::exit_code(sink) == 3);
 }
 
