@@ -38,9 +38,9 @@ rules: configure ## after an edit of a rule: its unit tests, and every text test
 	build/tests/unit_rules
 	KILN_COMMAND=$(CURDIR)/build/kiln-small $(CTEST) build -R '^lit.verify$$'
 
-oracle: configure ## every generated instruction, for every target: Kiln against ptxas (some minutes)
+oracle: configure ## every generated instruction, for every target: Kiln against ptxas, or PTXAS=path (some minutes)
 	@$(BUILD) build --target oracle -j $(JOBS)
-	build/tests/oracle
+	$(if $(PTXAS),KILN_PTXAS=$(PTXAS)) build/tests/oracle
 	build/tests/oracle --rows
 
 mutation: configure ## kernels with one mistake each, all of them: what is noticed (a few minutes)

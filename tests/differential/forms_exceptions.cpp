@@ -16,17 +16,33 @@ std::string take_field(std::string_view& row) {
   return field;
 }
 
+// "..13.3", "13.1..", "13.1..13.3"; false when it is none of them.
+bool read_range(std::string_view text, Exception& e) {
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos) return false;
+  const std::string_view first = text.substr(0, dots), last = text.substr(dots + 2);
+  const auto from = isa::parse_ptxas_version(first), to = isa::parse_ptxas_version(last);
+  if ((!first.empty() && !from) || (!last.empty() && !to)) return false;
+  if (from) e.first = *from;
+  if (to) e.last = *to;
+  return true;
+}
+
 }  // namespace
 
-Exceptions read_exceptions(const std::string& path) {
+Exceptions read_exceptions(const std::string& path, isa::PtxasVersion ptxas) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
   Exceptions out;
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::string_view rest = line;
-    const std::string who = take_field(rest);
+    const std::string words = take_field(rest);
+    const std::string who = words.substr(0, words.find(' '));
     Exception& e = out.emplace_back();
+    const bool is_ranged = words.size() > who.size();
+    if (is_ranged && !read_range(std::string_view(words).substr(who.size() + 1), e))
+      throw std::runtime_error(path + ": " + line);
     e.kind = who == "accepts" ? Exception::Kind::accepts
              : who == "hangs" ? Exception::Kind::hangs
                               : Exception::Kind::refuses;
@@ -36,6 +52,7 @@ Exceptions read_exceptions(const std::string& path) {
     e.row = line;
     if ((e.kind == Exception::Kind::refuses && who != "refuses") || e.reason.empty())
       throw std::runtime_error(path + ": " + line);
+    if (ptxas < e.first || e.last < ptxas) out.pop_back();
   }
   return out;
 }

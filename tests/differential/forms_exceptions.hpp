@@ -7,17 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/isa/ptxas_version.hpp"
+
 namespace kiln::test {
 
 /// A row of tests/data/forms/exceptions.txt:
 ///
 ///   accepts | sm_1* | tcgen05.commit.*.shared::cta.* | the reason
+///   refuses ..13.3 | * | tcgen05.commit.* | of the ptxas of CUDA 13.3 and before alone
 ///
 /// `accepts`: ptxas takes what is illegal; `refuses`: ptxas refuses what is legal; `hangs`: ptxas does not end, so it
-/// is not asked, and Kiln must refuse. Then a setting and an instruction, in which * stands for anything, and the
-/// reason.
+/// is not asked, and Kiln must refuse. A range of versions of ptxas may follow, with either end left out. Then a setting
+/// and an instruction, in which * stands for anything, and the reason.
 struct Exception {
   enum class Kind { accepts, refuses, hangs } kind = Kind::accepts;
+  isa::PtxasVersion first{}, last = isa::newest_ptxas;
   std::string setting{}, instruction{}, reason{}, row{};
   std::atomic<std::size_t> matched = 0;
 };
@@ -25,8 +29,8 @@ struct Exception {
 /// Rows stay where they are, because they count what they match from several threads.
 using Exceptions = std::deque<Exception>;
 
-/// Throws std::runtime_error naming the row that cannot be read.
-Exceptions read_exceptions(const std::string& path);
+/// The rows of a file that are about a version of ptxas. Throws std::runtime_error naming the row that cannot be read.
+Exceptions read_exceptions(const std::string& path, isa::PtxasVersion);
 
 /// The row of a kind for an instruction; null when there is none. Counts the match.
 Exception* find_exception(Exceptions&, Exception::Kind, std::string_view setting, std::string_view instruction);

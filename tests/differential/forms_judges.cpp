@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -21,7 +22,7 @@ namespace {
 constexpr std::string_view declarations =
     ".address_size 64\n"
     ".shared .align 16 .b64 smbar[2]; .shared .align 128 .b8 smem[1024]; .global .align 64 .b64 gmem[64]; "
-    ".const .b64 cmem[2];\n";
+    ".const .b64 cmem[2]; .global .texref tex0; .global .surfref surf0;\n";
 constexpr std::string_view registers =
     "{ .local .b64 lmem[2]; .reg .b32 r<300>; .reg .u32 u<40>; .reg .s32 s<40>; .reg .f32 f<300>; .reg .b64 d<40>; "
     ".reg .u64 ud<10>; .reg .s64 sd<10>; .reg .f64 fd<40>; .reg .b16 h<10>; .reg .u16 uh<10>; .reg .s16 sh<10>; "
@@ -140,23 +141,31 @@ class PtxasJudge {
   std::vector<Refusal> refusals_;
 };
 
-// True when nothing but the text of other instructions can have led to a finding: no syntax error.
-bool judge_by_kiln(const Setting& setting, std::span<const std::string> instructions,
-                   std::span<const std::size_t> chosen, std::vector<Refusal>& refusals) {
+// Judges instructions in one text. Where a syntax error stands on the line of one, the text of others may have led to
+// what is found: then nothing is said, and the answer is which of them have such an error.
+std::vector<std::size_t> judge_by_kiln(const Setting& setting, std::span<const std::string> instructions,
+                                       std::span<const std::size_t> chosen, std::vector<Refusal>& refusals) {
   const auto source = std::make_shared<const diag::Source>("forms.ptx", module_of(setting, instructions, chosen));
+  const auto number = [&](const diag::Diagnostic& d) {
+    const auto n = std::size_t(source->position(d.where.place.begin).line - first_line);
+    return n < chosen.size() ? n : 0;
+  };
   diag::Sink sink;
   const ir::Module module = parse::parse(source, sink);
-  const bool read = !sink.has_errors();
-  if (!read && chosen.size() > 1) return false;
+  if (sink.has_errors() && chosen.size() > 1) {
+    std::vector<std::size_t> out;
+    for (const diag::Diagnostic& d : sink.all())
+      if (const std::size_t i = chosen[number(d)]; out.empty() || out.back() != i) out.push_back(i);
+    return out;
+  }
   verifier::check(module, sink);
   for (const diag::Diagnostic& d : sink.all()) {
     if (!is_about_form(d.slug)) continue;
-    const auto n = std::size_t(source->position(d.where.place.begin).line - first_line);
-    Refusal& refusal = refusals[chosen[n < chosen.size() ? n : 0]];
+    Refusal& refusal = refusals[chosen[number(d)]];
     if (!refusal.empty()) refusal += "; ";
     refusal += d.message + (d.slug.empty() ? "" : " [" + d.slug + "]");
   }
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -180,8 +189,12 @@ std::vector<Refusal> ask_kiln(const Setting& setting, std::span<const std::strin
   std::vector<Refusal> refusals(instructions.size());
   std::vector<std::size_t> all(instructions.size());
   std::iota(all.begin(), all.end(), std::size_t(0));
-  if (judge_by_kiln(setting, instructions, all, refusals)) return refusals;
-  for (const std::size_t& i : all) judge_by_kiln(setting, instructions, {&i, 1}, refusals);
+  for (;;) {
+    const std::vector<std::size_t> unread = judge_by_kiln(setting, instructions, all, refusals);
+    for (const std::size_t& i : unread) judge_by_kiln(setting, instructions, {&i, 1}, refusals);
+    std::erase_if(all, [&](std::size_t i) { return std::count(unread.begin(), unread.end(), i) != 0; });
+    if (unread.empty() || all.empty()) break;
+  }
   return refusals;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/ptxas/ptxas.hpp"
-#include "ptx/isa/targets.hpp"
+#include "ptx/isa/ptxas_version.hpp"
 
 namespace kiln::test {
 
@@ -14,6 +14,7 @@ namespace kiln::test {
 struct Setting {
   isa::Target target{};
   isa::PtxVersion version{9, 0};
+  isa::PtxasVersion ptxas{};  // which ptxas Kiln judges as
 };
 std::string spelling(const Setting&);
 

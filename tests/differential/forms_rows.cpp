@@ -97,10 +97,10 @@ Tally ask_accepted(const std::vector<AcceptedRows>& rows, std::size_t step, Exce
     if (chosen.empty()) continue;
     for (const isa::Target& t : targets_of_rows()) {
       const bool has = std::count(group.targets.begin(), group.targets.end(), t) != 0;
-      ask({t, std::max(group.version, isa::lowest_version(t))}, chosen, has, exceptions, tally);
+      ask({t, std::max(group.version, isa::lowest_version(t)), isa::newest_ptxas}, chosen, has, exceptions, tally);
       const isa::PtxVersion before{group.version.major, group.version.minor - 1};
       if (has && before >= oldest_of_rows && before >= isa::lowest_version(t))
-        ask({t, before}, chosen, false, exceptions, tally);
+        ask({t, before, isa::newest_ptxas}, chosen, false, exceptions, tally);
     }
   }
   return tally;
@@ -110,7 +110,7 @@ Tally ask_refused(const std::vector<std::string>& rows, std::size_t step, Except
   Tally tally;
   std::vector<std::string> chosen;
   for (std::size_t i = 0; i < rows.size(); i += step) chosen.push_back(rows[i]);
-  ask({isa::sm_107a, {9, 5}}, chosen, false, exceptions, tally);
+  ask({isa::sm_107a, {9, 5}, isa::newest_ptxas}, chosen, false, exceptions, tally);
   return tally;
 }
 

@@ -1,7 +1,8 @@
 // oracle: Kiln's forms against ptxas over every generated instruction and target; prints a table.
 //
 //   oracle --rows                    what is known of PTX 9.0 to 9.5 instead: Kiln alone is asked, about every row
-//   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier; all
+//   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier;
+//   all
 //                                    when none
 //
 // Exit status: 0 when the engines agree, 1 when not, 2 when ptxas is missing, a file cannot be read or a word of the
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
@@ -22,20 +24,38 @@ using namespace kiln::test;
 
 namespace {
 
-// One row of the table: how much of the grammar is asked there.
+// One row of the table: how much of the grammar is asked there. No version: the newest that ptxas knows.
 struct Row {
-  Setting setting;
+  isa::Target target;
   std::size_t forms;
+  std::optional<isa::PtxVersion> version{};
 };
 
-constexpr std::size_t everything = ~std::size_t(0);
+using enum isa::TargetSuffix;
 const std::vector<Row> rows{
-    {{isa::sm_100a}, everything},   {{isa::sm_100f}, 30000},        {{isa::sm_103a}, 30000},
-    {{isa::sm_103f}, 30000},        {{isa::sm_110a}, 30000},        {{isa::sm_110f}, 30000},
-    {{isa::sm_90a}, everything},      {{isa::sm_120a}, everything},   {{{121, isa::TargetSuffix::a}}, 12000},
-    {{isa::sm_100a, {8, 6}}, 6000}, {{isa::sm_100a, {8, 7}}, 6000}, {{{100}}, 3000},
-    {{{89}}, 30000},
+    {isa::sm_100a, 60000},
+    {isa::sm_100f, 12000},
+    {isa::sm_103a, 12000},
+    {isa::sm_103f, 12000},
+    {isa::sm_110a, 12000},
+    {isa::sm_110f, 12000},
+    {isa::sm_90a, 20000},
+    {isa::sm_120a, 20000},
+    {{120, f}, 12000},
+    {{121, a}, 12000},
+    {{107}, 12000},
+    {{107, a}, 20000},
+    {{107, f}, 12000},
+    {{100}, 12000},
+    {{90}, 12000},
+    {{89}, 12000},
+    {isa::sm_100a, 6000, {{8, 6}}},
+    {isa::sm_100a, 6000, {{8, 7}}},
 };
+
+Setting setting_of(const Row& row, isa::PtxasVersion ptxas) {
+  return {row.target, row.version.value_or(isa::newest_version_of(ptxas)), ptxas};
+}
 
 void show_progress(const Setting& setting, std::size_t done, std::size_t of) {
   if (!::isatty(STDERR_FILENO)) return;
@@ -60,6 +80,17 @@ struct Choice {
   }
 };
 
+// What a kernel has without tensor cores and asynchronous copies.
+bool is_outside(const std::string& instruction) {
+  std::string_view text = instruction;
+  if (text.starts_with('@')) text.remove_prefix(text.find(' ') + 1);
+  for (const std::string_view s : {"tcgen05.", "mbarrier.", "cp.", "fence.", "barrier.cluster", "setmaxnreg",
+                                   "griddepcontrol", "clusterlaunchcontrol.", "tensormap.", "elect.", "mapa",
+                                   "getctarank", "ldmatrix", "stmatrix", "movmatrix", "mma", "wgmma.", "fabric."})
+    if (text.starts_with(s)) return false;
+  return true;
+}
+
 std::size_t report(const char* name, const Tally& t) {
   for (const Disagreement& d : t.disagreements) fmt::print("{}\n", d.text());
   fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", name, t.forms, t.accepted, t.refused(), t.excepted,
@@ -73,7 +104,7 @@ void print_head(const char* first) {
 }
 
 int run_rows() {
-  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt");
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt", isa::newest_ptxas);
   print_head("rows");
   const std::size_t wrong =
       report("accepted", ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 1, exceptions)) +
@@ -84,23 +115,34 @@ int run_rows() {
 int run(const Choice& choice) {
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) return fmt::print(stderr, "oracle: {}\n", ptxas.missing), 2;
+  const auto version = isa::parse_ptxas_version(ptxas.version);
+  if (!version) return fmt::print(stderr, "oracle: Kiln does not know ptxas {}\n", ptxas.version), 2;
   auto all = instructions(read_grammar(KILN_TEST_DATA "/forms/grammar"));
   std::erase_if(all, [&](const std::string& i) { return !choice.has(i); });
-  const auto chosen = [&](const Row& row) { return choice.has(row.setting); };
+  const auto chosen = [&](const Row& row) {
+    const Setting setting = setting_of(row, *version);
+    return isa::lowest_version(row.target) <= setting.version && choice.has(setting);
+  };
   if (all.empty() || std::none_of(rows.begin(), rows.end(), chosen))
     return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
-  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt");
-  std::size_t wrong = 0;
+  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt", *version);
+  std::size_t wrong = 0, total = 0, outside = 0, targets = 0;
   fmt::print("ptxas {}\n", ptxas.version);
   print_head("target");
   for (const Row& row : rows) {
     if (!chosen(row)) continue;
     const auto asked = thinned(all, row.forms);
-    const Tally t = compare(ptxas, row.setting, asked, exceptions,
-                            [&](std::size_t done) { show_progress(row.setting, done, asked.size()); });
+    const Setting setting = setting_of(row, *version);
+    const Tally t = compare(ptxas, setting, asked, exceptions,
+                            [&](std::size_t done) { show_progress(setting, done, asked.size()); });
+    total += t.forms;
+    outside += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
+    ++targets;
     wrong += report(spelling(t.setting).c_str(), t);
     std::fflush(stdout);
   }
+  fmt::print("{} settings, {} instructions, {} of them outside of asynchronous copies and the tensor core\n", targets,
+             total, outside);
   for (const Exception& e : exceptions)
     if (choice.is_everything() && e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong;
   return wrong ? 1 : 0;
