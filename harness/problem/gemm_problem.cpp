@@ -114,7 +114,8 @@ void check_origin(const GemmProblem& p, const Buffer& operand, const Buffer* sca
 }  // namespace
 
 void check_scales(const Buffer& scales, std::uint64_t rows, std::uint64_t count) {
-  if (!isa::scale_format_code(scales.dtype))
+  // Of ue5m3 scales it is not published how they are summed.
+  if (!isa::scale_format_code(scales.dtype) || scales.dtype == ScalarType::ue5m3)
     refuse("buffer {}: scales are ue8m0 or ue4m3; got {}", scales.name, isa::spelling(scales.dtype));
   check_blocks(scales, isa::scale_row_chunks(rows), isa::scale_k_chunks(count), std::uint64_t(isa::scale_chunk_bytes),
                fmt::format("{} scales in each of {} rows", count, rows));

@@ -212,6 +212,10 @@ class FormFinder {
                         : shared_out(d.m, d.n, sums, int(p_.engine_warps), parts);
     out.scales = isa::scales_per_row(out.kind, mma.form.scale_vector);
     if (out.scales) out.scale_type = isa::scale_format(d.scale_format);
+    if (out.scale_type == isa::ScalarType::ue5m3) {
+      f_.refuse(Limit::lower_descriptor, "ue5m3 scales", op);
+      return std::nullopt;
+    }
     out.scaled_by_mma = out.scales && isa::has(isa::Feature::mma_narrow, f_.options.target) && has_scaled_mma(out);
     out.steps.push_back({0, 0, 0, 0, d.sfa_id, d.sfb_id, out.sparse ? d.selector : 0});
     const bool has_a = out.a_in_tmem || find_layout(op, mma.a, d.a_major, out.a);

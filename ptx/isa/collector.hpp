@@ -1,5 +1,5 @@
 // Collector buffers: where the tensor core keeps an operand from one MMA to the next. Buffer a holds A of tcgen05.mma, b0
-// to b3 hold B of tcgen05.mma.ws. PTX ISA "Collector buffers".
+// to b3 hold B of tcgen05.mma.ws; sm_107 has one, b, for B of tcgen05.mma. PTX ISA "Collector buffers".
 #pragma once
 
 #include "ptx/isa/modifiers.hpp"
@@ -19,6 +19,8 @@ struct CollectorState {
 /// Buffers, in the order of the enumerators of Collector: a, b0, b1, b2, b3.
 inline constexpr int collector_buffers = 5;
 inline constexpr int collector_uses = 4;
+/// The buffer b comes after them.
+inline constexpr int collector_b_buffer = collector_buffers, all_collector_buffers = collector_buffers + 1;
 
 /// The modifier for a buffer (0: a, 1 to 4: b0 to b3) and a use.
 constexpr Collector collector(int buffer, CollectorUse use) {
@@ -30,6 +32,10 @@ constexpr CollectorUse collector_use(Collector c) {
                               : CollectorUse((int(c) - int(Collector::a_fill)) % collector_uses);
 }
 
+constexpr CollectorUse collector_use(CollectorB c) {
+  return c == CollectorB::none ? CollectorUse::discard : CollectorUse(int(c) - int(CollectorB::fill));
+}
+
 /// The buffer that an instruction touches; `ws` decides for one that names none.
 constexpr int collector_buffer(Collector c, bool ws) {
   return c == Collector::none ? int(ws) : (int(c) - int(Collector::a_fill)) / collector_uses;
@@ -37,6 +43,7 @@ constexpr int collector_buffer(Collector c, bool ws) {
 
 static_assert(collector(0, CollectorUse::discard) == Collector::a_discard);
 static_assert(collector(4, CollectorUse::use) == Collector::b3_use);
+static_assert(collector_use(CollectorB::discard) == CollectorUse::discard);
 
 constexpr const char* spelling(CollectorUse u) {
   switch (u) {

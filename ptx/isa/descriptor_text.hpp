@@ -186,7 +186,7 @@ constexpr void each_field(Fields& f, MmaKind kind, Io& io) {
   io.code("B", f.b_type, 7, operand, Shown::always);
   if (scaled)
     io.code(
-        "scale_format", f.scale_format, 1, [](unsigned c) { return spelling(scale_format(std::uint8_t(c))); },
+        "scale_format", f.scale_format, 3, [](unsigned c) { return spelling(scale_format(std::uint8_t(c))); },
         Shown::always);
   io.code("A_major", f.a_major, 1, major, Shown::when_set);
   io.code("B_major", f.b_major, 1, major, Shown::when_set);

@@ -28,8 +28,8 @@ struct InstructionDescriptorFields {
   Major a_major = Major::K;       // bit 15
   Major b_major = Major::K;       // bit 16
   int n = 0;                      // [17:23) holds N >> 3
-  std::uint8_t scale_format = 0;  // bit 23 of block-scaled kinds
-  int m = 0;                      // [24:29) holds M >> 4
+  std::uint8_t scale_format = 0;  // [23:25) of block-scaled kinds; before sm_107 bit 23 alone
+  int m = 0;                      // [24:29) holds M >> 4, of block-scaled kinds without bit 24
   std::uint8_t sfa_id = 0;        // [29:31) of block-scaled kinds
   std::uint8_t max_shift = 0;     // [30:32), .ws only
   bool k96 = false;               // bit 31 of mxf4 and mxf4nvf4
@@ -48,13 +48,13 @@ constexpr std::uint32_t idesc_reserved_bits(MmaKind kind) {
   return 1u << 3 | 1u << 6 | (kind == MmaKind::mxf8f6f4 ? 1u << 31 : 0u);
 }
 
-/// Of a layout's bits those that mean something on sm_107 alone: larger K and the kept scales of UE5M3. A word without
-/// them means there what it means elsewhere. CUTLASS, mma_sm107_desc.hpp.
+/// Of a layout's bits those that mean on sm_107 what Kiln does not follow: larger K, the layout of A's scales, the version
+/// of sparsity. A word without them means there what it means elsewhere. CUTLASS, mma_sm107_desc.hpp.
 constexpr std::uint32_t idesc_bits_of_sm_107(MmaKind kind) {
   switch (kind) {
     case MmaKind::f8f6f4: return 1u << 29;
-    case MmaKind::mxf8f6f4: return 1u << 24 | 1u << 26 | 1u << 31;
-    case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 1u << 3 | 1u << 12 | 1u << 24 | 1u << 26 | 1u << 31;
+    case MmaKind::mxf8f6f4: return 1u << 26 | 1u << 31;
+    case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 1u << 3 | 1u << 12 | 1u << 26 | 1u << 31;
     default: return 0;
   }
 }
@@ -86,7 +86,8 @@ constexpr InstructionDescriptorFields unpack(std::uint32_t word, MmaKind kind) {
   f.m = bits(24, 5) << 4;
   if (is_block_scaled(kind)) {
     f.sfb_id = bits(4, 2);
-    f.scale_format = bits(23, 1);
+    f.scale_format = bits(23, 2);
+    f.m &= ~(1 << 4);
     f.sfa_id = bits(29, 2);
     f.k96 = kind != MmaKind::mxf8f6f4 && bits(31, 1) != 0;
   } else {

@@ -58,6 +58,7 @@ struct Modifiers {
   Space space() const { return spaces[0]; }
   /// Whether a mask says which CTAs of the cluster take part.
   bool multicast() const { return multicast_mask != MulticastMask::none; }
+  int cta_mask_bits() const { return multicast_mask == MulticastMask::cluster_32b ? 32 : 16; }
 };
 
 /// Decodes modifiers given without their dots, in the order written.

@@ -18,7 +18,7 @@ struct BlockScaling {
   MmaKind kind = MmaKind::none;
   int k = 0;
   int block = 0;
-  bool ue4m3 = false;  // beside ue8m0, which all have
+  bool ue4m3 = false;  // beside ue8m0, which all have; and on sm_107 ue5m3
   constexpr int scales() const { return k / block; }
   constexpr bool operator==(const BlockScaling&) const = default;
 };
@@ -59,11 +59,15 @@ constexpr std::optional<BlockScaling> block_scaling(MmaKind kind, int block, boo
 constexpr std::optional<std::uint8_t> scale_format_code(ScalarType t) {
   if (t == ScalarType::ue4m3) return std::uint8_t{0};
   if (t == ScalarType::ue8m0) return std::uint8_t{1};
+  if (t == ScalarType::ue5m3) return std::uint8_t{2};
   return std::nullopt;
 }
 
-/// The inverse of scale_format_code.
-constexpr ScalarType scale_format(std::uint8_t code) { return code ? ScalarType::ue8m0 : ScalarType::ue4m3; }
+/// The inverse of scale_format_code; `none` for a code without a type.
+constexpr ScalarType scale_format(std::uint8_t code) {
+  constexpr ScalarType types[] = {ScalarType::ue4m3, ScalarType::ue8m0, ScalarType::ue5m3};
+  return code < 3 ? types[code] : ScalarType::none;
+}
 
 /// Scales of a row that one dense instruction reads; 0 where the kind has none.
 constexpr int scales_per_row(MmaKind kind, ScaleVector v, bool k96 = false) {

@@ -102,6 +102,7 @@ std::uint64_t encode_exact(ScalarType type, bool negative, std::uint64_t magnitu
                            bool satfinite) {
   const Format f = format_of(type);
   if (f.power_only) return encode_power(magnitude, lsb, rounding, satfinite);
+  negative = negative && f.has_sign;
   if (magnitude == 0) return with_sign(f, negative, 0);
   int e = int(std::bit_width(magnitude)) - 1 + lsb;
   if (e < f.emin()) e = f.emin();

@@ -66,6 +66,7 @@ constexpr Format format_of(ScalarType type) {
     case ScalarType::e2m1: return {2, 1, 1, true, Specials::none};
     case ScalarType::ue8m0: return {8, 0, 127, false, Specials::nan_only, 0, true};
     case ScalarType::ue4m3: return {4, 3, 7, false, Specials::nan_only};
+    case ScalarType::ue5m3: return {5, 3, 15, false, Specials::nan_only};
     default: return {};
   }
 }

@@ -18,16 +18,13 @@ bool is_unknown_target(const std::string& text) {
 
 std::string of_mma(const isa::Modifiers& m) {
   if (m.kind == isa::MmaKind::ti16) return named(spelling(m.kind));
-  if (m.decompress_b) return "'.decompress::lut::b'";
-  // What a later use reads where B has changed since the fill is not published.
-  const bool reads = m.collector_b == isa::CollectorB::use || m.collector_b == isa::CollectorB::lastuse;
-  return reads ? named(spelling(m.collector_b)) : std::string();
+  return m.decompress_b ? "'.decompress::lut::b'" : "";
 }
 
 // Bulk copies and tensor copies.
 std::string of_copy(const isa::Modifiers& m) {
-  if (m.ignore_oob) return "'.ignore_oob'";
-  if (m.override_address) return "'.override::global_address'";
+  // Sizes of tensors in eight bits: what they count is not published.
+  if (m.map_override != isa::MapOverride::none) return named(spelling(m.map_override));
   if (m.report != isa::Report::none && m.report != isa::Report::disabled) return named(spelling(m.report));
   return m.tensor_mode == isa::TensorMode::im2col_no_offs_w ? named(spelling(m.tensor_mode)) : std::string();
 }
@@ -43,8 +40,7 @@ std::string of_fence(const isa::Modifiers& m) {
 
 // Instructions that synchronise, or move data, in ways that are not followed.
 bool is_without_model(Family f) {
-  return f == Family::fabric || f == Family::mbarrier_layout || f == Family::multimem_async ||
-         f == Family::tmem_load_compressed;
+  return f == Family::fabric || f == Family::tmem_load_compressed || f == Family::sparse_compression;
 }
 
 }  // namespace
@@ -73,10 +69,6 @@ std::string without_model(const ir::Operation& op) {
     case Opcode::cp_reduce_async_bulk_tensor: return of_copy(m);
     case Opcode::cp_async_bulk_wait_group:
       return m.sync_restrict == isa::SyncRestrict::none ? std::string() : named(spelling(m.sync_restrict));
-    case Opcode::mbarrier_arrive:
-    case Opcode::mbarrier_arrive_drop:
-    case Opcode::mbarrier_expect_tx:
-    case Opcode::mbarrier_complete_tx: return m.multicast() ? named(spelling(m.multicast_mask)) : std::string();
     case Opcode::mbarrier_test_wait:
     case Opcode::mbarrier_try_wait:
       return op.arg(0).kind == ir::Argument::Kind::pair || roles<Mbarrier>(op).report ? "the report" : "";

@@ -141,7 +141,8 @@ constexpr isa::CollectorState join(isa::CollectorState a, isa::CollectorState b)
 constexpr Verdict scale_types(isa::MmaKind kind, int block, isa::ScalarType sfa, isa::ScalarType sfb, bool k96 = false) {
   const auto scaling = isa::block_scaling(kind, block, k96);
   if (!scaling) return breaks(Rule::scale_types, block);
-  const bool known = sfa == isa::ScalarType::ue8m0 || (sfa == isa::ScalarType::ue4m3 && scaling->ue4m3);
+  const bool fine = sfa == isa::ScalarType::ue4m3 || sfa == isa::ScalarType::ue5m3;
+  const bool known = sfa == isa::ScalarType::ue8m0 || (fine && scaling->ue4m3);
   return known && sfa == sfb ? legal : breaks(Rule::scale_types, int(sfa));
 }
 

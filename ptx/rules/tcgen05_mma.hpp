@@ -90,13 +90,19 @@ constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const 
   if (!isa::is_block_scaled(kind)) return legal;
   const bool fine = vector == ScaleVector::x4 || vector == ScaleVector::block16;
   const bool packed = kind != MmaKind::mxf8f6f4;
-  const bool ue8m0 = f.scale_format == 1;
-  if (!ue8m0 && (kind != MmaKind::mxf4nvf4 || (!fine && vector != ScaleVector::none)))
+  const isa::ScalarType scale = isa::scale_format(f.scale_format);
+  if (scale == isa::ScalarType::none) return breaks(Rule::idesc_scale, f.scale_format, 1);
+  if (scale != isa::ScalarType::ue8m0 && (kind != MmaKind::mxf4nvf4 || (!fine && vector != ScaleVector::none)))
     return breaks(Rule::idesc_scale, f.scale_format, 1);
   // Scales are read from byte `id` on: one, two or four bytes must stay within a cell, except where K = 96 spills over.
   const int step = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
   if (f.sfa_id % step != 0) return breaks(Rule::idesc_scale, f.sfa_id, f.sfa_id / step * step);
   return f.sfb_id % step == 0 ? legal : breaks(Rule::idesc_scale, f.sfb_id, f.sfb_id / step * step);
+}
+
+/// Scales of ue5m3 are for sm_107.
+constexpr Verdict scale_format_target(isa::Target target, isa::ScalarType scale) {
+  return scale != isa::ScalarType::ue5m3 || target.sm == 107 ? legal : breaks(Rule::idesc_scale, target.sm, 107);
 }
 
 /// K = 96: where it exists, and with which M.

@@ -38,6 +38,11 @@ std::shared_ptr<BulkGroup> open_bulk_group(Context& c, int lane);
 void close_read(Cluster& cluster, BulkGroup& g);
 void close_write(Cluster& cluster, BulkGroup& g);
 
+/// The CTAs that a mask names: it has 16 bits, or 32 where the instruction says so.
+inline std::uint32_t cta_mask(const ir::Operation& op, std::uint64_t mask) {
+  return std::uint32_t(mask & ((std::uint64_t{1} << op.modifiers.cta_mask_bits()) - 1));
+}
+
 inline Range range_of(const Place& p, std::uint64_t bytes) {
   return {p.space, p.owner ? p.owner->index : 0, p.address, bytes, 1};
 }

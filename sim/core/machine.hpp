@@ -155,8 +155,8 @@ struct TensorQueue {
   bool busy = false;
   std::vector<std::uint64_t> last_of_thread{};  // sequence number, by thread
   std::vector<Commit> commits{};
-  std::array<isa::CollectorState, isa::collector_buffers> collectors{};       // as issued
-  std::array<std::vector<std::uint8_t>, isa::collector_buffers> collected{};  // as executed: elements since the fill
+  std::array<isa::CollectorState, isa::all_collector_buffers> collectors{};       // as issued
+  std::array<std::vector<std::uint8_t>, isa::all_collector_buffers> collected{};  // as executed: elements since the fill
   std::shared_ptr<TensorChain> chain{};  // products whose sums may not be computed yet
 };
 

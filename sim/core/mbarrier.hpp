@@ -19,6 +19,7 @@ struct Mbarrier {
   std::uint32_t expected = 0;  // arrivals per phase
   std::uint32_t pending = 0;   // arrivals that the current phase still needs
   std::int64_t tx = 0;         // bytes expected and not yet delivered
+  bool is_v1 = false;          // .layout::v1
 
   /// The last arrival, and the instructions that have ever arrived: for the report of a deadlock.
   struct Arrival {

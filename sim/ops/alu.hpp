@@ -113,6 +113,8 @@ inline void operands(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType
 // The two halves of the family `arithmetic`: types of integers, and of floating-point numbers.
 void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
+/// Of bind_float: instructions that name the types of their sources.
+void bind_mixed_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst);
 
 /// The selectors that prmt takes from its third operand: four nibbles.
 u32 prmt_selector(isa::PrmtMode mode, u32 control);

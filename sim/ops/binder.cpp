@@ -78,13 +78,9 @@ constexpr Bind binders[] = {
 // Families without a model.
 void bind_unknown(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_texture(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
-void bind_multimem_async(Binder&, const ir::Operation&, const ops::MemoryAccess&, Inst&) {}
-void bind_carryless(Binder&, const ir::Operation&, const ops::Alu&, Inst&) {}
 void bind_sparse_compression(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
 void bind_fabric(Binder&, const ir::Operation&, const ops::Unread&, Inst&) {}
-void bind_mbarrier_layout(Binder&, const ir::Operation&, const ops::Mbarrier&, Inst&) {}
 void bind_tmem_load_compressed(Binder&, const ir::Operation&, const ops::TmemAccess&, Inst&) {}
-void bind_multimem_copy(Binder&, const ir::Operation&, const ops::BulkCopy&, Inst&) {}
 
 bool is_clock(ir::Special s) {
   using ir::Special;

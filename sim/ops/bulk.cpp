@@ -4,6 +4,7 @@
 // that is overwritten too early or a destination that is read too early shows in the data.
 #include <cstring>
 
+#include "ptx/rules/memory.hpp"
 #include "ptx/rules/tma.hpp"
 #include "sim/async/async.hpp"
 #include "sim/core/atomics.hpp"
@@ -13,10 +14,11 @@
 namespace kiln::sim {
 namespace {
 
-// more: destination, source, size, mbarrier, the offsets of the three addresses, CTA mask, byte mask.
+// more: destination, source, size, mbarrier, the offsets of the three addresses, CTA mask, byte mask, bytes to ignore
+// before and after.
 constexpr unsigned slot_to = 0, slot_from = 1, slot_size = 2, slot_signal = 3, slot_offsets = 4, slot_ctas = 7,
-                   slot_bytes = 8;
-enum : u8 { flag_grouped = 1, flag_multicast = 2, flag_masked = 4 };
+                   slot_bytes = 8, slot_before = 9, slot_after = 10;
+enum : u8 { flag_grouped = 1, flag_multicast = 2, flag_masked = 4, flag_replicated = 8 };
 
 constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which bytes of each 16 are copied
 
@@ -24,6 +26,7 @@ constexpr u32 mask_bytes = 16, whole_mask = 0xFFFF;  // .cp_mask says which byte
 struct PlainCopy {
   Place to{}, from{};
   u32 bytes = 0;
+  u32 before = 0, after = 0;  // bytes of the destination that nothing is copied to: what they then hold is not known
   u32 mask = whole_mask;
   std::shared_ptr<BulkGroup> group{};  // or
   Barrier barrier{};
@@ -73,6 +76,11 @@ CopiedBytes read_copy(Grid& grid, const ir::Operation* operation, const PlainCop
   return out;
 }
 
+void leave_ends(const PlainCopy& x) {
+  if (x.before) x.to.owner->shared.poison(u32(x.to.address) - x.before, x.before);
+  if (x.after) x.to.owner->shared.poison(u32(x.to.address) + x.bytes, x.after);
+}
+
 void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCopy& x) {
   Cluster* self = &cluster;
   cluster.later(copy_least, copy_spread, operation, [=] {
@@ -80,11 +88,12 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
     if (x.group) close_read(*self, *x.group);
     self->later(1, copy_spread, operation, [=] {
       write_copy(self->grid, *operation, x, *data);
+      leave_ends(x);
       finish(self->grid, x.id);
       if (x.group)
         close_write(*self, *x.group);
       else
-        deliver(x.barrier, x.bytes, x.id);
+        deliver(x.barrier, x.before + x.bytes + x.after, x.id);
     });
   });
 }
@@ -109,7 +118,7 @@ void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
 
 // The same offset and the same mbarrier offset in every CTA of the mask.
 void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
-  const auto mask = u32(c.value(i, slot_ctas, l)) & 0xFFFF;
+  const u32 mask = cta_mask(*i.operation, c.value(i, slot_ctas, l));
   check_cta_mask(c, mask);
   for (Cta& cta : c.cluster->ctas) {
     if (!(mask >> cta.rank & 1)) continue;
@@ -118,6 +127,21 @@ void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
     one.barrier = {&cta, x.barrier.address};
     issue_copy(c, i, l, one);
   }
+}
+
+// .ignore_oob: bytes at the ends of the source that are not read.
+void leave_out_ends(Context& c, const Inst& i, int l, PlainCopy& x, u64& from) {
+  x.before = u32(c.value(i, slot_before, l)), x.after = u32(c.value(i, slot_after, l));
+  require(rules::memory_alignment(from, 16), "address {:#x}, not a multiple of {}", from, 16);
+  if (x.before + x.after >= x.bytes) unmodelled("a copy that ignores all of its bytes");
+  x.bytes -= x.before + x.after;
+  from += x.before;
+}
+
+Place moved(Place p, u32 bytes) {
+  p.view = p.view.from(bytes);
+  p.address += bytes;
+  return p;
 }
 
 void bulk_copy(Context& c, const Inst& i, Mask lanes) {
@@ -129,9 +153,21 @@ void bulk_copy(Context& c, const Inst& i, Mask lanes) {
     PlainCopy x;
     x.bytes = u32(c.value(i, slot_size, l));
     require(rules::bulk_size(x.bytes));
-    x.to = locate(c, to_space, address(slot_to, 0, l), x.bytes, 16, l);
-    x.from = locate(c, from_space, address(slot_from, 1, l), x.bytes, 16, l);
+    const u64 to = address(slot_to, 0, l);
+    u64 from = address(slot_from, 1, l);
+    const std::vector<u64> memories =
+        i.flags & flag_replicated ? c.grid->memory.memories(to, x.bytes) : std::vector<u64>{};
+    if (!(i.flags & flag_replicated)) x.to = locate(c, to_space, to, x.bytes, 16, l);
+    if (i.operation->modifiers.ignore_oob) leave_out_ends(c, i, l, x, from);
+    if (x.before) x.to = moved(x.to, x.before);
+    x.from = locate(c, from_space, from, x.bytes, x.before ? 1 : 16, l);
     if (i.flags & flag_masked) x.mask = u32(c.value(i, slot_bytes, l)) & 0xFFFF;
+    for (const u64 one : memories) {
+      x.to = locate(c, to_space, one, x.bytes, 16, l);
+      x.group = open_bulk_group(c, l);
+      issue_copy(c, i, l, x);
+    }
+    if (i.flags & flag_replicated) continue;
     if (i.flags & flag_grouped)
       x.group = open_bulk_group(c, l);
     else
@@ -165,7 +201,6 @@ Status wait_group(Context& c, const Inst& i, Mask lanes) {
 
 void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy& copy, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
-  if (m.ignore_oob) throw Gap{"a copy that ignores bytes at its ends"};
   if (m.combine != Combine::none && !can_combine(m.combine, m.type())) throw Gap{"this reduction"};
   const auto to = binder.address(copy.to), from = binder.address(copy.from);
   const auto barrier = binder.address_or_none(copy.mbarrier);
@@ -176,15 +211,22 @@ void bind_bulk_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy
   for (const std::int64_t offset : {to.second, from.second, barrier.second})
     binder.append(inst, binder.constant(u64(offset), 8));
   const auto mask = [&](const ops::Operand& o) {
-    return o ? binder.any_width(o, ScalarType::u16) : binder.constant(0, 4);
+    return o ? binder.any_width(o, ScalarType::u32) : binder.constant(0, 4);
   };
   binder.append(inst, mask(copy.ctas));
   binder.append(inst, mask(copy.byte_mask));
+  if (m.ignore_oob) binder.append(inst, mask(copy.ignored_before)), binder.append(inst, mask(copy.ignored_after));
   inst.space = u8(m.spaces[0]);
   inst.mode = u8(m.spaces[1]);
   inst.flags =
       u8((copy.mbarrier ? 0 : flag_grouped) | (copy.ctas ? flag_multicast : 0) | (copy.byte_mask ? flag_masked : 0));
   inst.run = goes_on<bulk_copy>;
+}
+
+// The same copy into each memory behind a multimem address.
+void bind_multimem_copy(Binder& binder, const ir::Operation& op, const ops::BulkCopy& copy, Inst& inst) {
+  bind_bulk_copy(binder, op, copy, inst);
+  inst.flags |= flag_replicated;
 }
 
 void bind_bulk_priority(Binder&, const ir::Operation&, const ops::Unread&, Inst& inst) { inst.run = nothing; }

@@ -159,7 +159,36 @@ void set_halves(Context& c, const Inst& i, Mask lanes) {
   for_lanes(lanes, [=](int l) { d[l] = (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0); });
 }
 
+template <class P>
+void set_parts(Context& c, const Inst& i, Mask lanes) {
+  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
+  for (const int l : each_lane(lanes)) {
+    u32 r = 0;
+    for (unsigned at = 0; at < 32; at += 8 * sizeof(P)) {
+      const bool holds = compare_real(Compare(i.mode), P(a[l] >> at), P(b[l] >> at));
+      if (holds) r |= ((1u << 8 * sizeof(P)) - 1) << at;
+    }
+    d[l] = r;
+  }
+}
+
+// Integers of 8 or 16 bits in one register: all ones or all zeros in the place of each.
+void bind_set_parts(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  const Compare how = compare_of(op.modifiers);
+  if (how == Compare::none || op.modifiers.combine != Combine::none) throw Gap{"this comparison"};
+  operands(binder, alu, inst, ScalarType::b32, 2);
+  inst.mode = u8(how);
+  switch (op.modifiers.type()) {
+    case ScalarType::u8x4: inst.run = goes_on<set_parts<u8>>; break;
+    case ScalarType::s8x4: inst.run = goes_on<set_parts<std::int8_t>>; break;
+    case ScalarType::u16x2: inst.run = goes_on<set_parts<u16>>; break;
+    case ScalarType::s16x2: inst.run = goes_on<set_parts<std::int16_t>>; break;
+    default: break;
+  }
+}
+
 void bind_set(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  if (op.modifiers.types.count == 1) return bind_set_parts(binder, op, alu, inst);
   const ScalarType d = op.modifiers.types[0], t = op.modifiers.types[1];
   const ScalarType half = half_of(t);
   compare_form(binder, op, alu, inst, t, half == ScalarType::none ? t : half);

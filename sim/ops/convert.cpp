@@ -10,7 +10,15 @@ namespace {
 
 // Inst: d, a (and b for two sources); width the source type, count the result type, mode the PTX rounding,
 // flags as below; space: bytes of the result register.
-enum : u8 { flag_ftz = 1, flag_sat = 2, flag_relu = 4, flag_satfinite = 8, flag_wide_a = 16 };
+enum : u8 {
+  flag_ftz = 1,
+  flag_sat = 2,
+  flag_relu = 4,
+  flag_satfinite = 8,
+  flag_wide_a = 16,
+  flag_positive_zero = 32,
+  flag_one_factor = 64  // of all elements, else each has its own
+};
 
 bool is_real(ScalarType t) { return isa::is_floating(t); }
 
@@ -77,14 +85,23 @@ u64 nan_to_nan(u64 a, ScalarType s, ScalarType d, const Inst& i) {
   return word >> (isa::bits(s) - 1) << (isa::bits(d) - 1) | exponent | payload | u64{1} << (to - 1);
 }
 
+// .pzo: a zero has no sign.
+u64 zero_made_positive(u64 word, ScalarType d) {
+  const num::Format f = num::format_of(d);
+  return (word >> f.ignored_bits & f.magnitude_mask()) == 0 ? 0 : word;
+}
+
 u64 real_to_real(u64 a, ScalarType s, ScalarType d, const Inst& i) {
   const auto rounding = isa::Rounding(i.mode);
   const bool to_f16 = d == ScalarType::f16 && s == ScalarType::f32;  // keeps subnormals under .ftz too, on an H200
   a &= ones(isa::bits(s));
   double v = value_of(s, a, (i.flags & flag_ftz) != 0 && s == ScalarType::f32 && !to_f16);
   const bool satfinite = (i.flags & flag_satfinite) != 0;
+  const auto signed_or_not = [&](u64 word) {
+    return i.flags & flag_positive_zero ? zero_made_positive(word, d) : word;
+  };
   if (d == ScalarType::tf32 && s == ScalarType::f32 && !(i.flags & flag_relu))
-    return num::f32_to_tf32(u32(a), rounding_of(rounding), satfinite);
+    return signed_or_not(num::f32_to_tf32(u32(a), rounding_of(rounding), satfinite));
   const bool full = (s == ScalarType::f64 || s == ScalarType::f32 || s == ScalarType::f16 || s == ScalarType::bf16) &&
                     (d == ScalarType::f64 || d == ScalarType::f32 || s == ScalarType::f64);
   if (std::isnan(v) && full) return nan_to_nan(a, s, d, i);
@@ -93,7 +110,7 @@ u64 real_to_real(u64 a, ScalarType s, ScalarType d, const Inst& i) {
   if (i.flags & flag_relu && !(v > 0) && !std::isnan(v)) v = 0;
   u64 word = num::encode(d, v, rounding_of(rounding), satfinite);
   if (i.flags & flag_ftz && d == ScalarType::f32 && !(word & 0x7F800000u)) word &= 0x80000000u;
-  return word;
+  return signed_or_not(word);
 }
 
 u64 converted(u64 a, ScalarType s, ScalarType d, const Inst& i) {
@@ -136,39 +153,52 @@ using F32ToF16 = decltype([](u32 a) { return num::f32_to_f16_rn(a); });
 using F16ToF32 = decltype([](u32 a) { return num::f16_to_f32(u16(a)); });
 using Bf16ToF32 = decltype([](u32 a) { return num::bf16_to_f32(u16(a)); });
 
-// Packed formats: how many elements of which type.
-struct Packed {
-  ScalarType element = ScalarType::none;
-  int count = 1;
-};
-Packed packed(ScalarType t) {
-  switch (t) {
-    case ScalarType::f16x2: return {ScalarType::f16, 2};
-    case ScalarType::bf16x2: return {ScalarType::bf16, 2};
-    case ScalarType::e4m3x2: return {ScalarType::e4m3, 2};
-    case ScalarType::e5m2x2: return {ScalarType::e5m2, 2};
-    case ScalarType::e3m2x2: return {ScalarType::e3m2, 2};
-    case ScalarType::e2m3x2: return {ScalarType::e2m3, 2};
-    case ScalarType::e2m1x2: return {ScalarType::e2m1, 2};
-    case ScalarType::ue8m0x2: return {ScalarType::ue8m0, 2};
-    default: return {t, 1};
-  }
-}
-// Bits from one packed element to the next: 6-bit formats sit in bytes.
-int pitch(ScalarType element) { return isa::bits(element) == 6 ? 8 : isa::bits(element); }
+// .s2f6: an 8-bit integer in units of 2^-6. PTX ISA "Fixed-point Data format".
+constexpr double s2f6_unit = 0x1p-6;
 
-// Two f32 sources (the first becomes the upper element) or one packed source.
+double element_value(const PackedType& t, u64 word) {
+  return t.is_fixed() ? double(std::int8_t(word)) * s2f6_unit : num::to_double(t.element, word);
+}
+
+u64 fixed_word(double v, isa::Rounding rounding) {
+  if (std::isnan(v)) unmodelled("a NaN that becomes .s2f6");  // the format has none, and the ISA does not say
+  const double units = v / s2f6_unit;
+  const double whole = rounding == isa::Rounding::rz ? std::trunc(units) : std::nearbyint(units);
+  return u8(std::int8_t(std::clamp(whole, -128.0, 127.0)));
+}
+
+u64 element_word(const PackedType& t, double v, const Inst& i) {
+  if (i.flags & flag_relu && !(v > 0) && !std::isnan(v)) v = 0;
+  if (t.is_fixed()) return fixed_word(v, isa::Rounding(i.mode));
+  const u64 word = num::encode(t.element, v, rounding_of(isa::Rounding(i.mode)), (i.flags & flag_satfinite) != 0);
+  return i.flags & flag_positive_zero ? zero_made_positive(word, t.element) : word;
+}
+
+// A conversion to a narrower type divides by the factor first, one to a wider type multiplies. With one factor for all
+// elements (.n1), subnormal sources are zeros; which sign they then have is not published.
+double scaled(double v, const PackedType& from, const PackedType& to, u64 factor, const Inst& i) {
+  const double by = num::to_double(ScalarType::ue8m0, factor);
+  if (to.pitch > from.pitch) return v * by;
+  if (i.flags & flag_one_factor && v != 0 && std::fabs(v) < std::ldexp(1.0, num::format_of(from.element).emin())) {
+    const bool has_sign = num::format_of(to.element).has_sign && !(i.flags & (flag_positive_zero | flag_relu));
+    if (v < 0 && has_sign) unmodelled("the sign of a subnormal that .scaled::n1 flushes");
+    v = 0;
+  }
+  return v / by;
+}
+
+// Two f32 sources (the first becomes the upper element) or one packed source. more[0]: the factors, if there are any.
 void convert_packed(Context& c, const Inst& i, Mask lanes) {
-  const ScalarType s = ScalarType(i.width), d = ScalarType(i.count);
-  const Packed from = packed(s), to = packed(d);
+  const PackedType from = packed_type(ScalarType(i.width)), to = packed_type(ScalarType(i.count));
   auto *out = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b);
   for (const int l : each_lane(lanes)) {
+    const u64 factors = i.more_count ? c.value(i, 0, l) : 0;
     u32 r = 0;
     for (int k = 0; k < 2; ++k) {
-      const u64 v = from.count == 2 ? u64(a[l]) >> k * pitch(from.element) & ones(pitch(from.element))
-                    : k == 1        ? a[l]
-                                    : b[l];
-      r |= u32(converted(v, from.element, to.element, i) & ones(pitch(to.element))) << k * pitch(to.element);
+      const u64 word = from.count == 2 ? u64(a[l]) >> k * from.pitch & ones(from.pitch) : k == 1 ? a[l] : b[l];
+      double v = element_value(from, word);
+      if (i.more_count) v = scaled(v, from, to, factors >> (i.flags & flag_one_factor ? 0 : 8 * k) & 0xFF, i);
+      r |= u32(element_word(to, v, i) & ones(to.pitch)) << k * to.pitch;
     }
     out[l] = r;
   }
@@ -212,7 +242,7 @@ void bind_stochastic(Binder& binder, const ops::Alu& alu, Inst& inst, ScalarType
   inst.d = binder.any_result(alu.d, ScalarType::b32).offset;
   inst.a = binder.source(alu.a, ScalarType::f32).offset;
   inst.b = binder.source(alu.b, ScalarType::f32).offset;
-  inst.count = u8(packed(d).element);
+  inst.count = u8(packed_type(d).element);
   binder.append(inst, binder.any_width(alu.c, ScalarType::b32));
   inst.run = goes_on<convert_stochastic>;
 }
@@ -241,12 +271,16 @@ void bind_pack(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Ins
 }
 
 void bind_packed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, ScalarType d, ScalarType s) {
-  const bool pair = packed(s).count == 1;
-  if (bool(alu.b) != pair || alu.c) throw Gap{"this packed conversion"};
+  const bool pair = packed_type(s).count == 1;
+  const isa::ScaleFactor factors = op.modifiers.scale_factor;
+  const ops::Operand& factor = pair ? alu.c : alu.b;
+  if ((pair && !alu.b) || bool(factor) != (factors != isa::ScaleFactor::none)) throw Gap{"this packed conversion"};
   inst.d = binder.any_result(alu.d, ScalarType::b32).offset;
   inst.a = binder.any_width(alu.a, s).offset;
   inst.b = pair ? binder.any_width(alu.b, s).offset : inst.a;
-  const bool plain = s == ScalarType::f32 && inst.flags == 0 && op.modifiers.rounding == isa::Rounding::rn;
+  if (factor) binder.append(inst, binder.any_width(factor, ScalarType::b16));
+  if (factors == isa::ScaleFactor::n1_ue8m0) inst.flags |= flag_one_factor;
+  const bool plain = s == ScalarType::f32 && inst.flags == 0 && !factor && op.modifiers.rounding == isa::Rounding::rn;
   if (plain && d == ScalarType::bf16x2)
     inst.run = binary<F32ToBf16x2, u32>;
   else if (plain && d == ScalarType::f16x2)
@@ -285,11 +319,11 @@ void bind_convert(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   if (is_clock(alu.a) && isa::is_integer(d) && isa::is_integer(s)) return bind_clock(binder, op, alu, inst);
   inst.mode = u8(m.rounding);
   inst.flags = u8((m.ftz ? flag_ftz : 0) | (m.sat ? flag_sat : 0) | (m.relu ? flag_relu : 0) |
-                  (m.satfinite ? flag_satfinite : 0));
+                  (m.satfinite ? flag_satfinite : 0) | (m.positive_zero ? flag_positive_zero : 0));
   inst.width = u8(s);
   inst.count = u8(d);
   if (m.rounding == isa::Rounding::rs) return bind_stochastic(binder, alu, inst, d);
-  if (packed(d).count == 2) return bind_packed(binder, op, alu, inst, d, s);
+  if (packed_type(d).count == 2) return bind_packed(binder, op, alu, inst, d, s);
   if (isa::type_class(d) == isa::TypeClass::packed || isa::type_class(s) == isa::TypeClass::packed)
     throw Gap{"this packed conversion"};
   const Slot to = binder.any_result(alu.d, d), from = binder.any_width(alu.a, s);

@@ -112,21 +112,6 @@ void extremum_of_three(Context& c, const Inst& i, Mask lanes) {
   }
 }
 
-// add, sub and fma whose factors are halves and whose sum is f32: a half is exact in f32, so they round once.
-void mixed(Context& c, const Inst& i, Mask lanes) {
-  const auto half = ScalarType(i.width);
-  const Opcode op = i.operation->opcode;
-  auto *d = c.lanes<u32>(i.d), *a = c.lanes<u32>(i.a), *b = c.lanes<u32>(i.b), *e = c.lanes<u32>(i.c);
-  for (const int l : each_lane(lanes)) {
-    double product = num::to_double(half, a[l] & 0xFFFF), sum = num::to_double(ScalarType::f32, e[l]);
-    if (op == Opcode::fma) product *= num::to_double(half, b[l] & 0xFFFF);
-    if (op == Opcode::sub) sum = -sum;
-    const FloatRules rules = rules_of(i);
-    const double v = signed_zero(product, sum, add_to_odd(product, sum), rules.rounding);
-    d[l] = u32(round_to(ScalarType::f32, v, rules));
-  }
-}
-
 // Directed rounding of f64 has no wider type to hide in.
 template <class F>
 double f64_rounded(num::Rounding r, F f) {
@@ -271,20 +256,6 @@ u8 flags_of(const isa::Modifiers& m) {
             (m.absolute ? float_abs : 0));
 }
 
-void bind_mixed(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
-  const ScalarType half = op.modifiers.types[1];
-  const bool multiplies = op.opcode == Opcode::fma;
-  if (!multiplies && op.opcode != Opcode::add && op.opcode != Opcode::sub) return;
-  inst.d = binder.result(alu.d, ScalarType::f32).offset;
-  inst.a = binder.any_width(alu.a, half).offset;
-  inst.b = multiplies ? binder.any_width(alu.b, half).offset : inst.a;
-  inst.c = binder.source(multiplies ? alu.c : alu.b, ScalarType::f32).offset;
-  inst.width = u8(half);
-  inst.mode = u8(rounding_of(op.modifiers.rounding));
-  inst.flags = flags_of(op.modifiers);
-  inst.run = goes_on<mixed>;
-}
-
 void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
   if (op.opcode == Opcode::copysign) {
@@ -304,11 +275,11 @@ void bind_special(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
 void bind_float(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const ScalarType t = m.type();
+  if (m.types.count > 1) return bind_mixed_float(binder, op, alu, inst);
   if (!is_float_family(t)) return;
   if (op.opcode == Opcode::copysign || op.opcode == Opcode::testp) return bind_special(binder, op, alu, inst);
   int sources = source_count(op.opcode);
   if (sources == 0) return;
-  if (m.types.count > 1) return bind_mixed(binder, op, alu, inst);
   const bool three = (op.opcode == Opcode::min || op.opcode == Opcode::max) && bool(alu.c);
   if (three) sources = 3;
   operands(binder, alu, inst, t, sources);

@@ -40,6 +40,38 @@ inline isa::ScalarType half_of(isa::ScalarType t) {
   return t == ScalarType::f16x2 ? ScalarType::f16 : t == ScalarType::bf16x2 ? ScalarType::bf16 : ScalarType::none;
 }
 
+/// Elements of a packed type, and bits from one to the next: 6-bit formats sit in bytes. A type that is not packed is
+/// its own element.
+struct PackedType {
+  isa::ScalarType element = isa::ScalarType::none;
+  int count = 1;
+  int pitch = 0;
+  /// .s2f6 is fixed point: an integer is its element.
+  bool is_fixed() const { return element == isa::ScalarType::s8; }
+};
+inline PackedType packed_type(isa::ScalarType t) {
+  using isa::ScalarType;
+  switch (t) {
+    case ScalarType::f32x2: return {ScalarType::f32, 2, 32};
+    case ScalarType::f16x2: return {ScalarType::f16, 2, 16};
+    case ScalarType::bf16x2: return {ScalarType::bf16, 2, 16};
+    case ScalarType::e4m3x2: return {ScalarType::e4m3, 2, 8};
+    case ScalarType::e5m2x2: return {ScalarType::e5m2, 2, 8};
+    case ScalarType::e3m2x2: return {ScalarType::e3m2, 2, 8};
+    case ScalarType::e2m3x2: return {ScalarType::e2m3, 2, 8};
+    case ScalarType::e2m1x2: return {ScalarType::e2m1, 2, 4};
+    case ScalarType::ue8m0x2: return {ScalarType::ue8m0, 2, 8};
+    case ScalarType::ue5m3x2: return {ScalarType::ue5m3, 2, 8};
+    case ScalarType::s2f6x2: return {ScalarType::s8, 2, 8};
+    case ScalarType::e4m3x4: return {ScalarType::e4m3, 4, 8};
+    case ScalarType::e5m2x4: return {ScalarType::e5m2, 4, 8};
+    case ScalarType::e3m2x4: return {ScalarType::e3m2, 4, 8};
+    case ScalarType::e2m3x4: return {ScalarType::e2m3, 4, 8};
+    case ScalarType::e2m1x4: return {ScalarType::e2m1, 4, 4};
+    default: return {t, 1, isa::bits(t)};
+  }
+}
+
 /// How an operation treats its values.
 struct FloatRules {
   num::Rounding rounding = num::Rounding::rn;

@@ -1,5 +1,6 @@
 // Integer arithmetic. PTX ISA "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic Instructions".
 #include <algorithm>
+#include <limits>
 
 #include "sim/ops/alu.hpp"
 
@@ -55,24 +56,42 @@ struct Relu {
   }
 };
 
-std::int32_t saturate(std::int64_t v) { return std::int32_t(std::clamp<std::int64_t>(v, INT32_MIN, INT32_MAX)); }
-using AddSat = decltype([](std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) + b); });
-using SubSat = decltype([](std::int32_t a, std::int32_t b) { return saturate(std::int64_t(a) - b); });
+template <class T>
+T saturated(std::int64_t v) {
+  return T(std::clamp<std::int64_t>(v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+using AddSat = decltype([]<class T>(T a, T b) -> T { return saturated<T>(std::int64_t(a) + b); });
+using SubSat = decltype([]<class T>(T a, T b) -> T { return saturated<T>(std::int64_t(a) - b); });
 using MadHiSat = decltype([](std::int32_t a, std::int32_t b, std::int32_t c) {
-  return saturate(std::int64_t(High{}(a, b)) + c);
+  return saturated<std::int32_t>(std::int64_t(High{}(a, b)) + c);
 });
 
-// Two 16-bit halves.
-template <class Op, class H>
-struct Halves {
-  u32 operator()(u32 a, u32 b) const { return u16(Op{}(H(a), H(b))) | u32(u16(Op{}(H(a >> 16), H(b >> 16)))) << 16; }
+// Two halves or four bytes of a register, each by itself.
+template <class Op, class P>
+struct Parts {
+  template <class... W>
+  u32 operator()(W... sources) const {
+    u32 r = 0;
+    for (unsigned at = 0; at < 32; at += 8 * sizeof(P)) r |= u32(U<P>(Op{}(P(sources >> at)...))) << at;
+    return r;
+  }
 };
 
 template <class Op>
-Handler one_or_halves(ScalarType t) {
-  if (t == ScalarType::u16x2) return binary<Halves<Op, u16>, u32>;
-  if (t == ScalarType::s16x2) return binary<Halves<Op, std::int16_t>, u32>;
-  return two<Op>(t);
+Handler two_of_parts(ScalarType t) {
+  switch (t) {
+    case ScalarType::u16x2: return binary<Parts<Op, u16>, u32>;
+    case ScalarType::s16x2: return binary<Parts<Op, std::int16_t>, u32>;
+    case ScalarType::u8x4: return binary<Parts<Op, u8>, u32>;
+    case ScalarType::s8x4: return binary<Parts<Op, std::int8_t>, u32>;
+    default: return nullptr;
+  }
+}
+
+template <class Op>
+Handler one_or_parts(ScalarType t) {
+  const Handler parts = two_of_parts<Op>(t);
+  return parts ? parts : two<Op>(t);
 }
 
 ScalarType twice(ScalarType t) {
@@ -85,7 +104,14 @@ ScalarType twice(ScalarType t) {
   }
 }
 
-bool is_integer_family(ScalarType t) { return isa::is_integer(t) || t == ScalarType::u16x2 || t == ScalarType::s16x2; }
+bool is_integer_family(ScalarType t) { return isa::is_integer(t) || two_of_parts<Add>(t); }
+
+template <class Op>
+Handler saturating(ScalarType t) {
+  if (t == ScalarType::s32) return binary<Op, std::int32_t>;
+  if (t == ScalarType::u32) return binary<Op, u32>;
+  return two_of_parts<Op>(t);
+}
 
 void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
   const ScalarType t = op.modifiers.type();
@@ -100,7 +126,7 @@ void bind_mul(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
     return;
   }
   operands(binder, alu, inst, t, 2);
-  inst.run = op.modifiers.half == HalfSelect::hi ? one_or_halves<High>(t) : one_or_halves<Low>(t);
+  inst.run = op.modifiers.half == HalfSelect::hi ? one_or_parts<High>(t) : one_or_parts<Low>(t);
 }
 
 void bind_mad(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
@@ -134,7 +160,7 @@ struct Mul24 {
 };
 
 using Mad24HiSat = decltype([](std::int32_t a, std::int32_t b, std::int32_t c) {
-  return saturate(std::int64_t(Mul24<16>{}(a, b)) + c);
+  return saturated<std::int32_t>(std::int64_t(Mul24<16>{}(a, b)) + c);
 });
 
 Handler mul24(const ir::Operation& op) {
@@ -228,21 +254,30 @@ void bind_dot(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst
   inst.run = goes_on<dot_bytes>;
 }
 
+// clmad: a product without carries, one half of it, and an addition without carries.
+template <bool high>
+struct Carryless {
+  u64 operator()(u64 a, u64 b, u64 c) const {
+    unsigned __int128 product = 0;
+    for (int k = 0; k < 64; ++k)
+      if (b >> k & 1) product ^= (unsigned __int128)a << k;
+    return c ^ u64(high ? product >> 64 : product);
+  }
+};
+
 Handler simple(const ir::Operation& op, int& sources) {
   const ScalarType t = op.modifiers.type();
   const bool sat = op.modifiers.sat, relu = op.modifiers.relu;
   sources = 2;
   switch (op.opcode) {
-    case Opcode::add:
-      return sat ? (t == ScalarType::s32 ? binary<AddSat, std::int32_t> : nullptr) : one_or_halves<Add>(t);
-    case Opcode::sub:
-      return sat ? (t == ScalarType::s32 ? binary<SubSat, std::int32_t> : nullptr) : one_or_halves<Sub>(t);
-    case Opcode::min: return relu ? one_or_halves<Relu<Min>>(t) : one_or_halves<Min>(t);
-    case Opcode::max: return relu ? one_or_halves<Relu<Max>>(t) : one_or_halves<Max>(t);
-    case Opcode::div: return one_or_halves<Div>(t);
-    case Opcode::rem: return one_or_halves<Rem>(t);
+    case Opcode::add: return sat ? saturating<AddSat>(t) : one_or_parts<Add>(t);
+    case Opcode::sub: return sat ? saturating<SubSat>(t) : one_or_parts<Sub>(t);
+    case Opcode::min: return relu ? one_or_parts<Relu<Min>>(t) : one_or_parts<Min>(t);
+    case Opcode::max: return relu ? one_or_parts<Relu<Max>>(t) : one_or_parts<Max>(t);
+    case Opcode::div: return one_or_parts<Div>(t);
+    case Opcode::rem: return one_or_parts<Rem>(t);
     case Opcode::abs: sources = 1; return one<Abs>(t);
-    case Opcode::neg: sources = 1; return one<Neg>(t);
+    case Opcode::neg: sources = 1; return t == ScalarType::s8x4 ? unary<Parts<Neg, std::int8_t>, u32> : one<Neg>(t);
     case Opcode::mul24: return mul24(op);
     case Opcode::mad24: sources = 3; return mul24(op);
     case Opcode::sad: sources = 3; return with_integer(t, []<class T>(As<T>) -> Handler { return ternary<Sad, T>; });
@@ -272,6 +307,11 @@ void bind_integer(Binder& binder, const ir::Operation& op, const ops::Alu& alu, 
   int sources = 0;
   inst.run = simple(op, sources);
   if (inst.run) operands(binder, alu, inst, t, sources);
+}
+
+void bind_carryless(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {
+  operands(binder, alu, inst, ScalarType::u64, 3);
+  inst.run = op.modifiers.half == HalfSelect::hi ? ternary<Carryless<true>, u64> : ternary<Carryless<false>, u64>;
 }
 
 void bind_arithmetic(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst) {

@@ -14,6 +14,7 @@
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/memory.hpp"
+#include "sim/async/async.hpp"
 #include "sim/async/mbarrier_signal.hpp"
 #include "sim/core/memory_access.hpp"
 #include "sim/ops/alu.hpp"
@@ -29,15 +30,28 @@ struct Object {
   Cta* owner = nullptr;
   u32 address = 0;
 };
+Object checked(const Object& o) {
+  const u64 word = o.owner->mbarriers.at(o.address).word();
+  const bool agrees = std::memcmp(&word, o.owner->shared.view(o.address).data, sizeof word) == 0;
+  require(rules::mbarrier_overwritten(agrees), "shared address {:#x}", o.address);
+  return o;
+}
 Object object(Context& c, const Inst& i, int lane, bool fresh = false) {
   const auto space = Space(i.space);
   const Place p = locate_shared(c, space, c.address(i, lane), isa::mbarrier_bytes, isa::mbarrier_bytes, lane);
-  const auto address = u32(p.address);
-  if (fresh) return {p.owner, address};
-  const u64 word = p.owner->mbarriers.at(address).word();
-  require(rules::mbarrier_overwritten(std::memcmp(&word, p.view.data, sizeof word) == 0), "shared address {:#x}",
-          address);
-  return {p.owner, address};
+  const Object o{p.owner, u32(p.address)};
+  return fresh ? o : checked(o);
+}
+
+// Calls f(object) for the object of a lane's address; with a mask of CTAs (more[1]) for the one at the same offset in
+// each of them.
+template <class F>
+void for_objects(Context& c, const Inst& i, int lane, F f) {
+  if (i.more_count < 2) return f(object(c, i, lane));
+  const u32 mask = cta_mask(*i.operation, c.value(i, 1, lane)), address = object(c, i, lane, true).address;
+  check_cta_mask(c, mask);
+  for (Cta& cta : c.cluster->ctas)
+    if (mask >> cta.rank & 1) f(checked({&cta, address}));
 }
 
 void tell(Context& c, const Inst& i, int lane, const Object& o, SyncKind kind, u64 value) {
@@ -71,6 +85,7 @@ void init(Context& c, const Inst& i, Mask lanes) {
     if (!made) {
       made = &o.owner->mbarriers.init(o.address, n);
       made->made = {i.operation, 0, c.cta->index, c.warp->index, 0};
+      made->is_v1 = i.operation->modifiers.mbarrier_layout == isa::MbarrierLayout::v1;
       mirror_mbarrier(*o.owner, o.address);
     }
     made->made.lanes |= same;
@@ -92,43 +107,43 @@ void invalidate(Context& c, const Inst& i, Mask lanes) {
 
 // more[0]: count or bytes; d: the state, in a 64-bit register.
 void arrive_at(Context& c, const Inst& i, Mask lanes) {
-  for (const int l : each_lane(lanes)) {
-    const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.value(i, 0, l)));
-    MbarrierTable& table = o.owner->mbarriers;
-    if (i.flags & flag_expect) {
-      table.expect(o.address, n);
-      tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
-    }
-    const u64 state = table.at(o.address).word();
-    table.at(o.address).arrived({i.operation, phase_of_state(state), c.cta->index, c.warp->index, 1u << l});
-    const std::int64_t arrivals = i.flags & flag_expect ? 1 : n;
-    tell(c, i, l, o, SyncKind::mbarrier_arrive, phase_of_state(state));
-    const bool flipped =
-        table.arrive(o.address, arrivals, (i.flags & flag_drop) != 0, (i.flags & flag_no_complete) != 0);
-    publish_mbarrier(*o.owner, o.address, flipped);
-    c.lanes<u64>(i.d)[l] = state;
-  }
+  for (const int l : each_lane(lanes))
+    for_objects(c, i, l, [&](const Object& o) {
+      const auto n = std::int64_t(u32(c.value(i, 0, l)));
+      MbarrierTable& table = o.owner->mbarriers;
+      if (i.flags & flag_expect) {
+        table.expect(o.address, n);
+        tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
+      }
+      const u64 state = table.at(o.address).word();
+      table.at(o.address).arrived({i.operation, phase_of_state(state), c.cta->index, c.warp->index, 1u << l});
+      const std::int64_t arrivals = i.flags & flag_expect ? 1 : n;
+      tell(c, i, l, o, SyncKind::mbarrier_arrive, phase_of_state(state));
+      const bool flipped =
+          table.arrive(o.address, arrivals, (i.flags & flag_drop) != 0, (i.flags & flag_no_complete) != 0);
+      publish_mbarrier(*o.owner, o.address, flipped);
+      c.lanes<u64>(i.d)[l] = state;
+    });
 }
 
 void expect_tx(Context& c, const Inst& i, Mask lanes) {
-  for (const int l : each_lane(lanes)) {
-    const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.value(i, 0, l)));
-    o.owner->mbarriers.expect(o.address, n);
-    mirror_mbarrier(*o.owner, o.address);
-    tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
-  }
+  for (const int l : each_lane(lanes))
+    for_objects(c, i, l, [&](const Object& o) {
+      const auto n = std::int64_t(u32(c.value(i, 0, l)));
+      o.owner->mbarriers.expect(o.address, n);
+      mirror_mbarrier(*o.owner, o.address);
+      tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
+    });
   ++c.cluster->stamp;
 }
 
 void complete_tx(Context& c, const Inst& i, Mask lanes) {
-  for (const int l : each_lane(lanes)) {
-    const Object o = object(c, i, l);
-    const auto n = std::int64_t(u32(c.value(i, 0, l)));
-    tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
-    signal_mbarrier(*o.owner, o.address, 0, n);
-  }
+  for (const int l : each_lane(lanes))
+    for_objects(c, i, l, [&](const Object& o) {
+      const auto n = std::int64_t(u32(c.value(i, 0, l)));
+      tell(c, i, l, o, SyncKind::mbarrier_complete, u64(n));
+      signal_mbarrier(*o.owner, o.address, 0, n);
+    });
 }
 
 bool phase_done(Context& c, const Inst& i, const Mbarrier& b, int lane) {
@@ -177,6 +192,16 @@ bool passes(Context& c, const Inst& i, Mask lanes) {
     if (!phase_done(c, i, o.owner->mbarriers.at(o.address), l)) return false;
   }
   return true;
+}
+
+// d: whether the object was initialised with the layout that the instruction names.
+void check_layout(Context& c, const Inst& i, Mask lanes) {
+  const bool v1 = i.operation->modifiers.mbarrier_layout == isa::MbarrierLayout::v1;
+  const Mask same = lanes_where(lanes, [&](int l) {
+    const Object o = object(c, i, l);
+    return o.owner->mbarriers.at(o.address).is_v1 == v1;
+  });
+  c.write_mask(i.d, lanes, same);
 }
 
 constexpr int longest_way_back = 32;  // instructions from a wait that fails to the same wait
@@ -292,12 +317,14 @@ void bind_mbarrier_arrive(Binder& binder, const ir::Operation& op, const ops::Mb
   const ops::Operand amount = m.bytes ? m.bytes : m.count;
   if (op.modifiers.no_complete && !amount) throw Gap{".noComplete without a count"};  // ptxas refuses it
   binder.append(inst, amount ? binder.any_width(amount, ScalarType::u32) : binder.constant(1, 4));
+  if (m.ctas) binder.append(inst, binder.any_width(m.ctas, ScalarType::u32));
   inst.run = goes_on<arrive_at>;
 }
 
 void bind_mbarrier_transaction(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
   binder.access(inst, op, m.object);
   binder.append(inst, binder.any_width(m.bytes, ScalarType::u32));
+  if (m.ctas) binder.append(inst, binder.any_width(m.ctas, ScalarType::u32));
   inst.run = op.opcode == Opcode::mbarrier_expect_tx ? goes_on<expect_tx> : goes_on<complete_tx>;
 }
 
@@ -308,6 +335,12 @@ void bind_mbarrier_wait(Binder& binder, const ir::Operation& op, const ops::Mbar
   binder.append(inst,
                 m.parity ? binder.any_width(m.parity, ScalarType::u32) : binder.any_width(m.state, ScalarType::b64));
   inst.run = wait_for_phase;
+}
+
+void bind_mbarrier_layout(Binder& binder, const ir::Operation& op, const ops::Mbarrier& m, Inst& inst) {
+  binder.access(inst, op, m.object);
+  inst.d = binder.any_result(m.done, ScalarType::pred).offset;
+  inst.run = goes_on<check_layout>;
 }
 
 void bind_mbarrier_pending_count(Binder& binder, const ir::Operation&, const ops::Mbarrier& m, Inst& inst) {

@@ -80,6 +80,8 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   const bool scales_d = t.form.kind == isa::MmaKind::f16 || t.form.kind == isa::MmaKind::tf32;
   if (t.form.scale_input_d) judge(c, i, rules::scale_input_d_value(std::int64_t(word(at_scale_d))));
   if (scales_d) t.scale_input_d = int(word(at_scale_d));  // kind::i8 takes it and drops it
+  if (isa::is_block_scaled(t.form.kind) && isa::scale_format(t.shape.scale_format) == isa::ScalarType::ue5m3)
+    unmodelled("ue5m3 scales, whose sums are not published");
   t.scale_vector = isa::scales_per_row(t.form.kind, t.form.scale_vector, t.shape.k96);
   t.sfa = address(at_sfa), t.sfb = address(at_sfb);
   t.metadata = address(at_metadata);
@@ -93,17 +95,26 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   return t;
 }
 
-// The instruction's step on its collector buffer. The operand that the buffer serves is told apart by its descriptor or
+// The instruction's step on one collector buffer. The operand that the buffer serves is told apart by its descriptor or
 // address.
-void step_collector(Context& c, const Inst& i, int lane, const MmaTask& t) {
-  const auto word = [&](unsigned k) { return c.value(i, k, lane); };
-  const u64 operand = t.form.ws ? word(at_b) : t.form.a_in_tmem ? u64{1} << 63 | t.a_tmem : word(at_a);
-  auto& state = c.cta->tensor.collectors[std::size_t(isa::collector_buffer(t.form.collector, t.form.ws))];
-  const auto [next, verdict] = rules::step(state, isa::collector_use(t.form.collector), operand + 1);
+void step_collector(Context& c, int buffer, isa::CollectorUse use, std::string_view spelling, u64 operand) {
+  auto& state = c.cta->tensor.collectors[std::size_t(buffer)];
+  const auto [next, verdict] = rules::step(state, use, operand + 1);
   if (verdict.broken())
-    fault(verdict.rule, "." + std::string(isa::spelling(t.form.collector)) +
+    fault(verdict.rule, "." + std::string(spelling) +
                             (state.filled ? " with another operand than the fill's" : " where no fill is live"));
   state = next;
+}
+
+void step_collectors(Context& c, const Inst& i, int lane, const MmaTask& t) {
+  const auto word = [&](unsigned k) { return c.value(i, k, lane); };
+  const isa::MmaForm& f = t.form;
+  const u64 operand = f.ws ? word(at_b) : f.a_in_tmem ? u64{1} << 63 | t.a_tmem : word(at_a);
+  step_collector(c, isa::collector_buffer(f.collector, f.ws), isa::collector_use(f.collector),
+                 isa::spelling(f.collector), operand);
+  if (!f.ws)
+    step_collector(c, isa::collector_b_buffer, isa::collector_use(f.collector_b), isa::spelling(f.collector_b),
+                   word(at_b));
 }
 
 void execute(const MmaTask& t, Cta& issuer) {
@@ -116,7 +127,7 @@ void multiply_tensor(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) {
     const MmaTask t = task_of(c, i, l);
     check_mma(t, *c.cta);
-    step_collector(c, i, l, t);
+    step_collectors(c, i, l, t);
     const AsyncId id = announce(c, i, l);
     if (c.grid->observer) {
       c.grid->observer->multiply(id, c.agent(1u << l), t);

@@ -92,7 +92,7 @@ void commit_tensor(Context& c, const Inst& i, Mask lanes) {
     const Place p =
         locate_shared(c, Space::shared_cluster, c.address(i, l), isa::mbarrier_bytes, isa::mbarrier_bytes, l);
     const auto address = u32(p.address);
-    const u32 mask = i.flags ? u32(c.value(i, 0, l)) & 0xFFFF : 1u << p.owner->rank;
+    const u32 mask = i.flags ? cta_mask(*i.operation, c.value(i, 0, l)) : 1u << p.owner->rank;
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) cta.mbarriers.at(address);
@@ -123,7 +123,7 @@ void bind_tmem_shift(Binder& binder, const ir::Operation&, const ops::TmemShift&
 void bind_tcgen05_commit(Binder& binder, const ir::Operation&, const ops::Commit& x, Inst& inst) {
   binder.address(inst, x.mbarrier);
   inst.flags = bool(x.ctas);
-  binder.append(inst, x.ctas ? binder.any_width(x.ctas, ScalarType::u16) : binder.constant(0, 4));
+  binder.append(inst, x.ctas ? binder.any_width(x.ctas, ScalarType::u32) : binder.constant(0, 4));
   inst.run = goes_on<commit_tensor>;
 }
 

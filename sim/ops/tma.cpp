@@ -14,8 +14,9 @@ namespace {
 using isa::TensorMode;
 
 // a/value: the map; more: the shared address, the mbarrier (or a constant), the CTA mask, the offsets of the two
-// addresses, coordinates, im2col offsets. count: coordinates; mode: TensorMode; flags bit 0: multicast.
-constexpr unsigned box_shared = 0, box_barrier = 1, box_mask = 2, box_offsets = 3, box_coordinates = 5;
+// addresses, the address that replaces the map's, coordinates, im2col offsets. count: coordinates; mode: TensorMode.
+constexpr unsigned box_shared = 0, box_barrier = 1, box_mask = 2, box_offsets = 3, box_address = 5, box_coordinates = 6;
+enum : u8 { flag_multicast_box = 1, flag_address = 2 };
 
 void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& box, AccessKind kind) {
   if (!c.grid->observer) return;
@@ -39,6 +40,7 @@ Box box_of(Context& c, const Inst& i, int lane) {
           "{:#x}, an address in .param space", address);
   const Place p = locate(c, Space::generic, address, isa::tensor_map_bytes, isa::tensor_map_alignment, lane);
   box.map = decode_tensor_map(p.view.data);
+  if (i.flags & flag_address) box.map.address = c.value(i, box_address, lane);
   if (c.grid->observer && p.space == Space::global)
     c.grid->observer->access(c.agent(1u << lane), *i.operation, range_of(p, isa::tensor_map_bytes), AccessKind::read,
                              Proxy::tensormap, 0);
@@ -83,11 +85,11 @@ void tensor_load(Context& c, const Inst& i, Mask lanes) {
     const Place to = locate_shared(c, space, address, box.shared_bytes(), 1, l);
     const Barrier b =
         barrier_at(c, Space::shared_cluster, c.value(i, box_barrier, l) + c.value(i, box_offsets + 1, l), l);
-    if (!i.flags) {
+    if (!(i.flags & flag_multicast_box)) {
       load_into(c, i, l, box, *to.owner, u32(to.address), b);
       continue;
     }
-    const auto mask = u32(c.value(i, box_mask, l)) & 0xFFFF;
+    const u32 mask = cta_mask(*i.operation, c.value(i, box_mask, l));
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
       if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
@@ -129,35 +131,44 @@ void tensor_prefetch(Context& c, const Inst& i, Mask lanes) {
   for (const int l : each_lane(lanes)) check_coordinates(box_of(c, i, l));
 }
 
-// The map, then the coordinates, out of [map, {x, y}].
-void map_operand(Binder& binder, const ir::Argument& a, Inst& inst, std::vector<Slot>& coordinates) {
+// What stands in [map, {x, y}], or in [map, address, {x, y}] where the instruction replaces the map's address.
+struct TensorOperand {
+  Slot address{};
+  std::vector<Slot> coordinates{};
+};
+TensorOperand tensor_operand(Binder& binder, const ir::Operation& op, const ir::Argument& a, Inst& inst) {
   binder.address(inst, a);
   const auto items = binder.code().components(a);
-  if (items.size() < 2 || items[1].kind != ir::Argument::Kind::vector) throw Gap{"a tensor operand of this form"};
-  for (const ir::Argument& x : binder.code().components(items[1]))
-    coordinates.push_back(binder.any_width(x, ScalarType::s32));
-  inst.count = u8(coordinates.size());
+  const std::size_t last = op.modifiers.override_address ? 2 : 1;
+  if (items.size() <= last || items[last].kind != ir::Argument::Kind::vector)
+    throw Gap{"a tensor operand of this form"};
+  TensorOperand out;
+  out.address = last > 1 ? binder.any_width(items[1], ScalarType::b64) : binder.constant(0, 8);
+  for (const ir::Argument& x : binder.code().components(items[last]))
+    out.coordinates.push_back(binder.any_width(x, ScalarType::s32));
+  inst.count = u8(out.coordinates.size());
+  return out;
 }
 
 void bind(Binder& binder, const ir::Operation& op, const ops::TensorCopy& copy, Inst& inst) {
   const isa::Modifiers& m = op.modifiers;
   const TensorMode mode = m.tensor_mode == TensorMode::none ? TensorMode::tile : m.tensor_mode;
   const isa::TensorModeForm form = isa::tensor_mode_form(mode, isa::dimensions(m.dims));
-  std::vector<Slot> coordinates;
-  map_operand(binder, copy.tensor, inst, coordinates);
-  if (int(coordinates.size()) != form.coordinates) throw Gap{"coordinates that do not match the dimension"};
+  const TensorOperand tensor = tensor_operand(binder, op, copy.tensor, inst);
+  if (int(tensor.coordinates.size()) != form.coordinates) throw Gap{"coordinates that do not match the dimension"};
   if (bool(form.offsets) != bool(copy.offsets)) throw Gap{"offsets that do not match the mode"};
   const auto shared = binder.address_or_none(copy.shared), barrier = binder.address_or_none(copy.mbarrier);
   binder.append(inst, shared.first);
   binder.append(inst, barrier.first);
-  binder.append(inst, copy.ctas ? binder.any_width(copy.ctas, ScalarType::u16) : binder.constant(0, 4));
+  binder.append(inst, copy.ctas ? binder.any_width(copy.ctas, ScalarType::u32) : binder.constant(0, 4));
   binder.append(inst, binder.constant(u64(shared.second), 8));
   binder.append(inst, binder.constant(u64(barrier.second), 8));
-  for (const Slot s : coordinates) binder.append(inst, s);
+  binder.append(inst, tensor.address);
+  for (const Slot s : tensor.coordinates) binder.append(inst, s);
   if (copy.offsets) binder.append_all(inst, copy.offsets, ScalarType::u16);
   inst.space = u8(m.spaces[0]);
   inst.mode = u8(mode);
-  inst.flags = bool(copy.ctas);
+  inst.flags = u8((copy.ctas ? flag_multicast_box : 0) | (m.override_address ? flag_address : 0));
 }
 
 }  // namespace

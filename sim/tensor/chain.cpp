@@ -15,7 +15,8 @@ Part part_of(const MmaTask& t) { return parts_of(t).front(); }
 bool may_chain(const MmaTask& t) {
   const bool plain = !t.form.a_in_tmem && !t.form.sparse && !t.form.ws && !t.form.ashift && !t.scale_vector &&
                      t.scale_input_d == 0 && t.disabled == std::array<u32, 8>{} &&
-                     isa::collector_use(t.form.collector) == isa::CollectorUse::discard;
+                     isa::collector_use(t.form.collector) == isa::CollectorUse::discard &&
+                     isa::collector_use(t.form.collector_b) == isa::CollectorUse::discard;
   return plain && parts_of(t).size() == 1 && !part_of(t).spread && num::has_vector_path(spec_of(t));
 }
 
@@ -36,6 +37,7 @@ void TensorChain::add(const MmaTask& t) {
   if (steps_ == 0) first_ = t;
   b_.select(steps_);
   gather_b(grid_, t, issuer_, b_);
+  issuer_.tensor.collected[isa::collector_b_buffer].clear();
   for (int k = 0; k < t.members(); ++k) {
     Cta& cta = member(t, issuer_, k);
     Elements& a = a_[std::size_t(k)];

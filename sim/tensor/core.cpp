@@ -41,14 +41,16 @@ void multiply(Grid& grid, const MmaTask& task, const Part& part, Cta& cta, num::
 
 // The collector keeps what an instruction filled it with; the model reads memory every time, which is the same as long
 // as memory has not changed. Operands of a masked .ws are not compared: they were not read whole.
-void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
-  const isa::CollectorUse use = isa::collector_use(t.form.collector);
-  auto& kept = cta.tensor.collected[std::size_t(isa::collector_buffer(t.form.collector, t.form.ws))];
+void collect(const MmaTask& t, Cta& cta, isa::CollectorUse use, int buffer, const std::vector<u8>& operand) {
+  auto& kept = cta.tensor.collected[std::size_t(buffer)];
   const bool uses = use == isa::CollectorUse::use || use == isa::CollectorUse::lastuse;
   if (uses && !t.mask.generate && !kept.empty() && kept != operand)
     fault(rules::Rule::collector_fill, "an operand whose bytes have changed since");
   if (use == isa::CollectorUse::fill) kept = t.mask.generate ? std::vector<u8>{} : operand;
   if (use == isa::CollectorUse::discard || use == isa::CollectorUse::lastuse) kept.clear();
+}
+void collect(const MmaTask& t, Cta& cta, const std::vector<u8>& operand) {
+  collect(t, cta, isa::collector_use(t.form.collector), isa::collector_buffer(t.form.collector, t.form.ws), operand);
 }
 
 // One CTA's share: its rows of A against all of B. Scale factors and metadata that are poison make rows of A and
@@ -92,6 +94,7 @@ void execute_alone(Grid& grid, const MmaTask& t, Cta& issuer) {
   Elements b(t.shape.n, t.k(), t.b_type());
   gather_b(grid, t, issuer, b);
   if (t.form.ws) collect(t, issuer, b.data);
+  if (!t.form.ws) collect(t, issuer, isa::collector_use(t.form.collector_b), isa::collector_b_buffer, b.data);
   gemm.b.stride = b.stride();
   for (int k = 0; k < t.members(); ++k) execute_share(grid, t, member(t, issuer, k), b, gemm);
 }

@@ -12,7 +12,7 @@ namespace kiln::verifier {
 namespace {
 
 using isa::CollectorUse;
-using State = std::array<isa::CollectorState, isa::collector_buffers>;
+using State = std::array<isa::CollectorState, isa::all_collector_buffers>;
 
 class Collectors {
  public:
@@ -50,12 +50,20 @@ class Collectors {
   }
 
   void execute(const ir::Operation& op, const ops::Mma& mma, State& state, bool report) {
-    const CollectorUse use = isa::collector_use(mma.form.collector);
-    auto& buffer = state[std::size_t(isa::collector_buffer(mma.form.collector, mma.form.ws))];
-    const auto [next, verdict] = rules::step(buffer, use, owner(mma.form.ws ? mma.b : mma.a));
+    const isa::MmaForm& f = mma.form;
+    execute(op, isa::collector_use(f.collector), isa::spelling(f.collector), owner(f.ws ? mma.b : mma.a),
+            state[std::size_t(isa::collector_buffer(f.collector, f.ws))], report);
+    if (!f.ws)
+      execute(op, isa::collector_use(f.collector_b), isa::spelling(f.collector_b), owner(mma.b),
+              state[isa::collector_b_buffer], report);
+  }
+
+  void execute(const ir::Operation& op, CollectorUse use, std::string_view spelling, std::uint64_t operand,
+               isa::CollectorState& buffer, bool report) {
+    const auto [next, verdict] = rules::step(buffer, use, operand);
     if (report)
       judge(facts_.sink, verdict, {facts_.code, op},
-            "." + std::string(isa::spelling(mma.form.collector)) +
+            "." + std::string(spelling) +
                 (buffer.filled ? " with another operand than the fill's" : " where no fill is live"));
     const bool ends = use == CollectorUse::discard || use == CollectorUse::lastuse;
     if (!op.guard || !ends) buffer = next;

@@ -21,7 +21,7 @@ constexpr std::uint64_t field(int from, int to) { return flow::low_mask(to) & ~f
 
 // The bits that a rule about the instruction descriptor looks at.
 constexpr std::uint64_t type_bits = field(7, 13), d_type_bits = field(4, 6), major_bits = field(15, 17);
-constexpr std::uint64_t scale_bits = field(4, 6) | field(23, 24) | field(29, 32) | field(2, 3);
+constexpr std::uint64_t scale_bits = field(4, 6) | field(23, 25) | field(29, 32) | field(2, 3);
 constexpr std::uint64_t sparse_bit = field(2, 3), n_bits = field(17, 23), m_bits = field(24, 29);
 
 std::string hex(std::uint64_t v) {
@@ -82,10 +82,13 @@ class InstructionDescriptor {
     return true;
   }
 
-  // Larger K and UE5M3 scales: the fields of such a word lie elsewhere.
+  // Larger K, another layout of scales: what such a word says is not followed.
   bool is_of_sm_107() {
     const bool is_there = facts_.target && facts_.target->sm == 107;
-    if (!is_there || !(bits_.one & isa::idesc_bits_of_sm_107(kind_))) return false;
+    // CUTLASS writes bit 12 for every sparse MMA of packed 4-bit elements there.
+    const bool packed = kind_ == MmaKind::mxf4 || kind_ == MmaKind::mxf4nvf4;
+    const bool says_more = (bits_.one & isa::idesc_bits_of_sm_107(kind_)) != 0 || (packed && mma_.form.sparse);
+    if (!is_there || !says_more) return false;
     incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107");
     return true;
   }
@@ -116,7 +119,13 @@ class InstructionDescriptor {
     if (!isa::is_block_scaled(kind_) || !bits_.knows(scale_bits)) return false;
     const rules::Verdict v = rules::idesc_scale(kind_, op_.modifiers.scale_vector, f_);
     const bool format = v.has_nearest && v.nearest == 1;
-    if (say(v, format ? "ue4m3 scales" : "scale id " + std::to_string(v.given))) return true;
+    const isa::ScalarType scale = isa::scale_format(f_.scale_format);
+    const std::string scales =
+        scale == isa::ScalarType::none ? "scale format 3" : std::string(isa::spelling(scale)) + " scales";
+    if (say(v, format ? scales : "scale id " + std::to_string(v.given))) return true;
+    if (facts_.target &&
+        say(rules::scale_format_target(*facts_.target, scale), scales + " for " + isa::spelling(*facts_.target)))
+      return true;
     if (!f_.k96 || !facts_.target || !bits_.knows(m_bits)) return false;
     return say(rules::mma_k96(*facts_.target, mma_.form.group, mma_.form.sparse, f_.m),
                "K = 96 with M = " + std::to_string(f_.m) + (mma_.form.sparse ? ", sparse," : "") + " for " +

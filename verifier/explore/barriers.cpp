@@ -292,10 +292,9 @@ void Barriers::initialise(const Turn& t, const ir::Argument& object) {
   }
 }
 
-// What an instruction on an mbarrier does for one of its lanes. `known`: what the lanes know together.
-void Barriers::signal(const Turn& t, const ir::Argument& object, int lane, const Clock& known) {
+// What an instruction on an mbarrier does to one object for one of its lanes. `known`: what the lanes know together.
+void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock& known) {
   const isa::Modifiers& m = t.op.modifiers;
-  const auto p = memory_.place(t, object, lane, m.space());
   const auto x = ops::roles<ops::Mbarrier>(t.op);
   switch (t.op.opcode) {
     case Opcode::mbarrier_inval: t.s.ctas[p.cta].mbarriers.erase(p.address); return;
@@ -332,13 +331,25 @@ Status Barriers::execute_mbarrier(Turn& t) {
     case Opcode::mbarrier_try_wait:
     case Opcode::mbarrier_test_wait: return wait(t);
     case Opcode::mbarrier_pending_count: return Status::next;
+    case Opcode::mbarrier_check_layout: throw Unfollowed{"a question for the layout of an mbarrier", &t.op};
     default: break;
   }
   const ir::Argument* object = barrier_operand(t.op);
   if (!object) throw Unfollowed{"an mbarrier that is not named", &t.op};
   const Clock known = t.warp.released(t.lanes);
   if (t.op.opcode == Opcode::mbarrier_init) return initialise(t, *object), Status::next;
-  for (const int l : Lanes(t.lanes)) signal(t, *object, l, known);
+  const ops::Operand& ctas = ops::roles<ops::Mbarrier>(t.op).ctas;
+  for (const int l : Lanes(t.lanes)) {
+    SharedPlace p = memory_.place(t, *object, l, t.op.modifiers.space());
+    if (!ctas) {
+      signal(t, p, l, known);
+      continue;
+    }
+    const auto mask =
+        std::uint32_t(values_.number(t, ctas, l, t.op.modifiers.cta_mask_bits(), "the CTAs of a multicast"));
+    for (p.cta = 0; p.cta < t.s.ctas.size(); ++p.cta)
+      if (mask >> p.cta & 1) signal(t, p, l, known);
+  }
   return Status::next;
 }
 

@@ -45,7 +45,7 @@ class Barriers {
   static void end_use(const Cta&, NamedBarrier&);
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);
-  void signal(const Turn&, const ir::Argument& object, int lane, const Clock& known);
+  void signal(const Turn&, const SharedPlace& object, int lane, const Clock& known);
   void initialise(const Turn&, const ir::Argument& object);
 
   const Program& program_;

@@ -54,7 +54,7 @@ void Copies::copy_in(const Turn& t, int lane) {
   const Extent size = extent(t, lane);
   std::uint32_t ctas = 1u << to.cta;
   if (const ops::Operand mask = tensor ? tensor->ctas : copy.ctas)
-    ctas = std::uint32_t(values_.number(t, mask, lane, 16, "the CTAs of a multicast"));
+    ctas = std::uint32_t(values_.number(t, mask, lane, t.op.modifiers.cta_mask_bits(), "the CTAs of a multicast"));
   const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
@@ -256,6 +256,8 @@ Status Copies::execute(const Turn& t) {
     case Opcode::cp_async_bulk_tensor:
     case Opcode::cp_reduce_async_bulk:
     case Opcode::cp_reduce_async_bulk_tensor:
+    case Opcode::multimem_cp_async_bulk:
+    case Opcode::multimem_cp_reduce_async_bulk:
       if (const auto tensor = ops::as<ops::TensorCopy>(t.op)) use_map(t, tensor->tensor);
       for (const int l : Lanes(t.lanes)) {
         const bool signals = m.completion == isa::Completion::mbarrier;

@@ -462,7 +462,9 @@ Status Machine::synchronise(Turn& t) {
     case Opcode::wgmma_commit_group:
     case Opcode::wgmma_wait_group: return warpgroups_.execute(t);
     case Opcode::st_async:
-    case Opcode::red_async: return copies_.execute(t);
+    case Opcode::red_async:
+    case Opcode::multimem_cp_async_bulk:
+    case Opcode::multimem_cp_reduce_async_bulk: return copies_.execute(t);
     default: return memory_.load_or_store(t);
   }
 }

@@ -61,6 +61,8 @@ bool is_about_data(const ir::Operation& op, const ir::Argument& a) {
       return !isa::is_shared(op.modifiers.space()) ? is(copy.to)
                                                    : !isa::is_shared(op.modifiers.spaces[1]) && is(copy.from);
     }
+    case Opcode::multimem_cp_async_bulk:
+    case Opcode::multimem_cp_reduce_async_bulk: return is(ops::roles<ops::BulkCopy>(op).to);
     case Opcode::cp_async: {
       const auto copy = ops::roles<ops::CpAsync>(op);
       return !is(copy.to) && !is(copy.bytes);
@@ -242,6 +244,8 @@ bool is_protocol(const ir::Operation& op) {
     case Opcode::fence_proxy:
     case Opcode::fence_mbarrier_init:
     case Opcode::membar_proxy:
+    case Opcode::multimem_cp_async_bulk:
+    case Opcode::multimem_cp_reduce_async_bulk:
     case Opcode::exit:
     case Opcode::ret:
     case Opcode::wgmma_mma_async:

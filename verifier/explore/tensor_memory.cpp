@@ -131,7 +131,8 @@ void TensorMemory::commit(const Turn& t) {
   const auto commit = ops::roles<ops::Commit>(t.op);
   const auto p = memory_.place(t, commit.mbarrier, l, isa::Space::shared_cluster);
   std::uint32_t ctas = 1u << p.cta;
-  if (commit.ctas) ctas = std::uint32_t(values_.number(t, commit.ctas, l, 16, "the CTAs of a commit"));
+  if (commit.ctas)
+    ctas = std::uint32_t(values_.number(t, commit.ctas, l, t.op.modifiers.cta_mask_bits(), "the CTAs of a commit"));
   EventSet &ended = t.warp.ended_phases[l], &sent = t.warp.sent[l];
   clock.past.join(ended);
   clock.followed.join(sent);

@@ -64,6 +64,34 @@ const std::string with_barrier = ".mbarrier::complete_tx::bytes [%r1], ";
 
 }  // namespace
 
+TEST_CASE("bytes at the ends of a copy may be ignored, and then lie outside of the memory") {
+  const auto data = counting(24);
+  const auto m = matrix(16, 1, 16, 1, isa::Swizzle::none, isa::ScalarType::u8);
+  const std::string copy =
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%rd4], 32, ";
+  const Run r = copied(m, data, copy + "3, 8, [%r2];", 32);
+  REQUIRE_MESSAGE(r.result.outcome == sim::Outcome::finished, r.findings());
+  const auto out = r.read<u8>("out");
+  for (u32 k = 3; k < 24; ++k) CHECK(out[k] == data[k]);
+  CHECK(out[32] == 0xEE);
+  CHECK(copied(m, data, copy + "0, 7, [%r2];", 32).has("[memory-bounds]"));
+}
+
+TEST_CASE("a copy may replace the address of its tensor map") {
+  const auto data = counting(64 * 8);
+  const auto m = matrix(64, 4, 32, 2, isa::Swizzle::none, isa::ScalarType::u8);
+  const std::string copy = "add.u64 %rd5, %rd4, 128; cp.async.bulk.tensor.2d.shared::cta.global.tile";
+  const Run r = copied(m, data,
+                       copy +
+                           ".mbarrier::complete_tx::bytes.override::global_address [%r1], [%rd1, %rd5, {16, 1}], "
+                           "[%r2];",
+                       64);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  const auto out = r.read<u8>("out");
+  for (u32 row = 0; row < 2; ++row)
+    for (u32 x = 0; x < 32; ++x) CHECK(out[row * 32 + x] == data[128 + (1 + row) * 64 + 16 + x]);
+}
+
 TEST_CASE("gather4 loads four rows that need not be neighbours") {
   const auto data = counting(64 * 32);
   const auto m = matrix(64, 32, 32, 1, isa::Swizzle::none, isa::ScalarType::u8);

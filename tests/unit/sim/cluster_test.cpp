@@ -112,6 +112,50 @@ TEST_CASE("an arrival at another CTA that is relaxed at CTA scope hands on nothi
   CHECK(!after(".cluster").has("[mbarrier-scope]"));
 }
 
+TEST_CASE("an mbarrier instruction with a mask is about the object of each CTA") {
+  const std::string wait_in_all = R"(
+    W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra W;
+    mov.u32 %r5, 1; mul.wide.u32 %rd1, %r3, 4; add.u64 %rd1, %rd1, %out; st.global.u32 [%rd1], %r5;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;)";
+  const auto with = [&](const std::string& count, const std::string& signal) {
+    return run_cluster(
+        ".shared .align 8 .b64 bar; mov.u32 %r1, bar; mov.u32 %r3, %cluster_ctarank; mov.u32 %r6, 0xA;\n"
+        "mbarrier.init.layout::v0.shared::cta.b64 [%r1], " +
+            count +
+            "; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; setp.ne.u32 %p2, %r3, 2;\n"
+            "setp.eq.u32 %p3, %r3, 0; setp.eq.u32 %p4, %r3, 2; or.pred %p5, %p3, %p4; @%p2 bra S;\n" +
+            signal + "\nS: @%p5 bra E;" + wait_in_all +
+            "\nret; E: " + "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+        4, 4, 1, 16);
+  };
+  const Run arrived =
+      with("2", "mbarrier.arrive.release.cluster.shared::cluster.multicast::cluster::32b.b64 _, [%r1], 2, %r6;");
+  CHECK_MESSAGE(arrived.clean(), arrived.findings());
+  CHECK(arrived.read<u32>("out") == std::vector<u32>{0, 1, 0, 1});
+  const Run bytes =
+      with("1",
+           "mbarrier.arrive.expect_tx.shared::cluster.multicast::cluster::32b.b64 _, [%r1], 64, %r6;\n"
+           "mbarrier.expect_tx.relaxed.cluster.shared::cluster.multicast::cluster::32b.b64 [%r1], 8, %r6;\n"
+           "mbarrier.complete_tx.shared::cluster.multicast::cluster::32b.b64 [%r1], 72, %r6;");
+  CHECK_MESSAGE(bytes.clean(), bytes.findings());
+  CHECK(bytes.read<u32>("out") == std::vector<u32>{0, 1, 0, 1});
+  CHECK(with("2", "mov.u32 %r6, 0x30; mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [%r1], 2, %r6;")
+            .has("[cluster-rank]"));
+}
+
+TEST_CASE("an mbarrier knows its layout") {
+  const Run r = run_cluster(R"(
+    .shared .align 8 .b64 bars[2]; mov.u32 %r1, bars;
+    mbarrier.init.shared::cta.b64 [%r1], 1; mbarrier.init.layout::v1.shared::cta.b64 [%r1+8], 1;
+    mbarrier.check_layout.layout::v0.shared::cta.b64 %p1, [%r1];
+    mbarrier.check_layout.layout::v1.shared::cta.b64 %p2, [%r1]; mbarrier.check_layout.layout::v1.shared::cta.b64 %p3, [%r1+8];
+    selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 2, 0, %p2; selp.u32 %r4, 4, 0, %p3; add.u32 %r2, %r2, %r3;
+    add.u32 %r2, %r2, %r4; st.global.u32 [%out], %r2;)",
+                            1, 1, 1, 8);
+  CHECK_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<u32>("out")[0] == 5);
+}
+
 TEST_CASE("a remote address under shared::cta is found") {
   const Run r = run_cluster(R"(
     .shared .align 4 .u32 value; mov.u32 %r2, value; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;

@@ -171,6 +171,17 @@ TEST_CASE("a collector buffer is used only after a live fill with the same opera
   CHECK(ws.machine().run(chain(ws, {".collector::b2::fill", ".collector::b1::use"})).has("[tcgen05-collector-fill]"));
 }
 
+TEST_CASE("the collector of B is a buffer of its own") {
+  const MmaProblem p = plain(9);
+  const auto run = [&](std::initializer_list<const char*> modifiers) { return p.machine().run(chain(p, modifiers)); };
+  CHECK(
+      run({".collector::b::fill", ".collector::a::fill.collector::b::use", ".collector::a::use.collector::b::lastuse"})
+          .clean());
+  CHECK(run({".collector::a::fill", ".collector::b::use"}).has("[tcgen05-collector-fill]"));
+  CHECK(run({".collector::b::fill", ".collector::b::lastuse", ".collector::b::use"}).has("where no fill is live"));
+  CHECK(run({".collector::b::fill", "", ".collector::b::use"}).has("[tcgen05-collector-fill]"));  // "" discards
+}
+
 TEST_CASE("an operand that changes while the collector holds it is an error") {
   MmaProblem p;
   p.a_in_tmem = true;

@@ -77,6 +77,35 @@ TEST_CASE("multimem.st and multimem.red reach every memory") {
   CHECK(r.read<u32>("C") == std::vector<u32>{7, 207, 7, bits(0)});
 }
 
+TEST_CASE("asynchronous stores, reductions and bulk copies reach every memory") {
+  const Run r = on_three(
+      ".shared .align 16 .b32 words[4]; mov.u32 %r1, 7; multimem.st.async.release.gpu.global.u32 [%rd1], %r1;\n"
+      "multimem.red.async.release.sys.add.u32 [%rd1+4], %r1;",
+      one, two, three);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(r.read<u32>("A") == std::vector<u32>{7, 27, 0xFFFFFFF0, 4});
+  CHECK(r.read<u32>("C") == std::vector<u32>{7, 207, 30, 400});
+  const auto copied = [](const std::string& copy) {
+    return on_three(
+        ".shared .align 16 .b32 words[4]; mov.u32 %r2, words; mov.u32 %r1, 7; mov.u32 %r3, 9;\n"
+        "st.shared.v4.u32 [%r2], {%r1, %r3, %r1, %r3}; fence.proxy.async.shared::cta;\n" +
+            copy + "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+        one, two, three);
+  };
+  const Run whole = copied("multimem.cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n");
+  REQUIRE_MESSAGE(whole.clean(), whole.findings());
+  for (const char* name : {"A", "B", "C"}) CHECK(whole.read<u32>(name) == std::vector<u32>{7, 9, 7, 9});
+  const Run masked = copied(
+      ".reg .b16 %h1; mov.b16 %h1, 0xF00F; multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r2], "
+      "16, %h1;\n");
+  REQUIRE_MESSAGE(masked.clean(), masked.findings());
+  CHECK(masked.read<u32>("B") == std::vector<u32>{7, 2, 3, 9});
+  const Run added = copied("multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r2], 16;\n");
+  REQUIRE_MESSAGE(added.clean(), added.findings());
+  CHECK(added.read<u32>("A") == std::vector<u32>{8, 29, 0xFFFFFFF7, 13});
+  CHECK(added.read<u32>("B") == std::vector<u32>{17, 11, 10, 49});
+}
+
 TEST_CASE("a multimem address is for multimem instructions, and they take no other") {
   CHECK(on_three("ld.global.u32 %r1, [%rd1];", one, two, three).has("which only multimem instructions may access"));
   CHECK(on_three("multimem.ld_reduce.weak.global.add.u32 %r1, [%rd2];", one, two, three).has("in no multimem"));
