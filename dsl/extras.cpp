@@ -8,6 +8,9 @@
 namespace kiln::dsl {
 
 Multicast multicast_cluster(OperandOf<U32> ctaMask) { return {{".multicast::cluster", sixteen_bits(ctaMask)}}; }
+WideMulticast multicast_cluster_32b(OperandOf<U32> ctaMask) {
+  return {{{".multicast::cluster::32b", operand_of(ctaMask)}}};
+}
 CpMask cp_mask(OperandOf<U32> byteMask) { return {{".cp_mask", sixteen_bits(byteMask)}}; }
 
 CacheHint L2_cache_hint(OperandOf<U64> policy) {
@@ -15,9 +18,7 @@ CacheHint L2_cache_hint(OperandOf<U64> policy) {
   return {{".L2::cache_hint", o}};
 }
 
-CacheHint L2_cache_hint(isa::L2Eviction p) {
-  return {{".L2::cache_hint", Operand::bits(isa::pack({.primary = p}))}};
-}
+CacheHint L2_cache_hint(isa::L2Eviction p) { return {{".L2::cache_hint", Operand::bits(isa::pack({.primary = p}))}}; }
 
 SuspendTimeHint suspend_time_hint(OperandOf<U32> nanoseconds) { return {{"", operand_of(nanoseconds)}}; }
 

@@ -22,6 +22,9 @@ struct Extra {
 /// .multicast::cluster: the copy goes to the same place in every CTA of the mask.
 struct Multicast : Extra {};
 Multicast multicast_cluster(OperandOf<U32> ctaMask);
+/// .multicast::cluster::32b, of sm_107: the same with a mask of 32 bits, for clusters of more than 16 CTAs.
+struct WideMulticast : Multicast {};
+WideMulticast multicast_cluster_32b(OperandOf<U32> ctaMask);
 
 /// .L2::cache_hint: a cache policy, as createpolicy makes them.
 struct CacheHint : Extra {};

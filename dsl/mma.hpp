@@ -240,6 +240,17 @@ KILN_COLLECTORS(b2)
 KILN_COLLECTORS(b3)
 #undef KILN_COLLECTORS
 
+/// .collector::b::fill and its kin, of sm_107: B is kept for later MMAs.
+template <isa::CollectorB c>
+struct CollectorBTag {
+  static constexpr void apply(MmaCall& m) { m.form.collector_b = c; }
+  void put(MmaOperands&, Here) const {}
+};
+inline constexpr CollectorBTag<isa::CollectorB::fill> collector_b_fill{};
+inline constexpr CollectorBTag<isa::CollectorB::use> collector_b_use{};
+inline constexpr CollectorBTag<isa::CollectorB::lastuse> collector_b_lastuse{};
+inline constexpr CollectorBTag<isa::CollectorB::discard> collector_b_discard{};
+
 /// .ashift: the rows of A in tensor memory move down by one after this MMA has used them.
 struct AshiftTag {
   static constexpr void apply(MmaCall& m) { m.form.ashift = true; }

@@ -49,20 +49,31 @@ class Tcgen05Issuer : public TensorCore {
 std::string mnemonic(const isa::MmaForm& f) {
   return dotted({"tcgen05.mma", f.ws ? "ws" : "", f.sparse ? "sp" : "", isa::spelling(f.group), isa::spelling(f.kind),
                  f.block_scale ? "block_scale" : "", isa::spelling(f.scale_vector), f.ashift ? "ashift" : "",
-                 isa::spelling(f.collector)});
+                 isa::spelling(f.collector), isa::spelling(f.collector_b)});
+}
+
+// Adds the mask to the operands; the modifier. A mask of 16 bits is a register: no immediate assembles.
+std::string add_mask(Recorder& r, std::vector<Operand>& operands, const U32& ctas, Here at) {
+  operands.push_back(r.pure(ScalarType::u16, "cvt.u16.u32", {use(r, ctas, at)}, at));
+  return ".multicast::cluster";
+}
+std::string add_mask(Recorder&, std::vector<Operand>& operands, const WideMulticast& ctas, Here) {
+  operands.push_back(*ctas.operand);
+  return ctas.modifier;
 }
 
 // In this CTA, or in those whose bits are set.
-void arrive_when_done(const TensorCore& thread, const Mbarrier& b, const U32* ctas, Here at) {
+// `mask`: nothing, a U32 or a WideMulticast.
+template <class... Mask>
+void arrive_when_done(const TensorCore& thread, const Mbarrier& b, Here at, const Mask&... mask) {
   Tcgen05Issuer t(thread);
   Recorder& r = t.recorder();
   AnyMbarrier(b).count(r, 1);
   t.before_tcgen05(at);
   std::vector<Operand> operands{address_of(r, b.address, at)};
-  // The mask is a 16-bit register; no immediate assembles.
-  if (ctas) operands.push_back(r.pure(ScalarType::u16, "cvt.u16.u32", {use(r, *ctas, at)}, at));
-  r.emit(cta_mnemonic("tcgen05.commit", t.group()) + ".mbarrier::arrive::one.shared::cluster" +
-             (ctas ? ".multicast::cluster.b64" : ".b64"),
+  std::string multicast;
+  ((multicast = add_mask(r, operands, mask, at)), ...);
+  r.emit(cta_mnemonic("tcgen05.commit", t.group()) + ".mbarrier::arrive::one.shared::cluster" + multicast + ".b64",
          std::move(operands), at);
 }
 
@@ -77,6 +88,11 @@ void Tcgen05::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const 
   for (isa::Feature f : isa::mma_features(form)) t.require_feature(f, at);
   if (const auto f = o.idesc.fields(); f.k96)
     r.require(rules::mma_k96(target, form.group, form.sparse, f.m), at, "K = 96 on " + isa::spelling(target));
+  if (form.block_scale) {
+    const isa::ScalarType scale = isa::scale_format(o.idesc.fields().scale_format);
+    r.require(rules::scale_format_target(target, scale), at,
+              std::string(isa::spelling(scale)) + " scales for " + isa::spelling(target));
+  }
   t.before_tcgen05(at);
   std::vector<Operand> operands{o.d, o.a, o.b};
   if (form.sparse && o.metadata) operands.push_back(*o.metadata);
@@ -89,9 +105,12 @@ void Tcgen05::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const 
   r.emit(mnemonic(form), std::move(operands), at);
 }
 
-void Tcgen05::commit(TensorCore& thread, const Mbarrier& b, Here at) { arrive_when_done(thread, b, nullptr, at); }
+void Tcgen05::commit(TensorCore& thread, const Mbarrier& b, Here at) { arrive_when_done(thread, b, at); }
 void Tcgen05::commit(TensorCore& thread, const Mbarrier& b, const U32& ctas, Here at) {
-  arrive_when_done(thread, b, &ctas, at);
+  arrive_when_done(thread, b, at, ctas);
+}
+void Tcgen05::commit(TensorCore& thread, const Mbarrier& b, const WideMulticast& ctas, Here at) {
+  arrive_when_done(thread, b, at, ctas);
 }
 
 // A cluster of the DSL's is one pair, ranks 0 and 1.

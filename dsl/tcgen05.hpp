@@ -19,6 +19,7 @@ class Tcgen05 : public TensorCoreTarget {
   void mma(TensorCore&, const MmaCall&, MmaOperands, const TileShape* b, Here at) override;
   void commit(TensorCore&, const Mbarrier&, Here at) override;
   void commit(TensorCore&, const Mbarrier&, const U32& ctas, Here at) override;
+  void commit(TensorCore&, const Mbarrier&, const WideMulticast& ctas, Here at) override;
   void commit_to_all(TensorCore&, const Mbarrier&, Here at) override;
 
   std::vector<ir::Operand> load_sums(Warpgroup&, const SumsPlace&, int registers, bool packed, Here at) override;

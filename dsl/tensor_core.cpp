@@ -57,6 +57,10 @@ void TensorCore::commit(const Mbarrier& b, Here at) { role_->kernel->tensor_core
 void TensorCore::commit(const Mbarrier& b, const U32& ctas, Here at) {
   role_->kernel->tensor_core->commit(*this, b, ctas, at);
 }
+void TensorCore::commit(const Mbarrier& b, const WideMulticast& ctas, Here at) {
+  require_feature(isa::Feature::commit_32b, at);
+  role_->kernel->tensor_core->commit(*this, b, ctas, at);
+}
 void TensorCore::commit(const Mbarrier& b, AllCtas, Here at) {
   role_->kernel->tensor_core->commit_to_all(*this, b, at);
 }

@@ -218,6 +218,8 @@ class TensorCore : public Copies {
   void commit(const Mbarrier& b, Here at = {});
   /// The same on the barrier at that place in every CTA whose bit of the 16-bit `ctas` is set.
   void commit(const Mbarrier& b, const U32& ctas, Here at = {});
+  /// The same with a mask of 32 bits: multicast_cluster_32b(ctas).
+  void commit(const Mbarrier& b, const WideMulticast& ctas, Here at = {});
 
   /// The same in every CTA that shares the MMAs.
   void commit(const Mbarrier& b, AllCtas, Here at = {});

@@ -60,6 +60,7 @@ class TensorCoreTarget {
   /// the MMAs.
   virtual void commit(TensorCore&, const Mbarrier&, Here at) = 0;
   virtual void commit(TensorCore&, const Mbarrier&, const U32& ctas, Here at) = 0;
+  virtual void commit(TensorCore&, const Mbarrier&, const WideMulticast& ctas, Here at) = 0;
   virtual void commit_to_all(TensorCore&, const Mbarrier&, Here at) = 0;
 
   // What a warpgroup reads --------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ using e3m2 = Element<ScalarType::e3m2>;
 using e2m1 = Element<ScalarType::e2m1>;
 using ue8m0 = Element<ScalarType::ue8m0>;
 using ue4m3 = Element<ScalarType::ue4m3>;
+using ue5m3 = Element<ScalarType::ue5m3>;
 using u8 = Element<ScalarType::u8>;
 using s8 = Element<ScalarType::s8>;
 using u16 = Element<ScalarType::u16>;
@@ -101,7 +102,8 @@ using RedOp = isa::Combine;
 /// and, or and xor know bits, not numbers.
 constexpr bool is_bitwise(RedOp op) { return op == RedOp::and_ || op == RedOp::or_ || op == RedOp::xor_; }
 
-using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f;
+using isa::sm_90a, isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_107a, isa::sm_107f, isa::sm_110a,
+    isa::sm_110f;
 using isa::Target;
 
 }  // namespace kiln::dsl

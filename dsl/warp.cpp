@@ -47,10 +47,10 @@ std::vector<Operand> WholeWarps::load_reduced(const TmemReduction& a, RedOp op, 
   const Operand reduced = rec_->fresh(ScalarType::b32);
   std::vector<Operand> operands{Operand::vector(regs), reduced, address_of(*rec_, address, at)};
   if (a.split) operands.push_back(Operand::number(*a.split));
-  rec_->emit(access_name("tcgen05.ld.red", a) +
-                 dotted({"", spelling(op), compares_magnitudes(a.comparison) ? "abs" : "",
-                         keeps_nan(a.comparison) ? "NaN" : "", spelling(type)}),
-             std::move(operands), at);
+  rec_->emit(
+      access_name("tcgen05.ld.red", a) + dotted({"", spelling(op), compares_magnitudes(a.comparison) ? "abs" : "",
+                                                 keeps_nan(a.comparison) ? "NaN" : "", spelling(type)}),
+      std::move(operands), at);
   regs.push_back(reduced);
   return regs;
 }
@@ -120,15 +120,23 @@ void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
   execute_in_one(*rec_, *role_, elect_leader(*rec_, at), body, at);
 }
 
-void Warp::alloc(const U32& slot, int columns, Here at) {
+// The instruction that takes or frees columns, as far as its type.
+std::string Warp::allocation(const char* opcode, int columns, bool exclusive, Here at) {
   before_tcgen05(at);
-  rec_->emit(cta_mnemonic("tcgen05.alloc", group()) + ".sync.aligned.shared::cta.b32",
+  if (exclusive) {
+    require_feature(isa::Feature::exclusive, at);
+    rec_->require(rules::alloc_columns(columns, true, role_->kernel->target), at, std::to_string(columns) + " columns");
+  }
+  return cta_mnemonic(std::string(opcode) + (exclusive ? ".exclusive" : ""), group()) + ".sync.aligned";
+}
+
+void Warp::alloc(const U32& slot, int columns, Here at, bool exclusive) {
+  rec_->emit(allocation("tcgen05.alloc", columns, exclusive, at) + ".shared::cta.b32",
              {address_of(*rec_, slot, at), Operand::number(columns)}, at);
 }
 
-void Warp::dealloc(const U32& address, int columns, Here at) {
-  before_tcgen05(at);
-  rec_->emit(cta_mnemonic("tcgen05.dealloc", group()) + ".sync.aligned.b32",
+void Warp::dealloc(const U32& address, int columns, Here at, bool exclusive) {
+  rec_->emit(allocation("tcgen05.dealloc", columns, exclusive, at) + ".b32",
              {use(*rec_, address, at), Operand::number(columns)}, at);
 }
 
@@ -211,9 +219,12 @@ void Warpgroup::each_vector(const GlobalRow& row, const std::vector<Operand>& re
 }
 
 void Warpgroup::store_vectors(const GlobalRow& to, const std::vector<Operand>& regs, Here at) {
-  each_vector(to, regs, [&](const Operand& inside, const Operand& address, const Operand& values) {
-    rec_->emit_if(inside, false, "st.global.v4.b32", {address, values}, at);
-  }, at);
+  each_vector(
+      to, regs,
+      [&](const Operand& inside, const Operand& address, const Operand& values) {
+        rec_->emit_if(inside, false, "st.global.v4.b32", {address, values}, at);
+      },
+      at);
 }
 
 void Warpgroup::store_global(const U64& address, const AnyRegisters& values, const U32& elements, int first, Here at) {
@@ -233,8 +244,10 @@ AnyRegisters Warpgroup::load_global(ElementType element, int count, const U64& a
 void Warpgroup::store_one(const U64& address, const Operand& value, const Pred& there, int index, Here at) {
   constexpr int bytes = 4;
   const std::vector<Operand> operands{Operand::address(use(*rec_, address, at), index * bytes), value};
-  if (!there.is_constant()) rec_->emit_if(use(*rec_, there, at), false, "st.global.b32", operands, at);
-  else if (there.constant()) rec_->emit("st.global.b32", operands, at);
+  if (!there.is_constant())
+    rec_->emit_if(use(*rec_, there, at), false, "st.global.b32", operands, at);
+  else if (there.constant())
+    rec_->emit("st.global.b32", operands, at);
 }
 
 std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int registers, Here at) {
@@ -243,9 +256,12 @@ std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int register
     regs.push_back(rec_->fresh(ScalarType::b32));
     rec_->emit("mov.b32", {regs.back(), Operand::number(0)}, at);
   }
-  each_vector(from, regs, [&](const Operand& inside, const Operand& address, const Operand& values) {
-    rec_->emit_if(inside, false, "ld.global.v4.b32", {values, address}, at);
-  }, at);
+  each_vector(
+      from, regs,
+      [&](const Operand& inside, const Operand& address, const Operand& values) {
+        rec_->emit_if(inside, false, "ld.global.v4.b32", {values, address}, at);
+      },
+      at);
   return regs;
 }
 

@@ -204,6 +204,18 @@ class Warp : public WholeWarps {
     dealloc(address, columns, at);
   }
   void tcgen05_relinquish_alloc_permit(Here at = {});
+  /// The same with .exclusive: no other CTA has columns of the SM before the matching dealloc. Any multiple of 32; on
+  /// sm_107 up to 576.
+  template <int columns>
+  void tcgen05_alloc_exclusive(const U32& slot, Here at = {}) {
+    rules::require<rules::alloc_columns(columns, true, isa::sm_107a)>();
+    alloc(slot, columns, at, true);
+  }
+  template <int columns>
+  void tcgen05_dealloc_exclusive(const U32& address, Here at = {}) {
+    rules::require<rules::alloc_columns(columns, true, isa::sm_107a)>();
+    dealloc(address, columns, at, true);
+  }
 
   // Here only to explain: a warp reaches a quarter of the lanes.
   template <auto..., class X, class... Args>
@@ -217,8 +229,9 @@ class Warp : public WholeWarps {
 
  private:
   void elect_one(const std::function<void(Thread)>& body, Here at);
-  void alloc(const U32& slot, int columns, Here at);
-  void dealloc(const U32& address, int columns, Here at);
+  void alloc(const U32& slot, int columns, Here at, bool exclusive = false);
+  void dealloc(const U32& address, int columns, Here at, bool exclusive = false);
+  std::string allocation(const char* opcode, int columns, bool exclusive, Here at);
 };
 
 /// Shared memory through which the warps of a role reduce: KernelBuilder::warpgroup_scratch().

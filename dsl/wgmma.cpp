@@ -287,6 +287,7 @@ void Wgmma::commit(TensorCore& t, const Mbarrier& b, Here at) {
 
 // Both CTAs of a pair multiply, and each commits for itself; slots are released in both.
 void Wgmma::commit(TensorCore& t, const Mbarrier& b, const U32&, Here at) { commit(t, b, at); }
+void Wgmma::commit(TensorCore& t, const Mbarrier& b, const WideMulticast&, Here at) { commit(t, b, at); }
 void Wgmma::commit_to_all(TensorCore& t, const Mbarrier& b, Here at) { commit(t, b, at); }
 
 void Wgmma::finish(TensorCore& t, Here at) {

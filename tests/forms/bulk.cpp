@@ -25,6 +25,18 @@ Kernel copy(std::string_view name, Target target) {
   });
 }
 
+Kernel wide_mask(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  const U32 here = k.shared<Bytes>().address, x = k.ctaid.x;
+  const Mbarrier full = k.mbarrier("full");
+  return in_thread(k, [&](Thread t) {
+    t.cp_async_bulk(here, data, 64, full, multicast_cluster_32b(3));
+    t.cp_async_bulk(here, data, 64, full, {L2_cache_hint(widen(x)), multicast_cluster_32b(x)});
+    t.arrive(full);
+  });
+}
+
 Kernel masked(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const U64 data = k.param<Pointer<u8>>("data").address();
@@ -71,6 +83,7 @@ std::span<const Example> bulk() {
   static const std::vector<Example> examples{
       {"bulk_copy", bulk_targets, copy},
       {"bulk_masked", tcgen05_targets, masked},
+      {"bulk_multicast_32b", sm_107_targets, wide_mask},
       {"bulk_reduce", bulk_targets, reduce},
   };
   return examples;

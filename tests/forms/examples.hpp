@@ -31,7 +31,9 @@ std::span<const Example> atomics();
 std::span<const Example> operations();
 
 /// Targets that have tcgen05, and those and Hopper.
-inline const std::vector<Target> tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_110a};
+inline const std::vector<Target> tcgen05_targets{sm_100a, sm_100f, sm_103a, sm_110a, sm_107a};
+/// Those that have what PTX 9.4 brought with sm_107.
+inline const std::vector<Target> sm_107_targets{sm_107a, sm_107f};
 inline const std::vector<Target> bulk_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_110a};
 
 /// A kernel of one warp, whose one role is executed by its elected thread, or by the whole warp.

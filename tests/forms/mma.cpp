@@ -115,6 +115,19 @@ Kernel weight_stationary_options(std::string_view name, Target target) {
   });
 }
 
+// sm_107 keeps B too.
+template <class Mma>
+Kernel kept_b(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>, Mma::group);
+  const Operands<Mma> o(k);
+  return in_thread(k, [&](Thread t) {
+    t.mma<Mma>(o.d, o.a, o.b, accumulate(false), collector_b_fill);
+    t.mma<Mma>(o.d, o.a, o.b, accumulate(true), collector_b_use, collector_a_fill);
+    t.mma<Mma>(o.d, o.a, o.b, accumulate(true), collector_a_lastuse, collector_b_lastuse);
+    t.mma<Mma>(o.d, o.a, o.b, accumulate(true), collector_b_discard);
+  });
+}
+
 // Kinds by the types of the tiles alone.
 Kernel inferred(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
@@ -192,6 +205,16 @@ Kernel commit(std::string_view name, Target target) {
   });
 }
 
+Kernel commit_32b(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const auto done = k.mbarrier("done");
+  return in_thread(k, [&](Thread t) {
+    t.commit(done, multicast_cluster_32b(3));
+    t.commit(done, multicast_cluster_32b(k.ctaid.x));
+    t.wait(done, Phase(0));
+  });
+}
+
 // Targets that spell scale vectors as sizes, and those that have sparse packed kinds.
 const std::vector<Target> a_targets{sm_100a, sm_103a, sm_110a};
 const std::vector<Target> i8_targets{sm_100a, sm_110a};
@@ -265,6 +288,10 @@ std::span<const Example> mma() {
       {"shift_pair", a_targets, shift<cta_group_2>},
       {"commit", tcgen05_targets, commit<cta_group_1>},
       {"commit_pair", tcgen05_targets, commit<cta_group_2>},
+      {"commit_32b", sm_107_targets, commit_32b},
+      {"mma_collector_b", sm_107_targets, kept_b<Bf16>},
+      {"mma_collector_b_pair", sm_107_targets, kept_b<Pair>},
+      {"mma_scales_ue5m3", sm_107_targets, scaled<Nvf4<block16, block_scale<ue5m3>>>},
   };
   return examples;
 }

@@ -26,6 +26,17 @@ Kernel load_tile(std::string_view name, Target target) {
   });
 }
 
+Kernel load_wide(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const auto B = k.param<Map<2>>("B");
+  const U32 to = k.shared<Bytes>().address, x = k.ctaid.x;
+  const Mbarrier full = k.mbarrier("full");
+  return in_thread(k, [&](Thread t) {
+    t.cp_async_bulk_tensor(to, B.at(x, 0), full, {L2_cache_hint(evict_last), multicast_cluster_32b(x)});
+    t.arrive(full);
+  });
+}
+
 Kernel load_im2col(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const auto C = k.param<Map<3>>("C");
@@ -143,6 +154,7 @@ std::span<const Example> tma() {
       {"tma_load", bulk_targets, load_tile},
       {"tma_load_im2col", bulk_targets, load_im2col},
       {"tma_load_blackwell", tcgen05_targets, load_blackwell},
+      {"tma_load_multicast_32b", sm_107_targets, load_wide},
       {"tma_store", bulk_targets, store},
       {"tma_scatter", tcgen05_targets, scatter},
       {"tma_reduce", bulk_targets, reduce},

@@ -57,6 +57,17 @@ Kernel allocate(std::string_view name, Target target) {
   });
 }
 
+// With .exclusive, any multiple of 32; sm_107 has 64 columns more.
+template <int columns>
+Kernel allocate_all(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U32 slot = k.shared<Bytes>().address;
+  return in_warp(k, [&](Warp w) {
+    w.tcgen05_alloc_exclusive<columns>(slot);
+    w.tcgen05_dealloc_exclusive<columns>(w.ld_shared_v4(slot)[0]);
+  });
+}
+
 // A warpgroup's rows, there and back, with arithmetic between; state that is a float.
 Kernel rows(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<4>);
@@ -87,6 +98,7 @@ std::span<const Example> tmem_moves() {
       {"tmem_load_reduced", {sm_103a, sm_103f, sm_110a, sm_110f}, load_reduced},
       {"tmem_allocate", tcgen05_targets, allocate<cta_group_1>},
       {"tmem_allocate_pair", tcgen05_targets, allocate<cta_group_2>},
+      {"tmem_allocate_exclusive", {sm_103a, sm_107a, sm_107f}, allocate_all<96>},
   };
   return examples;
 }
