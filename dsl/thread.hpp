@@ -50,6 +50,8 @@ class Thread : public TensorCore {
   KILN_OF_WARP(X, warp_reduce)
   KILN_OF_WARP(void, tcgen05_alloc)
   KILN_OF_WARP(void, tcgen05_dealloc)
+  KILN_OF_WARP(void, tcgen05_alloc_exclusive)
+  KILN_OF_WARP(void, tcgen05_dealloc_exclusive)
 #undef KILN_OF_WARP
 #undef KILN_OF_LOADS
   template <int n>

@@ -59,7 +59,8 @@ constexpr AllocStep step(isa::AllocState s, isa::AllocEvent e, std::int64_t colu
   switch (e) {
     case AllocEvent::alloc:
       if (s.relinquished) return {s, breaks(Rule::alloc_relinquished, columns)};
-      if (s.live + columns > isa::tmem_columns)
+      // Alone, more columns than those are an exclusive allocation of sm_107: alloc_columns judges it.
+      if (s.live > 0 && s.live + columns > isa::tmem_columns)
         return {s, breaks(Rule::alloc_budget, s.live + columns, isa::tmem_columns)};
       return {{s.live + columns, false}, legal};
     case AllocEvent::dealloc:

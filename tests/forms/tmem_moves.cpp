@@ -98,6 +98,7 @@ std::span<const Example> tmem_moves() {
       {"tmem_load_reduced", {sm_103a, sm_103f, sm_110a, sm_110f}, load_reduced},
       {"tmem_allocate", tcgen05_targets, allocate<cta_group_1>},
       {"tmem_allocate_pair", tcgen05_targets, allocate<cta_group_2>},
+      {"tmem_allocate_576", sm_107_targets, allocate_all<576>},
       {"tmem_allocate_exclusive", {sm_103a, sm_107a, sm_107f}, allocate_all<96>},
   };
   return examples;
