@@ -38,6 +38,15 @@ std::uint64_t bytes_of(const launch::Contract& contract) {
   return sum;
 }
 
+// That the copies of all clusters ask of L2, if they are as the first of each launch. HBM gives each byte of a buffer
+// once.
+double loaded_bytes(const Times& t) {
+  double sum = 0;
+  for (const ClusterTime& c : t.clusters)
+    sum += c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
+  return sum;
+}
+
 std::uint64_t waves_of(const ClusterTime& c) {
   return c.takes_clusters ? 1 : (c.clusters + c.resident - 1) / c.resident;
 }
@@ -57,7 +66,7 @@ void find_binding(LaunchTime& l) {
 }
 
 void list_unmodelled(Prediction& p) {
-  p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM",
+  p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM beyond an SM's share",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
   bool inferred = false, guessed = false, blocking = false;
@@ -127,7 +136,12 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   p.values = question.values || needs_values(module);
   const std::uint64_t bytes = bytes_of(contract);
   p.hits_l2 = double(bytes) <= chip[FactId::l2_reach];
-  const Surroundings around{p.hits_l2, p.values};
+  Surroundings around{p.hits_l2, p.values};
+  if (!p.hits_l2) {
+    diag::Sink unheard;  // the run below says it
+    const double loaded = loaded_bytes(run_on(chip, module, contract, around, Extent::first, unheard));
+    around.from_hbm = loaded > 0 ? std::min(1.0, double(bytes) / loaded) : 0;
+  }
   const Times plain = run_on(chip, module, contract, around, question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (p.outcome != sim::Outcome::finished) return p;

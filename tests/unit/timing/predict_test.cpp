@@ -78,6 +78,24 @@ TEST_CASE("what is not modelled is said, and more where the launch has more of i
   CHECK_FALSE(says(1));
 }
 
+TEST_CASE("HBM gives each byte once, however many CTAs load it, and binds where its rate is low") {
+  const auto predicted = [](std::uint32_t ctas, double rate) {
+    MainLoop loop{.m = 128, .n = 32, .k = 64, .stages = 4, .steps = 256};
+    launch::Contract c = loop.contract();
+    c.launches[0].grid.x = ctas;
+    timing::Chip chip = b200();
+    chip.values[std::size_t(timing::FactId::l2_reach)].value = 1;  // nothing is found in L2
+    chip.values[std::size_t(timing::FactId::hbm_rate)].value = rate;
+    diag::Sink sink;
+    return timing::predict(module_of(loop.ptx()), c, chip, {}, sink).launches.at(0);
+  };
+  const timing::LaunchTime one = predicted(1, 50), many = predicted(100, 50), fast = predicted(1, 7200);
+  CHECK(one.binds == "HBM");
+  CHECK(fast.binds != "HBM");
+  CHECK(fast.cycles.value < 0.8 * one.cycles.value);
+  CHECK(many.cycles.value == doctest::Approx(one.cycles.value).epsilon(0.05));
+}
+
 TEST_CASE("the facts that matter are those that bind, with what they cost at the slow end of their trust") {
   MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 4};
   const timing::Prediction full = prediction_of(loop.ptx(), loop.contract(), {.facts = true});
