@@ -45,6 +45,15 @@ struct RoleTime {
   std::vector<std::pair<std::string, double>> reasons() const;
 };
 
+/// A stretch of time, in cycles since the cluster's start: a wait of a warp, an MMA of a tensor core, a bulk load on
+/// its way.
+struct Span {
+  std::uint32_t cta = 0;  // in the cluster
+  std::string lane{};     // the role and its warp, or the resource
+  std::string what{};
+  double begin = 0, end = 0;
+};
+
 /// How long the busiest of a kind of resource was busy.
 struct Use {
   std::string name{};

@@ -142,9 +142,11 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     const double loaded = loaded_bytes(run_on(chip, module, contract, around, Extent::first, unheard));
     around.from_hbm = loaded > 0 ? std::min(1.0, double(bytes) / loaded) : 0;
   }
+  around.timeline = question.timeline;
   const Times plain = run_on(chip, module, contract, around, question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (p.outcome != sim::Outcome::finished) return p;
+  around.timeline = false;
   diag::Sink again;  // says what has been said
   const Chip slow = bent(chip, true), fast = bent(chip, false);
   const Times most = run_on(slow, module, contract, around, Extent::first, again),

@@ -59,10 +59,11 @@ struct Prediction {
 };
 
 struct Question {
-  double clock = 0;     // GHz; 0: the chip's law
-  bool values = false;  // compute all products
-  bool facts = false;   // find out which facts matter: a run of each first cluster for each
-  bool all = false;     // run every cluster; else as many as tell what the others take
+  double clock = 0;       // GHz; 0: the chip's law
+  bool values = false;    // compute all products
+  bool facts = false;     // find out which facts matter: a run of each first cluster for each
+  bool all = false;       // run every cluster; else as many as tell what the others take
+  bool timeline = false;  // keep the spans of the first cluster
 };
 
 /// Whether kernels of the module decide anything by what the tensor core computes.

@@ -25,6 +25,8 @@ constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks fo
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
+constexpr std::size_t most_spans = 200'000;        // of a timeline
+constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
 
 Stall stall_of(sim::WaitKind kind) {
   switch (kind) {
@@ -177,14 +179,28 @@ void TimedRun::charge(Track& t, const Next& n) {
   const auto add = [&](Stall s, double cycles) { role.stalls[std::size_t(s)] += std::max(0.0, cycles); };
   if (t.blocked) {
     if (t.blocked_for) add(*t.blocked_for, now_ - t.at);  // for an mbarrier meet_mbarrier does it
+    show_wait(t, n, t.blocked_for ? spelling(*t.blocked_for) : "an mbarrier", t.at, now_);
     return;
   }
   if (n.reason == Stall::mbarrier && n.dependent > t.at)
     role.mbarriers[t.awaited] += n.dependent - t.at;
   else
     add(n.reason, n.dependent - t.at);
+  show_wait(t, n, n.reason == Stall::mbarrier ? t.awaited : spelling(n.reason), t.at, n.dependent);
+  show_wait(t, n, spelling(n.unit_reason), n.dependent, n.unit);
   add(n.unit_reason, n.unit - n.dependent);
   add(Stall::issue, now_ - n.unit);
+}
+
+void TimedRun::show(std::uint32_t cta, std::string lane, std::string what, double begin, double end) {
+  if (!around_.timeline || time_.spans.size() >= most_spans) return;
+  time_.spans.push_back({cta, std::move(lane), std::move(what), begin, end});
+}
+
+void TimedRun::show_wait(const Track& t, const Next& n, std::string_view what, double begin, double end) {
+  if (!around_.timeline || end - begin < least_wait) return;
+  const std::string& role = roles_.name(n.operation, t.warp->index);
+  show(t.cta->rank, role + ", warp " + std::to_string(t.warp->index), std::string(what), begin, end);
 }
 
 void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
@@ -331,6 +347,7 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   core.begin(end, 0);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
   if (t.warp->index % 4 == 0) ++time_.mmas;
+  if (t.warp->index % 4 == 0) show(t.cta->rank, "tensor core", "wgmma", end - wgmma_interval(chip_, columns), end);
   leave_out_values(t, Does::wgmma);
 }
 
@@ -355,6 +372,7 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   const double end = start + t.latency - chip_[wake] - clock_reads;
   auto& done = mma_done_[cta.rank];
   done.push_back(done.empty() ? end : std::max(end, done.back()));
+  show(cta.rank, "tensor core", "MMA", start, start + t.interval);
   ++multiplied_, ++time_.mmas;
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
@@ -395,6 +413,7 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   use_operands(to, load_->bytes);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   copies_.push_back({done, done});
+  show(cta_of(range.cta).rank, "copies", "load", now_, done);
   load_.reset();
 }
 

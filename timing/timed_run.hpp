@@ -27,6 +27,7 @@ struct Surroundings {
   bool values = true;               // MMAs compute; else their results are left out
   double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
+  bool timeline = false;            // the run's spans are kept
 };
 
 /// What one cluster took.
@@ -36,6 +37,7 @@ struct ClusterTime {
   std::uint64_t clusters = 1, resident = 1;  // of the grid; at once on the chip
   std::vector<RoleTime> roles{};
   std::vector<Use> uses{};
+  std::vector<Span> spans{};  // where a timeline is asked for, as many as most_spans
   std::uint64_t mmas = 0;
   double loaded = 0;            // bytes that bulk and tensor copies asked of L2
   bool guessed_mma = false;     // of a form that was not measured
@@ -118,6 +120,8 @@ class TimedRun {
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
+  void show(std::uint32_t cta, std::string lane, std::string what, double begin, double end);
+  void show_wait(const Track&, const Next&, std::string_view what, double begin, double end);
   void settle(Track&, const Next&, const Cost&);
   void load(Track&, const Next&, double ready);
   void answer_peeks(Track&);

@@ -3,6 +3,7 @@
 
 #include "harness/chip/chip_json.hpp"
 #include "harness/contract/contract_json.hpp"
+#include "harness/host/files.hpp"
 #include "harness/pipeline/pipeline.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
@@ -15,6 +16,7 @@
 #include "tools/command/report/numbers.hpp"
 #include "tools/command/subcommands.hpp"
 #include "tools/command/time_report.hpp"
+#include "tools/command/time_views.hpp"
 
 namespace kiln::command {
 namespace {
@@ -32,7 +34,7 @@ constexpr const char* time_examples =
 
 struct TimeArguments {
   KernelChoice kernel{};
-  std::string launch{}, chip{}, clock{}, out{};
+  std::string launch{}, chip{}, clock{}, out{}, trace{}, page{};
   std::vector<std::string> what_if{};
   bool json = false, values = false, calibrate = false;
   bool facts = false;
@@ -111,6 +113,9 @@ int time_kernel(const TimeArguments& a) {
     return Exit::errors;
   }
   const timing::Chip chip = harness::chip_of(chip_for(a, module));
+  question.timeline = !a.trace.empty() || !a.page.empty();
+  for (const std::string* path : {&a.trace, &a.page})
+    if (!path->empty()) harness::check_writable(*path);
   timing::Prediction prediction;
   std::vector<WhatIf> changes;
   {
@@ -130,6 +135,8 @@ int time_kernel(const TimeArguments& a) {
     const int code = diag::exit_code(sink);
     return code == Exit::clean ? int(Exit::incomplete) : code;
   }
+  if (!a.trace.empty()) harness::write_file(a.trace, time_trace(prediction));
+  if (!a.page.empty()) harness::write_file(a.page, time_page(a.kernel.name, chip, prediction));
   print(a.json ? time_json(a.kernel.name, chip, prediction, changes)
                : time_text(a.kernel.name, chip, prediction, changes));
   return diag::exit_code(sink);
@@ -154,6 +161,9 @@ void add_time(const Builder& builder) {
                   "tensor_core=x0.5, load_latency=300, stages=5; may be repeated")
       ->type_name("NAME=VALUE")
       ->take_all();
+  sub->add_option("--trace", a->trace, "write the timeline of the first clusters, in microseconds, for ui.perfetto.dev")
+      ->type_name("FILE.json");
+  sub->add_option("--html", a->page, "write the prediction and its timeline as one page")->type_name("FILE.html");
   sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
   sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
   add_kernel_sizes(*sub, a->kernel, builder.words);
