@@ -8,6 +8,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "timing/predict.hpp"
+#include "tools/command/advice.hpp"
 #include "tools/command/calibrate.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/prediction.hpp"
@@ -36,8 +37,7 @@ struct TimeArguments {
   KernelChoice kernel{};
   std::string launch{}, chip{}, clock{}, out{}, trace{}, page{};
   std::vector<std::string> what_if{};
-  bool json = false, values = false, calibrate = false;
-  bool facts = false;
+  bool json = false, values = false, calibrate = false, advice = false, facts = false;
 };
 
 struct Subject {
@@ -135,10 +135,12 @@ int time_kernel(const TimeArguments& a) {
     const int code = diag::exit_code(sink);
     return code == Exit::clean ? int(Exit::incomplete) : code;
   }
+  std::vector<std::string> advice;
+  if (a.advice && module.target()) advice = advice_on(subject.ptx, *module.target(), prediction);
   if (!a.trace.empty()) harness::write_file(a.trace, time_trace(prediction));
   if (!a.page.empty()) harness::write_file(a.page, time_page(a.kernel.name, chip, prediction));
-  print(a.json ? time_json(a.kernel.name, chip, prediction, changes)
-               : time_text(a.kernel.name, chip, prediction, changes));
+  print(a.json ? time_json(a.kernel.name, chip, prediction, changes, advice)
+               : time_text(a.kernel.name, chip, prediction, changes, advice));
   return diag::exit_code(sink);
 }
 
@@ -164,6 +166,7 @@ void add_time(const Builder& builder) {
   sub->add_option("--trace", a->trace, "write the timeline of the first clusters, in microseconds, for ui.perfetto.dev")
       ->type_name("FILE.json");
   sub->add_option("--html", a->page, "write the prediction and its timeline as one page")->type_name("FILE.html");
+  sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");
   sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
   sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
   add_kernel_sizes(*sub, a->kernel, builder.words);

@@ -88,7 +88,7 @@ ordered_json json_of(const timing::LaunchTime& l) {
 }  // namespace
 
 std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p,
-                      const std::vector<WhatIf>& changes) {
+                      const std::vector<WhatIf>& changes, const std::vector<std::string>& advice) {
   std::string text = fmt::format("predicted: {} on {}\n\n", name, chip.title);
   for (const timing::LaunchTime& l : p.launches) text += launch_text(l, p);
   text +=
@@ -98,6 +98,7 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
   for (const WhatIf& w : changes)
     text += fmt::format("  what if {}: {} cycles, {:+.1f} %; {} us\n", w.what, cycles(w.cycles.value),
                         100 * (w.cycles.value / p.cycles.value - 1), microseconds(w.seconds.value));
+  for (const std::string& a : advice) text += fmt::format("  advice: {}\n", a);
   text += fmt::format("  products: {}\n",
                       p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
   text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
@@ -112,25 +113,26 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
 }
 
 std::string time_json(const std::string& name, const timing::Chip& chip, const timing::Prediction& p,
-                      const std::vector<WhatIf>& changes) {
+                      const std::vector<WhatIf>& changes, const std::vector<std::string>& advice) {
   ordered_json launches = ordered_json::array();
   for (const timing::LaunchTime& l : p.launches) launches.push_back(json_of(l));
   ordered_json facts = ordered_json::array();
   for (const timing::FactEffect& f : p.facts)
     facts.push_back({{"name", f.name}, {"value", f.value}, {"trust", spelling(f.trust)}, {"cycles", f.cycles}});
   ordered_json out{{"predicted", true},
-                         {"kernel", name},
-                         {"chip", chip.name},
-                         {"clock_ghz", p.clock},
-                         {"clock_by_law", p.by_law},
-                         {"cycles", json_of(p.cycles)},
-                         {"seconds", json_of(p.seconds)},
-                         {"launch_us", p.launch_us * double(p.launches.size())},
-                         {"products_computed", p.values},
-                         {"buffers_in_l2", p.hits_l2},
-                         {"launches", launches},
-                         {"facts", facts},
-                         {"not_modelled", p.unmodelled}};
+                   {"kernel", name},
+                   {"chip", chip.name},
+                   {"clock_ghz", p.clock},
+                   {"clock_by_law", p.by_law},
+                   {"cycles", json_of(p.cycles)},
+                   {"seconds", json_of(p.seconds)},
+                   {"launch_us", p.launch_us * double(p.launches.size())},
+                   {"products_computed", p.values},
+                   {"buffers_in_l2", p.hits_l2},
+                   {"launches", launches},
+                   {"facts", facts},
+                   {"not_modelled", p.unmodelled}};
+  if (!advice.empty()) out["advice"] = advice;
   for (const WhatIf& w : changes)
     out["what_if"].push_back({{"what", w.what}, {"cycles", json_of(w.cycles)}, {"seconds", json_of(w.seconds)}});
   return out.dump(2) + "\n";
