@@ -10,6 +10,9 @@ namespace kiln::rules {
 constexpr Verdict race(bool known) { return known ? legal : breaks(Rule::race); }
 /// The same, of a load; `used`: what it has loaded decides something or is stored.
 constexpr Verdict race_unused(bool used) { return used ? legal : breaks(Rule::race_unused); }
+/// The same, of two writes by one instruction; `same`: their f32 values are equal, not equal but for rounding. One of
+/// the values stays, and either is a right sum.
+constexpr Verdict race_rounding(bool same) { return same ? legal : breaks(Rule::race_rounding); }
 /// The same, of two lanes of a warp, where one is made by an instruction that the whole warp executes. Today's hardware
 /// makes the accesses of a warp in the order of its instructions, and no compiler turns them around: which lane gives
 /// the address of what a warp-wide instruction touches is not known to it.

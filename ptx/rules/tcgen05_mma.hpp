@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ptx/isa/instruction_descriptor.hpp"
+#include "ptx/isa/scales.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/isa/tmem.hpp"

@@ -1,6 +1,8 @@
 // Memory as instructions access it: what an address names, and what must hold there.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "sim/core/machine.hpp"
@@ -22,9 +24,22 @@ Place locate(Context& c, isa::Space space, std::uint64_t address, std::uint32_t 
 /// The offset in the CTA's own shared memory of an address that must be there: .shared::cta or generic.
 Place locate_shared(Context& c, isa::Space space, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
                     int lane);
-/// What a write of these bytes is for an observer: it may leave all of them as they are.
+/// Whether two f32 differ by what the order of a few sums does: 2^-18 of their size, 32 units in the last place.
+inline bool differ_by_rounding(float a, float b) {
+  return std::isfinite(a) && std::isfinite(b) && std::abs(a - b) <= 0x1p-18f * std::max(std::abs(a), std::abs(b));
+}
+/// What a write of these bytes is for an observer: it may leave all of them as they are, or as f32 nearly so.
 inline AccessKind kind_of_write(const View& to, const void* bytes, std::size_t count) {
-  return to.all_written(count) && std::memcmp(bytes, to.data, count) == 0 ? AccessKind::rewrite : AccessKind::write;
+  if (!to.all_written(count)) return AccessKind::write;
+  if (std::memcmp(bytes, to.data, count) == 0) return AccessKind::rewrite;
+  for (std::size_t at = 0; at < count; at += sizeof(float)) {
+    float now = 0, then = 0;
+    if (count - at < sizeof(float)) return AccessKind::write;
+    std::memcpy(&now, static_cast<const std::uint8_t*>(bytes) + at, sizeof now);
+    std::memcpy(&then, to.data + at, sizeof then);
+    if (!differ_by_rounding(now, then)) return AccessKind::write;
+  }
+  return AccessKind::rounded;
 }
 /// The read that found the first poison of these bytes, of which some is: this one, if they were never written.
 PoisonSource poison_source(Grid& grid, const ir::Operation* operation, const Place& place, std::uint32_t bytes);

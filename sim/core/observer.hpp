@@ -28,8 +28,9 @@ struct Agent {
 };
 
 using order::Proxy;
-/// `rewrite` is a write by a thread that leaves every byte as it is; order::leave_the_same has its use.
-enum class AccessKind : std::uint8_t { read, write, atomic, rewrite };
+/// `rewrite` is a write by a thread that leaves every byte as it is; order::leave_the_same has its use. `rounded` is one of
+/// f32 words that differ from what is there by rounding.
+enum class AccessKind : std::uint8_t { read, write, atomic, rewrite, rounded };
 
 /// What an operation of the tensor core uses bytes or cells as.
 enum class Operand : std::uint8_t { none, accumulator, a, b, scales_a, scales_b, metadata, copied };

@@ -19,6 +19,7 @@ class Memory::Sweep {
         range_(range),
         id_(id),
         rewrites_(kind == AccessKind::rewrite),
+        rounds_(kind == AccessKind::rounded),
         transitive_(!later_.access.is_async || isa::unit(later_.access.operation->opcode) == isa::Unit::tcgen05) {}
 
   // Touches cells [first, end), `bytes` of each.
@@ -72,6 +73,12 @@ class Memory::Sweep {
       // The reads after the write are judged by themselves.
       if (broken && e.writes && later_.writes && has_landed(shadow, at, t.access, t.bytes & bytes)) return;
       if (broken && e.writes && !entry.is_replaced && is_observed(shadow, at, t.access, t.bytes & bytes)) return;
+      const bool is_rounding = rounds_ && e.writes && !e.access.is_async &&
+                               order::leave_the_same(*e.access.operation, *later_.access.operation, true);
+      if (broken && is_rounding) {
+        const rules::Verdict v = rules::race_rounding(false);
+        broken = v.broken() ? std::optional(v.rule) : std::nullopt;
+      }
       if (broken) memory_.reports_.report(*broken, e, later_, range_);
     });
   }
@@ -168,7 +175,7 @@ class Memory::Sweep {
   const Later later_, as_write_;
   const Range& range_;
   const AccessId id_;
-  const bool rewrites_, transitive_;
+  const bool rewrites_, rounds_, transitive_;
   std::vector<TouchLists::Entry> kept_;  // what the write does not supersede, of the current cell
 };
 

@@ -1,6 +1,8 @@
 // forms.def as data.
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <mutex>
 #include <unordered_map>
 
 #include "verifier/checks/forms.hpp"
@@ -64,27 +66,15 @@ OperandList make_operands(std::string_view text) {
   return list;
 }
 
-Form make_form(std::string_view modifiers, std::initializer_list<std::string_view> operands) {
-  Form form;
-  for (std::string_view word : split(modifiers, ' ')) {
-    Form::Slot slot;
-    slot.optional = word.ends_with('?');
-    if (slot.optional) word.remove_suffix(1);
-    slot.first = word.starts_with('^');
-    if (slot.first) word.remove_prefix(1);
-    slot.alternatives = split(word, '|');
-    form.slots.push_back(std::move(slot));
-  }
-  for (std::string_view list : operands) form.operands.push_back(make_operands(list));
-  return form;
-}
+// A row of a table as it is written: an instruction, its modifiers and the lists of operands that it may have.
+struct Row {
+  isa::Opcode opcode;
+  std::string_view modifiers;
+  std::array<std::string_view, 8> operands;
+};
 
-using Table = std::unordered_map<isa::Opcode, std::vector<Form>>;
-
-const Table& table() {
-  static const Table forms = [] {
-    Table t;
-#define FORM(opcode, modifiers, ...) t[isa::Opcode::opcode].push_back(make_form(modifiers, {__VA_ARGS__}));
+constexpr Row rows[] = {
+#define FORM(opcode, modifiers, ...) {isa::Opcode::opcode, modifiers, {__VA_ARGS__}},
 #include "verifier/checks/forms.def"
 #include "verifier/checks/forms_arithmetic.def"
 #include "verifier/checks/forms_bits.def"
@@ -94,16 +84,36 @@ const Table& table() {
 #include "verifier/checks/forms_video.def"
 #include "verifier/checks/forms_warp.def"
 #undef FORM
-    return t;
-  }();
-  return forms;
+};
+
+Form make_form(const Row& row) {
+  Form form;
+  for (std::string_view word : split(row.modifiers, ' ')) {
+    Form::Slot slot;
+    slot.optional = word.ends_with('?');
+    if (slot.optional) word.remove_suffix(1);
+    slot.first = word.starts_with('^');
+    if (slot.first) word.remove_prefix(1);
+    slot.alternatives = split(word, '|');
+    form.slots.push_back(std::move(slot));
+  }
+  for (const std::string_view list : row.operands)
+    if (list.data()) form.operands.push_back(make_operands(list));
+  return form;
 }
 
 }  // namespace
 
+// A file has few of the instructions: their rows alone are taken apart, when the first of them is met.
 std::span<const Form> find_forms(isa::Opcode op) {
-  const auto found = table().find(op);
-  return found == table().end() ? std::span<const Form>{} : std::span<const Form>(found->second);
+  static std::mutex taking;
+  static std::unordered_map<isa::Opcode, std::vector<Form>> taken;
+  const std::lock_guard lock(taking);
+  const auto [at, is_new] = taken.try_emplace(op);
+  if (is_new)
+    for (const Row& row : rows)
+      if (row.opcode == op) at->second.push_back(make_form(row));
+  return at->second;
 }
 
 }  // namespace kiln::verifier

@@ -167,6 +167,20 @@ TEST_CASE("a warp that arrives at a named barrier and then waits there counts tw
   CHECK(counted("128").has("[barrier-mismatch]"));
 }
 
+TEST_CASE("lanes of one store race, but for f32 that differ by rounding: race-rounding") {
+  // Odd lanes store 1 + step, even ones 1.
+  const auto stored = [](const std::string& step) {
+    return run_kernel(kernel(own + "and.b32 %r1, %r0, 1; cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, " + step +
+                             ", 0f3F800000; st.global.f32 [%out], %f1;"),
+                      32, 32);
+  };
+  CHECK(stored("0f00000000").clean());
+  const Run rounded = stored("0f35000000");
+  CHECK(rounded.has("[race-rounding]"));
+  CHECK(!rounded.has("[race]"));
+  CHECK(stored("0f38000000").has("[race]"));
+}
+
 TEST_CASE("a named barrier may pass from some warps to others when something orders the two uses") {
   const auto handed = [](const std::string& between) {
     return run_kernel(kernel("mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.ge.u32 %p1, %r1, 2;\n"
