@@ -79,11 +79,11 @@ class AccumulatorRing {
   KILN_REFUSED(scope, "one thread issues the MMAs that fill an accumulator: a role of warp<i>.elect() [dsl-scope]")
   AccumulatorSlot<Mma> acquire(const S& scope, Here at = {});
   template <class S>
-    requires(!std::is_same_v<S, Warpgroup>)
+    requires(!std::is_base_of_v<Warpgroup, S>)
   KILN_REFUSED(scope, "a warpgroup reads an accumulator: a role of warpgroup<i> [dsl-scope]")
   AccumulatorSlot<Mma> wait(const S& scope, Here at = {});
   template <class S, class... Rest>
-    requires(!std::is_same_v<S, Warpgroup> || sizeof...(Rest) != 1 ||
+    requires(!std::is_base_of_v<Warpgroup, S> || sizeof...(Rest) != 1 ||
              !(... && std::is_same_v<Rest, AccumulatorSlot<Mma>>))
   KILN_REFUSED(arguments, "release(warpgroup, slot): the warpgroup that has read it, and the slot that this ring's "
                           "wait(warpgroup) gave [dsl-arguments]")

@@ -207,7 +207,7 @@ class Ring {
   }
   // Here only to explain: another scope, another ring's slot, or another order.
   template <class S>
-    requires(!is_one_thread<S>)
+    requires(!is_one_thread<S> && !std::is_base_of_v<Warpgroup, S>)
   KILN_REFUSED(scope, "one thread fills a ring: a role of warp<i>.elect(), or inside elect([&](Thread t) { ... }) "
                       "[dsl-scope]")
   Slot<Tiles...> acquire(const S& scope, Here at = {});
@@ -259,12 +259,12 @@ class StoreRing {
   KILN_REFUSED(tile_type, "the tile or the box is another than this ring's [dsl-tile-type]")
   void publish(Warpgroup&, const Shared<From>&, const Box<To>&, Here = {});
   template <class S, class... Rest>
-    requires(!std::is_same_v<S, Warpgroup> || sizeof...(Rest) != 2 || !is_published<Rest...>)
+    requires(!std::is_base_of_v<Warpgroup, S> || sizeof...(Rest) != 2 || !is_published<Rest...>)
   KILN_REFUSED(arguments, "publish(warpgroup, tile, box): the tile that acquire(warpgroup) gave, the box of a map, "
                           "map.at(row, column) [dsl-arguments]")
   void publish(const S&, const Rest&...);
   template <class S>
-    requires(!std::is_same_v<S, Warpgroup>)
+    requires(!std::is_base_of_v<Warpgroup, S>)
   KILN_REFUSED(scope, "a warpgroup writes the tiles of a store ring: a role of warpgroup<i> [dsl-scope]")
   Shared<Tile> acquire(const S& scope, Here at = {});
   /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.

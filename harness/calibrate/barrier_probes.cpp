@@ -47,7 +47,7 @@ JOIN:
   k.cycles = "sub.u64 %end, %rd4, %rd2;";
   std::vector<double> samples;
   const auto all = samples_of(s.machine(), k, 1);
-  for (const Sample& x : all.front()) samples.push_back(x.cycles);
+  for (const LoopTime& x : all.front()) samples.push_back(x.cycles);
   s.set(wake, figure_of(samples), "from the clock before an arrival to the clock after another warp's wait");
 }
 

@@ -127,7 +127,7 @@ void tensor_maps(Session& s) {
   k.cycles = "sub.u64 %rd3, %rd1, %begin; sub.u64 %rd4, %rd2, %rd1; sub.u64 %end, %rd3, %rd4;";
   std::vector<double> samples;
   const auto all = samples_of(s.machine(), k, 1);
-  for (const Sample& x : all.front())
+  for (const LoopTime& x : all.front())
     if (x.cycles < 1e6) samples.push_back(x.cycles);  // a negative difference is no miss
   s.set(descriptor_miss, figure_of(samples), "a map's first load beside its second");
 }
@@ -226,15 +226,15 @@ void hbm_bandwidth(Session& s) {
   const LoopKernel k = stream(sms, 1u << 30, (1u << 30) / sms / 16384 * 16384);
   const auto few = samples_of(s.machine(), k, 8), many = samples_of(s.machine(), k, 40);
   std::vector<double> rates, clocks;
-  const auto middle = [](const std::vector<Sample>& samples) {
+  const auto middle = [](const std::vector<LoopTime>& samples) {
     std::vector<double> ns;
-    for (const Sample& x : samples) ns.push_back(x.nanoseconds);
+    for (const LoopTime& x : samples) ns.push_back(x.nanoseconds);
     return figure_of(ns).value;
   };
   for (std::size_t c = 0; c < std::min(few.size(), many.size()); ++c) {
     const double ns = middle(many[c]) - middle(few[c]);
     if (ns > 0) rates.push_back(32 * turn_bytes * double(sms) / ns);
-    for (const Sample& x : many[c]) clocks.push_back(x.cycles / x.nanoseconds);
+    for (const LoopTime& x : many[c]) clocks.push_back(x.cycles / x.nanoseconds);
   }
   s.set(hbm_rate, figure_of(rates), "bulk loads of 16 KB, 8 in flight, all SMs in 1 GB");
   s.observe("SM clock while all SMs load from HBM", figure_of(clocks), "GHz");

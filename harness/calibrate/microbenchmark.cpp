@@ -80,9 +80,9 @@ std::string copies_of(const std::string& body, unsigned count) {
   return out;
 }
 
-double middle(const std::vector<Sample>& samples) {
+double middle(const std::vector<LoopTime>& samples) {
   std::vector<double> cycles;
-  for (const Sample& s : samples) cycles.push_back(s.cycles);
+  for (const LoopTime& s : samples) cycles.push_back(s.cycles);
   return figure_of(cycles).value;
 }
 
@@ -134,7 +134,7 @@ std::vector<std::uint64_t> words_of(const launch::Contract& contract, const std:
   return words;
 }
 
-std::vector<std::vector<Sample>> samples_of(Machine& machine, const LoopKernel& k, unsigned turns) {
+std::vector<std::vector<LoopTime>> samples_of(Machine& machine, const LoopKernel& k, unsigned turns) {
   launch::Contract c =
       contract_of({{"out", std::uint64_t(k.ctas) * k.samples * sample_words * 8}, {"data", k.data_bytes}});
   launch::Launch& l = c.launches.emplace_back();
@@ -151,9 +151,9 @@ std::vector<std::vector<Sample>> samples_of(Machine& machine, const LoopKernel& 
   }
   machine.run(ptx_of(k, machine.facts().target), c);
   const std::vector<std::uint64_t> words = words_of(c, "out");
-  std::vector<std::vector<Sample>> out;
+  std::vector<std::vector<LoopTime>> out;
   for (unsigned cta = 0; cta < k.ctas; ++cta) {
-    std::vector<Sample>& samples = out.emplace_back();
+    std::vector<LoopTime>& samples = out.emplace_back();
     for (std::size_t s = cold_samples; s < k.samples; ++s) {
       const std::size_t at = (cta * k.samples + s) * sample_words;
       if (words[at] != 0) samples.push_back({double(words[at]), double(words[at + 1])});
@@ -170,7 +170,7 @@ Figure cycles_of(Machine& machine, const LoopKernel& k, unsigned few, unsigned m
   std::vector<double> slopes;
   if (longer.size() == 1 && shorter.size() == 1) {
     const double base = middle(shorter.front());
-    for (const Sample& s : longer.front()) slopes.push_back((s.cycles - base) / copies);
+    for (const LoopTime& s : longer.front()) slopes.push_back((s.cycles - base) / copies);
   } else {
     for (std::size_t c = 0; c < std::min(longer.size(), shorter.size()); ++c)
       slopes.push_back((middle(longer[c]) - middle(shorter[c])) / copies);

@@ -38,13 +38,13 @@ struct LoopKernel {
 };
 
 /// What the clocks of a CTA said of one sample.
-struct Sample {
+struct LoopTime {
   double cycles = 0, nanoseconds = 0;
 };
 
 std::string ptx_of(const LoopKernel&, const std::string& target);
 /// One launch with that many turns of the loop: the samples of each CTA, but for the first two.
-std::vector<std::vector<Sample>> samples_of(Machine&, const LoopKernel&, unsigned turns);
+std::vector<std::vector<LoopTime>> samples_of(Machine&, const LoopKernel&, unsigned turns);
 /// Cycles of one copy of the body, out of a short and a long loop; of several CTAs the median.
 Figure cycles_of(Machine&, const LoopKernel&, unsigned few = 4, unsigned many = 12);
 
