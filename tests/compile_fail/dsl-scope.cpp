@@ -7,13 +7,13 @@ using namespace kiln;
 using namespace kiln::dsl;
 
 using Tile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
-void body(Thread t, Warpgroup g, Ring<4, Tile> ring) {
+void body(Thread t, Warp w, Ring<4, Tile> ring) {
 #ifdef BREAK
-  (void)ring.acquire(g);
+  (void)ring.acquire(w);
 #else
   (void)ring.acquire(t);
 #endif
-  (void)t, (void)g;
+  (void)t, (void)w;
 }
 
 // CHECK: dsl-scope.cpp:12:{{.*}}error: {{.*}}one thread fills a ring: {{.*}}[dsl-scope]

@@ -111,8 +111,6 @@ void which_of_two_tiles() { (void)twin.get<ATile>(); }
 // [dsl-tile-type]
 void part_that_the_slot_has_not() { (void)slot.get<2>(); }
 // [dsl-scope] one thread fills a ring
-void acquire_by_a_warpgroup() { (void)ring.acquire(g); }
-// [dsl-scope]
 void acquire_by_a_warp() { (void)ring.acquire(w); }
 // [dsl-arguments] this ring's wait(scope)
 void release_of_another_rings_slot() { ring.release(g, other_slot); }

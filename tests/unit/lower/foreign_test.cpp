@@ -177,9 +177,9 @@ TEST_CASE("more dynamic shared memory than a pair's engines leave is refused, wi
 TEST_CASE("a descriptor whose address was extended by its sign, and one that is changed in place, are as any other") {
   const Kernel k = basic();
   for (const std::vector<Change>& changes :
-       {std::vector<Change>{{"cvt.u64.u32 %rd6, %r24;", "cvt.s64.s32 %rd6, %r24;"}},
+       {std::vector<Change>{{"cvt.u64.u32 %rd6, %r23;", "cvt.s64.s32 %rd6, %r23;"}},
         {{"or.b64 %rd7, %rd6, 0x4000404000000000;", "mov.b64 %rd7, %rd6; or.b64 %rd7, %rd7, 0x4000404000000000;"}},
-        {{"shr.u32 %r23, %r12, 4;\n  and.b32 %r24, %r23, 0x3fff;\n  cvt.u64.u32 %rd6, %r24;",
+        {{"shr.u32 %r22, %r12, 4;\n  and.b32 %r23, %r22, 0x3fff;\n  cvt.u64.u32 %rd6, %r23;",
           "cvt.s64.s32 %rd6, %r12; shr.u64 %rd6, %rd6, 4; and.b64 %rd6, %rd6, 0x3fff;"}}}) {
     lower::Report report;
     const Kernel low = lowered_well(changed(k, "", changes), &report);
@@ -239,7 +239,7 @@ TEST_CASE(
 TEST_CASE("a descriptor of two words, the lower of which went through a shuffle, is known") {
   const Kernel k = changed(basic(), "  .reg .b32 %low<2>;\n",
                            {{"or.b64 %rd7, %rd6, 0x4000404000000000;",
-                             "shfl.sync.idx.b32 %low0, %r24, 0, 31, -1; mov.b64 %rd7, {%low0, 0x40004040};"},
+                             "shfl.sync.idx.b32 %low0, %r23, 0, 31, -1; mov.b64 %rd7, {%low0, 0x40004040};"},
                             {"@!%p3 bra elected_tile;", "@!%p1 bra elected_tile;"},
                             {"mbarrier.arrive.expect_tx", "@%p2 mbarrier.arrive.expect_tx"},
                             {"  cp.async.bulk.tensor", "  @%p2 cp.async.bulk.tensor"},
