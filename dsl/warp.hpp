@@ -443,7 +443,8 @@ class Warpgroup : public WholeWarps {
   kind_of<X> warpgroup_reduce(const X& value);
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
-  /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster.
+  /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster. One lane of
+  /// a warp arrives, and what it releases is its own: after plain accesses by the other lanes a sync comes first.
   void arrive_by_warp(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>

@@ -45,10 +45,8 @@ JOIN:
   xor.b32 %r1, %r1, 1;
   ld.volatile.shared.u64 %rd4, [%smem+64];)";
   k.cycles = "sub.u64 %end, %rd4, %rd2;";
-  std::vector<double> samples;
-  const auto all = samples_of(s.machine(), k, 1);
-  for (const LoopTime& x : all.front()) samples.push_back(x.cycles);
-  s.set(wake, figure_of(samples), "from the clock before an arrival to the clock after another warp's wait");
+  s.set(wake, figure_of(samples_of(s.machine(), k, 1).front(), &LoopTime::cycles),
+        "from the clock before an arrival to the clock after another warp's wait");
 }
 
 // Two CTAs of a cluster arrive at each other's mbarrier by turns; half of a round is one way.

@@ -227,9 +227,7 @@ void hbm_bandwidth(Session& s) {
   const auto few = samples_of(s.machine(), k, 8), many = samples_of(s.machine(), k, 40);
   std::vector<double> rates, clocks;
   const auto middle = [](const std::vector<LoopTime>& samples) {
-    std::vector<double> ns;
-    for (const LoopTime& x : samples) ns.push_back(x.nanoseconds);
-    return figure_of(ns).value;
+    return figure_of(samples, &LoopTime::nanoseconds).value;
   };
   for (std::size_t c = 0; c < std::min(few.size(), many.size()); ++c) {
     const double ns = middle(many[c]) - middle(few[c]);

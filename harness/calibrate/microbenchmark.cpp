@@ -80,11 +80,7 @@ std::string copies_of(const std::string& body, unsigned count) {
   return out;
 }
 
-double middle(const std::vector<LoopTime>& samples) {
-  std::vector<double> cycles;
-  for (const LoopTime& s : samples) cycles.push_back(s.cycles);
-  return figure_of(cycles).value;
-}
+double middle(const std::vector<LoopTime>& samples) { return figure_of(samples, &LoopTime::cycles).value; }
 
 }  // namespace
 
@@ -94,6 +90,12 @@ Figure figure_of(std::vector<double> samples) {
   const std::size_t n = samples.size();
   const double value = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
   return {value, (samples[(3 * (n - 1) + 3) / 4] - samples[(n - 1) / 4]) / 2};
+}
+
+Figure figure_of(const std::vector<LoopTime>& samples, double LoopTime::*clock) {
+  std::vector<double> values;
+  for (const LoopTime& s : samples) values.push_back(s.*clock);
+  return figure_of(std::move(values));
 }
 
 std::pair<double, double> line_through(const std::vector<std::pair<double, double>>& points) {

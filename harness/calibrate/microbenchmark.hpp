@@ -42,6 +42,9 @@ struct LoopTime {
   double cycles = 0, nanoseconds = 0;
 };
 
+/// One of the clocks of these samples.
+Figure figure_of(const std::vector<LoopTime>&, double LoopTime::*clock);
+
 std::string ptx_of(const LoopKernel&, const std::string& target);
 /// One launch with that many turns of the loop: the samples of each CTA, but for the first two.
 std::vector<std::vector<LoopTime>> samples_of(Machine&, const LoopKernel&, unsigned turns);

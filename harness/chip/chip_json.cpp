@@ -172,4 +172,10 @@ Chip chip_of(const std::string& name) {
   return read_chip(text, name);
 }
 
+std::optional<std::string> chip_of_device(std::string_view device) {
+  for (const auto& [word, chip] : {std::pair{"H200", "h200"}, {"H100", "h100"}, {"B200", "b200"}})
+    if (device.find(word) != std::string_view::npos) return chip;
+  return std::nullopt;
+}
+
 }  // namespace kiln::harness

@@ -1,6 +1,7 @@
 // Chips as JSON: those that Kiln brings along (chips/*.json), and files of the same form.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ std::string write_chip(const timing::Chip&);
 
 /// The chip of a name (b200) or of a file (its path ends in .json). Throws InputError for names that are not known.
 timing::Chip chip_of(const std::string& name_or_file);
+/// The name of the chip of a GPU, "NVIDIA H100 80GB HBM3", if a file is for it.
+std::optional<std::string> chip_of_device(std::string_view device);
 
 /// The text of chips/NAME.json; empty when Kiln brings no such chip.
 std::string_view chip_text(std::string_view name);

@@ -26,7 +26,7 @@ std::string today() {
 // The chip whose numbers stay where nothing is measured.
 std::string base_of(const harness::MachineFacts& facts) {
   if (!facts.target.starts_with("sm_90")) return "b200";
-  return facts.name.find("H200") != std::string::npos ? "h200" : "h100";
+  return harness::chip_of_device(facts.name).value_or("h100");
 }
 
 }  // namespace

@@ -10,9 +10,8 @@
 namespace kiln::command {
 namespace {
 
-std::string chip_of_device(const std::string& device) {
-  for (const auto& [word, chip] : {std::pair{"H200", "h200"}, {"H100", "h100"}, {"B200", "b200"}})
-    if (device.find(word) != std::string::npos) return chip;
+std::string chip_that_ran(const std::string& device) {
+  if (const auto chip = harness::chip_of_device(device)) return *chip;
   diag::refuse("--compare-time: no chip file is for {}; give one with --chip (kiln time --calibrate writes it)",
                device);
 }
@@ -22,7 +21,7 @@ std::string chip_of_device(const std::string& device) {
 ComparedTime compare_time(const harness::RunReport& report, const diag::SourcePtr& ptx,
                           const launch::Contract& contract, const std::string& folder, const std::string& chip_name) {
   const harness::Timing& timing = *report.cuda->timing;
-  const timing::Chip chip = harness::chip_of(chip_name.empty() ? chip_of_device(report.cuda->device) : chip_name);
+  const timing::Chip chip = harness::chip_of(chip_name.empty() ? chip_that_ran(report.cuda->device) : chip_name);
   diag::Sink sink;
   const ir::Module module = parse::parse(ptx, sink);
   const timing::Prediction p = predict_launches(module, contract, folder, chip, {}, sink);

@@ -6,25 +6,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/views/svg.hpp"
+
 namespace kiln::command {
 namespace {
 
+using harness::escaped;
 using timing::Span;
 
 constexpr double page_width = 1100, label_width = 210, row = 16;  // pixels
 constexpr double least_width = 0.2;                               // of a span that is drawn
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
 
 // A colour for each reason, the same on every page.
 std::string colour(const Span& s) {
