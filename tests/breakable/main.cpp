@@ -44,7 +44,7 @@ int check(const std::vector<std::string>& words) {
   diag::Sink all;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--strict") strict = true;
-    else if (words[i] == "--quick") continue;  // nothing is explored here
+    else if (words[i] == "--quick" || words[i] == "--all") continue;  // nothing is explored or grouped here
     else if (words[i] == "--lint") lint = true;
     else if (words[i] == "--json") format = "json";
     else if (words[i] == "--format" && i + 1 < words.size()) format = words[++i];
