@@ -5,6 +5,7 @@
 
 #include "dsl/operands.hpp"
 #include "dsl/tensor_core_target.hpp"
+#include "ptx/isa/wgmma.hpp"
 
 namespace kiln::dsl {
 

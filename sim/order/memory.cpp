@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "ptx/rules/order.hpp"
+
 namespace kiln::sim {
 
 class Memory::Sweep {
