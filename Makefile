@@ -34,9 +34,9 @@ test: build ## build everything and run every test
 	@scripts/skipped build
 
 rules: configure ## after an edit of a rule: its unit tests, and every text test of the verifier (about a minute)
-	@$(BUILD) build --target kiln-small unit_rules -j $(JOBS)
+	@$(BUILD) build --target kiln-check unit_rules -j $(JOBS)
 	build/tests/unit_rules
-	KILN_COMMAND=$(CURDIR)/build/kiln-small $(CTEST) build -R '^lit.verify$$'
+	KILN_COMMAND=$(CURDIR)/build/kiln-check $(CTEST) build -R '^lit.verify$$'
 
 oracle: configure ## every generated instruction, for every target: Kiln against ptxas, or PTXAS=path (some minutes)
 	@$(BUILD) build --target oracle -j $(JOBS)
