@@ -57,11 +57,15 @@ Exceptions read_exceptions(const std::string& path, isa::PtxasVersion ptxas) {
   return out;
 }
 
+bool is_about(const Exception& e, std::string_view setting, std::string_view instruction) {
+  if (instruction.starts_with('@')) instruction.remove_prefix(instruction.find(' ') + 1);
+  return matches(e.setting, setting) && matches(e.instruction, instruction);
+}
+
 Exception* find_exception(Exceptions& exceptions, Exception::Kind kind, std::string_view setting,
                           std::string_view instruction) {
-  if (instruction.starts_with('@')) instruction.remove_prefix(instruction.find(' ') + 1);
   for (Exception& e : exceptions) {
-    if (e.kind != kind || !matches(e.setting, setting) || !matches(e.instruction, instruction)) continue;
+    if (e.kind != kind || !is_about(e, setting, instruction)) continue;
     ++e.matched;
     return &e;
   }

@@ -17,8 +17,8 @@ namespace kiln::test {
 ///   refuses ..13.3 | * | tcgen05.commit.* | of the ptxas of CUDA 13.3 and before alone
 ///
 /// `accepts`: ptxas takes what is illegal; `refuses`: ptxas refuses what is legal; `hangs`: ptxas does not end, so it
-/// is not asked, and Kiln must refuse. A range of versions of ptxas may follow, with either end left out. Then a setting
-/// and an instruction, in which * stands for anything, and the reason.
+/// is not asked, and Kiln must refuse. A range of versions of ptxas may follow, with either end left out. Then a
+/// setting and an instruction, in which * stands for anything, and the reason.
 struct Exception {
   enum class Kind { accepts, refuses, hangs } kind = Kind::accepts;
   isa::PtxasVersion first{}, last = isa::newest_ptxas;
@@ -31,6 +31,9 @@ using Exceptions = std::deque<Exception>;
 
 /// The rows of a file that are about a version of ptxas. Throws std::runtime_error naming the row that cannot be read.
 Exceptions read_exceptions(const std::string& path, isa::PtxasVersion);
+
+/// Whether a row speaks of an instruction, whatever its kind. A guard of the instruction does not count.
+bool is_about(const Exception&, std::string_view setting, std::string_view instruction);
 
 /// The row of a kind for an instruction; null when there is none. Counts the match.
 Exception* find_exception(Exceptions&, Exception::Kind, std::string_view setting, std::string_view instruction);

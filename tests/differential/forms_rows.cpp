@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
@@ -41,8 +42,8 @@ AcceptedRows head_of_rows(const std::string& line) {
 }
 
 // What is said of instructions that must all be taken, or all be refused.
-void ask(const Setting& setting, const std::vector<std::string>& instructions, bool taken, Exceptions& exceptions,
-         Tally& tally) {
+void ask_some(const Setting& setting, std::span<const std::string> instructions, bool taken, Exceptions& exceptions,
+              Tally& tally) {
   const auto by_kiln = ask_kiln(setting, instructions);
   tally.forms += instructions.size();
   tally.accepted += taken ? instructions.size() : 0;
@@ -54,6 +55,14 @@ void ask(const Setting& setting, const std::vector<std::string>& instructions, b
     else
       tally.disagreements.push_back({spelling(setting), instructions[i], taken ? "" : "refused", by_kiln[i]});
   }
+}
+
+// Few at a time: each is a kernel, and some checks of a kernel look at all of its module.
+void ask(const Setting& setting, std::span<const std::string> instructions, bool taken, Exceptions& exceptions,
+         Tally& tally) {
+  constexpr std::size_t batch = 200;
+  for (; !instructions.empty(); instructions = instructions.subspan(std::min(batch, instructions.size())))
+    ask_some(setting, instructions.first(std::min(batch, instructions.size())), taken, exceptions, tally);
 }
 
 }  // namespace
@@ -102,6 +111,19 @@ Tally ask_accepted(const std::vector<AcceptedRows>& rows, std::size_t step, Exce
       if (has && before >= oldest_of_rows && before >= isa::lowest_version(t))
         ask({t, before, isa::newest_ptxas}, chosen, false, exceptions, tally);
     }
+  }
+  return tally;
+}
+
+Tally ask_withdrawn(const std::vector<AcceptedRows>& rows, std::size_t step, Exceptions& exceptions) {
+  Tally tally;
+  std::size_t at = 0;
+  for (const AcceptedRows& group : rows) {
+    std::vector<std::string> chosen;
+    for (const std::string& i : group.instructions)
+      if (at++ % step == 0) chosen.push_back(i);
+    for (const isa::Target& t : group.targets)
+      ask({t, group.version, isa::oldest_ptxas}, chosen, true, exceptions, tally);
   }
   return tally;
 }

@@ -18,7 +18,7 @@ struct AcceptedRows {
   std::vector<std::string> instructions{};
 };
 
-/// tests/data/forms/newer.txt. Throws std::runtime_error naming a line that cannot be read.
+/// tests/data/forms/newer.txt or withdrawn.txt. Throws std::runtime_error naming a line that cannot be read.
 std::vector<AcceptedRows> read_accepted_rows(const std::string& path);
 /// Front-coded lines: the number of characters shared with the line before, a space, the rest.
 std::vector<std::string> read_refused_rows(const std::string& path);
@@ -26,6 +26,8 @@ std::vector<std::string> read_refused_rows(const std::string& path);
 /// Of every `step`th row whether Kiln takes it: at its version for its targets alone, and for none of them at the
 /// version before. The tally counts questions.
 Tally ask_accepted(const std::vector<AcceptedRows>&, std::size_t step, Exceptions&);
+/// Of every `step`th row that ptxas 13.0 takes and a later one refuses, whether Kiln takes it as 13.0 does.
+Tally ask_withdrawn(const std::vector<AcceptedRows>&, std::size_t step, Exceptions&);
 /// Of every `step`th instruction that ptxas 13.5 refuses for sm_107a at 9.5, whether Kiln does.
 Tally ask_refused(const std::vector<std::string>&, std::size_t step, Exceptions&);
 

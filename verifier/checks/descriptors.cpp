@@ -91,7 +91,8 @@ class InstructionDescriptor {
     const bool says_more =
         (bits_.one & isa::idesc_bits_of_sm_107(kind_)) != 0 || (packed && mma_.form.sparse && is_judged);
     if (!is_there || !says_more) return false;
-    incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107");
+    incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107",
+               rules::Limit::no_model);
     return true;
   }
 
@@ -151,7 +152,8 @@ void check_shared(const Facts& facts, const ir::Operation& op, const ir::Argumen
   if (bits.is_nothing()) return;
   const Subject subject{facts.code, op, a.operand, false};
   if (facts.target && facts.target->sm == 107 && (bits.one & isa::sdesc_bits_of_sm_107)) {
-    incomplete(facts.sink, facts.code.where(op), "a matrix descriptor " + hex(bits.one) + " of sm_107");
+    incomplete(facts.sink, facts.code.where(op), "a matrix descriptor " + hex(bits.one) + " of sm_107",
+               rules::Limit::no_model);
     return;
   }
   isa::SharedDescriptorFields f = isa::unpack_shared(bits.one);

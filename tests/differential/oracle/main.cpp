@@ -2,8 +2,7 @@
 //
 //   oracle --rows                    what is known of PTX 9.0 to 9.5 instead: Kiln alone is asked, about every row
 //   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier;
-//   all
-//                                    when none
+//                                    all when none
 //
 // Exit status: 0 when the engines agree, 1 when not, 2 when ptxas is missing, a file cannot be read or a word of the
 // command line chooses nothing.
@@ -13,6 +12,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <initializer_list>
+#include <map>
 #include <optional>
 
 #include "tests/differential/forms_compare.hpp"
@@ -103,14 +105,89 @@ void print_head(const char* first) {
              "disagreements");
 }
 
+// Rows that no instruction needs, in any of the lists.
+std::size_t report_unused(std::initializer_list<const Exceptions*> lists) {
+  std::map<std::string, std::size_t> uses;
+  for (const Exceptions* list : lists)
+    for (const Exception& e : *list) uses[e.row] += e.matched;
+  std::size_t unused = 0;
+  for (const auto& [row, count] : uses)
+    if (count == 0) fmt::print("newer_exceptions.txt: matches nothing: {}\n", row), ++unused;
+  return unused;
+}
+
 int run_rows() {
-  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt", isa::newest_ptxas);
+  const auto exceptions_of = [](isa::PtxasVersion ptxas) {
+    return read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt", ptxas);
+  };
+  Exceptions exceptions = exceptions_of(isa::newest_ptxas), withdrawn = exceptions_of(isa::oldest_ptxas);
   print_head("rows");
   const std::size_t wrong =
       report("accepted", ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 1, exceptions)) +
+      report("withdrawn", ask_withdrawn(read_accepted_rows(KILN_TEST_DATA "/forms/withdrawn.txt"), 1, withdrawn)) +
       report("refused", ask_refused(read_refused_rows(KILN_TEST_DATA "/forms/newer_refused.txt"), 1, exceptions));
-  return wrong ? 1 : 0;
+  return wrong + report_unused({&exceptions, &withdrawn}) ? 1 : 0;
 }
+
+// What is asked, of which ptxas, and what came out so far.
+class Comparison {
+ public:
+  Comparison(const harness::Ptxas& ptxas, isa::PtxasVersion version, std::vector<std::string> all)
+      : ptxas_(ptxas),
+        all_(std::move(all)),
+        exceptions_(read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt", version)) {
+    fmt::print("ptxas {}\n", ptxas.version);
+    print_head("target");
+  }
+
+  // A sample of the instructions, for one setting.
+  void ask(const Setting& setting, std::size_t forms) {
+    const auto asked = thinned(all_, forms);
+    settings_.push_back(setting);
+    add(setting, asked, [&](std::size_t done) { show_progress(setting, done, asked.size()); });
+  }
+
+  // A sample may leave out what an exception is about: then the instructions that it names are asked, one setting after
+  // the other, until one needs it. A row that none needs is wrong.
+  void ask_for_exceptions() {
+    for (Exception& e : exceptions_) {
+      for (std::size_t i = 0; i < settings_.size() && e.matched == 0; ++i) add(settings_[i], named_by(e, settings_[i]));
+      if (e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong_;
+    }
+  }
+
+  std::size_t finish() const {
+    fmt::print("{} settings, {} instructions, {} of them outside of asynchronous copies and the tensor core\n",
+               settings_.size(), total_, outside_);
+    return wrong_;
+  }
+
+ private:
+  void add(const Setting& setting, const std::vector<std::string>& asked,
+           const std::function<void(std::size_t)>& progress = {}) {
+    if (asked.empty()) return;
+    const Tally t = compare(ptxas_, setting, asked, exceptions_, progress);
+    total_ += t.forms;
+    outside_ += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
+    if (progress || !t.disagreements.empty()) wrong_ += report(spelling(setting).c_str(), t);
+    std::fflush(stdout);
+  }
+
+  std::vector<std::string> named_by(const Exception& e, const Setting& setting) const {
+    std::vector<std::string> out;
+    for (const std::string& i : all_)
+      if (is_about(e, spelling(setting), i)) out.push_back(i);
+    return thinned(out, most_for_one_exception);
+  }
+
+  static constexpr std::size_t most_for_one_exception = 400;
+
+  const harness::Ptxas& ptxas_;
+  const std::vector<std::string> all_;
+  Exceptions exceptions_;
+  std::vector<Setting> settings_{};
+  std::size_t wrong_ = 0, total_ = 0, outside_ = 0;
+};
 
 int run(const Choice& choice) {
   const harness::Ptxas ptxas = harness::find_ptxas();
@@ -125,27 +202,11 @@ int run(const Choice& choice) {
   };
   if (all.empty() || std::none_of(rows.begin(), rows.end(), chosen))
     return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
-  Exceptions exceptions = read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt", *version);
-  std::size_t wrong = 0, total = 0, outside = 0, targets = 0;
-  fmt::print("ptxas {}\n", ptxas.version);
-  print_head("target");
-  for (const Row& row : rows) {
-    if (!chosen(row)) continue;
-    const auto asked = thinned(all, row.forms);
-    const Setting setting = setting_of(row, *version);
-    const Tally t = compare(ptxas, setting, asked, exceptions,
-                            [&](std::size_t done) { show_progress(setting, done, asked.size()); });
-    total += t.forms;
-    outside += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
-    ++targets;
-    wrong += report(spelling(t.setting).c_str(), t);
-    std::fflush(stdout);
-  }
-  fmt::print("{} settings, {} instructions, {} of them outside of asynchronous copies and the tensor core\n", targets,
-             total, outside);
-  for (const Exception& e : exceptions)
-    if (choice.is_everything() && e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong;
-  return wrong ? 1 : 0;
+  Comparison comparison(ptxas, *version, std::move(all));
+  for (const Row& row : rows)
+    if (chosen(row)) comparison.ask(setting_of(row, *version), row.forms);
+  if (choice.is_everything()) comparison.ask_for_exceptions();
+  return comparison.finish() ? 1 : 0;
 }
 
 }  // namespace
