@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +81,13 @@ bool collect(Pipe& out, Pipe& err, ProcessResult& result, Clock::time_point dead
   return true;
 }
 
+std::vector<char*> raw_arguments(const std::vector<std::string>& arguments) {
+  std::vector<char*> raw;
+  for (const std::string& a : arguments) raw.push_back(const_cast<char*>(a.c_str()));
+  raw.push_back(nullptr);
+  return raw;
+}
+
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -98,9 +106,7 @@ void reap(pid_t child, ProcessResult& result) {
 }  // namespace
 
 ProcessResult run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout) {
-  std::vector<char*> raw;
-  for (const std::string& a : arguments) raw.push_back(const_cast<char*>(a.c_str()));
-  raw.push_back(nullptr);
+  const std::vector<char*> raw = raw_arguments(arguments);
   Pipe out, err, report;
   const auto start = Clock::now();
   const pid_t child = ::fork();
@@ -122,16 +128,43 @@ ProcessResult run_process(const std::vector<std::string>& arguments, std::chrono
   return result;
 }
 
-std::string find_in_path(const std::string& name) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
+  const int failed =
+      ::posix_spawn(&id_, arguments[0].c_str(), nullptr, nullptr, raw_arguments(arguments).data(), environ);
+  if (failed) diag::refuse("{}: cannot be started: {}", arguments[0], std::strerror(failed));
+}
+
+ChildProcess::~ChildProcess() { wait(); }
+
+int ChildProcess::wait() {
+  if (id_ < 0) return exit_code_;
+  const int status = wait_for(id_);
+  id_ = -1;
+  return exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void become_program(const std::vector<std::string>& arguments) {
+  ::execv(arguments[0].c_str(), raw_arguments(arguments).data());
+  diag::refuse("{}: cannot be started: {}", arguments[0], std::strerror(errno));
+}
+
+std::vector<std::string> find_all_in_path(const std::string& name) {
+  std::vector<std::string> found;
   const char* path = std::getenv("PATH");
   for (std::string_view rest = path ? path : ""; !rest.empty();) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     const std::string candidate = fmt::format("{}/{}", colon ? rest.substr(0, colon) : ".", name);
     std::error_code status;
-    if (std::filesystem::is_regular_file(candidate, status) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (std::filesystem::is_regular_file(candidate, status) && ::access(candidate.c_str(), X_OK) == 0)
+      found.push_back(candidate);
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
-  return {};
+  return found;
+}
+
+std::string find_in_path(const std::string& name) {
+  const std::vector<std::string> found = find_all_in_path(name);
+  return found.empty() ? std::string() : found.front();
 }
 
 namespace {

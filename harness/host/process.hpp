@@ -1,6 +1,8 @@
-// Child processes: a program with its arguments, what it said, how it ended, without a shell; and work that is spread
-// over copies of this process, each of which sends back a text.
+// Child processes: a program with its arguments, what it said, how it ended, without a shell; a program that runs
+// beside this one; and work that is spread over copies of this process, each of which sends back a text.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
@@ -22,8 +24,31 @@ struct ProcessResult {
 /// program's path. Throws InputError when it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout);
 
+/// A program that runs while this one goes on. It has the standard streams of this process.
+class ChildProcess {
+ public:
+  /// Starts it. The first argument is the program's path. Throws InputError when it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& arguments);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Waits until it ends. Returns its exit code; 128 and the signal's number, as a shell does, when a signal ended it.
+  int wait();
+
+ private:
+  pid_t id_ = -1;  // -1: waited for
+  int exit_code_ = 0;
+};
+
+/// Turns this process into the program. The first argument is the program's path. Throws InputError when it cannot be
+/// started.
+[[noreturn]] void become_program(const std::vector<std::string>& arguments);
+
 /// The executable that `name` means in $PATH; empty when there is none.
 std::string find_in_path(const std::string& name);
+/// Every executable of that name in $PATH, in order.
+std::vector<std::string> find_all_in_path(const std::string& name);
 
 /// Calls `work` with each number below `jobs` in a process of its own; returns what they return, in order. `tick` is
 /// called here for each call of the function that work is given. An InputError in a process is thrown here; a process

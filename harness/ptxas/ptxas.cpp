@@ -59,8 +59,7 @@ Ptxas inspect(const std::string& path) {
 }
 
 std::vector<std::string> candidates() {
-  std::vector<std::string> out;
-  if (const std::string found = find_in_path("ptxas"); !found.empty()) out.push_back(found);
+  std::vector<std::string> out = find_all_in_path("ptxas");
   if (const char* home = std::getenv("CUDA_HOME"); home && *home) out.push_back(std::string(home) + "/bin/ptxas");
   out.emplace_back("/usr/local/cuda/bin/ptxas");
   if (const std::string configured = KILN_PTXAS_PATH; !configured.empty()) out.push_back(configured);

@@ -1,6 +1,11 @@
 #include "tools/command/kiln_main.hpp"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tools/command/application.hpp"
+#include "tools/command/report/console.hpp"
 
 namespace kiln {
 namespace command {
@@ -21,12 +26,22 @@ void add_all(const Builder& builder) {
   add_layout(builder);
   add_decode(builder);
   add_mma(builder);
+  add_ptxas(builder);
   add_emit_raw(builder);
 }
+
+// A link to the command under such a name stands in for ptxas.
+bool is_called_ptxas(int argc, char** argv) { return argc > 0 && std::string_view(argv[0]).ends_with("ptxas"); }
 
 }  // namespace
 }  // namespace command
 
-int kiln_main(int argc, char** argv) { return command::run_application(argc, argv, command::add_all); }
+int kiln_main(int argc, char** argv) {
+  if (command::is_called_ptxas(argc, argv)) {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    return command::guarded([&] { return command::check_and_assemble(words); });
+  }
+  return command::run_application(argc, argv, command::add_all);
+}
 
 }  // namespace kiln

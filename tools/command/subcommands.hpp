@@ -55,5 +55,10 @@ void add_explain(const Builder&);
 void add_layout(const Builder&);
 void add_decode(const Builder&);
 void add_mma(const Builder&);
+void add_ptxas(const Builder&);
+
+/// What `kiln ptxas` does, and the command when it is called by a name that ends in "ptxas": hands the arguments to
+/// ptxas and checks its inputs meanwhile. Returns the exit code of ptxas, or 1 for errors where $KILN_CHECK is `error`.
+int check_and_assemble(std::span<const std::string> arguments);
 
 }  // namespace kiln::command

@@ -1,0 +1,198 @@
+// kiln ptxas: stands in for ptxas and checks what it assembles.
+//
+// A compiler that calls ptxas must not notice, so the real ptxas runs as it was asked to, with the streams of this
+// process, and a process of its own checks the inputs meanwhile: what goes wrong there never fails a compilation.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+
+#include "harness/host/process.hpp"
+#include "harness/ptxas/ptxas.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/diag/refuse.hpp"
+#include "ptx/parse/parse.hpp"
+#include "ptx/rules/catalogue.hpp"
+#include "tools/command/read_source.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/subcommands.hpp"
+#include "verifier/explore.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr const char* ptxas_examples =
+    "  kiln ptxas -arch sm_100a kernel.ptx -o kernel.cubin     as ptxas, with findings on stderr\n"
+    "  KILN_CHECK=error kiln ptxas -arch sm_100a kernel.ptx    exit code 1 for errors that ptxas does not find\n"
+    "  ln -s $(command -v kiln) kiln-ptxas                     a link whose name ends in ptxas does the same, so that\n"
+    "  TRITON_PTXAS_BLACKWELL_PATH=$PWD/kiln-ptxas python3 program.py    Triton checks every kernel that it "
+    "compiles\n\n"
+    "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
+    "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
+    "that every command finds: $KILN_PTXAS, $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin.";
+
+enum class Mode : std::uint8_t { off, report, error };
+
+struct Settings {
+  Mode mode = Mode::report;
+  double budget = 0.1;  // seconds an input
+  std::string log{};
+};
+
+std::string setting(const char* name) {
+  const char* value = ::getenv(name);
+  return value ? value : "";
+}
+
+Settings read_settings() {
+  Settings s;
+  s.log = setting("KILN_CHECK_LOG");
+  if (const std::string mode = setting("KILN_CHECK"); mode == "off")
+    s.mode = Mode::off;
+  else if (mode == "error")
+    s.mode = Mode::error;
+  else if (!mode.empty() && mode != "report")
+    diag::refuse("KILN_CHECK: must be off, report or error; got '{}'", mode);
+  if (const std::string budget = setting("KILN_BUDGET"); !budget.empty()) {
+    const auto [end, failed] = std::from_chars(budget.data(), budget.data() + budget.size(), s.budget);
+    if (failed != std::errc{} || end != budget.data() + budget.size() || !(s.budget > 0))
+      diag::refuse("KILN_BUDGET: must be a number of seconds above 0; got '{}'", budget);
+  }
+  return s;
+}
+
+// ptxas, and not this program under its name: that one is started here too, to ask for its version, and then says so.
+harness::Ptxas find_real_ptxas() {
+  constexpr const char* asking = "KILN_ASKS_PTXAS";
+  if (::getenv(asking)) throw diag::InputError("this is kiln ptxas, which looks for another ptxas");
+  ::setenv(asking, "1", 1);
+  harness::Ptxas found = harness::find_ptxas();
+  ::unsetenv(asking);
+  if (!found.found()) throw diag::InputError(found.missing);
+  return found;
+}
+
+bool is_ptx_file(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find_first_not_of(" \t\r");
+    if (at == std::string::npos || line.compare(at, 2, "//") == 0) continue;
+    return line.compare(at, 8, ".version") == 0;
+  }
+  return false;
+}
+
+// The arguments that name PTX files, which may be lists with commas. Only the text tells an input from the value of an
+// option, of which each ptxas has others.
+std::vector<std::string> ptx_inputs(std::span<const std::string> arguments) {
+  std::vector<std::string> inputs;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("-")) continue;
+    for (std::string_view rest = argument; !rest.empty();) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      if (std::string path(rest.substr(0, comma)); is_ptx_file(path)) inputs.push_back(std::move(path));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+  }
+  return inputs;
+}
+
+// What is wrong with a text that ptxas judges as well: its syntax is left to ptxas.
+diag::Sink judge_input(const std::string& path, double budget) {
+  const auto begun = std::chrono::steady_clock::now();
+  diag::Sink unread, found;
+  const ir::Module module = parse::parse(read_source(path), unread);
+  for (diag::Diagnostic d : unread.all()) {
+    if (d.severity == diag::Severity::error) d.severity = diag::Severity::incomplete;
+    found.report(std::move(d));
+  }
+  if (unread.has_errors()) return found;
+  verifier::check(module, found, rules::Profile::isa, {});
+  if (found.has_errors()) return found;
+  const std::chrono::duration<double> left =
+      std::chrono::duration<double>(budget) - (std::chrono::steady_clock::now() - begun);
+  verifier::check_synchronisation(
+      module, found, nullptr, {},
+      std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(0.8 * left)));
+  found.sort();
+  return found;
+}
+
+bool is_wrong(const diag::Diagnostic& d) {
+  return d.severity == diag::Severity::error || d.severity == diag::Severity::portability;
+}
+
+// What is said of an input: nothing of a clean one, and only that there are notes where there is nothing else.
+std::string rendered(const std::string& path, const diag::Sink& found, diag::Colour colour) {
+  if (found.all().empty()) return {};
+  diag::Sink shown;
+  for (const diag::Diagnostic& d : found.all())
+    if (is_wrong(d)) shown.report(d);
+  return fmt::format("{}kiln: {}: {}\n", diag::render_grouped(shown, colour), path, diag::summary(found));
+}
+
+struct Findings {
+  bool has_errors = false;
+  std::string text{};
+};
+
+void append(Findings& all, const std::string& path, double budget, diag::Colour colour) {
+  try {
+    const diag::Sink found = judge_input(path, budget);
+    all.has_errors |= found.has_errors();
+    all.text += rendered(path, found, colour);
+  } catch (const std::exception& error) {
+    all.text += fmt::format("kiln: {}: not checked: {}\n", path, error.what());
+  }
+}
+
+// In a process of its own, whose answer is a letter and the text.
+Findings check_inputs(const std::vector<std::string>& inputs, double budget, diag::Colour colour) {
+  const auto check = [&](unsigned, const std::function<void()>&) {
+    Findings all;
+    for (const std::string& path : inputs) append(all, path, budget, colour);
+    return (all.has_errors ? 'e' : ' ') + all.text;
+  };
+  try {
+    const std::string answer = harness::in_processes(1, check, [] {}).front();
+    return {answer[0] == 'e', answer.substr(1)};
+  } catch (const std::exception& error) {
+    return {false, fmt::format("kiln: not checked: {}\n", error.what())};
+  }
+}
+
+void write_log(const std::string& path, const std::string& text) {
+  std::ofstream log(path, std::ios::app);
+  if (!(log << text << std::flush)) complain(fmt::format("kiln: KILN_CHECK_LOG: {} cannot be written\n", path));
+}
+
+}  // namespace
+
+int check_and_assemble(std::span<const std::string> arguments) {
+  const harness::Ptxas ptxas = find_real_ptxas();
+  std::vector<std::string> call{ptxas.path};
+  call.insert(call.end(), arguments.begin(), arguments.end());
+  const Settings settings = read_settings();
+  const std::vector<std::string> inputs =
+      settings.mode == Mode::off ? std::vector<std::string>() : ptx_inputs(arguments);
+  if (inputs.empty()) harness::become_program(call);
+  harness::ChildProcess assembler(call);
+  const Findings found = check_inputs(inputs, settings.budget, settings.log.empty() ? colour_of(2) : diag::Colour::off);
+  const int exit_code = assembler.wait();
+  complain(found.text);
+  if (!settings.log.empty() && !found.text.empty()) write_log(settings.log, found.text);
+  return exit_code == 0 && found.has_errors && settings.mode == Mode::error ? int(Exit::errors) : exit_code;
+}
+
+void add_ptxas(const Builder& builder) {
+  CLI::App* sub = builder.add("ptxas", "Stand in for ptxas, and check what it assembles", ptxas_examples);
+  sub->prefix_command();
+  sub->callback([words = builder.words, &action = builder.action] {
+    action = [words] { return check_and_assemble(words.subspan(1)); };
+  });
+}
+
+}  // namespace kiln::command
