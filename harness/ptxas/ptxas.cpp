@@ -1,12 +1,14 @@
 #include "harness/ptxas/ptxas.hpp"
 
 #include <fmt/format.h>
+#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "harness/host/files.hpp"
@@ -58,9 +60,25 @@ Ptxas inspect(const std::string& path) {
   return p;
 }
 
+// Those of Python packages in the environment that this program was installed into: nvidia-cuda-nvcc, Triton.
+std::vector<std::string> in_python_packages() {
+  std::error_code unknown;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::string packages = (program.parent_path().parent_path() / "lib/python3*/site-packages").string();
+  std::vector<std::string> out;
+  for (const char* place : {"/nvidia/*/bin/ptxas", "/triton/backends/nvidia/bin/ptxas-blackwell"}) {
+    glob_t found{};
+    if (::glob((packages + place).c_str(), 0, nullptr, &found) == 0)
+      out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+  }
+  return out;
+}
+
 std::vector<std::string> candidates() {
   std::vector<std::string> out = find_all_in_path("ptxas");
   if (const char* home = std::getenv("CUDA_HOME"); home && *home) out.push_back(std::string(home) + "/bin/ptxas");
+  for (std::string& path : in_python_packages()) out.push_back(std::move(path));
   out.emplace_back("/usr/local/cuda/bin/ptxas");
   if (const std::string configured = KILN_PTXAS_PATH; !configured.empty()) out.push_back(configured);
   return out;
@@ -81,9 +99,10 @@ Ptxas find_ptxas() {
     if (::access(path.c_str(), F_OK) == 0) why += (why.empty() ? "" : "; ") + p.missing;
   }
   Ptxas none;
-  none.missing =
-      fmt::format("no ptxas of CUDA {}.{} or later in $KILN_PTXAS, $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin{}",
-                  ptxas_major, ptxas_minor, why.empty() ? "" : " (" + why + ")");
+  none.missing = fmt::format(
+      "no ptxas of CUDA {}.{} or later in $KILN_PTXAS, $PATH, $CUDA_HOME/bin, Python packages beside kiln, "
+      "/usr/local/cuda/bin{}",
+      ptxas_major, ptxas_minor, why.empty() ? "" : " (" + why + ")");
   return none;
 }
 

@@ -32,7 +32,8 @@ constexpr const char* ptxas_examples =
     "compiles\n\n"
     "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
     "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
-    "that every command finds: $KILN_PTXAS, $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin.";
+    "that every command finds: $KILN_PTXAS, else of $PATH, $CUDA_HOME/bin, the Python packages beside an installed\n"
+    "kiln (nvidia-cuda-nvcc, Triton) and /usr/local/cuda/bin the first of CUDA 13.0 or later.";
 
 enum class Mode : std::uint8_t { off, report, error };
 

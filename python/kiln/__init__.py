@@ -1,0 +1,15 @@
+"""Kiln for Python: find what is wrong with NVIDIA PTX, run it on the CPU, predict its time, rewrite it.
+
+    report = kiln.check(ptx)              # or a path
+    report.raise_for_errors()
+
+Functions that take PTX take its text, or a path of a file (pathlib.Path, or a string without a line break). A launch contract is
+a dict, as docs/launch-contract.md of Kiln describes it, or the path of a JSON file.
+"""
+
+from ._calls import Prediction, Simulation, check, emit, launch_of, lower, sim, time
+from ._command import CommandError, InputError, InternalError, command_path, version
+from ._report import CheckError, Edit, Finding, Note, Place, Report
+
+__all__ = ["CheckError", "CommandError", "Edit", "Finding", "InputError", "InternalError", "Note", "Place", "Prediction",
+           "Report", "Simulation", "check", "command_path", "emit", "launch_of", "lower", "sim", "time", "version"]

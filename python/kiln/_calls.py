@@ -1,0 +1,231 @@
+"""The functions of the module: each is one call of the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, NamedTuple, Optional, Sequence, Union
+
+from ._command import InputError, Path, options, run
+from ._report import Report, read_report
+
+if TYPE_CHECKING:
+    import numpy
+
+Launch = Union[Mapping[str, Any], Path]
+
+
+class _Text(NamedTuple):
+    """PTX as the command takes it: a name, what goes to its stdin, and the text."""
+
+    name: str
+    given: Optional[str]
+    text: str
+
+
+def _text(ptx: Path) -> _Text:
+    if isinstance(ptx, str) and "\n" in ptx:
+        return _Text("-", ptx, ptx)
+    try:
+        return _Text(os.fspath(ptx), None, pathlib.Path(ptx).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{os.fspath(ptx)}: {error.strerror}") from error
+
+
+def _contract(launch: Launch) -> Dict[str, Any]:
+    """A launch contract as a dict of its own, whose paths are absolute."""
+    if isinstance(launch, Mapping):
+        contract, folder = json.loads(json.dumps(launch)), pathlib.Path.cwd()
+    else:
+        try:
+            contract = json.loads(pathlib.Path(launch).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{os.fspath(launch)}: {error}") from error
+        folder = pathlib.Path(launch).resolve().parent
+    _make_absolute(contract, folder)
+    return contract
+
+
+def _make_absolute(node: Any, folder: pathlib.Path) -> None:
+    if isinstance(node, list):
+        for item in node:
+            _make_absolute(item, folder)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("npy", "out") and isinstance(value, str):
+                node[key] = str(folder / value)
+            else:
+                _make_absolute(value, folder)
+
+
+def _write_contract(contract: Mapping[str, Any], folder: str) -> str:
+    path = os.path.join(folder, "launch.json")
+    pathlib.Path(path).write_text(json.dumps(contract), encoding="utf-8")
+    return path
+
+
+def check(ptx: Path, launch: Optional[Launch] = None, *, assume: Sequence[str] = (), budget: float = 10.0,
+          quick: bool = False, lint: bool = False, strict: bool = False, profile: str = "isa") -> Report:
+    """Finds what is wrong with PTX. Nothing is run, unless a launch is given and something cannot be followed.
+
+    `assume` has what the PTX does not say: ["block=256", "cluster=2"]. `budget` is in seconds. `quick` looks at instructions
+    alone. `lint` adds notes on what costs time. `strict` makes portability findings errors.
+    """
+    text = _text(ptx)
+    with tempfile.TemporaryDirectory() as folder:
+        path = None if launch is None else _write_contract(_contract(launch), folder)
+        words = options(launch=path, assume=list(assume), budget=budget, quick=quick, lint=lint, strict=strict,
+                        profile=profile)
+        output = run(["check", text.name, "--json", *words], text.given)
+    diagnostics = json.loads(output.out)["diagnostics"]
+    for d in diagnostics:
+        if strict and d["severity"] == "portability":
+            d["severity"] = "error"
+    return read_report(diagnostics, text.text)
+
+
+class Simulation(NamedTuple):
+    """What came of a run on the CPU."""
+
+    verdict: str  # "pass", "fail", "incomplete", or "finished" when nothing was expected of the result
+    report: Report
+    facts: Dict[str, Any]  # everything that `kiln sim --json` prints
+
+    def raise_for_errors(self) -> "Simulation":
+        """Raises CheckError if the run found errors; returns the simulation."""
+        self.report.raise_for_errors()
+        return self
+
+    def _repr_html_(self) -> str:
+        return f"<p>simulated: <b>{self.verdict}</b></p>" + self.report._repr_html_()
+
+
+_CODES = {"f": "f", "u": "u", "i": "s"}
+
+
+def _buffer_of(name: str, array: "numpy.ndarray") -> Dict[str, Any]:
+    if array.dtype.kind not in _CODES:
+        raise InputError(f"arrays: {name}: the launch must say what a buffer of {array.dtype} is")
+    return {"dtype": f"{_CODES[array.dtype.kind]}{8 * array.dtype.itemsize}", "shape": list(array.shape)}
+
+
+def _raw(array: "numpy.ndarray") -> "numpy.ndarray":
+    """As .npy carries it: types that numpy itself does not have, as words."""
+    import numpy
+
+    array = numpy.ascontiguousarray(array)
+    return array if array.dtype.kind in "fiu" else array.view(f"u{array.dtype.itemsize}")
+
+
+def _give_arrays(contract: Dict[str, Any], arrays: Mapping[str, "numpy.ndarray"], folder: str) -> Dict[str, str]:
+    """Puts arrays into a contract as what buffers begin with; returns the files that they come back in."""
+    import numpy
+
+    files = {}
+    buffers = contract.setdefault("buffers", {})
+    for name, array in arrays.items():
+        buffer = buffers.setdefault(name, _buffer_of(name, array) if name not in buffers else {})
+        if "init" not in buffer:
+            path = os.path.join(folder, f"in{len(files)}.npy")
+            numpy.save(path, _raw(array))
+            buffer["init"] = {"npy": path}
+        files[name] = buffer["out"] = os.path.join(folder, f"out{len(files)}.npy")
+    return files
+
+
+def _take_arrays(arrays: Mapping[str, "numpy.ndarray"], files: Mapping[str, str]) -> None:
+    import numpy
+
+    for name, path in files.items():
+        if os.path.exists(path):
+            words = numpy.load(path)
+            target = arrays[name]
+            same = target.dtype.itemsize == words.dtype.itemsize
+            target[...] = (words.view(target.dtype) if same else words).reshape(target.shape)
+
+
+def sim(ptx: Path, launch: Launch, arrays: Optional[MutableMapping[str, "numpy.ndarray"]] = None, *, seed: int = 1,
+        arith: str = "exact", schedule: Optional[str] = None, max_steps: Optional[int] = None) -> Simulation:
+    """Runs PTX on the CPU, with races and what hardware traps on as findings.
+
+    `arrays` are buffers of the launch by name, and change in place. A buffer begins as its array unless the launch gives its
+    `init`, and need not be in the launch if numpy has its type.
+    """
+    text = _text(ptx)
+    contract = _contract(launch)
+    with tempfile.TemporaryDirectory() as folder:
+        files = _give_arrays(contract, arrays or {}, folder)
+        words = options(launch=_write_contract(contract, folder), seed=seed, arith=arith, schedule=schedule,
+                        max_steps=max_steps)
+        facts = json.loads(run(["sim", text.name, "--json", *words], text.given).out)
+        _take_arrays(arrays or {}, files)
+    return Simulation(facts["verdict"], read_report(facts["diagnostics"], text.text), facts)
+
+
+class Prediction(Dict[str, Any]):
+    """Everything that `kiln time --json` prints."""
+
+    @property
+    def seconds(self) -> float:
+        """The predicted time."""
+        return float(self["seconds"]["value"])
+
+    @property
+    def interval(self) -> "tuple[float, float]":
+        """The least and the most seconds, with every fact about the chip at the end of what is known of it."""
+        return float(self["seconds"]["least"]), float(self["seconds"]["most"])
+
+    def _repr_html_(self) -> str:
+        least, most = self.interval
+        return (f"<p><b>{1e6 * self.seconds:.3f} µs</b> ({1e6 * least:.3f} to {1e6 * most:.3f}) "
+                f"predicted on {self['chip']} at {self['clock_ghz']} GHz</p>")
+
+
+def _is_kernel(what: Path) -> bool:
+    return isinstance(what, str) and what.isidentifier()
+
+
+def time(ptx_or_kernel: Path, launch: Optional[Launch] = None, *, chip: Optional[str] = None,
+         clock: Optional[float] = None, what_if: Optional[Mapping[str, Any]] = None, **sizes: Any) -> Prediction:
+    """Predicts how long a kernel takes on a chip: PTX with a launch, or a kernel of the library with its sizes.
+
+    kiln.time("gemm_v6", m=4096, n=4096, k=4096). `clock` is in GHz.
+    """
+    facts = [f"{name}={value}" for name, value in (what_if or {}).items()]
+    with tempfile.TemporaryDirectory() as folder:
+        path = None if launch is None else _write_contract(_contract(launch), folder)
+        words = options(launch=path, chip=chip, clock=clock, what_if=facts, **sizes)
+        text = _Text(str(ptx_or_kernel), None, "") if _is_kernel(ptx_or_kernel) else _text(ptx_or_kernel)
+        output = run(["time", text.name, "--json", *words], text.given)
+    if not output.out:
+        raise InputError(output.err.strip())
+    return Prediction(json.loads(output.out))
+
+
+def _refuse(output_code: int, err: str) -> None:
+    if output_code != 0:
+        raise InputError(err.strip())
+
+
+def lower(ptx_or_kernel: Path, target: str = "sm_90a", *, image: Optional[str] = None, **sizes: Any) -> str:
+    """PTX with tcgen05 as PTX for a target that has none. Raises InputError, which says why, for what is refused."""
+    text = _Text(str(ptx_or_kernel), None, "") if _is_kernel(ptx_or_kernel) else _text(ptx_or_kernel)
+    output = run(["lower", text.name, *options(target=target, image=image, **sizes)], text.given)
+    _refuse(output.code, output.err)
+    return output.out
+
+
+def emit(kernel: str, *, target: Optional[str] = None, **sizes: Any) -> str:
+    """A kernel of the library as verified PTX: kiln.emit("gemm_bf16", m=1024)."""
+    output = run(["emit", kernel, *options(target=target, **sizes)])
+    _refuse(output.code, output.err)
+    return output.out
+
+
+def launch_of(kernel: str, *, target: Optional[str] = None, **sizes: Any) -> Dict[str, Any]:
+    """The launch contract of a problem for a kernel of the library."""
+    output = run(["emit", kernel, "--format", "json", *options(target=target, **sizes)])
+    _refuse(output.code, output.err)
+    return json.loads(output.out)

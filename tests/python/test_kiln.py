@@ -1,0 +1,166 @@
+"""The Python module over the command that $KILN names, or over the wheel that is installed."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import kiln
+import numpy as np
+
+BAD = """.version 8.6
+.target sm_100a
+.address_size 64
+.file 1 "program.py"
+.visible .entry k()
+{
+  .shared .align 4 .b32 slot;
+  .loc 1 7 3
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 48;
+  ret;
+}
+"""
+CLEAN = """.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry copy(.param .u64 a, .param .u64 d)
+{
+  .reg .b32 %i, %v;
+  .reg .b64 %a, %d, %o;
+  ld.param.u64 %a, [a];
+  ld.param.u64 %d, [d];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %o, %i, 4;
+  add.u64 %a, %a, %o;
+  add.u64 %d, %d, %o;
+  ld.global.b32 %v, [%a];
+  st.global.b32 [%d], %v;
+  ret;
+}
+"""
+LAUNCH = {"entry": "copy", "block": [32], "params": [{"buffer": "A"}, {"buffer": "D"}],
+          "expect": {"D": {"copy": "A"}}}
+
+
+def arrays(dtype=np.uint32):
+    return {"A": np.arange(32).astype(dtype), "D": np.zeros(32, dtype)}
+
+
+class Check(unittest.TestCase):
+    def test_a_finding_has_its_parts(self):
+        report = kiln.check(BAD)
+        self.assertEqual((len(report), report.ok, report.summary), (1, False, "1 error"))
+        (finding,) = report.errors
+        self.assertEqual((finding.severity, finding.slug), ("error", "tcgen05-alloc-columns"))
+        self.assertIn("got 48", finding.message)
+        self.assertEqual((finding.place.line, finding.place.column), (9, 67))
+        self.assertEqual((finding.source.file, finding.source.line), ("program.py", 7))
+        self.assertEqual(finding.reference, "tcgen05.alloc")
+
+    def test_a_fixit_repairs_the_text(self):
+        report = kiln.check(BAD)
+        (edit,) = report.findings[0].fixits
+        repaired = report.text[:edit.begin] + edit.text + report.text[edit.end:]
+        self.assertNotIn("tcgen05-alloc-columns", [f.slug for f in kiln.check(repaired)])
+
+    def test_a_report_prints_as_the_command_does(self):
+        said = subprocess.run([kiln.command_path(), "check", "-"], input=BAD, capture_output=True, text=True).stderr
+        drawn = [line for line in said.splitlines() if not line.strip() == "64"]  # fix-its are not drawn
+        self.assertEqual(str(kiln.check(BAD)).splitlines(), drawn)
+
+    def test_errors_are_exceptions_on_demand(self):
+        with self.assertRaises(kiln.CheckError) as raised:
+            kiln.check(BAD).raise_for_errors()
+        self.assertIn("[tcgen05-alloc-columns]", str(raised.exception))
+        self.assertEqual(len(raised.exception.report.errors), 1)
+        report = kiln.check(CLEAN)
+        self.assertIs(report.raise_for_errors(), report)
+        self.assertEqual((report.ok, str(report)), (True, "clean"))
+
+    def test_text_and_files_and_launches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "k.ptx"
+            path.write_text(CLEAN)
+            for ptx in (path, str(path)):
+                self.assertTrue(kiln.check(ptx).ok)
+        buffers = {"A": {"dtype": "u32", "shape": [32]}, "D": {"dtype": "u32", "shape": [32]}}
+        self.assertEqual(kiln.check(CLEAN, {**LAUNCH, "buffers": buffers}).errors, ())
+        misfit = kiln.check(CLEAN, {**LAUNCH, "buffers": buffers, "entry": "other"})
+        self.assertIn("other", misfit.errors[0].message)
+
+    def test_what_cannot_be_used_is_an_input_error(self):
+        for call in (lambda: kiln.check("none.ptx"), lambda: kiln.check(CLEAN, "none.json"),
+                     lambda: kiln.check(CLEAN, assume=["block"]), lambda: kiln.emit("gemm_bf17"),
+                     lambda: kiln.lower(CLEAN, target="sm_1")):
+            with self.assertRaises(kiln.InputError):
+                call()
+
+    def test_html_is_escaped(self):
+        shown = kiln.check(BAD.replace("program.py", "<b>.py"))._repr_html_()
+        self.assertIn("tcgen05-alloc-columns", shown)
+        self.assertIn("&lt;b&gt;.py:7", shown)
+        self.assertNotIn("<b>.py", shown)
+
+
+class Simulate(unittest.TestCase):
+    def test_arrays_change_in_place(self):
+        data = arrays()
+        result = kiln.sim(CLEAN, LAUNCH, data)
+        self.assertEqual(result.verdict, "pass")
+        self.assertTrue((data["D"] == np.arange(32)).all())
+
+    def test_types_that_numpy_lacks_travel_as_words(self):
+        data = {"A": np.arange(64).astype(np.uint16), "D": np.zeros(64, np.uint16)}
+        launch = {**LAUNCH, "buffers": {name: {"dtype": "bf16", "shape": [64]} for name in data}}
+        kiln.sim(CLEAN, launch, data).raise_for_errors()
+        self.assertTrue((data["D"] == data["A"]).all())
+
+    def test_floats_and_views(self):
+        whole = np.zeros((32, 2), np.float32)
+        data = {"A": np.linspace(0, 1, 32, dtype=np.float32), "D": whole[:, 1]}
+        kiln.sim(CLEAN, LAUNCH, data).raise_for_errors()
+        self.assertTrue((whole[:, 1] == data["A"]).all())
+        self.assertFalse(whole[:, 0].any())
+
+    def test_an_init_of_the_launch_is_kept(self):
+        data = arrays()
+        launch = {**LAUNCH, "buffers": {"A": {"dtype": "u32", "shape": [32], "init": {"integers": [7, 7]}}}}
+        kiln.sim(CLEAN, launch, data).raise_for_errors()
+        self.assertTrue((data["D"] == 7).all() and (data["A"] == 7).all())
+
+    def test_a_wrong_result_and_a_trap(self):
+        wrong = kiln.sim(CLEAN.replace("mul.wide.u32 %o, %i, 4", "mul.wide.u32 %o, 0, 4"), LAUNCH, arrays())
+        self.assertEqual(wrong.verdict, "fail")
+        outside = kiln.sim(CLEAN.replace("%i, 4", "%i, 4000"), LAUNCH, arrays())
+        with self.assertRaises(kiln.CheckError):
+            outside.raise_for_errors()
+
+
+class Others(unittest.TestCase):
+    def test_time_emit_lower_of_the_library(self):
+        ptx = kiln.emit("gemm_bf16", m=256, n=256, k=128)
+        self.assertIn(".target sm_100a", ptx)
+        self.assertTrue(kiln.check(ptx).ok)
+        self.assertIn("mma.sync", kiln.lower(ptx, "sm_90a"))
+        launch = kiln.launch_of("gemm_bf16", m=256, n=256, k=128)
+        prediction = kiln.time(ptx, launch)
+        least, most = prediction.interval
+        self.assertTrue(0 < least <= prediction.seconds <= most < 1)
+        self.assertEqual(prediction.seconds, kiln.time("gemm_bf16", m=256, n=256, k=128).seconds)
+        self.assertIn("predicted on b200", prediction._repr_html_())
+
+    def test_other_threads_run_meanwhile(self):
+        # Two calls at once end as two calls do: nothing is shared, and the interpreter is not held.
+        import concurrent.futures
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            reports = list(pool.map(kiln.check, [BAD, CLEAN]))
+        self.assertEqual([r.ok for r in reports], [False, True])
+
+    def test_the_names_of_the_module(self):
+        for name in kiln.__all__:
+            self.assertTrue(getattr(kiln, name).__doc__, name)
+        self.assertRegex(kiln.version(), r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
