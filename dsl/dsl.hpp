@@ -24,6 +24,8 @@
 
 #include "dsl/exchange.hpp"
 
+#include "dsl/matrices.hpp"
+
 #include "dsl/ring.hpp"
 
 #include "dsl/builder.hpp"

@@ -10,14 +10,13 @@ namespace {
 
 constexpr int piece_bytes = 16, line_bytes = 128;  // a swizzle's key counts lines
 
-// The bits that the swizzle exchanges in a row of a tile that lies at a multiple of the period.
-U32 row_key(const U32& row, isa::Swizzle s, int pitch, Here at) {
+}  // namespace
+
+U32 SharedAccess::row_key(const U32& row, isa::Swizzle s, int pitch, Here at) {
   const int unit = isa::swizzle_key(s, line_bytes);  // what one line more exchanges
   const U32 lines = apply("div", row, line_bytes / pitch, at);
   return apply("mul.lo", apply("and", lines, isa::period_bytes(s) / line_bytes - 1, at), unit, at);
 }
-
-}  // namespace
 
 template <class Move>
 void SharedAccess::each_piece(const Row& row, int first, int count, Move move, Here at) {

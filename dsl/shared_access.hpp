@@ -41,6 +41,10 @@ class SharedAccess : public Atomics {
     }
   }
 
+ protected:
+  // The bits that the swizzle exchanges in a line of a tile that lies at a multiple of the period.
+  static U32 row_key(const U32& row, isa::Swizzle s, int pitch, Here at);
+
  private:
   // A row of a tile: where its 16-byte pieces lie follows from these.
   struct Row {

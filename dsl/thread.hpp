@@ -54,6 +54,14 @@ class Thread : public TensorCore {
   KILN_OF_WARP(void, tcgen05_dealloc_exclusive)
 #undef KILN_OF_WARP
 #undef KILN_OF_LOADS
+  template <class F, class... Args>
+    requires(true)
+  KILN_REFUSED(warp_issuer, "a whole warp executes this: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")
+  Registers<typename F::element, F::elements> ldmatrix(const Args&...);
+  template <class F, class... Args>
+    requires(true)
+  KILN_REFUSED(warp_issuer, "a whole warp executes this: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")
+  void stmatrix(const Args&...);
   template <int n>
     requires(n >= 0)
   KILN_REFUSED(warp_issuer, "whole warps change their registers: a role of warp<i> or warpgroup<i> [dsl-warp-issuer]")

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "dsl/exchange.hpp"
+#include "dsl/matrices.hpp"
 #include "dsl/thread.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
@@ -60,9 +60,9 @@ inline constexpr int registers_of = isa::load_shape(shape).registers * repeat;
 
 /// What whole warps execute together: loads and stores of tensor memory and their waits, the warpgroup's register
 /// count, and one thread out of them. Addresses of tensor memory carry the lane in the upper half.
-class WholeWarps : public Exchange {
+class WholeWarps : public Matrices {
  public:
-  WholeWarps(Recorder& r, RoleContext& role) : Exchange(r, role, true) {}
+  WholeWarps(Recorder& r, RoleContext& role) : Matrices(r, role, true) {}
 
   /// The registers that this thread receives, in the order of the ISA's fragment pictures; readable after wait(...).
   /// `how`: pack_16b, and for 16x32bx2 the columns between its ranges. PTX ISA "tcgen05.ld".

@@ -6,6 +6,9 @@
 using namespace kiln;
 using namespace kiln::dsl;
 
+using Block = Fragment<bf16, 16, 16>;
+using WideBlock = Fragment<bf16, 32, 64>;
+using Cells = Fragment<e4m3, 16, 16>;
 using ATile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
 using BTile = SharedTile<bf16, 256, 64, K_major, swizzle_128B>;
 using DTile = SharedTile<bf16, 128, 32, K_major, swizzle_64B>;
@@ -55,6 +58,8 @@ extern TmemA<bf16, 128, 64> tensor_a;
 extern Mbarrier done;
 extern Pointer<f32> pointer;
 extern Registers<f32, 32> row;
+extern Registers<bf16, 8> eight;
+extern Registers<bf16, 8, LdState::pending> eight_pending;
 extern Registers<f32, 32, LdState::pending> pending;
 extern Registers<bf16, 32> half_row;
 extern Registers<bf16, 32, LdState::pending> halves_pending;
@@ -236,6 +241,22 @@ void bf16_into_sums() { g.store(acc, half_row); }
 void floats_into_a_bf16_tile() { g.store(d, row); }
 // [dsl-tile-type]
 void half_a_row_into_a_tile() { g.store(a, half_row); }
+// [dsl-tile-type] ldmatrix moves 1, 2 or 4 matrices
+void fragment_of_sixteen_matrices() { (void)w.ldmatrix<WideBlock>(a, 0, 0); }
+// [dsl-tile-type] ldmatrix moves
+void fragment_of_other_elements() { (void)w.ldmatrix<Cells>(a, 0, 0); }
+// [dsl-tile-type] stmatrix moves 1, 2 or 4 matrices
+void fragment_that_is_too_wide() { w.stmatrix<WideBlock>(a, 0, 0, eight); }
+// [dsl-register-type] F::elements
+void fragment_of_half_a_row() { w.stmatrix<Block>(a, 0, 0, half_row); }
+// [tcgen05-ld-wait]
+void fragment_that_is_pending() { w.stmatrix<Block>(a, 0, 0, eight_pending); }
+// [dsl-warp-issuer]
+void ldmatrix_by_a_thread() { (void)t.ldmatrix<Block>(a, 0, 0); }
+// [dsl-arguments] ldmatrix<F>(tile, row, column)
+void ldmatrix_without_a_place() { (void)w.ldmatrix<Block>(a); }
+// [dsl-value-kind]
+void ldmatrix_at_a_float() { (void)w.ldmatrix<Block>(a, x, 0); }
 // [dsl-tile-type] load_row(tile, row)
 void tile_of_64_rows_by_a_warpgroup() { (void)g.load(half); }
 // [dsl-tile-type] store_row(tile, row, values)
