@@ -46,7 +46,7 @@ class AnyAccumulatorRing {
     return slot(std::move(place));
   }
   /// The role has read it: it may be filled again after all its warps have arrived, in a pair those of both CTAs.
-  void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_by_warp(empty, at); }
+  void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_after_loads(empty, at); }
 
  private:
   AnyAccumulatorSlot slot(SlotPlace place) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,15 @@ struct RoleContext {
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;
+
+  /// The outermost scope with loads or stores of single lanes that no barrier has ordered since.
+  ScopeId accesses = no_accesses;
+  static constexpr ScopeId no_accesses = std::numeric_limits<ScopeId>::max();
+  void accessed_memory(ScopeId scope) { accesses = std::min(accesses, scope); }
+  /// A barrier in that scope; those in scopes around it may be executed without the barrier.
+  void ordered_memory(ScopeId scope) {
+    if (accesses >= scope) accesses = no_accesses;
+  }
 
   int warps() const { return std::max(1, threads / isa::threads_per_warp); }
 };

@@ -51,6 +51,7 @@ void Matrices::require_start(const OperandOf<U32>& start, int elements, int exte
 // The address of the 16 bytes that this lane names: lane l those of line l % n of matrix l / n.
 U32 Matrices::matrix_row(const MatrixMove& m, const TileShape& tile, const U32& base, const OperandOf<U32>& row,
                          const OperandOf<U32>& column, Here at) {
+  role_->accessed_memory(rec_->scope());
   const bool k_inner = tile.order == Major::K;
   const int lines = isa::matrix_rows(m.shape), piece_elements = isa::matrix_row_bytes * 8 / tile.element.bits;
   Sum outer, piece;  // a line of the tile, and 16 bytes of it

@@ -109,6 +109,15 @@ struct MatrixMove {
   }
 };
 
+namespace detail {
+
+/// Whether an instruction moves a fragment of a tile.
+template <class F, class Tile, bool store>
+inline constexpr bool moves =
+    std::is_same_v<typename F::element, typename Tile::element> && MatrixMove::of<F, Tile>(store).ok();
+
+}  // namespace detail
+
 /// A warp that moves fragments.
 class Matrices : public Exchange {
  public:
@@ -119,52 +128,46 @@ class Matrices : public Exchange {
   /// which the tile is contiguous, the fragment begins at a multiple of 16 bytes. Elements of 4 and 6 bits become bytes
   /// with the element in the low bits. PTX ISA "ldmatrix".
   template <class F, class Tile>
-  requires(std::is_same_v<typename F::element, typename Tile::element>&& MatrixMove::of<F, Tile>(false).ok())
-      Registers<typename F::element, F::elements> ldmatrix(const Shared<Tile>& from, OperandOf<U32> row,
-                                                           OperandOf<U32> column, Here at = {}) {
+    requires(detail::moves<F, Tile, false>)
+  Registers<typename F::element, F::elements> ldmatrix(const Shared<Tile>& from, OperandOf<U32> row,
+                                                       OperandOf<U32> column, Here at = {}) {
     require_inside<F, Tile>(row, column, at);
     return {*rec_, load_matrices(MatrixMove::of<F, Tile>(false), Tile::shape, from.address, row, column, at)};
   }
   /// Writes a fragment in the same way. Other lanes of the warp read it after sync(). PTX ISA "stmatrix".
   template <class F, class Tile, LdState s>
-  requires(std::is_same_v<typename F::element, typename Tile::element>&& MatrixMove::of<F, Tile>(true)
-               .ok()) void stmatrix(const Shared<Tile>& to, OperandOf<U32> row, OperandOf<U32> column,
-                                    const Registers<typename F::element, F::elements, s>& values, Here at = {}) {
+    requires(detail::moves<F, Tile, true>)
+  void stmatrix(const Shared<Tile>& to, OperandOf<U32> row, OperandOf<U32> column,
+                const Registers<typename F::element, F::elements, s>& values, Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     require_inside<F, Tile>(row, column, at);
     store_matrices(MatrixMove::of<F, Tile>(true), Tile::shape, to.address, row, column, values.operands(), at);
   }
   // Here only to explain: a fragment that no instruction moves, or arguments that are missing, or others.
   template <class F, class Tile, class... Rest>
-  requires(!std::is_same_v<typename F::element, typename Tile::element> || !MatrixMove::of<F, Tile>(false).ok())
-      KILN_REFUSED(tile_type,
-                   "ldmatrix moves 1, 2 or 4 matrices of the tile's elements: 8 lines of 16 bytes; across the "
-                   "tile's order 8 x 8 of 16 bits, or one or two 16 x 16 of 8 bits [dsl-tile-type]")
+    requires(!detail::moves<F, Tile, false>)
+  KILN_REFUSED(tile_type, "ldmatrix moves 1, 2 or 4 matrices of the tile's elements: 8 lines of 16 bytes; across the "
+                          "tile's order 8 x 8 of 16 bits, or one or two 16 x 16 of 8 bits [dsl-tile-type]")
   Registers<typename F::element, F::elements> ldmatrix(const Shared<Tile>&, const Rest&...);
   template <class F, class Tile, class... Rest>
-  requires(!std::is_same_v<typename F::element, typename Tile::element> || !MatrixMove::of<F, Tile>(true).ok())
-      KILN_REFUSED(tile_type,
-                   "stmatrix moves 1, 2 or 4 matrices of the tile's elements: 8 lines of 16 bytes; across the "
-                   "tile's order 8 x 8 of 16 bits, or Holds::cells of 8 bits [dsl-tile-type]")
+    requires(!detail::moves<F, Tile, true>)
+  KILN_REFUSED(tile_type, "stmatrix moves 1, 2 or 4 matrices of the tile's elements: 8 lines of 16 bytes; across the "
+                          "tile's order 8 x 8 of 16 bits, or Holds::cells of 8 bits [dsl-tile-type]")
   void stmatrix(const Shared<Tile>&, const Rest&...);
   template <class F, class Tile, class Row, class Column, class T, int N, LdState s>
-  requires(std::is_same_v<typename F::element, typename Tile::element>&& MatrixMove::of<F, Tile>(true).ok() &&
-           (!std::is_same_v<T, typename F::element> || N != F::elements))
-      KILN_REFUSED(register_type,
-                   "the fragment holds other elements than the registers, or more or fewer: F::elements "
-                   "[dsl-register-type]")
+    requires(detail::moves<F, Tile, true> && (!std::is_same_v<T, typename F::element> || N != F::elements))
+  KILN_REFUSED(register_type, "the fragment holds other elements than the registers, or more or fewer: F::elements "
+                              "[dsl-register-type]")
   void stmatrix(const Shared<Tile>&, const Row&, const Column&, const Registers<T, N, s>&, Here at = {});
   template <class F, class... Args>
-  requires(sizeof...(Args) < 3)
-      KILN_REFUSED(arguments,
-                   "ldmatrix<F>(tile, row, column): where the fragment begins in the tile, in elements "
-                   "[dsl-arguments]")
+    requires(sizeof...(Args) < 3)
+  KILN_REFUSED(arguments, "ldmatrix<F>(tile, row, column): where the fragment begins in the tile, in elements "
+                          "[dsl-arguments]")
   Registers<typename F::element, F::elements> ldmatrix(const Args&...);
   template <class F, class... Args>
-  requires(sizeof...(Args) < 4)
-      KILN_REFUSED(arguments,
-                   "stmatrix<F>(tile, row, column, registers): where the fragment begins in the tile, in "
-                   "elements, then this lane's registers [dsl-arguments]")
+    requires(sizeof...(Args) < 4)
+  KILN_REFUSED(arguments, "stmatrix<F>(tile, row, column, registers): where the fragment begins in the tile, in "
+                          "elements, then this lane's registers [dsl-arguments]")
   void stmatrix(const Args&...);
 
  private:

@@ -67,10 +67,12 @@ void Scope::trap_if(const Pred& p, Here at) {
 }
 
 void Scope::ptx(std::string_view mnemonic, std::vector<Operand> operands, Here at) {
+  role_->accessed_memory(rec_->scope());  // for all that is known
   rec_->emit(mnemonic, std::move(operands), at);
 }
 
 std::array<U32, 4> Scope::ld_shared_v4(const U32& address, Here at) {
+  role_->accessed_memory(rec_->scope());
   std::vector<Operand> regs;
   for (int i = 0; i < 4; ++i) regs.push_back(rec_->fresh(ScalarType::b32));
   rec_->emit("ld.shared.v4.b32", {Operand::vector(regs), address_of(*rec_, address, at)}, at);
@@ -88,14 +90,17 @@ Operand four(Recorder& r, const std::array<U32, 4>& values, Here at) {
 }  // namespace
 
 void Scope::st_shared_v4(const U32& address, const std::array<U32, 4>& values, Here at) {
+  role_->accessed_memory(rec_->scope());
   rec_->emit("st.shared.v4.b32", {address_of(*rec_, address, at), four(*rec_, values, at)}, at);
 }
 
 void Scope::st_global_v4(const U64& address, const std::array<U32, 4>& values, Here at) {
+  role_->accessed_memory(rec_->scope());
   rec_->emit("st.global.v4.b32", {Operand::address(use(*rec_, address, at)), four(*rec_, values, at)}, at);
 }
 
 Registers<f32, 4> Scope::ld_global_v4_f32(const U64& address, Here at) {
+  role_->accessed_memory(rec_->scope());
   std::vector<Operand> regs;
   for (int i = 0; i < 4; ++i) regs.push_back(rec_->fresh(ScalarType::f32));
   rec_->emit("ld.global.v4.f32", {Operand::vector(regs), Operand::address(use(*rec_, address, at))}, at);
@@ -103,6 +108,7 @@ Registers<f32, 4> Scope::ld_global_v4_f32(const U64& address, Here at) {
 }
 
 F32 Scope::ld_global_f32(const U64& address, Here at) {
+  role_->accessed_memory(rec_->scope());
   const Operand value = rec_->fresh(ScalarType::f32);
   rec_->emit("ld.global.f32", {value, Operand::address(use(*rec_, address, at))}, at);
   return {*rec_, value};

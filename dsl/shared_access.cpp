@@ -20,6 +20,7 @@ U32 SharedAccess::row_key(const U32& row, isa::Swizzle s, int pitch, Here at) {
 
 template <class Move>
 void SharedAccess::each_piece(const Row& row, int first, int count, Move move, Here at) {
+  role_->accessed_memory(rec_->scope());
   // A row of a block is one span, so all its pieces share one key.
   const U32 start = apply("add", row.tile, apply("mul.lo", row.row, row.pitch, at), at);
   const bool swizzled = row.swizzle != isa::Swizzle::none;

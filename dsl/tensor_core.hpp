@@ -62,11 +62,16 @@ struct OperandInfo<KSlice<Tile>> {
   static constexpr bool known = true, in_tmem = false;
   static constexpr rules::MmaOperand operand = Tile::shape.mma_operand();
 };
-template <class T, int M>
-struct OperandInfo<TmemSlice<T, M>> {
+template <class T, int M, SumsLayout layout>
+struct OperandInfo<TmemSlice<T, M, layout>> {
   static constexpr bool known = true, in_tmem = true;
   static constexpr rules::MmaOperand operand{true, T::scalar, T::bits, M, isa::mma_k_bytes * 8 / T::bits};
 };
+/// Whether an A in tensor memory lies in other lanes than those from which an MMA reads it.
+template <class Mma, class A>
+inline constexpr bool in_other_lanes = false;
+template <class Mma, class T, int M, SumsLayout layout>
+inline constexpr bool in_other_lanes<Mma, TmemSlice<T, M, layout>> = M == Mma::a_rows && layout != Mma::sums;
 
 /// Whether something is an accumulator, and one that an MMA may write; of an address nothing is known.
 template <class X>
@@ -209,6 +214,11 @@ class TensorCore : public Copies {
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): an accumulator (of a slot: slot.sums), slices of A and "
                           "B (tile.k_slice(k)) [dsl-arguments]")
   void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+  template <class Mma, class D, class A, class B, class... Extras>
+    requires(detail::in_other_lanes<Mma, A>)
+  KILN_REFUSED(tile_type, "A lies in other lanes of tensor memory than this MMA reads: make it by "
+                          "tensor_memory<TmemAOf<Mma, K>>(name) [dsl-tile-type]")
+  void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
   template <class Mma, class D, class A, class B, class... Rest>
     requires(!detail::begins_with_enable<Rest...>)
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
@@ -304,8 +314,10 @@ class TensorCore : public Copies {
   template <class Tile>
   ir::Operand operand(const KSlice<Tile>& s, Here at) { return operand(s.any(), at); }
   ir::Operand operand(const AnySlice& s, Here at);
-  template <class T, int M>
-  ir::Operand operand(const TmemSlice<T, M>& s, Here at) { return ir::Operand::address(use(*rec_, s.address, at)); }
+  template <class T, int M, SumsLayout layout>
+  ir::Operand operand(const TmemSlice<T, M, layout>& s, Here at) {
+    return ir::Operand::address(use(*rec_, s.address, at));
+  }
   ir::Operand operand(const SharedDescriptor& d, Here at) { return use(*rec_, d.word, at); }
   ir::Operand operand(const U32& address, Here at) { return ir::Operand::address(use(*rec_, address, at)); }
 

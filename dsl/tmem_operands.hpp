@@ -7,25 +7,30 @@
 namespace kiln::dsl {
 
 /// One slice of A in tensor memory: an MMA's operand.
-template <class T, int M>
+template <class T, int M, SumsLayout layout = sums_layout(M)>
 struct TmemSlice {
   U32 address;
 };
 
-/// A in tensor memory: a row of M in each lane, K elements packed along the columns. PTX ISA "Matrix A in tensor
-/// memory".
-template <class T, int M, int K>
+/// A in tensor memory: the M rows of a CTA, K elements packed along the columns, in the lanes of the sums: where those
+/// spread over halves or quarters of the lanes, each part has all of A. PTX ISA "Matrix A in tensor memory".
+template <class T, int M, int K, SumsLayout layout_ = sums_layout(M)>
 struct TmemA : TmemPlace {
   using element = T;
+  static constexpr SumsLayout layout = layout_;
   static constexpr int columns_held = K * T::bits / 32;
   static constexpr int extent = isa::mma_k_bytes * 8 / T::bits;  // K of one instruction
 
   /// The slice that begins at element k along K.
-  TmemSlice<T, M> k_slice(int k, Here at = {}) const {
+  TmemSlice<T, M, layout> k_slice(int k, Here at = {}) const {
     rec->require(rules::tile_slice(K, k, extent), at);
     return {address_of(k * T::bits / 32, at)};
   }
 };
+/// The A of an MMA, in the lanes where it reads it: with .ws, of pairs, of sparse MMAs. `Stored`: the element as it
+/// lies there, where that is unpacked.
+template <class Mma, int K, class Stored = typename Mma::A>
+using TmemAOf = TmemA<Stored, Mma::a_rows, K, Mma::sums>;
 
 /// Where the scales of one operand lie in tensor memory, for `steps` MMAs along K. PTX ISA "Scale factor layouts".
 /// Structural.

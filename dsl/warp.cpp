@@ -111,11 +111,15 @@ void execute_in_one(Recorder& r, RoleContext& role, const Operand& chosen, const
   r.close_scope();
   r.label(join);
   r.emit("bar.warp.sync", {whole_warp()}, at);
+  role.ordered_memory(r.scope());
 }
 
 }  // namespace
 
-void Warp::sync(Here at) { rec_->emit("bar.warp.sync", {whole_warp()}, at); }
+void Warp::sync(Here at) {
+  rec_->emit("bar.warp.sync", {whole_warp()}, at);
+  role_->ordered_memory(rec_->scope());
+}
 
 void Warp::elect_one(const std::function<void(Thread)>& body, Here at) {
   execute_in_one(*rec_, *role_, elect_leader(*rec_, at), body, at);
@@ -209,6 +213,7 @@ U32 Warpgroup::column_in(SumsLayout layout, int columns, Here at) const {
 template <class Move>
 void Warpgroup::each_vector(const GlobalRow& row, const std::vector<Operand>& regs, Move move, Here at) {
   constexpr int vector_bytes = 16;
+  role_->accessed_memory(rec_->scope());
   const Operand address = use(*rec_, row.address, at), limit = use(*rec_, row.elements, at);
   for (std::size_t i = 0; i < regs.size(); i += 4) {
     const Operand inside = rec_->fresh(ScalarType::pred);
@@ -244,6 +249,7 @@ AnyRegisters Warpgroup::load_global(ElementType element, int count, const U64& a
 
 void Warpgroup::store_one(const U64& address, const Operand& value, const Pred& there, int index, Here at) {
   constexpr int bytes = 4;
+  role_->accessed_memory(rec_->scope());
   const std::vector<Operand> operands{Operand::address(use(*rec_, address, at), index * bytes), value};
   if (!there.is_constant())
     rec_->emit_if(use(*rec_, there, at), false, "st.global.b32", operands, at);
@@ -269,6 +275,7 @@ std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int register
 void Warpgroup::sync(Here at) {
   if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
   rec_->emit("bar.sync", {Operand::number(role_->named_barrier), Operand::number(role_->threads)}, at);
+  role_->ordered_memory(rec_->scope());
   role_->waited = role_->waited || role_->used_tcgen05;
 }
 
@@ -332,6 +339,15 @@ void Warpgroup::elect_one(const std::function<void(Thread)>& body, Here at) {
 }
 
 void Warpgroup::arrive_by_warp(const AnyMbarrier& b, Here at) {
+  // The arrival releases what its lane has seen: the accesses of the others too, after a barrier of the warp.
+  if (role_->accesses != RoleContext::no_accesses) {
+    rec_->emit("bar.warp.sync", {whole_warp()}, at);
+    role_->ordered_memory(rec_->scope());
+  }
+  arrive_after_loads(b, at);
+}
+
+void Warpgroup::arrive_after_loads(const AnyMbarrier& b, Here at) {
   if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
   execute_in_one(
       *rec_, *role_, elect_leader(*rec_, at), [&](Thread t) { t.arrive(b, at); }, at);

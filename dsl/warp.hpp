@@ -311,6 +311,16 @@ class Warpgroup : public WholeWarps {
   U32 column_of(const Tmem<T, M, N, layout>&, Here at = {}) const {
     return column_in(layout, N, at);
   }
+  /// The same of an A in tensor memory: the row and the first element of K that this thread stores. All threads hold a
+  /// whole row but where the sums fill half of the lanes.
+  template <class T, int M, int K, SumsLayout layout>
+  U32 row_of(const TmemA<T, M, K, layout>&, Here at = {}) const {
+    return row_in(layout, at);
+  }
+  template <class T, int M, int K, SumsLayout layout>
+  U32 column_of(const TmemA<T, M, K, layout>&, Here at = {}) const {
+    return column_in(layout == SumsLayout::half_of_lanes ? layout : SumsLayout::rows, K, at);
+  }
   /// Writes what this thread holds of an accumulator, or `count` columns of it from its `first` on. It may be read
   /// after tcgen05_wait_st(). PTX ISA "tcgen05.st".
   template <class T, int M, int N, SumsLayout layout, int count, LdState s>
@@ -319,16 +329,14 @@ class Warpgroup : public WholeWarps {
     rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
     store_part<Registers<T, count, s>::count, layout, s>(to.address_of(first, at), N / 2, values.operands(), at);
   }
-  /// The same of an A that an MMA then takes from tensor memory, where it lies as the sums do: from the thread's
-  /// element `k` on, of all K, or of the K / 2 that it holds where M is 64 (row_of() and column_of() of an accumulator
-  /// with K columns say which; not of an MMA with .ws, or of a pair, whose A lies in the first 64 lanes).
-  template <class T, int M, int K, int N, LdState s>
-  void store(const TmemA<T, M, K>& to, const Registers<T, N, s>& values, int k = 0, Here at = {}) {
-    static_assert(M == 64 || M == 128, "A in tensor memory has 64 or 128 rows in a CTA");
-    constexpr SumsLayout layout = sums_layout(M);
+  /// The same of an A that an MMA then takes from tensor memory, in the lanes of its sums: from the thread's element
+  /// `k` on, of all K, or of the K / 2 that it holds where the sums fill half of the lanes. row_of() and column_of()
+  /// say which; threads with the same row store the same, so that each part of the lanes has all of A.
+  template <class T, int M, int K, SumsLayout layout, int N, LdState s>
+  void store(const TmemA<T, M, K, layout>& to, const Registers<T, N, s>& values, int k = 0, Here at = {}) {
     rec_->require(rules::tile_slice(layout == SumsLayout::half_of_lanes ? K / 2 : K, k, N), at);
     store_part<Registers<T, N, s>::count, layout, s>(to.address_of(k * T::bits / 32, at),
-                                                     TmemA<T, M, K>::columns_held / 2, values.operands(), at);
+                                                     TmemA<T, M, K, layout>::columns_held / 2, values.operands(), at);
   }
   /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
   U32 quarter(const U32& address, Here at = {}) const;
@@ -371,11 +379,11 @@ class Warpgroup : public WholeWarps {
     requires(!std::is_same_v<T, U>)
   KILN_REFUSED(register_type, "the accumulator holds other elements than the registers [dsl-register-type]")
   void store(const Tmem<T, M, N, layout>& to, const Registers<U, count, s>& values, int first = 0, Here at = {});
-  template <class T, int M, int K, class U, int N, LdState s>
+  template <class T, int M, int K, SumsLayout layout, class U, int N, LdState s>
     requires(!std::is_same_v<T, U>)
   KILN_REFUSED(register_type, "A in tensor memory holds other elements than the registers; cvt<To>(x) rounds f32 "
                               "[dsl-register-type]")
-  void store(const TmemA<T, M, K>& to, const Registers<U, N, s>& values, int k = 0, Here at = {});
+  void store(const TmemA<T, M, K, layout>& to, const Registers<U, N, s>& values, int k = 0, Here at = {});
   template <class To, class Values, class... Rest>
     requires(!detail::are_registers<Values>)
   KILN_REFUSED(arguments, "store(to, registers): an accumulator, A in tensor memory or a shared tile, then this "
@@ -443,9 +451,12 @@ class Warpgroup : public WholeWarps {
   kind_of<X> warpgroup_reduce(const X& value);
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
-  /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster. One lane of
-  /// a warp arrives, and what it releases is its own: after plain accesses by the other lanes a sync comes first.
+  /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster. One lane
+  /// of a warp arrives, after all its lanes have come here: what it releases is what the warp has done.
   void arrive_by_warp(const AnyMbarrier& b, Here at = {});
+  /// The same for tensor memory alone, whose loads and stores are those of whole warps: what single lanes did to other
+  /// memory is not released. The release of an accumulator.
+  void arrive_after_loads(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
   void elect(Body body, Here at = {}) {

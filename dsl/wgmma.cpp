@@ -349,7 +349,7 @@ std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int c
     reading_->columns += block_columns;
     if (reading_->columns < chunk_columns) continue;
     r.emit("bar.warp.sync", {whole_warp()}, at);  // all lanes have read
-    g.arrive_by_warp(Mbarrier{U32(r, reading_->empty), sums_->name + "_empty", &sums_->releases}, at);
+    g.arrive_after_loads(Mbarrier{U32(r, reading_->empty), sums_->name + "_empty", &sums_->releases}, at);
     reading_.reset();
   }
   if (!computed) next_column_ = (next_column_ + columns) % columns_;

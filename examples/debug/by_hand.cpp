@@ -37,7 +37,7 @@ Kernel by_hand(Target target, const Sizes& sizes) {
       for (int c = 0; c < columns; ++c) sum += x[c];
       g.fence_proxy_async();  // this thread's reads come before what the next copy writes
       if (repairs < 2)
-        g.arrive_by_warp(empty);
+        g.each_warp([&](Warp w) { w.elect([&](Thread t) { t.arrive(empty); }); });
       else
         g.arrive(empty);
     });

@@ -116,12 +116,10 @@ struct Sums {
     const auto b = k.shared<BTile>();
     const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
     const D acc = k.accumulator<Mma>("acc");
-    const auto weights = k.tensor_memory<TmemA<bf16, M, K>>("weights");
+    const auto weights = k.tensor_memory<TmemAOf<Mma, K>>("weights");
     k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
       if constexpr (a_in_tmem) {
-        const Tmem<f32, M, K> as_sums{weights};
-        const U32 row = g.row_of(as_sums), column = g.column_of(as_sums);
-        const U64 mine = given["rows"_arg].at(widen(row * K + column));
+        const U64 mine = given["rows"_arg].at(widen(g.row_of(weights) * K + g.column_of(weights)));
         constexpr int part = D::thread_columns < D::columns_held ? K / 4 : K / 2;  // two make what a thread holds
         g.store(weights, g.load_global<bf16, part>(mine, k.constant(K)));
         g.store(weights, g.load_global<bf16, part>(mine, k.constant(K), part), part);
@@ -215,6 +213,47 @@ TEST_CASE("sums of every M are read and written as they lie") {
 TEST_CASE("A with 128 and with 64 rows goes through tensor memory") {
   CHECK(wrong_sums<128, 64, true>() == 0);
   CHECK(wrong_sums<64, 64, true>() == 0);
+}
+
+TEST_CASE("A of MMAs with .ws goes through tensor memory, once for each part of the lanes") {
+  CHECK(wrong_sums<32, 128, true, weight_stationary>() == 0);
+  CHECK(wrong_sums<64, 128, true, weight_stationary>() == 0);
+  CHECK(wrong_sums<128, 64, true, weight_stationary>() == 0);
+}
+
+TEST_CASE("an arrival by each warp releases what all its lanes have read") {
+  using Tile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
+  constexpr auto list = parameters("in"_arg.is<TensorMap<Tile>>(), "sums"_arg.is<Pointer<f32>>());
+  constexpr int rounds = 3;
+  KernelBuilder k("released", sm_100a, warps<5>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>();
+  const auto full = k.mbarrier("full"), empty = k.mbarrier<4>("empty");
+  k.role("load", warp<4>.elect(), [&](Thread t) {
+    t.loop(rounds, [&](U32 i) {
+      t.wait(empty, Phase((i + 1) & 1));
+      t.expect_tx(full, Tile::transaction_bytes);
+      t.tma_load(tile, given["in"_arg].at(0, i * 64), full);
+    });
+  });
+  k.role("add", warpgroup<0>, [&](Warpgroup& g) {
+    auto sum = g.var(0.0f);
+    g.loop(rounds, [&](U32 i) {
+      g.wait(full, Phase(i & 1));
+      const auto x = widen(g.load(tile));
+      for (int c = 0; c < 64; ++c) sum += x[c];
+      g.fence_proxy_async();
+      g.arrive_by_warp(empty);
+    });
+    g.store_global(given["sums"_arg].at(widen(g.row())), make_registers<1>([&](int) { return sum.read(); }),
+                   k.constant(1) == 1u);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  c.buffers = {buffer("in", ScalarType::bf16, {128, rounds * 64}, std::vector<std::uint8_t>(2 * 128 * rounds * 64)),
+               buffer("sums", ScalarType::f32, {128})};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", 128, rounds * 64}, "sums"_arg = "sums");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) test::simulate(kernel, c, seed);
 }
 
 TEST_CASE("slices of a tile are tiles") {

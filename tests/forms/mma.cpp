@@ -23,7 +23,7 @@ template <class Mma, class StoredA = typename Mma::A, class StoredB = typename M
 Kernel plain(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>, Mma::group);
   const Operands<Mma, StoredA, StoredB> o(k);
-  const auto in_tmem = k.tensor_memory<TmemA<StoredA, Mma::a_rows, 32 * 8 / StoredA::bits>>("A").k_slice(0);
+  const auto in_tmem = k.tensor_memory<TmemAOf<Mma, 32 * 8 / StoredA::bits, StoredA>>("A").k_slice(0);
   return in_thread(k, [&](Thread t) {
     if constexpr (Mma::form.sparse) {
       const auto meta = k.tensor_memory<SparseMetadata<Mma, 2>>("metadata");

@@ -19,6 +19,7 @@ using FloatTile = SharedTile<f32, 128, 32, K_major, swizzle_128B>;
 using WideTile = SharedTile<f32, 128, 64, K_major, swizzle_128B>;
 using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 256>;
 using Pair = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
+using Ws = tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 256, weight_stationary>;
 using PairA = Pair::ATile<64, K_major, swizzle_128B>;
 using PairB = Pair::BTile<64, K_major, swizzle_128B>;
 
@@ -55,6 +56,9 @@ extern Tmem<f32, 128, 256> acc;
 extern Tmem<f32, 128, 96> odd;
 extern Tmem<s32, 128, 256> integers;
 extern TmemA<bf16, 128, 64> tensor_a;
+extern TmemA<bf16, 64, 64> half_a;
+extern TmemAOf<Ws, 64> stationary_a;
+extern Tmem<f32, 128, 128, SumsLayout::column_halves> stationary;
 extern Mbarrier done;
 extern Pointer<f32> pointer;
 extern Registers<f32, 32> row;
@@ -241,6 +245,10 @@ void bf16_into_sums() { g.store(acc, half_row); }
 void floats_into_a_bf16_tile() { g.store(d, row); }
 // [dsl-tile-type]
 void half_a_row_into_a_tile() { g.store(a, half_row); }
+// [dsl-tile-type] TmemAOf<Mma, K>
+void a_in_the_lanes_of_another_mma() { t.mma<Ws>(stationary, half_a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [dsl-register-type] cvt<To>(x)
+void sums_as_a_of_a_stationary_mma() { g.store(stationary_a, row); }
 // [dsl-tile-type] ldmatrix moves 1, 2 or 4 matrices
 void fragment_of_sixteen_matrices() { (void)w.ldmatrix<WideBlock>(a, 0, 0); }
 // [dsl-tile-type] ldmatrix moves

@@ -128,6 +128,21 @@ TEST_CASE("an arrival on a slot's barrier in another CTA releases the slot too")
   CHECK(has(text(k), "mbarrier.arrive.shared::cluster.b64 _"));
 }
 
+TEST_CASE("an arrival by each warp follows the accesses of its lanes, after a barrier where none stands there") {
+  const auto syncs = [](const auto& body) {
+    KernelBuilder k("k", sm_100a, warps<4>);
+    const auto tile = k.shared<SharedTile<bf16, 128, 64, K_major, swizzle_128B>>();
+    const auto done = k.mbarrier<4>("done");
+    k.role("r", warpgroup<0>, [&](Warpgroup& g) { body(g, tile, done); });
+    const std::string ptx = text(k);
+    constexpr std::string_view barrier = "bar.warp.sync 0xffffffff;\n  ";
+    return ptx.substr(0, ptx.rfind("elect.sync")).ends_with(barrier);
+  };
+  CHECK(syncs([](Warpgroup& g, auto& tile, auto& done) { (void)g.load(tile), g.arrive_by_warp(done); }));
+  CHECK_FALSE(syncs([](Warpgroup& g, auto& tile, auto& done) { (void)g.load(tile), g.sync(), g.arrive_by_warp(done); }));
+  CHECK_FALSE(syncs([](Warpgroup& g, auto&, auto& done) { g.arrive_by_warp(done); }));
+}
+
 TEST_CASE("a wait may be for a parity or for the state of an arrival") {
   const auto ptx = in_thread(sm_100a, [](Thread& t, const U32&, const Mbarrier& full, const Map&) {
     t.wait(full, Phase(t.mbarrier_arrive(full)));
