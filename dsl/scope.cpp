@@ -71,6 +71,11 @@ void Scope::ptx(std::string_view mnemonic, std::vector<Operand> operands, Here a
   rec_->emit(mnemonic, std::move(operands), at);
 }
 
+Operand Scope::bare(ScalarType type, std::string_view mnemonic, std::vector<Operand> operands, Here at) {
+  role_->accessed_memory(rec_->scope());
+  return result(type, mnemonic, std::move(operands), at);
+}
+
 std::array<U32, 4> Scope::ld_shared_v4(const U32& address, Here at) {
   role_->accessed_memory(rec_->scope());
   std::vector<Operand> regs;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "dsl/bare_ptx.hpp"
 #include "dsl/memory.hpp"
 #include "dsl/registers.hpp"
 #include "dsl/schedule.hpp"
@@ -131,7 +132,38 @@ class Scope : public SharedAccess {
     print(format, {argument(values, format.at)...});
   }
 
-  /// A bare PTX instruction, for what the typed members do not have: the mnemonic and its operands.
+  /// A bare PTX instruction, for what no member has, with its signature: `const U32 bytes = g.ptx<"prmt.b32", U32(U32,
+  /// U32, U32)>(a, b, 0x5410);`. The signature has the result, or void, and up to six operands: kinds of values, Pred,
+  /// Address<U32> of shared and Address<U64> of global memory. Every type in the mnemonic must be the kind of the
+  /// result or of an operand; .b32 and .b64 are integers. build() checks the rest of the instruction.
+  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand, class C = detail::NoOperand, class D = detail::NoOperand,
+            class E = detail::NoOperand, class F = detail::NoOperand>
+    requires(detail::ptx_fault<mnemonic, Signature, A, B, C, D, E, F> == detail::PtxFault::none)
+  detail::ptx_result<Signature> ptx(const A& a = {}, const B& b = {}, const C& c = {}, const D& d = {}, const E& e = {},
+                                    const F& f = {}, Here at = {}) {
+    auto operands = detail::PtxSignature<Signature>::operands(*rec_, at, a, b, c, d, e, f);
+    using Result = detail::ptx_result<Signature>;
+    if constexpr (std::is_void_v<Result>) ptx(mnemonic.view(), std::move(operands), at);
+    else return {*rec_, bare(detail::ptx_register<Result>, mnemonic.view(), std::move(operands), at)};
+  }
+  // Here only to explain.
+#define KILN_PTX_REFUSED(fault, rule, text)                                                                        \
+  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand, class C = detail::NoOperand,           \
+            class D = detail::NoOperand, class E = detail::NoOperand, class F = detail::NoOperand>                                                              \
+    requires(detail::ptx_fault<mnemonic, Signature, A, B, C, D, E, F> == detail::PtxFault::fault)                  \
+  KILN_REFUSED(rule, text)                                                                                         \
+  detail::ptx_result<Signature> ptx(const A& = {}, const B& = {}, const C& = {}, const D& = {}, const E& = {},     \
+                                    const F& = {}, Here = {});
+  KILN_PTX_REFUSED(unknown, arguments, "PTX has no instruction of this name [dsl-arguments]")
+  KILN_PTX_REFUSED(result, arguments, "the signature's result is void exactly where the instruction writes none "
+                                      "[dsl-arguments]")
+  KILN_PTX_REFUSED(arity, arguments, "the call has more or fewer operands than the signature [dsl-arguments]")
+  KILN_PTX_REFUSED(types, value_kind, "the mnemonic's types are not the kinds of the signature: .f32 is an F32, .b32, "
+                                      ".u32 and .s32 a U32 or S32, 64 bits a U64 [dsl-value-kind]")
+  KILN_PTX_REFUSED(kinds, value_kind, "an operand is of another kind than the signature says; bit_cast<U32>(x) gives the "
+                                      "bits of a float [dsl-value-kind]")
+#undef KILN_PTX_REFUSED
+  /// The same without a check: the mnemonic and its operands, vectors and predicates included.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
   /// 16 bytes of shared memory, at a multiple of 16.
   std::array<U32, 4> ld_shared_v4(const U32& address, Here at = {});
@@ -161,6 +193,7 @@ class Scope : public SharedAccess {
   void when_else(const Pred& p, const std::function<void()>& body, const std::function<void()>& otherwise, Here at);
   void before_tcgen05(Here at);
 
+  ir::Operand bare(ScalarType type, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);
   ir::Operand new_variable(ScalarType type, const Input& first);
   void print(const PrintFormat& format, const std::vector<PrintArgument>& arguments);
 

@@ -265,6 +265,18 @@ void ldmatrix_by_a_thread() { (void)t.ldmatrix<Block>(a, 0, 0); }
 void ldmatrix_without_a_place() { (void)w.ldmatrix<Block>(a); }
 // [dsl-value-kind]
 void ldmatrix_at_a_float() { (void)w.ldmatrix<Block>(a, x, 0); }
+// [dsl-value-kind] bit_cast<U32>(x)
+void float_for_bits() { (void)g.ptx<"prmt.b32", U32(U32, U32, U32)>(x, i, 0x5410); }
+// [dsl-arguments] more or fewer operands than the signature
+void operand_that_is_missing() { (void)t.ptx<"prmt.b32", U32(U32, U32, U32)>(i, i); }
+// [dsl-arguments] no instruction of this name
+void instruction_that_is_none() { (void)t.ptx<"permute.b32", U32(U32, U32)>(i, i); }
+// [dsl-value-kind] .f32 is an F32
+void signature_of_another_type() { (void)t.ptx<"add.f32", U32(U32, U32)>(i, i); }
+// [dsl-value-kind] .b32, .u32 and .s32 a U32
+void float_signature_of_bits() { (void)t.ptx<"prmt.b32", F32(F32, F32, U32)>(x, x, 0x5410); }
+// [dsl-arguments] void exactly where
+void result_that_is_dropped() { t.ptx<"add.u32", void(U32, U32)>(i, i); }
 // [dsl-tile-type] load_row(tile, row)
 void tile_of_64_rows_by_a_warpgroup() { (void)g.load(half); }
 // [dsl-tile-type] store_row(tile, row, values)

@@ -143,6 +143,22 @@ TEST_CASE("an arrival by each warp follows the accesses of its lanes, after a ba
   CHECK_FALSE(syncs([](Warpgroup& g, auto&, auto& done) { g.arrive_by_warp(done); }));
 }
 
+TEST_CASE("a bare instruction has the operands of its signature") {
+  const auto ptx = in_thread(sm_100a, [](Thread& t, const U32& slot, const Mbarrier&, const Map&) {
+    const U32 mixed = t.ptx<"prmt.b32", U32(U32, U32, U32)>(t.warp_index(), t.var(7u), 0x5410);
+    const F32 number = t.ptx<"cvt.rn.f32.u32", F32(U32)>(mixed);
+    const Pred small = t.ptx<"setp.lt.f32", Pred(F32, F32)>(number, 2.0f);
+    t.ptx<"st.shared.b32", void(Address<U32>, U32)>(slot, t.ptx<"selp.b32", U32(U32, U32, Pred)>(mixed, 1, small));
+    t.ptx<"nanosleep.u32", void(U32)>(20);
+  });
+  CHECK(has(ptx, "prmt.b32 %r"));
+  CHECK(has(ptx, ", 21520;"));
+  CHECK(has(ptx, "cvt.rn.f32.u32 %f"));
+  CHECK(has(ptx, "setp.lt.f32 %p"));
+  CHECK(has(ptx, "selp.b32 %r"));
+  CHECK(has(ptx, "nanosleep.u32 20;"));
+}
+
 TEST_CASE("a wait may be for a parity or for the state of an arrival") {
   const auto ptx = in_thread(sm_100a, [](Thread& t, const U32&, const Mbarrier& full, const Map&) {
     t.wait(full, Phase(t.mbarrier_arrive(full)));
