@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ptx/flow/definitions.hpp"
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier {
@@ -98,7 +99,7 @@ class Roots {
     const auto alu = ops::as<ops::Alu>(op);
     switch (op.opcode) {
       case Opcode::ld:
-        if (op.modifiers.space() == isa::Space::param || op.modifiers.space() == isa::Space::constant)
+        if (isa::is_parameter(op.modifiers.space()) || op.modifiers.space() == isa::Space::constant)
           follow(ops::roles<ops::MemoryAccess>(op).address, out, seen);
         return;
       case Opcode::mad: return alu && alu->c ? follow(alu->c, out, seen) : void();

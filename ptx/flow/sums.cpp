@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/flow/numbers.hpp"
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
@@ -46,7 +47,7 @@ bool Sums::is_fixed(RegisterId r) {
   if (!is_new) return found->second;
   const ir::Operation* op = definitions_->only_writer(r);
   if (!op || op->guard || op->modifiers.carry) return false;
-  const bool loads = op->opcode == Opcode::ld && op->modifiers.space() == isa::Space::param;
+  const bool loads = op->opcode == Opcode::ld && isa::is_parameter(op->modifiers.space());
   if (isa::unit(op->opcode) != isa::Unit::alu && !loads) return false;
   const auto is_source = [&](const ir::Argument& a, const auto& self) -> bool {
     switch (a.kind) {

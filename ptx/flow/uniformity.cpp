@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/flow/numbers.hpp"
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {
@@ -114,7 +115,7 @@ void Uniformity::find_diverging() {
     return std::any_of(parts.begin(), parts.end(), [&](const ir::Argument& c) { return self(c, self); });
   };
   const auto is_source = [&](const ir::Operation& op) {
-    const bool load = op.opcode == Opcode::ld && op.modifiers.space() != isa::Space::param &&
+    const bool load = op.opcode == Opcode::ld && !isa::is_parameter(op.modifiers.space()) &&
                       op.modifiers.space() != isa::Space::constant;
     const isa::Unit unit = isa::unit(op.opcode);
     return load || op.opcode == Opcode::atom || op.opcode == Opcode::ldmatrix || op.opcode == Opcode::call ||

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
 
@@ -48,7 +49,7 @@ Place locate(Context& c, Space space, std::uint64_t address, std::uint32_t bytes
   if (isa::is_shared(space)) return locate_in_cluster(c, space, std::uint32_t(address), bytes);
   // These spaces have 32-bit addresses too: what a register of that width kept of one.
   if (space == Space::local && address < window_bytes) return locate_local(c, address, bytes, lane);
-  if (space == Space::param && address < window_bytes) return locate_parameter(c, address, bytes);
+  if (isa::is_parameter(space) && address < window_bytes) return locate_parameter(c, address, bytes);
   if (address < global_base + (std::uint64_t{1} << 43))
     return {c.grid->memory.at(address, bytes), Space::global, nullptr, address};
   if (in_window(address, shared_base)) return locate_in_cluster(c, space, std::uint32_t(address), bytes);

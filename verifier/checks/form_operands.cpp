@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/isa/targets.hpp"
 #include "verifier/checks/forms.hpp"
 
@@ -44,14 +45,15 @@ bool is_in(const ir::Code& code, const ir::Argument& a, std::initializer_list<is
   return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
 }
 
-// [base] in a space that is named: registers of either width, and symbols of the space.
+// [base] in a space that is named: registers of either width, and symbols of the space. A parameter is declared as
+// .param, whichever of the two kinds an instruction names.
 bool is_address_in(const ir::Code& code, isa::Space space, const ir::Argument& a) {
   const ir::Argument* base = address_base(code, a);
   if (!base) return false;
   const ScalarType type = type_of(code, *base);
   return is_int32(type) || is_int64(type) ||
          (is_shared(space) ? is_in(code, *base, {isa::Space::shared, isa::Space::shared_cta})
-                           : is_in(code, *base, {space}));
+                           : is_in(code, *base, {isa::is_parameter(space) ? isa::Space::param : space}));
 }
 
 // The parts of a vector, as ptxas packs them: integers and floats do not stand side by side, untyped registers go with

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
@@ -213,7 +214,7 @@ class Grids {
                                   ? facts_.definitions.only_writer(base.id)
                                   : nullptr;
     if (!op) return std::nullopt;
-    if (op->opcode == Opcode::ld && op->modifiers.space() == isa::Space::param)
+    if (op->opcode == Opcode::ld && isa::is_parameter(op->modifiers.space()))
       return root(ops::roles<ops::MemoryAccess>(*op).address, true, depth + 1);
     const ops::Alu alu = ops::roles<ops::Alu>(*op);
     switch (op->opcode) {

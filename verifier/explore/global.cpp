@@ -8,6 +8,7 @@
 
 #include "ptx/isa/access_bytes.hpp"
 
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/order/access.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/explore/assumptions.hpp"
@@ -187,7 +188,7 @@ void Walk::forget(std::uint32_t at) {
 
 void Walk::load(const ir::Operation& op, std::uint32_t at) {
   const auto written = program_.facts.definitions.written(at);
-  if (op.modifiers.space() != isa::Space::param) return forget(at);
+  if (!isa::is_parameter(op.modifiers.space())) return forget(at);
   const auto bytes = std::uint64_t(std::max(1, isa::bits(op.modifiers.type()) / 8));
   for (std::size_t k = 0; k < written.size(); ++k) {
     const TermId address =

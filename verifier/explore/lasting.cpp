@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier::explore {
@@ -47,7 +48,7 @@ class Provenance {
     const auto alu = ops::roles<ops::Alu>(op);
     switch (op.opcode) {
       case Opcode::ld: {
-        if (op.modifiers.space() != isa::Space::param) return any_pointer;
+        if (!isa::is_parameter(op.modifiers.space())) return any_pointer;
         if (isa::bits(op.modifiers.type()) < 64) return 0;
         const ir::Argument& from = ops::roles<ops::MemoryAccess>(op).address;
         const ir::Argument& at = from.kind == ir::Argument::Kind::address ? facts_.code.components(from)[0] : from;

@@ -4,6 +4,7 @@
 
 #include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/launch_limits.hpp"
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/order/access.hpp"
@@ -35,7 +36,7 @@ std::vector<bool> varying(const Facts& facts) {
       // A word that all threads have is the same word in every lane that it comes from.
       const bool exchanges = op.opcode == Opcode::shfl && facts.definitions.written(i).size() == 1;
       bool varied = isa::unit(op.opcode) != isa::Unit::alu && op.opcode != Opcode::mapa && !exchanges &&
-                    !(op.opcode == Opcode::ld && op.modifiers.space() == isa::Space::param);
+                    !(op.opcode == Opcode::ld && isa::is_parameter(op.modifiers.space()));
       if (exchanges)
         varied = is_varied(facts.code, ops::roles<ops::WarpExchange>(op).a, varies);
       else if (!op.arguments.empty())

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ptx/isa/launch_limits.hpp"
+#include "ptx/isa/parameter_space.hpp"
 #include "ptx/order/access.hpp"
 
 namespace kiln::verifier::explore {
@@ -372,11 +373,11 @@ void Values::load(Turn& t) {
           continue;
         }
       }
-      if (const auto given = space == isa::Space::param ? given_word(address, bytes) : std::nullopt) {
+      if (const auto given = isa::is_parameter(space) ? given_word(address, bytes) : std::nullopt) {
         out[std::size_t(l)] = terms_.constant(*given, width);
         continue;
       }
-      const bool fixed = space == isa::Space::param || space == isa::Space::constant;
+      const bool fixed = isa::is_parameter(space) || space == isa::Space::constant;
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
       if (fixed)
         out[std::size_t(l)] = symbols_.named("parameter", width, operands);
