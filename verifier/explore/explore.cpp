@@ -205,7 +205,11 @@ Explored explore(const Program& program, Deadline deadline, std::uint64_t most_s
 
 void find_premises(const Program& program, Explored& e, Deadline deadline) {
   if (e.breaches.empty() && !e.deadlock) return;
-  for (const Premise& premise : program.premises)
+  for (const Premise& premise : program.premises) {
+    if (premise.is_guess) {
+      for (Breach& b : e.breaches) need(premise, b.premises);
+      if (e.deadlock) need(premise, e.deadlock_premises);
+    }
     for (const std::uint32_t number : premise.others) {
       Shape shape = program.shape;
       (premise.fact == Premise::Fact::block ? shape.cta : shape.cluster) = {number, 1, 1};
@@ -219,6 +223,7 @@ void find_premises(const Program& program, Explored& e, Deadline deadline) {
         if (!is_found(b)) need(premise, b.premises);
       if (e.deadlock && e.deadlock != other.deadlock) need(premise, e.deadlock_premises);
     }
+  }
 }
 
 }  // namespace kiln::verifier::explore

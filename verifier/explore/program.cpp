@@ -294,7 +294,7 @@ flow::Demands Program::demanded() const {
 }
 
 // Threads of the CTA and CTAs of the cluster, as the launch or the kernel's directives say; else as many threads as the
-// kernel allows, and the fewest CTAs that its instructions make sense in.
+// kernel allows, or its text suggests, and the fewest CTAs that its instructions make sense in.
 void Program::measure() {
   const auto product = [](const ir::Performance& p, std::uint32_t* extents) {
     std::uint64_t n = 1;
@@ -332,6 +332,11 @@ void Program::measure() {
   };
   if (const std::uint32_t n = given(shape.cta, cta)) threads = int(n);
   if (const std::uint32_t n = given(shape.cluster, cluster)) ctas = n;
+  if (threads > 0 || !synchronises()) return;
+  cta[0] = suggested_threads(facts);
+  if (cta[0] == 0) return void(cta[0] = 1);
+  threads = int(cta[0]);
+  premises.insert(premises.begin(), {Premise::Fact::block, cta[0], {}, true});
 }
 
 void Program::place_shared() {

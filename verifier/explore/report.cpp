@@ -149,21 +149,22 @@ std::string under(const std::vector<Premise>& premises) {
   return joined(premises, ", ", [](const Premise& p) { return text(p); });
 }
 
-// What is known under premises alone is a note that names them.
+// What is known under premises alone names them, and an error is a note.
 void make_conditional(diag::Diagnostic& d, const std::vector<Premise>& premises) {
   if (premises.empty()) return;
-  d.severity = diag::Severity::note;
+  if (d.severity == diag::Severity::error) d.severity = diag::Severity::note;
   d.message = under(premises) + ": " + d.message;
 }
 
-// How many findings need a premise.
-std::size_t findings_under(const Explored& e, const Premise& premise) {
+bool is_error(const Breach& b) { return rules::info(b.verdict.rule).severity == diag::Severity::error; }
+
+// How many errors need a premise.
+std::size_t errors_under(const Explored& e, const Premise& premise) {
   const auto needs = [&](const std::vector<Premise>& all) {
     return std::find(all.begin(), all.end(), premise) != all.end();
   };
-  return std::size_t(
-             std::count_if(e.breaches.begin(), e.breaches.end(), [&](const Breach& b) { return needs(b.premises); })) +
-         needs(e.deadlock_premises);
+  const auto needs_it = [&](const Breach& b) { return is_error(b) && needs(b.premises); };
+  return std::size_t(std::count_if(e.breaches.begin(), e.breaches.end(), needs_it)) + needs(e.deadlock_premises);
 }
 
 // Findings that need several CTAs: only a launch says how many there are.
@@ -187,16 +188,17 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
   if (all.empty() || !e.incomplete.empty()) return;
   const diag::Where where = diag::Where::at(program.code.module->source, program.code.function->name_at);
   const auto most = std::max_element(all.begin(), all.end(), [&](const Premise& a, const Premise& b) {
-    return findings_under(e, a) < findings_under(e, b);
+    return errors_under(e, a) < errors_under(e, b);
   });
-  if (const std::size_t n = findings_under(e, *most)) {
+  if (const std::size_t n = errors_under(e, *most)) {
     incomplete(sink, where,
                fmt::format("{}, on which {} finding{} depend{}; {}, or another number, says it", question(most->fact),
                            n, n == 1 ? "" : "s", n == 1 ? "s" : "", option(*most)),
                rules::Limit::launch_unknown);
     return;
   }
-  if (!e.complete || !e.breaches.empty() || !program.synchronises()) return;
+  const bool is_wrong = std::any_of(e.breaches.begin(), e.breaches.end(), is_error);
+  if (!e.complete || is_wrong || !program.synchronises()) return;
   incomplete(sink, where, fmt::format("{}, which the PTX does not say; {} does", under(all), joined(all, " ", option)),
              rules::Limit::launch_assumed);
 }
@@ -231,7 +233,9 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
                    e.incomplete, rules::Limit::unfollowed);
     add_followed(program, e, d);
     if (program.threads == 0) d.notes.push_back({"--assume block=N says it", {}});
-    for (const Premise& p : program.premises) d.notes.push_back({"explored " + text(p), {}});
+    for (const Premise& p : program.premises)
+      d.notes.push_back(
+          {"explored " + text(p) + (p.is_guess ? ", as the text suggests; --assume block=N says it" : ""), {}});
   }
   report_premises(program, e, sink);
   report_grid(program, e, sink);

@@ -272,6 +272,8 @@ TEST_CASE("what is not followed is named, and no verdict") {
   CHECK(p.broken.empty());
   std::string gemm = emitted(kernels::gemm_bf16_basic);
   gemm.erase(gemm.find(".reqntid"), std::string(".reqntid 128, 1, 1").size());
+  CHECK(protocol(gemm).complete);  // with as many threads as the text suggests
+  gemm.replace(gemm.find("%tid.x"), 6, "%tid.y");
   CHECK_FALSE(protocol(gemm).complete);
   CHECK(protocol(gemm).incomplete == "how many threads a CTA has");
 }
