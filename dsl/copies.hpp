@@ -36,6 +36,21 @@ template <class To, class From, class Full, class... Rest>
 inline constexpr bool loads<To, From, Full, Rest...> =
     std::is_same_v<To, SlotPart> || (is_tile<To> && is_box<From> && std::is_convertible_v<Full, AnyMbarrier>);
 
+/// Whether groups of four rows of a tile begin where a copy may begin, and a function names a row for each of them.
+template <class Tile, class RowOf>
+inline constexpr bool by_four_rows = false;
+template <class Tile, class RowOf>
+  requires(std::is_invocable_v<RowOf&, U32>)
+inline constexpr bool by_four_rows<Tile, RowOf> =
+    Tile::order == Major::K && Tile::rows % 4 == 0 && 4 * Tile::row_pitch % isa::tma_shared_alignment == 0 &&
+    std::is_same_v<read_as<std::invoke_result_t<RowOf&, U32>>, U32>;
+/// Whether these may be the arguments of tma_gather.
+template <class To, class Map, class... Rest>
+inline constexpr bool gathers = false;
+template <class Tile, class RowOf, class Full, class... Rest>
+inline constexpr bool gathers<Shared<Tile>, TensorMapHandle<typename Tile::element, 2>, RowOf, Full, Rest...> =
+    by_four_rows<Tile, RowOf> && std::is_convertible_v<Full, AnyMbarrier>;
+
 }  // namespace detail
 
 /// The copy engine's side of a thread.
@@ -142,6 +157,39 @@ class Copies : public BulkCopies {
   void tma_store(const Box<Tile>& to, const Shared<Tile>& from, const TensorStoreExtras& extras = {}, Here at = {}) {
     store_boxes(from.any(), to.any(), extras, at);
   }
+  /// Fills a K-major tile with rows that lie apart in a matrix, four with one copy: its row r is the tensor's row
+  /// `row(r)`, from `column` on: t.tma_gather(tile, map, 0, [&](U32 r) { return t.ld_global(index.at(first + r)); },
+  /// full). The map's box is one row of one span of the tile's swizzle. A row outside of the tensor is zero.
+  template <class Tile, class RowOf>
+    requires(detail::by_four_rows<Tile, RowOf>)
+  void tma_gather(const Shared<Tile>& to, const TensorMapHandle<typename Tile::element, 2>& from, OperandOf<U32> column,
+                  RowOf row, const AnyMbarrier& full, const TensorLoadExtras& extras = {}, Here at = {}) {
+    const TensorLoadExtras all = with_group(extras, full, at);
+    each_four_rows<Tile>(to.address, column, row, [&](const U32& rows, const U32& first, const auto& four) {
+      cp_async_bulk_tensor(rows, from.gather4(first, four), full, all, at);
+    }, at);
+  }
+  /// Writes a tile's rows to rows of a matrix that lie apart, in the next bulk group: tma_scatter(map, 0, row, tile). A
+  /// row outside of the tensor is not written.
+  template <class Tile, class RowOf>
+    requires(detail::by_four_rows<Tile, RowOf>)
+  void tma_scatter(const TensorMapHandle<typename Tile::element, 2>& to, OperandOf<U32> column, RowOf row,
+                   const Shared<Tile>& from, const TensorStoreExtras& extras = {}, Here at = {}) {
+    each_four_rows<Tile>(from.address, column, row, [&](const U32& rows, const U32& first, const auto& four) {
+      cp_async_bulk_tensor(to.scatter4(first, four), rows, extras, at);
+    }, at);
+  }
+  // Here only to explain: a tile that has no groups of four rows, or arguments that are missing, or others.
+  template <class To, class Map, class Column, class... Rest>
+    requires(!detail::gathers<To, Map, Rest...>)
+  KILN_REFUSED(arguments, "tma_gather(tile, map, column, [&](U32 r) { return row; }, mbarrier): a K-major tile with a "
+                          "swizzle, a map of its elements in two dimensions [dsl-arguments]")
+  void tma_gather(const To&, const Map&, const Column&, const Rest&...) {}
+  template <class Map, class Column, class RowOf, class From, class... Rest>
+    requires(!detail::gathers<From, Map, RowOf, Mbarrier>)
+  KILN_REFUSED(arguments, "tma_scatter(map, column, [&](U32 r) { return row; }, tile): a K-major tile with a swizzle, a "
+                          "map of its elements in two dimensions [dsl-arguments]")
+  void tma_scatter(const Map&, const Column&, const RowOf&, const From&, const Rest&...) {}
   void commit_stores(Here at = {}) { cp_async_bulk_commit_group(at); }
   /// Until at most `pending` groups may still read their shared source.
   void wait_stores_read(int pending, Here at = {}) { cp_async_bulk_wait_group_read(pending, at); }
@@ -176,6 +224,20 @@ class Copies : public BulkCopies {
     return {U64(b.outer.recorder(), b.map), isa::TensorMode::tile, 3, {b.inner, b.outer, b.span}};
   }
 
+  // `copy(shared, column, rows)` for each four rows of each span.
+  template <class Tile, class RowOf, class Copy>
+  void each_four_rows(const U32& tile, const OperandOf<U32>& column, RowOf& row, Copy copy, Here at) {
+    constexpr int four = 4;
+    const U32 start{*rec_, use(*rec_, column.input())};
+    loop_over({Tile::rows / four, at}, [&](const U32& i) {
+      const U32 first = apply("mul.lo", i, four, at), shared = apply("mul.lo", i, four * Tile::row_pitch, at);
+      const auto number = [&](int r) -> OperandOf<U32> { return {U32(row(apply("add", first, r, at))), at}; };
+      const std::array<OperandOf<U32>, four> rows{number(0), number(1), number(2), number(3)};
+      for (int block = 0; block < Tile::blocks; ++block)
+        copy(apply("add", apply("add", shared, tile, at), block * Tile::block_bytes, at),
+             apply("add", start, block * Tile::box_inner, at), rows);
+    });
+  }
   // A tile with one copy.
   void load_whole(const SlotPart& part, const U32& shared, const TensorPlace& from, const AnyMbarrier& full,
                   const TensorLoadExtras& extras, Here at);

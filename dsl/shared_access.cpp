@@ -46,12 +46,19 @@ std::vector<Operand> SharedAccess::load_vectors(const Row& from, int first, int 
   return regs;
 }
 
-void SharedAccess::store_vectors(const Row& to, int first, const std::vector<Operand>& values, Here at) {
+void SharedAccess::store_vectors(const Row& to, int first, const std::vector<Operand>& values, Here at,
+                                 const Pred* there) {
+  if (there && there->is_constant() && !there->constant()) return;
+  const bool everywhere = !there || there->is_constant();
   each_piece(
       to, first, int(values.size()) / 4,
       [&](const Operand& address, int i) {
         const auto begin = values.begin() + 4L * i;
-        rec_->emit("st.shared.v4.b32", {address, Operand::vector({begin, begin + 4})}, at);
+        const std::vector<Operand> operands{address, Operand::vector({begin, begin + 4})};
+        if (everywhere)
+          rec_->emit("st.shared.v4.b32", operands, at);
+        else
+          rec_->emit_if(use(*rec_, *there, at), false, "st.shared.v4.b32", operands, at);
       },
       at);
 }

@@ -40,6 +40,23 @@ class SharedAccess : public Atomics {
       store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(), at);
     }
   }
+  /// Writes the row where the predicate holds: store_row(tile, g.row(), values, row < m).
+  template <class Tile, class T, int N, LdState s>
+  void store_row(const Shared<Tile>& to, const U32& row, const Registers<T, N, s>& values, const Pred& there,
+                 Here at = {}) {
+    if constexpr (!std::is_same_v<T, typename Tile::element> || N != Tile::cols) {
+      (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
+    } else {
+      rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
+      store_vectors(row_of(to, row), 0, values.operands(), at, &there);
+    }
+  }
+  // Here only to explain: no predicate.
+  template <class Tile, class T, int N, LdState s, class P>
+    requires(ReadsAsValue<P> && !std::is_convertible_v<P, Pred>)
+  KILN_REFUSED(value_kind, "store_row(tile, row, values, predicate): compare a value, as in row < m, to make one "
+                           "[dsl-value-kind]")
+  void store_row(const Shared<Tile>&, const U32& row, const Registers<T, N, s>&, const P&, Here at = {});
 
  protected:
   // The bits that the swizzle exchanges in a line of a tile that lies at a multiple of the period.
@@ -70,7 +87,8 @@ class SharedAccess : public Atomics {
   template <class Move>
   void each_piece(const Row& row, int first, int count, Move move, Here at);
   std::vector<ir::Operand> load_vectors(const Row& from, int first, int count, Here at);
-  void store_vectors(const Row& to, int first, const std::vector<ir::Operand>& values, Here at);
+  void store_vectors(const Row& to, int first, const std::vector<ir::Operand>& values, Here at,
+                     const Pred* there = nullptr);
 };
 
 }  // namespace kiln::dsl

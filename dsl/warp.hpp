@@ -397,6 +397,13 @@ class Warpgroup : public WholeWarps {
     rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
   }
+  /// The same where the predicate holds: store_global(address, values, elements, row < m).
+  template <class T, int N, LdState s>
+    requires(N > 1)
+  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, const Pred& there,
+                    Here at = {}) {
+    store_global(address, values, select(there, elements, 0u, at), 0, at);
+  }
   // Here only to explain: arguments that are missing, or others, or in another order.
   template <class Address, class Values, class... Rest>
     requires(!std::is_convertible_v<Address, U64> || !detail::are_registers<Values> || sizeof...(Rest) == 0)

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -254,6 +255,92 @@ TEST_CASE("an arrival by each warp releases what all its lanes have read") {
                buffer("sums", ScalarType::f32, {128})};
   launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", 128, rounds * 64}, "sums"_arg = "sums");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) test::simulate(kernel, c, seed);
+}
+
+TEST_CASE("rows that numbers in memory name are gathered and scattered, and those below the matrix are left out") {
+  using Tile = SharedTile<bf16, 64, 128, K_major, swizzle_128B>;
+  constexpr std::uint64_t picks = 60, rows = 300, wide = 192, at = 64;  // four rows of the tile have no number
+  constexpr auto list = parameters("X"_arg.is<TensorMapHandle<bf16, 2>>(), "Y"_arg.is<TensorMapHandle<bf16, 2>>(),
+                                   "from"_arg.is<Pointer<u32>>(), "to"_arg.is<Pointer<u32>>());
+  KernelBuilder k("picked", sm_100a, warps<1>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>();
+  const auto full = k.mbarrier("full");
+  k.role("pick", warp<0>.elect(), [&](Thread t) {
+    const auto number = [&](const Pointer<u32>& of, const U32& r) {
+      return select(r < picks, t.ld_global(of.at(widen(min(r, picks - 1)))), 0x10000u);
+    };
+    t.expect_tx(full, Tile::transaction_bytes);
+    t.tma_gather(
+        tile, given["X"_arg], at, [&](U32 r) { return number(given["from"_arg], r); }, full);
+    t.wait(full, Phase{0});
+    t.tma_scatter(
+        given["Y"_arg], at, [&](U32 r) { return number(given["to"_arg], r); }, tile);
+    t.commit_stores();
+    t.wait_stores_read(0);
+  });
+  const Kernel kernel = k.build();
+  std::vector<std::uint8_t> x(2 * rows * wide), y(2 * rows * wide), from(4 * picks), to(4 * picks);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::uint8_t(i * 37 + i / 256 * 11);
+  std::vector<std::uint8_t> want = y;
+  for (std::uint32_t i = 0; i < picks; ++i) {
+    const std::uint32_t a = (i * 37 + 11) % rows, b = (i * 53 + 7) % rows;
+    std::memcpy(&from[4 * i], &a, 4), std::memcpy(&to[4 * i], &b, 4);
+    std::memcpy(&want[2 * (b * wide + at)], &x[2 * (a * wide + at)], 2 * Tile::cols);
+  }
+  launch::Contract c;
+  c.buffers = {buffer("X", ScalarType::bf16, {rows, wide}, x), buffer("Y", ScalarType::bf16, {rows, wide}, y),
+               buffer("from", ScalarType::u32, {picks}, from), buffer("to", ScalarType::u32, {picks}, to)};
+  launch::TensorMap map = tensor_map<Tile>(GlobalTensor{"X", rows, wide}), out = map;
+  map.box[1] = out.box[1] = 1;
+  out.buffer = "Y";
+  launch_kernel(c, kernel, list, {1, 1, 1}, "X"_arg = map, "Y"_arg = out, "from"_arg = "from", "to"_arg = "to");
+  test::simulate(kernel, c);
+  CHECK(c.find("Y")->bytes == want);
+}
+
+TEST_CASE("a row is written where its predicate holds") {
+  using Tile = SharedTile<bf16, 128, 64, K_major, swizzle_128B>;
+  constexpr int m = 77;
+  constexpr auto list =
+      parameters("tiles"_arg.is<TensorMap<Tile>>(), "rows"_arg.is<Pointer<bf16>>(), "m"_arg.is<u32>());
+  KernelBuilder k("ragged", sm_100a, warps<4>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>();
+  k.role("rows", warpgroup<0>, [&](Warpgroup& g) {
+    const auto ones = [&](float x) {
+      return cvt<bf16>(
+          make_registers<64>([&](int) { return bit_cast<F32>(g.row() * 0u + std::bit_cast<std::uint32_t>(x)); }));
+    };
+    const Pred there = g.row() < given["m"_arg];
+    g.store(tile, ones(1));
+    g.store_row(tile, g.row(), ones(2), there);
+    g.store_global(given["rows"_arg].at(widen(g.row() * 64)), ones(3), k.constant(64), there);
+    g.fence_proxy_async();
+    g.sync();
+    g.elect([&](Thread t) {
+      t.tma_store(given["tiles"_arg].at(0, 0), tile);
+      t.commit_stores();
+      t.wait_stores_read(0);
+    });
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  c.buffers = {buffer("tiles", ScalarType::bf16, {128, 64}),
+               buffer("rows", ScalarType::bf16, {128, 64}, std::vector<std::uint8_t>(2 * 128 * 64))};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "tiles"_arg = GlobalTensor{"tiles", 128, 64}, "rows"_arg = "rows",
+                "m"_arg = m);
+  test::simulate(kernel, c);
+  int wrong = 0;
+  for (int i = 0; i < 128 * 64; ++i) {
+    std::uint16_t tile_word, row_word;
+    std::memcpy(&tile_word, &c.find("tiles")->bytes[std::size_t(2 * i)], 2);
+    std::memcpy(&row_word, &c.find("rows")->bytes[std::size_t(2 * i)], 2);
+    const bool inside = i / 64 < m;
+    wrong += tile_word != num::encode(ScalarType::bf16, inside ? 2 : 1);
+    wrong += row_word != (inside ? num::encode(ScalarType::bf16, 3) : 0);
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("slices of a tile are tiles") {

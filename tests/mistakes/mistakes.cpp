@@ -39,6 +39,7 @@ extern Shared<WideTile> wide;
 extern Shared<PairA> pair_a;
 extern Shared<PairB> pair_b;
 extern TensorMap<ATile> A;
+extern TensorMapHandle<bf16, 2> rows;
 extern TensorMap<BTile> B;
 extern TensorMap<DTile> D;
 extern Ring<4, ATile, BTile> ring;
@@ -265,6 +266,16 @@ void ldmatrix_by_a_thread() { (void)t.ldmatrix<Block>(a, 0, 0); }
 void ldmatrix_without_a_place() { (void)w.ldmatrix<Block>(a); }
 // [dsl-value-kind]
 void ldmatrix_at_a_float() { (void)w.ldmatrix<Block>(a, x, 0); }
+// [dsl-value-kind] row < m
+void row_for_a_predicate() { g.store_row(d, i, half_row, i); }
+// [dsl-arguments] tma_gather(tile, map, column, [&](U32 r) { return row; }, mbarrier)
+void gather_with_the_map_of_a_tile() { t.tma_gather(a, A, 0, [&](U32 r) { return r; }, done); }
+// [dsl-arguments] tma_gather(tile, map, column
+void gather_of_one_row() { t.tma_gather(a, rows, 0, i, done); }
+// [dsl-arguments] a K-major tile with a swizzle
+void gather_of_columns() { t.tma_gather(transposed, rows, 0, [&](U32 r) { return r; }, done); }
+// [dsl-arguments] tma_scatter(map, column, [&](U32 r) { return row; }, tile)
+void scatter_of_a_map() { t.tma_scatter(rows, 0, [&](U32 r) { return r; }, rows); }
 // [dsl-value-kind] bit_cast<U32>(x)
 void float_for_bits() { (void)g.ptx<"prmt.b32", U32(U32, U32, U32)>(x, i, 0x5410); }
 // [dsl-arguments] more or fewer operands than the signature
