@@ -66,6 +66,29 @@ constexpr bool is_constant_of(ScalarType type) {
   return type == ScalarType::f32 ? std::is_arithmetic_v<Number> : std::is_integral_v<Number> && isa::is_integer(type);
 }
 
+// clang++ shows no types where it refuses a conversion, so the text has to name them.
+#if defined(__clang__) && !defined(KILN_BREAK_RULE)
+#define KILN_TELLS_KINDS 1
+template <class Other>
+constexpr ScalarType given_kind() {
+  if constexpr (ReadsAsValue<Other>) {
+    if constexpr (requires { read_as<Other>::scalar; }) return read_as<Other>::scalar;
+    else return ScalarType::pred;
+  } else {
+    return std::is_floating_point_v<Other> ? ScalarType::f64 : ScalarType::none;
+  }
+}
+constexpr bool tells_kinds(ScalarType wanted, ScalarType given) {
+  const bool number = wanted == ScalarType::u32 || wanted == ScalarType::s32 || wanted == ScalarType::u64 ||
+                      wanted == ScalarType::f32;
+  return number && given != ScalarType::none && given != wanted && (wanted != ScalarType::f32 || given != ScalarType::f64);
+}
+#define KILN_NAMES_KINDS(V, Other) tells_kinds(V::scalar, given_kind<Other>())
+#else
+#define KILN_TELLS_KINDS 0
+#define KILN_NAMES_KINDS(V, Other) false
+#endif
+
 /// An operand of an operator on `V`: made from a value, a variable or a host number, it carries the line that wrote
 /// it.
 template <class V>
@@ -79,11 +102,22 @@ struct OperandOf {
   OperandOf(Number number, Here at = {}) : constant(code(number)), at(at) {}
   // Here only to explain: a value of another kind, or a number that V does not take.
   template <class Other, class Wanted = V>
-    requires(ReadsAsValue<Other> ? !std::is_same_v<read_as<Other>, V>
-                                 : std::is_arithmetic_v<Other> && !is_constant_of<Other>(V::scalar))
+    requires((ReadsAsValue<Other> ? !std::is_same_v<read_as<Other>, V>
+                                  : std::is_arithmetic_v<Other> && !is_constant_of<Other>(V::scalar)) &&
+             !KILN_NAMES_KINDS(V, Other))
   KILN_REFUSED_CONVERSION(value_kind, "a value of another kind is wanted; convert<To>(x), bit_cast<To>(x), widen(x) "
                                       "and narrow(x) change a kind [dsl-value-kind]")
   OperandOf(const Other&, Here at = {});
+#if KILN_TELLS_KINDS
+#define WRONG_KIND(wanted, a_wanted, given, a_given)                                                                   \
+  template <class Other, class Wanted = V>                                                                             \
+    requires(V::scalar == ScalarType::wanted && given_kind<Other>() == ScalarType::given)                              \
+  KILN_REFUSED_CONVERSION(value_kind, a_wanted " is wanted and " a_given " is given; convert<To>(x), bit_cast<To>(x), " \
+                                      "widen(x) and narrow(x) change a kind [dsl-value-kind]")                         \
+  OperandOf(const Other&, Here at = {});
+#include "dsl/wrong_kinds.def"
+#undef WRONG_KIND
+#endif
 
   Input input() const { return {value ? &*value : nullptr, constant, at, is_float}; }
 

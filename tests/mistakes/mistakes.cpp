@@ -105,9 +105,9 @@ void store_to_a_tile() { t.tma_store(a, A.at(i, 0)); }
 void store_of_another_tile() { t.tma_store(B.at(i, 0), a); }
 // [dsl-arguments] map.at(row, column)
 void store_to_a_map() { t.tma_store(A, a); }
-// [dsl-value-kind]
+// [dsl-value-kind] clang++: a U32 is wanted and an F32 is given | g++: Other = kiln::dsl::F32
 void coordinate_that_is_a_float() { t.tma_load(a, A.at(x, 0), done); }
-// [dsl-value-kind] float | convert<To>(x)
+// [dsl-value-kind] float | convert<To>(x) | clang++: a U32 is wanted and a host float is given
 void coordinate_that_is_a_host_float() { t.tma_load(a, A.at(0.5f, 0), done); }
 // [dsl-arguments] at(row, column)
 void one_coordinate() { t.tma_load(a, A.at(i), done); }
@@ -264,7 +264,7 @@ void fragment_that_is_pending() { w.stmatrix<Block>(a, 0, 0, eight_pending); }
 void ldmatrix_by_a_thread() { (void)t.ldmatrix<Block>(a, 0, 0); }
 // [dsl-arguments] ldmatrix<F>(tile, row, column)
 void ldmatrix_without_a_place() { (void)w.ldmatrix<Block>(a); }
-// [dsl-value-kind]
+// [dsl-value-kind] clang++: a U32 is wanted and an F32 is given
 void ldmatrix_at_a_float() { (void)w.ldmatrix<Block>(a, x, 0); }
 // [dsl-value-kind] row < m
 void row_for_a_predicate() { g.store_row(d, i, half_row, i); }
