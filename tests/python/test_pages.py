@@ -1,15 +1,24 @@
-"""The Python that docs/adopt.md shows runs as it stands, in a folder with the files that it names."""
+"""The Python that docs/adopt.md shows runs as it stands, in a folder with the files that it names; the commands and options
+that it and docs/agents.md show exist."""
 import contextlib
 import io
 import os
 import pathlib
 import re
+import shlex
+import subprocess
 import tempfile
 import unittest
 
+import kiln
 from test_kiln import BAD, CLEAN
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "adopt.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "adopt.md"
+
+
+def help_of(command):
+    return subprocess.run([kiln.command_path(), *command, "--help"], capture_output=True, text=True, check=True).stdout
 
 
 class Page(unittest.TestCase):
@@ -29,6 +38,22 @@ class Page(unittest.TestCase):
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(compile("\n" * line + code, str(PAGE), "exec"), names)
             os.chdir(before)
+
+    def test_commands_and_options_exist(self):
+        commands = set(re.findall(r"^  (\S+) ", help_of([]), re.M))
+        seen = 0
+        for page in (PAGE, DOCS / "agents.md"):
+            for shown in re.findall(r"`(kiln [^`]+)`", page.read_text()):
+                words = shlex.split(shown)[1:]
+                if words[0].startswith("-") or words[0] == "COMMAND":
+                    continue
+                self.assertIn(words[0], commands, shown)
+                kernel = words[1:2] if words[0] == "emit" else []
+                options = re.findall(r"--[a-z-]+", help_of([words[0], *kernel]))
+                for option in (w for w in words[1:] if w.startswith("--")):
+                    self.assertIn(option, options, shown)
+                seen += 1
+        self.assertGreater(seen, 15)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ constexpr const char* explain_examples =
     "  kiln explain \"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, idesc, p;\"    an instruction; names need no "
     "declaration\n"
     "  kiln explain \"tcgen05.mma.ws.cta_group::1.kind::i8 [d], a, b, 0x081004A0, p\"   immediates are taken apart\n"
+    "  kiln explain --json                                                       every rule with its page, for a "
+    "program\n"
     "  kiln explain variants                                                     the ten variants of tcgen05.mma\n"
     "  kiln explain ladder                                                       what a vendor's compiler asks of it\n"
     "  kiln explain kind-word                                                    the word that it asks about\n"
@@ -53,11 +55,10 @@ std::string rule_text(const rules::RuleInfo& rule) {
                      spelling(rule.seen), rule.reference, page_body(rule_page(rule.slug)));
 }
 
-std::string rule_json(const rules::RuleInfo& rule) {
-  const Json j = {{"slug", rule.slug},           {"severity", diag::spelling(rule.severity)},
-                  {"must", rule.must},           {"found_by", spelling(rule.seen)},
-                  {"reference", rule.reference}, {"page", rule_page(rule.slug)}};
-  return j.dump(2) + "\n";
+Json rule_json(const rules::RuleInfo& rule) {
+  return {{"slug", rule.slug},           {"severity", diag::spelling(rule.severity)},
+          {"must", rule.must},           {"found_by", spelling(rule.seen)},
+          {"reference", rule.reference}, {"page", rule_page(rule.slug)}};
 }
 
 std::string limit_text(const rules::LimitInfo& limit) {
@@ -93,7 +94,7 @@ std::string all_subjects(bool json) {
   Json list = Json::array();
   std::string text;
   for (const rules::RuleInfo& r : rules::catalogue) {
-    list.push_back({{"slug", r.slug}, {"severity", diag::spelling(r.severity)}, {"must", r.must}});
+    if (json) list.push_back(rule_json(r));
     text += fmt::format("{:<28} {}\n", r.slug, r.must);
   }
   Json limits = Json::array();
@@ -116,7 +117,7 @@ int explain(const std::string& subject, bool json) {
   if (subject.starts_with("SharedTile")) return print(layout_text(subject, json)), Exit::clean;
   if (const auto table = explain_table(subject, json)) return print(*table), Exit::clean;
   if (const auto rule = rules::find_rule(subject)) {
-    print(json ? rule_json(rules::info(*rule)) : rule_text(rules::info(*rule)));
+    print(json ? rule_json(rules::info(*rule)).dump(2) + "\n" : rule_text(rules::info(*rule)));
     return Exit::clean;
   }
   if (const auto limit = rules::find_limit(subject)) {
@@ -137,9 +138,9 @@ void add_explain(const Builder& builder) {
   CLI::App* sub = builder.add("explain", "Explain a rule, an instruction, or a table of tcgen05.mma", explain_examples);
   auto subject = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  sub->add_option(
-      "SUBJECT", *subject,
-      "a rule's slug, an instruction or a SharedTile in quotes, variants, ladder or kind-word; left out: the list of rules");
+  sub->add_option("SUBJECT", *subject,
+                  "a rule's slug, an instruction or a SharedTile in quotes, variants, ladder or kind-word; left out: "
+                  "the list of rules");
   sub->add_flag("--json", *json, "print it as JSON");
   sub->callback([=, &action = builder.action] { action = [=] { return explain(*subject, *json); }; });
 }

@@ -27,6 +27,7 @@ void add_all(const Builder& builder) {
   add_decode(builder);
   add_mma(builder);
   add_ptxas(builder);
+  add_doctor(builder);
   add_emit_raw(builder);
 }
 
