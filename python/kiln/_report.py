@@ -138,6 +138,22 @@ class Report:
     def __str__(self) -> str:
         return "\n".join([*(str(f) for f in self.findings), self.summary])
 
+    def grouped(self) -> str:
+        """The findings as an overview: of more than three portability findings or notes of one rule, the first and the lines
+        of the others."""
+        alike: Dict[Tuple[str, str], List[Finding]] = {}
+        for f in self.findings:
+            alike.setdefault((f.severity, f.slug), []).append(f)
+        lines = []
+        for f in self.findings:
+            others = alike[f.severity, f.slug][1:]
+            if f.severity not in ("portability", "note") or len(others) < 3:
+                lines.append(str(f))
+            elif f is alike[f.severity, f.slug][0]:
+                places = ", ".join(str(o.place.line) for o in others if o.place)
+                lines += [str(f), f"{f.severity}: the same rule at {len(others)} more places: lines {places} [{f.slug}]"]
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         colours = {"error": "#c0392b", "portability": "#b9770e", "note": "#2471a3", "incomplete": "#7d3c98"}
         rows = "".join(

@@ -77,6 +77,15 @@ class Check(unittest.TestCase):
         self.assertIs(report.raise_for_errors(), report)
         self.assertEqual((report.ok, str(report)), (True, "clean"))
 
+    def test_findings_that_are_alike_are_one(self):
+        def alike(severity, n):
+            return [kiln.Finding(severity, "slug", "message", kiln.Place("k.ptx", line, 1)) for line in range(1, n + 1)]
+        grouped = kiln.Report(tuple(alike("portability", 4) + alike("error", 4))).grouped().splitlines()
+        self.assertEqual(grouped[0], "k.ptx:1:1: portability: message [slug]")
+        self.assertEqual(grouped[1], "portability: the same rule at 3 more places: lines 2, 3, 4 [slug]")
+        self.assertEqual([line[:8] for line in grouped[2:]], [f"k.ptx:{n}:" for n in (1, 2, 3, 4)])
+        self.assertEqual(len(kiln.Report(tuple(alike("portability", 3))).grouped().splitlines()), 3)
+
     def test_text_and_files_and_launches(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "k.ptx"

@@ -1,0 +1,98 @@
+"""Checks every kernel that Triton compiles in this process.
+
+    import kiln.triton
+    kiln.triton.enable()
+
+Triton tells of a kernel after it has compiled it or found it in its cache, so kernels of the cache are checked too. Findings
+go to stderr, with the line of Python that an instruction comes from; `enable(raise_errors=True)` makes errors exceptions of
+the launch. No GPU is needed beyond what Triton itself asks for.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+
+from ._calls import check
+from ._command import CommandError
+from ._report import Report
+
+__all__ = ["Checked", "checked", "disable", "enable"]
+
+
+class Checked(NamedTuple):
+    """A kernel that was checked."""
+
+    name: str
+    report: Report
+
+
+checked: List[Checked] = []
+"""Every kernel that was checked since `enable`, in order."""
+
+
+class _Listener:
+    """What Triton calls, in place of a listener that was there before, which is called too."""
+
+    def __init__(self, before: Optional[Callable[..., None]], raise_errors: bool, settings: Dict[str, Any]) -> None:
+        self.before = before
+        self.raise_errors = raise_errors
+        self.settings = settings
+        self.seen: "set[str]" = set()
+
+    def __call__(self, *, src: Any, metadata: Mapping[str, Any], metadata_group: Mapping[str, str], times: Any,
+                 cache_hit: bool) -> None:
+        if self.before:
+            self.before(src=src, metadata=metadata, metadata_group=metadata_group, times=times, cache_hit=cache_hit)
+        path = next((p for p in metadata_group.values() if str(p).endswith(".ptx")), None)
+        if path is None or path in self.seen:
+            return
+        self.seen.add(path)
+        try:
+            report = check(pathlib.Path(path), assume=_facts(pathlib.Path(path), metadata), **self.settings)
+        except CommandError as error:  # Triton's program goes on
+            print(f"kiln: {metadata.get('name')}: not checked: {error}", file=sys.stderr)
+            return
+        checked.append(Checked(str(metadata.get("name")), report))
+        _say(checked[-1])
+        if self.raise_errors:
+            report.raise_for_errors()
+
+
+def _facts(path: pathlib.Path, metadata: Mapping[str, Any]) -> List[str]:
+    """What Triton knows of the launch and the PTX does not say."""
+    facts = []
+    ctas, shared = metadata.get("num_ctas"), metadata.get("shared")
+    if ctas:
+        facts.append(f"cluster={ctas}")
+    if shared:
+        facts.append(f"smem={shared}")
+    if ".reqntid" not in path.read_text(encoding="utf-8") and metadata.get("num_warps"):
+        facts.append(f"block={32 * metadata['num_warps']}")
+    return facts
+
+
+def _say(kernel: Checked) -> None:
+    if kernel.report.findings:
+        wrong = Report(kernel.report.errors + kernel.report.portability).grouped()
+        print((wrong + "\n" if wrong else "") + f"kiln: {kernel.name}: {kernel.report.summary}", file=sys.stderr)
+
+
+def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:
+    """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
+    import triton
+
+    disable()
+    checked.clear()
+    triton.knobs.compilation.listener = _Listener(triton.knobs.compilation.listener, raise_errors,
+                                                  {"budget": budget, "lint": lint})
+
+
+def disable() -> None:
+    """Ends what `enable` began; `checked` keeps what there was."""
+    import triton
+
+    listener = triton.knobs.compilation.listener
+    if isinstance(listener, _Listener):
+        triton.knobs.compilation.listener = listener.before
