@@ -3,8 +3,8 @@
     report = kiln.check(ptx)              # or a path
     report.raise_for_errors()
 
-Functions that take PTX take its text, or a path of a file (pathlib.Path, or a string without a line break). A launch contract is
-a dict, as docs/launch-contract.md of Kiln describes it, or the path of a JSON file.
+Functions that take PTX take its text, or the path of a file: a pathlib.Path, or a string without a line break. A launch contract
+is a dict, as docs/launch-contract.md of Kiln describes it, or the path of a JSON file.
 """
 
 from ._calls import Prediction, Simulation, check, emit, launch_of, lower, sim, time

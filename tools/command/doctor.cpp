@@ -26,7 +26,7 @@ constexpr const char* doctor_examples =
     "kiln check, sim, time, map and explain need nothing. The exit code is 1 only if something is broken: a\n"
     "$KILN_PTXAS that is none, a folder for temporary files that cannot be written.";
 
-// Missing: Kiln does less. Broken: someone meant it to be there.
+// Missing: Kiln does less. Broken: a setting names it, or every system has it.
 enum class State : std::uint8_t { found, missing, broken };
 
 struct Surrounding {

@@ -78,6 +78,7 @@ harness::Ptxas find_real_ptxas() {
 
 bool is_ptx_file(const std::string& path) {
   std::ifstream file(path);
+  if (path.ends_with(".ptx")) return file.is_open();
   for (std::string line; std::getline(file, line);) {
     const std::size_t at = line.find_first_not_of(" \t\r");
     if (at == std::string::npos || line.compare(at, 2, "//") == 0) continue;
@@ -86,8 +87,8 @@ bool is_ptx_file(const std::string& path) {
   return false;
 }
 
-// The arguments that name PTX files, which may be lists with commas. Only the text tells an input from the value of an
-// option, of which each ptxas has others.
+// The arguments that name PTX files, which may be lists with commas. Only the name and the text tell an input from the
+// value of an option, of which each ptxas has others.
 std::vector<std::string> ptx_inputs(std::span<const std::string> arguments) {
   std::vector<std::string> inputs;
   for (const std::string& argument : arguments) {
