@@ -156,14 +156,14 @@ void make_conditional(diag::Diagnostic& d, const std::vector<Premise>& premises)
   d.message = under(premises) + ": " + d.message;
 }
 
-bool is_error(const Breach& b) { return rules::info(b.verdict.rule).severity == diag::Severity::error; }
+bool is_wrong(const Breach& b) { return rules::info(b.verdict.rule).severity == diag::Severity::error; }
 
 // How many errors need a premise.
 std::size_t errors_under(const Explored& e, const Premise& premise) {
   const auto needs = [&](const std::vector<Premise>& all) {
     return std::find(all.begin(), all.end(), premise) != all.end();
   };
-  const auto needs_it = [&](const Breach& b) { return is_error(b) && needs(b.premises); };
+  const auto needs_it = [&](const Breach& b) { return is_wrong(b) && needs(b.premises); };
   return std::size_t(std::count_if(e.breaches.begin(), e.breaches.end(), needs_it)) + needs(e.deadlock_premises);
 }
 
@@ -197,8 +197,8 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
                rules::Limit::launch_unknown);
     return;
   }
-  const bool is_wrong = std::any_of(e.breaches.begin(), e.breaches.end(), is_error);
-  if (!e.complete || is_wrong || !program.synchronises()) return;
+  const bool has_errors = std::any_of(e.breaches.begin(), e.breaches.end(), is_wrong);
+  if (!e.complete || has_errors || !program.synchronises()) return;
   incomplete(sink, where, fmt::format("{}, which the PTX does not say; {} does", under(all), joined(all, " ", option)),
              rules::Limit::launch_assumed);
 }
