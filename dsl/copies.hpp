@@ -187,8 +187,8 @@ class Copies : public BulkCopies {
   void tma_gather(const To&, const Map&, const Column&, const Rest&...) {}
   template <class Map, class Column, class RowOf, class From, class... Rest>
     requires(!detail::gathers<From, Map, RowOf, Mbarrier>)
-  KILN_REFUSED(arguments, "tma_scatter(map, column, [&](U32 r) { return row; }, tile): a K-major tile with a swizzle, a "
-                          "map of its elements in two dimensions [dsl-arguments]")
+  KILN_REFUSED(arguments, "tma_scatter(map, column, [&](U32 r) { return row; }, tile): a K-major tile with a swizzle, "
+                          "a map of its elements in two dimensions [dsl-arguments]")
   void tma_scatter(const Map&, const Column&, const RowOf&, const From&, const Rest&...) {}
   void commit_stores(Here at = {}) { cp_async_bulk_commit_group(at); }
   /// Until at most `pending` groups may still read their shared source.

@@ -136,8 +136,9 @@ class Scope : public SharedAccess {
   /// U32, U32)>(a, b, 0x5410);`. The signature has the result, or void, and up to six operands: kinds of values, Pred,
   /// Address<U32> of shared and Address<U64> of global memory. Every type in the mnemonic must be the kind of the
   /// result or of an operand; .b32 and .b64 are integers. build() checks the rest of the instruction.
-  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand, class C = detail::NoOperand, class D = detail::NoOperand,
-            class E = detail::NoOperand, class F = detail::NoOperand>
+  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand,
+            class C = detail::NoOperand, class D = detail::NoOperand, class E = detail::NoOperand,
+            class F = detail::NoOperand>
     requires(detail::ptx_fault<mnemonic, Signature, A, B, C, D, E, F> == detail::PtxFault::none)
   detail::ptx_result<Signature> ptx(const A& a = {}, const B& b = {}, const C& c = {}, const D& d = {}, const E& e = {},
                                     const F& f = {}, Here at = {}) {
@@ -148,8 +149,9 @@ class Scope : public SharedAccess {
   }
   // Here only to explain.
 #define KILN_PTX_REFUSED(fault, rule, text)                                                                        \
-  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand, class C = detail::NoOperand,           \
-            class D = detail::NoOperand, class E = detail::NoOperand, class F = detail::NoOperand>                                                              \
+  template <Mnemonic mnemonic, class Signature, class A = detail::NoOperand, class B = detail::NoOperand,          \
+            class C = detail::NoOperand, class D = detail::NoOperand, class E = detail::NoOperand,                 \
+            class F = detail::NoOperand>                                                                           \
     requires(detail::ptx_fault<mnemonic, Signature, A, B, C, D, E, F> == detail::PtxFault::fault)                  \
   KILN_REFUSED(rule, text)                                                                                         \
   detail::ptx_result<Signature> ptx(const A& = {}, const B& = {}, const C& = {}, const D& = {}, const E& = {},     \
@@ -160,8 +162,8 @@ class Scope : public SharedAccess {
   KILN_PTX_REFUSED(arity, arguments, "the call has more or fewer operands than the signature [dsl-arguments]")
   KILN_PTX_REFUSED(types, value_kind, "the mnemonic's types are not the kinds of the signature: .f32 is an F32, .b32, "
                                       ".u32 and .s32 a U32 or S32, 64 bits a U64 [dsl-value-kind]")
-  KILN_PTX_REFUSED(kinds, value_kind, "an operand is of another kind than the signature says; bit_cast<U32>(x) gives the "
-                                      "bits of a float [dsl-value-kind]")
+  KILN_PTX_REFUSED(kinds, value_kind, "an operand is of another kind than the signature says; bit_cast<U32>(x) gives "
+                                      "the bits of a float [dsl-value-kind]")
 #undef KILN_PTX_REFUSED
   /// The same without a check: the mnemonic and its operands, vectors and predicates included.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});

@@ -81,7 +81,8 @@ constexpr ScalarType given_kind() {
 constexpr bool tells_kinds(ScalarType wanted, ScalarType given) {
   const bool number = wanted == ScalarType::u32 || wanted == ScalarType::s32 || wanted == ScalarType::u64 ||
                       wanted == ScalarType::f32;
-  return number && given != ScalarType::none && given != wanted && (wanted != ScalarType::f32 || given != ScalarType::f64);
+  const bool takes = given == wanted || (wanted == ScalarType::f32 && given == ScalarType::f64);
+  return number && given != ScalarType::none && !takes;
 }
 #define KILN_NAMES_KINDS(V, Other) tells_kinds(V::scalar, given_kind<Other>())
 #else
@@ -109,11 +110,11 @@ struct OperandOf {
                                       "and narrow(x) change a kind [dsl-value-kind]")
   OperandOf(const Other&, Here at = {});
 #if KILN_TELLS_KINDS
-#define WRONG_KIND(wanted, a_wanted, given, a_given)                                                                   \
-  template <class Other, class Wanted = V>                                                                             \
-    requires(V::scalar == ScalarType::wanted && given_kind<Other>() == ScalarType::given)                              \
-  KILN_REFUSED_CONVERSION(value_kind, a_wanted " is wanted and " a_given " is given; convert<To>(x), bit_cast<To>(x), " \
-                                      "widen(x) and narrow(x) change a kind [dsl-value-kind]")                         \
+#define WRONG_KIND(wanted, a_wanted, given, a_given)                                                                  \
+  template <class Other, class Wanted = V>                                                                            \
+    requires(V::scalar == ScalarType::wanted && given_kind<Other>() == ScalarType::given)                             \
+  KILN_REFUSED_CONVERSION(value_kind, a_wanted " is wanted and " a_given " is given; convert<To>(x), "                \
+                                      "bit_cast<To>(x), widen(x) and narrow(x) change a kind [dsl-value-kind]")       \
   OperandOf(const Other&, Here at = {});
 #include "dsl/wrong_kinds.def"
 #undef WRONG_KIND
