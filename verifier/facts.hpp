@@ -23,10 +23,13 @@ namespace kiln::verifier {
 struct Facts {
   /// `given`: what launches give the kernel's parameters.
   Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s, flow::ParameterBytes given = {})
+      : Facts(m, f, s, ir::decode(m, f, s), std::move(given)) {}
+  /// `written`: the function as its text has it, decoded.
+  Facts(const ir::Module& m, const ir::Function& f, diag::Sink& s, ir::Code written, flow::ParameterBytes given = {})
       : module(m),
         function(f),
         sink(s),
-        code(flow::with_webs(ir::decode(m, f, s))),
+        code(flow::with_webs(std::move(written))),
         target(m.target()),
         known(code, definitions, std::move(given)) {}
 

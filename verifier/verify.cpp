@@ -1,6 +1,8 @@
 #include "verifier/verify.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "verifier/callers.hpp"
 #include "verifier/checks/allocation.hpp"
@@ -20,12 +22,15 @@ namespace {
 
 void check_function(const ir::Module& module, const ir::Function& function, Callers& callers, rules::Profile profile,
                     const LaunchFacts& given, diag::Sink& sink) {
-  Facts facts(module, function, sink);
+  ir::Code written = ir::decode(module, function, sink);
+  // A form is what the text says: it is judged before numbers stand where registers are read.
+  std::vector<bool> malformed = check_forms(written, sink, profile);
+  Facts facts(module, function, sink, std::move(written));
+  facts.malformed = std::move(malformed);
   facts.profile = profile;
   facts.given = given;
   facts.entrances = callers.entrances(facts);
   callers.note(facts);
-  facts.malformed = check_forms(facts.code, sink, profile);
   check_targets(facts);
   check_descriptors(facts);
   check_collectors(facts);
@@ -49,9 +54,9 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
 void check_statements(const ir::Module& module, const ir::Function& function, rules::Profile profile,
                       diag::Sink& sink) {
   diag::Sink found;
-  const Facts facts(module, function, found);
-  check_forms(facts.code, found, profile);
-  check_targets(facts);
+  ir::Code written = ir::decode(module, function, found);
+  check_forms(written, found, profile);
+  check_targets(Facts(module, function, found, std::move(written)));
   for (const diag::Diagnostic& d : found.all())
     if (d.slug != "undeclared-name" && d.slug != "duplicate-name") sink.report(d);
 }

@@ -141,14 +141,9 @@ std::optional<std::int64_t> copied(const ir::Operation& op) {
   return op.arguments[0].kind == Kind::reg ? std::optional(op.arguments[1].value) : std::nullopt;
 }
 
-// It takes integers where it takes registers: instructions on floats and packed values do not.
+// It takes numbers where it takes registers. Which numbers is not asked: forms are judged before.
 bool takes_numbers(const ir::Operation& op) {
-  if (isa::unit(op.opcode) != isa::Unit::alu) return op.opcode == isa::Opcode::shfl;
-  const std::span types(op.modifiers.types.at.data(), op.modifiers.types.count);
-  return std::all_of(types.begin(), types.end(), [](isa::ScalarType t) {
-    return t == isa::ScalarType::none || t == isa::ScalarType::pred || isa::is_integer(t) ||
-           isa::type_class(t) == isa::TypeClass::untyped;
-  });
+  return isa::unit(op.opcode) == isa::Unit::alu || op.opcode == isa::Opcode::shfl;
 }
 
 // How many leading operands hold results.

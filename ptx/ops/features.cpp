@@ -292,7 +292,7 @@ std::vector<Feature> fabric_features(const ir::Operation& op) {
   if (groups) return {Feature::fabric_groups};
   if (m.dims != isa::TensorDims::none) return {Feature::sm_107};
   if (op.opcode == Opcode::fabric_try_atom) return {Feature::fabric_atomics};
-  return {has(m, "acc::f32") ? Feature::fabric_half_sums : Feature::fabric};
+  return {has(m, "acc::f32") || is_fp8(m.types[0]) ? Feature::fabric_half_sums : Feature::fabric};
 }
 
 std::vector<Feature> features_of_unit(const ir::Operation& op) {

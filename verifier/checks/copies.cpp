@@ -16,7 +16,8 @@ bool is_tensor_copy(Opcode op) {
 }
 
 bool is_plain_copy(Opcode op) {
-  return op == Opcode::cp_async_bulk || op == Opcode::cp_async_bulk_prefetch || op == Opcode::cp_reduce_async_bulk;
+  return op == Opcode::cp_async_bulk || op == Opcode::cp_async_bulk_prefetch || op == Opcode::cp_reduce_async_bulk ||
+         op == Opcode::multimem_cp_async_bulk || op == Opcode::multimem_cp_reduce_async_bulk;
 }
 
 // A gather or scatter names one column and four rows, whatever its dimension.

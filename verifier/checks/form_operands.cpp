@@ -200,7 +200,8 @@ bool is_reported(const ir::Code& code, const ir::Argument& a) {
   if (a.kind != Kind::pair) return false;
   const auto parts = code.components(a);
   return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    return c.kind == Kind::sink || (type_of(code, c) == ScalarType::pred && !c.negated);
+    const bool may_be_left_out = &c != parts.data();
+    return (may_be_left_out && c.kind == Kind::sink) || (type_of(code, c) == ScalarType::pred && !c.negated);
   });
 }
 

@@ -35,7 +35,7 @@ struct Row {
 
 using enum isa::TargetSuffix;
 const std::vector<Row> rows{
-    {isa::sm_100a, 60000},
+    {isa::sm_100a, 45000},
     {isa::sm_100f, 12000},
     {isa::sm_103a, 12000},
     {isa::sm_103f, 12000},
@@ -180,7 +180,7 @@ class Comparison {
     return thinned(out, most_for_one_exception);
   }
 
-  static constexpr std::size_t most_for_one_exception = 400;
+  static constexpr std::size_t most_for_one_exception = 3000;
 
   const harness::Ptxas& ptxas_;
   const std::vector<std::string> all_;

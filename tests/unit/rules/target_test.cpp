@@ -39,6 +39,9 @@ TEST_CASE("target-feature: what ptxas 13.0 takes where") {
   CHECK(row(Feature::block_size) == "111111");
   CHECK(is_broken(target_feature(Feature::mxf4nvf4, isa::sm_100a, {8, 6}), Rule::target_feature));
   CHECK(is_broken(target_feature(Feature::block_size, isa::sm_100a, {8, 7}), Rule::target_feature));
+  CHECK(target_feature(Feature::mma_sparse_packed, isa::sm_120a, v).ok());
+  CHECK(target_feature(Feature::mma_narrow, {120, isa::TargetSuffix::f}, v).ok());
+  CHECK(is_broken(target_feature(Feature::mma_sparse_packed, {120, isa::TargetSuffix::f}, v), Rule::target_feature));
 }
 
 TEST_CASE("target-feature: what PTX 9.1 to 9.5 brought") {
