@@ -81,7 +81,7 @@ Surrounding temporary_files() {
   }
 }
 
-std::string text(const std::vector<Surrounding>& all) {
+std::string surroundings_text(const std::vector<Surrounding>& all) {
   std::string out = "kiln " KILN_VERSION "\n";
   for (const Surrounding& s : all) {
     out += fmt::format("{:<16} {:<8} {}\n", s.name, spelling(s.state), s.is);
@@ -90,7 +90,7 @@ std::string text(const std::vector<Surrounding>& all) {
   return out;
 }
 
-std::string json(const std::vector<Surrounding>& all) {
+std::string surroundings_json(const std::vector<Surrounding>& all) {
   nlohmann::ordered_json j = {{"version", KILN_VERSION}, {"surroundings", nlohmann::ordered_json::array()}};
   for (const Surrounding& s : all)
     j["surroundings"].push_back({{"name", s.name}, {"state", spelling(s.state)}, {"is", s.is}, {"without", s.without}});
@@ -99,7 +99,7 @@ std::string json(const std::vector<Surrounding>& all) {
 
 int doctor(bool as_json) {
   const std::vector<Surrounding> all{ptxas(), gpu(), compiler(), temporary_files()};
-  print(as_json ? json(all) : text(all));
+  print(as_json ? surroundings_json(all) : surroundings_text(all));
   for (const Surrounding& s : all)
     if (s.state == State::broken) return Exit::errors;
   return Exit::clean;
