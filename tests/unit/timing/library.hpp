@@ -23,7 +23,7 @@ struct Subject {
 };
 
 inline Subject subject_of(std::string_view name, std::initializer_list<std::pair<std::string, std::int64_t>> sizes,
-                          isa::Target target = dsl::sm_100a) {
+                          isa::Target target = isa::sm_100a) {
   const auto table = dsl::kernel_table();
   const auto entry = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });
   REQUIRE(entry != table.end());

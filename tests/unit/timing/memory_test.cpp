@@ -56,7 +56,7 @@ TEST_CASE("stores with 32 lanes in one bank take 32 times the turns, and stores 
 }
 
 TEST_CASE("wgmma reads its operands through the port that copies write through: that binds, not the tensor core") {
-  const Subject s = subject_of("gemm_v6", {{"m", 2048}, {"n", 2048}, {"k", 2048}, {"ctas", 132}}, dsl::sm_90a);
+  const Subject s = subject_of("gemm_v6", {{"m", 2048}, {"n", 2048}, {"k", 2048}, {"ctas", 132}}, isa::sm_90a);
   timing::Chip h200 = harness::chip_of("h200");
   const timing::LaunchTime l = prediction_of(s, h200).launches.at(0);
   CHECK(l.binds == "shared memory port");
