@@ -187,6 +187,10 @@ def _is_kernel(what: Path) -> bool:
     return isinstance(what, str) and what.isidentifier()
 
 
+def _text_or_kernel(what: Path) -> _Text:
+    return _Text(str(what), None, "") if _is_kernel(what) else _text(what)
+
+
 def time(ptx_or_kernel: Path, launch: Optional[Launch] = None, *, chip: Optional[str] = None,
          clock: Optional[float] = None, what_if: Optional[Mapping[str, Any]] = None, **sizes: Any) -> Prediction:
     """Predicts how long a kernel takes on a chip: PTX with a launch, or a kernel of the library with its sizes.
@@ -197,7 +201,7 @@ def time(ptx_or_kernel: Path, launch: Optional[Launch] = None, *, chip: Optional
     with tempfile.TemporaryDirectory() as folder:
         path = None if launch is None else _write_contract(_contract(launch), folder)
         words = options(launch=path, chip=chip, clock=clock, what_if=facts, **sizes)
-        text = _Text(str(ptx_or_kernel), None, "") if _is_kernel(ptx_or_kernel) else _text(ptx_or_kernel)
+        text = _text_or_kernel(ptx_or_kernel)
         output = run(["time", text.name, "--json", *words], text.given)
     if not output.out:
         raise InputError(output.err.strip())
@@ -211,7 +215,7 @@ def _refuse(output_code: int, err: str) -> None:
 
 def lower(ptx_or_kernel: Path, target: str = "sm_90a", *, image: Optional[str] = None, **sizes: Any) -> str:
     """PTX with tcgen05 as PTX for a target that has none. Raises InputError, which says why, for what is refused."""
-    text = _Text(str(ptx_or_kernel), None, "") if _is_kernel(ptx_or_kernel) else _text(ptx_or_kernel)
+    text = _text_or_kernel(ptx_or_kernel)
     output = run(["lower", text.name, *options(target=target, image=image, **sizes)], text.given)
     _refuse(output.code, output.err)
     return output.out

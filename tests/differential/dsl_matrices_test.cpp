@@ -68,13 +68,7 @@ struct Moves {
         g.store_global(place, one(F::row(g.lane(), i) * 1000 + F::column(g.lane(), i)), k.constant(1) == 1u,
                        i * threads);
       if constexpr (stores) {
-        g.fence_proxy_async();
-        g.sync();
-        g.elect([&](Thread t) {
-          t.tma_store(given["out"_arg].at(0, 0), out);
-          t.commit_stores();
-          t.wait_stores_read(0);
-        });
+        store_tile(g, given["out"_arg], out);
       }
     });
     return k.build();
@@ -155,13 +149,7 @@ struct Cells {
           }
           g.template stmatrix<F>(out, first + row, column, Registers<e4m3, F::elements>{first.recorder(), registers});
         }
-      g.fence_proxy_async();
-      g.sync();
-      g.elect([&](Thread t) {
-        t.tma_store(given["out"_arg].at(0, 0), out);
-        t.commit_stores();
-        t.wait_stores_read(0);
-      });
+      store_tile(g, given["out"_arg], out);
     });
     return k.build();
   }

@@ -59,13 +59,7 @@ struct Rows {
       g.store_global(given["rows"_arg].at(widen(g.row() * columns)), row, k.constant(columns));
       g.store_row(out, g.row(), columns / 2, g.load_row<columns / 2>(in, g.row(), 0));
       g.store_row(out, g.row(), 0, g.load_row<columns / 2>(in, g.row(), columns / 2));
-      g.fence_proxy_async();
-      g.sync();
-      g.elect([&](Thread t) {
-        t.tma_store(given["tiles"_arg].at(0, 0), out);
-        t.commit_stores();
-        t.wait_stores_read(0);
-      });
+      store_tile(g, given["tiles"_arg], out);
     });
     return k.build();
   }
@@ -316,13 +310,7 @@ TEST_CASE("a row is written where its predicate holds") {
     g.store(tile, ones(1));
     g.store_row(tile, g.row(), ones(2), there);
     g.store_global(given["rows"_arg].at(widen(g.row() * 64)), ones(3), k.constant(64), there);
-    g.fence_proxy_async();
-    g.sync();
-    g.elect([&](Thread t) {
-      t.tma_store(given["tiles"_arg].at(0, 0), tile);
-      t.commit_stores();
-      t.wait_stores_read(0);
-    });
+    store_tile(g, given["tiles"_arg], tile);
   });
   const Kernel kernel = k.build();
   launch::Contract c;

@@ -12,6 +12,18 @@
 
 namespace kiln::test {
 
+/// Ends a kernel of one warpgroup whose threads wrote `tile`: one thread copies it to (0, 0) of a tensor map.
+template <class TensorMap, class Tile>
+void store_tile(dsl::Warpgroup& g, TensorMap map, Tile& tile) {
+  g.fence_proxy_async();
+  g.sync();
+  g.elect([&](dsl::Thread t) {
+    t.tma_store(map.at(0, 0), tile);
+    t.commit_stores();
+    t.wait_stores_read(0);
+  });
+}
+
 /// Runs the launches of a contract in the schedule of a seed; nothing may be found. The contract's buffers hold the
 /// results afterwards.
 inline void simulate(const dsl::Kernel& kernel, launch::Contract& c, std::uint64_t seed = 1) {

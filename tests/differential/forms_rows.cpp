@@ -65,6 +65,14 @@ void ask(const Setting& setting, std::span<const std::string> instructions, bool
     ask_some(setting, instructions.first(std::min(batch, instructions.size())), taken, exceptions, tally);
 }
 
+// Every `step`-th instruction, counted over all groups: `at` is how many came before.
+std::vector<std::string> every(const AcceptedRows& group, std::size_t step, std::size_t& at) {
+  std::vector<std::string> chosen;
+  for (const std::string& i : group.instructions)
+    if (at++ % step == 0) chosen.push_back(i);
+  return chosen;
+}
+
 }  // namespace
 
 const std::vector<isa::Target>& targets_of_rows() {
@@ -100,9 +108,7 @@ Tally ask_accepted(const std::vector<AcceptedRows>& rows, std::size_t step, Exce
   Tally tally;
   std::size_t at = 0;
   for (const AcceptedRows& group : rows) {
-    std::vector<std::string> chosen;
-    for (const std::string& i : group.instructions)
-      if (at++ % step == 0) chosen.push_back(i);
+    const std::vector<std::string> chosen = every(group, step, at);
     if (chosen.empty()) continue;
     for (const isa::Target& t : targets_of_rows()) {
       const bool has = std::count(group.targets.begin(), group.targets.end(), t) != 0;
@@ -119,9 +125,7 @@ Tally ask_withdrawn(const std::vector<AcceptedRows>& rows, std::size_t step, Exc
   Tally tally;
   std::size_t at = 0;
   for (const AcceptedRows& group : rows) {
-    std::vector<std::string> chosen;
-    for (const std::string& i : group.instructions)
-      if (at++ % step == 0) chosen.push_back(i);
+    const std::vector<std::string> chosen = every(group, step, at);
     for (const isa::Target& t : group.targets)
       ask({t, group.version, isa::oldest_ptxas}, chosen, true, exceptions, tally);
   }

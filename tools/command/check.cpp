@@ -141,13 +141,6 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
 
 using Clock = std::chrono::steady_clock;
 
-// How long exploring may take: what reading has left of the budget, and of that all but a fifth, in which it comes to
-// an end, gives its memory back and says what it has found.
-std::chrono::milliseconds time_to_explore(double budget, Clock::time_point begun) {
-  const std::chrono::duration<double> left = 0.8 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
-  return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
-}
-
 diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const verifier::LaunchFacts& facts,
                  const launch::Contract& contract, GlobalMemory& global) {
   const Clock::time_point begun = Clock::now();
@@ -233,6 +226,12 @@ int check(const CheckArguments& a) {
 }
 
 }  // namespace
+
+// An exploration comes to an end, gives its memory back and says what it has found in the last fifth.
+std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun) {
+  const std::chrono::duration<double> left = 0.8 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
+  return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
 
 void add_check(const Builder& builder) {
   CLI::App* sub = builder.add("check", "Find what is wrong with PTX files", check_examples);

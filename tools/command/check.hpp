@@ -1,6 +1,7 @@
-// kiln check: its options --fix and --lint.
+// kiln check: its options --fix and --lint, and its time.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -18,9 +19,13 @@ using Judge = std::function<diag::Sink(const diag::SourcePtr&)>;
 /// Throws InputError when the file cannot be written.
 diag::Sink fix(const std::string& path, const diag::SourcePtr&, const Judge&);
 
-/// What is legal and costs: the verifier's notes, and for each entry what ptxas makes of it: registers, spills, CTAs that
-/// share an SM. Without a ptxas that takes the text, says on stderr why that part is left out. A launch says how large
-/// CTAs are and what shared memory it adds.
+/// What is legal and costs: the verifier's notes, and for each entry what ptxas makes of it: registers, spills, CTAs
+/// that share an SM. Without a ptxas that takes the text, says on stderr why that part is left out. A launch says how
+/// large CTAs are and what shared memory it adds.
 void lint(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr);
+
+/// How long an exploration may take when a file may take `budget` seconds since `begun`: most of what is left, 1 ms at
+/// least.
+std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun);
 
 }  // namespace kiln::command

@@ -15,6 +15,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/check.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
@@ -114,11 +115,7 @@ diag::Sink judge_input(const std::string& path, double budget) {
   if (unread.has_errors()) return found;
   verifier::check(module, found, rules::Profile::isa, {});
   if (found.has_errors()) return found;
-  const std::chrono::duration<double> left =
-      std::chrono::duration<double>(budget) - (std::chrono::steady_clock::now() - begun);
-  verifier::check_synchronisation(
-      module, found, nullptr, {},
-      std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(0.8 * left)));
+  verifier::check_synchronisation(module, found, nullptr, {}, time_to_explore(budget, begun));
   found.sort();
   return found;
 }
