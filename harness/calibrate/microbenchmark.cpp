@@ -14,12 +14,14 @@ namespace {
 constexpr std::size_t cold_samples = 2;  // at the start of a launch, in which code and translations are fetched
 constexpr std::size_t sample_words = 2;  // cycles, nanoseconds
 
-// %s counts samples, %i turns. Each CTA leaves its samples in its own part of `out`.
+// %s counts samples, %i turns. Each CTA leaves its samples in its own part of `out`. `.reqntid`: else ptxas may give
+// each thread more registers than a CTA of this size has room for.
 constexpr const char* frame = R"(.version 8.6
 .target {target}
 .address_size 64
 .extern .shared .align 1024 .b8 pool[];
 .visible .entry probe(.param .u64 out, .param .u32 count, .param .u64 data{map_params})
+.reqntid {threads}
 {{
   .reg .b32 %r<64>;
   .reg .b64 %rd<64>;
@@ -111,7 +113,7 @@ std::string ptx_of(const LoopKernel& k, const std::string& target) {
   std::string maps;
   for (std::size_t m = 0; m < k.maps.size(); ++m) maps += fmt::format(", .param .align 64 .b8 map{}[128]", m);
   return fmt::format(fmt::runtime(frame), fmt::arg("target", target), fmt::arg("map_params", maps),
-                     fmt::arg("declare", k.declare),
+                     fmt::arg("threads", k.threads), fmt::arg("declare", k.declare),
                      fmt::arg("map_address", k.maps.empty() ? "" : "mov.b64 %map, map0; cvta.param.u64 %map, %map;"),
                      fmt::arg("cta_bytes", k.samples * sample_words * 8), fmt::arg("setup", k.setup),
                      fmt::arg("before", k.before), fmt::arg("body", copies_of(k.body, k.copies)),

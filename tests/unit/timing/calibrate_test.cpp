@@ -8,6 +8,7 @@
 #include "harness/chip/chip_json.hpp"
 #include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "tests/unit/timing/timed.hpp"
 
 namespace kiln::test::calibrate_test {
@@ -28,7 +29,7 @@ class SimulatedMachine final : public harness::Machine {
   harness::MachineFacts facts() const override { return facts_; }
 
   std::vector<double> run(const std::string& ptx, launch::Contract& contract) override {
-    assemble(ptx);
+    assemble(ptx, contract);
     std::uint64_t bytes = 0;
     for (const launch::Buffer& b : contract.buffers) bytes += b.bytes.size();
     const timing::Surroundings around{.hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false};
@@ -43,7 +44,7 @@ class SimulatedMachine final : public harness::Machine {
   }
 
  private:
-  void assemble(const std::string& ptx) const {
+  void assemble(const std::string& ptx, const launch::Contract& contract) const {
     static const harness::Ptxas ptxas = harness::find_ptxas();
     if (!ptxas.found()) return;
     diag::Sink sink;
@@ -53,6 +54,11 @@ class SimulatedMachine final : public harness::Machine {
       for (const auto& d : sink.all()) MESSAGE(d.message);
       FAIL_CHECK(ptx);
     }
+    // Else a launch is out of resources.
+    for (const launch::Launch& l : contract.launches)
+      for (const harness::EntryResources& e : a.entries)
+        CHECK_MESSAGE(std::uint64_t(e.registers) * l.block.volume() <= isa::registers_per_cta, e.registers,
+                      " registers for each of ", l.block.volume(), " threads");
   }
 
   const timing::Chip& chip_;
