@@ -44,7 +44,7 @@ bool run_launch(Gpu& gpu, const DeviceModule& module, const CudaJob& job, std::s
 void run_timed(Gpu& gpu, const DeviceModule& module, const CudaJob& job, const Contract& before, const Contract& after,
                CudaResult& result) {
   result.timing.emplace();
-  const TimedWork work{module, job.entries, before, after, job.timeout};
+  const TimedWork work{module, job.entries, before, after, job.timeout, job.kept};
   const auto failure = time_launches(gpu, work, *job.timing, *result.timing);
   if (!failure) return;
   result.timing.reset();

@@ -21,6 +21,7 @@ struct CudaJob {
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
   std::optional<TimingOptions> timing{};  // nothing: run once
   std::string host_buffer{};  // a buffer to keep in the host's memory, where it can be read even when a kernel hangs
+  std::string kept{};         // a buffer that a timed run reads back from each copy (Timing::kept)
 };
 
 /// Runs the contract's launches in order on the first GPU; buffers hold the results afterwards if all finished. Then

@@ -44,7 +44,8 @@ class Session {
     const std::uint64_t touched = cublas_ ? std::min(timing.copy_bytes, gemm_->bytes()) : timing.copy_bytes;
     timing.l2_bytes = gpu.attribute(cuda::attribute_l2_bytes);
     const std::uint64_t fitting = gpu.free_bytes() / 10 * 8 / std::max<std::uint64_t>(timing.copy_bytes + d_bytes, 1);
-    timing.rotation = plan_rotation(touched, timing.l2_bytes, fitting * touched);
+    if (timing.options.l2 == L2State::cold)
+      timing.rotation = plan_rotation(touched, timing.l2_bytes, fitting * touched);
     for (std::uint64_t i = 0; i < timing.rotation.copies; ++i)
       copies_.push_back(std::make_unique<Copy>(gpu, work, d_bytes));
     filler_ = std::make_unique<DeviceMemory>(gpu, timing.rotation.filler_bytes, "what is written between repetitions");
@@ -60,6 +61,7 @@ class Session {
       timing_.cublas = CublasTiming{cublas_->library(), gemm_->shown, cublas_->algorithms(), {}, result_buffer()};
     failure = repeat(timing_.options.repetitions, timing_.times, timing_.cublas ? timing_.cublas->times : unused);
     if (!failure && cublas_) download();
+    if (!failure && !work_.kept.empty()) read_back();
     return failure;
   }
 
@@ -176,6 +178,14 @@ class Session {
     const Copy& last = *copies_[(next_ - 1) % copies_.size()];
     gpu_.api().check(gpu_.api().cuMemcpyDtoH_v2(d.bytes.data(), last.d.address(), d.bytes.size()),
                      "cuBLAS's result cannot be copied back");
+  }
+
+  void read_back() {
+    for (const auto& copy : copies_) {
+      auto& bytes = timing_.kept.emplace_back(work_.before.at(work_.kept).bytes.size());
+      gpu_.api().check(gpu_.api().cuMemcpyDtoH_v2(bytes.data(), copy->buffers.address(work_.kept), bytes.size()),
+                       "a buffer cannot be copied back");
+    }
   }
 
   Gpu& gpu_;

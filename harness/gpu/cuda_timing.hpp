@@ -24,6 +24,7 @@ struct TimedWork {
   const std::vector<std::string>& entries;
   const launch::Contract &before, &after;
   std::chrono::milliseconds timeout;
+  const std::string& kept;  // a buffer that is read back from each copy at the end; may be empty
 };
 
 /// Warms up, then times each repetition between two events, cuBLAS after each where there is a counterpart. Returns the

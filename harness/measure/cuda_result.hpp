@@ -34,8 +34,10 @@ struct Timing {
   std::uint64_t copy_bytes = 0, l2_bytes = 0;
   std::vector<std::string> restored{};  // buffers that a run changes and the next one needs as they were
   std::optional<CublasTiming> cublas{};
-  std::string no_cublas{};  // why not
-  DeviceState state{};      // half-way through
+  std::string no_cublas{};                        // why not
+  DeviceState state{};                            // half-way through
+  std::vector<std::vector<std::uint8_t>> kept{};  // of each copy, the buffer that is asked for, as it is at the end
+  std::vector<LaunchClock> clocks{};              // of the latest repetition of each copy, if they are asked for
 };
 
 /// What the GPU did.

@@ -14,10 +14,24 @@ namespace kiln::harness {
 /// What is measured in the same minutes.
 enum class Beside : std::uint8_t { cublas, nothing };
 
+/// What L2 holds when a repetition begins: something else, or what the repetition before it left.
+enum class L2State : std::uint8_t { cold, warm };
+
 /// How a contract is timed.
 struct TimingOptions {
   unsigned repetitions = 20, warm_up = 5;
   Beside beside = Beside::cublas;
+  L2State l2 = L2State::cold;
+  bool clocks = false;  // the launches note their clocks, which puts instructions into them
+};
+
+/// How fast the SMs were while a launch ran, by clocks read inside of it.
+struct LaunchClock {
+  std::size_t launch = 0;
+  double ghz = 0, nanoseconds = 0;  // from the start of its first warp to the end of its last one
+  std::uint64_t ctas = 0, sms = 0;  // SMs that ran a CTA
+
+  double cycles() const { return ghz * nanoseconds; }
 };
 
 /// How long the same work took, each time it was done.

@@ -98,7 +98,7 @@ class Instrumenter {
   void rewrite(ir::Function& f) {
     f.parameters.push_back({.space = isa::Space::param, .type = isa::ScalarType::u64, .name = parameter});
     Statements out = begin(plan_.warp_bytes());
-    append(out, record(site({Phase::setup, {}, {}}), plan_.records, {}));
+    enter(Phase::setup, out);
     Statements body = std::move(f.body->statements);
     walk(body, out);
     append(out, finish());  // where control falls off the end
@@ -116,7 +116,7 @@ class Instrumenter {
   }
 
   void enter(Phase phase, Statements& out) {
-    if (current_ == phase) return;
+    if (current_ == phase || plan_.records == 0) return;
     current_ = phase;
     append(out, record(site({phase, role_, {}}), plan_.records, {}));
   }
@@ -157,7 +157,7 @@ class Instrumenter {
         block->statements = std::move(inside);
         out.push_back(std::move(body[i]));
       } else if (auto* instruction = std::get_if<ir::Instruction>(&body[i].node)) {
-        if (is_wait(*instruction)) {
+        if (is_wait(*instruction) && plan_.records > 0) {
           i = wait(body, i, out);
           continue;
         }
@@ -199,6 +199,8 @@ void add_buffer(launch::Contract& contract, ProfilePlan& plan, std::uint32_t rec
 }
 
 }  // namespace
+
+ProfilePlan instrument_ends(ir::Module& module, launch::Contract& contract) { return instrument(module, contract, 0); }
 
 ProfilePlan instrument(ir::Module& module, launch::Contract& contract, std::uint32_t records) {
   ProfilePlan plan;

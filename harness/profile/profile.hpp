@@ -53,6 +53,20 @@ struct ProfilePlan {
 /// buffer already, and for launches of so many warps that 32 records each are too much.
 ProfilePlan instrument(ir::Module&, launch::Contract&, std::uint32_t records = 1024);
 
+/// The same without phases: each warp notes the clock of its SM and the global timer when it begins and when it ends.
+ProfilePlan instrument_ends(ir::Module&, launch::Contract&);
+
+/// What one warp of such a module noted. Nanoseconds are those of the global timer.
+struct WarpEnds {
+  std::size_t launch = 0;
+  std::uint64_t cta = 0;  // linear
+  std::uint32_t sm = 0;
+  std::uint64_t begin_ns = 0, end_ns = 0, cycles = 0;
+};
+
+/// Reads the plan's buffer, as bytes. Warps that did not come to their end are left out.
+std::vector<WarpEnds> read_ends(const ProfilePlan&, const launch::Contract&, const std::vector<std::uint8_t>&);
+
 /// One phase of a warp, in nanoseconds (simulated: ticks) since the first record of the launch.
 struct ProfilePhase {
   std::uint32_t site = 0;

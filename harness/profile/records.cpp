@@ -170,6 +170,22 @@ std::vector<WarpProfile> read_profile(const ProfilePlan& plan, const launch::Con
   return out;
 }
 
+std::vector<WarpEnds> read_ends(const ProfilePlan& plan, const launch::Contract& contract,
+                                const std::vector<std::uint8_t>& bytes) {
+  std::vector<WarpEnds> out;
+  for (std::size_t l = 0; l < plan.first_warps.size(); ++l) {
+    const std::uint64_t of_cta = (contract.launches[l].block.volume() + 31) / 32;
+    const std::uint64_t warps = of_cta * contract.launches[l].grid.volume();
+    for (std::uint64_t w = 0; w < warps; ++w) {
+      const Raw raw{bytes.data() + (plan.first_warps[l] + w) * plan.warp_bytes()};
+      if (raw.began() && raw.ended())
+        out.push_back(
+            {l, w / of_cta, std::uint32_t(raw.sm()), raw.time(), raw.end_time(), raw.end_clock() - raw.clock()});
+    }
+  }
+  return out;
+}
+
 std::string role_of(const ProfilePlan& plan, const WarpProfile& w) {
   std::map<std::string, int> counts;
   for (const ProfilePhase& p : w.phases) {

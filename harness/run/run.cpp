@@ -12,6 +12,7 @@
 #include "harness/measure/timing.hpp"
 #include "harness/pipeline/pipeline.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/run/launch_clocks.hpp"
 #include "harness/views/views.hpp"
 
 namespace kiln::harness {
@@ -27,9 +28,12 @@ class FullPipeline final : public Pipeline {
     if (!options_.profile.file.empty()) check_writable(options_.profile.file);
   }
 
+  bool notes_clocks() const { return options_.timing && options_.timing->clocks; }
+
   bool instrument(ir::Module& module) override {
-    if (options_.profile.file.empty()) return false;
-    named([&] { plan_ = harness::instrument(module, contract_); });
+    if (options_.profile.file.empty() && !notes_clocks()) return false;
+    named(
+        [&] { plan_ = notes_clocks() ? instrument_ends(module, contract_) : harness::instrument(module, contract_); });
     return true;
   }
 
@@ -50,6 +54,7 @@ class FullPipeline final : public Pipeline {
     const bool lost =
         report_.cuda && report_.cuda->outcome != CudaResult::Outcome::finished && !reads_profile_of_hang();
     if (!plan_ || lost) return;
+    if (notes_clocks()) return read_clocks();
     stage("profile", [&] {
       const std::vector<WarpProfile> warps = read_profile(*plan_, contract_);
       write_file(options_.profile.file,
@@ -60,10 +65,21 @@ class FullPipeline final : public Pipeline {
     });
   }
 
+  void read_clocks() {
+    if (!report_.cuda || !report_.cuda->timing) return;
+    Timing& timing = *report_.cuda->timing;
+    for (const auto& bytes : timing.kept) {
+      const std::vector<LaunchClock> clocks = launch_clocks(read_ends(*plan_, contract_, bytes));
+      timing.clocks.insert(timing.clocks.end(), clocks.begin(), clocks.end());
+    }
+    timing.kept.clear();
+  }
+
   void run_on_gpu(const ir::Module& module, isa::Target target) {
-    CudaJob job{report_.assembly->cubin, target,          entry_names(module, contract_),
-                options_.gpu_timeout,    options_.timing, {}};
+    CudaJob job{
+        report_.assembly->cubin, target, entry_names(module, contract_), options_.gpu_timeout, options_.timing, {}, {}};
     if (plan_ && options_.profile.memory == ProfileMemory::host) job.host_buffer = ProfilePlan::buffer;
+    if (notes_clocks()) job.kept = ProfilePlan::buffer;
     report_.cuda = stage("gpu", [&] { return named([&] { return cuda_run(job, contract_); }); });
     if (report_.cuda->timing) report_.work = work_of(contract_);
     if (report_.cuda->outcome != CudaResult::Outcome::finished) report_.findings.report(failure());

@@ -38,6 +38,14 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
   sub.add_option("--repetitions", a.repetitions, "to time [20]")->type_name("N")->group(group);
   sub.add_option("--warm-up", a.warm_up, "repetitions before those [5]")->type_name("N")->group(group);
   sub.add_flag("--cublas,!--no-cublas", a.cublas, "time cuBLAS's gemm too [on]")->group(group);
+  sub.add_option("--l2", a.l2,
+                 "what L2 holds when a repetition begins: something else, or what the one before it left [cold]")
+      ->check(one_of({"cold", "warm"}))
+      ->type_name("cold|warm")
+      ->group(group);
+  sub.add_flag("--clocks", a.clocks,
+               "time launches whose warps note their SM's clock at both ends: cycles, and the clock under this load")
+      ->group(group);
   sub.add_option("--sample", a.sample, "elements of a gemm to compare, or all [all; 4096 of a large gemm on a GPU]")
       ->type_name("N|all");
   sub.add_option("--profile", a.profile, "write which phase each warp was in when, for ui.perfetto.dev")
@@ -89,6 +97,8 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
   if (!a.time) {
     for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
                                         {!a.warm_up.empty(), "--warm-up"},
+                                        {!a.l2.empty(), "--l2"},
+                                        {a.clocks, "--clocks"},
                                         {!a.cublas, "--no-cublas"}})
       if (given) throw diag::InputError(fmt::format("{} says how --time measures, and there is no --time", option));
     return;
@@ -98,6 +108,8 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
   options.timing.emplace();
   if (!a.repetitions.empty()) options.timing->repetitions = count(a.repetitions, "--repetitions", 1);
   if (!a.warm_up.empty()) options.timing->warm_up = count(a.warm_up, "--warm-up", 0);
+  options.timing->l2 = a.l2 == "warm" ? harness::L2State::warm : harness::L2State::cold;
+  options.timing->clocks = a.clocks;
   options.timing->beside = a.cublas ? harness::Beside::cublas : harness::Beside::nothing;
 }
 

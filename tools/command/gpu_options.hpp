@@ -13,13 +13,12 @@ namespace kiln::command {
 
 /// The options as they were written.
 struct GpuArguments {
-  std::string timeout = "60", repetitions{}, warm_up{}, sample{}, profile{}, profile_memory{}, chip{};
-  bool time = false, compare_time = false, cublas = true, check_tensor_memory = false;
+  std::string timeout = "60", repetitions{}, warm_up{}, sample{}, profile{}, profile_memory{}, chip{}, l2{};
+  bool time = false, clocks = false, compare_time = false, cublas = true, check_tensor_memory = false;
 };
 
-/// Adds --timeout, --time, --compare-time, --chip, --repetitions, --warm-up, --no-cublas, --sample, --profile,
-/// --profile-memory and
-/// --check-tensor-memory.
+/// Adds --timeout, --time, --compare-time, --chip, --repetitions, --warm-up, --no-cublas, --l2, --clocks, --sample,
+/// --profile, --profile-memory and --check-tensor-memory.
 void add_gpu_options(CLI::App&, GpuArguments&);
 
 /// Takes them over; the backend must be chosen by then. Throws InputError for numbers that are none and for what only a

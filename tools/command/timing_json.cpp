@@ -37,6 +37,18 @@ Json state_json(const harness::DeviceState& s) {
   return j;
 }
 
+Json clocks_json(const std::vector<harness::LaunchClock>& clocks) {
+  Json all = Json::array();
+  for (const harness::LaunchClock& c : clocks)
+    all.push_back({{"launch", c.launch + 1},
+                   {"ghz", c.ghz},
+                   {"nanoseconds", c.nanoseconds},
+                   {"cycles", c.cycles()},
+                   {"ctas", c.ctas},
+                   {"sms", c.sms}});
+  return all;
+}
+
 }  // namespace
 
 Json timing_json(const RunReport& report) {
@@ -50,7 +62,9 @@ Json timing_json(const RunReport& report) {
             {"filler_bytes", t.rotation.filler_bytes},
             {"l2_bytes", t.l2_bytes},
             {"restored", t.restored},
+            {"l2", t.options.l2 == harness::L2State::cold ? "cold" : "warm"},
             {"clocks", state_json(t.state)}});
+  if (t.options.clocks) j["launch_clocks"] = clocks_json(t.clocks);
   if (report.work) {
     j["counted"] = report.work->counted;
     if (report.work->operations > 0)

@@ -57,6 +57,23 @@ TEST_CASE("the text says on what, how and against what it was measured") {
   CHECK(contains(text, "2 * M * N * K"));
 }
 
+TEST_CASE("clocks inside the launches are a line of the text and rows of the JSON") {
+  harness::RunReport report = timed();
+  CHECK(!contains(timing_text(facts(), report), "clocks inside"));
+  harness::Timing& t = *report.cuda->timing;
+  t.options.clocks = true;
+  t.options.l2 = harness::L2State::warm;
+  t.clocks = {{0, 1.5, 2000, 8, 4}, {1, 1.9, 100, 8, 4}, {0, 1.7, 2000, 8, 4}, {0, 1.6, 2000, 8, 4}};
+  const std::string text = timing_text(facts(), report);
+  CHECK(contains(text, "1.6 GHz (1.5 to 1.7) by clocks inside the first launch, 3200 cycles on 4 SMs"));
+  CHECK(contains(text, "L2 of 60 MiB, which holds what the repetition before left"));
+  const auto json = timing_json(report);
+  CHECK(json["l2"] == "warm");
+  REQUIRE(json["launch_clocks"].size() == 4);
+  CHECK(json["launch_clocks"][1]["launch"] == 2);
+  CHECK(json["launch_clocks"][0]["cycles"] == 3000);
+}
+
 TEST_CASE("where there is no cuBLAS the table has no ratio, and one line says why") {
   harness::RunReport report = timed();
   report.cuda->timing->cublas.reset();

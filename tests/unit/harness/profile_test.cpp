@@ -13,6 +13,7 @@
 #include "emit/emit.hpp"
 #include "harness/problem/fill.hpp"
 #include "harness/profile/kernel_facts.hpp"
+#include "harness/run/launch_clocks.hpp"
 #include "ptx/parse/parse.hpp"
 #include "sim/simulate.hpp"
 #include "tests/unit/harness/temporary.hpp"
@@ -249,6 +250,50 @@ TEST_CASE("a GPU's nanoseconds are written as microseconds, and SMs stand side b
   CHECK(warps[1].phases[0].begin == 400);
   CHECK(warps[1].phases[1].end == 1'400);
   CHECK(test::contains(profile_json(plan, c, warps, "k", ProfileClock::gpu), R"("ts":0.250,"dur":0.750,"name":"Run")"));
+}
+
+TEST_CASE("a module that notes clocks writes the two ends of each warp and no phase") {
+  for (const char* name : {"gemm_v4", "gemm_split_k"}) {
+    const auto table = dsl::kernel_table();
+    const auto entry = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });
+    REQUIRE(entry != table.end());
+    const dsl::Sizes sizes = dsl::with_strategy(*entry, dsl::standard_sizes(*entry));
+    dsl::Kernel k = entry->build(entry->targets.front(), sizes);
+    launch::Contract contract = entry->problem(k, sizes);
+    std::uint64_t warps = 0;
+    for (const launch::Launch& l : contract.launches) warps += l.grid.volume() * l.block.volume() / 32;
+    const ProfilePlan plan = instrument_ends(k.module, contract);
+    CHECK(plan.sites.empty());
+    fill(contract);
+    const ir::Module again = parsed(emit::emit_unverified(k.module));
+    diag::Sink sink;
+    REQUIRE(sim::simulate(again, contract, {}, sink).outcome == sim::Outcome::finished);
+    const std::vector<WarpEnds> ends = read_ends(plan, contract, contract.at(ProfilePlan::buffer).bytes);
+    CHECK(ends.size() == warps);
+    for (const WarpEnds& e : ends) CHECK(e.cycles > 0);
+    CHECK(launch_clocks(ends).size() == contract.launches.size());
+    std::vector<std::uint8_t> unfinished = contract.at(ProfilePlan::buffer).bytes;
+    std::fill_n(unfinished.begin() + 48, 8, 0xFF);
+    CHECK(read_ends(plan, contract, unfinished).size() == warps - 1);
+  }
+}
+
+TEST_CASE("the clock of a launch is that of its long warps, from its first start to its last end") {
+  const std::vector<WarpEnds> ends = {{0, 0, 7, 1'000, 3'000, 3'000},
+                                      {0, 1, 9, 1'064, 3'064, 3'400},
+                                      {0, 1, 9, 1'064, 1'096, 900},  // too short to tell
+                                      {1, 0, 7, 5'000, 5'032, 64},
+                                      {1, 1, 7, 5'100, 5'132, 64}};
+  const std::vector<LaunchClock> clocks = launch_clocks(ends);
+  REQUIRE(clocks.size() == 2);
+  CHECK(clocks[0].ghz == doctest::Approx(1.6));
+  CHECK(clocks[0].nanoseconds == 2'064);
+  CHECK(clocks[0].cycles() == doctest::Approx(3302.4));
+  CHECK(clocks[0].ctas == 2);
+  CHECK(clocks[0].sms == 2);
+  CHECK(clocks[1].ghz == doctest::Approx(2));  // none lived for half of the launch
+  CHECK(clocks[1].nanoseconds == 132);
+  CHECK(clocks[1].sms == 1);
 }
 
 TEST_CASE("the profiler's buffer is refused twice, and launches of too many warps altogether") {

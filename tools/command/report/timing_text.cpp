@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "tools/command/report/console.hpp"
 
 namespace kiln::command {
@@ -26,9 +28,22 @@ std::string method_text(const Timing& t) {
   std::string out = fmt::format("median of {} repetitions after {} by CUDA events; {} cop{} of {} in turn, L2 of {}",
                                 t.times.milliseconds.size(), t.options.warm_up, t.rotation.copies,
                                 t.rotation.copies == 1 ? "y" : "ies", byte_size(t.copy_bytes), byte_size(t.l2_bytes));
+  if (t.options.l2 == harness::L2State::warm) out += ", which holds what the repetition before left";
   if (t.rotation.filler_bytes) out += fmt::format(", {} written in between", byte_size(t.rotation.filler_bytes));
   if (!t.restored.empty()) out += fmt::format("; restored before each: {}", fmt::join(t.restored, ", "));
   return out;
+}
+
+// Of one launch, the middle of what the copies say.
+std::string clock_text(const Timing& t) {
+  std::vector<harness::LaunchClock> first;
+  for (const harness::LaunchClock& c : t.clocks)
+    if (c.launch == 0) first.push_back(c);
+  if (first.empty()) return "no launch noted its clock";
+  std::sort(first.begin(), first.end(), [](const auto& x, const auto& y) { return x.ghz < y.ghz; });
+  const harness::LaunchClock& middle = first[first.size() / 2];
+  return fmt::format("{:.4g} GHz ({:.4g} to {:.4g}) by clocks inside the first launch, {:.0f} cycles on {} SMs",
+                     middle.ghz, first.front().ghz, first.back().ghz, middle.cycles(), middle.sms);
 }
 
 std::string cublas_text(const RunReport& report) {
@@ -86,6 +101,8 @@ std::string timing_text(const RunFacts& facts, const RunReport& report) {
   std::string counted;
   if (report.work && !report.work->counted.empty())
     counted = fmt::format("  {:<9}{:>8}  {}\n", "counted", "", report.work->counted);
+  if (report.cuda->timing->options.clocks)
+    counted += fmt::format("  {:<9}{:>8}  {}\n", "clocks", "", clock_text(*report.cuda->timing));
   return fmt::format("  {:<9}{:>8}  {}\n  {:<9}{:>8}  {}\n{}  {:<9}{:>8}  {}\n\n{}\n", "measured", "",
                      device_text(*report.cuda), "how", "", method_text(*report.cuda->timing), counted, "cublas", "",
                      cublas_text(report), table_text(facts, report));
