@@ -18,19 +18,35 @@ struct Times {
   std::vector<GridWork> grids{};
 };
 
-Times run_on(const Chip& chip, const ir::Module& module, launch::Contract contract, const Surroundings& around,
-             Extent extent, diag::Sink& sink) {
-  for (launch::Launch& l : contract.launches) l.ctas_per_sm = 1;
-  TimedSchedule schedule(chip, around, extent);
-  sim::Options options;
-  options.arithmetic = sim::Arithmetic::fast;
-  options.detect_races = false;
-  options.schedule = &schedule;
-  Times t;
-  t.outcome = sim::simulate(module, contract, options, sink, &schedule).outcome;
-  t.clusters = schedule.times(), t.grids = schedule.grids();
-  return t;
-}
+// Runs of one contract, each from the same buffers. They share a copy of these, because buffers may be large.
+class Runs {
+ public:
+  Runs(const ir::Module& module, const launch::Contract& contract) : module_(module), fresh_(contract) {
+    used_ = contract;
+    for (launch::Launch& l : used_.launches) l.ctas_per_sm = 1;
+  }
+
+  Times on(const Chip& chip, const Surroundings& around, Extent extent, diag::Sink& sink) {
+    if (ran_)
+      for (std::size_t k = 0; k < fresh_.buffers.size(); ++k) used_.buffers[k].bytes = fresh_.buffers[k].bytes;
+    ran_ = true;
+    TimedSchedule schedule(chip, around, extent);
+    sim::Options options;
+    options.arithmetic = sim::Arithmetic::fast;
+    options.detect_races = false;
+    options.schedule = &schedule;
+    Times t;
+    t.outcome = sim::simulate(module_, used_, options, sink, &schedule).outcome;
+    t.clusters = schedule.times(), t.grids = schedule.grids();
+    return t;
+  }
+
+ private:
+  const ir::Module& module_;
+  const launch::Contract& fresh_;
+  launch::Contract used_{};
+  bool ran_ = false;
+};
 
 std::uint64_t bytes_of(const launch::Contract& contract) {
   std::uint64_t sum = 0;
@@ -137,20 +153,20 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   const std::uint64_t bytes = bytes_of(contract);
   p.hits_l2 = double(bytes) <= chip[FactId::l2_reach];
   Surroundings around{p.hits_l2, p.values};
+  Runs runs(module, contract);
   if (!p.hits_l2) {
     diag::Sink unheard;  // the run below says it
-    const double loaded = loaded_bytes(run_on(chip, module, contract, around, Extent::first, unheard));
+    const double loaded = loaded_bytes(runs.on(chip, around, Extent::first, unheard));
     around.from_hbm = loaded > 0 ? std::min(1.0, double(bytes) / loaded) : 0;
   }
   around.timeline = question.timeline;
-  const Times plain = run_on(chip, module, contract, around, question.all ? Extent::all : Extent::sample, sink);
+  const Times plain = runs.on(chip, around, question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (p.outcome != sim::Outcome::finished) return p;
   around.timeline = false;
   diag::Sink again;  // says what has been said
   const Chip slow = bent(chip, true), fast = bent(chip, false);
-  const Times most = run_on(slow, module, contract, around, Extent::first, again),
-              least = run_on(fast, module, contract, around, Extent::first, again);
+  const Times most = runs.on(slow, around, Extent::first, again), least = runs.on(fast, around, Extent::first, again);
   for (std::size_t k = 0; k < plain.clusters.size(); ++k) {
     if (k >= most.clusters.size() || k >= least.clusters.size()) break;
     LaunchTime l;
@@ -178,8 +194,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   }
   p.clock = p.cycles.value / p.seconds.value * 1e-9;
   if (question.facts)
-    p.facts = effects(p, chip,
-                      [&](const Chip& other) { return run_on(other, module, contract, around, Extent::first, again); });
+    p.facts = effects(p, chip, [&](const Chip& other) { return runs.on(other, around, Extent::first, again); });
   list_unmodelled(p);
   return p;
 }

@@ -37,7 +37,7 @@ struct TimeArguments {
   KernelChoice kernel{};
   std::string launch{}, chip{}, clock{}, out{}, trace{}, page{};
   std::vector<std::string> what_if{};
-  bool json = false, values = false, calibrate = false, advice = false, facts = false;
+  bool json = false, values = false, calibrate = false, advice = false, facts = false, all = false;
 };
 
 struct Subject {
@@ -99,6 +99,7 @@ int time_kernel(const TimeArguments& a) {
   timing::Question question;
   question.values = a.values;
   question.facts = a.facts;
+  question.all = a.all;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
   if (!a.chip.empty()) harness::chip_of(a.chip);  // a chip that is not known is said before anything is built
   diag::Sink sink;
@@ -157,6 +158,7 @@ void add_time(const Builder& builder) {
   sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
   sub->add_flag("--facts", a->facts, "which facts about the chip matter, by a run for each");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
+  sub->add_flag("--all-clusters", a->all, "run every cluster of the grid, and infer none from others: slow");
   sub->add_flag("--json", a->json, "print the prediction as JSON");
   sub->add_option("--what-if", a->what_if,
                   "predict it again with a fact of the chip or an option of the kernel changed: copy_row=x0.5, "
