@@ -9,6 +9,7 @@ double TensorPipe::begin(double at, double least, const MmaTime& t) {
   const bool waits = at < taken;
   const double start = waits ? taken + (refilled_ ? 0 : t.refill) : at;
   refilled_ = waits;
+  if (!waits) busy_since_ = start;
   free_ = start + t.interval;
   busy_ += t.interval;
   starts_.push_back(start);

@@ -43,11 +43,13 @@ class TensorPipe {
   void block(double until, double busy);
   double free() const { return free_; }
   double busy() const { return busy_; }
+  /// When the stretch began in which it has been busy without a break.
+  double busy_since() const { return busy_since_; }
 
  private:
   std::size_t depth_;
   std::deque<double> starts_{};  // of the latest MMAs, as many as the queue holds
-  double free_ = 0, busy_ = 0;
+  double free_ = 0, busy_ = 0, busy_since_ = 0;
   bool refilled_ = false;  // since the pipe was last empty
 };
 

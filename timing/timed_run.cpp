@@ -112,11 +112,15 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
       sms_(cluster.ctas.size(), Sm(chip)),
+      path_(cluster.ctas.size() * cluster.ctas.front().warps.size()),
+      arrivals_(cluster.ctas.size()),
+      tensor_since_(cluster.ctas.size()),
       mma_done_(cluster.ctas.size()) {
   const std::size_t registers = cluster.grid.program.code->registers.size();
   for (sim::Cta& cta : cluster.ctas)
     for (sim::Warp& warp : cta.warps) {
       Track& t = tracks_.emplace_back();
+      t.number = std::uint32_t(tracks_.size() - 1);
       t.cta = &cta, t.warp = &warp;
       t.ready.resize(registers), t.reason.resize(registers);
     }
@@ -176,20 +180,61 @@ TimedRun::Next TimedRun::next(Track& t) {
 
 void TimedRun::charge(Track& t, const Next& n) {
   RoleTime& role = roles_.of(n.operation, t.warp->index);
-  const auto add = [&](Stall s, double cycles) { role.stalls[std::size_t(s)] += std::max(0.0, cycles); };
+  const auto add = [&](Stall s, double cycles) {
+    role.stalls[std::size_t(s)] += std::max(0.0, cycles);
+    path_.own(t.number, s, cycles);
+  };
   if (t.blocked) {
-    if (t.blocked_for) add(*t.blocked_for, now_ - t.at);  // for an mbarrier meet_mbarrier does it
+    if (t.blocked_for == Stall::barrier || t.blocked_for == Stall::cluster_barrier) {
+      role.stalls[std::size_t(*t.blocked_for)] += now_ - t.at;
+      path_.wait(t.number, role.name, t.at, now_,
+                 t.blocked_for == Stall::barrier ? arrivals_[t.cta->rank] : cluster_arrival_);
+    } else if (t.blocked_for) {
+      add(*t.blocked_for, now_ - t.at);  // for an mbarrier meet_mbarrier does it
+    }
     show_wait(t, n, t.blocked_for ? spelling(*t.blocked_for) : "an mbarrier", t.at, now_);
     return;
   }
-  if (n.reason == Stall::mbarrier && n.dependent > t.at)
+  if (n.reason == Stall::mbarrier && n.dependent > t.at) {
     role.mbarriers[t.awaited] += n.dependent - t.at;
-  else
+    if (!t.is_on_path) path_.wait(t.number, role.name, t.at, n.dependent, t.release);
+    t.is_on_path = true;
+  } else {
     add(n.reason, n.dependent - t.at);
+  }
   show_wait(t, n, n.reason == Stall::mbarrier ? t.awaited : spelling(n.reason), t.at, n.dependent);
   show_wait(t, n, spelling(n.unit_reason), n.dependent, n.unit);
   add(n.unit_reason, n.unit - n.dependent);
   add(Stall::issue, now_ - n.unit);
+}
+
+// Those that a barrier holds go on because of the last one that was not held.
+void TimedRun::note_arrival(const Track& t, std::uint32_t operation) {
+  if (operation >= operations_) return;
+  const ir::Operation& op = cluster_.grid.program.code->operations[operation];
+  const Release r{Release::Kind::warp, t.number, now_, now_};
+  if (op.opcode == Opcode::barrier_cluster_arrive)
+    cluster_arrival_ = r;
+  else if (isa::unit(op.opcode) == isa::Unit::barrier && !t.blocked)
+    arrivals_[t.cta->rank] = r;
+}
+
+std::uint32_t TimedRun::number_of(std::uint32_t cta, std::uint32_t warp) const {
+  for (const Track& t : tracks_)
+    if (t.cta->index == cta && t.warp->index == warp) return t.number;
+  return 0;
+}
+
+// What completes a phase now.
+Release TimedRun::release_of(bool by_event) const {
+  if (!by_event) return {Release::Kind::warp, issuer_ ? issuer_->number : 0, now_, now_};
+  const auto [cta, warp] = warp_of(cause_->event.warp);
+  const std::uint32_t number = number_of(cta, warp);
+  switch (cause_->does) {
+    case Does::copy: return {Release::Kind::copy, number, cause_->issued, now_};
+    case Does::commit: return {Release::Kind::tensor_core, number, tensor_since_[tracks_[number].cta->rank], now_};
+    default: return {Release::Kind::warp, number, cause_->issued, cause_->issued};
+  }
 }
 
 void TimedRun::show(std::uint32_t cta, std::string lane, std::string what, double begin, double end) {
@@ -223,7 +268,9 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
     }
   } else {
     charge(t, n);
+    note_arrival(t, n.operation);
     settle(t, n, n.lanes ? cost(n.operation) : Cost{});
+    path_.exit(t.number, roles_.name(n.operation, t.warp->index), now_);
   }
   take_events(nullptr);
   issuer_ = nullptr;
@@ -308,19 +355,25 @@ void TimedRun::meet_mbarrier(Track& t, const Next& n, double since) {
   const bool peeked = observed_ && t.peeked == observed_;
   double answered = observed_ ? (peeked ? t.peeked_at : now_) + chip_[try_wait] : now_;
   t.awaited = "mbarriers that were complete";
+  t.release = {Release::Kind::warp, t.number, now_, now_}, t.is_on_path = true;
   if (observed_) {
     t.peeked.reset();
     const Phase& phase = phases_[*observed_];
     const double noticed = phase.visible + chip_[wake];
     if (noticed > answered || since < now_) {
       answered = std::max(noticed, answered - (peeked ? 0 : now_ - since));
+      t.release = phase.release, t.is_on_path = false;
       const std::string object =
           shared_name(cluster_.grid.program, std::uint32_t(observed_->second), isa::mbarrier_bytes);
       const bool is_named = !object.starts_with("shared 0x");
       t.awaited = (is_named ? object.substr(0, object.find('[')) : "mbarriers") + " (" + phase.by + ")";
     }
   }
-  if (since < now_) roles_.of(n.operation, t.warp->index).mbarriers[t.awaited] += now_ - since;
+  if (since < now_) {
+    roles_.of(n.operation, t.warp->index).mbarriers[t.awaited] += now_ - since;
+    path_.wait(t.number, roles_.name(n.operation, t.warp->index), since, answered, t.release);
+    t.is_on_path = true;
+  }
   for (const ir::RegisterId r : costs_.written(n.operation)) t.ready[r] = answered, t.reason[r] = Stall::mbarrier;
 }
 
@@ -373,6 +426,7 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   auto& done = mma_done_[cta.rank];
   done.push_back(done.empty() ? end : std::max(end, done.back()));
   show(cta.rank, "tensor core", "MMA", start, start + t.interval);
+  tensor_since_[cta.rank] = own.tensor.busy_since();
   ++multiplied_, ++time_.mmas;
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
@@ -431,12 +485,14 @@ void TimedRun::sync(const sim::Sync& s) {
   phase.by = by_event  ? std::string(maker(cause_->does))
              : issuer_ ? roles_.name(issuing_, issuer_->warp->index)
                        : std::string();
+  phase.release = release_of(by_event);
 }
 
 TimedRun::Flight TimedRun::schedule(sim::Event event, const Flight* parent) {
   Flight f;
   f.order = ++flown_;
   f.time = now_;
+  f.issued = parent && parent->event.operation == event.operation ? parent->issued : now_;
   const ir::Code& code = *cluster_.grid.program.code;
   if (event.operation) f.does = costs_[code.index(*event.operation)].does;
   const auto [cta, warp] = warp_of(event.warp);
@@ -544,6 +600,7 @@ ClusterTime TimedRun::result() const {
   ClusterTime out = time_;
   out.cycles = now_;
   out.roles = roles_.times();
+  out.path = path_.parts();
   const auto most = [&](auto busy) {
     double longest = 0;
     for (const Sm& s : sms_) longest = std::max(longest, busy(s));

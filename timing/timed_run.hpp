@@ -16,6 +16,7 @@
 #include "timing/account.hpp"
 #include "timing/chip.hpp"
 #include "timing/cost.hpp"
+#include "timing/critical_path.hpp"
 #include "timing/sm.hpp"
 #include "timing/wavefronts.hpp"
 
@@ -37,7 +38,8 @@ struct ClusterTime {
   std::uint64_t clusters = 1, resident = 1;  // of the grid; at once on the chip
   std::vector<RoleTime> roles{};
   std::vector<Use> uses{};
-  std::vector<Span> spans{};  // where a timeline is asked for, as many as most_spans
+  std::vector<PathPart> path{};  // its parts add up to the cycles
+  std::vector<Span> spans{};     // where a timeline is asked for, as many as most_spans
   std::uint64_t mmas = 0;
   double loaded = 0;            // bytes that bulk and tensor copies asked of L2
   bool guessed_mma = false;     // of a form that was not measured
@@ -73,6 +75,9 @@ class TimedRun {
     std::string awaited{};               // the mbarrier of its latest wait, and what completed the phase
     std::optional<Object> peeked{};      // the mbarrier of a wait that was answered no, and when it was issued
     double peeked_at = 0;
+    Release release{};         // of its latest wait for an mbarrier
+    bool is_on_path = true;    // the path knows of that wait
+    std::uint32_t number = 0;  // of the cluster's warps
     std::uint32_t turns = 0;
   };
   // An instruction that is about to be issued.
@@ -88,6 +93,7 @@ class TimedRun {
   // Something asynchronous, and when it happens. A copy has a second step.
   struct Flight {
     double time = 0, second = 0;
+    double issued = 0;  // when it began to wait for its time
     std::uint64_t order = 0;
     Does does = Does::plain;
     sim::Event event{};
@@ -101,6 +107,7 @@ class TimedRun {
   struct Phase {
     double visible = 0;
     std::string by{};
+    Release release{};
   };
   // A load whose destination is not known yet.
   struct Load {
@@ -120,6 +127,9 @@ class TimedRun {
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
+  void note_arrival(const Track&, std::uint32_t operation);
+  Release release_of(bool by_event) const;
+  std::uint32_t number_of(std::uint32_t cta, std::uint32_t warp) const;
   void show(std::uint32_t cta, std::string lane, std::string what, double begin, double end);
   void show_wait(const Track&, const Next&, std::string_view what, double begin, double end);
   void settle(Track&, const Next&, const Cost&);
@@ -166,6 +176,11 @@ class TimedRun {
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};
+  CriticalPath path_;
+  std::vector<Release> arrivals_{};  // the latest at each CTA's barriers
+  Release cluster_arrival_{};        // and at the cluster's
+  std::vector<double>
+      tensor_since_{};  // by CTA: since when the tensor core had been busy when its latest MMA was issued
   std::vector<std::deque<double>> mma_done_{};                                          // by CTA
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<double>> wgmma_done_{};  // by CTA and warp
   ClusterTime time_{};

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::ordered_json;
 using timing::Predicted;
 
-constexpr std::size_t most_reasons = 3;
+constexpr std::size_t most_reasons = 3, most_parts = 6;
 constexpr double least_share = 0.01;  // of a role's cycles, to be worth a line
 
 std::string cycles(double value) { return grouped(static_cast<unsigned long long>(std::llround(value))); }
@@ -32,6 +32,16 @@ std::string role_lines(const timing::RoleTime& role, double whole) {
     if (all[k].second >= least_share * whole)
       reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", cycles(all[k].second), all[k].first);
   return text + reasons + "\n";
+}
+
+// What decides, by the critical path.
+std::string path_text(const timing::ClusterTime& c) {
+  std::string text = "\n    critical path\n";
+  for (std::size_t k = 0; k < std::min(most_parts, c.path.size()); ++k)
+    if (c.path[k].cycles >= least_share * c.cycles)
+      text += fmt::format("    {:>12}{:>5.0f} %  {}\n", cycles(c.path[k].cycles), 100 * c.path[k].cycles / c.cycles,
+                          c.path[k].what);
+  return text;
 }
 
 std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p) {
@@ -52,6 +62,7 @@ std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p
   text += "\n    resource          busy\n";
   for (const timing::Use& u : c.uses)
     if (u.busy > 0) text += fmt::format("    {:<18}{:>3.0f} %\n", u.name, 100 * u.busy / c.cycles);
+  text += path_text(c);
   text += "\n    role                 issued       waited  for\n";
   for (const timing::RoleTime& role : c.roles) text += role_lines(role, c.cycles);
   return text + "\n";
@@ -81,7 +92,9 @@ ordered_json json_of(const timing::LaunchTime& l) {
     for (const auto& [name, waited] : r.reasons()) waits.push_back({{"for", name}, {"cycles", waited}});
     roles.push_back({{"name", r.name}, {"issued", r.issued}, {"waited", r.waited()}, {"waits", waits}});
   }
-  out["resources"] = resources, out["roles"] = roles;
+  ordered_json path = ordered_json::array();
+  for (const timing::PathPart& p : l.cluster.path) path.push_back({{"what", p.what}, {"cycles", p.cycles}});
+  out["resources"] = resources, out["roles"] = roles, out["critical_path"] = path;
   return out;
 }
 

@@ -59,6 +59,53 @@ TEST_CASE(
   CHECK(l.seconds.most == doctest::Approx(l.cycles.most / l.clock.least * 1e-9));
 }
 
+double part(const timing::ClusterTime& c, const std::string& what) {
+  for (const timing::PathPart& p : c.path)
+    if (p.what == what) return p.cycles;
+  return 0;
+}
+
+TEST_CASE("the parts of the critical path add up to the cycles, and name what each was spent on") {
+  for (const int stages : {1, 2, 4}) {
+    MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = stages};
+    const timing::ClusterTime c = prediction_of(loop.ptx(), loop.contract()).launches.at(0).cluster;
+    double sum = 0;
+    for (const timing::PathPart& p : c.path) sum += p.cycles;
+    CHECK(sum == doctest::Approx(c.cycles).epsilon(1e-6));
+    // 4 MMAs of 128 cycles a step. With one stage each step has a load and its MMAs, with two every second one has
+    // (the other is done meanwhile), with four the first load alone counts.
+    if (stages != 2) CHECK(part(c, "tensor core") >= 64 * 4 * 128);
+    const double latency = b200()[timing::FactId::load_latency];
+    if (stages == 1) CHECK(part(c, "copies") == doctest::Approx(64 * latency).epsilon(0.6));
+    if (stages == 4) CHECK(part(c, "copies") < b200()[timing::FactId::descriptor_miss] + 2 * latency);
+  }
+}
+
+TEST_CASE("the critical path goes through the warp that a barrier waited for") {
+  const std::string work = [] {
+    std::string text;
+    for (int k = 0; k < 200; ++k) text += "add.u32 %r1, %r1, 1;\n";
+    return text;
+  }();
+  const auto path = [&](const std::string& late) {
+    return prediction_of(kernel("mov.u32 %r90, %tid.x; setp." + late +
+                                ".u32 %p1, %r90, 32; @%p1 bra role_late; bra "
+                                "MEET; role_late:\n" +
+                                work + "MEET: bar.sync 0; st.global.u32 [%out], %r1;"),
+                         one_buffer(64))
+        .launches.at(0)
+        .cluster;
+  };
+  for (const char* late : {"ge", "lt"}) {
+    const timing::ClusterTime c = path(late);
+    CHECK(part(c, "no role: barriers of the CTA") == 0);
+    double arithmetic = 0;
+    for (const timing::PathPart& p : c.path)
+      if (p.what.ends_with("results of arithmetic") || p.what.ends_with("instructions")) arithmetic += p.cycles;
+    CHECK(arithmetic >= 800);
+  }
+}
+
 TEST_CASE("what binds a main loop with enough stages is the tensor core, with few it is latency") {
   const auto binds = [](int stages) {
     MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = stages};
