@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/math.hpp"
 #include "dsl/types.hpp"
 #include "dsl/value.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
@@ -118,6 +119,14 @@ auto make_registers(Value value) {
   std::vector<ir::Operand> regs{first.operand()};
   for (int i = 1; i < N * T::bits / 32; ++i) regs.push_back(V(value(i)).operand());
   return Registers<T, N>{first.recorder(), std::move(regs)};
+}
+
+/// All elements, one a register, by a function of two, as combined() of values does.
+template <class T, int N, LdState state, class Combine>
+auto combined(const Registers<T, N, state>& of, Combine combine) {
+  std::vector<decltype(of[0])> elements;
+  for (int i = 0; i < N; ++i) elements.push_back(of[i]);
+  return combined(elements, combine);
 }
 
 // What cvt and widen call.

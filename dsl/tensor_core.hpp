@@ -94,6 +94,24 @@ struct SumsOf<Tmem<T, M, N, layout>> {
 };
 template <class X>
 inline constexpr bool is_sums = SumsOf<X>::known;
+
+/// How many stored elements along K a whole operand has, and its slice for one MMA; of anything else 0.
+template <class X>
+inline constexpr int k_extent = 0;
+template <class Tile>
+inline constexpr int k_extent<Shared<Tile>> = Tile::cols;
+template <class T, int M, int K, SumsLayout layout>
+inline constexpr int k_extent<TmemA<T, M, K, layout>> = K;
+template <class X>
+using SliceOf = decltype(std::declval<const X&>().k_slice(0));
+/// Whether two operands are whole, with as many elements along K as an MMA takes of each, times a number.
+template <class Mma, class A, class B>
+constexpr bool are_tiles() {
+  if constexpr (Mma::is_legal)
+    return k_extent<B> != 0 && k_extent<B> % Mma::K == 0 && k_extent<A> * Mma::K == k_extent<B> * Mma::a_k;
+  else
+    return k_extent<A> != 0 && k_extent<B> != 0;  // the MMA is the mistake
+}
 /// Whether something may be A or B of an MMA that is named: a slice, a descriptor or an address.
 template <class X>
 inline constexpr bool is_operand = OperandInfo<X>::known || std::is_same_v<X, SharedDescriptor> ||
@@ -113,6 +131,12 @@ constexpr MmaCall call_of() {
   if constexpr (OperandInfo<B>::known) call.set_b(OperandInfo<B>::operand);
   (Extras::apply(call), ...);
   return call;
+}
+
+/// Whether an MMA may have these operands.
+template <class Mma, class D, class A, class B, class... Extras>
+constexpr rules::Verdict check_call() {
+  return rules::first(call_of<Mma, A, B, Extras...>().check(), SumsOf<D>::template check<Mma>());
 }
 
 /// What a call may carry that is known when the kernel is built: there or not.
@@ -150,6 +174,10 @@ constexpr MmaKind kind_of(ScalarType t, int bits) {
     default: return MmaKind::f16;
   }
 }
+/// The MMA that sums and operands say: dense, one CTA, of the kind that the element types have.
+template <class D, int M, int N, class A, class B>
+using MmaOf = tcgen05_mma<kind_of(OperandInfo<A>::operand.element, OperandInfo<A>::operand.bits),
+                          Element<OperandInfo<A>::operand.element>, Element<OperandInfo<B>::operand.element>, D, M, N>;
 
 }  // namespace detail
 
@@ -167,9 +195,23 @@ class TensorCore : public Copies {
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
-      rules::require<rules::first(detail::call_of<Mma, A, B, Extras...>().check(),
-                                  detail::SumsOf<D>::template check<Mma>())>();
+      rules::require<detail::check_call<Mma, D, A, B, Extras...>()>();
       issue<Mma>(d, a, b, p, extras...);
+    }
+  }
+
+  /// One MMA for each K slice of whole operands: `t.mma_tiles<Mma>(d, a, b, accumulate(i != 0))`. `a` is a shared tile
+  /// or A in tensor memory, `b` a shared tile with the same K. The first MMA adds to D where accumulate(p) says so, the
+  /// others add to it. The extras are those of mma, the same for each. PTX ISA "tcgen05.mma".
+  template <class Mma, class D, class A, class B, class... Extras>
+    requires(detail::are_tiles<Mma, A, B>())
+  void mma_tiles(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
+    rules::require<Mma::check()>();
+    if constexpr (Mma::is_legal) {
+      rules::require<detail::check_call<Mma, D, detail::SliceOf<A>, detail::SliceOf<B>, Extras...>()>();
+      for (int step = 0; step * Mma::K < detail::k_extent<B>; ++step)
+        issue<Mma>(d, a.k_slice(step * Mma::a_k, p.at), b.k_slice(step * Mma::K, p.at),
+                   step == 0 ? p : accumulate(true, p.at), extras...);
     }
   }
 
@@ -192,13 +234,17 @@ class TensorCore : public Copies {
   template <class D, int M, int N, class A, class B, class... Extras>
     requires detail::OperandInfo<A>::known && detail::OperandInfo<B>::known
   void mma(const Tmem<D, M, N>& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
-    constexpr rules::MmaOperand x = detail::OperandInfo<A>::operand, y = detail::OperandInfo<B>::operand;
-    using Mma = dsl::tcgen05_mma<detail::kind_of(x.element, x.bits), Element<x.element>, Element<y.element>, D, M, N>;
+    using Mma = detail::MmaOf<D, M, N, A, B>;
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
       rules::require<detail::call_of<Mma, A, B, Extras...>().check()>();
       issue<Mma>(d.address(p.at), a, b, p, extras...);
     }
+  }
+  template <class D, int M, int N, class A, class B, class... Extras>
+    requires(detail::k_extent<A> != 0 && detail::k_extent<B> != 0)
+  void mma_tiles(const Tmem<D, M, N>& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
+    mma_tiles<detail::MmaOf<D, M, N, detail::SliceOf<A>, detail::SliceOf<B>>>(d, a, b, p, extras...);
   }
 
   // Here only to explain: arguments that are missing, or others, or in another order.
@@ -223,6 +269,18 @@ class TensorCore : public Copies {
     requires(!detail::begins_with_enable<Rest...>)
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
   void mma(const D&, const A&, const B&, const Rest&...);
+  template <class Mma, class D, class A, class B, class... Rest>
+    requires(!(detail::are_tiles<Mma, A, B>() && detail::begins_with_enable<Rest...>))
+  KILN_REFUSED(arguments, "mma_tiles<Mma>(sums, a, b, accumulate(p)): whole tiles of A and B (of a slot: "
+                          "slot.get<ATile>()) that have the same K, whether to add [dsl-arguments]")
+  void mma_tiles(const D&, const A&, const B&, const Rest&...);
+  template <class D, class A, class B, class... Rest>
+    requires(!(detail::is_sums<D> && detail::k_extent<A> != 0 && detail::k_extent<B> != 0 &&
+               detail::begins_with_enable<Rest...>))
+  KILN_REFUSED(arguments, "mma_tiles(sums, a, b, accumulate(p)): an accumulator, whole tiles of A and B (of a slot: "
+                          "slot.get<ATile>()), whether to add; mma_tiles<Mma>(...) where they do not say it all "
+                          "[dsl-arguments]")
+  void mma_tiles(const D&, const A&, const B&, const Rest&...);
 
   /// Arrives on `b` once every earlier MMA, copy and shift of this thread has completed. PTX ISA "tcgen05.commit".
   void commit(const Mbarrier& b, Here at = {});

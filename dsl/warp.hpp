@@ -148,6 +148,7 @@ class WholeWarps : public Matrices {
                      "warp<i>.elect() [" slug "]")                                                          \
   void name(const Args&...);
   KILN_OF_THREAD(mma_issuer, mma, "tcgen05-mma-issuer")
+  KILN_OF_THREAD(mma_issuer, mma_tiles, "tcgen05-mma-issuer")
   KILN_OF_THREAD(mma_issuer, commit, "tcgen05-mma-issuer")
   KILN_OF_THREAD(tma_issuer, tma_load, "tma-issuer")
   KILN_OF_THREAD(tma_issuer, tma_store, "tma-issuer")

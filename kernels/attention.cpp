@@ -37,17 +37,6 @@ constexpr auto parameter_list =
 const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
 constexpr float nothing = -std::numeric_limits<float>::infinity();
 
-// Of several values one, two at a time.
-template <class Combine>
-F32 reduced(std::vector<F32> values, Combine combine) {
-  while (values.size() > 1) {
-    std::vector<F32> next;
-    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(combine(values[i], values[i + 1]));
-    values.swap(next);
-  }
-  return values.front();
-}
-
 // A thread's scores from column `c` on.
 std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
   const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
@@ -71,7 +60,7 @@ struct KeysSoFar {
   U32 first_end, blocks;  // how many keys the first row sees; of all rows
 
   KeysSoFar(const U32& row, const U32& m, const U32& n, const U32& all_blocks)
-      : first_end(n - m + row + 1), blocks(lesser((first_end + (rows - 1 + keys - 1)) / keys, all_blocks)) {}
+      : first_end(n - m + row + 1), blocks(min((first_end + (rows - 1 + keys - 1)) / keys, all_blocks)) {}
 
   U32 left(Warpgroup& g, const U32& block) const {
     const U32 end = first_end + g.row(), before = block * keys;
@@ -79,9 +68,6 @@ struct KeysSoFar {
   }
   // The rows' last keys lie in two blocks at most.
   Pred cuts(const U32& block) const { return block + 2 >= blocks; }
-
- private:
-  static U32 lesser(const U32& a, const U32& b) { return select(a < b, a, b); }
 };
 
 // Has keys that a row does not see weigh nothing.
@@ -97,8 +83,8 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
 F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
   const auto greater = [](const F32& a, const F32& b) { return max(a, b); };
   std::vector<F32> greatest;
-  for (int c = 0; c < keys; c += chunk) greatest.push_back(reduced(scores_of(g, scores, c), greater));
-  return max(before, reduced(greatest, greater));
+  for (int c = 0; c < keys; c += chunk) greatest.push_back(combined(scores_of(g, scores, c), greater));
+  return max(before, combined(greatest, greater));
 }
 
 // What a block of keys weighs, rounded for the MMA, and the sum before rounding.
@@ -116,9 +102,9 @@ Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
     for (const F32& score : scores_of(g, scores, c))
       weights.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
     rounded.push_back(cvt<bf16>(make_registers<chunk>([&](int i) { return weights[std::size_t(i)]; })));
-    sums.push_back(reduced(weights, plus));
+    sums.push_back(combined(weights, plus));
   }
-  return {rounded, reduced(sums, plus)};
+  return {rounded, combined(sums, plus)};
 }
 
 template <class Sums>
@@ -163,8 +149,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
     t.loop(blocks, [&](U32) {
       auto k = in_k.wait(t);
       auto s = scores.acquire(t);
-      for (int i = 0; i < head; i += ScoresMma::K)
-        t.mma<ScoresMma>(s.sums, q.k_slice(i), k.get<KTile>().k_slice(i), accumulate(i != 0));
+      t.mma_tiles<ScoresMma>(s.sums, q, k.get<KTile>(), accumulate(false));
       t.commit(k.empty);
       t.commit(s.full);
     });
@@ -173,8 +158,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
     t.loop(blocks, [&](U32 j) {
       auto v = in_v.wait(t);
       t.wait(weights_full, Phase(j & 1));
-      for (int i = 0; i < keys; i += ValuesMma::K)
-        t.mma<ValuesMma>(sums, weights.k_slice(i), v.get<VTile>().k_slice(i), accumulate(j != 0 || i != 0));
+      t.mma_tiles<ValuesMma>(sums, weights, v.get<VTile>(), accumulate(j != 0));
       t.commit(v.empty);
       t.commit(added);
     });

@@ -121,8 +121,7 @@ Kernel gemm_grouped(Target target, const Sizes&) {
       auto d = acc.acquire(t);
       t.loop(k_blocks, [&](U32 i) {
         auto slot = in.wait(t);
-        for (int k = 0; k < K; k += Mma::K)
-          t.mma<Mma>(d.sums, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
+        t.mma_tiles<Mma>(d.sums, slot.get<a>(), slot.get<b>(), accumulate(i != 0));
         t.commit(slot.empty);
       });
       t.commit(d.full);

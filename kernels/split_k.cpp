@@ -56,8 +56,7 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   gemm.role("mma", warp<5>.elect(), [&](Thread t) {
     t.loop(count, [&](U32 i) {
       auto slot = in.wait(t);
-      for (int k = 0; k < K; k += 16)
-        t.mma(acc, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
+      t.mma_tiles(acc, slot.get<a>(), slot.get<b>(), accumulate(i != 0));
       t.commit(slot.empty);
     });
     t.commit(done);

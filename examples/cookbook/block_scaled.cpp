@@ -48,8 +48,7 @@ Kernel block_scaled(Target target, const Sizes&) {
       t.loop(k_blocks, [&](U32) {
         const auto slot = in.wait(t);
         const auto block = blocks.acquire(t);
-        for (int k = 0; k < K; k += Mma::K)
-          t.mma<Mma>(block.sums, slot.get<ATile>().k_slice(k), slot.get<BTile>().k_slice(k), accumulate(k != 0));
+        t.mma_tiles<Mma>(block.sums, slot.get<ATile>(), slot.get<BTile>(), accumulate(false));
         t.commit(slot.empty, all_ctas);
         t.commit(block.full, all_ctas);
       });

@@ -9,7 +9,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows = 128, columns = 64, at_once = 4;
+constexpr int rows = 128, columns = 64;
 using Tile = SharedTile<bf16, rows, columns, K_major, swizzle_128B>;
 constexpr auto list = parameters("X"_arg.is<TensorMapHandle<bf16, 2>>(), "Y"_arg.is<TensorMap<Tile>>(),
                                  "index"_arg.is<Pointer<u32>>(), "picked"_arg.is<u32>());
@@ -25,14 +25,9 @@ Kernel gather(Target target, const Sizes&) {
 
   gather.role("gather", warp<0>.elect(), [&](Thread t) {
     t.expect_tx(full, Tile::transaction_bytes);
-    t.loop(rows / at_once, [&](U32 i) {
-      // Rows below the matrix repeat the last one; the store leaves them out.
-      const auto picked = [&](int r) {
-        return t.ld_global(given["index"_arg].at(widen(min(row + i * at_once + r, last))));
-      };
-      t.cp_async_bulk_tensor(tile.address + i * (at_once * Tile::row_pitch),
-                             given["X"_arg].gather4(column, {picked(0), picked(1), picked(2), picked(3)}), full);
-    });
+    // Rows below the matrix repeat the last one; the store leaves them out.
+    const auto picked = [&](U32 r) { return t.ld_global(given["index"_arg].at(widen(min(row + r, last)))); };
+    t.tma_gather(tile, given["X"_arg], column, picked, full);
     t.wait(full, Phase{0});
     t.tma_store(given["Y"_arg].at(row, column), tile);
     t.commit_stores();

@@ -14,7 +14,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows = 64, page = 64, keys = 2 * page, head = 128, stages = 3, chunk = 32;
+constexpr int rows = 64, page = 64, keys = 2 * page, head = 128, stages = 3;
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
 using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;
@@ -68,8 +68,7 @@ Kernel paged_decode(Target target, const Sizes&) {
     t.loop(blocks_of(length_of(t)), [&](U32) {
       const auto slot = in.wait(t);
       const auto s = scores.acquire(t);
-      for (int i = 0; i < head; i += ScoresMma::K)
-        t.mma<ScoresMma>(s.sums, q.k_slice(i), slot.get<KTile>().k_slice(i), accumulate(i != 0));
+      t.mma_tiles<ScoresMma>(s.sums, q, slot.get<KTile>(), accumulate(false));
       t.commit(slot.empty);
       t.commit(s.full);
     });
@@ -78,8 +77,7 @@ Kernel paged_decode(Target target, const Sizes&) {
     t.loop(blocks_of(length_of(t)), [&](U32 j) {
       const auto slot = in.wait(t);
       t.wait(weights_full, Phase(j & 1));
-      for (int i = 0; i < keys; i += ValuesMma::K)
-        t.mma<ValuesMma>(sums, weights.k_slice(i), slot.get<VTile>().k_slice(i), accumulate(j != 0 || i != 0));
+      t.mma_tiles<ValuesMma>(sums, weights, slot.get<VTile>(), accumulate(j != 0));
       t.commit(slot.empty);
       t.commit(added);
     });
@@ -90,29 +88,23 @@ Kernel paged_decode(Target target, const Sizes&) {
     const float nothing = -std::numeric_limits<float>::infinity();
     const U32 length = length_of(g), blocks = blocks_of(length), row = g.row_of(sums), column = g.column_of(sums);
     const auto of_both = [&](const F32& mine, auto combine) { return combine(mine, g.shfl_sync_bfly(mine, 16)); };
-    const auto scaled = [&](int c, const F32& factor) {
-      const auto loaded = g.wait(g.load<chunk>(sums, c));
-      return make_registers<chunk>([&](int i) { return loaded[i] * factor; });
+    const auto scaled = [&](const F32& factor) {
+      const auto loaded = g.wait(g.load(sums));
+      return make_registers<half>([&](int i) { return loaded[i] * factor; });
     };
     auto greatest = g.var(nothing), total = g.var(0.0f);
     g.loop(blocks, [&](U32 j) {
       const auto s = scores.wait(g);
       const U32 first = j * keys + column, left = select(first < length, length - first, 0);
-      std::vector<F32> x, w;
-      for (int c = 0; c < half; c += chunk) {
-        const auto loaded = g.wait(g.load<chunk>(s.sums, c));
-        for (int i = 0; i < chunk; ++i) x.push_back(select(left > c + i, loaded[i], nothing));
-      }
+      const auto loaded = g.wait(g.load(s.sums));
       scores.release(g, s);
+      const auto x = make_registers<half>([&](int i) { return select(left > i, loaded[i], nothing); });
       const F32 before = greatest, now = max(before, of_both(combined(x, greater), greater)),
-                offset = now * -exponent_scale;
-      for (const F32& score : x) w.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
-      const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
+                offset = now * -exponent_scale, factor = ex2_approx_ftz((before - now) * exponent_scale);
+      const auto w = make_registers<half>([&](int i) { return ex2_approx_ftz(fma(x[i], exponent_scale, offset)); });
       g.wait(added, Phase((j + 1) & 1));
-      g.when(j != 0, [&] {
-        for (int c = 0; c < half; c += chunk) g.store(sums, scaled(c, factor), c);
-      });
-      g.store(weights, cvt<bf16>(make_registers<half>([&](int i) { return w[std::size_t(i)]; })));
+      g.when(j != 0, [&] { g.store(sums, scaled(factor)); });
+      g.store(weights, cvt<bf16>(w));
       g.tcgen05_wait_st();
       g.arrive_by_warp(weights_full);
       total = fma(total, factor, combined(w, sum));
@@ -121,8 +113,7 @@ Kernel paged_decode(Target target, const Sizes&) {
     g.wait(added, Phase((blocks + 1) & 1));
     const F32 inverse = rcp_approx_ftz(of_both(total, sum));
     const U64 out = given["O"_arg].at(multiply_wide(group * rows + row, head) + widen(column));
-    for (int c = 0; c < half; c += chunk)
-      g.store_global(out, cvt<bf16>(scaled(c, inverse)), attention.constant(half), c);
+    g.store_global(out, cvt<bf16>(scaled(inverse)), attention.constant(half));
   });
   return attention.build();
 }

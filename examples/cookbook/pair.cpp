@@ -48,8 +48,7 @@ Kernel pair(Target target, const Sizes&) {
       const auto d = acc.acquire(t);
       t.loop(k_blocks, [&](U32 i) {
         const auto slot = in.wait(t);
-        for (int k = 0; k < K; k += Mma::K)
-          t.mma<Mma>(d.sums, slot.get<0>().k_slice(k), slot.get<1>().k_slice(k), accumulate(i != 0 || k != 0));
+        t.mma_tiles<Mma>(d.sums, slot.get<0>(), slot.get<1>(), accumulate(i != 0));
         t.commit(slot.empty, all_ctas);
       });
       t.commit(d.full, all_ctas);

@@ -49,8 +49,7 @@ Kernel residual(Target target, const Sizes&) {
   gemm.role("multiply", warp<5>.elect(), [&](Thread t) {
     t.loop(k_blocks, [&](U32 i) {
       const auto slot = in.wait(t);
-      for (int k = 0; k < K; k += Mma::K)
-        t.mma<Mma>(acc, slot.get<ATile>().k_slice(k), slot.get<BTile>().k_slice(k), accumulate(i != 0 || k != 0));
+      t.mma_tiles<Mma>(acc, slot.get<ATile>(), slot.get<BTile>(), accumulate(i != 0));
       t.commit(slot.empty);
     });
     t.commit(done);

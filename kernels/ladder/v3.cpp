@@ -43,8 +43,7 @@ Kernel gemm_v3(Target target, const Sizes&) {
       t.loop(k_blocks, [&](U32 i) {
         t.when(i + 1 < k_blocks, [&] { load(i + 1); });
         auto slot = in.wait(t);                       // waits until full
-        for (int k = 0; k < K; k += 16)
-          t.mma(acc, slot.get<ATile>().k_slice(k), slot.get<BTile>().k_slice(k), accumulate(i != 0 || k != 0));
+        t.mma_tiles(acc, slot.get<ATile>(), slot.get<BTile>(), accumulate(i != 0));
         t.commit(slot.empty);                         // empty again once these MMAs have read it
       });
       in.drain(t);                                    // all slots empty: all MMAs done

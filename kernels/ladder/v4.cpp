@@ -43,8 +43,7 @@ Kernel gemm_v4(Target target, const Sizes&) {
   gemm.role("mma", warp<5>.elect(), [&](Thread t) {
     t.loop(k_blocks, [&](U32 i) {
       auto slot = in.wait(t);
-      for (int k = 0; k < K; k += 16)
-        t.mma(acc, slot.get<ATile>().k_slice(k), slot.get<BTile>().k_slice(k), accumulate(i != 0 || k != 0));
+      t.mma_tiles(acc, slot.get<ATile>(), slot.get<BTile>(), accumulate(i != 0));
       t.commit(slot.empty);
     });
     t.commit(done);

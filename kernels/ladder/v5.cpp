@@ -47,8 +47,7 @@ Kernel gemm_v5(Target target, const Sizes&) {
   gemm.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) {
     t.loop(k_blocks, [&](U32 i) {
       auto slot = in.wait(t);
-      for (int k = 0; k < K; k += Mma::K)
-        t.mma<Mma>(acc, slot.get<a>().k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0));
+      t.mma_tiles<Mma>(acc, slot.get<a>(), slot.get<b>(), accumulate(i != 0));
       t.commit(slot.empty, all_ctas);
     });
     t.commit(done, all_ctas);

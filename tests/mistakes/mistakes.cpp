@@ -199,6 +199,18 @@ void tile_in_the_place_of_a_half() { t.mma<Pair>(pair_sums.sums, pair_a.k_slice(
 void types_without_a_kind() { t.mma(acc, a.k_slice(0), floats.k_slice(0), accumulate(true)); }
 // [tcgen05-mma-accumulator]
 void sums_of_integers() { t.mma<Mma>(integers, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [dsl-arguments] mma_tiles(sums, a, b, accumulate(p))
+void slices_for_tiles() { t.mma_tiles(acc, a.k_slice(0), b.k_slice(0), accumulate(true)); }
+// [dsl-arguments] mma_tiles<Mma>(sums, a, b, accumulate(p))
+void tiles_of_other_k() { t.mma_tiles<Mma>(acc, a, d, accumulate(true)); }
+// [dsl-arguments] whether to add
+void tiles_and_no_accumulate() { t.mma_tiles<Mma>(acc, a, b); }
+// [dsl-arguments] mma_tiles(sums, a, b, accumulate(p))
+void slot_for_the_sums_of_tiles() { t.mma_tiles(sums, a, b, accumulate(true)); }
+// [tcgen05-mma-operands] 128
+void tiles_with_other_columns() { t.mma_tiles<Mma>(acc, a, a, accumulate(true)); }
+// [tcgen05-mma-issuer]
+void tiles_by_a_warpgroup() { g.mma_tiles(acc, a, b, accumulate(true)); }
 // [tcgen05-mma-issuer]
 void mma_by_a_warpgroup() { g.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(true)); }
 // [dsl-value-kind]
