@@ -1,4 +1,4 @@
-// kiln check: PTX texts, read and judged.
+// kiln check: PTX texts, and kernels of the table as such, read and judged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "tools/command/assume.hpp"
 #include "tools/command/baseline.hpp"
 #include "tools/command/check.hpp"
+#include "tools/command/kernel_text.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
@@ -36,7 +37,9 @@ constexpr const char* check_examples =
     "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n"
     "  kiln check kernel.ptx --assume block=256 --assume cluster=2   the same, where the PTX does not say how large\n"
     "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n"
-    "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n\n"
+    "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n"
+    "  kiln check gemm_bf16                   a kernel of the table, for every launch; with --m 300, for that "
+    "problem\n\n"
     "How threads synchronise is explored for all trip counts, or with --launch for that launch; nothing is run,\n"
     "unless with --launch something cannot be followed: then two runs are simulated and the answer stays incomplete\n"
     "(exit 3); or where threads may race in global memory, which is not explored: then one run of a small launch is.\n"
@@ -47,14 +50,22 @@ struct CheckArguments {
   std::vector<std::string> assumed{};
   std::string format = "text", launch{}, profile = "isa";
   std::string baseline{}, write_baseline{};
+  KernelToJudge kernel{};
   double budget = 10;  // seconds a file
   bool strict = false, json = false, quick = false, fix = false, lint = false, all = false;
 };
 
-void report_misfit(const diag::SourcePtr& source, const std::string& launch, const std::string& why, diag::Sink& sink) {
+// A text, and the launch that is explored, where one was given.
+struct Subject {
+  diag::SourcePtr source{};
+  const launch::Contract* launch = nullptr;
+  std::string launch_file{};  // that it is from; none: it is that of a kernel's problem
+};
+
+void report_misfit(const Subject& s, const std::string& why, diag::Sink& sink) {
   diag::Diagnostic d;
-  d.message = fmt::format("{}: {}", launch, why);
-  d.where = diag::Where::at(source, {});
+  d.message = s.launch_file.empty() ? why : fmt::format("{}: {}", s.launch_file, why);
+  d.where = diag::Where::at(s.source, {});
   sink.report(std::move(d));
 }
 
@@ -80,16 +91,15 @@ std::string spelling(GlobalMemory g) {
   return {};
 }
 
-harness::RunReport run_launch(const diag::SourcePtr& source, const launch::Contract& contract,
-                              const std::string& launch, sim::Strategy strategy) {
+harness::RunReport run_launch(const Subject& s, sim::Strategy strategy) {
   harness::RunOptions options;
-  options.contract = launch;
-  options.folder = folder_of(launch);
+  options.contract = s.launch_file;
+  options.folder = folder_of(s.launch_file);
   options.simulation.print = [](std::string_view) {};
   options.simulation.strategy = strategy;
-  launch::Contract inputs = contract;
+  launch::Contract inputs = *s.launch;
   for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
-  return harness::run_text(source, inputs, options);
+  return harness::run_text(s.source, inputs, options);
 }
 
 // A launch that does not take long to run.
@@ -108,12 +118,11 @@ bool is_race(const diag::Diagnostic& d) {
 
 // Where the synchronisation of shared and tensor memory is proven, a run shows races of global memory. Nothing else
 // that it finds is asked for.
-GlobalMemory judge_global_memory(const ir::Module& module, const launch::Contract& contract, const std::string& launch,
-                                 diag::Sink& sink) {
-  if (!overlaps(contract) && !verifier::may_race_in_global_memory(module, launch.empty() ? nullptr : &contract))
+GlobalMemory judge_global_memory(const ir::Module& module, const Subject& s, diag::Sink& sink) {
+  if (!(s.launch && overlaps(*s.launch)) && !verifier::may_race_in_global_memory(module, s.launch))
     return GlobalMemory::out_of_question;
-  if (launch.empty() || !is_small(contract)) return GlobalMemory::not_judged;
-  const harness::RunReport run = run_launch(module.source, contract, launch, sim::Strategy::random);
+  if (!s.launch || !is_small(*s.launch)) return GlobalMemory::not_judged;
+  const harness::RunReport run = run_launch(s, sim::Strategy::random);
   for (const diag::Diagnostic& d : run.findings.all())
     if (is_race(d)) sink.report(d);
   sink.sort();
@@ -121,8 +130,7 @@ GlobalMemory judge_global_memory(const ir::Module& module, const launch::Contrac
 }
 
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
-diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const launch::Contract& contract,
-                     const std::string& launch) {
+diag::Sink with_runs(diag::Sink known, const Subject& s) {
   diag::Sink all;
   for (diag::Diagnostic d : known.all()) {
     if (is_unfollowed(d))
@@ -130,7 +138,7 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
     all.report(std::move(d));
   }
   for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
-    diag::Sink found = run_launch(source, contract, launch, strategy).findings;
+    diag::Sink found = run_launch(s, strategy).findings;
     const bool ends = found.has_errors();
     all.append(std::move(found));
     if (ends) break;
@@ -141,43 +149,67 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const laun
 
 using Clock = std::chrono::steady_clock;
 
-diag::Sink judge(const diag::SourcePtr& source, const CheckArguments& a, const verifier::LaunchFacts& facts,
-                 const launch::Contract& contract, GlobalMemory& global) {
+diag::Sink judge(const Subject& s, const CheckArguments& a, const verifier::LaunchFacts& facts, GlobalMemory& global) {
   const Clock::time_point begun = Clock::now();
   diag::Sink sink;
-  const ir::Module module = parse::parse(source, sink);
+  const ir::Module module = parse::parse(s.source, sink);
   const bool is_read = !sink.has_errors();
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), facts);
   // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
   if (!is_read) return sink;
-  if (a.lint && !sink.has_errors()) lint(module, sink, a.launch.empty() ? nullptr : &contract);
+  if (a.lint && !sink.has_errors()) lint(module, sink, s.launch);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
-    const launch::Contract* launch = a.launch.empty() ? nullptr : &contract;
-    verifier::check_synchronisation(module, sink, launch, facts, time_to_explore(a.budget, begun));
-    if (a.lint) verifier::check_redundant_fences(module, sink, launch, facts, time_to_explore(a.budget, begun));
+    verifier::check_synchronisation(module, sink, s.launch, facts, time_to_explore(a.budget, begun));
+    if (a.lint) verifier::check_redundant_fences(module, sink, s.launch, facts, time_to_explore(a.budget, begun));
   }
-  if (!a.launch.empty()) {
+  if (s.launch) {
     try {
-      harness::check_fits(module, contract);
+      harness::check_fits(module, *s.launch);
     } catch (const diag::InputError& error) {
-      report_misfit(module.source, a.launch, error.what(), sink);
+      report_misfit(s, error.what(), sink);
     }
   }
   const bool is_proven = std::none_of(sink.all().begin(), sink.all().end(), is_unfollowed);
-  if (is_proven || a.launch.empty()) {
-    if (!a.quick && !sink.has_errors()) global = judge_global_memory(module, contract, a.launch, sink);
+  if (is_proven || !s.launch) {
+    if (!a.quick && !sink.has_errors()) global = judge_global_memory(module, s, sink);
     return sink;
   }
   global = GlobalMemory::simulated;
-  return with_runs(std::move(sink), module.source, contract, a.launch);
+  return with_runs(std::move(sink), s);
 }
 
 diag::Sink check_file(const std::string& path, const CheckArguments& a, const verifier::LaunchFacts& facts,
-                      const launch::Contract& contract, GlobalMemory& global) {
+                      const launch::Contract* launch, GlobalMemory& global) {
   const diag::SourcePtr source = read_source(path);
-  const auto judged = [&](const diag::SourcePtr& text) { return judge(text, a, facts, contract, global); };
+  const auto judged = [&](const diag::SourcePtr& text) { return judge({text, launch, a.launch}, a, facts, global); };
   return a.fix ? fix(path, source, judged) : judged(source);
+}
+
+// Of what is not proven for every launch: that one launch may be.
+diag::Sink with_hint(const diag::Sink& found) {
+  diag::Sink all;
+  for (diag::Diagnostic d : found.all()) {
+    if (is_unfollowed(d)) d.notes.push_back({"--problem explores the launch of the kernel's problem alone", {}});
+    all.report(std::move(d));
+  }
+  return all;
+}
+
+diag::Sink check_kernel(const std::string& name, const CheckArguments& a, const verifier::LaunchFacts& facts,
+                        const launch::Contract* launch, GlobalMemory& global) {
+  if (a.fix) throw diag::InputError(fmt::format("--fix: {} is a kernel of the table, not a file", name));
+  KernelText kernel = kernel_text(a.kernel, name);
+  if (launch && kernel.problem) throw diag::InputError("--launch: there is a launch already, that of --problem");
+  if (!kernel.source) return std::move(kernel.findings);
+  if (!kernel.problem) {
+    const diag::Sink found = judge({kernel.source, launch, a.launch}, a, facts, global);
+    return launch ? found : with_hint(found);
+  }
+  diag::Sink sink;
+  harness::check_contract(*kernel.problem, {}, sink);
+  sink.append(judge({kernel.source, &*kernel.problem}, a, facts, global));
+  return sink;
 }
 
 int check(const CheckArguments& a) {
@@ -199,7 +231,8 @@ int check(const CheckArguments& a) {
       progress.stage(file);
       try {
         GlobalMemory of_file = GlobalMemory::out_of_question;
-        all.append(check_file(file, a, facts, contract, of_file));
+        const auto checked = names_kernel(file) ? check_kernel : check_file;
+        all.append(checked(file, a, facts, a.launch.empty() ? nullptr : &contract, of_file));
         global = std::max(global, of_file);
       } catch (const diag::InputError& error) {  // the other files still get their answer
         complain(fmt::format("error: {}\n", error.what()));
@@ -236,7 +269,7 @@ std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clo
 void add_check(const Builder& builder) {
   CLI::App* sub = builder.add("check", "Find what is wrong with PTX files", check_examples);
   auto a = std::make_shared<CheckArguments>();
-  sub->add_option("FILE", a->files, "PTX files; - reads stdin")->required();
+  sub->add_option("FILE", a->files, "PTX files, kernels of the table; - reads stdin")->required();
   sub->add_flag("--strict", a->strict, "count portability findings as errors");
   sub->add_flag("--quick", a->quick, "look at instructions alone: do not explore how threads synchronise");
   sub->add_option("--launch", a->launch, "a launch contract that must fit every file, and what is explored")
@@ -267,6 +300,7 @@ void add_check(const Builder& builder) {
       ->check(one_of({"text", "json", "sarif"}))
       ->type_name("text|json|sarif");
   sub->add_flag("--json", a->json, "the same as --format json");
+  add_kernel_to_judge(*sub, a->kernel, builder.words);
   sub->callback([a, &action = builder.action] {
     if (a->json) a->format = "json";
     action = [a] { return check(*a); };

@@ -59,7 +59,8 @@ void add_sizes(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) 
         ->type_name(std::string(s.form))
         ->group(s.standard.is_given() ? "Sizes" : "Strategy");
   if (entry.strategies.empty()) return;
-  std::string footer = sub.get_footer() + "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
+  std::string footer = sub.get_footer() +
+                       "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
   for (const dsl::Strategy& s : entry.strategies) footer += "\n  " + text(s);
   sub.footer(footer);
 }
