@@ -100,7 +100,7 @@ std::string source_line(const Where& w) {
 constexpr std::size_t most_alike = 3, lines_named = 8;
 
 // All places but the first.
-std::string other_places(const std::vector<const Diagnostic*>& alike, Colour colour) {
+std::string other_places(const std::vector<const Diagnostic*>& alike, std::string_view shows_each, Colour colour) {
   const Diagnostic& first = *alike.front();
   const std::size_t more = alike.size() - 1;
   std::string lines;
@@ -109,7 +109,8 @@ std::string other_places(const std::vector<const Diagnostic*>& alike, Colour col
   if (more > lines_named) lines += fmt::format(" and {} more", more - lines_named);
   return paint(head(Where::at(first.where.source, {})), bold, colour) +
          paint(fmt::format("{}: ", spelling(first.severity)), colour_of(first.severity), colour) +
-         fmt::format("the same rule at {} more places: lines {}; --all shows each [{}]\n", more, lines, first.slug);
+         fmt::format("the same rule at {} more places: lines {}; {} shows each [{}]\n", more, lines, shows_each,
+                     first.slug);
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ std::string render_text(const Sink& sink, Colour colour) {
   return out;
 }
 
-std::string render_grouped(const Sink& sink, Colour colour) {
+std::string render_grouped(const Sink& sink, std::string_view shows_each, Colour colour) {
   using Group = std::vector<const Diagnostic*>;
   std::map<std::tuple<Severity, std::string, const Source*>, Group> groups;
   const auto group = [&](const Diagnostic& d) -> Group& { return groups[{d.severity, d.slug, d.where.source.get()}]; };
@@ -149,7 +150,7 @@ std::string render_grouped(const Sink& sink, Colour colour) {
     const Group* all = may_share(d) ? &group(d) : nullptr;
     const bool is_grouped = all && all->size() > most_alike, is_first = is_grouped && all->front() == &d;
     if (!is_grouped || is_first) out += render_text(d, colour);
-    if (is_first) out += other_places(*all, colour);
+    if (is_first) out += other_places(*all, shows_each, colour);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ptx/diag/diagnostic.hpp"
 
@@ -15,8 +16,8 @@ std::string render_text(const Diagnostic&, Colour = Colour::off);
 std::string render_text(const Sink&, Colour = Colour::off);
 
 /// The same as an overview: of the portability findings and notes of one rule in one file, when there are more than
-/// three, the first as above and the others by their lines.
-std::string render_grouped(const Sink&, Colour = Colour::off);
+/// three, the first as above and the others by their lines. `shows_each` says how each is shown: "--all".
+std::string render_grouped(const Sink&, std::string_view shows_each, Colour = Colour::off);
 
 /// "2 errors, 1 portability" in the order of severity; "clean" when there is nothing to say.
 std::string summary(const Sink&);

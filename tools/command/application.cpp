@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 
 #include "tools/command/report/console.hpp"
@@ -96,7 +95,6 @@ int run(int argc, char** argv, const AddSubcommands& add) {
 }  // namespace
 
 int run_application(int argc, char** argv, const AddSubcommands& add) {
-  std::signal(SIGPIPE, SIG_DFL);  // `kiln list | head` ends quietly
   return guarded([&] { return run(argc, argv, add); });
 }
 

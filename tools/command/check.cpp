@@ -249,7 +249,7 @@ int check(const CheckArguments& a) {
   else if (a.format == "sarif")
     print(diag::render_sarif(all));
   else
-    a.all || a.strict ? print_findings(all) : complain(diag::render_grouped(all, colour_of(2)));
+    a.all || a.strict ? print_findings(all) : complain(diag::render_grouped(all, "--all", colour_of(2)));
   if (!unreadable || !all.all().empty())
     complain(fmt::format("{}{}\n", diag::summary(all), left_out ? fmt::format(" ({} known)", left_out) : ""));
   complain(spelling(global));

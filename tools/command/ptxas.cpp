@@ -130,7 +130,8 @@ std::string rendered(const std::string& path, const diag::Sink& found, diag::Col
   diag::Sink shown;
   for (const diag::Diagnostic& d : found.all())
     if (is_wrong(d)) shown.report(d);
-  return fmt::format("{}kiln: {}: {}\n", diag::render_grouped(shown, colour), path, diag::summary(found));
+  return fmt::format("{}kiln: {}: {}\n", diag::render_grouped(shown, "kiln check --all", colour), path,
+                     diag::summary(found));
 }
 
 struct Findings {

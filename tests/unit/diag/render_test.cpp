@@ -59,16 +59,16 @@ TEST_CASE("of more than three portability findings of a rule the first is shown,
     return sink;
   };
   const std::string first = render_text(found(Severity::portability, 1));
-  CHECK(render_grouped(found(Severity::portability, 4)) ==
+  CHECK(render_grouped(found(Severity::portability, 4), "--all") ==
         first +
             "k.ptx: portability: the same rule at 3 more places: lines 2, 3, 4; --all shows each [tcgen05-fence]\n");
-  CHECK(render_grouped(found(Severity::portability, 12)) ==
+  CHECK(render_grouped(found(Severity::portability, 12), "kiln check --all") ==
         first +
-            "k.ptx: portability: the same rule at 11 more places: lines 2, 3, 4, 5, 6, 7, 8, 9 and 3 more; --all shows "
-            "each [tcgen05-fence]\n");
+            "k.ptx: portability: the same rule at 11 more places: lines 2, 3, 4, 5, 6, 7, 8, 9 and 3 more; kiln check "
+            "--all shows each [tcgen05-fence]\n");
   for (const Sink& each :
        {found(Severity::portability, 3), found(Severity::error, 12), found(Severity::incomplete, 12)})
-    CHECK(render_grouped(each) == render_text(each));
+    CHECK(render_grouped(each, "--all") == render_text(each));
 }
 
 TEST_CASE("a finding at a line of C++ alone names that line") {

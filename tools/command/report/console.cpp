@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +43,7 @@ void complain(std::string_view text) {
 }
 
 int guarded(const std::function<int()>& action) {
+  std::signal(SIGPIPE, SIG_DFL);
   try {
     return action();
   } catch (const diag::InputError& error) {

@@ -24,7 +24,8 @@ void print(std::string_view text);
 /// Writes to stderr.
 void complain(std::string_view text);
 
-/// Does what the command line asks for; what it throws becomes a message and an exit code.
+/// Does what the command line asks for; what it throws becomes a message and an exit code. A closed pipe ends the program
+/// quietly, as `kiln list | head` must, even where the program that started this one ignores SIGPIPE.
 int guarded(const std::function<int()>& action);
 
 /// Prints findings to stderr as text.
