@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/simulate.hpp"
 #include "timing/dependence.hpp"
@@ -26,7 +27,7 @@ class Runs {
     for (launch::Launch& l : used_.launches) l.ctas_per_sm = 1;
   }
 
-  Times on(const Chip& chip, const Surroundings& around, Extent extent, diag::Sink& sink) {
+  Times on(const Chip& chip, const std::vector<Surroundings>& around, Extent extent, diag::Sink& sink) {
     if (ran_)
       for (std::size_t k = 0; k < fresh_.buffers.size(); ++k) used_.buffers[k].bytes = fresh_.buffers[k].bytes;
     ran_ = true;
@@ -54,13 +55,41 @@ std::uint64_t bytes_of(const launch::Contract& contract) {
   return sum;
 }
 
-// That the copies of all clusters ask of L2, if they are as the first of each launch. HBM gives each byte of a buffer
-// once.
-double loaded_bytes(const Times& t) {
-  double sum = 0;
-  for (const ClusterTime& c : t.clusters)
-    sum += c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
-  return sum;
+// That all clusters ask of L2, if they are as the first one.
+double loaded_bytes(const ClusterTime& c) {
+  return c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
+}
+
+// What each launch finds in L2: what the ones before it have read or written, and with `warm` all buffers, as far as
+// they fit. HBM gives each byte of the others once.
+struct Memory {
+  std::vector<Surroundings> around{};
+  std::vector<double> hbm_bytes{};
+};
+
+Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, const Chip& chip, L2 l2) {
+  const bool fits = all_bytes <= chip[FactId::l2_reach];
+  std::set<std::string> held;
+  Memory m;
+  for (const ClusterTime& c : t.clusters) {
+    double cold = 0;
+    for (const auto& [name, bytes] : c.read)
+      if (!fits || (l2 == L2::cold && !held.contains(name))) cold += double(bytes);
+    for (const auto* some : {&c.read, &c.written})
+      for (const auto& [name, bytes] : *some) held.insert(name);
+    Surroundings around = base;
+    const double loaded = loaded_bytes(c);
+    around.hits_l2 = cold == 0;
+    around.from_hbm = cold > 0 && loaded > 0 ? std::min(1.0, cold / loaded) : 0;
+    m.around.push_back(around), m.hbm_bytes.push_back(std::min(cold, loaded));
+  }
+  if (m.around.empty()) m.around.push_back(base);
+  return m;
+}
+
+std::vector<Surroundings> with_timeline(std::vector<Surroundings> all, bool timeline) {
+  for (Surroundings& s : all) s.timeline = timeline;
+  return all;
 }
 
 std::uint64_t waves_of(const ClusterTime& c) {
@@ -150,20 +179,17 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   p.by_law = question.clock <= 0;
   p.launch_us = chip[FactId::launch];
   p.values = question.values || needs_values(module);
-  const std::uint64_t bytes = bytes_of(contract);
-  p.hits_l2 = double(bytes) <= chip[FactId::l2_reach];
-  Surroundings around{p.hits_l2, p.values};
+  p.l2_is_warm = question.l2 == L2::warm;
   Runs runs(module, contract);
-  if (!p.hits_l2) {
-    diag::Sink unheard;  // the run below says it
-    const double loaded = loaded_bytes(runs.on(chip, around, Extent::first, unheard));
-    around.from_hbm = loaded > 0 ? std::min(1.0, double(bytes) / loaded) : 0;
-  }
-  around.timeline = question.timeline;
-  const Times plain = runs.on(chip, around, question.all ? Extent::all : Extent::sample, sink);
+  diag::Sink unheard;  // the run after it says the same
+  const Surroundings found{true, p.values};
+  const Memory memory =
+      memory_of(runs.on(chip, {found}, Extent::first, unheard), found, double(bytes_of(contract)), chip, question.l2);
+  const std::vector<Surroundings>& around = memory.around;
+  const Times plain =
+      runs.on(chip, with_timeline(around, question.timeline), question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (p.outcome != sim::Outcome::finished) return p;
-  around.timeline = false;
   diag::Sink again;  // says what has been said
   const Chip slow = bent(chip, true), fast = bent(chip, false);
   const Times most = runs.on(slow, around, Extent::first, again), least = runs.on(fast, around, Extent::first, again);
@@ -178,7 +204,8 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.tensor_use = l.grid.tensor * l.cluster.ctas / (l.grid.cycles * chip[FactId::sms]);
     l.clock =
         question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_under(chip, l.tensor_use);
-    const auto hbm = [&](const Chip& c) { return p.hits_l2 ? 0 : double(bytes) / c[FactId::hbm_rate] * l.clock.value; };
+    l.hbm_bytes = k < memory.hbm_bytes.size() ? memory.hbm_bytes[k] : 0;
+    const auto hbm = [&](const Chip& c) { return l.hbm_bytes / c[FactId::hbm_rate] * l.clock.value; };
     // The others bend as the first one does.
     const auto of_grid = [&](const Chip& c, const ClusterTime& first) {
       return std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
@@ -188,7 +215,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,
                  l.cycles.most / l.clock.least * 1e-9};
     find_binding(l);
-    if (l.hbm_cycles >= l.cycles.value) l.binds = "HBM", l.binds_share = 1;
+    if (l.hbm_cycles > 0 && l.hbm_cycles >= l.cycles.value) l.binds = "HBM", l.binds_share = 1;
     add(p.cycles, l.cycles), add(p.seconds, l.seconds);
     p.launches.push_back(std::move(l));
   }

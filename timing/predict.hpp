@@ -28,7 +28,8 @@ struct LaunchTime {
   GridWork grid{};          // of all clusters
   std::uint64_t waves = 1;  // of clusters, one after the other
   Predicted cycles{};       // of the whole grid
-  double hbm_cycles = 0;    // least time for the contract's buffers to come from HBM once; 0 where they fit into L2
+  double hbm_bytes = 0;     // that HBM gives, each of them once; 0: L2 holds all that the launch reads
+  double hbm_cycles = 0;    // least time for that
   std::string binds{};      // the resource or the latency that decides
   double binds_share = 0;   // of the cluster's cycles that this resource is busy
   double tensor_use = 0;    // of all tensor cores of the chip, over the grid's cycles
@@ -48,18 +49,23 @@ struct Prediction {
   sim::Outcome outcome = sim::Outcome::finished;
   std::vector<LaunchTime> launches{};
   Predicted cycles{};
-  Predicted seconds{};   // without the launches
-  double clock = 0;      // GHz: cycles by seconds
-  bool by_law = true;    // the clock is the chip's law; else it was asked for
-  double launch_us = 0;  // what a launch adds, event to event
-  bool values = false;   // products were computed, because control flow depends on them or the question says so
-  bool hits_l2 = true;
+  Predicted seconds{};      // without the launches
+  double clock = 0;         // GHz: cycles by seconds
+  bool by_law = true;       // the clock is the chip's law; else it was asked for
+  double launch_us = 0;     // what a launch adds, event to event
+  bool values = false;      // products were computed, because control flow depends on them or the question says so
+  bool l2_is_warm = false;  // as the question says
   std::vector<FactEffect> facts{};        // if they were asked for: those that matter, the most first
   std::vector<std::string> unmodelled{};  // what the prediction leaves out
 };
 
+/// What L2 holds when the first launch begins. `cold`: something else, as where a measurement fills it between its
+/// repetitions. `warm`: the contract's buffers, if they fit.
+enum class L2 : std::uint8_t { cold, warm };
+
 struct Question {
-  double clock = 0;       // GHz; 0: the chip's law
+  double clock = 0;  // GHz; 0: the chip's law
+  L2 l2 = L2::cold;
   bool values = false;    // compute all products
   bool facts = false;     // find out which facts matter: a run of each first cluster for each
   bool all = false;       // run every cluster; else as many as tell what the others take

@@ -307,10 +307,18 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
     case Does::load_global: {
       const double asked = s.lines.end(now_, lines(touched_) * chip_[global_line]);
-      load(t, n, s.ingest.end(asked, sectors(touched_) * sector_bytes / ingest_rate_) + c.latency);
+      const double of_sectors = double(sectors(touched_)) * sector_bytes;
+      const double given = around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / hbm_rate_) : 0;
+      const float latency = around_.hits_l2 ? c.latency : float(chip_[hbm_latency]);
+      load(t, n, std::max(given, s.ingest.end(asked, of_sectors / ingest_rate_)) + latency);
+      time_.loaded += of_sectors;
+      if (!touched_.empty()) note_global(touched_.front().address, true);
       break;
     }
-    case Does::store_global: t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * chip_[global_line])); break;
+    case Does::store_global:
+      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * chip_[global_line]));
+      if (!touched_.empty()) note_global(touched_.front().address, false);
+      break;
     case Does::tmem_load: {
       const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
       const double start = s.tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
@@ -431,9 +439,16 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
 
+// Which buffers the kernel reads and writes.
+void TimedRun::note_global(std::uint64_t address, bool is_read) {
+  if (const sim::Region* r = cluster_.grid.memory.region(address))
+    (is_read ? time_.read : time_.written).try_emplace(r->name, r->bytes);
+}
+
 void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
+  if (t.global != 0) note_global(t.global, t.signals);
   if (!t.signals) {
     const double read = s.stores.end(now_, double(t.bytes) / chip_[store_rate]);
     use_operands(s, double(t.bytes));

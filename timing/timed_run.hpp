@@ -41,8 +41,9 @@ struct ClusterTime {
   std::vector<PathPart> path{};  // its parts add up to the cycles
   std::vector<Span> spans{};     // where a timeline is asked for, as many as most_spans
   std::uint64_t mmas = 0;
-  double loaded = 0;            // bytes that bulk and tensor copies asked of L2
-  bool guessed_mma = false;     // of a form that was not measured
+  double loaded = 0;                                       // bytes that loads and copies asked of L2
+  std::map<std::string, std::uint64_t> read{}, written{};  // buffers and their bytes
+  bool guessed_mma = false;                                // of a form that was not measured
   bool takes_clusters = false;  // the kernel asks for the work of clusters that have not started
   std::uint64_t mma_sync = 0;   // instructions of the tensor core that block their warp, which have no model
 };
@@ -127,6 +128,7 @@ class TimedRun {
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
+  void note_global(std::uint64_t address, bool is_read);
   void note_arrival(const Track&, std::uint32_t operation);
   Release release_of(bool by_event) const;
   std::uint32_t number_of(std::uint32_t cta, std::uint32_t warp) const;

@@ -21,7 +21,9 @@ std::uint64_t last_wave(const ClusterTime& c) { return c.clusters > c.resident ?
 }  // namespace
 
 TimedSchedule::TimedSchedule(const Chip& chip, const Surroundings& around, Extent extent)
-    : chip_(chip), around_(around), extent_(extent) {}
+    : chip_(chip), around_{around}, extent_(extent) {}
+TimedSchedule::TimedSchedule(const Chip& chip, std::vector<Surroundings> around, Extent extent)
+    : chip_(chip), around_(std::move(around)), extent_(extent) {}
 TimedSchedule::~TimedSchedule() = default;
 
 sim::Outcome TimedSchedule::run_one(sim::Cluster& cluster, const Surroundings& around, const ir::Operation*& current,
@@ -53,7 +55,7 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
     sample_.emplace(sim::clusters_of(cluster.grid), extent_ == Extent::all);
     tail_ = 1, runs_tail_ = false;
   }
-  Surroundings around = around_;
+  Surroundings around = around_[std::min<std::size_t>(cluster.grid.number, around_.size() - 1)];
   if (runs_tail_) around.busy_clusters = last_wave(times_.back());
   ClusterTime time;
   const sim::Outcome outcome = run_one(cluster, around, current, time);

@@ -20,6 +20,8 @@ enum class Extent : std::uint8_t { first, sample, all };
 class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer {
  public:
   explicit TimedSchedule(const Chip&, const Surroundings&, Extent = Extent::first);
+  /// The same with surroundings for each launch; there is one at least, and the last one holds for all after it.
+  TimedSchedule(const Chip&, std::vector<Surroundings>, Extent);
   ~TimedSchedule() override;
 
   sim::Outcome run(sim::Cluster&, const ir::Operation*& current) override;
@@ -40,7 +42,7 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   std::optional<std::uint32_t> next_cluster(const sim::Cluster&, const ClusterTime&);
 
   const Chip& chip_;
-  Surroundings around_;
+  std::vector<Surroundings> around_;  // by launch
   Extent extent_;
   std::unique_ptr<TimedRun> run_{};  // the cluster that runs
   std::vector<ClusterTime> times_{};

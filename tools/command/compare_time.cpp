@@ -22,9 +22,11 @@ ComparedTime compare_time(const harness::RunReport& report, const diag::SourcePt
                           const launch::Contract& contract, const std::string& folder, const std::string& chip_name) {
   const harness::Timing& timing = *report.cuda->timing;
   const timing::Chip chip = harness::chip_of(chip_name.empty() ? chip_that_ran(report.cuda->device) : chip_name);
+  timing::Question question;
+  question.l2 = timing.options.l2 == harness::L2State::warm ? timing::L2::warm : timing::L2::cold;
   diag::Sink sink;
   const ir::Module module = parse::parse(ptx, sink);
-  const timing::Prediction p = predict_launches(module, contract, folder, chip, {}, sink);
+  const timing::Prediction p = predict_launches(module, contract, folder, chip, question, sink);
   if (p.outcome != sim::Outcome::finished)
     diag::refuse("--compare-time: no prediction: the run of the first cluster did not end ({})", spelling(p.outcome));
   ComparedTime c;

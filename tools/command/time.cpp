@@ -35,7 +35,7 @@ constexpr const char* time_examples =
 
 struct TimeArguments {
   KernelChoice kernel{};
-  std::string launch{}, chip{}, clock{}, out{}, trace{}, page{};
+  std::string launch{}, chip{}, clock{}, l2{}, out{}, trace{}, page{};
   std::vector<std::string> what_if{};
   bool json = false, values = false, calibrate = false, advice = false, facts = false, all = false;
 };
@@ -99,6 +99,7 @@ int time_kernel(const TimeArguments& a) {
   timing::Question question;
   question.values = a.values;
   question.facts = a.facts;
+  question.l2 = a.l2 == "warm" ? timing::L2::warm : timing::L2::cold;
   question.all = a.all;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
   if (!a.chip.empty()) harness::chip_of(a.chip);  // a chip that is not known is said before anything is built
@@ -156,6 +157,10 @@ void add_time(const Builder& builder) {
       ->type_name("sm_NNN");
   sub->add_option("--chip", a->chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
   sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
+  sub->add_option("--l2", a->l2,
+                  "what L2 holds when the kernel begins: something else, or the buffers if they fit [cold]")
+      ->check(one_of({"cold", "warm"}))
+      ->type_name("cold|warm");
   sub->add_flag("--facts", a->facts, "which facts about the chip matter, by a run for each");
   sub->add_flag("--values", a->values, "compute what the tensor core computes even if nothing depends on it");
   sub->add_flag("--all-clusters", a->all, "run every cluster of the grid, and infer none from others: slow");

@@ -44,7 +44,7 @@ std::string path_text(const timing::ClusterTime& c) {
   return text;
 }
 
-std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p) {
+std::string launch_text(const timing::LaunchTime& l) {
   const timing::ClusterTime& c = l.cluster;
   std::string text = fmt::format("  {}: {}\n", l.entry.empty() ? "the kernel" : l.entry, cycles(l.cycles));
   text += fmt::format("    grid: {} cluster{} of {} CTA{}, {} at once, {}\n", grouped(c.clusters),
@@ -56,8 +56,8 @@ std::string launch_text(const timing::LaunchTime& l, const timing::Prediction& p
     text += fmt::format("    clusters differ: {} were run, which take {} on average\n", l.grid.ran,
                         cycles(l.grid.busy / double(l.cluster.clusters)));
   text += fmt::format("    binds: {}\n", l.binds);
-  if (!p.hits_l2)
-    text += fmt::format("    the buffers do not fit into L2: at least {} cycles for HBM to read them once\n",
+  if (l.hbm_bytes > 0)
+    text += fmt::format("    HBM gives {:.1f} MB, each byte once: at least {} cycles\n", l.hbm_bytes * 1e-6,
                         cycles(l.hbm_cycles));
   text += "\n    resource          busy\n";
   for (const timing::Use& u : c.uses)
@@ -82,6 +82,7 @@ ordered_json json_of(const timing::LaunchTime& l) {
                    {"clusters_run", l.grid.ran},
                    {"kinds_of_clusters", l.grid.kinds},
                    {"mmas", l.cluster.mmas},
+                   {"hbm_bytes", l.hbm_bytes},
                    {"hbm_cycles", l.hbm_cycles},
                    {"binds", l.binds},
                    {"binds_share", l.binds_share}};
@@ -103,7 +104,7 @@ ordered_json json_of(const timing::LaunchTime& l) {
 std::string time_text(const std::string& name, const timing::Chip& chip, const timing::Prediction& p,
                       const std::vector<WhatIf>& changes, const std::vector<std::string>& advice) {
   std::string text = fmt::format("predicted: {} on {}\n\n", name, chip.title);
-  for (const timing::LaunchTime& l : p.launches) text += launch_text(l, p);
+  for (const timing::LaunchTime& l : p.launches) text += launch_text(l);
   text +=
       fmt::format("  predicted: {}; at {:.4g} GHz{} {} us ({} to {}), and {:.3g} us for a launch\n", cycles(p.cycles),
                   p.clock, p.by_law ? " (the chip's law)" : "", microseconds(p.seconds.value),
@@ -114,7 +115,8 @@ std::string time_text(const std::string& name, const timing::Chip& chip, const t
   for (const std::string& a : advice) text += fmt::format("  advice: {}\n", a);
   text += fmt::format("  products: {}\n",
                       p.values ? "computed" : "left out, nothing that the kernel decides depends on them");
-  text += fmt::format("  assumed: {}\n", p.hits_l2 ? "the buffers are in L2" : "every load comes from HBM");
+  text += fmt::format("  assumed: {}\n", p.l2_is_warm ? "L2 holds the buffers, if they fit"
+                                                      : "L2 holds something else when the launch begins");
   if (!p.facts.empty()) text += "  facts that matter, each at the slow end of its trust:\n";
   for (const timing::FactEffect& f : p.facts)
     text += fmt::format("    {:<18}{:>8} {}  {:+.0f} cycles, {:+.1f} %\n", f.name,
@@ -141,7 +143,7 @@ std::string time_json(const std::string& name, const timing::Chip& chip, const t
                    {"seconds", json_of(p.seconds)},
                    {"launch_us", p.launch_us * double(p.launches.size())},
                    {"products_computed", p.values},
-                   {"buffers_in_l2", p.hits_l2},
+                   {"l2", p.l2_is_warm ? "warm" : "cold"},
                    {"launches", launches},
                    {"facts", facts},
                    {"not_modelled", p.unmodelled}};

@@ -68,7 +68,8 @@ double part(const timing::ClusterTime& c, const std::string& what) {
 TEST_CASE("the parts of the critical path add up to the cycles, and name what each was spent on") {
   for (const int stages : {1, 2, 4}) {
     MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = stages};
-    const timing::ClusterTime c = prediction_of(loop.ptx(), loop.contract()).launches.at(0).cluster;
+    const timing::ClusterTime c =
+        prediction_of(loop.ptx(), loop.contract(), {.l2 = timing::L2::warm}).launches.at(0).cluster;
     double sum = 0;
     for (const timing::PathPart& p : c.path) sum += p.cycles;
     CHECK(sum == doctest::Approx(c.cycles).epsilon(1e-6));
@@ -150,7 +151,7 @@ TEST_CASE("the facts that matter are those that bind, with what they cost at the
   CHECK(full.facts[0].name == "mma");
   CHECK(full.facts[0].cycles == doctest::Approx(0.02 * 4 * 64 * 128).epsilon(0.1));
   loop.stages = 1;
-  const timing::Prediction late = prediction_of(loop.ptx(), loop.contract(), {.facts = true});
+  const timing::Prediction late = prediction_of(loop.ptx(), loop.contract(), {.l2 = timing::L2::warm, .facts = true});
   const auto load = std::find_if(late.facts.begin(), late.facts.end(),
                                  [](const timing::FactEffect& f) { return f.name == "load_latency"; });
   REQUIRE(load != late.facts.end());
@@ -158,6 +159,28 @@ TEST_CASE("the facts that matter are those that bind, with what they cost at the
   CHECK(std::none_of(late.facts.begin(), late.facts.end(),
                      [](const timing::FactEffect& f) { return f.name == "load_latency_hbm"; }));
   CHECK(prediction_of(loop.ptx(), loop.contract()).facts.empty());
+}
+
+TEST_CASE("with a cold L2 HBM gives each byte of what is read once, with a warm one nothing that fits") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 1};
+  const auto of = [&](timing::L2 l2) { return prediction_of(loop.ptx(), loop.contract(), {.l2 = l2}).launches.at(0); };
+  const timing::LaunchTime cold = of(timing::L2::cold), warm = of(timing::L2::warm);
+  CHECK(warm.hbm_bytes == 0);
+  CHECK(cold.hbm_bytes == (128 + 256) * 64 * 64 * 2);
+  const double later = b200()[timing::FactId::load_latency_hbm] - b200()[timing::FactId::load_latency];
+  CHECK(cold.cycles.value - warm.cycles.value == doctest::Approx(64 * later).epsilon(0.05));
+}
+
+TEST_CASE("a launch finds in L2 what the one before it has read or written") {
+  const std::string reads = "ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; st.global.u32 [%out], %r1;";
+  launch::Contract twice = one_buffer(32);
+  twice.launches.push_back(twice.launches[0]);
+  const timing::Prediction p = prediction_of(kernel(reads), twice);
+  REQUIRE(p.launches.size() == 2);
+  CHECK(p.launches[0].hbm_bytes > 0);
+  CHECK(p.launches[1].hbm_bytes == 0);
+  const double later = b200()[timing::FactId::hbm_latency] - b200()[timing::FactId::l2_latency];
+  CHECK(p.launches[0].cycles.value - p.launches[1].cycles.value == doctest::Approx(later).epsilon(0.05));
 }
 
 // A thread reads a cell of tensor memory, and then does something with it.
