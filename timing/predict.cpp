@@ -110,6 +110,19 @@ void find_binding(LaunchTime& l) {
   l.binds = l.binds_share >= busy_enough ? most->name : "latency; busiest: " + most->name;
 }
 
+// What the whole chip would take, were the work spread evenly and nothing else slow.
+void find_roofs(LaunchTime& l, const Chip& chip) {
+  const ClusterTime& c = l.cluster;
+  const auto busy = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
+  const double whole = busy != c.uses.end() && busy->busy > 0 ? l.grid.tensor / busy->busy : double(c.clusters);
+  l.operations = c.operations * whole;
+  l.l2_bytes = loaded_bytes(c);
+  l.roofs = {{"tensor core", l.grid.tensor * c.ctas / chip[FactId::sms]},
+             {"L2 to the SMs", l.l2_bytes / (chip[FactId::ingest_rate_all] * chip[FactId::sms])},
+             {"HBM", l.hbm_cycles}};
+  std::stable_sort(l.roofs.begin(), l.roofs.end(), [](const Roof& x, const Roof& y) { return x.cycles > y.cycles; });
+}
+
 void list_unmodelled(Prediction& p) {
   p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM beyond an SM's share",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
@@ -215,6 +228,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,
                  l.cycles.most / l.clock.least * 1e-9};
     find_binding(l);
+    find_roofs(l, chip);
     if (l.hbm_cycles > 0 && l.hbm_cycles >= l.cycles.value) l.binds = "HBM", l.binds_share = 1;
     add(p.cycles, l.cycles), add(p.seconds, l.seconds);
     p.launches.push_back(std::move(l));

@@ -20,20 +20,29 @@ struct Predicted {
   double value = 0, least = 0, most = 0;
 };
 
+/// The least that a launch takes on the whole chip if nothing but one resource held it up.
+struct Roof {
+  std::string name{};
+  double cycles = 0;
+};
+
 /// One launch.
 struct LaunchTime {
   std::string entry{};
   ClusterTime cluster{};  // of its first cluster
   Predicted cluster_cycles{};
-  GridWork grid{};          // of all clusters
-  std::uint64_t waves = 1;  // of clusters, one after the other
-  Predicted cycles{};       // of the whole grid
-  double hbm_bytes = 0;     // that HBM gives, each of them once; 0: L2 holds all that the launch reads
-  double hbm_cycles = 0;    // least time for that
-  std::string binds{};      // the resource or the latency that decides
-  double binds_share = 0;   // of the cluster's cycles that this resource is busy
-  double tensor_use = 0;    // of all tensor cores of the chip, over the grid's cycles
-  Clock clock{};            // GHz: the one asked for, or the chip's law at tensor_use
+  GridWork grid{};            // of all clusters
+  std::uint64_t waves = 1;    // of clusters, one after the other
+  Predicted cycles{};         // of the whole grid
+  double hbm_bytes = 0;       // that HBM gives, each of them once; 0: L2 holds all that the launch reads
+  double hbm_cycles = 0;      // least time for that
+  double operations = 0;      // of all tensor cores
+  double l2_bytes = 0;        // that L2 gives all SMs
+  std::vector<Roof> roofs{};  // the highest first
+  std::string binds{};        // the resource or the latency that decides
+  double binds_share = 0;     // of the cluster's cycles that this resource is busy
+  double tensor_use = 0;      // of all tensor cores of the chip, over the grid's cycles
+  Clock clock{};              // GHz: the one asked for, or the chip's law at tensor_use
   Predicted seconds{};
 };
 

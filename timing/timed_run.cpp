@@ -397,7 +397,8 @@ void TimedRun::start_tmem_copy(Track& t, double bytes) {
 
 void TimedRun::start_wgmma(Track& t, const Next& n) {
   const sim::Program& program = cluster_.grid.program;
-  const int columns = program.mmas[program.insts[n.operation].target].shape.n;
+  const auto& shape = program.mmas[program.insts[n.operation].target].shape;
+  const int columns = shape.n;
   Server& core = sm(*t.cta).sub_cores[t.warp->index % 4];
   Sm& s = sm(*t.cta);
   double bytes = 0;
@@ -407,7 +408,7 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
   core.begin(end, 0);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
-  if (t.warp->index % 4 == 0) ++time_.mmas;
+  if (t.warp->index % 4 == 0) ++time_.mmas, time_.operations += 2.0 * shape.m * shape.n * shape.k;
   if (t.warp->index % 4 == 0) show(t.cta->rank, "tensor core", "wgmma", end - wgmma_interval(chip_, columns), end);
   leave_out_values(t, Does::wgmma);
 }
@@ -436,6 +437,7 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   show(cta.rank, "tensor core", "MMA", start, start + t.interval);
   tensor_since_[cta.rank] = own.tensor.busy_since();
   ++multiplied_, ++time_.mmas;
+  time_.operations += 2.0 * task.shape.m * task.shape.n * task.k();
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
 

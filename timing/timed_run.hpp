@@ -41,6 +41,7 @@ struct ClusterTime {
   std::vector<PathPart> path{};  // its parts add up to the cycles
   std::vector<Span> spans{};     // where a timeline is asked for, as many as most_spans
   std::uint64_t mmas = 0;
+  double operations = 0;                                   // of the tensor core, a multiply-add counting two
   double loaded = 0;                                       // bytes that loads and copies asked of L2
   std::map<std::string, std::uint64_t> read{}, written{};  // buffers and their bytes
   bool guessed_mma = false;                                // of a form that was not measured

@@ -34,6 +34,21 @@ std::string role_lines(const timing::RoleTime& role, double whole) {
   return text + reasons + "\n";
 }
 
+// How far the launch is from the best that the chip could do with its work.
+std::string roofline_text(const timing::LaunchTime& l) {
+  const timing::Roof& top = l.roofs.front();
+  if (top.cycles <= 0) return {};
+  std::string text = fmt::format("    roofline: {} cycles by {}, {:.0f} % of it is reached", cycles(top.cycles),
+                                 top.name, 100 * top.cycles / l.cycles.value);
+  for (std::size_t k = 1; k < l.roofs.size(); ++k)
+    if (l.roofs[k].cycles > 0) text += fmt::format("; {} by {}", cycles(l.roofs[k].cycles), l.roofs[k].name);
+  text += "\n";
+  if (l.operations > 0 && l.hbm_bytes > 0)
+    text += fmt::format("    {:.3g} operations, {:.3g} for each byte of HBM's, {:.3g} for each of L2's\n", l.operations,
+                        l.operations / l.hbm_bytes, l.operations / l.l2_bytes);
+  return text;
+}
+
 // What decides, by the critical path.
 std::string path_text(const timing::ClusterTime& c) {
   std::string text = "\n    critical path\n";
@@ -59,6 +74,7 @@ std::string launch_text(const timing::LaunchTime& l) {
   if (l.hbm_bytes > 0)
     text += fmt::format("    HBM gives {:.1f} MB, each byte once: at least {} cycles\n", l.hbm_bytes * 1e-6,
                         cycles(l.hbm_cycles));
+  text += roofline_text(l);
   text += "\n    resource          busy\n";
   for (const timing::Use& u : c.uses)
     if (u.busy > 0) text += fmt::format("    {:<18}{:>3.0f} %\n", u.name, 100 * u.busy / c.cycles);
@@ -95,6 +111,9 @@ ordered_json json_of(const timing::LaunchTime& l) {
   }
   ordered_json path = ordered_json::array();
   for (const timing::PathPart& p : l.cluster.path) path.push_back({{"what", p.what}, {"cycles", p.cycles}});
+  ordered_json roofs = ordered_json::array();
+  for (const timing::Roof& r : l.roofs) roofs.push_back({{"name", r.name}, {"cycles", r.cycles}});
+  out["roofline"] = {{"operations", l.operations}, {"l2_bytes", l.l2_bytes}, {"roofs", roofs}};
   out["resources"] = resources, out["roles"] = roles, out["critical_path"] = path;
   return out;
 }

@@ -171,6 +171,28 @@ TEST_CASE("with a cold L2 HBM gives each byte of what is read once, with a warm 
   CHECK(cold.cycles.value - warm.cycles.value == doctest::Approx(64 * later).epsilon(0.05));
 }
 
+TEST_CASE("the roofs are what the chip would take with all of its SMs, and none is above the prediction") {
+  MainLoop loop{.m = 128, .n = 256, .k = 64, .stages = 4};
+  launch::Contract all = loop.contract();
+  all.launches[0].grid.x = 148;
+  const timing::LaunchTime one = prediction_of(loop.ptx(), loop.contract()).launches.at(0),
+                           full = prediction_of(loop.ptx(), all).launches.at(0);
+  CHECK(one.operations == 2.0 * 128 * 256 * 64 * 64);
+  CHECK(full.operations == 148 * one.operations);
+  CHECK(full.l2_bytes == 148.0 * (128 + 256) * 64 * 64 * 2);
+  const auto roof = [](const timing::LaunchTime& l, const std::string& name) {
+    for (const timing::Roof& r : l.roofs)
+      if (r.name == name) return r.cycles;
+    return 0.0;
+  };
+  CHECK(roof(full, "tensor core") == doctest::Approx(64 * 4 * 128).epsilon(0.001));
+  CHECK(roof(one, "tensor core") == doctest::Approx(64 * 4 * 128 / 148.0).epsilon(0.001));
+  // A step brings 48 KB to each SM in 512 cycles of its tensor core: more than L2 gives all of them.
+  CHECK(full.roofs.at(0).name == "L2 to the SMs");
+  for (const timing::LaunchTime* l : {&one, &full})
+    for (const timing::Roof& r : l->roofs) CHECK(r.cycles <= l->cycles.value);
+}
+
 TEST_CASE("a launch finds in L2 what the one before it has read or written") {
   const std::string reads = "ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; st.global.u32 [%out], %r1;";
   launch::Contract twice = one_buffer(32);
