@@ -50,7 +50,7 @@ timing::Chip few_sms() {
 }
 
 TEST_CASE("a few clusters tell what all do within 2 percent: causal attention, ragged and persistent GEMMs") {
-  const auto within = [](const std::string& name, std::initializer_list<std::pair<std::string, std::int64_t>> sizes) {
+  const auto within = [](const std::string& name, std::initializer_list<std::pair<std::string, dsl::Size>> sizes) {
     const Subject s = subject_of(name, sizes);
     const timing::Prediction some = prediction_of(s, few_sms()), all = prediction_of(s, few_sms(), {.all = true});
     const timing::GridWork& grid = all.launches.at(0).grid;

@@ -22,7 +22,7 @@ struct Subject {
   launch::Contract contract{};
 };
 
-inline Subject subject_of(std::string_view name, std::initializer_list<std::pair<std::string, std::int64_t>> sizes,
+inline Subject subject_of(std::string_view name, std::initializer_list<std::pair<std::string, dsl::Size>> sizes,
                           isa::Target target = isa::sm_100a) {
   const auto table = dsl::kernel_table();
   const auto entry = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });

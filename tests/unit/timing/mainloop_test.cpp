@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
+#include "ptx/diag/error.hpp"
+#include "tests/unit/timing/library.hpp"
 #include "tests/unit/timing/mainloop.hpp"
 #include "tests/unit/timing/rows.hpp"
 
@@ -68,6 +71,58 @@ TEST_CASE("main loops of one CTA take what they took on a B200, within 4 percent
   MESSAGE(fmt::format("{} main loops: {:.1f} % off on average, {:.1f} % at worst", count, 100 * sum / double(count),
                       100 * worst));
   CHECK(sum / double(count) <= 0.04);
+}
+
+// The library's GEMM with the same tile, slots and type; nothing where its strategy cannot have these.
+std::optional<Subject> library_loop(const MainLoop& l, int steps) {
+  const auto n = std::uint64_t(l.n), k = std::uint64_t(l.k);
+  try {
+    return subject_of(l.fp8 ? "gemm_e4m3" : "gemm_f16", {{"m", 128ull},
+                                                         {"n", n},
+                                                         {"k", k * std::uint64_t(steps)},
+                                                         {"ctas", 1ull},
+                                                         {"tile", dsl::Size(128, n, k)},
+                                                         {"stages", std::uint64_t(l.stages)},
+                                                         {"cta-group", 1ull},
+                                                         {"accumulators", 1ull}});
+  } catch (const diag::InputError&) {
+    return std::nullopt;
+  }
+}
+
+// Cycles of a step of the library's kernel, once its ring is full.
+std::optional<double> library_step(const MainLoop& l) {
+  const int few = 6 * l.stages, many = 12 * l.stages;
+  const std::optional<Subject> shorter = library_loop(l, few), longer = library_loop(l, many);
+  if (!shorter || !longer) return std::nullopt;
+  const bool fits = (l.m + l.n) * extent * l.element() <= b200()[timing::FactId::l2_reach];
+  const timing::Question question{.l2 = fits ? timing::L2::warm : timing::L2::cold};
+  return (prediction_of(*longer, b200(), question).cycles.value -
+          prediction_of(*shorter, b200(), question).cycles.value) /
+         (many - few);
+}
+
+TEST_CASE("main loops of the library's kernels take what CUTLASS's of the same tile and slots took, within 4 percent") {
+  double sum = 0, worst = 0;
+  int count = 0, refused = 0;
+  std::size_t number = 0;
+  const bool all = std::getenv("KILN_ALL_MAINLOOPS") != nullptr;
+  for (const Row& row : measured()) {
+    if (row.loop.m != 128 || (!all && number++ % 4 != 0)) continue;
+    const std::optional<double> step = library_step(row.loop);
+    if (!step) {
+      ++refused;
+      continue;
+    }
+    const double seconds = beside_loop_s + extent / row.loop.k * *step / clock_hz;
+    const double error = std::abs(seconds / row.seconds - 1);
+    sum += error, worst = std::max(worst, error), ++count;
+  }
+  MESSAGE(fmt::format(
+      "{} main loops of 128 rows: {:.1f} % off on average, {:.1f} % at worst; {} the library does not build", count,
+      100 * sum / count, 100 * worst, refused));
+  CHECK(count > 5 * refused);
+  CHECK(sum / count <= 0.04);
 }
 
 }  // namespace
