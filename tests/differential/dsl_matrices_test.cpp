@@ -13,6 +13,7 @@ namespace dsl_matrices {
 
 using namespace kiln;
 using namespace kiln::dsl;
+using test::store_tile;
 
 namespace {
 

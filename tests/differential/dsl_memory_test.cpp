@@ -16,6 +16,7 @@ namespace dsl_memory {
 
 using namespace kiln;
 using namespace kiln::dsl;
+using test::store_tile;
 
 namespace {
 
@@ -93,6 +94,31 @@ bool rows_are_right() {
 
 // Accumulators --------------------------------------------------------------------------------------------------------
 
+// What A (seed 1) and B (seed 5) hold.
+double value(int row, int k, int seed) { return double((row * 7 + k * 3 + seed) % 9) - 4; }
+std::vector<std::uint8_t> bytes_of(int rows, int columns, int seed) {
+  std::vector<std::uint8_t> bytes(std::size_t(rows * columns * 2));
+  for (int r = 0; r < rows; ++r)
+    for (int k = 0; k < columns; ++k) {
+      const auto word = std::uint16_t(num::encode(ScalarType::bf16, value(r, k, seed)));
+      std::memcpy(&bytes[std::size_t(2 * (r * columns + k))], &word, 2);
+    }
+  return bytes;
+}
+// How many elements of D are not `factor` A B^T.
+int wrong_products(const launch::Contract& c, int rows, int columns, int k_extent, double factor) {
+  int wrong = 0;
+  for (int m = 0; m < rows; ++m)
+    for (int n = 0; n < columns; ++n) {
+      double want = 0;
+      for (int k = 0; k < k_extent; ++k) want += factor * value(m, k, 1) * value(n, k, 5);
+      float got;
+      std::memcpy(&got, &c.find("D")->bytes[4 * std::size_t(m * columns + n)], 4);
+      wrong += double(got) != want;
+    }
+  return wrong;
+}
+
 /// D = 2 A B^T of one tile: the sums go through registers once, in two parts, before they are read.
 template <class Mma, bool a_in_tmem>
 struct Sums {
@@ -149,34 +175,82 @@ struct Sums {
 
   static int wrong() {
     const Kernel kernel = build();
-    const auto value = [](int r, int k, int seed) { return double((r * 7 + k * 3 + seed) % 9) - 4; };
-    const auto bytes_of = [&](int rows, int seed) {
-      std::vector<std::uint8_t> bytes(std::size_t(rows * K * 2));
-      for (int r = 0; r < rows; ++r)
-        for (int k = 0; k < K; ++k) {
-          const auto word = std::uint16_t(num::encode(ScalarType::bf16, value(r, k, seed)));
-          std::memcpy(&bytes[std::size_t(2 * (r * K + k))], &word, 2);
-        }
-      return bytes;
-    };
     launch::Contract c;
-    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, 1)),
-                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, 5)), buffer("D", ScalarType::f32, {M, N})};
+    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, K, 1)),
+                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {M, N})};
     launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
                   "rows"_arg = "A", "D"_arg = "D");
     test::simulate(kernel, c);
-    int wrong = 0;
-    for (int m = 0; m < M; ++m)
-      for (int n = 0; n < N; ++n) {
-        double want = 0;
-        for (int k = 0; k < K; ++k) want += 2 * value(m, k, 1) * value(n, k, 5);
-        float got;
-        std::memcpy(&got, &c.find("D")->bytes[4 * std::size_t(m * N + n)], 4);
-        wrong += double(got) != want;
-      }
-    return wrong;
+    return wrong_products(c, M, N, K, 2);
   }
 };
+
+/// D = A B^T of one tile that a pair of CTAs shares; each CTA has its rows of A, in shared or in tensor memory.
+template <class Mma, bool a_in_tmem>
+struct PairSums {
+  static constexpr int M = Mma::M, N = Mma::N, K = 64;
+  using ATile = typename Mma::template ATile<K, K_major, swizzle_128B>;
+  using BTile = typename Mma::template BTile<K, K_major, swizzle_128B>;
+  static constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                                          "rows"_arg.is<Pointer<bf16>>(), "D"_arg.is<Pointer<f32>>());
+
+  static Kernel build() {
+    KernelBuilder k("pair_sums", sm_100a, warps<6>, cta_group_2);
+    const auto given = declare(k, list);
+    auto in = k.ring<1, ATile, BTile>("in");
+    auto acc = k.accumulator_ring<1, Mma>("acc");
+    const auto weights = k.tensor_memory<TmemAOf<Mma, K>>("weights");
+    const auto weights_full = k.mbarrier<8>("weights_full");  // the leader's: an arrival of each warp of both CTAs
+    const U32 rank = k.pair_rank(), first = rank * Mma::a_rows;
+    k.role("load", warp<4>.elect(), [&](Thread t) {
+      const auto slot = in.acquire(t);
+      t.tma_load(slot.template get<0>(), given["A"_arg].at(first, 0), slot.full);
+      t.tma_load(slot.template get<1>(), given["B"_arg].at(rank * Mma::b_rows, 0), slot.full);
+    });
+    k.role("multiply", leader_cta, warp<5>.elect(), [&](Thread t) {
+      const auto slot = in.wait(t);
+      const auto d = acc.acquire(t);
+      if constexpr (a_in_tmem) {
+        t.wait(weights_full, Phase{0}, acquire_cluster);
+        t.mma_tiles<Mma>(d.sums, weights, slot.template get<1>(), accumulate(false));
+      } else {
+        t.mma_tiles<Mma>(d.sums, slot.template get<0>(), slot.template get<1>(), accumulate(false));
+      }
+      t.commit(slot.empty, all_ctas);
+      t.commit(d.full, all_ctas);
+    });
+    k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
+      if constexpr (a_in_tmem) {
+        const U64 mine = given["rows"_arg].at(widen((first + g.row_of(weights)) * K + g.column_of(weights)));
+        g.store(weights, g.load_global<bf16, K>(mine, k.constant(K)));
+        g.tcgen05_wait_st();
+        g.arrive_by_warp(g.mapa(weights_full, 0));
+      }
+      const auto d = acc.wait(g);
+      const auto all = g.wait(g.load(d.sums));
+      acc.release(g, d);
+      const U64 to = given["D"_arg].at(widen((first + g.row_of(d.sums)) * N + g.column_of(d.sums)));
+      g.store_global(to, all, k.constant(Mma::d_columns));
+    });
+    return k.build();
+  }
+
+  static int wrong() {
+    const Kernel kernel = build();
+    launch::Contract c;
+    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, K, 1)),
+                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {M, N})};
+    launch_kernel(c, kernel, list, {2, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
+                  "rows"_arg = "A", "D"_arg = "D");
+    test::simulate(kernel, c);
+    return wrong_products(c, M, N, K, 1);
+  }
+};
+
+template <int M, int N, bool a_in_tmem>
+int wrong_pair_sums() {
+  return PairSums<tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, cta_group_2>, a_in_tmem>::wrong();
+}
 
 template <int M, int N, bool a_in_tmem = false, auto... options>
 int wrong_sums() {
@@ -208,6 +282,14 @@ TEST_CASE("sums of every M are read and written as they lie") {
 TEST_CASE("A with 128 and with 64 rows goes through tensor memory") {
   CHECK(wrong_sums<128, 64, true>() == 0);
   CHECK(wrong_sums<64, 64, true>() == 0);
+}
+
+TEST_CASE("pairs of every M are read as they lie, and their A goes through tensor memory") {
+  CHECK(wrong_pair_sums<256, 128, false>() == 0);
+  CHECK(wrong_pair_sums<256, 128, true>() == 0);
+  CHECK(wrong_pair_sums<128, 128, false>() == 0);
+  CHECK(wrong_pair_sums<128, 128, true>() == 0);
+  CHECK(wrong_pair_sums<128, 64, true>() == 0);
 }
 
 TEST_CASE("A of MMAs with .ws goes through tensor memory, once for each part of the lanes") {
