@@ -5,6 +5,7 @@
   %at_most N   passes its input on, and fails  %clangxx    clang++, the same
                when that has more than N lines  %build_with_gxx  g++ that makes a program
   %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
+  %sarif FILE  judges SARIF (tests/data/sarif)
   REQUIRES: ptxas | gpu | clang
 """
 import os
@@ -24,6 +25,7 @@ config.excludes = ["Inputs"]
 llvm_bin = os.path.dirname(os.path.realpath(config.kiln_filecheck))
 config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
+config.environment["KILN_CACHE"] = "/dev/null"  # nothing is kept: each test judges
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "CCACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
@@ -81,5 +83,7 @@ config.substitutions += [
     ("%gxx", gxx),
     ("%build_with_gxx", f"{config.kiln_gxx} -std=c++17 -Wall -Wextra -Werror"),
     ("%clangxx", clangxx),
+    # Debian's own Python has jsonschema (scripts/bootstrap test).
+    ("%sarif", f"/usr/bin/python3 -B {config.kiln_source_dir}/tests/data/sarif/check"),
     ("%at_most", f"{sys.executable} -B {config.kiln_source_dir}/tools/at_most"),
 ]

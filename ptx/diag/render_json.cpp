@@ -1,6 +1,7 @@
 #include "ptx/diag/render_json.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,16 +26,50 @@ Json place_json(const Where& w) {
   return j;
 }
 
-Json sarif_location(const Where& w) {
-  Json region;
-  const Json p = place_json(w);
-  region["startLine"] = std::max(1, p["line"].get<int>());
-  if (w.source) {
-    region["startColumn"] = p["column"];
-    region["endLine"] = p["end_line"];
-    region["endColumn"] = p["end_column"];
+// A path as a relative reference, or as a file's URI: bytes that a URI has no room for are percent-encoded.
+std::string uri(std::string_view path) {
+  constexpr std::string_view kept = "-._~/!$&'()*+,;=@", digits = "0123456789ABCDEF";
+  std::string out = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_kept = byte < 0x80 && (std::isalnum(byte) || kept.find(c) != kept.npos);
+    if (is_kept)
+      out += c;
+    else
+      out.append({'%', digits[byte >> 4], digits[byte & 15]});
   }
-  return {{"physicalLocation", {{"artifactLocation", {{"uri", p["file"]}}}, {"region", region}}}};
+  return out;
+}
+
+// SARIF counts the characters of a line, and a Source its bytes: those that continue a character of UTF-8 do not count.
+int character(const Source& source, LineColumn at) {
+  const std::string_view before = source.line(at.line).substr(0, std::size_t(std::max(0, at.column - 1)));
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+  return at.column - int(std::count_if(before.begin(), before.end(), continues));
+}
+
+Json sarif_region(const Where& w) {
+  if (!w.source) return w.line ? Json{{"startLine", w.line}} : Json();
+  const auto begin = w.source->position(w.place.begin), end = w.source->position(w.place.end);
+  return {{"startLine", begin.line},
+          {"startColumn", character(*w.source, begin)},
+          {"endLine", end.line},
+          {"endColumn", character(*w.source, end)}};
+}
+
+// Empty where there is no place.
+Json sarif_location(const Where& w) {
+  const std::string& file = w.source ? w.source->name() : w.file;
+  if (file.empty()) return Json::object();
+  Json place = {{"artifactLocation", {{"uri", uri(file)}}}};
+  if (Json region = sarif_region(w); !region.is_null()) place["region"] = std::move(region);
+  return {{"physicalLocation", std::move(place)}};
+}
+
+Json sarif_related(std::string_view message, const Where& w) {
+  Json related = sarif_location(w);
+  related["message"]["text"] = message;
+  return related;
 }
 
 std::string_view sarif_level(Severity s) {
@@ -66,11 +101,10 @@ Json sarif_result(const Diagnostic& d) {
   r["level"] = sarif_level(d.severity);
   r["message"]["text"] = d.message;
   r["locations"] = Json::array({sarif_location(d.where)});
-  for (const Note& n : d.notes) {
-    Json related = sarif_location(n.where);
-    related["message"]["text"] = n.message;
-    r["relatedLocations"].push_back(std::move(related));
-  }
+  if (d.where.source && d.where.line)
+    r["relatedLocations"].push_back(
+        sarif_related("the source line of this instruction", {nullptr, {}, d.where.file, d.where.line}));
+  for (const Note& n : d.notes) r["relatedLocations"].push_back(sarif_related(n.message, n.where));
   if (!d.fixits.empty()) r["fixes"] = Json::array({sarif_fix(d)});
   r["properties"]["severity"] = spelling(d.severity);
   return r;
@@ -112,6 +146,7 @@ std::string render_sarif(const Sink& sink) {
     if (!reference.empty()) rule["shortDescription"]["text"] = reference;
     run["tool"]["driver"]["rules"].push_back(std::move(rule));
   }
+  run["columnKind"] = "unicodeCodePoints";
   run["results"] = Json::array();
   for (const Diagnostic& d : sink.all()) run["results"].push_back(sarif_result(d));
   Json out;

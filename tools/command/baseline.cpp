@@ -74,12 +74,11 @@ std::string Baseline::json() const {
   return out.dump(2, ' ', false, harness::Json::error_handler_t::replace) + "\n";
 }
 
-diag::Sink Baseline::new_ones(const diag::Sink& found) const {
-  auto left = places_;
+diag::Sink Baseline::take_known(const diag::Sink& found) {
   diag::Sink out;
   for (const diag::Diagnostic& d : found.all()) {
-    const auto known = left.find(kind(d));
-    if (known != left.end() && known->second > 0)
+    const auto known = places_.find(kind(d));
+    if (known != places_.end() && known->second > 0)
       --known->second;
     else
       out.report(d);

@@ -20,8 +20,9 @@ class Baseline {
 
   /// The text of a baseline file.
   std::string json() const;
-  /// The findings of `found` that are not known.
-  diag::Sink new_ones(const diag::Sink& found) const;
+  /// The findings of `found` that are not known. Those that are known are used up: of the next findings of the kind,
+  /// only as many are known as are left.
+  diag::Sink take_known(const diag::Sink& found);
 
  private:
   using Kind = std::tuple<std::string, std::string, std::string, std::string>;  // file, severity, rule, statement

@@ -10,6 +10,7 @@
 #include "harness/host/process.hpp"
 #include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
+#include "tools/command/inputs.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
 
@@ -71,6 +72,13 @@ Surrounding compiler() {
   return {"C++ compiler", State::missing, "no g++, clang++ or c++ in $PATH", without};
 }
 
+Surrounding cuda_tool(const char* name, const char* without) {
+  const std::string path = find_cuda_tool(name);
+  return path.empty() ? Surrounding{name, State::missing,
+                                    fmt::format("no {} in $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin", name), without}
+                      : Surrounding{name, State::found, path, without};
+}
+
 Surrounding temporary_files() {
   constexpr const char* without = "kiln ptxas, gpu, emit --format cubin";
   try {
@@ -98,7 +106,12 @@ std::string surroundings_json(const std::vector<Surrounding>& all) {
 }
 
 int doctor(bool as_json) {
-  const std::vector<Surrounding> all{ptxas(), gpu(), compiler(), temporary_files()};
+  const std::vector<Surrounding> all{ptxas(),
+                                     gpu(),
+                                     cuda_tool("nvcc", "kiln check of .cu files"),
+                                     cuda_tool("cuobjdump", "kiln check of .cubin and .fatbin files"),
+                                     compiler(),
+                                     temporary_files()};
   print(as_json ? surroundings_json(all) : surroundings_text(all));
   for (const Surrounding& s : all)
     if (s.state == State::broken) return Exit::errors;

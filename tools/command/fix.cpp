@@ -1,4 +1,4 @@
-#include "tools/command/check.hpp"
+#include "tools/command/fix.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

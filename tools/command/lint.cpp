@@ -1,4 +1,4 @@
-#include "tools/command/check.hpp"
+#include "tools/command/lint.hpp"
 
 #include <fmt/format.h>
 

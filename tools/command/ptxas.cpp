@@ -15,7 +15,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
-#include "tools/command/check.hpp"
+#include "tools/command/judge.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"

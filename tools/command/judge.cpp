@@ -1,0 +1,148 @@
+#include "tools/command/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/entry/entry.hpp"
+#include "harness/run/run.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/parse/parse.hpp"
+#include "ptx/rules/catalogue.hpp"
+#include "tools/command/lint.hpp"
+#include "tools/command/read_source.hpp"
+#include "verifier/global_memory.hpp"
+#include "verifier/lints.hpp"
+#include "verifier/verify.hpp"
+
+namespace kiln::command {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void report_misfit(const diag::SourcePtr& source, const std::string& file, const std::string& why, diag::Sink& sink) {
+  diag::Diagnostic d;
+  d.message = file.empty() ? why : fmt::format("{}: {}", file, why);
+  d.where = diag::Where::at(source, {});
+  sink.report(std::move(d));
+}
+
+const launch::Contract* launch_of(const JudgeOptions& a) { return a.launch ? &*a.launch : nullptr; }
+
+// A launch may begin while the one before it in the contract runs. What that touches, a run tells.
+bool overlaps(const launch::Contract& contract) {
+  return std::any_of(contract.launches.begin(), contract.launches.end(),
+                     [&](const launch::Launch& l) { return l.pdl && &l != &contract.launches[0]; });
+}
+
+harness::RunReport run_launch(const diag::SourcePtr& source, const JudgeOptions& a, sim::Strategy strategy) {
+  harness::RunOptions options;
+  options.contract = a.launch_file;
+  options.folder = folder_of(a.launch_file);
+  options.simulation.print = [](std::string_view) {};
+  options.simulation.strategy = strategy;
+  launch::Contract inputs = *a.launch;
+  for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
+  return harness::run_text(source, inputs, options);
+}
+
+// A launch that does not take long to run.
+bool is_small(const launch::Contract& contract) {
+  constexpr std::uint64_t most_threads = 1 << 15;
+  std::uint64_t threads = 0;
+  for (const launch::Launch& l : contract.launches) threads += l.grid.volume() * l.block.volume();
+  return threads <= most_threads;
+}
+
+bool is_race(const diag::Diagnostic& d) {
+  constexpr rules::Rule races[] = {rules::Rule::race, rules::Rule::race_unused, rules::Rule::race_async,
+                                   rules::Rule::pdl_wait};
+  return std::any_of(std::begin(races), std::end(races), [&](rules::Rule r) { return d.slug == rules::info(r).slug; });
+}
+
+// Where the synchronisation of shared and tensor memory is proven, a run shows races of global memory. Nothing else
+// that it finds is asked for.
+GlobalMemory judge_global_memory(const ir::Module& module, const JudgeOptions& a, diag::Sink& sink) {
+  if (!(a.launch && overlaps(*a.launch)) && !verifier::may_race_in_global_memory(module, launch_of(a)))
+    return GlobalMemory::out_of_question;
+  if (!a.launch || !is_small(*a.launch)) return GlobalMemory::not_judged;
+  const harness::RunReport run = run_launch(module.source, a, sim::Strategy::random);
+  for (const diag::Diagnostic& d : run.findings.all())
+    if (is_race(d)) sink.report(d);
+  sink.sort();
+  return run.finished() || sink.has_errors() ? GlobalMemory::simulated : GlobalMemory::not_judged;
+}
+
+// Where the synchronisation is not proven, runs show some of it: their findings join what is known.
+diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const JudgeOptions& a) {
+  diag::Sink all;
+  for (diag::Diagnostic d : known.all()) {
+    if (is_unfollowed(d))
+      d.notes.push_back({"two runs of the launch were simulated instead, which proves nothing", {}});
+    all.report(std::move(d));
+  }
+  for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
+    diag::Sink found = run_launch(source, a, strategy).findings;
+    const bool ends = found.has_errors();
+    all.append(std::move(found));
+    if (ends) break;
+  }
+  all.sort();
+  return all;
+}
+
+}  // namespace
+
+bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
+
+std::string spelling(GlobalMemory g) {
+  switch (g) {
+    case GlobalMemory::out_of_question: return {};
+    case GlobalMemory::simulated:
+      return "global memory: judged in a simulated run of the launch, which proves nothing\n";
+    case GlobalMemory::not_judged:
+      return "global memory: not judged for races; kiln sim judges the runs that it makes\n";
+  }
+  return {};
+}
+
+Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
+  const Clock::time_point begun = Clock::now();
+  Judgement out;
+  diag::Sink& sink = out.found;
+  const ir::Module module = parse::parse(source, sink);
+  const bool is_read = !sink.has_errors();
+  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), a.facts);
+  // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
+  if (!is_read) return out;
+  if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a));
+  // What follows from a mistake that is known is no news.
+  if (!a.quick && !sink.has_errors()) {
+    verifier::check_synchronisation(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
+    if (a.lint) verifier::check_redundant_fences(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
+  }
+  if (a.launch) {
+    try {
+      harness::check_fits(module, *a.launch);
+    } catch (const diag::InputError& error) {
+      report_misfit(module.source, a.launch_file, error.what(), sink);
+    }
+  }
+  const bool is_proven = std::none_of(sink.all().begin(), sink.all().end(), is_unfollowed);
+  if (is_proven || !a.launch) {
+    if (!a.quick && !sink.has_errors()) out.global = judge_global_memory(module, a, sink);
+    return out;
+  }
+  out.global = GlobalMemory::simulated;
+  sink = with_runs(std::move(sink), module.source, a);
+  return out;
+}
+
+// An exploration comes to an end, gives its memory back and says what it has found in the last fifth.
+std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun) {
+  const std::chrono::duration<double> left = 0.8 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
+  return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
+}  // namespace kiln::command

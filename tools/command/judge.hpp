@@ -1,0 +1,47 @@
+// How `kiln check` judges one text: its instructions, its synchronisation, whether a launch fits it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "launch/contract.hpp"
+#include "ptx/diag/diagnostic.hpp"
+#include "verifier/explore.hpp"
+
+namespace kiln::command {
+
+/// What a text is judged by.
+struct JudgeOptions {
+  std::string profile = "isa";
+  double budget = 10;  // seconds a text
+  bool quick = false;  // instructions alone
+  bool lint = false;   // and what is legal but costs
+  verifier::LaunchFacts facts{};
+  std::optional<launch::Contract> launch{};  // explored alone, and must fit
+  std::string launch_file{};                 // that it is from; none: it is that of a kernel's problem
+};
+
+/// What became of races in global memory, which are not explored; of several texts the latest row that any has.
+enum class GlobalMemory : std::uint8_t { out_of_question, simulated, not_judged };
+
+/// What it is said to be; empty where it is out of question.
+std::string spelling(GlobalMemory);
+
+/// What is wrong with a text.
+struct Judgement {
+  diag::Sink found{};
+  GlobalMemory global = GlobalMemory::out_of_question;
+};
+
+/// Whether a finding says that something could not be followed, so that the synchronisation is not proven.
+bool is_unfollowed(const diag::Diagnostic&);
+
+/// How long an exploration may take when a file may take `budget` seconds since `begun`: most of what is left, 1 ms at
+/// least.
+std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun);
+
+/// Judges a text, within the budget. Throws InputError for a launch that cannot be used.
+Judgement judge(const diag::SourcePtr&, const JudgeOptions&);
+
+}  // namespace kiln::command
