@@ -11,25 +11,11 @@ the launch. No GPU is needed beyond what Triton itself asks for.
 from __future__ import annotations
 
 import pathlib
-import sys
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from ._calls import check
-from ._command import CommandError
-from ._report import Report
+from ._checked import Checked, checked, judge
 
 __all__ = ["Checked", "checked", "disable", "enable"]
-
-
-class Checked(NamedTuple):
-    """A kernel that was checked."""
-
-    name: str
-    report: Report
-
-
-checked: List[Checked] = []
-"""Every kernel that was checked since `enable`, in order."""
 
 
 class _Listener:
@@ -49,15 +35,8 @@ class _Listener:
         if path is None or path in self.seen:
             return
         self.seen.add(path)
-        try:
-            report = check(pathlib.Path(path), assume=_facts(pathlib.Path(path), metadata), **self.settings)
-        except CommandError as error:  # Triton's program goes on
-            print(f"kiln: {metadata.get('name')}: not checked: {error}", file=sys.stderr)
-            return
-        checked.append(Checked(str(metadata.get("name")), report))
-        _say(checked[-1])
-        if self.raise_errors:
-            report.raise_for_errors()
+        judge(str(metadata.get("name")), pathlib.Path(path), assume=_facts(pathlib.Path(path), metadata),
+              raise_errors=self.raise_errors, **self.settings)
 
 
 def _facts(path: pathlib.Path, metadata: Mapping[str, Any]) -> List[str]:
@@ -71,12 +50,6 @@ def _facts(path: pathlib.Path, metadata: Mapping[str, Any]) -> List[str]:
     if ".reqntid" not in path.read_text(encoding="utf-8") and metadata.get("num_warps"):
         facts.append(f"block={32 * metadata['num_warps']}")
     return facts
-
-
-def _say(kernel: Checked) -> None:
-    if kernel.report.findings:
-        wrong = Report(kernel.report.errors + kernel.report.portability).grouped()
-        print((wrong + "\n" if wrong else "") + f"kiln: {kernel.name}: {kernel.report.summary}", file=sys.stderr)
 
 
 def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:

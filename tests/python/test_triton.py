@@ -64,7 +64,7 @@ class Listener(unittest.TestCase):
 
     def test_what_the_ptx_does_not_say_comes_from_triton(self):
         asked = []
-        with mock.patch.object(kiln.triton, "check", lambda path, **named: asked.append(named) or kiln.Report(())):
+        with mock.patch.object(kiln._checked, "check", lambda path, **named: asked.append(named) or kiln.Report(())):
             kiln.triton.enable(budget=3)
             self.compiled("open", CLEAN, num_ctas=2, shared=4096)
             self.compiled("closed", CLEAN.replace("\n{", "\n.reqntid 128\n{"), num_ctas=1, shared=0)
