@@ -16,7 +16,7 @@ configure_package_config_file(cmake/kilnConfig.cmake.in ${PROJECT_BINARY_DIR}/ki
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/kilnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/kilnConfig.cmake ${PROJECT_BINARY_DIR}/kilnConfigVersion.cmake
-  cmake/KilnAddKernels.cmake DESTINATION ${package_dir})
+  cmake/KilnAddKernels.cmake cmake/KilnAddModule.cmake cmake/kiln_module.cpp DESTINATION ${package_dir})
 if(TARGET kiln)
   install(TARGETS kiln RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

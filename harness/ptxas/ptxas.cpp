@@ -13,11 +13,8 @@
 
 #include "harness/host/files.hpp"
 #include "harness/host/process.hpp"
+#include "harness/ptxas/configured.hpp"
 #include "ptx/diag/error.hpp"
-
-#ifndef KILN_PTXAS_PATH
-#define KILN_PTXAS_PATH ""
-#endif
 
 namespace kiln::harness {
 namespace {
@@ -80,7 +77,7 @@ std::vector<std::string> candidates() {
   if (const char* home = std::getenv("CUDA_HOME"); home && *home) out.push_back(std::string(home) + "/bin/ptxas");
   for (std::string& path : in_python_packages()) out.push_back(std::move(path));
   out.emplace_back("/usr/local/cuda/bin/ptxas");
-  if (const std::string configured = KILN_PTXAS_PATH; !configured.empty()) out.push_back(configured);
+  if (const std::string configured = configured_ptxas(); !configured.empty()) out.push_back(configured);
   return out;
 }
 

@@ -5,17 +5,15 @@
 #include <cstdio>
 
 #include "tools/command/report/console.hpp"
-
-#ifndef KILN_VERSION
-#define KILN_VERSION "unknown"
-#endif
+#include "tools/command/report/version.hpp"
 
 namespace kiln::command {
 namespace {
 
 constexpr const char* exit_codes =
     "Exit codes: 0 clean, 1 errors, 2 unreadable input or flags, 3 incomplete (something is not modelled),\n"
-    "4 an internal error of Kiln. `kiln COMMAND --help` shows the options and examples of a command.";
+    "4 an internal error of Kiln. `kiln COMMAND --help` shows the options and examples of a command.\n"
+    "Kernels of your own: `kiln --kernels FILE COMMAND`, or $KILN_KERNELS, takes those of a shared object.";
 
 // CLI11's messages are sentences; ours start in lower case and end without a full stop.
 std::string tidy(std::string message) {
@@ -74,7 +72,7 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, std::span<c
 
 int run(int argc, char** argv, const AddSubcommands& add) {
   CLI::App app("Kiln: write, check, simulate and run NVIDIA PTX kernels built around tcgen05.", "kiln");
-  app.set_version_flag("--version", "kiln " KILN_VERSION);
+  app.set_version_flag("--version", fmt::format("kiln {}", version()));
   app.footer(exit_codes);
   app.require_subcommand(1);
   const std::vector<std::string> words(argv + (argc > 0), argv + argc);

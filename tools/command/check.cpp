@@ -64,6 +64,8 @@ InputResult fix_input(const Input& input, const JudgeOptions& options) {
   InputResult out;
   out.input = input;
   try {
+    if (input.kind == Input::Kind::kernel)
+      throw diag::InputError(fmt::format("--fix: {} is a kernel of the table, not a file", input.path));
     if (input.kind != Input::Kind::ptx)
       throw diag::InputError(fmt::format("{}: --fix repairs PTX files alone", input.path));
     const auto judged = [&](const diag::SourcePtr& text) {
@@ -278,6 +280,7 @@ void add_check(const Builder& builder) {
       ->check(one_of({"text", "json", "sarif"}))
       ->type_name("text|json|sarif");
   sub->add_flag("--json", a->json, "the same as --format json");
+  add_kernel_to_judge(*sub, a->kernel, builder.words);
   sub->callback([a, &action = builder.action] {
     if (a->json) a->format = "json";
     action = [a] { return check(*a); };

@@ -10,6 +10,7 @@
 #include "harness/host/files.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/packed_findings.hpp"
+#include "tools/command/report/version.hpp"
 
 namespace kiln::command {
 namespace {
@@ -44,7 +45,7 @@ std::string chosen_folder() {
 std::string this_program() {
   struct stat file {};
   if (::stat("/proc/self/exe", &file) != 0) return "";
-  return fmt::format(KILN_VERSION " {} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  return fmt::format("{} {} {}.{}", version(), file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
 }
 
 std::string options_text(const JudgeOptions& o) {

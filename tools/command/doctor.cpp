@@ -12,11 +12,8 @@
 #include "ptx/diag/error.hpp"
 #include "tools/command/inputs.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/version.hpp"
 #include "tools/command/subcommands.hpp"
-
-#ifndef KILN_VERSION
-#define KILN_VERSION "unknown"
-#endif
 
 namespace kiln::command {
 namespace {
@@ -90,7 +87,7 @@ Surrounding temporary_files() {
 }
 
 std::string surroundings_text(const std::vector<Surrounding>& all) {
-  std::string out = "kiln " KILN_VERSION "\n";
+  std::string out = fmt::format("kiln {}\n", version());
   for (const Surrounding& s : all) {
     out += fmt::format("{:<16} {:<8} {}\n", s.name, spelling(s.state), s.is);
     if (s.state != State::found) out += fmt::format("{:<16} {:<8} does not work: {}\n", "", "", s.without);
@@ -99,7 +96,7 @@ std::string surroundings_text(const std::vector<Surrounding>& all) {
 }
 
 std::string surroundings_json(const std::vector<Surrounding>& all) {
-  nlohmann::ordered_json j = {{"version", KILN_VERSION}, {"surroundings", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json j = {{"version", version()}, {"surroundings", nlohmann::ordered_json::array()}};
   for (const Surrounding& s : all)
     j["surroundings"].push_back({{"name", s.name}, {"state", spelling(s.state)}, {"is", s.is}, {"without", s.without}});
   return j.dump(2) + "\n";

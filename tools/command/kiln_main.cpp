@@ -1,11 +1,16 @@
 #include "tools/command/kiln_main.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ptx/diag/error.hpp"
 #include "tools/command/application.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/kernels.hpp"
 
 namespace kiln {
 namespace command {
@@ -34,6 +39,22 @@ void add_all(const Builder& builder) {
 // A link to the command under such a name stands in for ptxas.
 bool is_called_ptxas(int argc, char** argv) { return argc > 0 && std::string_view(argv[0]).ends_with("ptxas"); }
 
+// What $KILN_KERNELS names, and then what `--kernels FILE` at the beginning of the command line does: that is taken
+// off, since the options of a subcommand depend on the kernels that there are.
+void load_modules(int& argc, char** argv) {
+  if (const char* named = std::getenv("KILN_KERNELS")) {
+    std::istringstream paths(named);
+    for (std::string path; std::getline(paths, path, ':');)
+      if (!path.empty()) load_kernels(path);
+  }
+  while (argc > 1 && std::string_view(argv[1]) == "--kernels") {
+    if (argc == 2) throw diag::InputError("--kernels: name a shared object with kernels");
+    load_kernels(argv[2]);
+    std::copy(argv + 3, argv + argc, argv + 1);
+    argc -= 2;
+  }
+}
+
 }  // namespace
 }  // namespace command
 
@@ -42,7 +63,10 @@ int kiln_main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     return command::guarded([&] { return command::check_and_assemble(words); });
   }
-  return command::run_application(argc, argv, command::add_all);
+  return command::guarded([&] {
+    command::load_modules(argc, argv);
+    return command::run_application(argc, argv, command::add_all);
+  });
 }
 
 }  // namespace kiln

@@ -9,6 +9,7 @@
 #include "dsl/entry.hpp"
 #include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/kernels.hpp"
 #include "tools/command/subcommands.hpp"
 
 namespace kiln::command {
@@ -24,9 +25,9 @@ std::vector<std::string> target_names(const dsl::Entry& e) {
 
 std::string listing() {
   std::size_t width = 0;
-  for (const dsl::Entry& e : dsl::kernel_table()) width = std::max(width, e.name.size());
+  for (const dsl::Entry& e : offered_kernels()) width = std::max(width, e.name.size());
   std::string out;
-  for (const dsl::Entry& e : dsl::kernel_table()) {
+  for (const dsl::Entry& e : offered_kernels()) {
     out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width,
                        fmt::join(target_names(e), ", "));
     for (const dsl::SizeOption& s : e.sizes)
@@ -39,7 +40,7 @@ std::string listing() {
 
 std::string json() {
   Json kernels = Json::array();
-  for (const dsl::Entry& e : dsl::kernel_table()) {
+  for (const dsl::Entry& e : offered_kernels()) {
     Json sizes = Json::array();
     for (const dsl::SizeOption& s : e.sizes)
       sizes.push_back({{"name", s.name}, {"standard", size_json(s.standard)}, {"help", s.help}});

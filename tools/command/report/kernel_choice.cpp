@@ -7,12 +7,13 @@
 
 #include "ptx/diag/error.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/kernels.hpp"
 #include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
 
 const dsl::Entry* find_entry(std::string_view name) {
-  const auto table = dsl::kernel_table();
+  const std::vector<dsl::Entry>& table = offered_kernels();
   const auto found = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });
   return found == table.end() ? nullptr : &*found;
 }
@@ -20,7 +21,7 @@ const dsl::Entry* find_entry(std::string_view name) {
 const dsl::Entry& KernelChoice::entry() const {
   if (const dsl::Entry* e = find_entry(name)) return *e;
   std::vector<std::string_view> names;
-  for (const dsl::Entry& e : dsl::kernel_table()) names.push_back(e.name);
+  for (const dsl::Entry& e : offered_kernels()) names.push_back(e.name);
   const std::string_view near = nearest(name, names);
   throw diag::InputError(fmt::format("no kernel is named '{}'{}; `kiln list` shows those there are", name,
                                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
