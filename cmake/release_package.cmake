@@ -1,0 +1,20 @@
+# For `cpack --config`: the Debian package, made of a staged folder. scripts/release sets RELEASE_VERSION, RELEASE_STAGE and
+# RELEASE_OUTPUT in the environment.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME kiln-ptx)
+set(CPACK_PACKAGE_VERSION $ENV{RELEASE_VERSION})
+set(CPACK_PACKAGE_FILE_NAME kiln-ptx-$ENV{RELEASE_VERSION})
+set(CPACK_PACKAGE_CONTACT "the Kiln authors <kiln@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "checks, simulates, times and lowers NVIDIA PTX")
+set(CPACK_PACKAGE_DESCRIPTION "The kiln command, and the headers, libraries and CMake package for kernels in C++.")
+set(CPACK_PACKAGE_DIRECTORY $ENV{RELEASE_OUTPUT})
+set(CPACK_INSTALLED_DIRECTORIES "$ENV{RELEASE_STAGE};/")
+set(CPACK_INSTALL_CMAKE_PROJECTS "")
+set(CPACK_CMAKE_GENERATOR Ninja)
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What find_package(kiln) asks for.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, cmake, libfmt-dev, nlohmann-json3-dev, libcli11-dev, libboost-dev")
