@@ -33,6 +33,7 @@ void add_all(const Builder& builder) {
   add_mma(builder);
   add_ptxas(builder);
   add_doctor(builder);
+  add_lsp(builder);
   add_emit_raw(builder);
 }
 

@@ -38,7 +38,7 @@ struct LowerArguments {
 };
 
 // What is to be lowered, and how it is launched.
-struct Input {
+struct LowerInput {
   diag::SourcePtr text{};
   ir::Module module{};
   std::optional<launch::Contract> contract{};
@@ -46,9 +46,9 @@ struct Input {
 
 bool is_file(const std::string& name) { return name == "-" || name.ends_with(".ptx") || std::filesystem::exists(name); }
 
-std::optional<Input> library_input(const KernelChoice& a, const dsl::Sizes& sizes, diag::Sink& sink) {
+std::optional<LowerInput> library_input(const KernelChoice& a, const dsl::Sizes& sizes, diag::Sink& sink) {
   const dsl::Entry& entry = a.entry();
-  Input out;
+  LowerInput out;
   dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
   out.contract = entry.problem(kernel, sizes);
   out.text = harness::emit_verified(std::move(kernel.module), a.name + ".ptx", sink);
@@ -58,8 +58,8 @@ std::optional<Input> library_input(const KernelChoice& a, const dsl::Sizes& size
   return out;
 }
 
-std::optional<Input> input(const LowerArguments& a, diag::Sink& sink) {
-  Input out;
+std::optional<LowerInput> input(const LowerArguments& a, diag::Sink& sink) {
+  LowerInput out;
   if (is_file(a.kernel.name)) {
     out.text = read_source(a.kernel.name);
     out.module = parse::parse(out.text, sink);
@@ -71,7 +71,7 @@ std::optional<Input> input(const LowerArguments& a, diag::Sink& sink) {
   return out;
 }
 
-lower::Options options(const LowerArguments& a, const Input& in) {
+lower::Options options(const LowerArguments& a, const LowerInput& in) {
   return {*isa::parse_target(a.target),
           a.image == "shared"   ? lower::Place::shared
           : a.image == "global" ? lower::Place::global
@@ -89,7 +89,7 @@ std::string strategy_that_fits(const LowerArguments& a, const diag::Sink& sink) 
     dsl::Sizes sizes = a.kernel.chosen_sizes();
     for (const auto& [option, value] : strategy) sizes[std::string(option)] = value;
     diag::Sink tried;
-    const std::optional<Input> in = library_input(a.kernel, sizes, tried);
+    const std::optional<LowerInput> in = library_input(a.kernel, sizes, tried);
     if (in && lower::lower(in->module, options(a, *in), tried)) return dsl::text(strategy);
   }
   return {};
@@ -98,7 +98,7 @@ std::string strategy_that_fits(const LowerArguments& a, const diag::Sink& sink) 
 // The lowered kernel on its way out: nothing is written that the verifier or ptxas refuses.
 class Acceptance {
  public:
-  Acceptance(const LowerArguments& a, const Input& in, diag::Sink& sink) : a_(a), in_(in), sink_(sink) {}
+  Acceptance(const LowerArguments& a, const LowerInput& in, diag::Sink& sink) : a_(a), in_(in), sink_(sink) {}
 
   /// The text; null, and errors in the sink, where the kernel was wrong before it was lowered. Throws InternalError
   /// where it was not.
@@ -157,14 +157,14 @@ class Acceptance {
   }
 
   const LowerArguments& a_;
-  const Input& in_;
+  const LowerInput& in_;
   diag::Sink& sink_;
   std::string judged_{};
 };
 
 int run_lower(const LowerArguments& a) {
   diag::Sink sink;
-  const std::optional<Input> in = input(a, sink);
+  const std::optional<LowerInput> in = input(a, sink);
   std::optional<lower::Lowered> out;
   diag::SourcePtr text;
   std::string judged;

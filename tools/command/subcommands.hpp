@@ -57,6 +57,7 @@ void add_decode(const Builder&);
 void add_mma(const Builder&);
 void add_ptxas(const Builder&);
 void add_doctor(const Builder&);
+void add_lsp(const Builder&);
 
 /// What `kiln ptxas` does, and the command when it is called by a name that ends in "ptxas": hands the arguments to
 /// ptxas and checks its inputs meanwhile. Returns the exit code of ptxas, or 1 for errors where $KILN_CHECK is `error`.
