@@ -1,5 +1,6 @@
-// Y = softmax(X) of every row, in bf16: tiles of 128 rows by 64 columns come through a ring, twice. A thread owns a
-// row, so no lane needs another: the first pass finds the greatest element and the sum, the second one divides.
+// Y = softmax(X) of every row, in bf16: tiles of 128 rows by 64 columns come twice, each time through a ring of its
+// own, so that each loop begins at a slot that is known. A thread owns a row, so no lane needs another: the first pass
+// finds the greatest element and the sum, the second one divides.
 #include <limits>
 
 #include "cookbook.hpp"
@@ -21,21 +22,20 @@ constexpr auto list = parameters("X"_arg.is<TensorMap<Tile>>(), "Y"_arg.is<Tenso
 Kernel softmax(Target target, const Sizes&) {
   KernelBuilder softmax("softmax", target, warps<5>);
   const auto given = declare(softmax, list);
-  auto in = softmax.ring<stages, Tile>("in");
+  auto first = softmax.ring<stages, Tile>("first"), second = softmax.ring<stages, Tile>("second");
   auto out = softmax.store_ring<2, Tile>("out");
   const U32 n = given["n"_arg], row = softmax.ctaid.x * rows, blocks = softmax.ceil_div(n, columns);
 
   softmax.role("load", warp<4>.elect(), [&](Thread t) {
-    t.loop(2, [&](U32) {
+    for (auto* in : {&first, &second})
       t.loop(blocks, [&](U32 i) {
-        const auto slot = in.acquire(t);
+        const auto slot = in->acquire(t);
         t.tma_load(slot.get<Tile>(), given["X"_arg].at(row, i * columns), slot.full);
       });
-    });
   });
   softmax.role("rows", warpgroup<0>, [&](Warpgroup& g) {
     // x log2(e) of a block of this thread's row; minus infinity to the right of the matrix.
-    const auto read = [&](const U32& i) {
+    const auto read = [&](Ring<stages, Tile>& in, const U32& i) {
       const auto slot = in.wait(g);
       const auto x = widen(g.load(slot.get<Tile>()));
       in.release(g, slot);
@@ -45,18 +45,15 @@ Kernel softmax(Target target, const Sizes&) {
     };
     auto greatest = g.var(-std::numeric_limits<float>::infinity()), sum = g.var(0.0f);
     g.loop(blocks, [&](U32 i) {
-      const auto x = read(i);
-      const F32 before = greatest;
-      auto now = g.var(before);
-      for (int c = 0; c < columns; ++c) now = max(now, x[c]);
-      const F32 offset = now;
+      const auto x = read(first, i);
+      const F32 before = greatest, offset = max(before, combined(x, [](F32 a, F32 b) { return max(a, b); }));
       sum *= ex2_approx_ftz(before - offset);
       for (int c = 0; c < columns; ++c) sum += ex2_approx_ftz(x[c] - offset);
       greatest = offset;
     });
     const F32 factor = rcp_approx_ftz(sum), offset = greatest;
     g.loop(blocks, [&](U32 i) {
-      const auto x = read(i);
+      const auto x = read(second, i);
       const auto y = make_registers<columns>([&](int c) { return ex2_approx_ftz(x[c] - offset) * factor; });
       const auto tile = out.acquire(g);
       g.store(tile, cvt<bf16>(y));
