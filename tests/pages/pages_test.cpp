@@ -55,8 +55,8 @@ launch::Contract some_problem(const dsl::Kernel& kernel) {
       arguments.emplace_back(p.name, dsl::GlobalTensor{p.name, 512, 512});
     } else if (p.is_pointer) {
       b.dtype = isa::ScalarType::u32;
-      b.shape = {1024};
-      b.init.values.assign(1024, 3);
+      b.shape = {1 << 14};
+      b.init.values.assign(1 << 14, 3);
       arguments.emplace_back(p.name, p.name);
     } else {
       arguments.emplace_back(p.name, std::uint64_t(3));
