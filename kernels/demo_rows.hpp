@@ -9,11 +9,11 @@
 
 namespace kiln::kernels {
 
-constexpr std::array tcgen05_targets{dsl::sm_100a, dsl::sm_100f, dsl::sm_103a,
-                                     dsl::sm_103f, dsl::sm_110a, dsl::sm_110f};
+constexpr std::array tcgen05_targets{dsl::sm_100a, dsl::sm_100f, dsl::sm_103a, dsl::sm_103f,
+                                     dsl::sm_107a, dsl::sm_107f, dsl::sm_110a, dsl::sm_110f};
 /// With what tcgen05 and wgmma have in common.
-constexpr std::array wgmma_targets{dsl::sm_100a, dsl::sm_100f, dsl::sm_103a, dsl::sm_103f,
-                                   dsl::sm_110a, dsl::sm_110f, dsl::sm_90a};
+constexpr std::array wgmma_targets{dsl::sm_100a, dsl::sm_100f, dsl::sm_103a, dsl::sm_103f, dsl::sm_107a,
+                                   dsl::sm_107f, dsl::sm_110a, dsl::sm_110f, dsl::sm_90a};
 
 inline dsl::Entry gemm_bf16_row() {
   return {"gemm_bf16",   "D = A * B^T, bf16: warp-specialised, ring of 4, tile 128x256x64",

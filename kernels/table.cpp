@@ -15,10 +15,10 @@ namespace {
 
 using kernels::tcgen05_targets;
 using kernels::wgmma_targets;
-constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_110a, sm_110f};
+constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f};
 constexpr std::array i8_targets{sm_100a, sm_110a, sm_90a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
-constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f};
+constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f};
 
 }  // namespace
 
