@@ -67,7 +67,9 @@ bool Pipeline::assemble_text(isa::Target target) {
   report_.assembly = stage("assemble", [&] {
     return assemble(ptxas, report_.ptx, target, report_.findings, options_.tensor_memory_checks);
   });
-  if (checks && !report_.findings.has_errors() && report_.assembly->tensor_memory_checks.empty())
+  const bool is_there = report_.assembly->status != Assembly::Status::unavailable;
+  if (!is_there && options_.backend == Backend::cuda) throw diag::InputError(report_.assembly->reason);
+  if (checks && is_there && !report_.findings.has_errors() && report_.assembly->tensor_memory_checks.empty())
     throw diag::InputError(name_ + ": --check-tensor-memory: ptxas finds nothing to check, since nothing uses tcgen05");
   if (report_.assembly->status == Assembly::Status::assembled) keep(".cubin", report_.assembly->cubin);
   if (report_.assembly->status == Assembly::Status::failed) {

@@ -15,6 +15,7 @@
 #include "harness/host/process.hpp"
 #include "harness/ptxas/configured.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/ptxas_version.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -254,12 +255,41 @@ std::vector<std::string> tensor_memory_checks(const std::vector<std::uint8_t>& c
 
 }  // namespace
 
+namespace {
+
+// The `.version` of a text; {0, 0} where no line begins with one.
+isa::PtxVersion version_of(std::string_view text) {
+  constexpr std::string_view word = ".version";
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if (at != 0 && text[at - 1] != '\n') continue;
+    std::string_view rest = trimmed(text.substr(at + word.size(), 16));
+    const auto major = take_number(rest);
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    return {major.value_or(0), take_number(rest).value_or(0)};
+  }
+  return {};
+}
+
+// What a text or its target asks for that came after this ptxas, as a reason; empty: nothing.
+std::string too_new(const Ptxas& ptxas, std::string_view text, isa::Target target) {
+  const auto release = isa::parse_ptxas_version(ptxas.version);
+  if (!release) return {};
+  const isa::PtxVersion known = isa::newest_version_of(*release);
+  const isa::PtxVersion wanted = std::max(version_of(text), isa::lowest_version(target));
+  if (wanted <= known || wanted > isa::newest_version) return {};
+  return fmt::format("ptxas {} takes PTX up to {}.{}; {} here needs {}.{}", ptxas.version, known.major, known.minor,
+                     isa::spelling(target), wanted.major, wanted.minor);
+}
+
+}  // namespace
+
 Assembly assemble(const Ptxas& ptxas, const diag::SourcePtr& source, isa::Target target, diag::Sink& sink,
                   TensorMemoryChecks checks, std::chrono::milliseconds timeout) {
   Assembly a;
   a.reason = ptxas.missing;
   if (!ptxas.found()) return a;
   a.version = ptxas.version;
+  if (a.reason = too_new(ptxas, source->text(), target); !a.reason.empty()) return a;
   const TemporaryFolder folder;
   const std::string input = folder.file("kernel.ptx"), output = folder.file("kernel.cubin");
   write_file(input, source->text());

@@ -53,8 +53,8 @@ struct Assembly {
   double seconds = 0;
 };
 
-/// Assembles a PTX text for a target. What ptxas finds is reported to `sink`, located in `source`. No ptxas and a crash
-/// of ptxas are states of the result, not exceptions.
+/// Assembles a PTX text for a target. What ptxas finds is reported to `sink`, located in `source`. No ptxas, one that is
+/// older than the `.version` or the target, and a crash of ptxas are states of the result, not exceptions.
 Assembly assemble(const Ptxas&, const diag::SourcePtr& source, isa::Target, diag::Sink& sink,
                   TensorMemoryChecks checks = TensorMemoryChecks::off,
                   std::chrono::milliseconds timeout = std::chrono::minutes(5));

@@ -65,13 +65,23 @@ TEST_CASE("every kernel is clean, and reading its text gives the same module and
 TEST_CASE("ptxas assembles every kernel without spills and without a stack") {
   const harness::Ptxas ptxas = harness::find_ptxas();
   if (!ptxas.found()) return test::skip("no ptxas: " + ptxas.missing);
+  std::string too_new;  // of the last kernel for which this ptxas is too old
+  int assembled = 0;
   for_each_kernel([&](const dsl::Kernel& kernel, const diag::SourcePtr& text) {
     diag::Sink sink;
     const harness::Assembly a = harness::assemble(ptxas, text, kernel.target, sink);
     INFO(diag::render_text(sink));
+    if (a.status == harness::Assembly::Status::unavailable) {
+      CHECK(kernel.target.sm == 107);  // everything else is in reach of the oldest ptxas
+      too_new = a.reason;
+      return;
+    }
+    ++assembled;
     REQUIRE(a.status == harness::Assembly::Status::assembled);
     REQUIRE(a.entries.size() == 1);
     CHECK_FALSE(a.entries[0].spills());
     CHECK(a.entries[0].stack_bytes == 0);
   });
+  CHECK(assembled > 0);
+  if (!too_new.empty()) test::skip(too_new + "; KILN_PTXAS names another");
 }

@@ -151,6 +151,22 @@ TEST_CASE("no ptxas, a hanging one and a crashing one are states, not exceptions
   CHECK(contains(assemble(mute, source(bad), isa::sm_100a, sink).reason, "exit code 3"));
 }
 
+TEST_CASE("a ptxas older than the text or the target is no ptxas for it, and the reason names both") {
+  const TemporaryFolder folder;
+  const Ptxas old{fake_ptxas(folder, "exit 3\n"), "13.0.88", {}};
+  diag::Sink sink;
+  const Assembly newer = assemble(old, source(".version 9.1\n.target sm_100a\n"), isa::sm_100a, sink);
+  CHECK(newer.status == Assembly::Status::unavailable);
+  CHECK(newer.reason == "ptxas 13.0.88 takes PTX up to 9.0; sm_100a here needs 9.1");
+  const Assembly rubin = assemble(old, source("// .version 9.0\n"), isa::sm_107a, sink);
+  CHECK(rubin.status == Assembly::Status::unavailable);
+  CHECK(rubin.reason == "ptxas 13.0.88 takes PTX up to 9.0; sm_107a here needs 9.4");
+  CHECK_FALSE(sink.has_errors());
+  CHECK(assemble(old, source(".version 9.0\n"), isa::sm_100a, sink).status == Assembly::Status::failed);
+  // What no ptxas that Kiln knows takes is asked all the same.
+  CHECK(assemble(old, source(".version 9.9\n"), isa::sm_100a, sink).status == Assembly::Status::failed);
+}
+
 TEST_CASE("the real ptxas assembles and rejects") {
   const Ptxas ptxas = find_ptxas();
   if (!ptxas.found()) return test::skip("ptxas: " + ptxas.missing);
