@@ -11,6 +11,7 @@
 #include "verifier/explore/global.hpp"
 #include "verifier/explore/report.hpp"
 #include "verifier/explore/turn.hpp"
+#include "verifier/mistakes.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -108,7 +109,7 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       explore::report(*program, explored, sink);
     }
   }
-  sink.sort();
+  gather_mistakes(module, sink);
 }
 
 }  // namespace kiln::verifier

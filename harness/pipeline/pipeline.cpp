@@ -11,6 +11,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/diag/render.hpp"
 #include "ptx/parse/parse.hpp"
+#include "verifier/mistakes.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::harness {
@@ -97,6 +98,7 @@ void Pipeline::simulate(const ir::Module& module, sim::Observer* observer) {
   report_.simulation = stage("simulate", [&] {
     return named([&] { return sim::simulate(module, contract_, options, report_.findings, observer); });
   });
+  verifier::gather_mistakes(module, report_.findings);
 }
 
 void Pipeline::execute(const ir::Module& module, isa::Target) {

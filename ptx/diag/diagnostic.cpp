@@ -1,6 +1,7 @@
 #include "ptx/diag/diagnostic.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace kiln::diag {
@@ -34,12 +35,13 @@ std::size_t Sink::count(Severity s) const {
 
 // Not std::stable_sort: its temporary buffer is deprecated in C++17's library and newer compilers say so.
 void Sink::sort() {
-  std::vector<std::pair<std::uint32_t, std::size_t>> order;
-  for (std::size_t i = 0; i < all_.size(); ++i) order.emplace_back(all_[i].where.place.begin, i);
+  std::vector<std::tuple<bool, std::uint32_t, std::size_t>> order;
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    order.emplace_back(all_[i].severity != Severity::error, all_[i].where.place.begin, i);
   std::sort(order.begin(), order.end());
   std::vector<Diagnostic> sorted;
   sorted.reserve(all_.size());
-  for (const auto& [begin, index] : order) sorted.push_back(std::move(all_[index]));
+  for (const auto& [is_milder, begin, index] : order) sorted.push_back(std::move(all_[index]));
   all_ = std::move(sorted);
 }
 

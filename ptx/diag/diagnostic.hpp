@@ -63,7 +63,7 @@ class Sink {
   std::size_t count(Severity s) const;
   bool has_errors() const { return count(Severity::error) != 0; }
   bool incomplete() const { return count(Severity::incomplete) != 0; }
-  /// Orders by place in the text; equal places keep the order of reporting.
+  /// Errors first, each part by place in the text; equal places keep the order of reporting.
   void sort();
   void append(Sink other);
 

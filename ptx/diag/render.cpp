@@ -26,6 +26,8 @@ std::string paint(std::string_view text, std::string_view with, Colour colour) {
   return fmt::format("{}{}{}", with, text, plain);
 }
 
+bool is_in_text(const Where& w) { return w.source && !(w.place.empty() && w.place.begin == 0); }
+
 std::string head(const Where& w) {
   if (!w.source) return w.line ? fmt::format("{}:{}: ", w.file, w.line) : w.file.empty() ? "" : w.file + ": ";
   if (w.place.empty() && w.place.begin == 0) return w.source->name() + ": ";
@@ -59,7 +61,7 @@ Window window_of(std::string_view line, std::size_t at) {
 }
 
 std::string snippet(const Where& w, const std::vector<FixIt>& fixits, Colour colour) {
-  if (!w.source || (w.place.empty() && w.place.begin == 0)) return {};
+  if (!is_in_text(w)) return {};
   const auto [line_number, column] = w.source->position(w.place.begin);
   const std::string_view line = w.source->line(line_number);
   const auto at = std::size_t(column - 1);
@@ -92,8 +94,19 @@ std::string insertions(const Diagnostic& d, Colour colour) {
   return out;
 }
 
-std::string source_line(const Where& w) {
-  return w.source && w.line ? fmt::format("{}:{}: note: the source line of this instruction\n", w.file, w.line) : "";
+// The line that the user wrote, where the text was compiled from one.
+std::string head_of_source(const Where& w) { return w.line ? fmt::format("{}:{}: ", w.file, w.line) : head(w); }
+
+// Where the text is shown after the line that it was compiled from.
+std::string head_of_text(const Where& w) {
+  return w.line && is_in_text(w) ? head(w) + "note: in this instruction\n" : "";
+}
+
+std::string rendered(const Note& n, Colour colour) {
+  std::string out = head_of_source(n.where) + paint("note: ", colour_of(Severity::note), colour) + n.message;
+  if (n.where.line && is_in_text(n.where))
+    out += fmt::format(", {} line {}", n.where.source->name(), n.where.source->position(n.where.place.begin).line);
+  return out + '\n' + snippet(n.where, {}, colour);
 }
 
 // Findings that are alike: so many are shown each, and of more of them so many lines are named.
@@ -116,17 +129,13 @@ std::string other_places(const std::vector<const Diagnostic*>& alike, std::strin
 }  // namespace
 
 std::string render_text(const Diagnostic& d, Colour colour) {
-  std::string out = paint(head(d.where), bold, colour);
+  std::string out = paint(head_of_source(d.where), bold, colour);
   out += paint(fmt::format("{}: ", spelling(d.severity)), colour_of(d.severity), colour);
   out += paint(d.message, bold, colour);
   if (!d.slug.empty()) out += fmt::format(" [{}]", d.slug);
   out += '\n';
-  out += snippet(d.where, d.fixits, colour);
-  out += source_line(d.where);
-  for (const Note& n : d.notes) {
-    out += head(n.where) + paint("note: ", colour_of(Severity::note), colour) + n.message + '\n';
-    out += snippet(n.where, {}, colour);
-  }
+  out += head_of_text(d.where) + snippet(d.where, d.fixits, colour);
+  for (const Note& n : d.notes) out += rendered(n, colour);
   return out + insertions(d, colour);
 }
 

@@ -55,12 +55,13 @@ class Finding:
     excerpt: str = field(default="", repr=False)  # the line of PTX
 
     def __str__(self) -> str:
-        lines = [f"{self.place}: " if self.place else ""]
+        first = self.source or self.place
+        lines = [f"{first}: " if first else ""]
         lines[0] += f"{self.severity}: {self.message}" + (f" [{self.slug}]" if self.slug else "")
+        if self.source and self.place:
+            lines.append(f"{self.place}: note: in this instruction")
         if self.excerpt.strip():
             lines += [self.excerpt, _marks(self.excerpt, self.place)]
-        if self.source:
-            lines.append(f"{self.source}: note: the source line of this instruction")
         lines += [(f"{note.place}: " if note.place else "") + f"note: {note.message}" for note in self.notes]
         return "\n".join(lines)
 

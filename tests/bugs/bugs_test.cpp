@@ -112,10 +112,22 @@ std::uint32_t line_of(const diag::Diagnostic& d) {
   return d.where.source ? d.where.source->position(d.where.place.begin).line : 0;
 }
 
+// Whether a note names one of the lines as another place of the mistake, of this rule.
+bool names(const diag::Diagnostic& d, const Claim& claim) {
+  const std::string own = "the same mistake shows at ", other = "[" + claim.slug + "] follows from it: ";
+  return std::any_of(d.notes.begin(), d.notes.end(), [&](const diag::Note& n) {
+    if (!n.message.starts_with(d.slug == claim.slug ? own : other)) return false;
+    return std::any_of(claim.lines.begin(), claim.lines.end(), [&](const auto line) {
+      return (n.message + ",").find("line " + std::to_string(line) + ",") != std::string::npos;
+    });
+  });
+}
+
+// Whether there is a report of the rule at one of the lines: they are its place, or further places of one mistake.
 bool says(const diag::Sink& sink, const Claim& claim) {
   return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& d) {
-    return d.slug == claim.slug && diag::spelling(d.severity) == claim.severity &&
-           std::count(claim.lines.begin(), claim.lines.end(), line_of(d)) != 0;
+    const bool is_there = d.slug == claim.slug && std::count(claim.lines.begin(), claim.lines.end(), line_of(d)) != 0;
+    return diag::spelling(d.severity) == claim.severity && (is_there || names(d, claim));
   });
 }
 

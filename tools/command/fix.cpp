@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "harness/host/files.hpp"
 #include "ptx/diag/error.hpp"
@@ -24,12 +25,17 @@ std::string_view trimmed(std::string_view text) {
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-// The findings whose repair puts something in. Another number in place of a wrong one is a guess at what was meant.
+// The findings whose repair puts something in, in the order of the text. Another number in place of a wrong one is a
+// guess at what was meant.
 diag::Sink unambiguous(const diag::Sink& found) {
-  diag::Sink out;
+  std::vector<const diag::Diagnostic*> some;
   for (const diag::Diagnostic& d : found.all())
     if (std::all_of(d.fixits.begin(), d.fixits.end(), [](const diag::FixIt& f) { return f.place.empty(); }))
-      out.report(d);
+      some.push_back(&d);
+  std::stable_sort(some.begin(), some.end(),
+                   [](const auto* a, const auto* b) { return a->where.place.begin < b->where.place.begin; });
+  diag::Sink out;
+  for (const diag::Diagnostic* d : some) out.report(*d);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "tools/command/read_source.hpp"
 #include "verifier/global_memory.hpp"
 #include "verifier/lints.hpp"
+#include "verifier/mistakes.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {
@@ -74,8 +75,15 @@ GlobalMemory judge_global_memory(const ir::Module& module, const JudgeOptions& a
   return run.finished() || sink.has_errors() ? GlobalMemory::simulated : GlobalMemory::not_judged;
 }
 
+// Whether the sink has a finding of this rule at this place.
+bool says(const diag::Sink& sink, const diag::Diagnostic& d) {
+  return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& o) {
+    return o.slug == d.slug && o.where.place.begin == d.where.place.begin && !d.slug.empty();
+  });
+}
+
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
-diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const JudgeOptions& a) {
+diag::Sink with_runs(const ir::Module& module, const diag::Sink& known, const JudgeOptions& a) {
   diag::Sink all;
   for (diag::Diagnostic d : known.all()) {
     if (is_unfollowed(d))
@@ -83,12 +91,12 @@ diag::Sink with_runs(diag::Sink known, const diag::SourcePtr& source, const Judg
     all.report(std::move(d));
   }
   for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
-    diag::Sink found = run_launch(source, a, strategy).findings;
-    const bool ends = found.has_errors();
-    all.append(std::move(found));
-    if (ends) break;
+    const diag::Sink found = run_launch(module.source, a, strategy).findings;
+    for (const diag::Diagnostic& d : found.all())
+      if (!says(all, d)) all.report(d);
+    if (found.has_errors()) break;
   }
-  all.sort();
+  verifier::gather_mistakes(module, all);
   return all;
 }
 
@@ -135,7 +143,7 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
     return out;
   }
   out.global = GlobalMemory::simulated;
-  sink = with_runs(std::move(sink), module.source, a);
+  sink = with_runs(module, sink, a);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/barrier_object.hpp"
+#include "verifier/mistakes.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -184,7 +185,7 @@ EventId Barriers::arrive(const Turn& t, SharedPlace p, std::uint32_t count, cons
   }
   if (b.completed && !clock.past.has(b.completed)) {
     findings_.add(rules::mbarrier_arrivals(0, count, false), t.op, t.s.events[b.completed].operation,
-                  "an arrival that may come before the phase before is over, and count for that");
+                  "an arrival that " + std::string(too_early));
     throw Unfollowed{"what follows an arrival that may count for another phase", &t.op};
   }
   b.open.join(clock);

@@ -7,6 +7,7 @@
 #include "ptx/isa/tma.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/order.hpp"
+#include "verifier/mistakes.hpp"
 
 namespace kiln::verifier::explore {
 namespace {
@@ -35,7 +36,7 @@ void Copies::bring(const Turn& t, EventId write, SharedPlace barrier, const Cloc
   barriers_.check_init(t, b, true);
   if (b.completed && !issued.past.has(b.completed)) {
     findings_.add(rules::mbarrier_bytes(0, bytes.value_or(1)), t.op, t.s.events[b.completed].operation,
-                  "bytes that may come before the phase before is over, and count for that");
+                  "bytes that " + std::string(too_early));
     throw Unfollowed{"what follows bytes that may count for another phase", &t.op};
   }
   b.track(write, t.s.events[write].proxy, issued);

@@ -7,6 +7,7 @@
 #include "verifier/explore/assumptions.hpp"
 #include "verifier/explore/program.hpp"
 #include "verifier/explore/turn.hpp"
+#include "verifier/mistakes.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -16,8 +17,8 @@ struct Breach {
   const ir::Operation* operation = nullptr;
   const ir::Operation* earlier = nullptr;  // the other access or operation
   std::string got{};
-  std::string example{};                       // "n = 3 and stages = 4": under which it happens
-  const char* what = "the other one is here";  // what `earlier` is
+  std::string example{};                 // "n = 3 and stages = 4": under which it happens
+  std::string_view what = other_access;  // what `earlier` is
   std::string repair{};
   std::vector<Premise> premises{};          // it is known under these alone
   std::vector<flow::TermId> least_words{};  // words of parameters that must be zero or less on the way here

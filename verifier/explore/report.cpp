@@ -56,6 +56,18 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
   }
 }
 
+constexpr std::string_view consequence = "what follows";  // begins what is not known because of a mistake
+
+// The error after which nothing can be followed; null when there is none.
+diag::Diagnostic* cause_of(const Program& program, const Explored& e, std::vector<diag::Diagnostic>& reported) {
+  if (!e.where || !e.incomplete.starts_with(consequence)) return nullptr;
+  const diag::Place place = program.code.where(*e.where).place;
+  const auto found = std::find_if(reported.rbegin(), reported.rend(), [&](const diag::Diagnostic& d) {
+    return d.severity == diag::Severity::error && d.where.place.begin == place.begin;
+  });
+  return found == reported.rend() ? nullptr : &*found;
+}
+
 // Whether the sink has a finding of this rule at an instruction or an operand of it.
 bool says(const diag::Sink& sink, rules::Rule rule, const ir::Operation& op) {
   const diag::Place place = op.instruction->at;
@@ -203,40 +215,55 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
              rules::Limit::launch_assumed);
 }
 
-}  // namespace
-
-void report(const Program& program, const Explored& e, diag::Sink& sink) {
+void report_breaches(const Program& program, const Explored& e, const diag::Sink& known,
+                     std::vector<diag::Diagnostic>& out) {
   for (const Breach& b : e.breaches) {
-    const diag::Where where = program.code.where(*b.operation);
-    if (says(sink, b.verdict.rule, *b.operation)) continue;
+    if (says(known, b.verdict.rule, *b.operation)) continue;
     // The missing fence after a wait has a rule of its own.
-    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(sink, rules::Rule::fence_after, *b.operation)) continue;
-    diag::Diagnostic& d = broken(sink, b.verdict, where, b.got);
+    if (b.verdict.rule == rules::Rule::tcgen05_fence && says(known, rules::Rule::fence_after, *b.operation)) continue;
+    diag::Sink said;
+    diag::Diagnostic& d = broken(said, b.verdict, program.code.where(*b.operation), b.got);
     d.message += when(b.example);
     make_conditional(d, b.premises);
     if (!b.is_certain) d.notes.push_back({"whether a launch comes here is not known", {}});
-    if (b.earlier) d.notes.push_back({b.what, program.code.where(*b.earlier)});
+    if (b.earlier) d.notes.push_back({std::string(b.what), program.code.where(*b.earlier)});
     if (!b.repair.empty()) d.notes.push_back({b.repair, {}});
+    out.push_back(std::move(d));
   }
-  if (e.deadlock) {
-    const diag::Where where = program.code.where(*e.deadlock);
-    if (!says(sink, rules::Rule::deadlock, *e.deadlock)) {
-      diag::Diagnostic& d = broken(sink, rules::deadlock(false), where);
-      d.message += when(e.example);
-      make_conditional(d, e.deadlock_premises);
-      add_standings(program, e.last, d);
-    }
-  }
-  if (!e.incomplete.empty()) {
+}
+
+void report_deadlock(const Program& program, const Explored& e, const diag::Sink& known,
+                     std::vector<diag::Diagnostic>& out) {
+  if (!e.deadlock || says(known, rules::Rule::deadlock, *e.deadlock)) return;
+  diag::Sink said;
+  diag::Diagnostic& d = broken(said, rules::deadlock(false), program.code.where(*e.deadlock));
+  d.message += when(e.example);
+  make_conditional(d, e.deadlock_premises);
+  add_standings(program, e.last, d);
+  out.push_back(std::move(d));
+}
+
+}  // namespace
+
+void report(const Program& program, const Explored& e, diag::Sink& sink) {
+  std::vector<diag::Diagnostic> found;
+  report_breaches(program, e, sink, found);
+  report_deadlock(program, e, sink, found);
+  if (diag::Diagnostic* cause = cause_of(program, e, found)) {
+    cause->notes.push_back({"what follows it is not explored", {}});
+  } else if (!e.incomplete.empty()) {
+    diag::Sink said;
     diag::Diagnostic& d =
-        incomplete(sink, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
+        incomplete(said, e.where ? program.code.where(*e.where) : diag::Where::at(program.code.module->source, {}),
                    e.incomplete, rules::Limit::unfollowed);
     add_followed(program, e, d);
     if (program.threads == 0) d.notes.push_back({"--assume block=N says it", {}});
     for (const Premise& p : program.premises)
       d.notes.push_back(
           {"explored " + text(p) + (p.is_guess ? ", as the text suggests; --assume block=N says it" : ""), {}});
+    found.push_back(std::move(d));
   }
+  for (diag::Diagnostic& d : found) sink.report(std::move(d));
   report_premises(program, e, sink);
   report_grid(program, e, sink);
 }

@@ -23,13 +23,13 @@ Sink one_finding() {
 
 }  // namespace
 
-TEST_CASE("text has place, slug, caret under the range, fix-it, source line and notes") {
+TEST_CASE("text has the source line, slug, place, caret under the range, fix-it and notes") {
   CHECK(render_text(one_finding()) ==
-        "gemm.ptx:2:16: error: the count must be a power of two; got 48 [tcgen05-alloc-columns]\n"
+        "gemm.cpp:12: error: the count must be a power of two; got 48 [tcgen05-alloc-columns]\n"
+        "gemm.ptx:2:16: note: in this instruction\n"
         "\tadd.u32 %r1, 48;\n"
         "\t              ^~\n"
         "\t              64\n"
-        "gemm.cpp:12: note: the source line of this instruction\n"
         "gemm.ptx:1:1: note: allocated here\n"
         "first;\n"
         "^~~~~\n");

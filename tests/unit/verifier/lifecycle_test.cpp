@@ -63,7 +63,7 @@ TEST_CASE("a pair that meets before it begins and waits before it ends is right"
 TEST_CASE("cluster-start: the memory of a peer before it is known to have started") {
   CHECK(explored(without(barrier)).starts_with("cluster-start "));
   const std::string allocates = replaced(replaced(pair, "  ret;\n", dealloc), barrier, alloc);
-  CHECK(explored(allocates).starts_with("tcgen05-alloc-peer "));
+  CHECK(explored(allocates).find("tcgen05-alloc-peer ") != std::string::npos);
   CHECK(explored(replaced(allocates, "  tcgen05.alloc", barrier + "  tcgen05.alloc")).find("tcgen05-alloc-peer") ==
         std::string::npos);
 }
