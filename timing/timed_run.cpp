@@ -108,6 +108,10 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       resident_(resident_clusters(cluster, chip)),
       ingest_rate_(ingest_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
       hbm_rate_(chip[hbm_rate] / chip[load_clock] / busy_sms(cluster, resident_, around.busy_clusters)),
+      store_line_(std::max(chip[FactId::store_line],
+                           busy_sms(cluster, resident_, around.busy_clusters) / chip[store_lines_all])),
+      store_rate_(std::min(chip[FactId::store_rate],
+                           chip[store_rate_all] * chip[sms] / busy_sms(cluster, resident_, around.busy_clusters))),
       costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
@@ -316,7 +320,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
       break;
     }
     case Does::store_global:
-      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * chip_[global_line]));
+      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * store_line_));
       if (!touched_.empty()) note_global(touched_.front().address, false);
       break;
     case Does::tmem_load: {
@@ -452,8 +456,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
   Sm& s = sm(*issuer_->cta);
   if (t.global != 0) note_global(t.global, t.signals);
   if (!t.signals) {
-    const double read = s.stores.end(now_, double(t.bytes) / chip_[store_rate]);
-    use_operands(s, double(t.bytes));
+    const double read = s.stores.end(now_, double(t.bytes) / store_rate_);
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
@@ -481,7 +484,6 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;
   Sm& to = sm(cta_of(range.cta));
   const double arrived = to.ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
-  use_operands(to, load_->bytes);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   copies_.push_back({done, done});
   show(cta_of(range.cta).rank, "copies", "load", now_, done);

@@ -157,6 +157,8 @@ class TimedRun {
   const std::uint64_t resident_;  // clusters at once
   const double ingest_rate_;      // from L2 into each SM that is busy, bytes a cycle
   const double hbm_rate_;         // from HBM, the same
+  const double store_line_;       // cycles of a stored line, and bytes a cycle of bulk stores, with as many SMs busy
+  const double store_rate_;
   const Costs costs_;
   const std::size_t operations_;
   Roles roles_;

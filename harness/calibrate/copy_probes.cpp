@@ -183,6 +183,31 @@ void stores(Session& s) {
         "1 to 16 KB, each waited for, the slope of their line");
 }
 
+// Bulk stores of 16 KB with two in flight, each CTA to memory of its own: what all SMs store together.
+void stores_of_all(Session& s) {
+  constexpr unsigned bytes = 16384, room = 64 * bytes;
+  const unsigned sms = s.machine().facts().sms;
+  const auto rate = [&](unsigned ctas) {
+    LoopKernel k;
+    k.shared_bytes = tiles_at + bytes, k.copies = 1, k.ctas = ctas;
+    k.data_bytes = std::uint64_t(ctas) * room;
+    k.setup = fmt::format(
+        "add.u32 %r4, %smem, {}; fence.proxy.async; mul.wide.u32 %rd4, %block, {}; add.u64 %rd4, %rd4, %data; "
+        "mov.u64 %rd5, 0;",
+        tiles_at, room);
+    k.body = fmt::format(
+        "add.u64 %rd6, %rd4, %rd5; add.u64 %rd5, %rd5, {0}; and.b64 %rd5, %rd5, {1};\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%rd6], [%r4], {0}; cp.async.bulk.commit_group; "
+        "cp.async.bulk.wait_group.read 1;",
+        bytes, room - 1);
+    k.after = "cp.async.bulk.wait_group 0;";
+    return rate_of(cycles_of(s.machine(), k, 16, 80), bytes);
+  };
+  s.observe("bulk stores of 16 KB, two in flight, one SM", rate(1), "bytes/cycle");
+  s.observe("bulk stores of 16 KB, two in flight, a quarter of the SMs", rate(sms / 4), "bytes/cycle of each SM");
+  s.set(store_rate_all, rate(sms), "bulk stores of 16 KB, two in flight, all SMs");
+}
+
 // Bulk loads of 16 KB, eight in flight; each CTA begins elsewhere.
 LoopKernel stream(unsigned ctas, std::uint64_t bytes_all, std::uint64_t cta_step) {
   constexpr unsigned bytes = 16384;
@@ -245,6 +270,7 @@ std::vector<Probe> copy_probes() {
           {"loads, latency", load_latencies},
           {"tensor maps", tensor_maps},
           {"stores", stores},
+          {"stores, all SMs", stores_of_all, true},
           {"L2 to one SM", ingest},
           {"multicast", multicasts},
           {"L2 to all SMs", ingest_of_all, true},

@@ -84,6 +84,33 @@ void hbm(Session& s) {
   s.set(hbm_latency, f, "a chain of addresses that were not touched before");
 }
 
+// Four warps store 16 bytes of a row for each lane, as an epilogue does: cycles of a line for each CTA.
+Figure stored_line(Session& s, unsigned ctas) {
+  constexpr unsigned threads = 128, pitch = 8192, stores = 4, warps = threads / 32;
+  LoopKernel k;
+  k.threads = threads, k.ctas = ctas, k.copies = stores;
+  k.shared_bytes = 64;
+  k.data_bytes = std::uint64_t(ctas) * threads * pitch;
+  k.setup = fmt::format("mad.lo.u32 %r1, %block, {}, %thread; mul.wide.u32 %rd1, %r1, {}; add.u64 %rd1, %rd1, %data;",
+                        threads, pitch);
+  k.before = "mov.u64 %rd2, %rd1;";
+  k.body = "st.volatile.global.v4.u32 [%rd2], {%r2, %r2, %r2, %r2}; add.u64 %rd2, %rd2, 16;";
+  const Figure f = cycles_of(s.machine(), k, 32, 96);  // of a copy, all warps
+  return {f.value / (warps * 32), f.spread / (warps * 32)};
+}
+
+void stored_lines(Session& s) { s.set(store_line, stored_line(s, 1), "128 threads, each 16 bytes of a row of its own"); }
+
+void stored_lines_of_all(Session& s) {
+  const unsigned sms = s.machine().facts().sms;
+  for (const unsigned part : {4u, 2u})
+    s.observe(fmt::format("a line of 16 bytes stored, {} SMs at once", sms / part), stored_line(s, sms / part),
+              "cycles/line of each SM");
+  const Figure f = stored_line(s, sms);
+  s.set(store_lines_all, {sms / f.value, sms / f.value * f.spread / f.value},
+        "each SM 128 threads, each 16 bytes of a row of its own");
+}
+
 }  // namespace
 
 std::vector<Probe> warp_probes() {
@@ -91,6 +118,8 @@ std::vector<Probe> warp_probes() {
           {"shared memory, latency", shared_loads},
           {"shared memory, rate", shared_bandwidth},
           {"L2, latency", l2},
+          {"stores of lines", stored_lines},
+          {"stores of lines, all SMs", stored_lines_of_all, true},
           {"HBM, latency", hbm, true}};
 }
 
