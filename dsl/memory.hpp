@@ -141,6 +141,8 @@ class TensorMap {
  public:
   using tile = Tile;
   TensorMap(Recorder& r, ir::Operand address) : map_(r, std::move(address), Tile::shape) {}
+  /// A map that lies in global memory, written before this grid or acquired by fence_proxy_tensormap_generic.
+  explicit TensorMap(const U64& address) : TensorMap(address.recorder(), address.operand()) {}
 
   /// As AnyTensorMap::at.
   Box<Tile> at(const OperandOf<U32>& mn, const OperandOf<U32>& k) const {
@@ -340,6 +342,8 @@ struct TmemArray : TmemPlace {
   Handle at(const U32& index, Here here = {}) const {
     return {{rec, address_of(index, Handle::columns_held, here).operand(), 0}};
   }
+  /// The same where the host knows which.
+  Handle at(int index) const { return {{rec, base, first + index * Handle::columns_held}}; }
 };
 
 }  // namespace kiln::dsl

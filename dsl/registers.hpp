@@ -75,12 +75,13 @@ class [[nodiscard]] AnyRegisters {
   std::vector<ir::Operand> regs_;
 };
 
-/// f32 registers whose element i is `value(i)`.
+/// f32 registers, one at least, whose element i is `value(i)`.
 template <class Value>
-AnyRegisters make_registers(Recorder& r, int count, const Value& value) {
-  std::vector<ir::Operand> regs;
-  for (int i = 0; i < count; ++i) regs.push_back(F32(value(i)).operand());
-  return {r, element_type<f32>, std::move(regs), LdState::ready};
+AnyRegisters make_registers(int count, const Value& value) {
+  const F32 first(value(0));
+  std::vector<ir::Operand> regs{first.operand()};
+  for (int i = 1; i < count; ++i) regs.push_back(F32(value(i)).operand());
+  return {first.recorder(), element_type<f32>, std::move(regs), LdState::ready};
 }
 /// f32 values rounded to 16-bit floats, to nearest even; values of the type as they are.
 AnyRegisters converted(const AnyRegisters& from, ElementType to, Here at = {});

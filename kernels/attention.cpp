@@ -180,11 +180,11 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
       for (int c = 0; c < keys; c += chunk) g.store(weights, w.rounded[std::size_t(c / chunk)], c);
       g.tcgen05_wait_st();
       g.arrive_by_warp(weights_full);
-      total = fma(total.read(), factor, w.sum);
+      total = fma(total, factor, w.sum);
       greatest = now;
     });
     g.wait(added, Phase((blocks + 1) & 1));
-    const F32 inverse = rcp_approx_ftz(total.read());
+    const F32 inverse = rcp_approx_ftz(total);
     const U32 my_row = row + g.row(), left = select(my_row < m, head, 0);
     const U64 address = given["O"_arg].at(multiply_wide(my_row, head));
     for (int c = 0; c < head; c += chunk) g.store_global(address, cvt<bf16>(scaled(g, sums, c, inverse)), left, c);

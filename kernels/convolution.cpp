@@ -50,9 +50,7 @@ Kernel conv1d_ws(Target target, const Sizes&) {
     t.loop(k_tiles, [&](U32 i) {
       const auto multiply = [&](int tap, const auto&... mask) {
         auto slot = in.wait(t);
-        for (int k = 0; k < K; k += Mma::K)
-          t.mma<Mma>(acc, slot.get<w>().k_slice(k), slot.get<x>().k_slice(k),
-                     accumulate(i != 0 || tap != 0 || k != 0), mask...);
+        t.mma_tiles<Mma>(acc, slot.get<w>(), slot.get<x>(), accumulate(i != 0 || tap != 0), mask...);
         t.commit(slot.empty);
       };
       multiply(0, no_left);

@@ -43,8 +43,7 @@ RoleStep Bias::device(KernelBuilder& gemm, int width) const {
       const auto finish = [=, from = bias.at(widen(row.col)), left = row.left](Warpgroup& g, const AnyRegisters& sums,
                                                                                int column) {
         const AnyRegisters added = g.load_global(element_type<f32>, width, from, left, column);
-        return make_registers(g.recorder(), width,
-                              [&](int i) { return activated(activation, sums.f32(i) + added.f32(i)); });
+        return make_registers(width, [&](int i) { return activated(activation, sums.f32(i) + added.f32(i)); });
       };
       return store_finished(row, width, finish);
     };
@@ -60,8 +59,7 @@ RoleStep AlphaBeta::device(KernelBuilder& gemm, int width) const {
       const auto finish = [=, from = c.at(row.index), left = row.left](Warpgroup& g, const AnyRegisters& sums,
                                                                        int column) {
         const AnyRegisters addend = widened(g.load_global(element_type<bf16>, width, from, left, column));
-        return make_registers(g.recorder(), width,
-                              [&](int i) { return fma(beta, addend.f32(i), alpha * sums.f32(i)); });
+        return make_registers(width, [&](int i) { return fma(beta, addend.f32(i), alpha * sums.f32(i)); });
       };
       return store_finished(row, width, finish);
     };
@@ -89,8 +87,8 @@ RoleStep Gated::device(KernelBuilder&, int width) const {
       return [row, width](Warpgroup& g, const AnyTmem& sums, int column) {
         const AnyRegisters gate = g.wait(g.load(sums.columns(column, width))),
                            up = g.wait(g.load(sums.columns(sums.count / 2 + column, width)));
-        const AnyRegisters joined = make_registers(
-            g.recorder(), width, [&](int i) { return activated(launch::Activation::silu, gate.f32(i)) * up.f32(i); });
+        const AnyRegisters joined =
+            make_registers(width, [&](int i) { return activated(launch::Activation::silu, gate.f32(i)) * up.f32(i); });
         g.store_global(row.address, converted(joined, row.d.elements.element()), row.left, column);
       };
     };

@@ -38,13 +38,13 @@ struct Groups {
     Var<U32> group = s.var(0), first = s.var(0), rows = s.var(0), row = s.var(0), begin = s.var(0), before = s.var(0);
     s.loop(count, [&](U32 g) {
       const U32 start = begin, end = s.ld_global(ends.at(widen(g))), size = end - start;
-      const U32 index = number - before.read(), tiles = (size + (M - 1)) / M;
+      const U32 index = number - before, tiles = (size + (M - 1)) / M;
       const Pred is_here = index < tiles;  // what lies before is a large number
-      group = select(is_here, g, group.read());
-      first = select(is_here, start, first.read());
-      rows = select(is_here, size, rows.read());
-      row = select(is_here, index * M, row.read());
-      before = before.read() + tiles;
+      group = select(is_here, g, group);
+      first = select(is_here, start, first);
+      rows = select(is_here, size, rows);
+      row = select(is_here, index * M, row);
+      before += tiles;
       begin = end;
     });
     return {group, first, rows, row};
@@ -108,7 +108,7 @@ Kernel gemm_grouped(Target target, const Sizes&) {
       const Groups::Tile at = groups.tile(t, tile.column);
       const U64 own = map(at.group);
       t.fence_proxy_tensormap_generic(acquire_gpu, own);
-      const TensorMap<ATile> A(t.recorder(), own.operand());
+      const TensorMap<ATile> A(own);
       t.loop(k_blocks, [&](U32 i) {
         auto slot = in.acquire(t);
         t.tma_load(slot.get<a>(), A.at(at.row, i * K), slot.full);

@@ -2,8 +2,6 @@
 // lie such that the lanes of a warp, a row each, touch 512 bytes in a row.
 #pragma once
 
-#include <vector>
-
 #include "kernels/epilogue.hpp"
 
 namespace kiln::kernels {
@@ -75,19 +73,15 @@ class Partials {
   }
   dsl::AnyRegisters sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const dsl::U32& first,
                               const dsl::U32& count) const {
-    std::vector<dsl::Var<dsl::F32>> sums;
-    for (int i = 0; i < chunk; ++i) sums.push_back(g.var(0.0f));
+    auto sums = g.vars<chunk>(0.0f);
     g.loop(count, [&](dsl::U32 k) {
       const dsl::U64 from = row(g, first + k);
       for (int v = 0; v < chunk / 4; ++v) {
         const auto four = g.ld_global_v4_f32(vector(from, c, v));
-        for (int i = 0; i < 4; ++i) {
-          dsl::Var<dsl::F32>& sum = sums[std::size_t(4 * v + i)];
-          sum = sum.read() + four[i];
-        }
+        for (int i = 0; i < 4; ++i) sums[4 * v + i] += four[i];
       }
     });
-    return dsl::make_registers(g.recorder(), chunk, [&](int i) { return sums[std::size_t(i)].read(); });
+    return dsl::make_registers(chunk, [&](int i) { return sums[i].read(); });
   }
 
   dsl::Pointer<dsl::f32> workspace_;

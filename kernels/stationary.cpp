@@ -30,9 +30,7 @@ struct Stationary {
       parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
                  "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
 
-  // A block of rows lies in all 128 lanes: those of a warp have a part of the rows and a part of the columns.
-  static constexpr int columns = Mma::d_columns;
-  static_assert(columns * isa::tmem_lanes == M * N);
+  using Sums = typename Mma::Accumulator;  // of a block of rows
 
   static Kernel build(const std::string& name, Target target);
   static launch::Contract problem(const Kernel& kernel, const Sizes& sizes);
@@ -52,9 +50,8 @@ struct Stationary {
       return std::array{slot.template get<int(i)>()...};
     }(std::make_index_sequence<blocks>());
   }
-  static void store_block(Warpgroup& g, const Tmem<f32, 128, columns>& sums, const Result& d, const U32& row,
-                          const U32& col) {
-    const U32 my_row = row + g.row() % M, my_col = col + g.row() / M * columns;
+  static void store_block(Warpgroup& g, const Sums& sums, const Result& d, const U32& row, const U32& col) {
+    const U32 my_row = row + g.row_of(sums), my_col = col + g.column_of(sums);
     const U32 left = left_in_row(d, my_row, my_col);
     const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
     g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
@@ -72,7 +69,7 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
 
   auto in = ring(gemm);
   auto done = gemm.mbarrier("done");
-  auto acc = gemm.tmem<f32, isa::tmem_lanes, blocks * columns>("acc");
+  const auto acc = gemm.tensor_memory<blocks, Sums>("acc");
 
   U32 row = gemm.ctaid.x * rows, col = gemm.ctaid.y * N;
 
@@ -92,8 +89,8 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
       const auto multiply = [&](int r, auto... collectors) {
         int k = 0;
         const auto slice = [&](auto collector) {
-          t.mma<Mma>(acc.template columns<columns>(r * columns), a[std::size_t(r)].k_slice(k),
-                     slot.template get<BTile>().k_slice(k), accumulate(i != 0 || k != 0), collector);
+          t.mma<Mma>(acc.at(r), a[std::size_t(r)].k_slice(k), slot.template get<BTile>().k_slice(k),
+                     accumulate(i != 0 || k != 0), collector);
           k += Mma::K;
         };
         (slice(collectors), ...);
@@ -108,8 +105,7 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     g.wait(done, Phase{0});
-    for (int r = 0; r < blocks; ++r)
-      store_block(g, acc.template columns<columns>(r * columns), D, row + r * M, col);
+    for (int r = 0; r < blocks; ++r) store_block(g, acc.at(r), D, row + r * M, col);
   });
   return gemm.build();
 }
