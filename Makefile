@@ -16,7 +16,7 @@ CTEST = ctest --output-on-failure -j$(JOBS) --no-label-summary --output-junit ct
 # True in a build folder that was configured with everything that the tests need.
 HAS_TESTS = grep -qs '^KILN_BUILD_TESTS:BOOL=ON' build/CMakeCache.txt && test -f build/cmake_install.cmake
 
-.PHONY: help demo test rules oracle mutation order lowered corpus scoreboard build configure debug clang wheel release bench fuzz install-deps clean
+.PHONY: help demo test rules oracle mutation order lowered corpus scoreboard build configure debug clang wheel release site bench fuzz install-deps clean
 .PHONY: bootstrap-demo bootstrap-test
 .DEFAULT_GOAL := help
 
@@ -87,6 +87,9 @@ wheel: bootstrap-test ## the wheel kiln-ptx in build/wheels, tried in a fresh en
 release: bootstrap-test ## wheel, source distribution, Debian package and checksums in build/release, tried (needs the network for pip)
 	$(BUILD) build -j $(JOBS)
 	@scripts/release
+
+site: bootstrap-test ## the documents as HTML with search, in build/site
+	@tools/site
 
 bench: build ## run the benchmarks
 	@set -e; for program in build/bench/bench_*; do [ -x "$$program" ] || continue; "$$program" $(BENCH_ARGS); done

@@ -284,7 +284,7 @@ class Mistakes {
 };
 
 // One line of a program that becomes several instructions, as a loop of the host does: one report of a rule, with all
-// repairs. Lines of functions that were inlined do not say who calls them.
+// repairs. The line of a function that was inlined does not tell which call it is of.
 void merge_lines(const ir::Module& module, diag::Sink& sink) {
   if (module.source && module.source->text().find("inlined_at") != std::string_view::npos) return;
   using Line = std::tuple<diag::Severity, std::string, std::string, unsigned>;

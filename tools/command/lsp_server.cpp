@@ -91,8 +91,7 @@ void LspServer::judge_changed() {
   for (const std::string& uri : changed_) {
     LspDocument& d = documents_.at(uri);
     InputJudge with;
-    with.texts = [&](const Input&) { return std::vector<diag::SourcePtr>{d.source()}; };
-    with.judge = [&](const diag::SourcePtr& text) { return judge(text, options_); };
+    with.judge = [&](const Input&) { return std::vector<JudgedText>{{d.source(), judge(d.source(), options_)}}; };
     d.set_found(std::move(judge_inputs({{d.source()->name(), Input::Kind::ptx}}, with).front().judgement.found));
     publish(d);
   }
