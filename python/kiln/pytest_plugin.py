@@ -1,11 +1,13 @@
 """pytest --kiln: each kernel that a test compiles is checked, and each launch without a GPU is simulated.
 
 A test fails where one of its kernels has errors, and at a launch whose simulation finds some. What a test compiled and what was
-found is a section of its report. Kernels come from the hooks of this module: Triton, and what builds on it.
+found is a section of its report. Kernels come from the hooks of this module: Triton and what builds on it, the CuTe DSL, TileLang.
+Launches of Triton are simulated.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from typing import Any, Dict, Iterator, List
@@ -50,17 +52,20 @@ class _Watcher:
         self.kernels: List[_checked.Checked] = []
         self.simulated = 0
         self.producers: List[Any] = []
+        self.simulator: Any = None
 
     def pytest_sessionstart(self) -> None:
         _checked.checked.clear()
-        if importlib.util.find_spec("triton"):
-            from . import simulated_gpu, triton
+        for package, hook in (("triton", "triton"), ("cutlass", "cute"), ("tilelang", "tilelang")):
+            if importlib.util.find_spec(package):
+                self.producers.append(importlib.import_module(f"kiln.{hook}"))
+                self.producers[-1].enable(budget=self.budget)
+        if importlib.util.find_spec("triton") and not _has_gpu():
+            from . import simulated_gpu
 
-            triton.enable(budget=self.budget)
-            self.producers.append(triton)
-            if not _has_gpu():
-                simulated_gpu.enable(self.capability, max_steps=self.max_steps)
-                self.producers.append(simulated_gpu)
+            simulated_gpu.enable(self.capability, max_steps=self.max_steps)
+            self.simulator = simulated_gpu
+            self.producers.append(simulated_gpu)
 
     def pytest_sessionfinish(self) -> None:
         for producer in reversed(self.producers):
@@ -85,9 +90,7 @@ class _Watcher:
                                 pytrace=False)
 
     def _launches(self) -> int:
-        if len(self.producers) < 2:
-            return 0
-        return len(self.producers[1].launches)
+        return len(self.simulator.launches) if self.simulator else 0
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         counts: Dict[str, int] = {}
@@ -98,4 +101,4 @@ class _Watcher:
         terminalreporter.write_sep("-", f"kiln: {len(self.kernels)} kernels checked: {found}; "
                                         f"{self.simulated} launches simulated")
         if not self.producers:
-            terminalreporter.write_line("kiln: no producer of kernels that it knows is installed (Triton)")
+            terminalreporter.write_line("kiln: no producer of kernels that it knows is installed (Triton, CuTe DSL, TileLang)")

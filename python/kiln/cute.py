@@ -1,0 +1,81 @@
+"""Checks every kernel that the CuTe DSL of CUTLASS compiles in this process.
+
+    import kiln.cute
+    kiln.cute.enable()                         # before the first @cute.jit or @cute.kernel
+    import cutlass.cute as cute
+
+The DSL is asked to keep its PTX with lines (CUTE_DSL_KEEP, CUTE_DSL_LINEINFO), in a folder that is removed at the end unless
+CUTE_DSL_DUMP_DIR names one. Findings name the line of Python. No GPU is needed: CUTE_DSL_ARCH says for which one to compile.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+from typing import Any, Callable, Optional
+
+from ._checked import Checked, checked, judge
+
+__all__ = ["Checked", "checked", "disable", "enable"]
+
+_original: Optional[Callable[..., Any]] = None
+
+
+def _keep_ptx() -> None:
+    kept = [word for word in os.environ.get("CUTE_DSL_KEEP", "").split(",") if word]
+    if "ptx" not in kept and "all" not in kept:
+        os.environ["CUTE_DSL_KEEP"] = ",".join([*kept, "ptx"])
+    os.environ.setdefault("CUTE_DSL_LINEINFO", "1")
+    if "CUTE_DSL_DUMP_DIR" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="kiln-cute-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["CUTE_DSL_DUMP_DIR"] = folder
+
+
+def _text(ptx: str) -> str:
+    """The DSL hands over the text, or the file that has it."""
+    return ptx if "\n" in ptx else pathlib.Path(ptx).read_text(encoding="utf-8")
+
+
+def _name_of(ptx: str) -> str:
+    entry = re.search(r"\.entry\s+([\w$]+)", ptx)
+    return entry[1] if entry else "cute"
+
+
+def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:
+    """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
+    _keep_ptx()
+    from cutlass.base_dsl.dsl import BaseDSL
+
+    disable()
+    checked.clear()
+    original = BaseDSL.compile_and_cache
+
+    @functools.wraps(original)
+    def compile_and_cache(self: Any, *arguments: Any, **named: Any) -> Any:
+        compiled = original(self, *arguments, **named)
+        artifacts = getattr(compiled, "artifacts", None)
+        ptx = getattr(artifacts, "PTX", None)
+        if ptx:
+            text = _text(ptx)
+            judge(_name_of(text), text, raise_errors=raise_errors, budget=budget, lint=lint)
+        return compiled
+
+    global _original
+    _original = original
+    BaseDSL.compile_and_cache = compile_and_cache
+
+
+def disable() -> None:
+    """Ends what `enable` began; `checked` keeps what there was."""
+    global _original
+    if _original is not None:
+        from cutlass.base_dsl.dsl import BaseDSL
+
+        BaseDSL.compile_and_cache = _original
+        _original = None
