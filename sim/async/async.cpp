@@ -18,7 +18,8 @@ AsyncId announce(Context& c, const Inst& i, int lane) {
   return id;
 }
 
-AsyncId announce(Context& c, const Inst& i, int lane, const Barrier& signals) {
+AsyncId announce(Context& c, const Inst& i, int lane, const Barrier& signals, std::uint32_t bytes) {
+  signals.cta->mbarriers.issue(signals.address, bytes, c.cta->index, c.warp->index);
   const AsyncId id = announce(c, i, lane);
   if (c.grid->observer)
     c.grid->observer->sync(c.agent(1u << lane), i.operation,

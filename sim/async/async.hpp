@@ -22,8 +22,8 @@ Barrier barrier_at(Context& c, isa::Space space, std::uint64_t address, int lane
 
 /// Tells the observer that one lane's operation enters flight, and gives it its number.
 AsyncId announce(Context& c, const Inst& i, int lane);
-/// The same for one that will complete on an mbarrier.
-AsyncId announce(Context& c, const Inst& i, int lane, const Barrier& signals);
+/// The same for one that will deliver bytes to an mbarrier.
+AsyncId announce(Context& c, const Inst& i, int lane, const Barrier& signals, std::uint32_t bytes);
 /// Tells the observer, if there is one, what the operation will touch.
 void touch(Context& c, const Inst& i, int lane, AsyncId id, const Range& range, AccessKind kind,
            Proxy proxy = Proxy::async);

@@ -1,5 +1,7 @@
 #include "sim/core/mbarrier.hpp"
 
+#include <utility>
+
 #include "ptx/rules/mbarrier.hpp"
 #include "ptx/rules/memory.hpp"
 #include "sim/core/fault.hpp"
@@ -11,7 +13,9 @@ Mbarrier& MbarrierTable::init(std::uint32_t address, std::int64_t count) {
   require(rules::mbarrier_count(count));
   require(rules::mbarrier_overwritten(!objects_.contains(address)),
           "mbarrier.init at shared address {:#x}, where one lives", address);
-  return objects_[address] = Mbarrier{0, std::uint32_t(count), std::uint32_t(count), 0, {}, {}, {}};
+  Mbarrier b;
+  b.expected = b.pending = std::uint32_t(count);
+  return objects_[address] = std::move(b);
 }
 
 void MbarrierTable::invalidate(std::uint32_t address) {
@@ -33,6 +37,7 @@ const Mbarrier* MbarrierTable::find(std::uint32_t address) const {
 bool MbarrierTable::try_flip(Mbarrier& b) {
   if (b.pending != 0 || b.tx != 0) return false;
   ++b.phase;
+  b.announced = b.issued = 0;
   b.pending = b.expected;
   return true;
 }
@@ -51,7 +56,15 @@ void MbarrierTable::expect(std::uint32_t address, std::int64_t bytes) {
   Mbarrier& b = at(address);
   require(rules::mbarrier_tx(bytes));
   b.tx += bytes;
+  b.announced += bytes;
   if (b.tx > isa::mbarrier_max_tx) require(rules::mbarrier_tx(b.tx));
+}
+
+void MbarrierTable::issue(std::uint32_t address, std::int64_t bytes, std::uint32_t cta, std::uint32_t warp) {
+  Mbarrier& b = at(address);
+  if (b.announced == 0 || b.announcer.cta != cta || b.announcer.warp != warp) return;
+  b.issued += bytes;
+  if (b.pending == 0 && b.issued > b.announced) require(rules::mbarrier_bytes(b.announced, b.issued));
 }
 
 bool MbarrierTable::complete(std::uint32_t address, std::int64_t bytes) {

@@ -19,6 +19,8 @@ struct Mbarrier {
   std::uint32_t expected = 0;  // arrivals per phase
   std::uint32_t pending = 0;   // arrivals that the current phase still needs
   std::int64_t tx = 0;         // bytes expected and not yet delivered
+  std::int64_t announced = 0;  // bytes that the current phase was told to expect
+  std::int64_t issued = 0;     // bytes of operations of the warp that told it
   bool is_v1 = false;          // .layout::v1
 
   /// The last arrival, and the instructions that have ever arrived: for the report of a deadlock.
@@ -29,7 +31,8 @@ struct Mbarrier {
     std::uint32_t lanes = 0;          // 0: an asynchronous operation
   };
   Arrival last{};
-  Arrival made{};  // its initialisation
+  Arrival made{};       // its initialisation
+  Arrival announcer{};  // the last that told it to expect bytes
   std::vector<const ir::Operation*> arrivers{};
 
   void arrived(const Arrival& a) {
@@ -63,6 +66,9 @@ class MbarrierTable {
   bool arrive(std::uint32_t address, std::int64_t n, bool drop = false, bool no_complete = false);
   /// More bytes to wait for in the current phase.
   void expect(std::uint32_t address, std::int64_t bytes);
+  /// A warp (of a CTA, by its index in the grid) issues an operation that will deliver bytes. Faults if it has
+  /// announced fewer to a phase that has all its arrivals. Bytes of other warps may be meant for the next phase.
+  void issue(std::uint32_t address, std::int64_t bytes, std::uint32_t cta, std::uint32_t warp);
   /// Bytes delivered. True when the phase completed.
   bool complete(std::uint32_t address, std::int64_t bytes);
 

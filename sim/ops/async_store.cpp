@@ -52,7 +52,7 @@ void leave_bytes(Grid& grid, const ir::Operation* operation, const DelayedStore&
 void start_store(Context& c, const Inst& i, int l, DelayedStore x) {
   const auto type = ScalarType(i.width);
   const auto how = Combine(i.mode);
-  x.id = x.signals ? announce(c, i, l, x.barrier) : announce(c, i, l);
+  x.id = x.signals ? announce(c, i, l, x.barrier, x.bytes) : announce(c, i, l);
   touch(c, i, l, x.id, range_of(x.to, x.bytes), how == Combine::none ? AccessKind::write : AccessKind::atomic,
         Proxy::generic);
   Grid* grid = c.grid;

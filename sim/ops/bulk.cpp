@@ -107,7 +107,7 @@ void describe_copy(Context& c, const PlainCopy& x) {
 }
 
 void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
-  x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier);
+  x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier, x.before + x.bytes + x.after);
   describe_copy(c, x);
   const bool combines = i.operation->modifiers.combine != Combine::none;
   touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);

@@ -45,7 +45,7 @@ void try_cancel(Context& c, const Inst& i, Mask lanes) {
     std::vector<AsyncId> ids(cluster->ctas.size());  // the answer in one CTA, by rank
     for (Cta& cta : cluster->ctas) {
       if (!(mask >> cta.rank & 1)) continue;
-      ids[cta.rank] = announce(c, i, l, {&cta, barrier});
+      ids[cta.rank] = announce(c, i, l, {&cta, barrier}, answer_bytes);
       touch(c, i, l, ids[cta.rank], {Space::shared_cta, cta.index, address, answer_bytes, 1}, AccessKind::write);
     }
     cluster->later(copy_least, copy_spread, i.operation, [cluster, mask, address, barrier, ids] {

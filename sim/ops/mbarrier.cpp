@@ -113,6 +113,7 @@ void arrive_at(Context& c, const Inst& i, Mask lanes) {
       MbarrierTable& table = o.owner->mbarriers;
       if (i.flags & flag_expect) {
         table.expect(o.address, n);
+        table.at(o.address).announcer = {i.operation, 0, c.cta->index, c.warp->index, 1u << l};
         tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
       }
       const u64 state = table.at(o.address).word();
@@ -131,6 +132,7 @@ void expect_tx(Context& c, const Inst& i, Mask lanes) {
     for_objects(c, i, l, [&](const Object& o) {
       const auto n = std::int64_t(u32(c.value(i, 0, l)));
       o.owner->mbarriers.expect(o.address, n);
+      o.owner->mbarriers.at(o.address).announcer = {i.operation, 0, c.cta->index, c.warp->index, 1u << l};
       mirror_mbarrier(*o.owner, o.address);
       tell(c, i, l, o, SyncKind::mbarrier_expect, u64(n));
     });

@@ -60,9 +60,9 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
 }
 
 void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
-  const AsyncId id = announce(c, i, lane, barrier);
-  describe_box(c, id, box, &barrier);
   const u32 bytes = box.bytes();
+  const AsyncId id = announce(c, i, lane, barrier, bytes);
+  describe_box(c, id, box, &barrier);
   touch_tensor(c, i, lane, id, box, AccessKind::read);
   touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
   c.grid->statistics.tma_bytes += bytes;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ptx/rules/finding.hpp"
+#include "ptx/rules/mbarrier.hpp"
 #include "sim/core/names.hpp"
 #include "sim/schedule/wait_graph.hpp"
 
@@ -74,8 +75,24 @@ void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault&
   grid.sink.report(std::move(d));
 }
 
+// A phase that threads wait for and that has all its arrivals, but not the bytes that were announced.
+const Mbarrier* phase_of_wrong_bytes(const Cluster& cluster) {
+  const Mbarrier* out = nullptr;
+  each_fragment(cluster, [&](const Cta&, const Warp&, const Fragment& f) {
+    if (out || !f.blocked || f.wait.kind != WaitKind::mbarrier) return;
+    const Mbarrier* b = cluster.ctas[f.wait.cta_rank].mbarriers.find(std::uint32_t(f.wait.address));
+    if (b && b->announcer.operation && b->pending == 0 && b->tx != 0) out = b;
+  });
+  return out;
+}
+
 Outcome end_in_deadlock(Cluster& cluster) {
   diag::Diagnostic d = rules::finding(rules::Rule::deadlock, {});
+  // The waits follow from it.
+  if (const Mbarrier* b = phase_of_wrong_bytes(cluster)) {
+    d = rules::finding(rules::mbarrier_bytes(b->announced, b->announced - b->tx));
+    d.where = place_of(cluster.grid.program, b->announcer.operation);
+  }
   add_waits(cluster, d);
   explain_waits(cluster, d);
   cluster.grid.sink.report(std::move(d));

@@ -168,6 +168,7 @@ void Barriers::complete(State& s, SharedPlace p, const ir::Operation& op) {
   ++b.phase;
   b.pending = b.expected;
   b.copies = 0;
+  b.announced = 0;
   b.before = b.completed;
   b.completed = s.add({&op, p.cta});
   b.open.seen.add(b.completed), b.open.past.add(b.completed);
@@ -245,6 +246,11 @@ Status Barriers::wait(Turn& t) {
       values_.number(t, wait.parity ? wait.parity : wait.state, 64, "the phase that a wait asks for");
   const std::uint64_t parity = t.op.modifiers.parity ? operand & 1 : operand >> 40 & 1;
   const bool passes = (b.phase & 1) != parity;
+  // Threads that do not ask for the answer go on in any case.
+  const flow::Definitions& definitions = program_.facts.definitions;
+  const auto written = definitions.written(t.at);
+  if (std::all_of(written.begin(), written.end(), [&](ir::RegisterId r) { return definitions.readers(r).empty(); }))
+    return Status::next;
   const EventId before = passes ? b.before : b.completed;
   if (before && !t.comes_after(before)) throw Unfollowed{"which phase a wait is for", &t.op};
   LaneTerms result;
@@ -261,7 +267,7 @@ Status Barriers::wait(Turn& t) {
     t.warp.learn(t.lanes, seen);
     b.observers.add(seen);
   }
-  if (!program_.facts.definitions.written(t.at).empty()) values_.write(t, 0, result);
+  values_.write(t, 0, result);
   return Status::next;
 }
 
@@ -293,6 +299,14 @@ void Barriers::initialise(const Turn& t, const ir::Argument& object) {
   }
 }
 
+void Barriers::expect(const Turn& t, const SharedPlace& p, int lane) {
+  Barrier& b = at(t, p);
+  const auto bytes = std::int64_t(values_.number(t, ops::roles<ops::Mbarrier>(t.op).bytes, lane, 32, "expected bytes"));
+  b.tx += bytes;
+  b.announced += bytes;
+  b.announcer = &t.op;
+}
+
 // What an instruction on an mbarrier does to one object for one of its lanes. `known`: what the lanes know together.
 void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock& known) {
   const isa::Modifiers& m = t.op.modifiers;
@@ -302,9 +316,7 @@ void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock
     default: check_init(t, at(t, p), false);
   }
   switch (t.op.opcode) {
-    case Opcode::mbarrier_expect_tx:
-      at(t, p).tx += std::int64_t(values_.number(t, x.bytes, lane, 32, "expected bytes"));
-      return;
+    case Opcode::mbarrier_expect_tx: return expect(t, p, lane);
     case Opcode::mbarrier_complete_tx:
       at(t, p).tx -= std::int64_t(values_.number(t, x.bytes, lane, 32, "completed bytes"));
       return complete(t.s, p, t.op);
@@ -312,7 +324,7 @@ void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock
   }
   std::uint32_t count = 1;
   if (m.expect_tx)
-    at(t, p).tx += std::int64_t(values_.number(t, x.bytes, lane, 32, "expected bytes"));
+    expect(t, p, lane);
   else if (x.count)
     count = std::uint32_t(values_.number(t, x.count, lane, 32, "the count of an arrival"));
   if (t.op.opcode == Opcode::mbarrier_arrive_drop) at(t, p).expected -= count;

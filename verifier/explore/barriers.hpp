@@ -45,6 +45,7 @@ class Barriers {
   static void end_use(const Cta&, NamedBarrier&);
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);
+  void expect(const Turn&, const SharedPlace& object, int lane);
   void signal(const Turn&, const SharedPlace& object, int lane, const Clock& known);
   void initialise(const Turn&, const ir::Argument& object);
 

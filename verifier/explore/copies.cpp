@@ -25,7 +25,9 @@ Copies::Extent Copies::extent(const Turn& t, int lane) {
     return {{},
             std::uint32_t(values_.number(t, ops::roles<ops::BulkCopy>(t.op).bytes, lane, 32, "the size of a copy"))};
   const auto box = box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor->tensor);
-  return box ? Extent{box, box->shared_bytes} : Extent{{}, Memory::looked_at, false};
+  if (box) return {box, box->shared_bytes};
+  if (std::find(unknown_.begin(), unknown_.end(), &t.op) == unknown_.end()) unknown_.push_back(&t.op);
+  return {{}, Memory::looked_at, false};
 }
 
 // A write whose issuer knew this is over when the current phase of an mbarrier is, which it brings so many bytes.

@@ -20,6 +20,8 @@ class Copies {
   /// thread waits for a choice and may have another copy to make that a phase waits for; then a phase completes only
   /// when it has as many copies as it had before.
   bool finish(State&, bool may_copy);
+  /// Tensor copies without a known box that some run has made, in the order in which they were found.
+  const std::vector<const ir::Operation*>& unknown() const { return unknown_; }
   /// fence.proxy.tensormap: a release or an acquire of tensor maps that the kernel makes.
   static void fence_map(const Turn&);
 
@@ -53,6 +55,7 @@ class Copies {
   Memory& memory_;
   Barriers& barriers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> copies_a_phase_{};  // by CTA and mbarrier
+  std::vector<const ir::Operation*> unknown_{};
 };
 
 }  // namespace kiln::verifier::explore

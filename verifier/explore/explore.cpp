@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "verifier/explore/deadlock.hpp"
 #include "verifier/explore/key.hpp"
 
 namespace kiln::verifier::explore {
@@ -30,6 +31,7 @@ struct Standstill {
   std::string example{};
   std::vector<flow::TermId> least_words{};  // as of a Breach
   std::vector<Premise> premises{};
+  std::vector<std::uint32_t> roots{};
 };
 
 void report_deadlock(Explored& out, Standstill&& d) {
@@ -37,6 +39,7 @@ void report_deadlock(Explored& out, Standstill&& d) {
   out.example = std::move(d.example);
   out.deadlock_premises = std::move(d.premises);
   out.last = std::move(d.last);
+  out.roots = std::move(d.roots);
 }
 
 // A deadlock that needs a parameter to be zero, or a larger grid, waits for another one.
@@ -44,8 +47,10 @@ void note_deadlock(Explored& out, std::optional<Standstill>& waiting, State& s, 
                    const ir::Operation* where) {
   auto example = machine.findings().example(s);
   if (!example) return give_up(out, true, "whether all that is assumed on the way to a deadlock can hold", where);
-  Standstill d{where, {}, {}, machine.findings().least_words(s), machine.findings().grid_premises(s, *example)};
+  Standstill d{where, {}, {}, machine.findings().least_words(s), machine.findings().grid_premises(s, *example), {}};
   d.example = machine.findings().text(*example);
+  d.roots = roots(machine.program(), s);
+  if (!d.roots.empty()) d.where = &machine.program().code.operations[d.roots.front()];
   d.last = std::move(s);
   if (d.least_words.empty() && d.premises.empty()) return report_deadlock(out, std::move(d));
   if (!waiting) waiting = std::move(d);
@@ -200,6 +205,7 @@ Explored explore(const Program& program, Deadline deadline, std::uint64_t most_s
   out.complete = out.incomplete.empty() && !out.deadlock;
   out.steps = machine.budget().steps();
   out.followed = machine.followed();
+  out.unknown_copies = machine.unknown_copies();
   return out;
 }
 

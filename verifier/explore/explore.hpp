@@ -18,10 +18,12 @@ struct Explored {
   const ir::Operation* doubtful = nullptr;
   std::vector<Breach> breaches{};
   State last{};                              // of a deadlock
+  std::vector<std::uint32_t> roots{};        // where threads wait for what no other wait explains, by operation
   std::string example{};                     // parameters under which it comes to that
   std::vector<Premise> deadlock_premises{};  // it is known under these alone
   std::uint64_t states = 0, steps = 0;
-  std::vector<bool> followed{};  // by operation: some run has executed it
+  std::vector<bool> followed{};                        // by operation: some run has executed it
+  std::vector<const ir::Operation*> unknown_copies{};  // tensor copies of which nothing says how large their boxes are
 };
 
 /// What is not explored by the deadline makes the answer incomplete.

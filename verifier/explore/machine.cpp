@@ -6,6 +6,7 @@
 #include "ptx/isa/proxy_fence.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/meaning.hpp"
+#include "verifier/barrier_object.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -70,6 +71,11 @@ void part(Warp& warp, Fragment& f, Mask taken, std::uint32_t target) {
   other.at = target;
   f.lanes &= ~taken;
   warp.fragments.push_back(std::move(other));  // f may be gone from here on
+}
+
+// Operations after which a wait that has failed before is another one: the loop around both does not only wait.
+bool signals(const ir::Operation& op) {
+  return arrives(op) || expects_bytes(op) || op.modifiers.completion != isa::Completion::none;
 }
 
 }  // namespace
@@ -424,6 +430,7 @@ Status Machine::step(Turn& t) {
   if (t.op.opcode == Opcode::elect_sync && t.warp.groups.size() > 1) t.warp.wait_for_lanes(t.lanes);
   if (is_protocol(t.op)) {
     if (!settle_operands(t)) return Status::blocked;
+    if (signals(t.op)) t.f.failed_wait = Program::no_slot;  // no loop that only waits
     const Status status = synchronise(t);
     if (status != Status::next) return status;
   }

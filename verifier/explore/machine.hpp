@@ -45,6 +45,8 @@ class Machine {
   void restart(bool is_last);
   /// By operation: some run has executed it.
   const std::vector<bool>& followed() const { return followed_; }
+  /// Tensor copies of which nothing says how large their boxes are.
+  const std::vector<const ir::Operation*>& unknown_copies() const { return copies_.unknown(); }
 
  private:
   bool advance(State&, std::uint32_t cta, std::uint32_t warp);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/mbarrier.hpp"
+#include "verifier/explore/deadlock.hpp"
 #include "verifier/finding.hpp"
 
 namespace kiln::verifier::explore {
@@ -116,8 +118,15 @@ void add_followed(const Program& program, const Explored& e, diag::Diagnostic& d
   if (followed < all) d.notes.push_back({"no way has executed those of lines " + not_followed(program, e), {}});
 }
 
+// The line that the user wrote, where the PTX says it.
+std::string line_of(const diag::Where& where) {
+  if (where.line) return fmt::format("{}:{}", where.file, where.line);
+  return fmt::format("line {}", where.source ? where.source->position(where.place.begin).line : 0);
+}
+
 // Notes where the threads stand, one for all that wait for the same.
-void add_standings(const Program& program, const State& s, diag::Diagnostic& d) {
+void add_standings(const Program& program, const State& s, const std::vector<std::uint32_t>& roots,
+                   diag::Diagnostic& d) {
   struct Standing {
     std::string what{}, threads{};
     const ir::Operation* at = nullptr;
@@ -138,13 +147,19 @@ void add_standings(const Program& program, const State& s, diag::Diagnostic& d) 
         const std::string cta = s.ctas.size() > 1 ? fmt::format("CTA {}, ", c) : "";
         all.push_back({what, fmt::format("{}warp {}{}", cta, w, lanes_text(f.lanes)), op, 1});
       }
+  // The cause first.
+  std::stable_sort(all.begin(), all.end(), [&](const Standing& x, const Standing& y) {
+    const auto rank = [&](const Standing& z) {
+      return std::find(roots.begin(), roots.end(), program.code.index(*z.at)) - roots.begin();
+    };
+    return rank(x) < rank(y);
+  });
   for (const Standing& x : all) {
     if (d.notes.size() >= most_notes) break;
     const std::string others = x.warps > 1 ? fmt::format(" and {} more", x.warps - 1) : "";
-    const diag::Where where = program.code.where(*x.at);
-    const std::uint32_t line = where.source ? where.source->position(where.place.begin).line : 0;
-    d.notes.push_back(
-        {fmt::format("line {}: {}{} wait{} {}", line, x.threads, others, others.empty() ? "s" : "", x.what), {}});
+    d.notes.push_back({fmt::format("{}: {}{} wait{} {}", line_of(program.code.where(*x.at)), x.threads, others,
+                                   others.empty() ? "s" : "", x.what),
+                       {}});
   }
 }
 
@@ -215,6 +230,20 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
              rules::Limit::launch_assumed);
 }
 
+// What is taken of copies whose boxes only a launch says: an answer without findings rests on it.
+void report_boxes(const Program& program, const Explored& e, diag::Sink& sink) {
+  if (e.unknown_copies.empty() || !e.complete || std::any_of(e.breaches.begin(), e.breaches.end(), is_wrong)) return;
+  diag::Diagnostic d;
+  d.severity = diag::Severity::note;
+  d.where = program.code.where(*e.unknown_copies.front());
+  const std::size_t n = e.unknown_copies.size();
+  d.message = fmt::format(
+      "assumed: phases expect the bytes that tensor copies bring; {} a box that only a launch says, of which only the "
+      "first bytes are judged; --launch says it",
+      n == 1 ? "this copy has" : fmt::format("{} copies, this one first, have", n));
+  sink.report(std::move(d));
+}
+
 void report_breaches(const Program& program, const Explored& e, const diag::Sink& known,
                      std::vector<diag::Diagnostic>& out) {
   for (const Breach& b : e.breaches) {
@@ -236,10 +265,14 @@ void report_deadlock(const Program& program, const Explored& e, const diag::Sink
                      std::vector<diag::Diagnostic>& out) {
   if (!e.deadlock || says(known, rules::Rule::deadlock, *e.deadlock)) return;
   diag::Sink said;
-  diag::Diagnostic& d = broken(said, rules::deadlock(false), program.code.where(*e.deadlock));
+  // A phase that waits for the wrong number of bytes is the mistake; the waits follow from it.
+  const Barrier* b = phase_of_wrong_bytes(e.last);
+  diag::Diagnostic& d =
+      b ? broken(said, rules::mbarrier_bytes(b->announced, b->announced - b->tx), program.code.where(*b->announcer))
+        : broken(said, rules::deadlock(false), program.code.where(*e.deadlock));
   d.message += when(e.example);
   make_conditional(d, e.deadlock_premises);
-  add_standings(program, e.last, d);
+  add_standings(program, e.last, e.roots, d);
   out.push_back(std::move(d));
 }
 
@@ -264,6 +297,7 @@ void report(const Program& program, const Explored& e, diag::Sink& sink) {
     found.push_back(std::move(d));
   }
   for (diag::Diagnostic& d : found) sink.report(std::move(d));
+  report_boxes(program, e, sink);
   report_premises(program, e, sink);
   report_grid(program, e, sink);
 }

@@ -202,9 +202,11 @@ struct Barrier {
   std::uint32_t expected = 0, pending = 0;
   std::int64_t tx = 0;
   Clock open{}, published{};
-  EventId completed = 0, before = 0;  // the latest completion and the one before; 0: none yet
-  std::uint32_t copies = 0;           // of unknown size, in the current phase
-  EventSet observers{};               // observations of the latest completed phase
+  EventId completed = 0, before = 0;         // the latest completion and the one before; 0: none yet
+  std::uint32_t copies = 0;                  // of unknown size, in the current phase
+  std::int64_t announced = 0;                // bytes that the current phase was told to expect
+  const ir::Operation* announcer = nullptr;  // the last to tell it
+  EventSet observers{};                      // observations of the latest completed phase
   EventId init = 0;
   std::vector<RemoteUse> users{};  // arrivals from other CTAs, the latest of each thread and instruction
   const ir::Operation* last = nullptr;

@@ -26,7 +26,7 @@ inline std::string explored(const std::string& text, const launch::Contract* lau
   verifier::check_synchronisation(module, sink, launch);
   std::string out;
   for (const auto& d : sink.all())
-    if (out.find(d.slug + " ") == std::string::npos) out += d.slug + " ";
+    if (!d.slug.empty() && out.find(d.slug + " ") == std::string::npos) out += d.slug + " ";
   return out;
 }
 
