@@ -235,6 +235,28 @@ class Warp : public WholeWarps {
   std::string allocation(const char* opcode, int columns, bool exclusive, Here at);
 };
 
+/// How the lanes of a warp hold 16 rows by Cols columns of 32-bit sums, as tcgen05.ld.16x256b delivers them: two
+/// neighbours of a row in two registers that follow one another. Rounded to 16 bits they are a Fragment<T, 16, Cols>,
+/// which stmatrix writes. PTX ISA "tcgen05 Matrix Fragments".
+template <int Cols>
+struct SumsFragment {
+  static constexpr int rows = 16, cols = Cols, elements = rows * Cols / isa::threads_per_warp;
+  static_assert(Cols % 8 == 0, "a lane holds two of every 8 columns [dsl-tile-type]");
+
+  /// Element `i` of a lane: its place in the block.
+  static constexpr TilePosition at(int lane, int i) {
+    const isa::TmemAddress cell = isa::fragment_cell(isa::DataShape::s16x256b, lane, i);
+    return {cell.lane, cell.column};
+  }
+  /// The same on the device, for the lane of this thread: g.lane().
+  static U32 row(const U32& lane, int i, Here here = {}) {
+    return apply("add", apply("shr", lane, 2, here), at(0, i).row, here);
+  }
+  static U32 column(const U32& lane, int i, Here here = {}) {
+    return apply("add", apply("mul.lo", apply("and", lane, 3, here), 2, here), at(0, i).column, here);
+  }
+};
+
 /// Shared memory through which the warps of a role reduce: KernelBuilder::warpgroup_scratch().
 struct WarpgroupScratch {
   static constexpr int bytes = 128;  // a word for each warp of a CTA
@@ -247,6 +269,9 @@ template <class X>
 inline constexpr bool are_registers = std::is_same_v<X, AnyRegisters>;
 template <class T, int N, LdState s>
 inline constexpr bool are_registers<Registers<T, N, s>> = true;
+/// Whether the 16 or 32 lanes of a warp that hold something are rows of sums.
+template <SumsLayout layout>
+inline constexpr bool are_rows = layout == SumsLayout::rows || layout == SumsLayout::half_of_lanes;
 /// Whether a warpgroup's threads have a row of the tile each.
 template <class Tile>
 inline constexpr bool of_a_warpgroup = Tile::rows == 128 && Tile::order == Major::K;
@@ -291,6 +316,36 @@ class Warpgroup : public WholeWarps {
   }
   /// The same where element type and columns are values: what they break, build() reports. Readable after wait(...).
   AnyRegisters load(const AnyTmem& from, Here at = {});
+
+  /// 16 rows by `count` columns of an accumulator, from column `first` on, as SumsFragment<count> lays them over the
+  /// lanes of each warp: the first or (`half` 1) the second 16 of its 32 rows; where M is 64 it has 16. The fragment's
+  /// row 0 is row_of_fragment(from, half). Readable after wait(...). PTX ISA "tcgen05.ld", 16x256b.
+  template <int count, class T, int M, int N, SumsLayout layout>
+    requires(detail::are_rows<layout>)
+  Registers<T, SumsFragment<count>::elements, LdState::pending> load_fragment(const Tmem<T, M, N, layout>& from,
+                                                                              int half = 0, int first = 0,
+                                                                              Here at = {}) {
+    static_assert(T::bits == 32, "a fragment of sums has 32-bit elements");
+    constexpr isa::DataShape shape = isa::DataShape::s16x256b;
+    rules::require<repeats(shape, count / 8)>();
+    rec_->require(rules::tmem_range(first, count, N), at);
+    rec_->require(rules::tmem_range(half, 1, layout == SumsLayout::rows ? 2 : 1), at);
+    const U32 lanes = apply("add", quarter(from.address_of(first, at), at),
+                            isa::pack(isa::TmemAddress{16 * half, 0}), at);
+    return {*rec_, load_tmem(TmemLoad{{shape, count / 8}}, lanes, at)};
+  }
+  template <class T, int M, int N, SumsLayout layout>
+    requires(detail::are_rows<layout>)
+  U32 row_of_fragment(const Tmem<T, M, N, layout>&, int half = 0, Here at = {}) const {
+    const U32 warp = apply("shr", row(at), 5, at);
+    return apply("add", apply("mul.lo", warp, layout == SumsLayout::rows ? 32 : 16, at), 16 * half, at);
+  }
+  // Here only to explain: nothing that has rows.
+  template <int count, class X, class... Rest>
+    requires(true)
+  KILN_REFUSED(arguments, "load_fragment<columns>(sums, half, first): an accumulator with M = 64, 128 or 256 whose "
+                          "lanes are rows (of a slot: slot.sums) [dsl-arguments]")
+  U32 load_fragment(const X&, const Rest&...);
 
   /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
   template <RedOp op, auto... how, class T, int M, int N>

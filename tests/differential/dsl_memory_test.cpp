@@ -185,6 +185,78 @@ struct Sums {
   }
 };
 
+/// D = A B^T of one tile, read 16 rows at a time: each lane stores two neighbours of a row by their places, and stmatrix
+/// writes the same, rounded, to a tile that TMA stores.
+template <class Mma>
+struct SumsByFragments {
+  static constexpr int M = Mma::M, N = Mma::N, K = 64, halves = M / 64;
+  using ATile = typename Mma::template ATile<K, K_major, swizzle_128B>;
+  using BTile = typename Mma::template BTile<K, K_major, swizzle_128B>;
+  using DTile = SharedTile<bf16, M, N, K_major, swizzle_128B>;
+  static constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                                          "rounded"_arg.is<TensorMap<DTile>>(), "D"_arg.is<Pointer<f32>>());
+
+  static Kernel build() {
+    KernelBuilder k("fragments", sm_100a, warps<4>);
+    const auto given = declare(k, list);
+    const auto a = k.shared<ATile>();
+    const auto b = k.shared<BTile>();
+    const auto out = k.shared<DTile>();
+    const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
+    const auto acc = k.accumulator<Mma>("acc");
+    k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
+      g.elect([&](Thread t) {
+        t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
+        t.tma_load(a, given["A"_arg].at(0, 0), loaded);
+        t.tma_load(b, given["B"_arg].at(0, 0), loaded);
+        t.wait(loaded, Phase{0});
+        t.mma_tiles<Mma>(acc, a, b, accumulate(false));
+        t.commit(multiplied);
+      });
+      g.wait(multiplied, Phase{0});
+      for (int half = 0; half < halves; ++half)
+        for (int c = 0; c < N; c += 16) {
+          using Place = SumsFragment<16>;
+          const auto sums = g.wait(g.template load_fragment<16>(acc, half, c));
+          const U32 first = g.row_of_fragment(acc, half);
+          for (int i = 0; i < Place::elements; ++i) {
+            const U32 row = first + Place::row(g.lane(), i), column = Place::column(g.lane(), i) + c;
+            const auto one = make_registers<1>([&](int) { return sums[i]; });
+            g.store_global(given["D"_arg].at(widen(row * N + column)), one, row < M);
+          }
+          g.template stmatrix<Fragment<bf16, 16, 16>>(out, first, c, cvt<bf16>(sums));
+        }
+      store_tile(g, given["rounded"_arg], out);
+    });
+    return k.build();
+  }
+
+  static int wrong() {
+    const Kernel kernel = build();
+    launch::Contract c;
+    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, K, 1)),
+                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {M, N}),
+                 buffer("rounded", ScalarType::bf16, {M, N})};
+    launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
+                  "rounded"_arg = GlobalTensor{"rounded", M, N}, "D"_arg = "D");
+    test::simulate(kernel, c);
+    int wrong = wrong_products(c, M, N, K, 1);
+    for (std::size_t i = 0; i < std::size_t(M * N); ++i) {
+      float exact;
+      std::uint16_t rounded;
+      std::memcpy(&exact, &c.find("D")->bytes[4 * i], 4);
+      std::memcpy(&rounded, &c.find("rounded")->bytes[2 * i], 2);
+      wrong += rounded != num::encode(ScalarType::bf16, double(exact));
+    }
+    return wrong;
+  }
+};
+
+template <int M, int N>
+int wrong_fragments() {
+  return SumsByFragments<tcgen05_mma<kind_f16, bf16, bf16, f32, M, N>>::wrong();
+}
+
 /// D = A B^T of one tile that a pair of CTAs shares; each CTA has its rows of A, in shared or in tensor memory.
 template <class Mma, bool a_in_tmem>
 struct PairSums {
@@ -282,6 +354,12 @@ TEST_CASE("sums of every M are read and written as they lie") {
 TEST_CASE("A with 128 and with 64 rows goes through tensor memory") {
   CHECK(wrong_sums<128, 64, true>() == 0);
   CHECK(wrong_sums<64, 64, true>() == 0);
+}
+
+TEST_CASE("fragments of sums are where row() and column() say, and stmatrix takes them") {
+  CHECK(wrong_fragments<128, 64>() == 0);
+  CHECK(wrong_fragments<64, 64>() == 0);
+  CHECK(wrong_fragments<128, 32>() == 0);
 }
 
 TEST_CASE("pairs of every M are read as they lie, and their A goes through tensor memory") {

@@ -211,6 +211,12 @@ void slot_for_the_sums_of_tiles() { t.mma_tiles(sums, a, b, accumulate(true)); }
 void tiles_with_other_columns() { t.mma_tiles<Mma>(acc, a, a, accumulate(true)); }
 // [tcgen05-mma-issuer]
 void tiles_by_a_warpgroup() { g.mma_tiles(acc, a, b, accumulate(true)); }
+// [dsl-arguments] load_fragment<columns>(sums, half, first)
+void fragment_of_a_slot() { (void)g.load_fragment<16>(sums); }
+// [dsl-arguments] lanes are rows
+void fragment_of_halves() { (void)g.load_fragment<16>(stationary); }
+// [tcgen05-ld-wait]
+void sums_fragment_before_the_wait() { (void)cvt<bf16>(g.load_fragment<16>(acc)); }
 // [tcgen05-mma-issuer]
 void mma_by_a_warpgroup() { g.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(true)); }
 // [dsl-value-kind]
