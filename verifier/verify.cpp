@@ -20,11 +20,19 @@ class Stamp {
 
 namespace {
 
-void check_function(const ir::Module& module, const ir::Function& function, Callers& callers, rules::Profile profile,
-                    const LaunchFacts& given, diag::Sink& sink) {
-  ir::Code written = ir::decode(module, function, sink);
-  // A form is what the text says: it is judged before numbers stand where registers are read.
+using Ptxas = std::optional<isa::PtxasVersion>;
+
+// A form is what the text says: it is judged before numbers stand where registers are read. Which operations have none.
+std::vector<bool> check_text(const ir::Code& written, rules::Profile profile, Ptxas ptxas, diag::Sink& sink) {
   std::vector<bool> malformed = check_forms(written, sink, profile);
+  check_ptxas_versions(written, malformed, ptxas, sink);
+  return malformed;
+}
+
+void check_function(const ir::Module& module, const ir::Function& function, Callers& callers, rules::Profile profile,
+                    const LaunchFacts& given, Ptxas ptxas, diag::Sink& sink) {
+  ir::Code written = ir::decode(module, function, sink);
+  std::vector<bool> malformed = check_text(written, profile, ptxas, sink);
   Facts facts(module, function, sink, std::move(written));
   facts.malformed = std::move(malformed);
   facts.profile = profile;
@@ -51,11 +59,11 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
 }
 
 // The rules on each statement alone, where statements around them could not be read. Names may be declared there.
-void check_statements(const ir::Module& module, const ir::Function& function, rules::Profile profile,
+void check_statements(const ir::Module& module, const ir::Function& function, rules::Profile profile, Ptxas ptxas,
                       diag::Sink& sink) {
   diag::Sink found;
   ir::Code written = ir::decode(module, function, found);
-  check_forms(written, found, profile);
+  check_text(written, profile, ptxas, found);
   check_targets(Facts(module, function, found, std::move(written)));
   for (const diag::Diagnostic& d : found.all())
     if (d.slug != "undeclared-name" && d.slug != "duplicate-name") sink.report(d);
@@ -63,15 +71,17 @@ void check_statements(const ir::Module& module, const ir::Function& function, ru
 
 }  // namespace
 
-void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given) {
+void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given, Ptxas ptxas) {
   check_module_target(module, sink);
+  if (ptxas) check_ptxas_version(module, *ptxas, sink);
   Callers callers(module);
   const std::vector<const ir::Function*>& functions = callers.order();
   const bool calls_are_known =
       std::none_of(functions.begin(), functions.end(), [](const auto* f) { return f->unread; });
   for (const ir::Function* f : functions) {
     const bool is_whole = !module.unread && !f->unread && (f->entry || calls_are_known);
-    is_whole ? check_function(module, *f, callers, profile, given, sink) : check_statements(module, *f, profile, sink);
+    is_whole ? check_function(module, *f, callers, profile, given, ptxas, sink)
+             : check_statements(module, *f, profile, ptxas, sink);
   }
   sink.sort();
 }

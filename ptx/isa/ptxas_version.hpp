@@ -23,6 +23,18 @@ inline constexpr PtxasVersion oldest_ptxas{13, 0}, newest_ptxas{13, 5};
 /// The newest `.version` that a ptxas takes.
 constexpr PtxVersion newest_version_of(PtxasVersion p) { return {9, p.minor}; }
 
+/// The oldest ptxas that takes a `.version`; nothing when it is newer than those that Kiln knows.
+constexpr std::optional<PtxasVersion> oldest_ptxas_for(PtxVersion v) {
+  if (v > newest_version_of(newest_ptxas)) return std::nullopt;
+  return v.major < 9 ? oldest_ptxas : PtxasVersion{13, v.minor};
+}
+
+/// Some versions in a row, both ends included.
+struct PtxasRange {
+  PtxasVersion first = oldest_ptxas, last = newest_ptxas;
+  constexpr bool has(PtxasVersion v) const { return first <= v && v <= last; }
+};
+
 /// "13.4" or "13.4.92", of a version that Kiln knows.
 inline std::optional<PtxasVersion> parse_ptxas_version(std::string_view text) {
   PtxasVersion v{0, 0};

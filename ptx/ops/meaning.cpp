@@ -1,5 +1,6 @@
 #include "ptx/ops/meaning.hpp"
 
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::ops {
@@ -48,7 +49,7 @@ bool is_without_model(Family f) {
 std::vector<Newer> newer_than_known(const ir::Module& module) {
   std::vector<Newer> out;
   if (const isa::PtxVersion v = module.version; v > isa::newest_version)
-    out.push_back({module.version_at, ".version " + std::to_string(v.major) + "." + std::to_string(v.minor)});
+    out.push_back({module.version_at, ".version " + isa::spelling(v)});
   for (const std::string& text : module.targets)
     if (is_unknown_target(text)) out.push_back({module.target_at, ".target " + text, true});
   return out;

@@ -158,7 +158,7 @@ std::vector<std::size_t> judge_by_kiln(const Setting& setting, std::span<const s
       if (const std::size_t i = chosen[number(d)]; out.empty() || out.back() != i) out.push_back(i);
     return out;
   }
-  verifier::check(module, sink);
+  verifier::check(module, sink, rules::Profile::isa, {}, setting.ptxas);
   for (const diag::Diagnostic& d : sink.all()) {
     if (!is_about_form(d.slug)) continue;
     Refusal& refusal = refusals[chosen[number(d)]];

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "ptx/isa/ptx_versions.hpp"
+
 namespace kiln::test {
 namespace {
 
@@ -121,13 +123,15 @@ Tally ask_accepted(const std::vector<AcceptedRows>& rows, std::size_t step, Exce
   return tally;
 }
 
-Tally ask_withdrawn(const std::vector<AcceptedRows>& rows, std::size_t step, Exceptions& exceptions) {
+Tally ask_withdrawn(const std::vector<AcceptedRows>& rows, std::size_t step, Exceptions& oldest, Exceptions& newest) {
   Tally tally;
   std::size_t at = 0;
   for (const AcceptedRows& group : rows) {
     const std::vector<std::string> chosen = every(group, step, at);
-    for (const isa::Target& t : group.targets)
-      ask({t, group.version, isa::oldest_ptxas}, chosen, true, exceptions, tally);
+    for (const isa::Target& t : group.targets) {
+      ask({t, group.version, isa::oldest_ptxas}, chosen, true, oldest, tally);
+      ask({t, group.version, isa::newest_ptxas}, chosen, false, newest, tally);
+    }
   }
   return tally;
 }
@@ -138,6 +142,21 @@ Tally ask_refused(const std::vector<std::string>& rows, std::size_t step, Except
   for (std::size_t i = 0; i < rows.size(); i += step) chosen.push_back(rows[i]);
   ask({isa::sm_107a, {9, 5}, isa::newest_ptxas}, chosen, false, exceptions, tally);
   return tally;
+}
+
+std::vector<VersionsRow> read_versions_rows(const std::string& path) {
+  std::ifstream in = open(path);
+  std::vector<VersionsRow> out;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('#')) continue;
+    const std::size_t at = line.find('@'), answers = line.find(" | "), instruction = line.find(" | ", answers + 1);
+    const auto target = isa::parse_target(std::string_view(line).substr(0, at));
+    const auto version =
+        answers == line.npos ? std::nullopt : isa::parse_ptx_version(line.substr(at + 1, answers - at - 1));
+    if (!target || !version || instruction != answers + 9) throw std::runtime_error("no row: " + line);
+    out.push_back({*target, *version, line.substr(answers + 3, 6), line.substr(instruction + 3)});
+  }
+  return out;
 }
 
 }  // namespace kiln::test

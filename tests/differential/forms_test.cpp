@@ -3,10 +3,12 @@
 
 #include <unordered_set>
 
+#include "ptx/parse/parse.hpp"
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
 #include "tests/differential/forms_rows.hpp"
 #include "tests/skip.hpp"
+#include "verifier/verify.hpp"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -56,6 +58,58 @@ TEST_CASE("samples of PTX 9.0 to 9.5: Kiln takes what ptxas 13.5 took, or 13.0 a
     for (const Disagreement& d : tally.disagreements) FAIL_CHECK(d.text());
   };
   check(ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 37, exceptions), 800);
-  check(ask_withdrawn(read_accepted_rows(KILN_TEST_DATA "/forms/withdrawn.txt"), 1, withdrawn), 500);
+  check(ask_withdrawn(read_accepted_rows(KILN_TEST_DATA "/forms/withdrawn.txt"), 1, withdrawn, exceptions), 1000);
   check(ask_refused(read_refused_rows(KILN_TEST_DATA "/forms/newer_refused.txt"), 23, exceptions), 800);
+}
+
+namespace {
+
+// The slugs of what Kiln finds in an instruction when no version of ptxas is asked about.
+std::string slugs(const Setting& setting, const std::string& instruction) {
+  diag::Sink sink;
+  const auto source = std::make_shared<const diag::Source>("k.ptx", module_of(setting, {&instruction, 1}));
+  verifier::check(parse::parse(source, sink), sink);
+  std::string out;
+  for (const diag::Diagnostic& d : sink.all()) out += d.slug + " ";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Kiln judges as each version of ptxas does what not all of them take, and ptxas does") {
+  const auto rows = read_versions_rows(KILN_TEST_DATA "/forms/ptxas_versions.txt");
+  REQUIRE(rows.size() > 40);
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  const auto here = ptxas.found() ? isa::parse_ptxas_version(ptxas.version) : std::nullopt;
+  if (!here) skip("no ptxas that Kiln knows");
+  for (const VersionsRow& row : rows) {
+    CAPTURE(row.instruction);
+    for (int minor = 0; minor <= isa::newest_ptxas.minor; ++minor) {
+      const Setting setting{row.target, row.version, {13, minor}};
+      const bool taken = row.answers[std::size_t(minor)] == '+';
+      CHECK_MESSAGE(ask_kiln(setting, {&row.instruction, 1})[0].empty() == taken, isa::spelling(setting.ptxas));
+      const bool is_known = isa::lowest_version(row.target) <= isa::newest_version_of(setting.ptxas) &&
+                            row.version <= isa::newest_version_of(setting.ptxas);
+      if (here == setting.ptxas && is_known)
+        CHECK(ask_ptxas(ptxas, setting, {&row.instruction, 1})[0].empty() == taken);
+    }
+  }
+}
+
+TEST_CASE("what the newest ptxas withdrew is a portability finding, and what it does not survive a note") {
+  for (const VersionsRow& row : read_versions_rows(KILN_TEST_DATA "/forms/ptxas_versions.txt")) {
+    CAPTURE(row.instruction);
+    const std::string found = slugs({row.target, row.version}, row.instruction);
+    CHECK((found.find("ptxas-withdrawn ") != found.npos) == (row.answers.back() == '-'));
+    CHECK((found.find("ptxas-crash ") != found.npos) == (row.answers.back() == '!'));
+    CHECK(found.find("ptxas-version ") == found.npos);
+  }
+  // Of what ptxas 13.0 took and 13.5 refuses, columns that no allocation has are errors whatever ptxas says.
+  for (const AcceptedRows& group : read_accepted_rows(KILN_TEST_DATA "/forms/withdrawn.txt"))
+    for (const std::string& i : group.instructions) {
+      const std::string found = slugs({group.targets[0], group.version}, i);
+      CHECK_MESSAGE(
+          found.find(i.starts_with("tcgen05.dealloc") ? "tcgen05-alloc-columns " : "ptxas-withdrawn ") != found.npos,
+          i);
+    }
 }

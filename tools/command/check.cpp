@@ -22,6 +22,7 @@
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
+#include "tools/command/version_options.hpp"
 
 namespace kiln::command {
 namespace {
@@ -33,6 +34,7 @@ constexpr const char* check_examples =
     "  kiln check kernel.ptx --launch l.json  does this launch fit the kernel, and is it synchronised?\n"
     "  kiln check kernel.ptx --assume block=256 --assume cluster=2   the same, where the PTX does not say how large\n"
     "  kiln check kernel.ptx --fix            puts missing waits and fences into the file, and says which\n"
+    "  kiln check kernel.ptx --ptxas 13.1     what that version refuses is an error\n"
     "  kiln check *.ptx --baseline known.json only what --write-baseline known.json has not noted before\n"
     "  kiln check . --jobs 4 --junit k.xml    every .ptx, .cu, .cubin and .fatbin file of a tree\n"
     "  kiln check gemm_bf16                   a kernel of the table, for every launch; with --problem --m 300, for "
@@ -196,6 +198,7 @@ void read_options(CheckArguments& a, diag::Sink& found) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
   a.judge.facts = read_facts(a.assumed);
+  a.kernel.choice.ptx_version = a.judge.ptx_version;
   for (const std::string& written : {a.write_baseline, a.junit})
     if (!written.empty()) harness::check_writable(written);
   if (const std::string& file = a.judge.launch_file; !file.empty()) {
@@ -260,6 +263,9 @@ void add_check(const Builder& builder) {
   sub->add_option("--profile", a->judge.profile, "isa agrees with ptxas; tileiras adds that compiler's contracts [isa]")
       ->check(one_of({"isa", "tileiras"}))
       ->type_name("isa|tileiras");
+  add_ptxas_version(*sub, a->judge.ptxas, "judge as this version of ptxas does: what it refuses is an error");
+  add_ptx_version(*sub, a->judge.ptx_version,
+                  "judge texts as if this were their .version; write a kernel with it [the lowest that it needs]");
   sub->add_flag("--all", a->all,
                 "show each portability finding and note, not the first of a rule and the lines of the others");
   sub->add_option("--baseline", a->baseline, "findings that are known: only others are shown and count")

@@ -50,8 +50,9 @@ std::string this_program() {
 
 std::string options_text(const JudgeOptions& o) {
   const verifier::LaunchFacts& f = o.facts;
-  return fmt::format("{} {} {} block={} cluster={} grid={} smem={} params={}", o.profile, o.budget, o.quick, f.block,
-                     f.cluster, f.grid, f.dynamic_shared ? fmt::format("{}", *f.dynamic_shared) : "", f.parameters);
+  return fmt::format("{} {} {} {} {} block={} cluster={} grid={} smem={} params={}", o.profile, o.ptxas, o.ptx_version,
+                     o.budget, o.quick, f.block, f.cluster, f.grid,
+                     f.dynamic_shared ? fmt::format("{}", *f.dynamic_shared) : "", f.parameters);
 }
 
 bool depends_on_text_alone(const JudgeOptions& o) { return !o.launch && !o.lint; }

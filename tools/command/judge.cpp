@@ -8,6 +8,8 @@
 #include "harness/entry/entry.hpp"
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/ptx_versions.hpp"
+#include "ptx/isa/ptxas_version.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/lint.hpp"
@@ -119,9 +121,11 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
   const Clock::time_point begun = Clock::now();
   Judgement out;
   diag::Sink& sink = out.found;
-  const ir::Module module = parse::parse(source, sink);
+  ir::Module module = parse::parse(source, sink);
+  module.version = isa::parse_ptx_version(a.ptx_version).value_or(module.version);
   const bool is_read = !sink.has_errors();
-  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), a.facts);
+  verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), a.facts,
+                  isa::parse_ptxas_version(a.ptxas));
   // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
   if (!is_read) return out;
   if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a));

@@ -14,9 +14,11 @@ namespace kiln::command {
 /// What a text is judged by.
 struct JudgeOptions {
   std::string profile = "isa";
-  double budget = 10;  // seconds a text
-  bool quick = false;  // instructions alone
-  bool lint = false;   // and what is legal but costs
+  std::string ptxas{};        // judge as this version does
+  std::string ptx_version{};  // judge as if this were its .version
+  double budget = 10;         // seconds a text
+  bool quick = false;         // instructions alone
+  bool lint = false;          // and what is legal but costs
   verifier::LaunchFacts facts{};
   std::optional<launch::Contract> launch{};  // explored alone, and must fit
   std::string launch_file{};                 // that it is from; none: it is that of a kernel's problem

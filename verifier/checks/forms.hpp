@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/ir/code.hpp"
+#include "ptx/isa/ptxas_version.hpp"
 #include "ptx/rules/profile.hpp"
 
 namespace kiln::verifier {
@@ -70,5 +72,21 @@ bool check_compression(const ir::Code&, const ir::Operation&, diag::Sink&);
 /// forms.def nor the modifier tables know, become `incomplete` findings, one for each spelling. Returns which
 /// operations are malformed: other checks must skip those.
 std::vector<bool> check_forms(const ir::Code&, diag::Sink&, rules::Profile = rules::Profile::isa);
+
+/// Reports instructions that PTX has and versions of ptxas refuse, or do not survive: as errors where the one that is
+/// asked about does. Where none is, what later versions refuse is a portability finding, and an internal error a note.
+/// `malformed`: what check_forms returned.
+void check_ptxas_versions(const ir::Code&, const std::vector<bool>& malformed, std::optional<isa::PtxasVersion>,
+                          diag::Sink&);
+
+/// A form that some versions of ptxas take from a later `.version` on than others; nothing for other instructions.
+struct NewerForm {
+  isa::PtxVersion version{};  // from which on all of them do
+  std::string_view what{};
+};
+std::optional<NewerForm> form_of_newer_version(const ir::Code&, const ir::Operation&);
+
+/// Reports a .version and a .target that a version of ptxas does not know.
+void check_ptxas_version(const ir::Module&, isa::PtxasVersion, diag::Sink&);
 
 }  // namespace kiln::verifier

@@ -1,5 +1,6 @@
 #include "verifier/checks/checks.hpp"
 
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/ops/features.hpp"
 #include "ptx/ops/meaning.hpp"
 #include "ptx/rules/forms.hpp"
@@ -9,8 +10,6 @@
 
 namespace kiln::verifier {
 namespace {
-
-std::string spelling(isa::PtxVersion v) { return std::to_string(v.major) + "." + std::to_string(v.minor); }
 
 // Why the target is none for tcgen05, and what is there instead.
 std::string instead(isa::Target t) {

@@ -1,7 +1,9 @@
 #include "tests/unit/rules/switch.hpp"
 
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/rules/dsl.hpp"
 #include "ptx/rules/forms.hpp"
+#include "ptx/rules/ptxas.hpp"
 #include "ptx/rules/target.hpp"
 
 using namespace kiln;
@@ -145,4 +147,32 @@ TEST_CASE("dsl-body-result, dsl-value-scope, ring-roles, ring-release, dsl-role-
   CHECK(is_broken(role_warps(6, 6), Rule::role_warps, 5));
   CHECK(launch_arguments(true).ok());
   CHECK(is_broken(launch_arguments(false), Rule::launch_arguments));
+}
+
+TEST_CASE("ptxas-version: the versions that refuse an instruction, and those older than its .version") {
+  const isa::PtxasRange later{{13, 1}, {13, 5}}, earlier{{13, 0}, {13, 3}};
+  CHECK(ptxas_takes(later, {13, 0}).ok());
+  CHECK(is_broken(ptxas_takes(later, {13, 1}), Rule::ptxas_version));
+  CHECK(is_broken(ptxas_takes(earlier, {13, 3}), Rule::ptxas_version));
+  CHECK(ptxas_takes(earlier, {13, 4}).ok());
+  CHECK(ptxas_knows({9, 2}, {13, 2}).ok());
+  CHECK(ptxas_knows({8, 6}, {13, 0}).ok());
+  CHECK(is_broken(ptxas_knows({9, 3}, {13, 2}), Rule::ptxas_version));
+  CHECK(isa::oldest_ptxas_for({9, 3}) == isa::PtxasVersion{13, 3});
+  CHECK(isa::oldest_ptxas_for({8, 8}) == isa::oldest_ptxas);
+  CHECK_FALSE(isa::oldest_ptxas_for({9, 6}));
+}
+
+TEST_CASE("ptxas-withdrawn and ptxas-crash: where the newest version refuses, or does not end") {
+  CHECK(is_broken(ptxas_withdrawn({{13, 1}, isa::newest_ptxas}), Rule::ptxas_withdrawn));
+  CHECK(ptxas_withdrawn({{13, 0}, {13, 4}}).ok());
+  CHECK(is_broken(ptxas_crash({{13, 4}, isa::newest_ptxas}), Rule::ptxas_crash));
+  CHECK(ptxas_crash({{13, 4}, {13, 4}}).ok());
+}
+
+TEST_CASE("versions of PTX as text") {
+  CHECK(isa::parse_ptx_version("9.5") == isa::PtxVersion{9, 5});
+  CHECK(isa::parse_ptx_version("7.8") == isa::PtxVersion{7, 8});
+  for (const char* text : {"9.6", "8.9", "10.0", "9", "9.", "9.4x", "", "sm_90"})
+    CHECK_FALSE(isa::parse_ptx_version(text));
 }

@@ -1,0 +1,16 @@
+// The options that name versions of PTX and of ptxas.
+#pragma once
+
+#include <string>
+
+#include "tools/command/subcommands.hpp"
+
+namespace kiln::command {
+
+/// --ptx-version, which must be one that Kiln knows.
+void add_ptx_version(CLI::App&, std::string& to, const std::string& help);
+
+/// --ptxas, the same of versions of ptxas.
+void add_ptxas_version(CLI::App&, std::string& to, const std::string& help);
+
+}  // namespace kiln::command
