@@ -317,20 +317,34 @@ void check_freed_often(const Facts& facts, const std::vector<AllocSite>& sites) 
 }
 
 // A plain number for an address, in a module that allocates nothing.
-void check_never_allocated(const Facts& facts) {
-  if (!facts.target || !isa::has_tcgen05(*facts.target)) return;
-  for (const ir::Item& item : facts.module.items)
-    if (const auto* f = std::get_if<ir::Function>(&item); f && (!f->body || has_sites(*f->body))) return;
+// An instruction of this function that uses a fixed column, and the operand that says which.
+struct FixedColumn {
+  const ir::Operation* use = nullptr;
+  const ir::Argument* address = nullptr;
+  std::int64_t column = 0;
+};
+
+std::optional<FixedColumn> fixed_column(const Facts& facts) {
   for (const ir::Operation& use : facts.code.operations) {
     if (isa::unit(use.opcode) != isa::Unit::tcgen05 || !facts.is_formed(use)) continue;
     for (const Footprint& part : footprints(facts, use)) {
       const flow::Origin at = facts.origins.of(*part.address);
-      if (!at.is(flow::Origin::Base::number) || !at.added.knows(column_bits)) continue;
-      judge(facts.sink, rules::step({}, AllocEvent::use).verdict, {facts.code, use, part.address->operand},
-            "column " + std::to_string(column(at.added)) + " in a module that allocates nothing");
-      return;
+      if (at.is(flow::Origin::Base::number) && at.added.knows(column_bits))
+        return FixedColumn{&use, part.address, column(at.added)};
     }
   }
+  return std::nullopt;
+}
+
+// Few kernels use one: only then are the other functions of the module looked at.
+void check_never_allocated(const Facts& facts) {
+  if (!facts.target || !isa::has_tcgen05(*facts.target)) return;
+  const auto fixed = fixed_column(facts);
+  if (!fixed) return;
+  for (const ir::Item& item : facts.module.items)
+    if (const auto* f = std::get_if<ir::Function>(&item); f && (!f->body || has_sites(*f->body))) return;
+  judge(facts.sink, rules::step({}, AllocEvent::use).verdict, {facts.code, *fixed->use, fixed->address->operand},
+        "column " + std::to_string(fixed->column) + " in a module that allocates nothing");
 }
 
 }  // namespace

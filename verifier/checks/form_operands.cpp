@@ -3,213 +3,15 @@
 #include <array>
 #include <charconv>
 
-#include "ptx/isa/parameter_space.hpp"
-#include "ptx/isa/targets.hpp"
 #include "verifier/checks/forms.hpp"
+#include "verifier/checks/operand_shapes.hpp"
+#include "verifier/checks/register_types.hpp"
 
-namespace kiln::verifier {
+namespace kiln::verifier::operands {
 namespace {
 
 using isa::ScalarType;
 using Kind = ir::Argument::Kind;
-
-bool is_number(const ir::Argument& a) {
-  return a.kind == Kind::immediate || (a.kind == Kind::special && ir::Special(a.id) == ir::Special::warp_size);
-}
-
-std::int64_t number(const ir::Argument& a) { return a.kind == Kind::immediate ? a.value : isa::threads_per_warp; }
-
-ScalarType type_of(const ir::Code& code, const ir::Argument& a) {
-  return a.kind == Kind::reg ? code.registers[a.id].type : ScalarType::none;
-}
-
-bool is_int32(ScalarType t) { return t == ScalarType::b32 || t == ScalarType::u32 || t == ScalarType::s32; }
-bool is_int64(ScalarType t) { return t == ScalarType::b64 || t == ScalarType::u64 || t == ScalarType::s64; }
-bool is_int8(ScalarType t) { return t == ScalarType::b8 || t == ScalarType::u8 || t == ScalarType::s8; }
-bool is_int16(ScalarType t) { return t == ScalarType::b16 || t == ScalarType::u16 || t == ScalarType::s16; }
-
-// A special register of 64 bits.
-bool is_wide(const ir::Argument& a) {
-  const auto s = ir::Special(a.id);
-  return s == ir::Special::clock64 || s == ir::Special::globaltimer || s == ir::Special::current_graph_exec;
-}
-
-// The one register or symbol of [base + offset].
-const ir::Argument* address_base(const ir::Code& code, const ir::Argument& a) {
-  return a.kind == Kind::address && a.count == 1 ? &code.components(a)[0] : nullptr;
-}
-
-bool is_in(const ir::Code& code, const ir::Argument& a, std::initializer_list<isa::Space> spaces) {
-  if (a.kind != Kind::symbol) return false;
-  const isa::Space space = code.symbols[a.id].variable->space;
-  return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
-}
-
-// [base] in a space that is named: registers of either width, and symbols of the space. A parameter is declared as
-// .param, whichever of the two kinds an instruction names.
-bool is_address_in(const ir::Code& code, isa::Space space, const ir::Argument& a) {
-  const ir::Argument* base = address_base(code, a);
-  if (!base) return false;
-  const ScalarType type = type_of(code, *base);
-  return is_int32(type) || is_int64(type) ||
-         (is_shared(space) ? is_in(code, *base, {isa::Space::shared, isa::Space::shared_cta})
-                           : is_in(code, *base, {isa::is_parameter(space) ? isa::Space::param : space}));
-}
-
-// The parts of a vector, as ptxas packs them: integers and floats do not stand side by side, untyped registers go with
-// both.
-bool is_packed(const ir::Code& code, const ir::Argument& a) {
-  enum Class { any, integer, real } before = any;
-  for (const ir::Argument& c : code.components(a)) {
-    const ScalarType type = type_of(code, c);
-    const bool untyped =
-        c.kind == Kind::sink || (c.kind == Kind::reg && isa::type_class(type) == isa::TypeClass::untyped);
-    const Class here = untyped ? any : c.kind == Kind::real || isa::is_floating(type) ? real : integer;
-    if (here != any && before != any && here != before) return false;
-    before = here;
-  }
-  return true;
-}
-
-bool has_register(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return std::any_of(parts.begin(), parts.end(), [](const ir::Argument& c) { return c.kind == Kind::reg; });
-}
-
-bool has_integers_alone(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(), is_number);
-}
-
-// What may stand beside the registers of a vector.
-enum class Others : std::uint8_t { none, numbers, sinks };
-
-bool takes(Others others, const ir::Argument& c) {
-  return others == Others::numbers ? is_number(c) || c.kind == Kind::real
-                                   : others == Others::sinks && c.kind == Kind::sink;
-}
-
-// {registers of 32 bits}, and others, but not others alone.
-bool is_vector(const ir::Code& code, const ir::Argument& a, Others others) {
-  if (a.kind != Kind::vector || !has_register(code, a) || !is_packed(code, a)) return false;
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    if (c.kind != Kind::reg) return takes(others, c);
-    const ScalarType type = type_of(code, c);
-    return isa::bits(type) == 32 && isa::type_class(type) != isa::TypeClass::packed;
-  });
-}
-
-// Fragments of matrices: registers of the types given, and others.
-bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_list<ScalarType> types, Others others) {
-  if (a.kind != Kind::vector || !is_packed(code, a)) return false;
-  if (others == Others::sinks && !has_register(code, a)) return false;
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    if (c.kind != Kind::reg) return takes(others, c);
-    return std::find(types.begin(), types.end(), type_of(code, c)) != types.end();
-  });
-}
-
-// {byte id, thread id} of a block-scaled mma.sync: which bytes of which threads hold the scales. The slot says which
-// bytes the kind has; A's scales are in two threads of four, B's in any.
-bool is_scale_selector(const ir::Code& code, const OperandSlot& byte, const ir::Argument& a, std::int64_t last_thread) {
-  if (a.kind != Kind::vector || a.count != 2) return false;
-  const auto parts = code.components(a);
-  const auto fits_part = [&](const ir::Argument& c, const OperandSlot& range) {
-    const ScalarType type = type_of(code, c);
-    return is_number(c) ? range.takes(number(c)) : type == ScalarType::b16 || type == ScalarType::u16;
-  };
-  return fits_part(parts[0], byte) && fits_part(parts[1], {0, 0, 0, last_thread});
-}
-
-bool is_of_small_integers(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return a.kind == Kind::vector && std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-           const ScalarType type = type_of(code, c);
-           return is_int8(type) || is_int16(type);
-         });
-}
-
-bool is_of_integers(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return a.kind == Kind::vector && std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-           return is_number(c) || is_int32(type_of(code, c));
-         });
-}
-
-// What replaces fields of the map, between it and the coordinates: an address, sizes, and strides in two parts.
-bool is_override(const ir::Code& code, const isa::Modifiers& m, std::span<const ir::Argument> parts) {
-  using isa::MapOverride;
-  const std::size_t sizes = m.map_override == MapOverride::none ? 0 : m.map_override == MapOverride::global_dim ? 1 : 3;
-  if (parts.size() != std::size_t(m.override_address) + sizes) return false;
-  if (m.override_address && !is_int64(type_of(code, parts[0])) && !is_number(parts[0])) return false;
-  if (!sizes) return true;
-  const auto rank = std::uint32_t(isa::dimensions(m.dims));
-  if (parts[1].count != rank || !is_of_small_integers(code, parts[1])) return false;
-  if (sizes == 1) return true;
-  return parts[2].count == rank - 1 && is_of_integers(code, parts[2]) && is_int16(type_of(code, parts[3]));
-}
-
-// [map, {coordinates}]: the map's address, what replaces fields of it, and 32-bit integers.
-bool is_tensor_address(const ir::Code& code, const isa::Modifiers& m, const ir::Argument& a) {
-  if (a.kind != Kind::address || a.count < 2) return false;
-  const auto parts = code.components(a);
-  const ScalarType map = type_of(code, parts[0]);
-  if (!is_int32(map) && !is_int64(map) && !is_in(code, parts[0], {isa::Space::global, isa::Space::param})) return false;
-  if (parts[0].value != 0) return false;
-  return is_override(code, m, parts.subspan(1, parts.size() - 2)) && is_of_integers(code, parts.back());
-}
-
-bool is_offsets(const ir::Code& code, const ir::Argument& a) {
-  if (a.kind != Kind::vector) return false;
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const ir::Argument& c) { return is_number(c) || is_int16(type_of(code, c)); });
-}
-
-// A vector of results: 32-bit integers, or _ where one is not wanted.
-bool is_written(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const ir::Argument& c) { return c.kind == Kind::sink || is_int32(type_of(code, c)); });
-}
-
-// What elect.sync writes: the leader's lane, or _, and whether this is the leader.
-bool is_elected(const ir::Code& code, const ir::Argument& a) {
-  if (a.kind != Kind::pair) return false;
-  const auto parts = code.components(a);
-  return (is_int32(type_of(code, parts[0])) || parts[0].kind == Kind::sink) &&
-         type_of(code, parts[1]) == ScalarType::pred && !parts[1].negated;
-}
-
-// [number, offset], with a counter after it, or [map, number, address, {coordinates}].
-bool is_handle(const ir::Code& code, const isa::Modifiers& m, const ir::Argument& a) {
-  if (a.kind != Kind::address) return false;
-  const auto parts = code.components(a);
-  const bool counts = std::count(m.others.begin(), m.others.end(), "counted::bytes") != 0;
-  const bool tensor = m.dims != isa::TensorDims::none;
-  if (parts.size() != (tensor ? 4u : counts ? 3u : 2u)) return false;
-  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]))) return false;
-  return is_int32(type_of(code, parts[tensor])) && is_int64(type_of(code, parts[tensor + 1])) &&
-         (!counts || is_int64(type_of(code, parts.back())));
-}
-
-// What a wait on an mbarrier writes: whether the phase is complete, and whether something was reported.
-bool is_reported(const ir::Code& code, const ir::Argument& a) {
-  if (a.kind != Kind::pair) return false;
-  const auto parts = code.components(a);
-  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    const bool may_be_left_out = &c != parts.data();
-    return (may_be_left_out && c.kind == Kind::sink) || (type_of(code, c) == ScalarType::pred && !c.negated);
-  });
-}
-
-bool has_raw(const ir::Code& code, const ir::Argument& a) {
-  const auto parts = code.components(a);
-  return a.kind == Kind::raw ||
-         std::any_of(parts.begin(), parts.end(), [&](const auto& c) { return has_raw(code, c); });
-}
 
 // An operand that stands in a slot of an instruction.
 struct Given {
@@ -288,50 +90,6 @@ bool is_of_type_written(const Given& g) {
 // Letters that stand for an operand of a type: that of the instruction with the number after the letter, from 0, or the
 // one in parentheses.
 bool asks_for_type(char letter) { return std::string_view("TWJZLYXKC}*u{&").find(letter) != std::string_view::npos; }
-
-bool is_untyped(ScalarType t) { return isa::type_class(t) == isa::TypeClass::untyped; }
-
-// Whether a register goes with a type of an instruction. PTX ISA "Type Information for Instructions and Operands": of
-// one size, and of one class unless either has none. Integers of either sign are one class. ptxas has .f16x2 registers
-// as those of untyped 32 bits, but not beside floats, and those of bf16 and narrower floats untyped alone.
-bool goes_with(ScalarType reg, ScalarType type) {
-  if (reg == type) return true;
-  if (reg == ScalarType::pred || type == ScalarType::pred || isa::bits(reg) != isa::bits(type)) return false;
-  const bool is_packed_integer =
-      type == ScalarType::u16x2 || type == ScalarType::s16x2 || type == ScalarType::u8x4 || type == ScalarType::s8x4;
-  if (reg == ScalarType::f16x2) return is_untyped(type) || isa::is_integer(type) || is_packed_integer;
-  return is_untyped(reg) || is_untyped(type) || (isa::is_integer(reg) && isa::is_integer(type));
-}
-
-// The same where a register may be wider than the type: loads, stores, conversions.
-bool holds(ScalarType reg, ScalarType type) {
-  if (goes_with(reg, type)) return true;
-  const bool is_exact = type == ScalarType::bf16 ||
-                        (isa::type_class(type) == isa::TypeClass::packed && type != ScalarType::f16x2) ||
-                        type == ScalarType::tf32;
-  if (is_exact || reg == ScalarType::pred || isa::bits(reg) < isa::bits(type)) return false;
-  if (is_untyped(reg) || is_untyped(type)) return true;
-  return isa::is_integer(type) && (isa::is_integer(reg) || reg == ScalarType::f16x2);
-}
-
-// Whether a literal may stand for a value of a type. An address plus a number is one.
-bool is_literal_of(const ir::Argument& a, ScalarType type) {
-  if (a.kind == Kind::real)
-    return type == ScalarType::f32 || type == ScalarType::f64 || (type == ScalarType::b32 && a.is_single) ||
-           (type == ScalarType::b64 && !a.is_single);
-  const bool takes_integers = is_untyped(type) || isa::is_integer(type) || type == ScalarType::pred;
-  return takes_integers && (is_number(a) || (a.kind == Kind::symbol && a.value != 0));
-}
-
-ScalarType twice(ScalarType type) {
-  switch (type) {
-    case ScalarType::u16: return ScalarType::u32;
-    case ScalarType::s16: return ScalarType::s32;
-    case ScalarType::u32: return ScalarType::u64;
-    case ScalarType::s32: return ScalarType::s64;
-    default: return type;
-  }
-}
 
 bool is_register_of(const Given& g, ScalarType type) {
   return g.a.kind == Kind::reg && goes_with(g.type, type) && !g.a.negated;
@@ -603,10 +361,14 @@ constexpr auto by_letter = [] {
 }();
 
 }  // namespace
+}  // namespace kiln::verifier::operands
+
+namespace kiln::verifier {
 
 OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
   OperandSlot out = slot;
-  if (asks_for_type(slot.letter) && slot.type == ScalarType::none) out.type = op.modifiers.types[int(slot.count)];
+  if (operands::asks_for_type(slot.letter) && slot.type == isa::ScalarType::none)
+    out.type = op.modifiers.types[int(slot.count)];
   for (std::string_view m : op.modifiers.others)
     if (const std::size_t n = m.find('n'); slot.columns && m.starts_with('m') && n != m.npos) {
       std::uint32_t columns = 0;
@@ -619,17 +381,19 @@ OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
 std::string describe(const OperandSlot& slot) {
   const std::string count = slot.count ? std::to_string(slot.count) + " " : "";
   if (slot.letter == 'g' && slot.count) return "a vector of " + count + "32-bit integer registers";
-  std::string words = by_letter[std::size_t(slot.letter)]->words;
+  std::string words = operands::by_letter[std::size_t(slot.letter)]->words;
   if (const std::size_t at = words.find('!'); at != words.npos) words.replace(at, 1, isa::spelling(slot.type));
   if (const std::size_t at = words.find('#'); at != words.npos) words.replace(at, 1, count);
   return words;
 }
 
 bool fits(const ir::Code& code, const ir::Operation& op, const OperandSlot& slot, const ir::Argument& a) {
-  if (has_raw(code, a)) return true;
-  if (is_number(a) && !slot.takes(number(a))) return false;
-  const bool is_counted = slot.letter != 'f' && !asks_for_type(slot.letter) && slot.count && a.kind == Kind::vector;
-  return (!is_counted || a.count == slot.count) && by_letter[std::size_t(slot.letter)]->fits({code, op, slot, a});
+  if (operands::has_raw(code, a)) return true;
+  if (operands::is_number(a) && !slot.takes(operands::number(a))) return false;
+  const bool is_counted =
+      slot.letter != 'f' && !operands::asks_for_type(slot.letter) && slot.count && a.kind == ir::Argument::Kind::vector;
+  return (!is_counted || a.count == slot.count) &&
+         operands::by_letter[std::size_t(slot.letter)]->fits({code, op, slot, a});
 }
 
 }  // namespace kiln::verifier

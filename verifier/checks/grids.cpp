@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
