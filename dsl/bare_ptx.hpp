@@ -32,22 +32,26 @@ namespace detail {
 
 struct NoOperand {};
 
+// Whether a register is declared with the type. Of others (.tf32, .e4m3x2, .u8x4) the word does not say what the
+// register is.
+constexpr bool is_of_registers(isa::ScalarType t) {
+  using isa::ScalarType, isa::TypeClass;
+  switch (isa::type_class(t)) {
+    case TypeClass::predicate: return true;
+    case TypeClass::untyped:
+    case TypeClass::unsigned_integer:
+    case TypeClass::signed_integer: return isa::bits(t) >= 8 && isa::bits(t) <= 128;
+    case TypeClass::floating: return isa::bits(t) >= 16 && t != ScalarType::tf32;
+    case TypeClass::packed: return t == ScalarType::f16x2 || t == ScalarType::bf16x2;
+    case TypeClass::opaque: return false;
+  }
+  return false;
+}
+
+// The type that a word of a mnemonic says of registers; none for other words.
 constexpr isa::ScalarType ptx_type_word(std::string_view word) {
-  struct Spelled {
-    std::string_view word;
-    isa::ScalarType type;
-  };
-  using isa::ScalarType;
-  constexpr Spelled types[] = {{"b8", ScalarType::b8},       {"u8", ScalarType::u8},         {"s8", ScalarType::s8},
-                               {"b16", ScalarType::b16},     {"u16", ScalarType::u16},       {"s16", ScalarType::s16},
-                               {"b32", ScalarType::b32},     {"u32", ScalarType::u32},       {"s32", ScalarType::s32},
-                               {"b64", ScalarType::b64},     {"u64", ScalarType::u64},       {"s64", ScalarType::s64},
-                               {"b128", ScalarType::b128},   {"f16", ScalarType::f16},       {"bf16", ScalarType::bf16},
-                               {"f16x2", ScalarType::f16x2}, {"bf16x2", ScalarType::bf16x2}, {"f32", ScalarType::f32},
-                               {"f64", ScalarType::f64},     {"pred", ScalarType::pred}};
-  for (const Spelled& s : types)
-    if (s.word == word) return s.type;
-  return ScalarType::none;
+  const isa::ScalarType type = isa::parse_type(word).value_or(isa::ScalarType::none);
+  return is_of_registers(type) ? type : isa::ScalarType::none;
 }
 
 constexpr isa::Writes ptx_writes(std::string_view mnemonic, bool& known) {
@@ -98,7 +102,7 @@ constexpr bool fits_type(isa::ScalarType type) {
 template <class V>
 inline constexpr bool is_float_kind = false;
 template <class V>
-  requires requires { V::scalar; }
+requires requires { V::scalar; }
 inline constexpr bool is_float_kind<V> = !isa::is_integer(V::scalar);
 
 /// Why a call of the typed form is refused.

@@ -88,8 +88,7 @@ class Pricing {
       case Opcode::ldu:
       case Opcode::atom: {
         const Space s = op.modifiers.space();
-        if (s == Space::param || s == Space::param_entry || s == Space::param_func || s == Space::constant)
-          return {.latency = f(alu_latency)};
+        if (is_parameter(s) || s == Space::constant) return {.latency = f(alu_latency)};
         if (s == Space::local) return {.latency = f(shared_latency)};
         if (shared) return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = access_bytes(op)};
         return {.does = Does::load_global, .latency = f(l2_latency), .lane_bytes = access_bytes(op)};

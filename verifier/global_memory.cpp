@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ptx/flow/definitions.hpp"
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ptx/flow/numbers.hpp"
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::flow {

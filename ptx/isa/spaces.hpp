@@ -47,4 +47,8 @@ constexpr bool is_shared(Space s) {
   return s == Space::shared || s == Space::shared_cta || s == Space::shared_cluster;
 }
 
+/// `.param`, whose kind follows from the function that it stands in, or one of its kinds written out: param::entry for
+/// parameters of kernels, param::func for those of device functions and of calls. PTX ISA "Parameter State Space".
+constexpr bool is_parameter(Space s) { return s == Space::param || s == Space::param_entry || s == Space::param_func; }
+
 }  // namespace kiln::isa

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/memory.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "ptx/isa/access_bytes.hpp"
 
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/order/access.hpp"
 #include "ptx/rules/order.hpp"
 #include "verifier/explore/assumptions.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::verifier::explore {

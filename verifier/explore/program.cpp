@@ -4,7 +4,7 @@
 
 #include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/launch_limits.hpp"
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/order/access.hpp"

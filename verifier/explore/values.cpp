@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "ptx/isa/launch_limits.hpp"
-#include "ptx/isa/parameter_space.hpp"
+#include "ptx/isa/spaces.hpp"
 #include "ptx/order/access.hpp"
 
 namespace kiln::verifier::explore {
