@@ -71,8 +71,8 @@ void check_prior_grids(const Facts& facts, const launch::Contract* contract, dia
 
 }  // namespace
 
-void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
-                           const LaunchFacts& given, std::chrono::milliseconds time) {
+void find_unordered(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
+                    const LaunchFacts& given, std::chrono::milliseconds time) {
   std::vector<std::pair<const ir::Function*, std::vector<explore::Shape>>> entries;
   std::size_t left = 0;  // launches to explore
   for (const ir::Item& item : module.items) {
@@ -109,6 +109,11 @@ void check_synchronisation(const ir::Module& module, diag::Sink& sink, const lau
       explore::report(*program, explored, sink);
     }
   }
+}
+
+void check_synchronisation(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
+                           const LaunchFacts& given, std::chrono::milliseconds time) {
+  find_unordered(module, sink, contract, given, time);
   gather_mistakes(module, sink);
 }
 

@@ -25,4 +25,8 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
                            const LaunchFacts& facts = {}, std::chrono::milliseconds time = no_limit);
 
+/// The same with each finding on its own: those of one mistake are not made one.
+void find_unordered(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
+                    const LaunchFacts& facts = {}, std::chrono::milliseconds time = no_limit);
+
 }  // namespace kiln::verifier
