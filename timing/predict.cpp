@@ -60,8 +60,8 @@ double loaded_bytes(const ClusterTime& c) {
   return c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
 }
 
-// What each launch finds in L2: what the ones before it have read or written, and with `warm` all buffers, as far as
-// they fit. HBM gives each byte of the others once.
+// What each launch finds in L2: what it writes itself, what the ones before it have read or written, and with `warm`
+// all buffers, as far as they fit. HBM gives each byte of the others once.
 struct Memory {
   std::vector<Surroundings> around{};
   std::vector<double> hbm_bytes{};
@@ -69,19 +69,22 @@ struct Memory {
 
 Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, const Chip& chip, L2 l2) {
   const bool fits = all_bytes <= chip[FactId::l2_reach];
-  std::set<std::string> held;
+  std::set<std::string> before;
   Memory m;
   for (const ClusterTime& c : t.clusters) {
-    double cold = 0;
-    for (const auto& [name, bytes] : c.read)
-      if (!fits || (l2 == L2::cold && !held.contains(name))) cold += double(bytes);
-    for (const auto* some : {&c.read, &c.written})
-      for (const auto& [name, bytes] : *some) held.insert(name);
     Surroundings around = base;
-    const double loaded = loaded_bytes(c);
+    if (fits) around.held = before;
+    for (const auto& [name, use] : c.written) around.held.insert(name), before.insert(name);
+    double cold = 0, asked = 0;
+    const double clusters = double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
+    for (const auto& [name, use] : c.read) {
+      before.insert(name);
+      if ((fits && l2 == L2::warm) || around.held.contains(name)) continue;
+      cold += std::min(use.size, use.moved * clusters), asked += use.moved * clusters;
+    }
     around.hits_l2 = cold == 0;
-    around.from_hbm = cold > 0 && loaded > 0 ? std::min(1.0, cold / loaded) : 0;
-    m.around.push_back(around), m.hbm_bytes.push_back(std::min(cold, loaded));
+    around.from_hbm = asked > 0 ? cold / asked : 0;
+    m.around.push_back(around), m.hbm_bytes.push_back(cold);
   }
   if (m.around.empty()) m.around.push_back(base);
   return m;
@@ -195,7 +198,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   p.l2_is_warm = question.l2 == L2::warm;
   Runs runs(module, contract);
   diag::Sink unheard;  // the run after it says the same
-  const Surroundings found{true, p.values};
+  const Surroundings found{.hits_l2 = true, .values = p.values};
   const Memory memory =
       memory_of(runs.on(chip, {found}, Extent::first, unheard), found, double(bytes_of(contract)), chip, question.l2);
   const std::vector<Surroundings>& around = memory.around;
@@ -221,8 +224,10 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     const auto hbm = [&](const Chip& c) { return l.hbm_bytes / c[FactId::hbm_rate] * l.clock.value; };
     // The others bend as the first one does.
     const auto of_grid = [&](const Chip& c, const ClusterTime& first) {
-      return std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
+      const double start = question.l2 == L2::cold && k == 0 ? c[FactId::cold_start] : 0;
+      return start + std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
     };
+    l.start_cycles = question.l2 == L2::cold && k == 0 ? chip[FactId::cold_start] : 0;
     l.hbm_cycles = hbm(chip);
     l.cycles = between(of_grid(chip, l.cluster), of_grid(fast, least.clusters[k]), of_grid(slow, most.clusters[k]));
     l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,

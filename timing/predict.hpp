@@ -33,7 +33,8 @@ struct LaunchTime {
   Predicted cluster_cycles{};
   GridWork grid{};            // of all clusters
   std::uint64_t waves = 1;    // of clusters, one after the other
-  Predicted cycles{};         // of the whole grid
+  Predicted cycles{};         // of the whole grid, its start included
+  double start_cycles = 0;    // of them, those of a start with cold caches
   double hbm_bytes = 0;       // that HBM gives, each of them once; 0: L2 holds all that the launch reads
   double hbm_cycles = 0;      // least time for that
   double operations = 0;      // of all tensor cores

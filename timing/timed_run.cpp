@@ -312,16 +312,17 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::load_global: {
       const double asked = s.lines.end(now_, lines(touched_) * chip_[global_line]);
       const double of_sectors = double(sectors(touched_)) * sector_bytes;
-      const double given = around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / hbm_rate_) : 0;
-      const float latency = around_.hits_l2 ? c.latency : float(chip_[hbm_latency]);
+      const bool cold = !touched_.empty() && note_global(touched_.front().address, of_sectors, true);
+      const double given =
+          cold && around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / hbm_rate_) : 0;
+      const float latency = cold ? float(chip_[hbm_latency]) : c.latency;
       load(t, n, std::max(given, s.ingest.end(asked, of_sectors / ingest_rate_)) + latency);
       time_.loaded += of_sectors;
-      if (!touched_.empty()) note_global(touched_.front().address, true);
       break;
     }
     case Does::store_global:
       t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * store_line_));
-      if (!touched_.empty()) note_global(touched_.front().address, false);
+      if (!touched_.empty()) note_global(touched_.front().address, double(sectors(touched_)) * sector_bytes, false);
       break;
     case Does::tmem_load: {
       const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
@@ -352,7 +353,8 @@ double TimedRun::shared_cycles(Sm& s) {
   return bytes / chip_[shared_rate];
 }
 
-// wgmma reads its operands through the port that copies and other accesses use; tcgen05.mma has one of its own.
+// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are not
+// slowed on either chip, and do not slow.
 void TimedRun::use_operands(Sm& s, double bytes) {
   if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
 }
@@ -445,16 +447,19 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
 
-// Which buffers the kernel reads and writes.
-void TimedRun::note_global(std::uint64_t address, bool is_read) {
-  if (const sim::Region* r = cluster_.grid.memory.region(address))
-    (is_read ? time_.read : time_.written).try_emplace(r->name, r->bytes);
+// Which buffers the kernel reads and writes. Whether a read is of one that HBM must give.
+bool TimedRun::note_global(std::uint64_t address, double bytes, bool is_read) {
+  const sim::Region* r = cluster_.grid.memory.region(address);
+  if (!r) return false;
+  BufferUse& use = (is_read ? time_.read : time_.written)[r->name];
+  use.size = double(r->bytes), use.moved += bytes;
+  return is_read && !around_.hits_l2 && !around_.held.contains(r->name);
 }
 
 void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
-  if (t.global != 0) note_global(t.global, t.signals);
+  const bool cold = t.global != 0 && note_global(t.global, double(t.bytes), t.signals);
   if (!t.signals) {
     const double read = s.stores.end(now_, double(t.bytes) / store_rate_);
     copies_.push_back({read, read + chip_[store_latency]});
@@ -465,11 +470,10 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (t.global != 0 && around_.from_hbm > 0)
-      hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
+    if (cold && around_.from_hbm > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), t.global == 0};
+  load_ = Load{cycles, double(t.bytes), t.global == 0, cold};
 }
 
 // Where a load that has been announced goes.
@@ -478,7 +482,7 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
     touched_.push_back({range.address, std::uint32_t(range.bytes)});
   if (!load_ || kind != sim::AccessKind::write || range.space != isa::Space::shared_cta) return;
   const bool multicast = cost(issuing_).multicast;
-  double latency = chip_[around_.hits_l2 ? load_latency : load_latency_hbm] - chip_[wake];
+  double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
   const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;

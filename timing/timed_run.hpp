@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,10 +26,16 @@ namespace kiln::timing {
 /// What the run assumes of the rest of the chip.
 struct Surroundings {
   bool hits_l2 = true;              // loads find their bytes there
+  std::set<std::string> held{};     // but for these buffers, if the others are not there
   bool values = true;               // MMAs compute; else their results are left out
   double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
   bool timeline = false;            // the run's spans are kept
+};
+
+/// What a cluster does with a buffer, in bytes.
+struct BufferUse {
+  double size = 0, moved = 0;
 };
 
 /// What one cluster took.
@@ -41,12 +48,12 @@ struct ClusterTime {
   std::vector<PathPart> path{};  // its parts add up to the cycles
   std::vector<Span> spans{};     // where a timeline is asked for, as many as most_spans
   std::uint64_t mmas = 0;
-  double operations = 0;                                   // of the tensor core, a multiply-add counting two
-  double loaded = 0;                                       // bytes that loads and copies asked of L2
-  std::map<std::string, std::uint64_t> read{}, written{};  // buffers and their bytes
-  bool guessed_mma = false;                                // of a form that was not measured
-  bool takes_clusters = false;  // the kernel asks for the work of clusters that have not started
-  std::uint64_t mma_sync = 0;   // instructions of the tensor core that block their warp, which have no model
+  double operations = 0;                               // of the tensor core, a multiply-add counting two
+  double loaded = 0;                                   // bytes that loads and copies asked of L2
+  std::map<std::string, BufferUse> read{}, written{};  // by buffer
+  bool guessed_mma = false;                            // of a form that was not measured
+  bool takes_clusters = false;                         // the kernel asks for the work of clusters that have not started
+  std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
 };
 
 class TimedRun {
@@ -116,6 +123,7 @@ class TimedRun {
     double cycles = 0;  // of the copy engine
     double bytes = 0;
     bool from_shared = false;  // of another CTA
+    bool cold = false;         // from HBM
   };
   struct Copy {
     double read = 0, done = 0;
@@ -129,7 +137,7 @@ class TimedRun {
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
-  void note_global(std::uint64_t address, bool is_read);
+  bool note_global(std::uint64_t address, double bytes, bool is_read);
   void note_arrival(const Track&, std::uint32_t operation);
   Release release_of(bool by_event) const;
   std::uint32_t number_of(std::uint32_t cta, std::uint32_t warp) const;

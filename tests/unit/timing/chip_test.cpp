@@ -87,7 +87,7 @@ TEST_CASE("a slower chip has longer times and lower rates, as far as the trust o
   CHECK(fast[FactId::remote_arrive] == doctest::Approx(212 / 1.30));
   CHECK(slow[FactId::store_rate] == doctest::Approx(32 / 1.10));
   CHECK(slow[FactId::sms] == 148);
-  CHECK(wgmma_interval(bent(harness::chip_of("h100"), true), 64) == doctest::Approx(32.8 * 1.02));
+  CHECK(wgmma_interval(bent(harness::chip_of("h100"), true), 64) == doctest::Approx(32.46875 * 1.02));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ inline const timing::Chip& b200() {
   static const timing::Chip chip = harness::chip_of("b200");
   return chip;
 }
-inline constexpr timing::Surroundings no_values{.hits_l2 = true, .values = false};
+inline const timing::Surroundings no_values{.hits_l2 = true, .values = false};
 
 inline Timed time_of(const std::string& ptx, launch::Contract contract, const timing::Surroundings& around,
                      const timing::Chip& chip = b200(), bool races = false) {
