@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import html
 import pathlib
+import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._command import InputError, Path, options, run
 from ._report import Report, read_report
@@ -102,6 +104,27 @@ class Simulation(NamedTuple):
         return f"<p>simulated: <b>{self.verdict}</b></p>" + self.report._repr_html_()
 
 
+# What numpy has no type for travels as words of its size: names of torch.
+_WORDS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e8m0fnu": "uint8"}
+
+
+def _as_numpy(name: str, given: Any) -> "numpy.ndarray":
+    """An array over the memory of what was given: an array of numpy, or a tensor on the CPU of any library with DLPack."""
+    import numpy
+
+    if isinstance(given, numpy.ndarray):
+        return given
+    if not hasattr(given, "__dlpack__"):
+        raise InputError(f"arrays: {name}: must be an array of numpy or a tensor with DLPack; got {type(given).__name__}")
+    word = _WORDS.get(str(getattr(given, "dtype", "")).rsplit(".", 1)[-1])
+    if word is not None and hasattr(given, "view"):
+        given = given.view(getattr(sys.modules[type(given).__module__.split(".")[0]], word))
+    try:
+        return numpy.from_dlpack(given)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(f"arrays: {name}: no array of the CPU: {error}") from error
+
+
 _CODES = {"f": "f", "u": "u", "i": "s"}
 
 
@@ -146,26 +169,38 @@ def _take_arrays(arrays: Mapping[str, "numpy.ndarray"], files: Mapping[str, str]
             target[...] = (words.view(target.dtype) if same else words).reshape(target.shape)
 
 
-def sim(ptx: Path, launch: Launch, arrays: Optional[MutableMapping[str, "numpy.ndarray"]] = None, *, seed: int = 1,
+def sim(ptx: Path, launch: Launch, arrays: Optional[Mapping[str, Any]] = None, *, seed: int = 1,
         arith: str = "exact", schedule: Optional[str] = None, max_steps: Optional[int] = None) -> Simulation:
     """Runs PTX on the CPU, with races and what hardware traps on as findings.
 
-    `arrays` are buffers of the launch by name, and change in place. A buffer begins as its array unless the launch gives its
+    `arrays` are buffers of the launch by name, and change in place: arrays of numpy, or tensors on the CPU of any library with
+    DLPack, such as torch. A buffer begins as its array unless the launch gives its
     `init`, and need not be in the launch if numpy has its type.
     """
     text = _text(ptx)
     contract = _contract(launch)
+    given = {name: _as_numpy(name, array) for name, array in (arrays or {}).items()}
+    for name, array in given.items():
+        if not array.flags.writeable:
+            raise InputError(f"arrays: {name}: cannot be written")
     with tempfile.TemporaryDirectory() as folder:
-        files = _give_arrays(contract, arrays or {}, folder)
+        files = _give_arrays(contract, given, folder)
         words = options(launch=_write_contract(contract, folder), seed=seed, arith=arith, schedule=schedule,
                         max_steps=max_steps)
         facts = json.loads(run(["sim", text.name, "--json", *words], text.given).out)
-        _take_arrays(arrays or {}, files)
+        _take_arrays(given, files)
     return Simulation(facts["verdict"], read_report(facts["diagnostics"], text.text), facts)
 
 
+def _framed(page: str) -> str:
+    """A whole page inside another one."""
+    return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:40em;border:0"></iframe>'
+
+
 class Prediction(Dict[str, Any]):
-    """Everything that `kiln time --json` prints."""
+    """Everything that `kiln time --json` prints. `timeline` is a page with what each role did when, where it was asked for."""
+
+    timeline: Optional[str] = None
 
     @property
     def seconds(self) -> float:
@@ -180,7 +215,7 @@ class Prediction(Dict[str, Any]):
     def _repr_html_(self) -> str:
         least, most = self.interval
         return (f"<p><b>{1e6 * self.seconds:.3f} µs</b> ({1e6 * least:.3f} to {1e6 * most:.3f}) "
-                f"predicted on {self['chip']} at {self['clock_ghz']} GHz</p>")
+                f"predicted on {self['chip']} at {self['clock_ghz']} GHz</p>" + (_framed(self.timeline) if self.timeline else ""))
 
 
 def _is_kernel(what: Path) -> bool:
@@ -192,20 +227,44 @@ def _text_or_kernel(what: Path) -> _Text:
 
 
 def time(ptx_or_kernel: Path, launch: Optional[Launch] = None, *, chip: Optional[str] = None,
-         clock: Optional[float] = None, what_if: Optional[Mapping[str, Any]] = None, **sizes: Any) -> Prediction:
+         clock: Optional[float] = None, what_if: Optional[Mapping[str, Any]] = None,
+         timeline: bool = False, **sizes: Any) -> Prediction:
     """Predicts how long a kernel takes on a chip: PTX with a launch, or a kernel of the library with its sizes.
 
-    kiln.time("gemm_v6", m=4096, n=4096, k=4096). `clock` is in GHz.
+    kiln.time("gemm_v6", m=4096, n=4096, k=4096). `clock` is in GHz. With `timeline` a notebook shows what each
+    role did when.
     """
     facts = [f"{name}={value}" for name, value in (what_if or {}).items()]
     with tempfile.TemporaryDirectory() as folder:
         path = None if launch is None else _write_contract(_contract(launch), folder)
-        words = options(launch=path, chip=chip, clock=clock, what_if=facts, **sizes)
+        page = os.path.join(folder, "timeline.html") if timeline else None
+        words = options(launch=path, chip=chip, clock=clock, what_if=facts, html=page, **sizes)
         text = _text_or_kernel(ptx_or_kernel)
         output = run(["time", text.name, "--json", *words], text.given)
-    if not output.out:
-        raise InputError(output.err.strip())
-    return Prediction(json.loads(output.out))
+        if not output.out:
+            raise InputError(output.err.strip())
+        prediction = Prediction(json.loads(output.out))
+        if page is not None:
+            prediction.timeline = pathlib.Path(page).read_text(encoding="utf-8")
+    return prediction
+
+
+class Maps(NamedTuple):
+    """The tensor and shared memory that a kernel uses, as a page."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        return _framed(self.page)
+
+
+def maps(kernel: str, *, target: Optional[str] = None, **sizes: Any) -> Maps:
+    """Draws the memories that a kernel of the library uses: a notebook shows them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "map.html")
+        output = run(["map", kernel, *options(target=target, out=path, **sizes)])
+        _refuse(output.code, output.err)
+        return Maps(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 def _refuse(output_code: int, err: str) -> None:

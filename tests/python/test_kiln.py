@@ -131,6 +131,29 @@ class Simulate(unittest.TestCase):
         self.assertTrue((whole[:, 1] == data["A"]).all())
         self.assertFalse(whole[:, 0].any())
 
+    def test_tensors_with_dlpack_change_in_place(self):
+        class Tensor:
+            """Of a library that shares its memory and nothing else."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **named):
+                return self.array.__dlpack__(**named)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        data = {"A": np.arange(32, dtype=np.uint32), "D": np.zeros(32, np.uint32)}
+        try:
+            kiln.sim(CLEAN, LAUNCH, {name: Tensor(array) for name, array in data.items()}).raise_for_errors()
+            self.assertTrue((data["D"] == data["A"]).all())
+        except kiln.InputError as error:  # numpy before 2 gives no memory of others that can be written
+            self.assertLess(int(np.__version__.split(".")[0]), 2)
+            self.assertIn("cannot be written", str(error))
+        with self.assertRaises(kiln.InputError):
+            kiln.sim(CLEAN, LAUNCH, {"A": [1, 2], "D": data["D"]})
+
     def test_an_init_of_the_launch_is_kept(self):
         data = arrays()
         launch = {**LAUNCH, "buffers": {"A": {"dtype": "u32", "shape": [32], "init": {"integers": [7, 7]}}}}
@@ -157,6 +180,15 @@ class Others(unittest.TestCase):
         self.assertTrue(0 < least <= prediction.seconds <= most < 1)
         self.assertEqual(prediction.seconds, kiln.time("gemm_bf16", m=256, n=256, k=128).seconds)
         self.assertIn("predicted on b200", prediction._repr_html_())
+        self.assertNotIn("iframe", prediction._repr_html_())
+
+    def test_a_notebook_shows_timelines_and_maps(self):
+        prediction = kiln.time("gemm_bf16", m=128, n=256, k=128, timeline=True)
+        self.assertIn("<html", prediction.timeline)
+        self.assertIn('<iframe srcdoc="&lt;', prediction._repr_html_())
+        shown = kiln.maps("gemm_bf16", m=128, n=256, k=128)._repr_html_()
+        self.assertIn("&lt;svg", shown)
+        self.assertNotIn("<svg", shown)
 
     def test_other_threads_run_meanwhile(self):
         # Two calls at once end as two calls do: nothing is shared, and the interpreter is not held.
