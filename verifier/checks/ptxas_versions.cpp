@@ -4,6 +4,7 @@
 #include "ptx/isa/ptx_versions.hpp"
 #include "ptx/isa/ptxas_version.hpp"
 #include "ptx/ops/features.hpp"
+#include "ptx/ops/meaning.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/rules/ptxas.hpp"
 #include "verifier/checks/forms.hpp"
@@ -137,7 +138,9 @@ void check_ptxas_versions(const ir::Code& code, const std::vector<bool>& malform
                           diag::Sink& sink) {
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
-    if (malformed[i] || (asked && !check_features(code, op, *asked, sink))) continue;
+    // What has no model is marked too, and its form is right.
+    const bool has_form = !malformed[i] || !ops::without_model(op).empty();
+    if (!has_form || (asked && !check_features(code, op, *asked, sink))) continue;
     for (const PtxasRow& row : ptxas_rows)
       if (has_version(row, *code.module) && is_about(row, code, op) &&
           judge(sink, verdict_of(row, asked), {code, op}, what_of(row) + trouble(row, asked)))
