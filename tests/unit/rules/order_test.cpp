@@ -5,6 +5,11 @@
 using namespace kiln::rules;
 using kiln::test::is_broken;
 
+TEST_CASE("a racing load that reaches nothing is race-unused, which is portability alone") {
+  CHECK(race_unused(true).ok());
+  CHECK(is_broken(race_unused(false), Rule::race_unused));
+}
+
 TEST_CASE("race: what must be there is there, or not") {
   CHECK(race(true).ok());
   CHECK(is_broken(race(false), Rule::race));
