@@ -222,12 +222,12 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
         question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_under(chip, l.tensor_use);
     l.hbm_bytes = k < memory.hbm_bytes.size() ? memory.hbm_bytes[k] : 0;
     const auto hbm = [&](const Chip& c) { return l.hbm_bytes / c[FactId::hbm_rate] * l.clock.value; };
+    const auto start = [&](const Chip& c) { return question.l2 == L2::cold && k == 0 ? c[FactId::cold_start] : 0; };
     // The others bend as the first one does.
     const auto of_grid = [&](const Chip& c, const ClusterTime& first) {
-      const double start = question.l2 == L2::cold && k == 0 ? c[FactId::cold_start] : 0;
-      return start + std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
+      return start(c) + std::max(l.grid.cycles * first.cycles / l.cluster.cycles, hbm(c));
     };
-    l.start_cycles = question.l2 == L2::cold && k == 0 ? chip[FactId::cold_start] : 0;
+    l.start_cycles = start(chip);
     l.hbm_cycles = hbm(chip);
     l.cycles = between(of_grid(chip, l.cluster), of_grid(fast, least.clusters[k]), of_grid(slow, most.clusters[k]));
     l.seconds = {l.cycles.value / l.clock.value * 1e-9, l.cycles.least / l.clock.most * 1e-9,

@@ -1,5 +1,7 @@
 #include "verifier/finding.hpp"
 
+#include <fmt/format.h>
+
 #include "ptx/diag/repair.hpp"
 #include "ptx/rules/finding.hpp"
 
@@ -49,6 +51,11 @@ diag::Diagnostic& incomplete(diag::Sink& sink, diag::Where where, const std::str
   diag::Diagnostic d = rules::finding(limit, what);
   d.where = std::move(where);
   return sink.report(std::move(d));
+}
+
+std::string line_of(const diag::Where& where) {
+  if (where.line) return fmt::format("{}:{}", where.file, where.line);
+  return fmt::format("line {}", where.source ? where.source->position(where.place.begin).line : 0);
 }
 
 }  // namespace kiln::verifier

@@ -34,6 +34,9 @@ bool judge(diag::Sink&, const rules::Verdict&, const Subject&, std::string got =
 std::optional<diag::FixIt> insertion_before(const ir::Code&, const ir::Operation&, std::string_view statement);
 std::optional<diag::FixIt> insertion_behind(const ir::Code&, const ir::Operation&, std::string_view statement);
 
+/// Where something stands, in a sentence: "kernel.cpp:12", as the user wrote it, where the PTX says so; else "line 80".
+std::string line_of(const diag::Where&);
+
 /// Says that something is not modelled, so that its absence from the findings means nothing.
 diag::Diagnostic& incomplete(diag::Sink&, diag::Where, const std::string& what,
                              rules::Limit = rules::Limit::unmodelled);

@@ -17,6 +17,7 @@
 #include "ptx/rules/catalogue.hpp"
 #include "verifier/barrier_object.hpp"
 #include "verifier/facts.hpp"
+#include "verifier/finding.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -255,16 +256,13 @@ class Mistakes {
     constexpr std::size_t most = 8;
     std::vector<std::string> out;
     for (const std::size_t k : some) {
-      const diag::Where& w = all_[k].where;
-      std::string line = w.line ? fmt::format("{}:{}", w.file, w.line)
-                                : fmt::format("line {}", w.source->position(w.place.begin).line);
+      std::string line = line_of(all_[k].where);
       if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));
     }
     const std::size_t shown = std::min(most, out.size());
     const std::string more = out.size() > shown ? fmt::format(" and {} more", out.size() - shown) : "";
-    std::string text;
-    for (std::size_t k = 0; k < shown; ++k) text += (k ? ", " : "") + out[k];
-    return text + more;
+    out.resize(shown);
+    return fmt::format("{}{}", fmt::join(out, ", "), more);
   }
 
   void add_places(diag::Diagnostic& head, const std::vector<std::size_t>& others) const {
@@ -307,13 +305,14 @@ void merge_lines(const ir::Module& module, diag::Sink& sink) {
     places.push_back(d.where.source->position(d.where.place.begin).line);
     out[head].fixits.insert(out[head].fixits.end(), d.fixits.begin(), d.fixits.end());
   }
-  for (const auto& [line, group] : by_line)
-    if (!group.second.empty())
-      out[group.first].notes.push_back(
-          {fmt::format("the same line of the program, at {} more place{} of the PTX: line{} {}", group.second.size(),
-                       group.second.size() == 1 ? "" : "s", group.second.size() == 1 ? "" : "s",
-                       fmt::join(group.second, ", ")),
-           {}});
+  for (const auto& [line, group] : by_line) {
+    const auto& [head, places] = group;
+    const char* plural = places.size() == 1 ? "" : "s";
+    if (!places.empty())
+      out[head].notes.push_back({fmt::format("the same line of the program, at {} more place{} of the PTX: line{} {}",
+                                             places.size(), plural, plural, fmt::join(places, ", ")),
+                                 {}});
+  }
   sink = diag::Sink{};
   for (diag::Diagnostic& d : out) sink.report(std::move(d));
 }

@@ -64,7 +64,6 @@ bool is_written_by_dsl(const ir::Module& module) {
 }
 
 struct Fence {
-  std::size_t function = 0;
   Opcode opcode{};
   std::uint32_t begin = 0;  // in the text
   std::uint32_t warps = 0;  // that execute it
@@ -105,10 +104,9 @@ class Fences {
       const ir::Operation& op = facts.code.operations[i];
       warps_[op.instruction->at.begin] = facts.uniformity.warps_at(i);
       if (is_explored_fence(op))
-        all_.push_back({functions_, op.opcode, op.instruction->at.begin, facts.uniformity.warps_at(i),
+        all_.push_back({op.opcode, op.instruction->at.begin, facts.uniformity.warps_at(i),
                         facts.code.where(op), ir::mnemonic(*op.instruction)});
     }
-    ++functions_;
   }
   static constexpr Opcode kinds[] = {Opcode::fence_proxy, Opcode::fence_mbarrier_init, Opcode::tcgen05_fence_before,
                                      Opcode::tcgen05_fence_after};
@@ -138,7 +136,6 @@ class Fences {
   }
 
   diag::Sink said_;  // what decoding says was said before
-  std::size_t functions_ = 0;
   std::vector<Fence> all_{};
   std::map<std::uint32_t, std::uint32_t> warps_{};  // by place
 };

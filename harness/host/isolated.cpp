@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "harness/host/write_all.hpp"
 #include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
@@ -24,16 +25,6 @@ struct Piece {
   int from = -1;
   std::string text{};
 };
-
-bool send(int to, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(to, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(std::size_t(n));
-  }
-  return true;
-}
 
 PieceResult attempt(std::size_t number, const std::function<std::string(std::size_t)>& work) {
   try {
@@ -60,7 +51,7 @@ Piece start(std::size_t number, const std::function<std::string(std::size_t)>& w
     ::close(ends[0]);
     const PieceResult result = attempt(number, work);
     const char outcome = char(result.outcome);
-    ::_exit(send(ends[1], {&outcome, 1}) && send(ends[1], result.text) ? 0 : 1);
+    ::_exit(write_all(ends[1], {&outcome, 1}) && write_all(ends[1], result.text) ? 0 : 1);
   }
   ::close(ends[1]);
   return {number, id, ends[0], {}};

@@ -1,5 +1,7 @@
 #include "harness/host/process.hpp"
 
+#include "harness/host/write_all.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -179,20 +181,15 @@ struct Process {
   bool speaking = false;  // the dots are over
 };
 
-void write_all(int to, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(to, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(1);
-    text.remove_prefix(std::size_t(n));
-  }
+void write_or_end(int to, std::string_view text) {
+  if (!write_all(to, text)) ::_exit(1);
 }
 
 template <class Work>
 [[noreturn]] void be_process(unsigned job, int to, const Work& work) {
   std::string text;
   try {
-    text = answer + work(job, [to] { write_all(to, std::string_view(&ticked, 1)); });
+    text = answer + work(job, [to] { write_or_end(to, std::string_view(&ticked, 1)); });
   } catch (const diag::InputError& e) {
     text = mistake + std::string(e.what());
   } catch (const std::bad_alloc&) {
@@ -200,7 +197,7 @@ template <class Work>
   } catch (const std::exception& e) {
     text = broken + std::string(e.what());
   }
-  write_all(to, text);
+  write_or_end(to, text);
   ::_exit(0);
 }
 

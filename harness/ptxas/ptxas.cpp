@@ -15,6 +15,7 @@
 #include "harness/host/process.hpp"
 #include "harness/ptxas/configured.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/isa/ptxas_version.hpp"
 
 namespace kiln::harness {
@@ -253,10 +254,6 @@ std::vector<std::string> tensor_memory_checks(const std::vector<std::uint8_t>& c
   return {found.begin(), found.end()};
 }
 
-}  // namespace
-
-namespace {
-
 // The `.version` of a text; {0, 0} where no line begins with one.
 isa::PtxVersion version_of(std::string_view text) {
   constexpr std::string_view word = ".version";
@@ -277,8 +274,8 @@ std::string too_new(const Ptxas& ptxas, std::string_view text, isa::Target targe
   const isa::PtxVersion known = isa::newest_version_of(*release);
   const isa::PtxVersion wanted = std::max(version_of(text), isa::lowest_version(target));
   if (wanted <= known || wanted > isa::newest_version) return {};
-  return fmt::format("ptxas {} takes PTX up to {}.{}; {} here needs {}.{}", ptxas.version, known.major, known.minor,
-                     isa::spelling(target), wanted.major, wanted.minor);
+  return fmt::format("ptxas {} takes PTX up to {}; {} here needs {}", ptxas.version, isa::spelling(known),
+                     isa::spelling(target), isa::spelling(wanted));
 }
 
 }  // namespace

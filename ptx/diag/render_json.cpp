@@ -26,19 +26,9 @@ Json place_json(const Where& w) {
   return j;
 }
 
-// A path as a relative reference, or as a file's URI: bytes that a URI has no room for are percent-encoded.
+// A path as a relative reference, or as a file's URI.
 std::string uri(std::string_view path) {
-  constexpr std::string_view kept = "-._~/!$&'()*+,;=@", digits = "0123456789ABCDEF";
-  std::string out = path.starts_with('/') ? "file://" : "";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_kept = byte < 0x80 && (std::isalnum(byte) || kept.find(c) != kept.npos);
-    if (is_kept)
-      out += c;
-    else
-      out.append({'%', digits[byte >> 4], digits[byte & 15]});
-  }
-  return out;
+  return (path.starts_with('/') ? "file://" : "") + percent_encoded(path, "-._~/!$&'()*+,;=@");
 }
 
 // SARIF counts the characters of a line, and a Source its bytes: those that continue a character of UTF-8 do not count.
@@ -114,6 +104,19 @@ Json sarif_result(const Diagnostic& d) {
 std::string dump(const Json& j) { return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
+
+std::string percent_encoded(std::string_view bytes, std::string_view kept) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && (std::isalnum(byte) || kept.find(c) != kept.npos))
+      out += c;
+    else
+      out.append({'%', digits[byte >> 4], digits[byte & 15]});
+  }
+  return out;
+}
 
 std::string render_json(const Sink& sink) {
   Json out;

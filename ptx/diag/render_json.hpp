@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ptx/diag/diagnostic.hpp"
 
@@ -10,6 +11,9 @@ namespace kiln::diag {
 /// `{"diagnostics": [{severity, slug, message, file, line, column, end_column, source: {file, line}, fixits, notes,
 /// reference}], "counts": {...}}`, one document with a trailing newline.
 std::string render_json(const Sink&);
+
+/// Bytes as a URI has them: letters, digits and `kept` as they are, each other byte as %XX. RFC 3986, 2.1.
+std::string percent_encoded(std::string_view bytes, std::string_view kept);
 
 /// SARIF 2.1.0 with one run; the fix-its of a finding are one fix; severities map to error, warning, note and (for
 /// incomplete) warning with a property.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
+import re
 import sys
-from typing import List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Union
 
 from ._calls import check
 from ._command import CommandError
@@ -38,3 +40,29 @@ def judge(name: str, ptx: Union[str, pathlib.Path], *, assume: Sequence[str] = (
     if raise_errors:
         report.raise_for_errors()
     return report
+
+
+def name_of(ptx: str, unnamed: str) -> str:
+    """The first kernel of a text; `unnamed` where there is none."""
+    entry = re.search(r"\.entry\s+([\w$]+)", ptx)
+    return entry[1] if entry else unnamed
+
+
+class Replaced:
+    """A function of a package that compiles, with one of this module around it."""
+
+    def __init__(self) -> None:
+        self._owner: Any = None
+        self._name = ""
+        self._original: Any = None
+
+    def set(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Puts what `around` makes of the function in its place; one that was replaced before is itself again first."""
+        self.restore()
+        self._owner, self._name, self._original = owner, name, getattr(owner, name)
+        setattr(owner, name, functools.wraps(self._original)(around(self._original)))
+
+    def restore(self) -> None:
+        if self._owner is not None:
+            setattr(self._owner, self._name, self._original)
+            self._owner = self._original = None

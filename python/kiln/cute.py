@@ -11,19 +11,17 @@ CUTE_DSL_DUMP_DIR names one. Findings name the line of Python. No GPU is needed:
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import pathlib
-import re
 import shutil
 import tempfile
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
-from ._checked import Checked, checked, judge
+from ._checked import Checked, Replaced, checked, judge, name_of
 
 __all__ = ["Checked", "checked", "disable", "enable"]
 
-_original: Optional[Callable[..., Any]] = None
+_compile = Replaced()
 
 
 def _keep_ptx() -> None:
@@ -42,40 +40,26 @@ def _text(ptx: str) -> str:
     return ptx if "\n" in ptx else pathlib.Path(ptx).read_text(encoding="utf-8")
 
 
-def _name_of(ptx: str) -> str:
-    entry = re.search(r"\.entry\s+([\w$]+)", ptx)
-    return entry[1] if entry else "cute"
-
-
 def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:
     """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
     _keep_ptx()
     from cutlass.base_dsl.dsl import BaseDSL
 
-    disable()
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_and_cache(self: Any, *arguments: Any, **named: Any) -> Any:
+            compiled = original(self, *arguments, **named)
+            artifacts = getattr(compiled, "artifacts", None)
+            ptx = getattr(artifacts, "PTX", None)
+            if ptx:
+                text = _text(ptx)
+                judge(name_of(text, "cute"), text, raise_errors=raise_errors, budget=budget, lint=lint)
+            return compiled
+        return compile_and_cache
+
     checked.clear()
-    original = BaseDSL.compile_and_cache
-
-    @functools.wraps(original)
-    def compile_and_cache(self: Any, *arguments: Any, **named: Any) -> Any:
-        compiled = original(self, *arguments, **named)
-        artifacts = getattr(compiled, "artifacts", None)
-        ptx = getattr(artifacts, "PTX", None)
-        if ptx:
-            text = _text(ptx)
-            judge(_name_of(text), text, raise_errors=raise_errors, budget=budget, lint=lint)
-        return compiled
-
-    global _original
-    _original = original
-    BaseDSL.compile_and_cache = compile_and_cache
+    _compile.set(BaseDSL, "compile_and_cache", around)
 
 
 def disable() -> None:
     """Ends what `enable` began; `checked` keeps what there was."""
-    global _original
-    if _original is not None:
-        from cutlass.base_dsl.dsl import BaseDSL
-
-        BaseDSL.compile_and_cache = _original
-        _original = None
+    _compile.restore()

@@ -10,20 +10,13 @@ kernel is not checked: TILELANG_DISABLE_CACHE=1 has each compiled anew. No GPU i
 
 from __future__ import annotations
 
-import functools
-import re
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
-from ._checked import Checked, checked, judge
+from ._checked import Checked, Replaced, checked, judge, name_of
 
 __all__ = ["Checked", "checked", "disable", "enable"]
 
-_original: Optional[Callable[..., Any]] = None
-
-
-def _name_of(ptx: str) -> str:
-    entry = re.search(r"\.entry\s+([\w$]+)", ptx)
-    return entry[1] if entry else "tilelang"
+_compile = Replaced()
 
 
 def _parameter(position: int, name: str, arguments: "tuple[Any, ...]", named: "dict[str, Any]") -> Any:
@@ -44,32 +37,23 @@ def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = Fals
     """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
     from tilelang.contrib import nvcc
 
-    disable()
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_cuda(*arguments: Any, **named: Any) -> Any:
+            is_ptx = _parameter(1, "target_format", arguments, named) in (None, "ptx")
+            if is_ptx:
+                made = original(*arguments, **named)
+                text = bytes(made).decode()
+            else:
+                call, options = _with_format(arguments, named)
+                text = bytes(original(*call, **options)).decode()
+            judge(name_of(text, "tilelang"), text, raise_errors=raise_errors, budget=budget, lint=lint)
+            return made if is_ptx else original(*arguments, **named)
+        return compile_cuda
+
     checked.clear()
-    original = nvcc.compile_cuda
-
-    @functools.wraps(original)
-    def compile_cuda(*arguments: Any, **named: Any) -> Any:
-        is_ptx = _parameter(1, "target_format", arguments, named) in (None, "ptx")
-        if is_ptx:
-            made = original(*arguments, **named)
-            text = bytes(made).decode()
-        else:
-            call, options = _with_format(arguments, named)
-            text = bytes(original(*call, **options)).decode()
-        judge(_name_of(text), text, raise_errors=raise_errors, budget=budget, lint=lint)
-        return made if is_ptx else original(*arguments, **named)
-
-    global _original
-    _original = original
-    nvcc.compile_cuda = compile_cuda
+    _compile.set(nvcc, "compile_cuda", around)
 
 
 def disable() -> None:
     """Ends what `enable` began; `checked` keeps what there was."""
-    global _original
-    if _original is not None:
-        from tilelang.contrib import nvcc
-
-        nvcc.compile_cuda = _original
-        _original = None
+    _compile.restore()

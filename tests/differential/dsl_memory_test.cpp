@@ -119,6 +119,22 @@ int wrong_products(const launch::Contract& c, int rows, int columns, int k_exten
   return wrong;
 }
 
+/// Runs a kernel with that list of arguments on matrices of small numbers: how many of its sums are not as they must
+/// be.
+template <class List>
+int wrong_sums(const Kernel& kernel, const List& list, std::uint32_t ctas, int rows, int columns, int k_extent,
+               double factor) {
+  const std::uint64_t m = std::uint64_t(rows), n = std::uint64_t(columns), k = std::uint64_t(k_extent);
+  launch::Contract c;
+  c.buffers = {buffer("A", ScalarType::bf16, {m, k}, bytes_of(rows, k_extent, 1)),
+               buffer("B", ScalarType::bf16, {n, k}, bytes_of(columns, k_extent, 5)),
+               buffer("D", ScalarType::f32, {m, n})};
+  launch_kernel(c, kernel, list, {ctas, 1, 1}, "A"_arg = GlobalTensor{"A", m, k}, "B"_arg = GlobalTensor{"B", n, k},
+                "rows"_arg = "A", "D"_arg = "D");
+  test::simulate(kernel, c);
+  return wrong_products(c, rows, columns, k_extent, factor);
+}
+
 /// D = 2 A B^T of one tile: the sums go through registers once, in two parts, before they are read.
 template <class Mma, bool a_in_tmem>
 struct Sums {
@@ -173,20 +189,11 @@ struct Sums {
     return k.build();
   }
 
-  static int wrong() {
-    const Kernel kernel = build();
-    launch::Contract c;
-    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, K, 1)),
-                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {M, N})};
-    launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
-                  "rows"_arg = "A", "D"_arg = "D");
-    test::simulate(kernel, c);
-    return wrong_products(c, M, N, K, 2);
-  }
+  static int wrong() { return wrong_sums(build(), list, 1, M, N, K, 2); }
 };
 
-/// D = A B^T of one tile, read 16 rows at a time: each lane stores two neighbours of a row by their places, and stmatrix
-/// writes the same, rounded, to a tile that TMA stores.
+/// D = A B^T of one tile, read 16 rows at a time: each lane stores two neighbours of a row by their places, and
+/// stmatrix writes the same, rounded, to a tile that TMA stores.
 template <class Mma>
 struct SumsByFragments {
   static constexpr int M = Mma::M, N = Mma::N, K = 64, halves = M / 64;
@@ -307,16 +314,7 @@ struct PairSums {
     return k.build();
   }
 
-  static int wrong() {
-    const Kernel kernel = build();
-    launch::Contract c;
-    c.buffers = {buffer("A", ScalarType::bf16, {M, K}, bytes_of(M, K, 1)),
-                 buffer("B", ScalarType::bf16, {N, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {M, N})};
-    launch_kernel(c, kernel, list, {2, 1, 1}, "A"_arg = GlobalTensor{"A", M, K}, "B"_arg = GlobalTensor{"B", N, K},
-                  "rows"_arg = "A", "D"_arg = "D");
-    test::simulate(kernel, c);
-    return wrong_products(c, M, N, K, 1);
-  }
+  static int wrong() { return wrong_sums(build(), list, 2, M, N, K, 1); }
 };
 
 template <int M, int N, bool a_in_tmem>

@@ -198,7 +198,6 @@ void read_options(CheckArguments& a, diag::Sink& found) {
   if (a.fix && a.format != "text" && std::find(a.files.begin(), a.files.end(), "-") != a.files.end())
     throw diag::InputError(fmt::format("--fix: the text of - goes to stdout, and so does --format {}", a.format));
   a.judge.facts = read_facts(a.assumed);
-  a.kernel.choice.ptx_version = a.judge.ptx_version;
   for (const std::string& written : {a.write_baseline, a.junit})
     if (!written.empty()) harness::check_writable(written);
   if (const std::string& file = a.judge.launch_file; !file.empty()) {
@@ -264,8 +263,7 @@ void add_check(const Builder& builder) {
       ->check(one_of({"isa", "tileiras"}))
       ->type_name("isa|tileiras");
   add_ptxas_version(*sub, a->judge.ptxas, "judge as this version of ptxas does: what it refuses is an error");
-  add_ptx_version(*sub, a->judge.ptx_version,
-                  "judge texts as if this were their .version; write a kernel with it [the lowest that it needs]");
+  add_ptx_version(*sub, a->judge.ptx_version, "judge texts as if this were their .version");
   sub->add_flag("--all", a->all,
                 "show each portability finding and note, not the first of a rule and the lines of the others");
   sub->add_option("--baseline", a->baseline, "findings that are known: only others are shown and count")

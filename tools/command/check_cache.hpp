@@ -18,8 +18,6 @@ class CheckCache {
   /// or it depends on more than the text: a launch, a ptxas. A folder that cannot be written is no error.
   Judgement judge(const diag::SourcePtr&, const JudgeOptions&) const;
 
-  const std::string& folder() const { return folder_; }
-
  private:
   std::string folder_;   // empty: none
   std::string program_;  // which program judges

@@ -85,11 +85,6 @@ std::string complaint(const harness::ProcessResult& result) {
                       : std::string(said.substr(0, said.find('\n')));
 }
 
-std::string text_of_file(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = harness::read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
 std::vector<diag::SourcePtr> compiled(const std::string& path, const std::vector<std::string>& nvcc_options) {
   const harness::TemporaryFolder folder;
   const std::string output = folder.file("out.ptx");
@@ -97,7 +92,7 @@ std::vector<diag::SourcePtr> compiled(const std::string& path, const std::vector
   call.insert(call.end(), nvcc_options.begin(), nvcc_options.end());
   const harness::ProcessResult result = harness::run_process(call, most_time);
   if (result.exit_code != 0) throw NotExtracted{fmt::format("nvcc: {}", complaint(result))};
-  return {std::make_shared<const diag::Source>(path + "(ptx)", text_of_file(output))};
+  return {std::make_shared<const diag::Source>(path + "(ptx)", std::string(read_source(output)->text()))};
 }
 
 // cuobjdump prints a header with the architecture, then the text, for one PTX after the other.

@@ -25,7 +25,7 @@ struct KernelToJudge {
 /// Adds --target, --problem and the kernel's sizes where the words name a kernel; else says how to see them.
 void add_kernel_to_judge(CLI::App&, KernelToJudge&, std::span<const std::string> words);
 
-/// A kernel of the table, written as PTX that was not verified.
+/// A kernel of the table, written as PTX.
 struct KernelText {
   diag::SourcePtr source{};                   // none: the DSL or the verifier of what it built found why not
   diag::Sink findings{};                      // those

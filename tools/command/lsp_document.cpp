@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "ptx/diag/render.hpp"
+#include "ptx/diag/render_json.hpp"
 
 namespace kiln::command {
 namespace {
@@ -43,16 +43,7 @@ std::string title_of(const diag::Diagnostic& d) {
 }
 
 std::string uri_of_path(const std::string& path) {
-  constexpr std::string_view kept = "-._~/", digits = "0123456789ABCDEF";
-  std::string out = "file://";
-  for (const char c : std::filesystem::absolute(path).string()) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80 && (std::isalnum(byte) || kept.find(c) != kept.npos))
-      out += c;
-    else
-      out.append({'%', digits[byte >> 4], digits[byte & 15]});
-  }
-  return out;
+  return "file://" + diag::percent_encoded(std::filesystem::absolute(path).string(), "-._~/");
 }
 
 }  // namespace

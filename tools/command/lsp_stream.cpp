@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "harness/host/write_all.hpp"
 #include "ptx/diag/error.hpp"
 
 namespace kiln::command {
@@ -58,12 +59,7 @@ std::optional<Json> LspStream::read() {
 void LspStream::write(const Json& message) const {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string all = fmt::format("Content-Length: {}\r\n\r\n{}", text.size(), text);
-  for (std::string_view rest = all; !rest.empty();) {
-    const ssize_t n = ::write(to_, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw diag::InputError("the client does not read");
-    rest.remove_prefix(std::size_t(n));
-  }
+  if (!harness::write_all(to_, all)) throw diag::InputError("the client does not read");
 }
 
 bool LspStream::has_more(int milliseconds) const {

@@ -316,7 +316,6 @@ void check_freed_often(const Facts& facts, const std::vector<AllocSite>& sites) 
   }
 }
 
-// A plain number for an address, in a module that allocates nothing.
 // An instruction of this function that uses a fixed column, and the operand that says which.
 struct FixedColumn {
   const ir::Operation* use = nullptr;
@@ -336,7 +335,8 @@ std::optional<FixedColumn> fixed_column(const Facts& facts) {
   return std::nullopt;
 }
 
-// Few kernels use one: only then are the other functions of the module looked at.
+// A plain number for an address, in a module that allocates nothing. Few kernels use one: only then are the other
+// functions of the module looked at.
 void check_never_allocated(const Facts& facts) {
   if (!facts.target || !isa::has_tcgen05(*facts.target)) return;
   const auto fixed = fixed_column(facts);

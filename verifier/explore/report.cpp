@@ -118,12 +118,6 @@ void add_followed(const Program& program, const Explored& e, diag::Diagnostic& d
   if (followed < all) d.notes.push_back({"no way has executed those of lines " + not_followed(program, e), {}});
 }
 
-// The line that the user wrote, where the PTX says it.
-std::string line_of(const diag::Where& where) {
-  if (where.line) return fmt::format("{}:{}", where.file, where.line);
-  return fmt::format("line {}", where.source ? where.source->position(where.place.begin).line : 0);
-}
-
 // Notes where the threads stand, one for all that wait for the same.
 void add_standings(const Program& program, const State& s, const std::vector<std::uint32_t>& roots,
                    diag::Diagnostic& d) {

@@ -14,7 +14,6 @@ namespace kiln::command {
 struct KernelChoice {
   std::string name{};
   std::string target{};
-  std::string ptx_version{};                    // empty: the lowest that the kernel needs
   std::map<std::string, std::string> sizes{};   // option name to text
   std::map<std::string, std::string> inputs{};  // buffer to .npy path
   /// The table's row. Throws InputError, with a suggestion, when there is none of that name.
