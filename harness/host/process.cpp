@@ -1,7 +1,5 @@
 #include "harness/host/process.hpp"
 
-#include "harness/host/write_all.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -17,6 +15,7 @@
 #include <filesystem>
 #include <new>
 
+#include "harness/host/write_all.hpp"
 #include "ptx/diag/refuse.hpp"
 
 namespace kiln::harness {
