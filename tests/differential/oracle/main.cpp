@@ -3,6 +3,10 @@
 //   oracle --rows                    what is known of PTX 9.0 to 9.5 instead: Kiln alone is asked, about every row
 //   oracle [SETTING | OPCODE]...     settings such as sm_100a@9.0 or sm_100a, beginnings of opcodes such as mbarrier;
 //                                    all when none
+//   oracle --save=FILE SETTING...    writes what came out, for --merge
+//   oracle --merge FILE...           what several processes have saved of one ptxas: the sums, and the exceptions that
+//   no
+//                                    instruction needs, which are asked about as when all is asked in one process
 //
 // Exit status: 0 when the engines agree, 1 when not, 2 when ptxas is missing, a file cannot be read or a word of the
 // command line chooses nothing.
@@ -12,10 +16,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
@@ -68,6 +74,8 @@ void show_progress(const Setting& setting, std::size_t done, std::size_t of) {
 // What the command line asks for.
 struct Choice {
   std::vector<std::string> settings{}, opcodes{};
+  std::string save{};                // --save=FILE
+  std::vector<std::string> saved{};  // of --merge
 
   bool is_everything() const { return settings.empty() && opcodes.empty(); }
   bool has(const Setting& s) const {
@@ -130,6 +138,12 @@ int run_rows() {
   return wrong + report_unused({&exceptions, &withdrawn}) ? 1 : 0;
 }
 
+// What came out for one setting.
+struct Answered {
+  Setting setting{};
+  std::size_t forms = 0, outside = 0, wrong = 0;
+};
+
 // What is asked, of which ptxas, and what came out so far.
 class Comparison {
  public:
@@ -144,34 +158,89 @@ class Comparison {
   // A sample of the instructions, for one setting.
   void ask(const Setting& setting, std::size_t forms) {
     const auto asked = thinned(all_, forms);
-    settings_.push_back(setting);
-    add(setting, asked, [&](std::size_t done) { show_progress(setting, done, asked.size()); });
+    answered_.push_back({setting});
+    add(answered_.back(), asked, [&](std::size_t done) { show_progress(setting, done, asked.size()); });
   }
 
   // A sample may leave out what an exception is about: then the instructions that it names are asked, one setting after
   // the other, until one needs it. A row that none needs is wrong.
   void ask_for_exceptions() {
     for (Exception& e : exceptions_) {
-      for (std::size_t i = 0; i < settings_.size() && e.matched == 0; ++i) add(settings_[i], named_by(e, settings_[i]));
-      if (e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++wrong_;
+      for (std::size_t i = 0; i < answered_.size() && e.matched == 0; ++i)
+        add(answered_[i], named_by(e, answered_[i].setting));
+      if (e.matched == 0) fmt::print("exceptions.txt: matches nothing: {}\n", e.row), ++unused_;
     }
   }
 
   std::size_t finish() const {
+    std::size_t forms = 0, outside = 0, wrong = unused_;
+    for (const Answered& a : answered_) forms += a.forms, outside += a.outside, wrong += a.wrong;
     fmt::print("{} settings, {} instructions, {} of them outside of asynchronous copies and the tensor core\n",
-               settings_.size(), total_, outside_);
-    return wrong_;
+               answered_.size(), forms, outside);
+    return wrong;
+  }
+
+  // Lines of words: the ptxas, each setting with its numbers, each exception with how often it was needed.
+  void save(const std::string& path) const {
+    std::ofstream out(path);
+    out << "ptxas " << ptxas_.version << "\n";
+    for (const Answered& a : answered_)
+      out << "setting " << spelling(a.setting) << " " << a.forms << " " << a.outside << " " << a.wrong << "\n";
+    for (const Exception& e : exceptions_) out << "use " << e.matched << " " << e.row << "\n";
+    if (!out.flush()) throw std::runtime_error("cannot write " + path);
+  }
+
+  // Adds what another process has saved. Throws std::runtime_error for what is not of this ptxas and of these tables.
+  void load(const std::string& path) {
+    std::ifstream in(path);
+    if (!in) throw std::runtime_error("cannot read " + path);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string kind, name;
+      words >> kind;
+      if (kind == "ptxas" && words >> name && name == ptxas_.version) continue;
+      if (kind == "setting" && load_setting(words)) continue;
+      if (kind == "use" && load_use(words)) continue;
+      throw std::runtime_error(path +
+                               ": not of this ptxas and these tables, or a setting for the second time: " + line);
+    }
   }
 
  private:
-  void add(const Setting& setting, const std::vector<std::string>& asked,
-           const std::function<void(std::size_t)>& progress = {}) {
+  void add(Answered& to, const std::vector<std::string>& asked, const std::function<void(std::size_t)>& progress = {}) {
     if (asked.empty()) return;
-    const Tally t = compare(ptxas_, setting, asked, exceptions_, progress);
-    total_ += t.forms;
-    outside_ += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
-    if (progress || !t.disagreements.empty()) wrong_ += report(spelling(setting).c_str(), t);
+    const Tally t = compare(ptxas_, to.setting, asked, exceptions_, progress);
+    to.forms += t.forms;
+    to.outside += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
+    if (progress || !t.disagreements.empty()) to.wrong += report(spelling(to.setting).c_str(), t);
     std::fflush(stdout);
+  }
+
+  bool load_setting(std::istringstream& words) {
+    std::string name;
+    Answered a;
+    words >> name >> a.forms >> a.outside >> a.wrong;
+    const auto version = isa::parse_ptxas_version(ptxas_.version).value_or(isa::newest_ptxas);
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return spelling(setting_of(r, version)) == name; });
+    const bool is_new = std::none_of(answered_.begin(), answered_.end(),
+                                     [&](const Answered& b) { return spelling(b.setting) == name; });
+    if (!words || row == rows.end() || !is_new) return false;
+    a.setting = setting_of(*row, version);
+    answered_.push_back(a);
+    return true;
+  }
+
+  bool load_use(std::istringstream& words) {
+    std::size_t count = 0;
+    std::string row;
+    words >> count >> std::ws;
+    std::getline(words, row);
+    const auto e =
+        std::find_if(exceptions_.begin(), exceptions_.end(), [&](const Exception& x) { return x.row == row; });
+    if (!words || e == exceptions_.end()) return false;
+    e->matched += count;
+    return true;
   }
 
   std::vector<std::string> named_by(const Exception& e, const Setting& setting) const {
@@ -186,8 +255,8 @@ class Comparison {
   const harness::Ptxas& ptxas_;
   const std::vector<std::string> all_;
   Exceptions exceptions_;
-  std::vector<Setting> settings_{};
-  std::size_t wrong_ = 0, total_ = 0, outside_ = 0;
+  std::vector<Answered> answered_{};
+  std::size_t unused_ = 0;
 };
 
 int run(const Choice& choice) {
@@ -204,9 +273,11 @@ int run(const Choice& choice) {
   if (all.empty() || std::none_of(rows.begin(), rows.end(), chosen))
     return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
   Comparison comparison(ptxas, *version, std::move(all));
+  for (const std::string& file : choice.saved) comparison.load(file);
   for (const Row& row : rows)
-    if (chosen(row)) comparison.ask(setting_of(row, *version), row.forms);
+    if (choice.saved.empty() && chosen(row)) comparison.ask(setting_of(row, *version), row.forms);
   if (choice.is_everything()) comparison.ask_for_exceptions();
+  if (!choice.save.empty()) comparison.save(choice.save);
   return comparison.finish() ? 1 : 0;
 }
 
@@ -215,8 +286,18 @@ int run(const Choice& choice) {
 int main(int argc, char** argv) {
   try {
     Choice choice;
+    constexpr std::string_view save = "--save=";
     for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc))
-      (word.starts_with("sm_") ? choice.settings : choice.opcodes).push_back(word);
+      if (word.starts_with(save))
+        choice.save = word.substr(save.size());
+      else
+        (word.starts_with("sm_") ? choice.settings : choice.opcodes).push_back(word);
+    if (!choice.opcodes.empty() && choice.opcodes[0] == "--merge") {
+      choice.saved.assign(choice.opcodes.begin() + 1, choice.opcodes.end());
+      choice.opcodes.clear();
+    }
+    if (!choice.save.empty() && !choice.opcodes.empty())
+      throw std::runtime_error("--save is for settings as a whole, not for some of their instructions");
     return argc == 2 && std::string_view(argv[1]) == "--rows" ? run_rows() : run(choice);
   } catch (const std::exception& e) {
     fmt::print(stderr, "oracle: {}\n", e.what());
