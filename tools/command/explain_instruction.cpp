@@ -14,6 +14,7 @@
 #include "tools/command/form_words.hpp"
 #include "tools/command/instruction_words.hpp"
 #include "tools/command/lone_instruction.hpp"
+#include "tools/command/modifier_words.hpp"
 #include "verifier/checks/forms.hpp"
 
 namespace kiln::command {
@@ -41,7 +42,7 @@ struct Explanation {
 };
 
 // What each modifier answers, as (question, answer).
-std::vector<std::pair<std::string, std::string>> answers(const isa::Modifiers& m) {
+std::vector<std::pair<std::string, std::string>> answers(isa::Opcode opcode, const isa::Modifiers& m) {
   std::vector<std::pair<std::string, std::string>> out;
 #define FIELD(Type, member) \
   if (m.member != isa::Type::none) out.emplace_back(#member, spelling(m.member));
@@ -51,7 +52,10 @@ std::vector<std::pair<std::string, std::string>> answers(const isa::Modifiers& m
   for (int i = 0; i < m.spaces.count; ++i) out.emplace_back("space", isa::spelling(m.spaces[i]));
   for (int i = 0; i < m.types.count; ++i)
     out.emplace_back("type", fmt::format("{} ({} bits)", isa::spelling(m.types[i]), isa::bits(m.types[i])));
-  for (const std::string& other : m.others) out.emplace_back("not decoded", other);
+  for (const std::string& other : m.others) {
+    const ModifierWords words = modifier_words(opcode, other).value_or(ModifierWords{"not known", other});
+    out.emplace_back(words.question, words.answer);
+  }
   for (const std::string& again : m.repeated) out.emplace_back("answered twice", again);
   return out;
 }
@@ -116,7 +120,7 @@ Explanation make_explanation(const LoneInstruction& lone) {
     throw diag::InputError(fmt::format("'{}' is neither a rule nor an instruction that Kiln knows", ir::mnemonic(i)));
   const InstructionWords* words = find_words(i);
   Explanation e{lone.text(), std::string(isa::spelling(i.opcode)), words ? std::string(words->does) : std::string()};
-  e.modifiers = answers(isa::decode_modifiers(i.modifiers));
+  e.modifiers = answers(i.opcode, isa::decode_modifiers(i.modifiers));
   const bool is_named_only = words && i.operands.empty() && !is_complete(i, *words);
   e.operands = is_named_only ? operands_of(*words) : operands_of(lone, words);
   if (is_named_only) return e;

@@ -9,6 +9,8 @@
 #include "ptx/diag/error.hpp"
 #include "tools/command/instruction_words.hpp"
 #include "tools/command/lone_instruction.hpp"
+#include "tools/command/modifier_words.hpp"
+#include "verifier/checks/forms.hpp"
 
 using namespace kiln;
 using namespace kiln::command;
@@ -122,4 +124,26 @@ TEST_CASE("text that is not one instruction is refused") {
   for (const char* text :
        {"", "add.f32 ((", "mov.b32 a, b; mov.b32 c, d", ".reg .b32 x", "L: ret", "ret }", "{ ret; }"})
     CHECK_THROWS_AS(LoneInstruction{text}, diag::InputError);
+}
+
+TEST_CASE("every modifier that a form has is explained") {
+  constexpr isa::Opcode opcodes[] = {
+#define OPCODE(id, ...) isa::Opcode::id,
+#include "ptx/isa/opcodes.def"
+#undef OPCODE
+  };
+  std::size_t asked = 0;
+  for (const isa::Opcode opcode : opcodes)
+    for (const verifier::Form& form : verifier::find_forms(opcode))
+      for (const verifier::Form::Slot& slot : form.slots)
+        for (const std::string_view word : slot.alternatives) {
+          const std::vector<std::string> written{std::string(word)};
+          if (isa::decode_modifiers(written).others.empty()) continue;  // the question and the answer have names
+          ++asked;
+          CHECK_MESSAGE(modifier_words(opcode, word), isa::spelling(opcode) << " ." << word);
+        }
+  CHECK(asked > 400);
+  CHECK(modifier_words(isa::Opcode::wgmma_mma_async, "m64n128k16")->answer == "D is 64 x 128, and K is 16");
+  CHECK_FALSE(modifier_words(isa::Opcode::wgmma_mma_async, "m64n128k16x"));
+  CHECK_FALSE(modifier_words(isa::Opcode::add, "grad"));
 }
