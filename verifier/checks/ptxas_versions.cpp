@@ -40,6 +40,17 @@ bool wide_mask(const ir::Code&, const ir::Operation& op) {
   return ctas && (ctas->value < 0 || ctas->value > 0xffff);
 }
 
+// Of the last operand, or of all elements of it: beside a register of .b32, ptxas takes them.
+bool number_or_float(const ir::Code& code, const ir::Operation& op) {
+  const auto is_one = [&](const ir::Argument& a) {
+    return a.kind == Kind::immediate || a.kind == Kind::real ||
+           (a.kind == Kind::reg && code.registers[a.id].type == isa::ScalarType::f32);
+  };
+  const ir::Argument& a = op.arguments.back();
+  const auto parts = code.components(a);
+  return a.kind == Kind::vector ? std::all_of(parts.begin(), parts.end(), is_one) : is_one(a);
+}
+
 bool special_address(const ir::Code& code, const ir::Operation& op) {
   return std::any_of(op.arguments.begin(), op.arguments.end(), [&](const ir::Argument& a) {
     return a.kind == Kind::address && a.count == 1 && code.components(a)[0].kind == Kind::special;
