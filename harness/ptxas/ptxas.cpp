@@ -32,33 +32,6 @@ std::optional<int> take_number(std::string_view& text) {
   return n;
 }
 
-// The version of the ptxas at `path`, or why it will not do.
-Ptxas inspect(const std::string& path) {
-  Ptxas p;
-  const auto refuse = [&](std::string_view why) { return p.missing = fmt::format("{} {}", path, why), p; };
-  if (::access(path.c_str(), X_OK) != 0) return refuse("is not executable");
-  std::string said;
-  try {
-    said = run_process({path, "--version"}, version_timeout).out;
-  } catch (const diag::InputError&) {
-    return refuse("cannot be started");
-  }
-  const std::size_t at = said.find("release ");
-  if (at == std::string::npos) return refuse("does not answer --version as ptxas does");
-  std::string_view rest = std::string_view(said).substr(at + 8);
-  const auto major = take_number(rest);
-  if (rest.starts_with('.')) rest.remove_prefix(1);
-  const auto minor = take_number(rest);
-  if (!major || !minor || std::pair(*major, *minor) < std::pair(ptxas_major, ptxas_minor))
-    return refuse(fmt::format("is of release {}.{}, not {}.{} or later", major.value_or(0), minor.value_or(0),
-                              ptxas_major, ptxas_minor));
-  const std::size_t v = said.find(", V", at);
-  p.version = v == std::string::npos ? fmt::format("{}.{}", *major, *minor)
-                                     : said.substr(v + 3, said.find_first_of(" \n", v + 3) - v - 3);
-  p.path = path;
-  return p;
-}
-
 // Those of Python packages in the environment that this program was installed into: nvidia-cuda-nvcc, Triton.
 std::vector<std::string> in_python_packages() {
   std::error_code unknown;
@@ -85,15 +58,41 @@ std::vector<std::string> candidates() {
 
 }  // namespace
 
+Ptxas inspect_ptxas(const std::string& path) {
+  Ptxas p;
+  const auto refuse = [&](std::string_view why) { return p.missing = fmt::format("{} {}", path, why), p; };
+  if (::access(path.c_str(), X_OK) != 0) return refuse("is not executable");
+  std::string said;
+  try {
+    said = run_process({path, "--version"}, version_timeout).out;
+  } catch (const diag::InputError&) {
+    return refuse("cannot be started");
+  }
+  const std::size_t at = said.find("release ");
+  if (at == std::string::npos) return refuse("does not answer --version as ptxas does");
+  std::string_view rest = std::string_view(said).substr(at + 8);
+  const auto major = take_number(rest);
+  if (rest.starts_with('.')) rest.remove_prefix(1);
+  const auto minor = take_number(rest);
+  if (!major || !minor || std::pair(*major, *minor) < std::pair(ptxas_major, ptxas_minor))
+    return refuse(fmt::format("is of release {}.{}, not {}.{} or later", major.value_or(0), minor.value_or(0),
+                              ptxas_major, ptxas_minor));
+  const std::size_t v = said.find(", V", at);
+  p.version = v == std::string::npos ? fmt::format("{}.{}", *major, *minor)
+                                     : said.substr(v + 3, said.find_first_of(" \n", v + 3) - v - 3);
+  p.path = path;
+  return p;
+}
+
 Ptxas find_ptxas() {
   if (const char* chosen = std::getenv("KILN_PTXAS"); chosen && *chosen) {
-    Ptxas p = inspect(chosen);
+    Ptxas p = inspect_ptxas(chosen);
     if (!p.found()) p.missing = "KILN_PTXAS: " + p.missing;
     return p;
   }
   std::string why;
   for (const std::string& path : candidates()) {
-    Ptxas p = inspect(path);
+    Ptxas p = inspect_ptxas(path);
     if (p.found()) return p;
     if (::access(path.c_str(), F_OK) == 0) why += (why.empty() ? "" : "; ") + p.missing;
   }

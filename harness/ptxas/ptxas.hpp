@@ -24,6 +24,9 @@ struct Ptxas {
 /// The oldest CUDA release whose ptxas Kiln talks to.
 inline constexpr int ptxas_major = 13, ptxas_minor = 0;
 
+/// The ptxas at `path`, or why it will not do.
+Ptxas inspect_ptxas(const std::string& path);
+
 /// Looks for ptxas of CUDA 13.0 or later: $KILN_PTXAS (and then nowhere else), $PATH, $CUDA_HOME/bin, the Python
 /// packages of the environment that this program was installed into, /usr/local/cuda/bin, and the one that CMake found.
 /// Never throws: no ptxas is an answer.
