@@ -254,6 +254,73 @@ std::vector<Operation> pairs() {
   };
 }
 
+/// Eight numbers of a thread, of both signs, small and too large for a byte.
+template <class V>
+V number_of_eight(const V& x, const V& y, int i) {
+  return i < 4 ? x * float(i + 1) : y * float(i % 2 ? 1 << 2 * i : -i);
+}
+
+/// Registers of a narrower float: what rounding makes of eight numbers, and what those are as f32.
+template <class T>
+std::vector<Operation> narrowed(const char* name, num::Rounding rounding) {
+  constexpr int bits = T::bits, per_word = 32 / bits;
+  constexpr bool is_scale = T::scalar == ScalarType::ue8m0;
+  const auto words = [](Device& d) {
+    return cvt<T>(make_registers<8>([&](int i) {
+      const F32 v = number_of_eight(d.x, d.y, i);
+      return is_scale ? F32(abs(v)) : v;
+    }));
+  };
+  const auto word_of = [=](const Host& h, int i) {
+    const float v = number_of_eight(h.fx(), h.fy(), i);
+    return std::uint32_t(num::encode(T::scalar, double(is_scale ? std::abs(v) : v), rounding, bits < 16));
+  };
+  return {word(
+              name,
+              [=](Device& d) {
+                const auto all = words(d);
+                auto sum = d.g.var(0u);
+                for (const ir::Operand& reg : all.operands()) sum = sum * 5 + U32(d.g.recorder(), reg);
+                return sum.read();
+              },
+              [=](const Host& h) {
+                std::uint32_t sum = 0;
+                for (int r = 0; r < 8 / per_word; ++r) {
+                  std::uint32_t reg = 0;
+                  for (int i = 0; i < per_word; ++i) reg |= word_of(h, r * per_word + i) << i * bits;
+                  sum = sum * 5 + reg;
+                }
+                return sum;
+              }),
+          real(
+              name,
+              [=](Device& d) {
+                const Registers<f32, 8> wide = widen(words(d));
+                auto sum = d.g.var(0.0f);
+                for (int i = 0; i < 8; ++i) sum = sum * 0.5f + wide[i];
+                return sum.read();
+              },
+              [=](const Host& h) {
+                float sum = 0;
+                for (int i = 0; i < 8; ++i) sum = sum * 0.5f + back(T::scalar, word_of(h, i));
+                return sum;
+              })};
+}
+
+std::vector<Operation> narrow_floats() {
+  std::vector<Operation> all;
+  const auto add = [&all](std::vector<Operation> more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(narrowed<f16>("f16", num::Rounding::rn));
+  add(narrowed<bf16>("bf16", num::Rounding::rn));
+  add(narrowed<e4m3>("e4m3", num::Rounding::rn));
+  add(narrowed<e5m2>("e5m2", num::Rounding::rn));
+  add(narrowed<unpacked<e2m3>>("e2m3", num::Rounding::rn));
+  add(narrowed<unpacked<e3m2>>("e3m2", num::Rounding::rn));
+  add(narrowed<e2m1>("e2m1", num::Rounding::rn));
+  add(narrowed<ue8m0>("ue8m0", num::Rounding::rp));
+  return all;
+}
+
 template <class T, class Combine>
 T over(const std::array<T, threads>& all, int first, int count, Combine combine) {
   T sum = all[std::size_t(first)];
@@ -396,7 +463,7 @@ void compare(const std::vector<Operation>& operations) {
       std::memcpy(&got, &c.find("out")->bytes[4 * (i * threads + std::size_t(host.t))], 4);
       const std::uint32_t want = o.host(host);
       const auto a = std::bit_cast<float>(got), b = std::bit_cast<float>(want);
-      const bool right = o.error < 0 ? got == want : std::abs(a - b) <= o.error * std::max(1.0f, std::abs(b));
+      const bool right = got == want || (o.error >= 0 && std::abs(a - b) <= o.error * std::max(1.0f, std::abs(b)));
       if (!right && wrong++ == 0)
         MESSAGE(o.name << " in thread " << host.t << ": " << got << " for " << want << ", " << a << " for " << b);
     }
@@ -409,6 +476,7 @@ void compare(const std::vector<Operation>& operations) {
 TEST_CASE("functions of floats are those of the host") { compare(floats()); }
 TEST_CASE("comparisons, conversions and functions of bits are those of the host") { compare(words()); }
 TEST_CASE("pairs of floats compute as two floats do") { compare(pairs()); }
+TEST_CASE("registers of f32 become narrower floats and f32 again") { compare(narrow_floats()); }
 TEST_CASE("lanes and warps exchange and combine their values") { compare(exchanges()); }
 
 TEST_CASE("atomic operations and reductions of every kind reach memory") {

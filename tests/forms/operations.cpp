@@ -40,6 +40,35 @@ Kernel packed_floats(std::string_view name, Target target) {
   });
 }
 
+template <class T>
+void convert_and_add(Thread& t, const U64& out, const F32& x) {
+  const auto narrow = cvt<T>(make_registers<8>([&](int i) { return x * i; }));
+  t.red<RedOp::add>(out, combined(widen(narrow), [](const F32& a, const F32& b) { return a + b; }));
+}
+Kernel narrow_floats(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 out = k.param<Pointer<f32>>("out").address();
+  return in_thread(k, [&](Thread t) {
+    const F32 x = t.ld_global_f32(out);
+    convert_and_add<e4m3>(t, out, x);
+    convert_and_add<e5m2>(t, out, x);
+    convert_and_add<f16>(t, out, x);
+  });
+}
+Kernel narrower_floats(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 out = k.param<Pointer<f32>>("out").address();
+  return in_thread(k, [&](Thread t) {
+    const F32 x = t.ld_global_f32(out);
+    convert_and_add<unpacked<e2m3>>(t, out, x);
+    convert_and_add<unpacked<e3m2>>(t, out, x);
+    convert_and_add<e2m1>(t, out, x);
+    convert_and_add<ue8m0>(t, out, x);
+    const auto scale = cvt<ue8m0, isa::Rounding::rz>(make_registers<4>([&](int) { return x; }));
+    t.red<RedOp::add>(out, U32(t.recorder(), scale.operands()[0]));
+  });
+}
+
 Kernel exchange(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<4>);
   const U64 out = k.param<Pointer<f32>>("out").address();
@@ -94,6 +123,8 @@ std::span<const Example> operations() {
   static const std::vector<Target> with_redux{sm_100a, sm_100f, sm_103a};
   static const std::vector<Example> examples{
       {"functions", bulk_targets, functions},   {"packed_floats", tcgen05_targets, packed_floats},
+      {"narrow_floats", bulk_targets, narrow_floats},
+      {"narrower_floats", tcgen05_targets, narrower_floats},
       {"exchange", bulk_targets, exchange},     {"redux_f32", with_redux, redux_f32},
       {"reductions", bulk_targets, reductions},
   };
