@@ -529,6 +529,100 @@ TEST_CASE("atomic operations and reductions of every kind reach memory") {
   CHECK(got[17] == sum + 7);
 }
 
+TEST_CASE("elements of memory are read and written by their types, and under predicates") {
+  KernelBuilder k("elements", sm_100a, warps<4>);
+  const U64 in = k.param<Pointer<u32>>("in").address(), out = k.param<Pointer<u32>>("out").address();
+  const U32 shared = k.shared<SharedTile<u32, 32, 32, K_major, packed>>().address;
+  k.role("move", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 row = g.row();
+    const Pred some = row % 3 == 0;
+    int written = 0;
+    const auto give = [&](const auto& x) { g.st_global(out + written++ * 512 + widen(row) * 4, x); };
+    const U64 word = in + widen(row) * 8;
+    give(g.ld_global<f32>(word));
+    give(g.ld_global<s32>(word) >> 1);
+    give(narrow(g.ld_global<u64>(word, relaxed_gpu) >> 20));
+    give(convert<U32>(g.ld_global<u8>(word + 1)));
+    give(convert<U32>(g.ld_global<s8>(word + 3)));
+    give(g.ld_global<u16>(word + 2));
+    give(g.ld_global<bf16>(word + 2));
+    give(g.ld_global<f16>(word));
+    give(unpack(g.ld_global<BF16x2>(word))[0]);
+    give(unpack(g.ld_global<F32x2>(word))[1]);
+    give(g.ld_global<f32>(word, some, -2));
+    give(g.ld_global<bf16>(word + 2, some, 1.5f));
+    give(narrow(g.ld_global<u64>(word, !some, widen(row))));
+    // Through shared memory: 8 bytes a thread.
+    const U32 mine = shared + row * 8;
+    g.st_shared(mine, g.ld_global<u64>(word));
+    g.st_shared<u8>(mine + 5, row);
+    g.st_shared<u16>(mine + 2, row, some);
+    g.st_shared<bf16>(mine + 6, convert<F32>(row) + 0.25f);
+    give(g.ld_shared<u32>(mine));
+    give(g.ld_shared<u32>(mine + 4, some, 9));
+    g.sync();
+    give(g.ld_shared<f16>(shared + (row ^ 1) * 8 + 6));
+    // Under predicates: what does not hold keeps the zeros.
+    const U64 at = out + written * 512 + widen(row) * 4;
+    g.st_global(at, row + 1, some);
+    g.st_global<f16>(at + 512, 2, !some);
+    g.st_global(at + 1024, 7.0f, row >= 0 && false);
+    g.store_global(at + 1536 - 32, row + 5, some, 8);
+    const auto four = g.load_global<f32, 4>(in, k.constant(4), some);
+    g.st_global(at + 2048, four[1]);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  constexpr std::size_t places = 21;
+  std::array<std::uint32_t, 2 * threads> words{};
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x3f80c000u + std::uint32_t(i) * 0x00035a13u;
+  const std::array<std::uint32_t, places * threads> zeros{};
+  c.buffers = {buffer("in", ScalarType::u32, words.data(), words.size()),
+               buffer("out", ScalarType::u32, zeros.data(), zeros.size())};
+  constexpr auto list = parameters("in"_arg.is<Pointer<u32>>(), "out"_arg.is<Pointer<u32>>());
+  launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = "in", "out"_arg = "out");
+  test::simulate(kernel, c);
+  std::array<std::uint32_t, places * threads> got{};
+  std::memcpy(got.data(), c.find("out")->bytes.data(), sizeof got);
+  const auto word = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  const auto half = [&](ScalarType type, std::uint32_t bits) {
+    const float x = back(type, bits & 0xffff);
+    return std::isnan(x) ? 0x7fffffffu : word(x);
+  };
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    const bool some = t % 3 == 0;
+    const std::uint32_t low = words[2 * t], high = words[2 * t + 1];
+    const std::uint64_t both = std::uint64_t(high) << 32 | low;
+    const std::uint32_t through = some ? (low & 0xffff) | t << 16 : low;
+    const auto quarter = [](std::uint32_t row) { return rounded(ScalarType::bf16, float(row) + 0.25f); };
+    const std::uint32_t want[places] = {low,
+                                        std::uint32_t(int(low) >> 1),
+                                        std::uint32_t(both >> 20),
+                                        low >> 8 & 255,
+                                        std::uint32_t(int(low) >> 24),
+                                        low >> 16,
+                                        low & 0xffff0000u,
+                                        half(ScalarType::f16, low),
+                                        low << 16,
+                                        high,
+                                        some ? low : word(-2),
+                                        some ? low & 0xffff0000u : word(1.5f),
+                                        some ? t : low,
+                                        through,
+                                        some ? (high & 0xff) | t << 8 | quarter(t) << 16 : 9,
+                                        half(ScalarType::f16, quarter(t ^ 1)),
+                                        some ? t + 1 : 0,
+                                        some ? 0 : rounded(ScalarType::f16, 2),
+                                        0,
+                                        some ? t + 5 : 0,
+                                        some ? words[1] : 0};
+    for (std::size_t i = 0; i < places; ++i) {
+      INFO("place " << i << " of thread " << t);
+      CHECK(got[i * threads + t] == want[i]);
+    }
+  }
+}
+
 TEST_CASE("printf prints what each conversion of its format takes") {
   KernelBuilder k("prints", sm_100a, warps<4>);
   auto n = k.param<u32>("n");

@@ -69,6 +69,26 @@ Kernel narrower_floats(std::string_view name, Target target) {
   });
 }
 
+Kernel elements(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 out = k.param<Pointer<f32>>("out").address();
+  const U32 shared = k.shared<Bytes>().address;
+  return in_thread(k, [&](Thread t) {
+    const F32 x = t.ld_global<f32>(out);
+    const U32 n = t.ld_global<u8>(out) + t.ld_global<u16>(out, relaxed_gpu) + t.ld_global<u32>(out, acquire_gpu);
+    const Pred p = n < 3;
+    t.st_global(out, x, p);
+    t.st_global(out, t.ld_global<u64>(out, p, 0), release_gpu);
+    t.st_global<bf16>(out, t.ld_global<f16>(out, p, x));
+    t.st_global<u8>(out, convert<U32>(t.ld_global<s8>(out)), p, relaxed_gpu);
+    t.st_global(out, t.ld_global<F16x2>(out, relaxed_sys));
+    t.st_shared(shared, t.ld_shared<F32x2>(shared));
+    t.st_shared<f16>(shared, t.ld_shared<bf16>(shared));
+    t.st_shared<u16>(shared, 3, p);
+    t.st_shared(shared, t.ld_shared<u32>(shared, p, 1));
+  });
+}
+
 Kernel exchange(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<4>);
   const U64 out = k.param<Pointer<f32>>("out").address();
@@ -125,6 +145,7 @@ std::span<const Example> operations() {
       {"functions", bulk_targets, functions},   {"packed_floats", tcgen05_targets, packed_floats},
       {"narrow_floats", bulk_targets, narrow_floats},
       {"narrower_floats", tcgen05_targets, narrower_floats},
+      {"elements", bulk_targets, elements},
       {"exchange", bulk_targets, exchange},     {"redux_f32", with_redux, redux_f32},
       {"reductions", bulk_targets, reductions},
   };
