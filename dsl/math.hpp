@@ -96,6 +96,14 @@ inline U32 mul_hi(const OperandOf<U32>& a, const OperandOf<U32>& b) {
   return {recorder_of(a.input(), b.input()), computed(ScalarType::u32, "mul.hi.u32", {a.input(), b.input()})};
 }
 
+/// Without its sign; of the least S32 it is that number. PTX ISA "abs".
+template <class X>
+  requires(std::is_same_v<read_as<X>, S32>)
+S32 abs(const X& a, Here at = {}) {
+  const OperandOf<S32> in(a, at);
+  return {in.value->recorder(), computed(ScalarType::s32, "abs.s32", {in.input()})};
+}
+
 /// How many bits are set, and how many above the highest that is.
 U32 popc(const OperandOf<U32>& a);
 U32 clz(const OperandOf<U32>& a);

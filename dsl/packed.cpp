@@ -25,4 +25,37 @@ std::array<F32, 2> unpacked_of(ScalarType type, const Value& pair, Here at) {
   return {F32(r, low), F32(r, high)};
 }
 
+PredPair compared_pairs(ScalarType type, std::string_view relation, const Input& a, const Input& b) {
+  Recorder& r = recorder_of(a, b);
+  if (type == ScalarType::f32x2) {
+    const auto x = unpacked_of(type, *a.value, a.at), y = unpacked_of(type, *b.value, a.at);
+    const auto related = [&](int i) {
+      return Pred(r, compare(ScalarType::f32, relation, {&x[std::size_t(i)], 0, a.at}, {&y[std::size_t(i)], 0, a.at}));
+    };
+    return {related(0), related(1)};
+  }
+  Operand both;
+  both.kind = Operand::Kind::pair;
+  both.items = {r.fresh(ScalarType::pred), r.fresh(ScalarType::pred)};
+  r.emit(dotted({"setp", relation, spelling(type)}), {both, use(r, a), use(r, b)}, a.at);
+  return {{r, both.items[0]}, {r, both.items[1]}};
+}
+
+ir::Operand selected_halves(ScalarType type, const PredPair& p, const Input& a, const Input& b) {
+  Recorder& r = p.first.recorder();
+  if (type == ScalarType::f32x2) {
+    const auto x = unpacked_of(type, *a.value, a.at), y = unpacked_of(type, *b.value, a.at);
+    const auto chosen = [&](const Pred& which, const F32& one, const F32& other) {
+      return F32(r, selected(ScalarType::f32, which, {&one, 0, a.at}, {&other, 0, a.at}));
+    };
+    return packed_of(type, chosen(p.first, x[0], y[0]), chosen(p.second, x[1], y[1]), a.at);
+  }
+  // Bytes 0 to 3 are those of `a`, 4 to 7 those of `b`.
+  const auto bytes = [&](const Pred& which, int of_a, int of_b) {
+    return U32(r, selected(ScalarType::u32, which, {nullptr, of_a, a.at}, {nullptr, of_b, a.at}));
+  };
+  const U32 selector = apply("or", bytes(p.first, 0x0010, 0x0054), bytes(p.second, 0x3200, 0x7600), a.at);
+  return r.pure(ScalarType::b32, "prmt.b32", {use(r, a), use(r, b), use(r, selector, a.at)}, a.at);
+}
+
 }  // namespace kiln::dsl

@@ -205,6 +205,33 @@ std::vector<Operation> words() {
             return std::uint32_t(both << 12 >> 32) ^ std::uint32_t(both >> (h.word() & 31));
           }),
       word(
+          "predicates of predicates",
+          [](Device& d) {
+            const Pred a = d.x < d.y, b = (d.n & 1) == 0, never = !(d.n >= 0);
+            return as_word(d, a == b) + as_word(d, (!a) != b) * 2 + as_word(d, a == !b) * 4 +
+                   as_word(d, select(a, b, d.x < 0)) * 8 + as_word(d, select(!a, never, !b)) * 16 +
+                   as_word(d, a == true) * 32 + as_word(d, a != true) * 64 + as_word(d, a != (b && false)) * 128;
+          },
+          [](const Host& h) {
+            const bool a = h.fx() < h.fy(), b = (h.word() & 1) == 0;
+            return (a == b) + ((!a) != b) * 2 + (a == !b) * 4 + (a ? b : h.fx() < 0) * 8 + (a && !b) * 16 +
+                   a * 32 + !a * 64 + a * 128;
+          }),
+      word(
+          "signs and remainders",
+          [](Device& d) {
+            auto v = d.g.var(d.n);
+            v %= 1000u;
+            v %= (d.n & 7) + 1;
+            const S32 s = convert<S32>(d.n);
+            return -d.n + v * 3 + convert<U32>(abs(s)) * 5 + convert<U32>(-s >> 3) + narrow(-widen(d.n) >> 9);
+          },
+          [](const Host& h) {
+            const std::uint32_t n = h.word(), magnitude = int(n) < 0 ? 0 - n : n;
+            return 0 - n + n % 1000 % ((n & 7) + 1) * 3 + magnitude * 5 + std::uint32_t(int(0 - n) >> 3) +
+                   std::uint32_t((0 - std::uint64_t(n)) >> 9);
+          }),
+      word(
           "any function of three bits", [](Device& d) { return lop3<0xE8>(d.n, d.n << 1, 0x0f0ff0f0); },
           [](const Host& h) {
             const std::uint32_t a = h.word(), b = a << 1, c = 0x0f0ff0f0;
@@ -252,6 +279,45 @@ std::vector<Operation> pairs() {
             return back(t, rounded(t, x + y)) - back(t, rounded(t, y + y));
           }),
   };
+}
+
+/// Of a type of 16 bits: signs, comparisons, and what is chosen by them.
+template <class Pair>
+std::vector<Operation> signs_and_comparisons(const char* name, ScalarType t) {
+  const auto rounded_to = [t](float x) { return t == ScalarType::f32 ? x : back(t, rounded(t, x)); };
+  return {real(
+              name,
+              [](Device& d) {
+                const auto a = pack<Pair>(d.x, d.y), b = pack<Pair>(d.y, d.x);
+                const auto [low, high] = unpack(select(a < b, -a, abs(a)));
+                return low * 2 + high;
+              },
+              [=](const Host& h) {
+                const float x = rounded_to(h.fx()), y = rounded_to(h.fy());
+                return (x < y ? -x : std::abs(x)) * 2 + (y < x ? -y : std::abs(y));
+              }),
+          word(
+              name,
+              [](Device& d) {
+                const auto a = pack<Pair>(d.x, d.y), b = pack<Pair>(d.y, d.y), nan = pack<Pair>(d.x, sqrt_rn(-d.y));
+                const auto word = [&](const PredPair& p) { return as_word(d, p.first) + as_word(d, p.second) * 2; };
+                return word(a == b) + word(a != b) * 4 + word(a <= b) * 16 + word(a > b) * 64 + word(a >= b) * 256 +
+                       word(nan != nan) * 1024 + word(nan <= nan) * 4096;
+              },
+              [=](const Host& h) {
+                const float x = rounded_to(h.fx()), y = rounded_to(h.fy());
+                return (x == y) + 2 + (x != y) * 4 + (x <= y) * 16 + 2 * 16 + (x > y) * 64 + (x >= y) * 256 + 2 * 256 +
+                       2 * 1024 + 4096;
+              })};
+}
+
+std::vector<Operation> pairs_and_their_signs() {
+  std::vector<Operation> all = pairs();
+  const auto add = [&all](std::vector<Operation> more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(signs_and_comparisons<F16x2>("signs and comparisons of f16", ScalarType::f16));
+  add(signs_and_comparisons<BF16x2>("signs and comparisons of bf16", ScalarType::bf16));
+  add(signs_and_comparisons<F32x2>("signs and comparisons of pairs of f32", ScalarType::f32));
+  return all;
 }
 
 /// Eight numbers of a thread, of both signs, small and too large for a byte.
@@ -350,6 +416,20 @@ std::vector<Operation> exchanges() {
       word(
           "a shuffle in the order of the data", [](Device& d) { return d.g.shfl_sync_idx(d.n, d.n & 31) + d.g.lane(); },
           [=](const Host& h) { return h.n[std::size_t(warp_of(h)) + (h.word() & 31)] + std::uint32_t(h.t % 32); }),
+      word(
+          "shuffles of 64 bits",
+          [](Device& d) {
+            const U64 all = widen(d.n) * 0x100000003;
+            const auto [low, high] = unpack(d.g.shfl_sync_idx<16>(pack<F32x2>(d.x, d.y), 5));
+            return narrow(d.g.shfl_sync_bfly(all, 9) >> 7) ^ bit_cast<U32>(low + high) ^
+                   narrow(d.g.shfl_sync_up(all, 1));
+          },
+          [](const Host& h) {
+            const auto all = [&](int t) { return h.n[std::size_t(t)] * std::uint64_t(0x100000003); };
+            const auto t = std::size_t(h.t / 16 * 16 + 5);
+            return std::uint32_t(all(h.t ^ 9) >> 7) ^ std::bit_cast<std::uint32_t>(h.x[t] + h.y[t]) ^
+                   std::uint32_t(all(h.t % 32 ? h.t - 1 : h.t));
+          }),
       word(
           "votes",
           [](Device& d) {
@@ -475,7 +555,7 @@ void compare(const std::vector<Operation>& operations) {
 
 TEST_CASE("functions of floats are those of the host") { compare(floats()); }
 TEST_CASE("comparisons, conversions and functions of bits are those of the host") { compare(words()); }
-TEST_CASE("pairs of floats compute as two floats do") { compare(pairs()); }
+TEST_CASE("pairs of floats compute as two floats do") { compare(pairs_and_their_signs()); }
 TEST_CASE("registers of f32 become narrower floats and f32 again") { compare(narrow_floats()); }
 TEST_CASE("lanes and warps exchange and combine their values") { compare(exchanges()); }
 

@@ -21,7 +21,8 @@ Kernel functions(std::string_view name, Target target) {
           shf_l_wrap(n, 1, 5), shf_r_wrap(n, 1, 5), lop3<0x96>(n, n >> 1, n >> 2), ~n, min(n, 9), max(n, 9)})
       t.red<RedOp::add>(out + 4, w);
     t.red<RedOp::add>(out, sum);
-    t.trap_if(x < 0);
+    t.red<RedOp::add>(out, -n + convert<U32>(abs(convert<S32>(x))));
+    t.trap_if((x < 0) == (n != 3));
   });
 }
 
@@ -35,6 +36,9 @@ Kernel packed_floats(std::string_view name, Target target) {
     const auto b = pack<BF16x2>(low, high);
     const auto c = pack<F16x2>(low, high);
     t.red<RedOp::add>(out, max(fma(b + b, b, b), b * b));
+    t.red<RedOp::add>(out, select(b < abs(b), -b, b));
+    t.red<RedOp::add>(out, select(c != abs(c), -c, c));
+    t.red<RedOp::add>(out, unpack(select(a >= abs(a), -a, a))[0]);
     t.red<RedOp::add>(out + 4, min(fma(c - c, c, c), c));
     t.red<RedOp::add>(out + 8, unpack(b)[0] + unpack(c)[1]);
   });
@@ -97,6 +101,7 @@ Kernel exchange(std::string_view name, Target target) {
     const F32 x = convert<F32>(g.lane());
     const F32 near =
         g.shfl_sync_bfly(x, 16) + g.shfl_sync_idx<8>(x, 0) + g.shfl_sync_up(x, 1) + g.shfl_sync_down<4>(x, 2);
+    g.red<RedOp::add>(out, g.shfl_sync_bfly(widen(g.row()), 2));
     const Pred p = near > 3;
     const Pred q = g.vote_sync_all(p) || g.vote_sync_any(!p) || g.vote_sync_uni(p);
     const U32 n = g.vote_sync_ballot(q) + g.redux_sync<RedOp::xor_>(g.row()) + g.warp_reduce<RedOp::min>(g.row());

@@ -409,7 +409,11 @@ void when_with_an_index() { t.when(p, [](U32) {}); }
 // [dsl-warp-issuer] a whole warp executes this
 void shuffle_by_a_thread() { (void)t.shfl_sync_bfly(x, 1); }
 // [dsl-value-kind]
-void shuffle_of_64_bits() { (void)w.shfl_sync_bfly(address, 1); }
+void shuffle_of_a_predicate() { (void)w.shfl_sync_bfly(p, 1); }
+// [dsl-value-kind] only integers have a remainder
+void remainder_of_a_float() { sum %= 2.0f; }
+// [dsl-value-kind]
+void select_of_a_predicate_and_a_number() { (void)select(p, p, 1); }
 // [dsl-value-kind]
 void vote_of_a_number() { (void)w.vote_sync_all(i); }
 // [dsl-value-kind]
