@@ -22,6 +22,7 @@ Kernel functions(std::string_view name, Target target) {
       t.red<RedOp::add>(out + 4, w);
     t.red<RedOp::add>(out, sum);
     t.red<RedOp::add>(out, -n + convert<U32>(abs(convert<S32>(x))));
+    t.exit_when(n == 31);
     t.trap_if((x < 0) == (n != 3));
   });
 }

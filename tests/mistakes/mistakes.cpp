@@ -404,6 +404,8 @@ void loop_with_a_host_index() { t.loop(i, [](int) {}); }
 void loop_body_first() { t.loop([](U32) {}, i); }
 // [dsl-value-kind] x != 0
 void when_of_a_number() { t.when(i, [] {}); }
+// [dsl-value-kind] n == 0
+void exit_when_of_a_number() { t.exit_when(i); }
 // [dsl-arguments]
 void when_with_an_index() { t.when(p, [](U32) {}); }
 // [dsl-warp-issuer] a whole warp executes this
