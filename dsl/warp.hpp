@@ -347,11 +347,19 @@ class Warpgroup : public WholeWarps {
                           "lanes are rows (of a slot: slot.sums) [dsl-arguments]")
   U32 load_fragment(const X&, const Rest&...);
 
-  /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
-  template <RedOp op, auto... how, class T, int M, int N>
-  Reduced<T, N, LdState::pending> load_reduced(const Tmem<T, M, N, SumsLayout::rows>& from, Here at = {}) {
-    static_assert(T::bits == 32, "a thread holds a row of 32-bit sums when M is 128");
-    return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
+  /// What load(from) gives, and the least or greatest of it: of the columns that this thread holds. `how`: a
+  /// Comparison. PTX ISA "tcgen05.ld.red", 32x32b and 16x32bx2.
+  template <RedOp op, auto... how, class T, int M, int N, SumsLayout layout>
+  Reduced<T, Tmem<T, M, N, layout>::thread_columns, LdState::pending> load_reduced(
+      const Tmem<T, M, N, layout>& from, Here at = {}) {
+    static_assert(T::bits == 32, "16-bit sums share registers");
+    constexpr int columns = Tmem<T, M, N, layout>::thread_columns;
+    constexpr isa::DataShape shape = access_shape(layout);
+    const U32 address = quarter(from.address(at), at);
+    if constexpr (shape == isa::DataShape::s16x32bx2)
+      return tcgen05_ld_red<shape, columns, op, T, N / 2, how...>(address, at);
+    else
+      return tcgen05_ld_red<shape, columns, op, T, how...>(address, at);
   }
 
   /// The same where element type and columns are values.

@@ -78,6 +78,7 @@ Kernel elements(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const U64 out = k.param<Pointer<f32>>("out").address();
   const U32 shared = k.shared<Bytes>().address;
+  const auto wide = k.shared<SharedTile<bf16, 64, 128, K_major, swizzle_128B>>();
   return in_thread(k, [&](Thread t) {
     const F32 x = t.ld_global<f32>(out);
     const U32 n = t.ld_global<u8>(out) + t.ld_global<u16>(out, relaxed_gpu) + t.ld_global<u32>(out, acquire_gpu);
@@ -91,6 +92,7 @@ Kernel elements(std::string_view name, Target target) {
     t.st_shared<f16>(shared, t.ld_shared<bf16>(shared));
     t.st_shared<u16>(shared, 3, p);
     t.st_shared(shared, t.ld_shared<u32>(shared, p, 1));
+    t.store_row(wide, n, n * 8, t.load_row<8>(wide.columns<64>(64).rows<8>(n), n, n * 8));
   });
 }
 
