@@ -170,8 +170,8 @@ class Atomics : public ClusterMember {
                        const std::type_identity_t<OperandOf<held_as<T>>>& otherwise, Here at = {}) {
     return loaded<T>({}, place(address, at), &there, otherwise.input(), at);
   }
-  /// One element of the CTA's shared memory, in the same ways.
-  template <class T>
+  /// One element of the CTA's shared memory, in the same ways; a word unless T says otherwise.
+  template <class T = u32>
     requires detail::is_held<T>
   held_as<T> ld_shared(const U32& address, const LoadOrder& order = {}, Here at = {}) {
     return loaded<T>(order, place(address, at), nullptr, {}, at);

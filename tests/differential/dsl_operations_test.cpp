@@ -224,12 +224,14 @@ std::vector<Operation> words() {
             v %= 1000u;
             v %= (d.n & 7) + 1;
             const S32 s = convert<S32>(d.n);
-            return -d.n + v * 3 + convert<U32>(abs(s)) * 5 + convert<U32>(-s >> 3) + narrow(-widen(d.n) >> 9);
+            return -d.n + v * 3 + convert<U32>(abs(s)) * 5 + convert<U32>(-s >> 3) + narrow(-widen(d.n) >> 9) +
+                   convert<U32>(mul_hi(s, 77777)) + narrow(mul_hi(widen(d.n) << 30, widen(d.n) << 31));
           },
           [](const Host& h) {
             const std::uint32_t n = h.word(), magnitude = int(n) < 0 ? 0 - n : n;
             return 0 - n + n % 1000 % ((n & 7) + 1) * 3 + magnitude * 5 + std::uint32_t(int(0 - n) >> 3) +
-                   std::uint32_t((0 - std::uint64_t(n)) >> 9);
+                   std::uint32_t((0 - std::uint64_t(n)) >> 9) + std::uint32_t(std::int64_t(int(n)) * 77777 >> 32) +
+                   std::uint32_t(std::uint64_t(n) * n >> 3);
           }),
       word(
           "any function of three bits", [](Device& d) { return lop3<0xE8>(d.n, d.n << 1, 0x0f0ff0f0); },
@@ -638,7 +640,7 @@ TEST_CASE("elements of memory are read and written by their types, and under pre
     g.st_shared<u8>(mine + 5, row);
     g.st_shared<u16>(mine + 2, row, some);
     g.st_shared<bf16>(mine + 6, convert<F32>(row) + 0.25f);
-    give(g.ld_shared<u32>(mine));
+    give(g.ld_shared(mine));
     give(g.ld_shared<u32>(mine + 4, some, 9));
     g.sync();
     give(g.ld_shared<f16>(shared + (row ^ 1) * 8 + 6));

@@ -21,7 +21,7 @@ Kernel functions(std::string_view name, Target target) {
           shf_l_wrap(n, 1, 5), shf_r_wrap(n, 1, 5), lop3<0x96>(n, n >> 1, n >> 2), ~n, min(n, 9), max(n, 9)})
       t.red<RedOp::add>(out + 4, w);
     t.red<RedOp::add>(out, sum);
-    t.red<RedOp::add>(out, -n + convert<U32>(abs(convert<S32>(x))));
+    t.red<RedOp::add>(out, -n + convert<U32>(abs(mul_hi(convert<S32>(x), 3))));
     t.exit_when(n == 31);
     t.trap_if((x < 0) == (n != 3));
   });
