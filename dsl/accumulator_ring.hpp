@@ -39,7 +39,8 @@ class AnyAccumulatorRing {
     wait_until_empty(t, *state_, place, at);
     return slot(std::move(place));
   }
-  /// The next accumulator to read: waits until it is full.
+  /// The next accumulator to read: waits until it is full. The warps of a warpgroup keep their own pace: none waits for
+  /// the others here or in release, so that one may read an accumulator while another is at the one before.
   [[nodiscard]] AnyAccumulatorSlot wait(Warpgroup& g, Here at = {}) {
     SlotPlace place = next_slot(g, *state_, RingSide::consumer, turn_, at);
     g.wait(place.full, Phase(place.phase), at);

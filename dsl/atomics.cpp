@@ -56,9 +56,52 @@ U32 Atomics::ld_global(const U64& address, Here at) {
   return {*rec_, result(ScalarType::u32, "ld.global.u32", {address_of(*rec_, address, at)}, at)};
 }
 
-void Atomics::st_global(const U64& address, OperandOf<U32> value, const StoreOrder& order, Here at) {
+namespace {
+
+// What ld and st write of an element: pairs of floats are bits to them, and so are floats of 16 bits.
+std::string_view moved_as(ScalarType element) {
+  if (isa::bits(element) == 16 && !isa::is_integer(element)) return "b16";
+  const bool typed = isa::is_integer(element) || element == ScalarType::f32;
+  return typed ? isa::spelling(element) : isa::bits(element) == 64 ? "b64" : "b32";
+}
+bool is_half(ScalarType element) { return element == ScalarType::f16 || element == ScalarType::bf16; }
+
+}  // namespace
+
+Operand Atomics::load(HeldElement e, const LoadOrder& order, const Place& from, const Pred* there,
+                      const Input& otherwise, Here at) {
+  const bool everywhere = !there || (there->is_constant() && there->constant());
+  if (!everywhere && there->is_constant()) return use(*rec_, otherwise);
   role_->accessed_memory(rec_->scope());
-  rec_->emit("st" + order.modifier + ".global.u32", {address_of(*rec_, address, at), operand_of(value)}, at);
+  const bool half = is_half(e.element);
+  const Operand reg = rec_->fresh(half ? ScalarType::b16 : e.kind);
+  const std::string name = "ld" + order.modifier + dotted({"", from.space, moved_as(e.element)});
+  const std::vector<Operand> operands{reg, Operand::address(from.address)};
+  if (everywhere) {
+    rec_->emit(name, operands, at);
+  } else {
+    const std::string move = half ? "mov.b16" : isa::bits(e.kind) == 64 ? "mov.b64" : "mov.b32";
+    rec_->emit(move, {reg, half ? Operand::number(0) : use(*rec_, otherwise)}, at);
+    rec_->emit_if(use(*rec_, *there, at), false, name, operands, at);
+  }
+  if (!half) return reg;
+  const F32 wide(*rec_, result(ScalarType::f32, dotted({"cvt.f32", spelling(e.element)}), {reg}, at));
+  return everywhere ? wide.operand() : selected(ScalarType::f32, *there, {&wide, 0, at}, otherwise);
+}
+
+void Atomics::store(HeldElement e, const StoreOrder& order, const Place& to, const Pred* there, const Input& value,
+                    Here at) {
+  if (there && there->is_constant() && !there->constant()) return;
+  role_->accessed_memory(rec_->scope());
+  Operand from = use(*rec_, value);
+  if (is_half(e.element))
+    from = rec_->pure(ScalarType::b16, dotted({"cvt.rn", spelling(e.element), "f32"}), {std::move(from)}, at);
+  const std::string name = "st" + order.modifier + dotted({"", to.space, moved_as(e.element)});
+  std::vector<Operand> operands{Operand::address(to.address), std::move(from)};
+  if (there && !there->is_constant())
+    rec_->emit_if(use(*rec_, *there, at), false, name, std::move(operands), at);
+  else
+    rec_->emit(name, std::move(operands), at);
 }
 
 }  // namespace kiln::dsl

@@ -29,6 +29,74 @@ constexpr bool combines(RedOp op, ScalarType type) {
 template <class A>
 inline constexpr bool is_address = std::is_same_v<read_as<A>, U64> || std::is_same_v<read_as<A>, U32>;
 
+namespace detail {
+
+template <class T>
+constexpr auto holder_of() {
+  if constexpr (std::is_base_of_v<Value, T>) {
+    if constexpr (requires { T::scalar; }) return std::type_identity<T>{};
+    else return std::type_identity<void>{};
+  } else {
+    constexpr ScalarType t = T::scalar;
+    if constexpr (t == ScalarType::f32 || t == ScalarType::f16 || t == ScalarType::bf16)
+      return std::type_identity<F32>{};
+    else if constexpr (t == ScalarType::u32 || t == ScalarType::b32 || t == ScalarType::u16 || t == ScalarType::u8)
+      return std::type_identity<U32>{};
+    else if constexpr (t == ScalarType::s32 || t == ScalarType::s8)
+      return std::type_identity<S32>{};
+    else if constexpr (t == ScalarType::u64 || t == ScalarType::b64)
+      return std::type_identity<U64>{};
+    else
+      return std::type_identity<void>{};
+  }
+}
+
+}  // namespace detail
+
+/// The kind of value that holds one element: F32 of f32, f16 and bf16; U32 of u32, b32, u16 and u8; S32 of s32 and s8;
+/// U64 of u64 and b64; a kind holds itself (BF16x2 two bf16). Void of others.
+template <class T>
+using held_as = typename decltype(detail::holder_of<T>())::type;
+namespace detail {
+
+template <class T>
+concept is_held = !std::is_void_v<held_as<T>>;
+/// Whether a value may be written as an element of T, or as what it is.
+template <class T, class X>
+constexpr bool stores() {
+  if constexpr (std::is_void_v<T>) {
+    if constexpr (ReadsAsValue<X>) return is_held<read_as<X>>;
+    else return std::is_arithmetic_v<X>;
+  } else if constexpr (!is_held<T>) {
+    return false;
+  } else if constexpr (ReadsAsValue<X>) {
+    return std::is_same_v<read_as<X>, held_as<T>>;
+  } else {
+    return is_constant_of<X>(held_as<T>::scalar);
+  }
+}
+template <class T, class X>
+concept is_stored_as = stores<T, X>();
+// After the address: nothing, an order, or a predicate and what stands where it does not hold. After the value of a
+// store: nothing, an order or a predicate.
+template <class A, class Given, class... Rest>
+inline constexpr bool are_load_arguments = false;
+template <class A, class Given>
+inline constexpr bool are_load_arguments<A, Given> = std::is_convertible_v<Given, A>;
+template <class A, class Given, class Order, class... Rest>
+inline constexpr bool are_load_arguments<A, Given, Order, Rest...> =
+    std::is_convertible_v<Given, A> &&
+    (std::is_convertible_v<Order, LoadOrder> || (std::is_convertible_v<Order, Pred> && sizeof...(Rest) > 0));
+template <class A, class... Given>
+inline constexpr bool are_store_arguments = false;
+template <class A, class Given, class X>
+inline constexpr bool are_store_arguments<A, Given, X> = std::is_convertible_v<Given, A>;
+template <class A, class Given, class X, class How, class... Rest>
+inline constexpr bool are_store_arguments<A, Given, X, How, Rest...> =
+    std::is_convertible_v<Given, A> && (std::is_convertible_v<How, StoreOrder> || std::is_convertible_v<How, Pred>);
+
+}  // namespace detail
+
 /// A scope whose threads share memory with others.
 class Atomics : public ClusterMember {
  public:
@@ -84,7 +152,83 @@ class Atomics : public ClusterMember {
   U32 ld_global(const U64& address, const LoadOrder& order, Here at = {});
   /// A word that is not written while the kernel runs.
   U32 ld_global(const U64& address, Here at = {});
-  void st_global(const U64& address, OperandOf<U32> value, const StoreOrder& order, Here at = {});
+
+  // One element. T is its type in memory (f32, bf16, u8, s32, u64), or the kind of value that it becomes (F32, BF16x2).
+  // f16 and bf16 become F32, and F32 rounded to them; 8 and 16 bits become 32. Without an order the element is not
+  // written, or read, by others meanwhile. PTX ISA "ld", "st".
+  /// One element of global memory: ld_global<bf16>(pointer.at(i)), ld_global<u64>(flag, acquire_gpu).
+  template <class T>
+    requires detail::is_held<T>
+  held_as<T> ld_global(const U64& address, const LoadOrder& order = {}, Here at = {}) {
+    return loaded<T>(order, place(address, at), nullptr, {}, at);
+  }
+  /// The same where the predicate holds; elsewhere nothing is read, and the value is `otherwise`:
+  /// ld_global<f32>(pointer.at(i), i < n, 0).
+  template <class T>
+    requires detail::is_held<T>
+  held_as<T> ld_global(const U64& address, const Pred& there,
+                       const std::type_identity_t<OperandOf<held_as<T>>>& otherwise, Here at = {}) {
+    return loaded<T>({}, place(address, at), &there, otherwise.input(), at);
+  }
+  /// One element of the CTA's shared memory, in the same ways; a word unless T says otherwise.
+  template <class T = u32>
+    requires detail::is_held<T>
+  held_as<T> ld_shared(const U32& address, const LoadOrder& order = {}, Here at = {}) {
+    return loaded<T>(order, place(address, at), nullptr, {}, at);
+  }
+  template <class T>
+    requires detail::is_held<T>
+  held_as<T> ld_shared(const U32& address, const Pred& there,
+                       const std::type_identity_t<OperandOf<held_as<T>>>& otherwise, Here at = {}) {
+    return loaded<T>({}, place(address, at), &there, otherwise.input(), at);
+  }
+  /// Writes one element of global memory: st_global(flag, 1, release_gpu), st_global<bf16>(pointer.at(i), x). Without a
+  /// type it is what the value's kind is.
+  template <class T = void, class X>
+    requires detail::is_stored_as<T, X>
+  void st_global(const U64& address, const X& value, const StoreOrder& order = {}, Here at = {}) {
+    stored<T>(order, place(address, at), nullptr, value, at);
+  }
+  /// The same where the predicate holds: st_global(pointer.at(i), x, i < n).
+  template <class T = void, class X>
+    requires detail::is_stored_as<T, X>
+  void st_global(const U64& address, const X& value, const Pred& there, const StoreOrder& order = {}, Here at = {}) {
+    stored<T>(order, place(address, at), &there, value, at);
+  }
+  /// Writes one element of the CTA's shared memory, in the same ways.
+  template <class T = void, class X>
+    requires detail::is_stored_as<T, X>
+  void st_shared(const U32& address, const X& value, const StoreOrder& order = {}, Here at = {}) {
+    stored<T>(order, place(address, at), nullptr, value, at);
+  }
+  template <class T = void, class X>
+    requires detail::is_stored_as<T, X>
+  void st_shared(const U32& address, const X& value, const Pred& there, const StoreOrder& order = {}, Here at = {}) {
+    stored<T>(order, place(address, at), &there, value, at);
+  }
+  // Here only to explain: another element, another value, or another address.
+#define KILN_ELEMENT_REFUSED(load, store, A, a_address)                                                                \
+  template <class T, class... Rest>                                                                                    \
+    requires(!detail::is_held<T>)                                                                                      \
+  KILN_REFUSED(register_type, #load "<T>: T is f32, bf16, f16, u32, s32, u64, u16, u8 or s8, or a kind of value as "   \
+                              "F32 and BF16x2 [dsl-register-type]")                                                    \
+  U32 load(const Rest&...);                                                                                            \
+  template <class T, class Given, class... Rest>                                                                       \
+    requires(detail::is_held<T> && !detail::are_load_arguments<A, Given, Rest...>)                                     \
+  KILN_REFUSED(arguments, #load "<T>(address), or (address, predicate, otherwise): " a_address " [dsl-arguments]")     \
+  held_as<T> load(const Given&, const Rest&...);                                                                       \
+  template <class T = void, class Given, class X, class... Rest>                                                       \
+    requires(std::is_convertible_v<Given, A> && !detail::is_stored_as<T, X>)                                           \
+  KILN_REFUSED(value_kind, #store ": the element's type, " #store "<bf16>(address, x), takes values of its own kind: " \
+                           "F32 of floats, U32, S32 or U64 of integers [dsl-value-kind]")                              \
+  void store(const Given&, const X&, const Rest&...);                                                                  \
+  template <class T = void, class... Given>                                                                            \
+    requires(!detail::are_store_arguments<A, Given...>)                                                                \
+  KILN_REFUSED(arguments, #store "(address, value), and a predicate last: " a_address " [dsl-arguments]")              \
+  void store(const Given&...);
+  KILN_ELEMENT_REFUSED(ld_global, st_global, U64, "the address has 64 bits, as pointer.at(index) gives it")
+  KILN_ELEMENT_REFUSED(ld_shared, st_shared, U32, "the address is a U32, of shared memory")
+#undef KILN_ELEMENT_REFUSED
 
  private:
   struct Combination {
@@ -106,6 +250,26 @@ class Atomics : public ClusterMember {
   static void require_kinds() {
     if constexpr (!combines(op, V::scalar)) (void)rules::refuse<rules::Rule::value_kind, Operand>{};
   }
+  template <class T>
+  held_as<T> loaded(const LoadOrder& order, const Place& from, const Pred* there, const Input& otherwise, Here at) {
+    return {*rec_, load({T::scalar, held_as<T>::scalar}, order, from, there, otherwise, at)};
+  }
+  template <class T, class X>
+  void stored(const StoreOrder& order, const Place& to, const Pred* there, const X& value, Here at) {
+    if constexpr (std::is_void_v<T>) {
+      stored<kind_of<X>>(order, to, there, value, at);
+    } else {
+      using V = held_as<T>;
+      store({T::scalar, V::scalar}, order, to, there, OperandOf<V>(value, at).input(), at);
+    }
+  }
+  // One element: its type in memory, and the kind that holds it.
+  struct HeldElement {
+    ScalarType element, kind;
+  };
+  ir::Operand load(HeldElement, const LoadOrder& order, const Place& from, const Pred* there, const Input& otherwise,
+                   Here at);
+  void store(HeldElement, const StoreOrder& order, const Place& to, const Pred* there, const Input& value, Here at);
   ir::Operand atom(Combination, const AtomOrder& order, const Place& at_address, const Input& operand, Here at);
   ir::Operand compare_and_swap(ScalarType type, const AtomOrder& order, const Place& at_address, const Input& expected,
                                const Input& wanted, Here at);

@@ -133,6 +133,14 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   rec_.enter(role.body, role.entry);
   rec_.open_scope();
   record(role.context);
+  if (!role.context.exit.empty()) {
+    // Who comes here early has none of the results that the body computed on its way.
+    rec_.close_scope();
+    rec_.open_scope();
+    rec_.label(role.context.exit);
+    if (!elected) rec_.emit("bar.warp.sync", {whole_warp()}, nowhere);
+    role.context.waited = true;
+  }
   for (const auto& last_words : role.context.at_exit) last_words();
   if (role.context.used_tcgen05) rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
   rec_.close_scope();

@@ -9,14 +9,24 @@ U32 Exchange::lane(Here at) const {
 }
 
 // The control operand: the lanes' common bits above a group in its upper half, the last lane of a group in the lower.
-Operand Exchange::shuffle(std::string_view mode, int width, ScalarType type, const Input& value, const Input& lane,
-                          Here at) {
+Operand Exchange::shuffle_word(std::string_view mode, int width, ScalarType type, const Operand& value,
+                               const Operand& lane, Here at) {
   constexpr int warp_lanes = 32;
   const int last = mode == "up" ? 0 : warp_lanes - 1;
   return result(type, dotted({"shfl.sync", mode, "b32"}),
-                {in_register(*rec_, use(*rec_, value), at), use(*rec_, lane),
-                 Operand::number((warp_lanes - width) << 8 | last), whole_warp()},
+                {in_register(*rec_, value, at), lane, Operand::number((warp_lanes - width) << 8 | last), whole_warp()},
                 at);
+}
+
+Operand Exchange::shuffle(std::string_view mode, int width, ScalarType type, const Input& value, const Input& lane,
+                          Here at) {
+  const Operand mine = use(*rec_, value), from = use(*rec_, lane);
+  if (isa::bits(type) == 32) return shuffle_word(mode, width, type, mine, from, at);
+  const Operand low = rec_->fresh(ScalarType::b32), high = rec_->fresh(ScalarType::b32);
+  rec_->emit("mov.b64", {Operand::vector({low, high}), mine}, at);
+  const Operand theirs_low = shuffle_word(mode, width, ScalarType::b32, low, from, at),
+                theirs_high = shuffle_word(mode, width, ScalarType::b32, high, from, at);
+  return result(ScalarType::b64, "mov.b64", {Operand::vector({theirs_low, theirs_high})}, at);
 }
 
 // A constant answers without the others.

@@ -21,7 +21,7 @@ class Exchange : public Scope {
   /// Index of this thread in its warp.
   U32 lane(Here at = {}) const;
 
-  // Shuffles of a value of 32 bits, within groups of `width` lanes. PTX ISA "shfl.sync"
+  // Shuffles of a value of 32 bits, or of 64 by two instructions, within groups of `width` lanes. PTX ISA "shfl.sync"
   /// What the lane with the index `lane ^ mask` has: every lane gets one.
   template <int width = 32, class X>
   kind_of<X> shfl_sync_bfly(const X& value, OperandOf<U32> mask, Here at = {}) {
@@ -93,11 +93,17 @@ class Exchange : public Scope {
   kind_of<X> shuffled(std::string_view mode, const X& value, const OperandOf<U32>& lane, Here at) {
     using V = kind_of<X>;
     static_assert(width >= 1 && width <= 32 && (width & (width - 1)) == 0, "a group is 1, 2, 4, 8, 16 or 32 lanes");
-    if constexpr (isa::bits(V::scalar) != 32) (void)rules::refuse<rules::Rule::value_kind, X>{};
-    return {*rec_, shuffle(mode, width, V::scalar, OperandOf<V>(value, at).input(), lane.input(), at)};
+    if constexpr (std::is_same_v<V, Pred>) {
+      (void)rules::refuse<rules::Rule::value_kind, X>{};
+      return never<Pred>();
+    } else {
+      return {*rec_, shuffle(mode, width, V::scalar, OperandOf<V>(value, at).input(), lane.input(), at)};
+    }
   }
   ir::Operand shuffle(std::string_view mode, int width, ScalarType type, const Input& value, const Input& lane,
                       Here at);
+  ir::Operand shuffle_word(std::string_view mode, int width, ScalarType type, const ir::Operand& value,
+                           const ir::Operand& lane, Here at);
   ir::Operand redux(RedOp op, ScalarType type, const Input& value, Here at);
   Pred vote(std::string_view mode, const Pred& p, Here at);
 };

@@ -35,6 +35,7 @@ struct RoleContext {
   int named_barrier = 0;  // of a warpgroup
   int threads = 1;
   std::vector<std::function<void()>> at_exit{};
+  std::string exit{};                   // the label of the role's end, if some thread goes there early
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread
   bool waited = false;          // a wait happened after which no tcgen05 fence was written
   bool used_tcgen05 = false;

@@ -96,6 +96,23 @@ inline U32 mul_hi(const OperandOf<U32>& a, const OperandOf<U32>& b) {
   return {recorder_of(a.input(), b.input()), computed(ScalarType::u32, "mul.hi.u32", {a.input(), b.input()})};
 }
 
+/// The same of S32 and of U64.
+template <class A, class B>
+  requires(std::is_same_v<read_as<A>, S32> || std::is_same_v<read_as<A>, U64>)
+read_as<A> mul_hi(const A& a, const B& b, Here at = {}) {
+  using V = read_as<A>;
+  const OperandOf<V> x(a, at), y(b, at);
+  const std::string_view name = V::scalar == ScalarType::s32 ? "mul.hi.s32" : "mul.hi.u64";
+  return {recorder_of(x.input(), y.input()), computed(V::scalar, name, {x.input(), y.input()})};
+}
+/// Without its sign; of the least S32 it is that number. PTX ISA "abs".
+template <class X>
+  requires(std::is_same_v<read_as<X>, S32>)
+S32 abs(const X& a, Here at = {}) {
+  const OperandOf<S32> in(a, at);
+  return {in.value->recorder(), computed(ScalarType::s32, "abs.s32", {in.input()})};
+}
+
 /// How many bits are set, and how many above the highest that is.
 U32 popc(const OperandOf<U32>& a);
 U32 clz(const OperandOf<U32>& a);

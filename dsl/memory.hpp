@@ -81,6 +81,20 @@ struct Shared {
     using Slice = SharedTile<typename Tile::element, M, Tile::cols, Tile::order, Tile::form, Tile::shape.readers>;
     return Shared<Slice>{apply("add", address, at * Tile::row_pitch, here)};
   }
+  /// The same from a row that the kernel computes, which must be a multiple of 8 inside of the tile.
+  template <int M>
+  auto rows(const U32& at, Here here = {}) const {
+    const auto first = rows<M>(0, here);
+    return decltype(first){apply("add", address, apply("mul.lo", at, Tile::row_pitch, here), here)};
+  }
+
+  /// The same bytes as a tile of the other major, whose rows are this one's columns: load_row(tile.transposed(), k)
+  /// reads column k of an MN-major tile, which lies in one piece.
+  auto transposed() const {
+    constexpr Major other = Tile::order == Major::K ? Major::MN : Major::K;
+    using View = SharedTile<typename Tile::element, Tile::cols, Tile::rows, other, Tile::form, Tile::shape.readers>;
+    return Shared<View>{address};
+  }
 
   /// As AnyShared::k_slice.
   KSlice<Tile> k_slice(int k, Here at = {}) const {

@@ -2,11 +2,21 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "dsl/math.hpp"
 #include "dsl/registers.hpp"
 
 namespace kiln::dsl {
+
+/// What a comparison of two pairs answers: whether it holds of the lower halves, and of the upper.
+struct PredPair {
+  Pred first, second;
+};
+
+// What the operators of pairs call.
+PredPair compared_pairs(ScalarType type, std::string_view relation, const Input& a, const Input& b);
+ir::Operand selected_halves(ScalarType type, const PredPair& p, const Input& a, const Input& b);
 
 /// Two floats of one type in a register: F16x2, BF16x2, F32x2. Arithmetic rounds to nearest even.
 template <ScalarType type>
@@ -33,8 +43,32 @@ class Packed : public Value {
   friend Packed min(const Operand& a, const Operand& b) requires(type != ScalarType::f32x2) {
     return made("min", {a.input(), b.input()});
   }
+  /// With the other signs.
+  friend Packed operator-(const Operand& a) {
+    if constexpr (!is_wide) return made("neg", {a.input()});
+    const Input signs{nullptr, std::int64_t(0x8000000080000000), a.at};
+    return {a.value->recorder(), computed(type, "xor.b64", {a.input(), signs})};
+  }
+
+  // Comparisons, half by half: `const auto [low, high] = a < b;`. With a NaN none holds but !=. PTX ISA "setp".
+#define KILN_COMPARE(op, name)                                             \
+  friend PredPair operator op(const Operand& a, const Operand& b) {        \
+    return compared_pairs(type, name, a.input(), b.input());               \
+  }
+  KILN_COMPARE(==, "eq")
+  KILN_COMPARE(!=, "neu")
+  KILN_COMPARE(<, "lt")
+  KILN_COMPARE(<=, "le")
+  KILN_COMPARE(>, "gt")
+  KILN_COMPARE(>=, "ge")
+#undef KILN_COMPARE
+  /// Each half of `a` where its predicate holds, that of `b` elsewhere: select(a < b, a, b).
+  friend Packed select(const PredPair& p, const Operand& a, const Operand& b) {
+    return {p.first.recorder(), selected_halves(type, p, a.input(), b.input())};
+  }
 
  private:
+  static constexpr bool is_wide = type == ScalarType::f32x2;
   static Packed made(std::string_view operation, std::initializer_list<Input> inputs) {
     return {inputs.begin()->value->recorder(),
             computed(type, std::string(operation) + "." + std::string(isa::spelling(type)), inputs)};
@@ -43,6 +77,36 @@ class Packed : public Value {
 using F16x2 = Packed<ScalarType::f16x2>;
 using BF16x2 = Packed<ScalarType::bf16x2>;
 using F32x2 = Packed<ScalarType::f32x2>;
+
+// Here only to explain: pairs of two kinds.
+template <class A, class B>
+  requires OfTwoKinds<A, B>
+read_as<A> select(const PredPair&, const A&, const B&) {
+  (void)rules::refuse<rules::Rule::value_kind, A, B>{};
+  return never<read_as<A>>();
+}
+
+namespace detail {
+
+template <class V>
+inline constexpr bool is_pair = false;
+template <ScalarType type>
+inline constexpr bool is_pair<Packed<type>> = true;
+
+}  // namespace detail
+
+/// Both without their signs.
+template <class Pair>
+  requires(detail::is_pair<read_as<Pair>>)
+read_as<Pair> abs(const Pair& a, Here at = {}) {
+  using V = read_as<Pair>;
+  const OperandOf<V> pair(a, at);
+  constexpr bool is_wide = V::scalar == ScalarType::f32x2;
+  const std::string name = is_wide ? "and.b64" : "abs." + std::string(isa::spelling(V::scalar));
+  Recorder& r = pair.value->recorder();
+  if constexpr (is_wide) return {r, computed(V::scalar, name, {pair.input(), {nullptr, 0x7fffffff7fffffff, at}})};
+  else return {r, computed(V::scalar, name, {pair.input()})};
+}
 
 // What pack and unpack call.
 ir::Operand packed_of(ScalarType type, const F32& first, const F32& second, Here at);

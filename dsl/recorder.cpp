@@ -14,9 +14,9 @@ struct RegisterClass {
   const char* prefix;
 };
 
-constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b16, "%h"},   {ScalarType::b32, "%r"},
-                                     {ScalarType::b64, "%rd"}, {ScalarType::b128, "%rq"}, {ScalarType::f32, "%f"},
-                                     {ScalarType::f64, "%fd"}};
+constexpr RegisterClass classes[] = {{ScalarType::pred, "%p"}, {ScalarType::b8, "%b"},    {ScalarType::b16, "%h"},
+                                     {ScalarType::b32, "%r"},  {ScalarType::b64, "%rd"},  {ScalarType::b128, "%rq"},
+                                     {ScalarType::f32, "%f"},  {ScalarType::f64, "%fd"}};
 
 const char* prefix_of(ScalarType cls) {
   for (const RegisterClass& c : classes)
@@ -53,7 +53,7 @@ std::string explained(const rules::Verdict& v) {
 }
 
 ScalarType register_class(ScalarType t) {
-  if (t == ScalarType::pred || t == ScalarType::f32 || t == ScalarType::f64) return t;
+  if (t == ScalarType::pred || t == ScalarType::b8 || t == ScalarType::f32 || t == ScalarType::f64) return t;
   switch (isa::bits(t)) {
     case 128: return ScalarType::b128;
     case 64: return ScalarType::b64;

@@ -83,9 +83,9 @@ AnyRegisters make_registers(int count, const Value& value) {
   for (int i = 1; i < count; ++i) regs.push_back(F32(value(i)).operand());
   return {first.recorder(), element_type<f32>, std::move(regs), LdState::ready};
 }
-/// f32 values rounded to 16-bit floats, to nearest even; values of the type as they are.
+/// f32 values rounded to narrower floats, as cvt does; values of the type as they are.
 AnyRegisters converted(const AnyRegisters& from, ElementType to, Here at = {});
-/// bf16 values as f32, exactly.
+/// Narrower floats as f32, exactly.
 AnyRegisters widened(const AnyRegisters& from, Here at = {});
 
 /// What tcgen05.ld.red delivers, where the type is a value.
@@ -130,16 +130,42 @@ auto combined(const Registers<T, N, state>& of, Combine combine) {
   return combined(elements, combine);
 }
 
-// What cvt and widen call.
-std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, const std::vector<ir::Operand>& from, Here at);
-std::vector<ir::Operand> widen_pairs(Recorder& r, const std::vector<ir::Operand>& from, Here at);
+/// Whether `count` f32 fill whole registers as floats of a type, which cvt makes of them and widen makes f32 again:
+/// f16, bf16, e4m3, e5m2, ue8m0, e2m1, and unpacked e2m3 and e3m2.
+constexpr bool converts(ElementType to, int count) {
+  switch (to.scalar) {
+    case ScalarType::f16:
+    case ScalarType::bf16:
+    case ScalarType::e4m3:
+    case ScalarType::e5m2:
+    case ScalarType::ue8m0: return count % (32 / to.bits) == 0;
+    case ScalarType::e2m3:
+    case ScalarType::e3m2: return to.is_unpacked() && count % 4 == 0;
+    case ScalarType::e2m1: return !to.is_unpacked() && count % 8 == 0;
+    default: return false;
+  }
+}
+/// How cvt rounds where nothing else is asked: to nearest even; a ue8m0, which has no zero and no sign, up.
+constexpr isa::Rounding usual_rounding(ScalarType to) {
+  return to == ScalarType::ue8m0 ? isa::Rounding::rp : isa::Rounding::rn;
+}
 
-/// f32 as packed 16-bit floats, rounded to nearest even: element 2i in the low half of register i.
-template <class To, int N, LdState state>
+// What cvt and widen call.
+std::vector<ir::Operand> convert_pairs(Recorder& r, ScalarType to, isa::Rounding rounding,
+                                       const std::vector<ir::Operand>& from, Here at);
+std::vector<ir::Operand> widen_pairs(Recorder& r, ScalarType of, const std::vector<ir::Operand>& from, Here at);
+
+/// f32 as floats of fewer bits, as many as a register holds: two f16 or bf16, four e4m3, e5m2, ue8m0 or
+/// unpacked<e2m3> and unpacked<e3m2>, eight e2m1; element 0 in the lowest bits. Rounded to nearest even, ue8m0 up, or
+/// as `rounding` says: rz towards zero. What is too large for 8 bits or fewer becomes the largest number that they have
+/// (.satfinite); f16 and bf16 become infinite. PTX ISA "cvt".
+template <class To, isa::Rounding rounding = isa::Rounding::none, int N, LdState state>
 Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict, Registers<f32, N, state>>();
-  if constexpr (To::bits != 16 || N % 2 != 0) (void)rules::refuse<rules::Rule::register_type, To, Registers<f32, N>>{};
-  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, from.operands(), at)};
+  if constexpr (!converts(element_type<To>, N))
+    (void)rules::refuse<rules::Rule::register_type, To, Registers<f32, N>>{};
+  constexpr isa::Rounding how = rounding == isa::Rounding::none ? usual_rounding(To::scalar) : rounding;
+  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, how, from.operands(), at)};
 }
 
 // Here only to explain: registers of other elements.
@@ -150,16 +176,17 @@ Registers<To, N> cvt(const Registers<T, N, state>&, Here = {}) {
   return never<Registers<To, N>>();
 }
 
-/// Packed bf16 as f32, exactly.
-template <int N, LdState state>
-Registers<f32, N> widen(const Registers<bf16, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict, Registers<bf16, N, state>>();
-  return {from.recorder(), widen_pairs(from.recorder(), from.operands(), at)};
+/// The floats that cvt makes as f32, exactly.
+template <class T, int N, LdState state>
+  requires(converts(element_type<T>, N))
+Registers<f32, N> widen(const Registers<T, N, state>& from, Here at = {}) {
+  rules::require<rules::step(state, LdEvent::read).verdict, Registers<T, N, state>>();
+  return {from.recorder(), widen_pairs(from.recorder(), T::scalar, from.operands(), at)};
 }
 
 // Here only to explain: registers of other elements.
 template <class T, int N, LdState state>
-  requires(T::scalar != ScalarType::bf16)
+  requires(!converts(element_type<T>, N))
 Registers<f32, N> widen(const Registers<T, N, state>&, Here = {}) {
   (void)rules::refuse<rules::Rule::register_type, Registers<bf16, N>, Registers<T, N>>{};
   return never<Registers<f32, N>>();

@@ -53,6 +53,15 @@ void Scope::when_else(const Pred& p, const std::function<void()>& body, const st
   role_->waited = true;
 }
 
+void Scope::exit_when(const Pred& p, Here at) {
+  rec_->require(rules::role_exit(converged_ || role_->threads == 1), at,
+                "one thread of role '" + role_->name + "' would leave the others");
+  if (p.is_constant() && !p.constant()) return;
+  if (role_->exit.empty()) role_->exit = rec_->fresh_label("exit_" + role_->name);
+  if (p.is_constant()) rec_->emit("bra", {target(role_->exit)}, at);
+  else rec_->emit_if(use(*rec_, p, at), false, "bra", {target(role_->exit)}, at);
+}
+
 Operand Scope::new_variable(ScalarType type, const Input& first) {
   Operand reg = rec_->fresh(type);
   rec_->emit(isa::bits(type) == 64 ? "mov.b64" : "mov.b32", {reg, use(*rec_, first)}, first.at);

@@ -106,6 +106,17 @@ class Scope : public SharedAccess {
   KILN_REFUSED(arguments, "when(predicate, [&] { ... }): the body takes nothing [dsl-arguments]")
   void when(const Pred&, Body, Here = {}) {}
 
+  /// Ends the role for the threads where `p` holds: they skip what follows in its body. What every role does at its end
+  /// they still do: its copies and the peer's arrivals are waited for, tensor memory is freed after all. Of a warp or a
+  /// warpgroup all lanes of a warp must agree where something after it needs whole warps. A ring's other roles must end
+  /// for the same reason, or wait for ever; `kiln check` follows that where they ask the same words.
+  void exit_when(const Pred& p, Here at = {});
+  // Here only to explain: no predicate.
+  template <class P>
+    requires(!std::is_convertible_v<P, Pred>)
+  KILN_REFUSED(value_kind, "exit_when(predicate): compare a value, as in n == 0, to make a predicate [dsl-value-kind]")
+  void exit_when(const P&, Here = {}) {}
+
   /// State that may be assigned, with its first value: of that value's kind, U32 of a host integer, F32 of a float.
   template <class X>
   Var<kind_of<X>> var(const X& first, Here at = {}) {

@@ -21,7 +21,14 @@ class SharedAccess : public Atomics {
   }
   template <int N, class Tile>
   Registers<typename Tile::element, N> load_row(const Shared<Tile>& from, const U32& row, int first, Here at = {}) {
-    return {*rec_, load_vectors(row_of(from, row), begin<Tile, N>(first, at), N * Tile::element::bits / 128, at)};
+    return {*rec_, load_vectors(row_of(from, row), {begin<Tile, N>(first, at)}, N * Tile::element::bits / 128, at)};
+  }
+  /// The same from an element that the kernel computes: a multiple of 16 bytes, with N elements from there in the row.
+  template <int N, class Tile>
+  Registers<typename Tile::element, N> load_row(const Shared<Tile>& from, const U32& row, const U32& first,
+                                                Here at = {}) {
+    const U32 piece = piece_of<Tile, N>(first, at);
+    return {*rec_, load_vectors(row_of(from, row), {0, &piece}, N * Tile::element::bits / 128, at)};
   }
   /// Writes row `row` of a K-major tile, or a part of it from element `first` on.
   template <class Tile, class T, int N, LdState s>
@@ -37,7 +44,18 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(), at);
+      store_vectors(row_of(to, row), {begin<Tile, N>(first, at)}, values.operands(), at);
+    }
+  }
+  template <class Tile, class T, int N, LdState s>
+  void store_row(const Shared<Tile>& to, const U32& row, const U32& first, const Registers<T, N, s>& values,
+                 Here at = {}) {
+    if constexpr (!std::is_same_v<T, typename Tile::element> || (N > Tile::cols)) {
+      (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
+    } else {
+      rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
+      const U32 piece = piece_of<Tile, N>(first, at);
+      store_vectors(row_of(to, row), {0, &piece}, values.operands(), at);
     }
   }
   /// Writes the row where the predicate holds: store_row(tile, g.row(), values, row < m).
@@ -48,7 +66,7 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), 0, values.operands(), at, &there);
+      store_vectors(row_of(to, row), {}, values.operands(), at, &there);
     }
   }
   // Here only to explain: no predicate.
@@ -68,12 +86,17 @@ class SharedAccess : public Atomics {
     const U32& tile;
     const U32& row;
     isa::Swizzle swizzle;
-    int pitch, block_bytes;
+    int pitch, block_bytes, blocks;
+  };
+  // The first of a row's pieces that are moved: a number, or what the kernel computes.
+  struct FirstPiece {
+    int number = 0;
+    const U32* computed = nullptr;
   };
   template <class Tile>
   static Row row_of(const Shared<Tile>& tile, const U32& row) {
     if constexpr (Tile::order != Major::K) (void)rules::refuse<rules::Rule::tile_type, Tile>{};
-    return {tile.address, row, Tile::swizzle, Tile::row_pitch, Tile::block_bytes};
+    return {tile.address, row, Tile::swizzle, Tile::row_pitch, Tile::block_bytes, Tile::blocks};
   }
   // The 16-byte piece in which element `first` stands; N elements from there lie in the row.
   template <class Tile, int N>
@@ -83,11 +106,18 @@ class SharedAccess : public Atomics {
     rec_->require(rules::tile_slice(Tile::cols, first, N), at);
     return first / piece;
   }
+  template <class Tile, int N>
+  static U32 piece_of(const U32& first, Here at) {
+    constexpr int piece = 128 / Tile::element::bits;
+    static_assert(N % piece == 0, "16 bytes are moved at a time");
+    rules::require<rules::tile_slice(Tile::cols, 0, N)>();
+    return apply("div", first, piece, at);
+  }
   // The address of each piece: `move(address, index)`.
   template <class Move>
-  void each_piece(const Row& row, int first, int count, Move move, Here at);
-  std::vector<ir::Operand> load_vectors(const Row& from, int first, int count, Here at);
-  void store_vectors(const Row& to, int first, const std::vector<ir::Operand>& values, Here at,
+  void each_piece(const Row& row, const FirstPiece& first, int count, Move move, Here at);
+  std::vector<ir::Operand> load_vectors(const Row& from, const FirstPiece& first, int count, Here at);
+  void store_vectors(const Row& to, const FirstPiece& first, const std::vector<ir::Operand>& values, Here at,
                      const Pred* there = nullptr);
 };
 

@@ -160,6 +160,19 @@ Pred operator||(const Pred& a, const Pred& b) {
   return {r, r.pure(ScalarType::pred, "or.pred", {plain(r, a), plain(r, b)}, Here::nowhere())};
 }
 
+// The negations of both sides cancel, or negate the answer.
+Pred operator!=(const Pred& a, const Pred& b) {
+  if (a.is_constant()) return b != a.constant();
+  if (b.is_constant()) return a != b.constant();
+  Recorder& r = a.recorder();
+  Operand left = use(r, a, Here::nowhere()), right = use(r, b, Here::nowhere());
+  const bool negated = std::exchange(left.negated, false) != std::exchange(right.negated, false);
+  const Pred differ(r, r.pure(ScalarType::pred, "xor.pred", {std::move(left), std::move(right)}, Here::nowhere()));
+  return negated ? !differ : differ;
+}
+
+Pred select(const Pred& p, const Pred& a, const Pred& b) { return (p && a) || (!p && b); }
+
 // A select where a constant predicate decides writes nothing; a negated one swaps.
 Operand selected(ScalarType type, const Pred& p, const Input& a, const Input& b) {
   Recorder& r = p.recorder();

@@ -168,7 +168,14 @@ class Pred : public Value {
   friend Pred operator||(const Pred& a, bool b);
   friend Pred operator&&(bool a, const Pred& b) { return b && a; }
   friend Pred operator||(bool a, const Pred& b) { return b || a; }
+  /// Whether both hold or neither does, and whether one alone does.
+  friend Pred operator==(const Pred& a, const Pred& b) { return !(a != b); }
+  friend Pred operator!=(const Pred& a, const Pred& b);
+  friend Pred operator==(const Pred& a, bool b) { return b ? a : !a; }
+  friend Pred operator!=(const Pred& a, bool b) { return b ? !a : a; }
 };
+/// a where p holds, b elsewhere.
+Pred select(const Pred& p, const Pred& a, const Pred& b);
 
 /// An integer in a register.
 template <ScalarType type>
@@ -204,6 +211,7 @@ class Integer : public Value {
   KILN_BINARY(>>, "shr")
 #undef KILN_BINARY
   friend Integer operator~(const Operand& a) { return binary("xor", a, -1); }
+  friend Integer operator-(const Operand& a) { return binary("sub", {0, a.at}, a); }
   friend Integer min(const Operand& a, const Operand& b) { return binary("min", a, b); }
   friend Integer max(const Operand& a, const Operand& b) { return binary("max", a, b); }
 
@@ -322,9 +330,10 @@ auto select(const Pred& p, const A& a, const B& b, Here at = {}) {
   return V(p.recorder(), selected(V::scalar, p, left.input(), right.input()));
 }
 
+struct PredPair;  // which chooses halves of pairs: packed.hpp
 // Here only to explain: no predicate, or values of two kinds.
 template <class P, class A, class B>
-  requires(!std::is_convertible_v<P, Pred>)
+  requires(!std::is_convertible_v<P, Pred> && !std::is_same_v<P, PredPair>)
 kind_of_both<A, B> select(const P&, const A&, const B&, Here = {}) {
   (void)rules::refuse<rules::Rule::value_kind, Pred, P>{};
   return never<kind_of_both<A, B>>();
@@ -334,6 +343,14 @@ template <class A, class B>
 read_as<A> select(const Pred&, const A&, const B&, Here = {}) {
   (void)rules::refuse<rules::Rule::value_kind, A, B>{};
   return never<read_as<A>>();
+}
+
+// Here only to explain: a predicate and a number.
+template <class A, class B>
+  requires(std::is_same_v<A, Pred> ? std::is_arithmetic_v<B> : std::is_arithmetic_v<A> && std::is_same_v<B, Pred>)
+Pred select(const Pred&, const A&, const B&, Here = {}) {
+  (void)rules::refuse<rules::Rule::value_kind, A, B>{};
+  return never<Pred>();
 }
 
 /// The operators as functions, for code that writes on a caller's behalf and passes the caller's line on.
@@ -398,6 +415,13 @@ class Var {
   KILN_COMPOUND_BITS(<<)
   KILN_COMPOUND_BITS(>>)
 #undef KILN_COMPOUND_BITS
+  Var& operator%=(const OperandOf<V>& v) requires(isa::is_integer(V::scalar)) {
+    return *this = OperandOf<V>(read(v.at) % v, v.at);
+  }
+  template <class X>
+    requires(!isa::is_integer(V::scalar))
+  KILN_REFUSED(value_kind, "only integers have a remainder [dsl-value-kind]")
+  Var& operator%=(const X&);
   // Here only to explain: an operator without an operand has no line to report.
   template <class X = int>
     requires(true)

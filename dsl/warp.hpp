@@ -347,11 +347,19 @@ class Warpgroup : public WholeWarps {
                           "lanes are rows (of a slot: slot.sums) [dsl-arguments]")
   U32 load_fragment(const X&, const Rest&...);
 
-  /// The same and the least or greatest of the row's columns; `how`: a Comparison. PTX ISA "tcgen05.ld.red".
-  template <RedOp op, auto... how, class T, int M, int N>
-  Reduced<T, N, LdState::pending> load_reduced(const Tmem<T, M, N, SumsLayout::rows>& from, Here at = {}) {
-    static_assert(T::bits == 32, "a thread holds a row of 32-bit sums when M is 128");
-    return tcgen05_ld_red<isa::DataShape::s32x32b, N, op, T, how...>(quarter(from.address(at), at), at);
+  /// What load(from) gives, and the least or greatest of it: of the columns that this thread holds. `how`: a
+  /// Comparison. PTX ISA "tcgen05.ld.red", 32x32b and 16x32bx2.
+  template <RedOp op, auto... how, class T, int M, int N, SumsLayout layout>
+  Reduced<T, Tmem<T, M, N, layout>::thread_columns, LdState::pending> load_reduced(
+      const Tmem<T, M, N, layout>& from, Here at = {}) {
+    static_assert(T::bits == 32, "16-bit sums share registers");
+    constexpr int columns = Tmem<T, M, N, layout>::thread_columns;
+    constexpr isa::DataShape shape = access_shape(layout);
+    const U32 address = quarter(from.address(at), at);
+    if constexpr (shape == isa::DataShape::s16x32bx2)
+      return tcgen05_ld_red<shape, columns, op, T, N / 2, how...>(address, at);
+    else
+      return tcgen05_ld_red<shape, columns, op, T, how...>(address, at);
   }
 
   /// The same where element type and columns are values.
@@ -462,7 +470,8 @@ class Warpgroup : public WholeWarps {
   }
   // Here only to explain: arguments that are missing, or others, or in another order.
   template <class Address, class Values, class... Rest>
-    requires(!std::is_convertible_v<Address, U64> || !detail::are_registers<Values> || sizeof...(Rest) == 0)
+    requires(!std::is_convertible_v<Address, U64> || !(detail::are_registers<Values> || ReadsAsValue<Values>) ||
+             sizeof...(Rest) == 0)
   KILN_REFUSED(arguments, "store_global(address, registers, elements): where what is stored to begins "
                           "(pointer.at(index)), this thread's values, how many elements lie there [dsl-arguments]")
   void store_global(const Address&, const Values&, const Rest&...);
@@ -476,11 +485,25 @@ class Warpgroup : public WholeWarps {
     store_one(address, value.operands().front(), there, index, at);
   }
   void store_one(const U64& address, const AnyRegisters& value, const Pred& there, int index, Here at = {});
+  /// The same of a value: store_global(sums.at(row), sum, row < m).
+  template <class X>
+    requires(ReadsAsValue<X>)
+  void store_global(const U64& address, const X& value, const Pred& there, int index = 0, Here at = {}) {
+    using V = read_as<X>;
+    if constexpr (isa::bits(V::scalar) != 32) (void)rules::refuse<rules::Rule::value_kind, X>{};
+    store_one(address, use(*rec_, OperandOf<V>(value, at).input()), there, index, at);
+  }
   /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
   template <class T, int N>
   Registers<T, N> load_global(const U64& address, const U32& elements, int first = 0, Here at = {}) {
     if constexpr (N * T::bits % 128 != 0) (void)rules::refuse<rules::Rule::register_type, Registers<T, N>>{};
     return {*rec_, load_vectors({address, elements, first, 128 / T::bits}, N * T::bits / 32, at)};
+  }
+  /// The same where the predicate holds; elsewhere nothing is read, and all elements are zero:
+  /// load_global<bf16, 8>(address, elements, row < m).
+  template <class T, int N>
+  Registers<T, N> load_global(const U64& address, const U32& elements, const Pred& there, Here at = {}) {
+    return load_global<T, N>(address, select(there, elements, 0u, at), 0, at);
   }
   /// The same of `count` elements of a type that is a value.
   AnyRegisters load_global(ElementType element, int count, const U64& address, const U32& elements, int first = 0,

@@ -77,7 +77,7 @@ if config.name == "compile_fail":
 config.substitutions += [
     ("%kiln", os.environ.get("KILN_COMMAND", config.kiln_command)),
     ("%forms", config.kiln_forms),
-    ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhp])[0-9]+/%\1/g'"),
+    ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhpb])[0-9]+/%\1/g'"),
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),
     ("%gxx", gxx),

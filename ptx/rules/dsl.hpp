@@ -25,6 +25,9 @@ constexpr Verdict ring_shares(bool fit) { return fit ? legal : breaks(Rule::ring
 /// `released`: every role that reads a slot arrives on its empty barrier.
 constexpr Verdict ring_release(bool released) { return released ? legal : breaks(Rule::ring_release); }
 
+/// `whole`: what ends its role early is the role's one thread or a warp of it, no thread that was elected for a while.
+constexpr Verdict role_exit(bool whole) { return whole ? legal : breaks(Rule::scope); }
+
 /// A role on warps up to `last` of a CTA of `warps` warps.
 constexpr Verdict role_warps(int last, int warps) {
   return last >= 0 && last < warps ? legal : breaks(Rule::role_warps, last, warps - 1);

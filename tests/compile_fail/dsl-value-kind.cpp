@@ -32,7 +32,7 @@ void body(Warp w, U32 n, F32 x, U64 address) {
 #elif BREAK == 3
   const U32 sum = n * 0.5f;  // NUMBER-DAG: dsl-value-kind.cpp:[[# @LINE]]:
 #elif BREAK == 4
-  const U64 sum = w.shfl_sync_bfly(address, 1);  // SHUFFLE-DAG: dsl-value-kind.cpp:[[# @LINE]]:
+  const Pred sum = w.shfl_sync_bfly(x < 1, 1);  // SHUFFLE-DAG: dsl-value-kind.cpp:[[# @LINE]]:
 #elif BREAK == 5
   const F32 sum = w.atom<RedOp::max>(address, x);  // ATOMIC-DAG: dsl-value-kind.cpp:[[# @LINE]]:
 #elif BREAK == 6

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -487,6 +488,155 @@ TEST_CASE("a row is written where its predicate holds") {
     wrong += row_word != (inside ? num::encode(ScalarType::bf16, 3) : 0);
   }
   CHECK(wrong == 0);
+}
+
+namespace {
+
+/// D = A B^T of one tile by load_reduced: what each thread holds, and the greatest of that.
+template <class Mma>
+int wrong_greatest() {
+  constexpr int M = Mma::M, N = Mma::N, K = 64, held = Mma::Accumulator::thread_columns, parts = N / held;
+  using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
+  using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+  constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                                   "D"_arg.is<Pointer<f32>>(), "most"_arg.is<Pointer<f32>>());
+  KernelBuilder k("greatest", sm_103a, warps<4>);
+  const auto given = declare(k, list);
+  const auto a = k.shared<ATile>();
+  const auto b = k.shared<BTile>();
+  const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
+  const auto acc = k.accumulator<Mma>("acc");
+  k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
+    g.elect([&](Thread t) {
+      t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
+      t.tma_load(a, given["A"_arg].at(0, 0), loaded);
+      t.tma_load(b, given["B"_arg].at(0, 0), loaded);
+      t.wait(loaded, Phase{0});
+      t.mma_tiles<Mma>(acc, a, b, accumulate(false));
+      t.commit(multiplied);
+    });
+    g.wait(multiplied, Phase{0});
+    const auto [sums, most] = g.wait(g.load_reduced<RedOp::max>(acc));
+    const U32 row = g.row_of(acc), column = g.column_of(acc);
+    g.store_global(given["D"_arg].at(row * N + column), sums, k.constant(held));
+    g.st_global(given["most"_arg].at(row * parts + column / held), most[0]);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  const std::uint64_t m = M, n = N;
+  c.buffers = {buffer("A", ScalarType::bf16, {m, K}, bytes_of(M, K, 1)),
+               buffer("B", ScalarType::bf16, {n, K}, bytes_of(N, K, 5)), buffer("D", ScalarType::f32, {m, n}),
+               buffer("most", ScalarType::f32, {m, std::uint64_t(parts)})};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", m, K}, "B"_arg = GlobalTensor{"B", n, K},
+                "D"_arg = "D", "most"_arg = "most");
+  test::simulate(kernel, c);
+  int wrong = wrong_products(c, M, N, K, 1);
+  const auto number = [&](const char* name, int i) {
+    float x;
+    std::memcpy(&x, &c.find(name)->bytes[4 * std::size_t(i)], 4);
+    return x;
+  };
+  for (int i = 0; i < M * parts; ++i) {
+    float want = number("D", i * held);
+    for (int j = 1; j < held; ++j) want = std::max(want, number("D", i * held + j));
+    wrong += number("most", i) != want;
+  }
+  return wrong;
+}
+
+/// Each thread reads its row in parts that begin where the kernel says, and writes them elsewhere in the row; then 8
+/// rows that the kernel chooses are a tile.
+template <class Tile>
+void computed_parts() {
+  using T = typename Tile::element;
+  constexpr int part = 256 / T::bits, parts = Tile::cols / part;
+  constexpr auto list =
+      parameters("in"_arg.is<TensorMap<Tile>>(), "out"_arg.is<TensorMap<Tile>>(), "rows"_arg.is<Pointer<T>>());
+  KernelBuilder k("parts", sm_100a, warps<4>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>(), out = k.shared<Tile>();
+  const auto full = k.mbarrier("full");
+  k.role("move", warpgroup<0>, [&](Warpgroup& g) {
+    g.elect([&](Thread t) {
+      t.expect_tx(full, Tile::transaction_bytes);
+      t.tma_load(tile, given["in"_arg].at(0, 0), full);
+    });
+    g.wait(full, Phase(0));
+    const U32 row = g.row();
+    g.loop(parts, [&](U32 i) {
+      const auto values = g.template load_row<part>(tile, row, i * part);
+      g.store_row(out, row, (row + i) % parts * part, values);
+    });
+    if constexpr (Tile::blocks == 1) {
+      const auto eight = tile.template rows<8>(row / 8 * 8);
+      g.store_global(given["rows"_arg].at(row * Tile::cols), g.load_row(eight, row % 8), k.constant(Tile::cols));
+    }
+    store_tile(g, given["out"_arg], out);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  const std::size_t row_bytes = std::size_t(Tile::cols * T::bits / 8);
+  std::vector<std::uint8_t> bytes(128 * row_bytes);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::uint8_t(i * 7 % 61);
+  const std::vector<std::uint64_t> shape{128, std::uint64_t(Tile::cols)};
+  c.buffers = {buffer("in", T::scalar, shape, bytes), buffer("out", T::scalar, shape),
+               buffer("rows", T::scalar, shape)};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", 128, shape[1]},
+                "out"_arg = GlobalTensor{"out", 128, shape[1]}, "rows"_arg = "rows");
+  test::simulate(kernel, c);
+  int wrong = 0;
+  for (std::size_t r = 0; r < 128; ++r)
+    for (std::size_t i = 0; i < std::size_t(parts); ++i) {
+      const std::size_t to = (r + i) % std::size_t(parts);
+      wrong += std::memcmp(&c.find("out")->bytes[r * row_bytes + to * 32], &bytes[r * row_bytes + i * 32], 32) != 0;
+    }
+  CHECK(wrong == 0);
+  if (Tile::blocks == 1) CHECK(c.find("rows")->bytes == bytes);
+}
+
+}  // namespace
+
+TEST_CASE("parts of a row begin where the kernel says, whatever the tile's layout") {
+  computed_parts<SharedTile<bf16, 128, 64, K_major, swizzle_128B>>();
+  computed_parts<SharedTile<bf16, 128, 128, K_major, swizzle_128B>>();
+  computed_parts<SharedTile<f32, 128, 32, K_major, swizzle_64B>>();
+  computed_parts<SharedTile<e4m3, 128, 32, K_major, swizzle_32B>>();
+  computed_parts<SharedTile<bf16, 128, 32, K_major, swizzle_none>>();
+  computed_parts<SharedTile<bf16, 128, 48, K_major, packed>>();
+}
+
+TEST_CASE("columns of a tile that is contiguous along M are rows of the transposed one") {
+  using Tile = SharedTile<bf16, 64, 128, MN_major, swizzle_128B>;
+  constexpr auto list = parameters("in"_arg.is<TensorMap<Tile>>(), "columns"_arg.is<Pointer<bf16>>());
+  KernelBuilder k("columns", sm_100a, warps<4>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>();
+  const auto full = k.mbarrier("full");
+  k.role("read", warpgroup<0>, [&](Warpgroup& g) {
+    g.elect([&](Thread t) {
+      t.expect_tx(full, Tile::transaction_bytes);
+      t.tma_load(tile, given["in"_arg].at(0, 0), full);
+    });
+    g.wait(full, Phase(0));
+    const auto column = g.load(tile.transposed());
+    g.store_global(given["columns"_arg].at(g.row() * 64), column, k.constant(64));
+    static_assert(std::is_same_v<decltype(tile.transposed().transposed()), Shared<Tile>>);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  // A tensor whose lines are columns of the tile.
+  c.buffers = {buffer("in", ScalarType::bf16, {128, 64}, bytes_of(128, 64, 3)),
+               buffer("columns", ScalarType::bf16, {128, 64})};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = GlobalTensor{"in", 64, 128}, "columns"_arg = "columns");
+  test::simulate(kernel, c);
+  CHECK(c.find("columns")->bytes == c.find("in")->bytes);
+}
+
+TEST_CASE("the greatest of what a thread holds of sums, of every M") {
+  CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 64>>() == 0);
+  CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 64>>() == 0);
+  CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 128, weight_stationary>>() == 0);
+  CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 32, 128, weight_stationary>>() == 0);
 }
 
 TEST_CASE("slices of a tile are tiles") {

@@ -205,6 +205,35 @@ std::vector<Operation> words() {
             return std::uint32_t(both << 12 >> 32) ^ std::uint32_t(both >> (h.word() & 31));
           }),
       word(
+          "predicates of predicates",
+          [](Device& d) {
+            const Pred a = d.x < d.y, b = (d.n & 1) == 0, never = !(d.n >= 0);
+            return as_word(d, a == b) + as_word(d, (!a) != b) * 2 + as_word(d, a == !b) * 4 +
+                   as_word(d, select(a, b, d.x < 0)) * 8 + as_word(d, select(!a, never, !b)) * 16 +
+                   as_word(d, a == true) * 32 + as_word(d, a != true) * 64 + as_word(d, a != (b && false)) * 128;
+          },
+          [](const Host& h) {
+            const bool a = h.fx() < h.fy(), b = (h.word() & 1) == 0;
+            return (a == b) + ((!a) != b) * 2 + (a == !b) * 4 + (a ? b : h.fx() < 0) * 8 + (a && !b) * 16 +
+                   a * 32 + !a * 64 + a * 128;
+          }),
+      word(
+          "signs and remainders",
+          [](Device& d) {
+            auto v = d.g.var(d.n);
+            v %= 1000u;
+            v %= (d.n & 7) + 1;
+            const S32 s = convert<S32>(d.n);
+            return -d.n + v * 3 + convert<U32>(abs(s)) * 5 + convert<U32>(-s >> 3) + narrow(-widen(d.n) >> 9) +
+                   convert<U32>(mul_hi(s, 77777)) + narrow(mul_hi(widen(d.n) << 30, widen(d.n) << 31));
+          },
+          [](const Host& h) {
+            const std::uint32_t n = h.word(), magnitude = int(n) < 0 ? 0 - n : n;
+            return 0 - n + n % 1000 % ((n & 7) + 1) * 3 + magnitude * 5 + std::uint32_t(int(0 - n) >> 3) +
+                   std::uint32_t((0 - std::uint64_t(n)) >> 9) + std::uint32_t(std::int64_t(int(n)) * 77777 >> 32) +
+                   std::uint32_t(std::uint64_t(n) * n >> 3);
+          }),
+      word(
           "any function of three bits", [](Device& d) { return lop3<0xE8>(d.n, d.n << 1, 0x0f0ff0f0); },
           [](const Host& h) {
             const std::uint32_t a = h.word(), b = a << 1, c = 0x0f0ff0f0;
@@ -254,6 +283,112 @@ std::vector<Operation> pairs() {
   };
 }
 
+/// Of a type of 16 bits: signs, comparisons, and what is chosen by them.
+template <class Pair>
+std::vector<Operation> signs_and_comparisons(const char* name, ScalarType t) {
+  const auto rounded_to = [t](float x) { return t == ScalarType::f32 ? x : back(t, rounded(t, x)); };
+  return {real(
+              name,
+              [](Device& d) {
+                const auto a = pack<Pair>(d.x, d.y), b = pack<Pair>(d.y, d.x);
+                const auto [low, high] = unpack(select(a < b, -a, abs(a)));
+                return low * 2 + high;
+              },
+              [=](const Host& h) {
+                const float x = rounded_to(h.fx()), y = rounded_to(h.fy());
+                return (x < y ? -x : std::abs(x)) * 2 + (y < x ? -y : std::abs(y));
+              }),
+          word(
+              name,
+              [](Device& d) {
+                const auto a = pack<Pair>(d.x, d.y), b = pack<Pair>(d.y, d.y), nan = pack<Pair>(d.x, sqrt_rn(-d.y));
+                const auto word = [&](const PredPair& p) { return as_word(d, p.first) + as_word(d, p.second) * 2; };
+                return word(a == b) + word(a != b) * 4 + word(a <= b) * 16 + word(a > b) * 64 + word(a >= b) * 256 +
+                       word(nan != nan) * 1024 + word(nan <= nan) * 4096;
+              },
+              [=](const Host& h) {
+                const float x = rounded_to(h.fx()), y = rounded_to(h.fy());
+                return (x == y) + 2 + (x != y) * 4 + (x <= y) * 16 + 2 * 16 + (x > y) * 64 + (x >= y) * 256 + 2 * 256 +
+                       2 * 1024 + 4096;
+              })};
+}
+
+std::vector<Operation> pairs_and_their_signs() {
+  std::vector<Operation> all = pairs();
+  const auto add = [&all](std::vector<Operation> more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(signs_and_comparisons<F16x2>("signs and comparisons of f16", ScalarType::f16));
+  add(signs_and_comparisons<BF16x2>("signs and comparisons of bf16", ScalarType::bf16));
+  add(signs_and_comparisons<F32x2>("signs and comparisons of pairs of f32", ScalarType::f32));
+  return all;
+}
+
+/// Eight numbers of a thread, of both signs, small and too large for a byte.
+template <class V>
+V number_of_eight(const V& x, const V& y, int i) {
+  return i < 4 ? x * float(i + 1) : y * float(i % 2 ? 1 << 2 * i : -i);
+}
+
+/// Registers of a narrower float: what rounding makes of eight numbers, and what those are as f32.
+template <class T>
+std::vector<Operation> narrowed(const char* name, num::Rounding rounding) {
+  constexpr int bits = T::bits, per_word = 32 / bits;
+  constexpr bool is_scale = T::scalar == ScalarType::ue8m0;
+  const auto words = [](Device& d) {
+    return cvt<T>(make_registers<8>([&](int i) {
+      const F32 v = number_of_eight(d.x, d.y, i);
+      return is_scale ? F32(abs(v)) : v;
+    }));
+  };
+  const auto word_of = [=](const Host& h, int i) {
+    const float v = number_of_eight(h.fx(), h.fy(), i);
+    return std::uint32_t(num::encode(T::scalar, double(is_scale ? std::abs(v) : v), rounding, bits < 16));
+  };
+  return {word(
+              name,
+              [=](Device& d) {
+                const auto all = words(d);
+                auto sum = d.g.var(0u);
+                for (const ir::Operand& reg : all.operands()) sum = sum * 5 + U32(d.g.recorder(), reg);
+                return sum.read();
+              },
+              [=](const Host& h) {
+                std::uint32_t sum = 0;
+                for (int r = 0; r < 8 / per_word; ++r) {
+                  std::uint32_t reg = 0;
+                  for (int i = 0; i < per_word; ++i) reg |= word_of(h, r * per_word + i) << i * bits;
+                  sum = sum * 5 + reg;
+                }
+                return sum;
+              }),
+          real(
+              name,
+              [=](Device& d) {
+                const Registers<f32, 8> wide = widen(words(d));
+                auto sum = d.g.var(0.0f);
+                for (int i = 0; i < 8; ++i) sum = sum * 0.5f + wide[i];
+                return sum.read();
+              },
+              [=](const Host& h) {
+                float sum = 0;
+                for (int i = 0; i < 8; ++i) sum = sum * 0.5f + back(T::scalar, word_of(h, i));
+                return sum;
+              })};
+}
+
+std::vector<Operation> narrow_floats() {
+  std::vector<Operation> all;
+  const auto add = [&all](std::vector<Operation> more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(narrowed<f16>("f16", num::Rounding::rn));
+  add(narrowed<bf16>("bf16", num::Rounding::rn));
+  add(narrowed<e4m3>("e4m3", num::Rounding::rn));
+  add(narrowed<e5m2>("e5m2", num::Rounding::rn));
+  add(narrowed<unpacked<e2m3>>("e2m3", num::Rounding::rn));
+  add(narrowed<unpacked<e3m2>>("e3m2", num::Rounding::rn));
+  add(narrowed<e2m1>("e2m1", num::Rounding::rn));
+  add(narrowed<ue8m0>("ue8m0", num::Rounding::rp));
+  return all;
+}
+
 template <class T, class Combine>
 T over(const std::array<T, threads>& all, int first, int count, Combine combine) {
   T sum = all[std::size_t(first)];
@@ -283,6 +418,20 @@ std::vector<Operation> exchanges() {
       word(
           "a shuffle in the order of the data", [](Device& d) { return d.g.shfl_sync_idx(d.n, d.n & 31) + d.g.lane(); },
           [=](const Host& h) { return h.n[std::size_t(warp_of(h)) + (h.word() & 31)] + std::uint32_t(h.t % 32); }),
+      word(
+          "shuffles of 64 bits",
+          [](Device& d) {
+            const U64 all = widen(d.n) * 0x100000003;
+            const auto [low, high] = unpack(d.g.shfl_sync_idx<16>(pack<F32x2>(d.x, d.y), 5));
+            return narrow(d.g.shfl_sync_bfly(all, 9) >> 7) ^ bit_cast<U32>(low + high) ^
+                   narrow(d.g.shfl_sync_up(all, 1));
+          },
+          [](const Host& h) {
+            const auto all = [&](int t) { return h.n[std::size_t(t)] * std::uint64_t(0x100000003); };
+            const auto t = std::size_t(h.t / 16 * 16 + 5);
+            return std::uint32_t(all(h.t ^ 9) >> 7) ^ std::bit_cast<std::uint32_t>(h.x[t] + h.y[t]) ^
+                   std::uint32_t(all(h.t % 32 ? h.t - 1 : h.t));
+          }),
       word(
           "votes",
           [](Device& d) {
@@ -396,7 +545,7 @@ void compare(const std::vector<Operation>& operations) {
       std::memcpy(&got, &c.find("out")->bytes[4 * (i * threads + std::size_t(host.t))], 4);
       const std::uint32_t want = o.host(host);
       const auto a = std::bit_cast<float>(got), b = std::bit_cast<float>(want);
-      const bool right = o.error < 0 ? got == want : std::abs(a - b) <= o.error * std::max(1.0f, std::abs(b));
+      const bool right = got == want || (o.error >= 0 && std::abs(a - b) <= o.error * std::max(1.0f, std::abs(b)));
       if (!right && wrong++ == 0)
         MESSAGE(o.name << " in thread " << host.t << ": " << got << " for " << want << ", " << a << " for " << b);
     }
@@ -408,7 +557,8 @@ void compare(const std::vector<Operation>& operations) {
 
 TEST_CASE("functions of floats are those of the host") { compare(floats()); }
 TEST_CASE("comparisons, conversions and functions of bits are those of the host") { compare(words()); }
-TEST_CASE("pairs of floats compute as two floats do") { compare(pairs()); }
+TEST_CASE("pairs of floats compute as two floats do") { compare(pairs_and_their_signs()); }
+TEST_CASE("registers of f32 become narrower floats and f32 again") { compare(narrow_floats()); }
 TEST_CASE("lanes and warps exchange and combine their values") { compare(exchanges()); }
 
 TEST_CASE("atomic operations and reductions of every kind reach memory") {
@@ -459,6 +609,100 @@ TEST_CASE("atomic operations and reductions of every kind reach memory") {
   CHECK(got[15] + got[14] == 2 * (sum + threads));  // what was there before, and what is there last
   CHECK(got[16] != 0);
   CHECK(got[17] == sum + 7);
+}
+
+TEST_CASE("elements of memory are read and written by their types, and under predicates") {
+  KernelBuilder k("elements", sm_100a, warps<4>);
+  const U64 in = k.param<Pointer<u32>>("in").address(), out = k.param<Pointer<u32>>("out").address();
+  const U32 shared = k.shared<SharedTile<u32, 32, 32, K_major, packed>>().address;
+  k.role("move", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 row = g.row();
+    const Pred some = row % 3 == 0;
+    int written = 0;
+    const auto give = [&](const auto& x) { g.st_global(out + written++ * 512 + widen(row) * 4, x); };
+    const U64 word = in + widen(row) * 8;
+    give(g.ld_global<f32>(word));
+    give(g.ld_global<s32>(word) >> 1);
+    give(narrow(g.ld_global<u64>(word, relaxed_gpu) >> 20));
+    give(convert<U32>(g.ld_global<u8>(word + 1)));
+    give(convert<U32>(g.ld_global<s8>(word + 3)));
+    give(g.ld_global<u16>(word + 2));
+    give(g.ld_global<bf16>(word + 2));
+    give(g.ld_global<f16>(word));
+    give(unpack(g.ld_global<BF16x2>(word))[0]);
+    give(unpack(g.ld_global<F32x2>(word))[1]);
+    give(g.ld_global<f32>(word, some, -2));
+    give(g.ld_global<bf16>(word + 2, some, 1.5f));
+    give(narrow(g.ld_global<u64>(word, !some, widen(row))));
+    // Through shared memory: 8 bytes a thread.
+    const U32 mine = shared + row * 8;
+    g.st_shared(mine, g.ld_global<u64>(word));
+    g.st_shared<u8>(mine + 5, row);
+    g.st_shared<u16>(mine + 2, row, some);
+    g.st_shared<bf16>(mine + 6, convert<F32>(row) + 0.25f);
+    give(g.ld_shared(mine));
+    give(g.ld_shared<u32>(mine + 4, some, 9));
+    g.sync();
+    give(g.ld_shared<f16>(shared + (row ^ 1) * 8 + 6));
+    // Under predicates: what does not hold keeps the zeros.
+    const U64 at = out + written * 512 + widen(row) * 4;
+    g.st_global(at, row + 1, some);
+    g.st_global<f16>(at + 512, 2, !some);
+    g.st_global(at + 1024, 7.0f, row >= 0 && false);
+    g.store_global(at + 1536 - 32, row + 5, some, 8);
+    const auto four = g.load_global<f32, 4>(in, k.constant(4), some);
+    g.st_global(at + 2048, four[1]);
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  constexpr std::size_t places = 21;
+  std::array<std::uint32_t, 2 * threads> words{};
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = 0x3f80c000u + std::uint32_t(i) * 0x00035a13u;
+  const std::array<std::uint32_t, places * threads> zeros{};
+  c.buffers = {buffer("in", ScalarType::u32, words.data(), words.size()),
+               buffer("out", ScalarType::u32, zeros.data(), zeros.size())};
+  constexpr auto list = parameters("in"_arg.is<Pointer<u32>>(), "out"_arg.is<Pointer<u32>>());
+  launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = "in", "out"_arg = "out");
+  test::simulate(kernel, c);
+  std::array<std::uint32_t, places * threads> got{};
+  std::memcpy(got.data(), c.find("out")->bytes.data(), sizeof got);
+  const auto word = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  const auto half = [&](ScalarType type, std::uint32_t bits) {
+    const float x = back(type, bits & 0xffff);
+    return std::isnan(x) ? 0x7fffffffu : word(x);
+  };
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    const bool some = t % 3 == 0;
+    const std::uint32_t low = words[2 * t], high = words[2 * t + 1];
+    const std::uint64_t both = std::uint64_t(high) << 32 | low;
+    const std::uint32_t through = some ? (low & 0xffff) | t << 16 : low;
+    const auto quarter = [](std::uint32_t row) { return rounded(ScalarType::bf16, float(row) + 0.25f); };
+    const std::uint32_t want[places] = {low,
+                                        std::uint32_t(int(low) >> 1),
+                                        std::uint32_t(both >> 20),
+                                        low >> 8 & 255,
+                                        std::uint32_t(int(low) >> 24),
+                                        low >> 16,
+                                        low & 0xffff0000u,
+                                        half(ScalarType::f16, low),
+                                        low << 16,
+                                        high,
+                                        some ? low : word(-2),
+                                        some ? low & 0xffff0000u : word(1.5f),
+                                        some ? t : low,
+                                        through,
+                                        some ? (high & 0xff) | t << 8 | quarter(t) << 16 : 9,
+                                        half(ScalarType::f16, quarter(t ^ 1)),
+                                        some ? t + 1 : 0,
+                                        some ? 0 : rounded(ScalarType::f16, 2),
+                                        0,
+                                        some ? t + 5 : 0,
+                                        some ? words[1] : 0};
+    for (std::size_t i = 0; i < places; ++i) {
+      INFO("place " << i << " of thread " << t);
+      CHECK(got[i * threads + t] == want[i]);
+    }
+  }
 }
 
 TEST_CASE("printf prints what each conversion of its format takes") {

@@ -307,6 +307,55 @@ Kernel in_turns() {
   return k.build();
 }
 
+/// A CTA adds up the columns of its `lengths[ctaid]` tiles, each role until `load_ends`, or `read_ends`, holds of the
+/// length: then it ends early.
+using Columns = SharedTile<f32, 128, 32, K_major, swizzle_128B>;
+constexpr auto lengths_list =
+    parameters("in"_arg.is<TensorMap<Columns>>(), "sums"_arg.is<Pointer<f32>>(), "lengths"_arg.is<Pointer<u32>>());
+
+Kernel ending_early(const std::function<Pred(const U32&)>& load_ends, const std::function<Pred(const U32&)>& read_ends,
+                    int last = 9) {
+  KernelBuilder k("lengths", sm_100a, warps<5>);
+  const auto given = declare(k, lengths_list);
+  auto in = k.ring<2, Columns>("in");
+  const auto length = [&](auto& scope) { return scope.ld_global(given["lengths"_arg].at(k.ctaid.x)); };
+  k.role("load", warp<4>.elect(), [&](Thread t) {
+    const U32 n = length(t);
+    t.exit_when(load_ends(n));
+    t.loop(n, [&](U32 i) {
+      t.exit_when(i == std::uint32_t(last));
+      const auto slot = in.acquire(t);
+      t.tma_load(slot.get<Columns>(), given["in"_arg].at(0, i * 32), slot.full);
+    });
+  });
+  k.role("read", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 n = length(g);
+    g.exit_when(read_ends(n));
+    auto sum = g.var(0.0f);
+    const U64 to = given["sums"_arg].at(k.ctaid.x * 128 + g.row());
+    g.loop(n, [&](U32 i) {
+      g.when(i == std::uint32_t(last), [&] { g.st_global(to, sum); });
+      g.exit_when(i == std::uint32_t(last));
+      const auto slot = in.wait(g);
+      sum += sum_of(g.load(slot.get<Columns>()));
+      in.release(g, slot);
+    });
+    g.st_global(to, sum + 1);
+  });
+  return k.build();
+}
+
+constexpr std::uint32_t lengths[] = {3, 0, 1, 7};
+launch::Contract problem_of_lengths(const Kernel& kernel) {
+  launch::Contract c;
+  c.buffers = {buffer("in", ScalarType::f32, {128, 7 * 32}, small), buffer("sums", ScalarType::f32, {4 * 128}),
+               buffer("lengths", ScalarType::u32, {4})};
+  std::memcpy(c.buffers[2].bytes.data(), lengths, sizeof lengths);
+  launch_kernel(c, kernel, lengths_list, {4, 1, 1}, "in"_arg = GlobalTensor{"in", 128, 7 * 32}, "sums"_arg = "sums",
+                "lengths"_arg = "lengths");
+  return c;
+}
+
 }  // namespace
 
 TEST_CASE("warps of one warpgroup read every slot at their own pace, or take turns") {
@@ -363,6 +412,53 @@ TEST_CASE("two warpgroups store every second tile out of one ring of accumulator
 
 TEST_CASE("a slot that threads read without the fence of release is a race with the copy that fills it next") {
   CHECK(unproven(roles_in_turns(false)).find("proxy-fence") != std::string::npos);
+}
+
+TEST_CASE("roles that end early for the same reason are proven, and compute what is left") {
+  const auto empty = [](const U32& n) { return n == 0; };
+  for (const int last : {9, 2}) {
+    const Kernel kernel = ending_early(empty, empty, last);
+    CHECK(unproven(kernel) == "");
+    for (int seed = 1; seed <= 8; ++seed) {
+      launch::Contract c = problem_of_lengths(kernel);
+      test::simulate(kernel, c, seed);
+      int wrong = 0;
+      for (std::size_t cta = 0; cta < 4; ++cta)
+        for (std::size_t row = 0; row < 128; ++row) {
+          const int n = int(lengths[cta]);
+          double want = n == 0 || n > last ? 0 : 1;
+          for (int i = 0; i < 32 * std::min(n, last); ++i) want += small(row * 7 * 32 + std::size_t(i));
+          wrong += number(*c.find("sums"), cta * 128 + row) != want;
+        }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("a reader whose loader ended earlier waits for ever: sim reports it, and check names the deadlock") {
+  const Kernel kernel = ending_early([](const U32& n) { return n < 2; }, [](const U32& n) { return n == 0; });
+  CHECK(unproven(kernel).find("deadlock") != std::string::npos);
+  launch::Contract c = problem_of_lengths(kernel);
+  diag::Sink sink;
+  const auto verified = verifier::verify(kernel.module, sink);
+  REQUIRE(verified);
+  const ir::Module module =
+      parse::parse(std::make_shared<const diag::Source>("kernel.ptx", emit::emit(*verified)), sink);
+  CHECK(sim::simulate(module, c, {}, sink).outcome == sim::Outcome::deadlock);
+  INFO(diag::render_text(sink));
+  CHECK(sink.has_errors());
+}
+
+TEST_CASE("a thread that was elected for a while cannot end its role") {
+  KernelBuilder k("elected", sm_100a, warps<4>);
+  const U32 n = k.param<u32>("n");
+  k.role("read", warpgroup<0>, [&](Warpgroup& g) { g.elect([&](Thread t) { t.exit_when(n == 0); }); });
+  try {
+    (void)k.build();
+    FAIL("the kernel was accepted");
+  } catch (const diag::Rejected& e) {
+    CHECK(diag::render_text(e.findings()).find("[dsl-scope]") != std::string::npos);
+  }
 }
 
 }  // namespace dsl_rings

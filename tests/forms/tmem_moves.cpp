@@ -46,6 +46,19 @@ Kernel load_reduced(std::string_view name, Target target) {
   });
 }
 
+Kernel load_greatest(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<4>);
+  const auto rows = k.tmem<f32, 128, 8>("rows");
+  const auto halves = k.tmem<f32, 64, 16>("halves");
+  const U64 out = k.param<Pointer<f32>>("out").address();
+  k.role("example", warpgroup<0>, [&](Warpgroup& g) {
+    const auto first = g.wait(g.load_reduced<RedOp::max, Comparison::NaN>(rows));
+    const auto second = g.wait(g.load_reduced<RedOp::min>(halves));
+    g.red<RedOp::add>(out, first.reduced[0] + second.reduced[0]);
+  });
+  return k.build();
+}
+
 template <isa::CtaGroup group>
 Kernel allocate(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>, group);
@@ -95,6 +108,7 @@ std::span<const Example> tmem_moves() {
       {"tmem_load", tcgen05_targets, load},
       {"tmem_store", tcgen05_targets, store},
       {"tmem_rows", tcgen05_targets, rows},
+      {"tmem_load_greatest", {sm_103a, sm_103f, sm_110a, sm_110f}, load_greatest},
       {"tmem_load_reduced", {sm_103a, sm_103f, sm_110a, sm_110f}, load_reduced},
       {"tmem_allocate", tcgen05_targets, allocate<cta_group_1>},
       {"tmem_allocate_pair", tcgen05_targets, allocate<cta_group_2>},

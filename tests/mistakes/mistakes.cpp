@@ -404,12 +404,18 @@ void loop_with_a_host_index() { t.loop(i, [](int) {}); }
 void loop_body_first() { t.loop([](U32) {}, i); }
 // [dsl-value-kind] x != 0
 void when_of_a_number() { t.when(i, [] {}); }
+// [dsl-value-kind] n == 0
+void exit_when_of_a_number() { t.exit_when(i); }
 // [dsl-arguments]
 void when_with_an_index() { t.when(p, [](U32) {}); }
 // [dsl-warp-issuer] a whole warp executes this
 void shuffle_by_a_thread() { (void)t.shfl_sync_bfly(x, 1); }
 // [dsl-value-kind]
-void shuffle_of_64_bits() { (void)w.shfl_sync_bfly(address, 1); }
+void shuffle_of_a_predicate() { (void)w.shfl_sync_bfly(p, 1); }
+// [dsl-value-kind] only integers have a remainder
+void remainder_of_a_float() { sum %= 2.0f; }
+// [dsl-value-kind]
+void select_of_a_predicate_and_a_number() { (void)select(p, p, 1); }
 // [dsl-value-kind]
 void vote_of_a_number() { (void)w.vote_sync_all(i); }
 // [dsl-value-kind]
@@ -430,6 +436,20 @@ void store_without_a_length() { g.store_global(address, row); }
 void values_before_the_address() { g.store_global(row, address, i); }
 // [dsl-register-type]
 void three_floats() { (void)g.load_global<f32, 3>(address, i); }
+// [dsl-arguments] ld_global<T>(address), or (address, predicate, otherwise)
+void load_from_a_pointer() { (void)t.ld_global<f32>(pointer); }
+// [dsl-arguments] ld_global<T>(address), or (address, predicate, otherwise)
+void load_where_a_number_holds() { (void)t.ld_global<f32>(address, i, 0); }
+// [dsl-register-type] T is f32, bf16, f16
+void load_of_one_byte_float() { (void)t.ld_global<e4m3>(address); }
+// [dsl-arguments] the address is a U32, of shared memory
+void shared_load_from_global() { (void)t.ld_shared<u32>(address); }
+// [dsl-value-kind] takes values of its own kind
+void store_of_a_float_as_words() { t.st_global<u32>(address, x); }
+// [dsl-value-kind] takes values of its own kind
+void store_of_a_predicate() { t.st_shared(i, p); }
+// [dsl-arguments] st_global(address, value), and a predicate last
+void value_before_the_address() { t.st_global(x, address); }
 // [dsl-arguments] Pointer<f32>
 void parameter_of_a_host_type() { (void)kernel.param<float>("alpha"); }
 // [dsl-arguments]
