@@ -80,7 +80,7 @@ void find_unordered(const ir::Module& module, diag::Sink& sink, const launch::Co
     if (!f || !f->body || !f->entry) continue;
     left += entries.emplace_back(f, shapes_of(*f, contract, given)).second.size();
   }
-  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto now = [] { return WorkClock::now(); };
   const explore::Deadline end = time == no_limit ? explore::no_deadline : now() + time;
   for (const auto& [function, shapes] : entries) {
     if (shapes.empty()) continue;

@@ -32,6 +32,7 @@ enum class Claim : std::uint8_t {
   count,   // an arrival or bytes may count for the wrong phase, because the end of a phase is not known
   fence,   // they are ordered, and a fence is missing
   access,  // a use of something that must have been made known
+  value,   // something depends on memory that was read before it was written
   other,
 };
 
@@ -49,6 +50,7 @@ Claim claim_of(std::string_view slug) {
     case Rule::mbarrier_lapped:
     case Rule::mbarrier_bytes: return Claim::count;
     case Rule::mbarrier_init_order: return Claim::access;
+    case Rule::memory_uninitialised: return Claim::value;
     case Rule::proxy_fence:
     case Rule::proxy_fence_read:
     case Rule::mbarrier_init_fence:
@@ -142,6 +144,7 @@ struct Edge {
   Site from{}, to{};
 };
 
+bool is_same(const Site& a, const Site& b) { return a.function == b.function && a.operation == b.operation; }
 bool is_after(const Site& a, const Site& b) { return a.function == b.function && a.operation >= b.operation; }
 
 bool leads(const Edge& e, const Site& from, const Site& to) {
@@ -162,6 +165,7 @@ class Mistakes {
       Finding f{k, claim, *at, {}};
       for (const diag::Note& n : all_[k].notes)
         if (!f.other && n.where.source == all_[k].where.source) f.other = sites_.find(n.where.place);
+      if (claim == Claim::value && !f.other) f.other = f.at;  // read where it is used
       findings_.push_back(std::move(f));
     }
   }
@@ -172,10 +176,11 @@ class Mistakes {
     while (true) {
       const Explanation best = largest();
       if (best.all.size() < 2) break;
-      const std::size_t head = best.first->index;
+      const Finding* straight = best.is_turned ? straight_one(best) : nullptr;
+      const std::size_t head = (straight ? straight : best.first)->index;
       for (const Finding* f : best.all)
         if (f->index != head) groups[head].push_back(f->index), covered.insert(f->index);
-      if (best.is_turned) turned.insert(head);
+      if (best.is_turned && !straight) turned.insert(head);
       std::erase_if(findings_, [&, all = indices(best.all)](const Finding& f) { return all.contains(f.index); });
     }
     diag::Sink out;
@@ -211,15 +216,30 @@ class Mistakes {
       case Claim::fence:
         return same_rule && f.other && is_from(*f.other) &&
                (f.at.stretch == e.to.stretch || rules::find_rule(said(f).slug) == Rule::mbarrier_init_fence);
+      case Claim::value:
       case Claim::other: break;
     }
     return false;
+  }
+
+  // A value that was read too early is wrong because of the race of this read, if the edge leads to the read.
+  static bool is_read_of(const Finding& value, const Finding& race, const Edge& e) {
+    if (race.claim != Claim::edge || !race.other) return false;
+    const auto reads = [&](const Site& read, const Site& write) {
+      return is_same(*value.other, read) && leads(e, write, read);
+    };
+    return reads(race.at, *race.other) || reads(*race.other, race.at);
   }
 
   std::vector<const Finding*> explained(const Finding& first, const Edge& e) const {
     std::vector<const Finding*> out;
     for (const Finding& f : findings_)
       if (explains(first, e, f)) out.push_back(&f);
+    const std::size_t races = out.size();
+    for (const Finding& f : findings_)
+      if (f.claim == Claim::value && std::any_of(out.begin(), out.begin() + std::ptrdiff_t(races),
+                                                 [&](const Finding* race) { return is_read_of(f, *race, e); }))
+        out.push_back(&f);
     return out;
   }
 
@@ -227,6 +247,7 @@ class Mistakes {
   struct Explanation {
     const Finding* first = nullptr;  // from which the edge was made
     bool is_turned = false;          // the edge leads from where that is reported to its other operation
+    Edge edge{};
     std::vector<const Finding*> all{};
   };
 
@@ -234,15 +255,24 @@ class Mistakes {
     Explanation best;
     const auto take = [&](const Finding& f, bool is_turned, const Edge& e) {
       std::vector<const Finding*> some = explained(f, e);
-      if (some.size() > best.all.size()) best = {&f, is_turned, std::move(some)};
+      if (some.size() > best.all.size()) best = {&f, is_turned, e, std::move(some)};
     };
     for (const Finding& f : findings_) {
       if (f.claim == Claim::exit) take(f, false, {f.at, f.at});
-      if (f.claim == Claim::exit || f.claim == Claim::count || !f.other) continue;
+      if (f.claim == Claim::exit || f.claim == Claim::count || f.claim == Claim::value || !f.other) continue;
       take(f, false, {*f.other, f.at});
       if (f.claim == Claim::edge) take(f, true, {f.at, *f.other});
     }
     return best;
+  }
+
+  // Of findings that are as bad as the first, one that is reported where the edge leads to; null when there is none.
+  const Finding* straight_one(const Explanation& x) const {
+    for (const Finding* f : x.all)
+      if (f->claim == Claim::edge && f->other && f->at.stretch == x.edge.to.stretch &&
+          leads(x.edge, *f->other, f->at) && said(*f).severity == said(*x.first).severity)
+        return f;
+    return nullptr;
   }
 
   // Two accesses are reported at the one that should have waited.

@@ -13,6 +13,7 @@
 #include "verifier/facts.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/verify.hpp"
+#include "verifier/work_clock.hpp"
 
 namespace kiln::verifier {
 namespace {
@@ -168,8 +169,8 @@ class Redundancy {
   static constexpr int most_rounds = 4;
 
   std::chrono::milliseconds left() const {
-    using std::chrono::steady_clock, std::chrono::milliseconds;
-    return time_ == no_limit ? time_ : time_ - std::chrono::duration_cast<milliseconds>(steady_clock::now() - start_);
+    using std::chrono::milliseconds;
+    return time_ == no_limit ? time_ : time_ - std::chrono::duration_cast<milliseconds>(WorkClock::now() - start_);
   }
   Places others(const Places& kept) const {
     Places out;
@@ -199,7 +200,7 @@ class Redundancy {
   const launch::Contract* launch_;
   const LaunchFacts& facts_;
   std::chrono::milliseconds time_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  WorkClock::time_point start_ = WorkClock::now();
   Fences fences_;
   std::set<std::pair<std::string, std::uint32_t>> known_{};  // by rule and place
 };

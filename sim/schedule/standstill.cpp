@@ -5,64 +5,10 @@
 #include "ptx/rules/finding.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "sim/core/names.hpp"
+#include "sim/schedule/standings.hpp"
 #include "sim/schedule/wait_graph.hpp"
 
 namespace kiln::sim {
-namespace {
-
-std::string mbarrier_wait(const Cluster& cluster, const Wait& w) {
-  const Cta& owner = cluster.ctas[w.cta_rank];
-  const Mbarrier* b = owner.mbarriers.find(std::uint32_t(w.address));
-  const std::string name = shared_name(cluster.grid.program, std::uint32_t(w.address), 8);
-  if (!b) return fmt::format("mbarrier `{}`, which is gone", name);
-  std::string text = fmt::format("mbarrier `{}`, phase {} (parity {}): {} of {} arrivals pending", name, w.phase,
-                                 w.phase & 1, b->pending, b->expected);
-  if (b->tx > 0) text += fmt::format(", {} bytes outstanding", b->tx);
-  if (b->tx < 0) text += fmt::format(", {} bytes more delivered than expected", -b->tx);
-  return text;
-}
-
-std::string barrier_wait(const Cta& cta, const Wait& w) {
-  const NamedBarrier& b = cta.barriers[std::size_t(w.address)];
-  const std::uint32_t wanted = b.all_threads ? cta.live_threads() : b.expected;
-  return fmt::format("barrier {}: {} of {} threads arrived", w.address, b.arrived, wanted);
-}
-
-std::string reason(const Cluster& cluster, const Cta& cta, const Fragment& f) {
-  const Wait& w = f.wait;
-  switch (w.kind) {
-    case WaitKind::convergence: return fmt::format("{} of its warp to reach the same instruction", lanes_name(w.lanes));
-    case WaitKind::warp_barrier: return fmt::format("{} of its warp to reach bar.warp.sync", lanes_name(w.lanes));
-    case WaitKind::barrier: return barrier_wait(cta, w);
-    case WaitKind::cluster_barrier:
-      return fmt::format("the cluster barrier: {} threads arrived", cluster.barrier_arrived);
-    case WaitKind::mbarrier: return mbarrier_wait(cluster, w);
-    case WaitKind::bulk_group: return fmt::format("its bulk copies, all but {} groups", w.address);
-    case WaitKind::tmem_columns:
-      if (!cluster.grid.residents)
-        return fmt::format("{} free columns of tensor memory; {} are allocated", w.address, cta.tmem.allocated());
-      return fmt::format("{} free columns of tensor memory; its CTA holds {}, and {} of the SM's are free", w.address,
-                         cta.tmem.allocated(), cta.tmem.unallocated());
-    case WaitKind::tensor_ops: return "its tcgen05 operations";
-    case WaitKind::wgmma_group: return fmt::format("its wgmma operations, all but {} groups", w.address);
-    case WaitKind::none: break;
-  }
-  return "something";
-}
-
-// Where threads stand, as notes of a finding.
-void add_waits(const Cluster& cluster, diag::Diagnostic& d) {
-  const Program& program = cluster.grid.program;
-  each_fragment(cluster, [&](const Cta& cta, const Warp& w, const Fragment& f) {
-    if (!f.blocked) return;
-    const diag::Where where = place_of(program, program.insts[f.pc].operation);
-    if (d.where.place.empty()) d.where = where;
-    d.notes.push_back({fmt::format("{} waits for {}", thread_name(cta, w, f), reason(cluster, cta, f)), where});
-  });
-}
-
-}  // namespace
-
 void report_fault(Cluster& cluster, const ir::Operation* operation, const Fault& fault) {
   Grid& grid = cluster.grid;
   diag::Diagnostic d = fault.finding;
@@ -93,7 +39,6 @@ Outcome end_in_deadlock(Cluster& cluster) {
     d = rules::finding(rules::mbarrier_bytes(b->announced, b->announced - b->tx));
     d.where = place_of(cluster.grid.program, b->announcer.operation);
   }
-  add_waits(cluster, d);
   explain_waits(cluster, d);
   cluster.grid.sink.report(std::move(d));
   return Outcome::deadlock;
@@ -108,10 +53,7 @@ void report_allocations(const std::vector<Cluster*>& clusters) {
       if (d.where.place.empty() && f.blocked && f.wait.kind == WaitKind::tmem_columns)
         d.where = place_of(grid.program, grid.program.insts[f.pc].operation);
     });
-  for (Cluster* cluster : clusters) {
-    add_waits(*cluster, d);
-    explain_waits(*cluster, d);
-  }
+  for (Cluster* cluster : clusters) explain_waits(*cluster, d);
   for (const Cluster* cluster : clusters)
     for (const Cta& cta : cluster->ctas)
       if (cta.tmem.allocated())
@@ -152,7 +94,7 @@ Outcome end_in_livelock(const std::vector<Cluster*>& clusters) {
     d = rules::finding(rules::Limit::unmodelled, message);
     d.where = where;
   }
-  for (const Cluster* cluster : clusters) add_waits(*cluster, d);
+  for (Cluster* cluster : clusters) add_waits(*cluster, d);
   grid.sink.report(std::move(d));
   return outside ? Outcome::incomplete : Outcome::livelock;
 }

@@ -252,7 +252,7 @@ void add_check(const Builder& builder) {
       ->allow_extra_args(false)
       ->excludes("--launch");
   sub->add_option("--budget", a->judge.budget,
-                  "seconds that a file may take: what is not explored by then is incomplete [10]")
+                  "seconds of processor time that a file may take: what is not explored by then is incomplete [10]")
       ->check(CLI::Range(0.001, 86400.0))
       ->type_name("SECONDS");
   sub->add_flag("--lint", a->judge.lint,

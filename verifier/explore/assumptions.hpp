@@ -138,6 +138,17 @@ class Symbols {
     const flow::TermId number[] = {terms_.constant(fresh_.size())};
     return *fresh_.insert(terms_.atom(evaluator_.name(name), number, width, known)).first;
   }
+  /// Such a word out of memory.
+  flow::TermId loaded(const ir::Operation& load, int width) {
+    const flow::TermId word = fresh("loaded", width);
+    loads_[word] = &load;
+    return word;
+  }
+  /// The load of a word; null for others.
+  const ir::Operation* load_of(flow::TermId atom) const {
+    const auto found = loads_.find(atom);
+    return found == loads_.end() ? nullptr : found->second;
+  }
   bool is_fresh(flow::TermId atom) const { return fresh_.contains(atom); }
   bool has_fresh() const { return !fresh_.empty(); }
 
@@ -146,6 +157,7 @@ class Symbols {
   flow::Evaluator evaluator_;
   Assumptions assumptions_;
   std::set<flow::TermId> fresh_{};
+  std::unordered_map<flow::TermId, const ir::Operation*> loads_{};
 };
 
 }  // namespace kiln::verifier::explore

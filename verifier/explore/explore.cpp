@@ -46,7 +46,7 @@ void report_deadlock(Explored& out, Standstill&& d) {
 void note_deadlock(Explored& out, std::optional<Standstill>& waiting, State& s, Machine& machine,
                    const ir::Operation* where) {
   auto example = machine.findings().example(s);
-  if (!example) return give_up(out, true, "whether all that is assumed on the way to a deadlock can hold", where);
+  if (!example) return give_up(out, true, machine.findings().doubt(s, "a deadlock"), where);
   Standstill d{where, {}, {}, machine.findings().least_words(s), machine.findings().grid_premises(s, *example), {}};
   d.example = machine.findings().text(*example);
   d.roots = roots(machine.program(), s);

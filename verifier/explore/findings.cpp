@@ -1,10 +1,14 @@
 #include "verifier/explore/findings.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <random>
 #include <utility>
 
 #include "ptx/rules/catalogue.hpp"
+#include "verifier/finding.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -215,7 +219,8 @@ void Findings::add(Breach b, bool may) {
     found = example(*state_, is_wrong ? failed_searches_ : failed_searches_for_kept_);
   if (!found && !is_new) return;
   if (!found && is_wrong)
-    throw Unfollowed{"whether all that is assumed on the way to a broken rule can hold", b.operation, true};
+    throw Unfollowed{state_ ? doubt(*state_, "a broken rule") : "whether an access happens that would break a rule",
+                     b.operation, true};
   b.is_certain = found.has_value();
   if (found) {
     for (Premise& p : grid_premises(*state_, *found)) b.premises.push_back(std::move(p));
@@ -258,6 +263,29 @@ std::optional<Example> Findings::example(const State& s, int& failed_searches) {
   auto found = find_example(s.path, symbols_.terms(), symbols_.evaluator(), budget_);
   failed_searches += !found;
   return found;
+}
+
+std::string Findings::doubt(const State& s, std::string_view what) const {
+  constexpr std::size_t most_lines = 3;
+  std::set<const ir::Operation*> loads;  // as the text has them
+  const auto add = [&](TermId word) {
+    for (const TermId piece : symbols_.evaluator().pieces(word))
+      if (const ir::Operation* load = symbols_.load_of(piece)) loads.insert(load);
+  };
+  for (const auto& [word, domain] : s.path.domains) add(word);
+  for (const auto& [predicate, holds] : s.path.decided) add(predicate);
+  std::vector<std::string> lines;
+  for (const ir::Operation* load : loads) {
+    std::string line = line_of(program_.code.where(*load));
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return fmt::format("whether all that is assumed on the way to {} can hold", what);
+  const std::size_t more = lines.size() - std::min(lines.size(), most_lines);
+  lines.resize(lines.size() - more);
+  return fmt::format("whether the word{} loaded at {}{} can lead to {}; {}a parameter would be followed",
+                     loads.size() == 1 ? "" : "s", fmt::join(lines, " and "),
+                     more ? fmt::format(" and {} more lines", more) : "", what,
+                     loads.size() == 1 ? "" : "one word that all roles load, or ");
 }
 
 std::string Findings::text(const Example& example) const {

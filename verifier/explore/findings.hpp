@@ -52,6 +52,9 @@ class Findings {
 
   /// Numbers under which a run comes to a state; nothing when none are known, or words out of memory have a part in it.
   std::optional<Example> example(const State& s) { return example(s, failed_searches_); }
+  /// Why it is not known whether a run comes to a state that `what` names ("a deadlock"): the loads whose words decide,
+  /// and what would be followed in their place.
+  std::string doubt(const State& s, std::string_view what) const;
   /// What an example needs that only a launch says: more CTAs in the grid than a kernel shows that asks for its CTA's
   /// place, which are two. An example that needs no more takes its place, if there is one.
   std::vector<Premise> grid_premises(const State&, Example&);

@@ -1,10 +1,10 @@
 // One operation, as the threads that stand at it execute it.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "verifier/explore/state.hpp"
+#include "verifier/work_clock.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -20,8 +20,8 @@ struct Unfollowed {
 /// What is not known where an address names a CTA that the cluster does not have: how many it has, unless that is said.
 inline constexpr const char* beyond_cluster = "an address of a CTA outside the cluster";
 
-/// When exploring must have come to its end.
-using Deadline = std::chrono::steady_clock::time_point;
+/// When exploring must have come to its end, in time of its thread.
+using Deadline = WorkClock::time_point;
 inline constexpr Deadline no_deadline = Deadline::max();
 
 /// Counts steps: executed operations, and other work that grows with a kernel; and looks at the clock.
@@ -42,7 +42,7 @@ class Budget {
     if (steps_ % steps_a_look == 0 && is_over()) throw Unfollowed{out_of_time, &op};
     if (steps_ - run_from_ > most_of_a_run && !has_launch_) throw Unfollowed{"where a loop ends", &op};
   }
-  bool is_over() const { return deadline_ != no_deadline && std::chrono::steady_clock::now() > deadline_; }
+  bool is_over() const { return deadline_ != no_deadline && WorkClock::now() > deadline_; }
   static constexpr const char* out_of_time = "too many ways to go in the time given (--budget)";
 
  private:

@@ -346,7 +346,7 @@ Unknowns& Values::unknowns(const Turn& t, isa::Space space, std::optional<std::u
 TermId Values::unknown_word(Unknowns& among, std::uint32_t address, const ir::Operation& load, int width) {
   const auto [found, is_new] =
       among.try_emplace({address, std::uint32_t(load.modifiers.type()) << 8 | std::uint32_t(width)});
-  if (is_new) found->second = symbols_.fresh("loaded", width);
+  if (is_new) found->second = symbols_.loaded(load, width);
   return found->second;
 }
 
@@ -364,7 +364,7 @@ void Values::load(Turn& t) {
       const TermId address = terms_.add(read(t, from, l, 64), terms_.constant(k * std::uint64_t(bytes), 64));
       const auto at = terms_.value(address);
       if (t.found) {
-        out[std::size_t(l)] = terms_.width(*t.found) == width ? *t.found : symbols_.fresh("loaded", width);
+        out[std::size_t(l)] = terms_.width(*t.found) == width ? *t.found : symbols_.loaded(t.op, width);
         continue;
       }
       if (isa::is_shared(space) && at && !(order::is_strong(t.op) && is_flag(t, *at))) {
@@ -382,7 +382,7 @@ void Values::load(Turn& t) {
       if (fixed)
         out[std::size_t(l)] = symbols_.named("parameter", width, operands);
       else if (order::is_strong(t.op))
-        out[std::size_t(l)] = symbols_.fresh("loaded", width);
+        out[std::size_t(l)] = symbols_.loaded(t.op, width);
       else
         out[std::size_t(l)] = unknown_word(
             unknowns(t, space, at, here),
