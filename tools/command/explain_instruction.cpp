@@ -13,6 +13,7 @@
 #include "tools/command/explain.hpp"
 #include "tools/command/form_words.hpp"
 #include "tools/command/instruction_words.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/lone_instruction.hpp"
 #include "tools/command/modifier_words.hpp"
 #include "verifier/checks/forms.hpp"
@@ -243,7 +244,7 @@ std::string to_json(const Explanation& e) {
     target["lowest_version"] = a.lowest ? Json(fmt::format("{}.{}", a.lowest->major, a.lowest->minor)) : Json();
     j["targets"].push_back(target);
   }
-  return j.dump(2) + "\n";
+  return versioned(j);
 }
 
 }  // namespace
