@@ -66,6 +66,30 @@ MMA = HEAD + """.visible .entry k(.param .u64 offset)
 """
 
 
+WGMMA = """.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 offset)
+.reqntid 128
+{
+  .reg .f32 %r<4>;
+  .reg .b64 %a, %b, %o;
+  .reg .pred %p;
+  ld.param.b64 %o, [offset];
+  and.b64 %o, %o, 0x3fff;
+  or.b64 %a, %o, 0x4000004000010000;
+  or.b64 %b, %o, 0x8000002000010000;
+  setp.ne.u64 %p, %o, 0;
+  wgmma.fence.sync.aligned;
+  @%p wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16
+      {%r0, %r1, %r2, %r3},
+      %a, %b, 1, 1, 1, 0, 0;
+  add.f32 %r0, %r1, %r2;
+  ret;
+}
+"""
+
+
 class Client:
     """Speaks with a server, message by message."""
 
@@ -211,6 +235,43 @@ class Server(unittest.TestCase):
         self.assertNotRegex(said, r"A's descriptor: .*address")
         empty = client.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 1}})
         self.assertIsNone(empty)
+
+    def hover(self, client, text, what):
+        uri = "file:///tmp/hover.ptx"
+        client.open(uri, text)
+        return client.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": at(text, what)})
+
+    def test_hover_is_of_the_whole_statement(self):
+        client = self.client("--quick")
+        for spot in ("@%p wgmma", "wgmma.mma_async", "m64n8k16", "%r3}", "%a, %b, 1", "1, 0, 0"):
+            hover = self.hover(client, WGMMA, spot)
+            self.assertEqual(hover["range"]["start"], at(WGMMA, "@%p wgmma"), spot)
+            self.assertEqual(hover["range"]["end"]["line"], at(WGMMA, "%a, %b, 1")["line"], spot)
+        said = hover["contents"]["value"]
+        self.assertIn("- `{%r0, %r1, %r2, %r3}` D, the accumulator", said)
+        self.assertIn("- `%a` `.b64` A: a matrix descriptor of shared memory", said)
+        self.assertIn("- shape: D is 64 x 8, and K is 16", said)
+        self.assertRegex(said, r"Legal on `sm_90a` from 8\.0; not on `sm_100a`, .*`sm_120a` \[target-feature\]")
+        self.assertNotIn("`...`", said)
+
+    def test_hover_takes_the_descriptors_of_wgmma_apart(self):
+        said = self.hover(self.client("--quick"), WGMMA, "wgmma.mma_async")["contents"]["value"]
+        self.assertRegex(said, r"A's descriptor: leading_byte_offset 16, stride_byte_offset 1024, .*swizzle 128B")
+        self.assertRegex(said, r"B's descriptor: leading_byte_offset 16, stride_byte_offset 512, .*swizzle 64B")
+        self.assertNotRegex(said, r"descriptor: .*address")
+
+    def test_hover_says_what_an_instruction_without_words_is(self):
+        client = self.client("--quick")
+        said = self.hover(client, WGMMA, "setp.ne")["contents"]["value"]
+        self.assertIn("- `%p` `.pred`", said)
+        self.assertIn("- `0`", said)
+        self.assertIn("- compare: ne", said)
+        self.assertIn("`sm_120a` from 8.7", said)
+        # As the text declares %r0, and not as its name is usual.
+        said = self.hover(client, WGMMA, "add.f32")["contents"]["value"]
+        self.assertIn("- `%r0` `.f32`", said)
+        self.assertIn("- type: f32", said)
+        self.assertNotIn("not on", said)
 
     def test_what_is_no_request_of_a_server_is_answered(self):
         client = self.client()

@@ -16,6 +16,7 @@
 #include "tools/command/baseline.hpp"
 #include "tools/command/check_cache.hpp"
 #include "tools/command/fix.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/judge_inputs.hpp"
 #include "tools/command/junit.hpp"
 #include "tools/command/kernel_text.hpp"
@@ -176,7 +177,7 @@ diag::Sink in_files(const std::vector<InputResult>& results, const diag::Sink& s
 
 void show(const std::vector<InputResult>& results, const diag::Sink& shown, const CheckArguments& a) {
   if (a.format == "json")
-    print(diag::render_json(shown));
+    print(versioned(diag::render_json(shown)));
   else if (a.format == "sarif")
     print(diag::render_sarif(in_files(results, shown)));
   else

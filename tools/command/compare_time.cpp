@@ -57,7 +57,7 @@ std::string with_comparison(const std::string& summary, const ComparedTime& c) {
       {"chip", c.chip},       {"predicted_us", c.predicted_us}, {"least_us", c.least_us},
       {"most_us", c.most_us}, {"launch_us", c.launch_us},       {"clock_ghz", c.clock},
       {"cycles", c.cycles},   {"measured_us", c.measured_us},   {"measured_cycles", c.measured_cycles}};
-  return j.dump(2) + "\n";
+  return j.dump(2) + "\n";  // the summary has the version
 }
 
 }  // namespace kiln::command

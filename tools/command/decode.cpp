@@ -10,6 +10,7 @@
 #include "ptx/isa/kind_word.hpp"
 #include "tools/command/decoded.hpp"
 #include "tools/command/form_words.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 #include "tools/command/subcommands.hpp"
@@ -157,7 +158,7 @@ int decode(const CLI::App& sub, const DecodeArguments& a) {
     if (a.what != s.name) continue;
     refuse_other_options(sub, s);
     const Decoded d = s.decode(a);
-    print(a.json ? json(d).dump(2) + "\n" : text(d));
+    print(a.json ? versioned(json(d)) : text(d));
     return d.exit_code();
   }
   throw diag::InternalError("a subject of kiln decode without a function");

@@ -4,6 +4,7 @@
 
 #include "ptx/isa/descriptor_text.hpp"
 #include "ptx/isa/tmem.hpp"
+#include "ptx/isa/wgmma.hpp"
 #include "ptx/isa/zero_mask.hpp"
 #include "ptx/rules/finding.hpp"
 #include "ptx/rules/shared_memory.hpp"
@@ -168,6 +169,19 @@ Decoded decode_shared_descriptor(std::uint64_t word, const OperandContext& conte
   const std::uint32_t in_pattern = f.start % std::uint32_t(isa::period_bytes(*swizzle));
   out.judge(rules::sdesc_alignment(*swizzle, f.start, f.base_offset),
             fmt::format("offset {} in the {} pattern, base offset {}", in_pattern, spelling(*swizzle), f.base_offset));
+  return out;
+}
+
+Decoded decode_wgmma_descriptor(std::uint64_t word) {
+  const isa::SharedDescriptorFields f = isa::unpack_wgmma(word);
+  Decoded out;
+  out.fields = {{"word", fmt::format("{:#018x}", word)},
+                {"start_address", hex(f.start)},
+                {"leading_byte_offset", f.leading},
+                {"stride_byte_offset", f.stride},
+                {"base_offset", f.base_offset},
+                {"swizzle", std::string(spelling(isa::wgmma_swizzle(f.swizzle_code)))},
+                {"reserved", hex(f.reserved)}};
   return out;
 }
 

@@ -53,6 +53,9 @@ struct OperandContext {
 
 Decoded decode_shared_descriptor(std::uint64_t word, const OperandContext& = {});
 
+/// The matrix descriptor of wgmma, which has no version and no absolute offsets.
+Decoded decode_wgmma_descriptor(std::uint64_t word);
+
 Decoded decode_tensor_address(std::uint32_t word);
 
 /// M and N of the MMA, with which a mask has a shape; 0: not known. `allowed_shift` is the instruction descriptor's.

@@ -11,6 +11,7 @@
 #include "harness/ptxas/ptxas.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/inputs.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/version.hpp"
 #include "tools/command/subcommands.hpp"
@@ -96,10 +97,10 @@ std::string surroundings_text(const std::vector<Surrounding>& all) {
 }
 
 std::string surroundings_json(const std::vector<Surrounding>& all) {
-  nlohmann::ordered_json j = {{"version", version()}, {"surroundings", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json j = {{"surroundings", nlohmann::ordered_json::array()}};
   for (const Surrounding& s : all)
     j["surroundings"].push_back({{"name", s.name}, {"state", spelling(s.state)}, {"is", s.is}, {"without", s.without}});
-  return j.dump(2) + "\n";
+  return versioned(j);
 }
 
 int doctor(bool as_json) {

@@ -8,6 +8,7 @@
 #include "ptx/isa/opcodes.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/explain.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/rule_pages.hpp"
 #include "tools/command/subcommands.hpp"
@@ -109,7 +110,7 @@ std::string all_subjects(bool json) {
     named.push_back({{"name", t.name}, {"says", t.says}});
     text += fmt::format("{:<28} {}\n", t.name, t.says);
   }
-  return json ? Json{{"rules", list}, {"limits", limits}, {"tables", named}}.dump(2) + "\n" : text;
+  return json ? versioned(Json{{"rules", list}, {"limits", limits}, {"tables", named}}) : text;
 }
 
 int explain(const std::string& subject, bool json) {
@@ -117,12 +118,12 @@ int explain(const std::string& subject, bool json) {
   if (subject.starts_with("SharedTile")) return print(layout_text(subject, json)), Exit::clean;
   if (const auto table = explain_table(subject, json)) return print(*table), Exit::clean;
   if (const auto rule = rules::find_rule(subject)) {
-    print(json ? rule_json(rules::info(*rule)).dump(2) + "\n" : rule_text(rules::info(*rule)));
+    print(json ? versioned(rule_json(rules::info(*rule))) : rule_text(rules::info(*rule)));
     return Exit::clean;
   }
   if (const auto limit = rules::find_limit(subject)) {
     const rules::LimitInfo& l = rules::info(*limit);
-    print(json ? limit_json(l).dump(2) + "\n" : limit_text(l));
+    print(json ? versioned(limit_json(l)) : limit_text(l));
     return Exit::clean;
   }
   // Slugs have hyphens and no dots; a bare "mov" or "ret" is an instruction all the same.

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "tools/command/lone_instruction.hpp"
+
 namespace kiln::command {
 
 /// An instruction in PTX: what it does, its operands, its variant, where it is legal. Throws InputError for other text.
-std::string explain_instruction(const std::string& text, bool as_json);
+std::string explain_instruction(const std::string& text, bool as_json, const RegisterTypes& declared = {});
 
 /// The tables that have a name: "variants", "ladder", "kind-word"; nothing for other words.
 std::optional<std::string> explain_table(const std::string& name, bool as_json);

@@ -13,6 +13,7 @@
 #include "tools/command/explain.hpp"
 #include "tools/command/form_words.hpp"
 #include "tools/command/instruction_words.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/lone_instruction.hpp"
 #include "tools/command/modifier_words.hpp"
 #include "verifier/checks/forms.hpp"
@@ -66,8 +67,12 @@ const ir::Operand* immediate_of(const ir::Operand& o) {
   return o.is_integer() ? &o : nullptr;
 }
 
+bool is_wgmma(isa::Opcode opcode) {
+  return opcode == isa::Opcode::wgmma_mma_async || opcode == isa::Opcode::wgmma_mma_async_sp;
+}
+
 // The fields alone: what is wrong with them, the verifier says.
-std::optional<Decoded> decode_immediate(const ir::Operand& o, Word word, const isa::Modifiers& m) {
+std::optional<Decoded> decode_immediate(const ir::Operand& o, Word word, isa::Opcode opcode, const isa::Modifiers& m) {
   const ir::Operand* number = immediate_of(o);
   if (!number || word == Word::none) return std::nullopt;
   const auto value = std::uint64_t(number->value);
@@ -78,7 +83,7 @@ std::optional<Decoded> decode_immediate(const ir::Operand& o, Word word, const i
       if (m.kind == isa::MmaKind::none) return std::nullopt;
       d = decode_instruction_descriptor(std::uint32_t(value), {{.kind = m.kind, .group = m.cta_group}, {}});
       break;
-    case Word::shared_descriptor: d = decode_shared_descriptor(value); break;
+    case Word::shared_descriptor: d = is_wgmma(opcode) ? decode_wgmma_descriptor(value) : decode_shared_descriptor(value); break;
     case Word::zero_mask: d = decode_zero_mask(value); break;
     case Word::none: break;
   }
@@ -100,7 +105,7 @@ std::vector<OperandWords> operands_of(const LoneInstruction& lone, const Instruc
     if (!slots[k])
       out.push_back({text, "an operand that the PTX ISA does not have here", {}});
     else
-      out.push_back({text, std::string(slots[k]->words), decode_immediate(i.operands[k], slots[k]->word, m)});
+      out.push_back({text, std::string(slots[k]->words), decode_immediate(i.operands[k], slots[k]->word, i.opcode, m)});
   }
   return out;
 }
@@ -239,13 +244,13 @@ std::string to_json(const Explanation& e) {
     target["lowest_version"] = a.lowest ? Json(fmt::format("{}.{}", a.lowest->major, a.lowest->minor)) : Json();
     j["targets"].push_back(target);
   }
-  return j.dump(2) + "\n";
+  return versioned(j);
 }
 
 }  // namespace
 
-std::string explain_instruction(const std::string& text, bool as_json) {
-  const Explanation e = make_explanation(LoneInstruction(text));
+std::string explain_instruction(const std::string& text, bool as_json, const RegisterTypes& declared) {
+  const Explanation e = make_explanation(LoneInstruction(text, declared));
   return as_json ? to_json(e) : to_text(e);
 }
 

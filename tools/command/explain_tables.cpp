@@ -9,13 +9,12 @@
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/explain.hpp"
 #include "tools/command/form_words.hpp"
+#include "tools/command/json.hpp"
 
 namespace kiln::command {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string json_text(const Json& j) { return j.dump(2) + "\n"; }
 
 std::vector<isa::VariantInfo> variants() {
   std::vector<isa::VariantInfo> out;
@@ -73,7 +72,7 @@ std::string variants_json() {
   }
   for (const isa::Idiom& i : isa::idioms)
     idioms.push_back({{"pattern", i.pattern}, {"variant", isa::info(i.variant).name}});
-  return json_text({{"variants", rows}, {"idioms", idioms}});
+  return versioned(Json{{"variants", rows}, {"idioms", idioms}});
 }
 
 std::string ladder_text() {
@@ -95,7 +94,7 @@ std::string ladder_json() {
                      {"slug", rules::info(s.rule).slug},
                      {"must", rules::info(s.rule).must},
                      {"vendor_text", s.vendor_text}});
-  return json_text({{"ladder", steps}});
+  return versioned(Json{{"ladder", steps}});
 }
 
 /// A field of the word in both layouts.
@@ -176,7 +175,7 @@ std::string kind_word_json() {
   for (const isa::KindWordDifference& d : isa::kind_word_differences)
     differences.push_back(
         {{"field", d.field}, {"consistent", d.consistent}, {"published", d.published}, {"evidence", d.evidence}});
-  return json_text({{"layouts",
+  return versioned(Json{{"layouts",
                      {layout_json(isa::consistent_kind_word, &CodeRow::consistent),
                       layout_json(isa::published_kind_word, &CodeRow::published)}},
                     {"differences", differences}});

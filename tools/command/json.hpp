@@ -9,6 +9,11 @@
 
 namespace kiln::command {
 
+/// An object as a command prints it: its first member is "version", that of this Kiln. docs/stability.md says what it
+/// promises.
+std::string versioned(std::string object);
+std::string versioned(const nlohmann::ordered_json& object);
+
 /// What `kiln run` and `kiln sim` say at the end: everything of the text and every figure in it, the findings included.
 std::string summary_json(const RunFacts&, const harness::RunReport&);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/explain.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/layout_subjects.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
@@ -64,7 +65,7 @@ std::string layout_text(const std::string& subject, bool as_json) {
   if (as_json) {
     Json all = Json::array();
     for (const DrawnLayout& d : layouts) all.push_back(json_of(d));
-    return all.dump(2) + "\n";
+    return versioned(Json{{"layouts", all}});
   }
   std::string out;
   for (const DrawnLayout& d : layouts) out += (out.empty() ? "" : "\n") + text_of(d);

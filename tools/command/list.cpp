@@ -55,7 +55,7 @@ std::string json() {
                        {"sizes", sizes},
                        {"strategies", strategies}});
   }
-  return Json{{"kernels", kernels}}.dump(2) + "\n";
+  return versioned(Json{{"kernels", kernels}});
 }
 
 }  // namespace

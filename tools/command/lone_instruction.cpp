@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "ptx/diag/error.hpp"
 #include "ptx/ir/code.hpp"
@@ -18,7 +17,6 @@ namespace kiln::command {
 namespace {
 
 using isa::ScalarType;
-using Types = std::map<std::string, ScalarType>;
 
 // What nvcc and most people call registers: %p1, %rs1, %r1, %rd1, %f1, %fd1.
 std::optional<ScalarType> type_by_name(std::string_view name) {
@@ -33,13 +31,13 @@ std::optional<ScalarType> type_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-void declare(const std::string& name, ScalarType type, Types& out) {
+void declare(const std::string& name, ScalarType type, RegisterTypes& out) {
   if (ir::special_register(name) != ir::Special::none) return;
   out.emplace(name, type_by_name(name).value_or(type));
 }
 
 // Every name in an operand; `type` is that of the place where it stands.
-void declare(const ir::Operand& o, ScalarType type, Types& out) {
+void declare(const ir::Operand& o, ScalarType type, RegisterTypes& out) {
   using Kind = ir::Operand::Kind;
   if (o.is_name()) return declare(o.text, type, out);
   for (std::size_t i = 0; i < o.items.size(); ++i) {
@@ -55,20 +53,22 @@ ScalarType usual_type(const ir::Operand& o, const isa::Modifiers& m, bool is_res
   return type == ScalarType::none ? ScalarType::b32 : type;
 }
 
-Types declarations(const ir::Instruction& i) {
-  Types out;
+RegisterTypes declarations(const ir::Instruction& i, const RegisterTypes& declared) {
+  RegisterTypes out;
   const isa::Modifiers m = isa::decode_modifiers(i.modifiers);
   const InstructionWords* words = find_words(i);
   const auto slots = words ? slots_of(i, *words) : std::vector<const Slot*>(i.operands.size());
   if (i.guard) declare(i.guard->predicate, ScalarType::pred, out);
   for (std::size_t k = 0; k < i.operands.size(); ++k)
     declare(i.operands[k], slots[k] ? slots[k]->type : usual_type(i.operands[k], m, k == 0), out);
+  for (auto& [name, type] : out)
+    if (const auto known = declared.find(name); known != declared.end()) type = known->second;
   return out;
 }
 
 // The names are parameters: nothing is known of their values. A function that is no kernel may rely on what its caller
 // did, so that what an instruction needs before or after it (an allocation, a barrier's arrivals) is not missed.
-ir::Module parse_function(const std::string& text, const Types& names) {
+ir::Module parse_function(const std::string& text, const RegisterTypes& names) {
   std::string parameters;
   for (const auto& [name, type] : names)
     parameters += fmt::format("{}.reg .{} {}", parameters.empty() ? "" : ", ", isa::spelling(type), name);
@@ -96,13 +96,13 @@ bool is_about_surroundings(const diag::Diagnostic& d) {
 
 }  // namespace
 
-LoneInstruction::LoneInstruction(std::string text) : text_(std::move(text)) {
+LoneInstruction::LoneInstruction(std::string text, const RegisterTypes& declared) : text_(std::move(text)) {
   while (!text_.empty() && (std::isspace(static_cast<unsigned char>(text_.back())) || text_.back() == ';'))
     text_.pop_back();
   const ir::Module bare = parse_function(text_, {});
   const ir::Instruction* i = only_instruction(bare);
   if (!i) throw diag::InputError(fmt::format("'{}' is not one instruction", text_));
-  module_ = parse_function(text_, declarations(*i));
+  module_ = parse_function(text_, declarations(*i, declared));
 }
 
 const ir::Instruction& LoneInstruction::instruction() const { return *only_instruction(module_); }

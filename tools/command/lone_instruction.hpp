@@ -2,6 +2,7 @@
 // any target.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,10 +20,14 @@ struct TargetAnswer {
   std::vector<diag::Diagnostic> findings{};  // at the newest version: errors, or that something is not modelled
 };
 
+/// Registers with their declared types.
+using RegisterTypes = std::map<std::string, isa::ScalarType>;
+
 class LoneInstruction {
  public:
-  /// Throws InputError for text that is not one instruction.
-  explicit LoneInstruction(std::string text);
+  /// A name that is not among `declared` gets the type of the place where it stands. Throws InputError for text that is
+  /// not one instruction.
+  explicit LoneInstruction(std::string text, const RegisterTypes& declared = {});
 
   const ir::Instruction& instruction() const;
   /// As it was written, without what stood around it.

@@ -1,7 +1,9 @@
 #include "tools/command/lsp_hover.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ptx/diag/error.hpp"
@@ -19,11 +21,19 @@ using Json = nlohmann::ordered_json;
 // The bits of a matrix descriptor that say where its tile lies: they are of registers, and the others of constants.
 constexpr std::uint64_t address_bits = 0x3fff;
 
-// The operation at a byte, with its function; nulls where there is none.
+// The statement at a byte, with its function; null where there is none.
 struct Found {
   const ir::Function* function = nullptr;
-  diag::Place place{};
+  diag::Place place{};  // of the whole statement, its guard and its operands included
+  RegisterTypes registers{};
 };
+
+RegisterTypes registers_of(const ir::Code& code, const ir::Operation& op) {
+  RegisterTypes out;
+  for (const auto& used : {code.read(op), code.written(op)})
+    for (const ir::RegisterId r : used) out[code.registers[r].name] = code.registers[r].type;
+  return out;
+}
 
 Found find_instruction(const ir::Module& module, std::uint32_t offset) {
   diag::Sink said;
@@ -32,8 +42,8 @@ Found find_instruction(const ir::Module& module, std::uint32_t offset) {
     if (!f || !f->body) continue;
     const ir::Code code = ir::decode(module, *f, said);
     for (const ir::Operation& op : code.operations) {
-      const diag::Place place = code.where(op).place;
-      if (place.begin <= offset && offset < place.end) return {f, place};
+      const diag::Place place = op.instruction->at;
+      if (place.begin <= offset && offset < place.end) return {f, place, registers_of(code, op)};
     }
   }
   return {};
@@ -47,28 +57,70 @@ std::string fields_text(const Json& fields) {
   return out;
 }
 
-std::string explained(const std::string& statement) {
-  const Json e = Json::parse(explain_instruction(statement, true));
+// "sm_100a from 8.6, sm_90a from 8.0; not sm_120a (why)", targets of one answer together.
+std::string targets_text(const Json& targets) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> refused;
+  std::string legal;
+  for (const Json& t : targets) {
+    const auto name = t["target"].get<std::string>();
+    if (!t["lowest_version"].is_null()) {
+      legal += fmt::format("{}`{}` from {}", legal.empty() ? "" : ", ", name, t["lowest_version"].get<std::string>());
+      continue;
+    }
+    const Json& first = t["findings"][0];
+    const auto slug = first["slug"].get<std::string>();
+    const auto same = std::find_if(refused.begin(), refused.end(), [&](const auto& r) { return r.first == slug; });
+    if (same == refused.end())
+      refused.push_back({slug, {name}});
+    else
+      same->second.push_back(name);
+  }
+  std::string out = legal.empty() ? "\nLegal on none of these targets" : "\nLegal on " + legal;
+  for (const auto& [slug, names] : refused) out += fmt::format("; not on `{}` [{}]", fmt::join(names, "`, `"), slug);
+  return out + "\n";
+}
+
+std::string explained(const std::string& statement, const RegisterTypes& registers) {
+  const Json e = Json::parse(explain_instruction(statement, true, registers));
   std::string out = fmt::format("**{}**", e["opcode"].get<std::string>());
   if (const std::string does = e["does"].get<std::string>(); !does.empty()) out += "  \n" + does;
   out += "\n";
   for (const Json& o : e["operands"]) {
-    out += fmt::format("\n- `{}` {}", o["text"].get<std::string>(), o["role"].get<std::string>());
+    const auto text = o["text"].get<std::string>(), role = o["role"].get<std::string>();
+    out += fmt::format("\n- `{}`", text);
+    if (const auto r = registers.find(text); r != registers.end()) out += fmt::format(" `.{}`", spelling(r->second));
+    if (!role.empty()) out += " " + role;
     if (o.contains("fields")) out += ": " + fields_text(o["fields"]);
   }
-  return out + "\n";
+  out += "\n";
+  if (!e["modifiers"].empty()) out += "\nModifiers\n";
+  for (const Json& m : e["modifiers"])
+    out += fmt::format("\n- {}: {}", m["question"].get<std::string>(), m["answer"].get<std::string>());
+  if (!e["modifiers"].empty()) out += "\n";
+  return e["targets"].empty() ? out : out + targets_text(e["targets"]);
 }
 
-std::string descriptor_text(const char* name, const flow::Bits& bits, const OperandContext& context) {
+std::string descriptor_text(const char* name, const flow::Bits& bits, Decoded d) {
   if (!bits.knows(~address_bits)) return {};
-  Decoded d = decode_shared_descriptor(bits.one, context);
   if (!bits.knows(address_bits))
     for (const char* varies : {"word", "text", "address", "start_address"}) d.fields.erase(varies);
   return fmt::format("\n- {}: {}", name, fields_text(d.fields));
 }
 
+// What the verifier knows of the descriptors of a wgmma.
+std::string known_words(const verifier::Facts& facts, const ops::Wgmma& mma) {
+  std::string out;
+  for (const auto& [name, operand] : {std::pair{"A's descriptor", &mma.a}, std::pair{"B's descriptor", &mma.b}}) {
+    if (!*operand || (*operand)->kind == ir::Argument::Kind::vector) continue;
+    const flow::Bits bits = facts.known.of(*operand, 64);
+    out += descriptor_text(name, bits, decode_wgmma_descriptor(bits.one));
+  }
+  return out.empty() ? out : "\nKnown here:\n" + out + "\n";
+}
+
 // What the verifier knows of the descriptors of an MMA.
 std::string known_words(const verifier::Facts& facts, const ir::Operation& op) {
+  if (const auto wgmma = ops::as<ops::Wgmma>(op)) return known_words(facts, *wgmma);
   const auto mma = ops::as<ops::Mma>(op);
   if (!mma) return {};
   std::string out;
@@ -78,8 +130,12 @@ std::string known_words(const verifier::Facts& facts, const ir::Operation& op) {
     for (const diag::Diagnostic& wrong : d.findings) out += "\n- " + line(wrong);
   }
   const OperandContext context{mma->form.kind, {}};
-  if (mma->a && !mma->form.a_in_tmem) out += descriptor_text("A's descriptor", facts.known.of(mma->a, 64), context);
-  if (mma->b) out += descriptor_text("B's descriptor", facts.known.of(mma->b, 64), context);
+  const auto descriptor = [&](const char* name, const ops::Operand& operand) {
+    const flow::Bits bits = facts.known.of(operand, 64);
+    out += descriptor_text(name, bits, decode_shared_descriptor(bits.one, context));
+  };
+  if (mma->a && !mma->form.a_in_tmem) descriptor("A's descriptor", mma->a);
+  if (mma->b) descriptor("B's descriptor", mma->b);
   return out.empty() ? out : "\nKnown here:\n" + out + "\n";
 }
 
@@ -87,7 +143,7 @@ std::string known_at(const ir::Module& module, const Found& found) {
   diag::Sink said;
   const verifier::Facts facts(module, *found.function, said);
   for (const ir::Operation& op : facts.code.operations)
-    if (facts.code.where(op).place.begin == found.place.begin) return known_words(facts, op);
+    if (op.instruction->at.begin == found.place.begin) return known_words(facts, op);
   return {};
 }
 
@@ -99,7 +155,7 @@ Hover hover_at(const diag::SourcePtr& source, std::uint32_t offset) {
   const Found found = find_instruction(module, offset);
   if (!found.function) return {};
   try {
-    return {found.place, explained(std::string(source->text(found.place))) + known_at(module, found)};
+    return {found.place, explained(std::string(source->text(found.place)), found.registers) + known_at(module, found)};
   } catch (const diag::InputError&) {  // an instruction that has no words
     return {};
   }

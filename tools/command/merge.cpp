@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ptx/diag/error.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/schedules.hpp"
 
@@ -53,7 +54,7 @@ int merge(const MergeArguments& a) {
   diag::Sink findings;
   const std::string text = schedules_text(all, findings);
   print_findings(findings);
-  print(a.json ? harness::schedules_json(all) : text);
+  print(a.json ? versioned(harness::schedules_json(all)) : text);
   return all.exit_code();
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/dot/dot_problem.hpp"
 #include "ptx/diag/error.hpp"
+#include "tools/command/json.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
@@ -18,7 +19,7 @@ constexpr const char* mma_examples =
     "  kiln mma --json vectors.json --check     compare with what hardware gave\n"
     "  echo '{\"vectors\": [{\"kind\": \"f16\", \"a_fmt\": \"bf16\", \"b_fmt\": \"bf16\", \"d_fmt\": \"f32\",\n"
     "         \"a\": [16256], \"b\": [16384], \"c\": 0}]}' | kiln mma --json -\n\n"
-    "The file is an object with a list \"vectors\"; the output is {\"results\": [word, ...]}, one word of D each.\n"
+    "The file is an object with a list \"vectors\"; the output has \"results\": [word, ...], one word of D each.\n"
     "A vector has the words of one row of A and one column of B, each in the low bits of a number:\n"
     "  kind                  f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4\n"
     "  a_fmt, b_fmt, d_fmt   formats: f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, u8, s8; D: f32, f16, s32\n"
@@ -74,7 +75,7 @@ int evaluate(const MmaArguments& a) {
     results.push_back(*word);
   }
   const std::string wrong = a.check ? differences(problems, results) : std::string();
-  print(fmt::format("{{\"results\": [{}]}}\n", fmt::join(results, ", ")));
+  print(versioned(fmt::format("{{\"results\": [{}]}}\n", fmt::join(results, ", "))));
   complain(wrong);
   return wrong.empty() ? Exit::clean : Exit::errors;
 }

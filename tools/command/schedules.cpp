@@ -164,7 +164,7 @@ int Schedules::finish(const RunFacts& facts, const harness::RunReport& run, bool
   diag::Sink findings;
   const std::string text = schedules_text(*report_, findings);
   print_findings(findings);
-  print(json ? harness::schedules_json(*report_) : text + saved_);
+  print(json ? versioned(harness::schedules_json(*report_)) : text + saved_);
   return report_->exit_code();
 }
 

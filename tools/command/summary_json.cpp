@@ -110,7 +110,7 @@ std::string summary_json(const RunFacts& facts, const RunReport& report) {
   j["outputs"] = report.written;
   if (!report.last_phases.empty()) j["last_phases"] = report.last_phases;
   j.update(Json::parse(diag::render_json(report.findings)));
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return versioned(j);
 }
 
 }  // namespace kiln::command

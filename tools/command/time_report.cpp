@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
 
 namespace kiln::command {
@@ -172,7 +173,7 @@ std::string time_json(const std::string& name, const timing::Chip& chip, const t
   if (!advice.empty()) out["advice"] = advice;
   for (const WhatIf& w : changes)
     out["what_if"].push_back({{"what", w.what}, {"cycles", json_of(w.cycles)}, {"seconds", json_of(w.seconds)}});
-  return out.dump(2) + "\n";
+  return versioned(out);
 }
 
 }  // namespace kiln::command
