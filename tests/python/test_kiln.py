@@ -86,6 +86,13 @@ class Check(unittest.TestCase):
         self.assertEqual([line[:8] for line in grouped[2:]], [f"k.ptx:{n}:" for n in (1, 2, 3, 4)])
         self.assertEqual(len(kiln.Report(tuple(alike("portability", 3))).grouped().splitlines()), 3)
 
+    def test_the_short_summary_names_the_rules_of_what_is_no_error(self):
+        def found(*findings):
+            return kiln.Report(tuple(kiln.Finding(severity, slug, "message", None) for severity, slug in findings))
+        self.assertEqual(found().summary_by_rule, "clean")
+        self.assertEqual(found(("error", "a"), ("error", "a"), ("portability", "b"), ("portability", "c"), ("portability", "b"),
+                               ("incomplete", "")).summary_by_rule, "2 errors, 3 portability (b x2, c x1), 1 incomplete")
+
     def test_text_and_files_and_launches(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "k.ptx"

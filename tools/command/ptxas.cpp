@@ -32,6 +32,7 @@ constexpr const char* ptxas_examples =
     "  TRITON_PTXAS_BLACKWELL_PATH=$PWD/kiln-ptxas python3 program.py    Triton checks every kernel that it "
     "compiles\n\n"
     "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
+    "Errors are shown in full, all else in one line; KILN_SHOW=all shows each.\n"
     "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
     "that every command finds: $KILN_PTXAS, else of $PATH, $CUDA_HOME/bin, the Python packages beside an installed\n"
     "kiln (nvidia-cuda-nvcc, Triton) and /usr/local/cuda/bin the first of CUDA 13.0 or later.";
@@ -41,6 +42,7 @@ enum class Mode : std::uint8_t { off, report, error };
 struct Settings {
   Mode mode = Mode::report;
   double budget = 0.1;  // seconds an input
+  bool shows_all = false;
   std::string log{};
 };
 
@@ -58,6 +60,10 @@ Settings read_settings() {
     s.mode = Mode::error;
   else if (!mode.empty() && mode != "report")
     diag::refuse("KILN_CHECK: must be off, report or error; got '{}'", mode);
+  if (const std::string shown = setting("KILN_SHOW"); shown == "all")
+    s.shows_all = true;
+  else if (!shown.empty() && shown != "errors")
+    diag::refuse("KILN_SHOW: must be errors or all; got '{}'", shown);
   if (const std::string budget = setting("KILN_BUDGET"); !budget.empty()) {
     const auto [end, failed] = std::from_chars(budget.data(), budget.data() + budget.size(), s.budget);
     if (failed != std::errc{} || end != budget.data() + budget.size() || !(s.budget > 0))
@@ -120,18 +126,15 @@ diag::Sink judge_input(const std::string& path, double budget) {
   return found;
 }
 
-bool is_wrong(const diag::Diagnostic& d) {
-  return d.severity == diag::Severity::error || d.severity == diag::Severity::portability;
-}
-
-// What is said of an input: nothing of a clean one, and only that there are notes where there is nothing else.
-std::string rendered(const std::string& path, const diag::Sink& found, diag::Colour colour) {
+// What is said of an input: nothing of a clean one, errors in full, and one line for all else.
+std::string rendered(const std::string& path, const diag::Sink& found, bool shows_all, diag::Colour colour) {
   if (found.all().empty()) return {};
-  diag::Sink shown;
+  std::string out;
   for (const diag::Diagnostic& d : found.all())
-    if (is_wrong(d)) shown.report(d);
-  return fmt::format("{}kiln: {}: {}\n", diag::render_grouped(shown, "kiln check --all", colour), path,
-                     diag::summary(found));
+    if (shows_all || d.severity == diag::Severity::error) out += diag::render_text(d, colour);
+  const bool hides = !shows_all && found.all().size() > found.count(diag::Severity::error);
+  return out + fmt::format("kiln: {}: {}{}\n", path, diag::summary_by_rule(found),
+                           hides ? "; KILN_SHOW=all shows each" : "");
 }
 
 struct Findings {
@@ -139,21 +142,22 @@ struct Findings {
   std::string text{};
 };
 
-void append(Findings& all, const std::string& path, double budget, diag::Colour colour) {
+void append(Findings& all, const std::string& path, const Settings& settings) {
   try {
-    const diag::Sink found = judge_input(path, budget);
+    const diag::Sink found = judge_input(path, settings.budget);
     all.has_errors |= found.has_errors();
-    all.text += rendered(path, found, colour);
+    all.text +=
+        rendered(path, found, settings.shows_all, settings.log.empty() ? colour_of(2) : diag::Colour::off);
   } catch (const std::exception& error) {
     all.text += fmt::format("kiln: {}: not checked: {}\n", path, error.what());
   }
 }
 
 // In a process of its own, whose answer is a letter and the text.
-Findings check_inputs(const std::vector<std::string>& inputs, double budget, diag::Colour colour) {
+Findings check_inputs(const std::vector<std::string>& inputs, const Settings& settings) {
   const auto check = [&](unsigned, const std::function<void()>&) {
     Findings all;
-    for (const std::string& path : inputs) append(all, path, budget, colour);
+    for (const std::string& path : inputs) append(all, path, settings);
     return (all.has_errors ? 'e' : ' ') + all.text;
   };
   try {
@@ -180,7 +184,7 @@ int check_and_assemble(std::span<const std::string> arguments) {
       settings.mode == Mode::off ? std::vector<std::string>() : ptx_inputs(arguments);
   if (inputs.empty()) harness::become_program(call);
   harness::ChildProcess assembler(call);
-  const Findings found = check_inputs(inputs, settings.budget, settings.log.empty() ? colour_of(2) : diag::Colour::off);
+  const Findings found = check_inputs(inputs, settings);
   const int exit_code = assembler.wait();
   complain(found.text);
   if (!settings.log.empty() && !found.text.empty()) write_log(settings.log, found.text);
