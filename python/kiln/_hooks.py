@@ -69,7 +69,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find and finder is not self else None
+            spec: Optional[importlib.machinery.ModuleSpec] = find(name, path, target) if find and finder is not self else None
             if spec is not None:
                 self._follow(spec)
                 return spec

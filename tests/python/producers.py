@@ -22,7 +22,7 @@ def _has(python, packages):
 
 
 def skip(test, reason):
-    print(f"\nSKIPPED: producer: {reason}", flush=True)
+    print(f"\nSKIPPED: package: {reason}", flush=True)
     test.skipTest(reason)
 
 
