@@ -68,8 +68,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name not in self.waiting:
             return None
         for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec: Optional[importlib.machinery.ModuleSpec] = find(name, path, target) if find and finder is not self else None
+            find = None if isinstance(finder, _Finder) else getattr(finder, "find_spec", None)
+            spec: Optional[importlib.machinery.ModuleSpec] = find(name, path, target) if find else None
             if spec is not None:
                 self._follow(spec)
                 return spec
@@ -99,7 +99,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def install() -> None:
     """Enables what $KILN_HOOKS names: at once where the package is imported already, else when it is."""
-    if os.environ.get("KILN_CHECK") == "off":
+    if os.environ.get("KILN_CHECK") == "off" or any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     hooks = asked_for(os.environ.get("KILN_HOOKS", ""))
     for hook in hooks:

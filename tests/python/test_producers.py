@@ -133,6 +133,8 @@ class Hooks(unittest.TestCase):
         done = self.run_with("triton", program, triton=fake)
         self.assertEqual((done.stdout, done.stderr), ("False\n_Listener SourceFileLoader\n", ""))
         self.assertIn("NoneType", self.run_with("cute", program, triton=fake).stdout)
+        twice = self.run_with("triton", "import kiln._hooks; kiln._hooks.install()\n" + program, triton=fake)
+        self.assertEqual(twice.stdout, done.stdout)
 
     def test_what_fails_is_one_line_and_the_program_goes_on(self):
         done = self.run_with("tilelang,helion,cute", "import tilelang, cutlass; print(tilelang.x, cutlass.y)", tilelang="x = 1",

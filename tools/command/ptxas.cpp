@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/inputs.hpp"
 #include "tools/command/judge.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
@@ -30,7 +32,9 @@ constexpr const char* ptxas_examples =
     "  KILN_CHECK=error kiln ptxas -arch sm_100a kernel.ptx    exit code 1 for errors that ptxas does not find\n"
     "  ln -s $(command -v kiln) kiln-ptxas                     a link whose name ends in ptxas does the same, so that\n"
     "  TRITON_PTXAS_BLACKWELL_PATH=$PWD/kiln-ptxas python3 program.py    Triton checks every kernel that it "
-    "compiles\n\n"
+    "compiles\n"
+    "  kiln ptxas --shadow cuda && PATH=$PWD/cuda/bin:$PATH make         nvcc calls the ptxas beside itself: this makes a\n"
+    "                                                          CUDA Toolkit of links to the one at hand, with kiln as ptxas\n\n"
     "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
     "Errors are shown in full, all else in one line; KILN_SHOW=all shows each.\n"
     "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
@@ -173,6 +177,35 @@ void write_log(const std::string& path, const std::string& text) {
   if (!(log << text << std::flush)) complain(fmt::format("kiln: KILN_CHECK_LOG: {} cannot be written\n", path));
 }
 
+// The file of this program, which a link in its place would not name.
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+void link_all(const std::filesystem::path& from, const std::filesystem::path& to, std::string_view left_out) {
+  std::filesystem::create_directories(to);
+  for (const auto& entry : std::filesystem::directory_iterator(from))
+    if (entry.path().filename() != left_out) std::filesystem::create_symlink(entry.path(), to / entry.path().filename());
+}
+
+// A CUDA Toolkit whose nvcc calls `kiln ptxas`. nvcc looks for ptxas beside its own file, so that one is copied.
+int make_shadow(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const std::string nvcc = find_cuda_tool("nvcc");
+  if (nvcc.empty()) diag::refuse("--shadow: no nvcc in $PATH, $CUDA_HOME/bin and /usr/local/cuda/bin");
+  const fs::path bin = fs::canonical(nvcc).parent_path(), to = fs::absolute(folder);
+  if (fs::exists(to)) diag::refuse("--shadow: '{}' is there already", folder);
+  try {
+    link_all(bin.parent_path(), to, bin.filename().string());
+    link_all(bin, to / "bin", "ptxas");
+    fs::remove(to / "bin/nvcc");
+    fs::copy_file(bin / "nvcc", to / "bin/nvcc");
+    fs::create_symlink(own_path(), to / "bin/ptxas");
+  } catch (const fs::filesystem_error& error) {
+    diag::refuse("--shadow: {}", error.what());
+  }
+  fmt::print("{}\n", (to / "bin/nvcc").string());
+  return int(Exit::clean);
+}
+
 }  // namespace
 
 int check_and_assemble(std::span<const std::string> arguments) {
@@ -195,7 +228,10 @@ void add_ptxas(const Builder& builder) {
   CLI::App* sub = builder.add("ptxas", "Stand in for ptxas, and check what it assembles", ptxas_examples);
   sub->prefix_command();
   sub->callback([words = builder.words, &action = builder.action] {
-    action = [words] { return check_and_assemble(words.subspan(1)); };
+    action = [words] {
+      const bool asks_for_shadow = words.size() == 3 && words[1] == "--shadow";
+      return asks_for_shadow ? make_shadow(words[2]) : check_and_assemble(words.subspan(1));
+    };
   });
 }
 
