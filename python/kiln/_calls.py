@@ -122,7 +122,7 @@ def _as_numpy(name: str, given: Any) -> "numpy.ndarray[Any, Any]":
         given = given.view(getattr(sys.modules[type(given).__module__.split(".")[0]], word))
     try:
         return numpy.from_dlpack(given)
-    except (BufferError, RuntimeError, TypeError) as error:
+    except (AttributeError, BufferError, RuntimeError, TypeError) as error:  # numpy has from_dlpack from 1.22
         raise InputError(f"arrays: {name}: no array of the CPU: {error}") from error
 
 

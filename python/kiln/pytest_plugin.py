@@ -14,8 +14,9 @@ from typing import Any, Dict, Generator, List
 
 import pytest
 
+from _kiln_hooks import PRODUCERS
+
 from . import _checked
-from ._hooks import PRODUCERS
 from ._report import Report
 
 _HELP = {

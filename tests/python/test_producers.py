@@ -121,10 +121,10 @@ class Hooks(unittest.TestCase):
             return subprocess.run([sys.executable, "-B", "-c", program], cwd=folder, capture_output=True, text=True, env=variables)
 
     def test_nothing_is_imported_without_the_variable(self):
-        program = "import sys; print(sorted(m for m in sys.modules if m.startswith('kiln')), len(sys.meta_path))"
+        program = "import sys; print(sorted(m for m in sys.modules if 'kiln' in m), len(sys.meta_path))"
         without = self.run_with("", program)
         self.assertEqual((without.stdout[:2], without.stderr), ("[]", ""))
-        self.assertIn("kiln._hooks", self.run_with("1", program).stdout)
+        self.assertTrue(self.run_with("1", program).stdout.startswith("['_kiln_hooks']"))
 
     def test_a_hook_is_enabled_when_its_package_is_imported_and_once(self):
         fake = "import types\nknobs = types.SimpleNamespace(compilation=types.SimpleNamespace(listener=None))\n"
@@ -133,7 +133,7 @@ class Hooks(unittest.TestCase):
         done = self.run_with("triton", program, triton=fake)
         self.assertEqual((done.stdout, done.stderr), ("False\n_Listener SourceFileLoader\n", ""))
         self.assertIn("NoneType", self.run_with("cute", program, triton=fake).stdout)
-        twice = self.run_with("triton", "import kiln._hooks; kiln._hooks.install()\n" + program, triton=fake)
+        twice = self.run_with("triton", "import _kiln_hooks; _kiln_hooks.install()\n" + program, triton=fake)
         self.assertEqual(twice.stdout, done.stdout)
 
     def test_what_fails_is_one_line_and_the_program_goes_on(self):

@@ -6,18 +6,18 @@ package of its producer was imported, so a program pays for what it uses. Nothin
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import sys
-from types import ModuleType
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+TYPE_CHECKING = False  # typing and importlib.machinery take longer than all else here
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any, Callable, Dict, List, Optional, Sequence
 
 PRODUCERS: Dict[str, str] = {"triton": "triton", "cute": "cutlass", "tilelang": "tilelang", "tilus": "tilus"}
-"""The hooks: modules of kiln, and the package that each waits for."""
+"""The hooks, modules of kiln, and the package that each waits for."""
 
 
 def _say(text: str) -> None:
@@ -37,45 +37,42 @@ def asked_for(value: str) -> List[str]:
     return [word for word in words if word in PRODUCERS]
 
 
-@contextlib.contextmanager
-def _never_breaks(hook: str) -> Iterator[None]:
+def _try(step: Callable[[str], None], hook: str) -> None:
     try:
-        yield
+        step(hook)
     except Exception as error:
         _say(f"{hook}: not enabled: " + " ".join(str(error).split() or [type(error).__name__]))
 
 
 def _prepare(hook: str) -> None:
     """What a hook does before its package is imported."""
-    with _never_breaks(hook):
-        getattr(importlib.import_module(f"kiln.{hook}"), "prepare", lambda: None)()
+    getattr(importlib.import_module(f"kiln.{hook}"), "prepare", lambda: None)()
 
 
 def _enable(hook: str) -> None:
-    with _never_breaks(hook):
-        importlib.import_module("kiln._checked").check_in_background()
-        importlib.import_module(f"kiln.{hook}").enable(raise_errors=os.environ.get("KILN_CHECK") == "error")
+    importlib.import_module("kiln._checked").check_in_background()
+    importlib.import_module(f"kiln.{hook}").enable(raise_errors=os.environ.get("KILN_CHECK") == "error")
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Finds nothing itself: what the other finders find for a package that a hook waits for gets a step after its import."""
 
     def __init__(self, hooks: Sequence[str]) -> None:
         self.waiting = {PRODUCERS[hook]: hook for hook in hooks}
 
     def find_spec(self, name: str, path: Optional[Sequence[Any]] = None,
-                  target: Optional[ModuleType] = None) -> Optional[importlib.machinery.ModuleSpec]:
+                  target: Optional[ModuleType] = None) -> Optional[ModuleSpec]:
         if name not in self.waiting:
             return None
         for finder in sys.meta_path:
             find = None if isinstance(finder, _Finder) else getattr(finder, "find_spec", None)
-            spec: Optional[importlib.machinery.ModuleSpec] = find(name, path, target) if find else None
+            spec: Optional[ModuleSpec] = find(name, path, target) if find else None
             if spec is not None:
                 self._follow(spec)
                 return spec
         return None
 
-    def _follow(self, spec: importlib.machinery.ModuleSpec) -> None:
+    def _follow(self, spec: ModuleSpec) -> None:
         loader: Any = spec.loader
         execute = getattr(loader, "exec_module", None)
         if execute is None:  # a namespace of some other packages, or an old loader
@@ -86,10 +83,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             if hook is None:
                 execute(module)
                 return
-            _prepare(hook)
+            _try(_prepare, hook)
             execute(module)
             self.waiting.pop(spec.name, None)
-            _enable(hook)
+            _try(_enable, hook)
 
         try:
             loader.exec_module = exec_module
@@ -104,7 +101,7 @@ def install() -> None:
     hooks = asked_for(os.environ.get("KILN_HOOKS", ""))
     for hook in hooks:
         if PRODUCERS[hook] in sys.modules:
-            _enable(hook)
+            _try(_enable, hook)
     later = [hook for hook in hooks if PRODUCERS[hook] not in sys.modules]
     if later:
         sys.meta_path.insert(0, _Finder(later))
