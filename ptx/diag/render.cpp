@@ -126,6 +126,32 @@ std::string other_places(const std::vector<const Diagnostic*>& alike, std::strin
                      first.slug);
 }
 
+// " (tcgen05-fence x2, unfollowed x1)": the findings of one severity by their rules.
+std::string rules_of(const Sink& sink, Severity severity) {
+  std::vector<std::pair<std::string_view, std::size_t>> counts;
+  for (const Diagnostic& d : sink.all()) {
+    if (d.severity != severity || d.slug.empty()) continue;
+    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == d.slug; });
+    known == counts.end() ? void(counts.emplace_back(d.slug, 1)) : void(++known->second);
+  }
+  std::string out;
+  for (const auto& [slug, n] : counts) out += fmt::format("{}{} x{}", out.empty() ? " (" : ", ", slug, n);
+  return out.empty() ? out : out + ")";
+}
+
+// How many findings there are of each severity, each with what `detail` says of it.
+template <class Detail>
+std::string summary_of(const Sink& sink, Detail detail) {
+  std::string out;
+  for (Severity s : {Severity::error, Severity::portability, Severity::note, Severity::incomplete}) {
+    const std::size_t n = sink.count(s);
+    if (n == 0) continue;
+    const bool plural = n > 1 && (s == Severity::error || s == Severity::note);
+    out += fmt::format("{}{} {}{}{}", out.empty() ? "" : ", ", n, spelling(s), plural ? "s" : "", detail(s));
+  }
+  return out.empty() ? "clean" : out;
+}
+
 }  // namespace
 
 std::string render_text(const Diagnostic& d, Colour colour) {
@@ -165,14 +191,11 @@ std::string render_grouped(const Sink& sink, std::string_view shows_each, Colour
 }
 
 std::string summary(const Sink& sink) {
-  std::string out;
-  for (Severity s : {Severity::error, Severity::portability, Severity::note, Severity::incomplete}) {
-    const std::size_t n = sink.count(s);
-    if (n == 0) continue;
-    const bool plural = n > 1 && (s == Severity::error || s == Severity::note);
-    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", n, spelling(s), plural ? "s" : "");
-  }
-  return out.empty() ? "clean" : out;
+  return summary_of(sink, [](Severity) { return std::string(); });
+}
+
+std::string summary_by_rule(const Sink& sink) {
+  return summary_of(sink, [&](Severity s) { return s == Severity::error ? std::string() : rules_of(sink, s); });
 }
 
 }  // namespace kiln::diag

@@ -22,4 +22,8 @@ std::string render_grouped(const Sink&, std::string_view shows_each, Colour = Co
 /// "2 errors, 1 portability" in the order of severity; "clean" when there is nothing to say.
 std::string summary(const Sink&);
 
+/// The same with the rules of what is no error, in the order of the text: "1 error, 3 portability (tcgen05-fence x2,
+/// tcgen05-ld-wait x1), 1 incomplete (unfollowed x1)". For output that shows errors alone.
+std::string summary_by_rule(const Sink&);
+
 }  // namespace kiln::diag

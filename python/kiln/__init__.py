@@ -7,9 +7,9 @@ Functions that take PTX take its text, or the path of a file: a pathlib.Path, or
 is a dict, as docs/launch-contract.md of Kiln describes it, or the path of a JSON file.
 """
 
-from ._calls import Maps, Prediction, Simulation, check, emit, launch_of, lower, maps, sim, time
+from ._calls import Gemm, Maps, Prediction, Simulation, check, emit, gemm, gpu, launch_of, lower, maps, sim, time
 from ._command import CommandError, InputError, InternalError, command_path, version
 from ._report import CheckError, Edit, Finding, Note, Place, Report
 
-__all__ = ["CheckError", "CommandError", "Edit", "Finding", "InputError", "InternalError", "Maps", "Note", "Place", "Prediction",
-           "Report", "Simulation", "check", "command_path", "emit", "launch_of", "lower", "maps", "sim", "time", "version"]
+__all__ = ["CheckError", "CommandError", "Edit", "Finding", "Gemm", "InputError", "InternalError", "Maps", "Note", "Place", "Prediction",
+           "Report", "Simulation", "check", "command_path", "emit", "gemm", "gpu", "launch_of", "lower", "maps", "sim", "time", "version"]

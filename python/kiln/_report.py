@@ -66,6 +66,11 @@ class Finding:
         return "\n".join(lines)
 
 
+def _count(n: int, severity: str) -> str:
+    """As the command counts: "2 errors", "2 portability"."""
+    return f"{n} {severity}{'s' if n != 1 and severity in ('error', 'note') else ''}"
+
+
 def _marks(excerpt: str, place: Optional[Place]) -> str:
     if place is None or place.column < 1:
         return ""
@@ -114,8 +119,18 @@ class Report:
     @property
     def summary(self) -> str:
         """ "2 errors, 1 portability"; "clean" when there is nothing to say."""
-        counts = [(len(self.of(s)), s) for s in SEVERITIES]
-        said = [f"{n} {s}{'s' if n != 1 and s in ('error', 'note') else ''}" for n, s in counts if n]
+        return ", ".join(_count(len(self.of(s)), s) for s in SEVERITIES if self.of(s)) or "clean"
+
+    @property
+    def summary_by_rule(self) -> str:
+        """The same with the rules of what is no error: "1 error, 3 portability (tcgen05-fence x2, tcgen05-ld-wait x1)"."""
+        said = []
+        for severity in SEVERITIES:
+            findings = self.of(severity)
+            slugs = [f.slug for f in findings if f.slug and severity != "error"]
+            rules = ", ".join(f"{slug} x{slugs.count(slug)}" for slug in dict.fromkeys(slugs))
+            if findings:
+                said.append(_count(len(findings), severity) + (f" ({rules})" if rules else ""))
         return ", ".join(said) or "clean"
 
     def raise_for_errors(self) -> "Report":

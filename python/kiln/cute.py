@@ -15,16 +15,17 @@ import os
 import pathlib
 import shutil
 import tempfile
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
-from ._checked import Checked, Replaced, checked, judge, name_of
+from ._checked import Checked, Replaced, checked, judge, name_of, never_breaks
 
 __all__ = ["Checked", "checked", "disable", "enable"]
 
 _compile = Replaced()
 
 
-def _keep_ptx() -> None:
+def prepare() -> None:
+    """Asks the DSL, which reads its settings while it is imported, to keep its PTX."""
     kept = [word for word in os.environ.get("CUTE_DSL_KEEP", "").split(",") if word]
     if "ptx" not in kept and "all" not in kept:
         os.environ["CUTE_DSL_KEEP"] = ",".join([*kept, "ptx"])
@@ -40,19 +41,21 @@ def _text(ptx: str) -> str:
     return ptx if "\n" in ptx else pathlib.Path(ptx).read_text(encoding="utf-8")
 
 
-def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:
-    """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
-    _keep_ptx()
+def enable(*, raise_errors: bool = False, budget: Optional[float] = None, lint: bool = False) -> None:
+    """Checks kernels from now on. `budget` is the seconds that one may take, else $KILN_BUDGET or 0.1; `lint` adds notes on what
+    costs time."""
+    prepare()
     from cutlass.base_dsl.dsl import BaseDSL
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
         def compile_and_cache(self: Any, *arguments: Any, **named: Any) -> Any:
             compiled = original(self, *arguments, **named)
-            artifacts = getattr(compiled, "artifacts", None)
-            ptx = getattr(artifacts, "PTX", None)
-            if ptx:
-                text = _text(ptx)
-                judge(name_of(text, "cute"), text, raise_errors=raise_errors, budget=budget, lint=lint)
+            with never_breaks("cute"):
+                artifacts = getattr(compiled, "artifacts", None)
+                ptx = getattr(artifacts, "PTX", None)
+                if ptx:
+                    text = _text(ptx)
+                    judge(name_of(text, "cute"), text, raise_errors=raise_errors, budget=budget, lint=lint)
             return compiled
         return compile_and_cache
 

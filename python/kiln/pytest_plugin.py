@@ -1,8 +1,8 @@
 """pytest --kiln: each kernel that a test compiles is checked, and each launch without a GPU is simulated.
 
 A test fails where one of its kernels has errors, and at a launch whose simulation finds some. What a test compiled and what was
-found is a section of its report. Kernels come from the hooks of this module: Triton and what builds on it, the CuTe DSL, TileLang.
-Launches of Triton are simulated.
+found is a section of its report. Kernels come from the hooks of this module: Triton and what builds on it, the CuTe DSL, TileLang,
+Tilus. Launches of Triton are simulated.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Generator, List
 
 import pytest
+
+from _kiln_hooks import PRODUCERS
 
 from . import _checked
 from ._report import Report
@@ -56,10 +58,12 @@ class _Watcher:
 
     def pytest_sessionstart(self) -> None:
         _checked.checked.clear()
-        for package, hook in (("triton", "triton"), ("cutlass", "cute"), ("tilelang", "tilelang")):
+        for hook, package in PRODUCERS.items():
             if importlib.util.find_spec(package):
-                self.producers.append(importlib.import_module(f"kiln.{hook}"))
-                self.producers[-1].enable(budget=self.budget)
+                producer = importlib.import_module(f"kiln.{hook}")
+                with _checked.never_breaks(f"the hook {hook}"):
+                    producer.enable(budget=self.budget)
+                    self.producers.append(producer)
         if importlib.util.find_spec("triton") and not _has_gpu():
             from . import simulated_gpu
 
@@ -71,11 +75,22 @@ class _Watcher:
         for producer in reversed(self.producers):
             producer.disable()
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+    @pytest.hookimpl(hookwrapper=True)  # a new-style wrapper needs pluggy 1.2, which Debian 12 has not
+    def pytest_runtest_call(self, item: Any) -> Generator[None, Any, None]:
         before = len(_checked.checked)
         launches_before = self._launches()
-        outcome: Any = yield
+        outcome = yield
+        new = self._note(item, before, launches_before)
+        wrong = next((kernel for kernel in new if not kernel.report.ok), None)
+        if wrong is not None and outcome.excinfo is None:
+            said = f"{wrong.name}: {wrong.report.summary}\n{Report(wrong.report.errors).grouped()}"
+            failure = pytest.fail.Exception(said, pytrace=False)
+            if not hasattr(outcome, "force_exception"):
+                raise failure
+            outcome.force_exception(failure)  # pluggy from 1.1 warns of wrappers that raise
+
+    def _note(self, item: Any, before: int, launches_before: int) -> List[_checked.Checked]:
+        """What a test compiled; what was found is a section of its report."""
         new = _checked.checked[before:]
         self.kernels += new
         self.simulated += self._launches() - launches_before
@@ -83,11 +98,7 @@ class _Watcher:
         if wrong:
             item.add_report_section("call", "kiln", "\n".join(f"{k.name}: {k.report.summary}\n{k.report.grouped()}"
                                                               for k in wrong))
-        if outcome.excinfo is None:
-            for kernel in new:
-                if not kernel.report.ok:
-                    pytest.fail(f"{kernel.name}: {kernel.report.summary}\n{Report(kernel.report.errors).grouped()}",
-                                pytrace=False)
+        return new
 
     def _launches(self) -> int:
         return len(self.simulator.launches) if self.simulator else 0
@@ -101,4 +112,4 @@ class _Watcher:
         terminalreporter.write_sep("-", f"kiln: {len(self.kernels)} kernels checked: {found}; "
                                         f"{self.simulated} launches simulated")
         if not self.producers:
-            terminalreporter.write_line("kiln: no producer of kernels that it knows is installed (Triton, CuTe DSL, TileLang)")
+            terminalreporter.write_line("kiln: no producer of kernels that it knows is installed (Triton, CuTe DSL, TileLang, Tilus)")

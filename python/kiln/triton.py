@@ -13,7 +13,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from ._checked import Checked, checked, judge
+from ._checked import Checked, checked, judge, never_breaks
 
 __all__ = ["Checked", "checked", "disable", "enable"]
 
@@ -31,12 +31,14 @@ class _Listener:
                  cache_hit: bool) -> None:
         if self.before:
             self.before(src=src, metadata=metadata, metadata_group=metadata_group, times=times, cache_hit=cache_hit)
-        path = next((p for p in metadata_group.values() if str(p).endswith(".ptx")), None)
-        if path is None or path in self.seen:
-            return
-        self.seen.add(path)
-        judge(str(metadata.get("name")), pathlib.Path(path), assume=_facts(pathlib.Path(path), metadata),
-              raise_errors=self.raise_errors, **self.settings)
+        name = str(metadata.get("name"))
+        with never_breaks(name):
+            path = next((p for p in metadata_group.values() if str(p).endswith(".ptx")), None)
+            if path is None or path in self.seen:
+                return
+            self.seen.add(path)
+            judge(name, pathlib.Path(path), assume=_facts(pathlib.Path(path), metadata), raise_errors=self.raise_errors,
+                  **self.settings)
 
 
 def _facts(path: pathlib.Path, metadata: Mapping[str, Any]) -> List[str]:
@@ -52,8 +54,9 @@ def _facts(path: pathlib.Path, metadata: Mapping[str, Any]) -> List[str]:
     return facts
 
 
-def enable(*, raise_errors: bool = False, budget: float = 1.0, lint: bool = False) -> None:
-    """Checks kernels from now on. `budget` is the seconds that one may take; `lint` adds notes on what costs time."""
+def enable(*, raise_errors: bool = False, budget: Optional[float] = None, lint: bool = False) -> None:
+    """Checks kernels from now on. `budget` is the seconds that one may take, else $KILN_BUDGET or 0.1; `lint` adds notes on what
+    costs time."""
     import triton
 
     disable()

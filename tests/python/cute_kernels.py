@@ -3,6 +3,15 @@ import cutlass
 import cutlass.cute as cute
 from cutlass._mlir.dialects import llvm
 from cutlass.cute.runtime import make_fake_compact_tensor
+from cutlass.cutlass_dsl import dsl_user_op
+
+
+@dsl_user_op
+def leak(*, loc=None, ip=None):
+    """Allocates and forgets."""
+    llvm.inline_asm(None, [], "{ .shared .align 4 .b32 slot; "
+                    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; }", "",
+                    has_side_effects=True, is_align_stack=False, asm_dialect=llvm.AsmDialect.AD_ATT, loc=loc, ip=ip)
 
 
 @cute.kernel
@@ -14,9 +23,7 @@ def doubled_kernel(x: cute.Tensor):
 @cute.kernel
 def leaking_kernel(x: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
-    llvm.inline_asm(None, [], "{ .shared .align 4 .b32 slot; "
-                    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; }", "",
-                    has_side_effects=True, is_align_stack=False, asm_dialect=llvm.AsmDialect.AD_ATT)
+    leak()
     x[thread] = x[thread] * 2.0
 
 

@@ -1,6 +1,5 @@
 """pytest --kiln over tests of its own: with kernels that are compiled as Triton tells of them, and with Triton where there is
 one."""
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -9,12 +8,13 @@ import tempfile
 import unittest
 
 import kiln
+import producers
 from test_kiln import BAD, CLEAN
 
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def run_pytest(program, *options, **environment):
+def run_pytest(program, *options, python=sys.executable, **environment):
     """The output of pytest over one file, and its exit code."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "test_kernels.py"
@@ -22,7 +22,7 @@ def run_pytest(program, *options, **environment):
         paths = [str(pathlib.Path(kiln.__file__).parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")]
         variables = dict(os.environ, PYTHONPATH=os.pathsep.join(paths), KILN=kiln.command_path(),
                          PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", TRITON_CACHE_DIR=folder, **environment)
-        done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "kiln.pytest_plugin", "-p", "no:cacheprovider",
+        done = subprocess.run([python, "-B", "-m", "pytest", "-p", "kiln.pytest_plugin", "-p", "no:cacheprovider",
                                "-v", *options, str(path)], capture_output=True, text=True, env=variables, cwd=folder)
     return done.stdout + done.stderr, done.returncode
 
@@ -54,6 +54,7 @@ class Plugin(unittest.TestCase):
         said, code = run_pytest(FAKE, "--kiln")
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"test_clean PASSED")
+        self.assertNotIn("Warning", said)
         self.assertRegex(said, r"test_bad FAILED")
         self.assertRegex(said, r"test_without_kernels PASSED")
         self.assertIn("bad: 1 error", said)
@@ -90,23 +91,23 @@ def test_leak():
     run(leaking, x, y, 300)
 """
 
-if importlib.util.find_spec("triton"):
 
-    class Triton(unittest.TestCase):
-        """The package itself: kernels are compiled, checked and, where there is no GPU, simulated on arrays."""
+class Triton(unittest.TestCase):
+    """The package itself: kernels are compiled, checked and, where there is no GPU, simulated on arrays."""
 
-        @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "launches run on the GPU here")
-        def test_launches_are_simulated(self):
-            said, code = run_pytest(TRITON, "--kiln")
-            self.assertEqual(code, 1, said)
-            self.assertRegex(said, r"test_right PASSED", said)
-            self.assertRegex(said, r"test_outside FAILED")
-            self.assertRegex(said, r"test_leak FAILED")
-            self.assertIn("[memory-bounds]", said)
-            self.assertIn("[tcgen05-alloc-leak]", said)
-            self.assertRegex(said, r"triton_kernels\.py:\d+: error: ")
-            self.assertIn("3 kernels checked: 1 error", said)
-            self.assertIn("3 launches simulated", said)
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "launches run on the GPU here")
+    def test_launches_are_simulated(self):
+        said, code = run_pytest(TRITON, "--kiln", python=producers.python_with(self, "triton", "pytest"))
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"test_right PASSED", said)
+        self.assertRegex(said, r"test_outside FAILED")
+        self.assertRegex(said, r"test_leak FAILED")
+        self.assertIn("[memory-bounds]", said)
+        self.assertIn("[tcgen05-alloc-leak]", said)
+        self.assertRegex(said, r"triton_kernels\.py:\d+: error: ")
+        self.assertIn("3 kernels checked: 1 error", said)
+        self.assertIn("3 launches simulated", said)
+        self.assertNotIn("PluggyTeardownRaisedWarning", said)
 
 
 if __name__ == "__main__":

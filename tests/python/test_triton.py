@@ -1,6 +1,5 @@
-"""kiln.triton with what Triton calls, and with Triton where there is one."""
+"""kiln.triton with what Triton calls. test_producers has Triton itself."""
 import contextlib
-import importlib.util
 import io
 import os
 import pathlib
@@ -13,6 +12,7 @@ from unittest import mock
 import kiln
 import kiln.triton
 from test_kiln import BAD, CLEAN
+from test_lsp import WAIT
 
 
 def quiet(call, *arguments, **named):
@@ -51,6 +51,26 @@ class Listener(unittest.TestCase):
         self.assertEqual(quiet(self.compiled, "clean", CLEAN), "")
         self.assertEqual([(k.name, k.report.ok) for k in kiln.triton.checked], [("bad", False), ("clean", True)])
 
+    def test_what_is_no_error_is_one_line(self):
+        kiln.triton.enable()
+        said = quiet(self.compiled, "waits", WAIT).splitlines()
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], r"^kiln: waits: 1 portability \(tcgen05-ld-wait x1\).*; kiln check \S*waits.ptx shows each$")
+        with mock.patch.dict(os.environ, {"KILN_SHOW": "all", "KILN_CHECK_LOG": str(self.folder / "log")}):
+            said = quiet(self.compiled, "waits2", WAIT)
+        self.assertIn("[tcgen05-ld-wait]", said)
+        self.assertNotIn("shows each", said)
+        self.assertEqual((self.folder / "log").read_text(), said)
+
+    def test_what_was_inlined_names_the_python_that_called_it(self):
+        text = BAD.replace('.file 1 "program.py"', '.file 1 "program.py"\n.file 2 "library.h"').replace(
+            ".loc 1 7 3", ".loc 1 9 1\n  .loc 2 5 1, function_name $S, inlined_at 1 9 1\n"
+            "  .loc 2 7 3, function_name $S+4, inlined_at 2 5 1")
+        kiln.triton.enable()
+        said = quiet(self.compiled, "inlined", text)
+        self.assertIn("program.py:9: error: ", said)
+        self.assertIn("library.h:7: note: in what is called here", said)
+
     def test_a_kernel_is_checked_once(self):
         kiln.triton.enable()
         quiet(self.compiled, "bad", BAD)
@@ -85,25 +105,6 @@ class Listener(unittest.TestCase):
         kiln.triton.enable(raise_errors=True)
         with mock.patch.dict(os.environ, {"KILN": str(self.folder / "none")}):
             self.assertIn("kiln: clean: not checked", quiet(self.compiled, "clean", CLEAN))
-
-
-if importlib.util.find_spec("triton"):
-
-    class Triton(unittest.TestCase):
-        """The package itself, which compiles without a GPU. Its ptxas, or the one of $TRITON_PTXAS_BLACKWELL_PATH, assembles."""
-
-        def test_a_planted_mistake_is_found_and_nothing_else(self):
-            with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": cache}):
-                import triton_kernels
-                for _ in range(2):  # compiled, then found in the cache
-                    kiln.triton.enable()
-                    self.addCleanup(kiln.triton.disable)
-                    said = quiet(triton_kernels.compile_kernel, triton_kernels.leaking)
-                    self.assertIn("[tcgen05-alloc-leak]", said)
-                    self.assertRegex(said, r"triton_kernels\.py:\d+: error: ")
-                    kiln.triton.checked.clear()
-                    quiet(triton_kernels.compile_kernel, triton_kernels.doubled)
-                    self.assertEqual([k.report.summary for k in kiln.triton.checked], ["clean"])
 
 
 if __name__ == "__main__":

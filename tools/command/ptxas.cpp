@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/inputs.hpp"
 #include "tools/command/judge.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
@@ -30,8 +32,11 @@ constexpr const char* ptxas_examples =
     "  KILN_CHECK=error kiln ptxas -arch sm_100a kernel.ptx    exit code 1 for errors that ptxas does not find\n"
     "  ln -s $(command -v kiln) kiln-ptxas                     a link whose name ends in ptxas does the same, so that\n"
     "  TRITON_PTXAS_BLACKWELL_PATH=$PWD/kiln-ptxas python3 program.py    Triton checks every kernel that it "
-    "compiles\n\n"
+    "compiles\n"
+    "  kiln ptxas --shadow cuda && PATH=$PWD/cuda/bin:$PATH make         nvcc calls the ptxas beside itself: this makes a\n"
+    "                                                          CUDA Toolkit of links to the one at hand, with kiln as ptxas\n\n"
     "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
+    "Errors are shown in full, all else in one line; KILN_SHOW=all shows each.\n"
     "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
     "that every command finds: $KILN_PTXAS, else of $PATH, $CUDA_HOME/bin, the Python packages beside an installed\n"
     "kiln (nvidia-cuda-nvcc, Triton) and /usr/local/cuda/bin the first of CUDA 13.0 or later.";
@@ -41,6 +46,7 @@ enum class Mode : std::uint8_t { off, report, error };
 struct Settings {
   Mode mode = Mode::report;
   double budget = 0.1;  // seconds an input
+  bool shows_all = false;
   std::string log{};
 };
 
@@ -58,6 +64,10 @@ Settings read_settings() {
     s.mode = Mode::error;
   else if (!mode.empty() && mode != "report")
     diag::refuse("KILN_CHECK: must be off, report or error; got '{}'", mode);
+  if (const std::string shown = setting("KILN_SHOW"); shown == "all")
+    s.shows_all = true;
+  else if (!shown.empty() && shown != "errors")
+    diag::refuse("KILN_SHOW: must be errors or all; got '{}'", shown);
   if (const std::string budget = setting("KILN_BUDGET"); !budget.empty()) {
     const auto [end, failed] = std::from_chars(budget.data(), budget.data() + budget.size(), s.budget);
     if (failed != std::errc{} || end != budget.data() + budget.size() || !(s.budget > 0))
@@ -120,18 +130,15 @@ diag::Sink judge_input(const std::string& path, double budget) {
   return found;
 }
 
-bool is_wrong(const diag::Diagnostic& d) {
-  return d.severity == diag::Severity::error || d.severity == diag::Severity::portability;
-}
-
-// What is said of an input: nothing of a clean one, and only that there are notes where there is nothing else.
-std::string rendered(const std::string& path, const diag::Sink& found, diag::Colour colour) {
+// What is said of an input: nothing of a clean one, errors in full, and one line for all else.
+std::string rendered(const std::string& path, const diag::Sink& found, bool shows_all, diag::Colour colour) {
   if (found.all().empty()) return {};
-  diag::Sink shown;
+  std::string out;
   for (const diag::Diagnostic& d : found.all())
-    if (is_wrong(d)) shown.report(d);
-  return fmt::format("{}kiln: {}: {}\n", diag::render_grouped(shown, "kiln check --all", colour), path,
-                     diag::summary(found));
+    if (shows_all || d.severity == diag::Severity::error) out += diag::render_text(d, colour);
+  const bool hides = !shows_all && found.all().size() > found.count(diag::Severity::error);
+  return out + fmt::format("kiln: {}: {}{}\n", path, diag::summary_by_rule(found),
+                           hides ? "; KILN_SHOW=all shows each" : "");
 }
 
 struct Findings {
@@ -139,21 +146,22 @@ struct Findings {
   std::string text{};
 };
 
-void append(Findings& all, const std::string& path, double budget, diag::Colour colour) {
+void append(Findings& all, const std::string& path, const Settings& settings) {
   try {
-    const diag::Sink found = judge_input(path, budget);
+    const diag::Sink found = judge_input(path, settings.budget);
     all.has_errors |= found.has_errors();
-    all.text += rendered(path, found, colour);
+    all.text +=
+        rendered(path, found, settings.shows_all, settings.log.empty() ? colour_of(2) : diag::Colour::off);
   } catch (const std::exception& error) {
     all.text += fmt::format("kiln: {}: not checked: {}\n", path, error.what());
   }
 }
 
 // In a process of its own, whose answer is a letter and the text.
-Findings check_inputs(const std::vector<std::string>& inputs, double budget, diag::Colour colour) {
+Findings check_inputs(const std::vector<std::string>& inputs, const Settings& settings) {
   const auto check = [&](unsigned, const std::function<void()>&) {
     Findings all;
-    for (const std::string& path : inputs) append(all, path, budget, colour);
+    for (const std::string& path : inputs) append(all, path, settings);
     return (all.has_errors ? 'e' : ' ') + all.text;
   };
   try {
@@ -169,6 +177,35 @@ void write_log(const std::string& path, const std::string& text) {
   if (!(log << text << std::flush)) complain(fmt::format("kiln: KILN_CHECK_LOG: {} cannot be written\n", path));
 }
 
+// The file of this program, which a link in its place would not name.
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+void link_all(const std::filesystem::path& from, const std::filesystem::path& to, std::string_view left_out) {
+  std::filesystem::create_directories(to);
+  for (const auto& entry : std::filesystem::directory_iterator(from))
+    if (entry.path().filename() != left_out) std::filesystem::create_symlink(entry.path(), to / entry.path().filename());
+}
+
+// A CUDA Toolkit whose nvcc calls `kiln ptxas`. nvcc looks for ptxas beside its own file, so that one is copied.
+int make_shadow(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const std::string nvcc = find_cuda_tool("nvcc");
+  if (nvcc.empty()) diag::refuse("--shadow: no nvcc in $PATH, $CUDA_HOME/bin and /usr/local/cuda/bin");
+  const fs::path bin = fs::canonical(nvcc).parent_path(), to = fs::absolute(folder);
+  if (fs::exists(to)) diag::refuse("--shadow: '{}' is there already", folder);
+  try {
+    link_all(bin.parent_path(), to, bin.filename().string());
+    link_all(bin, to / "bin", "ptxas");
+    fs::remove(to / "bin/nvcc");
+    fs::copy_file(bin / "nvcc", to / "bin/nvcc");
+    fs::create_symlink(own_path(), to / "bin/ptxas");
+  } catch (const fs::filesystem_error& error) {
+    diag::refuse("--shadow: {}", error.what());
+  }
+  fmt::print("{}\n", (to / "bin/nvcc").string());
+  return int(Exit::clean);
+}
+
 }  // namespace
 
 int check_and_assemble(std::span<const std::string> arguments) {
@@ -180,7 +217,7 @@ int check_and_assemble(std::span<const std::string> arguments) {
       settings.mode == Mode::off ? std::vector<std::string>() : ptx_inputs(arguments);
   if (inputs.empty()) harness::become_program(call);
   harness::ChildProcess assembler(call);
-  const Findings found = check_inputs(inputs, settings.budget, settings.log.empty() ? colour_of(2) : diag::Colour::off);
+  const Findings found = check_inputs(inputs, settings);
   const int exit_code = assembler.wait();
   complain(found.text);
   if (!settings.log.empty() && !found.text.empty()) write_log(settings.log, found.text);
@@ -191,7 +228,10 @@ void add_ptxas(const Builder& builder) {
   CLI::App* sub = builder.add("ptxas", "Stand in for ptxas, and check what it assembles", ptxas_examples);
   sub->prefix_command();
   sub->callback([words = builder.words, &action = builder.action] {
-    action = [words] { return check_and_assemble(words.subspan(1)); };
+    action = [words] {
+      const bool asks_for_shadow = words.size() == 3 && words[1] == "--shadow";
+      return asks_for_shadow ? make_shadow(words[2]) : check_and_assemble(words.subspan(1));
+    };
   });
 }
 

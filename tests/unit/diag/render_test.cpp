@@ -71,6 +71,27 @@ TEST_CASE("of more than three portability findings of a rule the first is shown,
     CHECK(render_grouped(each, "--all") == render_text(each));
 }
 
+TEST_CASE("the short summary names the rules of what is no error, with how often each is broken") {
+  Sink sink;
+  const auto report = [&](Severity severity, std::string slug) {
+    Diagnostic d;
+    d.severity = severity;
+    d.message = "no";
+    d.slug = std::move(slug);
+    sink.report(d);
+  };
+  CHECK(summary_by_rule(sink) == "clean");
+  report(Severity::incomplete, "");
+  CHECK(summary_by_rule(sink) == "1 incomplete");
+  report(Severity::portability, "tcgen05-fence");
+  report(Severity::error, "tcgen05-alloc-leak");
+  report(Severity::portability, "tcgen05-ld-wait");
+  report(Severity::portability, "tcgen05-fence");
+  report(Severity::incomplete, "unfollowed");
+  CHECK(summary_by_rule(sink) ==
+        "1 error, 3 portability (tcgen05-fence x2, tcgen05-ld-wait x1), 2 incomplete (unfollowed x1)");
+}
+
 TEST_CASE("a finding at a line of C++ alone names that line") {
   Sink sink;
   Diagnostic d;
