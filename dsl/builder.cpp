@@ -67,6 +67,7 @@ Operand KernelBuilder::tensor_map_parameter(const std::string& name, const TileS
   p.map.padded = tile.element.packed_bits == 4 && tile.element.bits == 8;
   p.map.rank = rank;
   p.map.box = {std::uint32_t(tile.box_inner()), std::uint32_t(tile.box_outer()), 1, 1, 1};
+  if (p.spans > 0) p.map.box[2] = std::uint32_t(p.spans);
   p.map.swizzle = tile.swizzle();
   return map_parameter(std::move(p));
 }

@@ -27,6 +27,7 @@ void add_maps(const launch::Param& p, std::uint32_t at, const launch::Contract& 
 
 explore::Shape shape_of(const launch::Launch& l, const launch::Contract& contract) {
   explore::Shape shape;
+  shape.is_of_launch = true;
   shape.grid = {l.grid.x, l.grid.y, l.grid.z};
   shape.cta = {l.block.x, l.block.y, l.block.z};
   shape.dynamic_shared = l.dynamic_smem;
@@ -43,7 +44,7 @@ std::vector<const launch::Launch*> launches_of(const ir::Function& entry, const 
   return out;
 }
 
-// What the launches of an entry say; without a contract what the user says of them.
+// What the launches of an entry say; without a contract what else is known of them.
 std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::Contract* contract,
                                       const LaunchFacts& given) {
   if (!contract) {
@@ -52,6 +53,11 @@ std::vector<explore::Shape> shapes_of(const ir::Function& entry, const launch::C
     if (!entry.find("reqnctapercluster")) shape.cluster = given.cluster;
     shape.grid = given.grid;
     shape.dynamic_shared = given.dynamic_shared;
+    shape.option = given.option;
+    for (const auto& [index, map] : given.boxes) {
+      shape.maps.resize(std::max<std::size_t>(shape.maps.size(), index + 1));
+      shape.maps[index].emplace(0, map);
+    }
     for (const auto& [index, word] : given.parameters) {
       shape.parameters.resize(std::max<std::size_t>(shape.parameters.size(), index + 1));
       for (std::uint32_t byte = 0; byte < sizeof word; ++byte)

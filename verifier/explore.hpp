@@ -18,7 +18,8 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 /// which it happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not
 /// repeated. With a contract the entries that it launches are explored, and what is proven is proven for these
 /// launches: their grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix
-/// descriptors fit. Without one, what neither the PTX nor `facts` says is taken as it may be: what is found for one
+/// descriptors fit; without a contract the boxes of `facts` do. Then, what neither the PTX nor `facts` says is taken as it
+/// may be: what is found for one
 /// size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop without a
 /// step alone, or for a grid of more than two CTAs. The entries share `time` between them; what is not explored by then
 /// is incomplete.

@@ -83,8 +83,10 @@ bool Pipeline::assemble_text(isa::Target target) {
 
 // False when the contract is wrong in itself; throws when it does not fit the module.
 bool Pipeline::contract_is_right(const ir::Module& module) {
-  check_contract(contract_, options_.contract, report_.findings);
-  named([&] { check_fits(module, contract_); });
+  stage("launch", [&] {
+    check_contract(contract_, options_.contract, report_.findings);
+    named([&] { check_fits(module, contract_); });
+  });
   return !report_.findings.has_errors();
 }
 

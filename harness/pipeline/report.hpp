@@ -19,11 +19,18 @@ struct Stage {
   double seconds = 0;
 };
 
+/// What following every order of a kernel's threads has come to.
+struct Exploration {
+  std::string found{};    // in one line: "clean"
+  bool complete = false;  // it came to an end
+};
+
 /// Everything that is known after a run, however far it came.
 struct RunReport {
   std::vector<Stage> stages{};
   diag::Sink findings{};
   std::string verified{};  // the verifier's findings in one line: "clean"
+  std::optional<Exploration> exploration{};  // nothing: it was not asked for, or there was no text to explore
   diag::SourcePtr ptx{};   // the text that was assembled and run; null when nothing was emitted
   std::optional<Assembly> assembly{};
   std::optional<sim::Result> simulation{};

@@ -84,17 +84,7 @@ InputResult fix_input(const Input& input, const JudgeOptions& options) {
   return out;
 }
 
-// Of what is not proven for every launch: that one launch may be.
-diag::Sink with_hint(const diag::Sink& found) {
-  diag::Sink all;
-  for (diag::Diagnostic d : found.all()) {
-    if (is_unfollowed(d)) d.notes.push_back({"--problem explores the launch of the kernel's problem alone", {}});
-    all.report(std::move(d));
-  }
-  return all;
-}
-
-JudgedText judge_kernel(const std::string& name, const CheckArguments& a) {
+JudgedText judge_of_table(const std::string& name, const CheckArguments& a) {
   KernelText kernel = kernel_text(a.kernel, name);
   if (a.judge.launch && kernel.problem)
     throw diag::InputError("--launch: there is a launch already, that of --problem");
@@ -105,8 +95,8 @@ JudgedText judge_kernel(const std::string& name, const CheckArguments& a) {
     harness::check_contract(*kernel.problem, {}, out.judgement.found);
     options.launch = std::move(kernel.problem);
   }
-  Judgement judged = judge(kernel.source, options);
-  out.judgement.found.append(options.launch ? std::move(judged.found) : with_hint(judged.found));
+  Judgement judged = judge_kernel(kernel.source, options, std::move(kernel.facts));
+  out.judgement.found.append(std::move(judged.found));
   out.judgement.global = judged.global;
   return out;
 }
@@ -135,7 +125,7 @@ std::vector<InputResult> judge_all(const std::vector<Input>& inputs, const Check
   const std::vector<std::string> nvcc_options = words_of(a.nvcc_options);
   InputJudge with;
   with.judge = [&](const Input& input) {
-    if (input.kind == Input::Kind::kernel) return std::vector{judge_kernel(input.path, a)};
+    if (input.kind == Input::Kind::kernel) return std::vector{judge_of_table(input.path, a)};
     std::vector<JudgedText> out;
     for (const diag::SourcePtr& text : texts_of(input, nvcc_options)) out.push_back({text, cache.judge(text, a.judge)});
     return out;
@@ -230,7 +220,9 @@ int check(CheckArguments a) {
   const std::size_t left_out = found - all.all().size();
   if (!unreadable || !all.all().empty())
     complain(fmt::format("{}{}\n", diag::summary(all), left_out ? fmt::format(" ({} known)", left_out) : ""));
-  complain(spelling(global));
+  const bool any_file = std::any_of(results.begin(), results.end(),
+                                    [](const InputResult& r) { return r.input.kind != Input::Kind::kernel; });
+  complain(spelling(global, any_file ? "kiln sim" : "kiln run"));
   if (!a.write_baseline.empty() && !unreadable)
     return complain(fmt::format("{}: {} findings are known from now on\n", a.write_baseline, found)), int(Exit::clean);
   return exit_code(results, all, a.strict);

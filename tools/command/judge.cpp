@@ -77,11 +77,19 @@ GlobalMemory judge_global_memory(const ir::Module& module, const JudgeOptions& a
   return run.finished() || sink.has_errors() ? GlobalMemory::simulated : GlobalMemory::not_judged;
 }
 
-// Whether the sink has a finding of this rule at this place.
+// Whether the sink has a finding of this rule at this place. What was found before there was a text is at a line of the
+// program alone.
 bool says(const diag::Sink& sink, const diag::Diagnostic& d) {
-  return std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& o) {
-    return o.slug == d.slug && o.where.place.begin == d.where.place.begin && !d.slug.empty();
+  return !d.slug.empty() && std::any_of(sink.all().begin(), sink.all().end(), [&](const diag::Diagnostic& o) {
+    const bool is_there = o.where.source ? o.where.place.begin == d.where.place.begin
+                                         : o.where.line == d.where.line && o.where.file == d.where.file;
+    return o.slug == d.slug && is_there;
   });
+}
+
+void add_news(const diag::Sink& found, diag::Sink& all) {
+  for (const diag::Diagnostic& d : found.all())
+    if (!says(all, d)) all.report(d);
 }
 
 // Where the synchronisation is not proven, runs show some of it: their findings join what is known.
@@ -94,8 +102,7 @@ diag::Sink with_runs(const ir::Module& module, const diag::Sink& known, const Ju
   }
   for (const sim::Strategy strategy : {sim::Strategy::random, sim::Strategy::adversarial}) {
     const diag::Sink found = run_launch(module.source, a, strategy).findings;
-    for (const diag::Diagnostic& d : found.all())
-      if (!says(all, d)) all.report(d);
+    add_news(found, all);
     if (found.has_errors()) break;
   }
   verifier::gather_mistakes(module, all);
@@ -106,13 +113,13 @@ diag::Sink with_runs(const ir::Module& module, const diag::Sink& known, const Ju
 
 bool is_unfollowed(const diag::Diagnostic& d) { return d.slug == rules::info(rules::Limit::unfollowed).slug; }
 
-std::string spelling(GlobalMemory g) {
+std::string spelling(GlobalMemory g, std::string_view command) {
   switch (g) {
     case GlobalMemory::out_of_question: return {};
     case GlobalMemory::simulated:
       return "global memory: judged in a simulated run of the launch, which proves nothing\n";
     case GlobalMemory::not_judged:
-      return "global memory: not judged for races; kiln sim judges the runs that it makes\n";
+      return fmt::format("global memory: not judged for races; {} judges the runs that it makes\n", command);
   }
   return {};
 }
@@ -128,7 +135,7 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
                   isa::parse_ptxas_version(a.ptxas));
   // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
   if (!is_read) return out;
-  if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a));
+  if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a), a.facts);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     verifier::check_synchronisation(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
@@ -148,6 +155,28 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
   }
   out.global = GlobalMemory::simulated;
   sink = with_runs(module, sink, a);
+  return out;
+}
+
+void join(const diag::SourcePtr& source, diag::Sink& known, const diag::Sink& more) {
+  add_news(more, known);
+  diag::Sink said;
+  verifier::gather_mistakes(parse::parse(source, said), known);
+}
+
+Judgement judge_kernel(const diag::SourcePtr& source, JudgeOptions options, verifier::LaunchFacts known) {
+  known.cluster = options.facts.cluster, known.grid = options.facts.grid;
+  known.parameters = options.facts.parameters;
+  options.facts = std::move(known);
+  Judgement out = judge(source, options);
+  if (options.launch) return out;
+  diag::Sink all;
+  for (diag::Diagnostic d : out.found.all()) {
+    if (is_unfollowed(d))
+      d.notes.push_back({fmt::format("{} explores the launch of the kernel's problem alone", options.facts.option), {}});
+    all.report(std::move(d));
+  }
+  out.found = std::move(all);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
@@ -27,8 +28,8 @@ struct JudgeOptions {
 /// What became of races in global memory, which are not explored; of several texts the latest row that any has.
 enum class GlobalMemory : std::uint8_t { out_of_question, simulated, not_judged };
 
-/// What it is said to be; empty where it is out of question.
-std::string spelling(GlobalMemory);
+/// What it is said to be, where `command` would judge runs; empty where it is out of question.
+std::string spelling(GlobalMemory, std::string_view command);
 
 /// What is wrong with a text.
 struct Judgement {
@@ -45,5 +46,13 @@ std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clo
 
 /// Judges a text, within the budget. Throws InputError for a launch that cannot be used.
 Judgement judge(const diag::SourcePtr&, const JudgeOptions&);
+
+/// Adds what another look at the same text has found: what is known already is not repeated, and one mistake is one
+/// finding.
+void join(const diag::SourcePtr&, diag::Sink& known, const diag::Sink& more);
+
+/// The same of a kernel's text, for every launch unless the options have one: what the kernel knows of its launches
+/// counts as facts, and what is not proven for every launch names the option that says more.
+Judgement judge_kernel(const diag::SourcePtr&, JudgeOptions, verifier::LaunchFacts known);
 
 }  // namespace kiln::command

@@ -24,6 +24,16 @@ void add_kernel_to_judge(CLI::App& sub, KernelToJudge& kernel, std::span<const s
                "for the launch of the kernel's problem of these sizes, not for every launch");
 }
 
+verifier::LaunchFacts launch_facts(const dsl::Kernel& kernel) {
+  verifier::LaunchFacts out;
+  out.block = {kernel.block.x, kernel.block.y, kernel.block.z};
+  out.dynamic_shared = kernel.dynamic_smem;
+  for (std::uint32_t i = 0; i < kernel.parameters.size(); ++i)
+    if (const dsl::ParameterInfo& p = kernel.parameters[i]; p.is_tensor_map && !p.is_bare_map) out.boxes[i] = p.map;
+  out.option = "--problem";
+  return out;
+}
+
 KernelText kernel_text(KernelToJudge kernel, const std::string& name) {
   kernel.choice.name = name;
   const dsl::Entry& entry = kernel.choice.entry();
@@ -31,6 +41,7 @@ KernelText kernel_text(KernelToJudge kernel, const std::string& name) {
   KernelText text;
   try {
     dsl::Kernel built = entry.build(kernel.choice.chosen_target(), sizes);
+    text.facts = launch_facts(built);
     if (kernel.problem) text.problem = entry.problem(built, sizes);
     diag::Sink sink;
     text.source = harness::emit_verified(std::move(built.module), name + ".ptx", sink);

@@ -9,6 +9,7 @@
 #include "ptx/diag/diagnostic.hpp"
 #include "tools/command/report/kernel_choice.hpp"
 #include "tools/command/subcommands.hpp"
+#include "verifier/launch_facts.hpp"
 
 namespace kiln::command {
 
@@ -30,7 +31,12 @@ struct KernelText {
   diag::SourcePtr source{};                   // none: the DSL or the verifier of what it built found why not
   diag::Sink findings{};                      // those
   std::optional<launch::Contract> problem{};  // the launch, with --problem
+  verifier::LaunchFacts facts{};              // what is known of every launch
 };
+
+/// What is known of every launch of a kernel: the CTA, dynamic shared memory, the boxes of its tiles' tensor maps. The
+/// box of a bare map is the launch's.
+verifier::LaunchFacts launch_facts(const dsl::Kernel&);
 
 /// Builds the kernel of that name. Throws InputError for sizes and targets that it does not take.
 KernelText kernel_text(KernelToJudge, const std::string& name);

@@ -25,14 +25,20 @@ std::optional<launch::Dim3> largest_cta(const ir::Function& f) {
   return std::nullopt;
 }
 
-// How an entry is launched, as far as its text says it: nothing when that does not say how many threads a CTA has.
-std::vector<launch::Launch> launches_of(const ir::Function& f, const launch::Contract* contract) {
+// How an entry is launched, as far as that is known: nothing when nothing says how many threads a CTA has.
+std::vector<launch::Launch> launches_of(const ir::Function& f, const launch::Contract* contract,
+                                        const verifier::LaunchFacts& facts) {
   std::vector<launch::Launch> out;
   if (contract)
     for (const launch::Launch& l : contract->launches)
       if (f.name.find(l.entry) != std::string::npos) out.push_back(l);
   if (!out.empty()) return out;
-  if (const auto cta = largest_cta(f)) out.emplace_back().block = *cta;
+  std::optional<launch::Dim3> cta = largest_cta(f);
+  if (facts.block[0] && !f.find("reqntid")) cta = {facts.block[0], facts.block[1], facts.block[2]};
+  if (!cta) return out;
+  launch::Launch& l = out.emplace_back();
+  l.block = *cta;
+  l.dynamic_smem = facts.dynamic_shared.value_or(0);
   return out;
 }
 
@@ -52,19 +58,20 @@ void lint_occupancy(const ir::Module& module, const ir::Function& f, const harne
 }
 
 void lint_entry(const ir::Module& module, const ir::Function& f, const harness::EntryResources& entry,
-                isa::Target target, const launch::Contract* contract, diag::Sink& sink) {
+                isa::Target target, const std::vector<launch::Launch>& launches, diag::Sink& sink) {
   const diag::Where at = diag::Where::at(module.source, f.name_at);
   const rules::Verdict spills = rules::register_spills(entry.spill_store_bytes + entry.spill_load_bytes);
   if (spills.broken())
     verifier::broken(sink, spills, at,
                      fmt::format("{} bytes of stores and {} of loads in {} registers", entry.spill_store_bytes,
                                  entry.spill_load_bytes, entry.registers));
-  for (const launch::Launch& l : launches_of(f, contract)) lint_occupancy(module, f, entry, target, l, sink);
+  for (const launch::Launch& l : launches) lint_occupancy(module, f, entry, target, l, sink);
 }
 
 }  // namespace
 
-void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract) {
+void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
+          const verifier::LaunchFacts& facts) {
   verifier::check_lints(module, sink);
   const auto target = module.target();
   if (!target || !module.source) return;
@@ -77,7 +84,7 @@ void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* co
   }
   for (const harness::EntryResources& entry : made.entries)
     if (const ir::Function* f = module.find_function(entry.name))
-      lint_entry(module, *f, entry, *target, contract, sink);
+      lint_entry(module, *f, entry, *target, launches_of(*f, contract, facts), sink);
   sink.sort();
 }
 

@@ -13,7 +13,9 @@
 #include "ptx/diag/error.hpp"
 #include "tools/command/gpu_options.hpp"
 #include "tools/command/json.hpp"
+#include "tools/command/judge.hpp"
 #include "tools/command/kernel_arguments.hpp"
+#include "tools/command/kernel_text.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 #include "tools/command/report/summary.hpp"
@@ -28,11 +30,12 @@ constexpr const char* run_examples =
     "  kiln run gemm_bf16 --a a.npy --b b.npy --out d.npy\n"
     "  kiln run copy_tma --target sm_90a --backend cuda\n"
     "  kiln run copy_tma --target sm_90a --backend cuda --rows 8192 --cols 8192 --time\n"
-    "  kiln run gemm_bf16 --keep build/gemm --json     keep the PTX, the cubin and the launch contract";
+    "  kiln run gemm_bf16 --keep build/gemm --json     keep the PTX, the cubin and the launch contract\n"
+    "  kiln run gemm_bf16 --prove                      and explore it as kiln check does, for every launch and order";
 
 struct RunArguments {
   KernelChoice kernel{};
-  bool races = true;
+  bool races = true, prove = false;
   harness::ViewOptions views{};
   std::string backend = "sim", arithmetic = "exact", seed = "1", keep{};
   std::vector<std::string> outputs{};
@@ -78,6 +81,7 @@ RunFacts read_facts(const RunArguments& a, Progress& progress) {
   facts.name = a.kernel.name;
   facts.target = isa::spelling(a.kernel.chosen_target());
   facts.numbers = a.kernel.chosen_sizes();
+  facts.proof = "--prove";
   facts.sizes = shown(facts.numbers, a.kernel.entry());
   harness::RunOptions& o = facts.options;
   o.backend = a.backend == "cuda" ? harness::Backend::cuda : harness::Backend::sim;
@@ -93,6 +97,19 @@ RunFacts read_facts(const RunArguments& a, Progress& progress) {
   return facts;
 }
 
+// What kiln check says of the kernel. What the run has found as well is one finding.
+void explore(harness::RunReport& report, verifier::LaunchFacts known, const RunFacts& facts) {
+  facts.options.on_stage("explore");
+  const auto start = std::chrono::steady_clock::now();
+  known.option = "kiln check --problem";
+  const diag::Sink found = judge_kernel(report.ptx, {}, std::move(known)).found;
+  const bool is_complete = std::none_of(found.all().begin(), found.all().end(), is_unfollowed);
+  report.exploration = {diag::summary(found), is_complete};
+  join(report.ptx, report.findings, found);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  report.stages.push_back({"explore", seconds.count()});
+}
+
 harness::RunReport execute(const RunArguments& a, const RunFacts& facts) {
   const dsl::Entry& entry = a.kernel.entry();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
@@ -101,8 +118,10 @@ harness::RunReport execute(const RunArguments& a, const RunFacts& facts) {
     dsl::Kernel kernel = entry.build(a.kernel.chosen_target(), sizes);
     launch::Contract contract = prepare(a, entry, kernel, sizes);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    verifier::LaunchFacts known = launch_facts(kernel);
     harness::RunReport report = harness::run_module(std::move(kernel.module), a.kernel.name, contract, facts.options);
     report.stages.insert(report.stages.begin(), {"build", seconds});
+    if (a.prove && report.ptx) explore(report, std::move(known), facts);
     return report;
   } catch (const diag::Rejected& rejected) {
     harness::RunReport report;
@@ -123,6 +142,8 @@ Timed timed_again(const RunArguments& a) {
 
 int run(RunArguments a) {
   a.seed = first_seed(a.schedules, a.seed);
+  if (a.prove && !a.schedules.schedules.empty())
+    throw diag::InputError("--prove follows every order, and --schedules runs some: leave one of them out");
   harness::RunReport report;
   RunFacts facts;
   std::optional<Schedules> schedules;
@@ -154,6 +175,7 @@ void add_run(const Builder& builder) {
       ->type_name("[NAME=]FILE.npy");
   sub->add_option("--seed", a->seed, "of the generated inputs and of the simulator's schedule [1]")->type_name("N");
   sub->add_flag("--races,!--no-races", a->races, "judge every access by happens-before [on]");
+  sub->add_flag("--prove", a->prove, "explore every order and trip count of every launch too, as kiln check does");
   sub->add_option("--arith", a->arithmetic, "exact: bit for bit the hardware's; fast: plain f32 [exact]")
       ->check(one_of({"exact", "fast"}))
       ->type_name("exact|fast");

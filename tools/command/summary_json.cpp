@@ -4,6 +4,7 @@
 
 #include "ptx/diag/render_json.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/judged.hpp"
 
 namespace kiln::command {
 namespace {
@@ -107,6 +108,8 @@ std::string summary_json(const RunFacts& facts, const RunReport& report) {
   if (Json timing = timing_json(report); !timing.is_null()) j["timing"] = std::move(timing);
   j["comparisons"] = Json::array();
   for (const harness::Comparison& c : report.comparisons) j["comparisons"].push_back(comparison_json(c));
+  for (const Judged& q : judged(facts, report))
+    q.done ? j["judged"][q.key] = q.what : j["not_judged"][q.key] = {{"what", q.what}, {"instead", q.instead}};
   j["outputs"] = report.written;
   if (!report.last_phases.empty()) j["last_phases"] = report.last_phases;
   j.update(Json::parse(diag::render_json(report.findings)));

@@ -160,14 +160,15 @@ Barrier& Barriers::at(const Turn& t, SharedPlace p) {
 
 void Barriers::complete(State& s, SharedPlace p, const ir::Operation& op) {
   Barrier& b = s.ctas[p.cta].mbarriers.at(p.address);
-  if (b.pending != 0 || b.tx != 0) return;
+  if (b.pending != 0 || b.tx != 0 || b.late_bytes != 0) return;
   // A thread that waits for the phase before and has not seen it by now may find this one over instead.
   b.observers.each([&](EventId e) {
     if (!b.open.past.has(e)) findings_.add(rules::mbarrier_lapped(2), op, s.events[e].operation);
   });
   ++b.phase;
   b.pending = b.expected;
-  b.copies = 0;
+  b.copies = b.sized_copies = 0;
+  b.late_bytes = 0;
   b.announced = 0;
   b.before = b.completed;
   b.completed = s.add({&op, p.cta});

@@ -32,7 +32,7 @@ Copies::Extent Copies::extent(const Turn& t, int lane) {
 
 // A write whose issuer knew this is over when the current phase of an mbarrier is, which it brings so many bytes.
 void Copies::bring(const Turn& t, EventId write, SharedPlace barrier, const Clock& issued,
-                   std::optional<std::uint32_t> bytes) {
+                   std::optional<std::uint32_t> bytes, End end) {
   memory_.use(t, barrier.cta);
   Barrier& b = barriers_.at(t, barrier);
   barriers_.check_init(t, b, true);
@@ -42,7 +42,11 @@ void Copies::bring(const Turn& t, EventId write, SharedPlace barrier, const Cloc
     throw Unfollowed{"what follows bytes that may count for another phase", &t.op};
   }
   b.track(write, t.s.events[write].proxy, issued);
-  if (!bytes) return void(++b.copies);
+  if (end == End::late) {
+    ++b.copies;
+    if (bytes) ++b.sized_copies, b.late_bytes += *bytes;
+    return;
+  }
   b.tx -= *bytes;
   barriers_.complete(t.s, barrier, t.op);
 }
@@ -59,6 +63,8 @@ void Copies::copy_in(const Turn& t, int lane) {
   if (const ops::Operand mask = tensor ? tensor->ctas : copy.ctas)
     ctas = std::uint32_t(values_.number(t, mask, lane, t.op.modifiers.cta_mask_bits(), "the CTAs of a multicast"));
   const Clock issued = t.warp.released(Mask{1} << lane).relaxed();
+  // Which slots of a ring hold tiles makes many states: descriptors are judged against the tiles of one launch alone.
+  const bool is_of_launch = program_.shape.is_of_launch;
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (!(ctas >> c & 1)) continue;
     // With cta_group::2 the mbarrier is in the CTA of the destination's pair that the address names.
@@ -67,9 +73,10 @@ void Copies::copy_in(const Turn& t, int lane) {
     const EventId id = t.add_access(true, Proxy::async, true);
     const SharedPlace here{c, to.address}, there{signalled, barrier.address};
     memory_.overwrite(t, id, here, size.bytes, Mask{1} << lane);
-    if (tensor) memory_.note_tile(t, here, size.box);
+    if (tensor) memory_.note_tile(t, here, is_of_launch ? size.box : std::nullopt);
     const std::uint32_t bytes = size.box ? size.box->bytes : size.bytes;
-    bring(t, id, there, issued, size.is_exact ? std::optional(bytes) : std::nullopt);
+    bring(t, id, there, issued, size.is_exact ? std::optional(bytes) : std::nullopt,
+          tensor && !(is_of_launch && size.is_exact) ? End::late : End::now);
   }
 }
 
@@ -194,10 +201,14 @@ bool Copies::finish(State& s, bool may_copy) {
   for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
     for (auto& [address, b] : s.ctas[c].mbarriers) {
       if (b.pending != 0 || b.tx <= 0 || b.copies == 0) continue;
-      std::uint32_t& usual = copies_a_phase_[{c, address}];
-      if (may_copy && (usual == 0 || b.copies < usual)) continue;
-      usual = std::max(usual, b.copies);
-      b.tx = 0;
+      if (b.sized_copies == b.copies) {
+        if (b.outstanding() != 0) continue;
+      } else {
+        std::uint32_t& usual = copies_a_phase_[{c, address}];
+        if (may_copy && (usual == 0 || b.copies < usual)) continue;
+        usual = std::max(usual, b.copies);
+      }
+      b.tx = b.late_bytes = 0;
       barriers_.complete(s, {c, address}, *b.last);
       moved = true;
     }

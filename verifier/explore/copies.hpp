@@ -1,6 +1,6 @@
-// Asynchronous copies and stores, and the tensor maps that a kernel makes for them. Without a launch the size of a
-// tensor copy is not known: only its first bytes are judged, and the copies that a phase waits for are done when no
-// thread can go on without them.
+// Asynchronous copies and stores, and the tensor maps that a kernel makes for them. Without a launch tensor copies
+// end late: those that a phase waits for are done when no thread can go on without them, whatever their order. Where
+// nothing says how large a copy is, only its first bytes are judged.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ class Copies {
       : program_(program), findings_(findings), values_(values), memory_(memory), barriers_(barriers) {}
 
   Status execute(const Turn&);
-  /// Finishes tensor copies of unknown size where that lets a phase complete. True when one did. `may_copy`: some
-  /// thread waits for a choice and may have another copy to make that a phase waits for; then a phase completes only
-  /// when it has as many copies as it had before.
+  /// Finishes tensor copies that end late where that lets a phase complete. True when one did. `may_copy`: some thread
+  /// waits for a choice and may have another copy to make that a phase waits for; then a phase with copies of unknown
+  /// size completes only when it has as many copies as it had before.
   bool finish(State&, bool may_copy);
   /// Tensor copies without a known box that some run has made, in the order in which they were found.
   const std::vector<const ir::Operation*>& unknown() const { return unknown_; }
@@ -33,7 +33,9 @@ class Copies {
     bool is_exact = true;     // false: of a tensor copy without a known box
   };
   Extent extent(const Turn&, int lane);
-  void bring(const Turn&, EventId write, SharedPlace barrier, const Clock& issued, std::optional<std::uint32_t> bytes);
+  enum class End : std::uint8_t { now, late };
+  void bring(const Turn&, EventId write, SharedPlace barrier, const Clock& issued, std::optional<std::uint32_t> bytes,
+             End = End::now);
   void copy_in(const Turn&, int lane);
   void copy_across(const Turn&, int lane);
   void store(const Turn&, int lane);

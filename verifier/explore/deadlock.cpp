@@ -28,7 +28,7 @@ const Barrier* barrier_of(const State& s, const Fragment& f) {
   return found == s.ctas[f.wait.cta].mbarriers.end() ? nullptr : &found->second;
 }
 
-bool has_wrong_bytes(const Barrier* b) { return b && b->pending == 0 && b->tx != 0 && b->announcer; }
+bool has_wrong_bytes(const Barrier* b) { return b && b->pending == 0 && b->outstanding() != 0 && b->announcer; }
 
 // Which waits may end through which threads.
 class WaitGraph {

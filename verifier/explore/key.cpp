@@ -271,7 +271,7 @@ std::string key(const State& s, Machine& machine) {
     }
     for (const auto& [at, b] : cta.mbarriers) {
       out.put(at), out.put(b.phase & 1), out.put(b.expected), out.put(b.pending), out.put(std::uint64_t(b.tx));
-      out.put(b.copies), out.put(b.completed), out.put(b.before), out.put(b.observers), out.put(b.init);
+      out.put(b.copies), out.put(std::uint64_t(b.late_bytes)), out.put(b.completed), out.put(b.before), out.put(b.observers), out.put(b.init);
       for (const RemoteUse& use : b.users) out.put(use.arrival), out.put(use.issue);
       out.put(0);
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "ptx/flow/demand.hpp"
@@ -26,10 +27,12 @@ bool is_protocol(const ir::Operation&);
 /// parameter and offset, and tensor maps among them.
 struct Shape {
   std::array<std::uint32_t, 3> grid{}, cta{}, cluster{};
+  bool is_of_launch = false;      // a launch says all of this
   std::uint32_t fewest_ctas = 1;  // to a cluster, where nothing says how many: with fewer, addresses lie beyond it
   std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
   GivenMaps maps{};
   std::optional<std::uint32_t> dynamic_shared{};  // bytes
+  std::string_view option = "--launch";           // what says more about launches
 };
 
 /// A kernel cut down to its synchronisation: operations that make threads wait or let them go, accesses to shared and

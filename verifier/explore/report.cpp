@@ -44,8 +44,8 @@ std::string waits_for(const Program& program, const State& s, const Cta& cta, co
       const Barrier& b = found->second;
       std::string text = fmt::format("for phase {} of mbarrier {}: {} of {} arrivals have come", b.phase, name,
                                      b.expected - b.pending, b.expected);
-      if (b.tx > 0) text += fmt::format(", {} bytes have not", b.tx);
-      if (b.tx < 0) text += fmt::format(", and {} bytes more than expected", -b.tx);
+      if (b.outstanding() > 0) text += fmt::format(", {} bytes have not", b.outstanding());
+      if (b.outstanding() < 0) text += fmt::format(", and {} bytes more than expected", -b.outstanding());
       return text;
     }
     case Wait::Kind::barrier: {
@@ -198,8 +198,8 @@ void report_grid(const Program& program, const Explored& e, diag::Sink& sink) {
       needs_grid(e.deadlock_premises);
   if (n == 0) return;
   incomplete(sink, diag::Where::at(program.code.module->source, program.code.function->name_at),
-             fmt::format("how many CTAs the grid has, on which {} finding{} depend{}; --launch says it", n,
-                         n == 1 ? "" : "s", n == 1 ? "s" : ""),
+             fmt::format("how many CTAs the grid has, on which {} finding{} depend{}; {} says it", n, n == 1 ? "" : "s",
+                         n == 1 ? "s" : "", program.shape.option),
              rules::Limit::launch_unknown);
 }
 
@@ -233,8 +233,8 @@ void report_boxes(const Program& program, const Explored& e, diag::Sink& sink) {
   const std::size_t n = e.unknown_copies.size();
   d.message = fmt::format(
       "assumed: phases expect the bytes that tensor copies bring; {} a box that only a launch says, of which only the "
-      "first bytes are judged; --launch says it",
-      n == 1 ? "this copy has" : fmt::format("{} copies, this one first, have", n));
+      "first bytes are judged; {} says it",
+      n == 1 ? "this copy has" : fmt::format("{} copies, this one first, have", n), program.shape.option);
   sink.report(std::move(d));
 }
 
@@ -264,7 +264,7 @@ void report_deadlock(const Program& program, const Explored& e, const diag::Sink
   // A phase that waits for the wrong number of bytes is the mistake; the waits follow from it.
   const Barrier* b = phase_of_wrong_bytes(e.last);
   diag::Diagnostic& d =
-      b ? broken(said, rules::mbarrier_bytes(b->announced, b->announced - b->tx), program.code.where(*b->announcer))
+      b ? broken(said, rules::mbarrier_bytes(b->announced, b->announced - b->outstanding()), program.code.where(*b->announcer))
         : broken(said, rules::deadlock(false), program.code.where(*e.deadlock));
   d.message += when(e.example);
   make_conditional(d, e.deadlock_premises);

@@ -203,7 +203,9 @@ struct Barrier {
   std::int64_t tx = 0;
   Clock open{}, published{};
   EventId completed = 0, before = 0;         // the latest completion and the one before; 0: none yet
-  std::uint32_t copies = 0;                  // of unknown size, in the current phase
+  // Of copies that end late (copies.hpp), in the current phase: how many, those of known size, and their bytes.
+  std::uint32_t copies = 0, sized_copies = 0;
+  std::int64_t late_bytes = 0;
   std::int64_t announced = 0;                // bytes that the current phase was told to expect
   const ir::Operation* announcer = nullptr;  // the last to tell it
   EventSet observers{};                      // observations of the latest completed phase
@@ -211,6 +213,8 @@ struct Barrier {
   std::vector<RemoteUse> users{};  // arrivals from other CTAs, the latest of each thread and instruction
   const ir::Operation* last = nullptr;
 
+  /// Bytes that the current phase expects and no copy of known size brings; less than zero where copies bring more.
+  std::int64_t outstanding() const { return tx - late_bytes; }
   /// The current phase tracks an asynchronous access; its issuer knew this.
   void track(EventId access, Proxy proxy, const Clock& issued) {
     open.join(issued);

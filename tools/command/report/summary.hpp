@@ -16,6 +16,7 @@ struct RunFacts {
   std::string target{};
   std::string sizes{};   // "m=512 n=512 k=512"
   dsl::Sizes numbers{};  // the same for JSON
+  std::string proof = "kiln check";  // what follows every order of the threads
   harness::RunOptions options{};
 };
 

@@ -5,6 +5,7 @@
 
 #include "harness/problem/epilogue.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/judged.hpp"
 #include "tools/command/report/summary.hpp"
 #include "tools/command/report/timing_text.hpp"
 
@@ -130,6 +131,17 @@ std::string comparison_text(const harness::Comparison& c) {
          separated_errors(c, indent);
 }
 
+// A run that finds nothing has not judged everything.
+std::string judged_lines(const RunFacts& facts, const RunReport& report) {
+  std::vector<std::string> done, left;
+  for (const Judged& j : judged(facts, report))
+    j.done ? done.push_back(j.what) : left.push_back(fmt::format("{} ({})", j.what, j.instead));
+  std::string out;
+  if (!done.empty()) out += fmt::format("  {:<17}  {}\n", "judged", fmt::join(done, "; "));
+  if (!left.empty()) out += fmt::format("  {:<17}  {}\n", "not judged", fmt::join(left, "; "));
+  return out;
+}
+
 std::string last_line(const RunFacts& facts, const RunReport& report, diag::Colour colour) {
   const std::string word = verdict(report);
   const bool good = word == "pass" || word == "finished";
@@ -178,6 +190,8 @@ std::string summary_text(const RunFacts& facts, const RunReport& report, diag::C
   if (report.simulation && report.exit_code() == Exit::errors && !facts.options.simulation.replay)
     out += fmt::format("  {:<9}{:>8}  --schedule {} --seed {}\n", "again", "",
                        sim::spelling(facts.options.simulation.strategy), facts.options.simulation.seed);
+  if (report.exploration) line("explore", "explore", report.exploration->found);
+  out += judged_lines(facts, report);
   for (const std::string& phase : report.last_phases) out += fmt::format("  {:<9}{:>8}  {}\n", "last", "", phase);
   for (const std::string& path : report.written) out += fmt::format("  wrote {}\n", path);
   out += timing_text(facts, report);
