@@ -37,7 +37,7 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(), at);
+      store_vectors(row_of(to, row), begin<Tile, N>(first, at), values.operands(at), at);
     }
   }
   /// Writes the row where the predicate holds: store_row(tile, g.row(), values, row < m).
@@ -48,7 +48,7 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), 0, values.operands(), at, &there);
+      store_vectors(row_of(to, row), 0, values.operands(at), at, &there);
     }
   }
   // Here only to explain: no predicate.
