@@ -145,7 +145,7 @@ class Atomics : public ClusterMember {
     static_assert(op == RedOp::add && (T::bits == 16 || T::scalar == ScalarType::f32) &&
                       (Registers<T, N, s>::count == 2 || Registers<T, N, s>::count == 4),
                   "vectors of floats are added: two or four registers");
-    add_vector(T::scalar, order, address, values.operands(), at);
+    add_vector(T::scalar, order, address, values.operands(at), at);
   }
 
   /// A word that others may write meanwhile: ld_global(flag, acquire_gpu).

@@ -151,6 +151,12 @@ class KernelBuilder : private Recording {
     const SumsPlace place = tensor_core_->place_sums(storage_, M, N, name, at);
     return {{&rec_, place.base, place.first}};
   }
+  // Here only to explain: rows that no MMA writes, or that MMAs write in several ways.
+  template <class T, int M, int N>
+    requires(M != isa::tmem_lanes && M != isa::tmem_lanes / 2)
+  KILN_REFUSED(arguments, "tmem<T, M, N>(name) has 128 rows, or 64 in half of the lanes; accumulator<Mma>(name) makes "
+                          "the sums of any MMA [dsl-arguments]")
+  Tmem<T, M, N> tmem(const std::string& name, Here at = {});
 
   /// The sums of an MMA, in the lanes that it writes.
   template <class Mma>

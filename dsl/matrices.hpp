@@ -141,7 +141,7 @@ class Matrices : public Exchange {
                 const Registers<typename F::element, F::elements, s>& values, Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     require_inside<F, Tile>(row, column, at);
-    store_matrices(MatrixMove::of<F, Tile>(true), Tile::shape, to.address, row, column, values.operands(), at);
+    store_matrices(MatrixMove::of<F, Tile>(true), Tile::shape, to.address, row, column, values.operands(at), at);
   }
   // Here only to explain: a fragment that no instruction moves, or arguments that are missing, or others.
   template <class F, class Tile, class... Rest>

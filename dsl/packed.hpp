@@ -132,14 +132,14 @@ std::array<F32, 2> unpack(const Packed<type>& pair, Here at = {}) {
 
 /// Elements 2i and 2i + 1 of registers that hold 16-bit floats.
 template <int N, LdState state>
-BF16x2 pair(const Registers<bf16, N, state>& of, int i) {
+BF16x2 pair(const Registers<bf16, N, state>& of, int i, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict>();
-  return {of.recorder(), of.operands()[std::size_t(i)]};
+  return {of.recorder(), of.operands(at)[std::size_t(i)]};
 }
 template <int N, LdState state>
-F16x2 pair(const Registers<f16, N, state>& of, int i) {
+F16x2 pair(const Registers<f16, N, state>& of, int i, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict>();
-  return {of.recorder(), of.operands()[std::size_t(i)]};
+  return {of.recorder(), of.operands(at)[std::size_t(i)]};
 }
 
 }  // namespace kiln::dsl

@@ -75,6 +75,7 @@ std::vector<Operand> widen_pairs(Recorder& r, ScalarType of, const std::vector<O
 
 const std::vector<Operand>& AnyRegisters::operands(Here at) const {
   rec_->require(rules::step(state_, LdEvent::read).verdict, at);
+  rec_->check_use(rec_, scope_, at);
   return regs_;
 }
 
@@ -83,6 +84,7 @@ F32 AnyRegisters::f32(int i, Here at) const { return as_f32(*rec_, operands(at)[
 AnyRegisters AnyRegisters::after(LdEvent event, Here at) const {
   const rules::LdStep step = rules::step(state_, event);
   rec_->require(step.verdict, at);
+  rec_->check_use(rec_, scope_, at);
   return {*rec_, element_, regs_, step.next};
 }
 

@@ -18,22 +18,34 @@ using rules::LdEvent, rules::LdState;
 /// The 32-bit register as a float.
 F32 as_f32(Recorder& r, const ir::Operand& reg);
 
-/// N values of T that a thread holds: 32-bit registers, with two values each where T has 16 bits.
+/// Which register of several, and the line that says so.
+struct RegisterIndex {
+  RegisterIndex(int number, Here at = {}) : number(number), at(at) {}
+  int number;
+  Here at;
+};
+
+/// N values of T that a thread holds: 32-bit registers, with two values each where T has 16 bits. They may be used
+/// where a value made in their place may.
 template <class T, int N, LdState state = LdState::ready>
 class [[nodiscard]] Registers {
  public:
   static constexpr int count = N * T::bits / 32;  // 32-bit registers
 
-  Registers(Recorder& r, std::vector<ir::Operand> regs) : rec_(&r), regs_(std::move(regs)) {}
+  Registers(Recorder& r, std::vector<ir::Operand> regs) : rec_(&r), scope_(r.scope()), regs_(std::move(regs)) {}
 
   Recorder& recorder() const { return *rec_; }
-  const std::vector<ir::Operand>& operands() const { return regs_; }
+  /// The registers, for an instruction that reads them.
+  const std::vector<ir::Operand>& operands(Here at = {}) const {
+    rec_->check_use(rec_, scope_, at);
+    return regs_;
+  }
 
   /// Element i as a value, where a register holds one: F32, S32 or U32.
-  auto operator[](int i) const {
+  auto operator[](RegisterIndex i) const {
     rules::require<rules::step(state, LdEvent::read).verdict, Registers>();
     if constexpr (T::bits != 32) (void)rules::refuse<rules::Rule::register_type, Registers>{};
-    const ir::Operand& reg = regs_[std::size_t(i)];
+    const ir::Operand& reg = operands(i.at)[std::size_t(i.number)];
     if constexpr (T::scalar == ScalarType::f32) return as_f32(*rec_, reg);
     else if constexpr (T::scalar == ScalarType::s32) return S32(*rec_, reg);
     else return U32(*rec_, reg);
@@ -47,6 +59,7 @@ class [[nodiscard]] Registers {
 
  private:
   Recorder* rec_;
+  ScopeId scope_;
   std::vector<ir::Operand> regs_;
 };
 
@@ -55,7 +68,7 @@ class [[nodiscard]] Registers {
 class [[nodiscard]] AnyRegisters {
  public:
   AnyRegisters(Recorder& r, ElementType element, std::vector<ir::Operand> regs, LdState state)
-      : rec_(&r), element_(element), state_(state), regs_(std::move(regs)) {}
+      : rec_(&r), scope_(r.scope()), element_(element), state_(state), regs_(std::move(regs)) {}
 
   Recorder& recorder() const { return *rec_; }
   ElementType element() const { return element_; }
@@ -70,6 +83,7 @@ class [[nodiscard]] AnyRegisters {
 
  private:
   Recorder* rec_;
+  ScopeId scope_;
   ElementType element_;
   LdState state_;
   std::vector<ir::Operand> regs_;
@@ -77,10 +91,10 @@ class [[nodiscard]] AnyRegisters {
 
 /// f32 registers, one at least, whose element i is `value(i)`.
 template <class Value>
-AnyRegisters make_registers(int count, const Value& value) {
+AnyRegisters make_registers(int count, const Value& value, Here at = {}) {
   const F32 first(value(0));
-  std::vector<ir::Operand> regs{first.operand()};
-  for (int i = 1; i < count; ++i) regs.push_back(F32(value(i)).operand());
+  std::vector<ir::Operand> regs{use(first.recorder(), first, at)};
+  for (int i = 1; i < count; ++i) regs.push_back(use(first.recorder(), F32(value(i)), at));
   return {first.recorder(), element_type<f32>, std::move(regs), LdState::ready};
 }
 /// f32 values rounded to narrower floats, as cvt does; values of the type as they are.
@@ -113,20 +127,20 @@ constexpr ScalarType element_in_register(ScalarType kind) {
 /// Registers with N elements, of which register i is `value(i)`: an F32, U32 or S32, or two elements, an F16x2 or
 /// BF16x2.
 template <int N, class Value>
-auto make_registers(Value value) {
+auto make_registers(Value value, Here at = {}) {
   using V = kind_of<decltype(value(0))>;
   using T = Element<element_in_register(V::scalar)>;
   const V first(value(0));
-  std::vector<ir::Operand> regs{first.operand()};
-  for (int i = 1; i < N * T::bits / 32; ++i) regs.push_back(V(value(i)).operand());
+  std::vector<ir::Operand> regs{use(first.recorder(), first, at)};
+  for (int i = 1; i < N * T::bits / 32; ++i) regs.push_back(use(first.recorder(), V(value(i)), at));
   return Registers<T, N>{first.recorder(), std::move(regs)};
 }
 
 /// All elements, one a register, by a function of two, as combined() of values does.
 template <class T, int N, LdState state, class Combine>
-auto combined(const Registers<T, N, state>& of, Combine combine) {
+auto combined(const Registers<T, N, state>& of, Combine combine, Here at = {}) {
   std::vector<decltype(of[0])> elements;
-  for (int i = 0; i < N; ++i) elements.push_back(of[i]);
+  for (int i = 0; i < N; ++i) elements.push_back(of[{i, at}]);
   return combined(elements, combine);
 }
 
@@ -165,7 +179,7 @@ Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
   if constexpr (!converts(element_type<To>, N))
     (void)rules::refuse<rules::Rule::register_type, To, Registers<f32, N>>{};
   constexpr isa::Rounding how = rounding == isa::Rounding::none ? usual_rounding(To::scalar) : rounding;
-  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, how, from.operands(), at)};
+  return {from.recorder(), convert_pairs(from.recorder(), To::scalar, how, from.operands(at), at)};
 }
 
 // Here only to explain: registers of other elements.
@@ -181,7 +195,7 @@ template <class T, int N, LdState state>
   requires(converts(element_type<T>, N))
 Registers<f32, N> widen(const Registers<T, N, state>& from, Here at = {}) {
   rules::require<rules::step(state, LdEvent::read).verdict, Registers<T, N, state>>();
-  return {from.recorder(), widen_pairs(from.recorder(), T::scalar, from.operands(), at)};
+  return {from.recorder(), widen_pairs(from.recorder(), T::scalar, from.operands(at), at)};
 }
 
 // Here only to explain: registers of other elements.

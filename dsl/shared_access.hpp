@@ -44,7 +44,7 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), {begin<Tile, N>(first, at)}, values.operands(), at);
+      store_vectors(row_of(to, row), {begin<Tile, N>(first, at)}, values.operands(at), at);
     }
   }
   template <class Tile, class T, int N, LdState s>
@@ -55,7 +55,7 @@ class SharedAccess : public Atomics {
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
       const U32 piece = piece_of<Tile, N>(first, at);
-      store_vectors(row_of(to, row), {0, &piece}, values.operands(), at);
+      store_vectors(row_of(to, row), {0, &piece}, values.operands(at), at);
     }
   }
   /// Writes the row where the predicate holds: store_row(tile, g.row(), values, row < m).
@@ -66,7 +66,7 @@ class SharedAccess : public Atomics {
       (void)rules::refuse<rules::Rule::tile_type, Tile, Registers<T, N, s>>{};
     } else {
       rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-      store_vectors(row_of(to, row), {}, values.operands(), at, &there);
+      store_vectors(row_of(to, row), {}, values.operands(at), at, &there);
     }
   }
   // Here only to explain: no predicate.

@@ -67,11 +67,16 @@ struct OperandInfo<TmemSlice<T, M, layout>> {
   static constexpr bool known = true, in_tmem = true;
   static constexpr rules::MmaOperand operand{true, T::scalar, T::bits, M, isa::mma_k_bytes * 8 / T::bits};
 };
-/// Whether an A in tensor memory lies in other lanes than those from which an MMA reads it.
-template <class Mma, class A>
+/// Whether an A in tensor memory, or sums, lie in other lanes than those that an MMA reads or writes.
+template <class Mma, class Operand>
 inline constexpr bool in_other_lanes = false;
 template <class Mma, class T, int M, SumsLayout layout>
 inline constexpr bool in_other_lanes<Mma, TmemSlice<T, M, layout>> = M == Mma::a_rows && layout != Mma::sums;
+template <class Mma, class T, int M, int K, SumsLayout layout>
+inline constexpr bool in_other_lanes<Mma, TmemA<T, M, K, layout>> = in_other_lanes<Mma, TmemSlice<T, M, layout>>;
+template <class Mma, class T, int M, int N, SumsLayout layout>
+  requires(Mma::is_legal)
+inline constexpr bool in_other_lanes<Mma, Tmem<T, M, N, layout>> = layout != Mma::sums;
 
 /// Whether something is an accumulator, and one that an MMA may write; of an address nothing is known.
 template <class X>
@@ -85,9 +90,6 @@ struct SumsOf<Tmem<T, M, N, layout>> {
   static constexpr bool known = true;
   template <class Mma>
   static constexpr rules::Verdict check() {
-    constexpr SumsLayout half = SumsLayout::half_of_lanes;
-    static_assert((layout == half) == (Mma::sums == half),
-                  "this MMA and the accumulator use other lanes: make it by accumulator<Mma>() or accumulator_ring");
     if (!std::is_same_v<T, typename Mma::D>) return rules::breaks(rules::Rule::mma_accumulator, int(T::scalar));
     return rules::tmem_range(0, Mma::d_columns, N);
   }
@@ -112,6 +114,8 @@ constexpr bool are_tiles() {
   else
     return k_extent<A> != 0 && k_extent<B> != 0;  // the MMA is the mistake
 }
+template <class Mma, class A, class B>
+concept Tiles = are_tiles<Mma, A, B>();
 /// Whether something may be A or B of an MMA that is named: a slice, a descriptor or an address.
 template <class X>
 inline constexpr bool is_operand = OperandInfo<X>::known || std::is_same_v<X, SharedDescriptor> ||
@@ -204,7 +208,7 @@ class TensorCore : public Copies {
   /// or A in tensor memory, `b` a shared tile with the same K. The first MMA adds to D where accumulate(p) says so, the
   /// others add to it. The extras are those of mma, the same for each. PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
-    requires(detail::are_tiles<Mma, A, B>())
+    requires(detail::Tiles<Mma, A, B>)
   void mma_tiles(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
@@ -260,17 +264,29 @@ class TensorCore : public Copies {
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): an accumulator (of a slot: slot.sums), slices of A and "
                           "B (tile.k_slice(k)) [dsl-arguments]")
   void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+#define KILN_SUMS_ELSEWHERE                                                                                          \
+  "this MMA writes its sums to other lanes of tensor memory than these: make them by accumulator<Mma>(name) or "      \
+  "accumulator_ring<stages, Mma>(name) [dsl-tile-type]"
   template <class Mma, class D, class A, class B, class... Extras>
     requires(detail::in_other_lanes<Mma, A>)
   KILN_REFUSED(tile_type, "A lies in other lanes of tensor memory than this MMA reads: make it by "
                           "tensor_memory<TmemAOf<Mma, K>>(name) [dsl-tile-type]")
   void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+  template <class Mma, class D, class A, class B, class... Extras>
+    requires(detail::in_other_lanes<Mma, D> && !detail::in_other_lanes<Mma, A>)
+  KILN_REFUSED(tile_type, KILN_SUMS_ELSEWHERE)
+  void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+  template <class Mma, class D, class A, class B, class... Extras>
+    requires(detail::Tiles<Mma, A, B> && detail::in_other_lanes<Mma, D>)
+  KILN_REFUSED(tile_type, KILN_SUMS_ELSEWHERE)
+  void mma_tiles(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
+#undef KILN_SUMS_ELSEWHERE
   template <class Mma, class D, class A, class B, class... Rest>
     requires(!detail::begins_with_enable<Rest...>)
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
   void mma(const D&, const A&, const B&, const Rest&...);
   template <class Mma, class D, class A, class B, class... Rest>
-    requires(!(detail::are_tiles<Mma, A, B>() && detail::begins_with_enable<Rest...>))
+    requires(!(detail::Tiles<Mma, A, B> && detail::begins_with_enable<Rest...>))
   KILN_REFUSED(arguments, "mma_tiles<Mma>(sums, a, b, accumulate(p)): whole tiles of A and B (of a slot: "
                           "slot.get<ATile>()) that have the same K, whether to add [dsl-arguments]")
   void mma_tiles(const D&, const A&, const B&, const Rest&...);

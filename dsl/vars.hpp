@@ -30,7 +30,7 @@ class Vars {
   template <int count>
   auto registers(int first = 0, Here here = {}) const {
     (void)place(first, here), (void)place(first + count - 1, here);
-    return make_registers<count>([&](int i) { return all_[place(first + i, here)].read(here); });
+    return make_registers<count>([&](int i) { return all_[place(first + i, here)].read(here); }, here);
   }
   auto registers(Here here = {}) const { return registers<N>(0, here); }
 

@@ -88,7 +88,7 @@ class WholeWarps : public Matrices {
     constexpr auto access = tmem_access<TmemStore, how...>(shape, repeat);
     rules::require<rules::first(tmem_shape(access), rules::step(s, LdEvent::read).verdict,
                                 rules::ld_registers(shape, repeat, Registers<T, N, s>::count))>();
-    store_tmem(access, address, values.operands(), at);
+    store_tmem(access, address, values.operands(at), at);
   }
 
   /// Until this thread's loads have filled their registers, and until its stores are done. PTX ISA "tcgen05.wait".
@@ -100,12 +100,12 @@ class WholeWarps : public Matrices {
   template <class T, int N, LdState s>
   Registers<T, N, rules::step(s, LdEvent::wait).next> wait(const Registers<T, N, s>& loaded, Here at = {}) {
     tcgen05_wait_ld(at);
-    return {*rec_, loaded.operands()};
+    return {*rec_, loaded.operands(at)};
   }
   template <class T, int N, LdState s>
   Reduced<T, N, rules::step(s, LdEvent::wait).next> wait(const Reduced<T, N, s>& loaded, Here at = {}) {
     tcgen05_wait_ld(at);
-    return {{*rec_, loaded.values.operands()}, {*rec_, loaded.reduced.operands()}};
+    return {{*rec_, loaded.values.operands(at)}, {*rec_, loaded.reduced.operands(at)}};
   }
   AnyRegisters wait(const AnyRegisters& loaded, Here at = {});
   AnyReduced wait(const AnyReduced& loaded, Here at = {});
@@ -391,7 +391,7 @@ class Warpgroup : public WholeWarps {
   void store(const Tmem<T, M, N, layout>& to, const Registers<T, count, s>& values, int first = 0, Here at = {}) {
     static_assert(T::bits == 32, "16-bit sums take a column each: write them with tcgen05_st");
     rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
-    store_part<Registers<T, count, s>::count, layout, s>(to.address_of(first, at), N / 2, values.operands(), at);
+    store_part<Registers<T, count, s>::count, layout, s>(to.address_of(first, at), N / 2, values.operands(at), at);
   }
   /// The same of an A that an MMA then takes from tensor memory, in the lanes of its sums: from the thread's element
   /// `k` on, of all K, or of the K / 2 that it holds where the sums fill half of the lanes. row_of() and column_of()
@@ -400,7 +400,7 @@ class Warpgroup : public WholeWarps {
   void store(const TmemA<T, M, K, layout>& to, const Registers<T, N, s>& values, int k = 0, Here at = {}) {
     rec_->require(rules::tile_slice(layout == SumsLayout::half_of_lanes ? K / 2 : K, k, N), at);
     store_part<Registers<T, N, s>::count, layout, s>(to.address_of(k * T::bits / 32, at),
-                                                     TmemA<T, M, K, layout>::columns_held / 2, values.operands(), at);
+                                                     TmemA<T, M, K, layout>::columns_held / 2, values.operands(at), at);
   }
   /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
   U32 quarter(const U32& address, Here at = {}) const;
@@ -459,7 +459,7 @@ class Warpgroup : public WholeWarps {
   void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0,
                     Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
-    store_vectors({address, elements, first, 128 / T::bits}, values.operands(), at);
+    store_vectors({address, elements, first, 128 / T::bits}, values.operands(at), at);
   }
   /// The same where the predicate holds: store_global(address, values, elements, row < m).
   template <class T, int N, LdState s>
@@ -482,7 +482,7 @@ class Warpgroup : public WholeWarps {
                     Here at = {}) {
     rules::require<rules::step(s, LdEvent::read).verdict>();
     static_assert(T::bits == 32, "one register holds one value");
-    store_one(address, value.operands().front(), there, index, at);
+    store_one(address, value.operands(at).front(), there, index, at);
   }
   void store_one(const U64& address, const AnyRegisters& value, const Pred& there, int index, Here at = {});
   /// The same of a value: store_global(sums.at(row), sum, row < m).

@@ -20,6 +20,8 @@ using WideTile = SharedTile<f32, 128, 64, K_major, swizzle_128B>;
 using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 256>;
 using Pair = tcgen05_mma<kind_f16, bf16, bf16, f32, 256, 256, cta_group_2>;
 using Ws = tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 256, weight_stationary>;
+using Ws32 = tcgen05_mma<kind_f16, bf16, bf16, f32, 32, 128, weight_stationary>;
+using Pair128 = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 256, cta_group_2>;
 using PairA = Pair::ATile<64, K_major, swizzle_128B>;
 using PairB = Pair::BTile<64, K_major, swizzle_128B>;
 
@@ -32,6 +34,7 @@ extern Shared<ATile> a;
 extern Shared<BTile> b;
 extern Shared<DTile> d;
 extern Shared<HalfTile> half;
+extern Shared<SharedTile<bf16, 32, 64, K_major, swizzle_128B>> quarter_a;
 extern Shared<PackedTile> plain;
 extern Shared<TransposedTile> transposed;
 extern Shared<FloatTile> floats;
@@ -54,6 +57,7 @@ extern AccumulatorRing<2, Pair> pair_ring;
 extern AccumulatorSlot<Mma> sums;
 extern AccumulatorSlot<Pair> pair_sums;
 extern Tmem<f32, 128, 256> acc;
+extern Tmem<f32, 32, 128> quarter_rows;
 extern Tmem<f32, 128, 96> odd;
 extern Tmem<s32, 128, 256> integers;
 extern TmemA<bf16, 128, 64> tensor_a;
@@ -211,6 +215,14 @@ void slot_for_the_sums_of_tiles() { t.mma_tiles(sums, a, b, accumulate(true)); }
 void tiles_with_other_columns() { t.mma_tiles<Mma>(acc, a, a, accumulate(true)); }
 // [tcgen05-mma-issuer]
 void tiles_by_a_warpgroup() { g.mma_tiles(acc, a, b, accumulate(true)); }
+// [dsl-tile-type] accumulator<Mma>(name)
+void sums_of_a_stationary_mma_in_rows() { t.mma_tiles<Ws>(acc, half, b, accumulate(true)); }
+// [dsl-tile-type] other lanes of tensor memory
+void sums_in_quarters_in_rows() { t.mma_tiles<Ws32>(quarter_rows, quarter_a, a, accumulate(true)); }
+// [dsl-tile-type] other lanes
+void sums_of_a_pair_in_rows() { t.mma<Pair128>(acc, half.k_slice(0), a.k_slice(0), accumulate(true)); }
+// [dsl-arguments] 128 rows, or 64
+void sums_of_32_rows() { (void)kernel.tmem<f32, 32, 128>("acc"); }
 // [dsl-arguments] load_fragment<columns>(sums, half, first)
 void fragment_of_a_slot() { (void)g.load_fragment<16>(sums); }
 // [dsl-arguments] lanes are rows

@@ -135,4 +135,36 @@ TEST_CASE("a constant predicate decides a trap while the kernel is being built")
   CHECK(ptx.find("trap;") == ptx.rfind("trap;"));
 }
 
+TEST_CASE("a value or registers that outlive their loop are reported where registers take them") {
+  const auto kept_for = [](const auto& take) {
+    KernelBuilder k("k", sm_100a, warps<4>);
+    const auto sums = k.tmem<f32, 128, 32>("sums");
+    k.role("r", warpgroup<0>, [&](Warpgroup& g) {
+      std::optional<F32> value;
+      std::optional<Registers<f32, 32>> row;
+      g.loop(4, [&](U32 i) {
+        value.emplace(convert<F32>(i));
+        row.emplace(g.wait(g.load(sums)));
+      });
+      take(g, *value, *row);
+    });
+    return refused(k);
+  };
+  const auto check = [&](unsigned line, const auto& take) {
+    const auto found = kept_for(take);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].slug == "dsl-value-scope");
+    CHECK(has(found[0].where.file, "values_test.cpp"));
+    CHECK(found[0].where.line == line);
+  };
+  using Row = Registers<f32, 32>;
+  check(__LINE__, [](Warpgroup&, const F32& x, const Row&) { (void)make_registers<1>([&](int) { return x; }); });
+  check(__LINE__, [](Warpgroup&, const F32& x, const Row&) { (void)make_registers(1, [&](int) { return x; }); });
+  check(__LINE__, [](Warpgroup&, const F32&, const Row& row) { (void)row[3]; });
+  check(__LINE__, [](Warpgroup&, const F32&, const Row& row) { (void)cvt<bf16>(row); });
+  check(__LINE__, [](Warpgroup&, const F32&, const Row& row) { (void)combined(row, [](F32 a, F32 b) { return max(a, b); }); });
+  check(__LINE__, [](Warpgroup& g, const F32&, const Row& row) { g.store_global(widen(g.row()), row, g.row()); });
+  check(__LINE__, [](Warpgroup& g, const F32&, const Row& row) { (void)g.wait(row); });
+}
+
 }  // namespace dsl_values
