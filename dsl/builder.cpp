@@ -7,6 +7,7 @@
 #include "dsl/ring_check.hpp"
 #include "dsl/tcgen05.hpp"
 #include "dsl/wgmma.hpp"
+#include "ptx/ops/features.hpp"
 
 namespace kiln::dsl {
 
@@ -38,7 +39,7 @@ Recording::~Recording() = default;
 KernelBuilder::~KernelBuilder() = default;
 
 KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group)
-    : Recording({target, group, std::max(isa::lowest_version(target), isa::PtxVersion{8, 6})}),
+    : Recording({target, group, {}}),
       ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
       nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
       name_(std::move(name)),
@@ -329,7 +330,6 @@ Kernel KernelBuilder::build() {
   k.block = {std::uint32_t(warps() * isa::threads_per_warp), 1, 1};
   if (in_pairs()) k.cluster = {2, 1, 1};
   k.dynamic_smem = std::uint32_t(storage_.bytes());
-  k.module.version = context_.version;
   k.module.targets = {isa::spelling(context_.target)};
   if (storage_.bytes() > 0) {
     ir::Variable v = shared_variable(Storage::dynamic_symbol, ScalarType::b8, 1, tile_placement);
@@ -342,6 +342,7 @@ Kernel KernelBuilder::build() {
     k.module.items.push_back(ir::Directive{".file " + std::to_string(i + 1) + " \"" + rec_.files()[i] + "\"", {}});
   append_prints(rec_, k.module);
   k.module.items.push_back(std::move(f));
+  k.module.version = std::max(context_.version, ops::lowest_version(k.module));
   k.parameters = parameters_;
   k.sum_width = tensor_core_->sum_width();
   return k;

@@ -11,7 +11,7 @@ using ir::Operand;
 void Issuer::require_feature(isa::Feature f, Here at) const {
   KernelContext& k = *role_->kernel;
   k.version = std::max(k.version, isa::lowest_version(f));
-  rec_->require(rules::target_feature(f, k.target, k.version), at,
+  rec_->require(rules::target_feature(f, k.target, isa::newest_version), at,
                 std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
 }
 

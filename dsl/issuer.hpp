@@ -21,7 +21,7 @@ class TensorCoreTarget;
 struct KernelContext {
   isa::Target target{};
   isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
-  isa::PtxVersion version{};                 // the lowest that knows what was used so far
+  isa::PtxVersion version{};                 // the lowest that knows the features that were asked for
   TensorCoreTarget* tensor_core = nullptr;   // what MMAs become
 };
 

@@ -106,6 +106,11 @@ Writer form_without(Feature feature, const ir::Operation& op) {
     case Feature::launch_control:
     case Feature::launch_control_all: return write_without_launch_control;
     case Feature::hopper:
+    case Feature::bulk_copy:
+    case Feature::transactions:
+    case Feature::cluster_order:
+    case Feature::elect:
+    case Feature::async_store:
     case Feature::mbarrier_relaxed:
     case Feature::sync_restrict: return form_before_hopper(op);
     default: break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::ops {
@@ -381,6 +382,41 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
   }
 }
 
+// What is of sm_90, or older, and newer than PTX 7.8, or than the oldest PTX of sm_80. It comes after the feature that
+// says which target has the instruction.
+void add_features_by_version(const ir::Operation& op, std::vector<Feature>& out) {
+  const isa::Modifiers& m = op.modifiers;
+  const auto add = [&](bool has_it, Feature f) {
+    if (has_it) out.push_back(f);
+  };
+  const bool is_mbarrier = isa::unit(op.opcode) == isa::Unit::mbarrier;
+  const Family in = family(op.opcode);
+  const bool copies = in == Family::bulk_copy || in == Family::bulk_prefetch || in == Family::tensor_copy ||
+                      in == Family::tensor_prefetch || in == Family::bulk_group;
+  const bool orders_copies = m.proxy == isa::Proxy::async || op.opcode == Opcode::fence_mbarrier_init;
+  const bool prefetches_map = op.opcode == Opcode::prefetch && has(m, "tensormap");
+  add(copies || orders_copies || prefetches_map, Feature::bulk_copy);
+  add(is_mbarrier && (m.expect_tx || op.opcode == Opcode::mbarrier_expect_tx ||
+                      op.opcode == Opcode::mbarrier_complete_tx || m.space() == isa::Space::shared_cluster),
+      Feature::transactions);
+  add(is_mbarrier && (m.semantics == isa::Semantics::release || m.semantics == isa::Semantics::acquire),
+      Feature::mbarrier_order);
+  add(in == Family::cluster_barrier && m.semantics != isa::Semantics::none, Feature::cluster_order);
+  add(in == Family::elect, Feature::elect);
+  add(is_arithmetic_of_hopper(op) && !isa::is_floating(m.type()) && op.opcode != Opcode::cvt, Feature::integer_pairs);
+  add(in == Family::async_store, Feature::async_store);
+  add(in == Family::multimem_load || in == Family::multimem_store, Feature::multimem);
+  add((op.opcode == Opcode::atom || op.opcode == Opcode::red) && isa::vector_width(m.vector) > 1,
+      Feature::vector_reduction);
+  add(m.semantics == isa::Semantics::mmio, Feature::mmio);
+  add(m.type() == isa::ScalarType::b128, Feature::type_128);
+  const bool chooses_policy = op.opcode == Opcode::createpolicy || m.cache_hint || m.l1 != isa::L1Eviction::none;
+  add(chooses_policy, Feature::cache_policy);
+  add(op.opcode == Opcode::bmsk || op.opcode == Opcode::szext, Feature::bit_ranges);
+  add(op.opcode == Opcode::cvta && m.space() == isa::Space::param, Feature::parameter_address);
+  add(op.opcode == Opcode::movmatrix, Feature::movmatrix);
+}
+
 }  // namespace
 
 std::vector<Feature> features(const ir::Operation& op) {
@@ -388,7 +424,21 @@ std::vector<Feature> features(const ir::Operation& op) {
   if (is_arithmetic_of_hopper(op) || is_access_of_hopper(op) ||
       std::any_of(op.arguments.begin(), op.arguments.end(), names_cluster))
     out.push_back(Feature::hopper);
+  add_features_by_version(op, out);
   return out;
+}
+
+isa::PtxVersion lowest_version(const ir::Module& module) {
+  const auto target = module.target();
+  isa::PtxVersion lowest = target ? isa::lowest_version(*target) : isa::oldest_version;
+  diag::Sink ignored;  // whoever judges the module reports it
+  for (const ir::Item& item : module.items) {
+    const auto* function = std::get_if<ir::Function>(&item);
+    if (!function || !function->body) continue;
+    for (const ir::Operation& op : ir::decode(module, *function, ignored).operations)
+      for (const Feature f : features(op)) lowest = std::max(lowest, isa::lowest_version(f));
+  }
+  return lowest;
 }
 
 }  // namespace kiln::ops

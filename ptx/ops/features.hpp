@@ -11,4 +11,8 @@ namespace kiln::ops {
 /// The features that an instruction needs, none for what every target has.
 std::vector<isa::Feature> features(const ir::Operation&);
 
+/// The lowest `.version` that knows the target of a module and all that its instructions need. Of instructions that Kiln
+/// does not know it says nothing.
+isa::PtxVersion lowest_version(const ir::Module&);
+
 }  // namespace kiln::ops

@@ -18,6 +18,7 @@
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
+#include "tools/command/version_options.hpp"
 
 namespace kiln::command {
 namespace {
@@ -30,7 +31,7 @@ constexpr const char* emit_examples =
 
 struct EmitArguments {
   KernelChoice kernel{};
-  std::string format = "ptx", output{};
+  std::string format = "ptx", output{}, ptx_version{};
   bool json = false;
 };
 
@@ -75,6 +76,7 @@ int emit_kernel(const EmitArguments& a) {
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
   Progress progress;
   dsl::Kernel kernel = entry.build(target, sizes);
+  pin_ptx_version(kernel.module, a.ptx_version);
   if (a.format == "json") {
     deliver(a.output, harness::write_contract(entry.problem(kernel, sizes)), false);
     return Exit::clean;
@@ -112,6 +114,8 @@ void add_emit(const Builder& builder) {
   sub->add_option("--format", a->format, "ptx, cubin or header (need ptxas), or json (the launch contract) [ptx]")
       ->check(one_of({"ptx", "cubin", "json", "header"}))
       ->type_name("ptx|cubin|json|header");
+  add_ptx_version(*sub, a->ptx_version, "the .version of the text; what needs a later one is an error "
+                                        "[the lowest that the text needs]");
   sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
   sub->add_flag("--json", a->json, "the same as --format json");
   sub->callback([a, &action = builder.action] {

@@ -8,12 +8,12 @@
 #include "harness/entry/entry.hpp"
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
-#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/isa/ptxas_version.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tools/command/lint.hpp"
 #include "tools/command/read_source.hpp"
+#include "tools/command/version_options.hpp"
 #include "verifier/global_memory.hpp"
 #include "verifier/lints.hpp"
 #include "verifier/mistakes.hpp"
@@ -129,7 +129,7 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
   Judgement out;
   diag::Sink& sink = out.found;
   ir::Module module = parse::parse(source, sink);
-  module.version = isa::parse_ptx_version(a.ptx_version).value_or(module.version);
+  pin_ptx_version(module, a.ptx_version);
   const bool is_read = !sink.has_errors();
   verifier::check(module, sink, rules::parse_profile(a.profile).value_or(rules::Profile::isa), a.facts,
                   isa::parse_ptxas_version(a.ptxas));

@@ -20,6 +20,7 @@
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/subcommands.hpp"
+#include "tools/command/version_options.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::command {
@@ -33,7 +34,7 @@ constexpr const char* lower_examples =
 
 struct LowerArguments {
   KernelChoice kernel{};  // its name may be a file's
-  std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{}, keep_rejected{};
+  std::string target = "sm_90a", image = "auto", launch{}, launch_out{}, output{}, keep_rejected{}, ptx_version{};
   bool no_ptxas = false;
 };
 
@@ -103,7 +104,7 @@ class Acceptance {
   /// The text; null, and errors in the sink, where the kernel was wrong before it was lowered. Throws InternalError
   /// where it was not.
   diag::SourcePtr text(const ir::Module& lowered) {
-    const auto text = std::make_shared<const diag::Source>("lowered.ptx", emit::emit_unverified(lowered));
+    diag::SourcePtr text = text_of(lowered);
     diag::Sink verdict;
     if (!verifier::verify(lowered, verdict)) {
       if (!verifier::verify(in_.module, sink_)) return nullptr;
@@ -111,6 +112,7 @@ class Acceptance {
     }
     sink_.append(std::move(verdict));
     judged_ = "verified";
+    if (!a_.ptx_version.empty() && !(text = pinned(lowered))) return nullptr;
     if (!a_.no_ptxas && !assemble(text)) return nullptr;
     return text;
   }
@@ -118,6 +120,18 @@ class Acceptance {
   const std::string& judged() const { return judged_; }
 
  private:
+  static diag::SourcePtr text_of(const ir::Module& module) {
+    return std::make_shared<const diag::Source>("lowered.ptx", emit::emit_unverified(module));
+  }
+
+  // With the .version that the user wants; null, and what needs a later one in the sink. A right kernel may need one.
+  diag::SourcePtr pinned(ir::Module lowered) {
+    pin_ptx_version(lowered, a_.ptx_version);
+    const diag::SourcePtr text = text_of(lowered);
+    const bool takes_it = verifier::verify(parse::parse(text, sink_), sink_).has_value();
+    return takes_it ? text : nullptr;
+  }
+
   bool assemble(const diag::SourcePtr& text) {
     const harness::Ptxas ptxas = harness::find_ptxas();
     if (!ptxas.found()) {
@@ -213,6 +227,7 @@ void add_lower(const Builder& builder) {
   sub->add_option("--launch-out", a->launch_out, "write the contract of the lowered kernel")->type_name("L2.json");
   sub->add_option("-o,--output", a->output, "file to write [stdout]; nothing that the verifier or ptxas refuses")
       ->type_name("FILE");
+  add_ptx_version(*sub, a->ptx_version, "the .version of the result [that of the input, or the target's where it is later]");
   sub->add_flag("--no-ptxas", a->no_ptxas, "do not assemble the result (ptxas is asked where it is found)");
   sub->add_option("--keep-rejected", a->keep_rejected, "where the result is refused: the text, to see why")
       ->type_name("FILE");

@@ -21,6 +21,7 @@
 #include "tools/command/report/summary.hpp"
 #include "tools/command/schedules.hpp"
 #include "tools/command/subcommands.hpp"
+#include "tools/command/version_options.hpp"
 
 namespace kiln::command {
 namespace {
@@ -37,7 +38,7 @@ struct RunArguments {
   KernelChoice kernel{};
   bool races = true, prove = false;
   harness::ViewOptions views{};
-  std::string backend = "sim", arithmetic = "exact", seed = "1", keep{};
+  std::string backend = "sim", arithmetic = "exact", seed = "1", keep{}, ptx_version{};
   std::vector<std::string> outputs{};
   ScheduleArguments schedules{};
   GpuArguments gpu{};
@@ -59,6 +60,12 @@ void set_outputs(const std::vector<std::string>& outputs, launch::Contract& cont
                                          names.empty() ? "D" : names[0], out, fmt::join(names, ", ")));
     }
   }
+}
+
+dsl::Kernel build(const RunArguments& a, const dsl::Sizes& sizes) {
+  dsl::Kernel kernel = a.kernel.entry().build(a.kernel.chosen_target(), sizes);
+  pin_ptx_version(kernel.module, a.ptx_version);
+  return kernel;
 }
 
 launch::Contract prepare(const RunArguments& a, const dsl::Entry& entry, const dsl::Kernel& kernel,
@@ -115,7 +122,7 @@ harness::RunReport execute(const RunArguments& a, const RunFacts& facts) {
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
   const auto start = std::chrono::steady_clock::now();
   try {
-    dsl::Kernel kernel = entry.build(a.kernel.chosen_target(), sizes);
+    dsl::Kernel kernel = build(a, sizes);
     launch::Contract contract = prepare(a, entry, kernel, sizes);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     verifier::LaunchFacts known = launch_facts(kernel);
@@ -134,7 +141,7 @@ harness::RunReport execute(const RunArguments& a, const RunFacts& facts) {
 Timed timed_again(const RunArguments& a) {
   const dsl::Entry& entry = a.kernel.entry();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
-  dsl::Kernel kernel = entry.build(a.kernel.chosen_target(), sizes);
+  dsl::Kernel kernel = build(a, sizes);
   launch::Contract contract = prepare(a, entry, kernel, sizes);
   diag::Sink sink;
   return {harness::emit_verified(std::move(kernel.module), a.kernel.name + ".ptx", sink), std::move(contract)};
@@ -170,6 +177,7 @@ void add_run(const Builder& builder) {
   sub->add_option("--backend", a->backend, "sim: on this CPU; cuda: on a GPU [sim]")
       ->check(one_of({"sim", "cuda"}))
       ->type_name("sim|cuda");
+  add_ptx_version(*sub, a->ptx_version, "the .version of the PTX [the lowest that it needs]");
   sub->add_option("--out", a->outputs, "write an output; with several outputs, NAME=FILE")
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE.npy");

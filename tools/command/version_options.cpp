@@ -16,6 +16,10 @@ void add_ptx_version(CLI::App& sub, std::string& to, const std::string& help) {
   sub.add_option("--ptx-version", to, help)->check(CLI::Validator(why_not, ""))->type_name("N.N");
 }
 
+void pin_ptx_version(ir::Module& module, const std::string& to) {
+  module.version = isa::parse_ptx_version(to).value_or(module.version);
+}
+
 void add_ptxas_version(CLI::App& sub, std::string& to, const std::string& help) {
   const auto why_not = [](const std::string& text) {
     if (isa::parse_ptxas_version(text)) return std::string();

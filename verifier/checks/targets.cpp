@@ -22,6 +22,16 @@ std::string instead(isa::Target t) {
   return name + "; use " + sm + "a or " + sm + "f";
 }
 
+// Where the target has it, a later .version is all that is missing.
+std::string lacking_feature(isa::Feature f, isa::Opcode opcode, isa::Target target, isa::PtxVersion version) {
+  std::string what(isa::spelling(f));
+  const std::string name(isa::spelling(opcode));
+  if (isa::has(f, target) && !what.starts_with(name)) what += " of " + name;
+  what += " with .version " + spelling(version);
+  if (isa::has(f, target)) return what + ", which needs " + spelling(isa::lowest_version(f));
+  return what + " and .target " + isa::spelling(target);
+}
+
 }  // namespace
 
 bool check_known(const ir::Module& module, diag::Sink& sink) {
@@ -56,8 +66,7 @@ void check_targets(const Facts& facts) {
     if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
       for (isa::Feature f : ops::features(op))
         judge(facts.sink, rules::target_feature(f, *facts.target, facts.module.version), subject,
-              std::string(isa::spelling(f)) + " with .version " + spelling(facts.module.version) + " and .target " +
-                  isa::spelling(*facts.target));
+              lacking_feature(f, op.opcode, *facts.target, facts.module.version));
     if (!is_tcgen05 || !facts.is_formed(op)) continue;
     const isa::CtaGroup here = op.modifiers.cta_group;
     if (here == isa::CtaGroup::none || mixed) continue;

@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "ptx/diag/render.hpp"
+#include "ptx/isa/ptx_versions.hpp"
+#include "ptx/ops/features.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/parse/parse.hpp"
 
@@ -220,4 +222,44 @@ TEST_CASE("every instruction of the test files has its roles") {
     }
   }
   CHECK(read > 1000);
+}
+
+TEST_CASE("the lowest version of a module is that of its target, or of what its instructions need") {
+  struct Row {
+    const char* target;
+    const char* instruction;
+    const char* lowest;
+  };
+  const Row rows[] = {
+      {"sm_80", "add.s32 %r0, %r1, %r2;", "7.0"},
+      {"sm_80", "createpolicy.fractional.L2::evict_last.b64 %d0, 1.0;", "7.4"},
+      {"sm_80", "ld.global.L1::evict_last.u32 %r0, [%d0];", "7.4"},
+      {"sm_80", "bmsk.clamp.b32 %r0, %r1, 3;", "7.6"},
+      {"sm_80", "cvta.param.u64 %d0, %d1;", "7.7"},
+      {"sm_80", "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;", "7.8"},
+      {"sm_80", "mbarrier.arrive.release.cta.shared.b64 %d0, [%r0];", "8.0"},
+      {"sm_80", "ld.mmio.relaxed.sys.global.u32 %r0, [%d0];", "8.2"},
+      {"sm_80", "ld.global.b128 %x, [%d0];", "8.3"},
+      {"sm_90", "mapa.u32 %r0, %r1, 1;", "7.8"},
+      {"sm_90", "barrier.cluster.arrive;", "7.8"},
+      {"sm_90", "barrier.cluster.arrive.release;", "8.0"},
+      {"sm_90", "elect.sync _|%p, -1;", "8.0"},
+      {"sm_90", "cp.async.bulk.commit_group;", "8.0"},
+      {"sm_90", "fence.proxy.async;", "8.0"},
+      {"sm_90", "prefetch.tensormap [%d0];", "8.0"},
+      {"sm_90", "mbarrier.arrive.expect_tx.shared.b64 %d0, [%r0], 2;", "8.0"},
+      {"sm_90", "min.s16x2 %r0, %r1, %r2;", "8.0"},
+      {"sm_90", "cvt.rn.bf16.s32 %h, %r0;", "7.8"},
+      {"sm_90", "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r0], %r1, [%r2];", "8.1"},
+      {"sm_90", "multimem.st.global.f32 [%d0], %f0;", "8.1"},
+      {"sm_90", "red.global.add.v2.f32 [%d0], {%f0, %f1};", "8.1"},
+      {"sm_90a", "add.s32 %r0, %r1, %r2;", "8.0"},
+      {"sm_107a", "add.s32 %r0, %r1, %r2;", "9.4"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.instruction);
+    One one(row.instruction);
+    one.module.targets = {row.target};
+    CHECK(isa::spelling(ops::lowest_version(one.module)) == row.lowest);
+  }
 }
