@@ -1,5 +1,5 @@
-// What programs of today's headers take from a glibc that is newer than the one that the command of the wheel is linked with
-// (scripts/wheel): glibc 2.32 and 2.33 brought these two.
+// What programs of today's headers take from a glibc that is newer than the one that the command of the wheel is linked
+// with (scripts/wheel): glibc 2.32 and 2.33 brought these two.
 #include <dlfcn.h>
 #include <malloc.h>
 

@@ -33,8 +33,8 @@ constexpr const char* ptxas_examples =
     "  ln -s $(command -v kiln) kiln-ptxas                     a link whose name ends in ptxas does the same, so that\n"
     "  TRITON_PTXAS_BLACKWELL_PATH=$PWD/kiln-ptxas python3 program.py    Triton checks every kernel that it "
     "compiles\n"
-    "  kiln ptxas --shadow cuda && PATH=$PWD/cuda/bin:$PATH make         nvcc calls the ptxas beside itself: this makes a\n"
-    "                                                          CUDA Toolkit of links to the one at hand, with kiln as ptxas\n\n"
+    "  kiln ptxas --shadow cuda && PATH=$PWD/cuda/bin:$PATH make         nvcc calls the ptxas beside itself: a CUDA\n"
+    "                                                 Toolkit of links to the one at hand, with kiln as ptxas\n\n"
     "KILN_CHECK=off hands on to ptxas alone. KILN_BUDGET=SECONDS is what an input may take while ptxas runs [0.1].\n"
     "Errors are shown in full, all else in one line; KILN_SHOW=all shows each.\n"
     "KILN_CHECK_LOG=FILE gets the findings too, for compilers that do not show what ptxas says. The ptxas is the one\n"
@@ -137,8 +137,8 @@ std::string rendered(const std::string& path, const diag::Sink& found, bool show
   for (const diag::Diagnostic& d : found.all())
     if (shows_all || d.severity == diag::Severity::error) out += diag::render_text(d, colour);
   const bool hides = !shows_all && found.all().size() > found.count(diag::Severity::error);
-  return out + fmt::format("kiln: {}: {}{}\n", path, diag::summary_by_rule(found),
-                           hides ? "; KILN_SHOW=all shows each" : "");
+  return out +
+         fmt::format("kiln: {}: {}{}\n", path, diag::summary_by_rule(found), hides ? "; KILN_SHOW=all shows each" : "");
 }
 
 struct Findings {
@@ -150,8 +150,7 @@ void append(Findings& all, const std::string& path, const Settings& settings) {
   try {
     const diag::Sink found = judge_input(path, settings.budget);
     all.has_errors |= found.has_errors();
-    all.text +=
-        rendered(path, found, settings.shows_all, settings.log.empty() ? colour_of(2) : diag::Colour::off);
+    all.text += rendered(path, found, settings.shows_all, settings.log.empty() ? colour_of(2) : diag::Colour::off);
   } catch (const std::exception& error) {
     all.text += fmt::format("kiln: {}: not checked: {}\n", path, error.what());
   }
@@ -183,7 +182,8 @@ std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").
 void link_all(const std::filesystem::path& from, const std::filesystem::path& to, std::string_view left_out) {
   std::filesystem::create_directories(to);
   for (const auto& entry : std::filesystem::directory_iterator(from))
-    if (entry.path().filename() != left_out) std::filesystem::create_symlink(entry.path(), to / entry.path().filename());
+    if (entry.path().filename() != left_out)
+      std::filesystem::create_symlink(entry.path(), to / entry.path().filename());
 }
 
 // A CUDA Toolkit whose nvcc calls `kiln ptxas`. nvcc looks for ptxas beside its own file, so that one is copied.
