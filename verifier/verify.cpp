@@ -58,15 +58,24 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
   if (profile == rules::Profile::tileiras) check_tileiras(facts);
 }
 
-// The rules on each statement alone, where statements around them could not be read. Names may be declared there.
+// The rules on each statement alone, where statements around them could not be read. Names may be declared there, and
+// registers written.
 void check_statements(const ir::Module& module, const ir::Function& function, rules::Profile profile, Ptxas ptxas,
                       diag::Sink& sink) {
   diag::Sink found;
   ir::Code written = ir::decode(module, function, found);
-  check_text(written, profile, ptxas, found);
-  check_targets(Facts(module, function, found, std::move(written)));
+  std::vector<bool> malformed = check_text(written, profile, ptxas, found);
+  Facts facts(module, function, found, std::move(written));
+  facts.malformed = std::move(malformed);
+  facts.profile = profile;
+  check_targets(facts);
+  check_descriptors(facts);
+  check_columns(facts);
+  check_mbarrier_numbers(facts);
+  check_copies(facts);
+  const bool names_are_read = !module.unread && !function.names_unread;
   for (const diag::Diagnostic& d : found.all())
-    if (d.slug != "undeclared-name" && d.slug != "duplicate-name") sink.report(d);
+    if (names_are_read || (d.slug != "undeclared-name" && d.slug != "duplicate-name")) sink.report(d);
 }
 
 }  // namespace

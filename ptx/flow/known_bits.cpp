@@ -55,9 +55,10 @@ KnownBits::KnownBits(const ir::Code& code, const Definitions& definitions) : Kno
 
 KnownBits::KnownBits(const ir::Code& code, const Definitions& definitions, ParameterBytes given)
     : code_(code), definitions_(definitions), given_(std::move(given)), bits_(code.registers.size(), Bits::nothing()) {
+  const bool is_whole = !code.function->unread && !code.module->unread;
   for (ir::RegisterId r = 0; r < bits_.size(); ++r)
-    if (definitions.writers(r).empty()) bits_[r] = Bits::unknown(width_of(code.registers[r]));
-  solve();
+    if (!is_whole || definitions.writers(r).empty()) bits_[r] = Bits::unknown(width_of(code.registers[r]));
+  if (is_whole) solve();
 }
 
 Bits KnownBits::address_of(const ir::Argument& a) const {

@@ -24,7 +24,8 @@ class OperandBits {
 using ParameterBytes = std::vector<std::map<std::uint32_t, std::uint8_t>>;
 
 /// Known bits of registers, without a thought for paths: a register's bits are what all its definitions agree on, found
-/// as the greatest fixpoint. Addresses of shared variables have the zeros of their alignment.
+/// as the greatest fixpoint. Addresses of shared variables have the zeros of their alignment. Of a function whose text
+/// could not be read as a whole no bit of a register is known.
 class KnownBits final : public OperandBits {
  public:
   KnownBits(const ir::Code&, const Definitions&);

@@ -217,6 +217,7 @@ struct Function {
   At at{};       // the head
   At name_at{};
   bool unread = false;  // a statement of the body could not be read, and is missing
+  bool names_unread = false;  // such a statement may have declared a name
 
   bool operator==(const Function&) const = default;
 

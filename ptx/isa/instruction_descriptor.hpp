@@ -59,6 +59,13 @@ constexpr std::uint32_t idesc_bits_of_sm_107(MmaKind kind) {
   }
 }
 
+/// Whether a word says on sm_107 what Kiln does not follow. CUTLASS writes bit 12 for every sparse MMA of packed 4-bit
+/// elements there, so of those no word is followed.
+constexpr bool says_more_on_sm_107(std::uint32_t word, MmaKind kind, bool sparse) {
+  const bool packed = kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4;
+  return (word & idesc_bits_of_sm_107(kind)) != 0 || (packed && sparse);
+}
+
 constexpr std::uint32_t pack(const InstructionDescriptorFields& f, MmaKind kind) {
   std::uint32_t word = std::uint32_t(f.selector) | std::uint32_t(f.sparse) << 2 | std::uint32_t(f.a_type) << 7 |
                        std::uint32_t(f.b_type) << 10 | std::uint32_t(f.negate_a) << 13 |

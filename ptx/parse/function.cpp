@@ -40,14 +40,19 @@ class Body {
     const Token open = t_.take();
     while (!t_.done() && !t_.at('}')) {
       const std::size_t first = t_.index();
-      if (!statement(b.statements)) unread_ = true, t_.skip_statement(first);
+      if (statement(b.statements)) continue;
+      unread_ = true;
+      t_.skip_statement(first);
+      names_unread_ |= t_.may_declare(first);
     }
-    if (!t_.accept('}')) unread_ = true, t_.error(open.place(), "this block has no end; expected '}'");
+    if (!t_.accept('}')) unread_ = names_unread_ = true, t_.error(open.place(), "this block has no end; expected '}'");
     b.at = t_.since(open.begin);
     return b;
   }
   /// Whether statements were left out.
   bool unread() const { return unread_; }
+  /// Whether one of them may have declared a name.
+  bool names_unread() const { return names_unread_; }
 
  private:
   using Statements = std::vector<ir::Statement>;
@@ -77,7 +82,7 @@ class Body {
   bool nested(Statements& to) {
     const Tokens::Nested level(t_);
     if (level) return add(to, std::optional(block()));
-    unread_ = true;
+    unread_ = names_unread_ = true;
     if (!t_.skip_braces()) t_.take();
     return true;
   }
@@ -110,7 +115,7 @@ class Body {
 
   Tokens& t_;
   Mnemonics& mnemonics_;
-  bool unread_ = false;
+  bool unread_ = false, names_unread_ = false;
 };
 
 }  // namespace
@@ -125,6 +130,7 @@ std::optional<ir::Function> parse_function(Tokens& t, Mnemonics& mnemonics, ir::
     Body body(t, mnemonics);
     f.body = body.block();
     f.unread = body.unread();
+    f.names_unread = body.names_unread();
     return f;
   }
   if (!t.expect(';', "head of the function")) return std::nullopt;

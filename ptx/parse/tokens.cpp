@@ -115,6 +115,14 @@ bool Tokens::starts_statement() const {
   return is_module_directive(word(t)) || isa::parse_space(word(t)) || word(t) == "loc";
 }
 
+bool Tokens::may_declare(std::size_t from) const {
+  for (std::size_t i = from; i < next_; ++i) {
+    const Token& t = tokens_[i];
+    if (t.is(':') || (t.is(Token::Kind::dot_word) && (i == from || t.starts_line))) return true;
+  }
+  return false;
+}
+
 void Tokens::skip_item(std::size_t from) {
   if (next_ == from) take();
   while (!done()) {

@@ -65,6 +65,8 @@ class Tokens {
   /// After a broken statement: moves past the next ';', or to the '}' that closes the enclosing block, or to a line
   /// that starts like a statement. Moves at least one token if `from` is where the statement began.
   void skip_statement(std::size_t from);
+  /// Whether a directive or a label stands between the tokens from index `from` and the next one.
+  bool may_declare(std::size_t from) const;
   /// After a broken item of the module: to a line that starts with a directive of module scope.
   void skip_item(std::size_t from);
   /// The next token is '{': takes everything to its '}'. False when there is none.

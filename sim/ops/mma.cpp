@@ -1,5 +1,7 @@
 // tcgen05.mma, .sp, .ws and .ws.sp: a thread hands a multiplication to the tensor core. PTX ISA "tcgen05.mma",
 // "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp".
+#include <fmt/format.h>
+
 #include "ptx/isa/mma_shape.hpp"
 #include "ptx/isa/tcgen05.hpp"
 #include "ptx/rules/shared_memory.hpp"
@@ -31,7 +33,7 @@ enum : unsigned {
   at_lanes
 };
 // Rules that hold for every execution, because they hold for the text and for a descriptor that is a number.
-enum : u8 { flag_form_holds = 1, flag_descriptor_holds = 2 };
+enum : u8 { flag_form_holds = 1, flag_descriptor_holds = 2, flag_of_sm_107 = 4 };
 
 const isa::MmaForm& form_of(const Context& c, const Inst& i) { return c.grid->program.forms[i.target]; }
 
@@ -72,6 +74,8 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   t.shape = isa::unpack(idesc, t.form.kind);
   const auto ask = [&](const rules::Verdict& v) { judge(c, i, v); };
   if (!(i.flags & flag_form_holds)) check_mma_form(t.form, i.more_count - at_lanes, ask);
+  if ((i.flags & flag_of_sm_107) && isa::says_more_on_sm_107(idesc, t.form.kind, t.form.sparse))
+    unmodelled(fmt::format("an instruction descriptor {:#x} of sm_107", idesc));
   if (!(i.flags & flag_descriptor_holds)) check_descriptor(t.form, idesc, t.shape, ask);
   t.d = address(at_d);
   t.a_tmem = address(at_a);
@@ -161,6 +165,8 @@ void bind_mma(Binder& binder, const ir::Operation&, const ops::Mma& x, Inst& ins
   const auto ask = [&](const rules::Verdict& v) { holds &= !v.broken(); };
   check_mma_form(x.form, inst.more_count - at_lanes, ask);
   if (holds) inst.flags |= flag_form_holds;
+  const auto target = binder.code().module->target();
+  if (target && target->sm == 107) inst.flags |= flag_of_sm_107;
   if (x.idesc->kind == ir::Argument::Kind::immediate) {
     const auto idesc = u32(x.idesc->value);
     holds = true;

@@ -250,7 +250,7 @@ void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& 
   }
   begin(WarpMma::metadata);
   if (x.metadata) {
-    binder.append(inst, binder.any_width(x.metadata, ScalarType::b32));
+    binder.append_all(inst, x.metadata, ScalarType::b32);  // one register, which may stand in braces
     if (x.selector->kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
     mma.selector = int(x.selector->value);
     if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))

@@ -26,6 +26,10 @@ void judge(Context& c, const Inst& i, const rules::Verdict& v) {
 }
 
 isa::Swizzle judge_descriptor(Context& c, const Inst& i, const isa::SharedDescriptorFields& d) {
+  if (d.reserved & isa::sdesc_bits_of_sm_107) {
+    const auto target = c.grid->program.code->module->target();
+    if (target && target->sm == 107) unmodelled("a matrix descriptor of sm_107");
+  }
   judge(c, i, rules::sdesc_fixed(d));
   judge(c, i, rules::sdesc_swizzle(d.swizzle_code));
   const isa::Swizzle s = isa::descriptor_swizzle(d.swizzle_code).value_or(isa::Swizzle::none);

@@ -371,6 +371,8 @@ bool calls_allocator(const Facts& facts) {
   return false;
 }
 
+void check_columns(const Facts& facts) { check_columns(facts, alloc_sites(facts)); }
+
 void check_allocation(const Facts& facts) {
   const std::vector<AllocSite> sites = alloc_sites(facts);
   const bool counts_are_sound = check_columns(facts, sites);

@@ -28,6 +28,9 @@ void check_collectors(const Facts&);
 
 // Allocation of tensor memory
 
+/// Checks constant column counts.
+void check_columns(const Facts&);
+
 /// Checks column counts everywhere. In kernels whose sites belong to the same warps it also walks those warps' paths:
 /// what is wrong on every path is an error, their own use of tensor memory without an allocation included. Sites of
 /// different warps are compared by their sizes and numbers alone, because nothing is known of their order. A use of a
@@ -73,7 +76,10 @@ void check_wgmma_registers(const Facts&);
 
 // Barriers
 
-/// Checks constant arrival and transaction counts, and that every mbarrier whose address is known is initialised
+/// Checks constant arrival and transaction counts.
+void check_mbarrier_numbers(const Facts&);
+
+/// The same, and that every mbarrier whose address is known is initialised
 /// somewhere in the kernel and, if it is waited on, arrived on. Addresses that are not followed are not
 /// judged, and no mbarrier is when some init has such an address. Returns whether some wait never ends.
 bool check_mbarriers(const Facts&);

@@ -85,11 +85,9 @@ class InstructionDescriptor {
   // Larger K, another layout of scales: what such a word says is not followed.
   bool is_of_sm_107() {
     const bool is_there = facts_.target && facts_.target->sm == 107;
-    // CUTLASS writes bit 12 for every sparse MMA of packed 4-bit elements there.
-    const bool packed = kind_ == MmaKind::mxf4 || kind_ == MmaKind::mxf4nvf4;
     const bool is_judged = (bits_.known() & flow::low_mask(32)) != 0;  // of an unknown word nothing is
     const bool says_more =
-        (bits_.one & isa::idesc_bits_of_sm_107(kind_)) != 0 || (packed && mma_.form.sparse && is_judged);
+        is_judged && isa::says_more_on_sm_107(std::uint32_t(bits_.one), kind_, mma_.form.sparse);
     if (!is_there || !says_more) return false;
     incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107",
                rules::Limit::no_model);

@@ -65,8 +65,8 @@ bool is_mbarrier(const Given& g) {
 bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
 
 bool is_narrow_or_one_in_braces(const Given& g) {
-  if (g.a.kind != Kind::vector || g.a.count != 1) return is_narrow(g);
-  return fits(g.code, g.op, g.slot, g.code.components(g.a)[0]);
+  const bool is_braced = g.a.kind == Kind::vector && g.a.count == 1;
+  return is_narrow(is_braced ? Given{g.code, g.op, g.slot, g.code.components(g.a)[0]} : g);
 }
 
 bool is_results(const Given& g) {

@@ -280,6 +280,24 @@ TEST_CASE("tcgen05-mma-lane: an address of an MMA starts where its rows may lie"
   breaks(a, text, "A in lane 16");
 }
 
+TEST_CASE("bits of an instruction descriptor that sm_107 alone has are named there, and reserved elsewhere") {
+  MmaProblem p;
+  p.kind = isa::MmaKind::f8f6f4, p.a_type = p.b_type = isa::ScalarType::e4m3;
+  p.draw(15);
+  std::string text = p.instruction();
+  const std::string idesc = ", " + std::to_string(p.idesc()) + ", ";
+  REQUIRE(text.find(idesc) != std::string::npos);
+  text.replace(text.find(idesc), idesc.size(), ", " + std::to_string(p.idesc() | 1u << 29) + ", ");
+  MmaMachine m = p.machine();
+  const Run elsewhere = m.run(text);
+  CHECK(elsewhere.result.outcome == sim::Outcome::fault);
+  CHECK_MESSAGE(elsewhere.has("a field that the kind does not have"), elsewhere.findings());
+  m.target = "sm_107a";
+  const Run there = m.run(text);
+  CHECK(there.result.outcome == sim::Outcome::incomplete);
+  CHECK_MESSAGE(there.has("an instruction descriptor"), there.findings());
+}
+
 TEST_CASE("what the documents leave open is named") {
   const auto names = [](const MmaProblem& p, const std::string& text, const std::string& what) {
     const Run r = p.machine().run(text);

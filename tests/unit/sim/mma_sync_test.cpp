@@ -162,7 +162,8 @@ void check(const Case& c, unsigned seed) {
   body += std::string(c.sparse ? "mma.sp::ordered_metadata" : "mma") + ".sync.aligned." + c.shape + ".row.col." +
           c.types + " " + d + ", " + names("%r", nd, na) + ", " + names("%r", nd + na, nb) + ", " + old;
   if (c.sparse) {
-    body += ", %r" + std::to_string(in.size()) + ", " + std::to_string(c.selector);
+    const std::string metadata_register = "%r" + std::to_string(in.size());
+    body += ", " + (c.scales ? "{" + metadata_register + "}" : metadata_register) + ", " + std::to_string(c.selector);
     in.push_back(metadata(p));
   }
   if (c.scales) {

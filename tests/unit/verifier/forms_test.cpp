@@ -1,4 +1,5 @@
 // The forms layer against what ptxas 13.0 says about the same instructions.
+#include <filesystem>
 #include <vector>
 
 #include "ptx/rules/catalogue.hpp"
@@ -79,6 +80,18 @@ TEST_CASE("every mutation that ptxas refuses is refused") {
   const auto found = verdicts(rejected);
   for (std::size_t i = 0; i < rejected.size(); ++i)
     if (found[i].empty()) FAIL_CHECK(rejected[i]);
+}
+
+TEST_CASE("no file that a compiler or a person wrote and ptxas takes has a form or a target error") {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(KILN_TEST_DATA "/ptx")) {
+    if (entry.path().extension() != ".ptx") continue;
+    const std::string name = entry.path().filename().string();
+    for (const auto& d : test::check_text(test::read_data("ptx/" + name)).all())
+      if (d.slug.starts_with("form-") || d.slug.starts_with("target-")) FAIL_CHECK(name << ": " << d.message);
+    ++files;
+  }
+  CHECK(files > 20);
 }
 
 TEST_CASE("unknown instructions and modifiers are incomplete, once a spelling") {
