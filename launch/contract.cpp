@@ -43,6 +43,14 @@ Buffer& Contract::at(const std::string& buffer) {
 
 const Buffer& Contract::at(const std::string& buffer) const { return const_cast<Contract*>(this)->at(buffer); }
 
+std::uint64_t TensorMap::end() const {
+  using Wide = unsigned __int128;
+  Wide bytes = Wide(offset) + (Wide(dims[0]) * unsigned(isa::bits(dtype)) + 7) / 8;
+  for (std::size_t i = 1; i < std::size_t(rank); ++i)
+    if (dims[i] != 0) bytes += Wide(dims[i] - 1) * strides[i];
+  return bytes >> 64 ? ~std::uint64_t{0} : std::uint64_t(bytes);
+}
+
 std::uint64_t TensorMap::box_bytes() const {
   if (im2col) return std::uint64_t(im2col->channels) * im2col->column() * std::uint64_t(isa::bits(dtype)) / 8;
   std::uint64_t elements = 1;

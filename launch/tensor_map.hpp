@@ -45,6 +45,8 @@ struct TensorMap {
   /// Whether each 16 elements take 16 bytes of shared memory, whatever their bits: 6-bit elements always do.
   bool is_padded() const { return padded || isa::bits(dtype) == 6; }
 
+  /// Bytes from the buffer's start to the end of the tensor; the largest number where they are 2^64 or more.
+  std::uint64_t end() const;
   /// Bytes of one whole box in global memory: what one copy adds to an mbarrier's transaction count.
   std::uint64_t box_bytes() const;
   /// Bytes from one box row to the next in shared memory: the swizzle span when the inner extent is narrower (measured

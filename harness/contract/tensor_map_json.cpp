@@ -100,12 +100,10 @@ bool read_padded(const JsonNode& node, isa::ScalarType dtype) {
 
 // A driver encodes maps that reach beyond their buffer; the copies then read memory of other buffers.
 void check_reach(const JsonNode& node, const launch::Buffer& buffer, const TensorMap& map) {
-  using Wide = unsigned __int128;
-  Wide end = Wide(map.offset) + (Wide(map.dims[0]) * unsigned(isa::bits(map.dtype)) + 7) / 8;
-  for (std::size_t i = 1; i < std::size_t(map.rank); ++i) end += Wide(map.dims[i] - 1) * map.strides[i];
+  const std::uint64_t end = map.end();
   if (end > buffer.size())
     node.fail("the tensor ends at byte {} of buffer {}, which has {}",
-              end >> 64 ? "2^64" : std::to_string(std::uint64_t(end)), buffer.name, buffer.size());
+              end == ~std::uint64_t{0} ? "2^64" : std::to_string(end), buffer.name, buffer.size());
 }
 
 }  // namespace

@@ -39,6 +39,18 @@ constexpr Verdict tma_stride(std::int64_t bytes) {
   return breaks(Rule::tma_stride, bytes, round_up(bytes, isa::tma_global_alignment));
 }
 
+/// Where the tensor of a map ends, in bytes from its buffer's start, and the bytes of the buffer.
+constexpr Verdict tma_reach(std::uint64_t end, std::uint64_t buffer) {
+  return end <= buffer ? legal : breaks(Rule::tma_reach, std::int64_t(end), std::int64_t(buffer));
+}
+
+/// The elements of a map against those of its buffer. Integers may be any bits; tf32 is what tensor cores read of f32.
+constexpr Verdict tma_type(isa::ScalarType map, isa::ScalarType buffer) {
+  const auto format = [](isa::ScalarType t) { return t == isa::ScalarType::tf32 ? isa::ScalarType::f32 : t; };
+  const bool both = isa::is_floating(map) && isa::is_floating(buffer);
+  return !both || format(map) == format(buffer) ? legal : breaks(Rule::tma_type);
+}
+
 /// The inner start coordinate of a copy. Negative coordinates count too.
 constexpr Verdict tma_coordinate(std::int64_t coordinate, std::int64_t element_bits) {
   if (coordinate * element_bits % (8 * isa::tma_inner_bytes_multiple) == 0) return legal;

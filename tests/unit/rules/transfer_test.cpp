@@ -91,6 +91,14 @@ TEST_CASE("tma-box, tma-inner-bytes, tma-inner-span: the box") {
 TEST_CASE("tma-stride, tma-coordinate, tma-alignment, bulk-size: multiples") {
   CHECK(tma_stride(1024).ok());
   CHECK(is_broken(tma_stride(1000), Rule::tma_stride, 1008));
+  CHECK(tma_reach(4096, 4096).ok());
+  CHECK(is_broken(tma_reach(4097, 4096), Rule::tma_reach, 4096));
+  using isa::ScalarType;
+  CHECK(tma_type(ScalarType::bf16, ScalarType::bf16).ok());
+  CHECK(tma_type(ScalarType::tf32, ScalarType::f32).ok());
+  CHECK(tma_type(ScalarType::u32, ScalarType::ue8m0).ok());
+  CHECK(tma_type(ScalarType::bf16, ScalarType::f16).rule == Rule::tma_type);
+  CHECK(tma_type(ScalarType::f32, ScalarType::bf16).broken());
   CHECK(tma_coordinate(-8, 16).ok());
   CHECK(is_broken(tma_coordinate(-4, 16), Rule::tma_coordinate));
   CHECK(is_broken(tma_coordinate(24, 4), Rule::tma_coordinate));

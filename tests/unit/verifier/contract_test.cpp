@@ -18,8 +18,9 @@ launch::TensorMap good() {
   return m;
 }
 
-std::string check(const launch::TensorMap& m) {
+std::string check(const launch::TensorMap& m, isa::ScalarType type = isa::ScalarType::bf16) {
   launch::Contract contract;
+  contract.buffers = {{"A", type, {512, 512}}};
   contract.tensor_maps.emplace("A_map", m);
   diag::Sink sink;
   verifier::check_contract(contract, sink);
@@ -49,8 +50,34 @@ TEST_CASE("each rule about tensor maps names the map that breaks it") {
   m.strides[1] = 1000;
   CHECK(check(m) == "tma-stride ");
   m = good();
-  m.offset = 8;
+  m.offset = 8, m.dims = {512, 511};
   CHECK(check(m) == "tma-stride ");
+}
+
+TEST_CASE("a tensor map stays in its buffer: more columns, more rows, an offset") {
+  auto m = good();
+  m.strides[1] = 2048;
+  CHECK(check(m) == "tma-reach ");
+  m = good();
+  m.dims = {512, 513};
+  CHECK(check(m) == "tma-reach ");
+  m = good();
+  m.offset = 16;
+  CHECK(check(m) == "tma-reach ");
+  m = good();
+  m.dims = {256, 512};
+  CHECK(check(m).empty());
+  m.strides[1] = std::uint64_t{1} << 39, m.dims = {512, std::uint64_t{1} << 32};
+  CHECK(check(m) == "tma-reach ");
+}
+
+TEST_CASE("a tensor map has the floating-point format of its buffer; integers are any bits") {
+  CHECK(check(good(), isa::ScalarType::f16) == "tma-type ");
+  CHECK(check(good(), isa::ScalarType::f32) == "tma-type ");
+  CHECK(check(good(), isa::ScalarType::u16).empty());
+  auto m = good();
+  m.dtype = isa::ScalarType::tf32, m.dims = {256, 512}, m.box[0] = 32;
+  CHECK(check(m, isa::ScalarType::f32).empty());
 }
 
 TEST_CASE("dimensions beyond the rank do not count") {
