@@ -98,11 +98,10 @@ bool Reports::note_racing_read(Rule rule, const Earlier& e, const Later& b) {
   return true;
 }
 
-// Whether a read is not in order with the first write of what it was to read. Columns that are freed are not.
+// Whether a read is not in order with the first write of what it was to read.
 bool Reports::is_read_too_early(Rule rule, const Earlier& e, const Later& b, const Range& range) const {
   const bool is_race = rule == Rule::race || rule == Rule::race_async || rule == Rule::race_tmem;
-  return is_race && b.access.operation->opcode != Opcode::tcgen05_dealloc && b.writes && !e.writes &&
-         e.access.cluster == b.access.cluster && holds_nothing(*cluster_, range);
+  return is_race && b.writes && !e.writes && e.access.cluster == b.access.cluster && holds_nothing(*cluster_, range);
 }
 
 void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
