@@ -176,11 +176,10 @@ class Mistakes {
     while (true) {
       const Explanation best = largest();
       if (best.all.size() < 2) break;
-      const Finding* straight = best.is_turned ? straight_one(best) : nullptr;
-      const std::size_t head = (straight ? straight : best.first)->index;
+      const std::size_t head = best.first->index;
       for (const Finding* f : best.all)
         if (f->index != head) groups[head].push_back(f->index), covered.insert(f->index);
-      if (best.is_turned && !straight) turned.insert(head);
+      if (best.is_turned) turned.insert(head);
       std::erase_if(findings_, [&, all = indices(best.all)](const Finding& f) { return all.contains(f.index); });
     }
     diag::Sink out;
@@ -247,7 +246,6 @@ class Mistakes {
   struct Explanation {
     const Finding* first = nullptr;  // from which the edge was made
     bool is_turned = false;          // the edge leads from where that is reported to its other operation
-    Edge edge{};
     std::vector<const Finding*> all{};
   };
 
@@ -255,7 +253,7 @@ class Mistakes {
     Explanation best;
     const auto take = [&](const Finding& f, bool is_turned, const Edge& e) {
       std::vector<const Finding*> some = explained(f, e);
-      if (some.size() > best.all.size()) best = {&f, is_turned, e, std::move(some)};
+      if (some.size() > best.all.size()) best = {&f, is_turned, std::move(some)};
     };
     for (const Finding& f : findings_) {
       if (f.claim == Claim::exit) take(f, false, {f.at, f.at});
@@ -264,15 +262,6 @@ class Mistakes {
       if (f.claim == Claim::edge) take(f, true, {f.at, *f.other});
     }
     return best;
-  }
-
-  // Of findings that are as bad as the first, one that is reported where the edge leads to; null when there is none.
-  const Finding* straight_one(const Explanation& x) const {
-    for (const Finding* f : x.all)
-      if (f->claim == Claim::edge && f->other && f->at.stretch == x.edge.to.stretch &&
-          leads(x.edge, *f->other, f->at) && said(*f).severity == said(*x.first).severity)
-        return f;
-    return nullptr;
   }
 
   // Two accesses are reported at the one that should have waited.

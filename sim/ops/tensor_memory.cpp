@@ -144,10 +144,9 @@ bool load_cells(Context& c, const Inst& i, const Window& w) {
   return poison;
 }
 
-PoisonSource cell_source(Context& c, const Inst& i, int lane, int column) {
+PoisonSource cell_source(Context& c, const Inst& i, const Window& w, int column) {
   if (const PoisonSource s = c.grid->poison.stored(c.cta->tmem.line_of(column))) return s;
-  return c.grid->poison.read(i.operation,
-                             [&] { return fmt::format("tensor-memory cells from lane {}, column {}", lane, column); });
+  return c.grid->poison.read(i.operation, [&] { return fmt::format("tensor-memory cells from column {}", w.column); });
 }
 
 // Cells that are poison make their registers so, or a half of them where two cells are packed.
@@ -164,7 +163,7 @@ void spread_load(Context& c, const Inst& i, const Window& w) {
       const int cell = packed && b >= 2;
       if (!TensorMemory::is_poison(written[cell])) continue;
       poison.bytes(to)[b] |= 1u << t;
-      if (std::exchange(last, column + cell) != column + cell) source = cell_source(c, i, lane, column + cell);
+      if (std::exchange(last, column + cell) != column + cell) source = cell_source(c, i, w, column + cell);
       poison.source(to) = source;
     }
   });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/finding.hpp"
@@ -60,15 +58,6 @@ std::string missing(Rule rule, const Earlier& e, const Later& b) {
   return "repair: a wait for the phase of the mbarrier on which it completes";
 }
 
-// Whether nothing stands yet where an access begins.
-bool holds_nothing(const Cluster& cluster, const Range& r) {
-  const auto cta =
-      std::find_if(cluster.ctas.begin(), cluster.ctas.end(), [&](const Cta& c) { return c.index == r.cta; });
-  if (cta == cluster.ctas.end()) return false;
-  if (r.space == isa::Space::reg) return cta->tmem.is_unwritten(int(r.address >> 16), int(r.address & 0xFFFF));
-  return isa::is_shared(r.space) && r.address < cta->shared.size() && !cta->shared.is_written(r.address);
-}
-
 }  // namespace
 
 std::string Reports::where(const Range& r) const {
@@ -98,21 +87,9 @@ bool Reports::note_racing_read(Rule rule, const Earlier& e, const Later& b) {
   return true;
 }
 
-// Whether a read is not in order with the first write of what it was to read.
-bool Reports::is_read_too_early(Rule rule, const Earlier& e, const Later& b, const Range& range) const {
-  const bool is_race = rule == Rule::race || rule == Rule::race_async || rule == Rule::race_tmem;
-  return is_race && b.writes && !e.writes && e.access.cluster == b.access.cluster && holds_nothing(*cluster_, range);
-}
-
 void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
-  const bool is_read = note_racing_read(rule, e, b);
-  if (is_read_too_early(rule, e, b, range))
-    return report_pair(rule, {b.access, b.lanes, b.writes}, {e.access, 0, e.lanes, e.writes, b.space}, range, is_read);
-  report_pair(rule, e, b, range, is_read);
-}
-
-void Reports::report_pair(Rule rule, const Earlier& e, const Later& b, const Range& range, bool is_read) {
   const Access &then = e.access, &now = b.access;
+  const bool is_read = note_racing_read(rule, e, b);
   if (!reported_.insert({rule, then.operation, now.operation}).second) return;
   const std::string got = fmt::format("a {} of {} by {}", b.writes ? "write" : "read", where(range),
                                       thread_name(*grid_, now.cta, now.warp, b.lanes, *now.operation));

@@ -246,7 +246,7 @@ class WaitGraph {
   Cluster& cluster_;
   std::vector<Waiter> waiters_;
   std::vector<std::vector<const ir::Operation*>> helpers_{};  // by waiters: the signal that the second has ahead
-  std::vector<std::vector<bool>> may_end_{};                  // the second could end the wait of the first
+  std::vector<std::vector<bool>> may_end_{};  // the second could end the wait of the first
 };
 
 }  // namespace
