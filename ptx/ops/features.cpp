@@ -403,7 +403,8 @@ void add_features_by_version(const ir::Operation& op, std::vector<Feature>& out)
       Feature::mbarrier_order);
   add(in == Family::cluster_barrier && m.semantics != isa::Semantics::none, Feature::cluster_order);
   add(in == Family::elect, Feature::elect);
-  add(is_arithmetic_of_hopper(op) && !isa::is_floating(m.type()) && op.opcode != Opcode::cvt, Feature::integer_pairs);
+  const bool has_bf16 = is_bf16(m.types[0]) || is_bf16(m.types[1]);
+  add(is_arithmetic_of_hopper(op) && !has_bf16, Feature::integer_pairs);
   add(in == Family::async_store, Feature::async_store);
   add(in == Family::multimem_load || in == Family::multimem_store, Feature::multimem);
   add((op.opcode == Opcode::atom || op.opcode == Opcode::red) && isa::vector_width(m.vector) > 1,

@@ -291,7 +291,7 @@ TEST_CASE("bits of an instruction descriptor that sm_107 alone has are named the
   MmaMachine m = p.machine();
   const Run elsewhere = m.run(text);
   CHECK(elsewhere.result.outcome == sim::Outcome::fault);
-  CHECK_MESSAGE(elsewhere.has("a field that the kind does not have"), elsewhere.findings());
+  CHECK_MESSAGE(elsewhere.has("fields that the kind does not have"), elsewhere.findings());
   m.target = "sm_107a";
   const Run there = m.run(text);
   CHECK(there.result.outcome == sim::Outcome::incomplete);
