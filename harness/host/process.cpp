@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -161,6 +162,18 @@ std::vector<std::string> find_all_in_path(const std::string& name) {
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   return found;
+}
+
+std::vector<std::string> find_all_in_python_packages(const std::string& pattern) {
+  std::error_code unknown;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::filesystem::path packages = program.parent_path().parent_path() / "lib/python3*/site-packages";
+  glob_t found{};
+  std::vector<std::string> out;
+  if (::glob((packages / pattern).c_str(), 0, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return out;
 }
 
 std::string find_in_path(const std::string& name) {

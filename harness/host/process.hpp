@@ -49,6 +49,9 @@ class ChildProcess {
 std::string find_in_path(const std::string& name);
 /// Every executable of that name in $PATH, in order.
 std::vector<std::string> find_all_in_path(const std::string& name);
+/// Every path that the pattern means ("nvidia/*/bin/ptxas") below the Python packages of the environment that this
+/// program was installed into, sorted.
+std::vector<std::string> find_all_in_python_packages(const std::string& pattern);
 
 /// Calls `work` with each number below `jobs` in a process of its own; returns what they return, in order. `tick` is
 /// called here for each call of the function that work is given. An InputError in a process is thrown here; a process

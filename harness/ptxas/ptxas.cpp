@@ -1,14 +1,12 @@
 #include "harness/ptxas/ptxas.hpp"
 
 #include <fmt/format.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "harness/host/files.hpp"
@@ -32,25 +30,11 @@ std::optional<int> take_number(std::string_view& text) {
   return n;
 }
 
-// Those of Python packages in the environment that this program was installed into: nvidia-cuda-nvcc, Triton.
-std::vector<std::string> in_python_packages() {
-  std::error_code unknown;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const std::string packages = (program.parent_path().parent_path() / "lib/python3*/site-packages").string();
-  std::vector<std::string> out;
-  for (const char* place : {"/nvidia/*/bin/ptxas", "/triton/backends/nvidia/bin/ptxas-blackwell"}) {
-    glob_t found{};
-    if (::glob((packages + place).c_str(), 0, nullptr, &found) == 0)
-      out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    ::globfree(&found);
-  }
-  return out;
-}
-
 std::vector<std::string> candidates() {
   std::vector<std::string> out = find_all_in_path("ptxas");
   if (const char* home = std::getenv("CUDA_HOME"); home && *home) out.push_back(std::string(home) + "/bin/ptxas");
-  for (std::string& path : in_python_packages()) out.push_back(std::move(path));
+  for (const char* place : {"nvidia/*/bin/ptxas", "triton/backends/nvidia/bin/ptxas-blackwell"})
+    for (std::string& path : find_all_in_python_packages(place)) out.push_back(std::move(path));
   out.emplace_back("/usr/local/cuda/bin/ptxas");
   if (const std::string configured = configured_ptxas(); !configured.empty()) out.push_back(configured);
   return out;

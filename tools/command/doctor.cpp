@@ -73,7 +73,7 @@ Surrounding compiler() {
 Surrounding cuda_tool(const char* name, const char* without) {
   const std::string path = find_cuda_tool(name);
   return path.empty() ? Surrounding{name, State::missing,
-                                    fmt::format("no {} in $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin", name), without}
+                                    fmt::format("no {} in {}", name, cuda_tool_places), without}
                       : Surrounding{name, State::found, path, without};
 }
 

@@ -69,7 +69,7 @@ std::vector<Input> in_folder(const std::string& folder) {
 std::string cuda_tool(const std::string& name) {
   std::string found = find_cuda_tool(name);
   if (found.empty())
-    throw NotExtracted{fmt::format("{} is neither in $PATH nor in $CUDA_HOME/bin or /usr/local/cuda/bin", name)};
+    throw NotExtracted{fmt::format("no {} in {}", name, cuda_tool_places)};
   return found;
 }
 
@@ -121,10 +121,13 @@ std::vector<diag::SourcePtr> extracted(const std::string& path) {
 
 std::string find_cuda_tool(const std::string& name) {
   if (std::string found = harness::find_in_path(name); !found.empty()) return found;
-  const char* home = std::getenv("CUDA_HOME");
-  for (const std::string& folder : {std::string(home ? home : ""), std::string("/usr/local/cuda")})
-    if (std::string path = folder + "/bin/" + name; !folder.empty() && ::access(path.c_str(), X_OK) == 0) return path;
-  return {};
+  std::vector<std::string> places = harness::find_all_in_python_packages("nvidia/*/bin/" + name);
+  if (const char* home = std::getenv("CUDA_HOME"); home && *home)
+    places.insert(places.begin(), std::string(home) + "/bin/" + name);
+  places.push_back("/usr/local/cuda/bin/" + name);
+  const auto usable = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
+  const auto found = std::find_if(places.begin(), places.end(), usable);
+  return found == places.end() ? std::string() : *found;
 }
 
 std::vector<Input> find_inputs(const std::vector<std::string>& names) {

@@ -25,8 +25,12 @@ struct Input {
 /// and below, sorted, but for folders whose names begin with a dot. Throws InputError for a folder without such a file.
 std::vector<Input> find_inputs(const std::vector<std::string>& names);
 
-/// A tool of CUDA: the one in $PATH, else in $CUDA_HOME/bin or /usr/local/cuda/bin; empty when there is none.
+/// A tool of CUDA: the one in $PATH, else in $CUDA_HOME/bin, a Python package of NVIDIA's in the environment that this
+/// program was installed into, or /usr/local/cuda/bin; empty when there is none.
 std::string find_cuda_tool(const std::string& name);
+/// Where it looks, in words.
+inline constexpr const char* cuda_tool_places =
+    "$PATH, $CUDA_HOME/bin, Python packages beside kiln, /usr/local/cuda/bin";
 
 /// PTX cannot be taken out of this file: a tool is missing or fails. It is not judged, and nothing is wrong with it.
 struct NotExtracted {
