@@ -1,15 +1,19 @@
-// The static verifier's time: its rules beside ptxas on the same file, and the exploration of a kernel's protocol.
+// The static verifier's time: its rules beside ptxas on the same file, the exploration of a kernel's protocol, and what
+// --lint adds to the check.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "bench/unrolled.hpp"
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
+#include "examples/cookbook/cookbook.hpp"
 #include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "verifier/explore/explore.hpp"
@@ -19,12 +23,14 @@ namespace {
 
 using namespace kiln;
 
+std::string emitted(const dsl::Entry& e) {
+  diag::Sink sink;
+  return emit::emit(*verifier::verify(e.build(e.targets[0], dsl::standard_sizes(e)).module, sink));
+}
+
 std::string emitted(std::string_view name) {
   for (const dsl::Entry& e : dsl::kernel_table())
-    if (e.name == name) {
-      diag::Sink sink;
-      return emit::emit(*verifier::verify(e.build(e.targets[0], dsl::standard_sizes(e)).module, sink));
-    }
+    if (e.name == name) return emitted(e);
   throw diag::InputError("no kernel " + std::string(name));
 }
 
@@ -116,6 +122,37 @@ void explore(benchmark::State& state, const std::string& ptx) {
   if (!complete) state.SetLabel("incomplete");
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Whole processes in turn, neither from the cache: the check that a user runs, and the same with --lint. A check that
+// finds something stops early: it is no measure.
+void lint(benchmark::State& state, const std::string& name, const std::string& ptx) {
+  const auto path = std::filesystem::temp_directory_path() / ("kiln_bench_lint_" + name + ".ptx");
+  std::ofstream(path) << ptx;
+  const std::string check = KILN_COMMAND " check --no-cache ";
+  const std::string of = path.string() + " > /dev/null 2>&1";
+  std::vector<double> without, with;
+  bool failed = false;
+  for (auto _ : state) {
+    without.push_back(seconds([&] { failed |= std::system((check + of).c_str()) != 0; }));
+    with.push_back(seconds([&] { failed |= std::system((check + "--lint " + of).c_str()) != 0; }));
+  }
+  if (failed) return state.SkipWithError("a check failed");
+  state.counters["check ms"] = median(without) * 1e3;
+  state.counters["lint ms"] = median(with) * 1e3;
+  state.counters["lint / check"] = median(with) / median(without);
+}
+
+void add_lint(const std::string& name, const std::string& ptx) {
+  benchmark::RegisterBenchmark(("lint/" + name).c_str(), lint, name, ptx)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime()
+      ->Iterations(3);
+}
+
 void add(const std::string& name, const std::string& ptx) {
   const auto ms = benchmark::kMillisecond;
   benchmark::RegisterBenchmark(("against_ptxas/" + name).c_str(), against_ptxas, name, ptx)
@@ -135,6 +172,14 @@ const bool registered = [] {
   add("bugs_gemm_block_scaled", file("tests/interop/bugs_gemm_block_scaled.ptx"));  // the largest in bytes
   add("gpu_mbarrier", file("tests/gpu/cases/mbarrier.ptx"));                        // in instructions
   add("gemm_bf16_5000", bench::large_gemm(gemm, 5000));
+  for (const char* name : {"attention", "gemm_bf16", "gemm_v6"}) add_lint(name, emitted(name));
+  static constexpr std::array targets{dsl::sm_100a};
+  using namespace cookbook;
+  for (const dsl::Entry& e :
+       {dsl::Entry{"residual", "", targets, residual_options(), residual, residual_problem},
+        dsl::Entry{"block_scaled", "", targets, block_scaled_options(), block_scaled, block_scaled_problem},
+        dsl::Entry{"paged_decode", "", targets, paged_decode_options(), paged_decode, paged_decode_problem}})
+    add_lint(std::string(e.name), emitted(e));
   return true;
 }();
 
