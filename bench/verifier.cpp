@@ -1,19 +1,13 @@
-// The static verifier's time: its rules beside ptxas on the same file, the exploration of a kernel's protocol, and what
-// --lint adds to the check.
+// The static verifier's time: its rules beside ptxas on the same file, and the exploration of a kernel's protocol.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <vector>
 
+#include "bench/emitted.hpp"
 #include "bench/unrolled.hpp"
-#include "dsl/entry.hpp"
-#include "emit/emit.hpp"
-#include "examples/cookbook/cookbook.hpp"
 #include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "verifier/explore/explore.hpp"
@@ -22,17 +16,6 @@
 namespace {
 
 using namespace kiln;
-
-std::string emitted(const dsl::Entry& e) {
-  diag::Sink sink;
-  return emit::emit(*verifier::verify(e.build(e.targets[0], dsl::standard_sizes(e)).module, sink));
-}
-
-std::string emitted(std::string_view name) {
-  for (const dsl::Entry& e : dsl::kernel_table())
-    if (e.name == name) return emitted(e);
-  throw diag::InputError("no kernel " + std::string(name));
-}
 
 std::string file(const std::string& path) {
   const auto bytes = harness::read_file(KILN_SOURCE_DIR "/" + path);
@@ -51,12 +34,6 @@ ir::Module parsed(const std::string& ptx) {
 // The rules alone, without exploring.
 void check_rules(const ir::Module& module, diag::Sink& sink) { verifier::check(module, sink); }
 
-double seconds(const auto& what) {
-  const auto start = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Both in turn, so that what else the machine does hits both. The counters: what a ptxas process takes, what of that is
 // not its start (an empty module), and the shares that Kiln takes of both.
 void against_ptxas(benchmark::State& state, const std::string& name, const std::string& ptx) {
@@ -72,11 +49,11 @@ void against_ptxas(benchmark::State& state, const std::string& name, const std::
   bool failed = false;
   for (auto _ : state) {
     least_ptxas =
-        std::min(least_ptxas, seconds([&] { failed |= std::system((assemble + path.string()).c_str()) != 0; }));
+        std::min(least_ptxas, bench::seconds([&] { failed |= std::system((assemble + path.string()).c_str()) != 0; }));
     least_start =
-        std::min(least_start, seconds([&] { failed |= std::system((assemble + empty.string()).c_str()) != 0; }));
-    least_kiln = std::min(least_kiln, seconds([&] { failed |= std::system(check.c_str()) < 0; }));
-    least_check = std::min(least_check, seconds([&] {
+        std::min(least_start, bench::seconds([&] { failed |= std::system((assemble + empty.string()).c_str()) != 0; }));
+    least_kiln = std::min(least_kiln, bench::seconds([&] { failed |= std::system(check.c_str()) < 0; }));
+    least_check = std::min(least_check, bench::seconds([&] {
                              diag::Sink sink;
                              check_rules(parsed(ptx), sink);
                            }));
@@ -122,37 +99,6 @@ void explore(benchmark::State& state, const std::string& ptx) {
   if (!complete) state.SetLabel("incomplete");
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
-// Whole processes in turn, neither from the cache: the check that a user runs, and the same with --lint. A check that
-// finds something stops early: it is no measure.
-void lint(benchmark::State& state, const std::string& name, const std::string& ptx) {
-  const auto path = std::filesystem::temp_directory_path() / ("kiln_bench_lint_" + name + ".ptx");
-  std::ofstream(path) << ptx;
-  const std::string check = KILN_COMMAND " check --no-cache ";
-  const std::string of = path.string() + " > /dev/null 2>&1";
-  std::vector<double> without, with;
-  bool failed = false;
-  for (auto _ : state) {
-    without.push_back(seconds([&] { failed |= std::system((check + of).c_str()) != 0; }));
-    with.push_back(seconds([&] { failed |= std::system((check + "--lint " + of).c_str()) != 0; }));
-  }
-  if (failed) return state.SkipWithError("a check failed");
-  state.counters["check ms"] = median(without) * 1e3;
-  state.counters["lint ms"] = median(with) * 1e3;
-  state.counters["lint / check"] = median(with) / median(without);
-}
-
-void add_lint(const std::string& name, const std::string& ptx) {
-  benchmark::RegisterBenchmark(("lint/" + name).c_str(), lint, name, ptx)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime()
-      ->Iterations(3);
-}
-
 void add(const std::string& name, const std::string& ptx) {
   const auto ms = benchmark::kMillisecond;
   benchmark::RegisterBenchmark(("against_ptxas/" + name).c_str(), against_ptxas, name, ptx)
@@ -165,21 +111,13 @@ void add(const std::string& name, const std::string& ptx) {
 }
 
 const bool registered = [] {
-  const std::string gemm = without_lines(emitted("gemm_bf16"));
+  const std::string gemm = without_lines(bench::emitted("gemm_bf16"));
   add("gemm_bf16", gemm);
   for (const char* name : {"gemm_bf16_pipelined", "gemm_bf16_cluster", "gemm_block_scaled", "attention_chain"})
     for (const std::string prefix : {"", "clang_"}) add(prefix + name, file("tests/interop/" + prefix + name + ".ptx"));
   add("bugs_gemm_block_scaled", file("tests/interop/bugs_gemm_block_scaled.ptx"));  // the largest in bytes
   add("gpu_mbarrier", file("tests/gpu/cases/mbarrier.ptx"));                        // in instructions
   add("gemm_bf16_5000", bench::large_gemm(gemm, 5000));
-  for (const char* name : {"attention", "gemm_bf16", "gemm_v6"}) add_lint(name, emitted(name));
-  static constexpr std::array targets{dsl::sm_100a};
-  using namespace cookbook;
-  for (const dsl::Entry& e :
-       {dsl::Entry{"residual", "", targets, residual_options(), residual, residual_problem},
-        dsl::Entry{"block_scaled", "", targets, block_scaled_options(), block_scaled, block_scaled_problem},
-        dsl::Entry{"paged_decode", "", targets, paged_decode_options(), paged_decode, paged_decode_problem}})
-    add_lint(std::string(e.name), emitted(e));
   return true;
 }();
 
