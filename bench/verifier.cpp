@@ -2,14 +2,12 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "bench/emitted.hpp"
 #include "bench/unrolled.hpp"
-#include "dsl/entry.hpp"
-#include "emit/emit.hpp"
 #include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "verifier/explore/explore.hpp"
@@ -18,15 +16,6 @@
 namespace {
 
 using namespace kiln;
-
-std::string emitted(std::string_view name) {
-  for (const dsl::Entry& e : dsl::kernel_table())
-    if (e.name == name) {
-      diag::Sink sink;
-      return emit::emit(*verifier::verify(e.build(e.targets[0], dsl::standard_sizes(e)).module, sink));
-    }
-  throw diag::InputError("no kernel " + std::string(name));
-}
 
 std::string file(const std::string& path) {
   const auto bytes = harness::read_file(KILN_SOURCE_DIR "/" + path);
@@ -45,12 +34,6 @@ ir::Module parsed(const std::string& ptx) {
 // The rules alone, without exploring.
 void check_rules(const ir::Module& module, diag::Sink& sink) { verifier::check(module, sink); }
 
-double seconds(const auto& what) {
-  const auto start = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Both in turn, so that what else the machine does hits both. The counters: what a ptxas process takes, what of that is
 // not its start (an empty module), and the shares that Kiln takes of both.
 void against_ptxas(benchmark::State& state, const std::string& name, const std::string& ptx) {
@@ -66,11 +49,11 @@ void against_ptxas(benchmark::State& state, const std::string& name, const std::
   bool failed = false;
   for (auto _ : state) {
     least_ptxas =
-        std::min(least_ptxas, seconds([&] { failed |= std::system((assemble + path.string()).c_str()) != 0; }));
+        std::min(least_ptxas, bench::seconds([&] { failed |= std::system((assemble + path.string()).c_str()) != 0; }));
     least_start =
-        std::min(least_start, seconds([&] { failed |= std::system((assemble + empty.string()).c_str()) != 0; }));
-    least_kiln = std::min(least_kiln, seconds([&] { failed |= std::system(check.c_str()) < 0; }));
-    least_check = std::min(least_check, seconds([&] {
+        std::min(least_start, bench::seconds([&] { failed |= std::system((assemble + empty.string()).c_str()) != 0; }));
+    least_kiln = std::min(least_kiln, bench::seconds([&] { failed |= std::system(check.c_str()) < 0; }));
+    least_check = std::min(least_check, bench::seconds([&] {
                              diag::Sink sink;
                              check_rules(parsed(ptx), sink);
                            }));
@@ -128,7 +111,7 @@ void add(const std::string& name, const std::string& ptx) {
 }
 
 const bool registered = [] {
-  const std::string gemm = without_lines(emitted("gemm_bf16"));
+  const std::string gemm = without_lines(bench::emitted("gemm_bf16"));
   add("gemm_bf16", gemm);
   for (const char* name : {"gemm_bf16_pipelined", "gemm_bf16_cluster", "gemm_block_scaled", "attention_chain"})
     for (const std::string prefix : {"", "clang_"}) add(prefix + name, file("tests/interop/" + prefix + name + ".ptx"));
