@@ -97,6 +97,13 @@ inline constexpr bool are_store_arguments<A, Given, X, How, Rest...> =
 
 }  // namespace detail
 
+/// Whether something is a value that memory combines so, or a vector that it adds.
+template <RedOp op, class Operand>
+concept is_combined = HasKind<Operand> && combines(op, kind_of<Operand>::scalar);
+template <RedOp op, class T, int N>
+inline constexpr bool is_added = op == RedOp::add && (T::bits == 16 || T::scalar == ScalarType::f32) &&
+                                 (N * T::bits == 64 || N * T::bits == 128);
+
 /// A scope whose threads share memory with others.
 class Atomics : public ClusterMember {
  public:
@@ -106,9 +113,9 @@ class Atomics : public ClusterMember {
   /// atom<RedOp::inc>(counter, 3, acq_rel_gpu) counts 0, 1, 2, 3, 0. The operand's kind is that of the memory: U32,
   /// S32, U64, F32, F16x2, BF16x2. Without an order it is relaxed. PTX ISA "atom".
   template <RedOp op, class Address, class Operand>
+    requires(is_address<Address> && is_combined<op, Operand>)
   kind_of<Operand> atom(const Address& address, const Operand& operand, const AtomOrder& order = {}, Here at = {}) {
     using V = kind_of<Operand>;
-    require_kinds<op, V, Operand>();
     return {*rec_, atom({op, V::scalar}, order, place(address, at), OperandOf<V>(operand, at).input(), at)};
   }
   // Here only to explain: no address.
@@ -120,34 +127,63 @@ class Atomics : public ClusterMember {
     requires(!is_address<Address>)
   KILN_REFUSED(arguments, "red<op>(address, value): the address of an element is pointer.at(index) [dsl-arguments]")
   void red(const Address& address, const Operand& operand, const StoreOrder& order = {}, Here at = {});
+#define KILN_NOT_COMBINED                                                                                      \
+  "memory combines U32, S32 and U64 in every way of theirs, F32, F16x2 and BF16x2 by add; F32 also by exch; "  \
+  "registers[i] is a value [dsl-value-kind]"
+  template <RedOp op, class Address, class Operand>
+    requires(is_address<Address> && !is_combined<op, Operand>)
+  KILN_REFUSED(value_kind, KILN_NOT_COMBINED)
+  rules::Refused atom(const Address& address, const Operand& operand, const AtomOrder& order = {}, Here at = {});
+  template <RedOp op, class Address, class Operand>
+    requires(is_address<Address> && !is_combined<op, Operand>)
+  KILN_REFUSED(value_kind, KILN_NOT_COMBINED)
+  void red(const Address& address, const Operand& operand, const StoreOrder& order = {}, Here at = {});
+#undef KILN_NOT_COMBINED
   /// Where the memory holds `expected`, it becomes `wanted`; answers what it was. PTX ISA "atom.cas".
   template <class Address, class Operand>
+    requires(is_address<Address> && is_combined<RedOp::exch, Operand>)
   kind_of<Operand> atom_cas(const Address& address, const Operand& expected,
                             const std::type_identity_t<OperandOf<kind_of<Operand>>>& wanted,
                             const AtomOrder& order = {}, Here at = {}) {
     using V = kind_of<Operand>;
-    require_kinds<RedOp::exch, V, Operand>();
     return {*rec_, compare_and_swap(V::scalar, order, place(address, at), OperandOf<V>(expected, at).input(),
                                     wanted.input(), at)};
   }
   /// Combines without an answer, which costs less: red<RedOp::add>(sum, x). PTX ISA "red".
   template <RedOp op, class Address, class Operand>
+    requires(is_address<Address> && is_combined<op, Operand>)
   void red(const Address& address, const Operand& operand, const StoreOrder& order = {}, Here at = {}) {
     using V = kind_of<Operand>;
     static_assert(op != RedOp::exch, "red combines; st stores");
-    require_kinds<op, V, Operand>();
     red({op, V::scalar}, order, place(address, at), OperandOf<V>(operand, at).input(), at);
   }
   /// The same with 8 or 16 bytes that follow one another in global memory, at a multiple of as much: f32, f16 or bf16.
   template <RedOp op, class T, int N, LdState s>
+    requires(readable<s> && is_added<op, T, N>)
   void red(const U64& address, const Registers<T, N, s>& values, const StoreOrder& order = {}, Here at = {}) {
-    rules::require<rules::step(s, LdEvent::read).verdict>();
-    static_assert(op == RedOp::add && (T::bits == 16 || T::scalar == ScalarType::f32) &&
-                      (Registers<T, N, s>::count == 2 || Registers<T, N, s>::count == 4),
-                  "vectors of floats are added: two or four registers");
     add_vector(T::scalar, order, address, values.operands(at), at);
   }
 
+  // Here only to explain: other registers, or other arguments.
+  template <RedOp op, class T, int N, LdState s>
+    requires(!readable<s>)
+  KILN_REFUSED(ld_wait, KILN_NOT_READABLE)
+  void red(const U64& address, const Registers<T, N, s>& values, const StoreOrder& order = {}, Here at = {});
+  template <RedOp op, class T, int N, LdState s>
+    requires(readable<s> && !is_added<op, T, N>)
+  KILN_REFUSED(register_type, "red<RedOp::add>(address, registers) adds 8 or 16 bytes of f32, f16 or bf16: two or four "
+                              "f32, four or eight of 16 bits [dsl-register-type]")
+  void red(const U64& address, const Registers<T, N, s>& values, const StoreOrder& order = {}, Here at = {});
+  KILN_OTHERWISE(arguments, "atom_cas(address, expected, wanted): the address of an element is pointer.at(index), both "
+                            "numbers are of one kind [dsl-arguments]")
+  rules::Refused atom_cas(KILN_WHATEVER);
+#define KILN_WORD_OF_MEMORY(name)                                                                                    \
+  KILN_OTHERWISE(arguments, #name "(address, ...): an address of global memory is a U64, of an element "             \
+                                  "pointer.at(index)"                                                                \
+                            " [dsl-arguments]")                                                                      \
+  rules::Refused name(KILN_WHATEVER);
+  KILN_WORD_OF_MEMORY(ld_global)
+  KILN_WORD_OF_MEMORY(st_global)
   /// A word that others may write meanwhile: ld_global(flag, acquire_gpu).
   U32 ld_global(const U64& address, const LoadOrder& order, Here at = {});
   /// A word that is not written while the kernel runs.
@@ -245,10 +281,6 @@ class Atomics : public ClusterMember {
   template <class Address>
   Place place(const Address& address, Here at) const {
     return place(OperandOf<kind_of<Address>>(address, at), at);
-  }
-  template <RedOp op, class V, class Operand>
-  static void require_kinds() {
-    if constexpr (!combines(op, V::scalar)) (void)rules::refuse<rules::Rule::value_kind, Operand>{};
   }
   template <class T>
   held_as<T> loaded(const LoadOrder& order, const Place& from, const Pred* there, const Input& otherwise, Here at) {

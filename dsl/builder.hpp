@@ -73,6 +73,12 @@ template <ScalarType type>
 inline constexpr bool is_parameter<Element<type>> = isa::is_integer(type);
 template <class T>
 concept SlotContent = requires { T::part; };
+template <class T>
+concept LiesInSharedMemory = SlotContent<T> && requires { T::bytes; };
+template <class T>
+concept LiesInTensorMemory = std::is_base_of_v<TmemPlace, T> && requires { T::columns_held; };
+template <class Mma>
+concept HasAccumulator = requires { Mma::is_legal; } && Mma::is_legal;
 
 }  // namespace detail
 
@@ -109,7 +115,15 @@ class KernelBuilder : private Recording {
 
   /// A tile of its own in shared memory.
   template <class Tile>
+    requires(detail::LiesInSharedMemory<Tile>)
   Shared<Tile> shared(Here at = {}) { return {storage_.shared_bytes(Tile::bytes, "a tile", at)}; }
+  // Here only to explain: no tile.
+  template <class Tile>
+    requires(!detail::LiesInSharedMemory<Tile>)
+  KILN_REFUSED(arguments, "shared<Tile>(): SharedTile, ScaleTile, MetadataTile; a parameter is "
+                          "param<TensorMap<Tile>>(name) "
+                          "[dsl-arguments]")
+  Shared<Tile> shared(Here at = {});
   /// Shared memory for Warpgroup::warpgroup_reduce of one role.
   WarpgroupScratch warpgroup_scratch(Here at = {}) {
     return {storage_.shared_bytes(WarpgroupScratch::bytes, "scratch", at)};
@@ -135,19 +149,29 @@ class KernelBuilder : private Recording {
     return AnyRing(add_ring(name, stages, parts, at));
   }
   template <int stages, class Tile>
+    requires(stages < 1 || !detail::LiesInSharedMemory<Tile>)
+  KILN_REFUSED(arguments, "store_ring<stages, Tile>(name): one slot at least, each a SharedTile [dsl-arguments]")
+  U32 store_ring(const std::string& name = "store", Here at = {});
+  /// As ring, for tiles on their way out: each slot is one.
+  template <int stages, class Tile>
+    requires(stages >= 1 && detail::LiesInSharedMemory<Tile>)
   StoreRing<stages, Tile> store_ring(const std::string& name = "store", Here at = {}) {
     return StoreRing<stages, Tile>(add_store_ring(name, stages, placed_bytes(Tile::bytes), at));
   }
   /// An mbarrier whose phase completes after `arrivals` arrivals.
   template <int arrivals = 1>
+    requires(rules::mbarrier_count(arrivals).ok())
   Mbarrier mbarrier(const std::string& name) {
-    rules::require<rules::mbarrier_count(arrivals)>();
     return {storage_.barriers(name, 1, arrivals), name, nullptr};
   }
+  template <int arrivals>
+    requires(!rules::mbarrier_count(arrivals).ok())
+  KILN_REFUSED(mbarrier_count, "the arrival count of an mbarrier must be in [1, 1048575], with "
+                               ".layout::v1 in [1, 511] [mbarrier-count]")
+  Mbarrier mbarrier(const std::string& name);
   /// An M x N block of tensor memory: N columns, freed after every role has ended.
   template <class T, int M, int N>
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
-    rules::require<rules::tmem_range(0, N, isa::tmem_columns)>();
     const SumsPlace place = tensor_core_->place_sums(storage_, M, N, name, at);
     return {{&rec_, place.base, place.first}};
   }
@@ -157,19 +181,55 @@ class KernelBuilder : private Recording {
   KILN_REFUSED(arguments, "tmem<T, M, N>(name) has 128 rows, or 64 in half of the lanes; accumulator<Mma>(name) makes "
                           "the sums of any MMA [dsl-arguments]")
   Tmem<T, M, N> tmem(const std::string& name, Here at = {});
+  template <class T, int M, int N>
+    requires((M == isa::tmem_lanes || M == isa::tmem_lanes / 2) && !rules::tmem_range(0, N, isa::tmem_columns).ok())
+  KILN_REFUSED(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
+  Tmem<T, M, N> tmem(const std::string& name, Here at = {});
 
   /// The sums of an MMA, in the lanes that it writes.
   template <class Mma>
+    requires(detail::HasAccumulator<Mma>)
   typename Mma::Accumulator accumulator(const std::string& name, Here at = {}) {
-    rules::require<Mma::check()>();
     using D = typename Mma::Accumulator;
     const SumsPlace place = tensor_core_->place_sums(storage_, D::lanes, D::columns_held, name, at);
     return {{&rec_, place.base, place.first}};
   }
 
+  // Here only to explain: an MMA that is not legal, or none.
+#define KILN_NO_MMA(rule, condition, text)                                                     \
+  template <class Mma>                                                                         \
+    requires(!detail::HasAccumulator<Mma> && condition)                                        \
+  KILN_REFUSED(rule, text)                                                                     \
+  Tmem<f32, 128, 128> accumulator(const std::string& name, Here at = {});                      \
+  template <int stages, class Mma>                                                             \
+    requires(!detail::HasAccumulator<Mma> && condition)                                        \
+  KILN_REFUSED(rule, text)                                                                     \
+  U32 accumulator_ring(const std::string& name, Here at = {});
+  KILN_NO_MMA(mma_m, (Mma::check().rule == rules::Rule::mma_m),
+              "M must be 64 or 128 for cta_group::1, 128 or 256 for cta_group::2; "
+              "block-scaled 128 for one CTA, 128 or 256 for two, 256 alone when "
+              "sparse; .ws 32, 64 or 128 [tcgen05-mma-m]")
+  KILN_NO_MMA(mma_n, (Mma::check().rule == rules::Rule::mma_n),
+              "N must be a multiple of the step for this kind and cta_group, and at "
+              "most 256 [tcgen05-mma-n]")
+  KILN_NO_MMA(mma_types, (Mma::check().rule == rules::Rule::mma_types),
+              "A and B must have element types of the kind; kind::f16 takes two f16 "
+              "or two bf16 [tcgen05-mma-types]")
+  KILN_NO_MMA(mma_accumulator, (Mma::check().rule == rules::Rule::mma_accumulator),
+              "D must be f32; f16 operands of kind::f16 and kind::f8f6f4 also "
+              "accumulate in f16, kind::i8 in s32 alone [tcgen05-mma-accumulator]")
+  KILN_NO_MMA(arguments, (!requires { Mma::is_legal; }),
+              "accumulator<Mma>(name), accumulator_ring<stages, Mma>(name): Mma is a tcgen05_mma<...> [dsl-arguments]")
+#undef KILN_NO_MMA
+  template <int stages, class Mma>
+    requires(stages < 1 && detail::HasAccumulator<Mma>)
+  KILN_REFUSED(arguments, "accumulator_ring<stages, Mma>(name): one accumulator at least [dsl-arguments]")
+  U32 accumulator_ring(const std::string& name, Here at = {});
+
   /// `stages` accumulators of an MMA, each with two mbarriers: NAME_full and NAME_empty. In a pair the leader's MMA
   /// role commits to both CTAs and hears from both.
   template <int stages, class Mma>
+    requires(stages >= 1 && detail::HasAccumulator<Mma>)
   AccumulatorRing<stages, Mma> accumulator_ring(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, stages * Mma::Accumulator::columns_held, isa::tmem_columns)>();
     return AccumulatorRing<stages, Mma>(
@@ -183,10 +243,19 @@ class KernelBuilder : private Recording {
 
   /// A block of tensor memory for something else: TmemA, SFA, SFB, SparseMetadata.
   template <class Handle>
+    requires(detail::LiesInTensorMemory<Handle>)
   Handle tensor_memory(const std::string& name, Here at = {}) {
     rules::require<rules::tmem_range(0, Handle::columns_held, isa::tmem_columns)>();
     return {tmem_place(Handle::columns_held, name, at)};
   }
+
+  // Here only to explain: what does not lie there.
+  template <class Handle>
+    requires(!detail::LiesInTensorMemory<Handle>)
+  KILN_REFUSED(arguments, "tensor_memory<T>(name): TmemA, TmemAOf, SFA, SFB or SparseMetadata; accumulator<Mma>(name) "
+                          "makes "
+                          "sums, shared<Tile>() a tile [dsl-arguments]")
+  U32 tensor_memory(const std::string& name, Here at = {});
 
   /// The same `count` times.
   template <int count, class Handle>
@@ -240,6 +309,24 @@ class KernelBuilder : private Recording {
   KILN_ROLE(WholeWarp, Warp, "the body of a role of warp<i> takes a warp: [&](Warp w) { ... }")
   KILN_ROLE(WholeWarpgroup, Warpgroup&, "the body of a role of warpgroup<i> takes it: [&](Warpgroup& g) { ... }")
 #undef KILN_ROLE
+  template <int count, class Body>
+    requires(!std::is_invocable_v<Body&, Warpgroups<count>&>)
+  KILN_REFUSED(scope, "the body of a role of warpgroups<first, count> takes them: [&](auto& g) { ... } [dsl-scope]")
+  void role(const std::string&, WholeWarpgroups<count>, Body, Here = {}) {}
+#define KILN_ROLE(Threads, Scope)                                                                               \
+  template <class Body>                                                                                         \
+    requires(std::is_invocable_v<Body&, Scope> && !std::is_void_v<std::invoke_result_t<Body&, Scope>>)          \
+  KILN_REFUSED(body_result, "the body of a role returns nothing; a host return would not leave a device loop "  \
+                            "[dsl-body-result]")                                                                \
+  void role(const std::string&, Threads, Body, Here = {}) {}
+  KILN_ROLE(ElectedWarp, Thread)
+  KILN_ROLE(WholeWarp, Warp)
+  KILN_ROLE(WholeWarpgroup, Warpgroup&)
+#undef KILN_ROLE
+  KILN_OTHERWISE(arguments, "role(name, threads, body): warp<i>.elect(), warp<i>, warpgroup<i> or warpgroups<first, "
+                            "count> "
+                            "and what they do [dsl-arguments]")
+  void role(KILN_WHATEVER);
 
   /// A constant as a device value.
   U32 constant(std::uint32_t value) { return {rec_, ir::Operand::number(value)}; }
@@ -259,6 +346,13 @@ class KernelBuilder : private Recording {
 
   /// The same, handed out while the kernel runs: launched with a CTA, or a pair, for every tile along x.
   LaunchControlTiles tiles(LaunchControl schedule, const U32& rows, const U32& columns, Here at = {});
+  // Here only to explain: other numbers.
+  KILN_OTHERWISE(arguments, "tiles(schedule, rows, columns): static_schedule or launch_control, and how many tiles as "
+                            "U32 "
+                            "[dsl-arguments]")
+  StaticTiles tiles(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "ceil_div(a, b): a U32 and a host integer [dsl-arguments]")
+  U32 ceil_div(KILN_WHATEVER);
 
   /// Frees tensor memory after every role, checks rings and budgets, and returns the kernel. Throws diag::Rejected with
   /// all findings when the kernel breaks a rule.

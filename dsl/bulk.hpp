@@ -33,6 +33,12 @@ class BulkCopies : public Scope {
   void cp_async_bulk(const ClusterAddress& to, const U32& from, OperandOf<U32> bytes, const RemoteMbarrier& full,
                      Here at = {});
 
+  // Here only to explain: other arguments.
+  KILN_OTHERWISE(arguments, "cp_async_bulk(shared, global, bytes, mbarrier) or cp_async_bulk(global, shared, bytes): "
+                            "a U32 "
+                            "(tile.address), a U64 (pointer.at(index)) [dsl-arguments]")
+  void cp_async_bulk(KILN_WHATEVER);
+
   /// PTX ISA "cp.reduce.async.bulk": combines an array of T with what is there. f16 and bf16 sums keep subnormals.
   template <RedOp op, class T>
   void cp_reduce_async_bulk(const U64& to, const U32& from, OperandOf<U32> bytes, const Extras<CacheHint>& extras = {},

@@ -36,6 +36,12 @@ template <class To, class From, class Full, class... Rest>
 inline constexpr bool loads<To, From, Full, Rest...> =
     std::is_same_v<To, SlotPart> || (is_tile<To> && is_box<From> && std::is_convertible_v<Full, AnyMbarrier>);
 
+/// Whether a tile is a part of another, as long along its contiguous extent.
+template <TileShape whole, TileShape part>
+inline constexpr bool is_part = whole.element == part.element && whole.order == part.order && whole.form == part.form &&
+                                whole.readers == part.readers && whole.inner() == part.inner() &&
+                                part.outer() % 8 == 0;
+
 /// Whether groups of four rows of a tile begin where a copy may begin, and a function names a row for each of them.
 template <class Tile, class RowOf>
 inline constexpr bool by_four_rows = false;
@@ -122,17 +128,23 @@ class Copies : public BulkCopies {
   /// Copies a part of a tile, as long as the tile along its contiguous extent, to element `outer` of the other extent,
   /// a multiple of the part's. So pages that lie apart make up one operand.
   template <class Tile, class Part>
+    requires(detail::is_part<Tile::shape, Part::shape>)
   void tma_load_part(const Shared<Tile>& to, int outer, const Box<Part>& from, const AnyMbarrier& full,
                      const TensorLoadExtras& extras = {}, Here at = {}) {
-    constexpr TileShape whole = Tile::shape, part = Part::shape;
-    if constexpr (whole.element != part.element || whole.order != part.order || whole.form != part.form ||
-                  whole.readers != part.readers || whole.inner() != part.inner() || part.outer() % 8 != 0) {
-      refuse<rules::Rule::tile_type, Tile, Part>();
-    } else {
-      rec_->require(rules::tile_slice(whole.outer(), outer, part.outer()), at);
-      load_part(to.any(), outer, from.any(), full, extras, at);
-    }
+    rec_->require(rules::tile_slice(Tile::shape.outer(), outer, Part::shape.outer()), at);
+    load_part(to.any(), outer, from.any(), full, extras, at);
   }
+  // Here only to explain: no part of the tile, or other arguments.
+  template <class Tile, class Part>
+    requires(!detail::is_part<Tile::shape, Part::shape>)
+  KILN_REFUSED(tile_type, "a part has the tile's elements, major, swizzle and contiguous extent, and 8, 16, ... of the "
+                          "other [dsl-tile-type]")
+  void tma_load_part(const Shared<Tile>&, int, const Box<Part>&, const AnyMbarrier&, const TensorLoadExtras& = {},
+                     Here = {});
+  KILN_OTHERWISE(arguments, "tma_load_part(tile, first, box, mbarrier): slot.get<Tile>() is a slot's tile, `first` a "
+                            "host "
+                            "integer, map.at(row, column) a map's box, slot.full a slot's mbarrier [dsl-arguments]")
+  void tma_load_part(KILN_WHATEVER);
   /// The same as tma_load with one copy, where a third dimension counts the spans of a row.
   template <class Tile>
   void tma_load(const Shared<Tile>& to, const Box3d<Tile>& from, const AnyMbarrier& full,
@@ -198,6 +210,14 @@ class Copies : public BulkCopies {
   void expect_tx(const Mbarrier& b, std::int64_t bytes, Here at = {});
   /// Arrives once; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
+  // Here only to explain: no mbarrier.
+  KILN_OTHERWISE(arguments, "expect_tx(mbarrier, bytes): slot.full is a slot's mbarrier, and a ring's acquire(thread) "
+                            "announces its bytes [dsl-arguments]")
+  void expect_tx(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "arrive(mbarrier): slot.full is a slot's mbarrier; ring.release(scope, slot) gives a slot "
+                            "back "
+                            "[dsl-arguments]")
+  void arrive(KILN_WHATEVER);
 
   /// Writes a field of a tensor map in shared (U32) or global (U64) memory. PTX ISA "tensormap.replace".
   /// A field with a value a dimension: tensormap_replace<TensorMapField::box_dim, 1>(map, 64).

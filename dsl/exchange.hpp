@@ -13,6 +13,12 @@ constexpr bool reduces(RedOp op, ScalarType type) {
   return type == ScalarType::f32 && number;
 }
 
+/// Whether something is a value that a reduction combines so, or one that a shuffle moves.
+template <RedOp op, class X>
+concept is_reduced = HasKind<X> && reduces(op, kind_of<X>::scalar);
+template <class X>
+concept is_shuffled = HasKind<X> && (isa::bits(kind_of<X>::scalar) == 32 || isa::bits(kind_of<X>::scalar) == 64);
+
 /// A warp whose lanes tell each other what they have.
 class Exchange : public Scope {
  public:
@@ -24,23 +30,38 @@ class Exchange : public Scope {
   // Shuffles of a value of 32 bits, or of 64 by two instructions, within groups of `width` lanes. PTX ISA "shfl.sync"
   /// What the lane with the index `lane ^ mask` has: every lane gets one.
   template <int width = 32, class X>
+    requires(is_shuffled<X>)
   kind_of<X> shfl_sync_bfly(const X& value, OperandOf<U32> mask, Here at = {}) {
     return shuffled<width, X>("bfly", value, mask, at);
   }
   /// What the lane with that index in the group has.
   template <int width = 32, class X>
+    requires(is_shuffled<X>)
   kind_of<X> shfl_sync_idx(const X& value, OperandOf<U32> lane, Here at = {}) {
     return shuffled<width, X>("idx", value, lane, at);
   }
   /// What the lane `distance` below or above has; lanes that have no such neighbour keep their own.
   template <int width = 32, class X>
+    requires(is_shuffled<X>)
   kind_of<X> shfl_sync_up(const X& value, OperandOf<U32> distance, Here at = {}) {
     return shuffled<width, X>("up", value, distance, at);
   }
   template <int width = 32, class X>
+    requires(is_shuffled<X>)
   kind_of<X> shfl_sync_down(const X& value, OperandOf<U32> distance, Here at = {}) {
     return shuffled<width, X>("down", value, distance, at);
   }
+
+  // Here only to explain: what has neither 32 nor 64 bits.
+#define KILN_SHUFFLE(name)                                                                                            \
+  KILN_OTHERWISE(value_kind, "a shuffle takes a value of 32 or 64 bits and a lane: U32, S32, U64, F32, F16x2; "          \
+                             "registers[i] is a value [dsl-value-kind]")                                              \
+  rules::Refused name(KILN_WHATEVER);
+  KILN_SHUFFLE(shfl_sync_bfly)
+  KILN_SHUFFLE(shfl_sync_idx)
+  KILN_SHUFFLE(shfl_sync_up)
+  KILN_SHUFFLE(shfl_sync_down)
+#undef KILN_SHUFFLE
 
   // Votes. PTX ISA "vote.sync"
   /// Whether it holds in all lanes of the warp, in one at least, in all or none.
@@ -66,26 +87,28 @@ class Exchange : public Scope {
   /// All lanes' values combined by one instruction: U32 and S32, on sm_100a and sm_103a also the min or max of F32.
   /// PTX ISA "redux.sync".
   template <RedOp op, class X>
+    requires(is_reduced<op, X> && (kind_of<X>::scalar != ScalarType::f32 || op != RedOp::add))
   kind_of<X> redux_sync(const X& value, Here at = {}) {
     using V = kind_of<X>;
-    require_reduction<op, V, X>();
-    static_assert(V::scalar != ScalarType::f32 || op != RedOp::add, "redux.sync does not add floats; warp_reduce does");
     return {*rec_, redux(op, V::scalar, OperandOf<V>(value, at).input(), at)};
   }
   /// All lanes' values combined, in every lane: redux.sync where the target has it for the kind, else five shuffles.
   /// Floats are added in pairs of neighbours, of neighbouring pairs and so on; all lanes get the same sum.
   template <RedOp op, class X>
+    requires(is_reduced<op, X>)
   kind_of<X> warp_reduce(const X& value, Here at = {}) {
     using V = kind_of<X>;
-    require_reduction<op, V, X>();
     return {*rec_, reduce(op, V::scalar, OperandOf<V>(value, at).input(), at)};
   }
+  // Here only to explain: what is not combined so.
+  KILN_OTHERWISE(value_kind, "redux_sync<op>(value): add, min, max or bits of U32 or S32, min or max of F32; "
+                             "warp_reduce<RedOp::add>(x) adds floats [dsl-value-kind]")
+  rules::Refused redux_sync(KILN_WHATEVER);
+  KILN_OTHERWISE(value_kind, "warp_reduce<op>(value): add, min, max or bits of U32 or S32, add, min or max of F32; "
+                             "registers[i] is a value [dsl-value-kind]")
+  rules::Refused warp_reduce(KILN_WHATEVER);
 
  protected:
-  template <RedOp op, class V, class X>
-  static void require_reduction() {
-    if constexpr (!reduces(op, V::scalar)) (void)rules::refuse<rules::Rule::value_kind, X>{};
-  }
   ir::Operand reduce(RedOp op, ScalarType type, const Input& value, Here at);
 
  private:
@@ -93,12 +116,7 @@ class Exchange : public Scope {
   kind_of<X> shuffled(std::string_view mode, const X& value, const OperandOf<U32>& lane, Here at) {
     using V = kind_of<X>;
     static_assert(width >= 1 && width <= 32 && (width & (width - 1)) == 0, "a group is 1, 2, 4, 8, 16 or 32 lanes");
-    if constexpr (std::is_same_v<V, Pred>) {
-      (void)rules::refuse<rules::Rule::value_kind, X>{};
-      return never<Pred>();
-    } else {
-      return {*rec_, shuffle(mode, width, V::scalar, OperandOf<V>(value, at).input(), lane.input(), at)};
-    }
+    return {*rec_, shuffle(mode, width, V::scalar, OperandOf<V>(value, at).input(), lane.input(), at)};
   }
   ir::Operand shuffle(std::string_view mode, int width, ScalarType type, const Input& value, const Input& lane,
                       Here at);

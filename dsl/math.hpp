@@ -57,37 +57,54 @@ template <class V>
 inline constexpr bool is_number = V::scalar == ScalarType::u32 || V::scalar == ScalarType::s32 ||
                                   V::scalar == ScalarType::u64 || V::scalar == ScalarType::f32;
 
+/// Whether both are numbers of kinds that are converted, or have 32 bits.
+template <class To, class From>
+concept OfNumbers = HasKind<From> && is_number<To> && is_number<kind_of<From>>;
+template <class To, class From>
+concept Of32Bits = HasKind<From> && isa::bits(To::scalar) == 32 && isa::bits(kind_of<From>::scalar) == 32;
+
 /// The same number as another kind: convert<F32>(index), convert<U32>(x). Floats become integers towards zero unless
 /// `rounding` says otherwise (rni: to nearest); integers become floats to nearest even. A number that the kind does not
 /// have becomes the nearest that it has, where a float becomes an integer. PTX ISA "cvt".
 template <class To, Rounding rounding = Rounding::none, class From>
+  requires(OfNumbers<To, From>)
 To convert(const From& from, Here at = {}) {
   using V = kind_of<From>;
   const OperandOf<V> operand(from, at);
-  if constexpr (is_number<To> && is_number<V>) {
-    constexpr bool from_float = V::scalar == ScalarType::f32, to_float = To::scalar == ScalarType::f32;
-    constexpr Rounding usual = from_float == to_float ? Rounding::none : from_float ? Rounding::rzi : Rounding::rn;
-    const Input in = operand.input();
-    return {recorder_of(in, in), converted(To::scalar, V::scalar, rounding == Rounding::none ? usual : rounding, in)};
-  } else {
-    (void)rules::refuse<rules::Rule::value_kind, To, From>{};
-    return To(recorder_of(operand.input(), operand.input()), {});
-  }
+  constexpr bool from_float = V::scalar == ScalarType::f32, to_float = To::scalar == ScalarType::f32;
+  constexpr Rounding usual = from_float == to_float ? Rounding::none : from_float ? Rounding::rzi : Rounding::rn;
+  const Input in = operand.input();
+  return {recorder_of(in, in), converted(To::scalar, V::scalar, rounding == Rounding::none ? usual : rounding, in)};
 }
 
 /// The same 32 bits as another kind.
 template <class To, class From>
+  requires(Of32Bits<To, From>)
 To bit_cast(const From& from, Here at = {}) {
-  using V = kind_of<From>;
-  const OperandOf<V> operand(from, at);
-  if constexpr (isa::bits(To::scalar) == 32 && isa::bits(V::scalar) == 32) {
-    const Input in = operand.input();
-    return {recorder_of(in, in), computed(To::scalar, "mov.b32", {in})};
-  } else {
-    (void)rules::refuse<rules::Rule::value_kind, To, From>{};
-    return To(recorder_of(operand.input(), operand.input()), {});
-  }
+  const OperandOf<kind_of<From>> operand(from, at);
+  const Input in = operand.input();
+  return {recorder_of(in, in), computed(To::scalar, "mov.b32", {in})};
 }
+
+// Here only to explain: other kinds.
+#define KILN_CONVERT_TEXT                                                                                         \
+  "convert<To>(x) makes a U32, S32, U64 or F32 of another; cvt<bf16>(registers) and pack<BF16x2>(a, b) make 16-bit " \
+  "floats [dsl-value-kind]"
+KILN_REASON(NotToConvert, value_kind, KILN_CONVERT_TEXT)
+template <class To, Rounding rounding = Rounding::none, class From>
+  requires(!OfNumbers<To, From>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_CONVERT_TEXT)
+To convert(const From&, NotToConvert = {});
+#undef KILN_CONVERT_TEXT
+#define KILN_CAST_TEXT                                                                                              \
+  "bit_cast<To>(x) takes and makes 32 bits; convert<To>(x), bit_cast<To>(x), widen(x) and narrow(x) change a kind " \
+  "[dsl-value-kind]"
+KILN_REASON(NotToCast, value_kind, KILN_CAST_TEXT)
+template <class To, class From>
+  requires(ReadsAsValue<From> && !Of32Bits<To, From>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_CAST_TEXT)
+To bit_cast(const From&, NotToCast = {});
+#undef KILN_CAST_TEXT
 
 // Bits of integers ----------------------------------------------------------------------------------------------------
 

@@ -136,10 +136,9 @@ class Matrices : public Exchange {
   }
   /// Writes a fragment in the same way. Other lanes of the warp read it after sync(). PTX ISA "stmatrix".
   template <class F, class Tile, LdState s>
-    requires(detail::moves<F, Tile, true>)
+    requires(detail::moves<F, Tile, true> && readable<s>)
   void stmatrix(const Shared<Tile>& to, OperandOf<U32> row, OperandOf<U32> column,
                 const Registers<typename F::element, F::elements, s>& values, Here at = {}) {
-    rules::require<rules::step(s, LdEvent::read).verdict>();
     require_inside<F, Tile>(row, column, at);
     store_matrices(MatrixMove::of<F, Tile>(true), Tile::shape, to.address, row, column, values.operands(at), at);
   }
@@ -159,6 +158,22 @@ class Matrices : public Exchange {
   KILN_REFUSED(register_type, "the fragment holds other elements than the registers, or more or fewer: F::elements "
                               "[dsl-register-type]")
   void stmatrix(const Shared<Tile>&, const Row&, const Column&, const Registers<T, N, s>&, Here at = {});
+  template <class F, class Tile, LdState s>
+    requires(detail::moves<F, Tile, true> && !readable<s>)
+  KILN_REFUSED(ld_wait, KILN_NOT_READABLE)
+  void stmatrix(const Shared<Tile>&, OperandOf<U32> row, OperandOf<U32> column,
+                const Registers<typename F::element, F::elements, s>&, Here at = {});
+  template <class F>
+    requires(true)
+  KILN_REFUSED(arguments, "ldmatrix<F>(tile, row, column): a shared tile (of a slot: slot.get<Tile>()) and where the "
+                          "fragment begins in it, in elements [dsl-arguments]")
+  Registers<typename F::element, F::elements> ldmatrix(KILN_WHATEVER);
+  template <class F>
+    requires(true)
+  KILN_REFUSED(arguments, "stmatrix<F>(tile, row, column, registers): a shared tile, where the fragment begins in it, "
+                          "in "
+                          "elements, then this lane's registers [dsl-arguments]")
+  void stmatrix(KILN_WHATEVER);
   template <class F, class... Args>
     requires(sizeof...(Args) < 3)
   KILN_REFUSED(arguments, "ldmatrix<F>(tile, row, column): where the fragment begins in the tile, in elements "

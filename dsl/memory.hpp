@@ -42,6 +42,18 @@ struct AnyShared {
     return {address, shape.slice_offset(k), shape};
   }
 };
+/// Whether a tensor core reads a tile, and whether a slice along K begins at `k`; of what is no tile nothing is known.
+template <class Tile>
+constexpr rules::Verdict k_layout() {
+  if constexpr (requires { Tile::form; }) return rules::tile_layout(Tile::form != Layout::packed);
+  else return rules::legal;
+}
+template <class Tile>
+constexpr rules::Verdict k_start(int k) {
+  if constexpr (requires { Tile::form; }) return rules::tile_slice(Tile::cols, k, Tile::shape.slice_extent());
+  else return rules::legal;
+}
+
 /// A tile in shared memory whose shape is a type.
 template <class Tile>
 struct Shared {
@@ -50,11 +62,19 @@ struct Shared {
 
   AnyShared any() const { return {address, Tile::shape}; }
 
+  /// Whether a slice of so many columns, or rows, is a tile.
+  template <int N>
+  static constexpr bool slices_columns =
+      Tile::order == Major::K && N > 0 && N <= Tile::cols && N % (Tile::shape.span() * 8 / Tile::element::bits) == 0;
+  template <int M>
+  static constexpr bool slices_rows =
+      Tile::order == Major::K && Tile::blocks == 1 && M > 0 && M <= Tile::rows && M % 8 == 0;
+
   /// `N` columns of a K-major tile from `at`, both whole spans of the swizzle: a tile of its own.
   template <int N>
+    requires(slices_columns<N>)
   auto columns(int at, Here here = {}) const {
     constexpr int span = Tile::shape.span() * 8 / Tile::element::bits;
-    static_assert(Tile::order == Major::K && N % span == 0, "a slice of columns is made of whole swizzle spans");
     Recorder& r = address.recorder();
     r.require(rules::tile_slice(Tile::cols, at, span), here);
     r.require(rules::tile_slice(Tile::cols, at + N - span, span), here);
@@ -63,6 +83,7 @@ struct Shared {
   }
   /// The same from a place that the kernel computes, which must be a multiple of the span inside of the tile.
   template <int N>
+    requires(slices_columns<N>)
   auto columns(const U32& at, Here here = {}) const {
     constexpr int span = Tile::shape.span() * 8 / Tile::element::bits;
     const auto first = columns<N>(0, here);
@@ -71,10 +92,9 @@ struct Shared {
   }
   /// `M` rows of a tile of one span from `at`, both multiples of the 8 rows after which a swizzle repeats.
   template <int M>
+    requires(slices_rows<M>)
   auto rows(int at, Here here = {}) const {
     constexpr int repeat = 8;
-    static_assert(Tile::order == Major::K && Tile::blocks == 1 && M % repeat == 0,
-                  "a slice of rows is made of 8, 16, ... rows of a tile of one swizzle span");
     Recorder& r = address.recorder();
     r.require(rules::tile_slice(Tile::rows, at, repeat), here);
     r.require(rules::tile_slice(Tile::rows, at + M - repeat, repeat), here);
@@ -96,9 +116,32 @@ struct Shared {
     return Shared<View>{address};
   }
 
+  // Here only to explain: no place, or no slice, or arithmetic with the tile itself.
+  template <class X>
+    requires(ReadsAsValue<X> || std::is_arithmetic_v<X>)
+  KILN_REFUSED(value_kind, "load(tile) reads its elements, tile.address is a U32, tile.rows<M>(at) a part "
+                           "[dsl-value-kind]")
+  U32 operator+(const X&) const;
+  template <class X>
+    requires(ReadsAsValue<X> || std::is_arithmetic_v<X>)
+  KILN_REFUSED(value_kind, "load(tile) reads its elements, tile.address is a U32 [dsl-value-kind]")
+  U32 operator*(const X&) const;
+  template <int N, class At>
+    requires(!slices_columns<N> || std::is_floating_point_v<At> ||
+             (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
+  KILN_REFUSED(tile_slice, "columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the "
+                           "tile, "
+                           "`at` a host integer or a U32 [shared-tile-slice]")
+  Shared columns(const At&, Here = {}) const;
+  template <int M, class At>
+    requires(!slices_rows<M> || std::is_floating_point_v<At> || std::is_class_v<At>)
+  KILN_REFUSED(tile_slice, "rows<M>(at) of a K-major tile of one swizzle span: 8, 16, ... rows inside of the tile, "
+                           "`at` a "
+                           "host integer [shared-tile-slice]")
+  Shared rows(const At&, Here = {}) const;
+
   /// As AnyShared::k_slice.
-  KSlice<Tile> k_slice(int k, Here at = {}) const {
-    rules::require<rules::tile_layout(Tile::form != Layout::packed)>();
+  KSlice<Tile> k_slice(int k, Here at = {}) const requires(k_layout<Tile>().ok()) {
     require_k_slice(address.recorder(), Tile::shape, k, at);
     return {address, Tile::shape.slice_offset(k)};
   }
@@ -108,13 +151,23 @@ struct Shared {
   KILN_REFUSED(value_kind, "a slice begins at a host integer: `for (int k = 0; k < K; k += 16)` unrolls "
                            "[dsl-value-kind]")
   KSlice<Tile> k_slice(const K& k, Here at = {}) const;
+  template <class K>
+    requires(std::is_integral_v<K> && !k_layout<Tile>().ok())
+  KILN_REFUSED(tile_layout, "a tensor core reads core-matrix or swizzled tiles; packed rows serve TMA and threads "
+                            "alone "
+                            "[shared-tile-layout]")
+  KSlice<Tile> k_slice(const K& k, Here at = {}) const;
   /// The same, checked while compiling.
   template <int k>
+    requires(k_layout<Tile>().ok() && k_start<Tile>(k).ok())
   KSlice<Tile> k_slice() const {
-    rules::require<rules::first(rules::tile_layout(Tile::form != Layout::packed),
-                                rules::tile_slice(Tile::cols, k, Tile::shape.slice_extent()))>();
     return {address, Tile::shape.slice_offset(k)};
   }
+  template <int k>
+    requires(!k_start<Tile>(k).ok())
+  KILN_REFUSED(tile_slice, "a K slice must start at a multiple of the instruction's K and lie inside the tile "
+                           "[shared-tile-slice]")
+  KSlice<Tile> k_slice() const;
 };
 
 /// Where a box lies in a global tensor: what AnyTensorMap::at returns.
@@ -168,6 +221,8 @@ class TensorMap {
     requires(true)
   KILN_REFUSED(arguments, "at(row, column): where the box begins, in elements [dsl-arguments]")
   Box<Tile> at(const At&) const;
+  KILN_OTHERWISE(arguments, "at(row, column): where the box begins, in elements [dsl-arguments]")
+  Box<Tile> at(KILN_WHATEVER) const;
 
  private:
   AnyTensorMap map_;
@@ -323,14 +378,18 @@ struct Tmem : TmemPlace {
   }
   /// `Width` columns from a place that the kernel computes, which must lie inside.
   template <int Width>
+    requires(rules::tmem_range(0, Width, N).ok())
   Tmem<T, M, Width, layout> columns(const U32& at, Here here = {}) const {
-    rules::require<rules::tmem_range(0, Width, N)>();
     return {{rec, apply("add", address(here), at, here).operand(), 0}};
   }
   // Here only to explain: a place of another kind.
   template <int Width, class At>
-    requires(ReadsAsValue<At> && !std::is_same_v<read_as<At>, U32>)
+    requires(std::is_floating_point_v<At> || (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
   KILN_REFUSED(value_kind, "a column is a host integer or a U32 [dsl-value-kind]")
+  Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;
+  template <int Width, class At>
+    requires(std::is_convertible_v<At, U32> && !rules::tmem_range(0, Width, N).ok())
+  KILN_REFUSED(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
   Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;
 };
 

@@ -28,7 +28,8 @@ class Packed : public Value {
   Packed(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   Packed(const Packed&) = default;
   Packed& operator=(const Packed&) = delete;
-  KILN_IMMUTABLE(Packed, =)
+  KILN_IMMUTABLE_VALUE(Packed)
+  KILN_ONE_KIND(Packed, Packed)
 
   friend Packed operator+(const Operand& a, const Operand& b) { return made("add.rn", {a.input(), b.input()}); }
   friend Packed operator-(const Operand& a, const Operand& b) { return made("sub.rn", {a.input(), b.input()}); }
@@ -117,29 +118,55 @@ template <class Pair>
 Pair pack(const F32& first, const F32& second, Here at = {}) {
   return {first.recorder(), packed_of(Pair::scalar, first, second, at)};
 }
-// Here only to explain: what is no float.
+// Here only to explain: what is no float, and no pair.
+#define KILN_PACK_TEXT                                                                                        \
+  "pack<Pair>(first, second) takes two F32, convert<F32>(x) makes one of an integer; unpack(pair) takes an F16x2, " \
+  "BF16x2 or F32x2 [dsl-value-kind]"
+KILN_REASON(NotToPack, value_kind, KILN_PACK_TEXT)
 template <class Pair, class A, class B>
   requires(!std::is_convertible_v<A, F32> || !std::is_convertible_v<B, F32>)
-Pair pack(const A&, const B&, Here = {}) {
-  (void)rules::refuse<rules::Rule::value_kind, F32, A, B>{};
-  return never<Pair>();
-}
+KILN_REFUSED_FUNCTION(value_kind, KILN_PACK_TEXT)
+Pair pack(const A&, const B&, NotToPack = {});
 /// The two floats of a pair, exactly.
 template <ScalarType type>
 std::array<F32, 2> unpack(const Packed<type>& pair, Here at = {}) {
   return unpacked_of(type, pair, at);
 }
 
+template <class X>
+inline constexpr bool is_pair = false;
+template <ScalarType type>
+inline constexpr bool is_pair<Packed<type>> = true;
+template <class X>
+  requires(ReadsAsValue<X> && !is_pair<X>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_PACK_TEXT)
+std::array<F32, 2> unpack(const X&, NotToPack = {});
+#undef KILN_PACK_TEXT
+
 /// Elements 2i and 2i + 1 of registers that hold 16-bit floats.
 template <int N, LdState state>
+  requires(readable<state>)
 BF16x2 pair(const Registers<bf16, N, state>& of, int i, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict>();
   return {of.recorder(), of.operands(at)[std::size_t(i)]};
 }
 template <int N, LdState state>
+  requires(readable<state>)
 F16x2 pair(const Registers<f16, N, state>& of, int i, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict>();
   return {of.recorder(), of.operands(at)[std::size_t(i)]};
 }
+// Here only to explain: registers that may not be read, and those of other elements.
+template <class T, int N, LdState state>
+  requires(!readable<state>)
+KILN_REFUSED_FUNCTION(ld_wait, KILN_NOT_READABLE)
+BF16x2 pair(const Registers<T, N, state>&, int i, NotReadable = {});
+#define KILN_PAIR_TEXT                                                                                            \
+  "pair(registers, i) is a register of bf16 or f16; registers[i] is one of f32, pack<BF16x2>(a, b) makes a pair of " \
+  "two [dsl-register-type]"
+KILN_REASON(NoPairs, register_type, KILN_PAIR_TEXT)
+template <class T, int N, LdState state>
+  requires(readable<state> && T::scalar != ScalarType::bf16 && T::scalar != ScalarType::f16)
+KILN_REFUSED_FUNCTION(register_type, KILN_PAIR_TEXT)
+BF16x2 pair(const Registers<T, N, state>&, int i, NoPairs = {});
+#undef KILN_PAIR_TEXT
 
 }  // namespace kiln::dsl

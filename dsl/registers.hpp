@@ -18,6 +18,12 @@ using rules::LdEvent, rules::LdState;
 /// The 32-bit register as a float.
 F32 as_f32(Recorder& r, const ir::Operand& reg);
 
+/// Whether registers in that state may be read, and what to do where not.
+template <LdState state>
+inline constexpr bool readable = rules::step(state, LdEvent::read).verdict.ok();
+#define KILN_NOT_READABLE \
+  "loaded registers are readable only after tcgen05.wait::ld; wrap the load in wait(...) [tcgen05-ld-wait]"
+
 /// Which register of several, and the line that says so.
 struct RegisterIndex {
   RegisterIndex(int number, Here at = {}) : number(number), at(at) {}
@@ -50,7 +56,16 @@ class [[nodiscard]] Registers {
     else if constexpr (T::scalar == ScalarType::s32) return S32(*rec_, reg);
     else return U32(*rec_, reg);
   }
-  // Here only to explain: registers have no addresses.
+  // Here only to explain: what may not be read, or holds two values; registers have no addresses.
+  template <class I>
+    requires(std::is_integral_v<I> && !readable<state>)
+  KILN_REFUSED(ld_wait, KILN_NOT_READABLE)
+  std::conditional_t<T::scalar == ScalarType::f32, F32, U32> operator[](const I&) const;
+  template <class I>
+    requires(std::is_integral_v<I> && readable<state> && T::bits != 32)
+  KILN_REFUSED(register_type, "a register holds several values of this type: widen(registers) makes f32 of them, "
+                              "pair(registers, i) is a register [dsl-register-type]")
+  U32 operator[](const I&) const;
   template <class I>
     requires(ReadsAsValue<I>)
   KILN_REFUSED(register_index, "registers have no addresses: an index is a host integer, `for (int i = 0; ...)` "
@@ -91,6 +106,11 @@ class [[nodiscard]] AnyRegisters {
 
 /// f32 registers, one at least, whose element i is `value(i)`.
 template <class Value>
+concept MakesValues = requires(const Value& value) {
+  requires ReadsAsValue<std::remove_cvref_t<decltype(value(0))>> && HasKind<std::remove_cvref_t<decltype(value(0))>>;
+};
+template <class Value>
+  requires(MakesValues<Value>)
 AnyRegisters make_registers(int count, const Value& value, Here at = {}) {
   const F32 first(value(0));
   std::vector<ir::Operand> regs{use(first.recorder(), first, at)};
@@ -127,8 +147,9 @@ constexpr ScalarType element_in_register(ScalarType kind) {
 /// Registers with N elements, of which register i is `value(i)`: an F32, U32 or S32, or two elements, an F16x2 or
 /// BF16x2.
 template <int N, class Value>
+  requires(MakesValues<Value>)
 auto make_registers(Value value, Here at = {}) {
-  using V = kind_of<decltype(value(0))>;
+  using V = kind_of<std::remove_cvref_t<decltype(value(0))>>;
   using T = Element<element_in_register(V::scalar)>;
   const V first(value(0));
   std::vector<ir::Operand> regs{use(first.recorder(), first, at)};
@@ -136,8 +157,28 @@ auto make_registers(Value value, Here at = {}) {
   return Registers<T, N>{first.recorder(), std::move(regs)};
 }
 
+// Here only to explain: a function that makes something else.
+#define KILN_MAKE_TEXT                                                                                          \
+  "make_registers<N>([&](int i) { return value; }): an F32, U32 or S32, or a pair of 16 bits; no host number, " \
+  "tile or accumulator [dsl-value-kind]"
+KILN_REASON(NoValuesToMake, value_kind, KILN_MAKE_TEXT)
+template <int N, class Value>
+  requires(!MakesValues<Value>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_MAKE_TEXT)
+Registers<f32, N> make_registers(const Value&, NoValuesToMake = {}) {
+  return never<Registers<f32, N>>();
+}
+template <class Value>
+  requires(!MakesValues<Value>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_MAKE_TEXT)
+AnyRegisters make_registers(int, const Value&, NoValuesToMake = {}) {
+  return never<AnyRegisters>();
+}
+#undef KILN_MAKE_TEXT
+
 /// All elements, one a register, by a function of two, as combined() of values does.
 template <class T, int N, LdState state, class Combine>
+  requires(readable<state>)
 auto combined(const Registers<T, N, state>& of, Combine combine, Here at = {}) {
   std::vector<decltype(of[0])> elements;
   for (int i = 0; i < N; ++i) elements.push_back(of[{i, at}]);
@@ -174,36 +215,50 @@ std::vector<ir::Operand> widen_pairs(Recorder& r, ScalarType of, const std::vect
 /// as `rounding` says: rz towards zero. What is too large for 8 bits or fewer becomes the largest number that they have
 /// (.satfinite); f16 and bf16 become infinite. PTX ISA "cvt".
 template <class To, isa::Rounding rounding = isa::Rounding::none, int N, LdState state>
+  requires(readable<state> && converts(element_type<To>, N))
 Registers<To, N> cvt(const Registers<f32, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict, Registers<f32, N, state>>();
-  if constexpr (!converts(element_type<To>, N))
-    (void)rules::refuse<rules::Rule::register_type, To, Registers<f32, N>>{};
   constexpr isa::Rounding how = rounding == isa::Rounding::none ? usual_rounding(To::scalar) : rounding;
   return {from.recorder(), convert_pairs(from.recorder(), To::scalar, how, from.operands(at), at)};
 }
 
-// Here only to explain: registers of other elements.
-template <class To, class T, int N, LdState state>
-  requires(T::scalar != ScalarType::f32)
-Registers<To, N> cvt(const Registers<T, N, state>&, Here = {}) {
-  (void)rules::refuse<rules::Rule::register_type, To, Registers<T, N>>{};
-  return never<Registers<To, N>>();
-}
-
 /// The floats that cvt makes as f32, exactly.
 template <class T, int N, LdState state>
-  requires(converts(element_type<T>, N))
+  requires(readable<state> && converts(element_type<T>, N))
 Registers<f32, N> widen(const Registers<T, N, state>& from, Here at = {}) {
-  rules::require<rules::step(state, LdEvent::read).verdict, Registers<T, N, state>>();
   return {from.recorder(), widen_pairs(from.recorder(), T::scalar, from.operands(at), at)};
 }
 
-// Here only to explain: registers of other elements.
-template <class T, int N, LdState state>
-  requires(!converts(element_type<T>, N))
-Registers<f32, N> widen(const Registers<T, N, state>&, Here = {}) {
-  (void)rules::refuse<rules::Rule::register_type, Registers<bf16, N>, Registers<T, N>>{};
-  return never<Registers<f32, N>>();
+// Here only to explain: registers that may not be read, and those of other elements.
+KILN_REASON(NotReadable, ld_wait, KILN_NOT_READABLE)
+template <class T, int N, LdState state, class Combine>
+  requires(!readable<state>)
+KILN_REFUSED_FUNCTION(ld_wait, KILN_NOT_READABLE)
+F32 combined(const Registers<T, N, state>&, const Combine&, NotReadable = {}) {
+  return never<F32>();
 }
+template <class To, class T, int N, LdState state>
+  requires(!readable<state>)
+KILN_REFUSED_FUNCTION(ld_wait, KILN_NOT_READABLE)
+Registers<To, N> cvt(const Registers<T, N, state>&, NotReadable = {});
+template <class T, int N, LdState state>
+  requires(!readable<state>)
+KILN_REFUSED_FUNCTION(ld_wait, KILN_NOT_READABLE)
+Registers<f32, N> widen(const Registers<T, N, state>&, NotReadable = {});
+#define KILN_CVT_TEXT                                                                                     \
+  "cvt<To>(registers) rounds f32 to floats of 16 bits or fewer, in whole registers; widen(registers) is the way back " \
+  "[dsl-register-type]"
+KILN_REASON(NotToRound, register_type, KILN_CVT_TEXT)
+template <class To, class T, int N, LdState state>
+  requires(readable<state> && (T::scalar != ScalarType::f32 || !converts(element_type<To>, N)))
+KILN_REFUSED_FUNCTION(register_type, KILN_CVT_TEXT)
+Registers<To, N> cvt(const Registers<T, N, state>&, NotToRound = {});
+#undef KILN_CVT_TEXT
+#define KILN_WIDEN_TEXT "widen(registers) makes f32 of narrower floats; cvt<To>(registers) is the way back [dsl-register-type]"
+KILN_REASON(NoBf16, register_type, KILN_WIDEN_TEXT)
+template <class T, int N, LdState state>
+  requires(readable<state> && !converts(element_type<T>, N))
+KILN_REFUSED_FUNCTION(register_type, KILN_WIDEN_TEXT)
+Registers<f32, N> widen(const Registers<T, N, state>&, NoBf16 = {});
+#undef KILN_WIDEN_TEXT
 
 }  // namespace kiln::dsl

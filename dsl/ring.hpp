@@ -183,20 +183,27 @@ class Ring {
   Ring turn(int first, int of) const { return Ring(ring_.turn(first, of)); }
   Ring by_warp() const { return Ring(ring_.by_warp()); }
 
+  /// Whether slots hold all of these tiles.
+  template <class... Filled>
+  static constexpr bool are_parts = (... && (TilePack<Tiles...>::template count<Filled> > 0));
+
   /// As AnyRing::acquire, publish, drain and wait. Where several roles fill each slot, each names the tiles that it
   /// fills: `in.acquire<ATile>(t)`.
   template <class... Filled>
+    requires(are_parts<Filled...>)
   [[nodiscard]] Slot<Tiles...> acquire(const Thread& t, Here at = {}) {
     rules::require<rules::mbarrier_tx(TilePack<Tiles...>::transaction_bytes)>();
     return Slot<Tiles...>(ring_.acquire(t, parts_of<Filled...>(), at));
   }
   template <class... Filled>
+    requires(are_parts<Filled...>)
   [[nodiscard]] Slot<Tiles...> acquire(Warpgroup& g, Here at = {}) {
     return Slot<Tiles...>(ring_.acquire(g, parts_of<Filled...>(), at));
   }
   void publish(Warpgroup& g, const Slot<Tiles...>& slot, Here at = {}) { ring_.publish(g, slot, at); }
   void drain(const Thread& t, Here at = {}) { ring_.drain(t, at); }
   template <class S>
+    requires(is_scope<S>)
   [[nodiscard]] Slot<Tiles...> wait(S& scope, Here at = {}) {
     return Slot<Tiles...>(ring_.wait(scope, at));
   }
@@ -211,11 +218,25 @@ class Ring {
   KILN_REFUSED(scope, "one thread fills a ring: a role of warp<i>.elect(), or inside elect([&](Thread t) { ... }) "
                       "[dsl-scope]")
   Slot<Tiles...> acquire(const S& scope, Here at = {});
+  template <class... Filled>
+    requires(!are_parts<Filled...>)
+  KILN_REFUSED(tile_type, "acquire<Tile>(scope) names a tile of this ring's slots [dsl-tile-type]")
+  Slot<Tiles...> acquire(KILN_WHATEVER);
   template <class S, class... Rest>
     requires(!is_scope<S> || sizeof...(Rest) != 1 || !(... && std::is_same_v<Rest, Slot<Tiles...>>))
   KILN_REFUSED(arguments, "release(scope, slot): the scope that has read it, and the slot that this ring's wait(scope) "
                           "gave [dsl-arguments]")
   void release(const S&, const Rest&...);
+  KILN_OTHERWISE(arguments, "wait(scope): the scope that reads the slot [dsl-arguments]")
+  Slot<Tiles...> wait(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "publish(warpgroup, slot): the warpgroup that has stored to it, and the slot that this "
+                            "ring's "
+                            "acquire(warpgroup) gave [dsl-arguments]")
+  void publish(KILN_WHATEVER);
+  KILN_OTHERWISE(scope, "drain(thread): the thread that fills the ring, inside elect([&](Thread t) { ... }) or in a "
+                        "role of "
+                        "warp<i>.elect() [dsl-scope]")
+  void drain(KILN_WHATEVER);
 
  private:
   explicit Ring(AnyRing ring) : ring_(std::move(ring)) {}
@@ -223,7 +244,6 @@ class Ring {
   static int part_of() {
     using Pack = TilePack<Tiles...>;
     static_assert(Pack::template count<Tile> <= 1, "the slot has several such tiles: one role fills them all");
-    if constexpr (Pack::template count<Tile> == 0) (void)rules::refuse<rules::Rule::tile_type, Tile, Ring>{};
     return Pack::template index_of<Tile>();
   }
   template <class... Filled>

@@ -48,6 +48,9 @@ struct PrintArgument {
   ir::Operand value{};
   std::string text{};
 };
+/// Whether something is one of them.
+template <class X>
+inline constexpr bool is_printed = HasKind<X> || std::is_convertible_v<X, std::string>;
 /// What a module that prints declares: vprintf and the texts, and in the kernel the bytes of the arguments.
 void append_prints(const Recorder& r, ir::Module& module);
 std::optional<ir::Variable> print_arguments(const Recorder& r);
@@ -67,6 +70,7 @@ class Scope : public SharedAccess {
 
   /// Once for every tile that the schedule gives this CTA or pair, in the same order in every role; maybe never.
   template <class Body>
+    requires(std::is_invocable_v<Body&, TilePlace>)
   void loop(const StaticTiles& tiles, Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<TilePlace>()))>>();
     loop_over({tiles.trips, at}, [&](const U32& i) {
@@ -126,22 +130,41 @@ class Scope : public SharedAccess {
   /// N of them in a row, all with that first value: `auto sums = g.vars<128>(0.0f); sums[i] += x;` with `i` a host
   /// integer, for registers have no addresses.
   template <int N, class X>
+    requires(N >= 1)
   Vars<kind_of<X>, N> vars(const X& first, Here at = {}) {
     std::vector<Var<kind_of<X>>> all;
     for (int i = 0; i < N; ++i) all.push_back(var(first, at));
     return {*rec_, std::move(all)};
   }
 
+  // Here only to explain: no number to begin with.
+  KILN_OTHERWISE(value_kind, "var(first): a number or a value of the variable's kind; load(...) reads a tile or an "
+                             "accumulator, a predicate is kept as a U32 of select(p, 1, 0) [dsl-value-kind]")
+  Var<U32> var(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "vars<N>(first): N variables in a row, one at least, all with that first number or value "
+                            "[dsl-arguments]")
+  Vars<U32, 1> vars(KILN_WHATEVER);
+
   /// Stops the kernel with an error, everywhere or where the predicate holds: for what must not happen. PTX ISA "trap".
   void trap(Here at = {});
   void trap_if(const Pred& p, Here at = {});
+  KILN_OTHERWISE(value_kind, "trap_if(predicate): compare a value, as in x != 0, to make one [dsl-value-kind]")
+  void trap_if(KILN_WHATEVER);
 
   /// Prints, once for each thread: `t.printf("tile %u: %f\n", i, x)`. %d %i %u %x %o %c take U32 and S32, with ll U64,
   /// %f %e %g F32, %s a host string. The simulator prints on stdout. CUDA C++ Programming Guide, "Formatted Output".
   template <class... Values>
+    requires(... && is_printed<Values>)
   void printf(const PrintFormat& format, const Values&... values) {
     print(format, {argument(values, format.at)...});
   }
+  // Here only to explain.
+  template <class... Values>
+    requires(!(... && is_printed<Values>))
+  KILN_REFUSED(value_kind, "printf(format, ...) prints numbers, U32, S32, U64 or F32, and host strings; registers[i] "
+                           "is "
+                           "a value [dsl-value-kind]")
+  void printf(const PrintFormat& format, const Values&... values);
 
   /// A bare PTX instruction, for what no member has, with its signature: `const U32 bytes = g.ptx<"prmt.b32", U32(U32,
   /// U32, U32)>(a, b, 0x5410);`. The signature has the result, or void, and up to six operands: kinds of values, Pred,
@@ -186,6 +209,8 @@ class Scope : public SharedAccess {
   Registers<f32, 4> ld_global_v4_f32(const U64& address, Here at = {});
   /// One number of global memory.
   F32 ld_global_f32(const U64& address, Here at = {});
+  KILN_OTHERWISE(arguments, "ld_global_f32(address): a U64, of an element pointer.at(index) [dsl-arguments]")
+  F32 ld_global_f32(KILN_WHATEVER);
   /// The index of this warp in its CTA, and of this thread.
   U32 warp_index() const { return {*rec_, role_->warp}; }
   U32 thread_index() const { return {*rec_, role_->thread}; }

@@ -75,6 +75,13 @@ class SharedAccess : public Atomics {
   KILN_REFUSED(value_kind, "store_row(tile, row, values, predicate): compare a value, as in row < m, to make one "
                            "[dsl-value-kind]")
   void store_row(const Shared<Tile>&, const U32& row, const Registers<T, N, s>&, const P&, Here at = {});
+  // Here only to explain: other arguments.
+  KILN_OTHERWISE(arguments, "load_row(tile, row) or load_row<N>(tile, row, first): a shared tile (of a slot: "
+                            "slot.get<Tile>()), a U32, a host integer [dsl-arguments]")
+  Registers<f32, 1> load_row(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "store_row(tile, row, registers) or store_row(tile, row, first, registers): a shared tile "
+                            "(of a slot: slot.get<Tile>()), a U32, a host integer [dsl-arguments]")
+  void store_row(KILN_WHATEVER);
 
  protected:
   // The bits that the swizzle exchanges in a line of a tile that lies at a multiple of the period.

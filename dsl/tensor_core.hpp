@@ -18,12 +18,14 @@ inline EnableInputD accumulate(const Pred& p, Here at = {}) {
 }
 
 // Here only to explain: no predicate.
+#define KILN_ACCUMULATE_TEXT \
+  "accumulate(p): a bool, or a predicate: compare a value, as in i != 0, to make one [dsl-value-kind]"
+KILN_REASON(NotToAccumulate, value_kind, KILN_ACCUMULATE_TEXT)
 template <class X>
   requires(ReadsAsValue<X> && !std::is_convertible_v<X, Pred>)
-EnableInputD accumulate(const X&, Here = {}) {
-  (void)rules::refuse<rules::Rule::value_kind, Pred, X>{};
-  return never<EnableInputD>();
-}
+KILN_REFUSED_FUNCTION(value_kind, KILN_ACCUMULATE_TEXT)
+EnableInputD accumulate(const X&, NotToAccumulate = {});
+#undef KILN_ACCUMULATE_TEXT
 
 /// Shapes, multicasts and source formats of tcgen05.cp.
 inline constexpr isa::DataShape shape_128x256b = isa::DataShape::s128x256b, shape_4x256b = isa::DataShape::s4x256b,
@@ -143,6 +145,33 @@ constexpr rules::Verdict check_call() {
   return rules::first(call_of<Mma, A, B, Extras...>().check(), SumsOf<D>::template check<Mma>());
 }
 
+/// What a call of an MMA breaks: of one that is not legal, what that breaks.
+template <class Mma, class D, class A, class B, class... Extras>
+constexpr rules::Verdict call_verdict() {
+  if constexpr (Mma::is_legal) return check_call<Mma, D, A, B, Extras...>();
+  else return Mma::check();
+}
+/// Whether overloads say what a verdict's rule wants; a static_assert says so of the others.
+constexpr bool is_explained(rules::Verdict v) {
+  using rules::Rule;
+  return !v.ok() && (v.rule == Rule::mma_operands || v.rule == Rule::mma_types || v.rule == Rule::mma_accumulator ||
+                     v.rule == Rule::tmem_range || v.rule == Rule::mma_m || v.rule == Rule::mma_n);
+}
+template <class Mma, class D, class A, class B>
+inline constexpr bool are_operands =
+    (is_sums<D> || std::is_same_v<D, U32>)&&is_operand<A>&& is_operand<B> && !in_other_lanes<Mma, A> &&
+    !in_other_lanes<Mma, D>;
+template <class Mma, class D, class A, class B, class... Extras>
+concept Multiplies = are_operands<Mma, D, A, B> && !is_explained(call_verdict<Mma, D, A, B, Extras...>());
+template <class Mma, class D, class A, class B, class... Extras>
+concept MultipliesTiles =
+    Tiles<Mma, A, B> && !in_other_lanes<Mma, D> &&
+    !is_explained(call_verdict<Mma, D, SliceOf<A>, SliceOf<B>, Extras...>());
+template <rules::Verdict v>
+using Given = rules::given<v.given>;
+template <rules::Verdict v>
+using Nearest = rules::nearest<v.nearest>;
+
 /// What a call may carry that is known when the kernel is built: there or not.
 template <class Extra>
 void apply(MmaCall& call, const Extra&) {
@@ -196,6 +225,7 @@ class TensorCore : public Copies {
   /// scale_input_d<s>, disable_output_lane(...), zero_column_mask(...) or zero_column_mask_of<fields>,
   /// instruction_descriptor(...). PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
+    requires(detail::Multiplies<Mma, D, A, B, Extras...>)
   void mma(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
@@ -208,7 +238,7 @@ class TensorCore : public Copies {
   /// or A in tensor memory, `b` a shared tile with the same K. The first MMA adds to D where accumulate(p) says so, the
   /// others add to it. The extras are those of mma, the same for each. PTX ISA "tcgen05.mma".
   template <class Mma, class D, class A, class B, class... Extras>
-    requires(detail::Tiles<Mma, A, B>)
+    requires(detail::MultipliesTiles<Mma, D, A, B, Extras...>)
   void mma_tiles(const D& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     rules::require<Mma::check()>();
     if constexpr (Mma::is_legal) {
@@ -236,7 +266,9 @@ class TensorCore : public Copies {
 
   /// The same where the types say it all: dense, one CTA, and the kind that the element types have.
   template <class D, int M, int N, class A, class B, class... Extras>
-    requires detail::OperandInfo<A>::known && detail::OperandInfo<B>::known
+    requires(detail::OperandInfo<A>::known && detail::OperandInfo<B>::known &&
+             !detail::is_explained(
+                 detail::call_verdict<detail::MmaOf<D, M, N, A, B>, Tmem<D, M, N>, A, B, Extras...>()))
   void mma(const Tmem<D, M, N>& d, const A& a, const B& b, const EnableInputD& p, const Extras&... extras) {
     using Mma = detail::MmaOf<D, M, N, A, B>;
     rules::require<Mma::check()>();
@@ -281,6 +313,39 @@ class TensorCore : public Copies {
   KILN_REFUSED(tile_type, KILN_SUMS_ELSEWHERE)
   void mma_tiles(const D&, const A&, const B&, const EnableInputD&, const Extras&...);
 #undef KILN_SUMS_ELSEWHERE
+  // What calls break most.
+#define KILN_MMA_BREAKS(broken, text)                                                                                \
+  template <class Mma, class D, class A, class B, class... Extras,                                                   \
+            rules::Verdict v = detail::call_verdict<Mma, D, A, B, Extras...>(), class Given = detail::Given<v>,      \
+            class Nearest = detail::Nearest<v>>                                                                      \
+    requires(detail::are_operands<Mma, D, A, B>&& v.rule == rules::Rule::broken)                                     \
+  KILN_REFUSED(broken, text)                                                                                         \
+  void mma(const D&, const A&, const B&, const EnableInputD&, const Extras&...);                                     \
+  template <class Mma, class D, class A, class B, class... Extras,                                                   \
+            rules::Verdict v = detail::call_verdict<Mma, D, detail::SliceOf<A>, detail::SliceOf<B>, Extras...>(),    \
+            class Given = detail::Given<v>, class Nearest = detail::Nearest<v>>                                      \
+    requires(detail::Tiles<Mma, A, B> && !detail::in_other_lanes<Mma, D> && v.rule == rules::Rule::broken)           \
+  KILN_REFUSED(broken, text)                                                                                         \
+  void mma_tiles(const D&, const A&, const B&, const EnableInputD&, const Extras&...);                               \
+  template <class D, int M, int N, class A, class B, class... Extras, class Mma = detail::MmaOf<D, M, N, A, B>,      \
+            rules::Verdict v = detail::call_verdict<Mma, Tmem<D, M, N>, A, B, Extras...>(),                          \
+            class Given = detail::Given<v>, class Nearest = detail::Nearest<v>>                                      \
+    requires(detail::OperandInfo<A>::known && detail::OperandInfo<B>::known && v.rule == rules::Rule::broken)        \
+  KILN_REFUSED(broken, text)                                                                                         \
+  void mma(const Tmem<D, M, N>&, const A&, const B&, const EnableInputD&, const Extras&...);
+  KILN_MMA_BREAKS(mma_operands, "A must be M x K and B must be N x K, with the K extent of the "
+                                "instruction [tcgen05-mma-operands]")
+  KILN_MMA_BREAKS(mma_types, "A and B must have element types of the kind; kind::f16 takes two f16 "
+                             "or two bf16 [tcgen05-mma-types]")
+  KILN_MMA_BREAKS(mma_accumulator, "D must be f32; f16 operands of kind::f16 and kind::f8f6f4 also "
+                                   "accumulate in f16, kind::i8 in s32 alone [tcgen05-mma-accumulator]")
+  KILN_MMA_BREAKS(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
+  KILN_MMA_BREAKS(mma_m, "M must be 64 or 128 for cta_group::1, 128 or 256 for cta_group::2; "
+                         "block-scaled 128 for one CTA, 128 or 256 for two, 256 alone when "
+                         "sparse; .ws 32, 64 or 128 [tcgen05-mma-m]")
+  KILN_MMA_BREAKS(mma_n, "N must be a multiple of the step for this kind and cta_group, and at "
+                         "most 256 [tcgen05-mma-n]")
+#undef KILN_MMA_BREAKS
   template <class Mma, class D, class A, class B, class... Rest>
     requires(!detail::begins_with_enable<Rest...>)
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
@@ -356,6 +421,9 @@ class TensorCore : public Copies {
   SharedDescriptor descriptor(const KSlice<Tile>& slice, Here at = {}) {
     return {descriptor_of(slice.address, Tile::descriptor(), slice.offset, at)};
   }
+  // Here only to explain: no tile.
+  KILN_OTHERWISE(arguments, "descriptor(tile) or descriptor(slice): of a slot slot.get<Tile>() [dsl-arguments]")
+  SharedDescriptor descriptor(KILN_WHATEVER);
 
  private:
   template <class Mma, class D, class A, class B, class... Extras>

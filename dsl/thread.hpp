@@ -13,6 +13,7 @@ class Thread : public TensorCore {
   using TensorCore::loop;
   /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
   template <class Body>
+    requires(std::is_invocable_v<Body&, TilePlace>)
   void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
     loop_answered(*this, tiles, body, at);
   }

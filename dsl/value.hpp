@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dsl/recorder.hpp"
+#include "dsl/refused_operators.hpp"
 #include "ptx/rules/require.hpp"
 
 namespace kiln::dsl {
@@ -60,6 +61,10 @@ using read_as = typename ReadAs<T>::type;
 template <class T>
 concept ReadsAsValue = std::is_class_v<T> && !std::is_void_v<read_as<T>>;
 
+/// Whether something is a number of one kind: a value or a variable of numbers, or a host number.
+template <class T>
+concept HasKind = std::is_arithmetic_v<T> || (ReadsAsValue<T> && requires { read_as<T>::scalar; });
+
 /// Whether a host number of that type may stand for a value of `type`: integers for integers, all numbers for f32.
 template <class Number>
 constexpr bool is_constant_of(ScalarType type) {
@@ -93,6 +98,12 @@ constexpr bool tells_kinds(ScalarType wanted, ScalarType given) {
 /// An operand of an operator on `V`: made from a value, a variable or a host number, it carries the line that wrote
 /// it.
 template <class V>
+struct OperandOf;
+template <class T>
+inline constexpr bool is_operand_of = false;
+template <class V>
+inline constexpr bool is_operand_of<OperandOf<V>> = true;
+template <class V>
 struct OperandOf {
   static constexpr bool is_float = V::scalar == ScalarType::f32;
 
@@ -108,6 +119,11 @@ struct OperandOf {
              !KILN_NAMES_KINDS(V, Other))
   KILN_REFUSED_CONVERSION(value_kind, "a value of another kind is wanted; convert<To>(x), bit_cast<To>(x), widen(x) "
                                       "and narrow(x) change a kind [dsl-value-kind]")
+  OperandOf(const Other&, Here at = {});
+  template <class Other>
+    requires(std::is_class_v<Other> && std::is_void_v<read_as<Other>> && !is_operand_of<Other>)
+  KILN_REFUSED_CONVERSION(value_kind, "a value, a variable or a host number is wanted; load(...) reads a tile or an "
+                                      "accumulator, and registers[i] is a value [dsl-value-kind]")
   OperandOf(const Other&, Here at = {});
 #if KILN_TELLS_KINDS
 #define WRONG_KIND(wanted, a_wanted, given, a_given)                                                                  \
@@ -134,19 +150,11 @@ struct OperandOf {
   }
 };
 
-// What would change a value is here only to explain.
-#define KILN_IMMUTABLE(Self, op)                                                                                   \
-  template <class T>                                                                                               \
-    requires(true)                                                                                                 \
-  KILN_REFUSED(value_assignment, "device values are immutable; keep state that changes in a Var: auto v = t.var(x) " \
-                                 "[dsl-value-assignment]")                                                         \
-  Self& operator op(T&&);
-// A device value has no truth on the host.
-#define KILN_NO_HOST_CONDITION(text)                        \
-  template <class T = void>                                 \
-    requires(true)                                          \
-  KILN_REFUSED(host_condition, text " [dsl-host-condition]") \
-  explicit operator bool() const;
+/// Whether two things read as values of different kinds.
+template <class A, class B>
+concept OfTwoKinds = ReadsAsValue<A> && ReadsAsValue<B> && !std::is_same_v<read_as<A>, read_as<B>>;
+
+class Pred;
 
 /// A predicate: a register, or a constant that host code already knows.
 class Pred : public Value {
@@ -155,6 +163,7 @@ class Pred : public Value {
   Pred(const Pred&) = default;
   Pred& operator=(const Pred&) = delete;
   KILN_IMMUTABLE(Pred, =)
+  KILN_ONE_KIND(Pred, Pred)
   KILN_NO_HOST_CONDITION("a device predicate has no value on the host; use t.when(predicate, [&] { ... }) or "
                          "select(predicate, a, b)")
 
@@ -187,14 +196,8 @@ class Integer : public Value {
   Integer(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   Integer(const Integer&) = default;
   Integer& operator=(const Integer&) = delete;
-  KILN_IMMUTABLE(Integer, =)
-  KILN_IMMUTABLE(Integer, +=)
-  KILN_IMMUTABLE(Integer, -=)
-  template <class T = int>
-    requires(true)
-  KILN_REFUSED(value_assignment, "device values are immutable; a loop that counts is t.loop(n, [&](U32 i) { ... }) "
-                                 "[dsl-value-assignment]")
-  Integer& operator++();
+  KILN_IMMUTABLE_VALUE(Integer)
+  KILN_ONE_KIND(Integer, Integer)
   KILN_NO_HOST_CONDITION("a device value has no value on the host; use t.when(value != 0, [&] { ... })")
 
 #define KILN_BINARY(op, name) \
@@ -244,10 +247,13 @@ class F32 : public Value {
   F32(Recorder& r, ir::Operand operand) : Value(r, std::move(operand)) {}
   F32(const F32&) = default;
   F32& operator=(const F32&) = delete;
-  KILN_IMMUTABLE(F32, =)
-  KILN_IMMUTABLE(F32, +=)
-  KILN_IMMUTABLE(F32, -=)
-  KILN_IMMUTABLE(F32, *=)
+  KILN_IMMUTABLE_VALUE(F32)
+  KILN_ONE_KIND(F32, F32)
+  KILN_NO_HOST_CONDITION("a device value has no value on the host; use t.when(value != 0, [&] { ... })")
+  template <class B>
+    requires(std::is_arithmetic_v<B> || std::is_same_v<read_as<B>, F32>)
+  KILN_REFUSED(value_kind, "only integers have a remainder; x - trunc(x / y) * y is that of floats [dsl-value-kind]")
+  F32 operator%(const B&) const;
 
   // Rounded to nearest even. A division takes some twenty instructions; rcp_approx_ftz is one.
   friend F32 operator+(const Operand& a, const Operand& b) { return binary("add.rn.f32", a, b); }
@@ -280,42 +286,27 @@ class F32 : public Value {
   static Pred related(std::string_view relation, const Operand& a, const Operand& b);
 };
 
-// Operators on two values of different kinds are here only to explain.
+// Here only to explain: two values of different kinds. What calls never() does not compile.
+template <class Result> Result never();
+#define KILN_TWO_KINDS_TEXT                                                                                          \
+  "an operation takes values of its own kinds; convert<To>(x), bit_cast<To>(x), widen(x) and narrow(x) change a kind " \
+  "[dsl-value-kind]"
+KILN_REASON(ValuesOfTwoKinds, value_kind, KILN_TWO_KINDS_TEXT)
 template <class A, class B>
-concept OfTwoKinds = ReadsAsValue<A> && ReadsAsValue<B> && !std::is_same_v<read_as<A>, read_as<B>>;
-template <class Result> Result never();  // declared alone: what calls it does not compile
-#define KILN_TWO_KINDS(name, Result)                                   \
-  template <class A, class B>                                          \
-    requires OfTwoKinds<A, B>                                          \
-  Result name(const A&, const B&) {                                    \
-    (void)rules::refuse<rules::Rule::value_kind, A, B>{};              \
-    return never<Result>();                                            \
-  }
-KILN_TWO_KINDS(operator+, read_as<A>)
-KILN_TWO_KINDS(operator-, read_as<A>)
-KILN_TWO_KINDS(operator*, read_as<A>)
-KILN_TWO_KINDS(operator/, read_as<A>)
-KILN_TWO_KINDS(operator%, read_as<A>)
-KILN_TWO_KINDS(operator&, read_as<A>)
-KILN_TWO_KINDS(operator|, read_as<A>)
-KILN_TWO_KINDS(operator^, read_as<A>)
-KILN_TWO_KINDS(operator<<, read_as<A>)
-KILN_TWO_KINDS(operator>>, read_as<A>)
-KILN_TWO_KINDS(operator==, Pred)
-KILN_TWO_KINDS(operator!=, Pred)
-KILN_TWO_KINDS(operator<, Pred)
-KILN_TWO_KINDS(operator<=, Pred)
-KILN_TWO_KINDS(operator>, Pred)
-KILN_TWO_KINDS(operator>=, Pred)
-KILN_TWO_KINDS(min, read_as<A>)
-KILN_TWO_KINDS(max, read_as<A>)
-#undef KILN_TWO_KINDS
+  requires(OfTwoKinds<A, B>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_TWO_KINDS_TEXT)
+read_as<A> min(const A&, const B&, ValuesOfTwoKinds = {});
+template <class A, class B>
+  requires(OfTwoKinds<A, B>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_TWO_KINDS_TEXT)
+read_as<A> max(const A&, const B&, ValuesOfTwoKinds = {});
 
 /// The kind of a host number that stands where a value may: U32 of integers, F32 of floats.
 template <class Number>
 using value_of_number = std::conditional_t<std::is_floating_point_v<Number>, F32, U32>;
-/// The kind of a value, a variable or a host number.
+/// The kind of a value, a variable or a host number; of anything else there is none.
 template <class T>
+  requires(HasKind<T>)
 using kind_of = typename std::conditional_t<ReadsAsValue<T>, ReadAs<T>, std::type_identity<value_of_number<T>>>::type;
 /// The kind of two things of which one may be a host number.
 template <class A, class B>
@@ -324,6 +315,7 @@ using kind_of_both = kind_of<std::conditional_t<ReadsAsValue<A>, A, B>>;
 /// a where p holds, b elsewhere.
 ir::Operand selected(ScalarType type, const Pred& p, const Input& a, const Input& b);
 template <class A, class B>
+  requires(HasKind<A> && HasKind<B> && !OfTwoKinds<A, B>)
 auto select(const Pred& p, const A& a, const B& b, Here at = {}) {
   using V = kind_of_both<A, B>;
   const OperandOf<V> left(a, at), right(b, at);
@@ -331,27 +323,26 @@ auto select(const Pred& p, const A& a, const B& b, Here at = {}) {
 }
 
 struct PredPair;  // which chooses halves of pairs: packed.hpp
-// Here only to explain: no predicate, or values of two kinds.
+// Here only to explain: no predicate, values of two kinds, or no values.
+#define KILN_SELECT_TEXT                                                                                              \
+  "select(predicate, a, b): compare a value, as in x != 0, to make a predicate; a and b are two numbers of one kind " \
+  "[dsl-value-kind]"
+KILN_REASON(NotToSelect, value_kind, KILN_SELECT_TEXT)
 template <class P, class A, class B>
-  requires(!std::is_convertible_v<P, Pred> && !std::is_same_v<P, PredPair>)
-kind_of_both<A, B> select(const P&, const A&, const B&, Here = {}) {
-  (void)rules::refuse<rules::Rule::value_kind, Pred, P>{};
-  return never<kind_of_both<A, B>>();
-}
-template <class A, class B>
-  requires OfTwoKinds<A, B>
-read_as<A> select(const Pred&, const A&, const B&, Here = {}) {
-  (void)rules::refuse<rules::Rule::value_kind, A, B>{};
-  return never<read_as<A>>();
-}
+  requires((ReadsAsValue<P> || std::is_same_v<P, bool>) && !std::is_same_v<P, PredPair> &&
+           !(std::is_convertible_v<P, Pred> && HasKind<A> && HasKind<B> && !OfTwoKinds<A, B>))
+KILN_REFUSED_FUNCTION(value_kind, KILN_SELECT_TEXT)
+A select(const P&, const A&, const B&, NotToSelect = {});
+#undef KILN_SELECT_TEXT
 
 // Here only to explain: a predicate and a number.
+#define KILN_SELECT_TEXT "select(predicate, a, b): a predicate stands beside a predicate, not a number [dsl-value-kind]"
+KILN_REASON(PredAndNumber, value_kind, KILN_SELECT_TEXT)
 template <class A, class B>
   requires(std::is_same_v<A, Pred> ? std::is_arithmetic_v<B> : std::is_arithmetic_v<A> && std::is_same_v<B, Pred>)
-Pred select(const Pred&, const A&, const B&, Here = {}) {
-  (void)rules::refuse<rules::Rule::value_kind, A, B>{};
-  return never<Pred>();
-}
+KILN_REFUSED_FUNCTION(value_kind, KILN_SELECT_TEXT)
+Pred select(const Pred&, const A&, const B&, PredAndNumber = {});
+#undef KILN_SELECT_TEXT
 
 /// The operators as functions, for code that writes on a caller's behalf and passes the caller's line on.
 template <ScalarType t>
@@ -371,6 +362,19 @@ U64 widen(const U32& v, Here at = {});
 U32 narrow(const U64& v, Here at = {});
 /// a * b in 64 bits.
 U64 multiply_wide(const U32& a, OperandOf<U32> b);
+// Here only to explain: other kinds.
+#define KILN_WIDEN_TEXT \
+  "widen(x) and multiply_wide(x, y) take U32; convert<U64>(x) takes other numbers [dsl-value-kind]"
+KILN_REASON(NotToWiden, value_kind, KILN_WIDEN_TEXT)
+template <class X>
+  requires(ReadsAsValue<X> && !std::is_convertible_v<X, U32>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_WIDEN_TEXT)
+U64 widen(const X&, NotToWiden = {});
+template <class X, class Y>
+  requires(ReadsAsValue<X> && !std::is_convertible_v<X, U32>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_WIDEN_TEXT)
+U64 multiply_wide(const X&, const Y&, NotToWiden = {});
+#undef KILN_WIDEN_TEXT
 
 /// State that changes: the one device value that may be assigned. Reading it gives the value it has at that point.
 template <class V>
@@ -392,6 +396,7 @@ class Var {
     rec_->emit(move, {reg_, use(*rec_, v.input())}, v.at);
     return *this;
   }
+  KILN_ONE_KIND(Var, V)
   Var& operator=(const Var& v) { return *this = OperandOf<V>(v, Here::nowhere()); }
 
 #define KILN_COMPOUND(op) \

@@ -23,6 +23,12 @@ class Vars {
   KILN_REFUSED(register_index, "registers have no addresses: an index is a host integer, `for (int i = 0; ...)` "
                                "unrolls [dsl-register-index]")
   Var<V>& operator[](const I&) const;
+  // Here only to explain: there is no assignment to all of them.
+  template <class X>
+    requires(!std::is_same_v<X, Vars>)
+  KILN_REFUSED(arguments, "variables in a row are assigned one by one: `for (int i = 0; i < N; ++i) row[i] = x` "
+                          "[dsl-arguments]")
+  Vars& operator=(const X&);
   /// As [], with the line that a wrong index is reported at.
   Var<V>& at(int i, Here here = {}) { return all_[place(i, here)]; }
 

@@ -3,6 +3,8 @@
 
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
+#include "dsl/value.hpp"  // the same
+
 #include <bit>
 
 #include "dsl/matrices.hpp"
@@ -90,6 +92,15 @@ class WholeWarps : public Matrices {
                                 rules::ld_registers(shape, repeat, Registers<T, N, s>::count))>();
     store_tmem(access, address, values.operands(at), at);
   }
+
+  // Here only to explain: an address is wanted.
+  KILN_OTHERWISE(arguments, "tcgen05_ld<shape, repeat>(address): a U32 in the lanes of this warp's quarter, as "
+                            "g.quarter(sums.address()) [dsl-arguments]")
+  Registers<b32, 1> tcgen05_ld(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "tcgen05_st<shape, repeat>(address, registers): a U32 in the lanes of this warp's "
+                            "quarter, as "
+                            "g.quarter(sums.address()) [dsl-arguments]")
+  void tcgen05_st(KILN_WHATEVER);
 
   /// Until this thread's loads have filled their registers, and until its stores are done. PTX ISA "tcgen05.wait".
   void tcgen05_wait_ld(Here at = {});
@@ -187,10 +198,16 @@ class Warp : public WholeWarps {
 
   /// Executes the body in one lane; the others wait for it.
   template <class Body>
+    requires(std::is_invocable_v<Body&, Thread>)
   void elect(Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
+  // Here only to explain.
+  KILN_OTHERWISE(scope, "elect([&](Thread t) { ... }): the body takes one thread [dsl-scope]")
+  void elect(KILN_WHATEVER);
+  KILN_OTHERWISE(scope, "a warpgroup reduces so: a role of warpgroup<i>; a warp has warp_reduce<op>(value) [dsl-scope]")
+  rules::Refused warpgroup_reduce(KILN_WHATEVER);
 
   // Tensor memory, bare. PTX ISA "tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit"
   /// Writes the address of `columns` new columns to shared memory at `slot`.
@@ -278,6 +295,12 @@ inline constexpr bool of_a_warpgroup = Tile::rows == 128 && Tile::order == Major
 
 }  // namespace detail
 
+/// The shape by which a warpgroup loads and stores sums of a layout, and whether that has so many registers.
+constexpr isa::DataShape access_shape(SumsLayout layout) {
+  return layout == SumsLayout::half_of_lanes ? isa::DataShape::s16x32bx2 : isa::DataShape::s32x32b;
+}
+constexpr rules::Verdict repeats(isa::DataShape shape, int registers) { return rules::ld_repeat(shape, registers); }
+
 /// Four warps whose first index is a multiple of four: the readers of tensor memory, one lane quarter each.
 class Warpgroup : public WholeWarps {
  public:
@@ -286,6 +309,7 @@ class Warpgroup : public WholeWarps {
   using WholeWarps::loop;
   /// Once for the own tile and for every one that this CTA or pair is given, in the same order in every role.
   template <class Body>
+    requires(std::is_invocable_v<Body&, TilePlace>)
   void loop(const LaunchControlTiles& tiles, Body body, Here at = {}) {
     loop_answered(*this, tiles, body, at);
   }
@@ -293,27 +317,46 @@ class Warpgroup : public WholeWarps {
   /// What this thread holds of an accumulator: all columns of its row; where M is 64, half of them, as row_of() and
   /// column_of() say. Readable after wait(...). PTX ISA "tcgen05.ld", 32x32b and 16x32bx2.
   template <class T, int M, int N, SumsLayout layout>
+    requires(repeats(access_shape(layout), Tmem<T, M, N, layout>::thread_columns * T::bits / 32).ok())
   Registers<T, Tmem<T, M, N, layout>::thread_columns, LdState::pending> load(const Tmem<T, M, N, layout>& from,
                                                                              Here at = {}) {
     if constexpr (layout == SumsLayout::half_of_lanes) {
       return load<Tmem<T, M, N, layout>::thread_columns>(from, 0, at);
     } else {
       constexpr int repeat = N * T::bits / 32;  // 16-bit sums take a column each and share a register
-      rules::require<repeats(isa::DataShape::s32x32b, repeat)>();
       return {*rec_, load_sums({from.base, from.first}, repeat, T::bits == 16, at)};
     }
   }
   /// `count` of those columns, from the thread's `first` on.
   template <int count, class T, int M, int N, SumsLayout layout>
+    requires(repeats(access_shape(layout), count).ok())
   Registers<T, count, LdState::pending> load(const Tmem<T, M, N, layout>& from, int first, Here at = {}) {
     static_assert(T::bits == 32, "16-bit sums share registers: load all of them, or a block of columns()");
     constexpr isa::DataShape shape = access_shape(layout);
-    rules::require<repeats(shape, count)>();
     rec_->require(rules::tmem_range(first, count, Tmem<T, M, N, layout>::thread_columns), at);
     TmemLoad access{{shape, count}};
     if (shape == isa::DataShape::s16x32bx2) access.split = N / 2;
     return {*rec_, load_tmem(access, quarter(from.address_of(first, at), at), at)};
   }
+  // Here only to explain: columns that no load has.
+#define KILN_COLUMNS_OF_LOAD                                                                                        \
+  "the repeat count must be one that the shape has: 1, 2, 4, 8, 16, 32, 64 or 128 columns of a row; sums.columns<N>" \
+  "(first) is a block of them [tcgen05-ld-repeat]"
+  template <class T, int M, int N, SumsLayout layout>
+    requires(!repeats(access_shape(layout), Tmem<T, M, N, layout>::thread_columns * T::bits / 32).ok())
+  KILN_REFUSED(ld_repeat, KILN_COLUMNS_OF_LOAD)
+  Registers<T, N, LdState::pending> load(const Tmem<T, M, N, layout>&, Here at = {});
+  template <int count, class T, int M, int N, SumsLayout layout>
+    requires(!repeats(access_shape(layout), count).ok())
+  KILN_REFUSED(ld_repeat, KILN_COLUMNS_OF_LOAD)
+  Registers<T, count, LdState::pending> load(const Tmem<T, M, N, layout>&, int first, Here at = {});
+#undef KILN_COLUMNS_OF_LOAD
+  template <int count, class X, class First>
+    requires(true)
+  KILN_REFUSED(arguments, "load<N>(sums, first): an accumulator (of a slot: slot.sums), `first` a host integer; at a "
+                          "U32, "
+                          "load(sums.columns<N>(first)) [dsl-arguments]")
+  Registers<f32, count, LdState::pending> load(const X&, const First&, Here at = {});
   /// The same where element type and columns are values: what they break, build() reports. Readable after wait(...).
   AnyRegisters load(const AnyTmem& from, Here at = {});
 
@@ -362,6 +405,16 @@ class Warpgroup : public WholeWarps {
       return tcgen05_ld_red<shape, columns, op, T, how...>(address, at);
   }
 
+  // Here only to explain: no rows of sums.
+  KILN_OTHERWISE(arguments, "load_reduced<op>(sums): an accumulator with M = 128 or 256 of a pair, whose lanes are "
+                            "rows "
+                            "(of a slot: slot.sums) [dsl-arguments]")
+  Reduced<f32, 1, LdState::pending> load_reduced(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "row_of_fragment(sums, half): an accumulator with M = 64, 128 or 256 whose lanes are rows "
+                            "(of a "
+                            "slot: slot.sums) [dsl-arguments]")
+  U32 row_of_fragment(KILN_WHATEVER) const;
+
   /// The same where element type and columns are values.
   AnyReduced load_reduced(RedOp op, Comparison how, const AnyTmem& from, Here at = {});
 
@@ -385,6 +438,15 @@ class Warpgroup : public WholeWarps {
   U32 column_of(const TmemA<T, M, K, layout>&, Here at = {}) const {
     return column_in(layout == SumsLayout::half_of_lanes ? layout : SumsLayout::rows, K, at);
   }
+  // Here only to explain: neither sums nor an A in tensor memory.
+#define KILN_PLACE_OF(name)                                                                                          \
+  KILN_OTHERWISE(arguments, #name "(sums): an accumulator (of a slot: slot.sums) or A in tensor memory; g.row() "    \
+                                  "is the "                                                                          \
+                            "thread's row of a tile [dsl-arguments]")                                                \
+  U32 name(KILN_WHATEVER) const;
+  KILN_PLACE_OF(row_of)
+  KILN_PLACE_OF(column_of)
+#undef KILN_PLACE_OF
   /// Writes what this thread holds of an accumulator, or `count` columns of it from its `first` on. It may be read
   /// after tcgen05_wait_st(). PTX ISA "tcgen05.st".
   template <class T, int M, int N, SumsLayout layout, int count, LdState s>
@@ -404,6 +466,8 @@ class Warpgroup : public WholeWarps {
   }
   /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
   U32 quarter(const U32& address, Here at = {}) const;
+  KILN_OTHERWISE(arguments, "quarter(address): a U32, of an accumulator sums.address() [dsl-arguments]")
+  U32 quarter(KILN_WHATEVER) const;
 
   /// Reads this thread's row of a K-major tile, wherever its swizzle put it: row = thread index in the warpgroup.
   template <class Tile>
@@ -424,13 +488,16 @@ class Warpgroup : public WholeWarps {
   /// Writes this thread's row in the same way.
   template <class Tile, class T, int N, LdState s>
   void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {}) {
-    constexpr rules::Verdict readable = rules::step(s, LdEvent::read).verdict;
-    rules::require<readable, Registers<T, N, s>>();
-    if constexpr (readable.ok()) store_row(to, row(at), values, at);
+    store_row(to, row(at), values, at);
   }
   // Here only to explain.
   template <class Tile, class T, int N, LdState s>
-    requires(detail::of_a_warpgroup<Tile> && (N != Tile::cols || !std::is_same_v<T, typename Tile::element>))
+    requires(detail::of_a_warpgroup<Tile> && !readable<s>)
+  KILN_REFUSED(ld_wait, KILN_NOT_READABLE)
+  void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {});
+  template <class Tile, class T, int N, LdState s>
+    requires(detail::of_a_warpgroup<Tile> && readable<s> &&
+             (N != Tile::cols || !std::is_same_v<T, typename Tile::element>))
   KILN_REFUSED(tile_type, "a row of the tile is of other elements, or of more or fewer, than the registers "
                           "[dsl-tile-type]")
   void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {});
@@ -453,12 +520,15 @@ class Warpgroup : public WholeWarps {
   KILN_REFUSED(arguments, "store(to, registers): an accumulator, A in tensor memory or a shared tile, then this "
                           "thread's registers [dsl-arguments]")
   void store(const To&, const Values&, const Rest&...);
+  KILN_OTHERWISE(arguments, "store(to, registers, first): an accumulator (of a slot: slot.sums), A in tensor memory "
+                            "or a "
+                            "shared tile (of a slot: slot.get<Tile>()), `first` a host integer [dsl-arguments]")
+  void store(KILN_WHATEVER);
   /// Writes this thread's values to consecutive global addresses, 16 bytes at a time: elements `first` and on of what
   /// begins at `address` and has `elements`.
   template <class T, int N, LdState s>
   void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0,
                     Here at = {}) {
-    rules::require<rules::step(s, LdEvent::read).verdict, Registers<T, N, s>>();
     store_vectors({address, elements, first, 128 / T::bits}, values.operands(at), at);
   }
   /// The same where the predicate holds: store_global(address, values, elements, row < m).
@@ -475,6 +545,14 @@ class Warpgroup : public WholeWarps {
   KILN_REFUSED(arguments, "store_global(address, registers, elements): where what is stored to begins "
                           "(pointer.at(index)), this thread's values, how many elements lie there [dsl-arguments]")
   void store_global(const Address&, const Values&, const Rest&...);
+  template <class T, int N, LdState s>
+    requires(!readable<s>)
+  KILN_REFUSED(ld_wait, KILN_NOT_READABLE)
+  void store_global(const U64& address, const Registers<T, N, s>& values, const U32& elements, int first = 0,
+                    Here at = {});
+  KILN_OTHERWISE(arguments, "store_global(address, registers, elements, first): the U64 where the row begins, this "
+                            "thread's registers, how many elements lie there as a U32; or a predicate [dsl-arguments]")
+  void store_global(KILN_WHATEVER);
   void store_global(const U64& address, const AnyRegisters& values, const U32& elements, int first = 0, Here at = {});
   /// Writes one value of 32 bits, where the predicate holds: element `index` of what begins at `address`.
   template <class T, LdState s>
@@ -495,8 +573,8 @@ class Warpgroup : public WholeWarps {
   }
   /// Reads N elements from consecutive global addresses in the same way; what lies outside is zero.
   template <class T, int N>
+    requires(N * T::bits % 128 == 0)
   Registers<T, N> load_global(const U64& address, const U32& elements, int first = 0, Here at = {}) {
-    if constexpr (N * T::bits % 128 != 0) (void)rules::refuse<rules::Rule::register_type, Registers<T, N>>{};
     return {*rec_, load_vectors({address, elements, first, 128 / T::bits}, N * T::bits / 32, at)};
   }
   /// The same where the predicate holds; elsewhere nothing is read, and all elements are zero:
@@ -505,6 +583,20 @@ class Warpgroup : public WholeWarps {
   Registers<T, N> load_global(const U64& address, const U32& elements, const Pred& there, Here at = {}) {
     return load_global<T, N>(address, select(there, elements, 0u, at), 0, at);
   }
+
+  // Here only to explain: no multiple of 16 bytes, or other arguments.
+  template <class T, int N>
+    requires(N * T::bits % 128 != 0)
+  KILN_REFUSED(register_type, "load_global<T, N>(address, elements) reads 16 bytes at a time: N is a multiple of 4 "
+                              "f32 or 8 "
+                              "elements of 16 bits [dsl-register-type]")
+  Registers<T, N> load_global(KILN_WHATEVER);
+  template <class T, int N>
+    requires(N * T::bits % 128 == 0)
+  KILN_REFUSED(arguments, "load_global<T, N>(address, elements, first): the U64 where the row begins "
+                          "(pointer.at(index)), "
+                          "how many elements lie there as a U32, `first` a host integer [dsl-arguments]")
+  Registers<T, N> load_global(KILN_WHATEVER);
   /// The same of `count` elements of a type that is a value.
   AnyRegisters load_global(ElementType element, int count, const U64& address, const U32& elements, int first = 0,
                            Here at = {});
@@ -515,26 +607,34 @@ class Warpgroup : public WholeWarps {
   Pred bar_red_and(const Pred& p, Here at = {}) { return bar_red("and", p, at); }
   Pred bar_red_or(const Pred& p, Here at = {}) { return bar_red("or", p, at); }
   U32 bar_red_popc(const Pred& p, Here at = {});
+  // Here only to explain: no predicate.
+#define KILN_BAR_RED(Result, name)                                                                                   \
+  KILN_OTHERWISE(value_kind, #name "(predicate): compare a value, as in x != 0, to make one [dsl-value-kind]")       \
+  Result name(KILN_WHATEVER);
+  KILN_BAR_RED(Pred, bar_red_and)
+  KILN_BAR_RED(Pred, bar_red_or)
+  KILN_BAR_RED(U32, bar_red_popc)
+#undef KILN_BAR_RED
   /// All values of the role's threads combined, in every thread: within each warp as warp_reduce does, then, through
   /// the scratch memory, warps 0 and 1, 2 and 3, and both; then the warpgroups one after the other.
   template <RedOp op, class X>
+    requires(is_reduced<op, X>)
   kind_of<X> warpgroup_reduce(const X& value, const WarpgroupScratch& scratch, Here at = {}) {
     using V = kind_of<X>;
-    require_reduction<op, V, X>();
     return {*rec_, reduce_through(op, V::scalar, OperandOf<V>(value, at).input(), scratch.address, at)};
   }
   /// Executes the body in each warp by itself: what one waits for, and what it reads, the others need not have reached.
   template <class Body>
+    requires(std::is_invocable_v<Body&, Warp>)
   void each_warp(Body body) {
     rules::require<body_verdict<decltype(body(std::declval<Warp>()))>>();
     body(Warp(*rec_, *role_));
   }
-  // Here only to explain: nothing to reduce through.
-  template <RedOp op, class X>
-    requires(true)
-  KILN_REFUSED(arguments, "warpgroup_reduce<op>(value, scratch): auto scratch = kernel.warpgroup_scratch() "
-                          "[dsl-arguments]")
-  kind_of<X> warpgroup_reduce(const X& value);
+  // Here only to explain: no value that is combined so, or nothing to reduce through.
+  KILN_OTHERWISE(arguments, "warpgroup_reduce<op>(value, scratch): a number as warp_reduce takes it, and auto scratch "
+                            "= "
+                            "kernel.warpgroup_scratch() [dsl-arguments]")
+  rules::Refused warpgroup_reduce(KILN_WHATEVER);
   /// Arrives once for the whole warpgroup, after all its threads have come here; in another CTA with release.cluster.
   void arrive(const AnyMbarrier& b, Here at = {});
   /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster. One lane
@@ -545,10 +645,19 @@ class Warpgroup : public WholeWarps {
   void arrive_after_loads(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
+    requires(std::is_invocable_v<Body&, Thread>)
   void elect(Body body, Here at = {}) {
     rules::require<body_verdict<decltype(body(std::declval<Thread>()))>>();
     elect_one([&](Thread t) { body(t); }, at);
   }
+  // Here only to explain: another body, or no mbarrier.
+  KILN_OTHERWISE(scope, "elect([&](Thread t) { ... }): the body takes one thread [dsl-scope]")
+  void elect(KILN_WHATEVER);
+  KILN_OTHERWISE(scope, "each_warp([&](Warp w) { ... }): the body takes a warp [dsl-scope]")
+  void each_warp(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "arrive(mbarrier): slot.full is a slot's mbarrier; ring.publish(g, slot) and "
+                            "ring.release(g, slot) hand a slot on [dsl-arguments]")
+  void arrive(KILN_WHATEVER);
   /// Index of this thread in the warpgroup: its row.
   U32 row(Here at = {}) const;
 
@@ -560,12 +669,6 @@ class Warpgroup : public WholeWarps {
   Pred bar_red(std::string_view op, const Pred& p, Here at);
   ir::Operand reduce_through(RedOp op, ScalarType type, const Input& value, const U32& scratch, Here at);
   ir::Operand bar_red(ScalarType type, std::string_view name, const Pred& p, Here at);
-  static constexpr isa::DataShape access_shape(SumsLayout layout) {
-    return layout == SumsLayout::half_of_lanes ? isa::DataShape::s16x32bx2 : isa::DataShape::s32x32b;
-  }
-  static constexpr rules::Verdict repeats(isa::DataShape shape, int registers) {
-    return rules::ld_repeat(shape, registers);
-  }
   // `split`: columns to the second half of a row.
   template <int registers, SumsLayout layout, LdState s>
   void store_part(const U32& address, int split, const std::vector<ir::Operand>& values, Here at) {

@@ -36,6 +36,11 @@ class Warpgroups : public Warpgroup {
   auto share(const Shared<Tile>& of, Here at = {}) const {
     return of.template columns<Tile::cols / groups>(share<Tile::cols>(at), at);
   }
+  // Here only to explain: nothing that has columns.
+  KILN_OTHERWISE(arguments, "share(sums) or share(tile) of a role's warpgroups: of a slot slot.sums or "
+                            "slot.get<Tile>() "
+                            "[dsl-arguments]")
+  U32 share(rules::Whatever, KILN_WHATEVER) const;
 };
 
 }  // namespace kiln::dsl

@@ -36,20 +36,54 @@ constexpr auto require() {
 template <Rule r, class... Context>
 using refuse = Require<is_switched_off(r) ? Rule::none : r, given<0>, nearest<0>, Context...>;
 
+/// An argument of any type, by a conversion: an overload that takes its arguments as they are is a better one.
+struct Whatever {
+  Whatever() {}
+  template <class T>
+  Whatever(const T&) {}
+};
+
+/// What a refused call answers: whatever is made of it, so that the mistake is one error.
+struct Refused {
+  template <class T>
+  operator T() const;
+};
+
 }  // namespace kiln::rules
 
 /// Marks an overload that exists only to explain: a call of it is an error at the caller's line, with that text. It
-/// follows the parentheses of a requires clause: `requires(...) KILN_REFUSED(rule, "... [slug]") void f();`.
-/// For members alone: g++ 12 reports the call of a free function twice, which calls refuse in place of it. Of a
-/// constructor that converts it is KILN_REFUSED_CONVERSION: clang++ 14 does not see the one, and sees the other twice
-/// where it is no constructor.
+/// follows the parentheses of a requires clause: `requires(...) KILN_REFUSED(rule, "... [slug]") void f();`. It is for
+/// members; of a constructor that converts it is KILN_REFUSED_CONVERSION: clang++ 14 does not see the one, and sees the
+/// other twice where it is no constructor.
+/// g++ 12 reports the call of a free function twice, so there the last parameter refuses, by a default argument:
+///
+///     #define KILN_TEXT "... [slug]"
+///     KILN_REASON(NoFloat, rule, KILN_TEXT)
+///     template <class X> requires(...) KILN_REFUSED_FUNCTION(rule, KILN_TEXT) F32 f(const X&, NoFloat = {});
+///
+/// KILN_OTHERWISE(rule, text) Result name(KILN_WHATEVER); is the member for a call that no other overload takes.
 #if defined(KILN_BREAK_RULE)
 #define KILN_REFUSED(rule, text) &&(!::kiln::rules::is_switched_off(::kiln::rules::Rule::rule))
 #define KILN_REFUSED_CONVERSION(rule, text) KILN_REFUSED(rule, text)
+#define KILN_REFUSED_FUNCTION(rule, text) KILN_REFUSED(rule, text)
+#define KILN_REASON(Name, rule, text) struct Name {};
 #elif defined(__clang__)
 #define KILN_REFUSED(rule, text) __attribute__((diagnose_if(true, text, "error")))
 #define KILN_REFUSED_CONVERSION(rule, text) __attribute__((unavailable(text)))
+#define KILN_REFUSED_FUNCTION(rule, text) KILN_REFUSED(rule, text)
+#define KILN_REASON(Name, rule, text) struct Name {};
 #else
 #define KILN_REFUSED(rule, text) __attribute__((unavailable(text)))
 #define KILN_REFUSED_CONVERSION(rule, text) KILN_REFUSED(rule, text)
+#define KILN_REFUSED_FUNCTION(rule, text)
+#define KILN_REASON(Name, rule, text)   \
+  struct Name {                         \
+    template <class T = void>           \
+      requires(true)                    \
+    KILN_REFUSED(rule, text) Name() {}  \
+  };
 #endif
+#define KILN_OTHERWISE(rule, text) template <auto...> requires(true) KILN_REFUSED(rule, text)
+#define KILN_WHATEVER                                                                                        \
+  ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {},                  \
+  ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}

@@ -50,4 +50,4 @@ void body(Warp w, U32 n, F32 x, U64 address) {
   (void)w, (void)n, (void)x, (void)address, (void)sum;
 }
 
-// CHECK-DAG: error: {{.*}}convert<To>(x), bit_cast<To>(x), widen(x) and narrow(x) change a kind [dsl-value-kind]
+// CHECK-DAG: error: {{.*}}[dsl-value-kind]

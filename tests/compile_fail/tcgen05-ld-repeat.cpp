@@ -13,5 +13,5 @@ constexpr int N = 32;
 #endif
 void body(Warpgroup g, Tmem<f32, 128, N> acc) { (void)g.load(acc); }
 
-// CHECK-DAG: error: {{.*}}the repeat count must be one that the shape has [tcgen05-ld-repeat]
+// CHECK-DAG: error: {{.*}}the repeat count must be one that the shape has{{.*}} [tcgen05-ld-repeat]
 // CHECK-DAG: tcgen05-ld-repeat.cpp:14:

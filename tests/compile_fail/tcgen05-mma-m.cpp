@@ -17,6 +17,6 @@ void body(Thread t, Tmem<f32, M, 64> d, Shared<ATile> a, Shared<BTile> b) {
   t.mma(d, a.k_slice(0), b.k_slice(0), accumulate(true));
 }
 
-// CHECK-DAG: error: {{.*}}M must be 64 or 128 for cta_group::1, 128 or 256 for cta_group::2; block-scaled 128 for one CTA, 128 or 256 for two, 256 alone when sparse; .ws 32, 64 or 128 [tcgen05-mma-m]
-// CHECK-DAG: mma_m{{.*}}96{{.*}}128
+// CHECK-DAG: M must be 64 or 128 for cta_group::1, 128 or 256 for cta_group::2; block-scaled 128 for one CTA, 128 or 256 for two, 256 alone when sparse; .ws 32, 64 or 128 [tcgen05-mma-m]
+// CHECK-DAG: given<96>{{.*}}nearest<128>
 // CHECK-DAG: tcgen05-mma-m.cpp:17:

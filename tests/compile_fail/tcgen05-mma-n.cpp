@@ -17,6 +17,6 @@ void body(Thread t, Tmem<f32, 128, N> d, Shared<ATile> a, Shared<BTile> b) {
   t.mma(d, a.k_slice(0), b.k_slice(0), accumulate(true));
 }
 
-// CHECK-DAG: error: {{.*}}N must be a multiple of the step for this kind and cta_group, and at most 256 [tcgen05-mma-n]
-// CHECK-DAG: mma_n{{.*}}44{{.*}}48
+// CHECK-DAG: N must be a multiple of the step for this kind and cta_group, and at most 256 [tcgen05-mma-n]
+// CHECK-DAG: given<44>{{.*}}nearest<48>
 // CHECK-DAG: tcgen05-mma-n.cpp:17:

@@ -17,6 +17,6 @@ void body(Thread t, Tmem<f32, 128, N> d, Shared<ATile> a, Shared<BTile> b) {
   t.mma(d, a.k_slice(0), b.k_slice(0), accumulate(true));
 }
 
-// CHECK-DAG: error: {{.*}}A must be M x K and B must be N x K, with the K extent of the instruction [tcgen05-mma-operands]
-// CHECK-DAG: mma_operands{{.*}}64{{.*}}128
+// CHECK-DAG: A must be M x K and B must be N x K, with the K extent of the instruction [tcgen05-mma-operands]
+// CHECK-DAG: given<64>{{.*}}nearest<128>
 // CHECK-DAG: tcgen05-mma-operands.cpp:17:

@@ -82,6 +82,11 @@ extern Var<U32> count;
 extern Var<F32> sum;
 extern Vars<F32, 8> many;
 extern WarpgroupScratch scratch;
+extern StaticTiles tiles;
+extern TensorMap<HalfTile> P;
+extern Warpgroups<2> gg;
+extern Registers<f16, 8> eight16;
+extern tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 256>::Accumulator acc64;
 
 // Copies of tiles -----------------------------------------------------------------------------------------------------
 
@@ -470,3 +475,204 @@ void parameter_that_is_a_tile() { (void)kernel.param<ATile>("A"); }
 void parameter_that_is_a_value() { (void)kernel.param<U32>("n"); }
 // [mbarrier-count]
 void barrier_for_none() { (void)kernel.mbarrier<0>("done"); }
+
+// Other arguments than a function's -----------------------------------------------------------------------------------
+
+// [dsl-arguments] load_row(tile, row) or load_row<N>(tile, row, first): a shared tile (of a slot:
+void row_of_an_accumulator() { (void)g.load_row(acc, i); }
+// [dsl-arguments] load_row(tile, row) or load_row<N>(tile, row, first): a shared tile (of a slot:
+void row_of_a_slot() { (void)g.load_row(slot, i); }
+// [dsl-arguments] load_row(tile, row) or load_row<N>(tile, row, first): a shared tile (of a slot:
+void row_without_a_number() { (void)g.load_row(a); }
+// [dsl-arguments] load_row(tile, row) or load_row<N>(tile, row, first): a shared tile (of a slot:
+void row_at_a_float() { (void)g.load_row(a, x); }
+// [dsl-arguments] store_row(tile, row, registers) or store_row(tile, row, first, registers): a shared tile
+void values_before_the_row() { g.store_row(a, half_row, i); }
+// [dsl-arguments] store_row(tile, row, registers) or store_row(tile, row, first, registers): a shared tile
+void row_of_a_slot_stored() { g.store_row(slot, i, half_row); }
+// [dsl-arguments] store_row(tile, row, registers) or store_row(tile, row, first, registers): a shared tile
+void row_stored_at_a_float() { g.store_row(d, x, half_row); }
+// [dsl-arguments] tma_load_part(tile, first, box, mbarrier): slot.get<Tile>() is a slot's tile, `first` a
+void part_of_a_slot() { t.tma_load_part(slot, 0, P.at(i, 0), done); }
+// [dsl-arguments] tma_load_part(tile, first, box, mbarrier): slot.get<Tile>() is a slot's tile, `first` a
+void part_from_a_map() { t.tma_load_part(a, 0, P, done); }
+// [dsl-arguments] tma_load_part(tile, first, box, mbarrier): slot.get<Tile>() is a slot's tile, `first` a
+void part_at_a_device_value() { t.tma_load_part(a, i, P.at(i, 0), done); }
+// [dsl-arguments] tma_load_part(tile, first, box, mbarrier): slot.get<Tile>() is a slot's tile, `first` a
+void part_without_a_barrier() { t.tma_load_part(a, 0, P.at(i, 0)); }
+// [dsl-arguments] load_reduced<op>(sums): an accumulator with M = 128 or 256 of a pair, whose lanes are
+void reduced_load_of_a_slot() { (void)g.load_reduced<RedOp::max>(sums); }
+// [dsl-arguments] row_of(sums): an accumulator (of a slot: slot.sums) or A in tensor memory; g.row() is the
+void row_of_an_accumulator_slot() { (void)g.row_of(sums); }
+// [dsl-arguments] column_of(sums): an accumulator (of a slot: slot.sums) or A in tensor memory; g.row() is
+void column_of_a_tile() { (void)g.column_of(a); }
+// [dsl-arguments] row_of_fragment(sums, half): an accumulator with M = 64, 128 or 256 whose lanes are rows
+void fragment_row_of_a_slot() { (void)g.row_of_fragment(sums); }
+// [dsl-arguments] descriptor(tile) or descriptor(slice): of a slot slot.get<Tile>()
+void descriptor_of_a_slot() { t.descriptor(slot); }
+// [dsl-arguments] share(sums) or share(tile) of a role's warpgroups: of a slot slot.sums or slot.get<Tile>()
+void share_of_a_slot() { (void)gg.share(slot); }
+// [dsl-arguments] share(sums) or share(tile) of a role's warpgroups: of a slot slot.sums or slot.get<Tile>()
+void share_of_an_accumulator_slot() { (void)gg.share(sums); }
+// [shared-tile-slice] columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the
+void columns_of_a_tile_at_a_float() { (void)a.columns<64>(x); }
+// [shared-tile-slice] rows<M>(at) of a K-major tile of one swizzle span: 8, 16, ... rows inside of the tile,
+void twelve_rows_of_a_tile() { (void)a.rows<12>(0); }
+// [dsl-arguments] publish(warpgroup, slot): the warpgroup that has stored to it, and the slot that this
+void publish_of_another_rings_slot() { ring.publish(g, other_slot); }
+// [dsl-arguments] publish(warpgroup, slot): the warpgroup that has stored to it, and the slot that this
+void publish_of_a_slot_by_a_thread() { ring.publish(t, slot); }
+// [dsl-arguments] wait(scope): the scope that reads the slot
+void wait_of_a_ring_without_a_scope() { (void)ring.wait(); }
+// [dsl-arguments] wait(scope): the scope that reads the slot
+void wait_of_a_ring_for_a_slot() { (void)ring.wait(slot); }
+// [dsl-scope] drain(thread): the thread that fills the ring, inside elect([&](Thread t) { ... }) or in
+void drain_by_a_warpgroup() { ring.drain(g); }
+// [dsl-tile-type] acquire<Tile>(scope) names a tile of this ring's slots
+void acquire_of_a_tile_that_slots_have_not() { (void)ring.acquire<DTile>(t); }
+// [dsl-value-kind] var(first): a number or a value of the variable's kind; load(...) reads a tile or an
+void variable_of_an_accumulator() { (void)g.var(acc); }
+// [dsl-value-kind] var(first): a number or a value of the variable's kind; load(...) reads a tile or an
+void variable_of_a_tile() { (void)g.var(a); }
+// [dsl-value-kind] var(first): a number or a value of the variable's kind; load(...) reads a tile or an
+void variable_of_a_predicate() { (void)g.var(p); }
+// [dsl-arguments] vars<N>(first): N variables in a row, one at least, all with that first number or value
+void variables_of_a_slot() { (void)g.vars<8>(slot); }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void accumulator_into_a_variable() { sum = acc; }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void registers_into_a_variable() { sum = row; }
+// [dsl-arguments] variables in a row are assigned one by one: `for (int i = 0; i < N; ++i) row[i] = x`
+void number_into_all_variables() { many = 0.0f; }
+// [dsl-arguments] arrive(mbarrier): slot.full is a slot's mbarrier; ring.publish(g, slot) and
+void arrival_at_a_slot() { g.arrive(slot); }
+// [dsl-arguments] expect_tx(mbarrier, bytes): slot.full is a slot's mbarrier, and a ring's acquire(thread)
+void bytes_announced_to_a_slot() { t.expect_tx(slot, 128); }
+// [dsl-arguments] expect_tx(mbarrier, bytes): slot.full is a slot's mbarrier, and a ring's acquire(thread)
+void announcement_without_bytes() { t.expect_tx(done); }
+// [dsl-arguments] arrive(mbarrier): slot.full is a slot's mbarrier; ring.release(scope, slot) gives a slot
+void arrival_of_a_thread_at_a_slot() { t.arrive(slot); }
+// [dsl-arguments] store_global(address, registers, elements, first): the U64 where the row begins, this
+void length_that_is_a_float() { g.store_global(address, row, x); }
+// [dsl-arguments] load_global<T, N>(address, elements, first): the U64 where the row begins
+void row_from_a_pointer() { (void)g.load_global<f32, 4>(pointer, i); }
+// [dsl-arguments] ld_global(address, ...): an address of global memory is a U64, of an element
+void word_at_a_pointer() { (void)g.ld_global(pointer); }
+// [dsl-arguments] ld_global_f32(address): a U64, of an element pointer.at(index)
+void float_at_a_pointer() { (void)g.ld_global_f32(pointer); }
+// [dsl-arguments] ld_global(address, ...): an address of global memory is a U64, of an element
+void word_at_32_bits() { (void)g.ld_global(i); }
+// [dsl-arguments] atom_cas(address, expected, wanted): the address of an element is pointer.at(index), both
+void swap_at_a_pointer() { (void)t.atom_cas(pointer, i, i); }
+// [dsl-value-kind] convert<To>(x) | clang++: an F32 is wanted and a U32 is given
+void product_of_two_kinds() { (void)fma(i, x, x); }
+// [dsl-value-kind] widen(x) and multiply_wide(x, y) take U32; convert<U64>(x) takes other numbers
+void wide_product_of_a_float() { (void)multiply_wide(x, i); }
+// [dsl-value-kind] widen(x) and multiply_wide(x, y) take U32; convert<U64>(x) takes other numbers
+void widening_of_a_float() { (void)widen(x); }
+// [dsl-value-kind] pack<Pair>(first, second) takes two F32, convert<F32>(x) makes one of an integer;
+void unpacking_of_a_float() { (void)unpack(x); }
+// [dsl-register-type] pair(registers, i) is a register of bf16 or f16; registers[i] is one of f32,
+void pair_of_floats() { (void)pair(row, 0); }
+// [dsl-value-kind] make_registers<N>([&](int i) { return value; }): an F32, U32 or S32, or a pair of 16
+void registers_of_host_floats() { (void)make_registers<4>([](int) { return 0.0f; }); }
+// [dsl-value-kind] make_registers<N>([&](int i) { return value; }): an F32, U32 or S32, or a pair of 16
+void registers_of_accumulators() { (void)make_registers<4>([](int) { return acc; }); }
+// [tcgen05-ld-wait] loaded registers are readable only after tcgen05.wait::ld; wrap the load in wait(...)
+void combination_before_the_wait() { (void)combined(pending, [](F32 a, F32 b) { return a + b; }); }
+// [dsl-arguments] shared<Tile>(): SharedTile, ScaleTile, MetadataTile; a parameter is
+void shared_map() { (void)kernel.shared<TensorMap<ATile>>(); }
+// [dsl-arguments] store_ring<stages, Tile>(name): one slot at least, each a SharedTile
+void store_ring_of_an_mma() { (void)kernel.store_ring<2, Mma>(); }
+// [dsl-arguments] accumulator<Mma>(name), accumulator_ring<stages, Mma>(name): Mma is a tcgen05_mma<...>
+void accumulator_of_a_tile() { (void)kernel.accumulator<ATile>("x"); }
+// [dsl-arguments] tensor_memory<T>(name): TmemA, TmemAOf, SFA, SFB or SparseMetadata;
+void tile_in_tensor_memory() { (void)kernel.tensor_memory<ATile>("x"); }
+// [dsl-arguments] accumulator_ring<stages, Mma>(name): one accumulator at least
+void ring_without_accumulators() { (void)kernel.accumulator_ring<0, Mma>("x"); }
+// [dsl-scope] the body of a role of warpgroups<first, count> takes them: [&](auto& g) { ... }
+void thread_of_two_warpgroups() { kernel.role("x", warpgroups<0, 2>, [](Thread) {}); }
+// [dsl-arguments] role(name, threads, body): warp<i>.elect(), warp<i>, warpgroup<i> or warpgroups<first,
+void role_of_a_number() { kernel.role("x", 4, [](Warp) {}); }
+// [dsl-arguments] tiles(schedule, rows, columns): static_schedule or launch_control, and how many tiles as
+void tiles_of_a_float() { (void)kernel.tiles(static_schedule, x, i); }
+// [dsl-arguments] ceil_div(a, b): a U32 and a host integer
+void quotient_by_a_device_value() { (void)kernel.ceil_div(i, i); }
+// [dsl-value-kind] printf(format, ...) prints numbers, U32, S32, U64 or F32, and host strings; registers[i]
+void print_of_an_accumulator() { t.printf("%f", acc); }
+// [dsl-scope] each_warp([&](Warp w) { ... }): the body takes a warp
+void thread_of_each_warp() { g.each_warp([](Thread) {}); }
+// [dsl-scope] elect([&](Thread t) { ... }): the body takes one thread
+void warp_that_is_elected() { g.elect([](Warp) {}); }
+// [dsl-arguments] loop(trips, [&](U32 i) { ... }): the body takes the index; over tiles, loop(tiles,
+void loop_over_tiles_with_an_index() { t.loop(tiles, [](U32) {}); }
+// [dsl-value-kind] trap_if(predicate): compare a value, as in x != 0, to make one
+void trap_if_a_number() { t.trap_if(i); }
+// [dsl-value-kind] bar_red_and(predicate): compare a value, as in x != 0, to make one
+void barrier_of_a_number() { (void)g.bar_red_and(i); }
+// [dsl-arguments] warpgroup_reduce<op>(value, scratch): a number as warp_reduce takes it, and auto scratch
+void reduction_through_a_number() { (void)g.warpgroup_reduce<RedOp::add>(x, i); }
+// [dsl-scope] a warpgroup reduces so: a role of warpgroup<i>; a warp has warp_reduce<op>(value)
+void warpgroup_reduction_by_a_warp() { (void)w.warpgroup_reduce<RedOp::add>(x, scratch); }
+// [dsl-value-kind] a shuffle takes a value of 32 or 64 bits and a lane: U32, S32, U64, F32, F16x2; registers[i]
+void shuffle_of_registers() { (void)w.shfl_sync_bfly(row, 1); }
+// [dsl-value-kind] warp_reduce<op>(value): add, min, max or bits of U32 or S32, add, min or max of F32;
+void reduction_of_an_accumulator() { (void)w.warp_reduce<RedOp::add>(acc); }
+// [dsl-register-type] red<RedOp::add>(address, registers) adds 8 or 16 bytes of f32, f16 or bf16: two or four
+void sum_of_32_registers_in_memory() { t.red<RedOp::add>(address, row); }
+// [dsl-arguments] cp_async_bulk(shared, global, bytes, mbarrier) or cp_async_bulk(global, shared, bytes): a
+void bulk_copy_to_a_tile() { t.cp_async_bulk(a, address, 128, done); }
+// [dsl-arguments] ldmatrix<F>(tile, row, column): a shared tile (of a slot: slot.get<Tile>()) and where the
+void ldmatrix_of_a_slot() { (void)w.ldmatrix<Block>(slot, i, 0); }
+// [dsl-arguments] ldmatrix<F>(tile, row, column): a shared tile (of a slot: slot.get<Tile>()) and where the
+void ldmatrix_of_an_accumulator() { (void)w.ldmatrix<Block>(acc, i, 0); }
+// [dsl-arguments] stmatrix<F>(tile, row, column, registers): a shared tile, where the fragment begins in
+void stmatrix_to_a_slot() { w.stmatrix<Block>(slot, 0, 0, eight); }
+// [dsl-arguments] tcgen05_ld<shape, repeat>(address): a U32 in the lanes of this warp's quarter, as
+void bare_load_of_an_accumulator() { (void)w.tcgen05_ld<isa::DataShape::s32x32b, 32>(acc); }
+// [dsl-arguments] tcgen05_st<shape, repeat>(address, registers): a U32 in the lanes of this warp's quarter,
+void bare_store_to_an_accumulator() { g.tcgen05_st<isa::DataShape::s32x32b, 32>(acc, row); }
+// [dsl-arguments] quarter(address): a U32, of an accumulator sums.address()
+void quarter_of_an_accumulator() { (void)g.quarter(acc); }
+// [dsl-arguments] at(row, column): where the box begins, in elements
+void three_coordinates() { (void)A.at(i, 0, 0); }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void element_at_an_accumulator() { (void)pointer.at(acc); }
+// [dsl-value-kind] only integers have a remainder; x - trunc(x / y) * y is that of floats
+void remainder_of_floats() { (void)(x % 2.0f); }
+// [dsl-value-assignment] device values are immutable; keep state that changes in a Var: auto v = t.var(x)
+void product_in_a_value() { i *= 2u; }
+// [dsl-value-assignment] device values are immutable; keep state that changes in a Var: auto v = t.var(x)
+void quotient_in_a_value() { x /= 2.0f; }
+// [dsl-value-assignment] device values are immutable; a loop that counts is t.loop(n, [&](U32 i) { ... })
+void increment_of_a_value() { i++; }
+// [dsl-value-kind] && and
+void number_and_predicate() { (void)(p && i); }
+// [dsl-value-kind] convert<To>(x) makes a U32, S32, U64 or F32 of another; cvt<bf16>(registers) and
+void conversion_to_an_element() { (void)convert<bf16>(x); }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void accumulator_plus_float() { (void)(acc + x); }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void registers_plus_float() { (void)(row + x); }
+// [dsl-value-kind] load(tile) reads its elements, tile.address is a U32, tile.rows<M>(at) a part
+void tile_plus_number() { (void)(slot.get<ATile>() + 1); }
+// [dsl-value-kind] a value, a variable or a host number is wanted; load(...) reads a tile or an accumulator,
+void product_with_a_slot() { sum += row[0] * slot; }
+// [dsl-arguments] store(to, registers, first): an accumulator (of a slot: slot.sums), A in tensor memory or
+void store_to_an_accumulator_slot() { g.store(sums, row); }
+// [dsl-arguments] store(to, registers, first): an accumulator (of a slot: slot.sums), A in tensor memory or
+void store_to_a_slot() { g.store(slot, half_row); }
+// [dsl-arguments] store(to, registers, first): an accumulator (of a slot: slot.sums), A in tensor memory or
+void store_at_a_float() { g.store(acc, row, x); }
+// [dsl-arguments] store(to, registers, first): an accumulator (of a slot: slot.sums), A in tensor memory or
+void store_at_a_device_value() { g.store(acc, row, i); }
+// [dsl-arguments] load<N>(sums, first): an accumulator (of a slot: slot.sums), `first` a host integer; at a
+void load_of_columns_at_a_device_value() { (void)g.load<32>(acc, i); }
+// [dsl-arguments] load<N>(sums, first): an accumulator (of a slot: slot.sums), `first` a host integer; at a
+void load_of_columns_of_a_slot() { (void)g.load<32>(sums, 0); }
+// [dsl-value-kind] a column is a host integer or a U32
+void columns_at_a_host_float() { (void)acc.columns<32>(0.5f); }
+// [dsl-value-kind] select(predicate, a, b): compare a value, as in x != 0, to make a predicate; a and b are
+void select_of_accumulators() { (void)select(p, acc, acc); }
+// [dsl-arguments] vars<N>(first): N variables in a row, one at least, all with that first number or value
+void no_variables() { (void)g.vars<0>(0.0f); }
