@@ -136,7 +136,7 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
   rec_.open_scope();
   record(role.context);
   if (!role.context.exit.empty()) {
-    // Who comes here early has none of the results that the body computed on its way.
+    // A thread that comes here early has none of the results that the body computed on its way.
     rec_.close_scope();
     rec_.open_scope();
     rec_.label(role.context.exit);

@@ -432,7 +432,7 @@ std::vector<Feature> features(const ir::Operation& op) {
 isa::PtxVersion lowest_version(const ir::Module& module) {
   const auto target = module.target();
   isa::PtxVersion lowest = target ? isa::lowest_version(*target) : isa::oldest_version;
-  diag::Sink ignored;  // whoever judges the module reports it
+  diag::Sink ignored;  // what judges the module reports it
   for (const ir::Item& item : module.items) {
     const auto* function = std::get_if<ir::Function>(&item);
     if (!function || !function->body) continue;

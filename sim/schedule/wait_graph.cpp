@@ -137,7 +137,7 @@ class WaitGraph {
   // The instruction ahead of a waiter that would signal the object; null when there is none.
   const ir::Operation* signal_of(std::size_t g, const std::vector<std::uint8_t>& reach, const WaitedFor& o) {
     const Program& program = cluster_.grid.program;
-    // Who waits at a barrier is there.
+    // A thread that waits at a barrier is there.
     if (!is_named(o) || (o.kind == WaitKind::barrier && object_of(waiters_[g]) == o)) return nullptr;
     for (std::uint32_t pc = 0; pc < reach.size(); ++pc)
       if (reach[pc] && signals(waiters_[g], program.insts[pc], o)) return program.insts[pc].operation;
@@ -189,7 +189,7 @@ class WaitGraph {
     return helpers.empty() ? "" : fmt::format("; {} could still arrive", names_of(waiters_, helpers));
   }
 
-  // The last arrival on an object, and who could still arrive.
+  // The last arrival on an object, and which threads could still arrive.
   void tell(const WaitedFor& o, std::size_t waiter, diag::Diagnostic& d) {
     const Program& program = cluster_.grid.program;
     const std::string name = name_of(cluster_, o);
