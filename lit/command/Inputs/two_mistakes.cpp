@@ -1,0 +1,67 @@
+// Sums of rows with two mistakes, for one_report.test: what is worse comes later in the text. The lines count.
+#include <array>
+
+#include "dsl/dsl.hpp"
+
+using namespace kiln;
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int rows = 128, columns = 64;
+using Tile = SharedTile<bf16, rows, columns, K_major, swizzle_128B>;
+constexpr auto list = parameters("X"_arg.is<TensorMap<Tile>>(), "scales"_arg.is<TensorMap<Tile>>(),
+                                 "sums"_arg.is<Pointer<f32>>(), "blocks"_arg.is<u32>());
+
+Kernel two_mistakes(Target target, const Sizes&) {
+  KernelBuilder k("two_mistakes", target, warps<5>);
+  const auto given = declare(k, list);
+  const auto tile = k.shared<Tile>(), scales = k.shared<Tile>();
+  const auto full = k.mbarrier("full"), empty = k.mbarrier("empty"), scaled = k.mbarrier("scaled");
+  const U32 blocks = given["blocks"_arg];
+
+  k.role("load", warp<4>.elect(), [&](Thread t) {
+    t.expect_tx(scaled, Tile::transaction_bytes);
+    t.tma_load(scales, given["scales"_arg].at(0, 0), scaled);
+    t.loop(blocks, [&](U32 i) {
+      t.wait(empty, Phase((i + 1) & 1));
+      t.expect_tx(full, Tile::transaction_bytes);
+      t.tma_load(tile, given["X"_arg].at(0, i * columns), full);  // portability: it was read without a fence
+    });
+  });
+  k.role("add", warpgroup<0>, [&](Warpgroup& g) {
+    auto sum = g.var(0.0f);
+    g.loop(blocks, [&](U32 i) {
+      g.wait(full, Phase(i & 1));
+      const auto x = widen(g.load(tile)), by = widen(g.load(scales));  // error: nobody waits for the scales
+      for (int c = 0; c < columns; ++c) sum += x[c] * by[c];
+      g.arrive(empty);
+    });
+    g.red<RedOp::add>(given["sums"_arg].at(widen(g.row())), sum);
+  });
+  return k.build();
+}
+
+launch::Contract two_mistakes_problem(const Kernel& kernel, const Sizes& sizes) {
+  const std::uint64_t n = sizes.at("n");
+  launch::Contract c;
+  c.buffers = {
+      {"X", bf16::scalar, {rows, n}}, {"scales", bf16::scalar, {rows, columns}}, {"sums", f32::scalar, {rows}}};
+  c.buffers[0].init.kind = c.buffers[1].init.kind = launch::Init::Kind::normal;
+  c.buffers[2].init.kind = launch::Init::Kind::zeros;
+  launch_kernel(c, kernel, list, {1, 1, 1}, "X"_arg = GlobalTensor{"X", rows, n},
+                "scales"_arg = GlobalTensor{"scales", rows, columns}, "sums"_arg = "sums",
+                "blocks"_arg = (n + columns - 1) / columns);
+  return c;
+}
+
+constexpr std::array targets{sm_100a};
+constexpr std::array options{SizeOption{"n", 192, "columns"}};
+
+}  // namespace
+
+std::span<const Entry> kiln::dsl::kernel_table() {
+  static const std::array table{
+      Entry{"two_mistakes", "sums of rows", targets, options, two_mistakes, two_mistakes_problem}};
+  return table;
+}
