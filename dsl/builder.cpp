@@ -262,7 +262,9 @@ Statements KernelBuilder::cleanup() {
 // The whole -----------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::check() {
-  for (const RingState& ring : storage_.rings()) check_roles(rec_, ring, leader_roles());
+  std::vector<std::pair<const void*, std::string>> names;
+  for (const Role& role : roles_) names.emplace_back(&role.entry, role.context.name);
+  for (const RingState& ring : storage_.rings()) check_roles(rec_, ring, leader_roles(), names);
   for (const RingState& ring : storage_.answers())
     rec_.require(rules::ring_shares(ring.producers.size() == 1), ring.made_at,
                  std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
