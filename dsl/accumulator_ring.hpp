@@ -46,8 +46,14 @@ class AnyAccumulatorRing {
     g.wait(place.full, Phase(place.phase), at);
     return slot(std::move(place));
   }
+  /// The same in a role of one warp, which reaches the lanes of its quarter: w.quarter(slot.sums.address()).
+  [[nodiscard]] AnyAccumulatorSlot wait(Warp& w, Here at = {}) {
+    SlotPlace place = next_slot(w, *state_, RingSide::consumer, turn_, at);
+    w.wait(place.full, Phase(place.phase), at);
+    return slot(std::move(place));
+  }
   /// The role has read it: it may be filled again after all its warps have arrived, in a pair those of both CTAs.
-  void release(Warpgroup& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_after_loads(empty, at); }
+  void release(WholeWarps& g, const AnyMbarrier& empty, Here at = {}) { g.arrive_after_loads(empty, at); }
 
  private:
   AnyAccumulatorSlot slot(SlotPlace place) const {
@@ -73,18 +79,20 @@ class AccumulatorRing {
   AccumulatorRing turn(int first, int of) const { return AccumulatorRing(ring_.turn(first, of)); }
   [[nodiscard]] AccumulatorSlot<Mma> acquire(const Thread& t, Here at = {}) { return typed(ring_.acquire(t, at)); }
   [[nodiscard]] AccumulatorSlot<Mma> wait(Warpgroup& g, Here at = {}) { return typed(ring_.wait(g, at)); }
-  void release(Warpgroup& g, const AccumulatorSlot<Mma>& from, Here at = {}) { ring_.release(g, from.empty, at); }
+  [[nodiscard]] AccumulatorSlot<Mma> wait(Warp& w, Here at = {}) { return typed(ring_.wait(w, at)); }
+  void release(WholeWarps& g, const AccumulatorSlot<Mma>& from, Here at = {}) { ring_.release(g, from.empty, at); }
   // Here only to explain: another scope, another ring's accumulator, or another order.
   template <class S>
     requires(!is_one_thread<S>)
   KILN_REFUSED(scope, "one thread issues the MMAs that fill an accumulator: a role of warp<i>.elect() [dsl-scope]")
   AccumulatorSlot<Mma> acquire(const S& scope, Here at = {});
   template <class S>
-    requires(!std::is_base_of_v<Warpgroup, S>)
-  KILN_REFUSED(scope, "a warpgroup reads an accumulator: a role of warpgroup<i> [dsl-scope]")
+    requires(!std::is_base_of_v<WholeWarps, S>)
+  KILN_REFUSED(scope, "whole warps read an accumulator: a role of warpgroup<i>, or one of warp<i>, which reaches a quarter "
+                      "of its lanes [dsl-scope]")
   AccumulatorSlot<Mma> wait(const S& scope, Here at = {});
   template <class S, class... Rest>
-    requires(!std::is_base_of_v<Warpgroup, S> || sizeof...(Rest) != 1 ||
+    requires(!std::is_base_of_v<WholeWarps, S> || sizeof...(Rest) != 1 ||
              !(... && std::is_same_v<Rest, AccumulatorSlot<Mma>>))
   KILN_REFUSED(arguments, "release(warpgroup, slot): the warpgroup that has read it, and the slot that this ring's "
                           "wait(warpgroup) gave [dsl-arguments]")

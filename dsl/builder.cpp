@@ -144,7 +144,7 @@ void KernelBuilder::add_role(const std::string& name, int first_warp, int warps,
     role.context.waited = true;
   }
   for (const auto& last_words : role.context.at_exit) last_words();
-  if (role.context.used_tcgen05) rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
+  if (role.context.used_tcgen05) own_fence_before_sync(rec_, nowhere);
   rec_.close_scope();
   rec_.leave();
 }
@@ -229,11 +229,11 @@ Statements KernelBuilder::setup() {
               {Operand::address(Operand::named(tmem_slot)), storage_.allocation()}, storage_.allocated_at());
     rec_.emit(cta_mnemonic("tcgen05.relinquish_alloc_permit", context_.group) + ".sync.aligned", {}, nowhere);
     rec_.label("setup_tmem_end");
-    rec_.emit("tcgen05.fence::before_thread_sync", {}, nowhere);
+    own_fence_before_sync(rec_, nowhere);
   }
   if (tensor_memory || (barriers && !in_pairs())) rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
   if (tensor_memory) {
-    rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
+    own_fence_after_sync(rec_, nowhere);
     rec_.emit("ld.shared.b32", {storage_.tmem_base(), Operand::address(Operand::named(tmem_slot))}, nowhere);
   }
   rec_.leave();
@@ -246,7 +246,7 @@ Statements KernelBuilder::cleanup() {
   rec_.label("role_cleanup");
   if (storage_.columns() > 0) {
     synchronise_ctas();
-    rec_.emit("tcgen05.fence::after_thread_sync", {}, nowhere);
+    own_fence_after_sync(rec_, nowhere);
     rec_.emit_if(is_allocator_, true, "bra", {Operand::named("cleanup_end")}, nowhere);
     rec_.emit(cta_mnemonic("tcgen05.dealloc", context_.group) + ".sync.aligned.b32",
               {storage_.tmem_base(), storage_.allocation()}, storage_.allocated_at());
@@ -262,7 +262,9 @@ Statements KernelBuilder::cleanup() {
 // The whole -----------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::check() {
-  for (const RingState& ring : storage_.rings()) check_roles(rec_, ring, leader_roles());
+  std::vector<std::pair<const void*, std::string>> names;
+  for (const Role& role : roles_) names.emplace_back(&role.entry, role.context.name);
+  for (const RingState& ring : storage_.rings()) check_roles(rec_, ring, leader_roles(), names);
   for (const RingState& ring : storage_.answers())
     rec_.require(rules::ring_shares(ring.producers.size() == 1), ring.made_at,
                  std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
@@ -345,6 +347,7 @@ Kernel KernelBuilder::build() {
   k.module.version = std::max(context_.version, ops::lowest_version(k.module));
   k.parameters = parameters_;
   k.sum_width = tensor_core_->sum_width();
+  k.fences = rec_.fences();
   return k;
 }
 

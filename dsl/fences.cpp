@@ -5,6 +5,10 @@
 
 namespace kiln::dsl {
 
+void own_proxy_fence(Recorder& r, Here at) { r.emit("fence.proxy.async.shared::cta", {}, at); }
+void own_fence_before_sync(Recorder& r, Here at) { r.emit("tcgen05.fence::before_thread_sync", {}, at); }
+void own_fence_after_sync(Recorder& r, Here at) { r.emit("tcgen05.fence::after_thread_sync", {}, at); }
+
 void Fences::fence(FenceOrder order, Here at) { rec_->emit("fence" + order.modifier, {}, at); }
 
 void Fences::fence_acquire_sync_restrict_shared_cluster_cluster(Here at) {
@@ -13,7 +17,10 @@ void Fences::fence_acquire_sync_restrict_shared_cluster_cluster(Here at) {
 void Fences::fence_release_sync_restrict_shared_cta_cluster(Here at) {
   rec_->emit("fence.release.sync_restrict::shared::cta.cluster", {}, at);
 }
-void Fences::fence_mbarrier_init_release_cluster(Here at) { rec_->emit("fence.mbarrier_init.release.cluster", {}, at); }
+void Fences::fence_mbarrier_init_release_cluster(Here at) {
+  rec_->note_fence(at);
+  rec_->emit("fence.mbarrier_init.release.cluster", {}, at);
+}
 
 void Fences::fence_proxy_alias(Here at) { rec_->emit("fence.proxy.alias", {}, at); }
 void Fences::fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster(Here at) {
@@ -24,6 +31,7 @@ void Fences::fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster(
 }
 
 void Fences::proxy_async(isa::Space space, Here at) {
+  rec_->note_fence(at);
   rec_->emit(dotted({"fence.proxy.async", spelling(space)}), {}, at);
 }
 
@@ -35,7 +43,13 @@ void Fences::proxy_tensormap_acquire(isa::Scope scope, const U64& map, Here at) 
              {address_of(*rec_, map, at), Operand::number(isa::tensor_map_bytes)}, at);
 }
 
-void Fences::tcgen05_fence_before_thread_sync(Here at) { rec_->emit("tcgen05.fence::before_thread_sync", {}, at); }
-void Fences::tcgen05_fence_after_thread_sync(Here at) { rec_->emit("tcgen05.fence::after_thread_sync", {}, at); }
+void Fences::tcgen05_fence_before_thread_sync(Here at) {
+  rec_->note_fence(at);
+  own_fence_before_sync(*rec_, at);
+}
+void Fences::tcgen05_fence_after_thread_sync(Here at) {
+  rec_->note_fence(at);
+  own_fence_after_sync(*rec_, at);
+}
 
 }  // namespace kiln::dsl

@@ -5,6 +5,11 @@
 
 namespace kiln::dsl {
 
+// The fences that the DSL writes by itself: for TMA and the tensor core, and around the signals of tensor memory.
+void own_proxy_fence(Recorder&, Here at);
+void own_fence_before_sync(Recorder&, Here at);
+void own_fence_after_sync(Recorder&, Here at);
+
 /// A scope with fences.
 class Fences : public Mbarriers {
  public:

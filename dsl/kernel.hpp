@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/contract.hpp"
+#include "ptx/diag/here.hpp"
 #include "ptx/ir/module.hpp"
 
 namespace kiln::dsl {
@@ -31,6 +32,7 @@ struct Kernel {
   launch::Dim3 block{}, cluster{};
   std::uint32_t dynamic_smem = 0;  // bytes
   std::vector<ParameterInfo> parameters{};
+  std::vector<Here> fences{};  // lines in which the user wrote a fence
   int sum_width = 0;  // an MMA's terms and sum are cut at 2^-sum_width of the largest; 0: as tcgen05.mma does
 };
 

@@ -49,15 +49,16 @@ std::optional<launch::Param> given(launch::Contract& c, const ParameterInfo& p, 
     return {{launch::TensorMapParam{p.name}}};
   }
   if (const auto* buffer = std::get_if<std::string>(&a.value); buffer && p.is_pointer)
-    return {{launch::PointerParam{*buffer, 0}}};
+    return {{launch::PointerParam{*buffer, 0, p.type}}};
   if (const auto* number = std::get_if<std::uint64_t>(&a.value); number && !p.is_pointer && !p.is_tensor_map)
     return {{launch::ScalarParam{p.type, *number}}};
   return std::nullopt;
 }
 
-[[noreturn]] void refuse(const Kernel& kernel, const std::string& got) {
+[[noreturn]] void refuse(const Kernel& kernel, const Here& at, const std::string& got) {
   diag::Sink sink;
-  sink.report(rules::finding(rules::Rule::launch_arguments, got));
+  diag::Diagnostic& d = sink.report(rules::finding(rules::Rule::launch_arguments, got));
+  d.where.file = at.file, d.where.line = at.line;
   throw diag::Rejected("a launch of '" + kernel.name + "' breaks a rule", sink);
 }
 
@@ -75,11 +76,12 @@ launch::TensorMap tensor_map(const GlobalTensor& t, const TileShape& tile) {
   return flat_map(t, tile.element.scalar, tile.order == Major::K, box);
 }
 
-void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim3 grid,
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, LaunchGrid grid,
                    std::vector<NamedArgument> arguments) {
   launch::Launch launch;
   launch.entry = kernel.name;
-  launch.grid = grid;
+  launch.grid = grid.ctas;
+  launch.at = grid.at;
   launch.block = kernel.block;
   launch.cluster = kernel.cluster;
   launch.dynamic_smem = kernel.dynamic_smem;
@@ -87,12 +89,14 @@ void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim
     const auto named = [&](const NamedArgument& a) { return a.name == p.name; };
     const auto first = std::find_if(arguments.begin(), arguments.end(), named);
     if (std::count_if(arguments.begin(), arguments.end(), named) != 1)
-      refuse(kernel, "'" + p.name + "' " + (first == arguments.end() ? "is missing" : "is given more than once"));
+      refuse(kernel, grid.at,
+             "'" + p.name + "' " + (first == arguments.end() ? "is missing" : "is given more than once"));
     std::optional<launch::Param> param = given(contract, p, *first);
-    if (!param) refuse(kernel, "'" + p.name + "' has a value of another type");
+    if (!param) refuse(kernel, grid.at, "'" + p.name + "' has a value of another type");
     launch.params.push_back(std::move(*param));
   }
-  if (arguments.size() != kernel.parameters.size()) refuse(kernel, "a parameter that the kernel does not have");
+  if (arguments.size() != kernel.parameters.size())
+    refuse(kernel, grid.at, "a parameter that the kernel does not have");
   contract.launches.push_back(std::move(launch));
 }
 

@@ -132,10 +132,19 @@ struct NamedArgument {
   ~NamedArgument();
 };
 
+/// The CTAs of a launch, {x, y, z} or a launch::Dim3, and the line that asks for it.
+struct LaunchGrid {
+  launch::Dim3 ctas;
+  Here at;
+  LaunchGrid(std::uint32_t x, std::uint32_t y, std::uint32_t z, Here from = {}) : ctas{x, y, z}, at(from) {}
+  LaunchGrid(launch::Dim3 ctas_, Here from = {}) : ctas(ctas_), at(from) {}
+};
+
 /// Appends a launch of the kernel to a contract. Every parameter of the kernel is given once, by name, with a value of
-/// its type. Throws diag::Rejected [dsl-launch-arguments] where one is not, and diag::InputError where a global tensor
-/// does not fit the kernel's tensor map.
-void launch_kernel(launch::Contract& contract, const Kernel& kernel, launch::Dim3 grid,
+/// its type. What is found of the launch is reported at its line. Throws diag::Rejected [dsl-launch-arguments] where a
+/// parameter is missing or has another type, and diag::InputError where a global tensor does not fit the kernel's tensor
+/// map.
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, LaunchGrid grid,
                    std::vector<NamedArgument> arguments);
 
 namespace detail {
@@ -162,7 +171,7 @@ NamedArgument::Value given_to(V value) {
 
 /// The same where the parameter list is a type: a mistake fails to compile with [dsl-launch-arguments].
 template <class... List, Name... given, class... Values>
-void launch_kernel(launch::Contract& contract, const Kernel& kernel, const Parameters<List...>&, launch::Dim3 grid,
+void launch_kernel(launch::Contract& contract, const Kernel& kernel, const Parameters<List...>&, LaunchGrid grid,
                    Argument<given, Values>... arguments) {
   constexpr bool fits = sizeof...(List) == sizeof...(given) &&
                         (detail::is_given<Argument<given, Values>...>(List{}) && ...);

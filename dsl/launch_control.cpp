@@ -42,7 +42,7 @@ void Thread::hand_out(const LaunchControlTiles& tiles, Here at) {
   wait(place.full, Phase(place.phase), at);
   const CancelResponse answer = ld_shared_b128(place.tiles, at);
   const Operand more = clusterlaunchcontrol_query_cancel_is_canceled(answer, at).operand();
-  fence_proxy_async(at);
+  own_proxy_fence(*rec_, at);
   rec_->close_scope();
   rec_->emit_if(more, false, "bra", {target(head)}, at);
 }

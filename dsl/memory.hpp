@@ -68,7 +68,7 @@ struct Shared {
       Tile::order == Major::K && N > 0 && N <= Tile::cols && N % (Tile::shape.span() * 8 / Tile::element::bits) == 0;
   template <int M>
   static constexpr bool slices_rows =
-      Tile::order == Major::K && Tile::blocks == 1 && M > 0 && M <= Tile::rows && M % 8 == 0;
+      Tile::order == Major::K && M > 0 && M <= Tile::rows && M % 8 == 0;
 
   /// `N` columns of a K-major tile from `at`, both whole spans of the swizzle: a tile of its own.
   template <int N>
@@ -78,7 +78,8 @@ struct Shared {
     Recorder& r = address.recorder();
     r.require(rules::tile_slice(Tile::cols, at, span), here);
     r.require(rules::tile_slice(Tile::cols, at + N - span, span), here);
-    using Slice = SharedTile<typename Tile::element, Tile::rows, N, Tile::order, Tile::form, Tile::shape.readers>;
+    using Slice = SharedTile<typename Tile::element, Tile::rows, N, Tile::order, Tile::form, Tile::shape.readers,
+                             N == span ? 0 : Tile::shape.whole>;
     return Shared<Slice>{apply("add", address, at / span * Tile::block_bytes, here)};
   }
   /// The same from a place that the kernel computes, which must be a multiple of the span inside of the tile.
@@ -90,7 +91,8 @@ struct Shared {
     const U32 bytes = apply("mul.lo", apply("div", at, span, here), Tile::block_bytes, here);
     return decltype(first){apply("add", first.address, bytes, here)};
   }
-  /// `M` rows of a tile of one span from `at`, both multiples of the 8 rows after which a swizzle repeats.
+  /// `M` rows of a K-major tile from `at`, both multiples of the 8 rows after which a swizzle repeats: a tile that lies
+  /// in it.
   template <int M>
     requires(slices_rows<M>)
   auto rows(int at, Here here = {}) const {
@@ -98,11 +100,14 @@ struct Shared {
     Recorder& r = address.recorder();
     r.require(rules::tile_slice(Tile::rows, at, repeat), here);
     r.require(rules::tile_slice(Tile::rows, at + M - repeat, repeat), here);
-    using Slice = SharedTile<typename Tile::element, M, Tile::cols, Tile::order, Tile::form, Tile::shape.readers>;
+    constexpr int whole = Tile::shape.whole ? Tile::shape.whole : Tile::rows;
+    using Slice = SharedTile<typename Tile::element, M, Tile::cols, Tile::order, Tile::form, Tile::shape.readers,
+                             Tile::blocks == 1 || M == whole ? 0 : whole>;
     return Shared<Slice>{apply("add", address, at * Tile::row_pitch, here)};
   }
   /// The same from a row that the kernel computes, which must be a multiple of 8 inside of the tile.
   template <int M>
+    requires(slices_rows<M>)
   auto rows(const U32& at, Here here = {}) const {
     const auto first = rows<M>(0, here);
     return decltype(first){apply("add", address, apply("mul.lo", at, Tile::row_pitch, here), here)};
@@ -112,7 +117,8 @@ struct Shared {
   /// reads column k of an MN-major tile, which lies in one piece.
   auto transposed() const {
     constexpr Major other = Tile::order == Major::K ? Major::MN : Major::K;
-    using View = SharedTile<typename Tile::element, Tile::cols, Tile::rows, other, Tile::form, Tile::shape.readers>;
+    using View = SharedTile<typename Tile::element, Tile::cols, Tile::rows, other, Tile::form, Tile::shape.readers,
+                            Tile::shape.whole>;
     return Shared<View>{address};
   }
 
@@ -134,10 +140,10 @@ struct Shared {
                            "`at` a host integer or a U32 [shared-tile-slice]")
   Shared columns(const At&, Here = {}) const;
   template <int M, class At>
-    requires(!slices_rows<M> || std::is_floating_point_v<At> || std::is_class_v<At>)
-  KILN_REFUSED(tile_slice, "rows<M>(at) of a K-major tile of one swizzle span: 8, 16, ... rows inside of the tile, "
-                           "`at` a "
-                           "host integer [shared-tile-slice]")
+    requires(!slices_rows<M> || std::is_floating_point_v<At> ||
+             (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
+  KILN_REFUSED(tile_slice, "rows<M>(at) of a K-major tile: 8, 16, ... rows inside of the tile, `at` a host integer or "
+                           "a U32 [shared-tile-slice]")
   Shared rows(const At&, Here = {}) const;
 
   /// As AnyShared::k_slice.

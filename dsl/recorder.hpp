@@ -94,6 +94,11 @@ class Recorder {
   void require(rules::Verdict verdict, Here at, const std::string& found = {});
   diag::Sink& findings() { return findings_; }
 
+  // Fences ------------------------------------------------------------------------------------------------------------
+  /// The user has written a fence in this line. Others are the DSL's own, for which nobody is blamed.
+  void note_fence(Here at) { fences_.push_back(at); }
+  const std::vector<Here>& fences() const { return fences_; }
+
   // Text for printf --------------------------------------------------------------------------------------------------
   /// The symbol of a text in global memory.
   std::string text_symbol(const std::string& text);
@@ -131,6 +136,7 @@ class Recorder {
   std::map<std::string, int> labels_;
   std::vector<std::string> files_;
   std::vector<std::string> texts_;
+  std::vector<Here> fences_{};  // of the user
   int print_bytes_ = 0;
   diag::Sink findings_;
 };

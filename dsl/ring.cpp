@@ -104,19 +104,19 @@ void wait_until_empty(Mbarriers scope, const RingState& ring, const SlotPlace& p
 // The slot's next bytes come through the async proxy, which no barrier orders after reads through the generic one.
 // PTX ISA "Async proxy".
 void release_slot(Warpgroup& g, const Mbarrier& empty, const RingTurn&, Here at) {
-  g.fence_proxy_async(at);
+  own_proxy_fence(g.recorder(), at);
   g.arrive(empty, at);
 }
 void release_slot(const Warp& warp, const Mbarrier& empty, const RingTurn& turn, Here at) {
   Warp w = warp;
-  w.fence_proxy_async(at);
+  own_proxy_fence(w.recorder(), at);
   w.sync(at);
   w.elect([&](Thread t) { t.arrive(empty, at); }, at);
   AnyMbarrier(empty).count(w.recorder(), turn.by_warp ? 1 : w.role().warps());
 }
 void release_slot(const Thread& thread, const Mbarrier& empty, const RingTurn&, Here at) {
   Thread t = thread;
-  t.fence_proxy_async(at);
+  own_proxy_fence(t.recorder(), at);
   t.arrive(empty, at);
 }
 
@@ -173,7 +173,7 @@ SlotPlace slot_to_store(Warpgroup& g, RingState& ring, const RingTurn& turn, con
 }
 
 void publish_slot(Warpgroup& g, const AnyMbarrier& full, Here at) {
-  g.fence_proxy_async(at);
+  own_proxy_fence(g.recorder(), at);
   g.arrive(full, at);
 }
 

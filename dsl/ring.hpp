@@ -289,7 +289,7 @@ class StoreRing {
   Shared<Tile> acquire(const S& scope, Here at = {});
   /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.
   void publish(Warpgroup& g, const Shared<Tile>& from, const Box<Tile>& to, Here at = {}) {
-    g.fence_proxy_async(at);
+    own_proxy_fence(g.recorder(), at);
     g.sync(at);
     g.elect([&](Thread t) {
       t.tma_store(to, from, {}, at);

@@ -72,6 +72,18 @@ std::string mistake_in_pair(const RingState& ring, const std::set<const void*>& 
   return "";
 }
 
+// Who reads the slots and keeps them.
+std::string keepers(const RingState& ring, const std::vector<std::pair<const void*, std::string>>& names) {
+  std::string roles;
+  int count = 0;
+  for (const auto& [role, name] : names) {
+    if (!ring.consumers.contains(role) || ring.releases.contains(role)) continue;
+    roles += (count++ ? ", '" : "'") + name + "'";
+  }
+  return (count == 1 ? "role " : "roles ") + roles + (count == 1 ? " reads " : " read ") + ring.what() +
+         (count == 1 ? " and gives" : " and give") + " no slot back: release(), or a commit to slot.empty";
+}
+
 std::string mistake(const RingState& ring, const std::set<const void*>& leaders) {
   const bool stores = ring.empty.text.empty();  // a store ring: one role writes, TMA reads
   if (stores && ring.producers.size() > 1)
@@ -92,7 +104,8 @@ std::string mistake(const RingState& ring, const std::set<const void*>& leaders)
 
 }  // namespace
 
-void check_roles(Recorder& r, const RingState& ring, const std::set<const void*>& leaders) {
+void check_roles(Recorder& r, const RingState& ring, const std::set<const void*>& leaders,
+                 const std::vector<std::pair<const void*, std::string>>& names) {
   const auto producers = int(ring.producers.size()), consumers = int(ring.consumers.size());
   const rules::Verdict sides = rules::ring_roles(producers, consumers);
   if (sides.broken())
@@ -102,10 +115,7 @@ void check_roles(Recorder& r, const RingState& ring, const std::set<const void*>
   const std::string found = mistake(ring, leaders);
   r.require(rules::ring_shares(found.empty()), ring.made_at, found);
   const auto released = int(ring.releases.size());
-  r.require(rules::ring_release(released >= consumers), ring.made_at,
-            released == 0 ? "nothing arrives on '" + ring.name + "_empty'"
-                          : std::to_string(consumers) + " roles read " + ring.what() + ", and " +
-                                std::to_string(released) + " give slots back");
+  r.require(rules::ring_release(released >= consumers), ring.made_at, keepers(ring, names));
 }
 
 }  // namespace kiln::dsl

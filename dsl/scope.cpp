@@ -135,7 +135,7 @@ void Scope::before_tcgen05(Here at) {
                   "the target is " + isa::spelling(role_->kernel->target));
   role_->used_tcgen05 = true;
   if (!role_->waited) return;
-  tcgen05_fence_after_thread_sync(at);
+  own_fence_after_sync(*rec_, at);
   role_->waited = false;
 }
 

@@ -49,6 +49,7 @@ struct TileShape {
   Major order = Major::K;  // which extent is contiguous
   Layout form = Layout::packed;
   Readers readers = Readers::own_cta;
+  int whole = 0;  // of a slice of several spans: the outer extent of the tile that it is of; 0: no slice
 
   constexpr bool operator==(const TileShape&) const = default;
 
@@ -60,8 +61,9 @@ struct TileShape {
   constexpr int blocks() const { return inner_bytes() <= span() ? 1 : inner_bytes() / span(); }
   /// Bytes from a row of a block to the next; a narrower row still takes a whole span (measured on Hopper).
   constexpr int row_pitch() const { return span(); }
-  constexpr int block_bytes() const { return outer() * row_pitch(); }
-  constexpr int bytes() const { return blocks() * block_bytes(); }
+  /// Bytes from a block to the next; those of a slice lie as far apart as the tile's.
+  constexpr int block_bytes() const { return (whole ? whole : outer()) * row_pitch(); }
+  constexpr int bytes() const { return (blocks() - 1) * block_bytes() + outer() * row_pitch(); }
   /// What the copies of one tile add to an mbarrier's transaction count: the elements, without padding.
   constexpr int transaction_bytes() const { return outer() * inner() * element.packed_bits / 8; }
   constexpr int alignment() const { return std::max(isa::tma_shared_alignment, isa::period_bytes(swizzle())); }
@@ -104,10 +106,10 @@ struct TileShape {
   constexpr int row_offset(int row) const { return int(isa::row_offset(operand(), row, element.bits)); }
 };
 
-/// An MN x K tile of T, as a type. K_major: K is contiguous.
-template <class T, int MN, int K, Major major, Layout layout, Readers readers = Readers::own_cta>
+/// An MN x K tile of T, as a type. K_major: K is contiguous. `whole`: as TileShape::whole.
+template <class T, int MN, int K, Major major, Layout layout, Readers readers = Readers::own_cta, int whole = 0>
 struct SharedTile {
-  static constexpr TileShape shape{element_type<T>, MN, K, major, layout, readers};
+  static constexpr TileShape shape{element_type<T>, MN, K, major, layout, readers, whole};
   using Required = decltype(rules::require<shape.check()>());  // a static_assert would make clang say it three times
 
   using element = T;

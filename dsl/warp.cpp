@@ -156,7 +156,7 @@ U32 Warpgroup::row(Here at) const {
 }
 
 // The lane field of the warp's quarter is 32 * (warp % 4) lanes, in the upper half of the address.
-U32 Warpgroup::quarter(const U32& address, Here at) const {
+U32 WholeWarps::quarter(const U32& address, Here at) const {
   const U32 index = apply("and", U32(*rec_, role_->warp), 3, at);
   const U32 lanes = apply("mul.lo", index, isa::pack(isa::TmemAddress{isa::tmem_lanes_per_warp, 0}), at);
   return apply("add", lanes, address, at);
@@ -273,14 +273,14 @@ std::vector<Operand> Warpgroup::load_vectors(const GlobalRow& from, int register
 }
 
 void Warpgroup::sync(Here at) {
-  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+  if (role_->used_tcgen05) own_fence_before_sync(*rec_, at);
   rec_->emit("bar.sync", {Operand::number(role_->named_barrier), Operand::number(role_->threads)}, at);
   role_->ordered_memory(rec_->scope());
   role_->waited = role_->waited || role_->used_tcgen05;
 }
 
 Operand Warpgroup::bar_red(ScalarType type, std::string_view name, const Pred& p, Here at) {
-  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+  if (role_->used_tcgen05) own_fence_before_sync(*rec_, at);
   const Operand number = Operand::number(role_->named_barrier), threads = Operand::number(role_->threads);
   Operand answer = result(type, name, {number, threads, use(*rec_, p, at)}, at);
   role_->waited = role_->waited || role_->used_tcgen05;
@@ -347,8 +347,8 @@ void Warpgroup::arrive_by_warp(const AnyMbarrier& b, Here at) {
   arrive_after_loads(b, at);
 }
 
-void Warpgroup::arrive_after_loads(const AnyMbarrier& b, Here at) {
-  if (role_->used_tcgen05) tcgen05_fence_before_thread_sync(at);
+void WholeWarps::arrive_after_loads(const AnyMbarrier& b, Here at) {
+  if (role_->used_tcgen05) own_fence_before_sync(*rec_, at);
   execute_in_one(
       *rec_, *role_, elect_leader(*rec_, at), [&](Thread t) { t.arrive(b, at); }, at);
   b.count(*rec_, role_->warps());

@@ -93,7 +93,12 @@ class WholeWarps : public Matrices {
     store_tmem(access, address, values.operands(at), at);
   }
 
+  /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
+  U32 quarter(const U32& address, Here at = {}) const;
+
   // Here only to explain: an address is wanted.
+  KILN_OTHERWISE(arguments, "quarter(address): a U32, of an accumulator sums.address() [dsl-arguments]")
+  U32 quarter(KILN_WHATEVER) const;
   KILN_OTHERWISE(arguments, "tcgen05_ld<shape, repeat>(address): a U32 in the lanes of this warp's quarter, as "
                             "g.quarter(sums.address()) [dsl-arguments]")
   Registers<b32, 1> tcgen05_ld(KILN_WHATEVER);
@@ -105,6 +110,10 @@ class WholeWarps : public Matrices {
   /// Until this thread's loads have filled their registers, and until its stores are done. PTX ISA "tcgen05.wait".
   void tcgen05_wait_ld(Here at = {});
   void tcgen05_wait_st(Here at = {});
+
+  /// Arrives once for each warp of the role, for tensor memory alone, whose loads and stores are those of whole warps:
+  /// what single lanes did to other memory is not released. The release of an accumulator.
+  void arrive_after_loads(const AnyMbarrier& b, Here at = {});
 
   using Scope::wait;
   /// tcgen05.wait::ld: the loaded registers may be read.
@@ -464,11 +473,6 @@ class Warpgroup : public WholeWarps {
     store_part<Registers<T, N, s>::count, layout, s>(to.address_of(k * T::bits / 32, at),
                                                      TmemA<T, M, K, layout>::columns_held / 2, values.operands(at), at);
   }
-  /// The address in the lanes of this warp's quarter, which is what it reaches: for tcgen05_ld and tcgen05_st.
-  U32 quarter(const U32& address, Here at = {}) const;
-  KILN_OTHERWISE(arguments, "quarter(address): a U32, of an accumulator sums.address() [dsl-arguments]")
-  U32 quarter(KILN_WHATEVER) const;
-
   /// Reads this thread's row of a K-major tile, wherever its swizzle put it: row = thread index in the warpgroup.
   template <class Tile>
   Registers<typename Tile::element, Tile::cols> load(const Shared<Tile>& from, Here at = {}) {
@@ -640,9 +644,6 @@ class Warpgroup : public WholeWarps {
   /// Arrives once for each of its warps, without waiting for the others; in another CTA with release.cluster. One lane
   /// of a warp arrives, after all its lanes have come here: what it releases is what the warp has done.
   void arrive_by_warp(const AnyMbarrier& b, Here at = {});
-  /// The same for tensor memory alone, whose loads and stores are those of whole warps: what single lanes did to other
-  /// memory is not released. The release of an accumulator.
-  void arrive_after_loads(const AnyMbarrier& b, Here at = {});
   /// Executes the body in one thread of the warpgroup, always the same.
   template <class Body>
     requires(std::is_invocable_v<Body&, Thread>)

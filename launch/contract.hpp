@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch/tensor_map.hpp"
+#include "ptx/diag/here.hpp"
 #include "ptx/isa/types.hpp"
 
 namespace kiln::launch {
@@ -73,7 +74,8 @@ struct ScalarParam {
 };
 struct PointerParam {
   std::string buffer{};
-  std::uint64_t offset = 0;  // bytes
+  std::uint64_t offset = 0;                // bytes
+  std::optional<isa::ScalarType> dtype{};  // the elements that the kernel says it points to, if it says so
 };
 struct TensorMapParam {
   std::string tensor_map{};
@@ -117,6 +119,7 @@ struct Launch {
   std::uint32_t ctas_per_sm = 0;   // that share an SM's tensor memory; 0: as many as .minnctapersm asks for, or 1
   std::vector<Param> params{};
   std::optional<PriorGrid> pdl{};  // nothing: the launch begins when everything before it is over
+  Here at = Here::nowhere();       // the line of C++ that asks for it
 };
 
 /// What a gemm applies to each element at the end. gelu_tanh is the form with a tanh, x / 2 * (1 + tanh(sqrt(2 / pi) *

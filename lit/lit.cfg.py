@@ -4,6 +4,7 @@
   %ptxas       ptxas of CUDA 13               %gxx         g++ that only checks a file against the headers of Kiln
   %at_most N   passes its input on, and fails  %clangxx    clang++, the same
                when that has more than N lines  %build_with_gxx  g++ that makes a program
+  %two_mistakes  the command over Inputs/two_mistakes.cpp of lit/command
   %forms       the examples of tests/forms     %unnumbered  takes the numbers off registers: %r12 becomes %r
   %sarif FILE  judges SARIF (tests/data/sarif)
   REQUIRES: ptxas | gpu | clang
@@ -77,6 +78,7 @@ if config.name == "compile_fail":
 config.substitutions += [
     ("%kiln", os.environ.get("KILN_COMMAND", config.kiln_command)),
     ("%forms", config.kiln_forms),
+    ("%two_mistakes", config.kiln_two_mistakes),
     ("%unnumbered", r"sed -E 's/%(rd|rq|[rfhpb])[0-9]+/%\1/g'"),
     ("%ptxas", ptxas or "ptxas-not-found"),
     ("%FileCheck", config.kiln_filecheck),

@@ -82,6 +82,7 @@ struct Site {
   std::size_t function = 0;
   std::uint32_t operation = 0, warps = 0;
   Stretch stretch{};
+  std::pair<int, int> line{};  // of the program: file and line, if that is known
 };
 
 // The operations of a module by their places in its text.
@@ -111,6 +112,10 @@ class Sites {
     return std::string(module.source->text(barrier->operand->at));
   }
 
+  static std::pair<int, int> line(const ir::Operation& op) {
+    return op.loc ? std::pair(op.loc->file, op.loc->line) : std::pair(0, 0);
+  }
+
   void add(const ir::Module& module, const ir::Function& f) {
     const std::size_t number = functions_.size();
     functions_.push_back(std::make_unique<Facts>(module, f, said_));
@@ -120,7 +125,7 @@ class Sites {
       const ir::Operation& op = facts.code.operations[i];
       if (!op.instruction->at.empty())
         by_place_[op.instruction->at.begin] = {
-            number, i, facts.uniformity.warps_at(i), {number, stretch, completion(module, op)}};
+            number, i, facts.uniformity.warps_at(i), {number, stretch, completion(module, op)}, line(op)};
       stretch += takes_in(op) || hands_on(op);
     }
   }
@@ -176,10 +181,11 @@ class Mistakes {
     while (true) {
       const Explanation best = largest();
       if (best.all.size() < 2) break;
-      const std::size_t head = best.first->index;
+      const Finding* straight = best.is_turned ? straight_one(best) : nullptr;
+      const std::size_t head = (straight ? straight : best.first)->index;
       for (const Finding* f : best.all)
         if (f->index != head) groups[head].push_back(f->index), covered.insert(f->index);
-      if (best.is_turned) turned.insert(head);
+      if (best.is_turned && !straight) turned.insert(head);
       std::erase_if(findings_, [&, all = indices(best.all)](const Finding& f) { return all.contains(f.index); });
     }
     diag::Sink out;
@@ -246,6 +252,7 @@ class Mistakes {
   struct Explanation {
     const Finding* first = nullptr;  // from which the edge was made
     bool is_turned = false;          // the edge leads from where that is reported to its other operation
+    Edge edge{};
     std::vector<const Finding*> all{};
   };
 
@@ -253,7 +260,7 @@ class Mistakes {
     Explanation best;
     const auto take = [&](const Finding& f, bool is_turned, const Edge& e) {
       std::vector<const Finding*> some = explained(f, e);
-      if (some.size() > best.all.size()) best = {&f, is_turned, std::move(some)};
+      if (some.size() > best.all.size()) best = {&f, is_turned, e, std::move(some)};
     };
     for (const Finding& f : findings_) {
       if (f.claim == Claim::exit) take(f, false, {f.at, f.at});
@@ -262,6 +269,19 @@ class Mistakes {
       if (f.claim == Claim::edge) take(f, true, {f.at, *f.other});
     }
     return best;
+  }
+
+  // Of findings of the first one's rule that are as bad, one that is reported where the edge leads to, or later in that
+  // line of the program; null when there is none.
+  const Finding* straight_one(const Explanation& x) const {
+    const auto is_straight = [&](const Finding* f) {
+      const Site& to = x.edge.to;
+      const bool is_there = f->at.stretch == to.stretch || (to.line.second != 0 && f->at.line == to.line);
+      return f->claim == Claim::edge && f->other && is_there && leads(x.edge, *f->other, f->at) &&
+             said(*f).slug == said(*x.first).slug && said(*f).severity == said(*x.first).severity;
+    };
+    const auto found = std::find_if(x.all.begin(), x.all.end(), is_straight);
+    return found == x.all.end() ? nullptr : *found;
   }
 
   // Two accesses are reported at the one that should have waited.

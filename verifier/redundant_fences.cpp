@@ -72,10 +72,12 @@ struct Fence {
   std::string name{};
 };
 
-// The fences of the kernels of a module, and which warps execute an instruction.
+// The fences of the kernels of a module, which are judged: of the DSL those that stand in lines of the user's. And which
+// warps execute an instruction.
 class Fences {
  public:
-  explicit Fences(const ir::Module& module) {
+  Fences(const ir::Module& module, const LaunchFacts& facts)
+      : lines_(facts.fences), all_count_(!is_written_by_dsl(module)) {
     for (const ir::Item& item : module.items)
       if (const auto* f = std::get_if<ir::Function>(&item); f && f->body && f->entry) add(module, *f);
   }
@@ -104,7 +106,7 @@ class Fences {
     for (std::uint32_t i = 0; i < facts.code.operations.size(); ++i) {
       const ir::Operation& op = facts.code.operations[i];
       warps_[op.instruction->at.begin] = facts.uniformity.warps_at(i);
-      if (is_explored_fence(op))
+      if (is_explored_fence(op) && (all_count_ || stands_in_line(facts.code.where(op))))
         all_.push_back({op.opcode, op.instruction->at.begin, facts.uniformity.warps_at(i),
                         facts.code.where(op), ir::mnemonic(*op.instruction)});
     }
@@ -136,7 +138,11 @@ class Fences {
     if (nearest) out.insert(*nearest);
   }
 
+  bool stands_in_line(const diag::Where& where) const { return lines_.contains({where.file, where.line}); }
+
   diag::Sink said_;  // what decoding says was said before
+  const std::set<std::pair<std::string, unsigned>>& lines_;
+  bool all_count_;
   std::vector<Fence> all_{};
   std::map<std::uint32_t, std::uint32_t> warps_{};  // by place
 };
@@ -146,7 +152,7 @@ class Redundancy {
  public:
   Redundancy(const ir::Module& module, const diag::Sink& known, const launch::Contract* launch,
              const LaunchFacts& facts, std::chrono::milliseconds time)
-      : module_(module), launch_(launch), facts_(facts), time_(time), fences_(module) {
+      : module_(module), launch_(launch), facts_(facts), time_(time), fences_(module, facts) {
     for (const diag::Diagnostic& d : known.all()) known_.emplace(d.slug, d.where.place.begin);
   }
 
@@ -209,7 +215,7 @@ class Redundancy {
 
 void check_redundant_fences(const ir::Module& module, diag::Sink& sink, const launch::Contract* launch,
                             const LaunchFacts& facts, std::chrono::milliseconds time) {
-  if (is_written_by_dsl(module) || sink.incomplete()) return;
+  if (sink.incomplete()) return;
   if (std::any_of(sink.all().begin(), sink.all().end(), may_be_mended)) return;
   const Redundancy redundancy(module, sink, launch, facts, time);
   for (const Fence* fence : redundancy.redundant())

@@ -136,6 +136,7 @@ void check_contract(const launch::Contract& contract, const std::string& name, d
     if (!d.where.source && d.where.file.empty()) d.where.file = name;
     sink.report(std::move(d));
   }
+  sink.sort();
 }
 
 std::vector<std::string> entry_names(const ir::Module& module, const launch::Contract& contract) {

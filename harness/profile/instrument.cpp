@@ -122,10 +122,10 @@ class Instrumenter {
   }
 
   void label(const std::string& name, Statements& out, ir::Statement& statement) {
-    if (name.starts_with(role_prefix)) role_ = name.substr(role_prefix.size());
+    if (name.starts_with(ir::role_prefix)) role_ = name.substr(ir::role_prefix.size());
     out.push_back(std::move(statement));
     current_.reset();
-    if (role_ == "cleanup" && name == std::string(role_prefix) + role_) enter(Phase::cleanup, out);
+    if (role_ == "cleanup" && name == std::string(ir::role_prefix) + role_) enter(Phase::cleanup, out);
   }
 
   // A wait with the label that it retries from and the branch back: the record goes before all of it.

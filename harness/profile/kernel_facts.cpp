@@ -67,8 +67,8 @@ KernelFacts::KernelFacts(const ir::Function& f) {
 void KernelFacts::scan(const Statements& list, std::string& role) {
   for (const ir::Statement& s : list) {
     if (const auto* block = std::get_if<ir::Block>(&s.node)) scan(block->statements, role);
-    if (const auto* l = std::get_if<ir::Label>(&s.node); l && l->name.starts_with(role_prefix))
-      role = l->name.substr(role_prefix.size());
+    if (const auto* l = std::get_if<ir::Label>(&s.node); l && l->name.starts_with(ir::role_prefix))
+      role = l->name.substr(ir::role_prefix.size());
     if (const auto* v = std::get_if<ir::Variable>(&s.node); v && v->space == isa::Space::shared)
       barriers_.insert(v->name);
     const auto* i = std::get_if<ir::Instruction>(&s.node);

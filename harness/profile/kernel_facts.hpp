@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "harness/profile/profile.hpp"
+#include "ptx/ir/names.hpp"
 
 namespace kiln::harness {
-
-/// Labels of roles begin so.
-inline constexpr std::string_view role_prefix = "role_";
 
 /// mbarrier.try_wait and mbarrier.test_wait.
 bool is_wait(const ir::Instruction&);

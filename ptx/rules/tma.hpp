@@ -1,4 +1,4 @@
-// Tensor maps and tensor copies.
+// Tensor maps and tensor copies, and the pointers and maps that a launch gives.
 #pragma once
 
 #include <algorithm>
@@ -44,11 +44,36 @@ constexpr Verdict tma_reach(std::uint64_t end, std::uint64_t buffer) {
   return end <= buffer ? legal : breaks(Rule::tma_reach, std::int64_t(end), std::int64_t(buffer));
 }
 
-/// The elements of a map against those of its buffer. Integers may be any bits; tf32 is what tensor cores read of f32.
-constexpr Verdict tma_type(isa::ScalarType map, isa::ScalarType buffer) {
+/// Whether elements of one type may be read as those of another: integers are any bits, and tf32 is what tensor cores
+/// read of f32.
+constexpr bool reads_as(isa::ScalarType read, isa::ScalarType written) {
   const auto format = [](isa::ScalarType t) { return t == isa::ScalarType::tf32 ? isa::ScalarType::f32 : t; };
-  const bool both = isa::is_floating(map) && isa::is_floating(buffer);
-  return !both || format(map) == format(buffer) ? legal : breaks(Rule::tma_type);
+  return !isa::is_floating(read) || !isa::is_floating(written) || format(read) == format(written);
+}
+
+/// The elements of a map against those of its buffer.
+constexpr Verdict tma_type(isa::ScalarType map, isa::ScalarType buffer) {
+  return reads_as(map, buffer) ? legal : breaks(Rule::tma_type);
+}
+
+/// A packed map of `inner` by `outer` elements over a buffer of `rows` by `columns`, slowest first: they are exchanged.
+constexpr Verdict tma_extents(std::uint64_t inner, std::uint64_t outer, std::uint64_t rows, std::uint64_t columns) {
+  return inner == rows && outer == columns && rows != columns ? breaks(Rule::tma_extents) : legal;
+}
+
+/// Bytes of a buffer behind the end of the only map over it, where nothing else of the launch reaches them.
+constexpr Verdict tma_unread(std::uint64_t bytes) {
+  return bytes == 0 ? legal : breaks(Rule::tma_unread, std::int64_t(bytes));
+}
+
+/// The elements that a kernel's pointer is to against those of the buffer that a launch gives it.
+constexpr Verdict pointer_type(isa::ScalarType pointer, isa::ScalarType buffer) {
+  return reads_as(pointer, buffer) ? legal : breaks(Rule::pointer_type);
+}
+
+/// The bytes of a buffer from where the pointer points, and the bits of an element.
+constexpr Verdict pointer_elements(std::uint64_t bytes, int bits) {
+  return 8 * bytes % std::uint64_t(bits) == 0 ? legal : breaks(Rule::pointer_elements, std::int64_t(bytes));
 }
 
 /// The inner start coordinate of a copy. Negative coordinates count too.

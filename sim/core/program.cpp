@@ -2,23 +2,20 @@
 
 #include <fmt/format.h>
 
+#include "ptx/ir/names.hpp"
+
 namespace kiln::sim {
 
 std::string shared_name(const Program& program, std::uint32_t offset, std::uint32_t element_bytes) {
   for (const Layout::SharedSymbol& s : program.layout.shared) {
     if (offset - s.offset >= s.bytes) continue;
-    if (s.bytes <= element_bytes) return s.name;
-    if ((offset - s.offset) % element_bytes == 0)
-      return fmt::format("{}[{}]", s.name, (offset - s.offset) / element_bytes);
-    return fmt::format("{}+{}", s.name, offset - s.offset);
+    return s.bytes <= element_bytes ? s.name : ir::element_name(s.name, s.bytes, offset - s.offset, element_bytes);
   }
   return fmt::format("shared {:#x}", offset);
 }
 
 std::string_view role_of(const Program& program, const ir::Operation& operation) {
-  constexpr std::string_view prefix = "role_";
-  const std::string_view label = program.code->label_before(program.code->index(operation), prefix);
-  return label.empty() ? label : label.substr(prefix.size());
+  return ir::role_of(*program.code, operation);
 }
 
 diag::Where place_of(const Program& program, const ir::Operation* operation) {

@@ -47,6 +47,7 @@ class Storage {
     written_.assign(bytes, 0);
   }
   std::size_t size() const { return bytes_.size(); }
+  bool is_written(std::size_t at) const { return written_[at] != 0; }
   View view(std::size_t offset) { return {bytes_.data() + offset, written_.data() + offset}; }
 
   /// Copies n bytes out without a check.

@@ -76,6 +76,7 @@ class TensorMemory {
   /// wrote; for other readers the run is incomplete.
   enum CellState : std::uint8_t { unwritten, known, six_bit_containers, poison };
   static bool is_poison(std::uint8_t mark) { return mark == unwritten || mark == poison; }
+  bool is_unwritten(int lane, int column) const { return written_[index(lane, column)] == unwritten; }
   void mark(int lane, int column, int n, CellState state);
   /// A column of `n` whose cell is poison or was never written; nothing when none is.
   std::optional<int> poison_at(int lane, int column, int n) const {

@@ -38,6 +38,7 @@ void RaceDetector::start(Cluster& cluster, std::uint32_t launch) {
 void RaceDetector::enter(Cluster& cluster) {
   now_ = clusters_.at(&cluster).get();
   records_.enter(now_->number);
+  reports_.enter(cluster);
 }
 
 std::size_t RaceDetector::shadow_bytes() const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tmem.hpp"
 #include "ptx/rules/finding.hpp"
@@ -58,6 +60,26 @@ std::string missing(Rule rule, const Earlier& e, const Later& b) {
   return "repair: a wait for the phase of the mbarrier on which it completes";
 }
 
+// What would let a read wait for the write that is the first to give what it reads.
+std::string missing_before_read(const Later& write) {
+  const ir::Operation& op = *write.access.operation;
+  const char* wait = "a barrier, or an arrival after the write and a wait before the read";
+  if (isa::unit(op.opcode) == isa::Unit::tcgen05 && op.opcode != Opcode::tcgen05_st)
+    wait = "tcgen05.commit after the write in the same thread, and a wait for that mbarrier before the read";
+  else if (write.access.is_async && op.modifiers.completion == isa::Completion::mbarrier)
+    wait = "before the read, a wait for the phase of the mbarrier on which the write completes";
+  return fmt::format("the read came too early: nothing else was written there before it; repair: {}", wait);
+}
+
+// Whether nothing stands yet where an access begins.
+bool holds_nothing(const Cluster& cluster, const Range& r) {
+  const auto cta =
+      std::find_if(cluster.ctas.begin(), cluster.ctas.end(), [&](const Cta& c) { return c.index == r.cta; });
+  if (cta == cluster.ctas.end()) return false;
+  if (r.space == isa::Space::reg) return cta->tmem.is_unwritten(int(r.address >> 16), int(r.address & 0xFFFF));
+  return isa::is_shared(r.space) && r.address < cta->shared.size() && !cta->shared.is_written(r.address);
+}
+
 }  // namespace
 
 std::string Reports::where(const Range& r) const {
@@ -87,6 +109,13 @@ bool Reports::note_racing_read(Rule rule, const Earlier& e, const Later& b) {
   return true;
 }
 
+// Whether a read is not in order with the first write of what it was to read. Freed columns are not read again.
+bool Reports::is_read_too_early(Rule rule, const Earlier& e, const Later& b, const Range& range) const {
+  const bool is_race = rule == Rule::race || rule == Rule::race_async || rule == Rule::race_tmem;
+  return is_race && b.writes && !e.writes && b.access.operation->opcode != Opcode::tcgen05_dealloc &&
+         e.access.cluster == b.access.cluster && holds_nothing(*cluster_, range);
+}
+
 void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& range) {
   const Access &then = e.access, &now = b.access;
   const bool is_read = note_racing_read(rule, e, b);
@@ -106,7 +135,7 @@ void Reports::report(Rule rule, const Earlier& e, const Later& b, const Range& r
     diag::Diagnostic& unused = read_races_.unused[grid_->sink.all().size()] = rules::finding(v.rule, got);
     unused.where = d.where, unused.notes = d.notes;
   }
-  d.notes.push_back({missing(rule, e, b), {}});
+  d.notes.push_back({is_read_too_early(rule, e, b, range) ? missing_before_read(b) : missing(rule, e, b), {}});
   grid_->sink.report(std::move(d));
 }
 

@@ -29,7 +29,9 @@ struct Found {
 
 class Reports {
  public:
-  void start(const Cluster& cluster) { grid_ = &cluster.grid, beside_ = cluster.beside; }
+  void start(const Cluster& cluster) { grid_ = &cluster.grid, cluster_ = &cluster, beside_ = cluster.beside; }
+  /// The next accesses are those of another cluster of the grid.
+  void enter(const Cluster& cluster) { cluster_ = &cluster; }
   /// Two accesses that are not in order; once for each rule and pair of instructions.
   void report(rules::Rule, const Earlier&, const Later&, const Range&);
   /// An operation that breaks a rule; once for each rule and `cause`, the operation unless given. `describe` makes the
@@ -49,9 +51,11 @@ class Reports {
 
  private:
   bool note_racing_read(rules::Rule, const Earlier&, const Later&);
+  bool is_read_too_early(rules::Rule, const Earlier&, const Later&, const Range&) const;
   void publish(rules::Rule, const Agent&, const ir::Operation&, Found);
 
   const Grid* grid_ = nullptr;
+  const Cluster* cluster_ = nullptr;
   bool beside_ = false;  // clusters run side by side
   std::set<std::tuple<rules::Rule, const ir::Operation*, const ir::Operation*>> reported_;
   ReadRaces read_races_{};

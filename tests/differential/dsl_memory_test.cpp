@@ -193,35 +193,54 @@ struct Sums {
   static int wrong() { return wrong_sums(build(), list, 1, M, N, K, 2); }
 };
 
+/// What a kernel of one warpgroup has that multiplies one tile of A by one of B: it copies them, multiplies, and waits.
+template <class Mma>
+struct OneProduct {
+  static constexpr int K = 64;
+  using ATile = typename Mma::template ATile<K, K_major, swizzle_128B>;
+  using BTile = typename Mma::template BTile<K, K_major, swizzle_128B>;
+
+  explicit OneProduct(KernelBuilder& k)
+      : a(k.shared<ATile>()), b(k.shared<BTile>()), loaded(k.mbarrier("loaded")), multiplied(k.mbarrier("multiplied")),
+        acc(k.accumulator<Mma>("acc")) {}
+
+  void compute(Warpgroup& g, const TensorMap<ATile>& from_a, const TensorMap<BTile>& from_b) const {
+    g.elect([&](Thread t) {
+      t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
+      t.tma_load(a, from_a.at(0, 0), loaded);
+      t.tma_load(b, from_b.at(0, 0), loaded);
+      t.wait(loaded, Phase{0});
+      t.mma_tiles<Mma>(acc, a, b, accumulate(false));
+      t.commit(multiplied);
+    });
+    g.wait(multiplied, Phase{0});
+  }
+
+  Shared<ATile> a;
+  Shared<BTile> b;
+  Mbarrier loaded, multiplied;
+  typename Mma::Accumulator acc;
+};
+
 /// D = A B^T of one tile, read 16 rows at a time: each lane stores two neighbours of a row by their places, and
 /// stmatrix writes the same, rounded, to a tile that TMA stores.
 template <class Mma>
 struct SumsByFragments {
-  static constexpr int M = Mma::M, N = Mma::N, K = 64, halves = M / 64;
-  using ATile = typename Mma::template ATile<K, K_major, swizzle_128B>;
-  using BTile = typename Mma::template BTile<K, K_major, swizzle_128B>;
+  using Product = OneProduct<Mma>;
+  static constexpr int M = Mma::M, N = Mma::N, K = Product::K, halves = M / 64;
   using DTile = SharedTile<bf16, M, N, K_major, swizzle_128B>;
-  static constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+  static constexpr auto list = parameters("A"_arg.is<TensorMap<typename Product::ATile>>(),
+                                          "B"_arg.is<TensorMap<typename Product::BTile>>(),
                                           "rounded"_arg.is<TensorMap<DTile>>(), "D"_arg.is<Pointer<f32>>());
 
   static Kernel build() {
     KernelBuilder k("fragments", sm_100a, warps<4>);
     const auto given = declare(k, list);
-    const auto a = k.shared<ATile>();
-    const auto b = k.shared<BTile>();
     const auto out = k.shared<DTile>();
-    const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
-    const auto acc = k.accumulator<Mma>("acc");
+    const Product product(k);
+    const auto acc = product.acc;
     k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
-      g.elect([&](Thread t) {
-        t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
-        t.tma_load(a, given["A"_arg].at(0, 0), loaded);
-        t.tma_load(b, given["B"_arg].at(0, 0), loaded);
-        t.wait(loaded, Phase{0});
-        t.mma_tiles<Mma>(acc, a, b, accumulate(false));
-        t.commit(multiplied);
-      });
-      g.wait(multiplied, Phase{0});
+      product.compute(g, given["A"_arg], given["B"_arg]);
       for (int half = 0; half < halves; ++half)
         for (int c = 0; c < N; c += 16) {
           using Place = SumsFragment<16>;
@@ -495,27 +514,16 @@ namespace {
 /// D = A B^T of one tile by load_reduced: what each thread holds, and the greatest of that.
 template <class Mma>
 int wrong_greatest() {
-  constexpr int M = Mma::M, N = Mma::N, K = 64, held = Mma::Accumulator::thread_columns, parts = N / held;
-  using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
-  using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
-  constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
-                                   "D"_arg.is<Pointer<f32>>(), "most"_arg.is<Pointer<f32>>());
+  using Product = OneProduct<Mma>;
+  constexpr int M = Mma::M, N = Mma::N, K = Product::K, held = Mma::Accumulator::thread_columns, parts = N / held;
+  constexpr auto list = parameters("A"_arg.is<TensorMap<typename Product::ATile>>(),
+                                   "B"_arg.is<TensorMap<typename Product::BTile>>(), "D"_arg.is<Pointer<f32>>(), "most"_arg.is<Pointer<f32>>());
   KernelBuilder k("greatest", sm_103a, warps<4>);
   const auto given = declare(k, list);
-  const auto a = k.shared<ATile>();
-  const auto b = k.shared<BTile>();
-  const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
-  const auto acc = k.accumulator<Mma>("acc");
+  const Product product(k);
+  const auto acc = product.acc;
   k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
-    g.elect([&](Thread t) {
-      t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
-      t.tma_load(a, given["A"_arg].at(0, 0), loaded);
-      t.tma_load(b, given["B"_arg].at(0, 0), loaded);
-      t.wait(loaded, Phase{0});
-      t.mma_tiles<Mma>(acc, a, b, accumulate(false));
-      t.commit(multiplied);
-    });
-    g.wait(multiplied, Phase{0});
+    product.compute(g, given["A"_arg], given["B"_arg]);
     const auto [sums, most] = g.wait(g.load_reduced<RedOp::max>(acc));
     const U32 row = g.row_of(acc), column = g.column_of(acc);
     g.store_global(given["D"_arg].at(row * N + column), sums, k.constant(held));
@@ -567,10 +575,8 @@ void computed_parts() {
       const auto values = g.template load_row<part>(tile, row, i * part);
       g.store_row(out, row, (row + i) % parts * part, values);
     });
-    if constexpr (Tile::blocks == 1) {
-      const auto eight = tile.template rows<8>(row / 8 * 8);
-      g.store_global(given["rows"_arg].at(row * Tile::cols), g.load_row(eight, row % 8), k.constant(Tile::cols));
-    }
+    const auto eight = tile.template rows<8>(row / 8 * 8);
+    g.store_global(given["rows"_arg].at(row * Tile::cols), g.load_row(eight, row % 8), k.constant(Tile::cols));
     store_tile(g, given["out"_arg], out);
   });
   const Kernel kernel = k.build();
@@ -591,7 +597,7 @@ void computed_parts() {
       wrong += std::memcmp(&c.find("out")->bytes[r * row_bytes + to * 32], &bytes[r * row_bytes + i * 32], 32) != 0;
     }
   CHECK(wrong == 0);
-  if (Tile::blocks == 1) CHECK(c.find("rows")->bytes == bytes);
+  CHECK(c.find("rows")->bytes == bytes);
 }
 
 }  // namespace
@@ -637,6 +643,54 @@ TEST_CASE("the greatest of what a thread holds of sums, of every M") {
   CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 64>>() == 0);
   CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 128, weight_stationary>>() == 0);
   CHECK(wrong_greatest<tcgen05_mma<kind_f16, bf16, bf16, f32, 32, 128, weight_stationary>>() == 0);
+}
+
+TEST_CASE("rows of a tile of several spans are an operand: the lower half of A by the upper half of B") {
+  using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 64>;
+  using ATile = SharedTile<bf16, 256, 128, K_major, swizzle_128B>;
+  using BTile = SharedTile<bf16, 128, 192, K_major, swizzle_128B>;
+  constexpr auto list = parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(),
+                                   "D"_arg.is<Pointer<f32>>());
+  KernelBuilder k("halves", sm_100a, warps<4>);
+  const auto given = declare(k, list);
+  const auto a = k.shared<ATile>();
+  const auto b = k.shared<BTile>();
+  const auto loaded = k.mbarrier("loaded"), multiplied = k.mbarrier("multiplied");
+  const auto acc = k.accumulator<Mma>("acc");
+  k.role("sums", warpgroup<0>, [&](Warpgroup& g) {
+    g.elect([&](Thread t) {
+      t.expect_tx(loaded, ATile::transaction_bytes + BTile::transaction_bytes);
+      t.tma_load(a, given["A"_arg].at(0, 0), loaded);
+      t.tma_load(b, given["B"_arg].at(0, 0), loaded);
+      t.wait(loaded, Phase{0});
+      // Columns of rows, and rows of columns.
+      t.mma_tiles<Mma>(acc, a.rows<192>(64).rows<128>(64), b.columns<128>(64).rows<64>(0), accumulate(false));
+      t.commit(multiplied);
+    });
+    g.wait(multiplied, Phase{0});
+    g.store_global(given["D"_arg].at(g.row() * Mma::N), g.wait(g.load(acc)), k.constant(Mma::N));
+  });
+  const Kernel kernel = k.build();
+  launch::Contract c;
+  c.buffers = {buffer("A", ScalarType::bf16, {256, 128}, bytes_of(256, 128, 1)),
+               buffer("B", ScalarType::bf16, {128, 192}, bytes_of(128, 192, 5)),
+               buffer("D", ScalarType::f32, {128, 64})};
+  launch_kernel(c, kernel, list, {1, 1, 1}, "A"_arg = GlobalTensor{"A", 256, 128},
+                "B"_arg = GlobalTensor{"B", 128, 192}, "D"_arg = "D");
+  test::simulate(kernel, c);
+  int wrong = 0;
+  for (int m = 0; m < 128; ++m)
+    for (int n = 0; n < 64; ++n) {
+      double want = 0;
+      for (int i = 0; i < 128; ++i) want += value(128 + m, i, 1) * value(n, 64 + i, 5);
+      float got;
+      std::memcpy(&got, &c.find("D")->bytes[4 * std::size_t(m * 64 + n)], 4);
+      wrong += double(got) != want;
+    }
+  CHECK(wrong == 0);
+  static_assert(std::is_same_v<decltype(a.rows<64>(0).columns<64>(0)),
+                               Shared<SharedTile<bf16, 64, 64, K_major, swizzle_128B>>>);
+  static_assert(std::is_same_v<decltype(a.rows<256>(0)), Shared<ATile>>);
 }
 
 TEST_CASE("slices of a tile are tiles") {

@@ -253,6 +253,46 @@ void is_product(const Kernel& kernel, std::uint64_t blocks) {
   }
 }
 
+/// Four roles of one warp add the sums of the blocks of K, each those in the lanes of its quarter.
+Kernel read_by_warps() {
+  KernelBuilder k("read_by_warps", sm_100a, warps<6>);
+  const auto given = declare(k, gemm_list);
+  auto in = k.ring<2, ATile, BTile>("in");
+  auto acc = k.accumulator_ring<1, Mma>("acc");
+  const U32 k_blocks = given["k_blocks"_arg];
+  k.role("load", warp<4>.elect(), [&](Thread t) {
+    t.loop(k_blocks, [&](U32 i) {
+      const auto slot = in.acquire(t);
+      t.tma_load(slot.get<ATile>(), given["A"_arg].at(0, i * K), slot.full);
+      t.tma_load(slot.get<BTile>(), given["B"_arg].at(0, i * K), slot.full);
+    });
+  });
+  k.role("multiply", warp<5>.elect(), [&](Thread t) {
+    t.loop(k_blocks, [&](U32) {
+      const auto d = acc.acquire(t);
+      const auto slot = in.wait(t);
+      t.mma_tiles<Mma>(d.sums, slot.get<ATile>(), slot.get<BTile>(), accumulate(false));
+      t.commit(slot.empty);
+      t.commit(d.full);
+    });
+  });
+  const auto read = [&](auto which, const char* name, int quarter) {
+    k.role(name, which, [&, quarter](Warp w) {
+      auto sums = w.vars<Mma::N>(0.0f);
+      w.loop(k_blocks, [&](U32) {
+        const auto d = acc.wait(w);
+        const auto part = w.wait(w.tcgen05_ld<isa::DataShape::s32x32b, Mma::N>(w.quarter(d.sums.address())));
+        acc.release(w, d);
+        for (int c = 0; c < Mma::N; ++c) sums[c] += bit_cast<F32>(part[c]);
+      });
+      const U32 row = w.lane() + 32 * quarter;
+      for (int c = 0; c < Mma::N; ++c) w.st_global(given["D"_arg].at(widen(row * Mma::N + c)), sums[c]);
+    });
+  };
+  read(warp<0>, "first", 0), read(warp<1>, "second", 1), read(warp<2>, "third", 2), read(warp<3>, "fourth", 3);
+  return k.build();
+}
+
 // A persistent GEMM whose tiles two warpgroups read in turn -----------------------------------------------------------
 
 constexpr auto scaled_list =
@@ -384,6 +424,12 @@ TEST_CASE("two roles fill the parts of a slot, by copies or by stores, and eight
     is_product(kernel, 5);
     CHECK(unproven(kernel) == "");
   }
+}
+
+TEST_CASE("four roles of one warp each read their lanes of the accumulators of a ring") {
+  const Kernel kernel = read_by_warps();
+  is_product(kernel, 4);
+  CHECK(unproven(kernel) == "");
 }
 
 TEST_CASE("two warpgroups store every second tile out of one ring of accumulators") {

@@ -143,10 +143,10 @@ void release_without_the_scope() { ring.release(slot); }
 void release_with_scope_last() { ring.release(slot, g); }
 // [dsl-scope] one thread issues the MMAs
 void accumulator_acquired_by_a_warpgroup() { (void)sums_ring.acquire(g); }
-// [dsl-scope] a warpgroup reads an accumulator
+// [dsl-scope] whole warps read an accumulator
 void accumulator_read_by_a_thread() { (void)sums_ring.wait(t); }
-// [dsl-scope]
-void accumulator_read_by_a_warp() { (void)sums_ring.wait(w); }
+// [dsl-scope] one thread issues the MMAs
+void accumulator_acquired_by_a_warp() { (void)sums_ring.acquire(w); }
 // [dsl-arguments]
 void release_of_another_accumulator() { sums_ring.release(g, pair_sums); }
 // [dsl-arguments]
@@ -516,7 +516,7 @@ void share_of_a_slot() { (void)gg.share(slot); }
 void share_of_an_accumulator_slot() { (void)gg.share(sums); }
 // [shared-tile-slice] columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the
 void columns_of_a_tile_at_a_float() { (void)a.columns<64>(x); }
-// [shared-tile-slice] rows<M>(at) of a K-major tile of one swizzle span: 8, 16, ... rows inside of the tile,
+// [shared-tile-slice] rows<M>(at) of a K-major tile: 8, 16, ... rows inside of the tile,
 void twelve_rows_of_a_tile() { (void)a.rows<12>(0); }
 // [dsl-arguments] publish(warpgroup, slot): the warpgroup that has stored to it, and the slot that this
 void publish_of_another_rings_slot() { ring.publish(g, other_slot); }

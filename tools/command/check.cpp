@@ -97,6 +97,7 @@ JudgedText judge_of_table(const std::string& name, const CheckArguments& a) {
   }
   Judgement judged = judge_kernel(kernel.source, options, std::move(kernel.facts));
   out.judgement.found.append(std::move(judged.found));
+  out.judgement.found.sort();  // errors before what the launch was told
   out.judgement.global = judged.global;
   return out;
 }

@@ -30,6 +30,7 @@ verifier::LaunchFacts launch_facts(const dsl::Kernel& kernel) {
   out.dynamic_shared = kernel.dynamic_smem;
   for (std::uint32_t i = 0; i < kernel.parameters.size(); ++i)
     if (const dsl::ParameterInfo& p = kernel.parameters[i]; p.is_tensor_map && !p.is_bare_map) out.boxes[i] = p.map;
+  for (const Here& fence : kernel.fences) out.fences.emplace(fence.file, fence.line);
   out.option = "--problem";
   return out;
 }

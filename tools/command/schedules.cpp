@@ -6,6 +6,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "tools/command/json.hpp"
+#include "tools/command/judge.hpp"
 #include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
@@ -163,6 +164,7 @@ int Schedules::finish(const RunFacts& facts, const harness::RunReport& run, bool
   }
   diag::Sink findings;
   const std::string text = schedules_text(*report_, findings);
+  join(ptx_, findings, {});
   print_findings(findings);
   print(json ? versioned(harness::schedules_json(*report_)) : text + saved_);
   return report_->exit_code();

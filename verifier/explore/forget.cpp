@@ -216,20 +216,49 @@ void tell_common(State& s) {
       for (FlagWrite& w : flag.writes) w.near.join(*common), w.wide.join(*common);
 }
 
-// What rules ask of an asynchronous access, except which threads know of it. Its place in the code counts too, except
-// for the many loads and stores that move a block of tensor memory.
+// Whether a warp knows an access of its lanes as a whole: none of them has a part of its own.
+bool is_whole(const State& s, EventId e) {
+  const Event& event = s.events[e];
+  if (event.proxy != Proxy::generic || event.is_async || !event.operation) return false;
+  const Warp& w = s.ctas[event.cta].warps[event.warp];
+  return std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) { return g.clock.seen.has(e); }) &&
+         std::none_of(w.parts.begin(), w.parts.end(), [&](const Part& p) { return p.event == e; });
+}
+
+// Whether it is of no consequence any more by which instruction a warp has stored: what threads store by one
+// instruction is not judged among them (memory.cpp), but all that may execute this one know that the store is over.
+bool is_settled_store(const State& s, EventId e, const Program& program) {
+  const Event& event = s.events[e];
+  if (!event.writes || !is_whole(s, e)) return false;
+  if (event.operation->opcode != isa::Opcode::st || order::is_strong(*event.operation)) return false;
+  const std::uint32_t warps = program.facts.uniformity.warps_at(program.code.index(*event.operation));
+  const isa::Space space = event.operation->modifiers.space();
+  const bool is_within_cta = space == isa::Space::shared || space == isa::Space::shared_cta;
+  for (std::uint32_t c = 0; c < s.ctas.size(); ++c)
+    for (std::size_t i = 0; i < s.ctas[c].warps.size(); ++i) {
+      const Warp& w = s.ctas[c].warps[i];
+      if (w.fragments.empty() || (i < 32 && !(warps >> i & 1)) || (is_within_cta && c != event.cta)) continue;
+      if (!w.all_have(all_lanes, &Clock::seen, e)) return false;
+    }
+  return true;
+}
+
+// What rules ask of an access, except which threads know of it. Its place in the code counts too, except for the many
+// loads and stores that move a block of tensor memory, and for stores that are settled.
 auto nature(const Event& e) {
   const ir::Operation& op = *e.operation;
-  const bool is_many = isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st;
+  const bool is_many =
+      isa::is_tensor_load(op.opcode) || op.opcode == isa::Opcode::tcgen05_st || e.proxy == Proxy::generic;
   return std::tuple(is_many ? nullptr : &op, op.opcode, e.cta, e.warp, e.lanes, e.proxy, e.is_async, e.writes,
                     e.is_uncertain, e.decider);
 }
 
 // By event, the first event that is like it. Asynchronous accesses of one nature that the same threads know of are
-// alike.
-std::vector<EventId> alike(State& s) {
+// alike, and so are stores that are settled.
+std::vector<EventId> alike(State& s, const Program& program) {
   std::vector<bool> is_one(s.events.size(), true);  // of its kind
-  for (EventId e = 1; e < s.events.size(); ++e) is_one[e] = s.events[e].proxy == Proxy::generic;
+  for (EventId e = 1; e < s.events.size(); ++e)
+    is_one[e] = s.events[e].proxy == Proxy::generic && !is_settled_store(s, e, program);
   const auto keep = [&](EventId e) { is_one[e] = true; };
   each_reference(s, keep), each_pending(s, keep);
   std::vector<EventId> kind(s.events.size());
@@ -257,23 +286,17 @@ std::vector<EventId> alike(State& s) {
 // Each lane knows its own part of a write by several lanes. Once the warp knows the whole write, all lanes count as its
 // writers.
 void unite_lanes(State& s) {
-  std::vector<bool> is_whole(s.events.size());
-  for (EventId e = 1; e < is_whole.size(); ++e) {
-    const Event& event = s.events[e];
-    if (event.proxy != Proxy::generic || event.is_async || !event.operation) continue;
-    const Warp& w = s.ctas[event.cta].warps[event.warp];
-    is_whole[e] = std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) { return g.clock.seen.has(e); }) &&
-                  std::none_of(w.parts.begin(), w.parts.end(), [&](const Part& p) { return p.event == e; });
-  }
+  std::vector<bool> whole(s.events.size());
+  for (EventId e = 1; e < whole.size(); ++e) whole[e] = is_whole(s, e);
   for (Cta& cta : s.ctas)
     for (auto& [at, cell] : cta.shared.change())
       for (Touch& t : cell.writers)
-        if (is_whole[t.event]) t.lanes = s.events[t.event].lanes;
+        if (whole[t.event]) t.lanes = s.events[t.event].lanes;
 }
 
 // The first in the code of several accesses that are alike stands for all of them, and for all that they touched.
-void unite_alike(State& s) {
-  const std::vector<EventId> first = alike(s);
+void unite_alike(State& s, const Program& program) {
+  const std::vector<EventId> first = alike(s, program);
   bool any = false;
   for (EventId e = 1; e < first.size(); ++e) {
     any |= first[e] != e;
@@ -310,7 +333,7 @@ void forget(State& s, Machine& machine) {
   forget_knowledge(s);
   tell_common(s);
   unite_lanes(s);
-  unite_alike(s);
+  unite_alike(s, machine.program());
 }
 
 }  // namespace kiln::verifier::explore

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptx/ir/names.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/explore/deadlock.hpp"
@@ -22,16 +23,16 @@ std::string lanes_text(Mask lanes) {
   return fmt::format(", {} lanes", std::popcount(lanes));
 }
 
-// A shared address as the program names it.
+// The mbarrier at a shared address as the program names it.
 std::string place_text(const Program& program, std::uint32_t address) {
   for (std::uint32_t k = 0; k < program.code.symbols.size(); ++k) {
     const ir::Variable& v = *program.code.symbols[k].variable;
     const std::uint32_t first = program.address(k);
     if (!isa::is_shared(v.space) || address < first || address - first >= std::max<std::uint64_t>(1, v.bytes()))
       continue;
-    return address == first ? v.name : fmt::format("{}+{}", v.name, address - first);
+    return fmt::format("`{}`", ir::element_name(v.name, v.bytes(), address - first, isa::mbarrier_bytes));
   }
-  return fmt::format("shared address {:#x}", address);
+  return fmt::format("at shared address {:#x}", address);
 }
 
 std::string waits_for(const Program& program, const State& s, const Cta& cta, const Fragment& f) {
@@ -139,7 +140,9 @@ void add_standings(const Program& program, const State& s, const std::vector<std
           continue;
         }
         const std::string cta = s.ctas.size() > 1 ? fmt::format("CTA {}, ", c) : "";
-        all.push_back({what, fmt::format("{}warp {}{}", cta, w, lanes_text(f.lanes)), op, 1});
+        const std::string_view role = ir::role_of(program.code, *op);
+        const std::string name = role.empty() ? "" : fmt::format("role `{}`, ", role);
+        all.push_back({what, fmt::format("{}{}warp {}{}", name, cta, w, lanes_text(f.lanes)), op, 1});
       }
   // The cause first.
   std::stable_sort(all.begin(), all.end(), [&](const Standing& x, const Standing& y) {
@@ -264,7 +267,8 @@ void report_deadlock(const Program& program, const Explored& e, const diag::Sink
   // A phase that waits for the wrong number of bytes is the mistake; the waits follow from it.
   const Barrier* b = phase_of_wrong_bytes(e.last);
   diag::Diagnostic& d =
-      b ? broken(said, rules::mbarrier_bytes(b->announced, b->announced - b->outstanding()), program.code.where(*b->announcer))
+      b ? broken(said, rules::mbarrier_bytes(b->announced, b->announced - b->outstanding()),
+                 program.code.where(*b->announcer))
         : broken(said, rules::deadlock(false), program.code.where(*e.deadlock));
   d.message += when(e.example);
   make_conditional(d, e.deadlock_premises);

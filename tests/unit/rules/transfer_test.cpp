@@ -88,9 +88,7 @@ TEST_CASE("tma-box, tma-inner-bytes, tma-inner-span: the box") {
   CHECK(is_broken(tma_inner_span(Swizzle::b64, 128), Rule::tma_inner_span, 64));
 }
 
-TEST_CASE("tma-stride, tma-coordinate, tma-alignment, bulk-size: multiples") {
-  CHECK(tma_stride(1024).ok());
-  CHECK(is_broken(tma_stride(1000), Rule::tma_stride, 1008));
+TEST_CASE("tma-reach, tma-type, tma-extents, tma-unread: tensor maps against their buffers") {
   CHECK(tma_reach(4096, 4096).ok());
   CHECK(is_broken(tma_reach(4097, 4096), Rule::tma_reach, 4096));
   using isa::ScalarType;
@@ -99,6 +97,28 @@ TEST_CASE("tma-stride, tma-coordinate, tma-alignment, bulk-size: multiples") {
   CHECK(tma_type(ScalarType::u32, ScalarType::ue8m0).ok());
   CHECK(tma_type(ScalarType::bf16, ScalarType::f16).rule == Rule::tma_type);
   CHECK(tma_type(ScalarType::f32, ScalarType::bf16).broken());
+  CHECK(tma_extents(64, 256, 256, 64).ok());
+  CHECK(tma_extents(64, 64, 64, 64).ok());
+  CHECK(tma_extents(128, 128, 64, 256).ok());
+  CHECK(tma_extents(64, 256, 64, 256).rule == Rule::tma_extents);
+  CHECK(tma_unread(0).ok());
+  CHECK(is_broken(tma_unread(512), Rule::tma_unread));
+}
+
+TEST_CASE("pointer-type, pointer-elements: what a launch gives to a pointer") {
+  using isa::ScalarType;
+  CHECK(pointer_type(ScalarType::f32, ScalarType::f32).ok());
+  CHECK(pointer_type(ScalarType::u32, ScalarType::bf16).ok());
+  CHECK(pointer_type(ScalarType::f16, ScalarType::bf16).rule == Rule::pointer_type);
+  CHECK(pointer_elements(12, 32).ok());
+  CHECK(pointer_elements(3, 4).ok());
+  CHECK(pointer_elements(0, 64).ok());
+  CHECK(is_broken(pointer_elements(10, 32), Rule::pointer_elements));
+}
+
+TEST_CASE("tma-stride, tma-coordinate, tma-alignment, bulk-size: multiples") {
+  CHECK(tma_stride(1024).ok());
+  CHECK(is_broken(tma_stride(1000), Rule::tma_stride, 1008));
   CHECK(tma_coordinate(-8, 16).ok());
   CHECK(is_broken(tma_coordinate(-4, 16), Rule::tma_coordinate));
   CHECK(is_broken(tma_coordinate(24, 4), Rule::tma_coordinate));

@@ -488,4 +488,26 @@ TEST_CASE("what a racing load finds is poison in a second run, which tells race-
   CHECK(found("ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1+128], %r2;") == Slugs{"race"});
 }
 
+TEST_CASE("of a race with the first write of what was read, the repair is a wait before the read") {
+  // The second warp stores after the first has read: a flag says when, and hands nothing over.
+  const auto notes = [](const std::string& before) {
+    const Run r = runs(before +
+                           "setp.lt.u32 %p1, %r90, 32; and.b32 %r3, %r90, 31; shl.b32 %r3, %r3, 2;\n"
+                           "mov.u32 %r4, box; add.u32 %r4, %r4, %r3; @!%p1 bra WAIT;\n"
+                           "ld.shared.u32 %r1, [%r4]; st.relaxed.cta.shared.u32 [%r4+512], 1; bra END;\n"
+                           "WAIT: ld.relaxed.cta.shared.u32 %r5, [%r4+512]; setp.ne.u32 %p2, %r5, 1; @%p2 bra WAIT;\n"
+                           "st.shared.u32 [%r4], 7; END:",
+                       64);
+    CHECK_MESSAGE(r.result.outcome == sim::Outcome::finished, r.findings());
+    return r.findings();
+  };
+  const std::string flags = "st.shared.u32 [%r91+512], 0; bar.sync 0;\n";
+  const std::string early = notes(flags), late = notes("st.shared.u32 [%r91], 3;\n" + flags);
+  CHECK_MESSAGE(early.find("[race]") != std::string::npos, early);
+  CHECK(early.find("the read came too early: nothing else was written there before it; repair: a barrier") !=
+        std::string::npos);
+  CHECK_MESSAGE(late.find("[race]") != std::string::npos, late);
+  CHECK(late.find("too early") == std::string::npos);
+}
+
 }  // namespace sim_poison
