@@ -275,8 +275,12 @@ std::vector<Feature> conversion_features(const ir::Operation& op) {
 std::vector<Feature> access_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (m.semantics == isa::Semantics::volatile_ && m.space() == isa::Space::local) return {Feature::volatile_local};
-  const bool orders = !m.repeated.empty();  // .mmio and .relaxed are one group, of which a text may have both
-  if (m.semantics == isa::Semantics::mmio && orders && m.repeated[0] != "relaxed") return {Feature::mmio_order};
+  // .mmio and .relaxed are one group, of which a text may have both, in any order.
+  if (!m.repeated.empty()) {
+    const bool is_first = m.semantics == isa::Semantics::mmio;
+    const std::string_view other = is_first ? std::string_view(m.repeated[0]) : spelling(m.semantics);
+    if ((is_first || m.repeated[0] == "mmio") && other != "relaxed") return {Feature::mmio_order};
+  }
   if (m.read_only_proxy) return {Feature::read_only_proxy};
   const int bits = isa::vector_width(op.modifiers.vector) * isa::bits(op.modifiers.type());
   return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};

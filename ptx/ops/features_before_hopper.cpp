@@ -101,7 +101,7 @@ void add_of_opcode(const ir::Operation& op, std::vector<Feature>& out) {
     case Opcode::wmma_load:
     case Opcode::wmma_store:
     case Opcode::wmma_mma:
-      if (names_type(m, is_of_ampere) || m.type() == ScalarType::f64) out.push_back(Feature::ampere);
+      if (names_type(m, is_of_ampere) || m.type() == ScalarType::f64 || says(m, "m16n16k8")) out.push_back(Feature::ampere);
       if (m.combine == isa::Combine::and_) out.push_back(Feature::mma_binary_and);
       return;
     case Opcode::ldmatrix: return out.push_back(Feature::ldmatrix);

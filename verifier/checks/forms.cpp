@@ -218,7 +218,7 @@ std::string unknown_modifier(const ir::Operation& op, std::span<const Form> form
     const auto has_it = [&](const Form& form) {
       return std::any_of(form.slots.begin(), form.slots.end(), [&](const Form::Slot& s) { return has(s, m); });
     };
-    if (!forms.empty() && std::none_of(forms.begin(), forms.end(), has_it)) return m;
+    if (std::none_of(forms.begin(), forms.end(), has_it)) return m;
   }
   return {};
 }
@@ -274,7 +274,7 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
     if (!newer.empty()) {
       malformed[i] = true;
       once(op, newer, unknown);
-    } else if (!forms.empty()) {
+    } else {
       const std::uint64_t signature = Signature(code, op).value();
       if (!sound.contains(signature)) {
         FormCheck check(code, op, forms, profile, sink);
@@ -283,10 +283,6 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
           once(op, check.new_combination() + " '" + std::string(spelling(op.opcode)) + "'", unknown);
       }
       if (!malformed[i]) sound.insert(signature);
-    } else if (isa::unit(op.opcode) == isa::Unit::tcgen05) {
-      once(op, "the form of '" + std::string(spelling(op.opcode)) + "'", unknown);
-    } else if (!op.modifiers.others.empty()) {
-      once(op, modifier_of(op.modifiers.others[0], op), unknown);
     }
     if (malformed[i]) continue;
     if (const std::string part = ops::without_model(op); !part.empty()) {
