@@ -32,12 +32,14 @@ enum class MmaOption : unsigned char {
   negate_a, negate_b,
   saturate,           // kind::i8 clamps its sums
   a_MN_major, b_MN_major,  // for raw descriptors; a tile's type says its own
-  K_96                // sm_103a: 96 elements of K instead of 64
+  K_96,               // sm_103a: 96 elements of K instead of 64
+  wide_K              // sm_107: 64 bytes of K instead of 32
 };
 inline constexpr MmaOption sparse = MmaOption::sparse, weight_stationary = MmaOption::weight_stationary,
                            negate_a = MmaOption::negate_a, negate_b = MmaOption::negate_b,
                            saturate = MmaOption::saturate, a_MN_major = MmaOption::a_MN_major,
-                           b_MN_major = MmaOption::b_MN_major, K_96 = MmaOption::K_96;
+                           b_MN_major = MmaOption::b_MN_major, K_96 = MmaOption::K_96,
+                           wide_K = MmaOption::wide_K;
 
 /// The types of a block-scaled MMA's scales: of A's and of B's, which must agree.
 struct ScaleTypes { ScalarType a, b; };
@@ -70,6 +72,7 @@ struct MmaSpec {
       case MmaOption::a_MN_major: shape.a_major = Major::MN; break;
       case MmaOption::b_MN_major: shape.b_major = Major::MN; break;
       case MmaOption::K_96: shape.k96 = true; break;
+      case MmaOption::wide_K: shape.wide = true; break;
     }
   }
   /// What follows from the kind where the options do not say it: ue8m0 scales, and ue4m3 for blocks of 16.
@@ -85,7 +88,8 @@ struct MmaSpec {
     using namespace rules;
     if (const Verdict v = mma_form(form, Profile::tileiras); !v.ok()) return v;
     if (form.block_scale)
-      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, sfb, shape.k96); !v.ok()) return v;
+      if (const Verdict v = scale_types(form.kind, shape.scale_block, shape.scale, sfb, shape.k96, shape.wide);
+          !v.ok()) return v;
     return mma_shape(form, shape);
   }
 
@@ -113,7 +117,8 @@ struct MmaSpec {
 
 /// One MMA: D[M,N] (+)= A[M,K] * B[N,K]^T. M and N are the whole instruction's, over both CTAs of cta_group_2; K
 /// follows from the kind. Options in any order: cta_group_2, sparse, weight_stationary, negate_a, negate_b, saturate,
-/// a_MN_major, b_MN_major, K_96, a scale vector (block16, scale_vec_4X, ...), block_scale<ue4m3>, max_shift<16>.
+/// a_MN_major, b_MN_major, K_96, wide_K, a scale vector (block16, scale_vec_4X, ...), block_scale<ue4m3>,
+/// max_shift<16>.
 template <MmaKind kind_, class A_, class B_, class D_, int M_, int N_, auto... options>
 struct tcgen05_mma {
   using A = A_;

@@ -88,6 +88,8 @@ void Tcgen05::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const 
   for (isa::Feature f : isa::mma_features(form)) t.require_feature(f, at);
   if (const auto f = o.idesc.fields(); f.k96)
     r.require(rules::mma_k96(target, form.group, form.sparse, f.m), at, "K = 96 on " + isa::spelling(target));
+  if (o.idesc.fields().wide)
+    r.require(rules::mma_wide(target, form.kind, form.sparse), at, "K of 64 bytes on " + isa::spelling(target));
   if (form.block_scale) {
     const isa::ScalarType scale = isa::scale_format(o.idesc.fields().scale_format);
     r.require(rules::scale_format_target(target, scale), at,

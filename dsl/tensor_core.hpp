@@ -395,7 +395,7 @@ class TensorCore : public Copies {
     static_assert(fits(ScaleFactors<Mma, side, steps>::shape, ScaleTile<T, MN, held>::shape),
                   "the tile must hold the scales of all steps, for all rows");
     rules::require<rules::scale_types(Mma::kind, Mma::shape.scale_block, T::scalar, Mma::shape.scale,
-                                      Mma::shape.k96)>();
+                                      Mma::shape.k96, Mma::shape.wide)>();
     copy_scales(to.any(), from.address, ScaleTile<T, MN, held>::shape, at);
   }
   /// The same of a tile that is a value.

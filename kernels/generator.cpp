@@ -288,7 +288,7 @@ void Generator::store(Warpgroup& g) {
 
 }  // namespace
 
-Kernel build(const GemmPlan& plan, Target target) { return Generator(plan, target).build(); }
+Kernel build(const GemmPlan& plan, Target target) { return Generator(plan.on(target), target).build(); }
 
 // The launch ----------------------------------------------------------------------------------------------------------
 

@@ -136,6 +136,18 @@ struct GemmPlan {
     b_tile = mma.b_tile(p.b, k, p.b_major, layout(p.b_major));
   }
 
+  /// The same for a target. On sm_107 an MMA takes 64 bytes of K at once, of dense operands of 4 to 8 bits that are
+  /// contiguous along K; with eight scales to a row, which nobody has said where to put, 32.
+  constexpr GemmPlan on(isa::Target target) const {
+    GemmPlan p = *this;
+    constexpr int wide_bytes = isa::a_k_bytes(false, true);
+    const bool has_rows = !problem.is_sparse && !problem.is_transposed() && strategy.slot_bytes % wide_bytes == 0 &&
+                          isa::span_bytes(a_tile.swizzle()) >= wide_bytes;
+    p.mma.shape.wide = true;
+    const bool pays = target.sm == 107 && has_rows && p.mma.check().ok();
+    return pays ? p : *this;
+  }
+
   constexpr int steps() const { return k / mma.K(); }  // MMAs along K in a slot
   constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
   /// Columns that the epilogue stores at a time.

@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/rules/hardware.hpp"
 #include "verifier/callers.hpp"
 #include "verifier/checks/allocation.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/checks/forms.hpp"
 #include "verifier/facts.hpp"
+#include "verifier/finding.hpp"
 
 namespace kiln::verifier {
 
@@ -78,11 +80,8 @@ void check_statements(const ir::Module& module, const ir::Function& function, ru
     if (names_are_read || (d.slug != "undeclared-name" && d.slug != "duplicate-name")) sink.report(d);
 }
 
-}  // namespace
-
-void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given, Ptxas ptxas) {
-  check_module_target(module, sink);
-  if (ptxas) check_ptxas_version(module, *ptxas, sink);
+void check_functions(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given,
+                     Ptxas ptxas) {
   Callers callers(module);
   const std::vector<const ir::Function*>& functions = callers.order();
   const bool calls_are_known =
@@ -91,6 +90,34 @@ void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, c
     const bool is_whole = !module.unread && !f->unread && (f->entry || calls_are_known);
     is_whole ? check_function(module, *f, callers, profile, given, ptxas, sink)
              : check_statements(module, *f, profile, ptxas, sink);
+  }
+}
+
+// Of a target that Kiln does not know: what is beyond the limits of those that it knows may be within those of this one.
+void report_without_limits(const ir::Module& module, const diag::Sink& found, diag::Sink& sink) {
+  std::string name;
+  for (const std::string& t : module.targets) name = name.empty() ? t : name;
+  for (const diag::Diagnostic& d : found.all()) {
+    const auto rule = rules::find_rule(d.slug);
+    if (rule && rules::is_limit_of_hardware(*rule))
+      incomplete(sink, d.where, "what .target " + name + " has: of those known " + d.message, rules::Limit::newer);
+    else
+      sink.report(d);
+  }
+}
+
+}  // namespace
+
+void check(const ir::Module& module, diag::Sink& sink, rules::Profile profile, const LaunchFacts& given, Ptxas ptxas) {
+  const bool knows_targets = check_module_target(module, sink);
+  if (ptxas) check_ptxas_version(module, *ptxas, sink);
+  if (!module.unread && module.version <= isa::newest_version) check_declarations(module, sink);
+  if (knows_targets) {
+    check_functions(module, sink, profile, given, ptxas);
+  } else {
+    diag::Sink found;
+    check_functions(module, found, profile, given, ptxas);
+    report_without_limits(module, found, sink);
   }
   sink.sort();
 }

@@ -93,6 +93,8 @@ class Transfer {
       for (const ir::Argument& s : sources) out.push_back(known_.of(s, 64));
       return out;
     }
+    if (to.kind == Kind::vector && op_.modifiers.vector != isa::Vector::none)
+      return std::vector<Bits>(parts.size(), in(from));
     if (to.kind == Kind::vector) return unpack(parts, from);
     if (from.kind != Kind::vector) return {in(alu_.a)};
     Bits whole = Bits::constant(0);

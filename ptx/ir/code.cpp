@@ -61,13 +61,30 @@ const std::unordered_map<std::string_view, Special>& by_name() {
   return map;
 }
 
+// A number below `count`, as PTX writes it.
+bool is_number_below(std::string_view text, int count) {
+  int n = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return failed == std::errc{} && end == text.data() + text.size() && n < count && (text.size() == 1 || text[0] != '0');
+}
+
+// What follows the name of a family: %envreg0 to 31, %pm0 to 7 and %pm0_64 to 7_64, %reserved_smem_offset_begin, _end,
+// _cap, _0 and _1.
+bool is_member(Special family, std::string_view rest) {
+  if (family == Special::envreg) return is_number_below(rest, 32);
+  if (family == Special::pm) return is_number_below(rest.ends_with("_64") ? rest.substr(0, rest.size() - 3) : rest, 8);
+  for (const std::string_view member : {"_begin", "_end", "_cap", "_0", "_1"})
+    if (rest == member) return true;
+  return false;
+}
+
 }  // namespace
 
 Special special_register(std::string_view name) {
   if (!name.starts_with('%') && name != spelling(Special::warp_size)) return Special::none;
   if (const auto found = by_name().find(name); found != by_name().end()) return found->second;
   for (Special family : {Special::envreg, Special::pm, Special::reserved_smem})
-    if (name.starts_with(spelling(family)) && name.size() > spelling(family).size()) return family;
+    if (name.starts_with(spelling(family)) && is_member(family, name.substr(spelling(family).size()))) return family;
   if (name.ends_with(".w")) {
     std::string first(name);
     first.back() = 'x';

@@ -218,6 +218,25 @@ class Decoder {
     return whole && whole->what == Named::What::reg;
   }
 
+  // %tid and its like, which have three components and a fourth that is zero.
+  Argument special_vector(const Operand& o) {
+    if (!o.text.starts_with('%') || o.text.find('.') != o.text.npos) return {};
+    std::vector<Argument> items;
+    for (const char* component : {".x", ".y", ".z", ".w"}) {
+      const Special special = special_register(o.text + component);
+      if (special == Special::none) return {};
+      items.push_back({.kind = Kind::special, .id = std::uint32_t(special), .operand = &o});
+    }
+    return aggregate(Kind::vector, items);
+  }
+
+  // Whether a name may be of a special register that Kiln does not know: those with a number may be a mistyped member of
+  // a set.
+  bool may_be_newer(std::string_view name) const {
+    const char last = name.back();
+    return code_.module->version > isa::newest_version && name.starts_with('%') && !(last >= '0' && last <= '9');
+  }
+
   Argument decode_name(const Operand& o, isa::Opcode opcode) {
     if (opcode == isa::Opcode::bra) return decode_label(o);
     if (const Named* named = find(o.text)) return of(*named, o);
@@ -229,13 +248,15 @@ class Decoder {
       std::from_chars(rest.data(), rest.data() + rest.size(), a.value);  // %envreg7, %pm3
       return a;
     }
+    if (const Argument whole = special_vector(o); whole.kind == Kind::vector) return whole;
     Argument a = component(o.text);
     if (a.kind == Kind::none && isa::unit(opcode) == isa::Unit::video) a = subword(o.text);
     if (a.kind != Kind::none) return a;
     if (const auto* table = tables_.find(o.text)) return {.kind = Kind::table, .id = table->value};
     if (functions_.contains(o.text)) return {.kind = Kind::function};
-    // An indirect call may name a prototype that a caller of the builder left out.
-    if (opcode != isa::Opcode::call) undeclared(o.text, o.at, "a name");
+    // An indirect call may name a prototype that a caller of the builder left out. A register of a newer PTX is named by
+    // the check of forms.
+    if (opcode != isa::Opcode::call && !may_be_newer(o.text)) undeclared(o.text, o.at, "a name");
     return {.kind = Kind::raw};
   }
 

@@ -227,6 +227,14 @@ struct Function {
 
 using Item = std::variant<Variable, Function, Directive>;
 
+/// A word of a text that is newer than isa::newest_version, which Kiln does not know: "the directive '.newer'". What it
+/// stands in is kept as text.
+struct Unknown {
+  std::string what;
+  At at{};
+  bool operator==(const Unknown&) const = default;
+};
+
 struct Module {
   isa::PtxVersion version{};
   std::vector<std::string> targets{};  // "sm_100a", "debug", "texmode_unified"
@@ -236,6 +244,7 @@ struct Module {
   At version_at{};
   At target_at{};
   bool unread = false;  // an item could not be read, and is missing
+  std::vector<Unknown> unknown{};  // in the order of the text
 
   Module();
   Module(const Module&);

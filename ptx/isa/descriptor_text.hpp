@@ -204,6 +204,7 @@ constexpr void each_field(Fields& f, MmaKind kind, Io& io) {
     io.code(
         "max_shift", f.max_shift, 3, [&columns](unsigned c) { return columns[c]; }, Shown::when_set);
   }
+  if (idesc_wide_bit(kind) != 0) io.flag("wide", f.wide);
   io.mask("reserved", f.reserved, idesc_reserved_bits(kind));
 }
 

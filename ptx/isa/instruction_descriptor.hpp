@@ -33,6 +33,7 @@ struct InstructionDescriptorFields {
   std::uint8_t sfa_id = 0;        // [29:31) of block-scaled kinds
   std::uint8_t max_shift = 0;     // [30:32), .ws only
   bool k96 = false;               // bit 31 of mxf4 and mxf4nvf4
+  bool wide = false;              // K of 64 bytes, on sm_107: bit 29 of f8f6f4, 31 of mxf8f6f4, 3 of mxf4 and mxf4nvf4
   std::uint32_t reserved = 0;     // the reserved bits that are set, in place
 
   constexpr bool operator==(const InstructionDescriptorFields&) const = default;
@@ -42,10 +43,21 @@ constexpr bool is_block_scaled(MmaKind k) {
   return k == MmaKind::mxf8f6f4 || k == MmaKind::mxf4 || k == MmaKind::mxf4nvf4;
 }
 
-/// The bits that a kind's layout reserves.
+/// The bit that doubles K on sm_107, from 32 bytes to 64; no other target has it. 0: the kind has none. CUTLASS,
+/// mma_sm107_desc.hpp.
+constexpr std::uint32_t idesc_wide_bit(MmaKind kind) {
+  switch (kind) {
+    case MmaKind::f8f6f4: return 1u << 29;
+    case MmaKind::mxf8f6f4: return 1u << 31;
+    case MmaKind::mxf4: case MmaKind::mxf4nvf4: return 1u << 3;
+    default: return 0;
+  }
+}
+
+/// The bits that a kind's layout reserves on every target.
 constexpr std::uint32_t idesc_reserved_bits(MmaKind kind) {
-  if (!is_block_scaled(kind)) return 1u << 6 | 1u << 23 | 1u << 29;
-  return 1u << 3 | 1u << 6 | (kind == MmaKind::mxf8f6f4 ? 1u << 31 : 0u);
+  const std::uint32_t bits = is_block_scaled(kind) ? 1u << 3 | 1u << 6 : 1u << 6 | 1u << 23 | 1u << 29;
+  return bits & ~idesc_wide_bit(kind);
 }
 
 /// Of a layout's bits those that mean on sm_107 what Kiln does not follow: larger K, the layout of A's scales, the version
@@ -71,7 +83,7 @@ constexpr std::uint32_t pack(const InstructionDescriptorFields& f, MmaKind kind)
                        std::uint32_t(f.b_type) << 10 | std::uint32_t(f.negate_a) << 13 |
                        std::uint32_t(f.negate_b) << 14 | std::uint32_t(f.a_major == Major::MN) << 15 |
                        std::uint32_t(f.b_major == Major::MN) << 16 | (std::uint32_t(f.n) >> 3) << 17 |
-                       (std::uint32_t(f.m) >> 4) << 24 | f.reserved;
+                       (std::uint32_t(f.m) >> 4) << 24 | (f.wide ? idesc_wide_bit(kind) : 0) | f.reserved;
   if (is_block_scaled(kind))
     return word | std::uint32_t(f.sfb_id) << 4 | std::uint32_t(f.scale_format) << 23 | std::uint32_t(f.sfa_id) << 29 |
            std::uint32_t(f.k96) << 31;
@@ -102,6 +114,7 @@ constexpr InstructionDescriptorFields unpack(std::uint32_t word, MmaKind kind) {
     f.d_type = bits(4, 2);
     f.max_shift = bits(30, 2);
   }
+  f.wide = (word & idesc_wide_bit(kind)) != 0;
   f.reserved = word & idesc_reserved_bits(kind);
   return f;
 }

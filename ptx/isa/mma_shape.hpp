@@ -14,6 +14,7 @@ struct MmaShape {
   bool negate_a = false, negate_b = false;
   bool saturate = false;                       // kind::i8
   bool k96 = false;                            // kind::mxf4 and mxf4nvf4 on sm_103a
+  bool wide = false;                           // K of 64 bytes, on sm_107
   int scale_block = 0;                         // elements that share a scale; 0: not block-scaled
   ScalarType scale = ScalarType::none;         // type of the scales
   int max_shift = 0;                           // .ws: columns by which a zero-column mask may shift B: 0, 8, 16 or 32
@@ -22,7 +23,7 @@ struct MmaShape {
 };
 
 /// K of one instruction, in elements.
-constexpr int mma_k(const MmaForm& f, const MmaShape& s) { return mma_k(f.kind, f.sparse, s.k96); }
+constexpr int mma_k(const MmaForm& f, const MmaShape& s) { return mma_k(f.kind, f.sparse, s.k96, s.wide); }
 
 /// The descriptor's code of a shift allowance.
 constexpr std::uint8_t max_shift_code(int columns) { return columns >= 32 ? 3 : columns >= 16 ? 2 : columns >= 8 ? 1 : 0; }
@@ -44,6 +45,7 @@ class InstructionDescriptor {
     f.b_major = s.b_major;
     f.m = s.m;
     f.n = s.n;
+    f.wide = s.wide;
     if (is_block_scaled(form.kind)) {
       f.scale_format = scale_format_code(s.scale).value_or(0);
       f.k96 = s.k96;

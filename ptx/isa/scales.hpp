@@ -23,7 +23,7 @@ struct BlockScaling {
   constexpr bool operator==(const BlockScaling&) const = default;
 };
 
-inline constexpr std::array<BlockScaling, 7> block_scalings{{
+inline constexpr std::array<BlockScaling, 10> block_scalings{{
     {MmaKind::mxf8f6f4, 32, 32, false},
     {MmaKind::mxf4, 64, 32, false},
     {MmaKind::mxf4nvf4, 64, 32, false},
@@ -31,6 +31,9 @@ inline constexpr std::array<BlockScaling, 7> block_scalings{{
     {MmaKind::mxf4, 96, 32, false},  // K = 96 is sm_103a's
     {MmaKind::mxf4nvf4, 96, 32, false},
     {MmaKind::mxf4nvf4, 96, 16, true},
+    {MmaKind::mxf8f6f4, 64, 32, false},  // twice the K is sm_107's; where eight scales of a row lie is not known
+    {MmaKind::mxf4, 128, 32, false},
+    {MmaKind::mxf4nvf4, 128, 32, false},
 }};
 
 /// Elements that share a scale under a written scale vector, for K = 32 and 64; 0: the kind does not take this one. No
@@ -48,8 +51,8 @@ constexpr int scale_block(MmaKind kind, ScaleVector v) {
 }
 
 /// The legal scaling of a kind with blocks of so many elements.
-constexpr std::optional<BlockScaling> block_scaling(MmaKind kind, int block, bool k96 = false) {
-  const int k = mma_k(kind, false, k96);
+constexpr std::optional<BlockScaling> block_scaling(MmaKind kind, int block, bool k96 = false, bool wide = false) {
+  const int k = mma_k(kind, false, k96, wide);
   for (const BlockScaling& s : block_scalings)
     if (s.kind == kind && s.k == k && s.block == block) return s;
   return std::nullopt;

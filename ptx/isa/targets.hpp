@@ -71,7 +71,7 @@ constexpr bool has_tcgen05(Target t) {
 constexpr bool has_tma(Target t) { return t.sm >= 90; }
 constexpr bool has_clusters(Target t) { return t.sm >= 90; }
 
-/// The lowest `.version` that names the target (measured with ptxas for sm_100 and later).
+/// The lowest `.version` that names the target, from the oldest that Kiln judges (measured with ptxas 13.5 for sm_75 and later).
 constexpr PtxVersion lowest_version(Target t) {
   if (t.sm == 107) return {9, 4};
   if (t.sm == 110) return {9, 0};
@@ -80,8 +80,12 @@ constexpr PtxVersion lowest_version(Target t) {
   if (t.sm == 100 || t.sm == 101) return {8, 6};
   if (t.sm == 90) return t.suffix == TargetSuffix::a ? PtxVersion{8, 0} : PtxVersion{7, 8};
   if (t.sm == 89) return {7, 8};
-  if (t.sm >= 86) return {7, 1};
-  return {7, 0};
+  if (t.sm == 88) return {9, 0};
+  if (t.sm == 87) return {7, 4};
+  if (t.sm == 86) return {7, 1};
+  if (t.sm == 80) return {7, 0};
+  if (t.sm == 75) return {6, 3};
+  return t.sm == 72 ? PtxVersion{6, 1} : PtxVersion{6, 0};
 }
 
 /// Bytes of shared memory that a CTA may have, static and dynamic together (opt-in maximum of the architecture).

@@ -32,8 +32,8 @@ constexpr MmaColumns mma_columns(MmaKind kind, CtaGroup g, bool byte_mn_major_b 
   return {step, step};
 }
 
-/// K elements of one instruction, counted before A is compressed.
-constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
+/// K elements of one instruction, counted before A is compressed. `wide`: twice of them, on sm_107.
+constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false, bool wide = false) {
   int k = 0;
   switch (kind) {
     case MmaKind::tf32: k = 8; break;
@@ -42,13 +42,15 @@ constexpr int mma_k(MmaKind kind, bool sparse = false, bool k96 = false) {
     case MmaKind::mxf4: case MmaKind::mxf4nvf4: k = k96 ? 96 : 64; break;
     case MmaKind::none: return 0;
   }
-  return sparse ? 2 * k : k;
+  return k * (sparse ? 2 : 1) * (wide ? 2 : 1);
 }
 inline constexpr int mma_k_bytes = 32;
 
 /// Bytes along K that one MMA reads of each row of A, and of each column of B, which is never compressed.
-constexpr int a_k_bytes(bool k96) { return k96 ? 48 : mma_k_bytes; }
-constexpr int b_k_bytes(bool sparse, bool k96) { return sparse ? 2 * mma_k_bytes : a_k_bytes(k96); }
+constexpr int a_k_bytes(bool k96, bool wide = false) { return k96 ? 48 : wide ? 2 * mma_k_bytes : mma_k_bytes; }
+constexpr int b_k_bytes(bool sparse, bool k96, bool wide = false) {
+  return (sparse ? 2 : 1) * a_k_bytes(k96 && !sparse, wide);
+}
 
 /// Bits that one stored element takes in shared memory under a kind: sub-byte types of the mixed kinds live in bytes.
 constexpr int container_bits(MmaKind kind) {

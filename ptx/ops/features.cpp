@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/isa/ptx_versions.hpp"
+#include "ptx/ops/features_before_hopper.hpp"
 #include "ptx/ops/operations.hpp"
 
 namespace kiln::ops {
@@ -62,10 +63,12 @@ std::vector<Feature> copy_features(const ir::Operation& op) {
   if (m.semantics == isa::Semantics::relaxed && loads_to_cluster(m)) out.push_back(Feature::strong_copy_to_cluster);
   if (m.noftz && m.type() == isa::ScalarType::f32) out.push_back(Feature::noftz_f32);
   if (m.multicast_mask == isa::MulticastMask::cluster_16b) out.push_back(Feature::multicast_16b);
-  if (m.multicast_mask == isa::MulticastMask::cluster_32b || m.report != isa::Report::none || m.override_address ||
-      m.map_override != isa::MapOverride::none || m.tensor_mode == isa::TensorMode::im2col_no_offs_w ||
-      m.l2 != isa::L2Eviction::none)
-    out.push_back(Feature::sm_107);
+  if (m.multicast_mask == isa::MulticastMask::cluster_32b) out.push_back(Feature::multicast_32b);
+  if (m.report != isa::Report::none) out.push_back(Feature::copy_report);
+  if (m.override_address) out.push_back(Feature::copy_address);
+  if (m.map_override != isa::MapOverride::none) out.push_back(Feature::copy_override);
+  if (m.tensor_mode == isa::TensorMode::im2col_no_offs_w) out.push_back(Feature::im2col_no_offsets_w);
+  if (m.l2 != isa::L2Eviction::none) out.push_back(Feature::copy_priority);
   return out;
 }
 
@@ -84,7 +87,7 @@ std::vector<Feature> mbarrier_features(const ir::Operation& op) {
   if (m.mbarrier_layout != isa::MbarrierLayout::none || op.opcode == Opcode::mbarrier_check_layout)
     out.push_back(Feature::mbarrier_layout);
   if (m.phase_type != isa::PhaseType::none) out.push_back(Feature::phase_type);
-  if (m.multicast()) out.push_back(Feature::sm_107);
+  if (m.multicast()) out.push_back(Feature::mbarrier_multicast);
   return out;
 }
 
@@ -230,7 +233,7 @@ std::vector<Feature> float_features(const ir::Operation& op) {
       m.sat && (m.type() == ScalarType::u32 || m.type() == ScalarType::u16x2 || m.type() == ScalarType::s16x2);
   if (is_packed_bytes(m.type()) || saturates) return {Feature::packed_bytes};
   if (m.type() == ScalarType::e4m3x4 || m.type() == ScalarType::e5m2x4) return {Feature::narrow_product};
-  if (m.types.count > 1 && (m.types[1] == ScalarType::f32x2 || m.type() == ScalarType::f32x2)) return {Feature::sm_107};
+  if (m.types.count > 1 && (m.types[1] == ScalarType::f32x2 || m.type() == ScalarType::f32x2)) return {Feature::mixed_pairs};
   if (m.type() == isa::ScalarType::f32x2) return {Feature::packed_f32};
   const bool compares = op.opcode == Opcode::min || op.opcode == Opcode::max;
   if (compares) return roles<Alu>(op).c ? std::vector{Feature::three_inputs} : std::vector<Feature>{};
@@ -251,11 +254,11 @@ std::vector<Feature> conversion_features(const ir::Operation& op) {
   const ScalarType to = m.types[0], from = m.types[1];
   if (to == ScalarType::ue5m3x2 || from == ScalarType::ue5m3x2 || m.positive_zero ||
       m.scale_factor == isa::ScaleFactor::n1_ue8m0)
-    return {Feature::sm_107};
+    return {Feature::ue5m3};
   const bool byte = to == ScalarType::e4m3x2 || to == ScalarType::e5m2x2;
   const bool to_narrow = byte || is_narrow(to);
   if (to_narrow && m.rounding == isa::Rounding::rz && to != ScalarType::ue8m0x2)
-    return {to == ScalarType::s2f6x2 ? Feature::sm_107a : Feature::sm_107};
+    return {to == ScalarType::s2f6x2 ? Feature::s2f6_to_zero : Feature::narrowed_to_zero};
   if (to == ScalarType::s2f6x2 || from == ScalarType::s2f6x2) return {Feature::s2f6};
   if (to == ScalarType::bf16x2 && (is_narrow(from) || from == ScalarType::e4m3x2 || from == ScalarType::e5m2x2) &&
       from != ScalarType::ue8m0x2)
@@ -272,8 +275,12 @@ std::vector<Feature> conversion_features(const ir::Operation& op) {
 std::vector<Feature> access_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   if (m.semantics == isa::Semantics::volatile_ && m.space() == isa::Space::local) return {Feature::volatile_local};
-  const bool orders = !m.repeated.empty();  // .mmio and .relaxed are one group, of which a text may have both
-  if (m.semantics == isa::Semantics::mmio && orders && m.repeated[0] != "relaxed") return {Feature::mmio_order};
+  // .mmio and .relaxed are one group, of which a text may have both, in any order.
+  if (!m.repeated.empty()) {
+    const bool is_first = m.semantics == isa::Semantics::mmio;
+    const std::string_view other = is_first ? std::string_view(m.repeated[0]) : spelling(m.semantics);
+    if ((is_first || m.repeated[0] == "mmio") && other != "relaxed") return {Feature::mmio_order};
+  }
   if (m.read_only_proxy) return {Feature::read_only_proxy};
   const int bits = isa::vector_width(op.modifiers.vector) * isa::bits(op.modifiers.type());
   return bits > 128 ? std::vector{Feature::access_256} : std::vector<Feature>{};
@@ -291,7 +298,7 @@ std::vector<Feature> fabric_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   const bool groups = has(m, "commit_group") || m.sync_restrict == isa::SyncRestrict::read;
   if (groups) return {Feature::fabric_groups};
-  if (m.dims != isa::TensorDims::none) return {Feature::sm_107};
+  if (m.dims != isa::TensorDims::none) return {Feature::fabric_tensors};
   if (op.opcode == Opcode::fabric_try_atom) return {Feature::fabric_atomics};
   return {has(m, "acc::f32") || is_fp8(m.types[0]) ? Feature::fabric_half_sums : Feature::fabric};
 }
@@ -332,7 +339,7 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
     case Opcode::set:
       return is_packed_bytes(op.modifiers.type()) || op.modifiers.type() == isa::ScalarType::u16x2 ||
                      op.modifiers.type() == isa::ScalarType::s16x2
-                 ? std::vector{Feature::sm_107}
+                 ? std::vector{Feature::packed_sets}
                  : std::vector<Feature>{};
     case Opcode::createpolicy:
       return has(op.modifiers, "fabric") ? std::vector{Feature::fabric_atomics} : std::vector<Feature>{};
@@ -358,9 +365,9 @@ std::vector<Feature> features_of_unit(const ir::Operation& op) {
       return op.modifiers.valid_address ? std::vector{Feature::valid_address} : std::vector<Feature>{};
     case Opcode::clmad: return {Feature::carryless};
     case Opcode::spcompress:
-    case Opcode::spdecompress: return {Feature::sm_107a};
+    case Opcode::spdecompress: return {Feature::sparse_compression};
     case Opcode::applypriority_bulk:
-    case Opcode::applypriority_tensor: return {Feature::sm_107};
+    case Opcode::applypriority_tensor: return {Feature::bulk_priority};
     case Opcode::multimem_st_async:
     case Opcode::multimem_red_async: return {Feature::multimem_async};
     case Opcode::multimem_cp_async_bulk:
@@ -411,10 +418,7 @@ void add_features_by_version(const ir::Operation& op, std::vector<Feature>& out)
       Feature::vector_reduction);
   add(m.semantics == isa::Semantics::mmio, Feature::mmio);
   add(m.type() == isa::ScalarType::b128, Feature::type_128);
-  const bool chooses_policy = op.opcode == Opcode::createpolicy || m.cache_hint || m.l1 != isa::L1Eviction::none;
-  add(chooses_policy, Feature::cache_policy);
   add(op.opcode == Opcode::bmsk || op.opcode == Opcode::szext, Feature::bit_ranges);
-  add(op.opcode == Opcode::cvta && m.space() == isa::Space::param, Feature::parameter_address);
   add(op.opcode == Opcode::movmatrix, Feature::movmatrix);
 }
 
@@ -426,6 +430,7 @@ std::vector<Feature> features(const ir::Operation& op) {
       std::any_of(op.arguments.begin(), op.arguments.end(), names_cluster))
     out.push_back(Feature::hopper);
   add_features_by_version(op, out);
+  add_features_before_hopper(op, out);
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "ptx/ops/meaning.hpp"
 
+#include <algorithm>
+
 #include "ptx/isa/ptx_versions.hpp"
 #include "ptx/ops/operations.hpp"
 
@@ -15,6 +17,12 @@ bool is_unknown_target(const std::string& text) {
   if (!text.starts_with("sm_")) return false;
   const auto target = isa::parse_target(text);
   return !target || !isa::is_known(*target);
+}
+
+// What ".target" may say beside an architecture. PTX ISA ".target".
+bool is_unknown_option(const std::string& text) {
+  constexpr std::string_view options[] = {"debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
+  return !text.starts_with("sm_") && std::find(std::begin(options), std::end(options), text) == std::end(options);
 }
 
 std::string of_mma(const isa::Modifiers& m) {
@@ -50,8 +58,12 @@ std::vector<Newer> newer_than_known(const ir::Module& module) {
   std::vector<Newer> out;
   if (const isa::PtxVersion v = module.version; v > isa::newest_version)
     out.push_back({module.version_at, ".version " + isa::spelling(v)});
-  for (const std::string& text : module.targets)
-    if (is_unknown_target(text)) out.push_back({module.target_at, ".target " + text, true});
+  for (const std::string& text : module.targets) {
+    const bool is_architecture = is_unknown_target(text);
+    if (is_architecture || (module.version > isa::newest_version && is_unknown_option(text)))
+      out.push_back({module.target_at, ".target " + text, is_architecture});
+  }
+  for (const ir::Unknown& u : module.unknown) out.push_back({u.at, u.what});
   return out;
 }
 

@@ -67,12 +67,24 @@ bool parse_qualifier(Tokens& t, Head& h) {
   return t.error(t.peek().place(), "unknown type or directive " + describe(t, t.peek()) + " in a declaration");
 }
 
+bool is_qualifier(std::string_view word) {
+  return parse_linkage(word) || word == "align" || word == "attribute" || word == "v2" || word == "v4" ||
+         word == "v8" || word == "ptr" || isa::parse_space(word) || isa::parse_type(word);
+}
+
 bool parse_head(Tokens& t, Head& h) {
   h.begin = t.peek().begin;
   while (t.at(Token::Kind::dot_word))
     if (!parse_qualifier(t, h)) return false;
   if (!h.has_space) return t.expected("a state space such as '.reg' before the name");
   return h.has_type || t.expected("a type such as '.u32' before the name");
+}
+
+void skip_parameter(Tokens& t) {
+  for (int depth = 0; !t.done(); t.take()) {
+    if (t.at('{') || t.at(';') || (depth == 0 && (t.at(',') || t.at(')')))) return;
+    depth += t.at('(') - t.at(')');
+  }
 }
 
 bool parse_extents(Tokens& t, ir::Variable& v) {
@@ -119,6 +131,22 @@ std::optional<ir::Linkage> parse_linkage(std::string_view word) {
   return std::nullopt;
 }
 
+bool declares_newer(Tokens& t, bool is_parameter) {
+  if (!t.is_newer()) return false;
+  const std::size_t first = t.index();
+  bool found = false;
+  for (int depth = 0; !t.done(); t.take()) {
+    depth += t.at('(') - t.at(')');
+    if (t.at(';') || t.at('{') || t.at('=') || depth < 0 || (is_parameter && depth == 0 && t.at(','))) break;
+    // What stands in parentheses is of an attribute.
+    if (depth > 0 || !t.at(Token::Kind::dot_word) || is_qualifier(t.word(t.peek()))) continue;
+    t.unknown("the word");
+    found = true;
+  }
+  t.rewind(first);
+  return found;
+}
+
 bool parse_variables(Tokens& t, std::vector<ir::Variable>& out) {
   Head head;
   if (!parse_head(t, head)) return false;
@@ -135,6 +163,10 @@ bool parse_parameters(Tokens& t, Names names, std::vector<ir::Variable>& out) {
   if (t.accept(')')) return true;
   do {
     Head head;
+    if (declares_newer(t, true)) {
+      skip_parameter(t);
+      continue;
+    }
     if (!parse_head(t, head)) return false;
     if (!parse_declarator(t, names, head.begin, head.variable)) return false;
     out.push_back(std::move(head.variable));

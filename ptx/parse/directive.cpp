@@ -109,7 +109,7 @@ bool parse_prototype(Tokens& t, ir::Table& table) {
   if (t.at(Token::Kind::identifier)) t.take();
   if (t.at('(') && !parse_parameters(t, Names::optional, unused)) return false;
   while (t.at(Token::Kind::dot_word))
-    if (!parse_performance(t)) return false;
+    if (!parse_performance(t, true)) return false;
   table.text = t.collapsed(first);
   return true;
 }
@@ -205,9 +205,19 @@ std::optional<ir::Table> parse_table(Tokens& t, std::string name, ir::At at) {
 
 bool is_performance_directive(std::string_view word) { return find_performance(word) != nullptr; }
 
-std::optional<ir::Performance> parse_performance(Tokens& t) {
+std::optional<ir::Performance> parse_performance(Tokens& t, bool after_name) {
   ir::Performance p;
   const Token keyword = t.peek();
+  if (!is_performance_directive(t.word(keyword)) && t.is_newer()) {
+    t.unknown("the directive");
+    t.take();
+    p.name = t.word(keyword);
+    const std::size_t first = t.index();
+    t.skip_arguments(after_name);
+    p.text = t.collapsed(first);
+    p.at = t.since(keyword.begin);
+    return p;
+  }
   if (!is_performance_directive(t.word(keyword)))
     return t.error(keyword.place(), "unknown directive " + describe(t, keyword) + " in the head of a function"),
            std::nullopt;

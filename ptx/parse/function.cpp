@@ -4,7 +4,7 @@ namespace kiln::parse {
 namespace {
 
 // .attribute and performance directives; PTX has a place for each, but no reader gains from knowing it.
-bool parse_directives(Tokens& t, ir::Function& f) {
+bool parse_directives(Tokens& t, ir::Function& f, bool after_name = false) {
   while (t.at(Token::Kind::dot_word)) {
     const std::string_view word = t.word(t.peek());
     if (word == "attribute") {
@@ -12,22 +12,30 @@ bool parse_directives(Tokens& t, ir::Function& f) {
       if (!parse_attributes(t, f.attributes)) return false;
       continue;
     }
-    auto p = parse_performance(t);
+    auto p = parse_performance(t, after_name);
     if (!p) return false;
     f.performance.push_back(*std::move(p));
   }
   return true;
 }
 
+// Parameters of types that Kiln does not know are left out.
+bool parse_list(Tokens& t, ir::Function& f, std::vector<ir::Variable>& out) {
+  const std::size_t unknown = t.unknowns().size();
+  const bool read = parse_parameters(t, Names::optional, out);
+  if (t.unknowns().size() != unknown) f.unread = f.names_unread = true;
+  return read;
+}
+
 bool parse_head(Tokens& t, ir::Function& f) {
   if (!parse_directives(t, f)) return false;
-  if (t.at('(') && !parse_parameters(t, Names::optional, f.returns)) return false;
+  if (t.at('(') && !parse_list(t, f, f.returns)) return false;
   if (!parse_directives(t, f)) return false;
   if (!t.at(Token::Kind::identifier)) return t.expected("the name of the function");
   f.name_at = t.peek().place();
   f.name = std::string(t.text(t.take()));
-  if (t.at('(') && !parse_parameters(t, Names::optional, f.parameters)) return false;
-  return parse_directives(t, f);
+  if (t.at('(') && !parse_list(t, f, f.parameters)) return false;
+  return parse_directives(t, f, true);
 }
 
 // Blocks of statements. Broken statements are reported and left out.
@@ -102,8 +110,24 @@ class Body {
     if (word == "pragma") return add(to, parse_pragma(t_));
     if (is_table_directive(word))
       return t_.error(t_.peek().place(), "expected a name and ':' before " + describe(t_, t_.peek()));
-    if (isa::parse_space(word) || parse_linkage(word) || word == "align") return variables(to);
+    const bool is_declaration = isa::parse_space(word) || parse_linkage(word) || word == "align";
+    if (is_declaration ? declares_newer(t_, false) : t_.is_newer()) {
+      if (!is_declaration) t_.unknown("the directive");
+      return keep(to);
+    }
+    if (is_declaration) return variables(to);
     return t_.error(t_.peek().place(), "unknown directive " + describe(t_, t_.peek()) + " in the body of a function");
+  }
+
+  // A statement of a newer PTX, as text. It may declare what it names.
+  bool keep(Statements& to) {
+    const std::size_t first = t_.index();
+    const std::uint32_t begin = t_.peek().begin;
+    t_.skip_statement(first);
+    if (t_.may_name(first)) unread_ = names_unread_ = true;
+    const diag::Place at = t_.since(begin);
+    to.push_back({ir::Directive{std::string(t_.text(at)), at}});
+    return true;
   }
 
   bool variables(Statements& to) {
@@ -129,8 +153,8 @@ std::optional<ir::Function> parse_function(Tokens& t, Mnemonics& mnemonics, ir::
   if (t.at('{')) {
     Body body(t, mnemonics);
     f.body = body.block();
-    f.unread = body.unread();
-    f.names_unread = body.names_unread();
+    f.unread |= body.unread();
+    f.names_unread |= body.names_unread();
     return f;
   }
   if (!t.expect(';', "head of the function")) return std::nullopt;

@@ -67,6 +67,10 @@ std::optional<ir::Instruction> parse_instruction(Tokens&, Mnemonics&);
 
 // Variables of every space, registers and parameters included
 
+/// In a newer text: whether a declaration, from the next token to its ';', or of a parameter to its ',' or ')', has a
+/// word that Kiln does not know. Such words are remembered.
+bool declares_newer(Tokens&, bool is_parameter);
+
 /// ".visible" and its like; nothing for any other word.
 std::optional<ir::Linkage> parse_linkage(std::string_view word);
 
@@ -104,7 +108,8 @@ std::optional<ir::Table> parse_table(Tokens&, std::string name, ir::At at);
 
 /// True for the directives that stand between a function's head and its body.
 bool is_performance_directive(std::string_view word);
-std::optional<ir::Performance> parse_performance(Tokens&);
+/// `after_name`: the function's name stands before it, so that no parameters follow.
+std::optional<ir::Performance> parse_performance(Tokens&, bool after_name);
 
 // Kernels and device functions: their heads, their directives, their bodies
 

@@ -21,6 +21,7 @@ class ModuleParser {
       if (!item()) module_.unread = true, t_.skip_item(first);
     }
     if (has_version_ && module_.targets.empty() && !t_.has_failed()) t_.expected("'.target' after '.version'");
+    module_.unknown = t_.unknowns();
     return std::move(module_);
   }
 
@@ -38,7 +39,13 @@ class ModuleParser {
     if (word == "pragma") return add(parse_pragma(t_));
     if (parse_linkage(word) && is_function(t_.peek(1))) return function();
     if (is_function(t_.peek())) return function();
-    if (parse_linkage(word) || isa::parse_space(word) || word == "align" || word == "attribute") return variables();
+    const bool is_declaration =
+        parse_linkage(word) || isa::parse_space(word) || word == "align" || word == "attribute";
+    if (is_declaration ? declares_newer(t_, false) : t_.is_newer()) {
+      if (!is_declaration) t_.unknown("the directive");
+      return keep();
+    }
+    if (is_declaration) return variables();
     return t_.error(t_.peek().place(), "unknown directive " + describe(t_, t_.peek()));
   }
 
@@ -86,8 +93,12 @@ class ModuleParser {
   bool address_size() {
     t_.take();
     const Token number = t_.peek();
-    const auto bits = parse_number(t_, "address size", 32, 64);
+    const auto bits = parse_number(t_, "address size", 32, t_.is_newer() ? 1024 : 64);
     if (!bits) return false;
+    if (t_.is_newer() && *bits > 64) {
+      t_.unknown(number.place(), ".address_size");
+      return true;
+    }
     if (*bits != 32 && *bits != 64)
       return t_.error(number.place(), "the address size must be 32 or 64; got " + std::to_string(*bits));
     module_.address_size = int(*bits);
@@ -99,6 +110,17 @@ class ModuleParser {
     const auto linkage = parse_linkage(t_.word(t_.peek()));
     if (linkage) t_.take();
     return add(parse_function(t_, mnemonics_, linkage.value_or(ir::Linkage::internal), begin));
+  }
+
+  // An item of a newer PTX, as text. It may declare what it names.
+  bool keep() {
+    const std::size_t first = t_.index();
+    const std::uint32_t begin = t_.peek().begin;
+    t_.skip_item(first);
+    module_.unread |= t_.may_name(first);
+    const diag::Place at = t_.since(begin);
+    module_.items.emplace_back(ir::Directive{std::string(t_.text(at)), at});
+    return true;
   }
 
   bool variables() {

@@ -123,6 +123,28 @@ bool Tokens::may_declare(std::size_t from) const {
   return false;
 }
 
+void Tokens::unknown(diag::Place at, std::string_view what) {
+  if (quiet_ == 0) unknowns_.push_back({std::string(what) + " '" + printable(text(at)) + "'", at});
+}
+
+bool Tokens::may_name(std::size_t from) const {
+  return std::any_of(tokens_.begin() + std::ptrdiff_t(from), tokens_.begin() + std::ptrdiff_t(next_),
+                     [](const Token& t) { return t.is(Token::Kind::identifier); });
+}
+
+void Tokens::skip_arguments(bool after_name) {
+  // (…) after a directive is its own only where no parameters can follow.
+  const bool has_list = after_name && at('(');
+  int depth = 0;
+  for (; !done(); take()) {
+    if (at('{') || at(';') || at(Token::Kind::dwarf)) return;
+    if (at('(') && !has_list) return;
+    depth += at('(') - at(')');
+    if (depth > 0) continue;
+    if (at(Token::Kind::dot_word) || (at(Token::Kind::identifier) && !after_name)) return;
+  }
+}
+
 void Tokens::skip_item(std::size_t from) {
   if (next_ == from) take();
   while (!done()) {

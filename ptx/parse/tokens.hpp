@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ptx/diag/diagnostic.hpp"
+#include "ptx/ir/module.hpp"
 #include "ptx/parse/lexer.hpp"
 
 namespace kiln::parse {
@@ -61,6 +62,10 @@ class Tokens {
   /// Whether the text is of a PTX version that Kiln does not know: its new instructions may have operands of new forms.
   bool is_newer() const { return newer_; }
   void set_newer(bool newer) { newer_ = newer; }
+  /// In such a text: remembers a word that Kiln does not know, the next token or that at a place.
+  void unknown(std::string_view what) { unknown(peek().place(), what); }
+  void unknown(diag::Place, std::string_view what);
+  const std::vector<ir::Unknown>& unknowns() const { return unknowns_; }
 
   /// After a broken statement: moves past the next ';', or to the '}' that closes the enclosing block, or to a line
   /// that starts like a statement. Moves at least one token if `from` is where the statement began.
@@ -69,6 +74,11 @@ class Tokens {
   bool may_declare(std::size_t from) const;
   /// After a broken item of the module: to a line that starts with a directive of module scope.
   void skip_item(std::size_t from);
+  /// In a newer text, after the word that Kiln does not know: takes what stands with a directive in the head of a
+  /// function, up to the next directive, the function's name, its parameters or its body.
+  void skip_arguments(bool after_name);
+  /// Whether an identifier stands between the tokens from index `from` and the next one.
+  bool may_name(std::size_t from) const;
   /// The next token is '{': takes everything to its '}'. False when there is none.
   bool skip_braces();
 
@@ -89,6 +99,7 @@ class Tokens {
   int quiet_ = 0;
   int nesting_ = 0;
   bool newer_ = false;
+  std::vector<ir::Unknown> unknowns_{};
 };
 
 class Tokens::Quietly {

@@ -138,8 +138,9 @@ constexpr isa::CollectorState join(isa::CollectorState a, isa::CollectorState b)
 }
 
 /// Types of the two operands' scales and how many elements share one, against the kind.
-constexpr Verdict scale_types(isa::MmaKind kind, int block, isa::ScalarType sfa, isa::ScalarType sfb, bool k96 = false) {
-  const auto scaling = isa::block_scaling(kind, block, k96);
+constexpr Verdict scale_types(isa::MmaKind kind, int block, isa::ScalarType sfa, isa::ScalarType sfb, bool k96 = false,
+                              bool wide = false) {
+  const auto scaling = isa::block_scaling(kind, block, k96, wide);
   if (!scaling) return breaks(Rule::scale_types, block);
   const bool fine = sfa == isa::ScalarType::ue4m3 || sfa == isa::ScalarType::ue5m3;
   const bool known = sfa == isa::ScalarType::ue8m0 || (fine && scaling->ue4m3);

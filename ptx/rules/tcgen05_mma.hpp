@@ -96,7 +96,8 @@ constexpr Verdict idesc_scale(isa::MmaKind kind, isa::ScaleVector vector, const 
   if (scale != isa::ScalarType::ue8m0 && (kind != MmaKind::mxf4nvf4 || (!fine && vector != ScaleVector::none)))
     return breaks(Rule::idesc_scale, f.scale_format, 1);
   // Scales are read from byte `id` on: one, two or four bytes must stay within a cell, except where K = 96 spills over.
-  const int step = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
+  const int bytes = !packed || (f.k96 && !fine) ? 1 : fine && !f.k96 ? 4 : 2;
+  const int step = f.wide && bytes < 4 ? 2 * bytes : bytes;
   if (f.sfa_id % step != 0) return breaks(Rule::idesc_scale, f.sfa_id, f.sfa_id / step * step);
   return f.sfb_id % step == 0 ? legal : breaks(Rule::idesc_scale, f.sfb_id, f.sfb_id / step * step);
 }
@@ -111,6 +112,13 @@ constexpr Verdict mma_k96(isa::Target target, isa::CtaGroup group, bool sparse, 
   if (sparse || target.sm != 103 || target.suffix != isa::TargetSuffix::a) return breaks(Rule::mma_k96, 96, 64);
   const int want = group == isa::CtaGroup::two ? 256 : 128;
   return m == want ? legal : breaks(Rule::mma_k96, m, want);
+}
+
+/// Twice the K, 64 bytes of it: where it exists. A sparse MMA has it of mxf8f6f4 alone.
+constexpr Verdict mma_wide(isa::Target target, isa::MmaKind kind, bool sparse) {
+  if (target.sm != 107) return breaks(Rule::mma_wide, target.sm, 107);
+  const bool legal_form = isa::idesc_wide_bit(kind) != 0 && (!sparse || kind == isa::MmaKind::mxf8f6f4);
+  return legal_form ? legal : breaks(Rule::mma_wide, int(kind));
 }
 
 /// Every rule that one instruction descriptor can break, in the order in which a reader would ask.

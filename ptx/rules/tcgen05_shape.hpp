@@ -17,11 +17,13 @@ constexpr Verdict mma_shape(const isa::MmaForm& f, const isa::MmaShape& s) {
   const Verdict types = first(mma_types(f.kind, s.a, s.b), mma_accumulator(f.kind, s.a, s.d));
   if (!types.ok()) return types;
   if (scaled && f.block_scale)
-    if (const Verdict v = scale_types(f.kind, s.scale_block, s.scale, s.scale, s.k96); !v.ok()) return v;
+    if (const Verdict v = scale_types(f.kind, s.scale_block, s.scale, s.scale, s.k96, s.wide); !v.ok()) return v;
   if (const Verdict v = idesc_reserved(f.kind, fields, f.ws); !v.ok()) return v;
   // The target is asked when the instruction is written.
   if (s.k96)
     if (const Verdict v = mma_k96(isa::sm_103a, f.group, f.sparse, s.m); !v.ok()) return v;
+  if (s.wide)
+    if (const Verdict v = mma_wide(isa::sm_107a, f.kind, f.sparse); !v.ok()) return v;
   if (f.ashift)
     if (const Verdict v = ashift_m(s.m); !v.ok()) return v;
   const bool byte_b = isa::container_bits(f.kind) == 8 && s.b_major == isa::Major::MN;

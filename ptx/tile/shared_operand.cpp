@@ -19,7 +19,7 @@ SharedOperand operand_a(const isa::MmaForm& form, const isa::InstructionDescript
           form.kind,
           isa::operand_type(form.kind, shape.a_type),
           shape.m / members(form),
-          isa::a_k_bytes(shape.k96)};
+          isa::a_k_bytes(shape.k96, shape.wide)};
 }
 
 SharedOperand operand_b(const isa::MmaForm& form, const isa::InstructionDescriptorFields& shape,
@@ -30,7 +30,7 @@ SharedOperand operand_b(const isa::MmaForm& form, const isa::InstructionDescript
           form.kind,
           isa::operand_type(form.kind, shape.b_type),
           shape.n / members(form),
-          isa::b_k_bytes(form.sparse, shape.k96)};
+          isa::b_k_bytes(form.sparse, shape.k96, shape.wide)};
 }
 
 // K of more than 32 bytes: only an absolute leading dimension says where a swizzled line continues, and the ISA has

@@ -49,6 +49,7 @@ template <typename Judge>
 void check_descriptor(const isa::MmaForm& f, u32 idesc, const isa::InstructionDescriptorFields& s, const Judge& judge) {
   judge(rules::instruction_descriptor(f.kind, f.group, idesc, f.sparse, f.ws, f.a_in_tmem, f.scale_vector));
   if (s.k96) judge(rules::mma_k96(isa::sm_103a, f.group, f.sparse, s.m));  // the verifier asks the target
+  if (s.wide) judge(rules::mma_wide(isa::sm_100a, f.kind, f.sparse));  // on sm_107 it is not followed
   if (f.ashift) judge(rules::ashift_m(s.m));
 }
 
@@ -74,6 +75,7 @@ MmaTask task_of(Context& c, const Inst& i, int lane) {
   t.shape = isa::unpack(idesc, t.form.kind);
   const auto ask = [&](const rules::Verdict& v) { judge(c, i, v); };
   if (!(i.flags & flag_form_holds)) check_mma_form(t.form, i.more_count - at_lanes, ask);
+  if (t.shape.wide && (i.flags & flag_of_sm_107)) unmodelled("K of 64 bytes, whose sums are not published");
   if ((i.flags & flag_of_sm_107) && isa::says_more_on_sm_107(idesc, t.form.kind, t.form.sparse))
     unmodelled(fmt::format("an instruction descriptor {:#x} of sm_107", idesc));
   if (!(i.flags & flag_descriptor_holds)) check_descriptor(t.form, idesc, t.shape, ask);

@@ -53,6 +53,7 @@ void unpack(Context& c, const Inst& i, Mask lanes) {
 }
 
 void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, bool packs) {
+  if (op.modifiers.vector != isa::Vector::none) throw Gap{"mov of a vector"};
   const ScalarType t = op.modifiers.type();
   const ir::Argument& vector = packs ? alu.a : alu.d;
   inst.width = u8(unsigned(isa::bits(t)) / vector.count);

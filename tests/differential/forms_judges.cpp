@@ -11,6 +11,7 @@
 #include "harness/host/files.hpp"
 #include "harness/host/process.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/features.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/about_form.hpp"
 #include "verifier/verify.hpp"
@@ -26,7 +27,8 @@ constexpr std::string_view declarations =
 constexpr std::string_view registers =
     "{ .local .b64 lmem[2]; .reg .b32 r<300>; .reg .u32 u<40>; .reg .s32 s<40>; .reg .f32 f<300>; .reg .b64 d<40>; "
     ".reg .u64 ud<10>; .reg .s64 sd<10>; .reg .f64 fd<40>; .reg .b16 h<10>; .reg .u16 uh<10>; .reg .s16 sh<10>; "
-    ".reg .b128 q<4>; .reg .f16 hf<10>; .reg .f16x2 hx<10>; .reg .b8 b<4>; .reg .b8 bb<4>; .reg .pred p<10>; ";
+    ".reg .f16 hf<10>; .reg .f16x2 hx<10>; .reg .b8 b<4>; .reg .b8 bb<4>; .reg .pred p<10>; ";
+constexpr std::string_view wide_registers = ".reg .b128 q<4>; ";
 constexpr int first_line = 6;
 constexpr std::chrono::seconds timeout{60};
 
@@ -35,9 +37,11 @@ std::string module_of(const Setting& setting, std::span<const std::string> instr
                       std::span<const std::size_t> chosen) {
   std::string out = fmt::format(".version {}.{}\n.target {}\n{}", setting.version.major, setting.version.minor,
                                 isa::spelling(setting.target), declarations);
-  out += fmt::format(".visible .entry empty() {} ret; }}\n", registers);
+  std::string declared(registers);
+  if (setting.version >= isa::lowest_version(isa::Feature::type_128)) declared += wide_registers;
+  out += fmt::format(".visible .entry empty() {} ret; }}\n", declared);
   for (std::size_t n = 0; n < chosen.size(); ++n)
-    out += fmt::format(".visible .entry k{}() {}{} ret; }}\n", n, registers, instructions[chosen[n]]);
+    out += fmt::format(".visible .entry k{}() {}{} ret; }}\n", n, declared, instructions[chosen[n]]);
   return out;
 }
 

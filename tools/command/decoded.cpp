@@ -67,6 +67,8 @@ void judge_extents(Decoded& out, const isa::InstructionDescriptorFields& f, cons
   out.judge(c.form.ws ? rules::mma_ws_m(f.m) : rules::mma_m(c.form.group, f.m, c.form.kind, f.sparse), got('M', f.m));
   out.judge(c.form.ws ? rules::mma_ws_n(f.n, f.sparse) : rules::mma_n(c.form.kind, c.form.group, f.n, byte_b),
             got('N', f.n));
+  if (f.wide && c.target)
+    out.judge(rules::mma_wide(*c.target, c.form.kind, f.sparse), "K of 64 bytes on " + isa::spelling(*c.target));
   if (f.k96 && c.target && !c.form.ws)
     out.judge(rules::mma_k96(*c.target, c.form.group, f.sparse, f.m),
               fmt::format("M = {} on {}{}", f.m, isa::spelling(*c.target), f.sparse ? ", sparse" : ""));
@@ -137,6 +139,7 @@ Decoded decode_instruction_descriptor(std::uint32_t word, const MmaContext& cont
     j["saturate"] = f.saturate;
     j["max_shift"] = isa::max_shift_columns(f.max_shift);
   }
+  j["wide"] = f.wide;
   j["reserved"] = hex(f.reserved);
   judge_instruction(out, f, context);
   judge_extents(out, f, context);

@@ -23,8 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array targets{isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f,
-                             isa::sm_110a, isa::sm_110f, isa::sm_90a,  isa::sm_120a};
+constexpr std::array targets{isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_107a,
+                             isa::sm_107f, isa::sm_110a, isa::sm_110f, isa::sm_90a,  isa::sm_120a};
 
 /// One operand: as written, what it is, and what an immediate says.
 struct OperandWords {

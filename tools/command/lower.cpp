@@ -227,7 +227,8 @@ void add_lower(const Builder& builder) {
   sub->add_option("--launch-out", a->launch_out, "write the contract of the lowered kernel")->type_name("L2.json");
   sub->add_option("-o,--output", a->output, "file to write [stdout]; nothing that the verifier or ptxas refuses")
       ->type_name("FILE");
-  add_ptx_version(*sub, a->ptx_version, "the .version of the result [that of the input, or the target's where it is later]");
+  add_ptx_version(*sub, a->ptx_version,
+                  "the .version of the result [that of the input, or the target's where it is later]");
   sub->add_flag("--no-ptxas", a->no_ptxas, "do not assemble the result (ptxas is asked where it is found)");
   sub->add_option("--keep-rejected", a->keep_rejected, "where the result is refused: the text, to see why")
       ->type_name("FILE");

@@ -9,7 +9,10 @@ namespace kiln::verifier {
 // Targets
 
 /// Checks that the `.version` knows the `.target`.
-void check_module_target(const ir::Module&, diag::Sink&);
+bool check_module_target(const ir::Module&, diag::Sink&);
+
+/// Checks the variables of the module: their spaces and what they begin with.
+void check_declarations(const ir::Module&, diag::Sink&);
 
 /// Checks that the target has what the function's instructions ask for, and that those of
 /// tcgen05 use one cta_group.

@@ -44,7 +44,7 @@ class InstructionDescriptor {
   // At most one finding for the operand, in the order in which a reader would ask.
   void check() {
     if (bits_.is_nothing() || is_of_sm_107()) return;
-    if (ask_reserved()) return;
+    if (ask_reserved() || ask_wide()) return;
     if (bits_.knows(sparse_bit) && say(rules::idesc_sparse(f_.sparse, mma_.form.sparse))) return;
     if (ask_types() || ask_transpose() || ask_scale()) return;
     if (bits_.knows(m_bits) &&
@@ -82,12 +82,13 @@ class InstructionDescriptor {
     return true;
   }
 
-  // Larger K, another layout of scales: what such a word says is not followed.
+  // K of 96, another layout of scales: what such a word says is not followed.
   bool is_of_sm_107() {
     const bool is_there = facts_.target && facts_.target->sm == 107;
     const bool is_judged = (bits_.known() & flow::low_mask(32)) != 0;  // of an unknown word nothing is
-    const bool says_more =
-        is_judged && isa::says_more_on_sm_107(std::uint32_t(bits_.one), kind_, mma_.form.sparse);
+    // Of a K of 64 bytes all is known that rules ask; only its sums are not, which nobody asks here.
+    const auto word = std::uint32_t(bits_.one) & ~isa::idesc_wide_bit(kind_);
+    const bool says_more = is_judged && isa::says_more_on_sm_107(word, kind_, mma_.form.sparse);
     if (!is_there || !says_more) return false;
     incomplete(facts_.sink, facts_.code.where(op_), "an instruction descriptor " + hex(bits_.one) + " of sm_107",
                rules::Limit::no_model);
@@ -99,6 +100,12 @@ class InstructionDescriptor {
     auto f = f_;
     if (!bits_.knows(sparse_bit)) f.selector = 0;
     return say(rules::idesc_reserved(kind_, f, mma_.form.ws));
+  }
+
+  bool ask_wide() {
+    if (!f_.wide || !facts_.target) return false;
+    return say(rules::mma_wide(*facts_.target, kind_, mma_.form.sparse),
+               "K of 64 bytes for " + isa::spelling(*facts_.target));
   }
 
   bool ask_types() {

@@ -119,6 +119,19 @@ bool is_loaded(const Given& g) {
   });
 }
 
+// A special register that mov moves. Those of PTX 1 had 16 bits, and may be read so.
+bool is_moved_special(const Given& g, const ir::Argument& a) {
+  if (!isa::is_integer(g.slot.type) && !is_untyped(g.slot.type)) return false;
+  const int bits = isa::bits(g.slot.type);
+  const std::string_view name = a.operand->text;
+  const auto special = ir::Special(a.id);
+  if (special == ir::Special::gridid) return bits >= 16 && bits <= 64;
+  if (special == ir::Special::pm) return bits == (name.ends_with("_64") ? 64 : 32);
+  constexpr std::string_view oldest[] = {"%tid", "%ntid", "%ctaid", "%nctaid"};
+  const bool is_oldest = std::find(std::begin(oldest), std::end(oldest), name.substr(0, name.find('.'))) != std::end(oldest);
+  return bits == (is_wide(a) ? 64 : 32) || (bits == 16 && is_oldest);
+}
+
 // What multimem and vectors of sums have: floats below 16 bits are untyped bits.
 bool is_exactly(const Given& g) {
   ScalarType type = g.slot.type;
@@ -126,6 +139,7 @@ bool is_exactly(const Given& g) {
     type = isa::bits(type) == 16 ? ScalarType::b16 : ScalarType::b32;
   if (isa::bits(type) == 8) type = ScalarType::b8;
   return is_each(g, [&](const ir::Argument& a) {
+    if (a.kind == Kind::special) return g.op.opcode == isa::Opcode::mov && is_moved_special(g, a);
     return (a.kind == Kind::reg && goes_with(type_of(g.code, a), type)) || (g.is_read() && is_literal_of(a, type)) ||
            (!g.is_read() && a.kind == Kind::sink && g.a.kind == Kind::vector);
   });
@@ -156,13 +170,9 @@ bool is_of_parts(const Given& g, bool written) {
 bool is_moved(const Given& g) {
   if (is_value_of(g, g.slot.type)) return true;
   const bool is_word = isa::is_integer(g.slot.type) || is_untyped(g.slot.type);
-  const int bits = isa::bits(g.slot.type);
-  if (g.a.kind == Kind::special) {
-    const auto special = ir::Special(g.a.id);
-    if (special == ir::Special::is_explicit_cluster) return g.slot.type == ScalarType::pred;
-    if (special == ir::Special::gridid || special == ir::Special::pm) return is_word && bits >= 32 && bits <= 64;
-    return is_word && bits == (is_wide(g.a) ? 64 : 32);
-  }
+  if (g.a.kind == Kind::special)
+    return ir::Special(g.a.id) == ir::Special::is_explicit_cluster ? g.slot.type == ScalarType::pred
+                                                                   : is_moved_special(g, g.a);
   const isa::Space space = g.op.modifiers.space();
   if (g.op.opcode == isa::Opcode::cvta && g.a.kind == Kind::symbol)
     return is_shared(space) ? is_in(g.code, g.a, {isa::Space::shared, isa::Space::shared_cta})

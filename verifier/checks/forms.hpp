@@ -68,6 +68,9 @@ bool check_tcgen05_values(const ir::Code&, const ir::Operation&, std::string_vie
 /// Reports what does not go together in spcompress and spdecompress; true when there is nothing, or for another opcode.
 bool check_compression(const ir::Code&, const ir::Operation&, diag::Sink&);
 
+/// Which parts of its registers a video instruction may name. Says what is wrong; false when something is.
+bool check_video(const ir::Code&, const ir::Operation&, diag::Sink&);
+
 /// Checks modifiers and operands of every instruction that forms.def knows. Unknown opcodes, and modifiers that neither
 /// forms.def nor the modifier tables know, become `incomplete` findings, one for each spelling. Returns which
 /// operations are malformed: other checks must skip those.

@@ -43,16 +43,17 @@ bool check_known(const ir::Module& module, diag::Sink& sink) {
   return knows_targets;
 }
 
-void check_module_target(const ir::Module& module, diag::Sink& sink) {
-  check_known(module, sink);
+bool check_module_target(const ir::Module& module, diag::Sink& sink) {
+  const bool knows_targets = check_known(module, sink);
   const auto target = module.target();
-  if (!target) return;
+  if (!target) return knows_targets;
   const rules::Verdict v = rules::target_version(*target, module.version);
-  if (!v.broken()) return;
+  if (!v.broken()) return knows_targets;
   const diag::Place place = module.version_at;
   broken(sink, v, diag::Where::at(module.source, place),
          ".version " + spelling(module.version) + " with .target " + isa::spelling(*target) + ", which needs " +
              spelling(isa::lowest_version(*target)));
+  return knows_targets;
 }
 
 void check_targets(const Facts& facts) {
@@ -64,9 +65,12 @@ void check_targets(const Facts& facts) {
     if (facts.target && is_tcgen05 && !lacking)
       lacking = judge(facts.sink, rules::target_tcgen05(*facts.target), subject, instead(*facts.target));
     if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
-      for (isa::Feature f : ops::features(op))
-        judge(facts.sink, rules::target_feature(f, *facts.target, facts.module.version), subject,
-              lacking_feature(f, op.opcode, *facts.target, facts.module.version));
+      for (isa::Feature f : ops::features(op)) {
+        const rules::Verdict v = rules::target_feature(f, *facts.target, facts.module.version);
+        if (!v.broken()) continue;
+        broken(facts.sink, v, subject, lacking_feature(f, op.opcode, *facts.target, facts.module.version));
+        break;
+      }
     if (!is_tcgen05 || !facts.is_formed(op)) continue;
     const isa::CtaGroup here = op.modifiers.cta_group;
     if (here == isa::CtaGroup::none || mixed) continue;

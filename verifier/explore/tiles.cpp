@@ -114,7 +114,7 @@ std::optional<TileFinding> TileJudge::judge(TileSet set, const KnownOperand& o,
 
 std::optional<TileFinding> TileJudge::go_on(tile::Accumulation& sum, const tile::Beginning& a, const tile::Beginning& b,
                                             const KnownOperand& o, const ir::Operation& op) {
-  const int k = isa::mma_k(o.form.kind, o.form.sparse, o.shape.k96);
+  const int k = isa::mma_k(o.form.kind, o.form.sparse, o.shape.k96, o.shape.wide);
   const auto apart = sum.add(a, b, k, o.form.sparse ? 2 : 1, op);
   if (!apart) return std::nullopt;
   return TileFinding{rules::breaks(rules::Rule::sdesc_advance), tile::got(*apart), tile::advance_repair(k),

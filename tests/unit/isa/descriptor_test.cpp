@@ -151,3 +151,23 @@ TEST_CASE("metadata nibbles name two different places") {
   }
   for (unsigned nibble = 0; nibble < 16; ++nibble) CHECK(is_selector(MmaKind::tf32, nibble) == (nibble == 4 || nibble == 14));
 }
+
+TEST_CASE("K of 64 bytes is a bit of its own in each layout, and no other kind has one") {
+  struct Row {
+    MmaKind kind;
+    std::uint32_t bit;
+    int k;
+  };
+  for (const Row& row : {Row{MmaKind::f8f6f4, 1u << 29, 64}, Row{MmaKind::mxf8f6f4, 1u << 31, 64},
+                         Row{MmaKind::mxf4, 1u << 3, 128}, Row{MmaKind::mxf4nvf4, 1u << 3, 128}}) {
+    CHECK(unpack(row.bit, row.kind).wide);
+    CHECK(unpack(row.bit, row.kind).reserved == 0);
+    CHECK(pack(unpack(row.bit, row.kind), row.kind) == row.bit);
+    CHECK_FALSE(unpack(~row.bit, row.kind).wide);
+    CHECK(mma_k(row.kind, false, false, true) == row.k);
+  }
+  for (const MmaKind kind : {MmaKind::f16, MmaKind::tf32, MmaKind::i8}) CHECK_FALSE(unpack(~0u, kind).wide);
+  CHECK(a_k_bytes(false, true) == 64);
+  CHECK(b_k_bytes(false, false, true) == 64);
+  CHECK(b_k_bytes(true, false, true) == 128);
+}

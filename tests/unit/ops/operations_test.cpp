@@ -231,6 +231,22 @@ TEST_CASE("the lowest version of a module is that of its target, or of what its 
     const char* lowest;
   };
   const Row rows[] = {
+      {"sm_75", "add.s32 %r0, %r1, %r2;", "6.3"},
+      {"sm_75", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r1];", "6.5"},
+      {"sm_75", "cvt.pack.sat.s16.s32 %r0, %r1, %r2;", "6.5"},
+      {"sm_75", "tanh.approx.f32 %f0, %f1;", "7.0"},
+      {"sm_75", "alloca.u64 %d0, %d1;", "7.3"},
+      {"sm_75", "fence.proxy.alias;", "7.5"},
+      {"sm_75", "ld.shared::cta.b32 %r0, [%r1];", "7.8"},
+      {"sm_75", "barrier.cta.sync 0;", "7.8"},
+      {"sm_75", "mov.u64 %d0, %current_graph_exec;", "8.0"},
+      {"sm_75", "lop3.or.b32 %r0|%p, %r1, %r2, %r3, 1, %q;", "8.2"},
+      {"sm_75", "cvta.param::entry.u64 %d0, %d1;", "8.3"},
+      {"sm_80", "mbarrier.test_wait.parity.shared.b64 %p, [%r0], 0;", "7.1"},
+      {"sm_80", "discard.global.L2 [%d0], 128;", "7.4"},
+      {"sm_80", "mov.u32 %r0, %reserved_smem_offset_0;", "7.6"},
+      {"sm_80", "cvt.rna.satfinite.tf32.f32 %r0, %f0;", "8.1"},
+      {"sm_86", "min.xorsign.abs.f32 %f0, %f1, %f2;", "7.2"},
       {"sm_80", "add.s32 %r0, %r1, %r2;", "7.0"},
       {"sm_80", "createpolicy.fractional.L2::evict_last.b64 %d0, 1.0;", "7.4"},
       {"sm_80", "ld.global.L1::evict_last.u32 %r0, [%d0];", "7.4"},

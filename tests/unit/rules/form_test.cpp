@@ -155,6 +155,17 @@ TEST_CASE("tcgen05-output-lanes: four masks, eight for a pair, none for .ws and 
   CHECK(is_broken(output_lanes({.kind = MmaKind::mxf4, .block_scale = true}, 4), Rule::output_lanes));
 }
 
+TEST_CASE("tcgen05-mma-wide: K of 64 bytes on sm_107, sparse of mxf8f6f4 alone") {
+  for (const MmaKind kind : {MmaKind::f8f6f4, MmaKind::mxf8f6f4, MmaKind::mxf4, MmaKind::mxf4nvf4}) {
+    for (const isa::Target t : {isa::sm_107a, isa::sm_107f}) CHECK(mma_wide(t, kind, false).ok());
+    CHECK(is_broken(mma_wide(isa::sm_100a, kind, false), Rule::mma_wide, 107));
+    CHECK(is_broken(mma_wide(isa::sm_103a, kind, false), Rule::mma_wide, 107));
+    CHECK(mma_wide(isa::sm_107a, kind, true).ok() == (kind == MmaKind::mxf8f6f4));
+  }
+  for (const MmaKind kind : {MmaKind::f16, MmaKind::tf32, MmaKind::i8, MmaKind::ti16})
+    CHECK(is_broken(mma_wide(isa::sm_107a, kind, false), Rule::mma_wide));
+}
+
 TEST_CASE("tcgen05-mma-k96: dense packed kinds on sm_103a") {
   CHECK(mma_k96(isa::sm_103a, CtaGroup::one, false, 128).ok());
   CHECK(mma_k96(isa::sm_103a, CtaGroup::two, false, 256).ok());

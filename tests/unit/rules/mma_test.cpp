@@ -135,6 +135,12 @@ TEST_CASE("tcgen05-idesc-scale: ue4m3 with sixteen elements a scale alone, ids w
   CHECK(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block16, {}).ok());
   CHECK(is_broken(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::block32, {}), Rule::idesc_scale, 1));
   f = {};
+  f.scale_format = 1, f.wide = true, f.sfa_id = 2;  // two scales of mxf8f6f4, four of mxf4
+  CHECK(idesc_scale(MmaKind::mxf8f6f4, ScaleVector::x1, f).ok());
+  CHECK(is_broken(idesc_scale(MmaKind::mxf4, ScaleVector::x2, f), Rule::idesc_scale, 0));
+  f.sfa_id = 3;
+  CHECK(is_broken(idesc_scale(MmaKind::mxf8f6f4, ScaleVector::x1, f), Rule::idesc_scale, 2));
+  f = {};
   f.sfb_id = 2;
   CHECK(is_broken(idesc_scale(MmaKind::mxf4nvf4, ScaleVector::x4, f), Rule::idesc_scale, 0));
 }

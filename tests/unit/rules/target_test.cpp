@@ -22,6 +22,10 @@ TEST_CASE("target-version: the .version that introduced the target") {
   CHECK(target_version(isa::sm_100f, {8, 8}).ok());
   CHECK(is_broken(target_version(isa::sm_100f, {8, 7}), Rule::target_version, 88));
   CHECK(is_broken(target_version(isa::sm_110a, {8, 8}), Rule::target_version, 90));
+  CHECK(target_version({75}, {6, 3}).ok());
+  CHECK(is_broken(target_version({75}, {6, 2}), Rule::target_version, 63));
+  CHECK(is_broken(target_version({87}, {7, 3}), Rule::target_version, 74));
+  CHECK(is_broken(target_version({88}, {8, 8}), Rule::target_version, 90));
 }
 
 TEST_CASE("target-feature: what ptxas 13.0 takes where") {
@@ -60,8 +64,10 @@ TEST_CASE("target-feature: what PTX 9.1 to 9.5 brought") {
   CHECK(row(Feature::strong_copy_to_cluster) == "10110110");
   CHECK(row(Feature::fabric) == "01111111");
   CHECK(row(Feature::packed_bytes) == "00000111");
-  CHECK(row(Feature::sm_107) == "00000110");
-  CHECK(row(Feature::sm_107a) == "00000010");
+  for (Feature f : {Feature::copy_report, Feature::copy_override, Feature::multicast_32b, Feature::ue5m3,
+                    Feature::mixed_pairs, Feature::bulk_priority})
+    CHECK(row(f) == "00000110");
+  for (Feature f : {Feature::sparse_compression, Feature::s2f6_to_zero}) CHECK(row(f) == "00000010");
   CHECK(row(Feature::narrow_product) == "00010000");
   CHECK(is_broken(target_feature(Feature::exclusive, isa::sm_100a, {9, 3}), Rule::target_feature));
   CHECK(target_feature(Feature::kind_ti16, isa::sm_107f, {9, 4}).ok());
@@ -118,6 +124,24 @@ TEST_CASE("target-feature: around tcgen05") {
   CHECK(is_broken(target_feature(Feature::wgmma_mixed_signs, isa::sm_90a, {8, 3}), Rule::target_feature));
   CHECK(is_broken(target_feature(Feature::mbarrier_relaxed, isa::sm_90a, {8, 5}), Rule::target_feature));
   CHECK(is_broken(target_feature(Feature::tensormap_proxy, isa::sm_90a, {8, 1}), Rule::target_feature));
+}
+
+TEST_CASE("target-feature: before sm_90") {
+  const isa::Target targets[] = {{75}, isa::sm_80, {86}, {89}, {90}};
+  const auto row = [&](Feature f) {
+    std::string out;
+    for (isa::Target t : targets) out += target_feature(f, t, {9, 0}).ok() ? '1' : '0';
+    return out;
+  };
+  for (Feature f : {Feature::ampere, Feature::cache_policy, Feature::cache_lines, Feature::widened_bf16,
+                    Feature::mbarrier_parity, Feature::mma_binary_and, Feature::reserved_shared})
+    CHECK(row(f) == "01111");
+  CHECK(row(Feature::xorsign) == "00111");
+  CHECK(row(Feature::conversion_fp8) == "00011");
+  CHECK(row(Feature::out_of_bounds) == "00001");
+  for (Feature f : {Feature::cache_priority, Feature::shared_cta, Feature::barrier_cta, Feature::joined_table,
+                    Feature::stack, Feature::ldmatrix, Feature::mma_turing})
+    CHECK(row(f) == "11111");
 }
 
 TEST_CASE("form-modifier, form-operands, tcgen05-cta-group-mixed: asked with what was found") {
