@@ -51,7 +51,7 @@ def test_failing():
 
 class Plugin(unittest.TestCase):
     def test_a_test_fails_for_the_errors_of_its_kernels(self):
-        said, code = run_pytest(FAKE, "--kiln")
+        said, code = run_pytest(FAKE, "--kiln", python=producers.python_with(self, "pytest"))
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"test_clean PASSED")
         self.assertNotIn("Warning", said)
@@ -63,7 +63,7 @@ class Plugin(unittest.TestCase):
         self.assertIn("kiln: 3 kernels checked: 2 error; 0 launches simulated", said)
 
     def test_without_the_option_nothing_is_judged(self):
-        said, code = run_pytest(FAKE)
+        said, code = run_pytest(FAKE, python=producers.python_with(self, "pytest"))
         self.assertRegex(said, r"test_bad PASSED")
         self.assertNotIn("kernels checked", said)
 

@@ -23,8 +23,9 @@ constexpr const char* explain_examples =
     "  kiln explain \"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, idesc, p;\"    an instruction; names need no "
     "declaration\n"
     "  kiln explain \"tcgen05.mma.ws.cta_group::1.kind::i8 [d], a, b, 0x081004A0, p\"   immediates are taken apart\n"
-    "  kiln explain --json                                                       every rule with its page, for a "
-    "program\n"
+    "  kiln explain --json                                                       all of it, for a program: rules, "
+    "instructions,\n"
+    "                                                                            modifiers, targets and tables\n"
     "  kiln explain variants                                                     the ten variants of tcgen05.mma\n"
     "  kiln explain ladder                                                       what a vendor's compiler asks of it\n"
     "  kiln explain kind-word                                                    the word that it asks about\n"
@@ -107,10 +108,16 @@ std::string all_subjects(bool json) {
   Json named = Json::array();
   text += "\nTables\n";
   for (const Table& t : tables) {
-    named.push_back({{"name", t.name}, {"says", t.says}});
+    if (json) named.push_back({{"name", t.name}, {"says", t.says}, {"holds", table_json(t.name)}});
     text += fmt::format("{:<28} {}\n", t.name, t.says);
   }
-  return json ? versioned(Json{{"rules", list}, {"limits", limits}, {"tables", named}}) : text;
+  if (!json) return text;
+  return versioned(Json{{"rules", list},
+                        {"limits", limits},
+                        {"tables", named},
+                        {"instructions", instructions_json()},
+                        {"modifiers", modifiers_json()},
+                        {"targets", targets_json()}});
 }
 
 int explain(const std::string& subject, bool json) {

@@ -58,7 +58,7 @@ Json contract_json(const isa::OperandContract& c) {
           {"scales", isa::spelling(c.scales)}};
 }
 
-std::string variants_json() {
+Json variants_json() {
   Json rows = Json::array(), idioms = Json::array();
   for (const isa::VariantInfo& v : variants()) {
     Json row = {{"name", v.name}, {"published", contract_json(v.published)}};
@@ -72,7 +72,7 @@ std::string variants_json() {
   }
   for (const isa::Idiom& i : isa::idioms)
     idioms.push_back({{"pattern", i.pattern}, {"variant", isa::info(i.variant).name}});
-  return versioned(Json{{"variants", rows}, {"idioms", idioms}});
+  return {{"variants", rows}, {"idioms", idioms}};
 }
 
 std::string ladder_text() {
@@ -87,14 +87,14 @@ std::string ladder_text() {
   return out;
 }
 
-std::string ladder_json() {
+Json ladder_json() {
   Json steps = Json::array();
   for (const rules::LadderStep& s : rules::mma_ladder)
     steps.push_back({{"step", steps.size() + 1},
                      {"slug", rules::info(s.rule).slug},
                      {"must", rules::info(s.rule).must},
                      {"vendor_text", s.vendor_text}});
-  return versioned(Json{{"ladder", steps}});
+  return Json::object({{"ladder", steps}});
 }
 
 /// A field of the word in both layouts.
@@ -170,23 +170,28 @@ Json layout_json(const isa::KindWordLayout& l, int CodeRow::*code) {
   return j;
 }
 
-std::string kind_word_json() {
+Json kind_word_json() {
   Json differences = Json::array();
   for (const isa::KindWordDifference& d : isa::kind_word_differences)
     differences.push_back(
         {{"field", d.field}, {"consistent", d.consistent}, {"published", d.published}, {"evidence", d.evidence}});
-  return versioned(Json{{"layouts",
-                     {layout_json(isa::consistent_kind_word, &CodeRow::consistent),
-                      layout_json(isa::published_kind_word, &CodeRow::published)}},
-                    {"differences", differences}});
+  return {{"layouts",
+           {layout_json(isa::consistent_kind_word, &CodeRow::consistent),
+            layout_json(isa::published_kind_word, &CodeRow::published)}},
+          {"differences", differences}};
 }
 
 }  // namespace
 
+Json table_json(std::string_view name) {
+  return name == "ladder" ? ladder_json() : name == "kind-word" ? kind_word_json() : variants_json();
+}
+
 std::optional<std::string> explain_table(const std::string& name, bool as_json) {
-  if (name == "variants" || name == "tcgen05-variants") return as_json ? variants_json() : variants_text();
-  if (name == "ladder") return as_json ? ladder_json() : ladder_text();
-  if (name == "kind-word") return as_json ? kind_word_json() : kind_word_text();
+  const auto printed = [&](Json (*json)(), std::string (*text)()) { return as_json ? versioned(json()) : text(); };
+  if (name == "variants" || name == "tcgen05-variants") return printed(variants_json, variants_text);
+  if (name == "ladder") return printed(ladder_json, ladder_text);
+  if (name == "kind-word") return printed(kind_word_json, kind_word_text);
   return std::nullopt;
 }
 

@@ -146,6 +146,8 @@ std::vector<const Slot*> match(const ir::Instruction& i, const InstructionWords&
 
 }  // namespace
 
+std::span<const InstructionWords> all_words() { return table(); }
+
 const InstructionWords* find_words(const ir::Instruction& i) {
   for (const InstructionWords& w : table())
     if (w.opcode == i.opcode && (w.when.empty() || has_modifier(i, w.when))) return &w;

@@ -1,6 +1,7 @@
 // What instructions do and what their operands are, in words: instruction_words.def as data.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ struct InstructionWords {
   std::string_view does;
   std::vector<Role> roles;
 };
+
+/// Every row, in the order of the table.
+std::span<const InstructionWords> all_words();
 
 /// The words for an instruction with these modifiers; null when the table has none.
 const InstructionWords* find_words(const ir::Instruction&);

@@ -388,11 +388,24 @@ OperandSlot sized(const OperandSlot& slot, const ir::Operation& op) {
   return out;
 }
 
+namespace {
+
+// A type that an instruction is yet to say, by which of its types it is.
+std::string type_words(const OperandSlot& slot) {
+  constexpr std::array<std::string_view, 5> places{"first", "second", "third", "fourth", "fifth"};
+  return "the instruction's " + std::string(places.at(slot.count)) + " type";
+}
+
+}  // namespace
+
 std::string describe(const OperandSlot& slot) {
   const std::string count = slot.count ? std::to_string(slot.count) + " " : "";
   if (slot.letter == 'g' && slot.count) return "a vector of " + count + "32-bit integer registers";
   std::string words = operands::by_letter[std::size_t(slot.letter)]->words;
-  if (const std::size_t at = words.find('!'); at != words.npos) words.replace(at, 1, isa::spelling(slot.type));
+  const bool is_open = slot.type == isa::ScalarType::none;
+  for (const std::string_view type : {"type .!", ".!"})
+    if (const std::size_t at = words.find(is_open ? type : "!"); at != words.npos)
+      words.replace(at, is_open ? type.size() : 1, is_open ? type_words(slot) : std::string(isa::spelling(slot.type)));
   if (const std::size_t at = words.find('#'); at != words.npos) words.replace(at, 1, count);
   return words;
 }
