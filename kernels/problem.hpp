@@ -14,8 +14,8 @@
 namespace kiln::kernels {
 
 /// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
-/// how operands lie in shared memory, how many columns the epilogue stores at a time, and the order of tiles. A tile has
-/// 128 rows a CTA. Structural.
+/// how operands lie in shared memory, how many columns the epilogue stores at a time, the order of tiles, which operand
+/// has their rows, and how many share the K of one. A tile has 128 rows a CTA. Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -26,6 +26,8 @@ struct GemmStrategy {
   int epilogue_width = 0;       // columns; 0: the epilogue's own
   int rows_together = 0;        // rows of tiles that are walked together, column by column; 0: all of them
   bool launch_control = false;  // running CTAs take tiles over from those that have not started
+  bool swapped = false;         // rows of a tile are rows of B, its columns rows of A: it is stored as a column of D
+  int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
@@ -65,6 +67,13 @@ struct GemmProblem {
   constexpr GemmProblem with_evictions(isa::L2Eviction of_a, isa::L2Eviction of_b) const {
     GemmProblem p = *this;
     p.a_eviction = of_a, p.b_eviction = of_b;
+    return p;
+  }
+  constexpr GemmProblem with_operands_swapped() const {
+    GemmProblem p = *this;
+    p.a = b, p.b = a;
+    p.a_major = b_major, p.b_major = a_major;
+    p.a_eviction = b_eviction, p.b_eviction = a_eviction;
     return p;
   }
   constexpr GemmProblem sparse() const {
@@ -124,22 +133,28 @@ struct ScaleChunks {
 struct GemmPlan {
   GemmProblem problem;
   GemmStrategy strategy;
+  GemmProblem issued;  // as MMAs see it: A has the rows of a tile
   dsl::MmaSpec mma;
   int stored_k;  // elements of a row of A in a slot
   int k;         // elements of K in a slot
   dsl::TileShape a_tile, b_tile;
 
-  constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s) : problem(p), strategy(s), mma(spec_of(p, s)) {
-    stored_k = s.slot_bytes * 8 / p.a.bits;
+  constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s)
+      : problem(p), strategy(s), issued(s.swapped ? p.with_operands_swapped() : p), mma(spec_of(issued, s)) {
+    stored_k = s.slot_bytes * 8 / issued.a.bits;
     k = p.is_sparse ? 2 * stored_k : stored_k;
-    a_tile = mma.a_tile(p.a, stored_k, p.a_major, layout(p.a_major));
-    b_tile = mma.b_tile(p.b, k, p.b_major, layout(p.b_major));
+    a_tile = mma.a_tile(issued.a, stored_k, issued.a_major, layout(issued.a_major));
+    b_tile = mma.b_tile(issued.b, k, issued.b_major, layout(issued.b_major));
   }
 
   constexpr int steps() const { return k / mma.K(); }  // MMAs along K in a slot
   constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
   /// Columns that the epilogue stores at a time.
   constexpr int width() const { return strategy.epilogue_width ? strategy.epilogue_width : problem.epilogue->width(); }
+  /// Whether the epilogue leaves f32 sums as they are, so that it can also store a column, or the sum of several parts.
+  constexpr bool stores_plain_f32() const {
+    return problem.epilogue == &plain && problem.products == 1 && problem.sums.scalar == isa::ScalarType::f32;
+  }
 
   constexpr dsl::MetadataShape metadata() const { return {mma.form.kind, steps()}; }
   constexpr dsl::ScaleShape sfa() const { return dsl::ScaleShape::of(mma, isa::ScaleSide::A, steps()); }
@@ -187,6 +202,11 @@ struct GemmPlan {
       return "the scales of a tile's columns begin with a column of tensor memory: a multiple of 32";
     if (problem.is_transposed() && (problem.is_scaled() || problem.is_sparse || problem.epilogue->is_fixed()))
       return "scales, metadata and maxima belong to elements along K: their operands are not transposed";
+    if (strategy.splits < 1) return "a tile has a part of K at least";
+    if ((strategy.swapped || strategy.splits > 1) && !stores_plain_f32())
+      return "operands change places, and CTAs share a tile's K, where one product's f32 sums are stored as they are";
+    if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
+      return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&
         (a_tile.blocks() * a_tile.box_rows_pieces() != 1 || b_tile.blocks() * b_tile.box_rows_pieces() != 1))
       return "in a batch one box brings a tile: a row of a slot is one span of the swizzle";

@@ -37,7 +37,7 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   const auto& B = given["B"_arg];
   const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
-  const Partials<N> partials(given["partials"_arg], given["counters"_arg]);
+  const Partials partials(given["partials"_arg].any(), given["counters"_arg].any(), N);
 
   auto in = gemm.ring<stages, ATile, BTile>("in");
   auto done = gemm.mbarrier("done");
@@ -63,8 +63,10 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     const U32 tile = gemm.ctaid.y * gemm.nctaid.x + gemm.ctaid.x;
+    const SharedTileOfD shared{tile, tile * splits, splits, col};
     g.wait(done, Phase{0});
-    partials.add(g, acc, split, {tile, tile * splits, splits, row, col}, D);
+    partials.leave(g, acc.any(), split, shared);
+    partials.add_up(g, shared, into_row(D, row + g.row()));
   });
 
   return gemm.build();
@@ -81,8 +83,8 @@ launch::Contract gemm_split_k_problem(const Kernel& kernel, const Sizes& sizes) 
   grid.z = std::uint32_t(splits);
   launch::Contract c = gemm_buffers(s);
   const std::uint64_t tiles = std::uint64_t(grid.x) * grid.y;
-  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials<N>::elements);
-  add_workspace(c, "counters", isa::ScalarType::u32, tiles * M, launch::Init::Kind::zeros);
+  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials::elements(N));
+  add_workspace(c, "counters", isa::ScalarType::u32, tiles * Partials::rows, launch::Init::Kind::zeros);
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
                 "k_blocks"_arg = k_blocks, "partials"_arg = "partials", "counters"_arg = "counters");

@@ -59,6 +59,33 @@ TEST_CASE("the epilogue's width, the order of tiles and the majors are shown whe
   CHECK(planned(problems::gemm_tf32, {{"transpose-a", 1}}).a_tile.swizzle() == isa::Swizzle::b128_atom32);
 }
 
+TEST_CASE("with operands swapped B has the rows of a tile, and A its columns") {
+  const Sizes sizes{{"tile", {128, 32, 64}}, {"swap-operands", 1}, {"splits", 4}};
+  CHECK(chosen(problems::gemm_f16, sizes) ==
+        "--tile 128x32x64 --stages 4 --cta-group 1 --accumulators 2 --swizzle 128 --swap-operands 1 --splits 4");
+  const GemmPlan plan = planned(problems::gemm_e5m2_e4m3, {{"tile", {256, 32, 128}}, {"swap-operands", 1}});
+  CHECK(plan.mma.shape.a == isa::ScalarType::e4m3);
+  CHECK(plan.a_tile.element.scalar == isa::ScalarType::e4m3);
+  CHECK(plan.b_tile.element.scalar == isa::ScalarType::e5m2);
+  CHECK(planned(problems::gemm_bf16_bt, {{"swap-operands", 1}}).mma.shape.a_major == dsl::MN_major);
+  CHECK(planned(problems::gemm_bf16_kept, {{"swap-operands", 1}}).issued.a_eviction == dsl::evict_first);
+}
+
+TEST_CASE("operands change places, and K is shared, where f32 sums are stored as they are") {
+  for (const char* option : {"swap-operands", "splits"}) {
+    const std::uint64_t value = option == std::string("splits") ? 2 : 1;
+    for (const GemmProblem* p : {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_s8,
+                                 &problems::gemm_f16_f16}) {
+      CHECK(refusal(*p, {{option, value}}).ends_with("where one product's f32 sums are stored as they are"));
+    }
+    CHECK(refusal(problems::gemm_tf32, {{option, value}}) == "accepted");
+  }
+  CHECK(refusal(problems::gemm_mxf8, {{"swap-operands", 1}}).ends_with("it does not change places with the other"));
+  CHECK(refusal(problems::gemm_mxf8, {{"splits", 2}}) == "accepted");
+  CHECK(refusal(problems::gemm_f16, {{"splits", 0}}) == "--splits: must be in [1, 65536]; got 0");
+  CHECK(refusal(problems::gemm_f16, {{"swap-operands", 2}}) == "--swap-operands: must be 0 or 1; got 2");
+}
+
 TEST_CASE("what an epilogue or a kind of operand cannot do is refused before anything is built") {
   CHECK(refusal(problems::gemm_f16, {{"epilogue-width", 24}}).ends_with(
       "an epilogue stores 8, 16, 32, 64 or 128 columns at a time"));
