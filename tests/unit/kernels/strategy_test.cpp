@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "emit/emit.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kinds.hpp"
 
@@ -69,6 +70,16 @@ TEST_CASE("with operands swapped B has the rows of a tile, and A its columns") {
   CHECK(plan.b_tile.element.scalar == isa::ScalarType::e5m2);
   CHECK(planned(problems::gemm_bf16_bt, {{"swap-operands", 1}}).mma.shape.a_major == dsl::MN_major);
   CHECK(planned(problems::gemm_bf16_kept, {{"swap-operands", 1}}).issued.a_eviction == dsl::evict_first);
+}
+
+TEST_CASE("on sm_90a up to 192 columns are one wgmma, which reads A once") {
+  const auto text = [](std::uint64_t columns) {
+    const dsl::Size tile{128, columns, 64};
+    return emit::emit_unverified(build(planned(problems::gemm_f16, {{"tile", tile}}), isa::sm_90a).module);
+  };
+  CHECK(text(160).find(".m64n160k16.") != std::string::npos);
+  CHECK(text(192).find(".m64n192k16.") != std::string::npos);
+  CHECK(text(256).find(".m64n128k16.") != std::string::npos);
 }
 
 TEST_CASE("operands change places, and K is shared, where f32 sums are stored as they are") {
