@@ -63,6 +63,41 @@ class OperandMap {
   std::optional<TensorMapHandle<u32, 3>> batch_;
 };
 
+// A result that leaves through shared memory and TMA, whole lines at a time, while the warps go on: blocks of 32
+// columns, which keep the epilogue's registers few.
+template <class T>
+class CopiedResult {
+ public:
+  using Tile = SharedTile<T, isa::tmem_lanes, GemmPlan::copied_columns, K_major,
+                          T::bits * GemmPlan::copied_columns == 8 * 64 ? swizzle_64B : swizzle_128B>;
+
+  explicit CopiedResult(KernelBuilder& gemm)
+      : map_(gemm.param<TensorMap<Tile>>("D")), out_(gemm.store_ring<GemmPlan::copied_blocks, Tile>("out")) {}
+
+  // Stores the sums of a tile, which belong at (row, col).
+  void operator()(Warpgroup& g, const AnyTmem& sums, const U32& row, const U32& col) {
+    for (int c = 0; c < sums.count; c += Tile::cols) {
+      const AnyRegisters block = converted(g.wait(g.load(sums.columns(c, Tile::cols))), element_type<T>);
+      const auto slot = out_.acquire(g);
+      g.store(slot, Registers<T, Tile::cols>(block.recorder(), block.operands()));
+      out_.publish(g, slot, map_.at(row, col + c));
+    }
+  }
+
+ private:
+  TensorMap<Tile> map_;
+  StoreRing<GemmPlan::copied_blocks, Tile> out_;
+};
+using CopyOut = std::function<void(Warpgroup& g, const AnyTmem& sums, const U32& row, const U32& col)>;
+CopyOut copied_result(KernelBuilder& gemm, ElementType element) {
+  switch (element.scalar) {
+    case ScalarType::bf16: return CopiedResult<bf16>(gemm);
+    case ScalarType::f16: return CopiedResult<f16>(gemm);
+    case ScalarType::s32: return CopiedResult<s32>(gemm);
+    default: return CopiedResult<f32>(gemm);
+  }
+}
+
 // Where the parts of a slot stand; -1: there is no such part.
 struct SlotPlaces {
   int a = 0, b = 1, up = -1, metadata = -1, sfa = -1, sfb = -1;
@@ -137,8 +172,8 @@ class Generator {
   bool is_split() const { return plan_.strategy.splits > 1; }
   int splits() const { return plan_.strategy.splits; }
   // The extents of what tiles cover: D, or D transposed.
-  const U32& tiled_rows() const { return plan_.strategy.swapped ? d_->n : d_->m; }
-  const U32& tiled_columns() const { return plan_.strategy.swapped ? d_->m : d_->n; }
+  const U32& tiled_rows() const { return plan_.strategy.swapped ? *n_ : *m_; }
+  const U32& tiled_columns() const { return plan_.strategy.swapped ? *m_ : *n_; }
   const GemmProblem& problem() const { return plan_.problem; }
 
   const GemmPlan& plan_;
@@ -147,7 +182,9 @@ class Generator {
   std::optional<OperandMap> a_, b_, up_;
   std::optional<MetadataSide> metadata_;
   std::optional<ScaleSides> scales_;
-  std::optional<Result> d_;
+  std::optional<U32> m_, n_;
+  std::optional<Result> d_;  // one of these two
+  CopyOut copy_out_;
   std::optional<U32> k_blocks_, row_tiles_, column_tiles_, rank_;
   std::optional<Partials> partials_;
   RoleStep epilogue_;
@@ -192,9 +229,13 @@ Kernel Generator::build() {
   b_.emplace(gemm_, names.b, plan_.b_tile, problem().is_batched);
   if (is_dual) up_.emplace(gemm_, "Up", plan_.b_tile, problem().is_batched);
   declare_sides();
-  const AnyPointer elements = gemm_.pointer("D", problem().d);
-  const U32 m = gemm_.param<u32>("m"), n = gemm_.param<u32>("n");
-  d_.emplace(elements, m, n);
+  std::optional<AnyPointer> elements;
+  if (plan_.strategy.tma_store)
+    copy_out_ = copied_result(gemm_, problem().d);
+  else
+    elements.emplace(gemm_.pointer("D", problem().d));
+  m_.emplace(gemm_.param<u32>("m")), n_.emplace(gemm_.param<u32>("n"));
+  if (elements) d_.emplace(*elements, *m_, *n_);
   k_blocks_.emplace(gemm_.param<u32>("k_blocks"));
   epilogue_ = problem().epilogue->device(gemm_, plan_.width());
   std::optional<U32> batch;
@@ -231,7 +272,7 @@ void Generator::load(Thread& t) {
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
     const U32 col = scales_ ? tile.column * mma.N() : tile.column * mma.N() + *rank_ * mma.b_rows();
     // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
-    const U32 image = metadata_ ? select(row < d_->m, row / mma.a_rows(), 0) : row;
+    const U32 image = metadata_ ? select(row < *m_, row / mma.a_rows(), 0) : row;
     const BlocksOfK k = blocks_of(tile);
     t.loop(k.count, [&](U32 i) { load_slot(t, where, row, col, image, tile.column, k.block(i)); });
   });
@@ -319,9 +360,14 @@ void Generator::store(Warpgroup& g) {
   const RowStep finish = epilogue_(g);
   each_tile(g, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
-    const Result d = where.matrix ? d_->matrix(*where.matrix) : *d_;
+    const std::optional<Result> in_batch = where.matrix ? std::optional(d_->matrix(*where.matrix)) : d_;
     const AnyAccumulatorSlot sums = acc_->wait(g);
     const U32 col = tile.column * mma.N(), row = where.row * mma.M() + *rank_ * mma.a_rows();
+    if (copy_out_) {
+      copy_out_(g, sums.sums, row, col);
+      return acc_->release(g, sums.empty);
+    }
+    const Result& d = *in_batch;
     if (is_split()) return store_part(g, tile, sums, store_of(d, row + g.row()));
     if (plan_.strategy.swapped)
       store_columns(g, sums.sums, col, store_of(d, row + g.row()));
@@ -419,7 +465,10 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
     arguments.push_back({name, scale_map(c, name, std::uint32_t(tile.row_chunks()), std::uint32_t(tile.groups()))});
   };
   if (p.is_scaled()) scale("SFA", plan.sfa_tile()), scale("SFB", plan.sfb_tile());
-  arguments.push_back({"D", std::string("D")});
+  if (plan.strategy.tma_store)
+    arguments.push_back({"D", GlobalTensor{"D", x.m, x.n}});
+  else
+    arguments.push_back({"D", std::string("D")});
   arguments.push_back({"m", x.m});
   arguments.push_back({"n", x.n});
   const std::uint64_t k_blocks = pieces(x.k, std::uint64_t(plan.k));

@@ -15,7 +15,7 @@ namespace kiln::kernels {
 
 /// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
 /// how operands lie in shared memory, how many columns the epilogue stores at a time, the order of tiles, which operand
-/// has their rows, and how many share the K of one. A tile has 128 rows a CTA. Structural.
+/// has their rows, how D is stored, and how many share the K of a tile. A tile has 128 rows a CTA. Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -27,6 +27,7 @@ struct GemmStrategy {
   int rows_together = 0;        // rows of tiles that are walked together, column by column; 0: all of them
   bool launch_control = false;  // running CTAs take tiles over from those that have not started
   bool swapped = false;         // rows of a tile are rows of B, its columns rows of A: it is stored as a column of D
+  bool tma_store = false;       // D leaves through shared memory, by TMA
   int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
@@ -171,6 +172,11 @@ struct GemmPlan {
     if (problem.is_scaled()) side += sfa().columns_held() + sfb().columns_held();
     return strategy.accumulators * sum_columns() + strategy.stages * side;
   }
+  /// Blocks of D on their way out by TMA, and their columns.
+  static constexpr int copied_blocks = 4, copied_columns = 32;
+  constexpr std::int64_t copied_bytes() const {
+    return strategy.tma_store ? std::int64_t(copied_blocks) * copied_columns * isa::tmem_lanes * problem.d.bits / 8 : 0;
+  }
   constexpr std::int64_t slot_bytes() const {
     std::int64_t bytes = dsl::placed_bytes(a_tile.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
     if (problem.is_sparse) bytes += dsl::placed_bytes(metadata().bytes());
@@ -187,7 +193,7 @@ struct GemmPlan {
     const Verdict operands = first(mma_a(mma.form, mma.shape, a_tile.mma_operand()),
                                    mma_b(mma.form, mma.shape, b_tile.mma_operand()));
     return first(operands, tile_slice(stored_k, last, mma.a_k()), tmem_budget(tmem_columns()),
-                 shared_budget(dsl::sm_100a, strategy.stages * slot_bytes()));
+                 shared_budget(dsl::sm_100a, strategy.stages * slot_bytes() + copied_bytes()));
   }
   /// What this generator does not do although the rules allow it; empty: nothing of it.
   constexpr std::string_view limit() const {
@@ -205,6 +211,12 @@ struct GemmPlan {
     if (strategy.splits < 1) return "a tile has a part of K at least";
     if ((strategy.swapped || strategy.splits > 1) && !stores_plain_f32())
       return "operands change places, and CTAs share a tile's K, where one product's f32 sums are stored as they are";
+    if (strategy.tma_store && (problem.epilogue != &plain || problem.products > 1 || problem.is_batched))
+      return "TMA stores the sums of one product as they are";
+    if (strategy.tma_store && (strategy.swapped || strategy.splits > 1))
+      return "TMA stores whole rows of a tile: its operands do not change places, and its K is not shared";
+    if (strategy.tma_store && mma.N() % copied_columns != 0)
+      return "a tile has whole blocks of 32 columns that TMA stores";
     if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
       return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&

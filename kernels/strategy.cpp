@@ -23,6 +23,7 @@ constexpr std::array all_options{
     SizeOption{"rows-together", {}, "rows of tiles that are walked together, column by column; 0: all"},
     SizeOption{"launch-control", {}, "1: CTAs that run take over the tiles of those that have not started", "0|1"},
     SizeOption{"swap-operands", {}, "1: a tile's rows are rows of B and its columns rows of A, for few rows of A", "0|1"},
+    SizeOption{"tma-store", {}, "1: D leaves through shared memory, by TMA", "0|1"},
     SizeOption{"splits", {}, "CTAs or pairs that take a part of the K of a tile each"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
@@ -32,7 +33,7 @@ constexpr std::array all_options{
 struct Given {
   std::span<const std::uint64_t> tile{};
   std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, splits{};
-  std::optional<bool> launch_control{}, swapped{}, transpose_a{}, transpose_b{};
+  std::optional<bool> launch_control{}, swapped{}, tma_store{}, transpose_a{}, transpose_b{};
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& why) {
@@ -71,6 +72,7 @@ constexpr struct {
   std::optional<bool> Given::*value;
 } flags[] = {{"launch-control", &Given::launch_control},
              {"swap-operands", &Given::swapped},
+             {"tma-store", &Given::tma_store},
              {"transpose-a", &Given::transpose_a},
              {"transpose-b", &Given::transpose_b}};
 
@@ -130,6 +132,7 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.rows_together) s.rows_together = *given.rows_together;
   if (given.launch_control) s.launch_control = *given.launch_control;
   if (given.swapped) s.swapped = *given.swapped;
+  if (given.tma_store) s.tma_store = *given.tma_store;
   if (given.splits) s.splits = *given.splits;
   return s;
 }
@@ -155,6 +158,7 @@ Strategy all_of(const GemmPlan& plan) {
           {"rows-together", size(s.rows_together)},
           {"launch-control", size(s.launch_control)},
           {"swap-operands", size(s.swapped)},
+          {"tma-store", size(s.tma_store)},
           {"splits", size(s.splits)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};

@@ -97,6 +97,22 @@ TEST_CASE("operands change places, and K is shared, where f32 sums are stored as
   CHECK(refusal(problems::gemm_f16, {{"swap-operands", 2}}) == "--swap-operands: must be 0 or 1; got 2");
 }
 
+TEST_CASE("TMA stores whole rows of one product, in blocks that take their room from the ring's slots") {
+  CHECK(chosen(problems::gemm_s8, {{"stages", 5}, {"tma-store", 1}}) ==
+        "--tile 256x256x128 --stages 5 --cta-group 2 --accumulators 2 --swizzle 128 --tma-store 1");
+  CHECK(refusal(problems::gemm_f16, {{"stages", 7}}) == "accepted");
+  CHECK(refusal(problems::gemm_f16, {{"stages", 7}, {"tma-store", 1}}).ends_with("[shared-budget]"));
+  CHECK(refusal(problems::gemm_f16, {{"stages", 6}, {"tma-store", 1}}) == "accepted");
+  const auto refused = [](const GemmProblem& p, const char* option, std::uint64_t value) {
+    return refusal(p, {{"stages", 3}, {"tma-store", 1}, {option, value}});
+  };
+  for (const GemmProblem* p : {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_bf16_batched})
+    CHECK(refused(*p, "cta-group", 1).ends_with("TMA stores the sums of one product as they are"));
+  for (const auto& [option, value] : {std::pair("splits", 2), std::pair("swap-operands", 1)})
+    CHECK(refused(problems::gemm_f16, option, std::uint64_t(value)).ends_with("its K is not shared"));
+  CHECK(refusal(problems::gemm_f16, {{"tile", {128, 72, 64}}, {"tma-store", 1}}).ends_with("that TMA stores"));
+}
+
 TEST_CASE("what an epilogue or a kind of operand cannot do is refused before anything is built") {
   CHECK(refusal(problems::gemm_f16, {{"epilogue-width", 24}}).ends_with(
       "an epilogue stores 8, 16, 32, 64 or 128 columns at a time"));
