@@ -110,7 +110,7 @@ void add_emit(const Builder& builder) {
   CLI::App* sub = builder.add(
       "emit", "Write a kernel as verified PTX, as a cubin, its launch contract, or a C++ header", emit_examples);
   auto a = std::make_shared<EmitArguments>();
-  add_kernel_arguments(*sub, a->kernel, builder.words, false);
+  add_kernel_arguments(*sub, a->kernel, builder, false);
   sub->add_option("--format", a->format, "ptx, cubin or header (need ptxas), or json (the launch contract) [ptx]")
       ->check(one_of({"ptx", "cubin", "json", "header"}))
       ->type_name("ptx|cubin|json|header");
