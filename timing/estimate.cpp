@@ -81,33 +81,34 @@ class Slot {
     const double rate =
         std::min(chip[FactId::ingest_rate], chip[FactId::ingest_rate_all] * chip[FactId::sms] / d.sms());
     raise(most_, double(t.slot_bytes) / rate, "L2 to the SM");
-    from_hbm_ = std::min(1.0, traffic.from_hbm / traffic.loaded);
+    const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     const double hbm = chip[FactId::hbm_rate] / chip[FactId::load_clock] / d.sms();
-    raise(most_, double(t.slot_bytes) * from_hbm_ / hbm, "HBM");
+    raise(most_, double(t.slot_bytes) * from_hbm / hbm, "HBM");
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
-    raise(most_, 2 * chip[FactId::copy_slots] + issue, "instructions of the load role");
-    raise(most_, t.mmas * t.products * chip[FactId::mma_slots] + chip[FactId::try_wait] + issue,
+    raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
+    raise(most_, t.mmas * t.products * (chip[FactId::mma_slots] + mma_operands) + chip[FactId::try_wait] + mma_trip,
           "instructions of the MMA role");
     // A slot is free again when its MMAs are done, and full when its copies have come.
-    trip_ = latency() + double(t.slot_bytes) / rate + tensor_ + after_ + 2 * chip[FactId::wake];
-    raise(most_, trip_ / t.stages, "latency of copies");
+    arrival_ = double(t.slot_bytes) / rate;
+    const double trip = chip[FactId::load_latency_hbm] + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
+    raise(most_, trip / t.stages, "latency of copies");
   }
 
   double interval() const { return most_.cycles; }
   double tensor() const { return tensor_; }
   std::string_view binds() const { return most_.name; }
-  /// From the first copy's issue to the first MMA.
-  double fill() const { return chip_[FactId::descriptor_miss] + trip_ - tensor_ - after_; }
+  /// From the first copy's issue to the first MMA: L2 is cold.
+  double fill() const {
+    return chip_[FactId::descriptor_miss] + chip_[FactId::load_latency_hbm] + arrival_ + 2 * chip_[FactId::wake];
+  }
   /// From the last MMA's start to the first instruction that reads its sums, without what the pipe is busy.
   double after() const { return after_ + chip_[FactId::wake] + chip_[FactId::try_wait]; }
 
  private:
-  static constexpr double issue = 70;  // cycles of the other instructions of a trip through a role's loop
+  // Cycles of the other instructions of a trip through a role's loop, and of those that make an MMA's operands.
+  static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
 
-  double latency() const {
-    return from_hbm_ * chip_[FactId::load_latency_hbm] + (1 - from_hbm_) * chip_[FactId::load_latency];
-  }
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
   double multiply() const {
     return t_.mmas * t_.products * mma().interval + double(t_.copied_bytes) / chip_[FactId::tmem_copy_rate];
@@ -123,7 +124,7 @@ class Slot {
   const Tiling& t_;
   const Chip& chip_;
   Bound most_{};
-  double tensor_ = 0, after_ = 0, from_hbm_ = 0, trip_ = 0;
+  double tensor_ = 0, after_ = 0, arrival_ = 0;
 };
 
 // Bringing a tile's sums to global memory, by four warps with 32 rows each. Sums of wgmma are registers of the warps
@@ -141,19 +142,19 @@ class Epilogue {
   double before_next() const {
     if (chip_.core != TensorCore::wgmma) return 0;
     const double chunks = all_columns() / handed_columns;
-    return chunks * hand_over + std::max(0.0, 1 - places / chunks) * cycles();
+    return chunks * hand_over + std::max(0.0, 1 - under_way / chunks) * cycles();
   }
 
  private:
   static constexpr int warps = 4, store_bytes = 16;
   static constexpr double column_slots = 1.5;  // issue slots of a warp for a column: conversion, address, store
-  static constexpr double handed_columns = 32, places = 2, hand_over = 150;
+  static constexpr double handed_columns = 32, under_way = 3, hand_over = 150;
 
   double load_chunk(int columns) const {
     if (chip_.core == TensorCore::wgmma) return chip_[FactId::shared_latency] + columns;
     return chip_[FactId::tmem_load] + columns * 4.0 * 32 / chip_[FactId::tmem_load_rate];
   }
-  double row_share() const { return std::min(1.0, double(t_.m) * t_.ctas / t_.rows / isa::tmem_lanes); }
+  double row_share() const { return std::min(1.0, double(t_.m) * t_.ctas / t_.rows); }
   double all_columns() const { return double(t_.columns) * t_.products; }
 
   // Each thread has a row, so a store touches a line for each of its lanes.
@@ -215,7 +216,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   e.binds = slot.binds();
   if (!persistent) {
     cycles = d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
-  } else if (t.accumulators > 1 || chip.core == TensorCore::wgmma) {
+  } else if (t.accumulators > 1) {
     const double next = main + epilogue.before_next();
     cycles = first + main + (d.rounds - 1) * std::max(next, store) + slot.after() + store;
     if (d.rounds > 1 && store > next) e.binds = "the epilogue";

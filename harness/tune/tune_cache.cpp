@@ -138,7 +138,8 @@ TuneCache TuneCache::read(std::string_view json, const std::string& document) {
     node.expect_object({"type", "m", "n", "k", "target", "chip", "kernel", "options", "kiln", "date", "clock_ghz",
                         "estimated_us", "predicted_us", "least_us", "most_us", "binds", "legal", "predicted",
                         "measured"});
-    if (!cache.all_.emplace(key_of(node), strategy_of(node)).second) node.fail("{} is there twice", text(key_of(node)));
+    const TuneKey key = key_of(node);
+    if (!cache.all_.emplace(key, strategy_of(node)).second) node.fail("{} is there twice", text(key));
   });
   return cache;
 }

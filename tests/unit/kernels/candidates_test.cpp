@@ -72,7 +72,8 @@ TEST_CASE("candidates are all combinations that the rules allow, with as many sl
 }
 
 TEST_CASE("what is given of a strategy stands, also values that are not tried") {
-  for (const dsl::Candidate& c : candidates(problems::gemm_f16, dsl::sm_100a, with({{"stages", 3}, {"cta-group", 1}}))) {
+  for (const dsl::Candidate& c :
+       candidates(problems::gemm_f16, dsl::sm_100a, with({{"stages", 3}, {"cta-group", 1}}))) {
     CHECK(value_of(c, "stages") == 3);
     CHECK(value_of(c, "cta-group") == 1);
   }
