@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ std::vector<std::pair<std::string, std::string>> kept_options(const KernelChoice
   return options;
 }
 
+double rounded(double x) { return std::round(x * 1e4) / 1e4; }
+
 // One candidate that was looked at.
 struct Tried {
   GemmChoice choice{};
@@ -82,8 +85,12 @@ class Tuning {
     if (!a.budget.empty()) budget_ = positive_number(a.budget, "--budget");
   }
 
-  // Throws diag::Rejected and diag::InputError.
-  TunedStrategy tune(const GemmQuestion&, double share_of_budget, const std::string& place);
+  // The best of them first; empty where none is right, which failures() says. Throws diag::Rejected where a strategy
+  // breaks a rule that its plan does not see.
+  std::vector<Tried> tune(const GemmQuestion&, const std::vector<GemmChoice>& all, double share_of_budget,
+                          const std::string& place);
+  // Of the last shape.
+  std::size_t predictions() const { return predicted_; }
   double left() const { return budget_ - std::chrono::duration<double>(Clock::now() - begun_).count(); }
   bool has_budget() const { return left() > 0; }
   const std::vector<std::string>& failures() const { return failures_; }
@@ -97,7 +104,7 @@ class Tuning {
   std::vector<Tried> predicted(const GemmQuestion&, const std::vector<GemmChoice>&, double seconds,
                                const std::string& place);
   bool computes_right(const GemmQuestion&, const Tried&);
-  void measure(Tried&);
+  bool measure(Tried&, bool beside_cublas);
 
   const TuneArguments& a_;
   Progress& progress_;
@@ -106,6 +113,7 @@ class Tuning {
   double budget_ = 1e9;
   Clock::time_point begun_ = Clock::now();
   bool has_gpu_ = true;
+  std::size_t predicted_ = 0;
   std::vector<std::string> failures_{};
 };
 
@@ -131,6 +139,7 @@ std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<Ge
       failures_.push_back(
           fmt::format("{}: no prediction: the run ended with {}", words(c), spelling(t.prediction.outcome)));
   }
+  predicted_ = out.size();
   std::stable_sort(out.begin(), out.end(), [](const Tried& x, const Tried& y) { return x.us() < y.us(); });
   return out;
 }
@@ -172,11 +181,13 @@ bool Tuning::computes_right(const GemmQuestion& q, const Tried& t) {
   return false;
 }
 
-void Tuning::measure(Tried& t) {
+// False where the GPU computes something else. Without a GPU nothing is measured.
+bool Tuning::measure(Tried& t, bool beside_cublas) {
   harness::RunOptions options;
   options.backend = harness::Backend::cuda;
   options.timing.emplace();
   options.timing->repetitions = repetitions_;
+  options.timing->beside = beside_cublas ? harness::Beside::cublas : harness::Beside::nothing;
   const dsl::Sizes sizes = t.kernel.chosen_sizes();
   dsl::Kernel kernel = t.kernel.entry().build(t.kernel.chosen_target(), sizes);
   launch::Contract contract = t.kernel.entry().problem(kernel, sizes);
@@ -186,56 +197,61 @@ void Tuning::measure(Tried& t) {
   } catch (const diag::InputError& error) {
     has_gpu_ = false;
     complain(fmt::format("not measured: {}\n", error.what()));
-    return;
+    return true;
   }
   print_findings(report.findings);
   if (!report.cuda || !report.cuda->timing || report.exit_code() == Exit::errors) {
     failures_.push_back(fmt::format("{}: not right on the GPU", words(t.choice)));
-    return;
+    return false;
   }
   const harness::Timing& timing = *report.cuda->timing;
   const auto chip = harness::chip_of_device(report.cuda->device);
   if (chip && !t.kernel.chip.ends_with(".json") && *chip != t.kernel.chip)
     diag::refuse("--measure: the GPU is a {}, whose chip is {}; got --chip {}", report.cuda->device, *chip,
                  t.kernel.chip);
-  t.measured = harness::TuneMeasurement{report.cuda->device, timing.times.median() * 1e3,
-                                        timing.cublas ? timing.cublas->times.median() * 1e3 : 0, repetitions_};
+  t.measured = harness::TuneMeasurement{report.cuda->device, rounded(timing.times.median() * 1e3),
+                                        timing.cublas ? rounded(timing.cublas->times.median() * 1e3) : 0, repetitions_};
+  return true;
 }
 
-TunedStrategy Tuning::tune(const GemmQuestion& q, double share_of_budget, const std::string& place) {
-  progress_.stage(place + ": ranking");
-  const std::vector<GemmChoice> all = ranked(q);
-  std::vector<Tried> tried = predicted(q, all, share_of_budget, place);
-  const std::size_t count = tried.size();
-  // Those that are measured, or the one that is taken, must be right.
-  const std::size_t wanted = a_.measure && has_gpu_ ? top_ : 1;
+std::vector<Tried> Tuning::tune(const GemmQuestion& q, const std::vector<GemmChoice>& all, double share_of_budget,
+                                const std::string& place) {
   std::vector<Tried> right;
-  for (Tried& t : tried) {
-    if (right.size() == wanted) break;
+  double cublas_us = 0;
+  for (Tried& t : predicted(q, all, share_of_budget, place)) {
+    // Those that are measured, or the one that is taken, must be right.
+    if (right.size() == (a_.measure && has_gpu_ ? top_ : 1)) break;
     progress_.stage(place + ": simulating");
-    if (computes_right(q, t)) right.push_back(std::move(t));
+    if (!computes_right(q, t)) continue;
+    if (a_.measure && has_gpu_) {
+      progress_.stage(fmt::format("{}: measuring {} of {}", place, right.size() + 1, top_));
+      if (!measure(t, cublas_us == 0)) continue;
+      if (t.measured && t.measured->cublas_us > 0) cublas_us = t.measured->cublas_us;
+      if (t.measured) t.measured->cublas_us = cublas_us;
+    }
+    right.push_back(std::move(t));
   }
-  if (right.empty()) diag::refuse("{}: none of the {} strategies that were tried is right", text(tune_key(q)), count);
-  for (std::size_t i = 0; a_.measure && has_gpu_ && i < right.size(); ++i) {
-    progress_.stage(fmt::format("{}: measuring {} of {}", place, i + 1, right.size()));
-    measure(right[i]);
-  }
-  const Tried& best = *std::min_element(right.begin(), right.end(), [](const Tried& x, const Tried& y) {
+  std::stable_sort(right.begin(), right.end(), [](const Tried& x, const Tried& y) {
     if (x.measured.has_value() != y.measured.has_value()) return x.measured.has_value();
     return x.measured ? x.measured->us < y.measured->us : x.us() < y.us();
   });
+  return right;
+}
+
+TunedStrategy found_of(const Tried& best, std::size_t legal, std::size_t predicted) {
   TunedStrategy s;
   s.kernel = best.kernel.name;
   s.options = kept_options(best.kernel);
   s.kiln = version(), s.date = today();
   const timing::Prediction& p = best.prediction;
-  s.clock_ghz = p.clock;
-  s.estimated_us = best.choice.estimate.seconds * 1e6;
-  s.predicted_us = p.seconds.value * 1e6, s.least_us = p.seconds.least * 1e6, s.most_us = p.seconds.most * 1e6;
+  s.clock_ghz = rounded(p.clock);
+  s.estimated_us = rounded(best.choice.estimate.seconds * 1e6);
+  s.predicted_us = rounded(p.seconds.value * 1e6);
+  s.least_us = rounded(p.seconds.least * 1e6), s.most_us = rounded(p.seconds.most * 1e6);
   const auto longest = std::max_element(p.launches.begin(), p.launches.end(),
                                         [](const auto& x, const auto& y) { return x.seconds.value < y.seconds.value; });
   s.binds = longest->binds.empty() ? "latency" : longest->binds;
-  s.legal = all.size(), s.predicted = count;
+  s.legal = legal, s.predicted = predicted;
   s.measured = best.measured;
   return s;
 }
@@ -245,6 +261,7 @@ struct Row {
   TuneKey key{};
   TunedStrategy found{};
   bool kept = false;
+  std::vector<TunedStrategy> tried{};  // that were right, the best first
 };
 
 std::string row_text(const Row& r) {
@@ -293,10 +310,35 @@ KernelChoice asked_for(const TuneArguments& a, const GemmShape& shape) {
 }
 
 std::string rows_json(const std::vector<Row>& rows, const std::vector<std::string>& failures, std::size_t left) {
-  harness::TuneCache cache;
-  for (const Row& r : rows) cache.set(r.key, r.found);
-  auto j = nlohmann::ordered_json::parse(cache.json());
-  return versioned(nlohmann::ordered_json{{"entries", j["entries"]}, {"failures", failures}, {"left", left}});
+  nlohmann::ordered_json entries = nlohmann::ordered_json::array();
+  const auto json_of = [](const TuneKey& key, const TunedStrategy& found) {
+    harness::TuneCache one;
+    one.set(key, found);
+    return nlohmann::ordered_json::parse(one.json())["entries"][0];
+  };
+  for (const Row& r : rows) {
+    nlohmann::ordered_json& j = entries.emplace_back(json_of(r.key, r.found));
+    j["kept"] = r.kept;
+    j["tried"] = nlohmann::ordered_json::array();
+    for (const TunedStrategy& t : r.tried) {
+      const auto all = json_of(r.key, t);
+      nlohmann::ordered_json& one = j["tried"].emplace_back(nlohmann::ordered_json::object());
+      for (const char* name : {"kernel", "options", "estimated_us", "predicted_us", "measured"})
+        if (all.contains(name)) one[name] = all[name];
+    }
+  }
+  return versioned(nlohmann::ordered_json{{"entries", entries}, {"failures", failures}, {"left", left}});
+}
+
+// A shape, from all strategies to what was found; nothing where none is right.
+std::optional<Row> tuned(Tuning& tuning, const GemmQuestion& q, double share_of_budget, const std::string& place) {
+  const std::vector<GemmChoice> all = ranked(q);
+  const std::vector<Tried> right = tuning.tune(q, all, share_of_budget, place);
+  if (right.empty()) return std::nullopt;
+  Row row{tune_key(q), {}, false, {}};
+  for (const Tried& t : right) row.tried.push_back(found_of(t, all.size(), tuning.predictions()));
+  row.found = row.tried.front();
+  return row;
 }
 
 int tune(const TuneArguments& a) {
@@ -319,7 +361,7 @@ int tune(const TuneArguments& a) {
       const std::string place = fmt::format("{} {}/{} {}x{}x{}", progress_bar(i, questions.size()), i + 1,
                                             questions.size(), key.m, key.n, key.k);
       if (const TunedStrategy* found = known.find(key); found && !a.again) {
-        rows.push_back({key, *found, true});
+        rows.push_back({key, *found, true, {}});
         continue;
       }
       if (i > 0 && !tuning.has_budget()) {
@@ -327,8 +369,11 @@ int tune(const TuneArguments& a) {
         continue;
       }
       try {
-        rows.push_back({key, tuning.tune(questions[i], tuning.left() / double(questions.size() - i), place), false});
-        harness::add_to_cache(path, {{key, rows.back().found}});
+        const double share = tuning.left() / double(questions.size() - i);
+        if (auto row = tuned(tuning, questions[i], share, place)) {
+          harness::add_to_cache(path, {{key, row->found}});
+          rows.push_back(std::move(*row));
+        }
       } catch (const diag::Rejected& rejected) {
         print_findings(rejected.findings());
         failures.push_back(text(key) + ": a strategy breaks a rule that its plan does not see");
