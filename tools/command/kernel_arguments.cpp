@@ -119,7 +119,9 @@ bool add_named(CLI::App& sub, KernelChoice& arguments, const Named& named, const
   }
   add_choice(sub, arguments);
   arguments.choose = builder.choose;
-  if (builder.choose) sub.parse_complete_callback([&arguments] { arguments.settle(); });
+  if (builder.choose) sub.parse_complete_callback([&arguments] {
+      if (!arguments.is_open) arguments.settle();
+    });
   return true;
 }
 

@@ -46,6 +46,8 @@ struct TuneArguments {
   bool measure = false, again = false, json = false, any_type = true;
 };
 
+constexpr std::uint64_t sampled_elements = 1024;
+
 // Options of the kernel that the cache keeps: all but the extents.
 std::vector<std::pair<std::string, std::string>> kept_options(const KernelChoice& c) {
   std::vector<std::pair<std::string, std::string>> options;
@@ -72,6 +74,27 @@ struct Tried {
 launch::Tiling seen_of(launch::Tiling t) {
   t.rows_together = 0;
   return t;
+}
+
+// What most of the time depends on. Where one kind is slow for a reason that no estimate sees, another one may not be.
+bool is_same_kind(const GemmChoice& x, const GemmChoice& y) {
+  const launch::Tiling &a = x.tiling, &b = y.tiling;
+  return x.row == y.row && a.rows == b.rows && a.columns == b.columns && a.ctas == b.ctas && a.splits == b.splits;
+}
+
+// The first of each kind in front of the second of each, and so on; otherwise their order stays.
+std::vector<Tried> kinds_in_turn(std::vector<Tried> all) {
+  std::vector<Tried> out;
+  for (std::size_t taken = 1; !all.empty(); ++taken) {
+    std::vector<Tried> rest;
+    for (Tried& t : all) {
+      const auto there =
+          std::count_if(out.begin(), out.end(), [&](const Tried& o) { return is_same_kind(o.choice, t.choice); });
+      (std::size_t(there) < taken ? out : rest).push_back(std::move(t));
+    }
+    all = std::move(rest);
+  }
+  return out;
 }
 
 class Tuning {
@@ -117,18 +140,21 @@ class Tuning {
   std::vector<std::string> failures_{};
 };
 
-// The best by the estimate, as many as there is time for; one at least. The fastest first.
+// The best by the estimate, a few of each kind, as many as there is time for; one at least. The fastest first.
 std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<GemmChoice>& all, double seconds,
                                      const std::string& place) {
   const Clock::time_point begun = Clock::now();
+  constexpr std::ptrdiff_t most_of_a_kind = 3;
   std::vector<Tried> out;
   for (const GemmChoice& c : all) {
     if (out.size() == predictions_) break;
     if (!out.empty() && std::chrono::duration<double>(Clock::now() - begun).count() > seconds) break;
     const launch::Tiling seen = seen_of(c.tiling);
-    if (std::any_of(out.begin(), out.end(),
-                    [&](const Tried& t) { return t.choice.row == c.row && seen_of(t.choice.tiling) == seen; }))
-      continue;
+    const auto same = std::count_if(out.begin(), out.end(), [&](const Tried& t) { return is_same_kind(t.choice, c); });
+    const bool is_seen = std::any_of(out.begin(), out.end(), [&](const Tried& t) {
+      return t.choice.row == c.row && seen_of(t.choice.tiling) == seen;
+    });
+    if (is_seen || same == most_of_a_kind) continue;
     progress_.stage(fmt::format("{}: predicting {} of {}", place, out.size() + 1, predictions_));
     Tried t{c, chosen(q, c), {}, {}};
     diag::Sink sink;
@@ -187,6 +213,7 @@ bool Tuning::measure(Tried& t, bool beside_cublas) {
   options.backend = harness::Backend::cuda;
   options.timing.emplace();
   options.timing->repetitions = repetitions_;
+  options.sample = sampled_elements;  // all are compared at the small size
   options.timing->beside = beside_cublas ? harness::Beside::cublas : harness::Beside::nothing;
   const dsl::Sizes sizes = t.kernel.chosen_sizes();
   dsl::Kernel kernel = t.kernel.entry().build(t.kernel.chosen_target(), sizes);
@@ -218,7 +245,9 @@ std::vector<Tried> Tuning::tune(const GemmQuestion& q, const std::vector<GemmCho
                                 const std::string& place) {
   std::vector<Tried> right;
   double cublas_us = 0;
-  for (Tried& t : predicted(q, all, share_of_budget, place)) {
+  std::vector<Tried> candidates = predicted(q, all, share_of_budget, place);
+  if (a_.measure && has_gpu_) candidates = kinds_in_turn(std::move(candidates));
+  for (Tried& t : candidates) {
     // Those that are measured, or the one that is taken, must be right.
     if (right.size() == (a_.measure && has_gpu_ ? top_ : 1)) break;
     progress_.stage(place + ": simulating");

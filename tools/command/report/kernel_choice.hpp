@@ -25,6 +25,7 @@ struct KernelChoice {
   std::string type{gemm_usual_type};                 // of `gemm`
   std::string chip{}, cache{};                  // for which, and what is known; empty: by the target, the usual file
   std::function<void(KernelChoice&)> choose{};  // puts a kernel and its options in the place of `gemm`
+  bool is_open = false;                         // the kernels of many shapes will be chosen, each from a copy
 
   /// Where `gemm` is named, chooses the kernel. Throws InputError where there is no choice.
   void settle();
