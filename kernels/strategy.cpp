@@ -188,13 +188,17 @@ Strategy described(const GemmProblem& p, const GemmPlan& plan) {
   return shown;
 }
 
+GemmPlan given_plan(const GemmProblem& p, const Sizes& sizes) {
+  const Given given = given_by(given_of(all_of({p, p.strategies.front()}), sizes));
+  return {transposed(p, given), completed(p, given)};
+}
+
 GemmPlan planned(const GemmProblem& p, const Sizes& sizes) {
   std::vector<Strategy> listed;
   for (const GemmStrategy& s : p.strategies) listed.push_back(all_of({p, s}));
   if (const auto i = listed_strategy(listed, sizes)) return {p, p.strategies[*i]};
   const Strategy options = given_of(listed.front(), sizes);
-  const Given given = given_by(options);
-  const GemmPlan plan(transposed(p, given), completed(p, given));
+  const GemmPlan plan = given_plan(p, sizes);
   if (const rules::Verdict v = plan.check(); v.broken())
     throw diag::InputError(named(p, plan, options) + ": " + explained(v));
   if (const std::string_view why = plan.limit(); !why.empty())

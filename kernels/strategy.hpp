@@ -15,5 +15,8 @@ dsl::Strategy described(const GemmProblem&, const GemmPlan&);
 /// that has what they do say, or else the first one's with as many CTAs to a tile. Throws diag::InputError where the
 /// strategy breaks a rule, with the rule's slug, or is none that the generator has.
 GemmPlan planned(const GemmProblem&, const dsl::Sizes&);
+/// The same without a look at the rules and at what is listed: the first listed strategy, or the first one with as many
+/// CTAs to a tile, with what the options say.
+GemmPlan given_plan(const GemmProblem&, const dsl::Sizes&);
 
 }  // namespace kiln::kernels
