@@ -1,6 +1,7 @@
 #include "kernels/candidates.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "dsl/target_rules.hpp"
 
@@ -17,14 +18,18 @@ class Variations {
  public:
   Variations(const GemmStrategy& given, const Sizes& sizes) : sizes_(sizes), all_{given} {}
 
-  // Tries a field, which an option says, with these values.
+  // Tries a field, which an option says, with these values, in the strategies in which it matters.
   template <class T>
-  void vary(std::string_view option, T GemmStrategy::*field, std::initializer_list<T> values) {
+  void vary(std::string_view option, T GemmStrategy::*field, std::initializer_list<T> values,
+            bool (*matters)(const GemmStrategy&) = [](const GemmStrategy&) { return true; }) {
     if (is_given(option)) return;
     std::vector<GemmStrategy> varied;
     varied.reserve(all_.size() * values.size());
-    for (const GemmStrategy& s : all_)
-      for (const T& value : values) varied.push_back(s), varied.back().*field = value;
+    for (const GemmStrategy& s : all_) {
+      if (!matters(s)) varied.push_back(s);
+      else
+        for (const T& value : values) varied.push_back(s), varied.back().*field = value;
+    }
     all_ = std::move(varied);
   }
 
@@ -39,7 +44,9 @@ class Variations {
   std::vector<GemmStrategy> all_;
 };
 
-// The fields and their values. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as
+// The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and their
+// sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate does not
+// know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as
 // fit.
 Variations variations(const GemmProblem& p, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
@@ -48,9 +55,13 @@ Variations variations(const GemmProblem& p, const Sizes& sizes) {
     v.vary("tile", &GemmStrategy::columns, {32, 64, 96, 128, 160, 192, 224, 256});
     v.vary("tile", &GemmStrategy::slot_bytes, {128, 256});
   }
+  const auto is_whole = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1; };
+  const auto stores_rows = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1 && !s.tma_store; };
+  v.vary("swap-operands", &GemmStrategy::swapped, {false, true});
+  v.vary("tma-store", &GemmStrategy::tma_store, {false, true}, is_whole);
   v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
-  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64});
-  v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16});
+  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
+  v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16}, is_whole);
   v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
   return v;
 }
@@ -78,9 +89,10 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   launch::Tiling t;
   t.kind = p.kind;
   t.m = sizes.at("m"), t.n = sizes.at("n"), t.k = sizes.at("k");
+  if (s.swapped) std::swap(t.m, t.n);
   if (p.is_batched) t.matrices = sizes.at("batch");
   t.products = p.products;
-  t.a_bits = isa::bits(p.a.scalar), t.b_bits = isa::bits(p.b.scalar), t.d_bits = isa::bits(p.d.scalar);
+  t.a_bits = isa::bits(plan.issued.a.scalar), t.b_bits = isa::bits(plan.issued.b.scalar), t.d_bits = isa::bits(p.d.scalar);
   t.rows = plan.mma.M(), t.columns = plan.mma.N();
   t.ctas = s.ctas();
   t.slot_k = plan.k, t.mmas = plan.steps();
@@ -92,7 +104,9 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   if (!s.launch_control) t.most_ctas = sizes.at("ctas");
   t.rows_together = s.rows_together;
   t.launch_control = s.launch_control;
-  t.store_columns = plan.width();
+  t.splits = std::uint64_t(s.splits);
+  t.stores_by_copy = s.tma_store;
+  t.store_columns = s.tma_store ? GemmPlan::copied_columns : plan.width();
   return t;
 }
 
@@ -102,7 +116,8 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
   std::vector<Candidate> legal;
   const auto add = [&](const GemmStrategy& s) {
     const GemmPlan plan(p, s);
-    if (is_legal(plan, target)) legal.push_back({described(p, plan), tiling(plan, sizes)});
+    const bool has_parts = std::uint64_t(s.splits) <= pieces(sizes.at("k"), std::uint64_t(plan.k));
+    if (has_parts && is_legal(plan, target)) legal.push_back({described(p, plan), tiling(plan, sizes)});
   };
   for (GemmStrategy s : tried.all()) {
     if (!tried.is_given("stages")) s.stages = stages_that_fit(p, s, target);

@@ -45,26 +45,33 @@ TEST_CASE("candidates are all combinations that the rules allow, with as many sl
       const GemmPlan plan(*p, s);
       return plan.check().ok() && plan.limit().empty();
     };
+    struct Mode {
+      bool swapped, tma_store;
+    };
     GemmStrategy s = p->strategies.front();
-    for (const dsl::CtaGroup group : {dsl::cta_group_1, dsl::cta_group_2})
-      for (int columns = 32; columns <= 256; columns += 32)
-        for (const int bytes : {128, 256})
-          for (const int accumulators : {1, 2, 4})
-            for (const int width : {8, 16, 32, 64}) {
-              s.group = group, s.columns = columns, s.slot_bytes = bytes, s.accumulators = accumulators;
-              s.epilogue_width = width;
-              int most = 0;
-              for (int stages = 2; stages <= 16; ++stages) {
-                s.stages = stages;
-                if (is_legal_plan(s)) most = stages;
-              }
-              if (most == 0) continue;
-              s.stages = most;
-              for (const int together : {0, 4, 8, 16})
-                for (const bool handed_out : {false, true}) {
-                  s.rows_together = together, s.launch_control = handed_out;
-                  legal.insert(dsl::text(described(*p, {*p, s})));
+    const std::vector<int> widths{8, 16, 32, 64}, orders{0, 4, 8, 16}, any{0};
+    for (const Mode& mode : {Mode{false, false}, Mode{false, true}, Mode{true, false}})
+      for (const dsl::CtaGroup group : {dsl::cta_group_1, dsl::cta_group_2})
+        for (int columns = 32; columns <= 256; columns += 32)
+          for (const int bytes : {128, 256})
+            for (const int accumulators : {1, 2, 4}) {
+              for (const int width : !mode.swapped && !mode.tma_store ? widths : any) {
+                s.swapped = mode.swapped, s.tma_store = mode.tma_store;
+                s.group = group, s.columns = columns, s.slot_bytes = bytes, s.accumulators = accumulators;
+                s.epilogue_width = width;
+                int most = 0;
+                for (int stages = 2; stages <= 16; ++stages) {
+                  s.stages = stages;
+                  if (is_legal_plan(s)) most = stages;
                 }
+                if (most == 0) continue;
+                s.stages = most;
+                for (const int together : !mode.swapped ? orders : any)
+                  for (const bool handed_out : {false, true}) {
+                    s.rows_together = together, s.launch_control = handed_out;
+                    legal.insert(dsl::text(described(*p, {*p, s})));
+                  }
+              }
             }
     CHECK(legal.size() > 100);
     CHECK(found == legal);
@@ -105,6 +112,28 @@ TEST_CASE("what a candidate says is what is built: every thirteenth builds, and 
       CHECK_NOTHROW((void)build(plan, target));
     }
   }
+}
+
+TEST_CASE("parts of K that are given are tried where K has as many blocks") {
+  const auto in_parts = [](std::uint64_t splits) {
+    return candidates(problems::gemm_f16, dsl::sm_90a, with({{"splits", splits}, {"tile", {128, 64, 64}}}));
+  };
+  for (const dsl::Candidate& c : in_parts(10)) CHECK(c.tiling.splits == 10);
+  CHECK_FALSE(in_parts(10).empty());
+  CHECK(in_parts(11).empty());
+}
+
+TEST_CASE("with operands swapped a tile's rows cover N, and its K may be in parts") {
+  GemmStrategy strategy{dsl::cta_group_1, 32, 128, 8};
+  strategy.swapped = true, strategy.splits = 3;
+  const launch::Tiling t = tiling({problems::gemm_e5m2_e4m3, strategy}, some_sizes);
+  CHECK(t.m == 520);
+  CHECK(t.n == 300);
+  CHECK(t.columns == 32);
+  CHECK(t.splits == 3);
+  strategy = {dsl::cta_group_1, 64, 128, 4};
+  strategy.tma_store = true;
+  CHECK(tiling({problems::gemm_f16, strategy}, some_sizes).stores_by_copy);
 }
 
 TEST_CASE("a tiling has the numbers of the plan") {
