@@ -76,7 +76,7 @@ class Slot {
     const bool wgmma = chip.core == TensorCore::wgmma;
     tensor_ = wgmma ? multiply_by_wgmma() : multiply();
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
-    raise(most_, tensor_, "tensor core");
+    raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
     raise(most_, double(t.slot_rows) * chip[FactId::copy_row], "copy engine");
     const double rate =
         std::min(chip[FactId::ingest_rate], chip[FactId::ingest_rate_all] * chip[FactId::sms] / d.sms());
@@ -108,6 +108,7 @@ class Slot {
  private:
   // Cycles of the other instructions of a trip through a role's loop, and of those that make an MMA's operands.
   static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
+  static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
   double multiply() const {
@@ -226,7 +227,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
   const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
   e.clock = clock_under(chip, use).value;
-  e.hbm_bytes = traffic.from_hbm;
+  e.hbm_bytes = traffic.from_hbm, e.l2_bytes = traffic.loaded;
   const double hbm = e.hbm_bytes / chip[FactId::hbm_rate] * e.clock;
   if (hbm > cycles) cycles = hbm, e.binds = "HBM";
   e.cycles = cycles + chip[FactId::cold_start];

@@ -13,6 +13,7 @@ struct Estimate {
   double cycles = 0, seconds = 0;  // of the launch, its cold start included
   double clock = 0;                // GHz, by the chip's law
   double hbm_bytes = 0;            // that HBM gives, some of them more than once
+  double l2_bytes = 0;             // that L2 gives all SMs
   std::string_view binds{};        // what decides while the slots of a tile go by, or "HBM", "the epilogue"
 };
 
