@@ -20,13 +20,15 @@ class Variations {
 
   // Tries a field, which an option says, with these values, in the strategies in which it matters.
   template <class T>
-  void vary(std::string_view option, T GemmStrategy::*field, std::initializer_list<T> values,
-            bool (*matters)(const GemmStrategy&) = [](const GemmStrategy&) { return true; }) {
+  void vary(
+      std::string_view option, T GemmStrategy::*field, std::initializer_list<T> values,
+      bool (*matters)(const GemmStrategy&) = [](const GemmStrategy&) { return true; }) {
     if (is_given(option)) return;
     std::vector<GemmStrategy> varied;
     varied.reserve(all_.size() * values.size());
     for (const GemmStrategy& s : all_) {
-      if (!matters(s)) varied.push_back(s);
+      if (!matters(s))
+        varied.push_back(s);
       else
         for (const T& value : values) varied.push_back(s), varied.back().*field = value;
     }
@@ -44,10 +46,10 @@ class Variations {
   std::vector<GemmStrategy> all_;
 };
 
-// The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and their
-// sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate does not
-// know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as
-// fit.
+// The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and
+// their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate
+// does not know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more
+// boxes. Slots come last, as many as fit.
 Variations variations(const GemmProblem& p, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {
@@ -92,7 +94,8 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   if (s.swapped) std::swap(t.m, t.n);
   if (p.is_batched) t.matrices = sizes.at("batch");
   t.products = p.products;
-  t.a_bits = isa::bits(plan.issued.a.scalar), t.b_bits = isa::bits(plan.issued.b.scalar), t.d_bits = isa::bits(p.d.scalar);
+  t.a_bits = isa::bits(plan.issued.a.scalar), t.b_bits = isa::bits(plan.issued.b.scalar),
+  t.d_bits = isa::bits(p.d.scalar);
   t.rows = plan.mma.M(), t.columns = plan.mma.N();
   t.ctas = s.ctas();
   t.slot_k = plan.k, t.mmas = plan.steps();

@@ -22,7 +22,8 @@ constexpr std::array all_options{
     SizeOption{"epilogue-width", {}, "columns that the epilogue stores at a time"},
     SizeOption{"rows-together", {}, "rows of tiles that are walked together, column by column; 0: all"},
     SizeOption{"launch-control", {}, "1: CTAs that run take over the tiles of those that have not started", "0|1"},
-    SizeOption{"swap-operands", {}, "1: a tile's rows are rows of B and its columns rows of A, for few rows of A", "0|1"},
+    SizeOption{
+        "swap-operands", {}, "1: a tile's rows are rows of B and its columns rows of A, for few rows of A", "0|1"},
     SizeOption{"tma-store", {}, "1: D leaves through shared memory, by TMA", "0|1"},
     SizeOption{"splits", {}, "CTAs or pairs that take a part of the K of a tile each"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},

@@ -85,8 +85,8 @@ TEST_CASE("on sm_90a up to 192 columns are one wgmma, which reads A once") {
 TEST_CASE("operands change places, and K is shared, where f32 sums are stored as they are") {
   for (const char* option : {"swap-operands", "splits"}) {
     const std::uint64_t value = option == std::string("splits") ? 2 : 1;
-    for (const GemmProblem* p : {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_s8,
-                                 &problems::gemm_f16_f16}) {
+    for (const GemmProblem* p :
+         {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_s8, &problems::gemm_f16_f16}) {
       CHECK(refusal(*p, {{option, value}}).ends_with("where one product's f32 sums are stored as they are"));
     }
     CHECK(refusal(problems::gemm_tf32, {{option, value}}) == "accepted");
